@@ -1,3 +1,23 @@
+// Package alerts runs saved searches on schedule and delivers what they find.
+//
+// # Runs
+//
+// A Runner claims the searches that are due, matches them against recently arrived labels, and
+// records each run together with the search's new high-water mark. Any number of processes may run
+// at the same time: a claimed search is not given to another process, and its run is recorded only
+// while the claim holds. If a tick is interrupted anywhere, each search has run completely or not
+// at all.
+//
+// Searches are matched by an index (package search) of recently arrived labels only. It is read
+// from one consistent state of the database, so a run needs no follower of the store, and its cost
+// depends on the number of new labels, not of all labels.
+//
+// # Deliveries
+//
+// The transaction that records a run creates its deliveries. A Dispatcher claims the due ones,
+// passes each to the Sender of its kind (packages alerts/mail and alerts/webhook) and records the
+// attempt. If a dispatcher stops in between, another one sends the message again with the same ID:
+// every message is sent at least once.
 package alerts
 
 import (
@@ -10,44 +30,46 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Store is what running searches needs of a database. The methods are those of store.Arrivals, store.Runs and store.References.
+// Store is the part of store.Store that a Runner uses.
 type Store interface {
 	store.Arrivals
 	ClaimDue(ctx context.Context, due time.Time, limit int, hold time.Duration) ([]store.DueSearch, error)
 	RecordRuns(ctx context.Context, runs []store.RunRecord) ([]store.RunOutcome, error)
-	PutOff(ctx context.Context, failed store.DueSearch, wait func(failures int) time.Duration) (time.Duration, error)
+	Postpone(ctx context.Context, failed store.DueSearch, wait func(failures int) time.Duration) (time.Duration, error)
 	ReleaseDue(ctx context.Context, claimed []store.DueSearch) error
 	NextDue(ctx context.Context) (time.Time, error)
 	AllReferences(ctx context.Context) (store.ReferenceSets, error)
 }
 
 const (
-	// DefaultHold is for how long claimed searches are held. A batch takes seconds; what a process held that was killed is tried again after
-	// it, and so is a search that could not be run, the first time.
+	// DefaultHold is how long claims last. A batch takes seconds. The claims of a killed process
+	// are free after it, and a search that could not run is tried again after it, the first time.
 	DefaultHold = 2 * time.Minute
-	// longestHold is after how long a search is tried again that cannot be run at all.
-	longestHold = 6 * time.Hour
+	// maxHold is the longest pause before a failing search is tried again.
+	maxHold = 6 * time.Hour
 	// batchSize is how many searches are claimed at once.
 	batchSize = 1_000
-	// runsAtOnce and matchesAtOnce bound what is recorded in one transaction: other writers wait for it.
-	runsAtOnce    = 250
-	matchesAtOnce = 10_000
-	// releaseWithin is how long letting go of claims may take when a tick is cut off.
-	releaseWithin = 3 * time.Second
+	// maxRunsPerRecord and maxMatchesPerRecord bound the size of one transaction, since other
+	// writers wait for it.
+	maxRunsPerRecord    = 250
+	maxMatchesPerRecord = 10_000
+	// releaseTimeout bounds the release of claims when a tick is interrupted.
+	releaseTimeout = 3 * time.Second
 )
 
 // Options configure a Runner. Only Store must be set.
 type Options struct {
 	Store  Store
-	Hold   time.Duration // for which claimed searches are held; zero: DefaultHold
+	Hold   time.Duration // how long claims last; zero: DefaultHold
 	Batch  int           // searches to claim at once; zero: 1,000
 	Logger *slog.Logger
 
-	// Metrics is where the runner registers what it measures, once for each registerer; nil: nothing is measured.
+	// Metrics gets the runner's metrics, for one Runner only; nil: none.
 	Metrics prometheus.Registerer
 }
 
-// Runner runs saved searches that are due. It is safe for concurrent use, beside any number of others on the same database.
+// Runner runs saved searches that are due. It is safe for concurrent use, also with runners in
+// other processes.
 type Runner struct {
 	store   Store
 	hold    time.Duration
@@ -74,11 +96,34 @@ func New(o Options) *Runner {
 // Report is what a tick did.
 type Report struct {
 	Runs      int       // runs recorded
-	Matches   int       // labels found that their search had not had before
-	Late      int       // of these, late ones
-	Missed    int       // searches that were changed, paused, deleted or taken over between claim and record; none of them lost its turn
-	Released  int       // searches let go again because the tick was cut off
-	Failed    int       // searches that could not be run; they are tried again after a while, longer each time
-	Labels    int       // labels that were looked at
-	NextDueAt time.Time // when the search that is due first is due, of those that remain; zero when no schedule is active
+	Matches   int       // new matches
+	Late      int       // late ones among them
+	Missed    int       // searches that were changed, paused, deleted or taken over after the claim; they run later
+	Released  int       // searches released because the tick was interrupted
+	Failed    int       // searches that could not run; they are tried again with increasing pauses
+	Labels    int       // labels in the index
+	NextDueAt time.Time // earliest due time of the remaining searches; zero if no schedule is active
+}
+
+// Message is a message for one destination.
+type Message struct {
+	store.DueDelivery
+	Content *store.RunContent // for cola.EventRan, with the labels that the message may name; otherwise nil
+}
+
+// Result is the result of sending a message.
+type Result struct {
+	Status     int           // HTTP or SMTP status; 0: no response
+	Fault      string        // why it failed, for the account holder: reveals nothing of our network. Empty: accepted
+	Final      bool          // retrying is useless, such as after an SMTP 5xx
+	OurFault   bool          // the failure is ours, such as an unreachable mail server; it does not count against the destination
+	Gone       bool          // the receiver wants no more messages (HTTP 410)
+	Verified   bool          // the endpoint answered a challenge with its token
+	RetryAfter time.Duration // minimum pause that the receiver asked for; 0: none
+}
+
+// Sender sends messages to the destinations of one kind. It is safe for concurrent use.
+type Sender interface {
+	// Send tries to send a message once. It returns when the context ends.
+	Send(ctx context.Context, m Message) Result
 }

@@ -128,7 +128,7 @@ func TestBackendsAsTheFake(t *testing.T) {
 				if searches > 0 {
 					uuid := searchUUID(r.IntN(searches))
 					fake.ask(uuid)
-					if _, err := real.AskRun(t.Context(), account, uuid, fake.clock, 1_000); err != nil {
+					if _, err := real.RequestRun(t.Context(), account, uuid, fake.clock, 1_000); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -7,33 +7,35 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// retryGaps are the times from one attempt to the next. All together they are three days less twenty-four minutes.
+// retryGaps are the pauses between attempts. Their sum is 24 minutes short of three days.
 var retryGaps = [...]time.Duration{
 	10 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 20 * time.Hour,
 }
 
-// challengeRetries is how many times a challenge is sent again: whoever gets it may have nothing to do with us. The account holder can
-// ask for another one.
+// challengeRetries is how often a challenge is retried. Its receiver may not know us, and the
+// account holder can request another one.
 const challengeRetries = 4
 
 const (
-	// deliverWithin is for how long a message is worth sending. One that nobody got to for longer than that is given up: no process sent
-	// its kind, or its account was suspended.
-	deliverWithin = 3 * 24 * time.Hour
-	// longestAfter is how long a receiver may ask not to be tried again for.
-	longestAfter = 24 * time.Hour
+	// maxAge is how long after its due time a message is still sent. It may get that old if no
+	// process sends its kind, or its account is suspended.
+	maxAge = 3 * 24 * time.Hour
+	// maxRetryAfter bounds the pause that a receiver may ask for.
+	maxRetryAfter = 24 * time.Hour
 )
 
-// retryIn returns how long after an attempt that failed the next one comes, or false when there is none any more. Each retry has its
-// time after the first attempt, less or more a fifth of the gap before it as random, which is from 0 to below 1, says; tried is how long after
-// the first attempt this one began. So the times do not drift, and a retry whose time nobody was there for is left out.
+// retryDelay returns the pause between a failed attempt and the next one, or false if there is no
+// next one. tried is the time from the first attempt to this one. retries is how many of the
+// retryGaps apply.
 //
-// retries returns how many of the gaps apply.
+// Each retry has a fixed time after the first attempt, plus or minus a fifth of its gap; random in
+// [0, 1) picks the instant. So the times do not drift, and retries that were missed are skipped.
 //
-// A message that was tried at 06:00:00 is tried again from 06:00:08 to 06:00:12, from 06:00:58 to 06:01:22, from 06:05:10 to 06:07:10, and so on, ten
-// times; the last one comes between 67 and 76 hours after the first attempt.
-func retryIn(tried time.Duration, random float64, retries int) (time.Duration, bool) {
-	tried = max(0, tried) // another process may have begun, whose clock is ahead
+// After a first attempt at 06:00:00, retries follow from 06:00:08 to 06:00:12, from 06:00:58 to
+// 06:01:22, from 06:05:10 to 06:07:10, and so on. The last of ten comes 67 to 76 hours after the
+// first attempt.
+func retryDelay(tried time.Duration, random float64, retries int) (time.Duration, bool) {
+	tried = max(0, tried) // the first attempt may be by a process whose clock is ahead
 	var at time.Duration
 	for _, gap := range retryGaps[:retries] {
 		at += gap
@@ -44,8 +46,8 @@ func retryIn(tried time.Duration, random float64, retries int) (time.Duration, b
 	return 0, false
 }
 
-// judge says what an attempt that began at an instant means for its delivery.
-func judge(due store.DueDelivery, at time.Time, took time.Duration, sent Sent, random float64) store.Attempt {
+// attemptFor returns the attempt to record for the result of an attempt that started at an instant.
+func attemptFor(due store.DueDelivery, at time.Time, took time.Duration, sent Result, random float64) store.Attempt {
 	a := store.Attempt{Due: due, At: at, Took: took, Status: sent.Status, Error: sent.Fault, Verified: sent.Verified}
 	if sent.Fault == "" {
 		a.State = cola.DeliveryDelivered
@@ -59,31 +61,32 @@ func judge(due store.DueDelivery, at time.Time, took time.Duration, sent Sent, r
 	if due.Event == cola.EventConfirm && due.Kind == cola.KindWebhook {
 		retries = challengeRetries
 	}
-	wait, again := retryIn(at.Sub(first), random, retries)
+	wait, again := retryDelay(at.Sub(first), random, retries)
 	if again && !sent.Final && !sent.Gone {
-		a.State, a.Next = cola.DeliveryPending, at.Add(took+max(wait, min(sent.After, longestAfter)))
+		a.State, a.Next = cola.DeliveryPending, at.Add(took+max(wait, min(sent.RetryAfter, maxRetryAfter)))
 		return a
 	}
-	a.State, a.Pause = cola.DeliveryFailed, pauseFor(due, sent)
+	a.State, a.Pause = cola.DeliveryFailed, pauseReason(due, sent)
 	return a
 }
 
-// pauseFor returns the reason for which a destination is not sent to any more when a message to it is given up; empty when it goes on.
-// Whoever has not agreed yet stays unconfirmed, and what tells that a destination was paused says nothing about that one.
-func pauseFor(due store.DueDelivery, sent Sent) string {
+// pauseReason returns why giving up a message pauses its destination; empty if it does not. An
+// unconfirmed destination stays unconfirmed. Notices that a destination was paused go elsewhere, so
+// their failures don't count.
+func pauseReason(due store.DueDelivery, sent Result) string {
 	toIt := due.Event == cola.EventRan || due.Event == cola.EventTest
 	switch {
 	case !toIt || due.Destination.State != cola.DestinationActive:
 		return ""
 	case sent.Gone:
 		return cola.ReasonGone
-	case sent.Ours:
+	case sent.OurFault:
 		return ""
 	}
 	return cola.ReasonFailing
 }
 
-// tooOld reports whether a message was due so long ago that it is not sent any more.
-func tooOld(due store.DueDelivery, now time.Time) bool {
-	return !due.DueAt.IsZero() && now.Sub(due.DueAt) > deliverWithin
+// isExpired reports whether a message is too old to send.
+func isExpired(due store.DueDelivery, now time.Time) bool {
+	return !due.DueAt.IsZero() && now.Sub(due.DueAt) > maxAge
 }

@@ -17,16 +17,16 @@ func TestRetries(t *testing.T) {
 	}
 	tried := time.Duration(0)
 	for i, gap := range want {
-		wait, again := retryIn(tried, 0.5, len(retryGaps))
+		wait, again := retryDelay(tried, 0.5, len(retryGaps))
 		if wait != gap || !again {
 			t.Errorf("retry %d comes after %v, %v, want %v", i+1, wait, again, gap)
 		}
 		tried += wait
 	}
-	if wait, again := retryIn(tried, 0.5, len(retryGaps)); again || tried < 71*time.Hour || tried > 3*24*time.Hour {
+	if wait, again := retryDelay(tried, 0.5, len(retryGaps)); again || tried < 71*time.Hour || tried > 3*24*time.Hour {
 		t.Errorf("after %v there is a retry in %v: %v; it is to end within three days", tried, wait, again)
 	}
-	if wait, again := retryIn(-time.Minute, 0, len(retryGaps)); wait != 8*time.Second || !again {
+	if wait, again := retryDelay(-time.Minute, 0, len(retryGaps)); wait != 8*time.Second || !again {
 		t.Errorf("a first attempt by a clock that is ahead is followed after %v, %v", wait, again)
 	}
 }
@@ -38,7 +38,7 @@ func TestRetriesVary(t *testing.T) {
 		var tried, drawn time.Duration
 		n := 0
 		for _, gap := range retryGaps {
-			wait, again := retryIn(tried, rapid.Float64Range(0, 0.999999).Draw(t, "random"), len(retryGaps))
+			wait, again := retryDelay(tried, rapid.Float64Range(0, 0.999999).Draw(t, "random"), len(retryGaps))
 			if !again {
 				t.Fatalf("given up after %d retries and %v", n, tried)
 			}
@@ -51,7 +51,7 @@ func TestRetriesVary(t *testing.T) {
 			tried += late
 			n++
 		}
-		if _, again := retryIn(tried, 0, len(retryGaps)); again || tried < 67*time.Hour || tried > 77*time.Hour {
+		if _, again := retryDelay(tried, 0, len(retryGaps)); again || tried < 67*time.Hour || tried > 77*time.Hour {
 			t.Fatalf("it goes on after %v", tried)
 		}
 	})
@@ -77,35 +77,35 @@ func TestJudge(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		due   store.DueDelivery
-		sent  Sent
+		sent  Result
 		state string
 		in    time.Duration // until the next attempt
 		pause string
 	}{
-		{"taken", active, Sent{Status: 204}, cola.DeliveryDelivered, 0, ""},
-		{"taken at last", last, Sent{Status: 204}, cola.DeliveryDelivered, 0, ""},
-		{"not taken", active, Sent{Status: 503, Fault: "no"}, cola.DeliveryPending, 12 * time.Second, ""},
-		{"wants to be left alone", active, Sent{Status: 503, Fault: "no", After: time.Hour}, cola.DeliveryPending, time.Hour + 2*time.Second, ""},
-		{"wants to be left alone for a second", active, Sent{Fault: "no", After: time.Second}, cola.DeliveryPending, 12 * time.Second, ""},
-		{"wants to be left alone for a year", active, Sent{Fault: "no", After: 365 * 24 * time.Hour}, cola.DeliveryPending, 24*time.Hour + 2*time.Second, ""},
-		{"third", with(func(d *store.DueDelivery) { d.FirstAttemptAt, d.Attempts = begun.Add(-70*time.Second), 2 }), Sent{Fault: "no"}, cola.DeliveryPending, 5*time.Minute + 2*time.Second, ""},
-		{"first after a replay", with(func(d *store.DueDelivery) { d.Attempts = 11 }), Sent{Fault: "no"}, cola.DeliveryPending, 12 * time.Second, ""},
-		{"last", last, Sent{Fault: "no", After: time.Hour}, cola.DeliveryFailed, 0, cola.ReasonFailing},
-		{"last, and we are to blame", last, Sent{Fault: "no", Ours: true}, cola.DeliveryFailed, 0, ""},
-		{"final", active, Sent{Status: 550, Fault: "no", Final: true}, cola.DeliveryFailed, 0, cola.ReasonFailing},
-		{"gone", active, Sent{Status: 410, Fault: "gone", Gone: true}, cola.DeliveryFailed, 0, cola.ReasonGone},
-		{"gone, of a test", with(func(d *store.DueDelivery) { d.Event = cola.EventTest }), Sent{Fault: "gone", Gone: true}, cola.DeliveryFailed, 0, cola.ReasonGone},
-		{"final, paused already", with(func(d *store.DueDelivery) { d.Destination.State = cola.DestinationPaused }), Sent{Fault: "no", Final: true}, cola.DeliveryFailed, 0, ""},
+		{"taken", active, Result{Status: 204}, cola.DeliveryDelivered, 0, ""},
+		{"taken at last", last, Result{Status: 204}, cola.DeliveryDelivered, 0, ""},
+		{"not taken", active, Result{Status: 503, Fault: "no"}, cola.DeliveryPending, 12 * time.Second, ""},
+		{"wants to be left alone", active, Result{Status: 503, Fault: "no", RetryAfter: time.Hour}, cola.DeliveryPending, time.Hour + 2*time.Second, ""},
+		{"wants to be left alone for a second", active, Result{Fault: "no", RetryAfter: time.Second}, cola.DeliveryPending, 12 * time.Second, ""},
+		{"wants to be left alone for a year", active, Result{Fault: "no", RetryAfter: 365 * 24 * time.Hour}, cola.DeliveryPending, 24*time.Hour + 2*time.Second, ""},
+		{"third", with(func(d *store.DueDelivery) { d.FirstAttemptAt, d.Attempts = begun.Add(-70*time.Second), 2 }), Result{Fault: "no"}, cola.DeliveryPending, 5*time.Minute + 2*time.Second, ""},
+		{"first after a replay", with(func(d *store.DueDelivery) { d.Attempts = 11 }), Result{Fault: "no"}, cola.DeliveryPending, 12 * time.Second, ""},
+		{"last", last, Result{Fault: "no", RetryAfter: time.Hour}, cola.DeliveryFailed, 0, cola.ReasonFailing},
+		{"last, and we are to blame", last, Result{Fault: "no", OurFault: true}, cola.DeliveryFailed, 0, ""},
+		{"final", active, Result{Status: 550, Fault: "no", Final: true}, cola.DeliveryFailed, 0, cola.ReasonFailing},
+		{"gone", active, Result{Status: 410, Fault: "gone", Gone: true}, cola.DeliveryFailed, 0, cola.ReasonGone},
+		{"gone, of a test", with(func(d *store.DueDelivery) { d.Event = cola.EventTest }), Result{Fault: "gone", Gone: true}, cola.DeliveryFailed, 0, cola.ReasonGone},
+		{"final, paused already", with(func(d *store.DueDelivery) { d.Destination.State = cola.DestinationPaused }), Result{Fault: "no", Final: true}, cola.DeliveryFailed, 0, ""},
 		{"final, not agreed", with(func(d *store.DueDelivery) {
 			d.Event, d.Destination.State = cola.EventConfirm, cola.DestinationUnconfirmed
-		}), Sent{Fault: "no", Final: true}, cola.DeliveryFailed, 0, ""},
-		{"a challenge, not taken", with(challenged(begun)), Sent{Status: 503, Fault: "no"}, cola.DeliveryPending, 12 * time.Second, ""},
-		{"a challenge, tried for half an hour", with(challenged(begun.Add(-40 * time.Minute))), Sent{Fault: "no"}, cola.DeliveryFailed, 0, ""},
-		{"a challenge, gone", with(challenged(begun)), Sent{Status: 410, Fault: "gone", Gone: true}, cola.DeliveryFailed, 0, ""},
-		{"a challenge, answered", with(challenged(begun)), Sent{Status: 200, Verified: true}, cola.DeliveryDelivered, 0, ""},
-		{"final, of what tells of another", with(func(d *store.DueDelivery) { d.Event = cola.EventPaused }), Sent{Fault: "no", Final: true}, cola.DeliveryFailed, 0, ""},
+		}), Result{Fault: "no", Final: true}, cola.DeliveryFailed, 0, ""},
+		{"a challenge, not taken", with(challenged(begun)), Result{Status: 503, Fault: "no"}, cola.DeliveryPending, 12 * time.Second, ""},
+		{"a challenge, tried for half an hour", with(challenged(begun.Add(-40 * time.Minute))), Result{Fault: "no"}, cola.DeliveryFailed, 0, ""},
+		{"a challenge, gone", with(challenged(begun)), Result{Status: 410, Fault: "gone", Gone: true}, cola.DeliveryFailed, 0, ""},
+		{"a challenge, answered", with(challenged(begun)), Result{Status: 200, Verified: true}, cola.DeliveryDelivered, 0, ""},
+		{"final, of what tells of another", with(func(d *store.DueDelivery) { d.Event = cola.EventPaused }), Result{Fault: "no", Final: true}, cola.DeliveryFailed, 0, ""},
 	} {
-		a := judge(tt.due, begun, 2*time.Second, tt.sent, 0.5)
+		a := attemptFor(tt.due, begun, 2*time.Second, tt.sent, 0.5)
 		if a.State != tt.state || a.Pause != tt.pause || a.Verified != tt.sent.Verified || a.Error != tt.sent.Fault || a.Status != tt.sent.Status {
 			t.Errorf("%s: %+v", tt.name, a)
 		}

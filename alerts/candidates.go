@@ -3,30 +3,32 @@ package alerts
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/search"
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// candidates are the labels that runs look at, as they were in one state of the database. They must be closed.
+// candidates is an index of the labels that runs match, from one state of the database. It must be
+// closed.
 type candidates struct {
-	since   cola.Date     // labels approved before it are not among them
-	upto    cola.Revision // labels that arrived after it are not among them
-	arrived []arrival
+	since   cola.Date     // earliest approval date
+	upto    cola.Revision // latest revision of arrival
+	arrived []arrivedLabel
 	index   *search.Index
 	view    *search.View
 	subsets map[window]*search.Subset
 }
 
-// arrival is when a label was approved and came.
-type arrival struct {
+// arrivedLabel says when a label was approved and when it arrived.
+type arrivedLabel struct {
 	id       cola.TTBID
 	approved cola.Date
 	at       cola.Revision
 }
 
-// readCandidates reads the labels that have arrived and were approved on a day or later, and what it takes to match them.
+// readCandidates indexes the arrived labels that were approved on or after a day.
 func readCandidates(ctx context.Context, from Store, since cola.Date) (*candidates, error) {
 	references, err := from.AllReferences(ctx)
 	if err != nil {
@@ -37,7 +39,7 @@ func readCandidates(ctx context.Context, from Store, since cola.Date) (*candidat
 	defer update.Abort()
 	update.Aliases(references.CategoryAliases)
 	c.upto, err = from.ArrivedSince(ctx, since, func(a store.Arrival) error {
-		c.arrived = append(c.arrived, arrival{a.Label.Summary.TTBID, a.Label.Summary.ApprovalDate, a.At})
+		c.arrived = append(c.arrived, arrivedLabel{a.Label.Summary.TTBID, a.Label.Summary.ApprovalDate, a.At})
 		update.Label(a.Label)
 		if a.Permittee != nil {
 			update.Permittee(a.Permittee)
@@ -56,24 +58,24 @@ func readCandidates(ctx context.Context, from Store, since cola.Date) (*candidat
 	return c, nil
 }
 
-// close lets go of the index. Nil needs no closing.
+// close closes the index. It may be called on nil.
 func (c *candidates) close() {
 	if c != nil {
 		c.index.Close()
 	}
 }
 
-// serve reports whether everything that a window looks at is among the candidates.
-func (c *candidates) serve(w window) bool { return c != nil && c.since <= w.Late && c.upto >= w.After }
+// covers reports whether the candidates include all labels of a window.
+func (c *candidates) covers(w window) bool { return c != nil && c.since <= w.Late && c.upto >= w.After }
 
-// subset returns the labels that a window looks at. Most searches of a tick share a window or two.
+// subset returns the labels in a window. Most searches of a tick share one or two windows.
 func (c *candidates) subset(w window) *search.Subset {
 	if s := c.subsets[w]; s != nil {
 		return s
 	}
 	var ids []cola.TTBID
 	for i := range c.arrived {
-		if a := &c.arrived[i]; w.holds(a.approved, a.at) {
+		if a := &c.arrived[i]; w.contains(a.approved, a.at) {
 			ids = append(ids, a.id)
 		}
 	}
@@ -82,8 +84,9 @@ func (c *candidates) subset(w window) *search.Subset {
 	return s
 }
 
-// match returns the labels that a window looks at and that meet the filters, newest approval first, with the filters that each meets. A panic of the index is returned as
-// an error: one search that makes it so must not keep the others from being run.
+// match returns the labels in a window that match the filters, newest approval first, with the
+// filters that each meets. It returns a panic of the index as an error, so that one search cannot
+// block the others.
 func (c *candidates) match(f cola.SavedSearchFilters, w window) (found []store.RunMatch, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -93,13 +96,14 @@ func (c *candidates) match(f cola.SavedSearchFilters, w window) (found []store.R
 	for _, p := range c.view.Matches(f.AsQuery(), c.subset(w)) {
 		found = append(found, store.RunMatch{TTBID: p.TTBID, Late: w.isLate(p.Date)})
 	}
-	c.noteMet(f, found)
+	c.markMet(f, found)
 	return found, nil
 }
 
-// noteMet notes which of the filters each label meets that was found by them: every one that has to be met by itself, and of several
-// options the ones that the label has, which are asked for among what was found.
-func (c *candidates) noteMet(f cola.SavedSearchFilters, found []store.RunMatch) {
+// markMet sets the filters that each found label meets: all required ones and, where a filter has
+// several options, the options that the label has. For those it searches again among the found
+// labels.
+func (c *candidates) markMet(f cola.SavedSearchFilters, found []store.RunMatch) {
 	if len(found) == 0 {
 		return
 	}
@@ -136,4 +140,62 @@ func idsOf(found []store.RunMatch) []cola.TTBID {
 		ids[i] = found[i].TTBID
 	}
 	return ids
+}
+
+// window is the range of labels that one run matches: labels approved from From to To, and late
+// labels, which were approved from Late until before From and arrived after the revision After. All
+// days are in UTC and inclusive.
+//
+// For example, a search ran on Monday, November 9, when the registry had revision 700. Its run on
+// Monday, November 16 matches labels approved from November 9 to 16, and labels approved in the 90
+// days from August 11 to November 8 that arrived after revision 700. The following run starts at
+// November 16 again, since labels approved that afternoon arrive after this run. Labels that the
+// search has found before are not reported again.
+type window struct {
+	From, To cola.Date
+	Late     cola.Date
+	After    cola.Revision
+}
+
+// windowOf returns the window of a run at an instant, for a search with a mark. A mark after the
+// instant, from a process whose clock is ahead, counts as a mark at the instant, so no window is
+// empty.
+func windowOf(m store.Mark, now time.Time) window {
+	from := cola.DateOf(m.At)
+	return window{From: from, To: max(from, cola.DateOf(now)), Late: from.AddDays(-cola.LateDays), After: m.Revision}
+}
+
+// contains reports whether the window includes a label with an approval date and a revision of
+// arrival.
+func (w window) contains(approved cola.Date, arrived cola.Revision) bool {
+	if w.isLate(approved) {
+		return approved >= w.Late && arrived > w.After
+	}
+	return approved <= w.To
+}
+
+// isLate reports whether a label with an approval date is late.
+func (w window) isLate(approved cola.Date) bool { return approved < w.From }
+
+// markAfter returns the mark of a search after a run at an instant that read arrivals up to a
+// revision. A mark never goes back.
+func markAfter(m store.Mark, now time.Time, upto cola.Revision) store.Mark {
+	if now.After(m.At) {
+		m.At = now
+	}
+	m.Revision = max(m.Revision, upto)
+	return m
+}
+
+// usualWindow is how many days back nearly all windows reach: those of searches that run monthly.
+const usualWindow = 31 + cola.LateDays
+
+// readFrom returns the approval date from which to read labels for runs that need them from a date
+// on. It goes further back than needed, so that searches with ever older marks do not each cause
+// another read.
+func readFrom(today, need cola.Date) cola.Date {
+	if usual := today.AddDays(-usualWindow); need >= usual {
+		return usual
+	}
+	return need.AddDays(-int(today-need) / 2)
 }

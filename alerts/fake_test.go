@@ -264,8 +264,8 @@ func (f *fakeStore) held(d *store.DueSearch) *fakeSearch {
 	return s
 }
 
-func (f *fakeStore) PutOff(ctx context.Context, failed store.DueSearch, wait func(int) time.Duration) (lasts time.Duration, err error) {
-	err = f.around(ctx, "PutOff", func() error {
+func (f *fakeStore) Postpone(ctx context.Context, failed store.DueSearch, wait func(int) time.Duration) (lasts time.Duration, err error) {
+	err = f.around(ctx, "Postpone", func() error {
 		s := f.held(&failed)
 		if s == nil {
 			return store.ErrNotFound

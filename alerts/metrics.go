@@ -7,14 +7,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics measures what ticks do. A nil *metrics measures nothing.
+// metrics are the metrics of ticks. Methods on nil do nothing.
 type metrics struct {
 	runs, matches, late, searchFailures, tickFailures prometheus.Counter
 	took                                              prometheus.Observer
-	due                                               dueSince
+	due                                               dueTime
 }
 
-// newMetrics registers the metrics; there are none without a registerer.
+// newMetrics registers the metrics. It returns nil without a registerer.
 func newMetrics(registerer prometheus.Registerer) *metrics {
 	if registerer == nil {
 		return nil
@@ -60,24 +60,24 @@ func (m *metrics) ticked(r *Report, err error, took time.Duration) {
 	if err != nil {
 		m.tickFailures.Inc()
 	}
-	if r.settled()+r.Released > 0 {
+	if r.completed()+r.Released > 0 {
 		m.took.Observe(took.Seconds())
 	}
 }
 
-// nextDue notes when the search that is due first is due; the zero time is never.
+// nextDue sets when the next search is due; zero for never.
 func (m *metrics) nextDue(at time.Time) {
 	if m != nil {
 		m.due.set(at)
 	}
 }
 
-// dueSince is since when something is due, or when it will be. The zero dueSince is never.
-type dueSince struct {
-	at atomic.Int64 // nanoseconds since 1970; 0: nothing is, or it is not known
+// dueTime is when something is or was due. The zero value means never.
+type dueTime struct {
+	at atomic.Int64 // nanoseconds since 1970; 0: never or unknown
 }
 
-func (d *dueSince) set(at time.Time) {
+func (d *dueTime) set(at time.Time) {
 	if at.IsZero() {
 		d.at.Store(0)
 		return
@@ -85,9 +85,9 @@ func (d *dueSince) set(at time.Time) {
 	d.at.Store(at.UnixNano())
 }
 
-// overdue returns for how many seconds it has been due at an instant. It is worked out when it is asked for, so that it goes on
-// growing when nobody gets to it any more.
-func (d *dueSince) overdue(now time.Time) float64 {
+// overdue returns how many seconds it has been due at an instant. Computing it on demand lets it
+// grow even if ticks stop.
+func (d *dueTime) overdue(now time.Time) float64 {
 	at := d.at.Load()
 	if at == 0 {
 		return 0

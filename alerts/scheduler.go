@@ -2,31 +2,36 @@ package alerts
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
 )
 
 const (
-	// tickEvery is how often a scheduler looks for what is due. Schedules name an hour.
-	tickEvery = time.Minute
-	// startWithin is how long its first tick may be put off.
-	startWithin = 20 * time.Second
+	// tickInterval is the pause between ticks. Schedules have a resolution of an hour.
+	tickInterval = time.Minute
+	// maxStartDelay bounds the random delay of the first tick.
+	maxStartDelay = 20 * time.Second
 )
 
-// Scheduler ticks again and again. Every serving process has one; they share the work.
+// Scheduler calls Runner.Tick periodically. Every serving process has one; they share the work.
 type Scheduler struct {
 	Runner *Runner
 	Now    func() time.Time
 	Logger *slog.Logger
 }
 
-// Run ticks every minute until the context ends, which ends the tick under way too. It begins within 20 seconds, at an instant of its
-// own, so that processes that were started together do not tick together. A tick that fails is logged, once until they succeed again,
-// and followed by the next one.
+// Run ticks every minute until the context ends, which also ends a running tick. It starts after a
+// random delay of up to 20 seconds, so that processes started together do not tick together. It
+// logs the first of consecutive failures.
 func (s *Scheduler) Run(ctx context.Context) {
 	failing := false
-	for wait := rand.N(startWithin); rest(ctx, wait); wait = tickEvery {
+	for wait := rand.N(maxStartDelay); sleep(ctx, wait); wait = tickInterval {
 		_, err := s.Runner.Tick(ctx, s.Now())
 		if ctx.Err() != nil {
 			return
@@ -41,12 +46,265 @@ func (s *Scheduler) Run(ctx context.Context) {
 	}
 }
 
-// rest waits, and reports whether to go on.
-func rest(ctx context.Context, d time.Duration) bool {
+// sleep waits for d, and reports false if ctx ends first.
+func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
 		return false
 	case <-time.After(d):
 		return true
 	}
+}
+
+// Tick runs the saved searches that are due at an instant, until no unclaimed ones are left. A
+// search that fails does not hold up others. If the database is unavailable or the context ends,
+// Tick releases the claims of searches that were not recorded; the report covers the work done
+// before. Ticking again is always safe.
+func (r *Runner) Tick(ctx context.Context, now time.Time) (Report, error) {
+	begun := time.Now()
+	t := &tick{Runner: r, now: now.UTC()}
+	defer func() { t.labels.close() }()
+	err := t.runDue(ctx)
+	if err == nil {
+		t.report.NextDueAt, err = r.nextDue(ctx)
+	}
+	r.metrics.ticked(&t.report, err, time.Since(begun))
+	if t.report.completed()+t.report.Released > 0 {
+		r.log.Info("saved searches ran", "runs", t.report.Runs, "matches", t.report.Matches, "late", t.report.Late, "missed", t.report.Missed,
+			"released", t.report.Released, "failed", t.report.Failed, "labels", t.report.Labels, "took", time.Since(begun).Round(time.Millisecond))
+	}
+	return t.report, err
+}
+
+func (r *Runner) nextDue(ctx context.Context) (time.Time, error) {
+	due, err := r.store.NextDue(ctx)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("ask what is due next: %w", err)
+	}
+	r.metrics.nextDue(due)
+	return due, nil
+}
+
+// tick is one call of Tick.
+type tick struct {
+	*Runner
+	now    time.Time
+	labels *candidates // nil until there is a search to run
+	report Report
+}
+
+// runDue claims and runs batches until no search is due.
+func (t *tick) runDue(ctx context.Context) error {
+	for {
+		claimed, err := t.store.ClaimDue(ctx, t.now, t.batch, t.hold)
+		if err != nil {
+			return fmt.Errorf("claim due searches: %w", err)
+		}
+		before := t.report
+		if err := t.run(ctx, claimed); err != nil {
+			return err
+		}
+		// Searches that change all the time could be claimed forever; leave them to the next tick.
+		moved := t.report.Runs > before.Runs || t.report.Failed > before.Failed
+		if len(claimed) < t.batch || !moved {
+			return nil
+		}
+	}
+}
+
+// run runs claimed searches. On an error it releases the remaining ones.
+func (t *tick) run(ctx context.Context, claimed []store.DueSearch) error {
+	for left := claimed; len(left) > 0; {
+		before := t.report.completed()
+		n, records, err := t.match(ctx, left)
+		if err == nil {
+			err = t.record(ctx, records)
+		}
+		if err != nil {
+			t.release(ctx, left, len(left)-(t.report.completed()-before))
+			return err
+		}
+		left = left[n:]
+	}
+	return nil
+}
+
+// completed returns how many searches have an outcome.
+func (r *Report) completed() int { return r.Runs + r.Missed + r.Failed }
+
+// match computes the runs of the first claimed searches, as many as one transaction records. n is
+// how many searches it took.
+func (t *tick) match(ctx context.Context, claimed []store.DueSearch) (n int, records []store.RunRecord, err error) {
+	matches := 0
+	for n < len(claimed) && len(records) < maxRunsPerRecord && matches < maxMatchesPerRecord {
+		if err := ctx.Err(); err != nil {
+			return n, nil, err
+		}
+		d := &claimed[n]
+		n++
+		if err := t.ensureCandidates(ctx, d, claimed); err != nil {
+			return n, nil, err
+		}
+		record, err := t.runOf(d)
+		if err != nil {
+			t.postpone(ctx, d, err)
+			continue
+		}
+		records, matches = append(records, record), matches+len(record.Matches)
+	}
+	return n, records, nil
+}
+
+// ensureCandidates reads the candidates for all claimed searches, unless those of the tick cover
+// the search at hand.
+func (t *tick) ensureCandidates(ctx context.Context, d *store.DueSearch, claimed []store.DueSearch) error {
+	if d.Fault != nil || t.labels.covers(windowOf(d.Mark, t.now)) {
+		return nil
+	}
+	since := cola.DateOf(t.now).AddDays(-usualWindow)
+	for i := range claimed {
+		since = min(since, windowOf(claimed[i].Mark, t.now).Late)
+	}
+	since = readFrom(cola.DateOf(t.now), since)
+	if t.labels != nil {
+		since = min(since, t.labels.since)
+	}
+	labels, err := readCandidates(ctx, t.store, since)
+	if err != nil {
+		return err
+	}
+	t.labels.close()
+	t.labels, t.report.Labels = labels, len(labels.arrived)
+	return nil
+}
+
+// errAhead means that a search's mark is beyond the database's latest revision. An intact database
+// has no such marks.
+var errAhead = errors.New("it has looked up to a revision that the database has not reached")
+
+// runOf computes the run of a search.
+func (t *tick) runOf(d *store.DueSearch) (r store.RunRecord, err error) {
+	if d.Fault != nil {
+		return r, d.Fault
+	}
+	w := windowOf(d.Mark, t.now)
+	if !t.labels.covers(w) {
+		return r, errAhead
+	}
+	next, err := nextRun(d.Search.Schedule, t.now)
+	if err != nil {
+		return r, err
+	}
+	r = store.RunRecord{
+		Due: *d, Mark: markAfter(d.Mark, t.now, t.labels.upto), Next: next, From: w.From, To: w.To,
+		Manual: isManual(d.Search.Schedule, t.now), MaxNamedOfAccount: cola.MaxDailyMessageLabels,
+	}
+	if !r.Manual {
+		r.MaxNamed = cola.MaxMessageLabels
+	}
+	r.Matches, err = t.labels.match(d.Search.Filters, w)
+	return r, err
+}
+
+// isManual reports whether a run at an instant is manual: no time of the schedule has passed since
+// the search became due. It is not enough that the search has a schedule, because messages name
+// labels of scheduled runs only.
+func isManual(plan *cola.Schedule, now time.Time) bool {
+	if plan == nil || !plan.Active || !plan.NextRunAt.OK {
+		return true
+	}
+	due := plan.NextRunAt.V.Time()
+	scheduled := plan.Next(due.Add(-time.Microsecond)) // due itself, unless a manual run was requested earlier
+	return scheduled.IsZero() || scheduled.After(now)
+}
+
+// nextRun returns when a search runs next after an instant; zero if it has no active schedule.
+func nextRun(plan *cola.Schedule, now time.Time) (cola.Timestamp, error) {
+	if plan == nil || !plan.Active {
+		return 0, nil
+	}
+	next := plan.Next(now)
+	if next.IsZero() {
+		return 0, fmt.Errorf("its schedule, %s on day %d, names no day", plan.Cadence, plan.Day)
+	}
+	return cola.TimestampOf(next), nil
+}
+
+// postpone extends the claim of a search that could not run, longer each time, so that it doesn't
+// fill the log. The search keeps its mark. If that fails, the claim stays as it is.
+func (t *tick) postpone(ctx context.Context, d *store.DueSearch, reason error) {
+	t.report.Failed++
+	after, err := t.store.Postpone(ctx, *d, t.postponement)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		t.log.Error("saved search cannot be run; it was changed or taken over meanwhile", "account", d.Account, "search", d.Search.UUID, "error", reason)
+		return
+	case err != nil:
+		after, reason = t.hold, errors.Join(reason, fmt.Errorf("put it off: %w", err))
+	}
+	t.log.Error("saved search cannot be run; it is tried again", "account", d.Account, "search", d.Search.UUID, "after", after, "error", reason)
+}
+
+// postponement returns the pause after a number of consecutive failures. It doubles with each, up
+// to maxHold.
+func (r *Runner) postponement(failures int) time.Duration {
+	wait, most := r.hold, max(r.hold, maxHold)
+	for range failures - 1 {
+		if wait *= 2; wait >= most {
+			return most
+		}
+	}
+	return wait
+}
+
+// record records runs. If that fails although the database is available, it records each remaining
+// run by itself.
+func (t *tick) record(ctx context.Context, records []store.RunRecord) error {
+	if len(records) == 0 {
+		return nil
+	}
+	outcomes, err := t.store.RecordRuns(ctx, records)
+	t.count(outcomes)
+	left := records[len(outcomes):]
+	switch {
+	case err == nil && len(left) == 0:
+		return nil
+	case err == nil:
+		return fmt.Errorf("record runs: %d outcomes of %d", len(outcomes), len(records))
+	case ctx.Err() != nil || errors.Is(err, store.ErrUnavailable):
+		return fmt.Errorf("record runs: %w", err)
+	case len(records) == 1:
+		t.postpone(ctx, &records[0].Due, fmt.Errorf("record run: %w", err))
+		return nil
+	}
+	for i := range left {
+		if err := t.record(ctx, left[i:i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tick) count(outcomes []store.RunOutcome) {
+	for _, o := range outcomes {
+		if !o.Recorded {
+			t.report.Missed++
+			continue
+		}
+		t.report.Runs++
+		t.report.Matches += o.New
+		t.report.Late += o.Late
+	}
+}
+
+// release releases claimed searches, of which held are still claimed, even if the context has
+// ended. If that fails, the claims expire.
+func (t *tick) release(ctx context.Context, claimed []store.DueSearch, held int) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
+	if err := t.store.ReleaseDue(ctx, claimed); err != nil {
+		t.log.Warn("claimed searches not let go; they are free when their hold has passed", "searches", held, "after", t.hold, "error", err)
+		return
+	}
+	t.report.Released += held
 }

@@ -10,6 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -105,4 +108,86 @@ func TestSchedulerEnds(t *testing.T) {
 			t.Errorf("that it ends is logged as an error:\n%s", log)
 		}
 	})
+}
+
+// TestAskedRuns: a search that somebody asks to be run runs at once, with a schedule or without; it goes back to its schedule, if it has an
+// active one, and the next run begins where this one ended.
+func TestAskedRuns(t *testing.T) {
+	f := withSearches(3)
+	f.clock = at(11, 9, 15)
+	f.searches["search 01"].search.Schedule = nil
+	f.change("search 02", func(s *cola.SavedSearch) { s.Schedule.Active = false })
+	r := New(Options{Store: f})
+	if report := mustTick(t, r, f.clock); report.Runs != 0 {
+		t.Fatalf("before anybody asks: %+v", report)
+	}
+	for uuid := range f.searches {
+		f.ask(uuid)
+	}
+	if diff := cmp.Diff(Report{Runs: 3, Matches: 3, Labels: 1, NextDueAt: at(11, 10, 6)}, mustTick(t, r, f.clock)); diff != "" {
+		t.Errorf("asked for (-want +got):\n%s", diff)
+	}
+	if report := mustTick(t, r, f.clock); report.Runs != 0 {
+		t.Errorf("at once again: %+v", report)
+	}
+	f.write(oak(2, day(11, 9)), false)
+	f.clock = at(11, 10, 7)
+	if report := mustTick(t, r, f.clock); report.Runs != 1 || report.Matches != 1 {
+		t.Errorf("by its schedule: %+v", report)
+	}
+	f.ask("search 01")
+	f.ask("search 02")
+	if report := mustTick(t, r, f.clock); report.Runs != 2 || report.Matches != 2 {
+		t.Errorf("asked for again: %+v", report)
+	}
+	manual := 0
+	for _, run := range f.runs() {
+		if run.Manual != (run.MaxNamed == 0) || !run.Manual && run.MaxNamed != cola.MaxMessageLabels || run.MaxNamedOfAccount != cola.MaxDailyMessageLabels {
+			t.Errorf("recorded %+v", run.RunRecord)
+		}
+		if run.Manual {
+			manual++
+		}
+	}
+	if manual != 5 {
+		t.Errorf("%d runs are manual, want the 5 that were asked for", manual)
+	}
+	for uuid, s := range f.searches {
+		if len(s.had) != 2 || !s.mark.At.Equal(f.clock) {
+			t.Errorf("%s has found %d labels, mark %+v", uuid, len(s.had), s.mark)
+		}
+	}
+}
+
+// TestIsManual checks that a run is scheduled only when a time of its schedule has come.
+func TestIsManual(t *testing.T) {
+	plan := func(p cola.Schedule, due time.Time) *cola.Schedule {
+		p.Active, p.NextRunAt = true, cola.Some(cola.TimestampOf(due))
+		return &p
+	}
+	daily, weekly := cola.Schedule{Cadence: cola.CadenceDaily}, cola.Schedule{Cadence: cola.CadenceWeekly, Day: 1} // 9 November is a Monday
+	paused := plan(daily, at(11, 9, 6))
+	paused.Active = false
+	for _, k := range []struct {
+		what string
+		plan *cola.Schedule
+		now  time.Time
+		want bool
+	}{
+		{"no schedule", nil, at(11, 9, 6), true},
+		{"a paused schedule", paused, at(11, 9, 7), true},
+		{"never due", &cola.Schedule{Cadence: cola.CadenceDaily, Active: true}, at(11, 9, 7), true},
+		{"on time", plan(daily, at(11, 9, 6)), at(11, 9, 6), false},
+		{"overdue", plan(daily, at(11, 9, 6)), at(11, 12, 23), false},
+		{"asked for at midday", plan(daily, at(11, 9, 12)), at(11, 9, 13), true},
+		{"asked for a microsecond late", plan(daily, at(11, 9, 6).Add(time.Microsecond)), at(11, 9, 7), true},
+		{"asked for before a scheduled time that has come", plan(daily, at(11, 9, 5)), at(11, 9, 6), false},
+		{"weekly, on time", plan(weekly, at(11, 9, 6)), at(11, 9, 7), false},
+		{"weekly, at the hour of another day", plan(weekly, at(11, 10, 6)), at(11, 11, 6), true},
+		{"an unknown cadence", plan(cola.Schedule{Cadence: "hourly"}, at(11, 9, 6)), at(11, 9, 7), true},
+	} {
+		if got := isManual(k.plan, k.now); got != k.want {
+			t.Errorf("%s: %v, want %v", k.what, got, k.want)
+		}
+	}
 }

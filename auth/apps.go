@@ -11,10 +11,10 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// admit finds the account and connection of a verified token, and creates them if they are new. It creates
-// none for an app that may not act.
-func (t *Tokens) admit(ctx context.Context, issuer string, c tokenClaims) (g grant, err error) {
-	err = within(ctx, "find account of token", func(ctx context.Context) error {
+// findGrant finds the account and connection of a verified token, and creates them if they are new.
+// It creates none for an app that may not act.
+func (t *Tokens) findGrant(ctx context.Context, issuer string, c tokenClaims) (g grant, err error) {
+	err = withStoreTimeout(ctx, "find account of token", func(ctx context.Context) error {
 		app, err := t.app(ctx, issuer, c.client)
 		if err != nil {
 			return err
@@ -25,16 +25,16 @@ func (t *Tokens) admit(ctx context.Context, issuer string, c tokenClaims) (g gra
 			return err
 		}
 		recordIdentity(ctx, t.events, account, issuer)
-		t.occasional.warnDuplicate(account, issuer, c.email, "access")
+		t.throttledLog.warnDuplicateAccount(account, issuer, c.email, "access")
 		link, err := t.store.Connect(ctx, account.ID, app.ID, c.scopes)
 		if err != nil {
 			return err
 		}
 		t.recordLink(ctx, link)
 		if !link.RevokedAt.IsZero() {
-			return unauthorized("The access of the app %s was revoked by the account holder.", cola.Quoted(c.client))
+			return unauthorized("The account holder revoked the access of the app %s.", cola.Quoted(c.client))
 		}
-		g = grant{account: account.ID, link: link.ID, scopes: common(c.scopes, app.Scopes), withheld: except(c.scopes, app.Scopes)}
+		g = grant{account: account.ID, link: link.ID, scopes: intersect(c.scopes, app.Scopes), withheld: subtract(c.scopes, app.Scopes)}
 		return nil
 	})
 	return g, err
@@ -44,8 +44,8 @@ func (t *Tokens) admit(ctx context.Context, issuer string, c tokenClaims) (g gra
 func (t *Tokens) recordLink(ctx context.Context, link store.Link) {
 	kind := security.NewConnection
 	switch link.Change {
-	case store.LinkMade:
-	case store.LinkRescoped:
+	case store.LinkCreated:
+	case store.LinkScopesChanged:
 		kind = security.ChangedScope
 	default:
 		return
@@ -66,7 +66,7 @@ func (t *Tokens) app(ctx context.Context, issuer, clientID string) (store.App, e
 	app, err := t.store.AppByClient(ctx, issuer, clientID)
 	if errors.Is(err, store.ErrNotFound) {
 		if !t.anyApp {
-			return store.App{}, unauthorized("The app %s is not connected to this service; the operator registers it (app register).", cola.Quoted(clientID))
+			return store.App{}, unauthorized("The app %s is not registered with this service. Ask the operator to register it (app register).", cola.Quoted(clientID))
 		}
 		app, err = t.store.EnsureApp(ctx, store.App{Issuer: issuer, ClientID: clientID, Name: clientID, Scopes: cola.Scopes()})
 	}
@@ -74,13 +74,13 @@ func (t *Tokens) app(ctx context.Context, issuer, clientID string) (store.App, e
 		return store.App{}, err
 	}
 	if !app.DisabledAt.IsZero() {
-		return store.App{}, unauthorized("The app %s may not act here any more: the operator has disabled it.", cola.Quoted(clientID))
+		return store.App{}, unauthorized("The operator has disabled the app %s.", cola.Quoted(clientID))
 	}
 	return app, nil
 }
 
-// common returns the scopes that are in both lists.
-func common(a, b []cola.Scope) (both []cola.Scope) {
+// intersect returns the scopes that are in both lists.
+func intersect(a, b []cola.Scope) (both []cola.Scope) {
 	for _, s := range a {
 		if slices.Contains(b, s) {
 			both = append(both, s)
@@ -89,8 +89,8 @@ func common(a, b []cola.Scope) (both []cola.Scope) {
 	return both
 }
 
-// except returns the scopes of a that are not in b.
-func except(a, b []cola.Scope) (rest []cola.Scope) {
+// subtract returns the scopes of a that are not in b.
+func subtract(a, b []cola.Scope) (rest []cola.Scope) {
 	for _, s := range a {
 		if !slices.Contains(b, s) {
 			rest = append(rest, s)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,20 +21,22 @@ type KeyFinder interface {
 	KeyByHash(ctx context.Context, hash store.KeyHash) (store.Key, error)
 }
 
-// unproven is the refusal of an invalid credential. It counts as a failed credential.
-type unproven struct{ error }
+// invalidCredential is the refusal of an invalid credential. It counts as a failed credential.
+type invalidCredential struct{ error }
 
 // Unwrap returns the refusal.
-func (u unproven) Unwrap() error { return u.error }
+func (u invalidCredential) Unwrap() error { return u.error }
 
-func unprovenf(format string, args ...any) error { return unproven{unauthorized(format, args...)} }
+func invalidCredentialf(format string, args ...any) error {
+	return invalidCredential{unauthorized(format, args...)}
+}
 
 // storeTimeout is how long a request waits for the store.
 const storeTimeout = 3 * time.Second
 
-// within makes calls to the store and bounds how long they take together. A store that doesn't answer
-// in time, while the caller still waits, is unavailable.
-func within(ctx context.Context, operation string, do func(context.Context) error) error {
+// withStoreTimeout makes calls to the store and bounds how long they take together. A store that
+// doesn't answer in time, while the caller still waits, is unavailable.
+func withStoreTimeout(ctx context.Context, operation string, do func(context.Context) error) error {
 	calling, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	err := do(calling)
@@ -73,19 +76,21 @@ func New(keys KeyFinder, tokens *Tokens, events *security.Events) *Authenticator
 	return &Authenticator{keys: keys, tokens: tokens, events: events, known: known}
 }
 
-// Authenticate returns the caller that a request's headers prove: X-API-Key, or Authorization with a Bearer API key or access
-// token. KeyPrefix distinguishes the two, and neither is ever tried as the other. Credentials in the URL are ignored.
+// Authenticate returns the caller that a request's headers prove: X-API-Key, or Authorization with
+// a Bearer API key or access token. KeyPrefix distinguishes the two, and neither is ever tried as
+// the other. Credentials in the URL are ignored.
 //
 // It fails with CodeUnauthorized for missing or invalid credentials, with CodeQuotaExceeded if the
-// client's address sent too many invalid ones, and with CodeUnavailable if the store does not answer
-// within three seconds, or the issuer of a token within five. Valid credentials are always accepted.
+// client's address sent too many invalid ones, and with CodeUnavailable if the store does not
+// answer within three seconds, or the issuer of a token within five. Valid credentials are always
+// accepted.
 func (a *Authenticator) Authenticate(ctx context.Context, h http.Header, ch cola.Channel) (cola.Caller, error) {
 	given, bearer, err := a.credential(h)
 	if err != nil {
 		return cola.Caller{}, err
 	}
 	caller, kind, err := a.prove(ctx, given, bearer, ch)
-	if failed, ok := errors.AsType[unproven](err); ok {
+	if failed, ok := errors.AsType[invalidCredential](err); ok {
 		return cola.Caller{}, a.events.Failed(ctx, kind, failed.error)
 	}
 	return caller, err
@@ -101,13 +106,13 @@ func (a *Authenticator) prove(ctx context.Context, given string, bearer bool, ch
 		c, err = a.tokens.caller(ctx, given, ch)
 		return c, security.Token, err
 	}
-	return c, security.Key, unprovenf("The credential is not an API key of this service: those start with %q.", KeyPrefix)
+	return c, security.Key, invalidCredentialf("The credential is not an API key of this service. API keys start with %q.", KeyPrefix)
 }
 
 func (a *Authenticator) keyHolder(ctx context.Context, given string, ch cola.Channel) (cola.Caller, error) {
 	secret, err := ParseSecret(given)
 	if err != nil {
-		return cola.Caller{}, unprovenf("Invalid API key: %v. Copy the whole key again.", err)
+		return cola.Caller{}, invalidCredentialf("Invalid API key: %v. Copy the whole key again.", err)
 	}
 	id, err := a.identify(ctx, secret)
 	if err != nil {
@@ -127,13 +132,13 @@ func (a *Authenticator) identify(ctx context.Context, secret Secret) (identity, 
 		return id, nil
 	}
 	var key store.Key
-	err := within(ctx, "look up API key", func(ctx context.Context) (err error) {
+	err := withStoreTimeout(ctx, "look up API key", func(ctx context.Context) (err error) {
 		key, err = a.keys.KeyByHash(ctx, hash)
 		return err
 	})
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return identity{}, unprovenf("Unknown API key. It may belong to another server.")
+		return identity{}, invalidCredentialf("Unknown API key. It may belong to another server.")
 	case err != nil:
 		return identity{}, err
 	}
@@ -179,4 +184,72 @@ func (a *Authenticator) taken() string {
 
 func unauthorized(format string, args ...any) error {
 	return cola.Errorf(cola.CodeUnauthorized, format, args...)
+}
+
+// Resource describes this server to OAuth clients: where to get tokens for it and which scopes to
+// request (RFC 9728 and, for challenges, RFC 6750). The zero Resource accepts API keys only. It
+// comes from the configuration, never from a request, so that forged headers can't redirect
+// clients.
+type Resource struct {
+	ID       string   // its identifier: the URL of the endpoint for assistants, which they ask tokens for
+	Metadata string   // URL at which it is described
+	Issuers  []string // of tokens that are taken
+	// Scopes are requested when a client connects; may be empty. They do not include this service's
+	// own scopes, which a challenge requests when they are needed.
+	Scopes []string
+	// ScopePrefix is an optional prefix of this service's scopes at the issuer, such as
+	// "api://registry/".
+	ScopePrefix string
+}
+
+// realm starts every challenge.
+const realm = `Bearer realm="colaregistry"`
+
+// Challenge returns the WWW-Authenticate header for a refusal, or "". If the credentials are
+// refused, it names an error only if the request sent some. If a scope is missing, it lists the
+// scopes to request.
+func (r Resource) Challenge(sent http.Header, refusal *cola.Error) string {
+	parts := []string{realm}
+	add := func(name, value string) { parts = append(parts, fmt.Sprintf(`%s="%s"`, name, parameter(value))) }
+	scopes := r.Scopes
+	switch refusal.Code {
+	case cola.CodeUnauthorized:
+		if sent.Get("Authorization") != "" || sent.Get("X-Api-Key") != "" {
+			add("error", "invalid_token")
+			add("error_description", refusal.Message)
+		}
+	case cola.CodeInsufficientScope:
+		if refusal.Details["reason"] == cola.NotAllowed {
+			return realm // there is no scope to come back with
+		}
+		scope, _ := refusal.Details["required_scope"].(string)
+		scopes = append(slices.Clone(scopes), r.ScopePrefix+scope)
+		add("error", "insufficient_scope")
+		add("error_description", refusal.Message)
+	default:
+		return ""
+	}
+	if len(r.Issuers) > 0 || refusal.Code == cola.CodeInsufficientScope {
+		if len(scopes) > 0 {
+			add("scope", strings.Join(scopes, " "))
+		}
+	}
+	if len(r.Issuers) > 0 {
+		add("resource_metadata", r.Metadata)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// parameter replaces characters that a parameter of a challenge can't hold (RFC 6750, section 3):
+// quotes and backslashes by apostrophes, other than printable ASCII by question marks.
+func parameter(value string) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c == '"' || c == '\\':
+			return '\''
+		case c < ' ' || c > '~':
+			return '?'
+		}
+		return c
+	}, value)
 }

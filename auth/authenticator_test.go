@@ -41,3 +41,49 @@ func TestAuthenticateDoesNotWaitForASilentStore(t *testing.T) {
 		}
 	})
 }
+
+func TestChallenge(t *testing.T) {
+	oauth := Resource{
+		ID: "https://r.example/mcp", Metadata: "https://r.example/.well-known/oauth-protected-resource/mcp",
+		Issuers: []string{"https://issuer.example"},
+	}
+	withScopes := oauth
+	withScopes.Scopes = []string{"openid", "api://r/read"}
+	prefixed := oauth
+	prefixed.ScopePrefix = "api://r/"
+	none, bearer := http.Header{}, http.Header{"Authorization": {"Bearer x"}}
+	bad := cola.Errorf(cola.CodeUnauthorized, "The token of \"x\\y\" has\r\nended — now.")
+	tests := []struct {
+		name    string
+		r       Resource
+		sent    http.Header
+		refusal *cola.Error
+		want    string
+	}{
+		{"keys only, none sent", Resource{}, none, bad, `Bearer realm="colaregistry"`},
+		{"keys only, one sent", Resource{}, http.Header{"X-Api-Key": {"x"}}, cola.Errorf(cola.CodeUnauthorized, "It is unknown."),
+			`Bearer realm="colaregistry", error="invalid_token", error_description="It is unknown."`},
+		{"nothing sent", oauth, none, bad,
+			`Bearer realm="colaregistry", resource_metadata="https://r.example/.well-known/oauth-protected-resource/mcp"`},
+		{"scopes to connect with", withScopes, none, bad,
+			`Bearer realm="colaregistry", scope="openid api://r/read", resource_metadata="https://r.example/.well-known/oauth-protected-resource/mcp"`},
+		{"a bad token", oauth, bearer, bad,
+			`Bearer realm="colaregistry", error="invalid_token", error_description="The token of 'x'y' has??ended ? now.", resource_metadata="https://r.example/.well-known/oauth-protected-resource/mcp"`},
+		{"a missing scope", withScopes, bearer, cola.InsufficientScope(cola.ScopeWriteSavedSearches),
+			`Bearer realm="colaregistry", error="insufficient_scope", error_description="The access token lacks the scope 'saved_searches:write'. Connect the app again and allow it, or use an API key.", scope="openid api://r/read saved_searches:write", resource_metadata="https://r.example/.well-known/oauth-protected-resource/mcp"`},
+		{"a missing scope that the issuer names in full", prefixed, bearer, &cola.Error{Code: cola.CodeInsufficientScope, Message: "No.", Details: map[string]any{"required_scope": "s"}},
+			`Bearer realm="colaregistry", error="insufficient_scope", error_description="No.", scope="api://r/s", resource_metadata="https://r.example/.well-known/oauth-protected-resource/mcp"`},
+		{"a scope that the app may not have", oauth, bearer,
+			cola.Caller{Withheld: cola.Scopes()}.Lacks(cola.ScopeWriteSavedSearches), `Bearer realm="colaregistry"`},
+		{"an origin that may not call", oauth, bearer, cola.Errorf(cola.CodeForbidden, "No."), ""},
+		{"not there", oauth, bearer, cola.Errorf(cola.CodeNotFound, "No."), ""},
+	}
+	for _, tt := range tests {
+		if got := tt.r.Challenge(tt.sent, tt.refusal); got != tt.want {
+			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
+		}
+	}
+	if len(withScopes.Scopes) != 2 {
+		t.Error("a challenge changed the resource")
+	}
+}

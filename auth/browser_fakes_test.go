@@ -174,18 +174,18 @@ func (s *browserStore) Session(ctx context.Context, name string) ([]byte, error)
 	return bytes.Clone(row.data), nil
 }
 
-func (s *browserStore) KeepSession(ctx context.Context, name string, data []byte, until time.Time) error {
+func (s *browserStore) SaveSession(ctx context.Context, name string, data []byte, until time.Time) error {
 	defer s.mu.Unlock()
-	if err := s.begin(ctx, "KeepSession"); err != nil {
+	if err := s.begin(ctx, "SaveSession"); err != nil {
 		return err
 	}
 	s.sessions[name] = keptRow{bytes.Clone(data), until}
 	return nil
 }
 
-func (s *browserStore) DropSession(ctx context.Context, name string) (bool, error) {
+func (s *browserStore) DeleteSession(ctx context.Context, name string) (bool, error) {
 	defer s.mu.Unlock()
-	if err := s.begin(ctx, "DropSession"); err != nil {
+	if err := s.begin(ctx, "DeleteSession"); err != nil {
 		return false, err
 	}
 	row, ok := s.sessions[name]

@@ -2,6 +2,9 @@ package auth
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -25,8 +28,8 @@ const (
 	SignInFor = 14 * 24 * time.Hour
 	// SignInIdle is how long a sign-in lasts without a request, give or take lastSeenEvery.
 	SignInIdle = 24 * time.Hour
-	// AttemptFor is how long a sign-in with an issuer may take, and how long the session of a browser
-	// that is not signed in lasts.
+	// AttemptFor is how long a sign-in with an issuer may take, and how long the session of a
+	// browser that is not signed in lasts.
 	AttemptFor = 10 * time.Minute
 )
 
@@ -68,25 +71,25 @@ type BrowserOptions struct {
 
 // Browsers identifies account holders by their browsers' sessions, and signs them in and out.
 //
-// A signed-in browser has a session in the store, under the hash of the random token in its cookie. The
-// session names a sign-in of an account. The sign-in is the credential: the ledger checks it with every
-// request, as it checks a key, so the session of an ended sign-in is worthless.
+// A signed-in browser has a session in the store, under the hash of the random token in its cookie.
+// The session names a sign-in of an account. The sign-in is the credential: the ledger checks it
+// with every request, as it checks a key, so the session of an ended sign-in is worthless.
 type Browsers struct {
-	store      BrowserStore
-	public     string // URL without a trailing slash
-	issuers    []*signInIssuer
-	attempts   attempts
-	https      bool
-	now        cola.Clock
-	log        *slog.Logger
-	occasional *occasionalLog
-	onFault    func(http.ResponseWriter, *http.Request, error)
-	counts     *prometheus.CounterVec // of sign-ins
-	events     *security.Events
+	store        BrowserStore
+	public       string // URL without a trailing slash
+	issuers      []*signInIssuer
+	attempts     attempts
+	https        bool
+	now          cola.Clock
+	log          *slog.Logger
+	throttledLog *rateLimitedLog
+	onFault      func(http.ResponseWriter, *http.Request, error)
+	counts       *prometheus.CounterVec // of sign-ins
+	events       *security.Events
 }
 
-// NewBrowsers returns Browsers with these options, or an error if they are invalid. It does not contact
-// the issuers yet.
+// NewBrowsers returns Browsers with these options, or an error if they are invalid. It does not
+// contact the issuers yet.
 func NewBrowsers(o BrowserOptions) (*Browsers, error) {
 	public, err := url.Parse(o.PublicURL)
 	if err != nil || public.Host == "" || (public.Scheme != "https" && public.Scheme != "http") || strings.Trim(public.Path, "/") != "" {
@@ -100,7 +103,7 @@ func NewBrowsers(o BrowserOptions) (*Browsers, error) {
 	}
 	b := &Browsers{
 		store: o.Store, public: public.Scheme + "://" + public.Host, https: public.Scheme == "https", now: o.Now,
-		log: o.Logger, occasional: newOccasionalLog(o.Logger, o.Now), onFault: o.OnFault,
+		log: o.Logger, throttledLog: newRateLimitedLog(o.Logger, o.Now), onFault: o.OnFault,
 		counts: newSignInCounts(o.Metrics), events: o.Events,
 	}
 	if b.onFault == nil {
@@ -116,8 +119,8 @@ func NewBrowsers(o BrowserOptions) (*Browsers, error) {
 	return b, nil
 }
 
-// Caller returns the account holder who is signed in with the browser of a request; ok is false if nobody
-// is. The ledger decides whether the sign-in still holds.
+// Caller returns the account holder who is signed in with the browser of a request; ok is false if
+// nobody is. The ledger decides whether the sign-in still holds.
 func (b *Browsers) Caller(ctx context.Context) (c cola.Caller, ok bool) {
 	s, ok := ctx.Value(sessionKey{}).(*session)
 	if !ok || s.data.SignIn == nil {
@@ -131,8 +134,8 @@ func (b *Browsers) Caller(ctx context.Context) (c cola.Caller, ok bool) {
 	}, true
 }
 
-// Put stores a text for a later request of the same browser, and replaces one with the same key. A browser
-// has at most four; Put drops the oldest. Texts are cut at 2,000 bytes.
+// Put stores a text for a later request of the same browser, and replaces one with the same key. A
+// browser has at most four; Put drops the oldest. Texts are cut at 2,000 bytes.
 func (b *Browsers) Put(ctx context.Context, key, value string) {
 	s := sessionOf(ctx)
 	s.data.put(key, value)
@@ -147,8 +150,8 @@ func (b *Browsers) Pop(ctx context.Context, key string) string {
 	return value
 }
 
-// SignOut ends the sign-in and the session of a browser. redirect is the address at which the issuer ends
-// its own session, or "". If the store does not answer, the browser stays signed in.
+// SignOut ends the sign-in and the session of a browser. redirect is the address at which the
+// issuer ends its own session, or "". If the store does not answer, the browser stays signed in.
 func (b *Browsers) SignOut(ctx context.Context) (redirect string, err error) {
 	s := sessionOf(ctx)
 	was := s.data.SignIn
@@ -170,8 +173,8 @@ func (b *Browsers) SignOut(ctx context.Context) (redirect string, err error) {
 	return was.signOut(b.public + SignInPath), nil
 }
 
-// entry is a successful authentication.
-type entry struct {
+// newSignIn is a successful authentication.
+type newSignIn struct {
 	account   store.Account
 	via       string // URL of the issuer; empty: a link
 	browser   string // User-Agent
@@ -180,14 +183,14 @@ type entry struct {
 	idToken   string // to sign out with
 }
 
-// enter signs an account holder in with a new session, so that a token that others may know leads
-// to no session. The old session ends, with its notices and its sign-in.
-func (b *Browsers) enter(ctx context.Context, e entry) error {
+// startSession signs an account holder in with a new session, so that a token that others may know
+// leads to no session. The old session ends, with its notices and its sign-in.
+func (b *Browsers) startSession(ctx context.Context, e newSignIn) error {
 	s := sessionOf(ctx)
 	var made store.SignIn
-	if err := within(ctx, "create sign-in", func(ctx context.Context) (err error) {
+	if err := withStoreTimeout(ctx, "create sign-in", func(ctx context.Context) (err error) {
 		made, err = b.store.CreateSignIn(ctx, store.SignIn{
-			Account: e.account.ID, Via: e.via, Browser: shownBrowser(e.browser), ExpiresAt: b.now().Add(SignInFor),
+			Account: e.account.ID, Via: e.via, Browser: displayBrowser(e.browser), ExpiresAt: b.now().Add(SignInFor),
 		})
 		return err
 	}); err != nil {
@@ -211,23 +214,23 @@ func (b *Browsers) enter(ctx context.Context, e entry) error {
 // abandonSignIn ends a sign-in that no browser can use. If that fails, the sign-in expires later.
 func (b *Browsers) abandonSignIn(ctx context.Context, in *signedIn) {
 	if err := b.endSignIn(context.WithoutCancel(ctx), in); err != nil {
-		b.log.Warn("could not end a sign-in that no browser has any more; it expires by itself", "account", in.Account, "error", err)
+		b.log.Warn("could not end an abandoned sign-in; it will expire", "account", in.Account, "error", err)
 	}
 }
 
 func (b *Browsers) endSignIn(ctx context.Context, in *signedIn) error {
-	err := within(ctx, "end sign-in", func(ctx context.Context) error { return b.store.EndSignIn(ctx, in.Account, in.ID) })
+	err := withStoreTimeout(ctx, "end sign-in", func(ctx context.Context) error { return b.store.EndSignIn(ctx, in.Account, in.ID) })
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
 	return err
 }
 
-// mostBrowser is the maximum length of a stored User-Agent in bytes.
-const mostBrowser = 200
+// maxBrowser is the maximum length of a stored User-Agent in bytes.
+const maxBrowser = 200
 
-// shownBrowser returns a User-Agent in a form that can be stored and shown.
-func shownBrowser(said string) string {
+// displayBrowser returns a User-Agent in a form that can be stored and shown.
+func displayBrowser(said string) string {
 	said = strings.ToValidUTF8(said, "")
 	said = strings.Map(func(r rune) rune {
 		if vocabulary.IsInvisible(r) {
@@ -235,13 +238,45 @@ func shownBrowser(said string) string {
 		}
 		return r
 	}, said)
-	return cut(strings.TrimSpace(said), mostBrowser)
+	return truncate(strings.TrimSpace(said), maxBrowser)
 }
 
-// cut returns the first characters of a text, up to a number of bytes.
-func cut(text string, most int) string {
-	if len(text) <= most {
+// truncate returns the first characters of a text, up to a number of bytes.
+func truncate(text string, maxBytes int) string {
+	if len(text) <= maxBytes {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "")
+	return strings.ToValidUTF8(text[:maxBytes], "")
+}
+
+// FormFor is how long a form that can be sent once may stay open.
+const FormFor = 2 * time.Hour
+
+// OpenForm returns a token for a form that the signed-in account can send once, within FormFor. A
+// later sign-in of the account can send it too, in case the session ends while somebody types. It
+// fails with CodeUnavailable if the store does not answer.
+func (b *Browsers) OpenForm(ctx context.Context) (token string, err error) {
+	token = rand.Text()
+	err = withStoreTimeout(ctx, "open form", func(ctx context.Context) error {
+		return b.store.SaveSession(ctx, formName(ctx, b, token), nil, b.now().Add(FormFor))
+	})
+	return token, err
+}
+
+// TakeForm reports whether this is the first time that the account which opened a form sends it. If
+// it is sent several times at once, to any process, one of them is the first. It fails with
+// CodeUnavailable if the store does not answer; the form may then count as sent.
+func (b *Browsers) TakeForm(ctx context.Context, token string) (first bool, err error) {
+	err = withStoreTimeout(ctx, "take form", func(ctx context.Context) (err error) {
+		first, err = b.store.DeleteSession(ctx, formName(ctx, b, token))
+		return err
+	})
+	return first && err == nil, err
+}
+
+// formName returns the name of a form in the table of sessions, whose own names have no space.
+func formName(ctx context.Context, b *Browsers, token string) string {
+	c, _ := b.Caller(ctx)
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", c.Account, token))
+	return "form " + hex.EncodeToString(sum[:])
 }

@@ -5,10 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/strictjson"
 )
 
@@ -16,11 +20,11 @@ import (
 // rejected, so that all readers of a token read the same.
 type claims map[string]json.RawMessage
 
-// mostLevels and mostValues bound the JSON that is decoded before a token's signature is checked.
+// maxLevels and maxValues bound the JSON that is decoded before a token's signature is checked.
 // Issuers list up to a few hundred groups.
 const (
-	mostLevels = 16
-	mostValues = 1_000
+	maxLevels = 16
+	maxValues = 1_000
 )
 
 // parseClaims parses a JSON object. Its errors reveal nothing of the content.
@@ -29,14 +33,14 @@ func parseClaims(data []byte) (claims, error) {
 	switch {
 	case !utf8.Valid(data):
 		return nil, errors.New("it is not valid UTF-8")
-	case strictjson.Bounded(data, mostLevels, mostValues) != nil:
+	case strictjson.Bounded(data, maxLevels, maxValues) != nil:
 		return nil, errors.New("it has too many values")
 	case !strictjson.Valid(data) || data[0] != '{':
 		return nil, errNoObject
 	}
 	members, ambiguity := strictjson.Unambiguous(data, nil)
 	if ambiguity != nil {
-		return nil, errors.New("a name is given twice")
+		return nil, errors.New("it has a duplicate name")
 	}
 	o := make(claims, len(members))
 	for _, m := range members {
@@ -96,4 +100,208 @@ func (o claims) instant(name string) (at time.Time, given bool, err error) {
 		return time.Time{}, true, fmt.Errorf("%s is not a time in seconds since 1970", name)
 	}
 	return time.UnixMilli(int64(seconds * 1000)), true, nil
+}
+
+const (
+	// leeway is the accepted difference between the clocks of an issuer and of this service.
+	leeway = 30 * time.Second
+	// maxName is the maximum length of subjects (as in OpenID Connect) and client IDs, in bytes.
+	maxName = 255
+)
+
+// tokenClaims are the claims of a verified access token.
+type tokenClaims struct {
+	subject string
+	client  string       // the app that it was issued to
+	scopes  []cola.Scope // that we know of, sorted
+	email   string       // that the issuer has verified, or empty
+	expires time.Time
+}
+
+// names are the names of this service at its issuers.
+type names struct {
+	audiences   []string // any of which a token must be for
+	scopePrefix string   // that may stand before a scope
+}
+
+// readTokenClaims reads a verified payload. It rejects anything but a current access token for one
+// of our audiences. typed is true if the header declares an access token.
+func readTokenClaims(payload []byte, typed bool, ours names, now time.Time) (c tokenClaims, err error) {
+	o, err := parseClaims(payload)
+	if err != nil {
+		return tokenClaims{}, unreadableClaims(err)
+	}
+	if err := o.checkUse(typed); err != nil {
+		return tokenClaims{}, err
+	}
+	if err := o.checkAudience(ours.audiences); err != nil {
+		return tokenClaims{}, err
+	}
+	if c.expires, err = o.checkTimes(now); err != nil {
+		return tokenClaims{}, err
+	}
+	if c.subject, err = o.subject(); err != nil {
+		return tokenClaims{}, err
+	}
+	if c.client, err = o.client(); err != nil {
+		return tokenClaims{}, err
+	}
+	if c.scopes, err = o.scopes(ours.scopePrefix); err != nil {
+		return tokenClaims{}, err
+	}
+	c.email = o.verifiedEmail()
+	return c, nil
+}
+
+// checkUse rejects tokens that issuers sign with the same keys for other purposes, and tokens bound
+// to a client's key, which this service does not check.
+//
+// The type in the header declares an access token; no other kind may carry it (RFC 9068). Many
+// issuers omit it. Then the token needs a scope, and must not have claims of ID tokens.
+func (o claims) checkUse(typed bool) error {
+	if o.has("cnf") {
+		return unauthorized("The access token is bound to a key of its client (cnf: DPoP or mutual TLS), which this service does not " +
+			"check. Ask the issuer for a plain bearer token.")
+	}
+	if o.has("events") {
+		return unauthorized("The token is not an access token: it is a security event token (events).")
+	}
+	for _, c := range []struct{ name, want string }{{"typ", "Bearer"}, {"token_use", "access"}} { // of Keycloak, of Cognito
+		if use, err := o.text(c.name); o.has(c.name) && (err != nil || !strings.EqualFold(use, c.want)) {
+			return unauthorized("The token is not an access token: its %s claim must be %q.", c.name, c.want)
+		}
+	}
+	if typed {
+		return nil
+	}
+	for _, name := range []string{"nonce", "at_hash", "c_hash", "s_hash"} {
+		if o.has(name) {
+			return unauthorized("The token is an ID token (it has %s). Send the access token.", name)
+		}
+	}
+	if !o.has("scope") && !o.has("scp") {
+		return unauthorized("The token is not recognizable as an access token: it needs the type at+jwt in its header, or a scope or scp claim.")
+	}
+	return nil
+}
+
+func (o claims) has(name string) bool { _, given := o[name]; return given }
+
+func (o claims) checkAudience(ours []string) error {
+	theirs, err := o.texts("aud")
+	if err != nil {
+		return unreadableClaims(err)
+	}
+	for _, a := range theirs {
+		if slices.Contains(ours, a) {
+			return nil
+		}
+	}
+	return unauthorized("The access token is for another audience: it must be for %s.", quotedList(ours))
+}
+
+// quotedList joins configured values for a message.
+func quotedList(list []string) string {
+	quoted := make([]string, len(list))
+	for i, s := range list {
+		quoted[i] = strconv.Quote(s)
+	}
+	return strings.Join(quoted, " or ")
+}
+
+// checkTimes returns the expiry of the token, or an error if the token is not valid now.
+func (o claims) checkTimes(now time.Time) (expires time.Time, err error) {
+	expires, limited, err := o.instant("exp")
+	if err != nil {
+		return time.Time{}, unreadableClaims(err)
+	}
+	if !limited {
+		return time.Time{}, unauthorized("The access token has no expiry (exp).")
+	}
+	if !now.Before(expires.Add(leeway)) {
+		return time.Time{}, unauthorized("The access token has expired. Refresh it, or sign in again.")
+	}
+	for _, name := range []string{"nbf", "iat"} {
+		at, given, err := o.instant(name)
+		if err != nil {
+			return time.Time{}, unreadableClaims(err)
+		}
+		if given && at.Add(-leeway).After(now) {
+			return time.Time{}, unauthorized("The access token is not valid yet (%s). The issuer's clock may be ahead.", name)
+		}
+	}
+	return expires, nil
+}
+
+func (o claims) subject() (string, error) {
+	s, err := o.text("sub")
+	if err != nil || !isName(s) {
+		return "", unauthorized("The access token needs a subject (sub) of 1 to %d bytes without control characters.", maxName)
+	}
+	return s, nil
+}
+
+// client returns the client ID. Issuers use different claims for it, and some use two.
+func (o claims) client() (id string, err error) {
+	for _, name := range []string{"client_id", "azp", "appid", "cid"} {
+		if !o.has(name) {
+			continue
+		}
+		given, err := o.text(name)
+		if err != nil || !isName(given) {
+			return "", unauthorized("The access token's %s is not a client ID of 1 to %d bytes without control characters.", name, maxName)
+		}
+		if id != "" && given != id {
+			return "", unauthorized("The access token names more than one client (client_id, azp, appid, cid).")
+		}
+		id = given
+	}
+	if id == "" {
+		return "", unauthorized("The access token does not name its client (client_id, azp, appid or cid).")
+	}
+	return id, nil
+}
+
+// isName reports whether s can be stored as a subject or client ID.
+func isName(s string) bool {
+	return s != "" && len(s) <= maxName && !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// scopes returns the scopes that this service knows, sorted, without the prefix. Issuers send
+// scopes as a string with spaces or as an array, in either claim.
+func (o claims) scopes(prefix string) (known []cola.Scope, err error) {
+	name := "scope"
+	if !o.has(name) {
+		name = "scp"
+	}
+	list, err := o.texts(name)
+	if err != nil {
+		return nil, unreadableClaims(err)
+	}
+	var given []string
+	for _, s := range list {
+		for scope := range strings.FieldsSeq(s) {
+			given = append(given, strings.TrimPrefix(scope, prefix))
+		}
+	}
+	for _, s := range cola.Scopes() {
+		if slices.Contains(given, string(s)) {
+			known = append(known, s)
+		}
+	}
+	slices.Sort(known)
+	return known, nil
+}
+
+// verifiedEmail returns the email address if the issuer marks it as verified, else "". The address
+// links a new identity to an account, so only plain addresses count.
+func (o claims) verifiedEmail() string {
+	if verified := string(o["email_verified"]); verified != `true` && verified != `"true"` {
+		return ""
+	}
+	email, err := o.text("email")
+	if err != nil || cola.CheckEmail(email) != nil {
+		return ""
+	}
+	return email
 }

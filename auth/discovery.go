@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -17,17 +19,17 @@ import (
 )
 
 const (
-	askWithin     = 5 * time.Second // for discovery and keys together
-	mostBody      = 1 << 20         // bytes of a response
-	mostRedirects = 3
-	shownError    = 300 // bytes of an error that may quote a response
+	requestTimeout = 5 * time.Second // for discovery and keys together
+	maxBody        = 1 << 20         // bytes of a response
+	maxRedirects   = 3
+	maxErrorLen    = 300 // bytes of an error that may quote a response
 )
 
 // discover reads the discovery document of an issuer into a struct.
 func discover(ctx context.Context, client *http.Client, issuer string, into any) error {
 	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, client), issuer)
 	if err != nil {
-		return fmt.Errorf("discover: %s", shortened(strconv.Quote(err.Error()))) // it may quote the whole response
+		return fmt.Errorf("discover: %s", truncateError(strconv.Quote(err.Error()))) // it may quote the whole response
 	}
 	if err := provider.Claims(into); err != nil {
 		return fmt.Errorf("discover: %w", err)
@@ -44,7 +46,7 @@ func fetchKeys(ctx context.Context, client *http.Client, issuer string) (keySet,
 	if err := discover(ctx, client, issuer, &document); err != nil {
 		return nil, err
 	}
-	if at, err := url.Parse(document.JWKSURI); err != nil || !isSafe(at) {
+	if at, err := url.Parse(document.JWKSURI); err != nil || !isTrustedURL(at) {
 		return nil, fmt.Errorf("the jwks_uri %s is not an https URL", cola.Quoted(document.JWKSURI))
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, document.JWKSURI, nil)
@@ -58,7 +60,7 @@ func fetchKeys(ctx context.Context, client *http.Client, issuer string) (keySet,
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("get keys: answered %s", response.Status)
+		return nil, fmt.Errorf("get keys: status %s", response.Status)
 	}
 	body, err := io.ReadAll(response.Body) // the client bounds it
 	if err != nil {
@@ -71,15 +73,16 @@ func fetchKeys(ctx context.Context, client *http.Client, issuer string) (keySet,
 	return keys, nil
 }
 
-func shortened(s string) string {
-	if len(s) > shownError {
-		return s[:shownError] + "…"
+func truncateError(s string) string {
+	if len(s) > maxErrorLen {
+		return s[:maxErrorLen] + "…"
 	}
 	return s
 }
 
-// isSafe reports whether responses from an address are authentic: over https, or from this machine.
-func isSafe(u *url.URL) bool {
+// isTrustedURL reports whether responses from an address are authentic: over https, or from this
+// machine.
+func isTrustedURL(u *url.URL) bool {
 	switch u.Scheme {
 	case "https":
 		return u.Hostname() != ""
@@ -90,11 +93,11 @@ func isSafe(u *url.URL) bool {
 	return false
 }
 
-// askingClient returns the client for requests to issuers: the given one with defaults, or our own. It
-// bounds the size of responses.
-func askingClient(given *http.Client) *http.Client {
+// issuerClient returns the client for requests to issuers: the given one with defaults, or our own.
+// It bounds the size of responses.
+func issuerClient(given *http.Client) *http.Client {
 	client := http.Client{Transport: &http.Transport{
-		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: askWithin,
+		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: requestTimeout,
 		DisableKeepAlives: true, // a few requests an hour
 	}}
 	if given != nil {
@@ -108,28 +111,28 @@ func askingClient(given *http.Client) *http.Client {
 		client.CheckRedirect = checkRedirect
 	}
 	if client.Timeout == 0 {
-		client.Timeout = askWithin
+		client.Timeout = requestTimeout
 	}
 	return &client
 }
 
 func checkRedirect(next *http.Request, so []*http.Request) error {
 	switch {
-	case len(so) > mostRedirects:
-		return fmt.Errorf("redirected more than %d times", mostRedirects)
-	case !isSafe(next.URL), next.URL.Scheme == "http" && so[0].URL.Scheme == "https":
-		return errors.New("redirected to what is not an https URL")
+	case len(so) > maxRedirects:
+		return fmt.Errorf("redirected more than %d times", maxRedirects)
+	case !isTrustedURL(next.URL), next.URL.Scheme == "http" && so[0].URL.Scheme == "https":
+		return errors.New("redirect target is not an https URL")
 	}
 	return nil
 }
 
-// boundedTransport fails reading bodies longer than mostBody.
+// boundedTransport fails reading bodies longer than maxBody.
 type boundedTransport struct{ next http.RoundTripper }
 
 func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := t.next.RoundTrip(r)
 	if err == nil {
-		response.Body = &boundedBody{ReadCloser: response.Body, left: mostBody}
+		response.Body = &boundedBody{ReadCloser: response.Body, left: maxBody}
 	}
 	return response, err
 }
@@ -142,8 +145,173 @@ type boundedBody struct {
 func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left+1)]) // one more byte shows that the body is too long
 	if n > b.left {
-		return 0, fmt.Errorf("the answer is longer than %d bytes", mostBody)
+		return 0, fmt.Errorf("the response is longer than %d bytes", maxBody)
 	}
 	b.left -= n
 	return n, err
+}
+
+const (
+	refreshAfter   = 15 * time.Minute // older documents are fetched again, and used in the meantime
+	maxDocumentAge = 24 * time.Hour   // older documents are not used
+	// minFetchInterval is the minimum pause between fetches, so that tokens with made-up keys
+	// cannot flood the issuer. retryInterval applies while there is no document.
+	minFetchInterval = 30 * time.Second
+	retryInterval    = 5 * time.Second
+)
+
+// cachedDocument caches something that an issuer publishes: its keys or its endpoints. It is
+// fetched when it is used, by one request for all callers that wait. While the issuer does not
+// answer, the document stays in use. It is safe for concurrent use.
+type cachedDocument[T any] struct {
+	name   string // for the log
+	issuer string
+	load   func(context.Context) (T, error)
+	now    cola.Clock
+	log    *slog.Logger
+
+	mu        sync.Mutex
+	current   *documentVersion[T] // nil before the first
+	lastFetch time.Time           // start of the last fetch
+	failing   bool                // the last fetch failed
+	running   *pendingFetch[T]    // nil if no fetch is running
+}
+
+// documentVersion is a fetched version of a document. It never changes.
+type documentVersion[T any] struct {
+	value T
+	at    time.Time
+}
+
+// pendingFetch is a running fetch.
+type pendingFetch[T any] struct {
+	at      time.Time     // when it began
+	done    chan struct{} // closed when the other fields are set
+	edition *documentVersion[T]
+	err     error
+}
+
+// errFetchedRecently means that the document was fetched too recently to be fetched again.
+var errFetchedRecently = errors.New("the issuer was asked a moment ago")
+
+// get returns the document. It waits only if there is no usable version.
+func (p *cachedDocument[T]) get(ctx context.Context) (*documentVersion[T], error) {
+	p.mu.Lock()
+	e := p.usable()
+	if e != nil && p.now().Sub(e.at) < refreshAfter {
+		p.mu.Unlock()
+		return e, nil
+	}
+	f := p.fetch()
+	p.mu.Unlock()
+	if e != nil {
+		return e, nil
+	}
+	return f.wait(ctx)
+}
+
+// fetchNewer returns a version that was fetched after another one, or the same one if it was
+// fetched too recently.
+func (p *cachedDocument[T]) fetchNewer(ctx context.Context, than *documentVersion[T]) (*documentVersion[T], error) {
+	p.mu.Lock()
+	e, failing := p.usable(), p.failing
+	if e != nil && e != than {
+		p.mu.Unlock()
+		return e, nil
+	}
+	f := p.fetch()
+	p.mu.Unlock()
+	if f == nil && !failing {
+		return than, nil
+	}
+	return f.wait(ctx)
+}
+
+// refresh fetches the document now.
+func (p *cachedDocument[T]) refresh(ctx context.Context) (*documentVersion[T], error) {
+	p.mu.Lock()
+	f := p.startFetch()
+	p.mu.Unlock()
+	return f.wait(ctx)
+}
+
+// retryAfter returns when the issuer may be asked again.
+func (p *cachedDocument[T]) retryAfter() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return max(p.fetchInterval()-p.now().Sub(p.lastFetch), time.Second)
+}
+
+// wait returns the result of a fetch; a nil fetch is one that must not be started yet.
+func (f *pendingFetch[T]) wait(ctx context.Context) (*documentVersion[T], error) {
+	if f == nil {
+		return nil, errFetchedRecently
+	}
+	select {
+	case <-f.done:
+		return f.edition, f.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// usable returns the version that may be used, or nil. The caller holds the lock, as for the
+// methods below.
+func (p *cachedDocument[T]) usable() *documentVersion[T] {
+	if p.current == nil || p.now().Sub(p.current.at) >= maxDocumentAge {
+		return nil
+	}
+	return p.current
+}
+
+func (p *cachedDocument[T]) fetchInterval() time.Duration {
+	if p.usable() == nil {
+		return retryInterval
+	}
+	return minFetchInterval
+}
+
+// fetch returns the running fetch, or starts one unless the last one was too recent: then it
+// returns nil.
+func (p *cachedDocument[T]) fetch() *pendingFetch[T] {
+	if p.running == nil && !p.lastFetch.IsZero() && p.now().Sub(p.lastFetch) < p.fetchInterval() {
+		return nil
+	}
+	return p.startFetch()
+}
+
+// startFetch returns the running fetch, or starts one. It continues after its callers have left,
+// for requestTimeout at most.
+func (p *cachedDocument[T]) startFetch() *pendingFetch[T] {
+	if p.running != nil {
+		return p.running
+	}
+	f := &pendingFetch[T]{done: make(chan struct{}), at: p.now()}
+	p.running, p.lastFetch = f, f.at
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
+		defer cancel()
+		value, err := p.load(ctx)
+		p.finishFetch(f, value, err)
+	}()
+	return f
+}
+
+func (p *cachedDocument[T]) finishFetch(f *pendingFetch[T], value T, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	defer close(f.done)
+	if f.err = err; err == nil {
+		f.edition = &documentVersion[T]{value, f.at}
+		p.current = f.edition
+	} else {
+		p.lastFetch = p.now() // the pause begins after a slow failure
+	}
+	switch {
+	case err != nil:
+		p.log.Warn("could not fetch the "+p.name+" of an issuer", "issuer", p.issuer, "error", err, "known", p.usable() != nil)
+	case p.failing:
+		p.log.Info("fetched the "+p.name+" of an issuer again", "issuer", p.issuer)
+	}
+	p.failing, p.running = err != nil, nil
 }

@@ -31,8 +31,8 @@ func TestAskOverTheNetwork(t *testing.T) {
 		{"redirected to http on this machine", true, to("http://127.0.0.1:1/keys"), "not an https URL"},
 		{"redirected to http elsewhere, from http", false, to("http://id.example.com/keys"), "not an https URL"},
 		{"redirected to a file", false, to("file:///etc/passwd"), "not an https URL"},
-		{"refused", true, func(w http.ResponseWriter, _ *http.Request, _ string) { w.WriteHeader(http.StatusForbidden) }, "answered 403"},
-		{"too long", true, func(w http.ResponseWriter, _ *http.Request, _ string) { _, _ = w.Write(make([]byte, mostBody+1)) }, "longer than"},
+		{"refused", true, func(w http.ResponseWriter, _ *http.Request, _ string) { w.WriteHeader(http.StatusForbidden) }, "status 403"},
+		{"too long", true, func(w http.ResponseWriter, _ *http.Request, _ string) { _, _ = w.Write(make([]byte, maxBody+1)) }, "longer than"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestLongErrorsAreCut(t *testing.T) {
 		http.Error(w, strings.Repeat("oops ", 10_000), http.StatusInternalServerError)
 	}))
 	defer server.Close()
-	if err := check(t, server.URL, nil); err == nil || !strings.Contains(err.Error(), "500") || len(err.Error()) > 2*shownError {
+	if err := check(t, server.URL, nil); err == nil || !strings.Contains(err.Error(), "500") || len(err.Error()) > 2*maxErrorLen {
 		t.Errorf("error = %v, want a short one with the status", err)
 	}
 }
@@ -83,7 +83,7 @@ func TestServerOfTheLibrary(t *testing.T) {
 	}
 	idToken := oidctest.SignIDToken(b.key.key, "k1", "ES256", b.claims([]change{claim("iss", server.URL), claim("scope", nil)}))
 	_, err = b.send(t.Context(), idToken)
-	wantRefusal(t, err, "does not show that it is an access token")
+	wantRefusal(t, err, "is not recognizable as an access token")
 }
 
 // newServer starts an issuer whose keys are at a page, and returns it with a client that trusts it.

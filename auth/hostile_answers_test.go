@@ -46,18 +46,18 @@ func hostileQueries() []answer {
 		{name: "no code", query: query("code"), want: "no code"},
 		{name: "two codes", query: query("code", "a", "b"), want: "no code"},
 		{name: "long code", query: query("code", strings.Repeat("c", 5000)), want: "no code"},
-		{name: "made-up code", query: query("code", "code-x"), want: "took too long or was finished already"},
-		{name: "iss of another", query: query("iss", otherIssuer), want: "not the answer of the service that was asked"},
-		{name: "iss almost", query: query("iss", ourIssuer+"/"), want: "not the answer"},
-		{name: "two iss", query: query("iss", ourIssuer, otherIssuer), want: "not the answer"},
-		{name: "no iss where promised", setup: names, want: "not the answer"},
-		{name: "denied", query: func(_ *desk, q url.Values) url.Values { return with(with(q, "code"), "error", "access_denied") }, want: "have not allowed it"},
-		{name: "denied, with a code", query: query("error", "access_denied"), want: "have not allowed it"},
+		{name: "made-up code", query: query("code", "code-x"), want: "took too long or is already complete"},
+		{name: "iss of another", query: query("iss", otherIssuer), want: "names another issuer"},
+		{name: "iss almost", query: query("iss", ourIssuer+"/"), want: "names another issuer"},
+		{name: "two iss", query: query("iss", ourIssuer, otherIssuer), want: "names another issuer"},
+		{name: "no iss where promised", setup: names, want: "names another issuer"},
+		{name: "denied", query: func(_ *desk, q url.Values) url.Values { return with(with(q, "code"), "error", "access_denied") }, want: "access was not granted"},
+		{name: "denied, with a code", query: query("error", "access_denied"), want: "access was not granted"},
 		{name: "login required", query: query("error", "login_required"), want: "sign in there first"},
-		{name: "issuer's fault", query: query("error", "server_error"), want: "cannot be used right now", code: cola.CodeUnavailable},
+		{name: "issuer's fault", query: query("error", "server_error"), want: "is not available right now", code: cola.CodeUnavailable},
 		{name: "script", query: func(_ *desk, q url.Values) url.Values {
 			return with(with(q, "error", "<script>alert(1)</script>"), "error_description", "<b>"+strings.Repeat("x", 9000))
-		}, want: "cannot be used right now", code: cola.CodeUnavailable},
+		}, want: "is not available right now", code: cola.CodeUnavailable},
 	}
 }
 
@@ -69,31 +69,31 @@ func hostileTokens(t *testing.T) []answer {
 		{name: "audience in other letters", setup: idToken(claim("aud", nil), claim("AUD", "dashboard")), want: "for another service"},
 		{name: "issued to another", setup: idToken(claim("azp", "shop")), want: "issued to another service"},
 		{name: "many audiences, no party", setup: idToken(claim("aud", []string{"dashboard", "shop"})), want: "issued to another service"},
-		{name: "no nonce", setup: idToken(claim("nonce", nil)), want: "another attempt"},
-		{name: "another nonce", setup: idToken(claim("nonce", newSecretText())), want: "another attempt"},
-		{name: "number as nonce", setup: idToken(claim("nonce", 5)), want: "another attempt"},
-		{name: "another issuer", setup: idToken(claim("iss", otherIssuer)), want: "of another issuer"},
-		{name: "no subject", setup: idToken(claim("sub", nil)), want: "names nobody"},
-		{name: "empty subject", setup: idToken(claim("sub", "")), want: "names nobody"},
-		{name: "NUL in the subject", setup: idToken(claim("sub", "a\x00b")), want: "names nobody"},
-		{name: "long subject", setup: idToken(claim("sub", strings.Repeat("s", 300))), want: "names nobody"},
-		{name: "expired", setup: func(d *desk) { idToken(claim("exp", d.clock.now().Add(-leeway).Unix()))(d) }, want: "had expired when it came: the clock"},
-		{name: "no expiry", setup: idToken(claim("exp", nil)), want: "when it expires"},
-		{name: "of the future", setup: func(d *desk) { idToken(claim("iat", d.clock.now().Add(time.Minute).Unix()))(d) }, want: "of the future: the clock"},
-		{name: "not valid yet", setup: func(d *desk) { idToken(claim("nbf", d.clock.now().Add(time.Minute).Unix()))(d) }, want: "of the future"},
-		{name: "unsigned", setup: idToken(header("alg", "none")), want: "missing or garbled"},
+		{name: "no nonce", setup: idToken(claim("nonce", nil)), want: "another sign-in attempt"},
+		{name: "another nonce", setup: idToken(claim("nonce", newSecretText())), want: "another sign-in attempt"},
+		{name: "number as nonce", setup: idToken(claim("nonce", 5)), want: "another sign-in attempt"},
+		{name: "another issuer", setup: idToken(claim("iss", otherIssuer)), want: "from another issuer"},
+		{name: "no subject", setup: idToken(claim("sub", nil)), want: "no valid subject"},
+		{name: "empty subject", setup: idToken(claim("sub", "")), want: "no valid subject"},
+		{name: "NUL in the subject", setup: idToken(claim("sub", "a\x00b")), want: "no valid subject"},
+		{name: "long subject", setup: idToken(claim("sub", strings.Repeat("s", 300))), want: "no valid subject"},
+		{name: "expired", setup: func(d *desk) { idToken(claim("exp", d.clock.now().Add(-leeway).Unix()))(d) }, want: "has already expired: its clock"},
+		{name: "no expiry", setup: idToken(claim("exp", nil)), want: "no expiry"},
+		{name: "of the future", setup: func(d *desk) { idToken(claim("iat", d.clock.now().Add(time.Minute).Unix()))(d) }, want: "not valid yet: its clock"},
+		{name: "not valid yet", setup: func(d *desk) { idToken(claim("nbf", d.clock.now().Add(time.Minute).Unix()))(d) }, want: "not valid yet"},
+		{name: "unsigned", setup: idToken(header("alg", "none")), want: "missing or malformed"},
 		{name: "signed with the secret", setup: func(d *desk) {
 			d.provider.set(func(p *provider) { p.key.secret = []byte(p.secret) })
 			idToken(header("alg", "HS256"))(d)
-		}, want: "missing or garbled"},
+		}, want: "missing or malformed"},
 		{name: "another key", setup: func(d *desk) {
 			d.provider.set(func(p *provider) { p.answer["/keys"] = `{"keys":[` + newSigner(t, "ES256", "k1").jwk() + `]}` })
 		}, want: "not signed with a key that it publishes"},
-		{name: "an access token", setup: idToken(header("typ", "at+jwt")), want: "access token in place"},
-		{name: "critical extension", setup: idToken(header("crit", []string{"x"})), want: "missing or garbled"},
-		{name: "no ID token", setup: func(d *desk) { d.provider.set(func(p *provider) { p.raw = "x" }) }, want: "missing or garbled"},
-		{name: "huge ID token", setup: idToken(claim("x", strings.Repeat("x", maxToken))), want: "missing or garbled"},
-		{name: "JSON in place of a token", setup: func(d *desk) { d.provider.set(func(p *provider) { p.raw = `{"payload":"x","signatures":[]}` }) }, want: "missing or garbled"},
+		{name: "an access token", setup: idToken(header("typ", "at+jwt")), want: "instead of an ID token"},
+		{name: "critical extension", setup: idToken(header("crit", []string{"x"})), want: "missing or malformed"},
+		{name: "no ID token", setup: func(d *desk) { d.provider.set(func(p *provider) { p.raw = "x" }) }, want: "missing or malformed"},
+		{name: "huge ID token", setup: idToken(claim("x", strings.Repeat("x", maxToken))), want: "missing or malformed"},
+		{name: "JSON in place of a token", setup: func(d *desk) { d.provider.set(func(p *provider) { p.raw = `{"payload":"x","signatures":[]}` }) }, want: "missing or malformed"},
 		{name: "address not verified", setup: idToken(claim("email", "boss@example.com"), claim("email_verified", false)), want: "has not verified your email address"},
 		{name: "address not verified, in text", setup: idToken(claim("email", "boss@example.com"), claim("email_verified", "false")), want: "has not verified"},
 	}
@@ -106,26 +106,26 @@ func hostileServices() []answer {
 			d.provider.set(func(p *provider) {
 				p.info = map[string]any{"sub": "eve", "email": "boss@example.com", "email_verified": true}
 			})
-		}, want: "two different people"},
-		{name: "details not now", setup: func(d *desk) { d.provider.set(func(p *provider) { p.status["/me"] = 401 }) }, want: "cannot be used right now", code: cola.CodeUnavailable},
-		{name: "details of nobody", setup: func(d *desk) { d.provider.set(func(p *provider) { p.info = map[string]any{"sub": nil} }) }, want: "two different people"},
+		}, want: "another subject"},
+		{name: "details not now", setup: func(d *desk) { d.provider.set(func(p *provider) { p.status["/me"] = 401 }) }, want: "is not available right now", code: cola.CodeUnavailable},
+		{name: "details of nobody", setup: func(d *desk) { d.provider.set(func(p *provider) { p.info = map[string]any{"sub": nil} }) }, want: "another subject"},
 		{name: "garbled details", setup: func(d *desk) { d.provider.set(func(p *provider) { p.answer["/me"] = `{"sub":"ann","sub":"eve"}` }) }, want: "cannot be read"},
 		{name: "unverified details", setup: func(d *desk) {
 			d.provider.set(func(p *provider) { p.info = map[string]any{"email": "boss@example.com", "email_verified": false} })
 		}, want: "has not verified"},
-		{name: "no details to be had", setup: func(d *desk) { d.provider.set(func(p *provider) { p.status["/me"] = 502 }) }, want: "cannot be used right now", code: cola.CodeUnavailable},
+		{name: "no details to be had", setup: func(d *desk) { d.provider.set(func(p *provider) { p.status["/me"] = 502 }) }, want: "is not available right now", code: cola.CodeUnavailable},
 		{name: "wrong secret", setup: func(d *desk) {
 			d.provider.set(func(p *provider) { p.status["/token"], p.answer["/token"] = 401, `{"error":"invalid_client"}` })
-		}, want: "cannot be used right now", code: cola.CodeUnavailable},
-		{name: "redirected with the secret", setup: func(d *desk) { d.provider.set(func(p *provider) { p.status["/token"] = 307 }) }, want: "cannot be used", code: cola.CodeUnavailable},
+		}, want: "is not available right now", code: cola.CodeUnavailable},
+		{name: "redirected with the secret", setup: func(d *desk) { d.provider.set(func(p *provider) { p.status["/token"] = 307 }) }, want: "is not available", code: cola.CodeUnavailable},
 		{name: "fault of the issuer", setup: func(d *desk) {
 			d.provider.set(func(p *provider) { p.status["/token"], p.answer["/token"] = 500, `{"error":"invalid_grant"}` })
-		}, want: "cannot be used", code: cola.CodeUnavailable},
-		{name: "not JSON", setup: func(d *desk) { d.provider.set(func(p *provider) { p.answer["/token"] = "<html>" }) }, want: "cannot be used", code: cola.CodeUnavailable},
+		}, want: "is not available", code: cola.CodeUnavailable},
+		{name: "not JSON", setup: func(d *desk) { d.provider.set(func(p *provider) { p.answer["/token"] = "<html>" }) }, want: "is not available", code: cola.CodeUnavailable},
 		{name: "endless answer", setup: func(d *desk) {
 			d.provider.set(func(p *provider) { p.answer["/token"] = `{"access_token":"` + strings.Repeat("x", 2<<20) + `"}` })
-		}, want: "cannot be used", code: cola.CodeUnavailable},
-		{name: "no keys to be had", setup: func(d *desk) { d.provider.set(func(p *provider) { p.status["/keys"] = 500 }) }, want: "cannot be used", code: cola.CodeUnavailable},
+		}, want: "is not available", code: cola.CodeUnavailable},
+		{name: "no keys to be had", setup: func(d *desk) { d.provider.set(func(p *provider) { p.status["/keys"] = 500 }) }, want: "is not available", code: cola.CodeUnavailable},
 		{name: "store away", later: func(d *desk, _ *browser) {
 			d.store.set(func(s *browserStore) { s.fail["AccountOf"] = store.ErrUnavailable })
 		}, want: "cannot answer right now", code: cola.CodeUnavailable},
@@ -134,7 +134,7 @@ func hostileServices() []answer {
 		}, want: "cannot answer right now", code: cola.CodeUnavailable},
 		{name: "session not renewed", later: func(d *desk, b *browser) {
 			b.look(func(ctx context.Context) { b.Put(ctx, "notice", "so that there is a session") })
-			d.store.set(func(s *browserStore) { s.fail["DropSession"] = store.ErrUnavailable })
+			d.store.set(func(s *browserStore) { s.fail["DeleteSession"] = store.ErrUnavailable })
 		}, want: "cannot answer right now", code: cola.CodeUnavailable},
 	}
 }

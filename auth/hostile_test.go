@@ -79,7 +79,7 @@ func (b *bench) garbled() []hostile {
 		changed[n] = as
 		return strings.Join(changed, ".")
 	}
-	const noJWT, cut = "neither an API key", "cut or garbled"
+	const noJWT, cut = "neither an API key", "truncated or malformed"
 	return []hostile{
 		{"a word", "letmein", noJWT},
 		{"dots", "..", cut},
@@ -125,7 +125,7 @@ func (b *bench) forged(t *testing.T) []hostile {
 	}
 	byStranger := func(c ...change) string { return stranger.sign(b.header(c), b.claims(c)) }
 	unsigned := encoded([]byte(`{"alg":"none","typ":"at+jwt"}`)) + "." + encoded([]byte(b.claims(nil))) + "."
-	const algorithm, wrong, unknown = "public-key algorithm", "signature is wrong", "not signed with a key that its issuer publishes"
+	const algorithm, wrong, unknown = "must be signed with", "signature is invalid", "not signed with a key that its issuer currently publishes"
 	return []hostile{
 		{"none", unsigned, "is unsigned (alg none)"},
 		{"none, with a signature", b.token(header("alg", "none")), "is unsigned"},
@@ -146,9 +146,9 @@ func (b *bench) forged(t *testing.T) []hostile {
 		{"key by the name of an encryption key", b.token(header("kid", "for-encryption")), unknown},
 		{"key of another issuer", b.token(header("kid", "k2")), unknown},
 		{"key name is a number", b.token(header("kid", 1)), "kid is not a string"},
-		{"algorithm of another key", b.token(header("kid", "rsa")), "is not that of the key"},
-		{"another algorithm than the key's", b.token(header("alg", "ES384")), "is not that of the key"},
-		{"RSA padding other than the key's", b.token(header("alg", "PS256"), header("kid", "rsa")), "is not that of the key"},
+		{"algorithm of another key", b.token(header("kid", "rsa")), "does not match its key"},
+		{"another algorithm than the key's", b.token(header("alg", "ES384")), "does not match its key"},
+		{"RSA padding other than the key's", b.token(header("alg", "PS256"), header("kid", "rsa")), "does not match its key"},
 		{"signature cut", good[:cut] + encoded(b.key.signature(good[:cut-1])[:60]), wrong},
 		{"signature of zeros", good[:cut] + encoded(make([]byte, 64)), wrong},
 		{"signature in DER", good[:cut] + encoded(append([]byte{0x30, 0x44}, make([]byte, 68)...)), wrong},
@@ -166,7 +166,7 @@ func tampered(token, claims string) string {
 func (b *bench) misused() []hostile {
 	plain := func(changes ...change) string { return b.token(append(changes, header("typ", "JWT"))...) }
 	untyped := func(changes ...change) string { return b.token(append(changes, header("typ", nil))...) }
-	const idToken, unshown = "The token is an ID token", "does not show that it is an access token"
+	const idToken, unshown = "The token is an ID token", "is not recognizable as an access token"
 	return []hostile{
 		{"ID token with a nonce", plain(claim("nonce", "n"), claim("scope", nil)), idToken + " (it has nonce)"},
 		{"ID token without one", plain(claim("scope", nil)), unshown},
@@ -185,11 +185,11 @@ func (b *bench) misused() []hostile {
 		{"signed request", b.token(header("typ", "oauth-authz-req+jwt")), "the type in its header (typ)"},
 		{"empty type", b.token(header("typ", "")), "the type in its header (typ)"},
 		{"type is an array", b.token(header("typ", []string{"at+jwt"})), "the type in its header (typ)"},
-		{"security event", plain(claim("events", map[string]any{"e": 1})), "security events"},
+		{"security event", plain(claim("events", map[string]any{"e": 1})), "security event token"},
 		{"bound to a key, DPoP", b.token(claim("cnf", map[string]any{"jkt": "abc"})), "bound to a key"},
 		{"bound to a certificate, mutual TLS", plain(claim("cnf", map[string]any{"x5t#S256": "abc"})), "bound to a key"},
-		{"critical extension", b.token(header("crit", []string{"exp"})), `header has "crit"`},
-		{"payload not encoded", b.token(header("b64", false)), `header has "b64"`},
+		{"critical extension", b.token(header("crit", []string{"exp"})), `unknown parameter "crit"`},
+		{"payload not encoded", b.token(header("b64", false)), `unknown parameter "b64"`},
 	}
 }
 
@@ -218,21 +218,21 @@ func (b *bench) elsewhere(t *testing.T) []hostile {
 		{"empty issuer", b.token(claim("iss", "")), none},
 		{"list of issuers", b.token(claim("iss", []string{ourIssuer})), none},
 		{"issuer under another name", b.token(claim("iss", nil), claim("Iss", ourIssuer)), none},
-		{"second issuer's key under the first one's name", theirs.sign(b.header([]change{header("kid", "k2")}), b.claims(nil)), "not signed with a key that its issuer publishes"},
-		{"app of the other issuer", theirs.sign(b.header([]change{header("kid", "k2")}), b.claims([]change{claim("iss", otherIssuer)})), `The app "assistant" is not connected`},
+		{"second issuer's key under the first one's name", theirs.sign(b.header([]change{header("kid", "k2")}), b.claims(nil)), "not signed with a key that its issuer currently publishes"},
+		{"app of the other issuer", theirs.sign(b.header([]change{header("kid", "k2")}), b.claims([]change{claim("iss", otherIssuer)})), `The app "assistant" is not registered`},
 	}
 }
 
 // ofAnotherTime returns tokens that are not valid now.
 func (b *bench) ofAnotherTime() []hostile {
 	at := func(d time.Duration) int64 { return b.now().Add(d).Unix() }
-	const expired, future, noTime = "has expired", "is of the future", "is not a time in seconds"
+	const expired, future, noTime = "has expired", "is not valid yet", "is not a time in seconds"
 	return []hostile{
 		{"expired", b.token(claim("exp", at(-time.Hour))), expired},
 		{"expired just beyond the leeway", b.token(claim("exp", at(-leeway-time.Second))), expired},
 		{"expired in 1970", b.token(claim("exp", 0)), expired},
-		{"never expires", b.token(claim("exp", nil)), "does not say when it expires"},
-		{"expiry under another name", b.token(claim("exp", nil), claim("Exp", at(time.Hour))), "does not say when it expires"},
+		{"never expires", b.token(claim("exp", nil)), "has no expiry"},
+		{"expiry under another name", b.token(claim("exp", nil), claim("Exp", at(time.Hour))), "has no expiry"},
 		{"expiry is text", b.token(claim("exp", "2099-01-01")), "exp " + noTime},
 		{"expiry is a number as text", b.token(claim("exp", "4070908800")), "exp " + noTime},
 		{"expiry is null", b.key.sign(b.header(nil), `{"exp":null,`+b.claims([]change{claim("exp", nil)})[1:]), "exp " + noTime},
@@ -248,7 +248,7 @@ func (b *bench) ofAnotherTime() []hostile {
 
 // ofNobody returns tokens that do not say well whose they are.
 func (b *bench) ofNobody() []hostile {
-	const subject, noApp, badApp = "must name its subject (sub)", "does not name the app", "is not a client id"
+	const subject, noApp, badApp = "needs a subject (sub)", "does not name its client", "is not a client ID"
 	return []hostile{
 		{"no subject", b.token(claim("sub", nil)), subject},
 		{"empty subject", b.token(claim("sub", "")), subject},
@@ -260,9 +260,9 @@ func (b *bench) ofNobody() []hostile {
 		{"empty app", b.token(claim("client_id", "")), "client_id " + badApp},
 		{"app is a number", b.token(claim("azp", 1)), "azp " + badApp},
 		{"app of 300 characters", b.token(claim("client_id", strings.Repeat("c", 300))), "client_id " + badApp},
-		{"two apps", b.token(claim("azp", "another")), "different apps"},
-		{"app that is not registered", b.token(claim("client_id", "unheard-of")), `The app "unheard-of" is not connected to this service; the operator registers it`},
-		{"app in another case", b.token(claim("client_id", "Assistant")), "is not connected"},
+		{"two apps", b.token(claim("azp", "another")), "more than one client"},
+		{"app that is not registered", b.token(claim("client_id", "unheard-of")), `The app "unheard-of" is not registered with this service`},
+		{"app in another case", b.token(claim("client_id", "Assistant")), "is not registered"},
 		{"scope is a number", b.token(claim("scope", 1)), "scope is neither"},
 		{"scopes with a number", b.token(claim("scope", nil), claim("scp", []any{"a", 1})), "scp holds something other"},
 	}
@@ -273,10 +273,10 @@ func (b *bench) ambiguous() []hostile {
 	twice := func(object, name string, value any) string {
 		return strings.TrimSuffix(toJSON(map[string]any{name: value}), "}") + "," + object[1:]
 	}
-	const claimTwice = "claims cannot be read: a name is given twice"
+	const claimTwice = "claims cannot be read: it has a duplicate name"
 	return []hostile{
-		{"alg twice", b.key.sign(twice(b.header(nil), "alg", "none"), b.claims(nil)), "header cannot be read: a name is given twice"},
-		{"kid twice", b.key.sign(twice(b.header(nil), "kid", "k2"), b.claims(nil)), "header cannot be read: a name is given twice"},
+		{"alg twice", b.key.sign(twice(b.header(nil), "alg", "none"), b.claims(nil)), "header cannot be read: it has a duplicate name"},
+		{"kid twice", b.key.sign(twice(b.header(nil), "kid", "k2"), b.claims(nil)), "header cannot be read: it has a duplicate name"},
 		{"issuer twice", b.key.sign(b.header(nil), twice(b.claims(nil), "iss", otherIssuer)), claimTwice},
 		{"audience twice", b.key.sign(b.header(nil), twice(b.claims(nil), "aud", "x")), claimTwice},
 		{"scope twice, alike", b.key.sign(b.header(nil), twice(b.claims(nil), "scope", "openid")), claimTwice},

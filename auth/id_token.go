@@ -14,23 +14,23 @@ import (
 
 // person is the person who signed in, according to the issuer.
 type person struct {
-	subject   string
-	email     string // that the issuer has verified, or empty
-	addressed bool   // the issuer stated an address, verified or not
-	idToken   string // that says so; empty when it is too long to be kept
+	subject  string
+	email    string // that the issuer has verified, or empty
+	hasEmail bool   // the issuer stated an address, verified or not
+	idToken  string // that says so; empty when it is too long to be kept
 }
 
-// identify verifies an ID token that the issuer has just returned for a code, as access tokens are verified.
-// The token must also be for this service and carry the nonce of the attempt.
+// identify verifies an ID token that the issuer has just returned for a code, as access tokens are
+// verified. The token must also be for this service and carry the nonce of the attempt.
 func (i *signInIssuer) identify(ctx context.Context, raw, nonce string) (person, error) {
 	token, err := parseToken(raw)
 	switch {
 	case err != nil:
-		return person{}, i.untrusted("its ID token is missing or garbled")
+		return person{}, i.untrusted("its ID token is missing or malformed")
 	case token.issuer != i.URL:
-		return person{}, i.untrusted("its ID token is of another issuer")
+		return person{}, i.untrusted("its ID token is from another issuer")
 	case token.typed:
-		return person{}, i.untrusted("it holds an access token in place of an ID token")
+		return person{}, i.untrusted("it sent an access token instead of an ID token")
 	}
 	var who person
 	var refusal error
@@ -44,9 +44,9 @@ func (i *signInIssuer) identify(ctx context.Context, raw, nonce string) (person,
 	case cola.CodeOf(err) == cola.CodeUnauthorized:
 		return person{}, i.untrusted("its ID token is not signed with a key that it publishes")
 	case err != nil:
-		return person{}, i.away()
+		return person{}, i.unavailable()
 	}
-	if len(raw) <= mostIDToken {
+	if len(raw) <= maxIDToken {
 		who.idToken = raw
 	}
 	return who, nil
@@ -66,92 +66,93 @@ func (i *signInIssuer) readPerson(payload []byte, nonce string) (who person, err
 		return person{}, i.untrusted("its ID token was issued to another service")
 	}
 	if given, err := o.text("nonce"); err != nil || subtle.ConstantTimeCompare([]byte(given), []byte(nonce)) != 1 {
-		return person{}, i.untrusted("its ID token answers another attempt to sign in")
+		return person{}, i.untrusted("its ID token belongs to another sign-in attempt")
 	}
 	if err := i.checkTimes(o, i.now()); err != nil {
 		return person{}, err
 	}
 	if who.subject, err = o.text("sub"); err != nil || !isName(who.subject) {
-		return person{}, i.untrusted("its ID token names nobody")
+		return person{}, i.untrusted("its ID token has no valid subject")
 	}
-	return i.addressed(who, o)
+	return i.withEmail(who, o)
 }
 
-// checkTimes rejects an ID token that is not valid now. It was issued a moment ago, so the likely cause is a
-// wrong clock.
+// checkTimes rejects an ID token that is not valid now. It was issued a moment ago, so the likely
+// cause is a wrong clock.
 func (i *signInIssuer) checkTimes(o claims, now time.Time) error {
 	expires, limited, err := o.instant("exp")
 	if err != nil || !limited {
-		return i.untrusted("its ID token does not say when it expires")
+		return i.untrusted("its ID token has no expiry")
 	}
 	if !now.Before(expires.Add(leeway)) {
-		return i.untrusted("its ID token had expired when it came: the clock there may be behind, or the one here ahead")
+		return i.untrusted("its ID token has already expired: its clock may be behind, or ours ahead")
 	}
 	for _, name := range []string{"nbf", "iat"} {
 		at, given, err := o.instant(name)
 		if err != nil || given && at.Add(-leeway).After(now) {
-			return i.untrusted("its ID token is of the future: the clock there may be ahead, or the one here behind")
+			return i.untrusted("its ID token is not valid yet: its clock may be ahead, or ours behind")
 		}
 	}
 	return nil
 }
 
-// addressed stores the email address that the issuer states for a person. An address that the policy
-// does not link counts as missing. An address that the issuer marks as unverified is refused:
-// without it, a person with an account would get a second one, and they can verify it at the issuer.
-// If the issuer doesn't say, the address counts as missing, as in access tokens.
-func (i *signInIssuer) addressed(who person, o claims) (person, error) {
-	who.addressed = o.has("email")
+// withEmail stores the email address that the issuer states for a person. An address that the
+// policy does not link counts as missing. An address that the issuer marks as unverified is
+// refused: without it, a person with an account would get a second one, and they can verify it at
+// the issuer. If the issuer doesn't say, the address counts as missing, as in access tokens.
+func (i *signInIssuer) withEmail(who person, o claims) (person, error) {
+	who.hasEmail = o.has("email")
 	if claimed, err := o.text("email"); err == nil && !i.links.allows(claimed) {
 		return who, nil
 	}
 	who.email = i.links.linking(o.verifiedEmail())
-	if said := string(o["email_verified"]); who.addressed && (said == `false` || said == `"false"`) {
-		return person{}, unauthorized("%s has not verified your email address, so it cannot tell which account is yours. Verify it there, then sign in again.", i.Name)
+	if said := string(o["email_verified"]); who.hasEmail && (said == `false` || said == `"false"`) {
+		return person{}, unauthorized("%s has not verified your email address, so we cannot find your account. Verify it there, then sign in again.", i.Name)
 	}
 	return who, nil
 }
 
-// askAddress asks the issuer for the email address of a person, which many issuers leave out of ID tokens. A
-// response without an address is accepted. If the issuer does not answer, the sign-in fails: without the
-// address, a person with an account would get a second one.
-func (i *signInIssuer) askAddress(ctx context.Context, at, accessToken string, who person) (person, error) {
+// fetchEmail asks the issuer for the email address of a person, which many issuers leave out of ID
+// tokens. A response without an address is accepted. If the issuer does not answer, the sign-in
+// fails: without the address, a person with an account would get a second one.
+func (i *signInIssuer) fetchEmail(ctx context.Context, at, accessToken string, who person) (person, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
-		return person{}, i.away()
+		return person{}, i.unavailable()
 	}
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("Authorization", "Bearer "+accessToken)
-	response, err := i.giving.Do(request)
+	response, err := i.secretClient.Do(request)
 	if err != nil {
-		i.log.Warn("an issuer cannot be asked for an address", "issuer", i.URL, "error", shortened(err.Error()))
-		return person{}, i.away()
+		i.log.Warn("an issuer cannot be asked for an address", "issuer", i.URL, "error", truncateError(err.Error()))
+		return person{}, i.unavailable()
 	}
 	defer response.Body.Close()
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	switch {
 	case response.StatusCode >= http.StatusInternalServerError || refusedForNow(response.StatusCode):
 		i.log.Warn("an issuer cannot be asked for an address", "issuer", i.URL, "status", response.StatusCode)
-		return person{}, i.away()
+		return person{}, i.unavailable()
 	case response.StatusCode != http.StatusOK || kind != "application/json":
 		return who, nil // no address, or in a form that was not requested
 	}
 	body, err := io.ReadAll(response.Body) // the client bounds it
 	if err != nil {
-		return person{}, i.away()
+		return person{}, i.unavailable()
 	}
 	o, err := parseClaims(body)
 	if err != nil {
-		return person{}, i.untrusted("what it tells of you cannot be read")
+		return person{}, i.untrusted("its user info cannot be read")
 	}
 	if subject, err := o.text("sub"); err != nil || subject != who.subject {
-		return person{}, i.untrusted("it names two different people")
+		return person{}, i.untrusted("its user info is for another subject")
 	}
-	return i.addressed(who, o)
+	return i.withEmail(who, o)
 }
 
-// refusedForNow reports whether the same request may succeed later: after a pause, or when the clocks of the
-// issuer's servers agree. Without the address, a person with an account would get a second one.
+// refusedForNow reports whether the same request may succeed later: after a pause, or when the
+// clocks of the issuer's servers agree. Without the address, a person with an account would get a
+// second one.
 func refusedForNow(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusUnauthorized
 }

@@ -14,34 +14,34 @@ import (
 
 // issuer verifies tokens of one issuer with the keys that it publishes.
 //
-// go-oidc parses and verifies the tokens, but its RemoteKeySet does not hold the keys: it fetches them
-// for every token that no cached key verifies, so strangers could flood an issuer, and never
+// go-oidc parses and verifies the tokens, but its RemoteKeySet does not hold the keys: it fetches
+// them for every token that no cached key verifies, so strangers could flood an issuer, and never
 // otherwise, so a key that the issuer withdrew would stay valid. Nor does it bind keys to their use
 // and algorithm.
 type issuer struct {
 	url  string // as its tokens name it
-	keys published[keySet]
+	keys cachedDocument[keySet]
 }
 
 func newIssuer(url string, client *http.Client, now cola.Clock, log *slog.Logger, m *tokenMetrics) *issuer {
-	return &issuer{url: url, keys: published[keySet]{
+	return &issuer{url: url, keys: cachedDocument[keySet]{
 		name: "keys", issuer: url, now: now, log: log,
-		fetch: func(ctx context.Context) (keySet, error) {
+		load: func(ctx context.Context) (keySet, error) {
 			keys, err := fetchKeys(ctx, client, url)
 			m.fetched(err)
 			if err == nil && len(keys) == 0 {
-				log.Warn("an issuer publishes no key for signatures that can be used", "issuer", url)
+				log.Warn("an issuer publishes no usable signing key", "issuer", url)
 			}
 			return keys, err
 		},
 	}}
 }
 
-// verify calls read with the payload of a token that the issuer has signed. It fails with the error of
-// read, with CodeUnauthorized, with CodeUnavailable if the keys have to be fetched and can't be, and
-// with the context's error. An unknown key causes at most one fetch in 30 seconds.
+// verify calls read with the payload of a token that the issuer has signed. It fails with the error
+// of read, with CodeUnauthorized, with CodeUnavailable if the keys have to be fetched and can't be,
+// and with the context's error. An unknown key causes at most one fetch in 30 seconds.
 func (i *issuer) verify(ctx context.Context, t accessToken, read func(payload []byte) error) error {
-	proof := &proof{issuer: i, token: t, read: read}
+	proof := &singleTokenKeySet{issuer: i, token: t, read: read}
 	_, err := oidc.NewVerifier(i.url, proof, &oidc.Config{
 		SupportedSigningAlgs: []string{string(t.alg)},
 		SkipClientIDCheck:    true, SkipExpiryCheck: true, // readTokenClaims checks the audience and the times, with names in their exact case
@@ -55,9 +55,9 @@ func (i *issuer) verify(ctx context.Context, t accessToken, read func(payload []
 	return nil
 }
 
-// proof is the key set for one token. It reads the verified payload, and keeps the error, which the
-// verifier would turn into text.
-type proof struct {
+// singleTokenKeySet is the key set for one token. It reads the verified payload, and keeps the
+// error, which the verifier would turn into text.
+type singleTokenKeySet struct {
 	issuer *issuer
 	token  accessToken
 	read   func(payload []byte) error
@@ -65,7 +65,7 @@ type proof struct {
 }
 
 // VerifySignature implements oidc.KeySet.
-func (p *proof) VerifySignature(ctx context.Context, _ string) ([]byte, error) {
+func (p *singleTokenKeySet) VerifySignature(ctx context.Context, _ string) ([]byte, error) {
 	payload, err := p.issuer.prove(ctx, p.token)
 	if err == nil {
 		err = p.read(payload)
@@ -81,7 +81,7 @@ func (i *issuer) prove(ctx context.Context, t accessToken) ([]byte, error) {
 	}
 	payload, err := set.value.verify(ctx, t)
 	if errors.Is(err, errNoKey) {
-		newer, failed := i.keys.newer(ctx, set)
+		newer, failed := i.keys.fetchNewer(ctx, set)
 		if failed != nil {
 			return nil, i.unavailable(ctx)
 		}
@@ -91,11 +91,11 @@ func (i *issuer) prove(ctx context.Context, t accessToken) ([]byte, error) {
 	}
 	switch {
 	case errors.Is(err, errNoKey):
-		return nil, unauthorized("The access token is not signed with a key that its issuer publishes for signatures now.")
+		return nil, unauthorized("The access token is not signed with a key that its issuer currently publishes.")
 	case errors.Is(err, errAlgorithm):
-		return nil, unauthorized("The access token's algorithm (alg) is not that of the key it names (kid).")
+		return nil, unauthorized("The access token's algorithm (alg) does not match its key (kid).")
 	case err != nil:
-		return nil, unauthorized("The access token's signature is wrong: it was cut, changed or not made by its issuer.")
+		return nil, unauthorized("The access token's signature is invalid: the token was truncated, changed, or not made by its issuer.")
 	}
 	return payload, nil
 }
@@ -107,7 +107,7 @@ func (i *issuer) check(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("ask issuer %s: %w", i.url, err)
 	case len(set.value) == 0:
-		return fmt.Errorf("ask issuer %s: it publishes no key for signatures that can be used", i.url)
+		return fmt.Errorf("ask issuer %s: it publishes no usable signing key", i.url)
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (i *issuer) unavailable(ctx context.Context) error {
 	}
 	return &cola.Error{
 		Code:       cola.CodeUnavailable,
-		Message:    "The sign-in service that issued the access token cannot be asked right now; nothing was charged. Try again in a few seconds.",
+		Message:    "The sign-in service that issued the access token is not available right now; nothing was charged. Try again in a few seconds.",
 		RetryAfter: i.keys.retryAfter(),
 	}
 }

@@ -18,7 +18,7 @@ func inTime(t *testing.T, test func(t *testing.T, b *bench)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		test(t, newBench(t, nil))
-		time.Sleep(askWithin) // attempts under way have ended by then
+		time.Sleep(requestTimeout) // attempts under way have ended by then
 	})
 }
 
@@ -57,7 +57,7 @@ func TestFloodOfUnknownKeys(t *testing.T) {
 		b.wantFetches(t, 1)
 		flood()
 		b.wantFetches(t, 1)
-		time.Sleep(askEvery)
+		time.Sleep(minFetchInterval)
 		flood()
 		b.wantFetches(t, 2)
 		if n := b.other.fetches(); n != 0 {
@@ -105,7 +105,7 @@ func TestRotationIsPickedUp(t *testing.T) {
 		old := b.key
 		b.key = newSigner(t, "ES256", "k-new")
 		b.issuer.publish(b.key)
-		time.Sleep(askEvery)
+		time.Sleep(minFetchInterval)
 		b.good(t)
 		b.wantFetches(t, 2)
 		b.key = old
@@ -120,7 +120,7 @@ func TestRotationRightAfterAFetch(t *testing.T) {
 		b.good(t)
 		b.key = newSigner(t, "ES256", "k-new")
 		b.issuer.publish(b.key)
-		time.Sleep(askEvery - time.Second)
+		time.Sleep(minFetchInterval - time.Second)
 		_, err := b.send(t.Context(), b.token())
 		wantRefusal(t, err, "not signed with a key")
 		time.Sleep(time.Second)
@@ -138,7 +138,7 @@ func TestRotationOfKeysWithoutNames(t *testing.T) {
 		}
 		b.key = newSigner(t, "ES256", "")
 		b.issuer.publish(b.key)
-		time.Sleep(askEvery)
+		time.Sleep(minFetchInterval)
 		if _, err := b.send(t.Context(), unnamed()); err != nil {
 			t.Fatal(err)
 		}
@@ -177,16 +177,16 @@ func TestKnownKeysOutliveTheIssuer(t *testing.T) {
 		b.good(t)
 		b.wantFetches(t, 2) // not more often than every 30 seconds
 		_, err := b.send(t.Context(), b.token(header("kid", "k-new")))
-		if again := wantUnavailable(t, err); again > askEvery {
+		if again := wantUnavailable(t, err); again > minFetchInterval {
 			t.Errorf("a key that cannot be asked for: try again in %v", again)
 		}
-		time.Sleep(keepFor - refreshAfter - time.Second)
+		time.Sleep(maxDocumentAge - refreshAfter - time.Second)
 		b.good(t)
 		time.Sleep(time.Second)
 		_, err = b.send(t.Context(), b.token())
 		wantUnavailable(t, err)
 		b.issuer.set(func(f *fakeIssuer) { f.err = nil })
-		time.Sleep(askEveryWithout)
+		time.Sleep(retryInterval)
 		b.good(t)
 	})
 }
@@ -197,7 +197,7 @@ func TestIssuerThatIsDownFromTheStart(t *testing.T) {
 		b.issuer.set(func(f *fakeIssuer) { f.err = errDown })
 		for range 20 {
 			_, err := b.send(t.Context(), b.token())
-			if again := wantUnavailable(t, err); again > askEveryWithout {
+			if again := wantUnavailable(t, err); again > retryInterval {
 				t.Errorf("try again in %v", again)
 			}
 			if strings.Contains(err.Error(), errDown.Error()) {
@@ -205,12 +205,12 @@ func TestIssuerThatIsDownFromTheStart(t *testing.T) {
 			}
 		}
 		b.wantFetches(t, 1)
-		time.Sleep(askEveryWithout)
+		time.Sleep(retryInterval)
 		_, err := b.send(t.Context(), b.token())
 		wantUnavailable(t, err)
 		b.wantFetches(t, 2)
 		b.issuer.set(func(f *fakeIssuer) { f.err = nil })
-		time.Sleep(askEveryWithout)
+		time.Sleep(retryInterval)
 		b.good(t)
 		if len(b.store.accounts) != 1 {
 			t.Errorf("%d accounts, want the one of the good token", len(b.store.accounts))
@@ -230,8 +230,8 @@ func TestSilentIssuer(t *testing.T) {
 		}
 		_, err := b.send(t.Context(), b.token())
 		wantUnavailable(t, err)
-		if took := time.Since(begun); took != askWithin {
-			t.Errorf("the attempt took %v, want %v", took, askWithin)
+		if took := time.Since(begun); took != requestTimeout {
+			t.Errorf("the attempt took %v, want %v", took, requestTimeout)
 		}
 		b.wantFetches(t, 1)
 	})
@@ -240,15 +240,15 @@ func TestSilentIssuer(t *testing.T) {
 // TestSlowIssuer: the two requests for keys have five seconds together, and keys that come in time count.
 func TestSlowIssuer(t *testing.T) {
 	inTime(t, func(t *testing.T, b *bench) {
-		b.issuer.set(func(f *fakeIssuer) { f.delay = askWithin/2 + time.Millisecond })
+		b.issuer.set(func(f *fakeIssuer) { f.delay = requestTimeout/2 + time.Millisecond })
 		begun := time.Now()
 		_, err := b.send(t.Context(), b.token())
 		wantUnavailable(t, err)
-		if took := time.Since(begun); took != askWithin {
-			t.Errorf("the attempt took %v, want %v", took, askWithin)
+		if took := time.Since(begun); took != requestTimeout {
+			t.Errorf("the attempt took %v, want %v", took, requestTimeout)
 		}
-		b.issuer.set(func(f *fakeIssuer) { f.delay = askWithin/2 - time.Millisecond })
-		time.Sleep(askEveryWithout)
+		b.issuer.set(func(f *fakeIssuer) { f.delay = requestTimeout/2 - time.Millisecond })
+		time.Sleep(retryInterval)
 		b.good(t)
 	})
 }
@@ -258,12 +258,12 @@ func TestNewerKeysThatAreThere(t *testing.T) {
 	inTime(t, func(t *testing.T, b *bench) {
 		b.good(t)
 		keys := &b.tokens.issuers[ourIssuer].keys
-		old := keys.latest
+		old := keys.current
 		if err := b.tokens.Check(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if set, err := keys.newer(t.Context(), old); err != nil || set == old || set != keys.latest {
-			t.Errorf("newer = %p, %v; want %p", set, err, keys.latest)
+		if set, err := keys.fetchNewer(t.Context(), old); err != nil || set == old || set != keys.current {
+			t.Errorf("newer = %p, %v; want %p", set, err, keys.current)
 		}
 		b.wantFetches(t, 2)
 	})
@@ -291,7 +291,7 @@ func TestWrongAnswersOfIssuers(t *testing.T) {
 		{"keys are a page", func(f *fakeIssuer) { f.jwks = "<html>" }, "not a key set"},
 		{"keys without any", func(f *fakeIssuer) { f.jwks = `{}` }, "not a key set"},
 		{"keys are a text", func(f *fakeIssuer) { f.jwks = `{"keys":"none"}` }, "not a key set"},
-		{"answer without end", func(f *fakeIssuer) { f.jwks = `{"keys":[` + strings.Repeat(" ", mostBody) + `]}` }, "longer than 1048576 bytes"},
+		{"answer without end", func(f *fakeIssuer) { f.jwks = `{"keys":[` + strings.Repeat(" ", maxBody) + `]}` }, "longer than 1048576 bytes"},
 		{"down", func(f *fakeIssuer) { f.err = errDown }, "connection refused"},
 	}
 	for _, tt := range tests {
@@ -303,7 +303,7 @@ func TestWrongAnswersOfIssuers(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), ourIssuer) || !strings.Contains(err.Error(), tt.reason) {
 					t.Fatalf("Check = %v, want the issuer and %q", err, tt.reason)
 				}
-				if strings.Contains(err.Error(), otherIssuer) || len(err.Error()) > 2*shownError {
+				if strings.Contains(err.Error(), otherIssuer) || len(err.Error()) > 2*maxErrorLen {
 					t.Errorf("Check tells too much: %v", err)
 				}
 				b.good(t)
@@ -322,7 +322,7 @@ func TestCheck(t *testing.T) {
 		}
 		b.wantFetches(t, 2)
 		b.issuer.publish(b.key.with(map[string]any{"use": "enc"}))
-		if err := b.tokens.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "no key for signatures") {
+		if err := b.tokens.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "no usable signing key") {
 			t.Errorf("without keys for signatures: %v", err)
 		}
 		b.issuer.set(func(f *fakeIssuer) { f.hold = make(chan struct{}) })

@@ -1,14 +1,24 @@
 package auth
 
 import (
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rsa"
 	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/coreos/go-oidc/v3/oidc"
 	jose "github.com/go-jose/go-jose/v4"
 )
 
-// maxToken is the maximum length of an access token in bytes. Issuers make tokens of one to four KiB.
+// maxToken is the maximum length of an access token in bytes. Issuers make tokens of one to four
+// KiB.
 const maxToken = 16 << 10
 
 // accessToken is a well-formed token. None of it is verified: it only says how to verify it.
@@ -32,7 +42,7 @@ func algorithms() []jose.SignatureAlgorithm {
 // parseToken parses the form of a token, within limits on its size.
 func parseToken(raw string) (accessToken, error) {
 	if len(raw) > maxToken {
-		return accessToken{}, unauthorized("The access token is too long: it may have %d bytes.", maxToken)
+		return accessToken{}, unauthorized("The access token is too long: at most %d bytes are allowed.", maxToken)
 	}
 	parts := strings.SplitN(raw, ".", 4)
 	if len(parts) != 3 {
@@ -68,13 +78,13 @@ func parseToken(raw string) (accessToken, error) {
 func decodePart(parts []string, i int) ([]byte, error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(parts[i])
 	if err != nil || parts[i] == "" || strings.ContainsAny(parts[i], "\r\n") { // the decoder skips line breaks
-		return nil, unauthorized("The access token is cut or garbled: part %d is not base64url.", i+1)
+		return nil, unauthorized("The access token is truncated or malformed: part %d is not base64url.", i+1)
 	}
 	return b, nil
 }
 
-// readHeader reads the algorithm, key ID and type. It ignores keys in the header (jwk, jku, x5c, x5u): a
-// token must not choose its own key.
+// readHeader reads the algorithm, key ID and type. It ignores keys in the header (jwk, jku, x5c,
+// x5u): a token must not choose its own key.
 func (t *accessToken) readHeader(data []byte) error {
 	header, err := parseClaims(data)
 	if err != nil {
@@ -82,15 +92,15 @@ func (t *accessToken) readHeader(data []byte) error {
 	}
 	for _, name := range []string{"crit", "b64"} {
 		if _, given := header[name]; given {
-			return unauthorized("The access token's header has %q, which this service does not know.", name)
+			return unauthorized("The access token's header has the unknown parameter %q.", name)
 		}
 	}
 	alg, err := header.text("alg")
 	if strings.EqualFold(alg, "none") {
-		return unauthorized("The access token is unsigned (alg none), so anybody can have made it.")
+		return unauthorized("The access token is unsigned (alg none).")
 	}
 	if t.alg = jose.SignatureAlgorithm(alg); err != nil || !slices.Contains(algorithms(), t.alg) {
-		return unauthorized("The access token must be signed with a public-key algorithm: RS, PS or ES with 256, 384 or 512, or EdDSA.")
+		return unauthorized("The access token must be signed with RS, PS or ES with 256, 384 or 512, or with EdDSA.")
 	}
 	if t.kid, err = header.text("kid"); err != nil {
 		return unauthorized("The access token's header cannot be read: %v.", err)
@@ -116,4 +126,115 @@ func (t *accessToken) readType(header claims) error {
 
 func unreadableClaims(err error) error {
 	return unauthorized("The access token's claims cannot be read: %v.", err)
+}
+
+const (
+	// minRSABits is the minimum size of an RSA key in bits (RFC 7518).
+	minRSABits = 2048
+	// maxSignatureChecks is how many keys are tried for one token.
+	maxSignatureChecks = 5
+)
+
+// Errors of keySet.verify.
+var (
+	errNoKey     = errors.New("no such key")
+	errAlgorithm = errors.New("the key is not for this algorithm")
+	errSignature = errors.New("the signature is wrong")
+)
+
+// keySet holds the public keys of an issuer.
+type keySet []signingKey
+
+// signingKey is a public key that verifies signatures.
+type signingKey struct {
+	id     string
+	alg    string           // the only algorithm it is for; empty when the issuer does not say
+	public crypto.PublicKey // *rsa.PublicKey, *ecdsa.PublicKey or ed25519.PublicKey
+}
+
+// parseKeySet parses a JWK Set. It skips keys that are not for signatures or of an unknown kind.
+func parseKeySet(data []byte) (keys keySet, err error) {
+	var set struct {
+		Keys *[]json.RawMessage `json:"keys"`
+	}
+	if err := json.Unmarshal(data, &set); err != nil {
+		return nil, fmt.Errorf("not a key set: %w", err)
+	}
+	if set.Keys == nil {
+		return nil, errors.New("not a key set: it has no keys")
+	}
+	for _, raw := range *set.Keys {
+		if k, ok := parseKey(raw); ok {
+			keys = append(keys, k)
+		}
+	}
+	return keys, nil
+}
+
+// parseKey parses a JWK; ok is false if it is not a public key for signatures.
+func parseKey(raw json.RawMessage) (k signingKey, ok bool) {
+	var jwk jose.JSONWebKey
+	var permits struct {
+		Operations []string `json:"key_ops"`
+	}
+	if json.Unmarshal(raw, &jwk) != nil || json.Unmarshal(raw, &permits) != nil {
+		return signingKey{}, false
+	}
+	if jwk.Use != "" && jwk.Use != "sig" {
+		return signingKey{}, false
+	}
+	if permits.Operations != nil && !slices.Contains(permits.Operations, "verify") {
+		return signingKey{}, false
+	}
+	switch public := jwk.Key.(type) {
+	case *rsa.PublicKey:
+		ok = public.N.BitLen() >= minRSABits
+	case *ecdsa.PublicKey, ed25519.PublicKey:
+		ok = true
+	}
+	return signingKey{id: jwk.KeyID, alg: jwk.Algorithm, public: jwk.Key}, ok
+}
+
+// fits reports whether the key may verify signatures of an algorithm.
+func (k signingKey) fits(alg jose.SignatureAlgorithm) bool {
+	if k.alg != "" && k.alg != string(alg) {
+		return false
+	}
+	switch public := k.public.(type) {
+	case *rsa.PublicKey:
+		return alg[:2] == "RS" || alg[:2] == "PS"
+	case *ecdsa.PublicKey:
+		curves := map[jose.SignatureAlgorithm]string{jose.ES256: "P-256", jose.ES384: "P-384", jose.ES512: "P-521"}
+		return curves[alg] == public.Params().Name
+	case ed25519.PublicKey:
+		return alg == jose.EdDSA
+	}
+	return false
+}
+
+// verify returns the payload of a token that a key of the set has signed: the key that the token
+// names or, if it names none, any that fits. It fails with errNoKey if a later set may have the
+// key.
+func (s keySet) verify(ctx context.Context, t accessToken) ([]byte, error) {
+	named := false
+	var fitting []crypto.PublicKey
+	for _, k := range s {
+		if t.kid != "" && t.kid != k.id {
+			continue
+		}
+		named = true
+		if len(fitting) < maxSignatureChecks && k.fits(t.alg) {
+			fitting = append(fitting, k.public)
+		}
+	}
+	payload, err := (&oidc.StaticKeySet{PublicKeys: fitting}).VerifySignature(ctx, t.raw)
+	switch {
+	case err == nil:
+		return payload, nil
+	case t.kid == "" || !named:
+		return nil, errNoKey
+	case len(fitting) == 0:
+		return nil, errAlgorithm
+	}
+	return nil, errSignature
 }

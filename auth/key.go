@@ -1,8 +1,9 @@
-// Package auth authenticates requests: it turns API keys, access tokens of configured issuers and browser
-// sessions into a cola.Caller.
+// Package auth authenticates requests: it turns API keys, access tokens of configured issuers and
+// browser sessions into a cola.Caller.
 //
-// The ledger checks every credential again in the transaction that charges the request. So a revoked key,
-// connection or app stops working with the next request, although this package caches lookups.
+// The ledger checks every credential again in the transaction that charges the request. So a
+// revoked key, connection or app stops working with the next request, although this package caches
+// lookups.
 package auth
 
 import (
@@ -15,8 +16,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// An API key is the prefix, 30 random characters of base 62 (178 bits), and the CRC-32 of those 30 in 6
-// characters of base 62. The checksum identifies mistyped keys without a database lookup.
+// An API key is the prefix, 30 random characters of base 62 (178 bits), and the CRC-32 of those 30
+// in 6 characters of base 62. The checksum identifies mistyped keys without a database lookup.
 const (
 	KeyPrefix      = "lar_"
 	keyRandom      = 30
@@ -38,7 +39,8 @@ func NewSecret() Secret {
 	for len(body) < keyRandom {
 		rand.Read(buf[:]) // never fails: crypto/rand ends the program instead
 		for _, b := range buf {
-			// 248 is the largest multiple of 62 in a byte: above it, characters would not be equally likely.
+			// 248 is the largest multiple of 62 in a byte: above it, characters would not be
+			// equally likely.
 			if b < 248 && len(body) < keyRandom {
 				body = append(body, base62[b%62])
 			}
@@ -63,10 +65,10 @@ func ParseSecret(s string) (Secret, error) {
 		return "", fmt.Errorf("an API key starts with %q", KeyPrefix)
 	}
 	if len(s) != keyLength {
-		return "", fmt.Errorf("an API key has %d characters, this has %d", keyLength, len(s))
+		return "", fmt.Errorf("an API key has %d characters, this one %d", keyLength, len(s))
 	}
 	if body := s[len(KeyPrefix) : len(KeyPrefix)+keyRandom]; checksum(body) != s[len(KeyPrefix)+keyRandom:] {
-		return "", fmt.Errorf("the API key is mistyped or cut: its checksum does not fit")
+		return "", fmt.Errorf("the API key is mistyped or truncated: its checksum does not match")
 	}
 	return Secret(s), nil
 }

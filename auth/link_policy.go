@@ -11,9 +11,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// LinkPolicy decides which verified email addresses of an issuer link its identities to accounts with
-// the same address. An address that does not link counts as missing. The zero LinkPolicy links all of
-// them.
+// LinkPolicy decides which verified email addresses of an issuer link its identities to accounts
+// with the same address. An address that does not link counts as missing. The zero LinkPolicy links
+// all of them.
 type LinkPolicy struct {
 	never   bool
 	domains []string // folded; empty allows every domain

@@ -11,14 +11,18 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/security"
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// session is the session of the browser that sent a request. It belongs to the goroutine that handles
-// the request.
+// session is the session of the browser that sent a request. It belongs to the goroutine that
+// handles the request.
 type session struct {
 	token   string      // from the browser's cookie, or new; empty if no session is stored
 	data    sessionData // as this request sees it
@@ -53,13 +57,14 @@ func (b *Browsers) openSession(r *http.Request) (*session, error) {
 		if found {
 			s.token, s.data, s.stored = token, data, data.clone()
 		} else {
-			// An unknown cookie is treated as no cookie, even if the address sent many: a signed-out person
-			// must be able to sign in.
+			// An unknown cookie is treated as no cookie, even if the address sent many: a
+			// signed-out person must be able to sign in.
 			_ = b.events.Failed(ctx, security.Session, nil)
 		}
 	}
 	if s.data.SignIn != nil && b.now().Sub(s.data.Seen) >= lastSeenEvery {
-		// Now rather than with the response: another request may change the session in the meantime.
+		// Now rather than with the response: another request may change the session in the
+		// meantime.
 		s.changed = true
 		if _, err := b.saveSession(ctx, s); err != nil {
 			return nil, err
@@ -73,9 +78,9 @@ func (b *Browsers) openSession(r *http.Request) (*session, error) {
 // token that the browser made up.
 //
 // Changes that other requests stored since this one read the session are merged. If another request
-// ended the session by signing in or out, the changes of this one are void. Another request can still
-// intervene between the read and the write here, but not during the seconds that an issuer takes to
-// answer.
+// ended the session by signing in or out, the changes of this one are void. Another request can
+// still intervene between the read and the write here, but not during the seconds that an issuer
+// takes to answer.
 func (b *Browsers) saveSession(ctx context.Context, s *session) (*http.Cookie, error) {
 	if !s.changed {
 		return nil, nil
@@ -123,8 +128,8 @@ func (b *Browsers) dropSession(ctx context.Context, s *session) error {
 	if s.token == "" {
 		return nil
 	}
-	err := within(ctx, "drop session", func(ctx context.Context) error {
-		_, err := b.store.DropSession(ctx, sessionName(s.token))
+	err := withStoreTimeout(ctx, "drop session", func(ctx context.Context) error {
+		_, err := b.store.DeleteSession(ctx, sessionName(s.token))
 		return err
 	})
 	if err == nil {
@@ -133,11 +138,11 @@ func (b *Browsers) dropSession(ctx context.Context, s *session) error {
 	return err
 }
 
-// readSession returns the data of a stored session. Data that can't be decrypted or decoded counts as
-// empty: whoever has the token can't do anything about it.
+// readSession returns the data of a stored session. Data that can't be decrypted or decoded counts
+// as empty: whoever has the token can't do anything about it.
 func (b *Browsers) readSession(ctx context.Context, token string) (data sessionData, found bool, err error) {
 	var sealed []byte
-	err = within(ctx, "read session", func(ctx context.Context) (err error) {
+	err = withStoreTimeout(ctx, "read session", func(ctx context.Context) (err error) {
 		sealed, err = b.store.Session(ctx, sessionName(token))
 		return err
 	})
@@ -163,8 +168,8 @@ func (b *Browsers) writeSession(ctx context.Context, token string, data sessionD
 	if err != nil {
 		return fmt.Errorf("encode session: %w", err)
 	}
-	return within(ctx, "store session", func(ctx context.Context) error {
-		return b.store.KeepSession(ctx, sessionName(token), seal(token, plain), b.now().Add(lifetime))
+	return withStoreTimeout(ctx, "store session", func(ctx context.Context) error {
+		return b.store.SaveSession(ctx, sessionName(token), seal(token, plain), b.now().Add(lifetime))
 	})
 }
 
@@ -198,9 +203,9 @@ func (b *Browsers) sentToken(r *http.Request) string {
 	return cookie.Value
 }
 
-// Sessions are stored encrypted, under keys derived from the tokens in browsers' cookies. The tokens
-// are not stored, so the database, or a copy of it, reveals neither a token nor the content of a
-// session: ID tokens and notices for the next page.
+// Sessions are stored encrypted, under keys derived from the tokens in browsers' cookies. The
+// tokens are not stored, so the database, or a copy of it, reveals neither a token nor the content
+// of a session: ID tokens and notices for the next page.
 
 // sessionName returns the name that the session of a token is stored under.
 func sessionName(token string) string {
@@ -219,8 +224,8 @@ func unseal(token string, sealed []byte) (data []byte, ok bool) {
 	return data, err == nil
 }
 
-// sessionCipher returns AES-256-GCM under the key of a token. Each encryption has a random nonce; a key
-// encrypts at most a few hundred times a day.
+// sessionCipher returns AES-256-GCM under the key of a token. Each encryption has a random nonce; a
+// key encrypts at most a few hundred times a day.
 func sessionCipher(token string) cipher.AEAD {
 	key, err := hkdf.Key(sha256.New, []byte(token), nil, "colaregistry session", 32)
 	if err != nil {
@@ -235,4 +240,106 @@ func sessionCipher(token string) cipher.AEAD {
 		panic(err) // only another cipher fails
 	}
 	return aead
+}
+
+const (
+	// lastSeenEvery is how often a session stores that its browser is still there. A write for
+	// every request would slow down every page.
+	lastSeenEvery = time.Minute
+
+	maxNotices = 4
+	maxNotice  = 2_000 // bytes of a key or a value
+	// maxIDToken bounds the ID tokens that a session stores for signing out, in bytes: they go into
+	// a URL. Without one, the issuer asks who is signing out.
+	maxIDToken = 4 << 10
+)
+
+// sessionData is the content of a session. It is stored as JSON, so that other versions of the
+// program can read it.
+type sessionData struct {
+	SignIn  *signedIn `json:"sign_in,omitempty"`
+	Notices []notice  `json:"notices,omitempty"` // oldest first
+	Seen    time.Time `json:"seen,omitzero"`     // when the browser's last visit was stored
+}
+
+// signedIn is the sign-in of a browser.
+type signedIn struct {
+	ID        int64          `json:"id"`
+	Account   cola.AccountID `json:"account"`
+	Until     time.Time      `json:"until"`
+	SignOutAt string         `json:"sign_out_at,omitempty"` // the issuer's end_session_endpoint
+	ClientID  string         `json:"client_id,omitempty"`
+	IDToken   string         `json:"id_token,omitempty"`
+}
+
+// notice is a text for a later request.
+type notice struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// signOut returns the address at which the issuer signs the browser out and redirects it to back.
+func (s signedIn) signOut(back string) string {
+	at, err := url.Parse(s.SignOutAt)
+	if err != nil {
+		return ""
+	}
+	query := at.Query()
+	query.Set("client_id", s.ClientID)
+	query.Set("post_logout_redirect_uri", back)
+	if s.IDToken != "" {
+		query.Set("id_token_hint", s.IDToken)
+	}
+	at.RawQuery = query.Encode()
+	return at.String()
+}
+
+func (d *sessionData) empty() bool { return d.SignIn == nil && len(d.Notices) == 0 }
+
+// expire clears the data if the sign-in has expired.
+func (d *sessionData) expire(now time.Time) {
+	if d.SignIn != nil && !now.Before(d.SignIn.Until) {
+		*d = sessionData{}
+	}
+}
+
+func (d *sessionData) clone() sessionData {
+	c := *d
+	c.Notices = slices.Clone(d.Notices)
+	return c
+}
+
+func (d *sessionData) put(key, value string) {
+	d.pop(key)
+	clean := func(text string) string { return truncate(strings.ToValidUTF8(text, ""), maxNotice) }
+	d.Notices = append(d.Notices, notice{clean(key), clean(value)})
+	d.Notices = d.Notices[max(0, len(d.Notices)-maxNotices):]
+}
+
+func (d *sessionData) pop(key string) (value string, found bool) {
+	at := slices.IndexFunc(d.Notices, func(n notice) bool { return n.Key == key })
+	if at < 0 {
+		return "", false
+	}
+	value = d.Notices[at].Value
+	d.Notices = slices.Delete(d.Notices, at, at+1)
+	return value, true
+}
+
+// merged is a three-way merge of session data that one request changed from base to ours, and
+// others to theirs. It has the notices that either side added, without those that either side
+// removed. The sign-in of a session never changes: signing in starts a new session.
+func merged(base, ours, theirs sessionData) sessionData {
+	m := sessionData{SignIn: ours.SignIn, Seen: ours.Seen}
+	for _, n := range theirs.Notices {
+		if slices.Contains(ours.Notices, n) || !slices.Contains(base.Notices, n) {
+			m.put(n.Key, n.Value)
+		}
+	}
+	for _, n := range ours.Notices {
+		if !slices.Contains(base.Notices, n) {
+			m.put(n.Key, n.Value)
+		}
+	}
+	return m
 }

@@ -23,14 +23,14 @@ import (
 func TestPagesCostFewWrites(t *testing.T) {
 	b := newDesk(t, nil).browser()
 	b.signIn(t, "ann")
-	b.store.called("KeepSession")
+	b.store.called("SaveSession")
 	for range 120 {
 		b.clock.pass(time.Second)
 		if response := b.visit(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "page") }); len(response.Cookies()) != 0 {
 			t.Fatal("a page that changes nothing sets a cookie")
 		}
 	}
-	if n := b.store.called("KeepSession"); n != 2 {
+	if n := b.store.called("SaveSession"); n != 2 {
 		t.Errorf("120 pages in two minutes wrote %d times, want 2", n)
 	}
 	if n := b.store.called("Session"); n < 120 {
@@ -138,8 +138,8 @@ func TestStoreFaults(t *testing.T) {
 	}{
 		{"Session", store.ErrUnavailable, cola.CodeUnavailable},
 		{"Session", errors.New("disk full"), cola.CodeInternal},
-		{"KeepSession", store.ErrUnavailable, cola.CodeUnavailable},
-		{"KeepSession", errors.New("disk full"), cola.CodeInternal},
+		{"SaveSession", store.ErrUnavailable, cola.CodeUnavailable},
+		{"SaveSession", errors.New("disk full"), cola.CodeInternal},
 	} {
 		for _, ours := range []bool{true, false} {
 			var shown error
@@ -255,5 +255,72 @@ func TestUnreadableSessions(t *testing.T) {
 			t.Errorf("%q: an empty state: %v", data, err)
 		}
 		b.signIn(t, "ann")
+	}
+}
+
+// TestTabsBesideEachOther: what tabs change of a session at the same time is all kept, and what one has taken does not come back.
+func TestTabsBesideEachOther(t *testing.T) {
+	b := newDesk(t, nil).browser()
+	b.look(func(ctx context.Context) {
+		b.Put(ctx, "taken here", "1")
+		b.Put(ctx, "taken there", "1")
+	})
+	var first, second string
+	b.look(func(ctx context.Context) {
+		var err error
+		if first, err = b.Begin(ctx, "0", "/first"); err != nil {
+			t.Fatal(err)
+		}
+		b.Pop(ctx, "taken here")
+		b.look(func(ctx context.Context) {
+			if second, err = b.Begin(ctx, "0", "/second"); err != nil {
+				t.Fatal(err)
+			}
+			b.Pop(ctx, "taken there")
+			b.Put(ctx, "told there", "1")
+		})
+		b.Put(ctx, "told here", "1")
+	})
+	b.look(func(ctx context.Context) {
+		for key, want := range map[string]string{"taken here": "", "taken there": "", "told here": "1", "told there": "1"} {
+			if got := b.Pop(ctx, key); got != want {
+				t.Errorf("%s: %q, want %q", key, got, want)
+			}
+		}
+	})
+	for want, at := range map[string]string{"/first": first, "/second": second} {
+		if to, err := b.finish(b.provider.approve(t, at, "ann", "ann@example.com")); err != nil || to != want {
+			t.Errorf("the attempt of one tab leads to %q, %v; want %q", to, err, want)
+		}
+	}
+}
+
+// TestLateTabs: a request of a session that has ended meanwhile neither brings it back nor takes away the one that came in its place.
+func TestLateTabs(t *testing.T) {
+	for name, meanwhile := range map[string]func(*browser){
+		"signed in":  func(b *browser) { b.signIn(t, "ann") },
+		"signed out": func(b *browser) { b.signOut(t) },
+	} {
+		b := newDesk(t, nil).browser()
+		if name == "signed out" {
+			b.signIn(t, "ann")
+		}
+		b.clock.pass(10 * time.Second)
+		b.look(func(ctx context.Context) { b.Put(ctx, "notice", "1") })
+		old := b.cookie()
+		b.look(func(ctx context.Context) {
+			b.Pop(ctx, "notice")
+			b.Put(ctx, "late", "1")
+			meanwhile(b)
+		})
+		if b.cookie() == old {
+			t.Errorf("%s: the browser has the cookie of the session that ended", name)
+		}
+		if _, kept := b.store.sessions[sessionName(old)]; kept {
+			t.Errorf("%s: the session that ended is kept again", name)
+		}
+		if in := b.caller().Account != 0; in != (name == "signed in") {
+			t.Errorf("%s: signed in is %v", name, in)
+		}
 	}
 }

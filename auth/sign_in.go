@@ -17,12 +17,12 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// mostCode is the maximum length of a code in bytes.
-const mostCode = 4 << 10
+// maxCode is the maximum length of a code in bytes.
+const maxCode = 4 << 10
 
-// Begin starts a sign-in with the issuer that has the given key, and returns the address to redirect
-// the browser to. A cookie stores the attempt for AttemptFor; several tabs have separate attempts.
-// Finish later returns returnTo if it is a local path, with its query. Begin fails with
+// Begin starts a sign-in with the issuer that has the given key, and returns the address to
+// redirect the browser to. A cookie stores the attempt for AttemptFor; several tabs have separate
+// attempts. Finish later returns returnTo if it is a local path, with its query. Begin fails with
 // CodeValidation for an unknown key, and with CodeUnavailable if the issuer does not answer.
 func (b *Browsers) Begin(ctx context.Context, issuerKey, returnTo string) (redirect string, err error) {
 	s := sessionOf(ctx)
@@ -32,7 +32,7 @@ func (b *Browsers) Begin(ctx context.Context, issuerKey, returnTo string) (redir
 			"Unknown way to sign in. Choose one on the sign-in page.")
 	}
 	issuer := b.issuers[at]
-	told, err := issuer.endpoints(ctx)
+	endpoints, err := issuer.endpoints(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -41,14 +41,15 @@ func (b *Browsers) Begin(ctx context.Context, issuerKey, returnTo string) (redir
 		ReturnTo: localPage(returnTo), Until: b.now().Add(AttemptFor),
 	}
 	s.cookies = append(s.cookies, b.attempts.start(s.sent, a)...)
-	return told.oauth.AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)), nil
+	return endpoints.oauth.AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)), nil
 }
 
 // Finish signs in the person that an issuer sent back with this query, and returns the page to
 // continue on; browser is the User-Agent. It fails with CodeUnauthorized and the reason, or with
 // CodeUnavailable if the issuer or the store does not answer. The attempt is over either way; a
-// failed one does not end an existing sign-in. Only an attempt that has to wait for the issuer stays:
-// then it fails with CodeQuotaExceeded or CodeUnavailable, and the same query may be tried again.
+// failed one does not end an existing sign-in. Only an attempt that has to wait for the issuer
+// stays: then it fails with CodeQuotaExceeded or CodeUnavailable, and the same query may be tried
+// again.
 func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string) (returnTo string, err error) {
 	defer func() { b.counts.WithLabelValues(byIssuer, resultOf(err, resultAccepted)).Inc() }()
 	s := sessionOf(ctx)
@@ -57,11 +58,11 @@ func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string)
 	if err != nil {
 		return "", err
 	}
-	told, err := issuer.endpoints(ctx)
+	endpoints, err := issuer.endpoints(ctx)
 	if err != nil {
 		return "", err
 	}
-	code, err := issuer.code(query, told.namesItself)
+	code, err := issuer.code(query, endpoints.sendsIssuer)
 	if err != nil {
 		return "", err
 	}
@@ -69,16 +70,16 @@ func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string)
 	switch {
 	case errors.Is(err, errNoAttempt):
 		return "", overAttempt()
-	case errors.Is(err, errBusy):
+	case errors.Is(err, errTooManyExchanges):
 		s.cookies = cookies
 		return "", issuer.busy()
 	case err != nil:
 		s.cookies = cookies
 		return "", err
 	}
-	asking, cancel := context.WithTimeout(ctx, askWithin)
+	exchangeCtx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	who, err := issuer.redeem(asking, told, a, code, done)
+	who, err := issuer.redeem(exchangeCtx, endpoints, a, code, done)
 	if err != nil {
 		if ctx.Err() != nil {
 			return "", fmt.Errorf("ask issuer: %w", ctx.Err()) // the visitor has left
@@ -89,20 +90,20 @@ func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string)
 	if err != nil {
 		return "", err
 	}
-	return a.ReturnTo, b.enter(ctx, entry{
+	return a.ReturnTo, b.startSession(ctx, newSignIn{
 		account: account, via: issuer.URL, browser: browser,
-		signOutAt: told.signOut, clientID: issuer.ClientID, idToken: who.idToken,
+		signOutAt: endpoints.signOut, clientID: issuer.ClientID, idToken: who.idToken,
 	})
 }
 
 // attempt returns the attempt that the issuer's answer belongs to, and deletes its cookie.
 func (b *Browsers) attempt(s *session, query url.Values) (attempt, *signInIssuer, error) {
-	a, removal, err := b.attempts.take(s.sent, single(query, "state"))
+	a, removal, err := b.attempts.find(s.sent, single(query, "state"))
 	if removal != nil {
 		s.cookies = append(s.cookies, removal)
 	}
 	if errors.Is(err, keyring.ErrUnknownKey) {
-		b.occasional.warn("unknown key", "a sign-in attempt is encrypted under a key that this process's key file lacks; "+
+		b.throttledLog.warn("unknown key", "a sign-in attempt is encrypted under a key that this process's key file lacks; "+
 			"give every process the same file (--secret-key-file)", "error", err)
 	}
 	if err != nil {
@@ -133,43 +134,46 @@ func single(query url.Values, name string) string {
 func (i *signInIssuer) code(query url.Values, namesItself bool) (string, error) {
 	// A code of another issuer must not be sent to this one (RFC 9207).
 	if given := query["iss"]; (len(given) > 0 || namesItself) && (len(given) != 1 || given[0] != i.URL) {
-		return "", i.untrusted("it is not the answer of the service that was asked")
+		return "", i.untrusted("the response names another issuer")
 	}
 	if len(query["error"]) > 0 {
 		return "", i.refused(single(query, "error"))
 	}
 	code := single(query, "code")
-	if code == "" || len(code) > mostCode {
-		return "", i.untrusted("it holds no code")
+	if code == "" || len(code) > maxCode {
+		return "", i.untrusted("the response has no code")
 	}
 	return code, nil
 }
 
-// refused is the error for a person whom the issuer sends back with an error. Only known errors are shown.
+// refused is the error for a person whom the issuer sends back with an error. Only known errors are
+// shown.
 func (i *signInIssuer) refused(reason string) error {
 	switch reason {
 	case "access_denied":
-		return unauthorized("%s did not sign you in: you or its administrator have not allowed it. Sign in again and allow it, or ask its administrator.", i.Name)
+		return unauthorized("%s did not sign you in: access was not granted. Sign in again and allow access, or ask its administrator.", i.Name)
 	case "login_required", "interaction_required", "consent_required", "account_selection_required":
-		return unauthorized("%s wants you to sign in there first. Begin again on the sign-in page.", i.Name)
+		return unauthorized("%s needs you to sign in there first. Start again on the sign-in page.", i.Name)
 	}
-	const message = "an issuer did not sign somebody in"
-	i.occasional.warn(message, message, "issuer", i.URL, "reason", cola.Quoted(reason))
-	return i.away()
+	const message = "an issuer refused a sign-in"
+	i.throttledLog.warn(message, message, "issuer", i.URL, "reason", cola.Quoted(reason))
+	return i.unavailable()
 }
 
-// untrusted is the error for a response of the issuer that fails a check. reason is part of a sentence.
+// untrusted is the error for a response of the issuer that fails a check. reason is part of a
+// sentence.
 func (i *signInIssuer) untrusted(reason string) error {
-	const message = "the answer of an issuer signs nobody in"
-	i.occasional.warn(message+reason, message, "issuer", i.URL, "reason", reason)
-	return unauthorized("The answer of %s could not be trusted (%s), so you were not signed in. Sign in again; if it stays so, tell the operator of this service.", i.Name, reason)
+	const message = "the response of an issuer failed a check"
+	i.throttledLog.warn(message+reason, message, "issuer", i.URL, "reason", reason)
+	return unauthorized("You were not signed in: the response of %s failed a check (%s). Sign in again. If this keeps happening, tell the operator of this service.", i.Name, reason)
 }
 
-// redeem exchanges a code for the identity of the person. It calls done with whether the issuer accepted the code.
+// redeem exchanges a code for the identity of the person. It calls done with whether the issuer
+// accepted the code.
 func (i *signInIssuer) redeem(
-	ctx context.Context, told *endpoints, a attempt, code string, done func(accepted bool),
+	ctx context.Context, endpoints *endpoints, a attempt, code string, done func(accepted bool),
 ) (person, error) {
-	token, err := told.oauth.Exchange(oidc.ClientContext(ctx, i.giving), code, oauth2.VerifierOption(a.Verifier))
+	token, err := endpoints.oauth.Exchange(oidc.ClientContext(ctx, i.secretClient), code, oauth2.VerifierOption(a.Verifier))
 	done(err == nil)
 	if err != nil {
 		return person{}, i.notRedeemed(err)
@@ -179,51 +183,51 @@ func (i *signInIssuer) redeem(
 	if err != nil {
 		return person{}, err
 	}
-	if !who.addressed && told.userInfo != "" && !i.links.never {
-		who, err = i.askAddress(ctx, told.userInfo, token.AccessToken, who)
+	if !who.hasEmail && endpoints.userInfo != "" && !i.links.never {
+		who, err = i.fetchEmail(ctx, endpoints.userInfo, token.AccessToken, who)
 	}
 	return who, err
 }
 
-// notRedeemed returns the error for a code that the issuer rejected. It shows and logs only the error code of
-// the issuer, since the rest may hold anything.
+// notRedeemed returns the error for a code that the issuer rejected. It shows and logs only the
+// error code of the issuer, since the rest may hold anything.
 func (i *signInIssuer) notRedeemed(err error) error {
 	var answer *oauth2.RetrieveError
 	if !errors.As(err, &answer) {
-		const message = "an issuer to sign in with cannot be asked"
-		i.occasional.warn(message, message, "issuer", i.URL, "error", shortened(err.Error()))
-		return i.away()
+		const message = "a sign-in issuer is not available"
+		i.throttledLog.warn(message, message, "issuer", i.URL, "error", truncateError(err.Error()))
+		return i.unavailable()
 	}
-	const message = "an issuer has not taken a code"
-	i.occasional.warn(message+cut(answer.ErrorCode, 100), message, "issuer", i.URL, "status", answer.Response.StatusCode, "reason", cola.Quoted(answer.ErrorCode))
+	const message = "an issuer rejected a code"
+	i.throttledLog.warn(message+truncate(answer.ErrorCode, 100), message, "issuer", i.URL, "status", answer.Response.StatusCode, "reason", cola.Quoted(answer.ErrorCode))
 	if answer.ErrorCode == "invalid_grant" && answer.Response.StatusCode < http.StatusInternalServerError {
-		return unauthorized("%s says that this sign-in took too long or was finished already. Begin again on the sign-in page.", i.Name)
+		return unauthorized("%s reports that this sign-in took too long or is already complete. Start again on the sign-in page.", i.Name)
 	}
-	return i.away()
+	return i.unavailable()
 }
 
 // accountOf returns the account of a person, creating it if necessary.
 func (b *Browsers) accountOf(ctx context.Context, issuer string, who person) (store.Account, error) {
 	var account store.Account
-	if err := within(ctx, "find the account of a sign-in", func(ctx context.Context) (err error) {
+	if err := withStoreTimeout(ctx, "find the account of a sign-in", func(ctx context.Context) (err error) {
 		account, err = b.store.AccountOf(ctx, store.Identity{Issuer: issuer, Subject: who.subject}, who.email)
 		return err
 	}); err != nil {
 		return store.Account{}, err
 	}
 	recordIdentity(ctx, b.events, account, issuer)
-	b.occasional.warnDuplicate(account, issuer, who.email, "ID")
+	b.throttledLog.warnDuplicateAccount(account, issuer, who.email, "ID")
 	return account, nil
 }
 
-// mostReturnTo is the maximum length of the address that a sign-in returns to, in bytes.
-const mostReturnTo = 1_000
+// maxReturnTo is the maximum length of the address that a sign-in returns to, in bytes.
+const maxReturnTo = 1_000
 
-// localPage returns an address if it leads to a page of this service in every browser, else the home page.
-// Browsers read a backslash as a slash, skip tabs and line breaks, and read two slashes as the start of a
-// host, so it accepts none of these, encoded or not.
+// localPage returns an address if it leads to a page of this service in every browser, else the
+// home page. Browsers read a backslash as a slash, skip tabs and line breaks, and read two slashes
+// as the start of a host, so it accepts none of these, encoded or not.
 func localPage(address string) string {
-	if len(address) > mostReturnTo || !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") || strings.ContainsFunc(address, isOddInAddress) {
+	if len(address) > maxReturnTo || !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") || strings.ContainsFunc(address, isOddInAddress) {
 		return homePath
 	}
 	u, err := url.Parse(address)

@@ -32,17 +32,17 @@ type IssuerChoice struct{ Key, Name string }
 // signInIssuer is an issuer to sign in with, with its cached keys and endpoints.
 type signInIssuer struct {
 	SignInIssuer
-	key        string
-	links      LinkPolicy
-	callback   string       // redirect URL
-	asking     *http.Client // fetches documents
-	giving     *http.Client // sends secrets; follows no redirects
-	keys       *issuer
-	now        cola.Clock
-	log        *slog.Logger
-	occasional *occasionalLog
-	limit      *exchanges
-	found      published[*endpoints]
+	key          string
+	links        LinkPolicy
+	callback     string       // redirect URL
+	client       *http.Client // fetches documents
+	secretClient *http.Client // sends secrets; follows no redirects
+	keys         *issuer
+	now          cola.Clock
+	log          *slog.Logger
+	throttledLog *rateLimitedLog
+	limit        *codeExchanges
+	discovered   cachedDocument[*endpoints]
 }
 
 // endpoints is the part of an issuer's discovery document that signing in needs.
@@ -50,11 +50,11 @@ type endpoints struct {
 	oauth       oauth2.Config
 	userInfo    string // may be empty
 	signOut     string // its end_session_endpoint; may be empty
-	namesItself bool   // its redirects carry iss (RFC 9207)
+	sendsIssuer bool   // its redirects carry iss (RFC 9207)
 }
 
 func newSignInIssuers(o BrowserOptions, callback string) (all []*signInIssuer, err error) {
-	asking := askingClient(o.Client)
+	asking := issuerClient(o.Client)
 	giving := *asking
 	giving.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	measured := newTokenMetrics(nil) // the metrics cover access tokens only
@@ -64,7 +64,7 @@ func newSignInIssuers(o BrowserOptions, callback string) (all []*signInIssuer, e
 		}
 		switch {
 		case !isName(i.ClientID):
-			return nil, fmt.Errorf("the issuer %s needs the client id that this service has there: 1 to %d bytes", strconv.Quote(i.URL), maxName)
+			return nil, fmt.Errorf("the issuer %s needs this service's client ID, of 1 to %d bytes", strconv.Quote(i.URL), maxName)
 		case slices.ContainsFunc(all, func(other *signInIssuer) bool { return other.URL == i.URL }):
 			return nil, fmt.Errorf("the issuer %s is given twice for signing in", strconv.Quote(i.URL))
 		}
@@ -73,11 +73,11 @@ func newSignInIssuers(o BrowserOptions, callback string) (all []*signInIssuer, e
 		}
 		in := &signInIssuer{
 			SignInIssuer: i, key: strconv.Itoa(n), links: o.LinkEmail.of(i.URL), callback: callback,
-			asking: asking, giving: &giving, now: o.Now, log: o.Logger,
-			occasional: newOccasionalLog(o.Logger, o.Now), limit: newExchanges(o.Now),
+			client: asking, secretClient: &giving, now: o.Now, log: o.Logger,
+			throttledLog: newRateLimitedLog(o.Logger, o.Now), limit: newCodeExchanges(o.Now),
 			keys: newIssuer(i.URL, asking, o.Now, o.Logger, measured),
 		}
-		in.found = published[*endpoints]{name: "endpoints", issuer: i.URL, fetch: in.discover, now: o.Now, log: o.Logger}
+		in.discovered = cachedDocument[*endpoints]{name: "endpoints", issuer: i.URL, load: in.discover, now: o.Now, log: o.Logger}
 		all = append(all, in)
 	}
 	return all, nil
@@ -92,14 +92,15 @@ func (b *Browsers) Issuers() []IssuerChoice {
 	return all
 }
 
-// Check fetches the endpoints of every issuer now, and returns an error that says which issuers can't be
-// used and why. The service can start without them: they are asked again when somebody signs in.
+// Check fetches the endpoints of every issuer now, and returns an error that says which issuers
+// can't be used and why. The service can start without them: they are asked again when somebody
+// signs in.
 func (b *Browsers) Check(ctx context.Context) error {
 	var all sync.WaitGroup
 	found := make([]error, len(b.issuers))
 	for n, i := range b.issuers {
 		all.Go(func() {
-			if _, err := i.found.refresh(ctx); err != nil {
+			if _, err := i.discovered.refresh(ctx); err != nil {
 				found[n] = fmt.Errorf("ask issuer %s: %w", i.URL, err)
 			}
 		})
@@ -110,22 +111,22 @@ func (b *Browsers) Check(ctx context.Context) error {
 
 // endpoints returns the issuer's endpoints, or an unavailable error.
 func (i *signInIssuer) endpoints(ctx context.Context) (*endpoints, error) {
-	found, err := i.found.get(ctx)
+	found, err := i.discovered.get(ctx)
 	switch {
 	case err == nil:
 		return found.value, nil
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("ask issuer: %w", ctx.Err())
 	}
-	return nil, i.away()
+	return nil, i.unavailable()
 }
 
-// away is the error of a sign-in that the issuer prevents. The log has the reason.
-func (i *signInIssuer) away() error {
+// unavailable is the error of a sign-in that the issuer prevents. The log has the reason.
+func (i *signInIssuer) unavailable() error {
 	return &cola.Error{
 		Code:       cola.CodeUnavailable,
-		Message:    fmt.Sprintf("The sign-in service %s cannot be used right now. Try again in a minute; if it stays so, tell the operator of this service.", i.Name),
-		RetryAfter: askEveryWithout,
+		Message:    fmt.Sprintf("The sign-in service %s is not available right now. Try again in a minute. If this keeps happening, tell the operator of this service.", i.Name),
+		RetryAfter: retryInterval,
 	}
 }
 
@@ -135,13 +136,13 @@ func (i *signInIssuer) busy() error {
 		Code: cola.CodeUnavailable,
 		Message: fmt.Sprintf("Too many people are signing in with %s right now. Reload this page in a few seconds.",
 			i.Name),
-		RetryAfter: exchangeWait,
+		RetryAfter: slotTimeout,
 	}
 }
 
 // discover fetches the endpoints. It rejects those that secrets must not be sent to.
 func (i *signInIssuer) discover(ctx context.Context) (*endpoints, error) {
-	var told struct {
+	var document struct {
 		Authorization string   `json:"authorization_endpoint"`
 		Token         string   `json:"token_endpoint"`
 		UserInfo      string   `json:"userinfo_endpoint"`
@@ -150,49 +151,49 @@ func (i *signInIssuer) discover(ctx context.Context) (*endpoints, error) {
 		Scopes        []string `json:"scopes_supported"`
 		NamesItself   bool     `json:"authorization_response_iss_parameter_supported"`
 	}
-	if err := discover(ctx, i.asking, i.URL, &told); err != nil {
+	if err := discover(ctx, i.client, i.URL, &document); err != nil {
 		return nil, err
 	}
 	for _, e := range []struct {
 		name, address string
 		optional      bool
 	}{
-		{"authorization_endpoint", told.Authorization, false}, {"token_endpoint", told.Token, false},
-		{"userinfo_endpoint", told.UserInfo, true}, {"end_session_endpoint", told.EndSession, true},
+		{"authorization_endpoint", document.Authorization, false}, {"token_endpoint", document.Token, false},
+		{"userinfo_endpoint", document.UserInfo, true}, {"end_session_endpoint", document.EndSession, true},
 	} {
 		if err := i.checkEndpoint(e.address); err != nil && (e.address != "" || !e.optional) {
 			return nil, fmt.Errorf("discover: the %s %s %w", e.name, cola.Quoted(e.address), err)
 		}
 	}
-	style, err := i.authStyle(told.AuthMethods)
+	style, err := i.authStyle(document.AuthMethods)
 	if err != nil {
 		return nil, fmt.Errorf("discover: %w", err)
 	}
 	return &endpoints{
 		oauth: oauth2.Config{
-			ClientID: i.ClientID, ClientSecret: i.ClientSecret, RedirectURL: i.callback, Scopes: scopesToAsk(told.Scopes),
-			Endpoint: oauth2.Endpoint{AuthURL: told.Authorization, TokenURL: told.Token, AuthStyle: style},
+			ClientID: i.ClientID, ClientSecret: i.ClientSecret, RedirectURL: i.callback, Scopes: scopesToAsk(document.Scopes),
+			Endpoint: oauth2.Endpoint{AuthURL: document.Authorization, TokenURL: document.Token, AuthStyle: style},
 		},
-		userInfo: told.UserInfo, signOut: told.EndSession, namesItself: told.NamesItself,
+		userInfo: document.UserInfo, signOut: document.EndSession, sendsIssuer: document.NamesItself,
 	}, nil
 }
 
-// mostEndpoint is the maximum length of an endpoint's address in bytes.
-const mostEndpoint = 1_000
+// maxEndpoint is the maximum length of an endpoint's address in bytes.
+const maxEndpoint = 1_000
 
-// checkEndpoint rejects an address that browsers or secrets must not be sent to. Only an issuer on this
-// machine may use plain http.
+// checkEndpoint rejects an address that browsers or secrets must not be sent to. Only an issuer on
+// this machine may use plain http.
 func (i *signInIssuer) checkEndpoint(address string) error {
 	u, err := url.Parse(address)
 	switch {
-	case err != nil || len(address) > mostEndpoint || u.Fragment != "" || u.User != nil:
-		return errors.New("is not a URL of an endpoint")
-	case !isSafe(u), u.Scheme == "http" && strings.HasPrefix(i.URL, "https:"):
+	case err != nil || len(address) > maxEndpoint || u.Fragment != "" || u.User != nil:
+		return errors.New("is not a valid endpoint URL")
+	case !isTrustedURL(u), u.Scheme == "http" && strings.HasPrefix(i.URL, "https:"):
 		return errors.New("is not an https URL")
 	case strings.ContainsFunc(u.Host, func(r rune) bool { // the host goes into a Content-Security-Policy
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(".-_:[]", r)
 	}):
-		return errors.New("has a host that is none")
+		return errors.New("has an invalid host")
 	}
 	return nil
 }
@@ -207,7 +208,7 @@ func (i *signInIssuer) authStyle(methods []string) (oauth2.AuthStyle, error) {
 	case slices.Contains(methods, "client_secret_post"):
 		return oauth2.AuthStyleInParams, nil
 	}
-	return 0, errors.New("it takes no client secret (token_endpoint_auth_methods_supported has neither client_secret_basic nor client_secret_post)")
+	return 0, errors.New("it accepts no client secret (token_endpoint_auth_methods_supported has neither client_secret_basic nor client_secret_post)")
 }
 
 // scopesToAsk returns the scopes to request. Some issuers reject unsupported scopes.

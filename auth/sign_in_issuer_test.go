@@ -41,13 +41,13 @@ func TestHostileDiscovery(t *testing.T) {
 		"plain details":             {document: map[string]any{"userinfo_endpoint": "http://id.example.com/me"}, log: "userinfo_endpoint"},
 		"plain sign-out":            {document: map[string]any{"end_session_endpoint": "http://id.example.com/bye"}, log: "end_session_endpoint"},
 		"script as sign-out":        {document: map[string]any{"end_session_endpoint": "javascript:alert(1)"}, log: "end_session_endpoint"},
-		"policy in the host":        {document: map[string]any{"authorization_endpoint": "https://a;script-src.example/x"}, log: "has a host that is none"},
-		"policy in the sign-out":    {document: map[string]any{"end_session_endpoint": "https://a,b'unsafe-inline'/x"}, log: "has a host that is none"},
-		"password in the address":   {document: map[string]any{"token_endpoint": "https://a:b@id.example.com/token"}, log: "is not a URL of an endpoint"},
-		"fragment in the address":   {document: map[string]any{"authorization_endpoint": "https://id.example.com/a#b"}, log: "is not a URL of an endpoint"},
-		"endless address":           {document: map[string]any{"end_session_endpoint": "https://id.example.com/" + strings.Repeat("x", 2000)}, log: "is not a URL of an endpoint"},
+		"policy in the host":        {document: map[string]any{"authorization_endpoint": "https://a;script-src.example/x"}, log: "has an invalid host"},
+		"policy in the sign-out":    {document: map[string]any{"end_session_endpoint": "https://a,b'unsafe-inline'/x"}, log: "has an invalid host"},
+		"password in the address":   {document: map[string]any{"token_endpoint": "https://a:b@id.example.com/token"}, log: "is not a valid endpoint URL"},
+		"fragment in the address":   {document: map[string]any{"authorization_endpoint": "https://id.example.com/a#b"}, log: "is not a valid endpoint URL"},
+		"endless address":           {document: map[string]any{"end_session_endpoint": "https://id.example.com/" + strings.Repeat("x", 2000)}, log: "is not a valid endpoint URL"},
 		"number as endpoint":        {document: map[string]any{"end_session_endpoint": 5}, log: "discover"},
-		"secret in no way":          {document: map[string]any{"token_endpoint_auth_methods_supported": []string{"private_key_jwt"}}, log: "takes no client secret"},
+		"secret in no way":          {document: map[string]any{"token_endpoint_auth_methods_supported": []string{"private_key_jwt"}}, log: "accepts no client secret"},
 		"not JSON":                  {answer: "<html>" + strings.Repeat("x", 9000), log: "discover"},
 		"more than can be read":     {answer: strings.Repeat(" ", 2<<20), log: "longer than"},
 		"an error full of text":     {answer: "\x1b[31m" + strings.Repeat("x", 9000), status: 500, log: "500"},
@@ -59,7 +59,7 @@ func TestHostileDiscovery(t *testing.T) {
 		b := d.browser()
 		err := b.do(func(ctx context.Context) error { _, err := b.Begin(ctx, "0", "/"); return err })
 		var shown *cola.Error
-		if !errors.As(err, &shown) || shown.Code != cola.CodeUnavailable || shown.RetryAfter <= 0 || !strings.Contains(shown.Message, "id.example.com cannot be used right now") {
+		if !errors.As(err, &shown) || shown.Code != cola.CodeUnavailable || shown.RetryAfter <= 0 || !strings.Contains(shown.Message, "id.example.com is not available right now") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if log := d.log.text(); !strings.Contains(log, c.log) || len(log) > 1500 || strings.Contains(log, "\x1b") {
@@ -89,12 +89,12 @@ func TestIssuersThatAreAway(t *testing.T) {
 		t.Errorf("asked %d times", n)
 	}
 	d.provider.set(func(p *provider) { p.err = nil })
-	d.clock.pass(askEveryWithout)
+	d.clock.pass(retryInterval)
 	if err := begin(); err != nil {
 		t.Fatal(err)
 	}
 	d.provider.set(func(p *provider) { p.err = errors.New("connection refused") })
-	d.clock.pass(keepFor - time.Second)
+	d.clock.pass(maxDocumentAge - time.Second)
 	if err := begin(); err != nil {
 		t.Errorf("with what it told a day ago: %v", err)
 	}
@@ -119,10 +119,10 @@ func TestSlowIssuers(t *testing.T) {
 			if err == nil {
 				_, err = b.finish(d.provider.approve(t, redirect, "ann", ""))
 			}
-			if took := time.Since(begun); cola.CodeOf(err) != cola.CodeUnavailable || took > askWithin {
+			if took := time.Since(begun); cola.CodeOf(err) != cola.CodeUnavailable || took > requestTimeout {
 				t.Errorf("%s: %v after %v", path, err, took)
 			}
-			time.Sleep(askWithin) // what is under way ends
+			time.Sleep(requestTimeout) // what is under way ends
 		})
 	}
 }

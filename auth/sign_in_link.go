@@ -27,8 +27,8 @@ func isSecretText(text string) bool {
 	return err == nil && len(secret) == secretBytes
 }
 
-// NewSignInLink returns the token of a link that signs an account holder in once, and the hash to store.
-// The address of the link is the public URL, SignInLinkPath and the token.
+// NewSignInLink returns the token of a link that signs an account holder in once, and the hash to
+// store. The address of the link is the public URL, SignInLinkPath and the token.
 func NewSignInLink() (token string, hash store.SignInLinkHash) {
 	token = newSecretText()
 	return token, sha256.Sum256([]byte(token))
@@ -42,25 +42,25 @@ func (b *Browsers) LinkAccount(ctx context.Context, token string) (email string,
 	return account.Email, err
 }
 
-// UseLink signs in with a link and uses it up; browser is the User-Agent. If several requests use a link
-// at the same time, one of them signs in and the others get the error of LinkAccount.
+// UseLink signs in with a link and uses it up; browser is the User-Agent. If several requests use a
+// link at the same time, one of them signs in and the others get the error of LinkAccount.
 func (b *Browsers) UseLink(ctx context.Context, token, browser string) (err error) {
 	defer func() { b.counts.WithLabelValues(byLink, resultOf(err, resultAccepted)).Inc() }()
 	account, err := b.byLink(ctx, token, b.store.UseSignInLink)
 	if err != nil {
 		return err
 	}
-	return b.enter(ctx, entry{account: account, browser: browser})
+	return b.startSession(ctx, newSignIn{account: account, browser: browser})
 }
 
 // byLink returns the account that find returns for a link.
 func (b *Browsers) byLink(ctx context.Context, token string, find func(context.Context, store.SignInLinkHash) (store.Account, error)) (store.Account, error) {
-	spent := unauthorized("This sign-in link was used already, has expired or is not whole. A link works once, for a few minutes: ask for a new one.")
+	spent := unauthorized("This sign-in link was already used, has expired or is incomplete. A link works once, for a few minutes. Ask for a new one.")
 	if !isSecretText(token) {
 		return store.Account{}, b.events.Failed(ctx, security.SignInLink, spent)
 	}
 	var account store.Account
-	err := within(ctx, "find sign-in link", func(ctx context.Context) (err error) {
+	err := withStoreTimeout(ctx, "find sign-in link", func(ctx context.Context) (err error) {
 		account, err = find(ctx, sha256.Sum256([]byte(token)))
 		return err
 	})

@@ -45,7 +45,7 @@ func TestSignInByALink(t *testing.T) {
 		"looked at":          other.do(func(ctx context.Context) error { _, err := other.LinkAccount(ctx, token); return err }),
 		"again":              b.use(token),
 	} {
-		if cola.CodeOf(err) != cola.CodeUnauthorized || !strings.Contains(err.Error(), "ask for a new one") {
+		if cola.CodeOf(err) != cola.CodeUnauthorized || !strings.Contains(err.Error(), "Ask for a new one") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -61,7 +61,7 @@ func TestSignInByALink(t *testing.T) {
 func TestLinksThatAreNone(t *testing.T) {
 	b := newDesk(t, nil).browser()
 	for _, token := range []string{"", "x", strings.Repeat("A", 42), strings.Repeat("A", 44), strings.Repeat("/", 43), "\x00", strings.Repeat("é", 5000)} {
-		if err := b.use(token); cola.CodeOf(err) != cola.CodeUnauthorized || !strings.Contains(err.Error(), "ask for a new one") {
+		if err := b.use(token); cola.CodeOf(err) != cola.CodeUnauthorized || !strings.Contains(err.Error(), "Ask for a new one") {
 			t.Errorf("%.50q: %v", token, err)
 		}
 	}

@@ -27,8 +27,8 @@ const (
 	cachedTokens = 20_000      // bounds the cache; an entry is under 300 bytes
 	cachedFor    = time.Minute // after which a change of the app's scopes, or of the identity's account, shows
 
-	// Valid tokens whose app or connection may not act are looked up refusedAtOnce times at once and then
-	// every refusedEvery.
+	// Valid tokens whose app or connection may not act are looked up refusedAtOnce times at once
+	// and then every refusedEvery.
 	refusedAtOnce = 10
 	refusedEvery  = time.Second
 )
@@ -46,7 +46,8 @@ type TokenOptions struct {
 	Issuers   []string // https URLs, exactly as their tokens name them; http for this very machine only
 	Audiences []string // any of which a token must be for
 	AnyApp    bool     // apps that are not registered may act too: they are when first seen, with every scope
-	// ScopePrefix is an optional prefix of our scopes' names in tokens, for issuers that use full names.
+	// ScopePrefix is an optional prefix of our scopes' names in tokens, for issuers that use full
+	// names.
 	ScopePrefix string
 	LinkEmail   LinkPolicies          // which verified email addresses link to accounts
 	Client      *http.Client          // to ask issuers with; what it leaves open is as with nil, which is one of ours
@@ -56,28 +57,28 @@ type TokenOptions struct {
 	Events      *security.Events      // records new identities and connections; may be nil
 }
 
-// Tokens accepts access tokens of configured issuers for accounts and connected apps. A token must be
-// signed by one of the issuers, be an access token for one of the audiences, and be valid now.
+// Tokens accepts access tokens of configured issuers for accounts and connected apps. A token must
+// be signed by one of the issuers, be an access token for one of the audiences, and be valid now.
 //
-// The grant of a valid token is cached for a minute. The refusal of a valid token whose app or connection
-// may not act is cached for up to a second if it keeps coming back, which bounds database reads. Other
-// refusals are not cached: a forged token costs at most five signature checks and no additional fetch of
-// keys.
+// The grant of a valid token is cached for a minute. The refusal of a valid token whose app or
+// connection may not act is cached for up to a second if it keeps coming back, which bounds
+// database reads. Other refusals are not cached: a forged token costs at most five signature checks
+// and no additional fetch of keys.
 type Tokens struct {
-	store      TokenStore
-	issuers    map[string]*issuer // by URL
-	urls       []string           // of the issuers
-	ours       names
-	anyApp     bool
-	links      LinkPolicies
-	now        cola.Clock
-	log        *slog.Logger
-	occasional *occasionalLog
-	metrics    *tokenMetrics
-	events     *security.Events
-	refused    *ratelimit.Limiter[tokenHash]
-	known      *lru.Cache[tokenHash, grant]
-	checks     singleflight.Group // by hash: requests that bring a new token at the same time have it checked once
+	store        TokenStore
+	issuers      map[string]*issuer // by URL
+	urls         []string           // of the issuers
+	ours         names
+	anyApp       bool
+	links        LinkPolicies
+	now          cola.Clock
+	log          *slog.Logger
+	throttledLog *rateLimitedLog
+	metrics      *tokenMetrics
+	events       *security.Events
+	refused      *ratelimit.Limiter[tokenHash]
+	known        *lru.Cache[tokenHash, grant]
+	checks       singleflight.Group // by hash: requests that bring a new token at the same time have it checked once
 }
 
 // tokenHash is the SHA-256 of a token. Tokens themselves are not stored.
@@ -94,8 +95,8 @@ type grant struct {
 	until    time.Time // when the token must be checked again
 }
 
-// NewTokens returns Tokens with these options, or an error if they are invalid. The keys of an issuer are
-// fetched with its first token.
+// NewTokens returns Tokens with these options, or an error if they are invalid. The keys of an
+// issuer are fetched with its first token.
 func NewTokens(st TokenStore, o TokenOptions) (*Tokens, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -114,9 +115,9 @@ func NewTokens(st TokenStore, o TokenOptions) (*Tokens, error) {
 		store: st, issuers: map[string]*issuer{}, urls: o.Issuers, ours: names{o.Audiences, o.ScopePrefix},
 		anyApp: o.AnyApp, links: o.LinkEmail, now: o.Now, log: o.Logger, metrics: newTokenMetrics(o.Metrics), events: o.Events,
 		known: known, refused: ratelimit.New[tokenHash](refusedAtOnce, refusedEvery, cachedTokens, o.Now),
-		occasional: newOccasionalLog(o.Logger, o.Now),
+		throttledLog: newRateLimitedLog(o.Logger, o.Now),
 	}
-	client := askingClient(o.Client)
+	client := issuerClient(o.Client)
 	for _, u := range o.Issuers {
 		t.issuers[u] = newIssuer(u, client, o.Now, o.Logger, t.metrics)
 	}
@@ -125,7 +126,7 @@ func NewTokens(st TokenStore, o TokenOptions) (*Tokens, error) {
 
 func (o TokenOptions) check() error {
 	if len(o.Issuers) == 0 {
-		return errors.New("no issuer of access tokens is given")
+		return errors.New("no issuer of access tokens is configured")
 	}
 	for _, s := range o.Issuers {
 		if err := checkIssuer(s); err != nil {
@@ -133,11 +134,11 @@ func (o TokenOptions) check() error {
 		}
 	}
 	if len(o.Audiences) == 0 {
-		return errors.New("no audience is given that access tokens must be for")
+		return errors.New("no audience of access tokens is configured")
 	}
 	for _, a := range o.Audiences {
 		if a == "" {
-			return errors.New("an audience that access tokens must be for is empty")
+			return errors.New("an audience of access tokens is empty")
 		}
 	}
 	return nil
@@ -150,15 +151,15 @@ func checkIssuer(s string) error {
 	case err != nil || !u.IsAbs() || u.Host == "" || u.User != nil:
 		return fmt.Errorf("the issuer %s is not an absolute https URL", strconv.Quote(s))
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return fmt.Errorf("the issuer %s has a query or a fragment, which issuers have not", strconv.Quote(s))
-	case !isSafe(u):
+		return fmt.Errorf("the issuer %s has a query or a fragment", strconv.Quote(s))
+	case !isTrustedURL(u):
 		return fmt.Errorf("the issuer %s is not an https URL; http is only for issuers on this machine, such as http://127.0.0.1:9000", strconv.Quote(s))
 	}
 	return nil
 }
 
-// Check fetches the keys of every issuer now, and returns an error that says which issuers can't be used and
-// why. The service can start without them: they are asked again when tokens arrive.
+// Check fetches the keys of every issuer now, and returns an error that says which issuers can't be
+// used and why. The service can start without them: they are asked again when tokens arrive.
 func (t *Tokens) Check(ctx context.Context) error {
 	var all sync.WaitGroup
 	found := make([]error, len(t.urls))
@@ -170,8 +171,8 @@ func (t *Tokens) Check(ctx context.Context) error {
 }
 
 // caller returns the caller of a token. It fails with CodeUnauthorized and the failed check, with
-// CodeUnavailable if the issuer or the store does not answer, and with the context's error. Errors hold no
-// unverified part of the token.
+// CodeUnavailable if the issuer or the store does not answer, and with the context's error. Errors
+// hold no unverified part of the token.
 func (t *Tokens) caller(ctx context.Context, raw string, ch cola.Channel) (cola.Caller, error) {
 	g, result, err := t.grant(ctx, raw)
 	if ctx.Err() == nil || err == nil {
@@ -197,18 +198,18 @@ func (t *Tokens) grant(ctx context.Context, raw string) (g grant, result string,
 	}
 	token, err := parseToken(raw)
 	if err != nil {
-		return grant{}, "", unproven{err}
+		return grant{}, "", invalidCredential{err}
 	}
 	from, ok := t.issuers[token.issuer]
 	if !ok {
-		return grant{}, "", unprovenf("Unknown issuer of the access token; accepted: %s.", quotedList(t.urls))
+		return grant{}, "", invalidCredentialf("Unknown issuer of the access token; accepted: %s.", quotedList(t.urls))
 	}
 	g, err = t.checkOnce(ctx, from, token)
 	return g, resultAccepted, err
 }
 
-// checkOnce checks a token once for all requests that bring it at the same time. The work continues after a
-// request has gone: others may wait for it, and its parts have timeouts.
+// checkOnce checks a token once for all requests that bring it at the same time. The work continues
+// after a request has gone: others may wait for it, and its parts have timeouts.
 func (t *Tokens) checkOnce(ctx context.Context, from *issuer, token accessToken) (grant, error) {
 	hash := tokenHash(sha256.Sum256([]byte(token.raw)))
 	answer := t.checks.DoChan(string(hash[:]), func() (_ any, err error) {
@@ -230,8 +231,8 @@ func (t *Tokens) checkOnce(ctx context.Context, from *issuer, token accessToken)
 	}
 }
 
-// recovered turns a panic into an error. The check runs in its own goroutine, where a panic would end the
-// program.
+// recovered turns a panic into an error. The check runs in its own goroutine, where a panic would
+// end the program.
 func (t *Tokens) recovered(err *error) {
 	if p := recover(); p != nil {
 		t.log.Error("the check of an access token panicked", "stack", string(debug.Stack()))
@@ -253,12 +254,12 @@ func (t *Tokens) check(ctx context.Context, from *issuer, token accessToken) (gr
 	})
 	switch {
 	case err != nil && !proven && cola.CodeOf(err) == cola.CodeUnauthorized:
-		return grant{}, unproven{err}
+		return grant{}, invalidCredential{err}
 	case err != nil:
 		return grant{}, err
 	}
 	now := t.now()
-	g, err := t.admit(ctx, from.url, c)
+	g, err := t.findGrant(ctx, from.url, c)
 	if cola.CodeOf(err) == cola.CodeUnauthorized {
 		again := t.refused.Take(sha256.Sum256([]byte(token.raw)), 1)
 		return grant{refusal: err, until: now.Add(again)}, err

@@ -104,10 +104,10 @@ func TestAppsThatMayAct(t *testing.T) {
 	}{
 		{"registered", ourApp(), false, "", cola.Scopes()},
 		{"with fewer scopes than the token", narrow, false, "", nil},
-		{"unknown", store.App{Issuer: otherIssuer, ClientID: "assistant"}, false, `The app "assistant" is not connected`, nil},
+		{"unknown", store.App{Issuer: otherIssuer, ClientID: "assistant"}, false, `The app "assistant" is not registered`, nil},
 		{"unknown, any may act", store.App{Issuer: otherIssuer, ClientID: "assistant"}, true, "", cola.Scopes()},
-		{"disabled", disabled, false, "has disabled it", nil},
-		{"disabled, any may act", disabled, true, "has disabled it", nil},
+		{"disabled", disabled, false, "has disabled the app", nil},
+		{"disabled, any may act", disabled, true, "has disabled the app", nil},
 		{"with fewer scopes, any may act", narrow, true, "", nil},
 	}
 	for _, tt := range tests {
@@ -160,7 +160,7 @@ func TestRevokedLinkIsRefused(t *testing.T) {
 		}
 	})
 	_, err := b.send(t.Context(), b.token(claim("jti", "2")))
-	wantRefusal(t, err, `The access of the app "assistant" was revoked by the account holder.`)
+	wantRefusal(t, err, `The account holder revoked the access of the app "assistant".`)
 }
 
 // TestTokensFailClosed: what the store cannot say is never taken for a yes, nor for a no.
@@ -233,7 +233,7 @@ func TestWrongOptionsAreRefused(t *testing.T) {
 		{"fragment", []string{ourIssuer + "#a"}, audiences, "query or a fragment"},
 		{"second issuer wrong", []string{ourIssuer, "nothing"}, audiences, `"nothing"`},
 		{"no audience", issuers, nil, "no audience"},
-		{"empty audience", issuers, []string{""}, "audience that access tokens must be for is empty"},
+		{"empty audience", issuers, []string{""}, "audience of access tokens is empty"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

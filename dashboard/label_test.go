@@ -164,7 +164,7 @@ func hostile(id cola.TTBID) cola.Cola {
 
 func TestHostileLabels(t *testing.T) {
 	s := mustSite(t)
-	s.registry.Hold(t, hostile(26_305_001_000_999))
+	s.registry.LockRows(t, hostile(26_305_001_000_999))
 	for _, target := range []string{"/explore?q=hostile", "/explore/26305001000999", permitHref(`X/1 "><script>`)} {
 		page := s.get(target)
 		page.shows(t, http.StatusOK, "HOSTILE")
@@ -228,7 +228,7 @@ func TestChains(t *testing.T) {
 			IsResubmission: cola.Some(earlier != 0), ForResubmissionTTBID: earlier,
 		}
 	}
-	s.registry.Hold(t, label(26_101_001_000_901, 26_001_001_000_900), label(26_201_001_000_902, 26_101_001_000_901))
+	s.registry.LockRows(t, label(26_101_001_000_901, 26_001_001_000_900), label(26_201_001_000_902, 26_101_001_000_901))
 	page := s.get("/explore/26201001000902")
 	page.wellMade(t)
 	page.shows(t, http.StatusOK, `<span class="mono">26001001000900</span> <span class="soft">not in the registry`, `<a class="mono" href="/explore/26101001000901">`, `<strong class="mono">26201001000902</strong> this label`)
@@ -261,7 +261,7 @@ func TestPermittees(t *testing.T) {
 	odd.PermitNumber = "BR/OH 1%2F?#&+é"
 	plain := hostile(26_305_001_001_000)
 	plain.PermitNumber = "100%20 PROOF"
-	s.registry.Hold(t, odd, plain)
+	s.registry.LockRows(t, odd, plain)
 	for _, number := range []string{odd.PermitNumber, plain.PermitNumber} {
 		settled := vocabulary.NormalizePermit(number)
 		before := s.used()

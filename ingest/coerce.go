@@ -2,8 +2,11 @@ package ingest
 
 import (
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
@@ -21,7 +24,7 @@ func setText(field any, s string, form textForm) error {
 	if form.prose {
 		s = strings.TrimSpace(s)
 	} else {
-		s = settle(s)
+		s = normalizeSpace(s)
 	}
 	if s == "" {
 		return setNull(field)
@@ -116,7 +119,7 @@ func setNumber(field any, s string, form textForm) error {
 		}
 		return setTTBID(f, s)
 	}
-	return fmt.Errorf("is the number %s, where %s is due", quote(s), due(field))
+	return fmt.Errorf("is the number %s, where %s is due", quote(s), expectedFormat(field))
 }
 
 // padZIP gives a ZIP code of three or four digits the leading zeros that it lost.
@@ -146,7 +149,7 @@ func setBool(field any, v bool) error {
 	case *bool:
 		*f = v
 	default:
-		return fmt.Errorf("is %t, where %s is due", v, due(field))
+		return fmt.Errorf("is %t, where %s is due", v, expectedFormat(field))
 	}
 	return nil
 }
@@ -193,8 +196,8 @@ func setDate(f *cola.Date, s string) error {
 	return nil
 }
 
-// due names what a field takes.
-func due(field any) string {
+// expectedFormat describes the values of a field.
+func expectedFormat(field any) string {
 	switch field.(type) {
 	case *[]string:
 		return "a list of texts"
@@ -208,4 +211,94 @@ func due(field any) string {
 		return "true or false"
 	}
 	return "text"
+}
+
+// normalizeSpace returns a text as it is stored: no white space around it, and every run of white
+// space within, line ends included, as one space.
+func normalizeSpace(s string) string {
+	if isNormalized(s) {
+		return s
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// isNormalized reports whether normalizeSpace leaves a text unchanged.
+func isNormalized(s string) bool {
+	space := true // as if one stood before the text
+	for _, r := range s {
+		isSpace := r == ' '
+		if isSpace && space || !isSpace && unicode.IsSpace(r) {
+			return false
+		}
+		space = isSpace
+	}
+	return !space || s == ""
+}
+
+// splitList returns the values of a list written as one text, normalized, without empty ones. They are
+// separated by the first of the separators that the text holds; no separators stands for a comma.
+func splitList(s, separators string) []string {
+	separator := ","
+	for i := range len(separators) {
+		if separator = separators[i : i+1]; strings.Contains(s, separator) {
+			break
+		}
+	}
+	list := make([]string, 0, strings.Count(s, separator)+1)
+	for value := range strings.SplitSeq(s, separator) {
+		if value = normalizeSpace(value); value != "" {
+			list = append(list, value)
+		}
+	}
+	return list
+}
+
+// quote returns a value as messages show it: quoted, and cut when it is long.
+func quote[S ~string | ~[]byte](s S) string {
+	text := string(s)
+	if short := truncate(text, 60); short != text {
+		return strconv.Quote(strings.TrimSuffix(short, "…")) + "…"
+	}
+	return strconv.Quote(text)
+}
+
+// truncate returns a text, or its beginning of so many bytes and an ellipsis when it is longer.
+func truncate(s string, maxBytes int) string {
+	if len(s) <= maxBytes {
+		return s
+	}
+	for maxBytes > 0 && !utf8.RuneStart(s[maxBytes]) {
+		maxBytes--
+	}
+	return s[:maxBytes] + "…"
+}
+
+// maxTextRunes is how long a text of a reference record or a permittee may be.
+const maxTextRunes = 2000
+
+// checkTexts checks every text of a record: printable, and not longer than anything published.
+func checkTexts[R any](r *recordReader, s *schema, row *R) {
+	value := reflect.ValueOf(row).Elem()
+	for i := range s.fields {
+		f := &s.fields[i]
+		switch text := value.FieldByIndex(f.index).Addr().Interface().(type) {
+		case *string:
+			r.text(f.name, *text)
+		case *cola.Text:
+			r.text(f.name, string(*text))
+		case *[]string:
+			for _, t := range *text {
+				r.text(f.name, t)
+			}
+		}
+	}
+}
+
+func (r *recordReader) text(field, s string) {
+	if strings.ContainsFunc(s, unicode.IsControl) {
+		r.problems.add(field, fmt.Errorf("%s holds a control character", quote(s)))
+	}
+	if n := utf8.RuneCountInString(s); n > maxTextRunes {
+		r.problems.add(field, fmt.Errorf("%s has %d characters, more than %d", quote(s), n, maxTextRunes))
+	}
 }

@@ -17,8 +17,8 @@ type colaWork struct {
 	pipeline[cola.Cola]
 	st   Target
 	keep func(context.Context, []cola.Patch[cola.Cola], []int) ([]refusedRow, error)
-	// undated are the labels of the input that have no approval date. It is the only part of an import whose memory grows
-	// with the input, and only by such labels.
+	// undated are the labels of the input that have no approval date. It is the only part of an
+	// import whose memory grows with the input, and only by such labels.
 	undated  map[cola.TTBID]struct{}
 	outcomes []store.Outcome // of the batch being written
 }
@@ -30,7 +30,7 @@ func newColaWork(r *run, st Target) *colaWork {
 		w.outcomes, err = st.UpsertColas(ctx, patches, mode)
 		return w.outcomes, err
 	}
-	w.keep = upsert(r, upsertColas, whyNotNew)
+	w.keep = upsert(r, upsertColas, missingFields)
 	w.pipeline = pipeline[cola.Cola]{run: r, detect: detectColas, write: w.write}
 	return w
 }
@@ -44,7 +44,7 @@ func (w *colaWork) write(ctx context.Context, patches []cola.Patch[cola.Cola], l
 		if outcome == store.Refused {
 			continue
 		}
-		if followErr := w.follow(ctx, &patches[i], outcome); followErr != nil {
+		if followErr := w.warnAbout(ctx, &patches[i], outcome); followErr != nil {
 			return refused, errors.Join(err, followErr)
 		}
 	}
@@ -55,9 +55,10 @@ func (w *colaWork) write(ctx context.Context, patches []cola.Patch[cola.Cola], l
 // warningUnitless is about labels that no search of volumes can find.
 const warningUnitless = "volume has no volume_unit, in the row or stored; no search of volumes finds such a label"
 
-// follow notes whether a label has an approval date, and a unit for its volume, after its patch.
-func (w *colaWork) follow(ctx context.Context, patch *cola.Patch[cola.Cola], outcome store.Outcome) error {
-	dated, err := w.dated(ctx, patch, outcome)
+// warnAbout adds warnings for a label that lacks an approval date, or the unit of its volume, after
+// its patch.
+func (w *colaWork) warnAbout(ctx context.Context, patch *cola.Patch[cola.Cola], outcome store.Outcome) error {
+	dated, err := w.hasApprovalDate(ctx, patch, outcome)
 	if err != nil {
 		return err
 	}
@@ -66,15 +67,16 @@ func (w *colaWork) follow(ctx context.Context, patch *cola.Patch[cola.Cola], out
 	} else {
 		w.undated[patch.Record.TTBID] = struct{}{}
 	}
-	unitless, err := w.unitless(ctx, patch, outcome)
+	unitless, err := w.hasNoUnit(ctx, patch, outcome)
 	if unitless {
 		w.run.report.warn(Warning{Source: w.run.source, Message: warningUnitless, Rows: 1})
 	}
 	return err
 }
 
-// unitless reports whether a patch carries a volume to a label that has no unit for it, then either.
-func (w *colaWork) unitless(ctx context.Context, patch *cola.Patch[cola.Cola], outcome store.Outcome) (bool, error) {
+// hasNoUnit reports whether a patch carries a volume to a label that has no unit for it, then
+// either.
+func (w *colaWork) hasNoUnit(ctx context.Context, patch *cola.Patch[cola.Cola], outcome store.Outcome) (bool, error) {
 	switch {
 	case !patch.Fields.Has(volume) || !patch.Record.Volume.OK:
 		return false, nil
@@ -85,8 +87,8 @@ func (w *colaWork) unitless(ctx context.Context, patch *cola.Patch[cola.Cola], o
 	return err == nil && label.VolumeUnit == "", err
 }
 
-// dated reports whether a label has an approval date after its patch.
-func (w *colaWork) dated(ctx context.Context, patch *cola.Patch[cola.Cola], outcome store.Outcome) (bool, error) {
+// hasApprovalDate reports whether a label has an approval date after its patch.
+func (w *colaWork) hasApprovalDate(ctx context.Context, patch *cola.Patch[cola.Cola], outcome store.Outcome) (bool, error) {
 	id := patch.Record.TTBID
 	if patch.Fields.Has(approvalDate) {
 		return patch.Record.ApprovalDate != 0, nil
@@ -140,17 +142,17 @@ func detectColas(in *input) (format[cola.Cola], error) {
 	return csvFormat(in, colaSchema, header, finishCola), nil
 }
 
-// finishCola settles and checks a label and makes the patch of it, with what its fields imply.
+// finishCola normalizes and checks a label and makes the patch of it, with what its fields imply.
 func finishCola(r *recordReader, c *cola.Cola, carried cola.Fields, patch *cola.Patch[cola.Cola]) {
-	if r.problems.none() {
-		settleCola(r, c, carried)
+	if r.problems.empty() {
+		normalizeCola(r, c, carried)
 	}
 	patch.Record, patch.Fields = *c, carried
 	cola.CompletePatch(patch)
 }
 
-// settleCola brings a label's values into the form they are stored in and checks them.
-func settleCola(r *recordReader, c *cola.Cola, carried cola.Fields) {
+// normalizeCola brings a label's values into the form they are stored in and checks them.
+func normalizeCola(r *recordReader, c *cola.Cola, carried cola.Fields) {
 	c.PermitNumber = vocabulary.NormalizePermit(c.PermitNumber)
 	c.ProductType = vocabulary.ProductType(strings.ToLower(string(c.ProductType)))
 	c.LLMCategoryPath = cola.Text(vocabulary.NormalizeCategory(string(c.LLMCategoryPath)))
@@ -170,7 +172,8 @@ func settleCola(r *recordReader, c *cola.Cola, carried cola.Fields) {
 	}
 }
 
-// neverNull are the fields that no row may clear. A row for a label that is stored need not carry them.
+// neverNull are the fields that no row may clear. A row for a label that is stored need not carry
+// them.
 var neverNull = []struct {
 	name  string
 	index int
@@ -181,13 +184,13 @@ var neverNull = []struct {
 	{"permit_number", cola.FieldIndex[cola.Cola]("permit_number"), func(c *cola.Cola) bool { return c.PermitNumber == "" }},
 }
 
-// settleImage brings an image's values into the form they are stored in.
-func settleImage(image *cola.Image) { lower(&image.ContainerPosition) }
+// normalizeImage brings an image's values into the form they are stored in.
+func normalizeImage(image *cola.Image) { lower(&image.ContainerPosition) }
 
 func lower(t *cola.Text) { *t = cola.Text(strings.ToLower(string(*t))) }
 
-// whyNotNew says why the store refused a label.
-func whyNotNew(patch *cola.Patch[cola.Cola]) string {
+// missingFields says why the store refused a label.
+func missingFields(patch *cola.Patch[cola.Cola]) string {
 	c := &patch.Record
 	err := cola.CheckNew(c)
 	if err == nil {

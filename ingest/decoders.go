@@ -9,14 +9,15 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// finishFunc settles and checks a row R that was decoded and makes the patch of it. What is wrong goes to r.problems. Where
-// problems were found before, it need only put into the patch what could be read.
+// finishFunc normalizes and checks a row R that was decoded and makes the patch of it. What is wrong
+// goes to r.problems. Where problems were found before, it need only put into the patch what could
+// be read.
 type finishFunc[R, T any] func(r *recordReader, row *R, carried cola.Fields, patch *cola.Patch[T])
 
 // same is the finishFunc of rows that are records as they are, checked by check.
 func same[T any](check func(r *recordReader, row *T, carried cola.Fields)) finishFunc[T, T] {
 	return func(r *recordReader, row *T, carried cola.Fields, patch *cola.Patch[T]) {
-		if r.problems.none() {
+		if r.problems.empty() {
 			check(r, row, carried)
 		}
 		patch.Record, patch.Fields = *row, carried
@@ -57,10 +58,12 @@ func (r *recordReader) begin(n notes) {
 	r.problems.reset()
 }
 
-// clearCell is the cell that clears a field in CSV, where an empty one leaves it: what databases write for NULL.
+// clearCell is the cell that clears a field in CSV, where an empty one leaves it: what databases
+// write for NULL.
 const clearCell = `\N`
 
-// csvDecoder decodes CSV records whose columns are fields of a schema over R; a column of -1 is none.
+// csvDecoder decodes CSV records whose columns are fields of a schema over R; a column of -1 is
+// none.
 func csvDecoder[R, T any](s *schema, columns []int, finish finishFunc[R, T]) func() decodeFunc[T] {
 	return func() decodeFunc[T] {
 		r := newRecordReader()
@@ -87,7 +90,8 @@ func csvDecoder[R, T any](s *schema, columns []int, finish finishFunc[R, T]) fun
 	}
 }
 
-// split splits a CSV record into as many cells as there are columns, and returns the problem with that.
+// split splits a CSV record into as many cells as there are columns, and returns the problem with
+// that.
 func (r *recordReader) split(raw []byte, columns int) (problem string) {
 	raw, problem = r.csvText(raw)
 	if problem != "" {
@@ -156,7 +160,8 @@ func isList(field any) bool {
 	return false
 }
 
-// detect finds out the format of a source of contract records: JSON, or CSV that has the key among its columns.
+// detect finds out the format of a source of contract records: JSON, or CSV that has the key among
+// its columns.
 func detect[R, T any](in *input, s *schema, key string, finish finishFunc[R, T]) (format[T], error) {
 	json, err := isJSON(in)
 	switch {
@@ -182,7 +187,8 @@ func csvFormat[R, T any](in *input, s *schema, header csvHeader, finish finishFu
 	}
 }
 
-// isJSON tells JSON from CSV by the first character. An empty source is JSON without records.
+// isJSON distinguishes JSON from CSV by the first character. An empty source is JSON without
+// records.
 func isJSON(in *input) (bool, error) {
 	in.skipSpace()
 	c, ok := in.peek()

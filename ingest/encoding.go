@@ -16,14 +16,14 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// sniffed is how many of the first bytes tell what a source is.
-const sniffed = 512
+// sniffBytes is how many bytes at the start identify the format of a source.
+const sniffBytes = 512
 
-// zstdMemory bounds what decompressing one zstd source may hold.
+// zstdMemory bounds the memory of a zstd decoder.
 const zstdMemory = 128 << 20
 
-// plainText returns the text of a source: decompressed, in UTF-8 where its encoding is beyond doubt, without a byte order
-// mark. What is surely no text is an error that says what it is. done frees the decompressor.
+// plainText returns the decompressed UTF-8 text of a source. Compression is detected by its first
+// bytes. It fails for data that is certainly not text, with advice. The caller must call done.
 func plainText(r io.Reader) (text io.Reader, done func(), err error) {
 	r, done, err = decompress(r)
 	if err != nil {
@@ -78,8 +78,8 @@ func (d decompressor) Read(p []byte) (int, error) {
 	return n, fmt.Errorf("damaged %s data: %w", d.name, err)
 }
 
-// foreign is what starts a file that is not for us, and what to do about it.
-var foreign = []struct{ start, is string }{
+// otherFormats lists the first bytes of formats that cannot be imported, with advice.
+var otherFormats = []struct{ start, is string }{
 	{"PK\x03\x04", "a ZIP archive or an Excel workbook; unpack it, or save the sheet as CSV"},
 	{"\xd0\xcf\x11\xe0", "an old Excel workbook; save the sheet as CSV"},
 	{"\xfd7zXZ\x00", "xz-compressed; decompress it first, or use gzip or zstd"},
@@ -94,15 +94,15 @@ var foreign = []struct{ start, is string }{
 	{"<?xml", "an XML document"},
 }
 
-// decode returns r as UTF-8. UTF-16 is told by its byte order mark or by the zero bytes of its first character; single-byte
-// encodings are left to the row formats, which may know which one it has to be.
+// decode returns r as UTF-8. It detects UTF-16 by its byte order mark or by the zero bytes of its
+// first character. The row formats decode single-byte encodings.
 func decode(r io.Reader) (io.Reader, error) {
 	br := bufio.NewReaderSize(r, 64<<10)
-	head, err := br.Peek(sniffed)
+	head, err := br.Peek(sniffBytes)
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
-	for _, f := range foreign {
+	for _, f := range otherFormats {
 		if bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte(f.start)) {
 			return nil, fmt.Errorf("not JSON or CSV text but %s", f.is)
 		}
@@ -128,8 +128,8 @@ func decode(r io.Reader) (io.Reader, error) {
 // undefinedInWindows1252 are the bytes that Windows-1252 gives no character.
 const undefinedInWindows1252 = "\x81\x8d\x8f\x90\x9d"
 
-// windows1252 returns a row that is not UTF-8 as text, taking it for Windows-1252, what spreadsheets on Windows write. ok is
-// false when it cannot be that either.
+// windows1252 returns a row that is not UTF-8 as text, taking it for Windows-1252, what
+// spreadsheets on Windows write. ok is false when it cannot be that either.
 func windows1252(row []byte) (text []byte, ok bool) {
 	for i := range len(undefinedInWindows1252) {
 		if bytes.IndexByte(row, undefinedInWindows1252[i]) >= 0 {

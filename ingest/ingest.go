@@ -1,3 +1,32 @@
+// Package ingest reads files of labels, permittees and reference data and merges their rows into a
+// store. It streams in batches with bounded memory. Imports can be repeated: stored rows stay
+// unchanged.
+//
+// # Formats
+//
+// The format of a source is detected from its content, never from its name. Text may be compressed
+// with gzip, zstd or bzip2. It is UTF-8, with or without a byte order mark, or UTF-16.
+//
+//   - JSON, for every kind, with the names of the API: one record per line, consecutive objects, an
+//     array, or a response of the API, which has an array in "data". A missing key leaves the field,
+//     null clears it. Text for a list is split on commas; a number in quotes is a number.
+//   - CSV, for every kind, with the same names as columns, in any letter case and spacing. An empty
+//     cell leaves the field, \N clears it. Lists are separated by vertical bars or commas, or are JSON
+//     arrays. A row that is not UTF-8 is read as Windows-1252, with a warning.
+//   - Colas: the CSV export of TTB's public registry. Broken rows are repaired if there is only one
+//     way to do it.
+//   - Permittees: TTB's lists, with a title above the header and a total below the rows.
+//   - AVAs: the GeoJSON of the UC Davis data set, features or collections of them.
+//
+// # Rows
+//
+// An invalid row is refused with its line, and the import continues. Text that cannot be split into
+// rows ends its source. An import never clears a field that its source does not have. Each unknown
+// key is reported once, with the nearest known one.
+//
+// White space around text is removed, and runs of it become one space, except in
+// llm_product_description. Fields that follow from others (has_barcode, the counts of a permittee)
+// are not read.
 package ingest
 
 import (
@@ -42,26 +71,26 @@ type Target interface {
 	store.References
 }
 
-// Options says how to import. The zero value writes, reports to nobody and logs nothing.
+// Options configure an import. The zero value writes, without progress or log.
 type Options struct {
-	// DryRun works out every outcome and writes nothing. Each batch is compared with what is stored, so a new record that
-	// the input holds twice may count as added twice.
+	// DryRun computes the outcomes without writing. Each batch is compared with the stored records,
+	// so a new record that occurs twice in the input may count as added twice.
 	DryRun bool
-	// History makes the labels no news: saved searches that run by themselves are not told of them. An import of labels into a store
-	// that holds none is always one of history.
+	// History marks the labels as bulk-loaded history, which triggers no alerts. The first import
+	// of labels into an empty store always is.
 	History bool
-	// SkipInvalid makes refused rows no error: Import returns nil although some were refused.
+	// SkipInvalid lets Import succeed although rows were refused.
 	SkipInvalid bool
-	// Progress is called after every batch and at the end of each source, never by two goroutines at once. Production
-	// reports are written when all sources are read, so it is called once more after that.
+	// Progress is called after every batch and at the end of each source, never concurrently. For
+	// production reports, which are written after all sources are read, it is called once more.
 	Progress func(Progress)
-	// Logger is told when a source begins and ends; nil is silent.
+	// Logger logs the start and end of each source; nil discards.
 	Logger *slog.Logger
-	// Workers is how many goroutines decode rows; zero is one a processor, eight at most.
+	// Workers is the number of decoding goroutines; zero: one per processor, at most eight.
 	Workers int
 }
 
-// Progress is how far an import is.
+// Progress is the progress of an import.
 type Progress struct {
 	Source     string // the source being read
 	Index      int    // its position among the sources, from 0
@@ -72,18 +101,19 @@ type Progress struct {
 	Done       bool   // the source is finished
 }
 
-// ErrRefused is wrapped by the error of an import that did everything it could but refused rows.
+// ErrRefused is wrapped by the error of an import that completed but refused rows.
 var ErrRefused = errors.New("rows were refused")
 
-// Import reads every source and merges its rows into the store. The report is complete whatever the error: it counts what
-// was done up to there.
+// Import reads every source and merges its rows into the store. The report is valid even with an
+// error: it counts the work done before it.
 //
-// A bad row is refused and told in the report, and the import goes on; unless opts.SkipInvalid, the error then wraps
-// ErrRefused. A source that cannot be opened, is of no known format or breaks off ends there with a SourceError; the rows
-// before the break are kept and the other sources are still read. An error of the store ends the import. When ctx is
-// cancelled, the batch being written is finished, the import ends and the error wraps ctx.Err().
+// An invalid row is refused and listed in the report, and the import continues; unless
+// opts.SkipInvalid is set, the error then wraps ErrRefused. A source that cannot be opened, has an
+// unknown format or is truncated fails with a SourceError; its earlier rows are kept and the other
+// sources are read. An error of the store ends the import. If ctx is canceled, the import finishes
+// the current batch and returns an error that wraps ctx.Err().
 //
-// Running an import again is safe: what is stored already counts as unchanged.
+// Running an import again is safe: records that are already stored count as unchanged.
 func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Options) (Report, error) {
 	if opts.Workers <= 0 {
 		opts.Workers = min(8, runtime.GOMAXPROCS(0))
@@ -96,7 +126,7 @@ func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Op
 	if err != nil {
 		return run.report, err
 	}
-	if err := run.settleHistory(ctx, st); err != nil {
+	if err := run.decideHistory(ctx, st); err != nil {
 		return run.report, err
 	}
 	var failures []error
@@ -121,27 +151,27 @@ func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Op
 	return run.report, errors.Join(failures...)
 }
 
-// run is the state of one call of Import. Only the goroutine of the call touches it.
+// run is the state of one call of Import. Only its goroutine uses it.
 type run struct {
-	opts    Options
-	index   int    // of the source being read
-	source  string // its name
-	sources int
-	report  Report
-	told    Progress // last
+	opts         Options
+	index        int    // of the source being read
+	source       string // its name
+	sources      int
+	report       Report
+	lastProgress Progress
 }
 
-// tell reports progress, with the counts as they are now.
-func (r *run) tell(p Progress) {
+// reportProgress reports progress with the current counts.
+func (r *run) reportProgress(p Progress) {
 	p.Counts = r.report.Counts
-	r.told = p
+	r.lastProgress = p
 	if r.opts.Progress != nil {
 		r.opts.Progress(p)
 	}
 }
 
-// settleHistory decides whether what is imported is news.
-func (r *run) settleHistory(ctx context.Context, st store.Colas) error {
+// decideHistory decides whether the import counts as history.
+func (r *run) decideHistory(ctx context.Context, st store.Colas) error {
 	if r.report.Kind != Colas {
 		return nil
 	}
@@ -164,7 +194,7 @@ func (r *run) mode() store.Mode {
 	return store.Commit
 }
 
-// work is an import of one kind: a source at a time, then what can only be done when all are read.
+// work imports one kind: source by source, and then what needs all sources.
 type work interface {
 	source(ctx context.Context, s Source) error
 	finish(ctx context.Context) error

@@ -3,10 +3,75 @@ package ingest
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"os"
+	"sync"
+	"sync/atomic"
 )
 
-// maxRow is how long one row may be, in bytes. A label with all its images and barcodes has a few thousand.
+// Source is one input of an import.
+type Source struct {
+	Name string // for messages; a file's path, or "-" for standard input
+	Size int64  // in bytes, before decompression; -1 when it is not known
+	// Open begins reading. Import closes what it returns, also in the midst of a Read when the
+	// import is cancelled.
+	Open func() (io.ReadCloser, error)
+}
+
+// FileSource returns the source that is a file. A missing file fails when it is opened, not here.
+func FileSource(path string) Source {
+	size := int64(-1)
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		size = info.Size()
+	}
+	return Source{Name: path, Size: size, Open: func() (io.ReadCloser, error) { return openFile(path) }}
+}
+
+func openFile(path string) (io.ReadCloser, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		f.Close()
+		return nil, fmt.Errorf("it is a folder; name the files in it")
+	}
+	return f, nil
+}
+
+// ReaderSource returns the source that is a reader of unknown length, such as standard input under
+// the name "-". It can be read once. It is closed when it is an io.Closer.
+func ReaderSource(name string, r io.Reader) Source {
+	return Source{Name: name, Size: -1, Open: func() (io.ReadCloser, error) {
+		if rc, ok := r.(io.ReadCloser); ok {
+			return rc, nil
+		}
+		return io.NopCloser(r), nil
+	}}
+}
+
+// countingReader counts the bytes read. It closes its reader once, however often Close is called.
+type countingReader struct {
+	r     io.ReadCloser
+	n     atomic.Int64
+	close func() error
+}
+
+func newCountingReader(r io.ReadCloser) *countingReader {
+	return &countingReader{r: r, close: sync.OnceValue(r.Close)}
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+func (c *countingReader) Close() error { return c.close() }
+
+// maxRow is how long one row may be, in bytes. A label with all its images and barcodes has a few
+// thousand.
 const maxRow = 4 << 20
 
 // window is how much text is looked at at once.
@@ -85,8 +150,9 @@ func (in *input) skipSpace() {
 	}
 }
 
-// readLine appends the next line without its end to dst and returns its number. ok is false at the end of the text or when
-// reading fails; a line that reading fails in is not returned. What a line has beyond maxRow is dropped and long is true.
+// readLine appends the next line without its end to dst and returns its number. ok is false at the
+// end of the text or when reading fails; a line that reading fails in is not returned. What a line
+// has beyond maxRow is dropped and long is true.
 func (in *input) readLine(dst []byte) (text []byte, line int, long, ok bool) {
 	line = in.line
 	start := len(dst)
@@ -134,3 +200,51 @@ func (in *input) unread(text []byte, line int) {
 	buf = append(append(buf, text...), rest...)
 	in.buf, in.pos, in.end = buf[:cap(buf)], 0, len(buf)
 }
+
+// rowReader splits the text of a source into rows without understanding them. It is used by one
+// goroutine.
+type rowReader interface {
+	// next appends the text of the next row to dst. Its error is io.EOF at the end, or a
+	// brokenError when the text cannot be split any further.
+	next(dst []byte) (text []byte, row rawRow, err error)
+}
+
+// rawRow says where a row is and whether it is one at all.
+type rawRow struct {
+	line    int    // its first line, from 1
+	problem string // why it is no row that could be decoded; empty for a good one
+}
+
+// brokenError ends a source whose text cannot be split into rows any further.
+type brokenError struct {
+	line int
+	err  error
+}
+
+func (e *brokenError) Error() string { return fmt.Sprintf("line %d: %v", e.line, e.err) }
+func (e *brokenError) Unwrap() error { return e.err }
+
+// broken returns the error for the present line: the failure of reading when there is one, else the
+// message.
+func (in *input) broken(format string, args ...any) error {
+	if err := in.failure(); err != nil {
+		return &brokenError{in.line, err}
+	}
+	return &brokenError{in.line, fmt.Errorf(format, args...)}
+}
+
+// ended returns what next returns when no text is left.
+func (in *input) ended() error {
+	if err := in.failure(); err != nil {
+		return &brokenError{in.line, err}
+	}
+	return io.EOF
+}
+
+// Problems of the text of one row, rather than of its values.
+var (
+	errCutOff = errors.New("the record is cut off")
+	errSyntax = errors.New("not valid JSON")
+)
+
+const problemLong = "the record is longer than 4 MiB"

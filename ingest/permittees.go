@@ -26,7 +26,7 @@ func newPermitteeWork(r *run, st Target) *permitteeWork {
 
 func (w *permitteeWork) finish(context.Context) error { return nil }
 
-// permitteeRow is a permittee as files tell it.
+// permitteeRow is a row of a file of permittees.
 type permitteeRow struct {
 	cola.Permittee
 	IsActive cola.Opt[bool] `json:"is_active"`
@@ -51,7 +51,7 @@ func detectPermittees(in *input) (format[cola.Permittee], error) {
 	case err != nil:
 		return format[cola.Permittee]{}, err
 	case json:
-		return format[cola.Permittee]{rows: newJSONRows(in), decoder: jsonDecoder(permitteeSchema, settlePermittee)}, nil
+		return format[cola.Permittee]{rows: newJSONRows(in), decoder: jsonDecoder(permitteeSchema, normalizePermittee)}, nil
 	}
 	header, err := readHeader(in, func(names []string) bool { return slices.Contains(names, "permit_number") })
 	switch {
@@ -60,12 +60,13 @@ func detectPermittees(in *input) (format[cola.Permittee], error) {
 	case slices.Contains(header.names, "owner_name"):
 		return ttbList(in, header), nil
 	}
-	return csvFormat(in, permitteeSchema, header, settlePermittee), nil
+	return csvFormat(in, permitteeSchema, header, normalizePermittee), nil
 }
 
-// settlePermittee brings a permittee into the form it is stored in and checks it. It is listed unless is_active is false.
-func settlePermittee(r *recordReader, row *permitteeRow, carried cola.Fields, patch *cola.Patch[cola.Permittee]) {
-	if !r.problems.none() {
+// normalizePermittee brings a permittee into the form it is stored in and checks it. It is listed
+// unless is_active is false.
+func normalizePermittee(r *recordReader, row *permitteeRow, carried cola.Fields, patch *cola.Patch[cola.Permittee]) {
+	if !r.problems.empty() {
 		return
 	}
 	p := &row.Permittee
@@ -82,8 +83,8 @@ func settlePermittee(r *recordReader, row *permitteeRow, carried cola.Fields, pa
 // permitteeFields are the fields of a row that a permittee has too; they come first in both.
 var permitteeFields = cola.Fields(1)<<len(cola.FieldsOf[cola.Permittee]()) - 1
 
-// ttbList reads one of TTB's lists of permittees. The kind of permit follows from its number. The line at the end that tells
-// how many permits the list has is checked against those read.
+// ttbList reads TTB's lists of permittees. The kind of a permit follows from its number. The total
+// in the last line is checked against the number of permits.
 func ttbList(in *input, header csvHeader) format[cola.Permittee] {
 	list := &permitList{permits: map[string]struct{}{}}
 	finish := func(r *recordReader, row *permitteeRow, carried cola.Fields, patch *cola.Patch[cola.Permittee]) {
@@ -91,8 +92,8 @@ func ttbList(in *input, header csvHeader) format[cola.Permittee] {
 			row.PermitteeType = cola.Text(kind)
 			carried = carried.With(permitteeType)
 		}
-		settlePermittee(r, row, carried, patch)
-		if r.problems.none() {
+		normalizePermittee(r, row, carried, patch)
+		if r.problems.empty() {
 			list.read(patch.Record.PermitNumber)
 		}
 	}
@@ -105,11 +106,12 @@ func ttbList(in *input, header csvHeader) format[cola.Permittee] {
 
 var permitteeType = cola.FieldIndex[cola.Permittee]("permittee_type")
 
-// permitList counts the permits of a list, to hold against what the list says of itself. It is safe for concurrent use.
+// permitList counts the permits of a list, to hold against what the list says of itself. It is safe
+// for concurrent use.
 type permitList struct {
-	mu      sync.Mutex
-	permits map[string]struct{}
-	says    int // the total that the list tells, of all lists in the file; zero when it tells none
+	mu        sync.Mutex
+	permits   map[string]struct{}
+	announced int // sum of the totals in the file; zero if there are none
 }
 
 func (l *permitList) read(permit string) {
@@ -118,7 +120,7 @@ func (l *permitList) read(permit string) {
 	l.permits[permit] = struct{}{}
 }
 
-// total reports whether a line tells how many permits a list has, and remembers it.
+// total reports whether a line states the total of a list, and adds it.
 func (l *permitList) total(line []byte) bool {
 	text := strings.Trim(string(bytes.TrimRight(line, ", \t")), `" `)
 	if len(text) > 80 || !strings.HasPrefix(strings.ToUpper(text), "TOTAL") {
@@ -131,15 +133,15 @@ func (l *permitList) total(line []byte) bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.says += n
+	l.announced += n
 	return true
 }
 
 func (l *permitList) warnings() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.says == 0 || l.says == len(l.permits) {
+	if l.announced == 0 || l.announced == len(l.permits) {
 		return nil
 	}
-	return []string{fmt.Sprintf("the list says that it has %d permits, and %d were read", l.says, len(l.permits))}
+	return []string{fmt.Sprintf("the list says that it has %d permits, and %d were read", l.announced, len(l.permits))}
 }

@@ -13,33 +13,37 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// A batch is what is decoded and stored at once: at most so many rows, and about so many bytes of text.
+// Limits of a batch, the rows that are decoded and stored together. The bytes of text are
+// approximate.
 const (
 	batchRows  = 500
 	batchBytes = 1 << 20
 )
 
-// decodeFunc reads one row into patch, which is zero, and returns why it is refused, empty when it is not. The patch of a row
-// that is refused holds what could be read of it, which may be nothing. What is odd goes to notes. It is used by one goroutine at a time; raw may be changed.
+// decodeFunc decodes one row into a zero patch. problem is why the row is refused, or empty. The
+// patch of a refused row has the fields that could be read. Warnings go to notes. A decodeFunc is
+// not safe for concurrent use, and may modify raw.
 type decodeFunc[T any] func(raw []byte, patch *cola.Patch[T], notes notes) (problem string)
 
-// format is how a source is read: where rows end, and what they say.
+// format says how to read a source: how to split it into rows, and how to decode them.
 type format[T any] struct {
 	rows    rowReader
-	decoder func() decodeFunc[T] // makes one for each goroutine
-	// done is called when the source has been read to its end, and returns what was odd about it as a whole. May be nil.
+	decoder func() decodeFunc[T] // returns one for each goroutine
+	// done returns warnings about the source as a whole, after its end. May be nil.
 	done func() []string
 }
 
-// pipeline reads sources of records of one type: one goroutine splits rows, some decode them, and the caller's own stores
-// batches in the order of the source. The number of batches in flight is fixed, so memory is bounded whatever is slow.
+// pipeline reads sources of records of one type. One goroutine splits rows, several decode them,
+// and the caller's stores batches in the order of the source. The number of batches in flight is
+// fixed, which bounds memory.
 type pipeline[T any] struct {
 	run    *run
 	detect func(*input) (format[T], error)
 	// write stores a batch and counts its outcomes; lines has the line of each patch.
 	write func(ctx context.Context, patches []cola.Patch[T], lines []int) ([]refusedRow, error)
-	// refused is told of the rows of a batch that could not be decoded, before the others are written. May be nil.
-	refused func(rows []remains[T])
+	// refused gets the rows of a batch that could not be decoded, before the others are written.
+	// May be nil.
+	refused func(rows []partialRow[T])
 }
 
 type refusedRow struct {
@@ -47,24 +51,24 @@ type refusedRow struct {
 	reason string
 }
 
-// remains is what could be read of a row that was refused, the zero value when nothing could.
-type remains[T any] struct {
+// partialRow is a refused row with the fields that could be read.
+type partialRow[T any] struct {
 	line   int
 	record T
 }
 
-// batch is a run of rows on their way through the pipeline.
+// batch is a sequence of rows in the pipeline.
 type batch[T any] struct {
 	text    []byte
 	rows    []rowSpan
-	bytes   int64 // taken of the source when the batch was full
-	err     error // ends the source after this batch; io.EOF for its true end
+	bytes   int64 // of the source that were read when the batch was full
+	err     error // ends the source after this batch; io.EOF at its regular end
 	decoded chan struct{}
 
 	patches []cola.Patch[T]
 	lines   []int // of the patches
 	refused []refusedRow
-	remains []remains[T] // of the refused rows, if they are asked for
+	partial []partialRow[T] // of the refused rows, if the pool keeps them
 	notes   notes
 }
 
@@ -73,7 +77,8 @@ type rowSpan struct {
 	rawRow
 }
 
-// withoutPath returns the cause of an error that names a file, for messages that name it themselves.
+// withoutPath returns the cause of an error that names a file, for messages that name it
+// themselves.
 func withoutPath(err error) error {
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Errorf("%s: %w", failed.Op, failed.Err)
@@ -81,7 +86,8 @@ func withoutPath(err error) error {
 	return err
 }
 
-// source reads one source. The error is a SourceError when the source is at fault, else the store's or the context's.
+// source reads one source. The error is a SourceError if the source is invalid, else the store's or
+// the context's.
 func (p *pipeline[T]) source(ctx context.Context, s Source) error {
 	p.run.opts.Logger.Info("import begins", "kind", p.run.report.Kind, "source", s.Name, "bytes", s.Size)
 	r, err := s.Open()
@@ -94,8 +100,8 @@ func (p *pipeline[T]) source(ctx context.Context, s Source) error {
 
 	stop := make(chan struct{})
 	defer close(stop)
-	f := newFlow[T](p.run.opts.Workers, stop)
-	f.keep = p.refused != nil
+	f := newDecodePool[T](p.run.opts.Workers, stop)
+	f.keepPartial = p.refused != nil
 	go f.read(counted, p.detect)
 	err = p.consume(ctx, s, f)
 	p.progress(s, counted.n.Load(), true)
@@ -104,13 +110,13 @@ func (p *pipeline[T]) source(ctx context.Context, s Source) error {
 	return err
 }
 
-// consume stores the batches of a flow in order.
-func (p *pipeline[T]) consume(ctx context.Context, s Source, f *flow[T]) error {
+// consume stores the decoded batches in order.
+func (p *pipeline[T]) consume(ctx context.Context, s Source, f *decodePool[T]) error {
 	rows := 0
 	for {
-		b := f.await(ctx)
+		b := f.nextDecoded(ctx)
 		if b == nil {
-			return stopped(ctx)
+			return stoppedError(ctx)
 		}
 		if err := p.store(ctx, s, b); err != nil {
 			return err
@@ -118,12 +124,12 @@ func (p *pipeline[T]) consume(ctx context.Context, s Source, f *flow[T]) error {
 		rows += len(b.rows)
 		switch {
 		case b.err == io.EOF:
-			if p.oddities(s, f); rows == 0 {
+			if p.sourceWarnings(s, f); rows == 0 {
 				p.run.report.warn(Warning{Source: s.Name, Message: "it holds no rows"})
 			}
 			return nil
 		case b.err != nil && ctx.Err() != nil: // the source was closed because of that
-			return stopped(ctx)
+			return stoppedError(ctx)
 		case b.err != nil:
 			return sourceError(s, b.err)
 		}
@@ -132,11 +138,11 @@ func (p *pipeline[T]) consume(ctx context.Context, s Source, f *flow[T]) error {
 	}
 }
 
-func stopped(ctx context.Context) error {
+func stoppedError(ctx context.Context) error {
 	return fmt.Errorf("import stopped: %w", context.Cause(ctx))
 }
 
-// sourceError returns the error that ends a source, with its line where that is known.
+// sourceError returns the error that ends a source, with its line if known.
 func sourceError(s Source, err error) error {
 	if broken := (*brokenError)(nil); errors.As(err, &broken) {
 		return &SourceError{Source: s.Name, Line: broken.line, Err: broken.err}
@@ -144,11 +150,11 @@ func sourceError(s Source, err error) error {
 	return &SourceError{Source: s.Name, Err: err}
 }
 
-// store writes one batch, whole even when ctx is cancelled meanwhile, and adds it to the report.
+// store writes one batch, completely even if ctx is canceled, and adds it to the report.
 func (p *pipeline[T]) store(ctx context.Context, s Source, b *batch[T]) error {
 	refused := b.refused
 	if p.refused != nil {
-		p.refused(b.remains)
+		p.refused(b.partial)
 	}
 	var err error
 	if len(b.patches) > 0 {
@@ -167,8 +173,8 @@ func (p *pipeline[T]) store(ctx context.Context, s Source, b *batch[T]) error {
 	return nil
 }
 
-// oddities adds what was odd about a source as a whole to the report.
-func (p *pipeline[T]) oddities(s Source, f *flow[T]) {
+// sourceWarnings adds the warnings about a source as a whole to the report.
+func (p *pipeline[T]) sourceWarnings(s Source, f *decodePool[T]) {
 	if f.format.done == nil {
 		return
 	}
@@ -178,12 +184,13 @@ func (p *pipeline[T]) oddities(s Source, f *flow[T]) {
 }
 
 func (p *pipeline[T]) progress(s Source, bytes int64, done bool) {
-	p.run.tell(Progress{
+	p.run.reportProgress(Progress{
 		Source: s.Name, Index: p.run.index, Sources: p.run.sources, BytesRead: bytes, BytesTotal: s.Size, Done: done,
 	})
 }
 
-// upsert returns a write function over a role of the store: it counts outcomes, and says by reason why a patch was refused.
+// upsert returns a write function of a pipeline from one of the store. It counts outcomes, and
+// calls reason for why a patch was refused.
 func upsert[T any](
 	r *run,
 	write func(context.Context, []cola.Patch[T], store.Mode) ([]store.Outcome, error),
@@ -192,7 +199,7 @@ func upsert[T any](
 	return func(ctx context.Context, patches []cola.Patch[T], lines []int) ([]refusedRow, error) {
 		outcomes, err := write(ctx, patches, r.mode())
 		if err == nil && len(outcomes) != len(patches) {
-			err = fmt.Errorf("the store told %d outcomes of %d records", len(outcomes), len(patches))
+			err = fmt.Errorf("the store returned %d outcomes of %d records", len(outcomes), len(patches))
 		}
 		var refused []refusedRow
 		for i, outcome := range outcomes[:min(len(outcomes), len(patches))] {

@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// words draws texts as labels have them, settled and without what separates lists.
+// words draws texts as labels have them, normalized and without what separates lists.
 var words = rapid.Map(
 	rapid.SliceOfN(rapid.StringMatching(`[A-ZÀ-Üa-zé0-9'"&\\/#{}\[\]:<>酒🍷.-]{1,8}`), 1, 4),
 	func(parts []string) string { return strings.Join(parts, " ") },

@@ -10,41 +10,41 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// keptRefusals is how many refused rows a report tells one by one; the others are only counted.
-const keptRefusals = 1000
+// maxRefusals is how many refused rows a report lists; further ones are only counted.
+const maxRefusals = 1000
 
-// maxReason is how long the reason of a refusal is told, in bytes.
+// maxReason is the maximum length of a reason, in bytes.
 const maxReason = 1000
 
-// keptWarnings bounds the warnings of a report.
-const keptWarnings = 100
+// maxWarnings bounds the warnings of a report.
+const maxWarnings = 100
 
 // Counts says what became of rows. Read is always the sum of the others.
 type Counts struct {
 	Read      int // rows dealt with
 	Added     int // made a new record
 	Changed   int // changed a stored record
-	Unchanged int // said what was stored
-	Refused   int // were not written
+	Unchanged int // equal to the stored record
+	Refused   int // not written
 }
 
-// Report is what an import did.
+// Report is the result of an import.
 type Report struct {
 	Kind    Kind
 	DryRun  bool
 	Sources int
 	Counts
-	// History is whether saved searches are told of none of the labels, and Initial whether there was none before the import, which
-	// makes it history. They are set for Colas only.
+	// History is true if the labels trigger no alerts. Initial is true if the store had no labels
+	// before, which implies it. They are only set for Colas.
 	History, Initial bool
-	// Undated is how many labels of the input have no approval date after the import (after what it would do, in a dry
-	// run). It is counted for Colas only.
+	// Undated is how many labels of the input have no approval date after the import, or would have
+	// none in a dry run. It is only set for Colas.
 	Undated int
-	// Refusals tells the first 1,000 refused rows, in order.
+	// Refusals lists the first 1,000 refused rows, in order.
 	Refusals []Refusal
-	// Failures tells the sources that could not be read to their end.
+	// Failures lists the sources that could not be read completely.
 	Failures []SourceError
-	// Warnings tells what was odd and did not stop a row, such as a key that no field has.
+	// Warnings lists oddities that did not refuse a row, such as unknown keys.
 	Warnings []Warning
 }
 
@@ -115,8 +115,8 @@ func (r *Report) count(outcome store.Outcome) {
 func (r *Report) refuse(refusal Refusal) {
 	r.Read++
 	r.Refused++
-	if len(r.Refusals) < keptRefusals {
-		refusal.Reason = cut(refusal.Reason, maxReason)
+	if len(r.Refusals) < maxRefusals {
+		refusal.Reason = truncate(refusal.Reason, maxReason)
 		r.Refusals = append(r.Refusals, refusal)
 	}
 }
@@ -129,7 +129,7 @@ func (r *Report) warn(w Warning) {
 			return
 		}
 	}
-	if len(r.Warnings) < keptWarnings {
+	if len(r.Warnings) < maxWarnings {
 		r.Warnings = append(r.Warnings, w)
 	}
 }
@@ -152,8 +152,9 @@ func (r Report) Summary() string {
 		r.Read, r.Added, r.Changed, r.Unchanged, r.Refused)
 }
 
-// WriteTo writes the report for a person to read: refused rows a line each as file:line: reason, what was odd, whether
-// it was history, and last the Summary. Failures are left to whoever shows the error of Import.
+// WriteTo writes the report for a person: a line file:line: reason for each refused row, the
+// warnings, whether it was history, and the Summary. Failures are not included, since the error of
+// Import has them.
 func (r Report) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	for _, refusal := range r.Refusals {

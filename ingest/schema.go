@@ -11,7 +11,8 @@ import (
 type schema struct {
 	fields []schemaField
 	byName map[string]int
-	// ignored are keys that stand for nothing stored: what the API computes, or what a format holds besides.
+	// ignored are keys that stand for nothing stored: what the API computes, or what a format holds
+	// besides.
 	ignored map[string]bool
 	// within are keys of objects that hold more fields of the same record, and how those are read.
 	within map[string]*schema
@@ -24,7 +25,7 @@ type schemaField struct {
 	omit  bool // computed from other fields, so never carried
 }
 
-// newSchema returns the schema of T. Words are the keys that are not told as unknown.
+// newSchema returns the schema of T. The ignored keys cause no warning about an unknown key.
 func newSchema[T any](ignored ...string) *schema {
 	s := &schema{byName: map[string]int{}, ignored: map[string]bool{}}
 	for i, f := range cola.FieldsOf[T]() {

@@ -10,29 +10,30 @@ import (
 )
 
 const (
-	maxBatch   = 4096                   // charges in one transaction
-	leastTime  = time.Second            // that a charge must have left of answerWithin to be tried
-	retryPause = 100 * time.Millisecond // between attempts to settle a batch
+	maxBatch    = 4096                   // charges per transaction
+	minTimeLeft = time.Second            // of chargeTimeout that a charge needs to be tried
+	retryPause  = 100 * time.Millisecond // between attempts to settle a batch
 )
 
-// work settles what waits until the queue is closed and empty.
-func (l *Ledger) work() {
+// run settles queued charges until the queue is closed and empty.
+func (l *Ledger) run() {
 	defer close(l.ended)
 	for first := range l.queue {
-		if batch := take(first, l.queue, time.Now()); len(batch) > 0 {
+		if batch := collect(first, l.queue, time.Now()); len(batch) > 0 {
 			l.settle(batch)
 		}
 	}
 }
 
-// take returns the first charge and all that wait behind it, less those whose callers have gone. Those that have waited for
-// so long that they would leave no time to the others of their batch are refused.
-func take(first *pending, queue <-chan *pending, now time.Time) []*pending {
+// collect returns the first charge and those queued behind it, without charges whose callers have
+// left. It refuses charges that have too little time left, since they would cut the time of their
+// whole batch.
+func collect(first *pending, queue <-chan *pending, now time.Time) []*pending {
 	var batch []*pending
 	for p := first; p != nil; {
 		switch {
 		case !p.taken.CompareAndSwap(false, true):
-		case now.Sub(p.arrived) > answerWithin-leastTime:
+		case now.Sub(p.arrived) > chargeTimeout-minTimeLeft:
 			p.answer <- outcome{err: cola.Unavailable()}
 		default:
 			batch = append(batch, p)
@@ -48,38 +49,39 @@ func take(first *pending, queue <-chan *pending, now time.Time) []*pending {
 	return batch
 }
 
-// settle commits one batch and answers it; when that could not be had in time, it refuses it.
+// settle commits one batch and answers its charges. If the batch is not committed in time, it
+// refuses them.
 func (l *Ledger) settle(batch []*pending) {
-	if l.outage.is() || l.doubts.full() {
+	if l.breaker.isOpen() || l.inDoubt.full() {
 		refuse(batch)
 		return
 	}
 	g := newGroup(batch)
-	ctx, cancel := context.WithDeadline(context.Background(), g.oldest.Add(answerWithin))
+	ctx, cancel := context.WithDeadline(context.Background(), g.oldest.Add(chargeTimeout))
 	defer cancel()
 	begun := time.Now()
 	go l.commit(ctx, g)
-	err := l.follow(ctx, g)
+	err := l.await(ctx, g)
 	l.metrics.settled(len(batch), time.Since(begun))
 	if err == nil {
-		l.goUp() // it may have gone down while the batch was tried
-		l.failed.committed()
+		l.closeCircuit() // it may have opened during the attempts
+		l.failures.committed()
 		l.reply(g)
 		return
 	}
-	l.failed.batch(len(batch), err, time.Now())
-	l.giveUp(ctx, g, err)
+	l.failures.failedBatch(len(batch), err, time.Now())
+	l.abandon(ctx, g, err)
 	refuse(batch)
-	l.waitForStore()
+	l.probeUntilUp()
 }
 
-// reply answers every charge of a batch that is committed.
+// reply answers the charges of a committed batch.
 func (l *Ledger) reply(g *group) {
 	now := time.Now()
 	for i, p := range g.pending {
 		o := g.outcomes[i]
 		if !p.request.Peek {
-			l.full.note(p.request.Caller.Account, o, now)
+			l.bursts.update(p.request.Caller.Account, o, now)
 		}
 		p.answer <- o
 	}
@@ -91,22 +93,22 @@ func refuse(batch []*pending) {
 	}
 }
 
-// giveUp sees to it that a batch that is to be refused counts for nothing. The charges that follow are decided without
-// waiting for it to be voided: until then its units may count as used, so that an account is granted less than is left,
+// abandon makes sure that a refused batch is not charged. Later charges do not wait until it is
+// voided: until then its units may count as used, so an account may get less than it has left,
 // never more.
-func (l *Ledger) giveUp(ctx context.Context, g *group, err error) {
-	doubtful := !g.over() || g.mayCount()
+func (l *Ledger) abandon(ctx context.Context, g *group, err error) {
+	doubtful := !g.finished() || g.mayCount()
 	if doubtful {
-		l.doubts.add(g)
+		l.inDoubt.add(g)
 	}
 	if doubtful || ctx.Err() != nil {
-		l.goDown(err)
+		l.openCircuit(err)
 	}
 }
 
-// commit settles the group's batch, however often that takes until ctx ends, and leaves what came of it in the group. After
-// an unclear failure the batch is settled again under its id: the store refuses an id that is committed, and decides one
-// that is not, so nothing is charged twice or forgotten.
+// commit settles the group's batch and stores the outcome in the group. After a failure with an
+// unknown outcome it settles the batch again under the same ID, until ctx ends. The store rejects
+// an ID that is committed, so nothing is charged twice or lost.
 func (l *Ledger) commit(ctx context.Context, g *group) {
 	defer close(g.done)
 	for {
@@ -122,7 +124,7 @@ func (l *Ledger) commit(ctx context.Context, g *group) {
 		l.metrics.unclear.Inc()
 		if err := g.err; ctx.Err() == nil {
 			g.cause.Store(&err)
-			l.failed.attempt(len(g.pending), err)
+			l.failures.unclearAttempt(len(g.pending), err)
 		}
 		if !g.unclear {
 			g.unclear = true
@@ -136,9 +138,10 @@ func (l *Ledger) commit(ctx context.Context, g *group) {
 	}
 }
 
-// follow waits until the group's batch is committed, which is nil, or cannot be, or ctx ends; a store that does not heed
-// ctx is not waited for. A store that goes on failing is down, though the batch is still tried.
-func (l *Ledger) follow(ctx context.Context, g *group) error {
+// await returns nil once the group's batch is committed, or why it isn't. It returns when ctx ends,
+// even if the store ignores ctx. If the store keeps failing, await opens the circuit while the
+// batch is still being tried.
+func (l *Ledger) await(ctx context.Context, g *group) error {
 	failing := g.failing
 	var long <-chan time.Time
 	for {
@@ -146,11 +149,11 @@ func (l *Ledger) follow(ctx context.Context, g *group) error {
 		case <-g.done:
 			return g.result(ctx)
 		case <-failing:
-			failing, long = nil, time.After(downAfter)
+			failing, long = nil, time.After(openAfter)
 		case <-long:
-			l.goDown(g.late())
+			l.openCircuit(g.late())
 		case <-ctx.Done():
-			if g.over() {
+			if g.finished() {
 				return g.result(ctx)
 			}
 			return g.late()

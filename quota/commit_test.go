@@ -49,14 +49,14 @@ func TestUncertainCharges(t *testing.T) {
 		{"lost for two seconds", inTurn(repeat(lostBefore, 20)...), granted(20 * retryPause), false},
 		{"lost, and committed later", inTurn(lostOpen), granted(openFor), false},
 		{"lost, and rolled back later", inTurn(lostOpenBack), granted(openFor), false},
-		{"lost for good before anything", always(lostBefore), refused(answerWithin), true},
-		{"committed, and lost for good", inTurn(append([]fault{lostAfter}, repeat(lostBefore, 60)...)...), refused(answerWithin), true},
-		{"no answer, not committed", inTurn(hangs), refused(answerWithin), true},
-		{"no answer, committed", inTurn(hangsAfter), refused(answerWithin), true},
-		{"never begun", inTurn(neverBegins), refused(answerWithin), false},
-		{"no answer, whatever the context says, then committed", inTurn(deaf), refused(answerWithin), true},
-		{"no answer, whatever the context says, then decided", inTurn(deafBefore), refused(answerWithin), true},
-		{"no answer, whatever the context says, not committed", inTurn(stuck), refused(answerWithin), true},
+		{"lost for good before anything", always(lostBefore), refused(chargeTimeout), true},
+		{"committed, and lost for good", inTurn(append([]fault{lostAfter}, repeat(lostBefore, 60)...)...), refused(chargeTimeout), true},
+		{"no answer, not committed", inTurn(hangs), refused(chargeTimeout), true},
+		{"no answer, committed", inTurn(hangsAfter), refused(chargeTimeout), true},
+		{"never begun", inTurn(neverBegins), refused(chargeTimeout), false},
+		{"no answer, whatever the context says, then committed", inTurn(deaf), refused(chargeTimeout), true},
+		{"no answer, whatever the context says, then decided", inTurn(deafBefore), refused(chargeTimeout), true},
+		{"no answer, whatever the context says, not committed", inTurn(stuck), refused(chargeTimeout), true},
 		{"breaks for good", always(breaks), refused(0), false},
 		{"committed, lost, and broken then", inTurn(lostAfter, breaks), refused(retryPause), true},
 		{"lost, and broken then", inTurn(lostBefore, breaks), refused(retryPause), true},
@@ -80,7 +80,7 @@ func TestUncertainCharges(t *testing.T) {
 				if _, voids := b.calls(); (voids > 0) != tt.voided {
 					t.Errorf("asked to void %d times, want %v", voids, tt.voided)
 				}
-				if n := l.doubts.count(); n != 0 {
+				if n := l.inDoubt.len(); n != 0 {
 					t.Errorf("%d batches are still in doubt", n)
 				}
 			})
@@ -101,7 +101,7 @@ func repeat(f fault, n int) []fault {
 func TestLateChargesAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBook(cola.TierPro)
-		slow := answerWithin - leastTime/2
+		slow := chargeTimeout - minTimeLeft/2
 		b.settle = func(try int, _ store.Batch) fault {
 			if try == 1 {
 				time.Sleep(slow)

@@ -9,47 +9,48 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// reasonBurst tells a refusal for a full window from one for a used-up meter, which is told by the meter's name.
+// reasonBurst is the reason of a refusal for a full window. Refusals for a used-up quota have the
+// meter's name.
 const reasonBurst = "burst"
 
-// Window is the span that a tier's PerMinute limit holds in: any 60 seconds.
+// Window is the period of a tier's PerMinute limit: any 60 seconds.
 const Window = time.Minute
 
-// Request asks for one request of a caller to be let through and charged.
+// Request is a request to charge.
 type Request struct {
 	Caller cola.Caller
 	Meter  cola.Meter
-	Units  int // wanted; zero with MeterNone
+	Units  int // requested; zero with MeterNone
 
-	// Peek asks where the account stands and whether the credential holds, and nothing else: such a request is not refused
-	// for a full window, and counts nowhere. When the credential was last used is no count: that is noted of it too.
+	// Peek only checks the credential and reads the account's state. Such a request is never
+	// refused for a full window and is not counted. It does count as a use of the credential.
 	Peek bool
 }
 
-// Grant is what a request was let through with.
+// Grant is what a request was granted.
 type Grant struct {
-	Units int // charged: all that was wanted, or less when fewer list records were left
+	Units int // charged: as requested, or fewer if fewer list records are left
 	State cola.QuotaState
 }
 
-// outcome is the answer to one request: a grant, or an error with the state that goes into the headers.
+// outcome is a grant, or an error with the quota state for the response headers.
 type outcome struct {
 	grant Grant
 	err   error
 }
 
-// Rules decides what is granted. It is a pure function of the account's state, the instant and the requests, so it is the
-// same over every database and can be tested without one.
+// Rules decide what is granted. The decision is a pure function of the account's state, the instant
+// and the requests, so it is the same over every database and testable without one.
 type Rules struct {
-	UpgradeURL string // told in quota refusals
+	UpgradeURL string // for quota errors
 }
 
-// decide answers an account's waiting requests in arrival order and returns what to charge.
+// decide decides an account's waiting requests in arrival order, and returns what to charge.
 //
-// For each request: its credential must hold, else it is unauthorized and counts nowhere. Its account must not be suspended, else it is
-// refused and counts nowhere, a mere look included. The window must have room, else it is refused and counts nowhere. From there on it
-// counts in the window, also when its quota is refused. A detail view is granted whole or refused; list records are granted as far as they
-// last, and refused when none is left.
+// For each request, the credential must be valid and the account not suspended; otherwise it is
+// refused and not counted. Then the window must have room; otherwise it is refused and not counted.
+// From there on the request counts in the window, even if its quota is used up. A detail view is
+// granted or refused. List records are granted as far as they last, and refused when none are left.
 func (r Rules) decide(now time.Time, state store.AccountState, requests []Request) ([]outcome, store.Entry) {
 	d := decision{rules: r, now: now, quota: cola.QuotaState{
 		Tier: state.Tier, Period: cola.PeriodOf(now), Limits: state.Tier.Limits(), Used: state.Used,
@@ -76,7 +77,7 @@ func (r Rules) decide(now time.Time, state store.AccountState, requests []Reques
 	return outcomes, d.entry
 }
 
-// ended is the refusal of a credential that was good when the request was let in.
+// ended is the refusal of a credential that became invalid after the request was authenticated.
 func ended(c cola.Credential) error {
 	switch c.Kind {
 	case cola.CredentialLink:
@@ -87,7 +88,7 @@ func ended(c cola.Credential) error {
 	return cola.Errorf(cola.CodeUnauthorized, "The credential has been revoked or has expired. Make a new API key.")
 }
 
-// suspended is the refusal of every request of an account that is suspended, for a reason that is not empty.
+// suspended is the refusal of a suspended account, with a nonempty reason.
 func suspended(because string) error {
 	sentence := because
 	if !strings.ContainsAny(sentence[len(sentence)-1:], ".!?") {
@@ -155,7 +156,8 @@ func (d *decision) count(q Request, units int) {
 	d.entry.Units = append(d.entry.Units, u)
 }
 
-// burst returns the refusal of a request that finds the window full, with the exact time until a place is free.
+// burst returns the refusal of a request that finds the window full, with the exact time until a
+// place is free.
 func (d *decision) burst() error {
 	limit := d.quota.Limits.PerMinute
 	wait := Window // all of this batch's own grants are at now

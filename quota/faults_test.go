@@ -76,7 +76,7 @@ type tally struct {
 func (y *tally) note(q Request, g Grant, err error, took time.Duration) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	if took > answerWithin {
+	if took > chargeTimeout {
 		y.faults = append(y.faults, fmt.Sprintf("an answer took %v", took))
 	}
 	switch {
@@ -121,10 +121,10 @@ func (p plan) run() []string {
 	wg.Wait()
 	time.Sleep(10 * time.Minute)
 	for _, l := range processes {
-		if n := l.doubts.count(); n != 0 {
+		if n := l.inDoubt.len(); n != 0 {
 			y.faults = append(y.faults, fmt.Sprintf("%d batches in doubt for ten minutes", n))
 		}
-		if l.outage.is() {
+		if l.breaker.isOpen() {
 			y.faults = append(y.faults, "down though the store is well")
 		}
 		l.Close()

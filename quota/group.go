@@ -13,21 +13,21 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// group is a batch by account: what the store is asked, the answers by place in the batch, and what came of it.
+// group is a batch of charges, grouped by account, with its outcome.
 type group struct {
 	batch    store.Batch
-	requests map[cola.AccountID][]int // places in the batch, in arrival order
+	requests map[cola.AccountID][]int // indexes into pending, in arrival order
 	pending  []*pending
-	oldest   time.Time // when the first of them arrived
+	oldest   time.Time // arrival of the first charge
 
-	cause   atomic.Pointer[error] // of the latest attempt that the store ended by itself with an unknown outcome
-	failing chan struct{}         // closed when an attempt to settle it has failed with an unknown outcome
-	done    chan struct{}         // closed when no attempt is under way or to come; the fields below are whole from then on
+	cause   atomic.Pointer[error] // of the latest attempt that the store, not the context, ended with an unknown outcome
+	failing chan struct{}         // closed after the first attempt with an unknown outcome
+	done    chan struct{}         // closed after the last attempt; the fields below are final from then on
 
-	outcomes []outcome
-	entries  []store.Entry // of the latest decision: the only ones that can have been committed
-	unclear  bool          // an attempt has failed with an unknown outcome
-	err      error         // of the latest attempt; nil: it is committed
+	outcomes []outcome     // by index into pending
+	entries  []store.Entry // of the latest decision; no others can be committed
+	unclear  bool          // an attempt failed with an unknown outcome
+	err      error         // of the latest attempt; nil: committed
 }
 
 func newGroup(batch []*pending) *group {
@@ -36,7 +36,7 @@ func newGroup(batch []*pending) *group {
 		failing: make(chan struct{}), done: make(chan struct{}),
 		outcomes: make([]outcome, len(batch)),
 	}
-	undecided := cola.Unavailable() // stays where a store leaves an account out: it is charged nothing and granted nothing
+	undecided := cola.Unavailable() // the outcome if the store leaves out an account
 	seen := map[cola.Credential]bool{}
 	for i, p := range batch {
 		g.outcomes[i] = outcome{err: undecided}
@@ -62,8 +62,9 @@ func newBatchID() (id store.BatchID) {
 	return id
 }
 
-// decide answers all requests of the group for the states read, and returns the entries to write. It runs again when the
-// batch is settled again; the last run counts, since the store asks for a decision only where none was committed before.
+// decide decides all requests of the group from the accounts' states, and returns the entries to
+// write. If the batch is settled again, so is decide; the last call counts, since the store calls
+// it only if the batch is not committed.
 func (g *group) decide(rules Rules, now time.Time, states []store.AccountState) []store.Entry {
 	var entries []store.Entry
 	for _, state := range states {
@@ -84,15 +85,16 @@ func (g *group) decide(rules Rules, now time.Time, states []store.AccountState) 
 	return entries
 }
 
-// late returns why the batch is not committed in time. An attempt that was called off says less than the one before it.
+// late returns why the batch was not committed in time. The error of a canceled attempt says less
+// than that of the attempt before.
 func (g *group) late() error {
 	if cause := g.cause.Load(); cause != nil {
 		return *cause
 	}
-	return fmt.Errorf("the store gave no answer within %v", answerWithin)
+	return fmt.Errorf("the store gave no answer within %v", chargeTimeout)
 }
 
-// result returns what came of the group once it is over; nil: it is committed.
+// result returns the outcome of a finished group; nil means that it is committed.
 func (g *group) result(ctx context.Context) error {
 	if ctx.Err() != nil && (errors.Is(g.err, store.ErrUnavailable) || errors.Is(g.err, ctx.Err())) {
 		return g.late()
@@ -100,10 +102,10 @@ func (g *group) result(ctx context.Context) error {
 	return g.err
 }
 
-// over reports whether no attempt to settle the batch is under way or to come.
-func (g *group) over() bool { return isClosed(g.done) }
+// finished reports whether the last attempt to settle the batch has ended.
+func (g *group) finished() bool { return isClosed(g.done) }
 
-// mayCount reports whether the batch is committed, or may be. Ask it only once the group is over.
+// mayCount reports whether the batch is or may be committed. The group must be finished.
 func (g *group) mayCount() bool { return g.err == nil || g.unclear }
 
 func isClosed(c <-chan struct{}) bool {

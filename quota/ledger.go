@@ -1,13 +1,18 @@
-// Package quota lets requests through and charges them: monthly quotas of detail views and list records, and a strict limit
-// of requests in any 60 seconds, over all processes and channels.
+// Package quota admits requests and charges them: monthly quotas of detail views and list records,
+// and a strict limit of requests in any 60 seconds, across all processes and channels.
 //
-// THE CONTRACT: Charge returns only after what it granted is committed. No account is ever granted more than its limit. A
-// request that was not granted costs nothing.
+// # Contract
 //
-// Charges are committed in groups. A worker takes every charge that waits (there is no timer: alone, a charge goes at once),
-// settles them in one transaction of the store, and answers after the commit. A group that cannot be committed in time is
-// refused and, where it may have been committed all the same, voided; while the store is down, charges are refused at once.
-// See docs/METERING.md for an example in numbers.
+// Charge returns only after its grant is committed. No account ever gets more than its limit. A
+// refused request costs nothing.
+//
+// # Group commit
+//
+// A worker collects all waiting charges (without a timer: a lone charge starts at once), settles
+// them in one transaction of the store, and answers after the commit. A group that is not committed
+// in time is refused. If it may have committed anyway, it is in doubt until the ledger has voided
+// it. While the store is down, a circuit breaker refuses charges at once. docs/METERING.md has a
+// worked example.
 package quota
 
 import (
@@ -24,66 +29,69 @@ import (
 )
 
 const (
-	queueLength = 8192 // charges that may wait before Charge itself waits
-	// answerWithin bounds every charge: one that is not committed by then is refused as unavailable, whatever the store does.
-	answerWithin = 5 * time.Second
+	queueLength = 8192 // queued charges before Charge blocks
+	// chargeTimeout bounds every charge. One that is not committed by then is refused as
+	// unavailable.
+	chargeTimeout = 5 * time.Second
 )
 
-// Options of a Ledger. The zero Options will do.
+// Options configure a Ledger. The zero value is valid.
 type Options struct {
 	Rules   Rules
 	Logger  *slog.Logger          // nil discards
-	Metrics prometheus.Registerer // gets the ledger's metrics, for one ledger only; nil: not measured
+	Metrics prometheus.Registerer // for the metrics of one ledger; nil: none
 }
 
-// Ledger is the group-commit writer over a store's ledger. Use New, and Close when no request comes any more.
+// Ledger charges requests against a store's ledger in group commits. Create it with New, and Close
+// it after the last request.
 type Ledger struct {
-	store   store.Ledger
-	rules   Rules
-	log     *slog.Logger
-	metrics *metrics
-	queue   chan *pending
-	full    fullWindows
-	outage  *outage
-	doubts  *doubts
-	failed  *failures
+	store    store.Ledger
+	rules    Rules
+	log      *slog.Logger
+	metrics  *metrics
+	queue    chan *pending
+	bursts   burstCache
+	breaker  *circuitBreaker
+	inDoubt  *inDoubt
+	failures *failureLog
 
-	mu      sync.RWMutex // held for reading while sending to queue, so that Close can close it
+	mu      sync.RWMutex // read-locked while sending to queue, so that Close can close it
 	closed  atomic.Bool
 	closing sync.Once
 	stop    chan struct{} // closed when Close begins
-	ended   chan struct{} // closed when the worker has ended
+	ended   chan struct{} // closed when the worker has stopped
 }
 
-// pending is one charge on its way through the worker.
+// pending is a queued charge.
 type pending struct {
 	request Request
 	arrived time.Time
-	taken   atomic.Bool // by the worker, or by the caller that gives up; whoever is first
+	taken   atomic.Bool // set by the worker, or by the caller that gives up, whichever is first
 	answer  chan outcome
 }
 
-// New starts the writer.
+// New starts a Ledger.
 func New(st store.Ledger, o Options) *Ledger {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	l := &Ledger{
 		store: st, rules: o.Rules, log: o.Logger,
-		queue:  make(chan *pending, queueLength),
-		outage: newOutage(),
-		doubts: newDoubts(st, o.Logger),
-		failed: &failures{log: o.Logger},
-		stop:   make(chan struct{}),
-		ended:  make(chan struct{}),
+		queue:    make(chan *pending, queueLength),
+		breaker:  newCircuitBreaker(),
+		inDoubt:  newInDoubt(st, o.Logger),
+		failures: &failureLog{log: o.Logger},
+		stop:     make(chan struct{}),
+		ended:    make(chan struct{}),
 	}
 	l.metrics = newMetrics(o.Metrics, l)
-	go l.work()
+	go l.run()
 	return l
 }
 
-// Close settles every charge that waits and stops the writer. Charges that come later are refused. Batches that are still to
-// be voided get some seconds; then the ids of those left are logged. Closing twice is no harm.
+// Close settles the queued charges and stops the worker. Later charges are refused. Batches in
+// doubt get a few seconds to be voided; the IDs of the remaining ones are logged. Further calls do
+// nothing.
 func (l *Ledger) Close() {
 	l.closing.Do(func() {
 		l.closed.Store(true)
@@ -92,21 +100,20 @@ func (l *Ledger) Close() {
 		close(l.queue)
 		l.mu.Unlock()
 		<-l.ended
-		l.doubts.close()
+		l.inDoubt.close()
 	})
 }
 
-// Precheck refuses a request without asking the store if this process knows that the caller's window is
-// full, or that the store does not commit. It knows of a full window for at most a second. A nil error
-// means that Charge has to be asked.
+// Precheck refuses a request without asking the store if the burst cache has the caller's account,
+// or if the circuit breaker is open. A nil error does not mean that Charge will grant the request.
 //
-// Charge prechecks every request. Call Precheck as well before expensive work, so that a refused request
-// costs neither the work nor a transaction: the window can fill, and the store go down, in between.
+// Charge prechecks every request. Call Precheck as well before expensive work, so that a refused
+// request costs neither the work nor a transaction.
 func (l *Ledger) Precheck(q Request) (state cola.QuotaState, err error) {
 	if !q.Peek {
-		state, err = l.full.check(q.Caller.Account, time.Now())
+		state, err = l.bursts.check(q.Caller.Account, time.Now())
 	}
-	if err == nil && l.outage.is() {
+	if err == nil && l.breaker.isOpen() {
 		err = cola.Unavailable()
 	}
 	if err != nil {
@@ -115,26 +122,26 @@ func (l *Ledger) Precheck(q Request) (state cola.QuotaState, err error) {
 	return state, err
 }
 
-// Charge lets a request through, charges it and returns what was granted after the commit. The Grant's State is set with
-// refusals too, unless it is not known. Errors are *cola.Error: CodeUnauthorized for a credential that no longer holds,
-// CodeQuotaExceeded, and CodeUnavailable when the store cannot commit; or ctx's error when that ends before the charge was
-// begun. It returns within five seconds.
+// Charge charges a request and returns its grant after the commit. The Grant's State is also set
+// with refusals, if it is known. Errors are *cola.Error: CodeUnauthorized for a credential that is
+// no longer valid, CodeQuotaExceeded, and CodeUnavailable if the store cannot commit; or ctx's
+// error if ctx ends before the charge starts. It returns within five seconds.
 func (l *Ledger) Charge(ctx context.Context, q Request) (Grant, error) {
 	if state, err := l.Precheck(q); err != nil {
 		return Grant{State: state}, err
 	}
 	p := &pending{request: q, arrived: time.Now(), answer: make(chan outcome, 1)}
-	o := l.await(ctx, p)
+	o := l.enqueue(ctx, p)
 	l.metrics.answer(q.Meter, o, time.Since(p.arrived))
 	return o.grant, o.err
 }
 
-// await queues a charge and returns its answer. Whoever waits gives up by itself when the store goes down; the worker need
-// not look for it.
-func (l *Ledger) await(ctx context.Context, p *pending) outcome {
-	timeout := time.NewTimer(answerWithin)
+// enqueue queues a charge and returns its outcome. It gives up by itself when the circuit breaker
+// opens.
+func (l *Ledger) enqueue(ctx context.Context, p *pending) outcome {
+	timeout := time.NewTimer(chargeTimeout)
 	defer timeout.Stop()
-	down := l.outage.begun()
+	down := l.breaker.untilOpen()
 	if err := l.send(ctx, p, down, timeout.C); err != nil {
 		return outcome{err: err}
 	}
@@ -152,7 +159,7 @@ func (l *Ledger) await(ctx context.Context, p *pending) outcome {
 	if p.taken.CompareAndSwap(false, true) {
 		return outcome{err: err}
 	}
-	return <-p.answer // the worker has it: it is being committed, and answered in time whatever becomes of it
+	return <-p.answer // the worker has the charge, and answers in time
 }
 
 func (l *Ledger) send(ctx context.Context, p *pending, down <-chan struct{}, timeout <-chan time.Time) error {

@@ -68,9 +68,9 @@ func TestFullWindowIsRefusedWithoutTheStore(t *testing.T) {
 		b.mu.Lock()
 		b.tier = cola.TierPro
 		b.mu.Unlock()
-		time.Sleep(knownFor)
+		time.Sleep(burstCacheTTL)
 		if err := ask(); err != nil {
-			t.Errorf("an upgrade does not show after %v: %v", knownFor, err)
+			t.Errorf("an upgrade does not show after %v: %v", burstCacheTTL, err)
 		}
 	})
 }

@@ -20,7 +20,8 @@ type metrics struct {
 	charged      map[cola.Meter]prometheus.Counter // units
 }
 
-// newMetrics registers the metrics of a ledger; with a nil registerer they are counted and never seen.
+// newMetrics registers the metrics of a ledger; with a nil registerer they are counted and never
+// seen.
 func newMetrics(r prometheus.Registerer, l *Ledger) *metrics {
 	factory := promauto.With(r)
 	times := []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5}
@@ -69,11 +70,11 @@ func watch(factory promauto.Factory, l *Ledger) {
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "colaregistry_ledger_doubtful_batches",
 		Help: "Batches that were refused, may have been committed all the same, and are still to be voided.",
-	}, func() float64 { return float64(l.doubts.count()) })
+	}, func() float64 { return float64(l.inDoubt.len()) })
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "colaregistry_ledger_up", Help: "1 while charges are let through, 0 while the store is known not to commit.",
 	}, func() float64 {
-		if l.outage.is() {
+		if l.breaker.isOpen() {
 			return 0
 		}
 		return 1

@@ -94,7 +94,7 @@ func TestMetricsOfAnOutage(t *testing.T) {
 		go charge(t, l)
 		synctest.Wait()
 		expect(t, registry, "0", "1", "0", "1")
-		time.Sleep(answerWithin)
+		time.Sleep(chargeTimeout)
 		synctest.Wait()
 		expect(t, registry, "1", "1", "1", "0") // the one that waited has given up, and is still in the queue
 		time.Sleep(10 * time.Second)

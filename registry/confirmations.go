@@ -21,7 +21,7 @@ const (
 	askAddressAgain = time.Hour
 	maxAskedAddress = 3
 
-	// A host may be sent five challenges an hour by an account, and fifty a day by all; see store.AskLimits for the exceptions.
+	// A host may be sent five challenges an hour by an account, and fifty a day by all; see store.ConfirmationLimits for the exceptions.
 	askHostAgain    = time.Hour
 	maxAskedByOne   = 5
 	maxAskedHost    = 50
@@ -29,12 +29,12 @@ const (
 )
 
 // ask returns a request to confirm a destination of a kind, due now.
-func (s *Service) ask(kind string) store.Ask {
-	l := store.AskLimits{Again: askAddressAgain, ByBoth: 1, Within: askedWithin, ByAccount: maxAsked, OfAddress: maxAskedAddress}
+func (s *Service) ask(kind string) store.ConfirmationRequest {
+	l := store.ConfirmationLimits{RepeatWindow: askAddressAgain, MaxRepeats: 1, Window: askedWithin, MaxByAccount: maxAsked, MaxOfAddress: maxAskedAddress}
 	if kind == cola.KindWebhook {
-		l.Again, l.ByBoth, l.OfAddress = askHostAgain, maxAskedByOne, maxAskedHost
+		l.RepeatWindow, l.MaxRepeats, l.MaxOfAddress = askHostAgain, maxAskedByOne, maxAskedHost
 	}
-	return store.Ask{Due: s.now(), Limits: l}
+	return store.ConfirmationRequest{Due: s.now(), Limits: l}
 }
 
 // newChallenge returns a new encrypted challenge for an endpoint.
@@ -44,19 +44,19 @@ func (s *Service) newChallenge(destination string) string {
 
 // askError turns the error of asking too often into what a caller may see, and leaves others as they are.
 func askError(kind string, err error) error {
-	reached, ok := errors.AsType[store.AskedError](err)
+	reached, ok := errors.AsType[store.ConfirmationLimitError](err)
 	if !ok {
 		return err
 	}
 	return cola.TooMany(reasonAskLimits, 0, reached.Wait, askLimitWords(kind, reached.Limit))
 }
 
-func askLimitWords(kind string, limit store.AskLimit) string {
+func askLimitWords(kind string, limit store.ConfirmationLimit) string {
 	webhook := kind == cola.KindWebhook
 	switch {
-	case limit == store.LimitAgain && webhook:
+	case limit == store.LimitRepeats && webhook:
 		return fmt.Sprintf("An account may send a host %d challenges an hour.", maxAskedByOne)
-	case limit == store.LimitAgain:
+	case limit == store.LimitRepeats:
 		return "The owner of this address was asked within the last hour."
 	case limit == store.LimitOfAddress && webhook:
 		return fmt.Sprintf("All accounts together may send a host %d challenges in 24 hours.", maxAskedHost)

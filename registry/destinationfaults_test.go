@@ -53,11 +53,11 @@ func (f flaky) AddTest(ctx context.Context, a cola.AccountID, destination string
 	return f.Store.AddTest(ctx, a, destination, due)
 }
 
-func (f flaky) AskToConfirm(ctx context.Context, a cola.AccountID, uuid string, ask store.Ask, change func(*store.Destination) error) (cola.Delivery, error) {
+func (f flaky) RequestConfirmation(ctx context.Context, a cola.AccountID, uuid string, ask store.ConfirmationRequest, change func(*store.Destination) error) (cola.Delivery, error) {
 	if f.w.stiff.Load() {
 		return cola.Delivery{}, errFull
 	}
-	return f.Store.AskToConfirm(ctx, a, uuid, ask, change)
+	return f.Store.RequestConfirmation(ctx, a, uuid, ask, change)
 }
 
 func (f flaky) ReplayUndelivered(ctx context.Context, a cola.AccountID, destination string, due time.Time, limit int) (int, error) {

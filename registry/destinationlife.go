@@ -188,7 +188,7 @@ func (s *Service) ResendConfirmation(ctx context.Context, c cola.Caller, id stri
 	}
 	var made cola.Delivery
 	err = within(ctx, saveWithin, func(ctx context.Context) (err error) {
-		made, err = s.store.AskToConfirm(ctx, d.Account, d.UUID, s.ask(d.Kind), func(d *store.Destination) error {
+		made, err = s.store.RequestConfirmation(ctx, d.Account, d.UUID, s.ask(d.Kind), func(d *store.Destination) error {
 			if !d.NeedsConsent() {
 				return notFor(nothingToAsk)
 			}

@@ -144,7 +144,7 @@ func (s *Service) keep(ctx context.Context, account cola.AccountID, d cola.Desti
 	}
 	if n.State != cola.DestinationActive {
 		ask := s.ask(n.Kind)
-		n.Ask = &ask
+		n.Confirm = &ask
 	}
 	made, err := s.keepNew(ctx, n)
 	if err != nil {

@@ -24,11 +24,11 @@ func (f flaky) Trace(ctx context.Context, a cola.AccountID, uuid string, label c
 	return f.Store.Trace(ctx, a, uuid, label)
 }
 
-func (f flaky) AskRun(ctx context.Context, a cola.AccountID, uuid string, due time.Time, limit int) (cola.SavedSearch, error) {
+func (f flaky) RequestRun(ctx context.Context, a cola.AccountID, uuid string, due time.Time, limit int) (cola.SavedSearch, error) {
 	if f.w.full.Load() {
 		return cola.SavedSearch{}, errFull
 	}
-	return f.Store.AskRun(ctx, a, uuid, due, limit)
+	return f.Store.RequestRun(ctx, a, uuid, due, limit)
 }
 
 // bottle is a label of a domestic wine in bottles.

@@ -205,7 +205,7 @@ func (r *refusals) save(ctx context.Context, waiting map[alike]*tally) error {
 				break
 			}
 		}
-		if err := r.store.NoteRefusals(ctx, part); err != nil {
+		if err := r.store.RecordRefusals(ctx, part); err != nil {
 			return err
 		}
 		r.metrics.recorded.Add(float64(requests))

@@ -27,7 +27,7 @@ type notebook struct {
 	sums  map[store.AccountRefusal]int // by all but the count and the time
 }
 
-func (n *notebook) NoteRefusals(ctx context.Context, refusals []store.AccountRefusal) error {
+func (n *notebook) RecordRefusals(ctx context.Context, refusals []store.AccountRefusal) error {
 	if fault, hangs := n.called(len(refusals)); hangs {
 		<-ctx.Done()
 		return fmt.Errorf("%w: %v", store.ErrUnavailable, ctx.Err())

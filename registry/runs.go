@@ -160,7 +160,7 @@ func (s *Service) RunSavedSearch(ctx context.Context, c cola.Caller, id string) 
 				"Change its filters first, or search the labels directly.")
 		}
 		now := s.now()
-		ran, err := s.store.AskRun(ctx, c.Account, key, now, cola.MaxDailyManualRuns)
+		ran, err := s.store.RequestRun(ctx, c.Account, key, now, cola.MaxDailyManualRuns)
 		switch {
 		case errors.Is(err, store.ErrNotActive):
 			return whyNotActive(asked.Schedule)

@@ -7,56 +7,57 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Account is who pays and is metered.
+// Account is a paying, metered customer.
 type Account struct {
 	ID        cola.AccountID
 	Email     string // unique regardless of ASCII letter case; or the Name of an identity
 	Tier      cola.Tier
 	CreatedAt time.Time // UTC, whole microseconds
 
-	SuspendedAt      time.Time // zero while it is not
-	SuspendedBecause string    // for the account holder to read
-	ActiveLimit      int       // searches that may run by themselves
+	SuspendedAt     time.Time // zero if active
+	SuspendedReason string    // for the account holder
+	ActiveLimit     int       // maximum number of active schedules
 
 	NewIdentity bool // set only by AccountOf: the call linked a new identity
 }
 
-// noReason is told where nobody has written down why an account is suspended.
-const noReason = "No reason was given."
+// defaultSuspendedReason is shown if a suspension has no reason.
+const defaultSuspendedReason = "No reason was given."
 
-// Suspended returns why the account is suspended, for the account holder to read; empty while it is not.
+// Suspended returns why the account is suspended, for the account holder; empty if it is active.
 func (a Account) Suspended() string {
 	switch {
 	case a.SuspendedAt.IsZero():
 		return ""
-	case a.SuspendedBecause == "":
-		return noReason
+	case a.SuspendedReason == "":
+		return defaultSuspendedReason
 	}
-	return a.SuspendedBecause
+	return a.SuspendedReason
 }
 
-// Accounts keeps accounts.
+// Accounts stores accounts.
 type Accounts interface {
 	// CreateAccount creates an account. It fails with ErrExists if another account has the email
 	// address, and with ErrMalformed if CheckEmail rejects it.
 	CreateAccount(ctx context.Context, email string, tier cola.Tier) (Account, error)
-	// Account returns the account with an id, or ErrNotFound.
+	// Account returns an account by ID, or ErrNotFound.
 	Account(ctx context.Context, id cola.AccountID) (Account, error)
-	// AccountByEmail returns the account with an email address, in any ASCII letter case, or
+	// AccountByEmail returns an account by its email address, in any ASCII letter case, or
 	// ErrNotFound.
 	AccountByEmail(ctx context.Context, email string) (Account, error)
-	// Accounts returns every account by id.
+	// Accounts returns all accounts by ID.
 	Accounts(ctx context.Context) ([]Account, error)
 	// SetTier changes an account's tier from the next request on, or fails with ErrNotFound.
 	SetTier(ctx context.Context, id cola.AccountID, tier cola.Tier) error
-	// Suspend has an account's credentials refused and its searches not run from now on, for a reason that the account holder reads. Nothing
-	// is lost: their marks stay. Suspending again changes the reason. It fails with ErrNotFound, and with ErrMalformed for a reason that
-	// cannot be kept.
-	Suspend(ctx context.Context, id cola.AccountID, because string) error
-	// Restore ends a suspension, or fails with ErrNotFound. It is no error when there is none.
+	// Suspend suspends an account: its credentials are refused and its searches do not run. The
+	// searches keep their marks. Suspending a suspended account changes the reason. It fails with
+	// ErrNotFound, and with ErrMalformed for an invalid reason.
+	Suspend(ctx context.Context, id cola.AccountID, reason string) error
+	// Restore ends a suspension, if there is one. It fails with ErrNotFound.
 	Restore(ctx context.Context, id cola.AccountID) error
-	// SetActiveLimit changes how many of an account's searches may run by themselves, or fails with ErrNotFound. When it has more, those made
-	// first run, and the others are paused as downgraded until there is room for them.
+	// SetActiveLimit changes how many of an account's searches may run on schedule, or fails with
+	// ErrNotFound. The oldest searches within the limit run; the others are paused as downgraded
+	// until there is room.
 	SetActiveLimit(ctx context.Context, id cola.AccountID, limit int) error
 }
 
@@ -64,35 +65,39 @@ type Accounts interface {
 type Key struct {
 	ID         int64
 	AccountID  cola.AccountID
-	Email      string // of the account; filled by Keys
+	Email      string // of the account; set by Keys
 	Name       string
-	Prefix     string // first characters of the key, to recognise it by
+	Prefix     string // first characters of the key, to recognize it
 	LastFour   string
 	CreatedAt  time.Time
-	LastUsedAt time.Time // zero when never; may lag by a minute
-	RevokedAt  time.Time // zero while it holds
+	LastUsedAt time.Time // zero if never; up to a minute late
+	RevokedAt  time.Time // zero if not revoked
 	ExpiresAt  time.Time // zero for never
 }
 
 // KeyHash is the SHA-256 of a whole key.
 type KeyHash [32]byte
 
-// Keys keeps API keys.
+// Keys stores API keys.
 type Keys interface {
-	// CreateKey keeps a new key under the hash and returns it with its id and creation time set. It fails with
-	// ErrNotFound when there is no such account, and with a LimitError when the account has most keys that hold already, whichever
-	// processes make them at the same time; 0 is no limit.
-	CreateKey(ctx context.Context, key Key, hash KeyHash, most int) (Key, error)
-	// ReplaceKey keeps a new key in place of one of the account, which holds until an instant at most, on the store's clock: not
-	// longer than it would have held. The new key's AccountID and Name are those of the old one. All of it happens or nothing. It fails with
-	// ErrNotFound when the account has no such key, with ErrNotActive when that key does not hold, and with a LimitError when the account has
-	// most keys that hold beside it, as CreateKey does: or a key that is replaced again and again would give any number of them.
-	ReplaceKey(ctx context.Context, account cola.AccountID, id int64, key Key, hash KeyHash, until time.Time, most int) (Key, error)
-	// KeyByHash returns the key with a hash, revoked or not, or ErrNotFound.
+	// CreateKey stores a key under a hash and returns it with its ID and creation time. It fails
+	// with ErrNotFound if the account does not exist, and with a LimitError if the account already
+	// has maxKeys valid keys; 0 means no limit. The limit holds across concurrent calls in all
+	// processes.
+	CreateKey(ctx context.Context, key Key, hash KeyHash, maxKeys int) (Key, error)
+	// ReplaceKey creates a key that replaces one of the account, in one transaction. The old key
+	// stays valid until an instant at most. The new key gets the AccountID and Name of the old one.
+	// ReplaceKey fails with ErrNotFound if the account has no such key, with ErrNotActive if that
+	// key is no longer valid, and with a LimitError if the account has maxKeys other valid keys, so
+	// that repeated replacements cannot exceed the limit.
+	ReplaceKey(ctx context.Context, account cola.AccountID, id int64, key Key, hash KeyHash, until time.Time, maxKeys int) (Key, error)
+	// KeyByHash returns a key by its hash, revoked or not, or ErrNotFound.
 	KeyByHash(ctx context.Context, hash KeyHash) (Key, error)
-	// Keys returns every key by id, revoked ones included; of one account unless account is zero.
+	// Keys returns all keys by ID, including revoked ones; those of one account unless account is
+	// zero.
 	Keys(ctx context.Context, account cola.AccountID) ([]Key, error)
-	// RevokeKey ends a key of an account, of any account when that is zero, from the next request on, in every process. Revoking twice is
-	// no error and keeps the first time; it fails with ErrNotFound when there is no such key.
+	// RevokeKey revokes a key from the next request on, in all processes. The key must belong to
+	// the account unless account is zero. Revoking again keeps the first time. It fails with
+	// ErrNotFound.
 	RevokeKey(ctx context.Context, account cola.AccountID, id int64) error
 }

@@ -9,42 +9,44 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Identity is who an issuer of tokens says somebody is.
+// Identity is a person as an issuer of tokens identifies them.
 type Identity struct {
-	Issuer  string // URL, exactly as its tokens name it
-	Subject string // never given to another by that issuer
+	Issuer  string // URL, exactly as in its tokens
+	Subject string // never reassigned by the issuer
 }
 
-// Name stands for the email address of an account that was made for an identity whose issuer told no verified one. No address
+// Name returns the name of an account whose issuer verified no email address. No email address
 // looks like it.
 func (i Identity) Name() string { return i.Issuer + "#" + i.Subject }
 
-// IsIdentityName reports whether the email address of an account is the Name of an identity.
+// IsIdentityName reports whether an account's email address is the Name of an identity.
 func IsIdentityName(email string) bool {
 	_, after, isURL := strings.Cut(email, "://")
 	return isURL && strings.Contains(after, "#")
 }
 
-// Identities ties who issuers say somebody is to accounts. An identity has one account; an account may have several
+// Identities links identities to accounts. An identity has one account; an account may have several
 // identities.
 type Identities interface {
 	// AccountOf returns the account of an identity. A new identity gets the account with the
-	// verified email address, in any ASCII letter case, or a new account on the free tier. Concurrent
-	// calls, in any process, create only one account. verified is empty if the issuer verified no
-	// address that may link; a new account is then named by Identity.Name. Such an account takes a
-	// verified address later, unless another account has it. It fails with ErrMalformed if Check
-	// does.
+	// verified email address, in any ASCII letter case, or a new account on the free tier.
+	// Concurrent calls, in any process, create only one account. verified is empty if the issuer
+	// verified no address that may link; a new account is then named by Identity.Name. Such an
+	// account takes a verified address later, unless another account has it. It fails with
+	// ErrMalformed if Check does.
 	AccountOf(ctx context.Context, who Identity, verified string) (Account, error)
-	// AddIdentity gives an identity to an account: AccountOf returns it from then on, whatever address comes with the identity.
-	// One that has another account leaves it, as it is and with all that it has. It is no error when it has this one. It fails with
-	// ErrNotFound when there is no such account, and with ErrMalformed for what Check refuses.
+	// AddIdentity links an identity to an account. AccountOf returns that account from then on,
+	// whatever the token's email address. If the identity was linked to another account, that
+	// account keeps everything else. It fails with ErrNotFound if the account does not exist, and
+	// with ErrMalformed if Check does.
 	AddIdentity(ctx context.Context, account cola.AccountID, who Identity) error
-	// IdentitiesOf returns every identity by account, issuer and subject; of one account unless account is zero.
-	IdentitiesOf(ctx context.Context, account cola.AccountID) ([]HeldIdentity, error)
+	// IdentitiesOf returns all identities by account, issuer and subject; those of one account
+	// unless account is zero.
+	IdentitiesOf(ctx context.Context, account cola.AccountID) ([]LinkedIdentity, error)
 }
 
-// HeldIdentity is an identity and the account that it has.
-type HeldIdentity struct {
+// LinkedIdentity is an identity with its account.
+type LinkedIdentity struct {
 	AccountIdentity
 	Email string // of the account
 }
@@ -55,69 +57,72 @@ type App struct {
 	Issuer     string
 	ClientID   string // with Issuer it is unique
 	Name       string
-	Scopes     []cola.Scope // that it may hold at most, sorted; besides them it reads
+	Scopes     []cola.Scope // that it may have at most, besides reading; sorted
 	CreatedAt  time.Time
-	DisabledAt time.Time // zero while it may act
+	DisabledAt time.Time // zero if enabled
 }
 
-// Apps keeps connected apps. Of one to be kept the id and the times count for nothing; one that Settle refuses fails with
-// ErrMalformed.
+// Apps stores connected apps. It ignores the ID and the times of an app to be stored, and fails
+// with ErrMalformed if Normalize does.
 type Apps interface {
-	// RegisterApp keeps an app. One with its issuer and client id that is there already gets the name and the scopes, and may
-	// act again. It returns the app as it stands then.
+	// RegisterApp creates an app, or updates and enables the one with the same issuer and client
+	// ID. It returns the stored app.
 	RegisterApp(ctx context.Context, app App) (App, error)
-	// EnsureApp keeps an app unless one with its issuer and client id is there, which stays as it is, and returns the one that
-	// is there then.
+	// EnsureApp creates an app unless one with the same issuer and client ID exists, which stays
+	// unchanged. It returns the stored app.
 	EnsureApp(ctx context.Context, app App) (App, error)
-	// AppByClient returns the app with an issuer and a client id, disabled or not, or ErrNotFound.
+	// AppByClient returns an app by issuer and client ID, disabled or not, or ErrNotFound.
 	AppByClient(ctx context.Context, issuer, clientID string) (App, error)
-	// Apps returns every app by id.
+	// Apps returns all apps by ID.
 	Apps(ctx context.Context) ([]App, error)
-	// DisableApp ends what an app may do, for every account, from the next request on. Disabling twice is no error and keeps the
-	// first time; it fails with ErrNotFound when there is no such app.
+	// DisableApp disables an app for all accounts from the next request on. Disabling again keeps
+	// the first time. It fails with ErrNotFound.
 	DisableApp(ctx context.Context, id int64) error
 }
 
-// Link is an account's connection to an app. As a credential it holds while it is not revoked and its app not disabled.
+// Link is the connection of an account to an app. It is valid as a credential while it is not
+// revoked and its app is enabled.
 type Link struct {
 	ID         int64
 	Account    cola.AccountID
 	Email      string // of the account
 	App        App
-	Scopes     []cola.Scope // that the latest token brought, sorted; what is effective is what of it the app may hold
-	CreatedAt  time.Time    // when it was first used
-	LastUsedAt time.Time    // zero when nothing was asked with it; may lag by a minute
-	RevokedAt  time.Time    // zero while it holds
+	Scopes     []cola.Scope // of the latest token, sorted; see Effective
+	CreatedAt  time.Time    // first use
+	LastUsedAt time.Time    // zero if never used for a request; up to a minute late
+	RevokedAt  time.Time    // zero if not revoked
 
-	Change LinkChange // set only by Connect: the change of that call
+	Change LinkChange // what Connect changed; set only by Connect
 }
 
-// LinkChange is a change of a link by Connect.
+// LinkChange is a change that Connect made.
 type LinkChange string
 
 // Changes of a link.
 const (
-	LinkMade     LinkChange = "made"
-	LinkRescoped LinkChange = "rescoped" // it had different scopes
+	LinkCreated       LinkChange = "made"
+	LinkScopesChanged LinkChange = "rescoped"
 )
 
-// Effective returns the scopes that the latest token gave the link: those that it brought and the app may hold.
+// Effective returns the scopes of the latest token that the app may have.
 func (l Link) Effective() []cola.Scope {
 	return slices.DeleteFunc(slices.Clone(l.Scopes), func(s cola.Scope) bool { return !slices.Contains(l.App.Scopes, s) })
 }
 
-// Links keeps the connections between accounts and apps.
+// Links stores the connections of accounts to apps.
 type Links interface {
-	// Connect returns the link of an account to an app, made when there is none, with the scopes noted. A revoked one stays
-	// revoked: it is returned as it is, and nothing is noted. It fails with ErrNotFound when there is no such account or app, and
-	// with ErrMalformed when a scope cannot be kept.
+	// Connect returns the link of an account to an app. It creates the link if there is none, and
+	// stores the scopes. A revoked link is returned unchanged. It fails with ErrNotFound if the
+	// account or the app does not exist, and with ErrMalformed for an invalid scope.
 	Connect(ctx context.Context, account cola.AccountID, app int64, scopes []cola.Scope) (Link, error)
-	// Links returns every link by id, revoked ones included; of one account unless account is zero.
+	// Links returns all links by ID, including revoked ones; those of one account unless account is
+	// zero.
 	Links(ctx context.Context, account cola.AccountID) ([]Link, error)
-	// RevokeLink ends a link of an account, of any account when that is zero, from the next request on, in every process. Revoking twice
-	// is no error and keeps the first time; it fails with ErrNotFound when there is no such link.
+	// RevokeLink revokes a link from the next request on, in all processes. The link must belong to
+	// the account unless account is zero. Revoking again keeps the first time. It fails with
+	// ErrNotFound.
 	RevokeLink(ctx context.Context, account cola.AccountID, id int64) error
-	// RestoreLink makes a revoked link of an account, of any account when that is zero, hold again, or fails with ErrNotFound. It is
-	// no error when the link holds.
+	// RestoreLink undoes RevokeLink. The link must belong to the account unless account is zero. It
+	// does nothing to a link that is not revoked, and fails with ErrNotFound.
 	RestoreLink(ctx context.Context, account cola.AccountID, id int64) error
 }

@@ -2,52 +2,63 @@ package store
 
 import (
 	"context"
+	"fmt"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Destinations keeps where messages of saved searches are sent. Every account has one for its own email address from the start, made in
-// the transaction that makes the account. Deleting a search deletes its destinations, and deleting a destination what was and is to be
-// sent there: the schema sees to both.
+// Destinations stores the receivers of messages about saved searches. Creating an account creates a
+// destination for its own email address, in the same transaction. Deleting a search deletes its
+// destinations, and deleting a destination deletes its deliveries; the schema does both.
 type Destinations interface {
-	// CreateDestination stores a new destination and returns it. With Ask, it adds a message of EventConfirm in the same
-	// transaction, or fails with ErrAsked if a limit is reached. It locks the account, so limits hold over all processes.
-	// It fails with ErrNotFound if the account, or its search, does not exist; with ErrLimit if the account has its
-	// maximum of destinations; with ErrExists if it has one of the same kind and address for the same search, or for all;
-	// and with ErrMalformed for invalid text. Email addresses are compared in any ASCII letter case.
+	// CreateDestination creates a destination and returns it. With Confirm, it adds a message of
+	// EventConfirm in the same transaction, or fails with ErrConfirmationLimit if a limit is
+	// reached. It locks the account, so limits hold over all processes. It fails with ErrNotFound
+	// if the account, or its search, does not exist; with ErrLimit if the account has its maximum
+	// of destinations; with ErrExists if it has one of the same kind and address for the same
+	// search, or for all; and with ErrMalformed for invalid text. Email addresses are compared in
+	// any ASCII letter case.
 	//
-	// An endpoint that is created active counts as verified. The schema makes any unverified endpoint pending, regardless
-	// of the state that a caller or an earlier version of the program sets.
+	// An endpoint that is created active counts as verified. The schema makes any unverified
+	// endpoint pending, regardless of the state that a caller or an earlier version of the program
+	// sets.
 	CreateDestination(ctx context.Context, d NewDestination) (Destination, error)
 	// Destination returns an account's destination, or ErrNotFound.
 	Destination(ctx context.Context, account cola.AccountID, uuid string) (Destination, error)
-	// DestinationByLink returns the destination, of any account, of a link in email from earlier versions, by the SHA-256
-	// of its token; or ErrNotFound.
+	// DestinationByLink returns the destination, of any account, of a link in email from earlier
+	// versions, by the SHA-256 of its token; or ErrNotFound.
 	DestinationByLink(ctx context.Context, hash []byte) (Destination, error)
-	// Destinations returns a page of an account's destinations, oldest first, and how many there are, of one state of the database.
+	// Destinations returns a page of an account's destinations, oldest first, and their total
+	// number, from one consistent snapshot.
 	Destinations(ctx context.Context, account cola.AccountID, page Slice) ([]Destination, int, error)
-	// UpdateDestination changes a destination and returns it. It stores the State, Reason, SendEmpty, FailingSince,
-	// VerifiedAt, Secrets and Challenge that change sets. It calls change in a transaction that locks the destination,
-	// perhaps more than once; change must not block. Pending deliveries to a destination that is no longer active are
-	// skipped; attempts in progress are still recorded. It returns an error of change unchanged, and ErrNotFound if the
+	// UpdateDestination changes a destination and returns it. It stores the State, Reason,
+	// SendEmpty, FailingSince, VerifiedAt, Secrets and Challenge that change sets. It calls change
+	// in a transaction that locks the destination, perhaps more than once; change must not block.
+	// Pending deliveries to a destination that is no longer active are skipped; attempts in
+	// progress are still recorded. It returns an error of change unchanged, and ErrNotFound if the
 	// account has no such destination.
 	UpdateDestination(ctx context.Context, account cola.AccountID, uuid string, change func(*Destination) error) (Destination, error)
-	// AskToConfirm changes an account's destination as UpdateDestination does, and adds a message of EventConfirm, in one
-	// transaction. It fails as UpdateDestination does, with an AskedError, which is ErrAsked, if a limit is reached, and
-	// with ErrNotActive if the destination has no address. A failed call changes nothing.
-	AskToConfirm(ctx context.Context, account cola.AccountID, uuid string, ask Ask, change func(*Destination) error) (cola.Delivery, error)
-	// DeleteDestination forgets a destination with its deliveries, or fails with ErrNotFound.
+	// RequestConfirmation changes an account's destination as UpdateDestination does, and adds a
+	// message of EventConfirm, in one transaction. It fails as UpdateDestination does, with an
+	// ConfirmationLimitError, which is ErrConfirmationLimit, if a limit is reached, and with
+	// ErrNotActive if the destination has no address. A failed call changes nothing.
+	RequestConfirmation(ctx context.Context, account cola.AccountID, uuid string, ask ConfirmationRequest, change func(*Destination) error) (cola.Delivery, error)
+	// DeleteDestination deletes a destination with its deliveries, or fails with ErrNotFound.
 	DeleteDestination(ctx context.Context, account cola.AccountID, uuid string) error
 
-	// SetFeed gives an account's search the feed whose token has the hash, in place of the one it has, or with nil none. It fails with
-	// ErrNotFound when there is no such search of the account.
+	// SetFeed sets the feed of an account's search by the hash of its token, or removes it if hash
+	// is nil. It fails with ErrNotFound if the account has no such search.
 	SetFeed(ctx context.Context, account cola.AccountID, uuid string, hash *FeedHash) error
-	// HasFeed reports whether an account's search has a feed, or fails with ErrNotFound when there is no such search of the account.
+	// HasFeed reports whether an account's search has a feed. It fails with ErrNotFound if the
+	// account has no such search.
 	HasFeed(ctx context.Context, account cola.AccountID, uuid string) (bool, error)
-	// Feed returns the search whose feed has the hash and its latest runs with matches, newest first, from one consistent
-	// snapshot. Runs have the labels that messages about them name, up to the feed's limit. It fails with ErrNotFound if
-	// the feed does not exist or its account is suspended.
+	// Feed returns the search whose feed has the hash and its latest runs with matches, newest
+	// first, from one consistent snapshot. Runs have the labels that messages about them name, up
+	// to the feed's limit. It fails with ErrNotFound if the feed does not exist or its account is
+	// suspended.
 	Feed(ctx context.Context, hash FeedHash, runs, labels int) (Feed, error)
 }
 
@@ -64,8 +75,8 @@ type Destination struct {
 	Challenge        Challenge
 }
 
-// Secrets sign webhooks. They are sealed (package vault), except for clear-text secrets from an earlier
-// version.
+// Secrets sign webhooks. They are sealed (package vault), except for clear-text secrets from an
+// earlier version.
 type Secrets struct {
 	Current  string    // empty for an email address
 	Old      string    // also signs until OldUntil; empty: none
@@ -86,11 +97,11 @@ type NewDestination struct {
 	Address         string // never empty; the account's own destination is made with the account
 	SavedSearch     string // UUID; empty: all of the account
 	SendEmpty       bool
-	State           string // active, unconfirmed or pending
-	Secret          string // sealed; empty for an email address
-	Challenge       string // sealed; empty: none
-	MaxDestinations int    // that the account may have
-	Ask             *Ask   // nil: don't ask the recipient
+	State           string               // active, unconfirmed or pending
+	Secret          string               // sealed; empty for an email address
+	Challenge       string               // sealed; empty: none
+	MaxDestinations int                  // that the account may have
+	Confirm         *ConfirmationRequest // nil: don't ask the recipient
 }
 
 // Verified reports whether the new destination is an endpoint that counts as verified.
@@ -131,8 +142,8 @@ func checkTexts(texts map[string]string) error {
 	return nil
 }
 
-// Skipping returns the reason for skipping pending deliveries to the destination. It is empty if the
-// destination is active or waits for confirmation.
+// Skipping returns the reason for skipping pending deliveries to the destination. It is empty if
+// the destination is active or waits for confirmation.
 func (d Destination) Skipping() string {
 	switch d.State {
 	case cola.DestinationActive, cola.DestinationUnconfirmed, cola.DestinationPending:
@@ -158,3 +169,66 @@ type MatchedLabel struct {
 	Match cola.SavedSearchMatch
 	Label cola.ColaSummary
 }
+
+// ConfirmationsKept is how long requests to confirm a destination are kept.
+const ConfirmationsKept = 25 * time.Hour
+
+// ConfirmationRequest is a request to confirm a destination, subject to limits. The owner of an
+// email address gets an email, an endpoint a challenge.
+type ConfirmationRequest struct {
+	Due    time.Time // when the message is due
+	Limits ConfirmationLimits
+}
+
+// ConfirmationLimits bound how often recipients are asked, since they may not know us. They apply
+// over all processes, by the store's clock. Requests count even if their destination was deleted.
+// Endpoints are counted by host.
+//
+// MaxOfAddress does not apply to an account's first challenge to a host within the window, nor to
+// hosts at which it has a confirmed endpoint: accounts share the hosts of platforms, and must not
+// be able to lock each other out.
+type ConfirmationLimits struct {
+	RepeatWindow time.Duration // window of MaxRepeats
+	MaxRepeats   int           // requests of an account to the same address or host; 0 means 1
+	Window       time.Duration // window of the other two; at most ConfirmationsKept
+	MaxByAccount int           // requests of an account to all recipients; at least 1
+	MaxOfAddress int           // requests of all accounts to one address or host; at least 1
+}
+
+// Recipient returns the key by which requests to confirm a destination are counted: its folded
+// email address, or the host of its URL.
+func Recipient(kind, address string) string {
+	if kind != cola.KindWebhook {
+		return cola.FoldAddress(kind, address)
+	}
+	host := address // not a URL
+	if u, err := url.Parse(address); err == nil && u.Host != "" {
+		host = u.Hostname()
+	}
+	return "host " + strings.TrimSuffix(strings.ToLower(host), ".") // email addresses have no space
+}
+
+// ConfirmationLimit names one of the ConfirmationLimits.
+type ConfirmationLimit string
+
+// The limits.
+const (
+	LimitRepeats   ConfirmationLimit = "of the account and the address"
+	LimitByAccount ConfirmationLimit = "of the account"
+	LimitOfAddress ConfirmationLimit = "of the address"
+)
+
+// ConfirmationLimitError is an ErrConfirmationLimit with the limit that lasts longest and its
+// remaining time.
+type ConfirmationLimitError struct {
+	Limit ConfirmationLimit
+	Wait  time.Duration
+}
+
+// Error returns the limit and the remaining time.
+func (e ConfirmationLimitError) Error() string {
+	return fmt.Sprintf("%v, by the limit %s; wait for %v", ErrConfirmationLimit, e.Limit, e.Wait)
+}
+
+// Unwrap returns ErrConfirmationLimit.
+func (ConfirmationLimitError) Unwrap() error { return ErrConfirmationLimit }

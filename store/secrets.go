@@ -1,24 +1,30 @@
 package store
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // SealedSecrets stores secrets sealed by package vault: current and replaced webhook secrets, and
 // challenges. The store never sees them in clear text, except for those from an earlier version.
 type SealedSecrets interface {
-	// KeyCheck returns the check value by which the server recognizes its keys. If there is none, it stores first, so
-	// processes that start together agree on one value. With an empty first it only reads.
+	// KeyCheck returns the check value by which the server recognizes its keys. If there is none,
+	// it stores first, so processes that start together agree on one value. With an empty first it
+	// only reads.
 	KeyCheck(ctx context.Context, first string) (string, error)
 	// ReplaceKeyCheck replaces the check value.
 	ReplaceKeyCheck(ctx context.Context, check string) error
-	// SecretKeys counts the stored secrets by the ID of the key that sealed them. Clear-text ones count under "", with
-	// the link tokens that HashLinks has yet to replace.
+	// SecretKeys counts the stored secrets by the ID of the key that sealed them. Clear-text ones
+	// count under "", with the link tokens that HashLinks has yet to replace.
 	SecretKeys(ctx context.Context) (map[string]int, error)
-	// RewriteSecrets calls rewrite for every secret without the prefix but, stores the result, and returns the number of
-	// changes. An empty result deletes the secret. It locks destinations in short transactions, so it may run at any time;
-	// rewrite must not block. After an error, earlier changes stay.
+	// RewriteSecrets calls rewrite for every secret without the prefix but, stores the result, and
+	// returns the number of changes. An empty result deletes the secret. It locks destinations in
+	// short transactions, so it may run at any time; rewrite must not block. After an error,
+	// earlier changes stay.
 	RewriteSecrets(ctx context.Context, but string, rewrite func(SealedSecret) (string, error)) (int, error)
-	// HashLinks replaces clear-text tokens of links, from an earlier version, with their SHA-256, and returns their number.
-	// After an upgrade it also erases clear-text secrets from free space, if the database has any.
+	// HashLinks replaces clear-text tokens of links, from an earlier version, with their SHA-256,
+	// and returns their number. After an upgrade it also erases clear-text secrets from free space,
+	// if the database has any.
 	HashLinks(ctx context.Context) (int, error)
 }
 
@@ -27,4 +33,33 @@ type SealedSecret struct {
 	Destination string // UUID
 	Challenge   bool   // it is a challenge, not a signing secret
 	Text        string
+}
+
+// SecretKind is a kind of secret in requests.
+type SecretKind string
+
+// Kinds of secrets, with their names in KnownSecrets: the bytes of a hash, or a text.
+const (
+	SecretKey         SecretKind = "key"          // KeyHash
+	SecretSession     SecretKind = "session"      // name of a session
+	SecretSignInLink  SecretKind = "sign_in_link" // SignInLinkHash
+	SecretFeed        SecretKind = "feed"         // FeedHash
+	SecretDestination SecretKind = "destination"  // token
+)
+
+// SecretKinds lists the kinds of secret.
+func SecretKinds() []SecretKind {
+	return []SecretKind{SecretKey, SecretSession, SecretSignInLink, SecretFeed, SecretDestination}
+}
+
+// SecretFinder checks many secrets in one query.
+type SecretFinder interface {
+	// KnownSecrets returns the names of a kind that have a row, in no particular order, even if the
+	// secret is no longer valid. Names that cannot be stored have no row.
+	KnownSecrets(ctx context.Context, kind SecretKind, names []string) ([]string, error)
+}
+
+// StorableTexts returns the texts that can be stored.
+func StorableTexts(texts []string) []string {
+	return slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return checkKeyText("name", text) != nil })
 }

@@ -1,8 +1,10 @@
-// Package store says what the registry needs of a database. Each role is a small interface; a backend implements all of
-// them as a Store and is held to package storetest, which is the definition of what a backend must do.
+// Package store defines the registry's database. Each role is a small interface; a backend
+// implements all of them as a Store. Package storetest is the specification that every backend
+// passes.
 //
-// Every method is safe for concurrent use, by many goroutines and by many processes on the same data. A method that writes
-// does so in one transaction: all of it happens or none. Errors wrap the sentinels below where one fits.
+// All methods are safe for concurrent use, by many goroutines and by many processes on the same
+// data. A method that writes does so in one transaction. Errors wrap the errors below where one
+// fits.
 package store
 
 import (
@@ -17,44 +19,45 @@ import (
 var (
 	// ErrNotFound: no such record.
 	ErrNotFound = errors.New("not found")
-	// ErrExists: a record with that key is there already.
+	// ErrExists: a record with this key exists.
 	ErrExists = errors.New("already exists")
-	// ErrLimit: the account has as many of these as it may.
+	// ErrLimit: the account has its maximum of these; it may come as a LimitError.
 	ErrLimit = errors.New("the limit is reached")
-	// ErrReused: the key of a creation was used for another one before.
+	// ErrReused: the idempotency key was used for another request.
 	ErrReused = errors.New("the key was used for something else")
 	// ErrNotActive: it is paused, disabled or not confirmed.
 	ErrNotActive = errors.New("not active")
-	// ErrAsked: people were asked often enough of late. It comes as an AskedError.
-	ErrAsked = errors.New("asked too often")
-	// ErrMalformed: a text that cannot be kept, such as one with a NUL, or that is not what it is said to be.
+	// ErrConfirmationLimit: too many recent requests to confirm; it comes as a
+	// ConfirmationLimitError.
+	ErrConfirmationLimit = errors.New("asked too often")
+	// ErrMalformed: the value is invalid or cannot be stored, such as text with a NUL.
 	ErrMalformed = errors.New("malformed")
-	// ErrUnavailable: the database cannot be read or written now; trying again later may help. For a write it may have
-	// happened or not.
+	// ErrUnavailable: the database cannot be read or written now; retry later. A write may or may
+	// not have happened.
 	ErrUnavailable = errors.New("database unavailable")
-	// ErrVoid: the batch was voided; it counts for nothing and never will.
+	// ErrVoid: the batch was voided and will never be charged.
 	ErrVoid = errors.New("the batch was voided")
-	// ErrHalfFilled: the filling of the store was cut off; the database is to be thrown away.
+	// ErrHalfFilled: filling the store was interrupted; the database must be deleted.
 	ErrHalfFilled = errors.New("the database is half filled; throw it away")
-	// ErrOlderSchema: the database was made or migrated by an older version of the program, and was to be opened as it is.
+	// ErrOlderSchema: the database's schema is older than this program's, and migrations are off.
 	ErrOlderSchema = errors.New("the database has an older schema than this program works on")
-	// ErrNewerSchema: the database was migrated by a newer version of the program.
+	// ErrNewerSchema: a newer version of the program has migrated the database.
 	ErrNewerSchema = errors.New("the database has a newer schema than this program knows; run a newer version")
 )
 
-// LimitError is an ErrLimit that tells the limit: what the account may have, where that is a number of its own.
+// LimitError is an ErrLimit with the limit.
 type LimitError struct {
 	Limit int
-	All   bool // of saved searches: of all of them, not only of those with an active schedule
+	All   bool // of saved searches: the limit counts all of them, not only those with an active schedule
 }
 
-// Error tells the limit.
+// Error returns the limit.
 func (e LimitError) Error() string { return fmt.Sprintf("%v, which is %d", ErrLimit, e.Limit) }
 
 // Unwrap returns ErrLimit.
 func (LimitError) Unwrap() error { return ErrLimit }
 
-// Store is a whole backend.
+// Store is a complete backend.
 type Store interface {
 	Colas
 	Permittees
@@ -78,88 +81,94 @@ type Store interface {
 	Deliveries
 	SealedSecrets
 	Ledger
-	Moves
+	Copier
 
-	// ID identifies the data: made once with the database, and never the same for two.
+	// ID identifies the data. It is generated with the database.
 	ID() string
-	// Ping reports whether the database answers now.
+	// Ping checks whether the database answers.
 	Ping(ctx context.Context) error
-	// Close waits for what runs and releases the database.
+	// Close waits for running calls and closes the database.
 	Close() error
 }
 
-// Outcome is what an upsert did with one record.
+// Outcome is the effect of an upsert on one record.
 type Outcome uint8
 
 // The outcomes.
 const (
-	Unchanged Outcome = iota // the record says what is stored; nothing was written, its revision stays
+	Unchanged Outcome = iota // equal to the stored record; nothing was written
 	Added
 	Changed
-	Refused // the record would lack what can never be null (see cola.CheckNew); it was not written, the others were
+	Refused // not written, because the record would lack a required field (see cola.CheckNew)
 )
 
-// Mode tells whether an upsert is to be kept, and whether it is news.
+// Mode says whether an upsert writes, and whether its labels are news.
 type Mode uint8
 
 // The modes.
 const (
-	Commit  Mode = iota // write; a label that gets its first approval date arrives (see Arrivals)
-	DryRun              // work out the outcomes, write nothing
-	History             // write as Commit does, but nothing arrives
+	Commit  Mode = iota // write; labels with their first approval date arrive (see Arrivals)
+	DryRun              // return the outcomes without writing
+	History             // write, but no label arrives
 )
 
-// Writes reports whether an upsert in the mode is kept.
+// Writes reports whether the mode writes.
 func (m Mode) Writes() bool { return m != DryRun }
 
-// MaxResubmissions bounds the answer of Colas.Resubmissions. Few labels are submitted again, and fewer twice.
+// MaxResubmissions bounds the result of Colas.Resubmissions. Few labels are resubmitted, and fewer
+// twice.
 const MaxResubmissions = 100
 
-// Colas keeps labels.
+// Colas stores labels.
 type Colas interface {
-	// UpsertColas merges each patch into the label with its TTB id, or makes one, and returns an outcome a patch, in
-	// order. Every changed label gets a new revision. A permit number that has no permittee yet makes one, named and
-	// placed by the label's applicant address; a permittee only ever seen on labels takes a name or place it lacks from a
-	// later label. A patch that would leave its label without what can never be null, because the label is new and the
-	// patch does not carry it or because the patch clears it, is Refused: nothing of it is written, the patches around it
-	// are, and cola.CheckNew of the merged label says why. A later patch of one call sees the earlier ones. The call is split into short transactions of whole labels, so it holds up no other writer for long; on
-	// an error the outcomes returned are those of the patches kept, a prefix.
+	// UpsertColas merges each patch into the label with its TTB ID, or creates the label, and
+	// returns an outcome per patch, in order. A changed label gets a new revision. An unknown
+	// permit number creates a permittee with the name and place of the label's applicant address; a
+	// permittee that is only known from labels gets a missing name or place from a later label.
+	//
+	// A patch is Refused if its label would lack a required field, because the label is new and the
+	// patch does not have it or because the patch clears it. It is not written, but other patches
+	// are; cola.CheckNew of the merged label gives the reason. A later patch sees the earlier ones.
+	//
+	// A call uses several short transactions of whole labels, so it doesn't block other writers for
+	// long. On an error, the outcomes are those of the first patches, which are stored.
 	UpsertColas(ctx context.Context, patches []cola.Patch[cola.Cola], mode Mode) ([]Outcome, error)
 
 	// Cola returns a label with its images and barcodes, or ErrNotFound.
 	Cola(ctx context.Context, id cola.TTBID) (cola.Cola, error)
-	// MainImages returns the address of the main image of each of the labels that has one.
+	// MainImages returns the URLs of the labels' main images. Labels without one are missing.
 	MainImages(ctx context.Context, ids []cola.TTBID) (map[cola.TTBID]string, error)
-	// Resubmissions returns the labels that say they submit one again, by id: the first MaxResubmissions.
+	// Resubmissions returns the labels that resubmit a label, by ID: the first MaxResubmissions.
 	Resubmissions(ctx context.Context, id cola.TTBID) ([]cola.TTBID, error)
-	// HasColas reports whether there is any label.
+	// HasColas reports whether there are any labels.
 	HasColas(ctx context.Context) (bool, error)
 }
 
-// Permittees keeps permit holders.
+// Permittees stores permit holders.
 type Permittees interface {
-	// UpsertPermittees merges each patch into the permittee with its permit number, or makes one, and returns an outcome a
-	// patch, in order. The permittee is Listed from then on when the patch's record is.
+	// UpsertPermittees merges each patch into the permittee with its permit number, or creates it,
+	// and returns an outcome per patch, in order. A permittee stays Listed once a patch sets it.
 	UpsertPermittees(ctx context.Context, patches []cola.Patch[cola.Permittee], mode Mode) ([]Outcome, error)
 }
 
-// References keeps reference data. The sets are small: they are read whole.
+// References stores reference data. The sets are small and are read whole.
 type References interface {
 	UpsertAVAs(ctx context.Context, patches []cola.Patch[cola.AVADetail], mode Mode) ([]Outcome, error)
-	// ReplaceProductionReport makes rows the whole content of one report and returns an outcome a row: Unchanged when the
-	// report held it before, else Changed when the report existed, else Added. The rows keep their order.
+	// ReplaceProductionReport replaces the rows of one report, in order, and returns an outcome per
+	// row: Unchanged if the report had the row, else Changed if the report existed, else Added.
 	ReplaceProductionReport(ctx context.Context, key cola.ReportKey, rows []cola.ProductionReport, mode Mode) ([]Outcome, error)
-	// Processing times are keyed by all their fields but the figures and, for registration, the snapshot date.
+	// The key of processing times is all fields but the figures and, for registrations, the
+	// snapshot date.
 	UpsertProcessingTimes(ctx context.Context, rows []cola.ProcessingTime, mode Mode) ([]Outcome, error)
 	UpsertFormulaProcessingTimes(ctx context.Context, rows []cola.FormulaProcessingTime, mode Mode) ([]Outcome, error)
 	UpsertRegistrationProcessingTimes(ctx context.Context, rows []cola.RegistrationProcessingTime, mode Mode) ([]Outcome, error)
 	UpsertCategoryAliases(ctx context.Context, rows []vocabulary.CategoryAlias, mode Mode) ([]Outcome, error)
 
-	// AllReferences reads every reference set from one consistent state and the revision it stands for.
+	// AllReferences returns all reference data, with its revision, from one consistent snapshot.
 	AllReferences(ctx context.Context) (ReferenceSets, error)
 }
 
-// ReferenceSets is all reference data, in the order the API shows it.
+// ReferenceSets is all reference data, in the order of the API.
 type ReferenceSets struct {
 	Revision                    cola.Revision                     // of the latest change of any set
 	AVAs                        []cola.AVADetail                  // by name, then validity, then id
@@ -170,26 +179,28 @@ type ReferenceSets struct {
 	CategoryAliases             []vocabulary.CategoryAlias        // by alias
 }
 
-// Changes lets a process follow what is written. Revisions are taken under a lock that is held to the commit, so whoever
-// has read up to a revision has missed nothing below it.
+// Changes lets a process follow writes. A revision is taken under a lock that is held until the
+// commit, so a reader of all changes up to a revision has missed none below it.
 type Changes interface {
-	// Revision returns the latest committed revision of any record. It is cheap: it is polled.
+	// Revision returns the latest committed revision. It is cheap, for polling.
 	Revision(ctx context.Context) (cola.Revision, error)
-	// HasRevision reports whether a revision is in this database's past: false for one of another database, or of a state that
-	// this one was in before it was set back, as by the restoring of a backup. It is known for 30 days after the next one was
-	// taken, and false afterwards. 0, when nothing was written yet, is in every past.
+	// HasRevision reports whether a revision is in this database's history. It is false for a
+	// revision of another database, or of a state from before a backup was restored. A revision is
+	// known for 30 days after the next one. Revision 0, before any write, is in every history.
 	HasRevision(ctx context.Context, rev cola.Revision) (bool, error)
-	// ColasSince calls yield with every label changed after a revision, in no order, and returns the revision up to
-	// which that is complete. All of it is read from one consistent state. The record is only valid during the call. An
-	// error of yield ends it and is returned.
+	// ColasSince calls yield with every label that changed after a revision, in no particular
+	// order, and returns the revision up to which the list is complete. It reads one consistent
+	// snapshot. The record is only valid during the call. ColasSince stops at an error of yield and
+	// returns it.
 	ColasSince(ctx context.Context, after cola.Revision, yield func(*cola.IndexRecord) error) (cola.Revision, error)
-	// PermitteesSince is the same for permittees.
+	// PermitteesSince is ColasSince for permittees.
 	PermitteesSince(ctx context.Context, after cola.Revision, yield func(*cola.Permittee) error) (cola.Revision, error)
-	// ReferenceRevision returns the revision of the latest change of any reference set.
+	// ReferenceRevision returns the revision of the latest change of reference data.
 	ReferenceRevision(ctx context.Context) (cola.Revision, error)
-	// Wakeups returns a channel that receives when the revision may have moved, in any process: whoever follows need not wait
-	// for its next poll. It may receive too often, and misses nothing but what happens while the database cannot be reached;
-	// once it can be again, it receives. Nil, which never receives, where the backend cannot tell. The channel holds one
-	// wake-up and is never closed; it serves one follower.
+	// Wakeups returns a channel that receives when the revision may have changed, in any process,
+	// so that a follower need not wait for its next poll. It may receive too often. It misses
+	// changes while the database is unreachable, and receives once it is reachable again. It is
+	// nil, which never receives, if the backend has no notifications. The channel has capacity 1,
+	// is never closed, and serves one follower.
 	Wakeups() <-chan struct{}
 }

@@ -58,7 +58,7 @@ func open(t *testing.T, safe security, user string) *postOffice {
 	cert, pool := certificate(t)
 	p := &postOffice{pool: pool, user: user, fail: map[string]error{}, hung: make(chan struct{})}
 	server := smtp.NewServer(smtp.BackendFunc(p.session))
-	server.Domain, server.AllowInsecureAuth, server.EnableSMTPUTF8 = "relay.example", safe == none, true
+	server.Domain, server.AllowInsecureAuth, server.EnableSMTPUTF8 = "relay.example", safe == plaintext, true
 	server.ReadTimeout, server.WriteTimeout, server.MaxMessageBytes = time.Minute, time.Minute, 1<<20
 	server.ErrorLog = log.New(io.Discard, "", 0)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -69,7 +69,7 @@ func open(t *testing.T, safe security, user string) *postOffice {
 	switch config := (&tls.Config{Certificates: []tls.Certificate{cert}}); safe {
 	case startTLS:
 		server.TLSConfig = config
-	case fromStart:
+	case implicitTLS:
 		listener = tls.NewListener(listener, config)
 	}
 	served := make(chan error, 1)

@@ -27,7 +27,7 @@ func FuzzParseServer(f *testing.F) {
 		if s.host == "" || s.port < 1 || s.port > 65535 || (s.user == "") != (s.password == "") || strings.ContainsAny(s.host+s.user+s.password, "\r\n") {
 			t.Errorf("%q is read as %+v", url, s)
 		}
-		if s.security == none && !loopback(s.host) && !strings.HasPrefix(strings.ToLower(url), "smtp+insecure:") {
+		if s.security == plaintext && !loopback(s.host) && !strings.HasPrefix(strings.ToLower(url), "smtp+insecure:") {
 			t.Errorf("%q is spoken to without TLS", url)
 		}
 	})
@@ -39,12 +39,12 @@ func FuzzPlain(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string, most int) {
 		most = max(1, most%200)
-		got := plain(text, most)
+		got := oneLine(text, most)
 		if utf8.RuneCountInString(got) > most || !utf8.ValidString(got) || strings.ContainsFunc(got, vocabulary.IsInvisible) || strings.ContainsAny(got, "\r\n\u2028\u2029") {
 			t.Errorf("%q is written %q", text, got)
 		}
-		if plain(got, most) != got {
-			t.Errorf("%q is written %q, and that %q", text, got, plain(got, most))
+		if oneLine(got, most) != got {
+			t.Errorf("%q is written %q, and that %q", text, got, oneLine(got, most))
 		}
 	})
 }

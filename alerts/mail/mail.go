@@ -1,4 +1,4 @@
-// Package mail sends messages of saved searches by email, through a server that takes mail and passes it on (a relay).
+// Package mail sends messages of saved searches by email, through an SMTP relay.
 package mail
 
 import (
@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	gomail "github.com/wneessen/go-mail"
+
 	"github.com/colaregistry/colaregistry/alerts"
 	"github.com/colaregistry/colaregistry/cola"
 )
@@ -20,17 +22,18 @@ import (
 type Options struct {
 	// Link returns the token in links to confirm and unsubscribe a destination, named by its UUID.
 	Link func(account cola.AccountID, destination string) (token string, err error)
-	// Server is the server that takes mail: smtp://user:password@mail.example.com:587 speaks TLS after STARTTLS, and without it to this
-	// machine alone; smtps://mail.example.com:465 speaks it from the start; smtp+insecure://host:25 never. User and password may be left out; in them,
-	// special characters are percent-encoded.
+	// Server is the URL of the relay. smtp://user:password@mail.example.com:587 uses STARTTLS, or
+	// plain text on this machine. smtps://mail.example.com:465 uses implicit TLS.
+	// smtp+insecure://host:25 uses plain text. User and password are optional, with special
+	// characters percent-encoded.
 	Server    string
-	From      string           // whom mail comes from: "Label alerts <alerts@example.com>", or an address alone
-	PublicURL string           // scheme and host that links lead to, without a slash at the end
+	From      string           // sender: "Label alerts <alerts@example.com>", or only an address
+	PublicURL string           // scheme and host of links, without a trailing slash
 	Now       func() time.Time // nil: time.Now
 	Logger    *slog.Logger
 }
 
-// Sender sends email. It is safe for concurrent use, and holds no connection between messages.
+// Sender sends email. It is safe for concurrent use, and uses a new connection for each message.
 type Sender struct {
 	link    func(account cola.AccountID, destination string) (token string, err error)
 	server  server
@@ -38,7 +41,7 @@ type Sender struct {
 	public  string
 	now     func() time.Time
 	log     *slog.Logger
-	failing atomic.Bool    // mail cannot be handed over to the server
+	failing atomic.Bool    // the relay is not accepting mail
 	roots   *x509.CertPool // nil: those of this machine
 }
 
@@ -51,7 +54,7 @@ func New(o Options) (*Sender, error) {
 		return nil, fmt.Errorf("mail server: %w", err)
 	}
 	from, err := netmail.ParseAddress(o.From)
-	if err != nil || !sendable(from.Address) || plain(from.Name, 200) != from.Name {
+	if err != nil || !isAddress(from.Address) || oneLine(from.Name, 200) != from.Name {
 		return nil, fmt.Errorf("mail is sent from %q, which is no address such as 'Label alerts <alerts@example.com>'", o.From)
 	}
 	if o.PublicURL == "" {
@@ -67,14 +70,14 @@ func New(o Options) (*Sender, error) {
 	return s, nil
 }
 
-// domain returns the domain that mail comes from.
+// domain returns the domain of the From address.
 func (s *Sender) domain() string {
 	return s.from.Address[strings.LastIndexByte(s.from.Address, '@')+1:]
 }
 
-// Send hands a message over to the server once.
-func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Sent {
-	letter, sent := s.letter(m)
+// Send passes a message to the relay once.
+func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
+	letter, sent := s.message(m)
 	if letter == nil {
 		return sent
 	}
@@ -83,22 +86,64 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Sent {
 		if s.failing.CompareAndSwap(true, false) {
 			s.log.Info("mail server accepts email again")
 		}
-		return alerts.Sent{Status: 250}
+		return alerts.Result{Status: 250}
 	}
-	sent = sentBy(err)
-	switch told := strings.ReplaceAll(err.Error(), recipient(m), "RECIPIENT"); {
-	case !sent.Ours:
-		s.log.Warn("email refused", "delivery", m.ID, "account", m.Destination.Account, "status", sent.Status, "final", sent.Final, "error", told)
+	sent = resultOf(err)
+	switch message := strings.ReplaceAll(err.Error(), recipient(m), "RECIPIENT"); {
+	case !sent.OurFault:
+		s.log.Warn("email refused", "delivery", m.ID, "account", m.Destination.Account, "status", sent.Status, "final", sent.Final, "error", message)
 	case ctx.Err() == nil && s.failing.CompareAndSwap(false, true):
-		s.log.Error("cannot send email; retrying", "server", s.server.name(), "error", told)
+		s.log.Error("cannot send email; retrying", "server", s.server.name(), "error", message)
 	}
 	return sent
 }
 
-// recipient returns whom a message goes to: that a destination was paused is told to the account itself.
+// recipient returns the address that a message goes to: the account's for a notice that a
+// destination was paused, otherwise the destination's.
 func recipient(m alerts.Message) string {
-	if tellsAccount(m.Event) {
+	if goesToAccount(m.Event) {
 		return m.AccountEmail
 	}
 	return m.Destination.Address.V
+}
+
+const (
+	faultNotSent = "The mail could not be sent: a fault of this service, not of the address."
+	faultCompose = "The message could not be made: this version of the service does not know what it is to tell."
+	faultAddress = "Mail can't be sent to this address."
+	faultNobody  = "The account has no email address."
+)
+
+// resultOf returns the result of an SMTP error. Errors about the recipient or the message count
+// against the destination. Errors about the connection, the login or our sending do not.
+func resultOf(err error) alerts.Result {
+	var e *gomail.SendError
+	if !errors.As(err, &e) {
+		return alerts.Result{Fault: faultNotSent, OurFault: true}
+	}
+	code, enhanced := e.ErrorCode(), e.EnhancedStatusCode()
+	what := "message"
+	switch e.Reason {
+	case gomail.ErrSMTPRcptTo:
+		what = "address"
+	case gomail.ErrSMTPData, gomail.ErrSMTPDataClose:
+	default:
+		return alerts.Result{Fault: faultNotSent, Status: code, OurFault: true}
+	}
+	if code < 400 || isOurFault(code) {
+		return alerts.Result{Fault: faultNotSent, Status: code, OurFault: true}
+	}
+	said := strings.TrimSpace(fmt.Sprintf("%d %s", code, enhanced))
+	if code < 500 {
+		return alerts.Result{Fault: fmt.Sprintf("The mail server put the %s off (%s).", what, said), Status: code}
+	}
+	// Of an address, 5.7 speaks of policy: relays say so to senders that they do not know, which a
+	// recipient must not pay for at once.
+	final := e.Reason != gomail.ErrSMTPRcptTo || !strings.HasPrefix(enhanced, "5.7.")
+	return alerts.Result{Fault: fmt.Sprintf("The mail server refused the %s (%s).", what, said), Status: code, Final: final}
+}
+
+// isOurFault reports whether a reply code is about the protocol or the login.
+func isOurFault(code int) bool {
+	return code >= 500 && code <= 504 || code >= 530 && code <= 539 || code == 421
 }

@@ -25,17 +25,17 @@ func TestSend(t *testing.T) {
 	}{
 		{"STARTTLS", startTLS, "", "smtp", startTLS, true},
 		{"STARTTLS, logged in", startTLS, "relay-user", "smtp", startTLS, true},
-		{"TLS from the start", fromStart, "", "smtps", fromStart, true},
-		{"TLS from the start, logged in", fromStart, "relay-user", "smtps", fromStart, true},
-		{"this machine", none, "", "smtp", none, false},
-		{"this machine, where STARTTLS could be had", startTLS, "", "smtp", none, false},
-		{"said to be insecure, logged in", none, "relay-user", "smtp+insecure", none, false},
+		{"TLS from the start", implicitTLS, "", "smtps", implicitTLS, true},
+		{"TLS from the start, logged in", implicitTLS, "relay-user", "smtps", implicitTLS, true},
+		{"this machine", plaintext, "", "smtp", plaintext, false},
+		{"this machine, where STARTTLS could be had", startTLS, "", "smtp", plaintext, false},
+		{"said to be insecure, logged in", plaintext, "relay-user", "smtp+insecure", plaintext, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := open(t, tt.server, tt.user)
 			s, out := mustSender(t, urlOf(tt.scheme, tt.user, p.address), p.pool)
 			s.server.security = tt.force
-			if sent := s.Send(t.Context(), ran(1, 0, label(9, "BLUE HERON", nil))); sent != (alerts.Sent{Status: 250}) {
+			if sent := s.Send(t.Context(), ran(1, 0, label(9, "BLUE HERON", nil))); sent != (alerts.Result{Status: 250}) {
 				t.Fatalf("%+v\n%s", sent, out)
 			}
 			got := p.all()[0]
@@ -54,15 +54,15 @@ func TestSend(t *testing.T) {
 
 // TestRefused: what the server answers at each step decides what becomes of the message. What it says, and its name, goes to the log alone.
 func TestRefused(t *testing.T) {
-	ours := alerts.Sent{Fault: faultNotSent, Ours: true}
-	with := func(s alerts.Sent, status int) alerts.Sent {
+	ours := alerts.Result{Fault: faultNotSent, OurFault: true}
+	with := func(s alerts.Result, status int) alerts.Result {
 		s.Status = status
 		return s
 	}
 	for _, tt := range []struct {
 		name, step string
 		err        error
-		want       alerts.Sent
+		want       alerts.Result
 	}{
 		{"turned away", "connect", code(554, 5, 7, 1), ours},
 		{"busy", "connect", code(421, 4, 3, 2), ours},
@@ -70,15 +70,15 @@ func TestRefused(t *testing.T) {
 		{"login put off", "auth", code(454, 4, 7, 0), ours},
 		{"sender", "mail", code(550, 5, 7, 1), with(ours, 550)},
 		{"sender put off", "mail", code(451, 4, 7, 1), with(ours, 451)},
-		{"recipient put off", "rcpt", code(450, 4, 2, 1), alerts.Sent{Fault: "The mail server put the address off (450 4.2.1).", Status: 450}},
-		{"no such recipient", "rcpt", code(550, 5, 1, 1), alerts.Sent{Fault: "The mail server refused the address (550 5.1.1).", Status: 550, Final: true}},
-		{"no such recipient, in short", "rcpt", code(550), alerts.Sent{Fault: "The mail server refused the address (550).", Status: 550, Final: true}},
-		{"recipient too full", "rcpt", code(552, 5, 2, 2), alerts.Sent{Fault: "The mail server refused the address (552 5.2.2).", Status: 552, Final: true}},
-		{"no relaying", "rcpt", code(554, 5, 7, 1), alerts.Sent{Fault: "The mail server refused the address (554 5.7.1).", Status: 554}},
+		{"recipient put off", "rcpt", code(450, 4, 2, 1), alerts.Result{Fault: "The mail server put the address off (450 4.2.1).", Status: 450}},
+		{"no such recipient", "rcpt", code(550, 5, 1, 1), alerts.Result{Fault: "The mail server refused the address (550 5.1.1).", Status: 550, Final: true}},
+		{"no such recipient, in short", "rcpt", code(550), alerts.Result{Fault: "The mail server refused the address (550).", Status: 550, Final: true}},
+		{"recipient too full", "rcpt", code(552, 5, 2, 2), alerts.Result{Fault: "The mail server refused the address (552 5.2.2).", Status: 552, Final: true}},
+		{"no relaying", "rcpt", code(554, 5, 7, 1), alerts.Result{Fault: "The mail server refused the address (554 5.7.1).", Status: 554}},
 		{"login asked for late", "rcpt", code(530, 5, 7, 0), with(ours, 530)},
 		{"going down", "rcpt", code(421, 4, 3, 2), with(ours, 421)},
-		{"message put off", "data", code(451, 4, 3, 0), alerts.Sent{Fault: "The mail server put the message off (451 4.3.0).", Status: 451}},
-		{"message refused", "data", code(554, 5, 6, 0), alerts.Sent{Fault: "The mail server refused the message (554 5.6.0).", Status: 554, Final: true}},
+		{"message put off", "data", code(451, 4, 3, 0), alerts.Result{Fault: "The mail server put the message off (451 4.3.0).", Status: 451}},
+		{"message refused", "data", code(554, 5, 6, 0), alerts.Result{Fault: "The mail server refused the message (554 5.6.0).", Status: 554, Final: true}},
 	} {
 		p := open(t, startTLS, "relay-user")
 		s, out := mustSender(t, urlOf("smtp", "relay-user", p.address), p.pool)
@@ -100,13 +100,13 @@ func TestRefused(t *testing.T) {
 // TestServerAway: what keeps us from the server is our fault, is logged once until it is over, and is told to nobody else.
 func TestServerAway(t *testing.T) {
 	p := open(t, startTLS, "relay-user")
-	ours := alerts.Sent{Fault: faultNotSent, Ours: true}
+	ours := alerts.Result{Fault: faultNotSent, OurFault: true}
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	free.Close()
-	plain := open(t, none, "")
+	plain := open(t, plaintext, "")
 	for name, change := range map[string]func(*Sender){
 		"nobody listens":           func(s *Sender) { s.server.port = free.Addr().(*net.TCPAddr).Port },
 		"no such host":             func(s *Sender) { s.server.host = "127.0.0.1.invalid" },
@@ -150,11 +150,11 @@ func (p *postOffice) port(t *testing.T) int {
 // TestSendEnds when its context does, at whatever step the server has gone silent.
 func TestSendEnds(t *testing.T) {
 	for _, step := range []string{"connect", "mail", "rcpt", "data"} {
-		p := open(t, none, "")
+		p := open(t, plaintext, "")
 		p.hang = step
 		s, _ := mustSender(t, urlOf("smtp", "", p.address), p.pool)
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		if sent := s.Send(ctx, ran(0, 0)); sent != (alerts.Sent{Fault: faultNotSent, Ours: true}) {
+		if sent := s.Send(ctx, ran(0, 0)); sent != (alerts.Result{Fault: faultNotSent, OurFault: true}) {
 			t.Errorf("%s: %+v", step, sent)
 		}
 		if ctx.Err() == nil {
@@ -171,11 +171,11 @@ func TestNobody(t *testing.T) {
 		"alex", "alex@", "@example.org", "alex@example.org\r\nBcc: eve@example.org", "alex@example.org, eve@example.org", "Alex <alex@example.org>", "<alex@example.org>", "al\u202eex@example.org",
 		"alex@example.org\x00", `"a b"@example.org`, " alex@example.org", "alex@example.org;eve@example.org",
 	} {
-		if sent := s.Send(t.Context(), due(cola.EventTest, to)); sent != (alerts.Sent{Fault: faultAddress, Final: true}) {
+		if sent := s.Send(t.Context(), due(cola.EventTest, to)); sent != (alerts.Result{Fault: faultAddress, Final: true}) {
 			t.Errorf("%q: %+v", to, sent)
 		}
 	}
-	nobody := alerts.Sent{Fault: faultNobody, Final: true, Ours: true}
+	nobody := alerts.Result{Fault: faultNobody, Final: true, OurFault: true}
 	if sent := s.Send(t.Context(), due(cola.EventTest, "")); sent != nobody {
 		t.Errorf("%+v", sent)
 	}
@@ -183,7 +183,7 @@ func TestNobody(t *testing.T) {
 	if m.AccountEmail = ""; s.Send(t.Context(), m) != nobody {
 		t.Error("what tells an account that has no address goes elsewhere")
 	}
-	if sent := s.Send(t.Context(), due("saved_search.dreamt", "alex@example.org")); sent != (alerts.Sent{Fault: faultUnmade, Ours: true}) {
+	if sent := s.Send(t.Context(), due("saved_search.dreamt", "alex@example.org")); sent != (alerts.Result{Fault: faultCompose, OurFault: true}) {
 		t.Errorf("%+v", sent)
 	}
 }
@@ -222,13 +222,13 @@ func TestParseServer(t *testing.T) {
 	for url, want := range map[string]server{
 		"smtp://mail.example.com":                      {host: "mail.example.com", port: 587},
 		"smtp://user:p%40ss%3A@mail.example.com:2525/": {host: "mail.example.com", port: 2525, user: "user", password: "p@ss:"},
-		"smtps://mail.example.com":                     {host: "mail.example.com", port: 465, security: fromStart},
-		"smtps://localhost":                            {host: "localhost", port: 465, security: fromStart},
-		"smtp+insecure://mailpit:1025":                 {host: "mailpit", port: 1025, security: none},
-		"smtp+insecure://mailpit":                      {host: "mailpit", port: 25, security: none},
-		"smtp://localhost:1025":                        {host: "localhost", port: 1025, security: none},
-		"smtp://127.0.0.1:1025":                        {host: "127.0.0.1", port: 1025, security: none},
-		"smtp://[::1]:1025":                            {host: "::1", port: 1025, security: none},
+		"smtps://mail.example.com":                     {host: "mail.example.com", port: 465, security: implicitTLS},
+		"smtps://localhost":                            {host: "localhost", port: 465, security: implicitTLS},
+		"smtp+insecure://mailpit:1025":                 {host: "mailpit", port: 1025, security: plaintext},
+		"smtp+insecure://mailpit":                      {host: "mailpit", port: 25, security: plaintext},
+		"smtp://localhost:1025":                        {host: "localhost", port: 1025, security: plaintext},
+		"smtp://127.0.0.1:1025":                        {host: "127.0.0.1", port: 1025, security: plaintext},
+		"smtp://[::1]:1025":                            {host: "::1", port: 1025, security: plaintext},
 		"smtp://[2001:db8::1]:1025":                    {host: "2001:db8::1", port: 1025},
 		"smtp://localhost.example.com":                 {host: "localhost.example.com", port: 587},
 	} {

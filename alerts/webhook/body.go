@@ -12,16 +12,16 @@ import (
 // payload is the body of a message, in the form that Standard Webhooks recommends.
 type payload struct {
 	Type      string         `json:"type"`
-	Timestamp cola.Timestamp `json:"timestamp"` // of what it tells
+	Timestamp cola.Timestamp `json:"timestamp"` // of the event
 	Data      any            `json:"data"`
 }
 
-// ran is what is told of a run.
+// ran is the data of a run.
 type ran struct {
 	SavedSearch search              `json:"saved_search"`
 	Run         cola.SavedSearchRun `json:"run"`
 	Labels      []label             `json:"labels"`
-	More        int                 `json:"more"` // labels found that are not among these
+	More        int                 `json:"more"` // number of labels that are not included
 	MatchesURL  string              `json:"matches_url"`
 }
 
@@ -31,14 +31,14 @@ type search struct {
 	ManageURL string `json:"manage_url"`
 }
 
-// label is a label as search results have it, with how it was found.
+// label is a label as in search results, with its match.
 type label struct {
 	cola.ColaSummary
 	Late bool           `json:"late"`
 	Met  cola.FilterSet `json:"met"`
 }
 
-// tested is what a message for trials tells.
+// tested is the data of a test message.
 type tested struct {
 	Destination destination `json:"destination"`
 }
@@ -50,8 +50,8 @@ type destination struct {
 // confirming is the data of a challenge.
 type confirming struct {
 	Destination destination `json:"destination"`
-	Challenge   string      `json:"challenge"` // expected as the answer
-	Code        string      `json:"code"`      // for the account holder to enter
+	Challenge   string      `json:"challenge"` // token to respond with
+	Code        string      `json:"code"`      // code for the account holder to enter
 }
 
 // challenge decrypts the challenge of a message's destination.
@@ -63,13 +63,13 @@ func (s *Sender) challenge(m alerts.Message) (cola.Challenge, error) {
 	return cola.Challenge(token), err
 }
 
-// body returns the body of a message. It is the same at every attempt, as long as what it tells of is.
+// body returns the body of a message. All attempts have the same body unless the content changes.
 func (s *Sender) body(m alerts.Message) ([]byte, error) {
 	p := payload{Type: m.Event, Timestamp: cola.TimestampOf(m.CreatedAt)}
 	switch {
 	case m.Event == cola.EventRan && m.Content != nil:
-		told := s.ran(m)
-		p.Timestamp, p.Data = told.Run.RanAt, told
+		data := s.ran(m)
+		p.Timestamp, p.Data = data.Run.RanAt, data
 	case m.Event == cola.EventTest:
 		p.Data = tested{destination{m.Destination.UUID}}
 	case m.Event == cola.EventConfirm:
@@ -87,13 +87,13 @@ func (s *Sender) body(m alerts.Message) ([]byte, error) {
 func (s *Sender) ran(m alerts.Message) ran {
 	c := m.Content
 	here := s.public + "/saved-searches/" + c.Search.UUID
-	told := ran{
+	data := ran{
 		SavedSearch: search{c.Search.UUID, c.Search.Name, here},
 		Run:         c.Run, Labels: []label{}, More: max(0, c.Run.MatchCount-len(c.Labels)),
 		MatchesURL: fmt.Sprintf("%s/api/v1/saved-searches/%s/runs/%d/matches", s.public, c.Search.UUID, c.Run.ID),
 	}
 	for _, l := range c.Labels {
-		told.Labels = append(told.Labels, label{l.Label, l.Match.Late, l.Match.Met})
+		data.Labels = append(data.Labels, label{l.Label, l.Match.Late, l.Match.Met})
 	}
-	return told
+	return data
 }

@@ -25,7 +25,7 @@ type trial struct {
 	clock       time.Time
 	account     cola.AccountID
 	destination store.Destination
-	courier     *alerts.Courier
+	dispatcher  *alerts.Dispatcher
 }
 
 // try makes a trial with so many searches.
@@ -61,7 +61,7 @@ func try(t *testing.T, r *receiver, searches int) *trial {
 	tr.clock = tr.clock.Add(24 * time.Hour)
 	_, err = alerts.New(alerts.Options{Store: st}).Tick(t.Context(), tr.clock)
 	must(t, err)
-	tr.courier = alerts.NewCourier(alerts.CourierOptions{Store: st, Senders: map[string]alerts.Sender{cola.KindWebhook: sender(r)}, Now: now})
+	tr.dispatcher = alerts.NewDispatcher(alerts.DispatcherOptions{Store: st, Senders: map[string]alerts.Sender{cola.KindWebhook: sender(r)}, Now: now})
 	return tr
 }
 
@@ -76,7 +76,7 @@ func must(t *testing.T, err error) {
 func (tr *trial) deliver(t *testing.T, after time.Duration, want alerts.DeliveryReport) {
 	t.Helper()
 	tr.clock = tr.clock.Add(after)
-	report, err := tr.courier.Deliver(t.Context(), tr.clock)
+	report, err := tr.dispatcher.Deliver(t.Context(), tr.clock)
 	must(t, err)
 	if diff := cmp.Diff(want, report); diff != "" {
 		t.Errorf("after %v more (-want +got):\n%s", after, diff)

@@ -16,12 +16,12 @@ import (
 	"github.com/colaregistry/colaregistry/alerts"
 )
 
-// longestAfter is the longest time that is read of a Retry-After.
-const longestAfter = 7 * 24 * time.Hour
+// maxRetryAfter bounds Retry-After.
+const maxRetryAfter = 7 * 24 * time.Hour
 
-// sentBy says what an answer means.
-func sentBy(answer *http.Response, now time.Time) alerts.Sent {
-	s := alerts.Sent{Status: answer.StatusCode}
+// resultOf returns the result of a response.
+func resultOf(answer *http.Response, now time.Time) alerts.Result {
+	s := alerts.Result{Status: answer.StatusCode}
 	switch code := answer.StatusCode; {
 	case code >= 200 && code < 300:
 		return s
@@ -30,7 +30,7 @@ func sentBy(answer *http.Response, now time.Time) alerts.Sent {
 	case code == http.StatusGone:
 		s.Gone, s.Fault = true, "The receiver answered 410: it wants no more messages."
 	case code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable:
-		s.After = retryAfter(answer.Header.Get("Retry-After"), now)
+		s.RetryAfter = retryAfter(answer.Header.Get("Retry-After"), now)
 		fallthrough
 	default:
 		s.Fault = fmt.Sprintf("The receiver answered %d.", code)
@@ -38,18 +38,19 @@ func sentBy(answer *http.Response, now time.Time) alerts.Sent {
 	return s
 }
 
-// retryAfter reads a Retry-After: seconds, or a date. What is neither, or past, is zero.
+// retryAfter parses a Retry-After header in seconds or as a date. Invalid and past values are zero.
 func retryAfter(value string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
-		return min(time.Duration(seconds)*time.Second, longestAfter)
+		return min(time.Duration(seconds)*time.Second, maxRetryAfter)
 	}
 	if at, err := http.ParseTime(value); err == nil {
-		return min(max(0, at.Sub(now)), longestAfter)
+		return min(max(0, at.Sub(now)), maxRetryAfter)
 	}
 	return 0
 }
 
-// faultOf says for the account holder why there was no answer. Nothing of what lies behind it is told but what anybody can see of the receiver.
+// faultOf describes a failed request for the account holder. It reveals only what anybody can see
+// of the receiver.
 func faultOf(ctx context.Context, within time.Duration, err error) string {
 	var (
 		lookup    *net.DNSError
@@ -82,7 +83,7 @@ func faultOf(ctx context.Context, within time.Duration, err error) string {
 	return "It gave no answer that is HTTP."
 }
 
-// certificateFault says what is wrong with a certificate.
+// certificateFault describes an invalid certificate.
 func certificateFault(err error) string {
 	var (
 		host    x509.HostnameError

@@ -23,19 +23,19 @@ func TestAnswers(t *testing.T) {
 	for _, tt := range []struct {
 		code       int
 		retryAfter string
-		want       alerts.Sent
+		want       alerts.Result
 	}{
-		{200, "", alerts.Sent{}}, {201, "", alerts.Sent{}}, {299, "30", alerts.Sent{}},
-		{301, "", alerts.Sent{Fault: "The receiver answered 301, a redirect; redirects are not followed."}},
-		{308, "", alerts.Sent{Fault: "The receiver answered 308, a redirect; redirects are not followed."}},
-		{400, "30", alerts.Sent{Fault: "The receiver answered 400."}},
-		{410, "", alerts.Sent{Fault: "The receiver answered 410: it wants no more messages.", Gone: true}},
-		{429, "30", alerts.Sent{Fault: "The receiver answered 429.", After: 30 * time.Second}},
-		{503, "", alerts.Sent{Fault: "The receiver answered 503."}},
-		{503, "99999999", alerts.Sent{Fault: "The receiver answered 503.", After: longestAfter}},
-		{503, "soon", alerts.Sent{Fault: "The receiver answered 503."}},
-		{503, "-5", alerts.Sent{Fault: "The receiver answered 503."}},
-		{599, "", alerts.Sent{Fault: "The receiver answered 599."}},
+		{200, "", alerts.Result{}}, {201, "", alerts.Result{}}, {299, "30", alerts.Result{}},
+		{301, "", alerts.Result{Fault: "The receiver answered 301, a redirect; redirects are not followed."}},
+		{308, "", alerts.Result{Fault: "The receiver answered 308, a redirect; redirects are not followed."}},
+		{400, "30", alerts.Result{Fault: "The receiver answered 400."}},
+		{410, "", alerts.Result{Fault: "The receiver answered 410: it wants no more messages.", Gone: true}},
+		{429, "30", alerts.Result{Fault: "The receiver answered 429.", RetryAfter: 30 * time.Second}},
+		{503, "", alerts.Result{Fault: "The receiver answered 503."}},
+		{503, "99999999", alerts.Result{Fault: "The receiver answered 503.", RetryAfter: maxRetryAfter}},
+		{503, "soon", alerts.Result{Fault: "The receiver answered 503."}},
+		{503, "-5", alerts.Result{Fault: "The receiver answered 503."}},
+		{599, "", alerts.Result{Fault: "The receiver answered 599."}},
 	} {
 		r := receive(t, true, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", asked.URL)
@@ -57,7 +57,7 @@ func TestAnswers(t *testing.T) {
 func TestRetryAfterDate(t *testing.T) {
 	now := time.Date(2026, 11, 16, 6, 0, 0, 0, time.UTC)
 	for value, want := range map[string]time.Duration{
-		"Mon, 16 Nov 2026 06:01:30 GMT": 90 * time.Second, "Mon, 16 Nov 2026 05:00:00 GMT": 0, "Mon, 16 Nov 2099 05:00:00 GMT": longestAfter, "": 0, "4294967296": 0,
+		"Mon, 16 Nov 2026 06:01:30 GMT": 90 * time.Second, "Mon, 16 Nov 2026 05:00:00 GMT": 0, "Mon, 16 Nov 2099 05:00:00 GMT": maxRetryAfter, "": 0, "4294967296": 0,
 	} {
 		if got := retryAfter(value, now); got != want {
 			t.Errorf("%q is read as %v, want %v", value, got, want)
@@ -86,7 +86,7 @@ func TestLongAnswer(t *testing.T) {
 					}
 				}
 			})
-			if sent := sender(r).Send(t.Context(), message(r.URL)); sent != (alerts.Sent{Status: 200}) {
+			if sent := sender(r).Send(t.Context(), message(r.URL)); sent != (alerts.Result{Status: 200}) {
 				t.Errorf("%+v", sent)
 			}
 			if n := <-written; n > 64<<20 {
@@ -130,13 +130,13 @@ func TestNoAnswer(t *testing.T) {
 			s.within = 300 * time.Millisecond
 		}
 		sent := s.Send(t.Context(), message(tt.url))
-		if sent.Status = 0; sent != (alerts.Sent{Fault: tt.want}) {
+		if sent.Status = 0; sent != (alerts.Result{Fault: tt.want}) {
 			t.Errorf("%s: %+v, want %q", tt.name, sent, tt.want)
 		}
 	}
 	checkUnresolved(t)
 	unknown := "The certificate is not signed by an authority that is known, or its chain is not complete."
-	if sent := sender().Send(t.Context(), message(ok.URL)); sent != (alerts.Sent{Fault: unknown}) {
+	if sent := sender().Send(t.Context(), message(ok.URL)); sent != (alerts.Result{Fault: unknown}) {
 		t.Errorf("a certificate that nobody has signed: %+v", sent)
 	}
 }
@@ -146,11 +146,11 @@ func checkUnresolved(t *testing.T) {
 	t.Helper()
 	s := sender()
 	s.dialer.Resolver = resolver(func() netip.Addr { return netip.Addr{} })
-	if sent := s.Send(t.Context(), message("https://nowhere.example.com/")); sent != (alerts.Sent{Fault: "The host does not resolve."}) {
+	if sent := s.Send(t.Context(), message("https://nowhere.example.com/")); sent != (alerts.Result{Fault: "The host does not resolve."}) {
 		t.Errorf("no such name: %+v", sent)
 	}
 	s.dialer.Resolver.Dial = func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("10.1.2.3 is away") }
-	if sent := s.Send(t.Context(), message("https://nowhere.example.com/")); sent != (alerts.Sent{Fault: "The name of the host could not be looked up."}) {
+	if sent := s.Send(t.Context(), message("https://nowhere.example.com/")); sent != (alerts.Result{Fault: "The name of the host could not be looked up."}) {
 		t.Errorf("no resolver: %+v", sent)
 	}
 }

@@ -10,15 +10,16 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// errNotPublic says that a connection was refused because of where it would have led.
+// errNotPublic means that a connection to an address was refused.
 var errNotPublic = errors.New("not an address of the public internet")
 
-// registries knows the special-purpose addresses of the IANA registries. Any port may be connected to.
+// registries checks addresses against the IANA registries of special-purpose addresses. It allows
+// any port.
 var registries = ssrf.New(ssrf.WithAnyPort())
 
-// publicOnly refuses connections to addresses that are not of the public internet. It is asked about every address that is connected to,
-// after its name was resolved, so a name that resolves to something else than a moment ago gains nothing. Two lists have to agree, that of a library and the one that
-// destinations are checked by when they are made.
+// publicOnly refuses connections to addresses outside the public internet. It checks each address
+// after its name was resolved, so that a name cannot change in between. Two lists must agree: a
+// library's, and the one that checks new destinations.
 func publicOnly(network, address string, c syscall.RawConn) error {
 	if registries.Safe(network, address, c) != nil {
 		return errNotPublic

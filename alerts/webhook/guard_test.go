@@ -61,15 +61,15 @@ func TestPrivateAddresses(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "[::]", "10.0.0.1", "169.254.169.254", "[fe80::1]", "[64:ff9b::7f00:1]"} {
 		s := sender(r)
 		s.private, s.dialer.Control = false, publicOnly
-		if sent := s.Send(t.Context(), message("https://"+host+port)); sent != (alerts.Sent{Fault: "It is no address of the public internet."}) {
+		if sent := s.Send(t.Context(), message("https://"+host+port)); sent != (alerts.Result{Fault: "It is no address of the public internet."}) {
 			t.Errorf("%s: %+v", host, sent)
 		}
 	}
 	strict := New(Options{Vault: box})
-	if sent := strict.Send(t.Context(), message(r.URL)); sent != (alerts.Sent{Fault: "It is no address of the public internet."}) {
+	if sent := strict.Send(t.Context(), message(r.URL)); sent != (alerts.Result{Fault: "It is no address of the public internet."}) {
 		t.Errorf("as it is by itself: %+v", sent)
 	}
-	if sent := strict.Send(t.Context(), message(strings.Replace(r.URL, "https", "http", 1))); sent != (alerts.Sent{Fault: faultInsecure}) {
+	if sent := strict.Send(t.Context(), message(strings.Replace(r.URL, "https", "http", 1))); sent != (alerts.Result{Fault: faultInsecure}) {
 		t.Errorf("without https: %+v", sent)
 	}
 	if n := len(r.all()); n != 0 {
@@ -103,7 +103,7 @@ func TestNamesAreResolvedAgain(t *testing.T) {
 	}
 	moved.Store(true)
 	m := message("https://rebind.example.com:" + port)
-	if sent := s.Send(t.Context(), m); sent != (alerts.Sent{Fault: "It is no address of the public internet."}) || len(r.all()) != 0 {
+	if sent := s.Send(t.Context(), m); sent != (alerts.Result{Fault: "It is no address of the public internet."}) || len(r.all()) != 0 {
 		t.Errorf("%+v", sent)
 	}
 	s.dialer.Control = nil

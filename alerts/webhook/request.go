@@ -18,30 +18,30 @@ import (
 )
 
 const (
-	faultUnmade   = "The message could not be made: this version of the service does not know what it is to tell."
+	faultCompose  = "The message could not be made: this version of the service does not know what it is to tell."
 	faultUnsigned = "The message could not be signed because the secret of the destination is unusable. Rotate the secret."
 	faultAddress  = "The address is no URL that messages can be posted to."
 	faultInsecure = "The address is not one of https."
 )
 
-// request returns the request that a message is posted by; nil when there can be none, and what that means.
-func (s *Sender) request(ctx context.Context, m alerts.Message) (*http.Request, alerts.Sent) {
+// request returns the request for a message. If it can't, it returns nil and the result.
+func (s *Sender) request(ctx context.Context, m alerts.Message) (*http.Request, alerts.Result) {
 	to, fault := s.target(m.Destination.Address.V)
 	if fault != "" {
-		return nil, alerts.Sent{Fault: fault}
+		return nil, alerts.Result{Fault: fault}
 	}
 	body, err := s.body(m)
 	if err != nil {
-		return nil, alerts.Sent{Fault: faultUnmade, Ours: true}
+		return nil, alerts.Result{Fault: faultCompose, OurFault: true}
 	}
 	at := s.now()
 	signature, err := s.sign(m, at, body)
 	if err != nil {
-		return nil, alerts.Sent{Fault: faultUnsigned, Ours: true}
+		return nil, alerts.Result{Fault: faultUnsigned, OurFault: true}
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(body))
 	if err != nil {
-		return nil, alerts.Sent{Fault: faultAddress}
+		return nil, alerts.Result{Fault: faultAddress}
 	}
 	if u := to.User; u != nil {
 		password, _ := u.Password()
@@ -53,10 +53,10 @@ func (s *Sender) request(ctx context.Context, m alerts.Message) (*http.Request, 
 	} {
 		req.Header.Set(name, value)
 	}
-	return req, alerts.Sent{}
+	return req, alerts.Result{}
 }
 
-// target reads the URL of a destination. The fault says why nothing is posted to it.
+// target parses the URL of a destination. fault is why nothing can be posted to it.
 func (s *Sender) target(address string) (u *url.URL, fault string) {
 	u, err := url.Parse(address)
 	switch {
@@ -68,15 +68,15 @@ func (s *Sender) target(address string) (u *url.URL, fault string) {
 	return u, ""
 }
 
-// sign returns the signatures of a message at an instant: by the current secret and, while valid, by
-// the previous one.
+// sign returns the signatures of a message at an instant: by the current secret and, while valid,
+// by the previous one.
 func (s *Sender) sign(m alerts.Message, at time.Time, body []byte) (string, error) {
-	kept := []string{m.Destination.Secrets.Current}
+	sealedSecrets := []string{m.Destination.Secrets.Current}
 	if old := m.Destination.Secrets; old.Old != "" && at.Before(old.OldUntil) {
-		kept = append(kept, old.Old)
+		sealedSecrets = append(sealedSecrets, old.Old)
 	}
 	var signatures []string
-	for _, sealed := range kept {
+	for _, sealed := range sealedSecrets {
 		secret, err := s.vault.Open(vault.Secret, m.Destination.UUID, sealed)
 		if err != nil {
 			return "", err
@@ -97,7 +97,7 @@ func (s *Sender) sign(m alerts.Message, at time.Time, body []byte) (string, erro
 	return strings.Join(signatures, " "), nil
 }
 
-// agent says who posts.
+// agent returns the User-Agent.
 func agent(o Options) string {
 	version := strings.Map(func(r rune) rune {
 		if r > ' ' && r < 0x7f && !strings.ContainsRune(`()<>@,;:\"/[]?={}`, r) {

@@ -1,10 +1,11 @@
-// Package webhook posts messages of saved searches to URLs, signed as Standard Webhooks says.
+// Package webhook posts messages of saved searches to URLs, signed according to Standard Webhooks.
 //
-// The URLs are anybody's. So a receiver is only ever connected to at an address of the public internet, which is checked when
-// the connection is made, whatever its name resolved to before; no redirect is followed, no proxy asked, and little read of what it answers.
+// Anybody can enter a URL. So connections are only made to public addresses, checked at the time of
+// the connection, whatever the name resolved to before. Redirects are not followed, no proxy is
+// used, and little of a response is read.
 //
-// An endpoint that has not confirmed gets nothing but challenges: signed messages with a random token. It confirms by answering with
-// the token.
+// An unconfirmed endpoint only gets challenges: signed messages with a random token. It confirms by
+// responding with the token.
 package webhook
 
 import (
@@ -21,23 +22,24 @@ import (
 )
 
 const (
-	// answerWithin is how long a receiver has for its answer, from looking up its name on.
-	answerWithin = 15 * time.Second
-	// dropWithin is how long the rest of an answer is read for. It is not looked at; most receivers are glad to have written it.
-	dropWithin = time.Second
-	// maxDropped and maxHeader are how many bytes of an answer, and of its head, are read.
+	// responseTimeout bounds a request, from resolving the name to the response.
+	responseTimeout = 15 * time.Second
+	// dropTimeout bounds the reading of the rest of a response, which is ignored; most receivers
+	// prefer that it is read.
+	dropTimeout = time.Second
+	// maxDropped and maxHeader bound the bytes of a response's body and header that are read.
 	maxDropped = 64 << 10
 	maxHeader  = 64 << 10
-	// maxEcho limits the bytes read from the answer to a challenge.
+	// maxEcho bounds the bytes of the response to a challenge.
 	maxEcho = 4 << 10
 )
 
 // Options configure a Sender. Vault and PublicURL must be set.
 type Options struct {
 	Vault        *vault.Vault     // decrypts the secrets that sign webhooks
-	PublicURL    string           // scheme and host that links lead to, without a slash at the end
-	AllowPrivate bool             // lets messages go to addresses that are not of the public internet, and without https
-	Version      string           // of the program, for receivers to see
+	PublicURL    string           // scheme and host of links, without a trailing slash
+	AllowPrivate bool             // allows private addresses, and http
+	Version      string           // of the program, for the User-Agent
 	Now          func() time.Time // nil: time.Now
 }
 
@@ -57,7 +59,7 @@ var _ alerts.Sender = (*Sender)(nil)
 
 // New returns a Sender.
 func New(o Options) *Sender {
-	s := &Sender{vault: o.Vault, public: o.PublicURL, private: o.AllowPrivate, agent: agent(o), now: o.Now, within: answerWithin}
+	s := &Sender{vault: o.Vault, public: o.PublicURL, private: o.AllowPrivate, agent: agent(o), now: o.Now, within: responseTimeout}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -82,8 +84,8 @@ func http1() *http.Protocols {
 	return p
 }
 
-// Send posts a message to its destination once. A 2xx within 15 seconds means that it was taken.
-func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Sent {
+// Send posts a message to its destination once. A 2xx response within 15 seconds means success.
+func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
 	ctx, cancel := context.WithTimeout(ctx, s.within)
 	defer cancel()
 	req, sent := s.request(ctx, m)
@@ -93,9 +95,9 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Sent {
 	// A round trip is one request: it follows nothing.
 	answer, err := s.transport.RoundTrip(req)
 	if err != nil {
-		return alerts.Sent{Fault: faultOf(ctx, s.within, err)}
+		return alerts.Result{Fault: faultOf(ctx, s.within, err)}
 	}
-	sent = sentBy(answer, s.now())
+	sent = resultOf(answer, s.now())
 	if m.Event == cola.EventConfirm && sent.Fault == "" {
 		// The time limit for the answer also covers its body; a truncated token doesn't match.
 		echo, _ := io.ReadAll(io.LimitReader(answer.Body, maxEcho))
@@ -105,15 +107,15 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Sent {
 	return sent
 }
 
-// answered reports whether an answer is the token of the challenge in a message.
+// answered reports whether a response is the token of the message's challenge.
 func (s *Sender) answered(m alerts.Message, echo []byte) bool {
 	challenge, err := s.challenge(m)
 	return err == nil && challenge.AnsweredBy(echo)
 }
 
-// drop reads some of an answer for a moment and closes it.
+// drop reads the rest of a response for a moment, and closes it.
 func drop(body io.ReadCloser, cancel func()) {
-	enough := time.AfterFunc(dropWithin, cancel)
+	enough := time.AfterFunc(dropTimeout, cancel)
 	defer enough.Stop()
 	_, _ = io.CopyN(io.Discard, body, maxDropped)
 	_ = body.Close()

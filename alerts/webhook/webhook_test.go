@@ -151,7 +151,7 @@ func verify(t *testing.T, with string, got received) error {
 func TestSend(t *testing.T) {
 	r := receive(t, true, answers(http.StatusNoContent))
 	s := sender(r)
-	if sent := s.Send(t.Context(), message(r.URL+"/hooks?for=labels&a=%20b#part")); sent != (alerts.Sent{Status: 204}) {
+	if sent := s.Send(t.Context(), message(r.URL+"/hooks?for=labels&a=%20b#part")); sent != (alerts.Result{Status: 204}) {
 		t.Fatalf("%+v", sent)
 	}
 	got := r.all()[0]
@@ -205,7 +205,7 @@ func TestSendTest(t *testing.T) {
 	r := receive(t, false, answers(http.StatusOK))
 	m := message("http://user:p%40ss@" + r.Listener.Addr().String())
 	m.Event, m.Content, m.Run = cola.EventTest, nil, 0
-	if sent := sender().Send(t.Context(), m); sent != (alerts.Sent{Status: 200}) {
+	if sent := sender().Send(t.Context(), m); sent != (alerts.Result{Status: 200}) {
 		t.Fatalf("%+v", sent)
 	}
 	want := `{"type":"destination.test","timestamp":"2026-11-16T06:00:02Z","data":{"destination":{"uuid":"5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"}}}`
@@ -221,20 +221,20 @@ func TestChallenge(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		answer func(w http.ResponseWriter, body []byte)
-		want   alerts.Sent
+		want   alerts.Result
 	}{
-		{"the token", func(w http.ResponseWriter, _ []byte) { fmt.Fprintln(w, challenge) }, alerts.Sent{Status: 200, Verified: true}},
-		{"JSON", func(w http.ResponseWriter, _ []byte) { fmt.Fprintf(w, `{"challenge": %q}`, challenge) }, alerts.Sent{Status: 200, Verified: true}},
-		{"nothing", func(w http.ResponseWriter, _ []byte) { w.WriteHeader(204) }, alerts.Sent{Status: 204}},
-		{"what it got", func(w http.ResponseWriter, body []byte) { w.Write(body) }, alerts.Sent{Status: 200}},
-		{"the code", func(w http.ResponseWriter, _ []byte) { fmt.Fprintln(w, challenge.Code()) }, alerts.Sent{Status: 200}},
+		{"the token", func(w http.ResponseWriter, _ []byte) { fmt.Fprintln(w, challenge) }, alerts.Result{Status: 200, Verified: true}},
+		{"JSON", func(w http.ResponseWriter, _ []byte) { fmt.Fprintf(w, `{"challenge": %q}`, challenge) }, alerts.Result{Status: 200, Verified: true}},
+		{"nothing", func(w http.ResponseWriter, _ []byte) { w.WriteHeader(204) }, alerts.Result{Status: 204}},
+		{"what it got", func(w http.ResponseWriter, body []byte) { w.Write(body) }, alerts.Result{Status: 200}},
+		{"the code", func(w http.ResponseWriter, _ []byte) { fmt.Fprintln(w, challenge.Code()) }, alerts.Result{Status: 200}},
 		{"the token, and an error", func(w http.ResponseWriter, _ []byte) {
 			w.WriteHeader(500)
 			fmt.Fprintln(w, challenge)
-		}, alerts.Sent{Status: 500, Fault: "The receiver answered 500."}},
+		}, alerts.Result{Status: 500, Fault: "The receiver answered 500."}},
 		{"the token in much else", func(w http.ResponseWriter, _ []byte) {
 			fmt.Fprint(w, strings.Repeat(" ", maxEcho), challenge)
-		}, alerts.Sent{Status: 200}},
+		}, alerts.Result{Status: 200}},
 	} {
 		r := receive(t, true, func(w http.ResponseWriter, req *http.Request) {
 			body, _ := io.ReadAll(req.Body)
@@ -276,8 +276,8 @@ func TestCannotBeMade(t *testing.T) {
 		want   string
 		change func(*alerts.Message)
 	}{
-		{faultUnmade, func(m *alerts.Message) { m.Event = "saved_search.dreamt" }},
-		{faultUnmade, func(m *alerts.Message) { m.Content = nil }},
+		{faultCompose, func(m *alerts.Message) { m.Event = "saved_search.dreamt" }},
+		{faultCompose, func(m *alerts.Message) { m.Content = nil }},
 		{faultUnsigned, func(m *alerts.Message) { m.Destination.Secrets.Current = "" }},
 		{faultUnsigned, func(m *alerts.Message) { m.Destination.Secrets.Current = "whsec_" }},
 		{faultUnsigned, func(m *alerts.Message) { m.Destination.Secrets.Current = "whsec_#" }},
@@ -285,14 +285,14 @@ func TestCannotBeMade(t *testing.T) {
 		{faultUnsigned, func(m *alerts.Message) {
 			m.Destination.Secrets.Current = vault.New(vault.Options{Keys: newKeys()}).Seal(vault.Secret, m.Destination.UUID, secret)
 		}},
-		{faultUnmade, func(m *alerts.Message) { m.Event, m.Content = cola.EventConfirm, nil }},
+		{faultCompose, func(m *alerts.Message) { m.Event, m.Content = cola.EventConfirm, nil }},
 		{faultUnsigned, func(m *alerts.Message) {
 			m.Destination.Secrets.Old, m.Destination.Secrets.OldUntil = "#", time.Now().Add(time.Hour)
 		}},
 	} {
 		m := message(r.URL)
 		tt.change(&m)
-		if sent := sender(r).Send(t.Context(), m); sent != (alerts.Sent{Fault: tt.want, Ours: true}) {
+		if sent := sender(r).Send(t.Context(), m); sent != (alerts.Result{Fault: tt.want, OurFault: true}) {
 			t.Errorf("%+v, want %q", sent, tt.want)
 		}
 	}

@@ -56,7 +56,7 @@ func (c *accountCreate) Run(env *environment) (err error) {
 func accountLine(a store.Account) string {
 	line := fmt.Sprintf("%d\t%s\t%s\t%s", a.ID, a.Email, a.Tier, a.CreatedAt.Format(time.RFC3339))
 	if !a.SuspendedAt.IsZero() {
-		line += fmt.Sprintf("\tsuspended %s: %s", a.SuspendedAt.Format(time.RFC3339), a.SuspendedBecause)
+		line += fmt.Sprintf("\tsuspended %s: %s", a.SuspendedAt.Format(time.RFC3339), a.SuspendedReason)
 	}
 	return line
 }
@@ -208,23 +208,23 @@ func (c *accountAddIdentity) Run(env *environment) (err error) {
 	if err := st.AddIdentity(env, a.ID, who); err != nil {
 		return err
 	}
-	has := store.HeldIdentity{AccountIdentity: store.AccountIdentity{Account: a.ID, Identity: who}, Email: a.Email}
+	has := store.LinkedIdentity{AccountIdentity: store.AccountIdentity{Account: a.ID, Identity: who}, Email: a.Email}
 	fmt.Fprintln(env.stdout, identityLine(has))
 	fmt.Fprintln(env.stderr, consequences(had, has))
 	return nil
 }
 
 // withAccount returns an identity with its account, zero if it has none.
-func withAccount(env *environment, st store.Identities, who store.Identity) (h store.HeldIdentity, err error) {
+func withAccount(env *environment, st store.Identities, who store.Identity) (h store.LinkedIdentity, err error) {
 	list, err := st.IdentitiesOf(env, 0)
-	if i := slices.IndexFunc(list, func(h store.HeldIdentity) bool { return h.Identity == who }); i >= 0 {
+	if i := slices.IndexFunc(list, func(h store.LinkedIdentity) bool { return h.Identity == who }); i >= 0 {
 		h = list[i]
 	}
 	return h, err
 }
 
 // consequences explains the consequences of moving an identity.
-func consequences(had, has store.HeldIdentity) string {
+func consequences(had, has store.LinkedIdentity) string {
 	switch had.Account {
 	case has.Account:
 		return fmt.Sprintf("The identity already has the account %s.", has.Email)
@@ -236,7 +236,7 @@ func consequences(had, has store.HeldIdentity) string {
 		"its usage, saved searches, keys and links to apps do not move. An app that is used from now on is linked to %s anew.", has.Email, had.Email, has.Email)
 }
 
-func identityLine(h store.HeldIdentity) string {
+func identityLine(h store.LinkedIdentity) string {
 	return fmt.Sprintf("%s\t%s\t%s", h.Email, h.Issuer, h.Subject)
 }
 
@@ -247,7 +247,7 @@ type accountIdentities struct {
 
 // Run prints one line per identity.
 func (c *accountIdentities) Run(env *environment) error {
-	return list(&c.storeFlags, env, func(st store.Store) ([]store.HeldIdentity, error) {
+	return list(&c.storeFlags, env, func(st store.Store) ([]store.LinkedIdentity, error) {
 		account, err := chosenAccount(env, st, c.Account)
 		if err != nil {
 			return nil, err

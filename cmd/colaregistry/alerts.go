@@ -70,8 +70,8 @@ func (c *alertsTick) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	courier := alerts.NewCourier(alerts.CourierOptions{Store: st, Senders: senders, Hold: c.Hold, Now: time.Now, Logger: env.log})
-	delivered, err := courier.Deliver(env, latest(at, time.Now()))
+	dispatcher := alerts.NewDispatcher(alerts.DispatcherOptions{Store: st, Senders: senders, Hold: c.Hold, Now: time.Now, Logger: env.log})
+	delivered, err := dispatcher.Deliver(env, latest(at, time.Now()))
 	if told := summarizeDeliveries(delivered); told != "" {
 		fmt.Fprintln(env.stdout, told)
 	}

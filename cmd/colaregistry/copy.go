@@ -257,6 +257,6 @@ func content(i *store.Item) any {
 		sets.Revision = 0
 		return sets
 	}
-	return []any{i.Account, i.Key, i.App, i.Identity, i.Link, i.SignIn, i.Search, i.Run, i.Match, i.Destination, i.Delivery, i.Attempt, i.Creation, i.Asked,
+	return []any{i.Account, i.Key, i.App, i.Identity, i.Link, i.SignIn, i.Search, i.Run, i.Match, i.Destination, i.Delivery, i.Attempt, i.Creation, i.Confirmation,
 		i.Month, i.Day, i.Grant, i.Refusal, i.Arrival}
 }

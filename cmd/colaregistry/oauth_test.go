@@ -87,7 +87,7 @@ func TestTokens(t *testing.T) {
 		account, secret, _ := mustAccount(t, st, "Ada@example.com", cola.TierPro)
 		token := i.token(t, s, map[string]any{"email": "ada@EXAMPLE.com", "email_verified": true})
 
-		s.expect(t, "before the app is registered", token, 401, `The app \"assistant\" is not connected`)
+		s.expect(t, "before the app is registered", token, 401, `The app \"assistant\" is not registered`)
 		if links, err := st.Links(t.Context(), 0); err != nil || len(links) != 0 {
 			t.Errorf("a refused token made links: %v, %v", links, err)
 		}
@@ -112,7 +112,7 @@ func TestTokens(t *testing.T) {
 		}
 		h.run(t, "app", "revoke-link", link)
 		s.expect(t, "revoked", token, 401, "The app's access has been ended")
-		s.expect(t, "revoked, with a new token", i.token(t, s, map[string]any{"jti": "2", "email": "ada@example.com", "email_verified": true}), 401, "was revoked by the account holder")
+		s.expect(t, "revoked, with a new token", i.token(t, s, map[string]any{"jti": "2", "email": "ada@example.com", "email_verified": true}), 401, "account holder revoked the access")
 		s.get(t, "/usage", secret.Reveal())
 		h.run(t, "app", "restore-link", link)
 		s.expect(t, "restored", token, 200, "detail_views")
@@ -205,11 +205,11 @@ func TestHostileTokens(t *testing.T) {
 		{"of an unknown key", sign(t, jose.RS256, i.key, "former", "at+jwt", i.claims(s, nil)), ""},
 		{"expired", i.token(t, s, map[string]any{"exp": past}), "expired"},
 		{"without an end", i.token(t, s, map[string]any{"exp": nil}), "exp"},
-		{"not valid yet", i.token(t, s, map[string]any{"nbf": soon}), "future"},
+		{"not valid yet", i.token(t, s, map[string]any{"nbf": soon}), "not valid yet"},
 		{"an ID token", sign(t, jose.RS256, i.key, "current", "JWT", i.claims(s, map[string]any{"scope": nil, "nonce": "n", "aud": s.endpoint()})), "ID token"},
 		{"a logout token", sign(t, jose.RS256, i.key, "current", "logout+jwt", i.claims(s, nil)), ""},
 		{"bound to a key", i.token(t, s, map[string]any{"cnf": map[string]any{"jkt": "x"}}), "cnf"},
-		{"of an unregistered app", i.token(t, s, map[string]any{"client_id": "stranger"}), "not connected"},
+		{"of an unregistered app", i.token(t, s, map[string]any{"client_id": "stranger"}), "not registered"},
 		{"without an app", i.token(t, s, map[string]any{"client_id": nil}), "app"},
 		{"without a subject", i.token(t, s, map[string]any{"sub": ""}), "sub"},
 		{"with its payload changed", parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"`+i.URL+`"}`)) + "." + parts[2], "signature"},

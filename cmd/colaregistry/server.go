@@ -29,15 +29,15 @@ import (
 // server is the wired program.
 type server struct {
 	*engine
-	env      *environment
-	http     *http.Server
-	onReady  func() error  // called once when the index is ready
-	delay    time.Duration // between the signal and closing the listener
-	events   *security.Events
-	tokens   *auth.Tokens // nil if only API keys are accepted
-	browsers *auth.Browsers
-	alerts   *alerts.Scheduler // nil if other processes run saved searches
-	courier  *alerts.Courier   // nil if scheduler is nil
+	env        *environment
+	http       *http.Server
+	onReady    func() error  // called once when the index is ready
+	delay      time.Duration // between the signal and closing the listener
+	events     *security.Events
+	tokens     *auth.Tokens // nil if only API keys are accepted
+	browsers   *auth.Browsers
+	alerts     *alerts.Scheduler  // nil if other processes run saved searches
+	dispatcher *alerts.Dispatcher // nil if scheduler is nil
 }
 
 // deployment groups the dependencies and settings of a server.
@@ -142,7 +142,7 @@ func (s *server) alert(c *serveCommand, st store.Store, v *vault.Vault, publicUR
 	}
 	runner := alerts.New(alerts.Options{Store: st, Logger: s.env.log, Metrics: metrics})
 	s.alerts = &alerts.Scheduler{Runner: runner, Now: time.Now, Logger: s.env.log}
-	s.courier = alerts.NewCourier(alerts.CourierOptions{Store: st, Senders: senders, Now: time.Now, Logger: s.env.log, Metrics: metrics})
+	s.dispatcher = alerts.NewDispatcher(alerts.DispatcherOptions{Store: st, Senders: senders, Now: time.Now, Logger: s.env.log, Metrics: metrics})
 	return nil
 }
 
@@ -228,8 +228,8 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 		return nil
 	})
 	group.Go(func() error {
-		if s.courier != nil {
-			s.courier.Run(running)
+		if s.dispatcher != nil {
+			s.dispatcher.Run(running)
 		}
 		return nil
 	})

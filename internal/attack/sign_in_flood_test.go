@@ -120,7 +120,7 @@ func TestCallbackFlood(t *testing.T) {
 				t.Errorf("%s: no callback was limited", name)
 			}
 		}
-		if n := strings.Count(s.Log(), "has not taken a code"); n > 3 {
+		if n := strings.Count(s.Log(), "rejected a code"); n > 3 {
 			t.Errorf("%d warnings about made-up codes", n)
 		}
 	})

@@ -16,20 +16,20 @@ type brand struct {
 	holder      int32  // index of the permittee
 	products    int32  // how many items it has
 	origin      string // TTB code
-	tongue      *tongue
+	tongue      *language
 	country     *country // nil when domestic
 	from, to    cola.Date
 	established int16 // year on the label, 0 when none
 }
 
-// line is all brands of one commodity, the busiest first, and how often each files.
-type line struct {
+// brandLine is all brands of one commodity, the busiest first, and how often each files.
+type brandLine struct {
 	kind   vocabulary.ProductType
 	brands []brand
 	weights
 }
 
-// kindNumber tells the commodities apart where things of each are numbered.
+// kindNumber returns a number for a product type, for streams of random numbers.
 func kindNumber(kind vocabulary.ProductType) uint64 {
 	switch kind {
 	case vocabulary.MaltBeverage:
@@ -40,7 +40,8 @@ func kindNumber(kind vocabulary.ProductType) uint64 {
 	return 0
 }
 
-// lineShare is the commodity's part of all labels over the years; labelKind follows it year by year.
+// lineShare is the commodity's part of all labels over the years; labelKind follows it year by
+// year.
 func lineShare(kind vocabulary.ProductType) float64 {
 	switch kind {
 	case vocabulary.MaltBeverage:
@@ -51,8 +52,9 @@ func lineShare(kind vocabulary.ProductType) float64 {
 	return 0.60
 }
 
-// labelKind draws the commodity of a label received on a day: wine's share shrinks slowly, that of beer grows.
-func labelKind(d *dice, day cola.Date) vocabulary.ProductType {
+// labelKind draws the commodity of a label received on a day: wine's share shrinks slowly, that of
+// beer grows.
+func labelKind(d *rng, day cola.Date) vocabulary.ProductType {
 	years := float64(day-firstReceipt) / 365.25
 	wine := 0.645 - 0.004*years
 	beer := 0.175 + 0.003*years
@@ -66,10 +68,10 @@ func labelKind(d *dice, day cola.Date) vocabulary.ProductType {
 }
 
 // newLine makes the brands of a commodity and deals them out to the permittees.
-func newLine(o Options, kind vocabulary.ProductType, holders []permittee) line {
+func newLine(o Options, kind vocabulary.ProductType, holders []permittee) brandLine {
 	colas := float64(o.Colas) * lineShare(kind)
 	count := max(20, int(0.9*math.Pow(float64(o.Colas), 0.85)*lineShare(kind)))
-	l := line{kind: kind, brands: make([]brand, count), weights: ranked(count, 12+float64(count)/2500)}
+	l := brandLine{kind: kind, brands: make([]brand, count), weights: ranked(count, 12+float64(count)/2500)}
 	owners := make(weights, 0, len(holders))
 	flatten := 9 + float64(len(holders))/1500
 	for rank := range holders {
@@ -77,7 +79,7 @@ func newLine(o Options, kind vocabulary.ProductType, holders []permittee) line {
 	}
 	abroad := weighed(table().Countries, func(c country) float64 { return *c.of(kind) })
 	for rank := range l.brands {
-		d := throw(o.Seed, streamBrand, uint64(rank)<<2|kindNumber(kind))
+		d := newRNG(o.Seed, streamBrand, uint64(rank)<<2|kindNumber(kind))
 		b := &l.brands[rank]
 		b.holder = int32(owners.draw(&d))
 		b.products = 1 + int32(colas*l.share(rank)/2.6)
@@ -89,9 +91,9 @@ func newLine(o Options, kind vocabulary.ProductType, holders []permittee) line {
 	return l
 }
 
-// place settles where a brand's products come from: importers bring them from abroad, the others make them at home, with
-// bought grapes or grain now and then.
-func (b *brand) place(d *dice, p *permittee, abroad weights) {
+// place settles where a brand's products come from: importers bring them from abroad, the others
+// make them at home, with bought grapes or grain now and then.
+func (b *brand) place(d *rng, p *permittee, abroad weights) {
 	b.origin, b.tongue = p.home.Origin, english()
 	switch {
 	case p.trade == importer, p.trade == wholesaler && d.chance(0.5):
@@ -109,7 +111,7 @@ func (b *brand) place(d *dice, p *permittee, abroad weights) {
 }
 
 // live settles when a brand files. The busiest always did; most others come and go.
-func (b *brand) live(d *dice, rank, count int, last cola.Date) {
+func (b *brand) live(d *rng, rank, count int, last cola.Date) {
 	b.from, b.to = firstReceipt, last
 	if rank > count/50 {
 		span := int(last - firstReceipt)
@@ -129,7 +131,7 @@ var plain = strings.NewReplacer(
 )
 
 // spelling writes a name as an applicant would: upper case nearly always, accents most of the time.
-func spelling(d *dice, name string) string {
+func spelling(d *rng, name string) string {
 	if d.chance(0.35) {
 		name = plain.Replace(name)
 	}
@@ -139,7 +141,8 @@ func spelling(d *dice, name string) string {
 	return name
 }
 
-// title writes upper-case words with a capital first letter: NAPA VALLEY as Napa Valley, D'ALBA as D'Alba.
+// title writes upper-case words with a capital first letter: NAPA VALLEY as Napa Valley, D'ALBA as
+// D'Alba.
 func title(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
@@ -163,3 +166,61 @@ func yearOf(day cola.Date) int { return day.Time().Year() }
 
 // firstOfMonth returns the first day of a month.
 func firstOfMonth(year int, month time.Month) cola.Date { return cola.NewDate(year, month, 1) }
+
+// language is a language to name brands in: words, syllables to coin names from, and patterns in
+// which a verb in braces stands for a word.
+//
+//	{s} surname  {g} given name  {c} coined name  {a} adjective  {n} land or thing  {t} tree or plant  {k} creature
+//	{p} place    {#} number word  {m} things, more than one
+type language struct {
+	Surnames, Given      []string
+	Coin                 [3][]string // first, middle (may be empty) and last syllables
+	Adjectives, Things   []string
+	Trees, Creatures     []string
+	Places, Numbers      []string
+	Several              []string // things in the plural
+	Cuvees               []string // patterns of fanciful names
+	Companies, Importers []string // patterns of company names, only where permittees are: in English
+	perKind[[]string]             // patterns of brand names
+}
+
+// word returns any word that the verb stands for.
+func (t *language) word(d *rng, verb byte) string {
+	switch verb {
+	case 's':
+		return pick(d, t.Surnames)
+	case 'g':
+		return pick(d, t.Given)
+	case 'c':
+		return pick(d, t.Coin[0]) + pick(d, t.Coin[1]) + pick(d, t.Coin[2])
+	case 'a':
+		return pick(d, t.Adjectives)
+	case 'n':
+		return pick(d, t.Things)
+	case 't':
+		return pick(d, t.Trees)
+	case 'k':
+		return pick(d, t.Creatures)
+	case 'p':
+		return pick(d, t.Places)
+	case 'm':
+		return pick(d, t.Several)
+	case '#':
+		return pick(d, t.Numbers)
+	}
+	panic("demo: no such word: " + string(verb))
+}
+
+// fill replaces the verbs of a pattern by words.
+func (t *language) fill(d *rng, pattern string) string {
+	b := make([]byte, 0, 48)
+	for i := 0; i < len(pattern); i++ {
+		if pattern[i] != '{' {
+			b = append(b, pattern[i])
+			continue
+		}
+		b = append(b, t.word(d, pattern[i+1])...)
+		i += 2
+	}
+	return string(b)
+}

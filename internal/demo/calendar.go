@@ -14,8 +14,9 @@ type receipts struct {
 	count int
 }
 
-// calendar spreads n applications over the days from the registry's first to the last. Counts follow the running share of
-// the day, so that they add up to n exactly and the last application comes in on the last business day, whatever n is.
+// calendar spreads n applications over the days from the registry's first to the last. Counts
+// follow the running share of the day, so that they add up to n exactly and the last application
+// comes in on the last business day, whatever n is.
 func calendar(n int, last cola.Date) iter.Seq[receipts] {
 	return func(yield func(receipts) bool) {
 		total := 0
@@ -34,7 +35,8 @@ func calendar(n int, last cola.Date) iter.Seq[receipts] {
 	}
 }
 
-// yearlyReceipts is the course of applications a year, in thousands: a slow climb from 2005, and a plateau.
+// yearlyReceipts is the course of applications a year, in thousands: a slow climb from 2005, and a
+// plateau.
 var yearlyReceipts = [...]int{
 	100, 104, 108, 109, 106, 110, 114, 120, 126, 132, // 2005 to 2014
 	138, 144, 150, 156, 160, 158, 172, 176, 172, 168, // 2015 to 2024
@@ -59,8 +61,8 @@ func dayWeight(day cola.Date) int {
 	return w
 }
 
-// processingDays is the median number of days from receipt to approval in each year from 2005; it is also what the
-// processing times report.
+// processingDays is the median number of days from receipt to approval in each year from 2005; it
+// is also what the processing times report.
 var processingDays = [...]int{
 	9, 11, 13, 14, 12, 11, 14, 22, 28, 24, 19, 16, 12, 21, 14, 7, 6, 8, 6, 5,
 }
@@ -77,9 +79,9 @@ func medianDays(kind vocabulary.ProductType, day cola.Date) int {
 	return median
 }
 
-// approvalDay returns the day on which an application is approved: around the median of its commodity and year, sometimes
-// much later, and never after the last day.
-func approvalDay(d *dice, kind vocabulary.ProductType, received, last cola.Date) cola.Date {
+// approvalDay returns the day on which an application is approved: around the median of its
+// commodity and year, sometimes much later, and never after the last day.
+func approvalDay(d *rng, kind vocabulary.ProductType, received, last cola.Date) cola.Date {
 	median := medianDays(kind, received)
 	wait := d.between(median/2, median+median/2)
 	if d.chance(0.06) {

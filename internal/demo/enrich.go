@@ -9,9 +9,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// describeContents fills what is in the container. Applicants of wine state grapes, appellation and vintage themselves; the
-// rest is read off the label, and is missing where it could not be read.
-func describeContents(d *dice, c *cola.Cola, p *product) {
+// describeContents fills what is in the container. Applicants of wine state grapes, appellation and
+// vintage themselves; the rest is read off the label, and is missing where it could not be read.
+func describeContents(d *rng, c *cola.Cola, p *product) {
 	if p.kind == vocabulary.Wine {
 		c.GrapeVarietals = slices.Clone(p.varietals)
 		if p.region != nil {
@@ -34,7 +34,7 @@ func describeContents(d *dice, c *cola.Cola, p *product) {
 }
 
 // vintage returns the year of a wine that is applied for in a year, or 0 for a wine without one.
-func vintage(d *dice, p *product, year int) int {
+func vintage(d *rng, p *product, year int) int {
 	none := 0.12
 	switch p.style.Grapes {
 	case noGrapes:
@@ -52,7 +52,7 @@ func vintage(d *dice, p *product, year int) int {
 }
 
 // enrich fills what is derived from the label's images.
-func (m *maker) enrich(d *dice, c *cola.Cola, p *product) {
+func (m *labelMaker) enrich(d *rng, c *cola.Cola, p *product) {
 	c.LLMContainerType = p.contents.Kind
 	c.LLMCategoryPath = cola.Text(p.path)
 	if d.chance(0.72) {
@@ -82,7 +82,7 @@ func (m *maker) enrich(d *dice, c *cola.Cola, p *product) {
 	}
 }
 
-func enrichBeer(d *dice, c *cola.Cola, p *product) {
+func enrichBeer(d *rng, c *cola.Cola, p *product) {
 	if p.style.IBU[1] == 0 {
 		return
 	}
@@ -98,7 +98,7 @@ func enrichBeer(d *dice, c *cola.Cola, p *product) {
 	}
 }
 
-func enrichSpirits(d *dice, c *cola.Cola, p *product) {
+func enrichSpirits(d *rng, c *cola.Cola, p *product) {
 	if p.style.Aged[1] > 0 && d.chance(0.5) {
 		if years := d.between(p.style.Aged[0], p.style.Aged[1]); years > 0 {
 			c.LLMLiquorAgedYears = cola.Some(years)
@@ -119,7 +119,7 @@ var characters = map[vocabulary.ProductType][]string{
 }
 
 // describe writes one sentence about the product.
-func describe(d *dice, c *cola.Cola, p *product) cola.Text {
+func describe(d *rng, c *cola.Cola, p *product) cola.Text {
 	b := make([]byte, 0, 160)
 	b = append(b, pick(d, characters[p.kind])...)
 	b = append(b, ' ')

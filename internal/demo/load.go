@@ -12,10 +12,11 @@ import (
 // batchSize is how many labels or permittees are written in one call.
 const batchSize = 500
 
-// Load writes a whole demonstration registry through the store: permittees and reference data first, then the labels in
-// batches. After each batch it calls progress, unless that is nil, with the number of labels written so far and the number
-// there will be. It ends with the context's error when the context does; what was written stays, and loading again
-// completes it, as every write is by key. The labels are history: no saved search is told of them.
+// Load writes a whole demonstration registry through the store: permittees and reference data
+// first, then the labels in batches. After each batch it calls progress, unless that is nil, with
+// the number of labels written so far and the number there will be. It ends with the context's
+// error when the context does; what was written stays, and loading again completes it, as every
+// write is by key. The labels are history: no saved search is told of them.
 func Load(ctx context.Context, st store.Store, o Options, progress func(done, total int)) error {
 	if err := o.Check(); err != nil {
 		return err

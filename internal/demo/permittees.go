@@ -22,7 +22,8 @@ const (
 // tradeWeights is how common the trades are among permittees.
 var tradeWeights = weighed([]float64{42, 20, 24, 13, 1}, func(w float64) float64 { return w })
 
-// busiestTrades are the trades of the permittees that file most, so that the head of the list does not depend on luck.
+// busiestTrades are the trades of the permittees that file most, so that the head of the list does
+// not depend on luck.
 var busiestTrades = []trade{winery, importer, brewery, distillery, importer, winery, importer, brewery, winery, distillery}
 
 // permittee is a permit holder of the world.
@@ -81,7 +82,7 @@ func newPermittees(o Options) []permittee {
 		wholesaler: weighed(table().States, func(s state) float64 { return s.Wine + s.Beer }),
 	}
 	for i := range holders {
-		d := throw(o.Seed, streamPermittee, uint64(i))
+		d := newRNG(o.Seed, streamPermittee, uint64(i))
 		p := &holders[i]
 		p.trade = trade(tradeWeights.draw(&d))
 		if i < len(busiestTrades) {
@@ -101,8 +102,9 @@ func newPermittees(o Options) []permittee {
 	return holders
 }
 
-// companyNames returns the owner of a permit and the trade name it works under, empty when that is not another.
-func companyNames(d *dice, t trade) (company, operating string) {
+// companyNames returns the owner of a permit and the trade name it works under, empty when that is
+// not another.
+func companyNames(d *rng, t trade) (company, operating string) {
 	switch t {
 	case importer, wholesaler:
 		return english().fill(d, pick(d, english().Importers)), ""
@@ -120,7 +122,7 @@ func companyNames(d *dice, t trade) (company, operating string) {
 }
 
 // permitNumber returns a permit number in one of TTB's forms for the trade: two to four parts.
-func permitNumber(d *dice, p *permittee) string {
+func permitNumber(d *rng, p *permittee) string {
 	n := strconv.Itoa(serial(d))
 	st := p.home.Code
 	switch p.trade {
@@ -154,8 +156,9 @@ func permitNumber(d *dice, p *permittee) string {
 	return "BWC-" + n
 }
 
-// serial returns the number in a permit number: short in old permits, from 15000 on in those of the electronic system.
-func serial(d *dice) int {
+// serial returns the number in a permit number: short in old permits, from 15000 on in those of the
+// electronic system.
+func serial(d *rng) int {
 	if d.chance(0.2) {
 		return d.between(2, 2_500)
 	}
@@ -176,8 +179,9 @@ func firstLetters(name string) string {
 	return string(b)
 }
 
-// Permittees returns the permit holders that some list of permittees names: most are on the current one (Listed), the rest
-// have left it. Holders that are on none are only seen on labels. It returns nothing for options that fail Check.
+// Permittees returns the permit holders that some list of permittees names: most are on the current
+// one (Listed), the rest have left it. Holders that are on none are only seen on labels. It returns
+// nothing for options that fail Check.
 func Permittees(o Options) []cola.Permittee {
 	if o.Check() != nil {
 		return nil

@@ -34,7 +34,7 @@ type productKey struct {
 func (w *world) product(key productKey) product {
 	l := w.line(key.kind)
 	b := &l.brands[key.brand]
-	d := throw(w.o.Seed, streamProduct, uint64(key.brand)<<34|uint64(key.number)<<2|kindNumber(key.kind))
+	d := newRNG(w.o.Seed, streamProduct, uint64(key.brand)<<34|uint64(key.number)<<2|kindNumber(key.kind))
 	m := w.menus[menuKey{key.kind, b.origin}]
 	p := product{kind: key.kind, brand: b, holder: &w.holders[b.holder], style: m.styles[m.draw(&d)], domestic: w.domestic[b.origin]}
 	p.class = p.style.classID(p.domestic)
@@ -51,7 +51,7 @@ func (w *world) product(key productKey) product {
 }
 
 // grow settles the appellation and the grapes of a wine.
-func (w *world) grow(d *dice, p *product) {
+func (w *world) grow(d *rng, p *product) {
 	if p.style.Grapes == noGrapes {
 		return
 	}
@@ -77,7 +77,7 @@ func (w *world) grow(d *dice, p *product) {
 		if from == nil {
 			from = pick(d, grown)
 		}
-		p.varietals = some(d, p.grapesOf(from), 1, varietalsTold(d))
+		p.varietals = some(d, p.grapesOf(from), 1, varietalCount(d))
 	}
 }
 
@@ -93,7 +93,8 @@ func (p *product) grapesOf(r *region) []string {
 	return r.Reds
 }
 
-// grownAs returns the region with a name, such as that of a sparkling wine's category, or another when there is none.
+// grownAs returns the region with a name, such as that of a sparkling wine's category, or another
+// when there is none.
 func grownAs(regions []*region, name string, other *region) *region {
 	for _, r := range regions {
 		if r.Name == name {
@@ -103,17 +104,17 @@ func grownAs(regions []*region, name string, other *region) *region {
 	return other
 }
 
-// varietalsTold returns how many grapes a label may name: mostly one.
-func varietalsTold(d *dice) int {
+// varietalCount returns how many grapes a label may name: mostly one.
+func varietalCount(d *rng) int {
 	if d.chance(0.25) {
 		return 4
 	}
 	return 1
 }
 
-// categoryPath returns the derived category: the style's, with the grape below it for still wine, cut short now and then
-// as a classifier does that is not sure of the leaf.
-func categoryPath(d *dice, p *product) string {
+// categoryPath returns the derived category: the style's, with the grape below it for still wine,
+// cut short now and then as a classifier does that is not sure of the leaf.
+func categoryPath(d *rng, p *product) string {
 	path := p.style.Path
 	if p.style.Grapes == reds || p.style.Grapes == whites || p.style.Grapes == roses {
 		switch {
@@ -136,7 +137,7 @@ func categoryPath(d *dice, p *product) string {
 }
 
 // fancifulName returns the product's own name, empty for about half of all.
-func fancifulName(d *dice, p *product) string {
+func fancifulName(d *rng, p *product) string {
 	if d.chance(0.46) {
 		return ""
 	}

@@ -240,7 +240,7 @@ func TestProductionReports(t *testing.T) {
 		if r.IsRedacted == r.Value.OK || r.Value.OK && r.Value.V < 0 {
 			t.Fatalf("%+v", r)
 		}
-		if r.CountIMs.OK && (r.CountIMs.V < fewestMembers) != r.IsRedacted {
+		if r.CountIMs.OK && (r.CountIMs.V < minMembers) != r.IsRedacted {
 			t.Fatalf("%+v", r)
 		}
 	}

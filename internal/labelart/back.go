@@ -26,17 +26,17 @@ func (p *page) back(b box) {
 // story returns the items of a back's upper part.
 func (p *page) story() []item {
 	s := p.unit
-	small := manner{face: sans, most: s * 0.042, lines: 3}
+	small := textStyle{face: sans, maxSize: s * 0.042, lines: 3}
 	items := []item{
-		p.line(1.3, p.brand, p.ink, manner{face: p.bold, most: s * 0.13, lines: 2, track: 0.02, leading: 1.06}),
-		p.line(0.7, p.fanciful, p.accent, manner{face: p.light, most: s * 0.075, lines: 2}),
+		p.line(1.3, p.brand, p.ink, textStyle{face: p.bold, maxSize: s * 0.13, lines: 2, track: 0.02, leading: 1.06}),
+		p.line(0.7, p.fanciful, p.accent, textStyle{face: p.light, maxSize: s * 0.075, lines: 2}),
 		p.divider(0.4, p.accent),
-		p.line(2.2, p.description, p.ink, manner{face: serif, most: s * 0.068, lines: 9, leading: 1.25}),
+		p.line(2.2, p.description, p.ink, textStyle{face: serif, maxSize: s * 0.068, lines: 9, leading: 1.25}),
 		p.line(0.7, p.details, p.ink, small),
 		p.line(0.4, p.credit, p.ink, small),
 	}
 	if p.description == "" {
-		items = append(items, p.line(0.8, p.designation, p.ink, manner{face: sans, most: s * 0.05, lines: 2, track: 0.14}))
+		items = append(items, p.line(0.8, p.designation, p.ink, textStyle{face: sans, maxSize: s * 0.05, lines: 2, track: 0.14}))
 	}
 	return items
 }
@@ -48,11 +48,11 @@ func (p *page) sidePanel(b box) {
 	s := in.side()
 	p.stack(in,
 		p.ornament(2, p.shine, p.panel),
-		p.line(0.9, p.fanciful, p.shine, manner{face: p.bold, most: s * 0.12, lines: 2}),
+		p.line(0.9, p.fanciful, p.shine, textStyle{face: p.bold, maxSize: s * 0.12, lines: 2}),
 		p.divider(0.3, p.shine),
-		p.line(2.4, p.description, p.shine, manner{face: p.light, most: s * 0.09, lines: 9, leading: 1.25}),
-		p.line(0.8, p.details, p.shine, manner{face: sans, most: s * 0.055, lines: 4}),
-		p.line(0.4, p.established, p.shine, manner{face: sans, most: s * 0.06, lines: 1, track: 0.2}),
+		p.line(2.4, p.description, p.shine, textStyle{face: p.light, maxSize: s * 0.09, lines: 9, leading: 1.25}),
+		p.line(0.8, p.details, p.shine, textStyle{face: sans, maxSize: s * 0.055, lines: 4}),
+		p.line(0.4, p.established, p.shine, textStyle{face: sans, maxSize: s * 0.06, lines: 1, track: 0.2}),
 	)
 }
 
@@ -98,18 +98,18 @@ func (p *page) legal(b box) {
 // statements sets the producer and the government warning.
 func (p *page) statements(b box) {
 	s := p.unit
-	small := manner{face: sans, most: s * 0.036, lines: 4, align: left}
+	small := textStyle{face: sans, maxSize: s * 0.036, lines: 4, align: left}
 	sulfites := ""
 	if p.sulfites {
 		sulfites = "CONTAINS SULFITES"
 	}
 	items := []item{p.line(0.9, p.producer, p.ink, small), p.line(0.35, p.origin, p.ink, small), p.line(0.35, sulfites, p.ink, small)}
 	if p.strength != "" || p.contents != "" {
-		items = append(items, p.line(0.4, join(p.strength, p.contents), p.ink, manner{face: sansBold, most: s * 0.04, lines: 2, align: left}))
+		items = append(items, p.line(0.4, join(p.strength, p.contents), p.ink, textStyle{face: sansBold, maxSize: s * 0.04, lines: 2, align: left}))
 	}
 	items = append(items,
-		p.line(0.4, warningLead, p.ink, manner{face: sansBold, most: s * 0.036, lines: 1, align: left}),
-		p.line(2.4, warning, p.ink, manner{face: sans, most: s * 0.036, lines: 14, align: left, top: true}))
+		p.line(0.4, warningLead, p.ink, textStyle{face: sansBold, maxSize: s * 0.036, lines: 1, align: left}),
+		p.line(2.4, warning, p.ink, textStyle{face: sans, maxSize: s * 0.036, lines: 14, align: left, top: true}))
 	p.stack(b, items...)
 }
 

@@ -14,8 +14,9 @@ type symbol struct {
 	quiet  [2]int // light modules that a scanner needs on each side
 }
 
-// newSymbol returns the barcode of a value. UPC-A, UPC-E, EAN-13 and EAN-8 have bars; the digits are drawn as the record
-// has them, a wrong check digit included. Any other value is only written out.
+// newSymbol returns the barcode of a value. UPC-A, UPC-E, EAN-13 and EAN-8 have bars; the digits
+// are drawn as the record has them, a wrong check digit included. Any other value is only written
+// out.
 func newSymbol(kind, value string) *symbol {
 	digits := strings.NewReplacer(" ", "", "-", "").Replace(value)
 	for i := range len(digits) {
@@ -40,8 +41,8 @@ func newSymbol(kind, value string) *symbol {
 // ean13Sets says, by the first digit of an EAN-13, in which sets of bars the next six are.
 var ean13Sets = [10]string{"aaaaaa", "aababb", "aabbab", "aabbba", "abaabb", "abbaab", "abbbaa", "ababab", "ababba", "abbaba"}
 
-// upceSets says the same of the six digits of a UPC-E of number system 0, by its check digit. Number
-// system 1 exchanges the sets.
+// upceSets says the same of the six digits of a UPC-E of number system 0, by its check digit.
+// Number system 1 exchanges the sets.
 var upceSets = [10]string{"bbbaaa", "bbabaa", "bbaaba", "bbaaab", "babbaa", "baabba", "baaabb", "bababa", "babaab", "baabab"}
 
 var exchangeSets = strings.NewReplacer("a", "b", "b", "a")
@@ -71,7 +72,8 @@ func (s *symbol) guard(bars string) *symbol {
 	return s
 }
 
-// barsA are the bars of the digits in set a. Set c exchanges dark and light, and set b is c backwards.
+// barsA are the bars of the digits in set a. Set c exchanges dark and light, and set b is c
+// backwards.
 var barsA = [10]string{"0001101", "0011001", "0010011", "0111101", "0100011", "0110001", "0101111", "0111011", "0110111", "0001011"}
 
 // data appends the bars of digits, each in its set.
@@ -101,11 +103,13 @@ var (
 // modules is the width of the symbol and its quiet zones.
 func (s *symbol) modules() int { return s.quiet[0] + len(s.bars) + s.quiet[1] }
 
-// flattest is the height of a barcode's panel to its length below which it is not drawn: a scan line would leave it.
-const flattest = 0.2
+// minAspect is the height of a barcode's panel to its length below which it is not drawn: a scan
+// line would leave it.
+const minAspect = 0.2
 
-// bars draws the page's barcode on a white panel in the middle of a box, in whole pixels, as edges that fall between
-// pixels cost a scanner its margin. One that does not fit even so is written out in digits.
+// bars draws the page's barcode on a white panel in the middle of a box, in whole pixels, as edges
+// that fall between pixels cost a scanner its margin. One that does not fit even so is written out
+// in digits.
 func (p *page) bars(b box, upright bool) {
 	s := p.barcode
 	length, breadth := b.w, b.h
@@ -113,12 +117,12 @@ func (p *page) bars(b box, upright bool) {
 		length, breadth = breadth, length
 	}
 	modules := s.modules()
-	module := math.Floor(math.Min(length/float64(modules), breadth/float64(modules)/flattest))
+	module := math.Floor(math.Min(length/float64(modules), breadth/float64(modules)/minAspect))
 	if stated := math.Floor(p.stated / float64(len(s.bars))); stated >= 1 {
 		module = math.Min(module, stated)
 	}
 	if s.bars == "" || module < 1 {
-		p.set(b, s.digits, p.ink, manner{face: sans, most: b.side() * 0.2, lines: 1, track: 0.1, turned: upright})
+		p.set(b, s.digits, p.ink, textStyle{face: sans, maxSize: b.side() * 0.2, lines: 1, track: 0.1, turned: upright})
 		return
 	}
 	w := module * float64(modules)
@@ -147,7 +151,8 @@ func (p *page) bars(b box, upright bool) {
 	p.digitsBelow(panel.along(upright, 0, h-text*0.98, w, text), upright)
 }
 
-// along returns a part of a panel: x and w along the barcode, y and h across it. Upright, the barcode starts at the bottom.
+// along returns a part of a panel: x and w along the barcode, y and h across it. Upright, the
+// barcode starts at the bottom.
 func (b box) along(upright bool, x, y, w, h float64) box {
 	if upright {
 		return box{b.x + y, b.y + b.h - x - w, h, w}
@@ -157,9 +162,9 @@ func (b box) along(upright bool, x, y, w, h float64) box {
 
 // digitsBelow sets the barcode's digits in the light band below the bars.
 func (p *page) digitsBelow(b box, upright bool) {
-	m := manner{face: sans, most: b.side() * 0.86, lines: 1, track: 0.24, leading: 1, turned: upright}
+	m := textStyle{face: sans, maxSize: b.side() * 0.86, lines: 1, track: 0.24, leading: 1, turned: upright}
 	// The digits stand on white, so that they do not touch the longer bars behind them.
-	size := m.most
+	size := m.maxSize
 	width := m.face.measure(p.barcode.digits, m.track)*size + size*0.6
 	ground := box{b.x + (b.w-width)/2, b.y, width, b.h}
 	if upright {

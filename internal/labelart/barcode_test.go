@@ -152,7 +152,7 @@ func withBarcode(kind cola.Text, value string, w, h int) (*cola.Cola, *cola.Imag
 
 func mustScan(t testing.TB, c *cola.Cola, img *cola.Image) string {
 	t.Helper()
-	d, err := layOut(c, img)
+	d, err := layout(c, img)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,8 @@ package labelart
 
 import "github.com/colaregistry/colaregistry/cola/vocabulary"
 
-// wideRatio is the aspect ratio from which a front wraps around its container and includes the back.
+// wideRatio is the aspect ratio from which a front wraps around its container and includes the
+// back.
 const wideRatio = 1.6
 
 // front draws a front label. One that goes round a can has three panels.
@@ -47,20 +48,20 @@ func (p *page) face(b box) {
 
 // brandLine returns the item for the brand's name, the largest thing on the label.
 func (p *page) brandLine(weight float64, k ink) item {
-	return p.line(weight, p.brand, k, manner{face: p.bold, most: p.unit * 0.16, lines: 3, track: 0.02, leading: 1.06})
+	return p.line(weight, p.brand, k, textStyle{face: p.bold, maxSize: p.unit * 0.16, lines: 3, track: 0.02, leading: 1.06})
 }
 
 // particulars are the items below the brand: kind, origin and age.
 func (p *page) particulars(k, faint ink) []item {
 	s := p.unit
-	quiet := manner{face: sans, most: s * 0.042, lines: 2, track: 0.14}
+	quiet := textStyle{face: sans, maxSize: s * 0.042, lines: 2, track: 0.14}
 	return []item{
-		p.line(1.3, p.fanciful, faint, manner{face: p.light, most: s * 0.08, lines: 2, leading: 1.1}),
+		p.line(1.3, p.fanciful, faint, textStyle{face: p.light, maxSize: s * 0.08, lines: 2, leading: 1.1}),
 		p.divider(0.5, faint),
-		p.line(0.8, p.designation, k, manner{face: sans, most: s * 0.052, lines: 2, track: 0.16}),
+		p.line(0.8, p.designation, k, textStyle{face: sans, maxSize: s * 0.052, lines: 2, track: 0.16}),
 		p.line(0.6, p.place, k, quiet),
-		p.line(0.9, p.vintage, k, manner{face: p.bold, most: s * 0.075, lines: 1, track: 0.12}),
-		p.line(0.7, p.age, faint, manner{face: p.bold, most: s * 0.06, lines: 1, track: 0.1}),
+		p.line(0.9, p.vintage, k, textStyle{face: p.bold, maxSize: s * 0.075, lines: 1, track: 0.12}),
+		p.line(0.7, p.age, faint, textStyle{face: p.bold, maxSize: s * 0.06, lines: 1, track: 0.1}),
 	}
 }
 
@@ -101,7 +102,7 @@ func (p *page) ornament(weight float64, k, ground ink) item {
 func (p *page) classic(b box) {
 	p.fill(p.paper, rectangle(b))
 	in := p.border(b, p.accent)
-	items := []item{gap(0.15), p.ornament(3, p.accent, p.paper), p.line(0.4, p.established, p.accent, manner{face: sans, most: p.unit * 0.03, lines: 1, track: 0.2}), p.brandLine(2.4, p.ink)}
+	items := []item{gap(0.15), p.ornament(3, p.accent, p.paper), p.line(0.4, p.established, p.accent, textStyle{face: sans, maxSize: p.unit * 0.03, lines: 1, track: 0.2}), p.brandLine(2.4, p.ink)}
 	items = append(items, p.particulars(p.ink, p.accent)...)
 	p.stack(in, append(items, gap(0.1), p.footer(0.6, p.ink))...)
 }
@@ -117,7 +118,7 @@ func (p *page) banner(b box) {
 	for _, y := range []float64{band.y + 3*line, band.y + band.h - 4*line} {
 		p.fill(p.shine, rectangle(box{b.x, y, b.w, line}))
 	}
-	p.set(band.inset(band.w*0.06, band.h*0.16), p.brand, p.shine, manner{face: p.bold, most: band.h * 0.5, lines: 2, track: 0.03, leading: 1.06})
+	p.set(band.inset(band.w*0.06, band.h*0.16), p.brand, p.shine, textStyle{face: p.bold, maxSize: band.h * 0.5, lines: 2, track: 0.03, leading: 1.06})
 	lower := rows[2].inset(b.w*0.07, rows[2].h*0.05)
 	p.stack(lower, append(p.particulars(p.ink, p.accent), p.footer(0.7, p.ink))...)
 }
@@ -130,9 +131,9 @@ func (p *page) split(b box) {
 	p.fill(p.accent, rectangle(box{b.x, rows[1].y - b.h*0.006, b.w, b.h * 0.012}))
 	top := rows[0].inset(b.w*0.06, rows[0].h*0.07)
 	p.stack(top,
-		p.line(0.3, p.established, p.shine, manner{face: sans, most: p.unit * 0.03, lines: 1, track: 0.2}),
+		p.line(0.3, p.established, p.shine, textStyle{face: sans, maxSize: p.unit * 0.03, lines: 1, track: 0.2}),
 		p.ornament(2.2, p.shine, p.panel),
-		p.line(1.5, p.brand, p.shine, manner{face: p.bold, most: b.side() * 0.15, lines: 2, track: 0.02, leading: 1.06}))
+		p.line(1.5, p.brand, p.shine, textStyle{face: p.bold, maxSize: b.side() * 0.15, lines: 2, track: 0.02, leading: 1.06}))
 	lower := rows[1].inset(b.w*0.07, rows[1].h*0.07)
 	p.stack(lower, append(p.particulars(p.ink, p.accent), p.footer(0.6, p.ink))...)
 }
@@ -142,7 +143,7 @@ func (p *page) badge(b box) {
 	p.fill(p.paper, rectangle(b))
 	in := p.border(b, p.ink)
 	rows := in.rows(1.1, 2.5, 1.7)
-	p.set(rows[0].inset(rows[0].w*0.02, rows[0].h*0.08), p.brand, p.ink, manner{face: p.bold, most: b.side() * 0.15, lines: 2, leading: 1.02})
+	p.set(rows[0].inset(rows[0].w*0.02, rows[0].h*0.08), p.brand, p.ink, textStyle{face: p.bold, maxSize: b.side() * 0.15, lines: 2, leading: 1.02})
 	c, r := rows[1].center(), rows[1].side()*0.47
 	p.fill(p.accent, star(c, 28, r*1.06, r*0.97, 0))
 	p.fill(p.panel, circle(c, r*0.95))

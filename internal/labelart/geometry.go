@@ -72,7 +72,8 @@ type segment struct {
 	p       [3]point
 }
 
-// outline is a shape to be filled, by the nonzero rule: a part that runs the other way round is a hole.
+// outline is a shape to be filled, by the nonzero rule: a part that runs the other way round is a
+// hole.
 type outline []segment
 
 func (o *outline) move(x, y float64) { *o = append(*o, segment{moveTo, [3]point{{x, y}}}) }
@@ -153,7 +154,8 @@ func star(c point, n int, outer, inner, turn float64) outline {
 	return polygon(points...)
 }
 
-// polar returns the point at a distance and angle from c; an angle of zero is up, and they grow clockwise.
+// polar returns the point at a distance and angle from c; an angle of zero is up, and they grow
+// clockwise.
 func polar(c point, r, angle float64) point {
 	return point{c.x + r*math.Sin(angle), c.y - r*math.Cos(angle)}
 }

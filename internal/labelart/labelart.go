@@ -1,7 +1,15 @@
+// Package labelart draws the images of demonstration labels from their records. The brand
+// determines colors and ornament, the image's position its layout, and the record's fields the
+// text; the barcode is real and scans. Equal records give equal images.
+//
+// A label is laid out once, as filled outlines and lines of text at exact places; each format
+// writes that drawing. SVG names fonts that nearly every system has in the same widths (Liberation
+// Serif and Sans measure like Times and Arial), and states the length of each line.
 package labelart
 
 import (
 	"fmt"
+	"image/color"
 	"io"
 	"strings"
 
@@ -51,10 +59,10 @@ func (f Format) ContentType() string {
 	return "image/png"
 }
 
-// Draw writes one image of a label, in the pixel size that its record states or else in a usual one. It
-// fails if a side is not from 1 to MaxSide, or if the writer fails.
+// Draw writes one image of a label, in the pixel size that its record states or else in a usual
+// one. It fails if a side is not from 1 to MaxSide, or if the writer fails.
 func Draw(w io.Writer, f Format, c *cola.Cola, img *cola.Image) error {
-	d, err := layOut(c, img)
+	d, err := layout(c, img)
 	if err != nil {
 		return err
 	}
@@ -64,8 +72,8 @@ func Draw(w io.Writer, f Format, c *cola.Cola, img *cola.Image) error {
 	return d.writeRaster(w, f)
 }
 
-// layOut composes the drawing of an image.
-func layOut(c *cola.Cola, img *cola.Image) (*drawing, error) {
+// layout composes the drawing of an image.
+func layout(c *cola.Cola, img *cola.Image) (*drawing, error) {
 	w, h, err := sizeOf(img)
 	if err != nil {
 		return nil, err
@@ -107,4 +115,42 @@ func usualSize(position cola.Text) (w, h int) {
 		return 700, 700
 	}
 	return 900, 1200
+}
+
+// ink is a colour.
+type ink struct{ r, g, b uint8 }
+
+func hex(v uint32) ink { return ink{uint8(v >> 16), uint8(v >> 8), uint8(v)} }
+
+func (k ink) rgba() color.RGBA { return color.RGBA{k.r, k.g, k.b, 255} }
+
+// shape is one thing in a drawing: a filled outline or a line of text.
+type shape struct {
+	fill ink
+	path outline // when text is empty
+	text string
+	textRun
+}
+
+// textRun is how a line of text is set.
+type textRun struct {
+	face   face
+	size   float64 // pixels to the em
+	track  float64 // ems between letters
+	at     point   // left end of the baseline
+	width  float64 // of the line, in pixels
+	turned bool    // a quarter to the left around at: it reads upwards
+}
+
+// drawing is a finished picture, its shapes from back to front.
+type drawing struct {
+	w, h   int
+	title  string
+	shapes []shape
+}
+
+func (d *drawing) fill(k ink, o outline) {
+	if len(o) > 0 {
+		d.shapes = append(d.shapes, shape{fill: k, path: o})
+	}
 }

@@ -250,7 +250,7 @@ func TestBrandsLookDifferent(t *testing.T) {
 func TestTextStaysOnTheLabel(t *testing.T) {
 	for _, c := range sampleLabels(300) {
 		for i := range c.Images {
-			d, err := layOut(c, &c.Images[i])
+			d, err := layout(c, &c.Images[i])
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package labelart
 
 import (
+	"hash/fnv"
 	"strings"
 	"unicode"
 
@@ -12,7 +13,7 @@ import (
 type page struct {
 	*drawing
 	theme
-	words
+	content
 	kind    vocabulary.ProductType
 	barcode *symbol // on this image; may be nil
 	upright bool    // the barcode reads upwards
@@ -22,7 +23,7 @@ type page struct {
 }
 
 func newPage(c *cola.Cola, img *cola.Image, w, h int) *page {
-	p := &page{theme: themeOf(c), words: wordsOf(c), kind: c.ProductType}
+	p := &page{theme: themeOf(c), content: contentOf(c), kind: c.ProductType}
 	title := p.brand
 	if p.fanciful != "" {
 		title += ", " + p.fanciful
@@ -35,8 +36,8 @@ func newPage(c *cola.Cola, img *cola.Image, w, h int) *page {
 	return p
 }
 
-// findBarcode picks the barcode of the image: the one that was read from it, or the record's main one on the back of a
-// label without a list.
+// findBarcode picks the barcode of the image: the one that was read from it, or the record's main
+// one on the back of a label without a list.
 func (p *page) findBarcode(c *cola.Cola, img *cola.Image) {
 	for i := range c.Barcodes {
 		b := &c.Barcodes[i]
@@ -94,7 +95,7 @@ func (p *page) stack(b box, items ...item) {
 }
 
 // line returns an item that sets a text; an empty text has an empty item.
-func (p *page) line(weight float64, text string, k ink, m manner) item {
+func (p *page) line(weight float64, text string, k ink, m textStyle) item {
 	if text == "" {
 		return item{}
 	}
@@ -121,7 +122,7 @@ func (p *page) footer(weight float64, k ink) item {
 		return item{}
 	}
 	return item{weight, func(b box) {
-		m := manner{face: sans, most: p.unit * 0.046, lines: 1, track: 0.06, align: left}
+		m := textStyle{face: sans, maxSize: p.unit * 0.046, lines: 1, track: 0.06, align: left}
 		halves := b.columns(1.6, 1)
 		switch {
 		case p.contents == "":
@@ -132,10 +133,99 @@ func (p *page) footer(weight float64, k ink) item {
 			p.set(b, p.contents, k, m)
 		default:
 			size, _ := fit(p.strength, halves[0].inset(halves[0].w*0.03, 0), &m)
-			m.most = size // both in the size of the longer
+			m.maxSize = size // both in the size of the longer
 			p.set(halves[0].inset(halves[0].w*0.03, 0), p.strength, k, m)
 			m.align = right
 			p.set(halves[1].inset(halves[1].w*0.03, 0), p.contents, k, m)
 		}
 	}}
+}
+
+// theme is the look that a brand's labels share.
+type theme struct {
+	paper  ink // background
+	ink    ink // text on paper
+	accent ink // ornament on paper
+	panel  ink // background of bands and badges
+	shine  ink // text and ornament on panel
+	bold   face
+	light  face
+	cut    int // which of the commodity's compositions
+	motif  motif
+}
+
+// palette is the colours of a theme.
+type palette struct{ paper, ink, accent, panel, shine uint32 }
+
+var winePalettes = []palette{
+	{0xf6f0e2, 0x2b1a1a, 0x7a1f2b, 0x5a1620, 0xf1dfb4},
+	{0xfbf8f1, 0x20252b, 0x8a6d2f, 0x1f2a36, 0xe8d6a4},
+	{0xf3ede0, 0x24301f, 0x5b6b2e, 0x36451f, 0xf0e6c8},
+	{0xfaf5ee, 0x33203a, 0x6b3a6e, 0x46244d, 0xf0d9ea},
+	{0xf5efe6, 0x2a2320, 0x9c5a2c, 0x3b2a22, 0xf3d9b1},
+	{0x1d2026, 0xf3ead6, 0xc9a45c, 0xc9a45c, 0x1d2026},
+	{0xf7e9e4, 0x4a1f2a, 0xb4485a, 0x8c2f43, 0xfdeee6},
+	{0xeef1ec, 0x1c2b33, 0x2f6470, 0x20434d, 0xe6efe2},
+}
+
+var beerPalettes = []palette{
+	{0xf2b632, 0x1d1b16, 0x8a3a12, 0x1d3b34, 0xf7e3b0},
+	{0x12313f, 0xf6ead0, 0xf08a3c, 0xb8401c, 0xfff4e0},
+	{0xe8f0e4, 0x17301f, 0x2f7d4f, 0x1f5a38, 0xf7e9a8},
+	{0xb83c20, 0xfff6e4, 0xffd166, 0x2a2320, 0xffd166},
+	{0xfdf3dc, 0x1c2541, 0x3a7ca5, 0x16425b, 0xf9d98c},
+	{0x2d1e2f, 0xf9e7d2, 0xf45d90, 0x5c2751, 0xffd9a0},
+	{0x9fd3c7, 0x142d4c, 0x385170, 0x142d4c, 0xececec},
+	{0x23211f, 0xf4ead5, 0xd8a23a, 0x6b4a1e, 0xfbe8bd},
+}
+
+var spiritPalettes = []palette{
+	{0x14130f, 0xf0dfb6, 0xc19a4b, 0xc19a4b, 0x14130f},
+	{0xe9dcc0, 0x271c10, 0x7d4a1a, 0x3b2613, 0xecd9ad},
+	{0xf4f1ea, 0x16202c, 0x2d4f73, 0x16304a, 0xe9e2cf},
+	{0x10302a, 0xf1e7c9, 0xc8a95a, 0xc8a95a, 0x10302a},
+	{0xf7f5f0, 0x1b1b1b, 0x9a2a2a, 0x1b1b1b, 0xf1e6d0},
+	{0x3a1519, 0xf4e2c4, 0xd0a14e, 0xd0a14e, 0x2b0d10},
+	{0xdfe7e6, 0x15292b, 0x2c6e6a, 0x17444a, 0xeaf1ea},
+}
+
+// themeOf returns the theme of a label: its colours and composition are the brand's, its ornament
+// the product's.
+func themeOf(c *cola.Cola) theme {
+	brand := hashOf(string(c.ProductType), c.BrandName)
+	palettes, motifs := winePalettes, wineMotifs
+	bold, light := serifBold, serifItalic
+	switch c.ProductType {
+	case vocabulary.MaltBeverage:
+		palettes, motifs = beerPalettes, beerMotifs
+		bold, light = sansBold, sans
+	case vocabulary.DistilledSpirits:
+		palettes, motifs = spiritPalettes, spiritMotifs
+		if brand>>40&3 == 0 {
+			bold = sansBold
+		}
+	default:
+		if brand>>40&3 == 0 {
+			bold = serif
+		}
+	}
+	colours := palettes[brand%uint64(len(palettes))]
+	ornament := hashOf(c.BrandName, string(c.ClassID), string(c.ProductName))
+	return theme{
+		paper: hex(colours.paper), ink: hex(colours.ink), accent: hex(colours.accent), panel: hex(colours.panel), shine: hex(colours.shine),
+		bold: bold, light: light,
+		cut:   int(brand >> 20 % 3),
+		motif: motifs[ornament>>8%uint64(len(motifs))],
+	}
+}
+
+// hashOf returns a number that follows from some texts.
+func hashOf(texts ...string) uint64 {
+	h := fnv.New64a()
+	for _, t := range texts {
+		h.Write([]byte(t)) // never fails
+		h.Write([]byte{0})
+	}
+	v := h.Sum64()
+	return v ^ v>>32
 }

@@ -2,16 +2,27 @@ package labelart
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/go-fonts/liberation/liberationsansbold"
+	"github.com/go-fonts/liberation/liberationsansregular"
+	"github.com/go-fonts/liberation/liberationserifbold"
+	"github.com/go-fonts/liberation/liberationserifitalic"
+	"github.com/go-fonts/liberation/liberationserifregular"
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/sfnt"
+	"golang.org/x/image/math/fixed"
 )
 
-// clean returns text as a label can show it: white space made single spaces, control and formatting characters, halves of
-// surrogate pairs and characters invalid in XML left out, cut off after a number of characters.
-func clean(s string, most int) string {
+// clean returns text as a label can show it: white space made single spaces, control and formatting
+// characters, halves of surrogate pairs and characters invalid in XML left out, cut off after a
+// number of characters.
+func clean(s string, maxRunes int) string {
 	var b strings.Builder
 	count, space := 0, false
-	for len(s) > 0 && count < most {
+	for len(s) > 0 && count < maxRunes {
 		r, size := utf8.DecodeRuneInString(s)
 		s = s[size:]
 		switch {
@@ -29,16 +40,16 @@ func clean(s string, most int) string {
 			count++
 		}
 	}
-	if count >= most && strings.TrimSpace(s) != "" {
+	if count >= maxRunes && strings.TrimSpace(s) != "" {
 		b.WriteRune('…')
 	}
 	return b.String()
 }
 
-// manner is how a text is to be set in a box.
-type manner struct {
+// textStyle is how a text is to be set in a box.
+type textStyle struct {
 	face    face
-	most    float64 // largest size
+	maxSize float64 // largest size
 	lines   int     // most lines
 	track   float64 // ems between letters
 	leading float64 // line height in ems; 0 for 1.18
@@ -55,19 +66,19 @@ const (
 	right
 )
 
-func (m *manner) lineHeight() float64 {
+func (m *textStyle) lineHeight() float64 {
 	if m.leading == 0 {
 		return 1.18
 	}
 	return m.leading
 }
 
-// smallest is the size below which text is left out: it would be a smudge.
-const smallest = 1.5
+// minSize is the size below which text is left out: it would be a smudge.
+const minSize = 1.5
 
-// set sets text in a box, in the largest size in which it fits. Text that does not fit in the smallest
-// legible size is cut off.
-func (p *page) set(b box, text string, k ink, m manner) {
+// set sets text in a box, in the largest size in which it fits. Text that does not fit in the
+// smallest legible size is cut off.
+func (p *page) set(b box, text string, k ink, m textStyle) {
 	if text == "" || b.w <= 0 || b.h <= 0 {
 		return
 	}
@@ -80,7 +91,7 @@ func (p *page) set(b box, text string, k ink, m manner) {
 		return
 	}
 	put := func(line string, x, y, width float64) {
-		p.shapes = append(p.shapes, shape{fill: k, text: line, setting: setting{
+		p.shapes = append(p.shapes, shape{fill: k, text: line, textRun: textRun{
 			face: m.face, size: size, track: m.track, at: point{x, y}, width: width, turned: m.turned,
 		}})
 	}
@@ -110,8 +121,9 @@ func (p *page) set(b box, text string, k ink, m manner) {
 	}
 }
 
-// fit returns the largest size, and the lines, in which a text fits a box, or no lines without room for any.
-func fit(text string, b box, m *manner) (size float64, lines []string) {
+// fit returns the largest size, and the lines, in which a text fits a box, or no lines without room
+// for any.
+func fit(text string, b box, m *textStyle) (size float64, lines []string) {
 	fits := func(size float64) ([]string, bool) {
 		lines := wrap(text, m.face, b.w/size, m.track)
 		if lines == nil || len(lines) > m.lines || float64(len(lines))*m.lineHeight()*size > b.h {
@@ -119,14 +131,14 @@ func fit(text string, b box, m *manner) (size float64, lines []string) {
 		}
 		return lines, true
 	}
-	most := min(m.most, b.h/m.lineHeight())
-	if most < smallest {
+	most := min(m.maxSize, b.h/m.lineHeight())
+	if most < minSize {
 		return 0, nil
 	}
 	if lines, ok := fits(most); ok {
 		return most, balance(lines, text, b.w/most, m)
 	}
-	low, high := smallest, most
+	low, high := minSize, most
 	if _, ok := fits(low); !ok {
 		return low, cut(text, b, m)
 	}
@@ -142,7 +154,8 @@ func fit(text string, b box, m *manner) (size float64, lines []string) {
 	return low, balance(lines, text, b.w/low, m)
 }
 
-// wrap breaks a text into lines no wider than width, in ems. It returns nil when a word alone is wider.
+// wrap breaks a text into lines no wider than width, in ems. It returns nil when a word alone is
+// wider.
 func wrap(text string, f face, width, track float64) []string {
 	space := f.measure(" ", 0) + 2*track
 	var lines []string
@@ -174,7 +187,7 @@ func wrap(text string, f face, width, track float64) []string {
 }
 
 // balance makes the lines of a short text about equally wide, as long as they stay as many.
-func balance(lines []string, text string, width float64, m *manner) []string {
+func balance(lines []string, text string, width float64, m *textStyle) []string {
 	if len(lines) < 2 || len(lines) > 4 || m.align != centered {
 		return lines
 	}
@@ -190,8 +203,8 @@ func balance(lines []string, text string, width float64, m *manner) []string {
 }
 
 // cut returns the part of a text that fits in the smallest size, with an ellipsis.
-func cut(text string, b box, m *manner) []string {
-	const size = smallest
+func cut(text string, b box, m *textStyle) []string {
+	const size = minSize
 	lines := wrap(text, m.face, b.w/size, m.track)
 	if lines == nil {
 		lines = []string{text}
@@ -207,4 +220,124 @@ func cut(text string, b box, m *manner) []string {
 		*last = string(runes) + "…"
 	}
 	return lines
+}
+
+// face is one of the fonts that labels are set in.
+type face uint8
+
+const (
+	serif face = iota
+	serifBold
+	serifItalic
+	sans
+	sansBold
+	faces
+)
+
+// svgFamilies names the faces for SVG: fonts of equal widths, the one embedded here first.
+var svgFamilies = [faces]string{
+	serif:       `font-family="'Liberation Serif','Times New Roman',Times,serif"`,
+	serifBold:   `font-family="'Liberation Serif','Times New Roman',Times,serif" font-weight="700"`,
+	serifItalic: `font-family="'Liberation Serif','Times New Roman',Times,serif" font-style="italic"`,
+	sans:        `font-family="'Liberation Sans',Arial,Helvetica,sans-serif"`,
+	sansBold:    `font-family="'Liberation Sans',Arial,Helvetica,sans-serif" font-weight="700"`,
+}
+
+// typeface is a parsed font with the widths of its commonest glyphs. It does not change once made.
+type typeface struct {
+	font  *sfnt.Font
+	em    float64 // units to the em
+	ppem  fixed.Int26_6
+	latin [0x180]float64 // widths in ems
+}
+
+var typefaces = sync.OnceValue(func() [faces]*typeface {
+	return [faces]*typeface{
+		serif:       parseFace(liberationserifregular.TTF),
+		serifBold:   parseFace(liberationserifbold.TTF),
+		serifItalic: parseFace(liberationserifitalic.TTF),
+		sans:        parseFace(liberationsansregular.TTF),
+		sansBold:    parseFace(liberationsansbold.TTF),
+	}
+})
+
+func parseFace(ttf []byte) *typeface {
+	f, err := sfnt.Parse(ttf)
+	if err != nil {
+		panic("labelart: embedded font: " + err.Error())
+	}
+	t := &typeface{font: f, em: float64(f.UnitsPerEm()), ppem: fixed.I(int(f.UnitsPerEm()))}
+	var buffer sfnt.Buffer
+	for r := range t.latin {
+		t.latin[r] = t.advance(&buffer, rune(r))
+	}
+	return t
+}
+
+// advance looks a glyph's width up in the font, in ems.
+func (t *typeface) advance(buffer *sfnt.Buffer, r rune) float64 {
+	glyph, err := t.font.GlyphIndex(buffer, r)
+	if err != nil {
+		return 0
+	}
+	width, err := t.font.GlyphAdvance(buffer, glyph, t.ppem, font.HintingNone)
+	if err != nil {
+		return 0
+	}
+	return float64(width) / 64 / t.em
+}
+
+// measure returns the width of a text in ems, letters tracked apart by track ems.
+func (f face) measure(s string, track float64) float64 {
+	t := typefaces()[f]
+	var buffer *sfnt.Buffer // has some kilobytes; few texts need it
+	width := 0.0
+	for _, r := range s {
+		if int(r) < len(t.latin) {
+			width += t.latin[r]
+		} else {
+			if buffer == nil {
+				buffer = new(sfnt.Buffer)
+			}
+			width += t.advance(buffer, r)
+		}
+		width += track
+	}
+	return max(0, width-track)
+}
+
+// glyph returns the outline of a glyph of a size with its origin at a point.
+func (t *typeface) glyph(buffer *sfnt.Buffer, r rune, size float64, at point) outline {
+	index, err := t.font.GlyphIndex(buffer, r)
+	if err != nil {
+		return nil
+	}
+	segments, err := t.font.LoadGlyph(buffer, index, t.ppem, nil)
+	if err != nil {
+		return nil
+	}
+	scale := size / t.em / 64
+	place := func(p fixed.Point26_6) point { return point{at.x + float64(p.X)*scale, at.y + float64(p.Y)*scale} }
+	var o outline
+	var last point
+	for _, s := range segments {
+		a := place(s.Args[0])
+		switch s.Op {
+		case sfnt.SegmentOpMoveTo:
+			o.move(a.x, a.y)
+			last = a
+		case sfnt.SegmentOpLineTo:
+			o.line(a.x, a.y)
+			last = a
+		case sfnt.SegmentOpQuadTo: // raised to a cubic, so that outlines have one kind of curve
+			b := place(s.Args[1])
+			o.cube(last.x+(a.x-last.x)*2/3, last.y+(a.y-last.y)*2/3, b.x+(a.x-b.x)*2/3, b.y+(a.y-b.y)*2/3, b.x, b.y)
+			last = b
+		case sfnt.SegmentOpCubeTo:
+			b, c := place(s.Args[1]), place(s.Args[2])
+			o.cube(a.x, a.y, b.x, b.y, c.x, c.y)
+			last = c
+		}
+	}
+	return o
 }

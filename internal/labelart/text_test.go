@@ -59,21 +59,21 @@ func TestFittedTextFits(t *testing.T) {
 			return
 		}
 		b := box{0, 0, rapid.Float64Range(1, 900).Draw(t, "w"), rapid.Float64Range(1, 900).Draw(t, "h")}
-		m := manner{
-			face:  face(rapid.IntRange(0, int(faces)-1).Draw(t, "face")),
-			most:  rapid.Float64Range(0.5, 300).Draw(t, "most"),
-			lines: rapid.IntRange(1, 12).Draw(t, "lines"),
-			track: rapid.Float64Range(0, 0.3).Draw(t, "track"),
+		m := textStyle{
+			face:    face(rapid.IntRange(0, int(faces)-1).Draw(t, "face")),
+			maxSize: rapid.Float64Range(0.5, 300).Draw(t, "most"),
+			lines:   rapid.IntRange(1, 12).Draw(t, "lines"),
+			track:   rapid.Float64Range(0, 0.3).Draw(t, "track"),
 		}
 		size, lines := fit(text, b, &m)
 		if len(lines) == 0 {
-			if b.w >= 2*smallest && b.h >= 2*smallest && m.most >= smallest {
+			if b.w >= 2*minSize && b.h >= 2*minSize && m.maxSize >= minSize {
 				t.Fatalf("%q in %v is left out, though there is room for a letter", text, b)
 			}
 			return
 		}
-		if size < smallest || size > m.most || len(lines) > m.lines {
-			t.Fatalf("%q in %v: size %v of at most %v, %d lines of at most %d", text, b, size, m.most, len(lines), m.lines)
+		if size < minSize || size > m.maxSize || len(lines) > m.lines {
+			t.Fatalf("%q in %v: size %v of at most %v, %d lines of at most %d", text, b, size, m.maxSize, len(lines), m.lines)
 		}
 		for _, line := range lines {
 			if w := m.face.measure(line, m.track) * size; w > b.w*1.0001 {
@@ -140,7 +140,7 @@ func TestAnyRecordDraws(t *testing.T) {
 		}
 		img := &c.Images[0]
 		w, h := img.WidthPixels.V, img.HeightPixels.V
-		d, err := layOut(c, img)
+		d, err := layout(c, img)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,10 +12,10 @@ import (
 )
 
 // receiver is every destination: it takes what it is sent, and confirms when it is challenged, or says what is wrong.
-type receiver struct{ sent alerts.Sent }
+type receiver struct{ sent alerts.Result }
 
 // Send implements alerts.Sender.
-func (r receiver) Send(_ context.Context, m alerts.Message) alerts.Sent {
+func (r receiver) Send(_ context.Context, m alerts.Message) alerts.Result {
 	sent := r.sent
 	sent.Verified = m.Event == cola.EventConfirm && sent.Fault == ""
 	return sent
@@ -50,15 +50,15 @@ func (r *Registry) Code(t testing.TB, account cola.AccountID, destination string
 // Deliver sends the messages that are due, each once. An empty fault has their receivers take them; another one is what every attempt fails with, for good.
 func (r *Registry) Deliver(t testing.TB, fault string) {
 	t.Helper()
-	answer := receiver{alerts.Sent{Status: 204, Fault: fault}}
+	answer := receiver{alerts.Result{Status: 204, Fault: fault}}
 	if fault != "" {
 		answer.sent.Status, answer.sent.Final = 404, true
 	}
-	courier := alerts.NewCourier(alerts.CourierOptions{
+	dispatcher := alerts.NewDispatcher(alerts.DispatcherOptions{
 		Store: r.Store, Now: r.Now, Logger: slog.New(slog.DiscardHandler),
 		Senders: map[string]alerts.Sender{cola.KindEmail: answer, cola.KindWebhook: answer},
 	})
-	if _, err := courier.Deliver(t.Context(), r.Now()); err != nil {
+	if _, err := dispatcher.Deliver(t.Context(), r.Now()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Hold has the registry hold labels as they are given, and waits until the last of them is found. The clock goes on meanwhile.
-func (r *Registry) Hold(t testing.TB, labels ...cola.Cola) {
+// LockRows has the registry hold labels as they are given, and waits until the last of them is found. The clock goes on meanwhile.
+func (r *Registry) LockRows(t testing.TB, labels ...cola.Cola) {
 	t.Helper()
 	var patches []cola.Patch[cola.Cola]
 	for _, c := range labels {

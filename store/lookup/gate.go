@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	pace       = 10 * time.Millisecond // between the starts of two batches
-	batchMost  = 256
-	findWithin = 3 * time.Second // for one batch
-	foundMost  = 100_000         // secrets in memory; an entry is under 200 bytes
-	// voidFor is how long an existing but invalid secret counts as unknown, such as an expired session or the feed of a
-	// suspended account. It bounds the queries for such a secret.
-	voidFor  = time.Second
-	voidMost = 10_000
+	batchInterval = 10 * time.Millisecond // between the starts of two batches
+	maxBatch      = 256
+	findTimeout   = 3 * time.Second // for one batch
+	maxFound      = 100_000         // secrets in memory; an entry is under 200 bytes
+	// voidFor is how long an existing but invalid secret counts as unknown, such as an expired
+	// session or the feed of a suspended account. It bounds the queries for such a secret.
+	voidFor   = time.Second
+	maxVoided = 10_000
 )
 
 // gate admits existing secrets of one kind.
@@ -46,7 +46,7 @@ type question struct {
 
 func newGate(find func(context.Context, []string) ([]string, error), asked, queries prometheus.Counter) *gate {
 	return &gate{
-		find: find, found: cache[struct{}](foundMost), voided: cache[time.Time](voidMost), asked: asked, queries: queries,
+		find: find, found: cache[struct{}](maxFound), voided: cache[time.Time](maxVoided), asked: asked, queries: queries,
 		open: map[string]*question{},
 	}
 }
@@ -86,8 +86,8 @@ func (g *gate) void(name string) {
 	g.voided.Add(name, time.Now().Add(voidFor))
 }
 
-// ask adds a question to the queue, or joins a queued one. It does not join a question that was already
-// sent to the database, because the secret may have been created since.
+// ask adds a question to the queue, or joins a queued one. It does not join a question that was
+// already sent to the database, because the secret may have been created since.
 func (g *gate) ask(name string) *question {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -114,16 +114,16 @@ func (g *gate) run() {
 			return
 		}
 		g.answer(batch)
-		time.Sleep(time.Until(started.Add(pace)))
+		time.Sleep(time.Until(started.Add(batchInterval)))
 	}
 }
 
-// take removes the oldest questions from the queue and drops those without askers. It returns nil if the
-// queue is empty.
+// take removes the oldest questions from the queue and drops those without askers. It returns nil
+// if the queue is empty.
 func (g *gate) take() (batch []*question) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for len(g.waiting) > 0 && len(batch) < batchMost {
+	for len(g.waiting) > 0 && len(batch) < maxBatch {
 		q := g.waiting[0]
 		g.waiting[0], g.waiting = nil, g.waiting[1:]
 		delete(g.open, q.name)
@@ -141,7 +141,7 @@ func (g *gate) answer(batch []*question) {
 	for i, q := range batch {
 		names[i] = q.name
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), findWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), findTimeout)
 	defer cancel()
 	g.asked.Add(float64(len(names)))
 	g.queries.Inc()

@@ -32,8 +32,8 @@ type Store struct {
 	gates map[store.SecretKind]*gate
 }
 
-// New returns st with batched lookups of secrets. With a registerer, it exports metrics, for one Store
-// only.
+// New returns st with batched lookups of secrets. With a registerer, it exports metrics, for one
+// Store only.
 func New(st store.Store, metrics prometheus.Registerer) *Store {
 	factory := promauto.With(metrics)
 	asked := factory.NewCounterVec(prometheus.CounterOpts{

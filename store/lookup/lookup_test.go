@@ -31,7 +31,7 @@ type fake struct {
 func inTime(t *testing.T, test func(t *testing.T)) {
 	synctest.Test(t, func(t *testing.T) {
 		test(t)
-		time.Sleep(pace)
+		time.Sleep(batchInterval)
 	})
 }
 
@@ -122,15 +122,15 @@ func TestFloodCostsFewQueries(t *testing.T) {
 		if key, err := s.KeyByHash(t.Context(), hash(-1)); err != nil || key.ID != 7 {
 			t.Errorf("a valid key in the flood: %+v, %v", key, err)
 		}
-		if waited := time.Since(begun); waited > (connections/batchMost+2)*pace {
+		if waited := time.Since(begun); waited > (connections/maxBatch+2)*batchInterval {
 			t.Errorf("a valid key waited for %v", waited)
 		}
 		flood.Wait()
-		if most := int(lasts/pace) + connections/batchMost + 2; len(f.batches) > most || f.reads != 1 {
+		if most := int(lasts/batchInterval) + connections/maxBatch + 2; len(f.batches) > most || f.reads != 1 {
 			t.Errorf("%d batches and %d reads in %v", len(f.batches), f.reads, lasts)
 		}
 		for _, size := range f.batches {
-			if size > batchMost {
+			if size > maxBatch {
 				t.Fatalf("a batch asks about %d keys", size)
 			}
 		}
@@ -178,7 +178,7 @@ func TestNewSecretsWorkAtOnce(t *testing.T) {
 			if err := <-early; err != nil && !errors.Is(err, store.ErrNotFound) {
 				t.Fatalf("key %d before it was made: %v", n, err)
 			}
-			time.Sleep(pace)
+			time.Sleep(batchInterval)
 		}
 	})
 }

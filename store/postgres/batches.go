@@ -17,37 +17,42 @@ import (
 const (
 	// batchesKept is how long it is known what became of a batch.
 	batchesKept = 2 * time.Hour
-	// forgottenAtOnce is how many batches one statement forgets.
-	forgottenAtOnce = 5000
-	// batchLocks is the first half of the advisory locks on batches; the second is made of a batch's id.
+	// deletedPerStatement is how many batches one statement forgets.
+	deletedPerStatement = 5000
+	// batchLocks is the first half of the advisory locks on batches; the second is made of a
+	// batch's id.
 	batchLocks int32 = 0x434f4c41
 )
 
 const (
 	beginBatch = `BEGIN ISOLATION LEVEL READ COMMITTED`
-	// lockBatch is waited for while another transaction is about the same batch, and gone with the end of the transaction.
+	// lockBatch is waited for while another transaction is about the same batch, and gone with the
+	// end of the transaction.
 	lockBatch = `SELECT pg_advisory_xact_lock($1, $2)`
-	// selectBatch locks the row for the sake of the commit that follows: it is then one that writes, which the server answers
-	// only when it, and with it all before it, is as durable as the operator asks for. A row can be seen before that.
+	// selectBatch locks the row for the sake of the commit that follows: it is then one that
+	// writes, which the server answers only when it, and with it all before it, is as durable as
+	// the operator asks for. A row can be seen before that.
 	selectBatch   = `SELECT settled_at, voided FROM ledger_batches WHERE id = $1 FOR NO KEY UPDATE`
 	insertBatch   = `INSERT INTO ledger_batches (id, settled_at, voided) VALUES ($1, $2, $3)`
 	voidUnknown   = `INSERT INTO ledger_batches (id, settled_at, voided) VALUES ($1, coalesce($2, clock_timestamp()), TRUE)`
 	voidKnown     = `UPDATE ledger_batches SET voided = TRUE WHERE id = $1`
 	selectWindows = `SELECT account_id, granted_at, requests FROM burst_windows WHERE account_id = ANY($1)`
 	updateWindow  = `UPDATE burst_windows SET granted_at = $2, requests = $3 WHERE account_id = $1`
-	forgetBatches = `DELETE FROM ledger_batches WHERE id IN (SELECT id FROM ledger_batches
-		WHERE settled_at < coalesce($1, clock_timestamp()) - make_interval(secs => $2)
-		ORDER BY settled_at LIMIT $3 FOR UPDATE SKIP LOCKED)`
+	deleteBatches = `WITH old AS MATERIALIZED (SELECT id FROM ledger_batches
+			WHERE settled_at < coalesce($1, clock_timestamp()) - make_interval(secs => $2)
+			ORDER BY settled_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+		DELETE FROM ledger_batches WHERE id IN (SELECT id FROM old)`
 )
 
-// batchState is what is known of a batch.
+// batchState is the stored state of a batch.
 type batchState struct {
 	known     bool
 	settledAt time.Time
 	voided    bool
 }
 
-// queueAttempt begins a transaction about a batch, waits for any other, and asks what became of it.
+// queueAttempt starts a transaction about a batch, waits for others about the same batch, and reads
+// its state.
 func queueAttempt(b *pgx.Batch, id store.BatchID) {
 	b.Queue(beginBatch)
 	queueBatch(b, id)
@@ -83,7 +88,7 @@ func readBatch(results pgx.BatchResults) (batchState, error) {
 	return list[0], nil
 }
 
-// confirm makes sure that what is known of a batch is durable, and returns it as an error.
+// confirm makes the stored state of a batch durable, and returns it as an error.
 func (b batchState) confirm(ctx context.Context, conn *pgxpool.Conn) error {
 	ending := watchCommit(conn.Conn())
 	if _, err := conn.Exec(ctx, `COMMIT`); ending.result(err) != nil {
@@ -95,8 +100,8 @@ func (b batchState) confirm(ctx context.Context, conn *pgxpool.Conn) error {
 	return store.ErrExists
 }
 
-// lookUp reads what became of a batch, within a transaction.
-func lookUp(ctx context.Context, tx pgx.Tx, id store.BatchID) (batchState, error) {
+// readBatchInTx reads the state of a batch within a transaction.
+func readBatchInTx(ctx context.Context, tx pgx.Tx, id store.BatchID) (batchState, error) {
 	b := &pgx.Batch{}
 	queueBatch(b, id)
 	results := tx.SendBatch(ctx, b)
@@ -112,7 +117,7 @@ func (s *Store) Void(ctx context.Context, id store.BatchID, entries []store.Entr
 	}
 	defer s.done()
 	return s.failed(ctx, operation, inTransaction(ctx, s.ledger, func(tx pgx.Tx) error {
-		b, err := lookUp(ctx, tx, id)
+		b, err := readBatchInTx(ctx, tx, id)
 		switch {
 		case err != nil || b.voided:
 			return err
@@ -120,7 +125,7 @@ func (s *Store) Void(ctx context.Context, id store.BatchID, entries []store.Entr
 			_, err := tx.Exec(ctx, voidUnknown, [16]byte(id), s.clock())
 			return err
 		}
-		if err := takeBack(ctx, tx, entries, b.settledAt); err != nil {
+		if err := revertEntries(ctx, tx, entries, b.settledAt); err != nil {
 			return err
 		}
 		_, err = tx.Exec(ctx, voidKnown, [16]byte(id))
@@ -128,8 +133,8 @@ func (s *Store) Void(ctx context.Context, id store.BatchID, entries []store.Entr
 	}))
 }
 
-// takeBack undoes the entries of a batch at its instant.
-func takeBack(ctx context.Context, tx pgx.Tx, entries []store.Entry, at time.Time) error {
+// revertEntries undoes the entries of a batch at its instant.
+func revertEntries(ctx context.Context, tx pgx.Tx, entries []store.Entry, at time.Time) error {
 	t := tally{ledgerState: ledgerState{now: at}}
 	var accounts []cola.AccountID
 	for _, e := range entries {
@@ -152,11 +157,12 @@ func takeBack(ctx context.Context, tx pgx.Tx, entries []store.Entry, at time.Tim
 			return err
 		}
 	}
-	return t.takeGrantsBack(ctx, tx)
+	return t.revertGrants(ctx, tx)
 }
 
-// takeGrantsBack takes requests from the grants of the batch's instant, as far as they are still in the windows.
-func (t *tally) takeGrantsBack(ctx context.Context, tx pgx.Tx) error {
+// revertGrants removes requests from the grants of the batch's instant that are still in the
+// windows.
+func (t *tally) revertGrants(ctx context.Context, tx pgx.Tx) error {
 	if len(t.requests.keys) == 0 {
 		return nil
 	}
@@ -180,11 +186,11 @@ func (t *tally) takeGrantsBack(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// forgetBatches forgets batches that are old enough, a few at a time.
-func (s *Store) forgetBatches(ctx context.Context) error {
+// deleteOldBatches deletes old batches, some at a time.
+func (s *Store) deleteOldBatches(ctx context.Context) error {
 	for {
-		done, err := s.general.Exec(ctx, forgetBatches, s.clock(), batchesKept.Seconds(), forgottenAtOnce)
-		if err != nil || done.RowsAffected() < forgottenAtOnce {
+		done, err := s.general.Exec(ctx, deleteBatches, s.clock(), batchesKept.Seconds(), deletedPerStatement)
+		if err != nil || done.RowsAffected() < deletedPerStatement {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
@@ -39,12 +40,12 @@ func (s *Store) Wakeups() <-chan struct{} { return s.upkeep.wakeups }
 
 // ColasSince implements store.Changes.
 func (s *Store) ColasSince(ctx context.Context, after cola.Revision, yield func(*cola.IndexRecord) error) (cola.Revision, error) {
-	return s.since(ctx, "read changed labels", func(q querier, f *follower) error {
+	return s.since(ctx, "read changed labels", func(q querier, f *callbackErrors) error {
 		query, args := allColas, []any(nil)
 		if after > 0 {
 			query, args = changedColas, []any{int64(after)}
 		}
-		r := newColaReader(func(record *cola.IndexRecord) error { return f.told(yield(record)) })
+		r := newColaReader(func(record *cola.IndexRecord) error { return f.keep(yield(record)) })
 		if err := eachRow(ctx, q, query, args, r.row); err != nil {
 			return err
 		}
@@ -54,33 +55,34 @@ func (s *Store) ColasSince(ctx context.Context, after cola.Revision, yield func(
 
 // PermitteesSince implements store.Changes.
 func (s *Store) PermitteesSince(ctx context.Context, after cola.Revision, yield func(*cola.Permittee) error) (cola.Revision, error) {
-	return s.since(ctx, "read changed permittees", func(q querier, f *follower) error {
+	return s.since(ctx, "read changed permittees", func(q querier, f *callbackErrors) error {
 		var p cola.Permittee
 		into := append(fields{&p.PermitNumber}, targets(records.PermitteeColumns(&p))...)
 		return eachRow(ctx, q, selectChangedPermittees, []any{int64(after)}, func(rows pgx.Rows) error {
 			if err := rows.Scan(into); err != nil {
 				return err
 			}
-			return f.told(yield(&p))
+			return f.keep(yield(&p))
 		})
 	})
 }
 
-// follower keeps the error that whoever follows ended the reading with: it is not the database's.
-type follower struct{ err error }
+// callbackErrors keeps an error of the caller's callback, to distinguish it from the database's.
+type callbackErrors struct{ err error }
 
-func (f *follower) told(err error) error {
+// keep keeps and returns an error.
+func (f *callbackErrors) keep(err error) error {
 	f.err = err
 	return err
 }
 
-// since reads within one state and returns its revision.
-func (s *Store) since(ctx context.Context, operation string, read func(q querier, f *follower) error) (rev cola.Revision, err error) {
+// since reads one consistent snapshot and returns its revision.
+func (s *Store) since(ctx context.Context, operation string, read func(q querier, f *callbackErrors) error) (rev cola.Revision, err error) {
 	if err := s.start(); err != nil {
 		return 0, failed(operation, err)
 	}
 	defer s.done()
-	var f follower
+	var f callbackErrors
 	err = s.view(ctx, func(q querier) error {
 		if err := q.QueryRow(ctx, selectRevision).Scan(fields{&rev}); err != nil {
 			return err
@@ -96,8 +98,8 @@ func (s *Store) since(ctx context.Context, operation string, read func(q querier
 	return rev, nil
 }
 
-// eachRow calls row for each row of a result. When it ends early, what is left may be most of a registry: it is called off,
-// together with its connection, rather than read to the end.
+// eachRow calls row for each row of a result. When it ends early, what is left may be most of a
+// registry: it is called off, together with its connection, rather than read to the end.
 func eachRow(ctx context.Context, q querier, query string, args []any, row func(pgx.Rows) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -117,8 +119,9 @@ func eachRow(ctx context.Context, q querier, query string, args []any, row func(
 
 var indexNames = records.Names(records.IndexColumns(new(cola.IndexRecord), new(string)))
 
-// Labels are joined with their barcodes, of which most have one, rather than read beside them: one result streams through
-// one connection, and the database merges two tables that it has in the same order.
+// Labels are joined with their barcodes, of which most have one, rather than read beside them: one
+// result streams through one connection, and the database merges two tables that it has in the same
+// order.
 var (
 	indexRows = `SELECT c.` + strings.Join(indexNames, ", c.") + `, b.position, b.barcode_value, b.barcode_type
 		FROM colas c LEFT JOIN cola_barcodes b ON b.ttb_id = c.ttb_id`
@@ -126,16 +129,16 @@ var (
 	changedColas = indexRows + ` WHERE c.revision > $1 ORDER BY c.ttb_id`
 )
 
-// colaReader reads index records from rows of labels joined with their barcodes. It allocates only texts
-// that it has not seen.
+// colaReader reads index records from rows of labels joined with their barcodes. It allocates only
+// texts that it has not seen.
 type colaReader struct {
-	yield   func(*cola.IndexRecord) error
-	record  cola.IndexRecord // the current label
-	parts   []barcodePart    // of the current label
-	kind    string           // of its main barcode
-	next    indexRow
-	targets []any               // in next
-	seen    []map[string]string // texts by column, while they are few enough to be worth looking up
+	yield    func(*cola.IndexRecord) error
+	record   cola.IndexRecord // the current label
+	parts    []barcodePart    // of the current label
+	kind     string           // of its main barcode
+	next     indexRow
+	targets  []any               // in next
+	interned []map[string]string // texts by column, while they are few enough to be worth looking up
 }
 
 // indexRow is a row: a label with one of its barcodes.
@@ -150,9 +153,9 @@ type barcodePart struct {
 	value, kind string
 }
 
-// mostSeen is how many texts of a column are remembered, so that no string is made for each label's class, origin or status.
-// A column that has more is not asked again.
-const mostSeen = 4096
+// maxInterned is how many texts of a column are remembered, so that no string is made for each
+// label's class, origin or status. A column that has more is not asked again.
+const maxInterned = 4096
 
 func newColaReader(yield func(*cola.IndexRecord) error) *colaReader {
 	r := &colaReader{yield: yield}
@@ -164,7 +167,7 @@ func newColaReader(yield func(*cola.IndexRecord) error) *colaReader {
 			to = &sharedColumn{c, r, i}
 		}
 		r.targets = append(r.targets, to)
-		r.seen = append(r.seen, map[string]string{})
+		r.interned = append(r.interned, map[string]string{})
 	}
 	return r
 }
@@ -212,7 +215,7 @@ func (r *colaReader) row(rows pgx.Rows) error {
 
 // text returns a text of a column; NULL is empty.
 func (r *colaReader) text(column int, raw []byte) string {
-	seen := r.seen[column]
+	seen := r.interned[column]
 	if seen == nil || len(raw) == 0 {
 		return string(raw)
 	}
@@ -220,8 +223,8 @@ func (r *colaReader) text(column int, raw []byte) string {
 		return s
 	}
 	s := string(raw)
-	if seen[s] = s; len(seen) == mostSeen {
-		r.seen[column] = nil
+	if seen[s] = s; len(seen) == maxInterned {
+		r.interned[column] = nil
 	}
 	return s
 }
@@ -240,4 +243,73 @@ func (r *colaReader) flush() error {
 	}
 	r.parts = r.parts[:0]
 	return r.yield(&r.record)
+}
+
+// The date of an arrival is its label's: a trigger sees to that.
+const (
+	insertArrivals = `INSERT INTO cola_arrivals (ttb_id, revision, approval_date)
+		SELECT c.ttb_id, $1, c.approval_date FROM colas c WHERE c.ttb_id = ANY($2) ON CONFLICT (ttb_id) DO NOTHING`
+	selectArrivals = `SELECT ttb_id, revision FROM cola_arrivals WHERE revision > 0 AND approval_date >= $1`
+)
+
+var (
+	arrivedColas = indexRows + ` JOIN cola_arrivals a ON a.ttb_id = c.ttb_id
+		WHERE a.revision > 0 AND a.approval_date >= $1 ORDER BY c.ttb_id`
+
+	arrivedPermittees = `SELECT permit_number, ` + permitteeList + ` FROM permittees WHERE permit_number IN (
+		SELECT c.permit_number FROM cola_arrivals a JOIN colas c ON c.ttb_id = a.ttb_id WHERE a.revision > 0 AND a.approval_date >= $1)`
+)
+
+// noteArrivals records which of the written labels have arrived, and which never will. It also
+// covers a date that was set and cleared within the transaction, which the trigger does not see.
+func (w *colaWrite) noteArrivals(ctx context.Context, tx pgx.Tx, rev cola.Revision) error {
+	b := &pgx.Batch{}
+	if ids := w.ids(func(c *records.ColaChange) bool { return c.Arrives }); len(ids) > 0 {
+		b.Queue(insertArrivals, int64(rev), ids)
+	}
+	if ids := w.ids(func(c *records.ColaChange) bool { return c.LosesDate }); len(ids) > 0 {
+		b.Queue(insertArrivals, int64(0), ids)
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	return sent(tx.SendBatch(ctx, b), nil)
+}
+
+// ArrivedSince implements store.Arrivals.
+func (s *Store) ArrivedSince(ctx context.Context, approved cola.Date, yield func(store.Arrival) error) (cola.Revision, error) {
+	day := approved.Time()
+	return s.since(ctx, "read labels that have arrived", func(q querier, f *callbackErrors) error {
+		rows, err := q.Query(ctx, selectArrivals, day)
+		list, err := collect(rows, err, func(a *store.StoredArrival) fields { return fields{&a.TTBID, &a.At} })
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		at := make(map[cola.TTBID]cola.Revision, len(list))
+		for _, a := range list {
+			at[a.TTBID] = a.At
+		}
+		rows, err = q.Query(ctx, arrivedPermittees, day)
+		holders, err := byNumber(collect(rows, err, func(p *cola.Permittee) fields {
+			return append(fields{&p.PermitNumber}, targets(records.PermitteeColumns(p))...)
+		}))
+		if err != nil {
+			return err
+		}
+		r := newColaReader(func(record *cola.IndexRecord) error {
+			return f.keep(yield(store.Arrival{Label: record, Permittee: holders[record.Summary.PermitNumber], At: at[record.Summary.TTBID]}))
+		})
+		if err := eachRow(ctx, q, arrivedColas, []any{day}, r.row); err != nil {
+			return err
+		}
+		return r.flush()
+	})
+}
+
+func byNumber(list []cola.Permittee, err error) (map[string]*cola.Permittee, error) {
+	numbered := make(map[string]*cola.Permittee, len(list))
+	for i := range list {
+		numbered[list[i].PermitNumber] = &list[i]
+	}
+	return numbered, err
 }

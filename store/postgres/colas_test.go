@@ -11,7 +11,7 @@ import (
 // TestTextsOfManyLabels: the reader of all labels remembers the texts that repeat, up to so many of a column.
 func TestTextsOfManyLabels(t *testing.T) {
 	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet()})
-	const labels = mostSeen + 500
+	const labels = maxInterned + 500
 	if _, err := s.UpsertColas(t.Context(), storetest.Samples(0, labels), store.Commit); err != nil {
 		t.Fatal(err)
 	}

@@ -34,11 +34,11 @@ func targets(columns []records.Column) fields {
 	return list
 }
 
-// encode returns what a column holds for a field: NULL for what is unknown.
+// encode returns the value of a column for a field; NULL if the field is unknown.
 func encode(field any) any { return argument(sqlstore.Value(field)) }
 
-// fields are pointers to the fields that the columns of a row are scanned into. NULL becomes the zero
-// value.
+// fields are pointers to the fields that the columns of a row are scanned into. NULL becomes the
+// zero value.
 type fields []any
 
 // ScanRow implements pgx.RowScanner.
@@ -79,8 +79,8 @@ func (c column) mismatch(valid bool) error {
 	return fmt.Errorf("%T can't hold a column of this type", c.field)
 }
 
-// ScanBytes implements pgtype.BytesScanner, for text and bytea. v is nil for NULL, and reused after the
-// call.
+// ScanBytes implements pgtype.BytesScanner, for text and bytea. v is nil for NULL, and reused after
+// the call.
 func (c column) ScanBytes(v []byte) error {
 	switch f := c.field.(type) {
 	case *string:
@@ -258,7 +258,8 @@ func (l *list[T]) ScanIndex(i int) any { return element(&(*l)[i]) }
 // ScanIndexType implements pgtype.ArraySetter.
 func (l *list[T]) ScanIndexType() any { return element(new(T)) }
 
-// element returns what pgx scans an element of a list into. Times are columns, which makes them UTC.
+// element returns what pgx scans an element of a list into. Times are columns, which makes them
+// UTC.
 func element(field any) any {
 	if t, ok := field.(*time.Time); ok {
 		return column{t}

@@ -120,18 +120,18 @@ func TestFillMayCommitForLong(t *testing.T) {
 	if _, err := s.CreateAccount(t.Context(), "a@example.com", cola.TierFree); err != nil {
 		t.Fatal(err)
 	}
-	if got := tracer.list; len(got) != 2 || got[0] < 10*time.Minute || got[1] > commitWithin {
-		t.Errorf("commits may take %v; want minutes, then %v at most", got, commitWithin)
+	if got := tracer.list; len(got) != 2 || got[0] < 10*time.Minute || got[1] > commitTimeout {
+		t.Errorf("commits may take %v; want minutes, then %v at most", got, commitTimeout)
 	}
 }
 
 // TestCommitting: a commit outlives its caller, but not by as much as it may take while somebody waits.
 func TestCommitting(t *testing.T) {
 	for name, c := range map[string]struct{ within, gone, want time.Duration }{
-		"the caller waits":         {fillWithin, time.Hour, fillWithin},
-		"it goes away":             {fillWithin, time.Minute, time.Minute + commitWithin},
-		"it goes away at the end":  {fillWithin, fillWithin - time.Second, fillWithin},
-		"a short one, gone before": {commitWithin, 0, commitWithin},
+		"the caller waits":         {fillTimeout, time.Hour, fillTimeout},
+		"it goes away":             {fillTimeout, time.Minute, time.Minute + commitTimeout},
+		"it goes away at the end":  {fillTimeout, fillTimeout - time.Second, fillTimeout},
+		"a short one, gone before": {commitTimeout, 0, commitTimeout},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			caller, gone := context.WithTimeout(t.Context(), c.gone)

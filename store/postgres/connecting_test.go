@@ -85,7 +85,7 @@ func TestRefusedConnections(t *testing.T) {
 		if got := failed("read", err); !errors.Is(got, store.ErrUnavailable) {
 			t.Errorf("%s while running: %v, want ErrUnavailable", code, got)
 		}
-		if isLost(err) {
+		if isConnectionLost(err) {
 			t.Errorf("%s says that connections are lost", code)
 		}
 		got := openError(t, url)
@@ -216,7 +216,7 @@ func TestDeafnessIsToldOnce(t *testing.T) {
 	execute(`ALTER DATABASE ` + name + ` ALLOW_CONNECTIONS false`)
 	execute(fmt.Sprintf(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '%s'`, name))
 	first := <-log
-	time.Sleep(15 * firstPause) // for some attempts; with fewer it could not fail
+	time.Sleep(15 * minReconnectPause) // for some attempts; with fewer it could not fail
 	execute(`ALTER DATABASE ` + name + ` ALLOW_CONNECTIONS true`)
 	second := <-log
 	levels := []slog.Level{first.Level, second.Level}

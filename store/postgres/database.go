@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
@@ -58,7 +59,8 @@ func (d database) ChangeReferences(ctx context.Context, operation string, mode s
 		p := plan{outcomes: c.Outcomes}
 		if len(c.Statements) > 0 {
 			p.write = func(ctx context.Context, t pgx.Tx, _ cola.Revision) error {
-				return tx{reader{t}, t}.ExecAll(ctx, c.Statements...)
+				_, err := tx{reader{t}, t}.ExecAll(ctx, c.Statements...)
+				return err
 			}
 		}
 		return p, err
@@ -77,8 +79,8 @@ func (d database) Failed(operation string, err error) error { return failed(oper
 // IsDuplicate implements sqlstore.Database.
 func (d database) IsDuplicate(err error) bool { return isDuplicate(err) }
 
-// IsNotText implements sqlstore.Database.
-func (d database) IsNotText(err error) bool { return sqlState(err) == notInEncoding }
+// IsInvalidText implements sqlstore.Database.
+func (d database) IsInvalidText(err error) bool { return sqlState(err) == notInEncoding }
 
 // reader implements sqlstore.Querier.
 type reader struct{ q querier }
@@ -105,27 +107,30 @@ func (t tx) Exec(ctx context.Context, query string, args ...any) (int, error) {
 }
 
 // ExecAll implements sqlstore.Tx.
-func (t tx) ExecAll(ctx context.Context, statements ...sqlstore.Statement) error {
+func (t tx) ExecAll(ctx context.Context, statements ...sqlstore.Statement) (counts []int, err error) {
 	for some := range slices.Chunk(statements, statementsSent) {
 		b := &pgx.Batch{}
 		for _, s := range some {
-			b.Queue(s.Query, arguments(s.Args)...)
+			b.Queue(s.Query, arguments(s.Args)...).Exec(func(done pgconn.CommandTag) error {
+				counts = append(counts, int(done.RowsAffected()))
+				return nil
+			})
 		}
 		if err := sent(t.tx.SendBatch(ctx, b), nil); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return counts, nil
 }
 
-// Hold implements sqlstore.Tx.
-func (t tx) Hold(ctx context.Context, query string, args ...any) error {
+// LockRows implements sqlstore.Tx.
+func (t tx) LockRows(ctx context.Context, query string, args ...any) error {
 	_, err := t.Exec(ctx, query, args...)
 	return err
 }
 
-// Lock implements sqlstore.Tx.
-func (t tx) Lock(ctx context.Context, class, key int32) error {
+// AdvisoryLock implements sqlstore.Tx.
+func (t tx) AdvisoryLock(ctx context.Context, class, key int32) error {
 	_, err := t.tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1, $2)`, class, key)
 	return err
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// TestMeetings: all that changes deliveries meets, and nobody waits in a circle.
-func TestMeetings(t *testing.T) {
+// TestDeadlocks: all that changes deliveries meets, and nobody waits in a circle.
+func TestDeadlocks(t *testing.T) {
 	before := deadlocks(t)
-	storetest.CheckMeetings(t, mustOpen(t, migratedDatabase(t), Options{Logger: quiet()}))
+	storetest.CheckDeadlocks(t, mustOpen(t, migratedDatabase(t), Options{Logger: quiet()}))
 	if n := deadlocks(t) - before; n > 0 {
 		t.Errorf("%d transactions were called off since others waited for them in a circle:\n%s", n, pgtest.Shared(t).Log())
 	}
@@ -86,7 +86,7 @@ func TestDeliveriesWaitForNobody(t *testing.T) {
 	if err := s.ReleaseDeliveries(ctx, all[:1]); err != nil {
 		t.Error(err)
 	}
-	if n, err := s.ForgetDeliveries(ctx, later); n != 4 || err != nil {
+	if n, err := s.DeleteOldDeliveries(ctx, later); n != 4 || err != nil {
 		t.Errorf("forgot %d deliveries, %v; want the four that nobody has locked", n, err)
 	}
 	rollback(t.Context(), tx)

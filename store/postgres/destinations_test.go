@@ -7,6 +7,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/sqlstore"
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
@@ -98,5 +99,28 @@ func TestRunWaitsForDeletion(t *testing.T) {
 	}
 	if list, n, err := s.DeliveriesOf(t.Context(), account.ID, store.DeliveryFilter{}, store.Slice{Limit: 10}); err != nil || n != 0 {
 		t.Errorf("deliveries %+v, %v; want none", list, err)
+	}
+}
+
+func TestAsksAreForgotten(t *testing.T) {
+	url := migratedDatabase(t)
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	s := mustOpen(t, url, Options{Logger: quiet(), Now: func() time.Time { return now }})
+	account, err := s.CreateAccount(t.Context(), "a@example.com", cola.TierFree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	query(t, url, `WITH old AS (INSERT INTO confirmations_asked (account_id, address_folded, asked_at)
+		SELECT $1::bigint, n::text, $2::timestamptz - make_interval(secs => CASE n WHEN 0 THEN 0 ELSE 1 END) FROM generate_series(0, 2 * $3::int + 1) n RETURNING 1)
+		SELECT count(*) FROM old`, &n, int64(account.ID), now.Add(time.Microsecond-store.ConfirmationsKept), oldAtOnce)
+	if err := sqlstore.DeleteExpired(t.Context(), s.control); err != nil {
+		t.Fatal(err)
+	}
+	var left string
+	query(t, url, `SELECT count(*) FROM confirmations_asked`, &n)
+	query(t, url, `SELECT min(address_folded) FROM confirmations_asked`, &left)
+	if n != 1 || left != "0" {
+		t.Errorf("%d requests are left, the first is of %q; want the new one", n, left)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
-// errClosed is what every method returns once the store is being closed.
+// errClosed is the error of all methods after Close.
 var errClosed = fmt.Errorf("the store is closed: %w", store.ErrUnavailable)
 
 // SQLSTATEs that mean something of their own here.
@@ -29,33 +29,36 @@ const (
 	deadlockDetected     = "40P01"
 )
 
-// failed wraps an error with the operation that met it. What the database could not do now, but may be able to do later,
-// becomes store.ErrUnavailable; nil stays nil.
+// failed wraps an error with its operation. Errors of an unavailable database become
+// store.ErrUnavailable.
 func failed(operation string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, store.ErrUnavailable):
 	case isUnavailable(err):
-		// The chain ends here: a connection that took too long is no context of the caller's that ended.
+		// The chain ends here: a connection that took too long is no context of the caller's that
+		// ended.
 		err = fmt.Errorf("%w: %v", store.ErrUnavailable, oneLine(err))
 	}
 	return fmt.Errorf("%s: %w", operation, err)
 }
 
-// endedBy returns an error that wraps the one of an ended context, when that is why err was met.
-func endedBy(ctx context.Context, err error) error {
+// wrapContextError wraps err with the error of an ended context that caused it.
+func wrapContextError(ctx context.Context, err error) error {
 	if errors.Is(err, ctx.Err()) {
 		return err
 	}
-	// The driver closes the connection of a context that ends, and what reads from it may tell of that first.
+	// The driver closes the connection of a context that ends, and what reads from it may tell of
+	// that first.
 	if isUnavailable(err) {
 		return fmt.Errorf("%w: %v", ctx.Err(), oneLine(err))
 	}
 	return err
 }
 
-// inDoubt makes store.ErrUnavailable of whatever leaves the outcome of a commit unknown, the end of a context included.
+// inDoubt returns store.ErrUnavailable for an error that leaves the outcome of a commit unknown,
+// including the end of a context.
 func inDoubt(err error) error {
 	if isUnavailable(err) || isEnded(err) {
 		return fmt.Errorf("%w: %v", store.ErrUnavailable, oneLine(err))
@@ -67,8 +70,8 @@ func isEnded(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// isUnavailable reports whether the database, rather than what was asked of it, is at fault. It is whenever no connection can
-// be made, for whatever reason the server gives: a store that runs had some before.
+// isUnavailable reports whether the database, rather than the statement, failed. It is true for all
+// failures to connect: a running store has connected before.
 func isUnavailable(err error) bool {
 	if isUnconnected(err) {
 		return true
@@ -86,9 +89,9 @@ func isUnavailable(err error) bool {
 	return pgconn.SafeToRetry(err)
 }
 
-// isLost reports whether a connection, or the server at its other end, is no longer what it was: others are likely to be in
-// the same case. That none could be made says nothing of those there are.
-func isLost(err error) bool {
+// isConnectionLost reports whether a connection or its server has failed, so that other connections
+// probably have, too. A failure to connect says nothing about existing connections.
+func isConnectionLost(err error) bool {
 	switch code := sqlState(err); {
 	case isUnconnected(err):
 		return false
@@ -100,7 +103,7 @@ func isLost(err error) bool {
 	return isUnavailable(err)
 }
 
-// isUnavailableState sorts what the server says, by SQLSTATE.
+// isUnavailableState reports whether a SQLSTATE means that the database is unavailable.
 func isUnavailableState(code string) bool {
 	switch code[:min(2, len(code))] {
 	case "08", // connection exceptions
@@ -116,16 +119,16 @@ func isUnavailableState(code string) bool {
 	}, code)
 }
 
-// isDuplicate reports whether a row was refused because its key is there already.
+// isDuplicate reports whether a row with the same key exists.
 func isDuplicate(err error) bool { return sqlState(err) == uniqueViolation }
 
-// mayWorkAgain reports whether a transaction failed only because of others at the same time.
-func mayWorkAgain(err error) bool {
+// isRetryable reports whether a transaction failed only because of concurrent ones.
+func isRetryable(err error) bool {
 	code := sqlState(err)
-	return code == serializationFailure || code == deadlockDetected || errors.Is(err, sqlstore.ErrOvertaken)
+	return code == serializationFailure || code == deadlockDetected || errors.Is(err, sqlstore.ErrConflict)
 }
 
-// sqlState returns what the server said, or nothing when the error is not the server's.
+// sqlState returns the SQLSTATE of a server's error; otherwise "".
 func sqlState(err error) string {
 	var answer *pgconn.PgError
 	if !errors.As(err, &answer) {
@@ -134,9 +137,9 @@ func sqlState(err error) string {
 	return answer.Code
 }
 
-// hidden returns what is wrong with a URL without the URL: the driver masks what it takes for a password, and cannot always
-// tell where it ends. What stands in parentheses quotes from the URL, unless it is about files.
-func hidden(err error) error {
+// withoutURL returns what is wrong with a URL without showing it. The driver masks passwords, but
+// cannot always find their end. Parentheses quote the URL, unless they are about files.
+func withoutURL(err error) error {
 	const afterURL = "`: "
 	reason := err.Error()
 	if i := strings.LastIndex(reason, afterURL); i >= 0 {
@@ -145,18 +148,18 @@ func hidden(err error) error {
 	if !strings.HasPrefix(reason, "failed to configure TLS") && !strings.HasPrefix(reason, "failed to read service") {
 		reason, _, _ = strings.Cut(reason, " (")
 	}
-	return misunderstood(reason)
+	return invalidURL(reason)
 }
 
-func misunderstood(reason string) error {
+func invalidURL(reason string) error {
 	return fmt.Errorf("the database URL is not understood: %s; write postgres://user:password@host:5432/database, "+
 		"with special characters of the password percent-encoded, or keywords and values as libpq takes them", reason)
 }
 
-// failedToOpen is failed for what is met before the database is open, and says what to do about it.
+// failedToOpen is failed for errors while opening a database; it adds advice.
 func failedToOpen(ctx context.Context, operation string, err error) error {
 	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("%s: %w", operation, endedBy(ctx, err))
+		return fmt.Errorf("%s: %w", operation, wrapContextError(ctx, err))
 	}
 	code := sqlState(err)
 	if hint := hints[code]; hint != "" {
@@ -168,7 +171,7 @@ func failedToOpen(ctx context.Context, operation string, err error) error {
 	return failed(operation, err)
 }
 
-// hints say what to do about answers of the server that are met first of all, by SQLSTATE.
+// hints are advice for common errors while opening a database, by SQLSTATE.
 var hints = map[string]string{
 	"3D000": "the database does not exist; make it with CREATE DATABASE",
 	"28P01": "the server does not accept the user or the password",
@@ -176,37 +179,37 @@ var hints = map[string]string{
 	"42501": "the user lacks a privilege",
 }
 
-// errSettings: a connection was made, and its settings could not be.
+// errSettings means that a connection was made, but its settings could not be set.
 var errSettings = errors.New("settings of a new connection")
 
-// isUnconnected reports whether a connection could not be made, as opposed to one that failed.
+// isUnconnected reports whether a connection could not be made.
 func isUnconnected(err error) bool {
 	var connecting *pgconn.ConnectError
 	return errors.As(err, &connecting) || errors.Is(err, errSettings)
 }
 
-// oneLine returns an error that tells in one line why no connection could be made: each address once, with what it said last.
-// The driver tells of an address twice, where it is asked with TLS and without, and the first answer hides the second. Other
-// errors are returned as they are.
+// oneLine returns a connection error in one line, with the last reason for each address. The driver
+// tries an address with TLS and without, and the first error would hide the second. It returns
+// other errors unchanged.
 func oneLine(err error) error {
 	var connecting *pgconn.ConnectError
 	if !errors.As(err, &connecting) {
 		return err
 	}
 	text := strings.Replace(err.Error(), connecting.Error(), "failed to connect: "+reasons(connecting.Unwrap()), 1)
-	return toldError{strings.Join(strings.Fields(text), " "), err}
+	return rewordedError{strings.Join(strings.Fields(text), " "), err}
 }
 
-// toldError is an error in other words.
-type toldError struct {
+// rewordedError is an error with another message.
+type rewordedError struct {
 	text string
 	error
 }
 
-func (e toldError) Error() string { return e.text }
-func (e toldError) Unwrap() error { return e.error }
+func (e rewordedError) Error() string { return e.text }
+func (e rewordedError) Unwrap() error { return e.error }
 
-// reasons lists why each address could not be connected to, in the order in which they were tried.
+// reasons returns why each address could not be connected to, in order.
 func reasons(err error) string {
 	attempts := []error{err}
 	var joined interface{ Unwrap() []error }

@@ -51,7 +51,7 @@ func TestFailed(t *testing.T) {
 		if errors.Is(got, context.DeadlineExceeded) {
 			t.Errorf("%s: %v is taken for the end of a context of the caller's", name, got)
 		}
-		if isLost(c.err) != c.lost {
+		if isConnectionLost(c.err) != c.lost {
 			t.Errorf("%s: lost = %v", name, !c.lost)
 		}
 	}

@@ -21,17 +21,23 @@ const (
 	usedEvery = time.Minute
 )
 
-// How a batch is settled: in two round trips. The first begins the transaction, takes the locks, and reads, each statement
-// seeing what was committed before it began; the second writes and commits.
+// A batch is settled in two round trips. The first begins the transaction, takes the locks and
+// reads; each statement sees what was committed before it began. The second writes and commits.
 //
-// Locks are taken in one order by all who take more than one: first the batch's own, which makes a second attempt with its
-// id wait for the first; then accounts, ascending; then rows that belong to these accounts (counters, days, windows, keys,
-// links, sign-ins), which nobody changes without holding the account, but for RevokeKey, RevokeLink, RestoreLink, EndSignIn and Connect, which hold
-// nothing else that a settlement waits for. SetTier, CreateKey, ReplaceKey and EndOtherSignIns lock one account and after it only what belongs to it; AccountOf one at most, and
-// after it only an address and an identity that no row of the ledger depends on. DisableApp and RegisterApp lock one app, which
-// is read without a lock. CreateSavedSearch locks one account, and after it only searches of that account. Runs lock searches and
-// after them what is told of them, and so does whoever deletes one (see ClaimDue and ClaimDeliveries); no account is waited for after those. The
-// forgetting of batches, of creations and of deliveries skips what is locked. So nobody waits in a circle.
+// All transactions take locks in the same order, so they cannot deadlock:
+//
+//  1. The batch. A second attempt with its ID waits for the first.
+//  2. Accounts, ascending.
+//  3. Rows that belong to these accounts: counters, days, windows, keys, links, sign-ins.
+//
+// Rows of an account are only changed under the lock of the account, except by RevokeKey,
+// RevokeLink, RestoreLink, EndSignIn and Connect, which hold no other lock that a settlement waits
+// for. SetTier, CreateKey, ReplaceKey, EndOtherSignIns and CreateSavedSearch lock one account and
+// then only its rows. AccountOf locks at most one account, and then an address and an identity,
+// which the ledger does not use. DisableApp and RegisterApp lock an app, which the ledger reads
+// without a lock. Recording runs and deleting searches lock searches and then deliveries (see
+// ClaimDue and ClaimDeliveries), and no account after those. Deletions of old rows skip locked
+// ones.
 
 const (
 	upsertMonths = `INSERT INTO usage_months AS m (account_id, period, detail_views, list_records)
@@ -81,21 +87,22 @@ func (s *Store) Settle(ctx context.Context, batch store.Batch, decide func(time.
 	return s.failed(ctx, operation, s.unclear(t.commit(ctx, conn, batch.ID)))
 }
 
-// abandon gives a connection back. One whose transaction is still open is told to end it, and closed where it cannot.
+// abandon returns a connection to the pool. It rolls back an open transaction, or closes the
+// connection if that fails.
 func abandon(ctx context.Context, conn *pgxpool.Conn) {
 	defer conn.Release() // which closes it when it is in a transaction
 	if conn.Conn().PgConn().TxStatus() == 'I' {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 	defer cancel()
 	_, _ = conn.Exec(ctx, `ROLLBACK`)
 }
 
-// unclear makes the end of a context the unavailability of the database: once a transaction has begun, nothing more can be
-// said of it. The next ones had better not wait on connections that may be as dead.
+// unclear turns the end of a context into store.ErrUnavailable: once a transaction has begun, its
+// outcome is unknown.
 func (s *Store) unclear(err error) error {
-	if isLost(err) || isEnded(err) {
+	if isConnectionLost(err) || isEnded(err) {
 		s.reconnect()
 	}
 	return inDoubt(err)
@@ -210,8 +217,8 @@ func (t *tally) queueUsage(b *pgx.Batch) {
 	b.Queue(upsertDays, accounts, cola.DateOf(t.now).Time(), channels, kinds, credentials, meters, units, requests)
 }
 
-// queueWindows queues the windows of the accounts that were granted something, less what has left them, and those that held
-// grants ahead of now, which are now grants of now.
+// queueWindows queues the windows of accounts with new grants, without expired grants, and of
+// accounts with grants in the future, which become grants of now.
 func (t *tally) queueWindows(b *pgx.Batch) {
 	var accounts, requests []int64
 	var at []time.Time
@@ -233,8 +240,8 @@ func (t *tally) queueWindows(b *pgx.Batch) {
 	}
 }
 
-// queueUses queues the noting of when credentials of a kind were last used: those that hold and those that are charged, once each, unless it is
-// known that a use was noted lately.
+// queueUses queues the noting of when credentials of a kind were last used: those that hold and
+// those that are charged, once each, unless it is known that a use was noted lately.
 func (t *tally) queueUses(b *pgx.Batch, kind cola.CredentialKind, note string) {
 	var ids, accounts []int64
 	noted := map[int64]bool{}

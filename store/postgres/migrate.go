@@ -19,14 +19,15 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// lockAttempts is how often, once a second, the lock on the schema is tried for while another process migrates.
+// lockAttempts is how often, once a second, the lock on the schema is tried for while another
+// process migrates.
 const lockAttempts = 600
 
-// Migrate brings the schema of a database up to date and returns the versions it had and has: equal when there was nothing
-// to do. Open does the same. The database itself must exist.
+// Migrate brings the schema of a database up to date and returns the versions it had and has: equal
+// when there was nothing to do. Open does the same. The database itself must exist.
 func Migrate(ctx context.Context, url string, opts Options) (from, to int64, err error) {
 	const operation = "migrate database"
-	opts = opts.settled()
+	opts = opts.withDefaults()
 	opts.NoMigrate = false
 	config, err := parse(url)
 	if err != nil {
@@ -36,8 +37,8 @@ func Migrate(ctx context.Context, url string, opts Options) (from, to int64, err
 	return from, to, failedToOpen(ctx, operation, err)
 }
 
-// Versions returns the version of the schema of a database, 0 when there is none, and the version that the program brings
-// it to. It changes nothing.
+// Versions returns the version of the schema of a database, 0 when there is none, and the version
+// that the program brings it to. It changes nothing.
 func Versions(ctx context.Context, url string) (current, latest int64, err error) {
 	const operation = "read schema version"
 	config, err := parse(url)
@@ -54,7 +55,8 @@ func Versions(ctx context.Context, url string) (current, latest int64, err error
 	return current, latestVersion(p), failedToOpen(ctx, operation, err)
 }
 
-// prepare makes sure that the database has the program's schema, and returns the versions it had and has.
+// prepare makes sure that the database has the program's schema, and returns the versions it had
+// and has.
 func prepare(ctx context.Context, config *pgx.ConnConfig, opts Options) (from, to int64, err error) {
 	db := stdlib.OpenDB(*config)
 	defer func() { err = errors.Join(err, db.Close()) }()
@@ -64,7 +66,8 @@ func prepare(ctx context.Context, config *pgx.ConnConfig, opts Options) (from, t
 	return migrate(ctx, db, opts)
 }
 
-// migrate runs the migrations that are missing. Of several processes one does, and the others wait until it has.
+// migrate runs the migrations that are missing. Of several processes one does, and the others wait
+// until it has.
 func migrate(ctx context.Context, db *sql.DB, opts Options) (from, to int64, err error) {
 	if from, err = schemaVersion(ctx, db); err != nil {
 		return 0, 0, err

@@ -19,15 +19,17 @@ import (
 )
 
 const (
-	// ledgerConnections serve one worker that settles and one that voids, with one to spare for each while a lost connection
-	// is still being given up.
+	// ledgerConnections serve one worker that settles and one that voids, with one to spare for
+	// each while a lost connection is still being given up.
 	ledgerConnections = 4
-	// connectWithin bounds the making of a connection to each host, so that one that is gone does not hold up a failover.
-	connectWithin = 5 * time.Second
-	// pingWithin bounds how long a connection that was idle is asked whether it lives before it is used.
-	pingWithin = time.Second
-	// connectionLife is how long a connection is kept at most, give or take lifeJitter: behind a proxy or a name that moves,
-	// connections find their way to where they belong.
+	// connectTimeout bounds the making of a connection to each host, so that one that is gone does
+	// not hold up a failover.
+	connectTimeout = 5 * time.Second
+	// pingTimeout bounds how long a connection that was idle is asked whether it lives before it is
+	// used.
+	pingTimeout = time.Second
+	// connectionLife is how long a connection is kept at most, give or take lifeJitter: behind a
+	// proxy or a name that moves, connections find their way to where they belong.
 	connectionLife = time.Hour
 	lifeJitter     = 6 * time.Minute
 	healthCheck    = 15 * time.Second
@@ -35,9 +37,10 @@ const (
 	minVersion = 130000
 )
 
-// Settings of the connections; what the URL says comes first. A transaction of the ledger holds locks on accounts, which the
-// server takes from it soon when its client has vanished without a word: by the timeout between two round trips, and by the
-// keep-alive in the middle of one. Whether a commit waits for the disk and for standbys is for the operator to say.
+// Settings of the connections; what the URL says comes first. A transaction of the ledger holds
+// locks on accounts, which the server takes from it soon when its client has vanished without a
+// word: by the timeout between two round trips, and by the keep-alive in the middle of one. Whether
+// a commit waits for the disk and for standbys is for the operator to say.
 var (
 	commonSettings = map[string]string{
 		"default_transaction_isolation": "read committed", // of statements outside transactions
@@ -53,8 +56,9 @@ var (
 	ledgerSettings = map[string]string{
 		"statement_timeout":                   "15s", // callers give up before; a commit that waits for a standby it does not end
 		"idle_in_transaction_session_timeout": "10s",
-		// Every statement finds a few rows by their keys. Planning it anew for each batch takes longer than running it, and a plan
-		// that was made when the tables were small must not read them whole when they are large.
+		// Every statement finds a few rows by their keys. Planning it anew for each batch takes
+		// longer than running it, and a plan that was made when the tables were small must not read
+		// them whole when they are large.
 		"plan_cache_mode": "force_generic_plan",
 		"enable_seqscan":  "off",
 	}
@@ -68,19 +72,20 @@ type Options struct {
 	Metrics   prometheus.Registerer // gets the state of the connections, until Close, for one store only; nil: not measured
 }
 
-func (o Options) settled() Options {
+func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
 	return o
 }
 
-// Open opens a database, which must exist, and brings its schema up to date. Of several processes that open it at once one
-// does, and the others wait. It fails with store.ErrNewerSchema when a newer version of the program has migrated the
-// database. The URL is one that libpq takes too, of several hosts if need be, or keywords and values; what it leaves out
-// comes from the PG… environment.
+// Open opens a database, which must exist, and brings its schema up to date. Of several processes
+// that open it at once one does, and the others wait. It fails with store.ErrNewerSchema when a
+// newer version of the program has migrated the database. The URL is one that libpq takes too, of
+// several hosts if need be, or keywords and values; what it leaves out comes from the PG…
+// environment.
 func Open(ctx context.Context, url string, opts Options) (*Store, error) {
-	opts = opts.settled()
+	opts = opts.withDefaults()
 	const operation = "open database"
 	config, err := parse(url)
 	if err != nil {
@@ -94,7 +99,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 		opts.Logger.Info("database schema migrated", "from", from, "to", to)
 	}
 	s := &Store{created: from == 0, now: opts.Now, logger: opts.Logger}
-	s.Store = sqlstore.New(database{s}, sqlstore.Options{Now: opts.Now, Grants: grants})
+	s.control = sqlstore.New(database{s}, sqlstore.Options{Now: opts.Now, Grants: grants})
 	if err := s.connect(ctx, config, opts); err != nil {
 		s.release()
 		return nil, failedToOpen(ctx, operation, err)
@@ -137,8 +142,8 @@ func openPool(ctx context.Context, base *pgxpool.Config, connections int32, sett
 	return pgxpool.NewWithConfig(ctx, config)
 }
 
-// onConnect returns what makes settings of a new connection, less those that are given. They are no part of the greeting, where a
-// pooler in between would refuse what it does not know.
+// onConnect returns what makes settings of a new connection, less those that are given. They are no
+// part of the greeting, where a pooler in between would refuse what it does not know.
 func onConnect(given map[string]string, settings ...map[string]string) func(context.Context, *pgx.Conn) error {
 	var names, values []string
 	for _, some := range settings {
@@ -157,15 +162,16 @@ func onConnect(given map[string]string, settings ...map[string]string) func(cont
 	}
 }
 
-// parse reads a URL and fills in what it leaves out. Its errors do not show the URL, which may hold a password.
+// parse reads a URL and fills in what it leaves out. Its errors do not show the URL, which may hold
+// a password.
 func parse(url string) (*pgxpool.Config, error) {
 	plain, err := pgx.ParseConfig(url)
 	if err != nil {
-		return nil, hidden(err)
+		return nil, withoutURL(err)
 	}
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, hidden(err)
+		return nil, withoutURL(err)
 	}
 	given := plain.RuntimeParams
 	if _, set := given["pool_max_conns"]; !set {
@@ -181,11 +187,11 @@ func parse(url string) (*pgxpool.Config, error) {
 		config.HealthCheckPeriod = healthCheck
 	}
 	if _, set := given["pool_ping_timeout"]; !set {
-		config.PingTimeout = pingWithin
+		config.PingTimeout = pingTimeout
 	}
 	conn := config.ConnConfig
 	if conn.ConnectTimeout == 0 {
-		conn.ConnectTimeout = connectWithin
+		conn.ConnectTimeout = connectTimeout
 	}
 	// A peer that is gone is noticed within half a minute.
 	dialer := &net.Dialer{Timeout: conn.ConnectTimeout, KeepAliveConfig: net.KeepAliveConfig{
@@ -200,7 +206,8 @@ func parse(url string) (*pgxpool.Config, error) {
 	return config, checkConfig(conn)
 }
 
-// checkConfig refuses what cannot work, and what would show a part of the password as the name of a host.
+// checkConfig refuses what cannot work, and what would show a part of the password as the name of a
+// host.
 func checkConfig(conn *pgx.ConnConfig) error {
 	switch conn.DefaultQueryExecMode {
 	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
@@ -211,7 +218,7 @@ func checkConfig(conn *pgx.ConnConfig) error {
 		odd = odd || strings.Contains(f.Host, "@")
 	}
 	if odd {
-		return misunderstood("there is an @ in the name of the host")
+		return invalidURL("there is an @ in the name of the host")
 	}
 	return nil
 }

@@ -221,8 +221,8 @@ func TestTransactionsAreTriedAgain(t *testing.T) {
 		"a deadlock":                   {&pgconn.PgError{Code: deadlockDetected}, 1, 2, false, true},
 		"a serialization failure":      {&pgconn.PgError{Code: serializationFailure}, attempts - 1, attempts, false, true},
 		"a deadlock that does not end": {&pgconn.PgError{Code: deadlockDetected}, attempts, attempts, true, false},
-		"rows of others":               {sqlstore.ErrOvertaken, 1, 2, false, true},
-		"others who come without end":  {sqlstore.ErrOvertaken, attempts, attempts, true, false},
+		"rows of others":               {sqlstore.ErrConflict, 1, 2, false, true},
+		"others who come without end":  {sqlstore.ErrConflict, attempts, attempts, true, false},
 		"another error":                {&pgconn.PgError{Code: uniqueViolation}, 1, 1, false, false},
 	} {
 		tried := 0

@@ -1,8 +1,10 @@
-// Package postgres keeps the registry in PostgreSQL: the store of many processes, on as many machines as it takes.
+// Package postgres stores the registry in PostgreSQL, for any number of processes on any number of
+// machines.
 //
-// Two pools of connections serve a process. One reads, and writes accounts, credentials and records; the other belongs to the
-// ledger alone, so that neither a long read nor an import ever makes a charge wait for a connection. One more connection
-// listens for changes by other processes. Nothing is coordinated but by rows and locks of the database.
+// A process uses two pools of connections. One reads, and writes accounts, credentials and records.
+// The other serves the ledger alone, so a charge never waits for a connection because of a long
+// read or an import. One more connection listens for changes by other processes. All coordination
+// uses rows and locks of the database.
 package postgres
 
 import (
@@ -19,9 +21,13 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
-// Store implements store.Store over a PostgreSQL database. Open makes it; whoever opens it closes it.
+// control is the control plane. Embedding it under an unexported name keeps callers from bypassing
+// methods that Store overrides.
+type control = sqlstore.Store
+
+// Store implements store.Store over a PostgreSQL database. Create it with Open.
 type Store struct {
-	*sqlstore.Store // the control plane
+	*control
 
 	id      string
 	created bool
@@ -46,8 +52,7 @@ func (s *Store) ID() string { return s.id }
 // Created reports whether the database's schema was made by this opening of it.
 func (s *Store) Created() bool { return s.created }
 
-// Ping implements store.Store. A standby that was not promoted does not count as answering: it cannot serve a metered
-// request.
+// Ping implements store.Store. A standby fails, since it cannot serve a metered request.
 func (s *Store) Ping(ctx context.Context) error {
 	return s.read(ctx, "ping database", func() error { return s.ping(ctx) })
 }
@@ -82,7 +87,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// release closes what is open, as far as it is.
+// release closes everything that is open.
 func (s *Store) release() {
 	if s.upkeep != nil {
 		s.upkeep.close()
@@ -110,20 +115,19 @@ func (s *Store) start() error {
 
 func (s *Store) done() { s.running.Done() }
 
-// reconnect has every connection that comes free from now on closed, so that the next ones look for the writable server
-// again.
+// reconnect closes all connections as they become idle, so that new ones find the writable server.
 func (s *Store) reconnect() {
 	s.general.Reset()
 	s.ledger.Reset()
 }
 
-// failed wraps an error of a method, with what ctx tells of it.
+// failed wraps an error of a method, and considers why ctx ended.
 func (s *Store) failed(ctx context.Context, operation string, err error) error {
-	if err != nil && ctx.Err() == nil && isLost(err) {
+	if err != nil && ctx.Err() == nil && isConnectionLost(err) {
 		s.reconnect()
 	}
 	if err != nil && ctx.Err() != nil && !errors.Is(err, store.ErrUnavailable) {
-		return fmt.Errorf("%s: %w", operation, endedBy(ctx, err))
+		return fmt.Errorf("%s: %w", operation, wrapContextError(ctx, err))
 	}
 	return failed(operation, err)
 }

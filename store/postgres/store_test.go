@@ -29,9 +29,13 @@ func TestMain(m *testing.M) {
 }
 
 func TestConformance(t *testing.T) {
+	var log statementLog
 	storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store {
-		return mustOpen(t, migratedDatabase(t), Options{Now: now, Logger: quiet()})
+		s := mustOpen(t, migratedDatabase(t), Options{Now: now, Logger: quiet()})
+		log.attach(t, s)
+		return s
 	})
+	t.Run("QueryPlans", log.checkPlans)
 }
 
 func TestProcesses(t *testing.T) {

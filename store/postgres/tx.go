@@ -14,13 +14,15 @@ import (
 )
 
 const (
-	// commitWithin bounds a commit, which is waited for also when the caller has gone: called off, it would leave unknown
-	// what became of it. With synchronous replication a commit waits for a standby.
-	commitWithin = 30 * time.Second
-	// fillWithin is the same for the commit of a whole database, of which a standby may still have most to write down.
-	fillWithin = 15 * time.Minute
-	// rollbackWithin bounds what a transaction that failed may still take.
-	rollbackWithin = 5 * time.Second
+	// commitTimeout bounds a commit, which is waited for also when the caller has gone: called off,
+	// it would leave unknown what became of it. With synchronous replication a commit waits for a
+	// standby.
+	commitTimeout = 30 * time.Second
+	// fillTimeout is the same for the commit of a whole database, of which a standby may still have
+	// most to write down.
+	fillTimeout = 15 * time.Minute
+	// rollbackTimeout bounds what a transaction that failed may still take.
+	rollbackTimeout = 5 * time.Second
 	// attempts bounds how often a transaction is tried that others got in the way of.
 	attempts = 6
 )
@@ -37,8 +39,8 @@ type starter interface {
 	BeginTx(ctx context.Context, o pgx.TxOptions) (pgx.Tx, error)
 }
 
-// Isolation does not depend on the defaults of the database or the role. Whether it can be written to does: an operator may
-// forbid it for a while.
+// Isolation does not depend on the defaults of the database or the role. Whether it can be written
+// to does: an operator may forbid it for a while.
 var (
 	writing = pgx.TxOptions{IsoLevel: pgx.ReadCommitted}
 	reading = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
@@ -53,7 +55,8 @@ func (s *Store) transact(ctx context.Context, operation string, work func(tx pgx
 	return s.failed(ctx, operation, inTransaction(ctx, s.general, work))
 }
 
-// transactUnsynced is transact for what may be lost when the server fails: its commit waits neither for the disk nor for a standby.
+// transactUnsynced is transact for data that may be lost if the server fails: its commit waits
+// neither for the disk nor for a standby.
 func (s *Store) transactUnsynced(ctx context.Context, operation string, work func(tx pgx.Tx) error) error {
 	return s.transact(ctx, operation, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SET LOCAL synchronous_commit TO off`); err != nil {
@@ -63,11 +66,11 @@ func (s *Store) transactUnsynced(ctx context.Context, operation string, work fun
 	})
 }
 
-// inTransaction runs work in one transaction and commits it, unless work fails or panics, or the context ends before the
-// commit. It is run again when it only met others at the same time.
+// inTransaction runs work in a transaction and commits it, unless work fails or panics, or the
+// context ends first. It retries conflicts with concurrent transactions.
 func inTransaction(ctx context.Context, from starter, work func(tx pgx.Tx) error) (err error) {
 	for n := range attempts {
-		if err = inTransactionOnce(ctx, from, commitWithin, work); !mayWorkAgain(err) {
+		if err = inTransactionOnce(ctx, from, commitTimeout, work); !isRetryable(err) {
 			return err
 		}
 		select {
@@ -97,22 +100,23 @@ func inTransactionOnce(ctx context.Context, from starter, within time.Duration, 
 	return ending.result(inDoubt(tx.Commit(ctx)))
 }
 
-// rollback ends a transaction that was not committed. One that cannot be told to end has its connection closed.
+// rollback rolls back a transaction, or closes its connection if that fails.
 func rollback(ctx context.Context, tx pgx.Tx) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 	defer cancel()
 	_ = tx.Rollback(ctx) // it is over already, or the connection is
 }
 
-// read runs a method that reads, from the general pool. When its connection is lost, as all are where a server or a proxy is
-// restarted, it is run once more on another one: do must not have handed anything out.
+// read runs a method that reads from the general pool. If its connection is lost, as when a server
+// or proxy restarts, it runs do once more on another connection; so do must not have returned
+// anything to the caller.
 func (s *Store) read(ctx context.Context, operation string, do func() error) error {
 	if err := s.start(); err != nil {
 		return failed(operation, err)
 	}
 	defer s.done()
 	err := do()
-	if err != nil && ctx.Err() == nil && isLost(err) {
+	if err != nil && ctx.Err() == nil && isConnectionLost(err) {
 		s.reconnect()
 		err = do()
 	}
@@ -147,7 +151,8 @@ func collect[T any](rows pgx.Rows, err error, columns func(*T) fields) ([]T, err
 	return list, rows.Err()
 }
 
-// sent closes what a batch of statements gave back, and returns the first error, of reading it or of the statements.
+// sent closes the results of a batch, and returns the first error, of reading them or of the
+// statements.
 func sent(results pgx.BatchResults, err error) error {
 	if closeErr := results.Close(); err == nil {
 		err = closeErr
@@ -155,38 +160,39 @@ func sent(results pgx.BatchResults, err error) error {
 	return err
 }
 
-// What becomes of a commit that waits for a standby. The server has written it down by then, so it cannot be undone; its
-// locks are held, and nobody sees it. The wait has no limit of its own: statement_timeout does not count there. It ends
+// A commit that waits for a standby is already durable on the server, so it cannot be undone. Until
+// the wait ends, the commit holds its locks and is invisible. statement_timeout does not apply. The
+// wait ends
 //
-//   - with the standby, and the commit is answered as one that is done;
-//   - with the connection of a client that gives up (here: with the context of the commit). The driver then asks the server
-//     to call the wait off. Where that request arrives the transaction shows to others and its locks are free, though the
-//     standby may not have it; where it does not, the wait goes on, locks and all, until the standby is back or the server
-//     notices that the client is gone. Either way the outcome is unknown to whoever gave up, and told so;
-//   - with an operator who cancels it. The server answers that it is done, with a warning that it may be so here only. That is
-//     not done: after a failover it never was. So the warning makes the outcome unknown, too.
+//   - with the standby: the commit succeeds;
+//   - with the context of the commit: the driver asks the server to cancel the wait. If that succeeds, the
+//     transaction becomes visible and frees its locks, although the standby may not have it. If not, the
+//     wait goes on until the standby is back or the server notices that the client is gone. Either way
+//     the outcome is unknown;
+//   - with an operator who cancels it: the commit succeeds with a warning that it may be local only. After
+//     a failover it would be lost, so the warning makes the outcome unknown, too.
 //
-// An unknown outcome is asked for again under the batch's id, and the transaction that asks locks the row it finds: its own
-// commit then waits for the standby to have all before it. So what is at last answered as settled or voided outlives the
-// primary, whatever was called off in between.
+// The ledger resolves an unknown outcome by the batch's ID. The transaction that reads the batch
+// locks its row, so its own commit waits until the standby has everything before it. So a batch
+// that is finally reported as settled or voided survives the loss of the primary.
 
-// errNotReplicated: the commit is done on this server, and perhaps nowhere else.
+// errNotReplicated means that a commit is durable on this server, but maybe not on a standby.
 var errNotReplicated = fmt.Errorf("%w: the commit was made to stop waiting for its standby", store.ErrUnavailable)
 
-// commitWatch is told what the server says beside its answer to one commit.
+// commitWatch watches for the server's warnings about one commit.
 type commitWatch struct{ notReplicated bool }
 
-// watchedCommit is where the custom data of a connection has the watch of its latest commit.
+// watchedCommit is the key of a connection's latest commitWatch in its custom data.
 const watchedCommit = "colaregistry.commit"
 
-// watchCommit begins to watch for notices to the next commit on a connection.
+// watchCommit starts to watch the next commit on a connection.
 func watchCommit(conn *pgx.Conn) *commitWatch {
 	w := &commitWatch{}
 	conn.PgConn().CustomData()[watchedCommit] = w
 	return w
 }
 
-// noteCommit is called for every notice, by whoever reads from the connection.
+// noteCommit handles the notices of a connection.
 func noteCommit(conn *pgconn.PgConn, n *pgconn.Notice) {
 	// The message is in the language of the server; the name of the function is in none.
 	cutShort := n.Code == "01000" && (n.Routine == "SyncRepWaitForLSN" || strings.Contains(n.Message, "synchronous replication"))
@@ -203,12 +209,13 @@ func (w *commitWatch) result(err error) error {
 	return err
 }
 
-// committing returns a context for a commit. It lasts for so long, and for commitWithin at most once ctx has ended.
+// committing returns a context for a commit, with a timeout, that ends at most commitTimeout after
+// ctx.
 func committing(ctx context.Context, within time.Duration) (context.Context, context.CancelFunc) {
 	lasting, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	stop := context.AfterFunc(ctx, func() {
 		select {
-		case <-time.After(commitWithin):
+		case <-time.After(commitTimeout):
 			cancel()
 		case <-lasting.Done():
 		}

@@ -18,15 +18,15 @@ import (
 const (
 	// changesChannel is notified by every commit that takes a revision.
 	changesChannel = "colaregistry_changes"
-	// quietFor is how long nothing is heard before the listening connection is asked whether it still lives.
-	quietFor    = 10 * time.Second
-	answerIn    = 5 * time.Second
-	firstPause  = 100 * time.Millisecond // before a lost connection is made again, doubled with every failure
-	mostPause   = 5 * time.Second
-	forgetEvery = time.Minute
+	// idleTimeout is how long the listening connection may be silent before it is pinged.
+	idleTimeout       = 10 * time.Second
+	pingReplyTimeout  = 5 * time.Second
+	minReconnectPause = 100 * time.Millisecond // before a lost connection is made again, doubled with every failure
+	maxReconnectPause = 5 * time.Second
+	deleteInterval    = time.Minute
 )
 
-// upkeep is what a store does in the background: it listens for changes, and forgets what nobody will look up any more.
+// upkeep runs in the background: it listens for changes, and deletes old rows.
 type upkeep struct {
 	store   *Store
 	config  *pgx.ConnConfig
@@ -39,7 +39,7 @@ func newUpkeep(s *Store, config *pgx.ConnConfig) *upkeep {
 	ctx, stop := context.WithCancel(context.Background())
 	u := &upkeep{store: s, config: config, wakeups: make(chan struct{}, 1), stop: stop}
 	u.running.Go(func() { u.follow(ctx) })
-	u.running.Go(func() { u.forget(ctx) })
+	u.running.Go(func() { u.deleteOldRows(ctx) })
 	return u
 }
 
@@ -48,7 +48,7 @@ func (u *upkeep) close() {
 	u.running.Wait()
 }
 
-// wake leaves a wake-up, unless there is one.
+// wake sends a wake-up, unless one is pending.
 func (u *upkeep) wake() {
 	select {
 	case u.wakeups <- struct{}{}:
@@ -56,15 +56,15 @@ func (u *upkeep) wake() {
 	}
 }
 
-// follow listens for changes, for as long as it takes over as many connections as it takes.
+// follow listens for changes, and reconnects when the connection is lost.
 func (u *upkeep) follow(ctx context.Context) {
-	pause, deaf := firstPause, false
+	pause, deaf := minReconnectPause, false
 	for {
 		err := u.listen(ctx, func() {
 			if deaf {
 				u.store.logger.Info("told of changes again")
 			}
-			pause, deaf = firstPause, false
+			pause, deaf = minReconnectPause, false
 		})
 		if ctx.Err() != nil {
 			return
@@ -78,12 +78,12 @@ func (u *upkeep) follow(ctx context.Context) {
 			return
 		case <-time.After(pause/2 + rand.N(pause)):
 		}
-		pause = min(2*pause, mostPause)
+		pause = min(2*pause, maxReconnectPause)
 	}
 }
 
-// listen calls begun when it listens, and passes on every notification until the connection is lost. What happened before it
-// listened may not have been told to anybody, so it begins with a wake-up.
+// listen passes on notifications until the connection is lost. It calls begun once it listens. It
+// starts with a wake-up, since earlier notifications may be lost.
 func (u *upkeep) listen(ctx context.Context, begun func()) error {
 	conn, err := pgx.ConnectConfig(ctx, u.config)
 	if err != nil {
@@ -106,16 +106,16 @@ func (u *upkeep) listen(ctx context.Context, begun func()) error {
 	}
 }
 
-// await returns when a notification comes. A connection that died in silence is found out by asking.
+// await returns when a notification arrives. It pings an idle connection to detect that it is dead.
 func await(ctx context.Context, conn *pgx.Conn) error {
 	for {
-		waiting, cancel := context.WithTimeout(ctx, quietFor)
+		waiting, cancel := context.WithTimeout(ctx, idleTimeout)
 		_, err := conn.WaitForNotification(waiting)
 		cancel()
 		if err == nil || ctx.Err() != nil || !pgconn.Timeout(err) {
 			return err
 		}
-		asking, cancel := context.WithTimeout(ctx, answerIn)
+		asking, cancel := context.WithTimeout(ctx, pingReplyTimeout)
 		err = conn.Ping(asking)
 		cancel()
 		if err != nil {
@@ -124,10 +124,11 @@ func await(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// forget deletes old rows of every table that grows over time. Ledger transactions and page views don't
-// do this: dead rows are at the start of the index and pile up while a long reader runs.
-func (u *upkeep) forget(ctx context.Context) {
-	tick := time.NewTicker(forgetEvery)
+// deleteOldRows deletes old rows of every table that grows over time. Ledger transactions and page
+// views don't do this: dead rows are at the start of the index and pile up while a long reader
+// runs.
+func (u *upkeep) deleteOldRows(ctx context.Context) {
+	tick := time.NewTicker(deleteInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -136,8 +137,8 @@ func (u *upkeep) forget(ctx context.Context) {
 		case <-tick.C:
 		}
 		for what, forget := range map[string]func(context.Context) error{
-			"ledger batches": u.store.forgetBatches, "revisions": u.store.forgetRevisions,
-			"rows": func(ctx context.Context) error { return sqlstore.ForgetOld(ctx, u.store.Store) },
+			"ledger batches": u.store.deleteOldBatches, "revisions": u.store.deleteOldRevisions,
+			"rows": func(ctx context.Context) error { return sqlstore.DeleteExpired(ctx, u.store.control) },
 		} {
 			if err := forget(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, errClosed) {
 				u.store.logger.Warn("old "+what+" not deleted", "error", oneLine(err))
@@ -146,7 +147,7 @@ func (u *upkeep) forget(ctx context.Context) {
 	}
 }
 
-// poolCollector tells the state of pools of connections.
+// poolCollector exports the metrics of connection pools.
 type poolCollector struct {
 	pools    map[string]*pgxpool.Pool
 	registry prometheus.Registerer
@@ -171,7 +172,7 @@ func measurePools(registry prometheus.Registerer, pools map[string]*pgxpool.Pool
 func poolMetrics() []poolMetric {
 	pool := []string{"pool"}
 	connections := prometheus.NewDesc("colaregistry_db_connections", "Connections to the database by what they do.", []string{"pool", "state"}, nil)
-	most := prometheus.NewDesc("colaregistry_db_connections_max", "Connections that a pool has at most.", pool, nil)
+	maxConns := prometheus.NewDesc("colaregistry_db_connections_max", "Connections that a pool has at most.", pool, nil)
 	acquires := prometheus.NewDesc("colaregistry_db_acquires_total", "Connections taken from a pool.", pool, nil)
 	empty := prometheus.NewDesc("colaregistry_db_acquires_waited_total", "Connections taken from a pool that had none to spare.", pool, nil)
 	canceled := prometheus.NewDesc("colaregistry_db_acquires_canceled_total", "Waits for a connection that were given up.", pool, nil)
@@ -180,7 +181,7 @@ func poolMetrics() []poolMetric {
 		{connections, prometheus.GaugeValue, []string{"idle"}, func(s *pgxpool.Stat) float64 { return float64(s.IdleConns()) }},
 		{connections, prometheus.GaugeValue, []string{"in_use"}, func(s *pgxpool.Stat) float64 { return float64(s.AcquiredConns()) }},
 		{connections, prometheus.GaugeValue, []string{"constructing"}, func(s *pgxpool.Stat) float64 { return float64(s.ConstructingConns()) }},
-		{most, prometheus.GaugeValue, nil, func(s *pgxpool.Stat) float64 { return float64(s.MaxConns()) }},
+		{maxConns, prometheus.GaugeValue, nil, func(s *pgxpool.Stat) float64 { return float64(s.MaxConns()) }},
 		{acquires, prometheus.CounterValue, nil, func(s *pgxpool.Stat) float64 { return float64(s.AcquireCount()) }},
 		{empty, prometheus.CounterValue, nil, func(s *pgxpool.Stat) float64 { return float64(s.EmptyAcquireCount()) }},
 		{canceled, prometheus.CounterValue, nil, func(s *pgxpool.Stat) float64 { return float64(s.CanceledAcquireCount()) }},

@@ -96,8 +96,8 @@ func TestBatchesAreForgotten(t *testing.T) {
 	}
 	var n int
 	query(t, url, `WITH old AS (INSERT INTO ledger_batches (id, settled_at)
-		SELECT gen_random_uuid(), $1 FROM generate_series(1, 2 * $2::int + 1) RETURNING 1) SELECT count(*) FROM old`, &n, now.Add(-3*batchesKept), forgottenAtOnce)
-	if err := s.forgetBatches(t.Context()); err != nil {
+		SELECT gen_random_uuid(), $1 FROM generate_series(1, 2 * $2::int + 1) RETURNING 1) SELECT count(*) FROM old`, &n, now.Add(-3*batchesKept), deletedPerStatement)
+	if err := s.deleteOldBatches(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	query(t, url, `SELECT count(*) FROM ledger_batches`, &n)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -16,15 +17,15 @@ type Reader interface {
 	Permittees(ctx context.Context, numbers []string, found func(Permittee)) error
 }
 
-// Colas merges patches into labels as they stand, and keeps what comes of it, so that later patches see earlier ones. The
-// zero value has looked at nothing.
+// Colas merges patches into labels as they stand, and keeps what comes of it, so that later patches
+// see earlier ones. The zero value has looked at nothing.
 type Colas struct {
 	History    bool                      // no label arrives
 	labels     map[cola.TTBID]*cola.Cola // those looked at so far; nil for one that does not exist
 	permittees Permittees
 }
 
-// ColaChange is what is to be written of one label.
+// ColaChange is the change of one label.
 type ColaChange struct {
 	Label                  *cola.Cola
 	Exists                 bool       // the label has a row
@@ -36,8 +37,8 @@ type ColaChange struct {
 	Permittee              *Permittee // to be written too; nil when it stays as it is
 }
 
-// Plan reads what the patches are about and works out what becomes of each: an outcome, and a change that is nil when there
-// is nothing to write.
+// Plan reads what the patches are about and works out what becomes of each: an outcome, and a
+// change that is nil when there is nothing to write.
 func (pl *Colas) Plan(ctx context.Context, r Reader, patches []cola.Patch[cola.Cola]) ([]store.Outcome, []*ColaChange, error) {
 	if err := pl.load(ctx, r, patches); err != nil {
 		return nil, nil, err
@@ -79,7 +80,7 @@ func (pl *Colas) load(ctx context.Context, r Reader, patches []cola.Patch[cola.C
 	return r.Colas(ctx, ids, func(c *cola.Cola) { pl.labels[c.TTBID] = c })
 }
 
-// merge works out what one patch does to its label. The change is nil when it does nothing.
+// merge applies one patch to its label. The change is nil if the label does not change.
 func (pl *Colas) merge(patch *cola.Patch[cola.Cola]) (store.Outcome, *ColaChange) {
 	id := patch.Record.TTBID
 	old := pl.labels[id]
@@ -109,4 +110,78 @@ func (pl *Colas) merge(patch *cola.Patch[cola.Cola]) (store.Outcome, *ColaChange
 	c.Arrives = !pl.History && !c.HadDate && label.ApprovalDate != 0
 	pl.labels[id] = label
 	return outcome, c
+}
+
+// Permittee is a permittee as it stands.
+type Permittee struct {
+	store.StoredPermittee
+	Exists bool
+}
+
+// Permittees are the loaded permittees by permit number. The zero value is empty.
+type Permittees struct{ known map[string]Permittee }
+
+// Load reads the permittees with the given numbers that have not been looked at.
+func (ps *Permittees) Load(ctx context.Context, r Reader, numbers []string) error {
+	if ps.known == nil {
+		ps.known = map[string]Permittee{}
+	}
+	var missing []string
+	for _, n := range numbers {
+		if _, looked := ps.known[n]; !looked {
+			ps.known[n] = Permittee{StoredPermittee: store.StoredPermittee{Permittee: cola.Permittee{PermitNumber: n}}}
+			missing = append(missing, n)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return r.Permittees(ctx, missing, func(p Permittee) { ps.known[p.PermitNumber] = p })
+}
+
+// Merge applies a patch to its loaded permittee. It returns nil if the permittee does not change.
+func (ps *Permittees) Merge(patch *cola.Patch[cola.Permittee]) (store.Outcome, *Permittee) {
+	old := ps.known[patch.Record.PermitNumber]
+	p := old
+	p.Exists, p.FromLabels = true, false
+	patch.Apply(&p.Permittee)
+	p.PermitNumber = patch.Record.PermitNumber
+	p.Listed = old.Listed || patch.Record.Listed
+	if p == old {
+		return store.Unchanged, nil
+	}
+	ps.known[p.PermitNumber] = p
+	if !old.Exists {
+		return store.Added, &p
+	}
+	return store.Changed, &p
+}
+
+// SeenOn works out what a label tells of its permittee, which has been looked at, and returns the
+// permittee when it is new or changed.
+func (ps *Permittees) SeenOn(c *cola.Cola) *Permittee {
+	old := ps.known[c.PermitNumber]
+	if old.Exists && !old.FromLabels {
+		return nil
+	}
+	p := old
+	if !old.Exists {
+		p.Exists, p.FromLabels = true, true
+		p.PermitteeType = cola.Text(vocabulary.PermitteeTypeOf(c.PermitNumber))
+	}
+	fill(&p.CompanyName, c.AddressRecipient)
+	fill(&p.CompanyState, c.AddressState)
+	fill(&p.CompanyZipCode, c.AddressZipCode)
+	if p == old {
+		return nil
+	}
+	ps.known[c.PermitNumber] = p
+	return &p
+}
+
+// fill sets a text that is unknown.
+func fill(t *cola.Text, from cola.Text) {
+	if *t == "" {
+		*t = from
+	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Attempted is a delivery whose attempt is to be noted, and its destination, as they are before that and, once Note was called, after it.
-type Attempted struct {
+// AttemptedDelivery is a delivery and its destination, before Apply and after it.
+type AttemptedDelivery struct {
 	Delivery    DeliveryState
 	Destination DestinationState
 
@@ -20,7 +20,7 @@ type Attempted struct {
 	Email     string // of the account, as it is compared
 }
 
-// DeliveryState is what an attempt changes of a delivery.
+// DeliveryState is the part of a delivery that an attempt changes.
 type DeliveryState struct {
 	State          string
 	Error          cola.Text
@@ -38,7 +38,7 @@ func (d *DeliveryState) Columns() []Column {
 	}
 }
 
-// DestinationState is what an attempt changes of a destination.
+// DestinationState is the part of a destination that an attempt changes.
 type DestinationState struct {
 	State           string
 	Reason          cola.Text
@@ -55,37 +55,37 @@ func (d *DestinationState) Columns() []Column {
 	}
 }
 
-// Ended returns when an attempt ended, as it is kept.
-func Ended(a *store.Attempt) time.Time { return kept(a.At.Add(a.Took)) }
+// EndOfAttempt returns when an attempt ended, as it is stored.
+func EndOfAttempt(a *store.Attempt) time.Time { return toMicroseconds(a.At.Add(a.Took)) }
 
-func kept(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+func toMicroseconds(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// Note notes an attempt. It reports whether the destination is not sent to any more because of it, so that its other deliveries are to be
-// skipped, and whether the account is to be told of that.
-func (r *Attempted) Note(a *store.Attempt) (paused, tell bool) {
+// Apply applies an attempt. paused reports whether it pauses the destination, so that its other
+// deliveries are skipped; tell reports whether the account gets a notice.
+func (r *AttemptedDelivery) Apply(a *store.Attempt) (paused, tell bool) {
 	if r.Event != cola.EventPaused { // which does not go to the destination
-		paused = r.noteAtDestination(a)
+		paused = r.applyToDestination(a)
 	}
-	d, ended := &r.Delivery, Ended(a)
+	d, ended := &r.Delivery, EndOfAttempt(a)
 	d.Attempts++
 	if d.FirstAttemptAt.IsZero() {
-		d.FirstAttemptAt = kept(a.At)
+		d.FirstAttemptAt = toMicroseconds(a.At)
 	}
-	d.State, d.Error, d.NextAttemptAt, d.SettledAt = a.State, cola.Text(Sayable(a.Error)), time.Time{}, ended
+	d.State, d.Error, d.NextAttemptAt, d.SettledAt = a.State, cola.Text(StorableText(a.Error)), time.Time{}, ended
 	why := r.Destination.Skipping()
 	switch {
 	case a.State != cola.DeliveryPending:
 	case why != "" && r.Event != cola.EventPaused:
 		d.State, d.Error = cola.DeliverySkipped, cola.Text(why)
 	default:
-		d.NextAttemptAt, d.SettledAt = kept(a.Next), time.Time{}
+		d.NextAttemptAt, d.SettledAt = toMicroseconds(a.Next), time.Time{}
 	}
 	own := r.Kind == cola.KindEmail && r.Address == r.Email
 	return paused, paused && !own && !store.IsIdentityName(r.Email)
 }
 
-func (r *Attempted) noteAtDestination(a *store.Attempt) (paused bool) {
-	d, ended := &r.Destination, Ended(a)
+func (r *AttemptedDelivery) applyToDestination(a *store.Attempt) (paused bool) {
+	d, ended := &r.Destination, EndOfAttempt(a)
 	last := d.LastDeliveredAt
 	if a.Error == "" {
 		d.FailingSince = time.Time{}
@@ -93,7 +93,7 @@ func (r *Attempted) noteAtDestination(a *store.Attempt) (paused bool) {
 			d.LastDeliveredAt = ended
 		}
 	} else if d.FailingSince.IsZero() && last.Before(a.At) {
-		d.FailingSince = kept(a.At)
+		d.FailingSince = toMicroseconds(a.At)
 	}
 	switch {
 	case a.Verified && d.State == cola.DestinationPending:
@@ -108,13 +108,13 @@ func (r *Attempted) noteAtDestination(a *store.Attempt) (paused bool) {
 	return false
 }
 
-// Skipping says why what is to be sent to the destination is skipped; empty when it is not.
+// Skipping returns why messages to the destination are skipped; empty if they are sent.
 func (d *DestinationState) Skipping() string {
 	return store.Destination{Destination: cola.Destination{State: d.State}}.Skipping()
 }
 
-// Sayable returns a text that another machine has had a say in as both databases can keep it: a message that could not be noted
-// would be sent for ever.
-func Sayable(text string) string {
+// StorableText returns text from another machine in a form that both databases can store. An
+// attempt that cannot be recorded would be repeated forever.
+func StorableText(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -22,7 +22,7 @@ const (
 		SELECT number FROM (SELECT number, settled_at FROM ledger_batches ORDER BY number LIMIT 8) WHERE settled_at < ?)`
 )
 
-// batchState is what is known of a batch.
+// batchState is the stored state of a batch.
 type batchState struct {
 	known     bool
 	settledAt time.Time
@@ -57,8 +57,8 @@ func (s *Store) Void(ctx context.Context, id store.BatchID, entries []store.Entr
 	})
 }
 
-// noteBatch writes down that the batch is settled, and forgets a few that are old: more than one for each new one, so that
-// they do not pile up, and few enough to be no burden.
+// noteBatch records that a batch is settled, and deletes a few old batches: more than one, so that
+// they don't pile up, but few enough to be cheap.
 func (s *Store) noteBatch(ctx context.Context, id store.BatchID, now time.Time) error {
 	b, err := readBatch(ctx, s.ledger, id)
 	switch {

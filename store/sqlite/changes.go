@@ -30,7 +30,7 @@ func (s *Store) revision(ctx context.Context, operation, query string) (rev cola
 	return rev, failed(operation, err)
 }
 
-// Wakeups implements store.Changes: SQLite tells nobody of changes by others.
+// Wakeups implements store.Changes. SQLite has no notifications.
 func (s *Store) Wakeups() <-chan struct{} { return nil }
 
 // ColasSince implements store.Changes.
@@ -60,8 +60,8 @@ func (s *Store) PermitteesSince(ctx context.Context, after cola.Revision, yield 
 	})
 }
 
-// since reads within one state and returns its revision, once that is on disk: whoever is told of a revision may keep what
-// it read in a file of its own, which must not outlive the database's knowledge of it.
+// since reads one consistent snapshot and returns its revision, once that is on disk: a caller may
+// store what it read in a file, which must not be ahead of the database.
 func (s *Store) since(ctx context.Context, operation string, read func(q querier) error) (rev cola.Revision, err error) {
 	if err := s.start(); err != nil {
 		return 0, failed(operation, err)
@@ -84,8 +84,8 @@ func (s *Store) since(ctx context.Context, operation string, read func(q querier
 
 var indexNames = strings.Join(records.Names(records.IndexColumns(new(cola.IndexRecord), new(string))), ", ")
 
-// All labels are read in the order of the table, and so are the barcodes. Some are found by their revisions; those are put
-// in the same order before their rows are read.
+// All labels are read in the order of the table, and so are the barcodes. Some are found by their
+// revisions; those are put in the same order before their rows are read.
 var (
 	allColas    = `SELECT ` + indexNames + ` FROM colas ORDER BY ttb_id`
 	allBarcodes = `SELECT ttb_id, barcode_value, barcode_type FROM cola_barcodes ORDER BY ttb_id, position`
@@ -103,7 +103,8 @@ func colasSince(ctx context.Context, q querier, after cola.Revision, yield func(
 	return eachCola(ctx, q, labels, barcodes, args, yield)
 }
 
-// eachCola yields the labels of a query, which come in ascending order, with the barcodes of another, which come in the same.
+// eachCola yields the labels of a query, which come in ascending order, with the barcodes of
+// another, which come in the same.
 func eachCola(ctx context.Context, q querier, labels, barcodes string, args []any, yield func(*cola.IndexRecord) error) error {
 	parts, err := openBarcodes(ctx, q, barcodes, args)
 	if err != nil {
@@ -180,9 +181,72 @@ func (c *barcodeCursor) addTo(r *cola.IndexRecord) error {
 
 // AllReferences implements store.References. What it returns is on the disk.
 func (s *Store) AllReferences(ctx context.Context) (store.ReferenceSets, error) {
-	sets, err := s.Store.AllReferences(ctx)
+	sets, err := s.control.AllReferences(ctx)
 	if err == nil {
 		err = failed("read reference data", s.journal.syncedTo(sets.Revision))
 	}
 	return sets, err
+}
+
+// The date of an arrival is its label's: a trigger sees to that.
+const (
+	insertArrival  = `INSERT INTO cola_arrivals (ttb_id, revision, approval_date) VALUES (?, ?, ?) ON CONFLICT (ttb_id) DO NOTHING`
+	selectArrivals = `SELECT ttb_id, revision FROM cola_arrivals INDEXED BY cola_arrivals_by_date WHERE revision > 0 AND approval_date >= ?`
+	arrived        = `WITH arrived (ttb_id) AS MATERIALIZED (
+		SELECT ttb_id FROM cola_arrivals INDEXED BY cola_arrivals_by_date WHERE revision > 0 AND approval_date >= ? ORDER BY ttb_id) `
+)
+
+var (
+	arrivedColas = arrived + `SELECT ` + indexNames + ` FROM arrived CROSS JOIN colas USING (ttb_id) ORDER BY ttb_id`
+
+	arrivedBarcodes = arrived + `SELECT b.ttb_id, b.barcode_value, b.barcode_type
+		FROM arrived CROSS JOIN cola_barcodes b USING (ttb_id) ORDER BY b.ttb_id, b.position`
+
+	arrivedPermittees = arrived + `SELECT permit_number, ` + permitteeNames + ` FROM permittees
+		WHERE permit_number IN (SELECT c.permit_number FROM arrived CROSS JOIN colas c USING (ttb_id))`
+)
+
+// ArrivedSince implements store.Arrivals.
+func (s *Store) ArrivedSince(ctx context.Context, approved cola.Date, yield func(store.Arrival) error) (cola.Revision, error) {
+	day := approved.String()
+	return s.since(ctx, "read labels that have arrived", func(q querier) error {
+		at, err := arrivals(ctx, q, day)
+		if err != nil || len(at) == 0 {
+			return err
+		}
+		holders, err := arrivedHolders(ctx, q, day)
+		if err != nil {
+			return err
+		}
+		return eachCola(ctx, q, arrivedColas, arrivedBarcodes, []any{day}, func(r *cola.IndexRecord) error {
+			return yield(store.Arrival{Label: r, Permittee: holders[r.Summary.PermitNumber], At: at[r.Summary.TTBID]})
+		})
+	})
+}
+
+// arrivals returns the revisions of the arrivals since a day.
+func arrivals(ctx context.Context, q querier, day string) (map[cola.TTBID]cola.Revision, error) {
+	rows, err := q.query(ctx, selectArrivals, day)
+	list, err := collect(rows, err, func(row scanner) (a store.StoredArrival, err error) {
+		return a, row.Scan(target{&a.TTBID}, &a.At)
+	})
+	at := make(map[cola.TTBID]cola.Revision, len(list))
+	for _, a := range list {
+		at[a.TTBID] = a.At
+	}
+	return at, err
+}
+
+// arrivedHolders returns the permittees of the labels that have arrived since a day.
+func arrivedHolders(ctx context.Context, q querier, day string) (map[string]*cola.Permittee, error) {
+	rows, err := q.query(ctx, arrivedPermittees, day)
+	list, err := collect(rows, err, func(row scanner) (*cola.Permittee, error) {
+		p := new(cola.Permittee)
+		return p, row.Scan(append([]any{&p.PermitNumber}, targets(records.PermitteeColumns(p))...)...)
+	})
+	holders := make(map[string]*cola.Permittee, len(list))
+	for _, p := range list {
+		holders[p.PermitNumber] = p
+	}
+	return holders, err
 }

@@ -34,7 +34,7 @@ func targets(columns []records.Column) []any {
 // placeholders returns "?, ?, …" for n values.
 func placeholders(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 
-// encode returns what a column holds for a field: NULL for what is unknown.
+// encode returns the value of a column for a field; NULL if the field is unknown.
 func encode(field any) any { return argument(sqlstore.Value(field)) }
 
 func bit(b bool) int64 {

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// forgottenWithWrites is how many old rows a write deletes for each that it adds: more than
+	// deletedWithWrites is how many expired rows a write deletes for each that it adds: more than
 	// one, so that they don't pile up.
-	forgottenWithWrites = 8
-	// turn is how many searches or deliveries are claimed, released or forgotten in one
-	// transaction: a charge waits no longer than for an import.
-	turn = 100
+	deletedWithWrites = 8
+	// maxRows is how many searches or deliveries one transaction claims, releases or deletes, so
+	// that a charge waits no longer than for an import.
+	maxRows = 100
 	// grants is the table of the requests of the last minute.
 	grants = "burst_grants"
 )
@@ -82,7 +82,8 @@ func (d database) ChangeReferences(ctx context.Context, operation string, mode s
 type statements []sqlstore.Statement
 
 func (s statements) write(ctx context.Context, w *writer, _ cola.Revision) error {
-	return tx{reader{w}, w}.ExecAll(ctx, s...)
+	_, err := tx{reader{w}, w}.ExecAll(ctx, s...)
+	return err
 }
 
 // Labels implements sqlstore.Database.
@@ -97,8 +98,8 @@ func (d database) Failed(operation string, err error) error { return failed(oper
 // IsDuplicate implements sqlstore.Database.
 func (d database) IsDuplicate(err error) bool { return isDuplicate(err) }
 
-// IsNotText implements sqlstore.Database. SQLite stores every text.
-func (d database) IsNotText(error) bool { return false }
+// IsInvalidText implements sqlstore.Database. SQLite stores every text.
+func (d database) IsInvalidText(error) bool { return false }
 
 // reader implements sqlstore.Querier.
 type reader struct{ q querier }
@@ -125,20 +126,22 @@ func (t tx) Exec(ctx context.Context, query string, args ...any) (int, error) {
 }
 
 // ExecAll implements sqlstore.Tx.
-func (t tx) ExecAll(ctx context.Context, statements ...sqlstore.Statement) error {
+func (t tx) ExecAll(ctx context.Context, statements ...sqlstore.Statement) (counts []int, err error) {
 	for _, s := range statements {
-		if _, err := t.Exec(ctx, s.Query, s.Args...); err != nil {
-			return err
+		n, err := t.Exec(ctx, s.Query, s.Args...)
+		if err != nil {
+			return nil, err
 		}
+		counts = append(counts, n)
 	}
-	return nil
+	return counts, nil
 }
 
-// Hold implements sqlstore.Tx.
-func (t tx) Hold(context.Context, string, ...any) error { return nil }
+// LockRows implements sqlstore.Tx.
+func (t tx) LockRows(context.Context, string, ...any) error { return nil }
 
-// Lock implements sqlstore.Tx.
-func (t tx) Lock(context.Context, int32, int32) error { return nil }
+// AdvisoryLock implements sqlstore.Tx.
+func (t tx) AdvisoryLock(context.Context, int32, int32) error { return nil }
 
 // rows implements sqlstore.Rows.
 type rows struct {
@@ -227,8 +230,8 @@ var dialect = []struct {
 	{regexp.MustCompile(`\bINNER JOIN\b`), `CROSS JOIN`},
 }
 
-// rewritten returns a statement in SQLite's dialect. Statements written for SQLite stay the same, since they contain none of
-// these patterns.
+// rewritten translates a statement to SQLite's dialect. Statements written for SQLite contain none
+// of the patterns and stay the same.
 func rewritten(query string) string {
 	for _, d := range dialect {
 		query = d.from.ReplaceAllString(query, d.to)

@@ -15,8 +15,8 @@ import (
 // errClosed is what every method returns once the store is being closed.
 var errClosed = fmt.Errorf("the store is closed: %w", store.ErrUnavailable)
 
-// failed wraps an error with the operation that met it. What the database could not do now, but may be able to do later,
-// becomes store.ErrUnavailable; an ended context stays that; nil stays nil.
+// failed wraps an error with the operation that met it. What the database could not do now, but may
+// be able to do later, becomes store.ErrUnavailable; an ended context stays that; nil stays nil.
 func failed(operation string, err error) error {
 	switch {
 	case err == nil:

@@ -118,8 +118,8 @@ func (s *Store) chargeDay(ctx context.Context, account int64, u store.Units, now
 		u.Units, u.Requests)
 }
 
-// noteUses notes the use of the credentials that hold and of those that are charged, once each. It writes nothing for those of which a use
-// was noted lately.
+// noteUses records the use of the valid and the charged credentials, unless one was recorded less
+// than usedEvery ago.
 func (s *Store) noteUses(ctx context.Context, states []store.AccountState, entries []store.Entry, now time.Time) error {
 	used := map[cola.Credential]cola.AccountID{}
 	for _, e := range entries {

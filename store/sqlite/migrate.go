@@ -18,10 +18,11 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Migrate brings the schema of the database in a file up to date, making the database when there is none, and returns the
-// versions it had and has: equal when there was nothing to do. Open does the same.
+// Migrate brings the schema of the database in a file up to date, making the database when there is
+// none, and returns the versions it had and has: equal when there was nothing to do. Open does the
+// same.
 func Migrate(ctx context.Context, path string, opts Options) (from, to int64, err error) {
-	opts = opts.settled()
+	opts = opts.withDefaults()
 	opts.NoMigrate = false
 	path, err = filepath.Abs(path)
 	if err == nil {
@@ -30,8 +31,8 @@ func Migrate(ctx context.Context, path string, opts Options) (from, to int64, er
 	return from, to, failed("migrate database", err)
 }
 
-// Versions returns the version of the schema of the database in a file, 0 when there is none, and the version that the
-// program brings it to. It changes nothing.
+// Versions returns the version of the schema of the database in a file, 0 when there is none, and
+// the version that the program brings it to. It changes nothing.
 func Versions(ctx context.Context, path string) (current, latest int64, err error) {
 	const operation = "read schema version"
 	if path, err = filepath.Abs(path); err != nil {

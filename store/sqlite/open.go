@@ -19,8 +19,9 @@ import (
 
 const (
 	readConnections = 8
-	// busyMilliseconds is how long SQLite's own lock is polled for. Behind the turnstile it is free at once; it is waited for where
-	// files cannot be locked, and when another program, such as a backup, has the file.
+	// busyMilliseconds is how long SQLite's own lock is polled for. Behind the turnstile it is free
+	// at once; it is waited for where files cannot be locked, and when another program, such as a
+	// backup, has the file.
 	busyMilliseconds = 5000
 	// journalKept bounds the journal's file once it has started over, in bytes.
 	journalKept = 64 << 20
@@ -33,7 +34,7 @@ type Options struct {
 	NoMigrate bool             // fail when the schema is older than the program, or there is none
 }
 
-func (o Options) settled() Options {
+func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -43,12 +44,13 @@ func (o Options) settled() Options {
 	return o
 }
 
-// Open opens the database in a file, makes it when there is none, and brings its schema up to date. Of several processes that
-// open it at once one does, and the others wait. It fails with store.ErrNewerSchema when a newer version of the program has
-// migrated the database. The folder is made with mode 0700, the file with 0600. Files beside it, of the same name and more,
-// belong to it.
+// Open opens the database in a file, makes it when there is none, and brings its schema up to date.
+// Of several processes that open it at once one does, and the others wait. It fails with
+// store.ErrNewerSchema when a newer version of the program has migrated the database. The folder is
+// made with mode 0700, the file with 0600. Files beside it, of the same name and more, belong to
+// it.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
-	opts = opts.settled()
+	opts = opts.withDefaults()
 	const operation = "open database"
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -62,7 +64,7 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 		opts.Logger.Info("database schema migrated", "from", from, "to", to)
 	}
 	s := &Store{created: from == 0, now: opts.Now, logger: opts.Logger, journal: &journal{path: path + walFile}}
-	s.Store = sqlstore.New(database{s}, sqlstore.Options{Now: opts.Now, ForgetWithWrites: forgottenWithWrites, Grants: grants, Turn: turn})
+	s.control = sqlstore.New(database{s}, sqlstore.Options{Now: opts.Now, DeleteWithWrites: deletedWithWrites, Grants: grants, MaxRows: maxRows})
 	if err := s.connect(ctx, path); err != nil {
 		return nil, failed(operation, errors.Join(err, s.release()))
 	}
@@ -71,7 +73,7 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 
 // connect opens the connections and what goes with them.
 func (s *Store) connect(ctx context.Context, path string) (err error) {
-	if s.changing, err = openChanging(path); err != nil {
+	if s.recordsLock, err = openRecordsLock(path); err != nil {
 		return err
 	}
 	if s.ledger, err = openWriter(ctx, path, "synchronous(FULL)", "cache_size(-8192)"); err != nil {
@@ -115,7 +117,8 @@ func openWriter(ctx context.Context, path string, pragmas ...string) (*writer, e
 		return nil, errors.Join(err, db.Close(), gate.Close())
 	}
 	w := &writer{gate: gate, db: db, conn: conn, stmts: map[string]*sql.Stmt{}}
-	// From its first read on a connection keeps the journal open, and from then on no other that closes may remove it.
+	// From its first read on a connection keeps the journal open, and from then on no other that
+	// closes may remove it.
 	var rev int64
 	if err := w.row(ctx, `SELECT revision FROM meta`).Scan(&rev); err != nil {
 		return nil, errors.Join(err, w.close())
@@ -142,26 +145,25 @@ func openDB(path string, connections int, pragmas ...string) (*sql.DB, error) {
 
 // Files beside the database, by what their names end in.
 const (
-	walFile     = "-wal"
-	shmFile     = "-shm"
-	turnLock    = "-turn.lock"
-	writerLock  = "-writer.lock"
-	recordsLock = "-records.lock"
+	walFile          = "-wal"
+	sharedMemoryFile = "-shm"
+	turnLockFile     = "-turn.lock"
+	writerLockFile   = "-writer.lock"
+	recordsLockFile  = "-records.lock"
 )
 
 func openGate(path string) (*filelock.FairLock, error) {
-	return filelock.OpenFair(path+turnLock, path+writerLock)
+	return filelock.OpenFair(path+turnLockFile, path+writerLockFile)
 }
 
-func openChanging(path string) (*filelock.Lock, error) {
-	return filelock.OpenLock(path + recordsLock)
+func openRecordsLock(path string) (*filelock.Lock, error) {
+	return filelock.OpenLock(path + recordsLockFile)
 }
 
-// Remove removes the database in a file and the files that belong to it, as far as they are there. No process may have it
-// open.
+// Remove deletes a database with all its files. No process may have it open.
 func Remove(path string) error {
 	var errs []error
-	for _, end := range []string{"", walFile, shmFile, turnLock, writerLock, recordsLock} {
+	for _, end := range []string{"", walFile, sharedMemoryFile, turnLockFile, writerLockFile, recordsLockFile} {
 		if err := os.Remove(path + end); !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
@@ -169,7 +171,8 @@ func Remove(path string) error {
 	return failed("remove database", errors.Join(errs...))
 }
 
-// prepare makes sure that there is a database with the program's schema, and returns the versions it had and has.
+// prepare makes sure that there is a database with the program's schema, and returns the versions
+// it had and has.
 func prepare(ctx context.Context, path string, opts Options) (from, to int64, err error) {
 	if !opts.NoMigrate {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -178,7 +181,7 @@ func prepare(ctx context.Context, path string, opts Options) (from, to int64, er
 	} else if _, err := os.Stat(path); err != nil {
 		return 0, 0, err
 	}
-	changing, err := openChanging(path)
+	changing, err := openRecordsLock(path)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -198,8 +201,9 @@ func prepare(ctx context.Context, path string, opts Options) (from, to int64, er
 	return migrate(ctx, db, opts)
 }
 
-// createFile makes the database's file, empty, for its owner only; SQLite gives the files beside it the same mode. It does
-// not touch a file that is there: closing it would end the locks that this process may have on it.
+// createFile creates the empty database file, readable only by its owner; SQLite gives its other
+// files the same mode. It does not open an existing file, because closing it would release this
+// process's locks on it.
 func createFile(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {

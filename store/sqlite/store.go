@@ -1,11 +1,10 @@
-// Package sqlite keeps the registry in one SQLite file: the store of a process that is started without configuration, and
-// of the commands that run beside it.
+// Package sqlite stores the registry in one SQLite file, the default without configuration.
 //
-// Any number of processes may open the file. One connection in each writes what must be exact and durable: accounts, credentials
-// and the ledger, each commit synced to disk before it is answered. Another writes records, which can be imported again: it
-// syncs once a call, and before a follower is told of a revision, so nothing that was told is lost, and imports spend no time
-// on the disk while the ledger waits. All writers of all processes pass one turnstile (see package turnstile). Readers
-// wait for nobody.
+// Any number of processes may open the file. In each, one connection writes data that must be exact
+// and durable: accounts, credentials and the ledger. It syncs every commit to disk before the call
+// returns. Another connection writes records, which can be imported again. It syncs once per call,
+// and before a follower sees a revision, so imports don't use the disk while the ledger waits. All
+// writers of all processes queue at one turnstile (see package turnstile). Readers never wait.
 package sqlite
 
 import (
@@ -21,22 +20,26 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
-// Store implements store.Store over one SQLite file. Open makes it; whoever opens it closes it.
+// control is the control plane. Embedding it under an unexported name keeps callers from bypassing
+// methods that Store overrides.
+type control = sqlstore.Store
+
+// Store implements store.Store over one SQLite file. Create it with Open.
 type Store struct {
-	*sqlstore.Store // the control plane
+	*control
 
 	id      string
 	created bool
 	now     func() time.Time
 	logger  *slog.Logger
 
-	read     *readers
-	ledger   *writer        // accounts, credentials and the ledger
-	records  *writer        // labels, permittees and reference data, only under changing; and what need not be durable
-	changing *filelock.Lock // held by whoever changes records, or the schema
-	company  time.Time      // when somebody last waited for a split write; under changing
-	journal  *journal
-	upkeep   *upkeep
+	read        *readers
+	ledger      *writer        // accounts, credentials and the ledger
+	records     *writer        // labels, permittees and reference data, only under changing; and what need not be durable
+	recordsLock *filelock.Lock // held to change records or the schema
+	lastWaiter  time.Time      // when somebody last waited for a split write; guarded by recordsLock
+	journal     *journal
+	upkeep      *upkeep
 
 	mu      sync.Mutex
 	closed  bool
@@ -79,7 +82,7 @@ func (s *Store) Close() error {
 	return failed("close database", s.release())
 }
 
-// release closes what is open, as far as it is.
+// release closes everything that is open.
 func (s *Store) release() error {
 	var errs []error
 	if s.upkeep != nil {
@@ -96,8 +99,8 @@ func (s *Store) release() error {
 			errs = append(errs, w.close())
 		}
 	}
-	if s.changing != nil {
-		errs = append(errs, s.changing.Close())
+	if s.recordsLock != nil {
+		errs = append(errs, s.recordsLock.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -126,8 +129,8 @@ func (s *Store) transact(ctx context.Context, operation string, work func(ctx co
 	return failed(operation, err)
 }
 
-// transactUnsynced is transact for what may be lost when the machine fails: it does not wait for the disk. What settlements write after
-// it takes it along.
+// transactUnsynced is transact for data that may be lost if the machine fails: it does not wait for
+// the disk. The next settlement syncs it.
 func (s *Store) transactUnsynced(ctx context.Context, operation string, work func(ctx context.Context) error) error {
 	if err := s.start(); err != nil {
 		return failed(operation, err)
@@ -152,9 +155,10 @@ func (s *Store) transactErasing(ctx context.Context, operation string, work func
 // instant returns the time as the database keeps it: UTC, whole microseconds.
 func (s *Store) instant() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
 
-// relieve keeps the journal short after a write of records. That it could not is no fault of the write.
-func (s *Store) relieve(ctx context.Context) {
-	if err := s.upkeep.relieve(ctx, s.upkeep.importBacklog); err != nil && ctx.Err() == nil {
+// checkpointIfDue keeps the journal short after a write of records. A failure does not fail the
+// write.
+func (s *Store) checkpointIfDue(ctx context.Context) {
+	if err := s.upkeep.checkpointIfDue(ctx, s.upkeep.importBacklog); err != nil && ctx.Err() == nil {
 		s.logger.Warn("journal not moved into the database", "error", err)
 	}
 }

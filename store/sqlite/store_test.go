@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,8 +20,14 @@ func TestMain(m *testing.M) {
 }
 
 func TestConformance(t *testing.T) {
+	var log statementLog
 	storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store {
-		return mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Now: now, Logger: quiet()})
+		s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Now: now, Logger: quiet()})
+		t.Cleanup(func() { log.add(s) })
+		return s
+	})
+	t.Run("QueryPlans", func(t *testing.T) {
+		log.checkPlans(t, mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet()}))
 	})
 }
 
@@ -64,5 +71,32 @@ func checkFile(t *testing.T, s *Store) {
 	var orphans int
 	if err := s.read.db.QueryRow(`SELECT count(*) FROM pragma_foreign_key_check`).Scan(&orphans); err != nil || orphans > 0 {
 		t.Errorf("%d rows refer to none (%v)", orphans, err)
+	}
+}
+
+// TestViewsDoNotWaitForEachOther: as many views as there are connections, each in need of a statement that nobody has prepared yet, end.
+func TestViewsDoNotWaitForEachOther(t *testing.T) {
+	s := mustOpen(t, t.TempDir()+"/registry.db", Options{})
+	const query = `SELECT 40 + 2`
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var begun, ended sync.WaitGroup
+	begun.Add(readConnections)
+	for range readConnections {
+		ended.Go(func() {
+			err := s.read.view(ctx, func(q querier) error {
+				begun.Done()
+				begun.Wait() // every connection is taken
+				var got int
+				return q.row(ctx, query).Scan(&got)
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	ended.Wait()
+	if _, ok := s.read.stmts.Load(query); !ok {
+		t.Error("the statement is not prepared for the next view")
 	}
 }

@@ -15,8 +15,9 @@ type querier interface {
 	row(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// writer is the connection that one kind of writing goes through, behind the turnstile that all writers of all processes
-// pass. SQLite's own write lock is polled for with sleeps; the turnstile is waited for in the kernel and in order.
+// writer is the connection that one kind of writing goes through, behind the turnstile that all
+// writers of all processes pass. SQLite's own write lock is polled for with sleeps; the turnstile
+// is waited for in the kernel and in order.
 type writer struct {
 	gate  *filelock.FairLock
 	db    *sql.DB
@@ -24,9 +25,9 @@ type writer struct {
 	stmts map[string]*sql.Stmt // guarded by the gate
 }
 
-// transact runs work in one write transaction and commits it, unless work fails or panics, or the context ends before the
-// transaction begins. From then on the context counts no more: the work is short, and a commit that is called off half way
-// would leave unknown what became of it.
+// transact runs work in one write transaction and commits it, unless work fails or panics, or the
+// context ends before the transaction begins. From then on the context counts no more: the work is
+// short, and a commit that is called off half way would leave unknown what became of it.
 func (w *writer) transact(ctx context.Context, work func(ctx context.Context) error) error {
 	if err := w.gate.Lock(ctx); err != nil {
 		return err
@@ -107,8 +108,8 @@ func (w *writer) prepared(ctx context.Context, query string) (*sql.Stmt, error) 
 	return stmt, nil
 }
 
-// close closes the statements first: a connection with open ones stays half open, and then the last to close does not move
-// the journal into the database.
+// close closes the statements first: a connection with open ones stays half open, and then the last
+// to close does not move the journal into the database.
 func (w *writer) close() error {
 	var errs []error
 	for _, stmt := range w.stmts {
@@ -117,7 +118,7 @@ func (w *writer) close() error {
 	return errors.Join(append(errs, w.conn.Close(), w.db.Close(), w.gate.Close())...)
 }
 
-// readers is the pool of connections that read. Readers wait for nobody and hold up nobody.
+// readers is the pool of reading connections. Readers and writers never wait for each other.
 type readers struct {
 	db    *sql.DB
 	stmts sync.Map // query → *sql.Stmt, prepared once for the pool
@@ -134,8 +135,8 @@ func (r *readers) view(ctx context.Context, read func(q querier) error) error {
 	return read(v)
 }
 
-// view is a querier over one read transaction. It holds a connection, so it must not wait for another one: as many views as there are
-// connections would wait for each other.
+// view is a querier over one read transaction. It holds a connection, so it must not wait for
+// another one: the pool could deadlock.
 type view struct {
 	pool  *readers
 	tx    *sql.Tx

@@ -16,17 +16,18 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Committed pages stand in the journal (SQLite's write-ahead log) until a checkpoint moves them into the database file. By
-// default whoever commits the thousandth page does that, and its commit takes as long. Here nobody's commit does: a
-// background task, or an import between its transactions, moves pages while others go on writing. Only for the last few
-// pages the writers are held back, so that the journal is moved whole and starts over instead of growing.
+// Committed pages stay in the journal (SQLite's write-ahead log) until a checkpoint moves them into
+// the database file. By default, SQLite does that within the commit that reaches 1,000 pages, which
+// delays it. Here, a background task, or an import between its transactions, runs checkpoints while
+// others write. Only for the last few pages do writers wait, so that the journal starts over
+// instead of growing.
 const (
-	pageSize       = 4096                // SQLite's default
-	importBacklog  = 16 << 20 / pageSize // pages in the journal at which an import moves them
-	idleBacklog    = 4 << 20 / pageSize  // the same for the background task
-	heldBacklog    = 1 << 20 / pageSize  // at most this many pages are moved while writers wait
-	checkpointTry  = 3                   // attempts at getting down to heldBacklog against writers that go on
-	upkeepInterval = time.Second
+	pageSize           = 4096                // SQLite's default
+	importBacklog      = 16 << 20 / pageSize // pages in the journal at which an import moves them
+	idleBacklog        = 4 << 20 / pageSize  // the same for the background task
+	maxBlockingBacklog = 1 << 20 / pageSize  // at most this many pages are moved while writers wait
+	checkpointAttempts = 3                   // attempts at getting down to maxBlockingBacklog against writers that go on
+	upkeepInterval     = time.Second
 )
 
 // upkeep keeps the journal short.
@@ -65,7 +66,7 @@ func (u *upkeep) run(ctx context.Context, logger *slog.Logger) {
 		if !u.wrote.Swap(false) {
 			continue
 		}
-		if err := u.relieve(ctx, idleBacklog); err != nil && ctx.Err() == nil {
+		if err := u.checkpointIfDue(ctx, idleBacklog); err != nil && ctx.Err() == nil {
 			logger.Warn("journal not moved into the database", "error", err)
 		}
 	}
@@ -79,9 +80,9 @@ func (u *upkeep) close() error {
 	return errors.Join(u.db.Close(), u.gate.Close())
 }
 
-// relieve moves the journal's pages when there are at least so many of them. It does nothing while another goroutine or
-// process is at it.
-func (u *upkeep) relieve(ctx context.Context, atLeast int) error {
+// checkpointIfDue runs a checkpoint if the journal has at least a number of pages. It does nothing
+// while another goroutine or process runs one.
+func (u *upkeep) checkpointIfDue(ctx context.Context, atLeast int) error {
 	if !u.mu.TryLock() {
 		return nil
 	}
@@ -91,15 +92,15 @@ func (u *upkeep) relieve(ctx context.Context, atLeast int) error {
 		return err
 	}
 	u.stuck = 0
-	for range checkpointTry {
-		if backlog, err = u.checkpoint(ctx, "PASSIVE"); err != nil || backlog <= heldBacklog {
+	for range checkpointAttempts {
+		if backlog, err = u.checkpoint(ctx, "PASSIVE"); err != nil || backlog <= maxBlockingBacklog {
 			break
 		}
 	}
 	switch {
 	case err != nil || backlog == 0:
 		return err
-	case backlog > heldBacklog:
+	case backlog > maxBlockingBacklog:
 		u.stuck = backlog // a long read stands in the way: try again when there is much more to move
 		return nil
 	}
@@ -138,14 +139,15 @@ const (
 
 // HashLinks implements store.SealedSecrets.
 func (s *Store) HashLinks(ctx context.Context) (hashed int, err error) {
-	if hashed, err = s.Store.HashLinks(ctx); err == nil {
+	if hashed, err = s.control.HashLinks(ctx); err == nil {
 		err = s.eraseFree(ctx)
 	}
 	return hashed, err
 }
 
-// eraseFree rewrites the file once after an upgrade from a version that stored secrets in clear text, since free space in the file may
-// hold copies. A failure, such as a full disk, is logged; the next start tries again.
+// eraseFree rewrites the file once after an upgrade from a version that stored secrets in clear
+// text, since free space in the file may hold copies. A failure, such as a full disk, is logged;
+// the next start tries again.
 func (s *Store) eraseFree(ctx context.Context) error {
 	var due bool
 	if err := s.start(); err != nil {
@@ -172,8 +174,8 @@ func (u *upkeep) checkpoint(ctx context.Context, mode string) (backlog int, err 
 	return max(0, pages-moved), err
 }
 
-// journal syncs what was committed without a sync. Its file is the database's write-ahead log, which exists for as long as
-// any connection is open.
+// journal syncs commits that were made without a sync. Its file is the database's write-ahead log,
+// which exists while any connection is open.
 type journal struct {
 	path   string
 	mu     sync.Mutex
@@ -181,7 +183,7 @@ type journal struct {
 	synced atomic.Int64 // highest revision known to be on disk
 }
 
-// syncedTo makes sure that everything up to a revision that was read is on disk.
+// syncedTo makes sure that everything up to a revision is on disk.
 func (j *journal) syncedTo(rev cola.Revision) error {
 	if int64(rev) <= j.synced.Load() {
 		return nil
@@ -209,8 +211,8 @@ func (j *journal) sync() error {
 	return nil
 }
 
-// open opens the file once. Only the database file itself must not be opened and closed beside SQLite, whose locks on it
-// would go with the descriptor.
+// open opens the journal once. Unlike the journal, the database file must never be opened and
+// closed outside SQLite: that would release SQLite's locks.
 func (j *journal) open() (*os.File, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
@@ -22,7 +23,7 @@ const (
 
 // accountColumns says where accountNames are scanned to.
 func accountColumns(a *store.Account) []any {
-	return []any{&a.ID, &a.Email, &a.Tier, &a.CreatedAt, &a.SuspendedAt, &a.SuspendedBecause, &a.ActiveLimit}
+	return []any{&a.ID, &a.Email, &a.Tier, &a.CreatedAt, &a.SuspendedAt, &a.SuspendedReason, &a.ActiveLimit}
 }
 
 // CreateAccount implements store.Accounts.
@@ -68,12 +69,12 @@ func (s *Store) SetTier(ctx context.Context, id cola.AccountID, tier cola.Tier) 
 }
 
 // Suspend implements store.Accounts.
-func (s *Store) Suspend(ctx context.Context, id cola.AccountID, because string) error {
+func (s *Store) Suspend(ctx context.Context, id cola.AccountID, reason string) error {
 	const operation = "suspend account"
-	if err := store.CheckReason(because); err != nil {
+	if err := store.CheckReason(reason); err != nil {
 		return s.db.Failed(operation, err)
 	}
-	return s.settleAccount(ctx, operation, id, suspendAccount, s.clock, because)
+	return s.settleAccount(ctx, operation, id, suspendAccount, s.clock, reason)
 }
 
 // Restore implements store.Accounts.
@@ -91,18 +92,138 @@ func (s *Store) SetActiveLimit(ctx context.Context, id cola.AccountID, limit int
 func (s *Store) settleAccount(ctx context.Context, operation string, id cola.AccountID, query string,
 	args ...any) error {
 	return s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) error {
-		if err := execOne(ctx, tx, query, append([]any{int64(id)}, timed(args)...)...); err != nil {
+		if err := execOne(ctx, tx, query, append([]any{int64(id)}, resolveClocks(args)...)...); err != nil {
 			return err
 		}
-		if err := tx.Hold(ctx, holdAllSearches, int64(id)); err != nil {
+		if err := tx.LockRows(ctx, lockAllSearches, int64(id)); err != nil {
 			return err
 		}
 		return settleSearches(ctx, tx, id)
 	})
 }
 
-// holdAccount locks an account until the transaction ends, or fails with ErrNotFound.
-func holdAccount(ctx context.Context, tx Tx, account cola.AccountID) error {
+// lockAccountRow locks an account until the transaction ends, or fails with ErrNotFound.
+func lockAccountRow(ctx context.Context, tx Tx, account cola.AccountID) error {
 	_, err := value[cola.AccountID](ctx, tx, lockAccount, int64(account))
 	return err
+}
+
+// How an identity gets its account in one transaction, without a lock that others would wait for:
+// the account's address is inserted first and the identity last, both unless they exist. The
+// database waits for whoever inserted the same one earlier. If it exists in the end, the
+// transaction is undone, with the account that nobody needs, and runs again: then it finds the
+// other's rows. A transaction holds the address that it inserted when it comes to the identity and
+// waits for nothing after it, so transactions can't deadlock. Giving an identity to an account
+// locks the account first and the identity last, for the same reason.
+const (
+	// accountOfIdentity also reports whether any account has the verified address.
+	accountOfIdentity = `SELECT ` + accountNames + `, EXISTS (SELECT 1 FROM accounts WHERE email_folded = $3)
+		FROM identities i JOIN accounts a ON a.id = i.account_id WHERE i.issuer = $1 AND i.subject = $2`
+	ensureAccount  = insertAccount + ` ON CONFLICT (email_folded) DO NOTHING RETURNING id, email, tier, created_at, suspended_at, suspended_because, active_limit`
+	ensureIdentity = `INSERT INTO identities (issuer, subject, account_id) VALUES ($1, $2, $3) ON CONFLICT (issuer, subject) DO NOTHING`
+	moveIdentity   = `WITH held AS (SELECT id FROM accounts WHERE id = $3 FOR KEY SHARE)
+		INSERT INTO identities (issuer, subject, account_id) SELECT $1, $2, id FROM held WHERE TRUE
+		ON CONFLICT (issuer, subject) DO UPDATE SET account_id = excluded.account_id`
+	selectIdentities = `SELECT i.account_id, i.issuer, i.subject, a.email FROM identities i JOIN accounts a ON a.id = i.account_id`
+	replaceEmail     = `UPDATE accounts SET email = $3, email_folded = $4 WHERE id = $1 AND email = $2`
+)
+
+// identityAccount is the account of an identity.
+type identityAccount struct {
+	store.Account
+	emailTaken bool // an account has the verified address
+}
+
+func identityAccountColumns(i *identityAccount) []any {
+	return append(accountColumns(&i.Account), &i.emailTaken)
+}
+
+// upToDate reports whether an identity with a verified address needs no write.
+func (i identityAccount) upToDate(verified string) bool {
+	return verified == "" || i.emailTaken || !store.IsIdentityName(i.Email)
+}
+
+// AccountOf implements store.Identities.
+func (s *Store) AccountOf(ctx context.Context, who store.Identity, verified string) (store.Account, error) {
+	const operation = "find account of identity"
+	if err := who.Check(verified); err != nil {
+		return store.Account{}, s.db.Failed(operation, err)
+	}
+	var found identityAccount
+	err := s.db.Read(ctx, operation, func(q Querier) (err error) {
+		found, err = readIdentityAccount(ctx, q, who, verified)
+		return err
+	})
+	if err == nil && found.upToDate(verified) || err != nil && !errors.Is(err, store.ErrNotFound) {
+		return found.Account, err
+	}
+	var a store.Account
+	err = s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) (err error) {
+		a, err = s.identify(ctx, tx, who, verified)
+		return err
+	})
+	if err != nil {
+		return store.Account{}, err
+	}
+	return a, nil
+}
+
+func readIdentityAccount(ctx context.Context, q Querier, who store.Identity, verified string) (identityAccount, error) {
+	return one(ctx, q, identityAccountColumns, accountOfIdentity, who.Issuer, who.Subject, store.FoldEmail(verified))
+}
+
+// identify does what AccountOf promises within a transaction, or fails with ErrConflict.
+func (s *Store) identify(ctx context.Context, tx Tx, who store.Identity, verified string) (store.Account, error) {
+	found, err := readIdentityAccount(ctx, tx, who, verified)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return s.linkIdentity(ctx, tx, who, verified)
+	case err != nil || found.upToDate(verified):
+		return found.Account, err
+	}
+	err = execOne(ctx, tx, replaceEmail, int64(found.ID), found.Email, verified, store.FoldEmail(verified))
+	if s.db.IsDuplicate(err) || errors.Is(err, store.ErrNotFound) {
+		err = ErrConflict
+	}
+	found.Email = verified
+	return found.Account, err
+}
+
+// linkIdentity links an unknown identity to the account with its address, or to a new account.
+func (s *Store) linkIdentity(ctx context.Context, tx Tx, who store.Identity, verified string) (store.Account, error) {
+	email := verified
+	if email == "" {
+		email = who.Name()
+	}
+	a, err := one(ctx, tx, accountColumns, accountByEmail, store.FoldEmail(email))
+	if errors.Is(err, store.ErrNotFound) {
+		a, err = one(ctx, tx, accountColumns, ensureAccount, email, store.FoldEmail(email), string(cola.TierFree), s.clock())
+		if errors.Is(err, store.ErrNotFound) {
+			err = ErrConflict
+		}
+	}
+	if err != nil {
+		return store.Account{}, err
+	}
+	a.NewIdentity = true
+	if err = execOne(ctx, tx, ensureIdentity, who.Issuer, who.Subject, int64(a.ID)); errors.Is(err, store.ErrNotFound) {
+		err = ErrConflict
+	}
+	return a, err
+}
+
+// AddIdentity implements store.Identities.
+func (s *Store) AddIdentity(ctx context.Context, account cola.AccountID, who store.Identity) error {
+	const operation = "add identity"
+	if err := who.Check(""); err != nil {
+		return s.db.Failed(operation, err)
+	}
+	return s.affectOne(ctx, operation, moveIdentity, who.Issuer, who.Subject, int64(account))
+}
+
+// IdentitiesOf implements store.Identities.
+func (s *Store) IdentitiesOf(ctx context.Context, account cola.AccountID) ([]store.LinkedIdentity, error) {
+	query, args := ofAccount(selectIdentities, `i.account_id`, account)
+	return readList(ctx, s, "list identities", func(h *store.LinkedIdentity) []any { return []any{&h.Account, &h.Issuer, &h.Subject, &h.Email} },
+		query+` ORDER BY i.account_id, i.issuer, i.subject`, args...)
 }

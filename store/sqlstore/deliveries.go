@@ -26,26 +26,26 @@ const (
 	insertMessage   = `INSERT INTO deliveries (account_id, destination_id, event, kind, created_at, next_attempt_at)
 		SELECT account_id, id, $3, kind, $4, $4 FROM destinations WHERE account_id = $1 AND uuid = $2 RETURNING id`
 
-	destinationOf = `SELECT d.id, d.state FROM deliveries v JOIN destinations d ON d.id = v.destination_id WHERE v.account_id = $1 AND v.id = $2
+	lockTargetOf = `SELECT d.id, d.state FROM deliveries v JOIN destinations d ON d.id = v.destination_id WHERE v.account_id = $1 AND v.id = $2
 		FOR NO KEY UPDATE OF d`
-	targetOf = `SELECT id, state FROM destinations WHERE account_id = $1 AND uuid = $2 FOR NO KEY UPDATE`
+	lockTarget = `SELECT id, state FROM destinations WHERE account_id = $1 AND uuid = $2 FOR NO KEY UPDATE`
 	// replay starts the retries over, and ends claims.
 	replay = `UPDATE deliveries SET state = '` + cola.DeliveryPending + `', error = CASE state WHEN '` + cola.DeliverySkipped + `' THEN NULL ELSE error END,
 		first_attempt_at = NULL, next_attempt_at = $2, settled_at = NULL, hold = hold + 1, held_until = NULL`
 	replayOne         = replay + ` WHERE id = $1`
 	replayUndelivered = replay + ` WHERE id IN (SELECT id FROM deliveries WHERE destination_id = $1 AND event = '` + cola.EventRan + `'
 		AND state IN ('` + cola.DeliveryFailed + `', '` + cola.DeliverySkipped + `') ORDER BY id LIMIT $3)`
-	forgetDeliveries = `DELETE FROM deliveries WHERE id IN (
-		SELECT id FROM deliveries WHERE created_at < $1 ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)`
 )
+
+var deleteDeliveries = deleteOldest("deliveries", "id", "created_at < $1")
 
 func deliveryColumns(d *cola.Delivery) []any {
 	return []any{&d.ID, &d.MessageID, &d.Event, &d.Destination, &d.Kind, &d.SavedSearch, &d.RunID, &d.State, &d.Error, &d.AttemptCount, &d.CreatedAt,
 		&d.NextAttemptAt, &d.SettledAt}
 }
 
-// those returns the condition that a filter puts on an account's deliveries, and its arguments.
-func those(account cola.AccountID, f store.DeliveryFilter) (where string, args []any) {
+// deliveryConditions returns the WHERE clause of a filter, and its arguments.
+func deliveryConditions(account cola.AccountID, f store.DeliveryFilter) (where string, args []any) {
 	conditions, args := []string{`v.account_id = $1`}, []any{int64(account)}
 	for _, c := range []struct{ format, value string }{
 		{`v.destination_id = (SELECT id FROM destinations WHERE account_id = $1 AND uuid = $%d)`, f.Destination},
@@ -63,11 +63,11 @@ func those(account cola.AccountID, f store.DeliveryFilter) (where string, args [
 // DeliveriesOf implements store.Deliveries.
 func (s *Store) DeliveriesOf(ctx context.Context, account cola.AccountID, which store.DeliveryFilter,
 	page store.Slice) (all []cola.Delivery, total int, err error) {
-	where, args := those(account, which)
+	where, args := deliveryConditions(account, which)
 	query := fmt.Sprintf(`%s%s ORDER BY v.id DESC LIMIT $%d OFFSET $%d`, selectDeliveries, where, len(args)+1, len(args)+2)
 	err = s.db.View(ctx, "list deliveries", func(q Querier) (err error) {
 		all, total, err = listPage(ctx, q, deliveryColumns, countDeliveries+where, query, args, page)
-		if s.db.IsNotText(err) { // no row has such a UUID or state
+		if s.db.IsInvalidText(err) { // no row has such a UUID or state
 			all, total, err = nil, 0, nil
 		}
 		return err
@@ -97,7 +97,7 @@ func (s *Store) DeliveryOf(ctx context.Context, account cola.AccountID,
 func (s *Store) Replay(ctx context.Context, account cola.AccountID, id int64,
 	due time.Time) (d cola.Delivery, err error) {
 	err = s.db.Transact(ctx, "replay delivery", func(ctx context.Context, tx Tx) error {
-		if _, err := s.activeDestination(ctx, tx, destinationOf, int64(account), id); err != nil {
+		if _, err := s.activeDestination(ctx, tx, lockTargetOf, int64(account), id); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, replayOne, id, due); err != nil {
@@ -123,14 +123,14 @@ func (s *Store) activeDestination(ctx context.Context, tx Tx, query string, args
 	if err == nil && d.state != cola.DestinationActive {
 		err = store.ErrNotActive
 	}
-	return d.id, s.noSuchText(err)
+	return d.id, s.notFoundIfInvalid(err)
 }
 
 // ReplayUndelivered implements store.Deliveries.
 func (s *Store) ReplayUndelivered(ctx context.Context, account cola.AccountID, destination string, due time.Time,
 	limit int) (replayed int, err error) {
 	err = s.db.Transact(ctx, "replay deliveries", func(ctx context.Context, tx Tx) error {
-		id, err := s.activeDestination(ctx, tx, targetOf, int64(account), destination)
+		id, err := s.activeDestination(ctx, tx, lockTarget, int64(account), destination)
 		if err != nil {
 			return err
 		}
@@ -162,13 +162,13 @@ func (s *Store) AddTest(ctx context.Context, account cola.AccountID, destination
 	return d, nil
 }
 
-// ForgetDeliveries implements store.Deliveries.
-func (s *Store) ForgetDeliveries(ctx context.Context, before time.Time) (forgotten int, err error) {
-	limit := s.opts.turn(forgottenAtOnce)
+// DeleteOldDeliveries implements store.Deliveries.
+func (s *Store) DeleteOldDeliveries(ctx context.Context, before time.Time) (forgotten int, err error) {
+	limit := s.opts.maxRows(deletedPerStatement)
 	for {
 		var n int
 		err := s.db.Transact(ctx, "forget deliveries", func(ctx context.Context, tx Tx) (err error) {
-			n, err = tx.Exec(ctx, forgetDeliveries, before, limit)
+			n, err = tx.Exec(ctx, deleteDeliveries, before, limit)
 			return err
 		})
 		if err != nil {

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"hash/fnv"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -23,7 +24,7 @@ const (
 
 	selectDestinations     = `SELECT ` + destinationNames + ` FROM ` + destinationTables
 	destinationByUUID      = selectDestinations + ` WHERE d.account_id = $1 AND d.uuid = $2`
-	holdDestination        = destinationByUUID + ` FOR NO KEY UPDATE OF d`
+	lockDestination        = destinationByUUID + ` FOR NO KEY UPDATE OF d`
 	shareDestination       = destinationByUUID + ` FOR SHARE OF d`
 	destinationByLink      = selectDestinations + ` WHERE d.link_hash = $1`
 	selectDestinationsPage = selectDestinations + ` WHERE d.account_id = $1 ORDER BY d.id LIMIT $2 OFFSET $3`
@@ -54,7 +55,7 @@ func destinationColumns(d *store.Destination) []any {
 // database can't store.
 func (s *Store) findDestination(ctx context.Context, q Querier, query string, args ...any) (store.Destination, error) {
 	d, err := one(ctx, q, destinationColumns, query, args...)
-	return d, s.noSuchText(err)
+	return d, s.notFoundIfInvalid(err)
 }
 
 // CreateDestination implements store.Destinations.
@@ -65,8 +66,8 @@ func (s *Store) CreateDestination(ctx context.Context, n store.NewDestination) (
 	}
 	var made store.Destination
 	err := s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) (err error) {
-		if made, err = s.createDestination(ctx, tx, n); err == nil && n.Ask != nil {
-			_, err = s.ask(ctx, tx, &made, n.Ask)
+		if made, err = s.createDestination(ctx, tx, n); err == nil && n.Confirm != nil {
+			_, err = s.requestConfirmation(ctx, tx, &made, n.Confirm)
 		}
 		return err
 	})
@@ -79,16 +80,16 @@ func (s *Store) CreateDestination(ctx context.Context, n store.NewDestination) (
 // createDestination creates a destination of an account, which it locks.
 func (s *Store) createDestination(ctx context.Context, tx Tx,
 	n store.NewDestination) (made store.Destination, err error) {
-	if err := holdAccount(ctx, tx, n.Account); err != nil {
+	if err := lockAccountRow(ctx, tx, n.Account); err != nil {
 		return made, err
 	}
 	var search int64
 	if n.SavedSearch != "" {
 		if search, err = value[int64](ctx, tx, searchID, int64(n.Account), n.SavedSearch); err != nil {
-			return made, s.noSuchText(err)
+			return made, s.notFoundIfInvalid(err)
 		}
 	}
-	if err := roomForDestination(ctx, tx, n, search); err != nil {
+	if err := checkDestinationLimit(ctx, tx, n, search); err != nil {
 		return made, err
 	}
 	now, err := s.instant(ctx, tx)
@@ -99,7 +100,7 @@ func (s *Store) createDestination(ctx context.Context, tx Tx,
 	if n.Verified() {
 		verified = now
 	}
-	id := records.UUIDOf(n)
+	id := records.DestinationUUID(n)
 	_, err = tx.Exec(ctx, insertDestination, arguments([]any{id, int64(n.Account), orNull(&search), n.Kind, n.Address, cola.FoldAddress(n.Kind, n.Address),
 		n.SendEmpty, n.State, orNull(&n.Secret), orNull(&n.Challenge), &verified, now})...)
 	if err != nil {
@@ -108,9 +109,9 @@ func (s *Store) createDestination(ctx context.Context, tx Tx,
 	return s.findDestination(ctx, tx, destinationByUUID, int64(n.Account), id)
 }
 
-// roomForDestination fails with ErrExists if an account has the destination, for the search with
-// the ID or with zero for all, and with ErrLimit if it has as many as it may.
-func roomForDestination(ctx context.Context, tx Tx, n store.NewDestination, search int64) error {
+// checkDestinationLimit fails with ErrExists if an account has the same destination for the search
+// with the ID, or for all if zero, and with ErrLimit if it has its maximum.
+func checkDestinationLimit(ctx context.Context, tx Tx, n store.NewDestination, search int64) error {
 	exists, err := value[bool](ctx, tx, sameDestination, int64(n.Account), n.Kind, cola.FoldAddress(n.Kind, n.Address), search)
 	if err != nil {
 		return err
@@ -154,7 +155,7 @@ func (s *Store) UpdateDestination(ctx context.Context, account cola.AccountID, u
 		return err
 	})
 	if err != nil {
-		return store.Destination{}, refused(err)
+		return store.Destination{}, unwrapRefusal(err)
 	}
 	return changed, nil
 }
@@ -162,7 +163,7 @@ func (s *Store) UpdateDestination(ctx context.Context, account cola.AccountID, u
 // updateDestination changes a destination, which it locks before it reads it.
 func (s *Store) updateDestination(ctx context.Context, tx Tx, account cola.AccountID, uuid string,
 	change func(*store.Destination) error) (store.Destination, error) {
-	d, err := s.findDestination(ctx, tx, holdDestination, int64(account), uuid)
+	d, err := s.findDestination(ctx, tx, lockDestination, int64(account), uuid)
 	if err != nil {
 		return d, err
 	}
@@ -191,4 +192,90 @@ func (s *Store) DeleteDestination(ctx context.Context, account cola.AccountID, u
 // SetFeed implements store.Destinations.
 func (s *Store) SetFeed(ctx context.Context, account cola.AccountID, uuid string, hash *store.FeedHash) error {
 	return s.affectOne(ctx, "set feed", setFeed, int64(account), uuid, &hash)
+}
+
+// recipientLocks is the class of the advisory locks on recipients of confirmation requests. A
+// transaction takes one after the account and the destination, and waits for no other lock after
+// it.
+const recipientLocks int32 = 0x61736b // "ask"
+
+const (
+	selectConfirmations = `SELECT coalesce($5::timestamptz, clock_timestamp()),
+		(SELECT asked_at FROM confirmations_asked WHERE account_id = $1 AND address_folded = $2 ORDER BY asked_at DESC LIMIT 1 OFFSET $6::bigint - 1),
+		(SELECT asked_at FROM confirmations_asked WHERE account_id = $1 ORDER BY asked_at DESC LIMIT 1 OFFSET $3::bigint - 1),
+		(SELECT asked_at FROM confirmations_asked WHERE address_folded = $2 ORDER BY asked_at DESC LIMIT 1 OFFSET $4::bigint - 1),
+		(SELECT max(asked_at) FROM confirmations_asked WHERE account_id = $1 AND address_folded = $2)`
+	selectConfirmed    = `SELECT address FROM destinations WHERE account_id = $1 AND kind = 'webhook' AND verified_at IS NOT NULL`
+	insertConfirmation = `INSERT INTO confirmations_asked (account_id, address_folded, asked_at) VALUES ($1, $2, $3)`
+)
+
+// RequestConfirmation implements store.Destinations. It locks the account first, as
+// CreateDestination does.
+func (s *Store) RequestConfirmation(ctx context.Context, account cola.AccountID, uuid string, ask store.ConfirmationRequest,
+	change func(*store.Destination) error) (d cola.Delivery, err error) {
+	err = s.db.Transact(ctx, "ask to confirm", func(ctx context.Context, tx Tx) error {
+		if err := lockAccountRow(ctx, tx, account); err != nil {
+			return err
+		}
+		to, err := s.updateDestination(ctx, tx, account, uuid, change)
+		if err == nil {
+			d, err = s.requestConfirmation(ctx, tx, &to, &ask)
+		}
+		return err
+	})
+	if err != nil {
+		return cola.Delivery{}, unwrapRefusal(err)
+	}
+	return d, nil
+}
+
+// requestConfirmation adds a request to confirm a destination, unless a limit is reached. The
+// caller has locked the account. It locks the recipient before it reads the clock.
+func (s *Store) requestConfirmation(ctx context.Context, tx Tx, d *store.Destination, ask *store.ConfirmationRequest) (cola.Delivery, error) {
+	if err := records.CheckConfirmable(d); err != nil {
+		return cola.Delivery{}, err
+	}
+	recipient := store.Recipient(d.Kind, d.Address.V)
+	if err := tx.AdvisoryLock(ctx, recipientLocks, recipientLock(recipient)); err != nil {
+		return cola.Delivery{}, err
+	}
+	type row struct {
+		records.ConfirmationHistory
+		now time.Time
+	}
+	asked, err := one(ctx, tx, func(r *row) []any { return []any{&r.now, &r.Repeated, &r.ByAccount, &r.OfAddress, &r.Latest} },
+		selectConfirmations, int64(d.Account), recipient, ask.Limits.MaxByAccount, ask.Limits.MaxOfAddress, s.clock(), max(1, ask.Limits.MaxRepeats))
+	if err == nil {
+		asked.Confirmed, err = list(ctx, tx, column[string], selectConfirmed, int64(d.Account))
+	}
+	if err == nil {
+		err = asked.Check(d.Kind, recipient, ask.Limits, asked.now)
+	}
+	if err == nil {
+		err = s.deleteSomeExpired(ctx, tx, expiredConfirmations)
+	}
+	if err == nil {
+		_, err = tx.Exec(ctx, insertConfirmation, int64(d.Account), recipient, asked.now)
+	}
+	if err != nil {
+		return cola.Delivery{}, err
+	}
+	return addMessage(ctx, tx, d, cola.EventConfirm, ask.Due)
+}
+
+// recipientLock returns the key of a recipient's advisory lock. Recipients with the same key wait
+// for each other.
+func recipientLock(recipient string) int32 {
+	h := fnv.New32a()
+	h.Write([]byte(recipient))
+	return int32(h.Sum32())
+}
+
+// addMessage adds a message of an event to a destination that is locked, due at an instant.
+func addMessage(ctx context.Context, tx Tx, d *store.Destination, event string, due time.Time) (cola.Delivery, error) {
+	id, err := value[int64](ctx, tx, insertMessage, int64(d.Account), d.UUID, event, due)
+	if err != nil {
+		return cola.Delivery{}, err
+	}
+	return one(ctx, tx, deliveryColumns, deliveryByID, int64(d.Account), id)
 }

@@ -15,10 +15,10 @@ var (
 )
 
 const (
-	hasFeed       = `SELECT feed_hash IS NOT NULL FROM saved_searches WHERE account_id = $1 AND uuid = $2`
-	runByID       = `SELECT search_id, named_labels, ` + runNames + ` FROM saved_search_runs WHERE id = $1`
-	runsThatFound = `SELECT search_id, named_labels, ` + runNames + ` FROM saved_search_runs WHERE search_id = $1 AND match_count > 0 ORDER BY id DESC LIMIT $2`
-	labelsThatAre = `SELECT ` + matchNames + ` FROM saved_search_matches m INNER JOIN colas c USING (ttb_id) WHERE search_id = $1 AND run_id = $2 ORDER BY ttb_id LIMIT $3`
+	hasFeed         = `SELECT feed_hash IS NOT NULL FROM saved_searches WHERE account_id = $1 AND uuid = $2`
+	runByID         = `SELECT search_id, named_labels, ` + runNames + ` FROM saved_search_runs WHERE id = $1`
+	runsWithMatches = `SELECT search_id, named_labels, ` + runNames + ` FROM saved_search_runs WHERE search_id = $1 AND match_count > 0 ORDER BY id DESC LIMIT $2`
+	labelsOfRun     = `SELECT ` + matchNames + ` FROM saved_search_matches m INNER JOIN colas c USING (ttb_id) WHERE search_id = $1 AND run_id = $2 ORDER BY ttb_id LIMIT $3`
 )
 
 // HasFeed implements store.Destinations.
@@ -36,7 +36,7 @@ func (s *Store) Feed(ctx context.Context, hash store.FeedHash, runs, labels int)
 		if feed.Search, err = found.row.Search(); err != nil {
 			return err
 		}
-		latest, err := list(ctx, q, namedRunColumns, runsThatFound, found.id, runs)
+		latest, err := list(ctx, q, namedRunColumns, runsWithMatches, found.id, runs)
 		if err != nil {
 			return err
 		}
@@ -95,15 +95,15 @@ func namedRunColumns(r *store.StoredRun) []any {
 // withLabels returns runs with the labels that messages name, at most most in total, without labels
 // that are gone.
 func (s *Store) withLabels(ctx context.Context, q Querier, runs []store.StoredRun,
-	most int) ([]store.RunLabels, error) {
+	maxLabels int) ([]store.RunLabels, error) {
 	all := make([]store.RunLabels, len(runs))
 	var ids []cola.TTBID
 	for i, r := range runs {
 		all[i].Run = r.SavedSearchRun
-		if r.Named == 0 || len(ids) == most {
+		if r.Named == 0 || len(ids) == maxLabels {
 			continue
 		}
-		matches, err := list(ctx, q, matchColumns, labelsThatAre, r.Search, r.ID, min(r.Named, most-len(ids)))
+		matches, err := list(ctx, q, matchColumns, labelsOfRun, r.Search, r.ID, min(r.Named, maxLabels-len(ids)))
 		if err != nil {
 			return nil, err
 		}

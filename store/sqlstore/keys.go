@@ -12,10 +12,10 @@ const (
 	selectKeys = `SELECT k.id, k.account_id, a.email, k.name, k.prefix, k.last_four,
 	k.created_at, k.last_used_at, k.revoked_at, k.expires_at FROM api_keys k JOIN accounts a ON a.id = k.account_id`
 	keyByHash = selectKeys + ` WHERE k.hash = $1`
-	holdKey   = selectKeys + ` WHERE k.id = $1 AND k.account_id = $2 FOR NO KEY UPDATE OF k`
+	lockKey   = selectKeys + ` WHERE k.id = $1 AND k.account_id = $2 FOR NO KEY UPDATE OF k`
 	insertKey = `INSERT INTO api_keys (account_id, hash, name, prefix, last_four, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`
 	countKeys = `SELECT count(*) FROM api_keys WHERE account_id = $1 AND id <> $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)`
-	endKeyBy  = `UPDATE api_keys SET expires_at = least(coalesce(expires_at, $2), $2) WHERE id = $1`
+	expireKey = `UPDATE api_keys SET expires_at = least(coalesce(expires_at, $2), $2) WHERE id = $1`
 	revokeKey = `UPDATE api_keys SET revoked_at = coalesce(revoked_at, $3, clock_timestamp()) WHERE id = $2 AND $1::bigint IN (0, account_id)`
 )
 
@@ -26,20 +26,20 @@ func keyColumns(k *store.Key) []any {
 
 // CreateKey implements store.Keys. It locks the account first, so that its keys are counted by one
 // at a time.
-func (s *Store) CreateKey(ctx context.Context, key store.Key, hash store.KeyHash, most int) (store.Key, error) {
+func (s *Store) CreateKey(ctx context.Context, key store.Key, hash store.KeyHash, maxKeys int) (store.Key, error) {
 	var made store.Key
 	err := s.db.Transact(ctx, "create key", func(ctx context.Context, tx Tx) error {
-		if err := holdAccount(ctx, tx, key.AccountID); err != nil {
+		if err := lockAccountRow(ctx, tx, key.AccountID); err != nil {
 			return err
 		}
 		now, err := s.instant(ctx, tx)
 		if err != nil {
 			return err
 		}
-		if err := roomForKey(ctx, tx, key.AccountID, 0, now, most); err != nil {
+		if err := checkKeyLimit(ctx, tx, key.AccountID, 0, now, maxKeys); err != nil {
 			return err
 		}
-		made, err = s.keepKey(ctx, tx, key, hash, now)
+		made, err = s.insertKeyRow(ctx, tx, key, hash, now)
 		return err
 	})
 	if err != nil {
@@ -48,21 +48,21 @@ func (s *Store) CreateKey(ctx context.Context, key store.Key, hash store.KeyHash
 	return made, nil
 }
 
-// roomForKey fails with a LimitError if an account that is locked has as many valid keys as it may,
-// not counting one of them.
-func roomForKey(ctx context.Context, tx Tx, account cola.AccountID, but int64, now time.Time, most int) error {
-	if most == 0 {
+// checkKeyLimit fails with a LimitError if a locked account has maxKeys valid keys, not counting
+// the key but.
+func checkKeyLimit(ctx context.Context, tx Tx, account cola.AccountID, but int64, now time.Time, maxKeys int) error {
+	if maxKeys == 0 {
 		return nil
 	}
 	held, err := value[int](ctx, tx, countKeys, int64(account), but, now)
-	if err == nil && held >= most {
-		err = store.LimitError{Limit: most}
+	if err == nil && held >= maxKeys {
+		err = store.LimitError{Limit: maxKeys}
 	}
 	return err
 }
 
-// keepKey inserts a new key and reads it back.
-func (s *Store) keepKey(ctx context.Context, tx Tx, key store.Key, hash store.KeyHash,
+// insertKeyRow inserts a key and returns it.
+func (s *Store) insertKeyRow(ctx context.Context, tx Tx, key store.Key, hash store.KeyHash,
 	now time.Time) (store.Key, error) {
 	_, err := tx.Exec(ctx, insertKey, int64(key.AccountID), hash[:], key.Name, key.Prefix, key.LastFour, now, &key.ExpiresAt)
 	if s.db.IsDuplicate(err) {
@@ -77,13 +77,13 @@ func (s *Store) keepKey(ctx context.Context, tx Tx, key store.Key, hash store.Ke
 // ReplaceKey implements store.Keys. It locks the account first, as CreateKey does, and then the
 // key.
 func (s *Store) ReplaceKey(ctx context.Context, account cola.AccountID, id int64, key store.Key, hash store.KeyHash,
-	until time.Time, most int) (store.Key, error) {
+	until time.Time, maxKeys int) (store.Key, error) {
 	var made store.Key
 	err := s.db.Transact(ctx, "replace key", func(ctx context.Context, tx Tx) error {
-		if err := holdAccount(ctx, tx, account); err != nil {
+		if err := lockAccountRow(ctx, tx, account); err != nil {
 			return err
 		}
-		old, err := one(ctx, tx, keyColumns, holdKey, id, int64(account))
+		old, err := one(ctx, tx, keyColumns, lockKey, id, int64(account))
 		if err != nil {
 			return err
 		}
@@ -94,18 +94,18 @@ func (s *Store) ReplaceKey(ctx context.Context, account cola.AccountID, id int64
 		case !old.RevokedAt.IsZero() || !old.ExpiresAt.IsZero() && !old.ExpiresAt.After(now):
 			return store.ErrNotActive
 		}
-		if err := roomForKey(ctx, tx, account, id, now, most); err != nil {
+		if err := checkKeyLimit(ctx, tx, account, id, now, maxKeys); err != nil {
 			return err
 		}
 		end := until
 		if end.Before(now) {
 			end = now // ends it as well; the zero time would mean that it never ends
 		}
-		if _, err := tx.Exec(ctx, endKeyBy, id, end); err != nil {
+		if _, err := tx.Exec(ctx, expireKey, id, end); err != nil {
 			return err
 		}
 		key.AccountID, key.Name = old.AccountID, old.Name
-		made, err = s.keepKey(ctx, tx, key, hash, now)
+		made, err = s.insertKeyRow(ctx, tx, key, hash, now)
 		return err
 	})
 	if err != nil {

@@ -86,7 +86,7 @@ func upsertRow[T any](set records.Set[T], row *T) Statement {
 		updates = append(updates, c.Name+" = excluded."+c.Name)
 	}
 	return Statement{`INSERT INTO ` + set.Table + ` (` + set.ColumnList() + `) VALUES (` + parameters(1, len(columns)) + `)
-		ON CONFLICT (` + strings.Join(records.Names(columns[:set.Keys]), ", ") + `) DO UPDATE SET ` + strings.Join(updates, ", "), values(columns)}
+		ON CONFLICT (` + strings.Join(records.Names(columns[:set.Keys]), ", ") + `) DO UPDATE SET ` + strings.Join(updates, ", "), targets(columns)}
 }
 
 // readSet reads the rows of a set that meet a condition, in order.
@@ -133,7 +133,7 @@ func reportRows(rows []cola.ProductionReport) []Statement {
 		if i > 0 && rows[i].Key() != rows[i-1].Key() {
 			position = 0
 		}
-		all = append(all, Statement{insertReportRow, append([]any{position}, values(records.ProductionReports.Columns(&rows[i]))...)})
+		all = append(all, Statement{insertReportRow, append([]any{position}, targets(records.ProductionReports.Columns(&rows[i]))...)})
 	}
 	return all
 }

@@ -18,20 +18,23 @@ import (
 // Recording, releasing and requesting runs lock searches by ascending ID, and then rows of daily
 // allowances by ascending account, but no account. Claiming doesn't wait for locks.
 
-var claimDue = `UPDATE saved_searches SET hold = hold + 1, held_until = coalesce($3::timestamptz, clock_timestamp()) + make_interval(secs => $4)
-	WHERE id IN (
+// claimDue selects the searches in a materialized CTE, because PostgreSQL may evaluate a subquery
+// more than once, and would then claim more than the limit.
+var claimDue = `WITH due AS MATERIALIZED (
 		SELECT id FROM saved_searches WHERE next_run_at <= $1 AND paused_because IS NULL AND (held_until IS NULL OR held_until <= coalesce($3::timestamptz, clock_timestamp()))
 		ORDER BY next_run_at, id LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)
+	UPDATE saved_searches SET hold = hold + 1, held_until = coalesce($3::timestamptz, clock_timestamp()) + make_interval(secs => $4)
+	WHERE id IN (SELECT id FROM due)
 	RETURNING id, account_id, mark_at, mark_revision, hold, ` + savedSearchNames
 
 const (
-	holdClaimed  = `SELECT id FROM saved_searches WHERE uuid = ANY($1) ORDER BY id FOR NO KEY UPDATE`
-	letGo        = `UPDATE saved_searches SET hold = hold + 1, held_until = NULL WHERE uuid = $1 AND hold = $2`
-	countFailure = `UPDATE saved_searches SET failures = failures + 1 WHERE uuid = $1 AND hold = $2 AND held_until IS NOT NULL RETURNING failures`
-	holdOn       = `UPDATE saved_searches SET held_until = coalesce($2::timestamptz, clock_timestamp()) + make_interval(secs => $3) WHERE uuid = $1`
-	selectDue    = `SELECT next_run_at FROM saved_searches WHERE next_run_at IS NOT NULL AND paused_because IS NULL ORDER BY next_run_at LIMIT 1`
-	isPaused     = `SELECT paused_because IS NOT NULL, coalesce(next_run_at <= $3, FALSE) FROM saved_searches WHERE account_id = $1 AND uuid = $2 FOR NO KEY UPDATE`
-	askRun       = `UPDATE saved_searches SET next_run_at = $3 WHERE account_id = $1 AND uuid = $2`
+	lockClaimed       = `SELECT id FROM saved_searches WHERE uuid = ANY($1) ORDER BY id FOR NO KEY UPDATE`
+	releaseSearch     = `UPDATE saved_searches SET hold = hold + 1, held_until = NULL WHERE uuid = $1 AND hold = $2`
+	incrementFailures = `UPDATE saved_searches SET failures = failures + 1 WHERE uuid = $1 AND hold = $2 AND held_until IS NOT NULL RETURNING failures`
+	extendClaim       = `UPDATE saved_searches SET held_until = coalesce($2::timestamptz, clock_timestamp()) + make_interval(secs => $3) WHERE uuid = $1`
+	nextDue           = `SELECT next_run_at FROM saved_searches WHERE next_run_at IS NOT NULL AND paused_because IS NULL ORDER BY next_run_at LIMIT 1`
+	lockRunState      = `SELECT paused_because IS NOT NULL, coalesce(next_run_at <= $3, FALSE) FROM saved_searches WHERE account_id = $1 AND uuid = $2 FOR NO KEY UPDATE`
+	setDue            = `UPDATE saved_searches SET next_run_at = $3 WHERE account_id = $1 AND uuid = $2`
 )
 
 // claimedSearch is a search that was just claimed.
@@ -43,7 +46,7 @@ type claimedSearch struct {
 
 // ClaimDue implements store.Runs.
 func (s *Store) ClaimDue(ctx context.Context, due time.Time, limit int, hold time.Duration) ([]store.DueSearch, error) {
-	return inTurns(s, limit, func(most int) ([]store.DueSearch, error) {
+	return claimInChunks(s, limit, func(most int) ([]store.DueSearch, error) {
 		var all []claimedSearch
 		err := s.db.Transact(ctx, "claim due searches", func(ctx context.Context, tx Tx) (err error) {
 			all, err = list(ctx, tx, func(c *claimedSearch) []any {
@@ -65,17 +68,18 @@ func (s *Store) ClaimDue(ctx context.Context, due time.Time, limit int, hold tim
 
 // ReleaseDue implements store.Runs.
 func (s *Store) ReleaseDue(ctx context.Context, claimed []store.DueSearch) error {
-	for some := range slices.Chunk(claimed, s.opts.turn(max(1, len(claimed)))) {
+	for some := range slices.Chunk(claimed, s.opts.maxRows(max(1, len(claimed)))) {
 		uuids, statements := make([]string, len(some)), make([]Statement, len(some))
 		for i := range some {
 			uuids[i] = some[i].Search.UUID
-			statements[i] = Statement{letGo, []any{some[i].Search.UUID, some[i].Hold}}
+			statements[i] = Statement{releaseSearch, []any{some[i].Search.UUID, some[i].Hold}}
 		}
 		err := s.db.Transact(ctx, "release searches", func(ctx context.Context, tx Tx) error {
-			if err := tx.Hold(ctx, holdClaimed, uuids); err != nil {
+			if err := tx.LockRows(ctx, lockClaimed, uuids); err != nil {
 				return err
 			}
-			return tx.ExecAll(ctx, statements...)
+			_, err := tx.ExecAll(ctx, statements...)
+			return err
 		})
 		if err != nil {
 			return err
@@ -84,16 +88,16 @@ func (s *Store) ReleaseDue(ctx context.Context, claimed []store.DueSearch) error
 	return nil
 }
 
-// PutOff implements store.Runs.
-func (s *Store) PutOff(ctx context.Context, failed store.DueSearch,
+// Postpone implements store.Runs.
+func (s *Store) Postpone(ctx context.Context, failed store.DueSearch,
 	wait func(failures int) time.Duration) (lasts time.Duration, err error) {
 	err = s.db.Transact(ctx, "postpone search", func(ctx context.Context, tx Tx) error {
-		failures, err := value[int](ctx, tx, countFailure, failed.Search.UUID, failed.Hold)
+		failures, err := value[int](ctx, tx, incrementFailures, failed.Search.UUID, failed.Hold)
 		if err != nil {
-			return s.noSuchText(err)
+			return s.notFoundIfInvalid(err)
 		}
 		lasts = wait(failures)
-		_, err = tx.Exec(ctx, holdOn, failed.Search.UUID, s.clock(), lasts.Seconds())
+		_, err = tx.Exec(ctx, extendClaim, failed.Search.UUID, s.clock(), lasts.Seconds())
 		return err
 	})
 	return lasts, err
@@ -102,7 +106,7 @@ func (s *Store) PutOff(ctx context.Context, failed store.DueSearch,
 // NextDue implements store.Runs.
 func (s *Store) NextDue(ctx context.Context) (due time.Time, err error) {
 	err = s.db.Read(ctx, "find next due search", func(q Querier) error {
-		due, err = value[time.Time](ctx, q, selectDue)
+		due, err = value[time.Time](ctx, q, nextDue)
 		if errors.Is(err, store.ErrNotFound) {
 			err = nil
 		}
@@ -111,15 +115,16 @@ func (s *Store) NextDue(ctx context.Context) (due time.Time, err error) {
 	return due, err
 }
 
-// AskRun implements store.Runs. A held search is already due, so it and its claim stay unchanged.
-func (s *Store) AskRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time,
+// RequestRun implements store.Runs. A held search is already due, so it and its claim stay
+// unchanged.
+func (s *Store) RequestRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time,
 	limit int) (found cola.SavedSearch, err error) {
 	err = s.db.Transact(ctx, "request run", func(ctx context.Context, tx Tx) error {
 		type state struct{ paused, due bool }
-		now, err := one(ctx, tx, func(s *state) []any { return []any{&s.paused, &s.due} }, isPaused, int64(account), uuid, due)
+		now, err := one(ctx, tx, func(s *state) []any { return []any{&s.paused, &s.due} }, lockRunState, int64(account), uuid, due)
 		switch {
 		case err != nil:
-			return s.noSuchText(err)
+			return s.notFoundIfInvalid(err)
 		case now.paused:
 			return store.ErrNotActive
 		case !now.due:
@@ -147,23 +152,23 @@ func (s *Store) makeDue(ctx context.Context, tx Tx, account cola.AccountID, uuid
 		err = store.LimitError{Limit: limit} // takes the count back
 	}
 	if err == nil {
-		_, err = tx.Exec(ctx, askRun, int64(account), uuid, due)
+		_, err = tx.Exec(ctx, setDue, int64(account), uuid, due)
 	}
 	return err
 }
 
 const (
-	runNames      = `id, ran_at, date_from, date_to, match_count, late_count, manual`
-	matchNames    = `run_id, ttb_id, late, met`
-	searchID      = `SELECT id FROM saved_searches WHERE account_id = $1 AND uuid = $2`
-	runOfSearch   = `SELECT id FROM saved_search_runs WHERE id = $1 AND search_id = $2`
-	countRuns     = `SELECT count(*) FROM saved_search_runs WHERE search_id = $1`
-	selectRun     = `SELECT ` + runNames + ` FROM saved_search_runs WHERE search_id = $1 AND id = $2`
-	selectRuns    = `SELECT ` + runNames + ` FROM saved_search_runs WHERE search_id = $1 ORDER BY id DESC LIMIT $2 OFFSET $3`
-	countFound    = `SELECT count(*) FROM saved_search_matches WHERE search_id = $1`
-	selectFound   = `SELECT ` + matchNames + ` FROM saved_search_matches WHERE search_id = $1 ORDER BY run_id DESC, ttb_id LIMIT $2 OFFSET $3`
-	countFoundBy  = `SELECT count(*) FROM saved_search_matches WHERE search_id = $1 AND run_id = $2`
-	selectFoundBy = `SELECT ` + matchNames + ` FROM saved_search_matches WHERE search_id = $1 AND run_id = $2 ORDER BY ttb_id LIMIT $3 OFFSET $4`
+	runNames         = `id, ran_at, date_from, date_to, match_count, late_count, manual`
+	matchNames       = `run_id, ttb_id, late, met`
+	searchID         = `SELECT id FROM saved_searches WHERE account_id = $1 AND uuid = $2`
+	runOfSearch      = `SELECT id FROM saved_search_runs WHERE id = $1 AND search_id = $2`
+	countRuns        = `SELECT count(*) FROM saved_search_runs WHERE search_id = $1`
+	selectRun        = `SELECT ` + runNames + ` FROM saved_search_runs WHERE search_id = $1 AND id = $2`
+	selectRuns       = `SELECT ` + runNames + ` FROM saved_search_runs WHERE search_id = $1 ORDER BY id DESC LIMIT $2 OFFSET $3`
+	countMatches     = `SELECT count(*) FROM saved_search_matches WHERE search_id = $1`
+	selectMatches    = `SELECT ` + matchNames + ` FROM saved_search_matches WHERE search_id = $1 ORDER BY run_id DESC, ttb_id LIMIT $2 OFFSET $3`
+	countRunMatches  = `SELECT count(*) FROM saved_search_matches WHERE search_id = $1 AND run_id = $2`
+	selectRunMatches = `SELECT ` + matchNames + ` FROM saved_search_matches WHERE search_id = $1 AND run_id = $2 ORDER BY ttb_id LIMIT $3 OFFSET $4`
 )
 
 func runColumns(r *cola.SavedSearchRun) []any {
@@ -199,13 +204,13 @@ func (s *Store) MatchesOf(ctx context.Context, account cola.AccountID, uuid stri
 	page store.Slice) (all []cola.SavedSearchMatch, total int, err error) {
 	err = s.ofSearch(ctx, "list matches", account, uuid, func(q Querier, search int64) (err error) {
 		if run == 0 {
-			all, total, err = listPage(ctx, q, matchColumns, countFound, selectFound, []any{search}, page)
+			all, total, err = listPage(ctx, q, matchColumns, countMatches, selectMatches, []any{search}, page)
 			return err
 		}
 		if _, err := value[int64](ctx, q, runOfSearch, run, search); err != nil {
 			return err
 		}
-		all, total, err = listPage(ctx, q, matchColumns, countFoundBy, selectFoundBy, []any{search, run}, page)
+		all, total, err = listPage(ctx, q, matchColumns, countRunMatches, selectRunMatches, []any{search, run}, page)
 		return err
 	})
 	return all, total, err
@@ -217,8 +222,64 @@ func (s *Store) ofSearch(ctx context.Context, operation string, account cola.Acc
 	return s.db.View(ctx, operation, func(q Querier) error {
 		search, err := value[int64](ctx, q, searchID, int64(account), uuid)
 		if err != nil {
-			return s.noSuchText(err)
+			return s.notFoundIfInvalid(err)
 		}
 		return read(q, search)
 	})
+}
+
+var searchWithMark = `SELECT id, mark_at, mark_revision, ` + savedSearchNames + ` FROM saved_searches WHERE account_id = $1 AND uuid = $2`
+
+const (
+	matchOfLabel = `SELECT ` + matchNames + ` FROM saved_search_matches WHERE search_id = $1 AND ttb_id = $2`
+	arrivalOf    = `SELECT revision FROM cola_arrivals WHERE ttb_id = $1`
+	firstRunFrom = `SELECT ran_at, date_from FROM saved_search_runs WHERE search_id = $1 AND upto >= $2 ORDER BY id LIMIT 1`
+)
+
+// Trace implements store.Runs.
+func (s *Store) Trace(ctx context.Context, account cola.AccountID, uuid string,
+	label cola.TTBID) (trace store.Trace, err error) {
+	err = s.db.View(ctx, "trace label", func(q Querier) (err error) {
+		trace, err = s.traceLabel(ctx, q, account, uuid, label)
+		return err
+	})
+	if err != nil {
+		return store.Trace{}, err
+	}
+	return trace, nil
+}
+
+func (s *Store) traceLabel(ctx context.Context, q Querier, account cola.AccountID, uuid string,
+	label cola.TTBID) (t store.Trace, err error) {
+	type marked struct {
+		id   int64
+		mark store.Mark
+		row  records.SavedSearch
+	}
+	found, err := one(ctx, q, func(m *marked) []any {
+		return append([]any{&m.id, &m.mark.At, &m.mark.Revision}, savedSearchColumns(&m.row)...)
+	}, searchWithMark, int64(account), uuid)
+	if err != nil {
+		return t, s.notFoundIfInvalid(err)
+	}
+	t.Mark = found.mark
+	if t.Search, err = found.row.Search(); err != nil {
+		return t, err
+	}
+	match, err := one(ctx, q, matchColumns, matchOfLabel, found.id, int64(label))
+	if err == nil {
+		t.Match = &match
+	} else if !errors.Is(err, store.ErrNotFound) {
+		return t, err
+	}
+	t.Arrived, err = value[cola.Revision](ctx, q, arrivalOf, int64(label))
+	if err == nil && t.Arrived > 0 {
+		var run store.Trace
+		run, err = one(ctx, q, func(t *store.Trace) []any { return []any{&t.Seen, &t.SeenFrom} }, firstRunFrom, found.id, int64(t.Arrived))
+		t.Seen, t.SeenFrom = run.Seen, run.SeenFrom
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		err = nil
+	}
+	return t, err
 }

@@ -73,7 +73,7 @@ func (s *Store) RewriteSecrets(ctx context.Context, but string,
 		err = s.db.TransactErasing(ctx, "rewrite secrets", func(ctx context.Context, tx Tx) (err error) {
 			all, err = list(ctx, tx, func(d *records.DestinationSecrets) []any {
 				return []any{&d.ID, &d.UUID, &d.Current, &d.Old, &d.LastChallenge}
-			}, secretsToRewrite, after, but, records.SecretsAtOnce)
+			}, secretsToRewrite, after, but, records.SecretsPerBatch)
 			n = 0
 			for i := 0; i < len(all) && err == nil; i++ {
 				var some int
@@ -86,7 +86,7 @@ func (s *Store) RewriteSecrets(ctx context.Context, but string,
 		})
 		if err == nil {
 			changed += n
-			if more = len(all) == records.SecretsAtOnce; more {
+			if more = len(all) == records.SecretsPerBatch; more {
 				after = all[len(all)-1].ID
 			}
 		}
@@ -103,14 +103,14 @@ func (s *Store) HashLinks(ctx context.Context) (hashed int, err error) {
 	for more := true; more && err == nil; {
 		var all []link
 		err = s.db.TransactErasing(ctx, "hash links", func(ctx context.Context, tx Tx) error {
-			all, err = list(ctx, tx, func(l *link) []any { return []any{&l.id, &l.token} }, linksToHash, records.SecretsAtOnce)
+			all, err = list(ctx, tx, func(l *link) []any { return []any{&l.id, &l.token} }, linksToHash, records.SecretsPerBatch)
 			for i := 0; i < len(all) && err == nil; i++ {
 				hash := sha256.Sum256([]byte(all[i].token))
 				_, err = tx.Exec(ctx, hashLink, all[i].id, hash[:], unused+rand.Text()+rand.Text())
 			}
 			return err
 		})
-		if more = len(all) == records.SecretsAtOnce; err == nil {
+		if more = len(all) == records.SecretsPerBatch; err == nil {
 			hashed += len(all)
 		}
 	}
@@ -132,7 +132,7 @@ func (s *Store) KnownSecrets(ctx context.Context, kind store.SecretKind, names [
 	case store.SecretKey:
 		return s.knownHashes(ctx, operation, knownKeys, names)
 	case store.SecretSession:
-		return readList(ctx, s, operation, column[string], knownSessions, store.KeepableTexts(names))
+		return readList(ctx, s, operation, column[string], knownSessions, store.StorableTexts(names))
 	case store.SecretSignInLink:
 		return s.knownHashes(ctx, operation, knownSignInLinks, names)
 	case store.SecretFeed:

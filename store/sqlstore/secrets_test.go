@@ -65,7 +65,7 @@ func (r *secretRows) Scan(into ...any) error {
 
 // TestRewriteSecretsRetried checks that no secret is skipped when the database repeats transactions.
 func TestRewriteSecretsRetried(t *testing.T) {
-	const destinations = 2*records.SecretsAtOnce + 50
+	const destinations = 2*records.SecretsPerBatch + 50
 	db := &retried{secrets: map[int64]string{}}
 	for id := range int64(destinations) {
 		db.secrets[id+1] = fmt.Sprint("clear ", id)

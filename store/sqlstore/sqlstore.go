@@ -5,10 +5,10 @@
 // # Dialect
 //
 // Statements are written for PostgreSQL. The SQLite store rewrites the patterns that differ when it
-// prepares a statement (see dialect in store/sqlite/database.go). A Database runs them. Its interface
-// is narrower than database/sql because the stores do more than run statements: PostgreSQL reads rows
-// from their binary form, watches commits and retries transactions; SQLite has one connection that
-// writes and a pool that reads.
+// prepares a statement (see dialect in store/sqlite/database.go). A Database runs them. Its
+// interface is narrower than database/sql because the stores do more than run statements:
+// PostgreSQL reads rows from their binary form, watches commits and retries transactions; SQLite
+// has one connection that writes and a pool that reads.
 //
 // # Arguments and columns
 //
@@ -20,7 +20,7 @@
 //
 // On PostgreSQL a transaction locks rows in this order: an account, its searches by ascending ID,
 // destinations by ascending ID, deliveries. SQLite has one writer at a time, so its statements lose
-// their locking clauses, and Tx.Hold and Tx.Lock do nothing.
+// their locking clauses, and Tx.LockRows and Tx.AdvisoryLock do nothing.
 package sqlstore
 
 import (
@@ -41,8 +41,8 @@ type Database interface {
 	// Transact runs work in one durable transaction and commits it, unless work fails. It may run
 	// work again when others got in the way.
 	Transact(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
-	// TransactUnsynced is Transact for data that may be lost in a crash: its commit doesn't wait for
-	// the disk.
+	// TransactUnsynced is Transact for data that may be lost in a crash: its commit doesn't wait
+	// for the disk.
 	TransactUnsynced(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
 	// TransactErasing is Transact, but overwrites the space that it frees, so that replaced secrets
 	// can't be read from the disk.
@@ -61,9 +61,9 @@ type Database interface {
 	Failed(operation string, err error) error
 	// IsDuplicate reports whether a row was refused because its key exists.
 	IsDuplicate(err error) bool
-	// IsNotText reports whether an argument was refused because the database can't store such a
+	// IsInvalidText reports whether an argument was refused because the database can't store such a
 	// text.
-	IsNotText(err error) bool
+	IsInvalidText(err error) bool
 }
 
 // Querier reads.
@@ -76,12 +76,12 @@ type Tx interface {
 	Querier
 	// Exec runs a statement and returns how many rows it touched.
 	Exec(ctx context.Context, query string, args ...any) (int, error)
-	// ExecAll runs statements in order, in one round trip where there are any.
-	ExecAll(ctx context.Context, statements ...Statement) error
-	// Hold locks the rows that a query selects until the transaction ends.
-	Hold(ctx context.Context, query string, args ...any) error
-	// Lock takes an advisory lock until the transaction ends.
-	Lock(ctx context.Context, class, key int32) error
+	// ExecAll runs statements in order, in few round trips, and returns how many rows each touched.
+	ExecAll(ctx context.Context, statements ...Statement) (counts []int, err error)
+	// LockRows locks the rows that a statement selects or writes until the transaction ends.
+	LockRows(ctx context.Context, query string, args ...any) error
+	// AdvisoryLock takes an advisory lock until the transaction ends.
+	AdvisoryLock(ctx context.Context, class, key int32) error
 }
 
 // Statement is a statement with its arguments.
@@ -98,29 +98,29 @@ type Rows interface {
 	Close()
 }
 
-// ErrOvertaken reruns a transaction that conflicts with a concurrent one.
-var ErrOvertaken = fmt.Errorf("others are changing the same rows: %w", store.ErrUnavailable)
+// ErrConflict makes the database retry a transaction that conflicts with a concurrent one.
+var ErrConflict = fmt.Errorf("others are changing the same rows: %w", store.ErrUnavailable)
 
 // Options say how a database is used.
 type Options struct {
 	Now func() time.Time // the clock of the database; nil: the server's
-	// ForgetWithWrites is how many old rows a write deletes for each that it adds; 0 leaves that to
-	// ForgetOld.
-	ForgetWithWrites int
-	// Grants is the table, or a subquery, of the requests of the last minute: account_id,
-	// granted_at and requests.
+	// DeleteWithWrites is how many expired rows a write deletes for each row that it adds; 0: none,
+	// DeleteExpired does.
+	DeleteWithWrites int
+	// Grants is the table, or a subquery, of the requests of the last minute, with the columns
+	// account_id, granted_at and requests.
 	Grants string
-	// Turn is how many rows a transaction claims or releases at most, so that others needn't wait
-	// long; 0: no limit.
-	Turn int
+	// MaxRows is how many rows a transaction claims, releases or deletes at most, to bound the wait
+	// of others; 0: no limit.
+	MaxRows int
 }
 
-// turn returns how many of n rows a transaction may take.
-func (o Options) turn(n int) int {
-	if o.Turn == 0 {
+// maxRows returns how many of n rows a transaction may process.
+func (o Options) maxRows(n int) int {
+	if o.MaxRows == 0 {
 		return n
 	}
-	return min(o.Turn, n)
+	return min(o.MaxRows, n)
 }
 
 // Store implements the control plane of store.Store.
@@ -152,12 +152,13 @@ func (s *Store) instant(ctx context.Context, q Querier) (time.Time, error) {
 // affectOne runs one statement that writes to one row, and fails with ErrNotFound if there is none.
 func (s *Store) affectOne(ctx context.Context, operation, query string, args ...any) error {
 	return s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) error {
-		return s.noSuchText(execOne(ctx, tx, query, timed(args)...))
+		return s.notFoundIfInvalid(execOne(ctx, tx, query, resolveClocks(args)...))
 	})
 }
 
-// timed reads the clock for arguments that are clocks. A transaction calls it once it has its turn to write.
-func timed(args []any) []any {
+// resolveClocks replaces clocks among arguments by the current time. A transaction calls it once it
+// holds its locks.
+func resolveClocks(args []any) []any {
 	args = slices.Clone(args)
 	for i, arg := range args {
 		if clock, ok := arg.(func() *time.Time); ok {
@@ -167,10 +168,10 @@ func timed(args []any) []any {
 	return args
 }
 
-// noSuchText turns the error for a text that the database can't store into ErrNotFound: no row has
-// it.
-func (s *Store) noSuchText(err error) error {
-	if s.db.IsNotText(err) {
+// notFoundIfInvalid replaces the error for text that the database can't store by ErrNotFound, since
+// no row has it.
+func (s *Store) notFoundIfInvalid(err error) error {
+	if s.db.IsInvalidText(err) {
 		return store.ErrNotFound
 	}
 	return err
@@ -193,13 +194,17 @@ func list[T any](ctx context.Context, q Querier, columns func(*T) []any, query s
 	}
 	defer rows.Close()
 	var all []T
-	var row T // every column is scanned anew in each row
-	into := columns(&row)
+	var row *T // each row overwrites all columns of the one before
+	var into []any
 	for rows.Next() {
+		if row == nil {
+			row = new(T)
+			into = columns(row)
+		}
 		if err := rows.Scan(into...); err != nil {
 			return nil, err
 		}
-		all = append(all, row)
+		all = append(all, *row)
 	}
 	return all, rows.Err()
 }
@@ -236,7 +241,7 @@ func readOne[T any](ctx context.Context, s *Store, operation string, columns fun
 	args ...any) (row T, err error) {
 	err = s.db.Read(ctx, operation, func(q Querier) (err error) {
 		row, err = one(ctx, q, columns, query, args...)
-		return s.noSuchText(err)
+		return s.notFoundIfInvalid(err)
 	})
 	return row, err
 }
@@ -260,10 +265,8 @@ func ofAccount(query, column string, account cola.AccountID) (string, []any) {
 	return query + ` WHERE ` + column + ` = $1`, []any{int64(account)}
 }
 
-// values returns arguments for the columns of a record.
-func values(columns []records.Column) []any { return targets(columns) }
-
-// targets returns what to scan a row into.
+// targets returns pointers to the fields of columns: arguments of a statement, or what to scan a
+// row into.
 func targets(columns []records.Column) []any {
 	into := make([]any, len(columns))
 	for i, c := range columns {
@@ -290,9 +293,8 @@ func assignments(columns []records.Column, first int) string {
 	return strings.Join(all, ", ")
 }
 
-// refused returns the reason of a refusal by the caller's own function, and other errors as they
-// are.
-func refused(err error) error {
+// unwrapRefusal returns the caller's error of a records.Refusal, and other errors unchanged.
+func unwrapRefusal(err error) error {
 	if refusal, ok := errors.AsType[records.Refusal](err); ok {
 		return refusal.Reason
 	}

@@ -98,8 +98,9 @@ func table(kind store.ItemKind, name, columns, order string, fields func(i *stor
 }
 
 // Tables returns the tables of all kinds but labels and reference data, in the order of
-// store.ItemKinds. Each refers to earlier ones only. grants is the table, or subquery, of the
-// requests of the last minute.
+// store.ItemKinds. Each table refers only to earlier ones. Destinations come after runs, because a
+// trigger creates the deliveries of an inserted run for the destinations of its search: copied runs
+// must find none. grants is the table, or subquery, of the requests of the last minute.
 func Tables(grants string) []Table {
 	return []Table{
 		accountTable(),
@@ -141,7 +142,7 @@ func Tables(grants string) []Table {
 				c := &i.Creation
 				return []any{&c.Account, &c.Key, (*store.KeyHash)(&c.Fingerprint), &c.UUID, &c.Until}
 			}),
-		askedTable(),
+		confirmationTable(),
 		monthTable(),
 		table(store.ItemDay, "usage_days", "account_id, day, channel, credential_kind, credential_id, meter, units, requests",
 			"account_id, day, channel, credential_kind, credential_id, meter", func(i *store.Item) []any {
@@ -161,7 +162,7 @@ func Tables(grants string) []Table {
 	}
 }
 
-// Sizes implements store.Moves.
+// Sizes implements store.Copier.
 func (s *Store) Sizes(ctx context.Context) (map[store.ItemKind]int, error) {
 	counts := map[store.ItemKind]string{store.ItemReferences: countReferences, store.ItemCola: `SELECT count(*) FROM colas`}
 	for _, t := range Tables(s.opts.Grants) {
@@ -208,13 +209,13 @@ func Dump(ctx context.Context, s *Store, q Querier, yield func(*store.Item) erro
 	return nil
 }
 
-// labelsDumped is how many labels are read at a time.
-const labelsDumped = 500
+// dumpChunk is how many labels are read at a time.
+const dumpChunk = 500
 
 // dumpLabels reads labels a chunk at a time, each with its images and barcodes.
 func (s *Store) dumpLabels(ctx context.Context, q Querier, yield func(*store.Item) error) error {
 	for last := cola.TTBID(0); ; {
-		ids, err := list(ctx, q, column[cola.TTBID], `SELECT ttb_id FROM colas WHERE ttb_id > $1 ORDER BY ttb_id LIMIT $2`, int64(last), labelsDumped)
+		ids, err := list(ctx, q, column[cola.TTBID], `SELECT ttb_id FROM colas WHERE ttb_id > $1 ORDER BY ttb_id LIMIT $2`, int64(last), dumpChunk)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -238,7 +239,7 @@ func accountTable() Table {
 	t.Row = func(i *store.Item) ([]any, error) {
 		a := &i.Account
 		folded := store.FoldEmail(a.Email)
-		return arguments([]any{&a.ID, &a.Email, &a.Tier, &a.CreatedAt, &a.SuspendedAt, orNull(&a.SuspendedBecause),
+		return arguments([]any{&a.ID, &a.Email, &a.Tier, &a.CreatedAt, &a.SuspendedAt, orNull(&a.SuspendedReason),
 			&a.ActiveLimit, &folded}), nil
 	}
 	return t
@@ -311,9 +312,9 @@ func attemptTable() Table {
 	}
 }
 
-func askedTable() Table {
-	return table(store.ItemAsked, "confirmations_asked", "account_id, address_folded, asked_at", "id", func(i *store.Item) []any {
-		return []any{&i.Asked.Account, &i.Asked.Address, &i.Asked.At}
+func confirmationTable() Table {
+	return table(store.ItemConfirmation, "confirmations_asked", "account_id, address_folded, asked_at", "id", func(i *store.Item) []any {
+		return []any{&i.Confirmation.Account, &i.Confirmation.Address, &i.Confirmation.At}
 	})
 }
 
@@ -335,7 +336,7 @@ func monthTable() Table {
 	}
 }
 
-// permitteeTable writes permittees with revision 1: nobody has read them before.
+// permitteeTable writes permittees with revision 1, since nobody has read them.
 func permitteeTable() Table {
 	names := strings.Join(records.Names(records.PermitteeColumns(new(cola.Permittee))), ", ")
 	return table(store.ItemPermittee, "permittees", "permit_number, revision, from_labels, "+names, "permit_number", func(i *store.Item) []any {

@@ -97,7 +97,7 @@ func asksForFewRuns(t *testing.T, st store.Store, _ *clock) {
 		n++
 		search := mustCreate(t, st, dueSearch(account, n, duePast.Add(week)))
 		before := everything(t, st)
-		_, err := st.AskRun(t.Context(), account, search.UUID, due, limit)
+		_, err := st.RequestRun(t.Context(), account, search.UUID, due, limit)
 		var reached store.LimitError
 		if !errors.Is(err, want) || want != nil && (!errors.As(err, &reached) || reached.Limit != limit) {
 			t.Errorf("%s: %v, want %v", what, err, want)
@@ -109,7 +109,7 @@ func asksForFewRuns(t *testing.T, st store.Store, _ *clock) {
 	}
 	first := ask("the first", a.ID, duePast, nil)
 	for range 5 {
-		_, err := st.AskRun(t.Context(), a.ID, first, duePast.Add(time.Minute), limit)
+		_, err := st.RequestRun(t.Context(), a.ID, first, duePast.Add(time.Minute), limit)
 		mustDo(t, err) // it is due already
 	}
 	mustRecord(t, st, runOf(t, st, mustClaimOne(t, st), 1))
@@ -118,7 +118,7 @@ func asksForFewRuns(t *testing.T, st store.Store, _ *clock) {
 	for range 2 {
 		ask("one more", a.ID, duePast, store.ErrLimit)
 	}
-	_, err := st.AskRun(t.Context(), a.ID, last, duePast, limit)
+	_, err := st.RequestRun(t.Context(), a.ID, last, duePast, limit)
 	mustDo(t, err)
 	ask("another account", b.ID, duePast, nil)
 	ask("another day", a.ID, duePast.Add(24*time.Hour), nil)
@@ -135,7 +135,7 @@ func asksForFewRunsAtOnce(t *testing.T, st store.Store, _ *clock) {
 		unscheduled.Search.Schedule = nil
 		search := mustCreate(t, st, unscheduled)
 		wg.Go(func() {
-			_, err := st.AskRun(t.Context(), a.ID, search.UUID, duePast, limit)
+			_, err := st.RequestRun(t.Context(), a.ID, search.UUID, duePast, limit)
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 )
@@ -180,4 +182,87 @@ func contextEndsHalfWay(t *testing.T, st store.Store, _ *clock) {
 			t.Fatalf("label %d of the prefix of %d is missing", i, len(outcomes))
 		}
 	}
+}
+
+func testImages(t *testing.T, open Opener) {
+	runChecks(t, open, []check{
+		{"labels have the main image that they are read with", func(t *testing.T, st store.Store, _ *clock) {
+			stated, back, bare := label(1), label(2), label(3)
+			stated.MainImageURL = "https://example.com/stated?a=1&b=<ü>"
+			back.Images = []cola.Image{{TTBImageID: "1"}, {TTBImageID: "2", ImageIndex: 1, ContainerPosition: "back", ImageURL: "/images/2"}}
+			mustKeep(t, st, fullLabel(), stated, back, bare)
+			ids := []cola.TTBID{firstID + 3, firstID + 2, firstID + 99, firstID + 1, firstID, firstID + 1}
+			want := map[cola.TTBID]string{}
+			for _, id := range ids {
+				if c, err := st.Cola(t.Context(), id); err == nil && c.MainImageURL != "" {
+					want[id] = string(c.MainImageURL)
+				}
+			}
+			if len(want) != 3 {
+				t.Fatalf("labels are read with %v", want)
+			}
+			got, err := st.MainImages(t.Context(), ids)
+			if diff := cmp.Diff(want, got); diff != "" || err != nil {
+				t.Errorf("error %v (-read +got):\n%s", err, diff)
+			}
+		}},
+		{"a main image follows the images", func(t *testing.T, st store.Store, _ *clock) {
+			c := fullLabel()
+			mustKeep(t, st, c)
+			c.Images = []cola.Image{{TTBImageID: "9", ContainerPosition: "neck", ImageURL: "https://example.com/images/9"}}
+			mustUpsert(t, st, []store.Outcome{store.Changed}, whole(c))
+			got, err := st.MainImages(t.Context(), []cola.TTBID{c.TTBID})
+			if err != nil || got[c.TTBID] != "https://example.com/images/9" {
+				t.Errorf("%v, %v", got, err)
+			}
+		}},
+		{"no labels have no images", func(t *testing.T, st store.Store, _ *clock) {
+			if got, err := st.MainImages(t.Context(), nil); err != nil || len(got) != 0 {
+				t.Errorf("%v, %v", got, err)
+			}
+		}},
+	})
+}
+
+func testResubmissions(t *testing.T, open Opener) {
+	runChecks(t, open, []check{
+		{"the labels that submit one again are told", resubmissionsAreTold},
+		{"so many of them at most", resubmissionsAreBounded},
+	})
+}
+
+func mustResubmissions(t *testing.T, st store.Store, id cola.TTBID) []cola.TTBID {
+	t.Helper()
+	list, err := st.Resubmissions(t.Context(), id)
+	return must(t, list, err)
+}
+
+func resubmissionsAreTold(t *testing.T, st store.Store, _ *clock) {
+	first, second, third, other := label(1), label(2), label(3), label(4)
+	gone := cola.TTBID(other.TTBID + 1_000) // a label that there is not, and which is submitted again all the same
+	second.ForResubmissionTTBID, third.ForResubmissionTTBID, other.ForResubmissionTTBID = first.TTBID, first.TTBID, gone
+	mustKeep(t, st, third, other, second, first)
+	same(t, "of a label", []cola.TTBID{second.TTBID, third.TTBID}, mustResubmissions(t, st, first.TTBID))
+	same(t, "of one that there is not", []cola.TTBID{other.TTBID}, mustResubmissions(t, st, gone))
+	for _, id := range []cola.TTBID{0, second.TTBID, 99_999_999_999_999} {
+		same(t, "of one that nobody submits again", 0, len(mustResubmissions(t, st, id)))
+	}
+	third.ForResubmissionTTBID = second.TTBID
+	mustUpsert(t, st, []store.Outcome{store.Changed}, whole(third))
+	same(t, "after a change", []cola.TTBID{second.TTBID}, mustResubmissions(t, st, first.TTBID))
+	same(t, "of the next in the chain", []cola.TTBID{third.TTBID}, mustResubmissions(t, st, second.TTBID))
+}
+
+func resubmissionsAreBounded(t *testing.T, st store.Store, _ *clock) {
+	first := label(1)
+	labels := []cola.Cola{first}
+	for i := range store.MaxResubmissions + 5 {
+		again := label(2 + i)
+		again.ForResubmissionTTBID = first.TTBID
+		labels = append(labels, again)
+	}
+	mustKeep(t, st, labels...)
+	told := mustResubmissions(t, st, first.TTBID)
+	same(t, "how many are told", store.MaxResubmissions, len(told))
+	same(t, "the last of them", labels[store.MaxResubmissions].TTBID, told[len(told)-1])
 }

@@ -21,7 +21,7 @@ func testConfirmations(t *testing.T, open Opener) {
 		{"an account asks an address once in a while", askedOnceInAWhile},
 		{"an account asks a few times", accountAsksFew},
 		{"an address is asked a few times, for whomever", addressIsAskedFew},
-		{"the longest wait is told", longestWaitIsTold},
+		{"the longest wait is told", longestWaitIsReturned},
 		{"a destination is changed with the message that asks", changedAndAsked},
 		{"who cannot be asked is not", notAskable},
 		{"an address is asked a few times at once", askedAtOnce},
@@ -29,24 +29,24 @@ func testConfirmations(t *testing.T, open Opener) {
 }
 
 // newAsk returns a request that meets no limit, whose message is due at an instant.
-func newAsk(due time.Time) store.Ask {
-	return store.Ask{Due: due, Limits: store.AskLimits{ByAccount: everyID, OfAddress: everyID}}
+func newAsk(due time.Time) store.ConfirmationRequest {
+	return store.ConfirmationRequest{Due: due, Limits: store.ConfirmationLimits{MaxByAccount: everyID, MaxOfAddress: everyID}}
 }
 
 // limited are the limits of most tests.
-var limited = store.AskLimits{Again: time.Hour, Within: 24 * time.Hour, ByAccount: 4, OfAddress: 3}
+var limited = store.ConfirmationLimits{RepeatWindow: time.Hour, Window: 24 * time.Hour, MaxByAccount: 4, MaxOfAddress: 3}
 
 // asking returns an address to be made a destination of an account, and asked within limits.
-func asking(account cola.AccountID, address string, limits store.AskLimits) store.NewDestination {
+func asking(account cola.AccountID, address string, limits store.ConfirmationLimits) store.NewDestination {
 	n := newMailbox(account, address)
-	n.State, n.Ask = cola.DestinationUnconfirmed, &store.Ask{Due: duePast, Limits: limits}
+	n.State, n.Confirm = cola.DestinationUnconfirmed, &store.ConfirmationRequest{Due: duePast, Limits: limits}
 	return n
 }
 
 // mustAskToConfirm has whoever has the address of a destination asked.
 func mustAskToConfirm(t tb, st store.Store, to store.Destination, due time.Time) cola.Delivery {
 	t.Helper()
-	d, err := st.AskToConfirm(context.Background(), to.Account, to.UUID, newAsk(due), inNoWay)
+	d, err := st.RequestConfirmation(context.Background(), to.Account, to.UUID, newAsk(due), inNoWay)
 	return must(t, d, err)
 }
 
@@ -63,13 +63,13 @@ func askOnce(ctx context.Context, st store.Store, n store.NewDestination) error 
 }
 
 // wantAsked holds an error to be that of a limit, or to be none when there is nothing to wait for.
-func wantAsked(t tb, what string, err error, limit store.AskLimit, wait time.Duration) {
+func wantAsked(t tb, what string, err error, limit store.ConfirmationLimit, wait time.Duration) {
 	t.Helper()
-	var got store.AskedError
+	var got store.ConfirmationLimitError
 	switch {
 	case wait == 0 && err != nil:
 		t.Errorf("%s: %v", what, err)
-	case wait > 0 && (!errors.Is(err, store.ErrAsked) || !errors.As(err, &got) || got.Limit != limit || got.Wait != wait):
+	case wait > 0 && (!errors.Is(err, store.ErrConfirmationLimit) || !errors.As(err, &got) || got.Limit != limit || got.Wait != wait):
 		t.Errorf("%s: %v, want the limit %s and %v to wait", what, err, limit, wait)
 	}
 }
@@ -85,7 +85,7 @@ func madeAndAsked(t *testing.T, st store.Store, _ *clock) {
 	mustDo(t, st.DeleteDestination(t.Context(), a.ID, made.UUID))
 	before := everything(t, st)
 	_, err := st.CreateDestination(t.Context(), asking(a.ID, "x@example.com", limited))
-	wantAsked(t, "again", err, store.LimitAgain, time.Hour)
+	wantAsked(t, "again", err, store.LimitRepeats, time.Hour)
 	if _, err := st.CreateDestination(t.Context(), asking(a.ID, "A@example.com", limited)); !errors.Is(err, store.ErrExists) {
 		t.Errorf("what there is: %v, want ErrExists", err)
 	}
@@ -112,8 +112,8 @@ func askedOnceInAWhile(t *testing.T, st store.Store, c *clock) {
 	} {
 		c.advance(k.after)
 		limits := limited
-		limits.OfAddress = everyID
-		wantAsked(t, k.what, askOnce(t.Context(), st, asking(k.account, k.address, limits)), store.LimitAgain, k.wait)
+		limits.MaxOfAddress = everyID
+		wantAsked(t, k.what, askOnce(t.Context(), st, asking(k.account, k.address, limits)), store.LimitRepeats, k.wait)
 	}
 }
 
@@ -122,7 +122,7 @@ func accountAsksFew(t *testing.T, st store.Store, c *clock) {
 	ask := func(account cola.AccountID, n int) error {
 		return askOnce(t.Context(), st, asking(account, fmt.Sprintf("x%d@example.com", n), limited))
 	}
-	for n := range limited.ByAccount {
+	for n := range limited.MaxByAccount {
 		mustDo(t, ask(a.ID, n))
 		c.advance(time.Hour)
 	}
@@ -137,11 +137,11 @@ func accountAsksFew(t *testing.T, st store.Store, c *clock) {
 
 func addressIsAskedFew(t *testing.T, st store.Store, c *clock) {
 	var accounts []cola.AccountID
-	for n := range limited.OfAddress + 1 {
+	for n := range limited.MaxOfAddress + 1 {
 		accounts = append(accounts, mustAccount(t, st, fmt.Sprintf("a%d@example.com", n), cola.TierFree).ID)
 	}
-	last := accounts[limited.OfAddress]
-	for _, account := range accounts[:limited.OfAddress] {
+	last := accounts[limited.MaxOfAddress]
+	for _, account := range accounts[:limited.MaxOfAddress] {
 		mustDo(t, askOnce(t.Context(), st, asking(account, "Stranger@example.com", limited)))
 		c.advance(time.Hour)
 	}
@@ -151,30 +151,30 @@ func addressIsAskedFew(t *testing.T, st store.Store, c *clock) {
 	mustDo(t, askOnce(t.Context(), st, asking(last, "stranger@example.com", limited)))
 }
 
-func longestWaitIsTold(t *testing.T, st store.Store, _ *clock) {
+func longestWaitIsReturned(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	limits := store.AskLimits{Again: time.Hour, Within: 24 * time.Hour, ByAccount: 1, OfAddress: everyID}
+	limits := store.ConfirmationLimits{RepeatWindow: time.Hour, Window: 24 * time.Hour, MaxByAccount: 1, MaxOfAddress: everyID}
 	mustDo(t, askOnce(t.Context(), st, asking(a.ID, "x@example.com", limits)))
 	wantAsked(t, "two limits", askOnce(t.Context(), st, asking(a.ID, "x@example.com", limits)), store.LimitByAccount, 24*time.Hour)
-	limits.Again = 25 * time.Hour
-	wantAsked(t, "two limits the other way round", askOnce(t.Context(), st, asking(a.ID, "x@example.com", limits)), store.LimitAgain, 25*time.Hour)
+	limits.RepeatWindow = 25 * time.Hour
+	wantAsked(t, "two limits the other way round", askOnce(t.Context(), st, asking(a.ID, "x@example.com", limits)), store.LimitRepeats, 25*time.Hour)
 }
 
 func changedAndAsked(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	made := changeDestination(t, st, mustDestination(t, st, newMailbox(a.ID, "x@example.com")), inState(cola.DestinationPaused, cola.ReasonUnsubscribed))
-	ask := store.Ask{Due: duePast, Limits: limited}
+	ask := store.ConfirmationRequest{Due: duePast, Limits: limited}
 	toAsked := func(d *store.Destination) error {
 		d.Destination = d.Asked()
 		return nil
 	}
-	d, err := st.AskToConfirm(t.Context(), a.ID, made.UUID, ask, toAsked)
+	d, err := st.RequestConfirmation(t.Context(), a.ID, made.UUID, ask, toAsked)
 	same(t, "message", cola.EventConfirm, must(t, d, err).Event)
 	same(t, "destination", made.Asked(), mustDestinationNow(t, st, made).Destination)
 	changeDestination(t, st, made, inState(cola.DestinationPaused, cola.ReasonUnsubscribed))
 	before := everything(t, st)
-	_, err = st.AskToConfirm(t.Context(), a.ID, made.UUID, ask, toAsked)
-	wantAsked(t, "again", err, store.LimitAgain, time.Hour)
+	_, err = st.RequestConfirmation(t.Context(), a.ID, made.UUID, ask, toAsked)
+	wantAsked(t, "again", err, store.LimitRepeats, time.Hour)
 	c.advance(time.Hour)
 	for _, k := range []struct {
 		what    string
@@ -188,19 +188,19 @@ func changedAndAsked(t *testing.T, st store.Store, c *clock) {
 		{"what is refused", a.ID, made.UUID, func(*store.Destination) error { return errEnough }, errEnough},
 		{"what cannot be kept", a.ID, made.UUID, func(d *store.Destination) error { d.State = ""; return nil }, store.ErrMalformed},
 	} {
-		if d, err := st.AskToConfirm(t.Context(), k.account, k.uuid, ask, k.change); !errors.Is(err, k.want) {
+		if d, err := st.RequestConfirmation(t.Context(), k.account, k.uuid, ask, k.change); !errors.Is(err, k.want) {
 			t.Errorf("%s: %+v, %v; want %v", k.what, d, err, k.want)
 		}
 	}
 	same(t, "what the store holds", before, everything(t, st))
-	d, err = st.AskToConfirm(t.Context(), a.ID, made.UUID, ask, toAsked) // none of that has counted
+	d, err = st.RequestConfirmation(t.Context(), a.ID, made.UUID, ask, toAsked) // none of that has counted
 	must(t, d, err)
 }
 
 func notAskable(t *testing.T, st store.Store, _ *clock) {
 	named := mustAccountOf(t, st, anIssuer, "1", "")
 	before := everything(t, st)
-	_, err := st.AskToConfirm(t.Context(), named.ID, mustOwn(t, st, named.ID).UUID, newAsk(duePast), inNoWay)
+	_, err := st.RequestConfirmation(t.Context(), named.ID, mustOwn(t, st, named.ID).UUID, newAsk(duePast), inNoWay)
 	if !errors.Is(err, store.ErrNotActive) {
 		t.Errorf("an account without an address: %v, want ErrNotActive", err)
 	}
@@ -208,14 +208,14 @@ func notAskable(t *testing.T, st store.Store, _ *clock) {
 }
 
 // manyAsked are limits that only the number of requests to an address meets: enough for all processes to be at it together.
-var manyAsked = store.AskLimits{Within: time.Hour, ByAccount: everyID, OfAddress: 120}
+var manyAsked = store.ConfirmationLimits{Window: time.Hour, MaxByAccount: everyID, MaxOfAddress: 120}
 
 // askUntilLimit has an account ask the same address until that is refused, and returns how many times it did.
-func askUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, limits store.AskLimits) (asked int, err error) {
+func askUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, limits store.ConfirmationLimits) (asked int, err error) {
 	for ; ; asked++ {
 		err := askOnce(ctx, st, asking(account, "stranger@example.com", limits))
 		switch {
-		case errors.Is(err, store.ErrAsked):
+		case errors.Is(err, store.ErrConfirmationLimit):
 			return asked, nil
 		case err != nil:
 			return asked, fmt.Errorf("request: %w", err)
@@ -248,13 +248,13 @@ func askTogether(t *testing.T, b Backend) {
 		})
 	}
 	askFromAll(t, db, manyAsked, &total, &wg)
-	if wg.Wait(); total.Load() != int64(manyAsked.OfAddress) {
-		t.Errorf("the address was asked %d times, want %d", total.Load(), manyAsked.OfAddress)
+	if wg.Wait(); total.Load() != int64(manyAsked.MaxOfAddress) {
+		t.Errorf("the address was asked %d times, want %d", total.Load(), manyAsked.MaxOfAddress)
 	}
 }
 
 // askFromAll has several accounts ask an address until it may not be asked, and adds up how many times they did.
-func askFromAll(t *testing.T, st store.Store, limits store.AskLimits, total *atomic.Int64, wg *sync.WaitGroup) {
+func askFromAll(t *testing.T, st store.Store, limits store.ConfirmationLimits, total *atomic.Int64, wg *sync.WaitGroup) {
 	for n := range 4 {
 		account := mustAccount(t, st, fmt.Sprintf("asks%d@example.com", n), cola.TierFree)
 		wg.Go(func() {
@@ -268,11 +268,11 @@ func askFromAll(t *testing.T, st store.Store, limits store.AskLimits, total *ato
 }
 
 func askedAtOnce(t *testing.T, st store.Store, _ *clock) {
-	limits := store.AskLimits{Within: time.Hour, ByAccount: everyID, OfAddress: 20}
+	limits := store.ConfirmationLimits{Window: time.Hour, MaxByAccount: everyID, MaxOfAddress: 20}
 	var total atomic.Int64
 	var wg sync.WaitGroup
 	askFromAll(t, st, limits, &total, &wg)
-	if wg.Wait(); total.Load() != int64(limits.OfAddress) {
-		t.Errorf("the address was asked %d times, want %d", total.Load(), limits.OfAddress)
+	if wg.Wait(); total.Load() != int64(limits.MaxOfAddress) {
+		t.Errorf("the address was asked %d times, want %d", total.Load(), limits.MaxOfAddress)
 	}
 }

@@ -76,7 +76,7 @@ func linksHold(t *testing.T, st store.Store, c *clock) {
 	expect("both registered again", two.ID)
 }
 
-func kindsAreToldApart(t *testing.T, st store.Store, c *clock) {
+func kindsAreDistinct(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	key, link := mustKeyAndLink(t, st, a.ID)
 	both := []cola.AccountID{a.ID, b.ID}

@@ -24,7 +24,7 @@ func testDeliveries(t *testing.T, open Opener) {
 }
 
 func deliveriesInPages(t *testing.T, st store.Store, _ *clock) {
-	a := mustTell(t, st, "a@example.com", 1, 5)
+	a := mustNotify(t, st, "a@example.com", 1, 5)
 	all := deliveriesOf(t, st, a.ID, store.DeliveryFilter{})
 	same(t, "deliveries", 10, len(all)) // to its own address, too
 	for _, k := range []struct {
@@ -42,7 +42,7 @@ func deliveriesInPages(t *testing.T, st store.Store, _ *clock) {
 }
 
 func deliveriesAreFiltered(t *testing.T, st store.Store, _ *clock) {
-	a, b := mustTell(t, st, "a@example.com", 1, 2), mustTell(t, st, "b@example.com", 2, 1)
+	a, b := mustNotify(t, st, "a@example.com", 1, 2), mustNotify(t, st, "b@example.com", 2, 1)
 	other := mustCreate(t, st, newSearch(a.ID, 3))
 	mustFind(t, st, other, 1)
 	own := mustOwn(t, st, a.ID)
@@ -75,7 +75,7 @@ func deliveriesAreFiltered(t *testing.T, st store.Store, _ *clock) {
 }
 
 func deliveriesOfAnotherAccount(t *testing.T, st store.Store, _ *clock) {
-	a, b := mustTell(t, st, "a@example.com", 1, 1), mustTell(t, st, "b@example.com", 2, 0)
+	a, b := mustNotify(t, st, "a@example.com", 1, 1), mustNotify(t, st, "b@example.com", 2, 0)
 	id := deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: a.hook.UUID})[0].ID
 	before := everything(t, st)
 	for _, k := range []struct {
@@ -99,7 +99,7 @@ func deliveriesOfAnotherAccount(t *testing.T, st store.Store, _ *clock) {
 }
 
 func replayed(t *testing.T, st store.Store, _ *clock) {
-	a := mustTell(t, st, "a@example.com", 1, 1)
+	a := mustNotify(t, st, "a@example.com", 1, 1)
 	d := mustClaimDelivery(t, st)
 	at := duePast
 	again := func(what string) {
@@ -140,7 +140,7 @@ func replayed(t *testing.T, st store.Store, _ *clock) {
 }
 
 func replayedWhileHeld(t *testing.T, st store.Store, _ *clock) {
-	a := mustTell(t, st, "a@example.com", 1, 1)
+	a := mustNotify(t, st, "a@example.com", 1, 1)
 	held := mustClaimDelivery(t, st)
 	if _, err := st.Replay(t.Context(), a.ID, held.ID, duePast); err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func replayedWhileHeld(t *testing.T, st store.Store, _ *clock) {
 }
 
 func undeliveredReplayed(t *testing.T, st store.Store, _ *clock) {
-	a := mustTell(t, st, "a@example.com", 1, 6)
+	a := mustNotify(t, st, "a@example.com", 1, 6)
 	claimed := claimDeliveries(t, st, 3)
 	mustMessage(t, st, a.hook, duePast.Add(time.Hour))
 	mustNote(t, st, delivered(claimed[0], duePast))
@@ -224,7 +224,7 @@ func oldAreForgotten(t *testing.T, st store.Store, _ *clock) {
 	own := mustOwn(t, st, a.ID)
 	forget := func(want int) {
 		t.Helper()
-		n, err := st.ForgetDeliveries(t.Context(), duePast)
+		n, err := st.DeleteOldDeliveries(t.Context(), duePast)
 		same(t, "forgotten", want, must(t, n, err))
 	}
 	forget(0)

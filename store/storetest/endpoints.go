@@ -24,7 +24,7 @@ func testEndpoints(t *testing.T, open Opener) {
 // pendingHook returns a webhook to be created that has to confirm.
 func pendingHook(account cola.AccountID, address string) store.NewDestination {
 	n := newHook(account, address)
-	n.State, n.Challenge, n.Ask = cola.DestinationPending, "sealed:01234567:one", &store.Ask{Due: duePast, Limits: newAsk(duePast).Limits}
+	n.State, n.Challenge, n.Confirm = cola.DestinationPending, "sealed:01234567:one", &store.ConfirmationRequest{Due: duePast, Limits: newAsk(duePast).Limits}
 	return n
 }
 
@@ -102,22 +102,22 @@ func pendingIsSentChallenges(t *testing.T, st store.Store, _ *clock) {
 
 func endpointsAreAskedByHost(t *testing.T, st store.Store, clock *clock) {
 	a, b, c := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree), mustAccount(t, st, "c@example.com", cola.TierFree)
-	limits := store.AskLimits{Again: time.Hour, ByBoth: 2, Within: 24 * time.Hour, ByAccount: everyID, OfAddress: 3}
+	limits := store.ConfirmationLimits{RepeatWindow: time.Hour, MaxRepeats: 2, Window: 24 * time.Hour, MaxByAccount: everyID, MaxOfAddress: 3}
 	ask := func(account cola.AccountID, address string) error {
 		n := pendingHook(account, address)
-		n.Ask.Limits = limits
+		n.Confirm.Limits = limits
 		return askOnce(t.Context(), st, n)
 	}
 	for _, k := range []struct {
 		what    string
 		account cola.AccountID
 		address string
-		limit   store.AskLimit
+		limit   store.ConfirmationLimit
 		wait    time.Duration
 	}{
 		{"the first", a.ID, "https://victim.example/1", "", 0},
 		{"another URL of the host", a.ID, "https://USER@Victim.Example.:8443/2", "", 0},
-		{"one too many", a.ID, "https://victim.example/3", store.LimitAgain, time.Hour},
+		{"one too many", a.ID, "https://victim.example/3", store.LimitRepeats, time.Hour},
 		{"another host", a.ID, "https://other.example/", "", 0},
 		{"another account", b.ID, "https://victim.example/", "", 0},
 		{"one too many of all", b.ID, "https://victim.example/4", store.LimitOfAddress, 24 * time.Hour},

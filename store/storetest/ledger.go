@@ -30,7 +30,7 @@ func testLedger(t *testing.T, open Opener) {
 		{"the use of a key is noted once a minute", lastUseIsNoted},
 		{"the use of what only looks is noted too", lastLookIsNoted},
 		{"a link holds for its account until it or its app ends", linksHold},
-		{"a key and a link of one number are told apart", kindsAreToldApart},
+		{"a key and a link of one number are told apart", kindsAreDistinct},
 		{"the use of a link is noted once a minute", lastUseOfLinkIsNoted},
 		{"what is charged to a sign-in is told apart", signInsAreToldApart},
 		{"links change while they are charged", linksChangeWhileCharged},

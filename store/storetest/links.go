@@ -41,15 +41,15 @@ func connectReportsChanges(t *testing.T, st store.Store, _ *clock) {
 		same(t, what, want, l.Change)
 		return l.ID
 	}
-	connect("first use", store.LinkMade, "a")
+	connect("first use", store.LinkCreated, "a")
 	connect("the same scopes", "", "a")
-	connect("more scopes", store.LinkRescoped, "b", "a")
+	connect("more scopes", store.LinkScopesChanged, "b", "a")
 	connect("the same in another order", "", "a", "b")
-	id := connect("no scopes", store.LinkRescoped)
+	id := connect("no scopes", store.LinkScopesChanged)
 	mustDo(t, st.RevokeLink(t.Context(), a.ID, id))
 	connect("revoked", "", "a")
 	mustDo(t, st.RestoreLink(t.Context(), a.ID, id))
-	connect("restored", store.LinkRescoped, "a")
+	connect("restored", store.LinkScopesChanged, "a")
 	same(t, "change in a list", store.LinkChange(""), mustLinks(t, st, a.ID)[0].Change)
 }
 
@@ -219,8 +219,8 @@ func revokedAtOnce(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// furnishLinks has an account linked to two apps, of which one is disabled, and one link revoked.
-func furnishLinks(t *testing.T, st store.Store, c *clock, account cola.AccountID) {
+// createLinks has an account linked to two apps, of which one is disabled, and one link revoked.
+func createLinks(t *testing.T, st store.Store, c *clock, account cola.AccountID) {
 	t.Helper()
 	first := mustApp(t, st, "ünïcode's app", "b", "a")
 	second := mustApp(t, st, "app2")

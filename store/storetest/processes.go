@@ -32,7 +32,7 @@ func RunProcesses(t *testing.T, b Backend) {
 	}{
 		{"of several that open a new database together one makes it", openAtOnce},
 		{"an account is shared", shareAccount},
-		{"identities that come in together have one account", enterTogether},
+		{"identities that come in together have one account", signUpTogether},
 		{"identities that come in while they are given have the account", giveTogether},
 		{"keys are limited", keysTogether},
 		{"a link signs in once", useTogether},

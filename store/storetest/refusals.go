@@ -33,7 +33,7 @@ func refused(account cola.AccountID, minute int, reason string, count int) store
 
 func mustNoteRefusals(t tb, st store.Store, refusals ...store.AccountRefusal) {
 	t.Helper()
-	mustDo(t, st.NoteRefusals(context.Background(), refusals))
+	mustDo(t, st.RecordRefusals(context.Background(), refusals))
 }
 
 func mustRefusals(t tb, st store.Store, account cola.AccountID) []store.Refusal {
@@ -134,7 +134,7 @@ func refusalsToPassOver(t *testing.T, st store.Store, _ *clock) {
 	mustNoteRefusals(t, st, refused(a.ID+100, 1, "burst", 1))
 	same(t, "noted", []store.Refusal{good.Refusal}, mustRefusals(t, st, a.ID))
 	for _, reason := range []string{"a\x00b", "\xff"} {
-		if err := st.NoteRefusals(t.Context(), []store.AccountRefusal{refused(a.ID, 2, "quota", 1), refused(a.ID, 2, reason, 1)}); !errors.Is(err, store.ErrMalformed) {
+		if err := st.RecordRefusals(t.Context(), []store.AccountRefusal{refused(a.ID, 2, "quota", 1), refused(a.ID, 2, reason, 1)}); !errors.Is(err, store.ErrMalformed) {
 			t.Errorf("NoteRefusals with the reason %q: %v, want ErrMalformed", reason, err)
 		}
 	}
@@ -156,7 +156,7 @@ func noteMany(ctx context.Context, st store.Store, accounts []store.Account, i i
 		if i%2 == 1 {
 			slices.Reverse(batch)
 		}
-		if err := st.NoteRefusals(ctx, batch); err != nil {
+		if err := st.RecordRefusals(ctx, batch); err != nil {
 			return noted, err
 		}
 		noted += len(batch)

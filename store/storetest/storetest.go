@@ -29,7 +29,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"Colas", testColas},
 		{"Images", testImages},
 		{"Resubmissions", testResubmissions},
-		{"Merging", testMerging},
+		{"ColaMerge", testColaMerge},
 		{"Permittees", testPermittees},
 		{"References", testReferences},
 		{"ProductionReports", testProductionReports},
@@ -37,9 +37,9 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"Revisions", testRevisions},
 		{"Accounts", testAccounts},
 		{"Keys", testKeys},
-		{"Replacing", testReplacing},
+		{"KeyReplacement", testKeyReplacement},
 		{"Identities", testIdentities},
-		{"HeldIdentities", testHeldIdentities},
+		{"LinkedIdentities", testLinkedIdentities},
 		{"Apps", testApps},
 		{"Links", testLinks},
 		{"SignIns", testSignIns},
@@ -48,26 +48,26 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"KnownSecrets", testKnownSecrets},
 		{"Refusals", testRefusals},
 		{"SavedSearches", testSavedSearches},
-		{"SavedSearchLife", testSavedSearchLife},
-		{"Suspending", testSuspending},
+		{"SavedSearchChanges", testSavedSearchChanges},
+		{"Suspension", testSuspension},
 		{"Destinations", testDestinations},
 		{"Confirmations", testConfirmations},
 		{"Endpoints", testEndpoints},
 		{"SealedSecrets", testSealedSecrets},
 		{"Arrivals", testArrivals},
 		{"Runs", testRuns},
-		{"Telling", testTelling},
+		{"RunNotifications", testRunNotifications},
 		{"ClaimedDeliveries", testClaimedDeliveries},
 		{"Attempts", testAttempts},
 		{"Deliveries", testDeliveries},
 		{"Feeds", testFeeds},
-		{"Asking", testAsking},
+		{"RunRequests", testRunRequests},
 		{"Allowances", testAllowances},
 		{"Ledger", testLedger},
 		{"Batches", testBatches},
-		{"Window", testWindow},
+		{"BurstWindow", testBurstWindow},
 		{"Usage", testUsage},
-		{"Moves", testMoves},
+		{"Copy", testCopy},
 	} {
 		t.Run(role.name, func(t *testing.T) { role.tests(t, open) })
 	}
@@ -182,9 +182,9 @@ func afterCloseOfSignIns(ctx context.Context, st store.Store, errs map[string]er
 	_, errs["SignInLink"] = st.SignInLink(ctx, linkHash(1))
 	_, errs["UseSignInLink"] = st.UseSignInLink(ctx, linkHash(1))
 	_, errs["Session"] = st.Session(ctx, "a")
-	errs["KeepSession"] = st.KeepSession(ctx, "a", nil, epoch)
-	_, errs["DropSession"] = st.DropSession(ctx, "a")
-	errs["NoteRefusals"] = st.NoteRefusals(ctx, []store.AccountRefusal{refused(1, 1, "burst", 1)})
+	errs["SaveSession"] = st.SaveSession(ctx, "a", nil, epoch)
+	_, errs["DeleteSession"] = st.DeleteSession(ctx, "a")
+	errs["RecordRefusals"] = st.RecordRefusals(ctx, []store.AccountRefusal{refused(1, 1, "burst", 1)})
 	_, errs["Refusals"] = st.Refusals(ctx, 1, 1)
 }
 
@@ -200,7 +200,7 @@ func afterCloseOfSearches(ctx context.Context, st store.Store, errs map[string]e
 	_, errs["DestinationByLink"] = st.DestinationByLink(ctx, nil)
 	_, _, errs["Destinations"] = st.Destinations(ctx, 1, store.Slice{})
 	_, errs["UpdateDestination"] = st.UpdateDestination(ctx, 1, "x", func(*store.Destination) error { return nil })
-	_, errs["AskToConfirm"] = st.AskToConfirm(ctx, 1, "x", newAsk(epoch), func(*store.Destination) error { return nil })
+	_, errs["RequestConfirmation"] = st.RequestConfirmation(ctx, 1, "x", newAsk(epoch), func(*store.Destination) error { return nil })
 	errs["DeleteDestination"] = st.DeleteDestination(ctx, 1, "x")
 	errs["SetFeed"] = st.SetFeed(ctx, 1, "x", nil)
 	errs["Suspend"] = st.Suspend(ctx, 1, "x")
@@ -210,12 +210,12 @@ func afterCloseOfSearches(ctx context.Context, st store.Store, errs map[string]e
 	_, errs["ArrivedSince"] = st.ArrivedSince(ctx, 0, func(store.Arrival) error { return nil })
 	_, errs["ClaimDue"] = st.ClaimDue(ctx, epoch, 1, time.Hour)
 	_, errs["RecordRuns"] = st.RecordRuns(ctx, []store.RunRecord{{}})
-	_, errs["PutOff"] = st.PutOff(ctx, store.DueSearch{}, func(int) time.Duration { return 0 })
+	_, errs["Postpone"] = st.Postpone(ctx, store.DueSearch{}, func(int) time.Duration { return 0 })
 	errs["ReleaseDue"] = st.ReleaseDue(ctx, []store.DueSearch{{}})
 	_, errs["NextDue"] = st.NextDue(ctx)
 	_, _, errs["RunsOf"] = st.RunsOf(ctx, 1, "x", store.Slice{})
 	_, _, errs["MatchesOf"] = st.MatchesOf(ctx, 1, "x", 0, store.Slice{})
-	_, errs["AskRun"] = st.AskRun(ctx, 1, "x", epoch, 1)
+	_, errs["RequestRun"] = st.RequestRun(ctx, 1, "x", epoch, 1)
 	_, errs["RunOf"] = st.RunOf(ctx, 1, "x", 1)
 	_, errs["NamePreviewLabels"] = st.NamePreviewLabels(ctx, 1, 0, []cola.TTBID{1}, 1)
 	_, errs["Trace"] = st.Trace(ctx, 1, "x", 1)
@@ -229,7 +229,7 @@ func afterCloseOfSearches(ctx context.Context, st store.Store, errs map[string]e
 	_, errs["Replay"] = st.Replay(ctx, 1, 1, epoch)
 	_, errs["ReplayUndelivered"] = st.ReplayUndelivered(ctx, 1, "x", epoch, 1)
 	_, errs["AddTest"] = st.AddTest(ctx, 1, "x", epoch)
-	_, errs["ForgetDeliveries"] = st.ForgetDeliveries(ctx, epoch)
+	_, errs["DeleteOldDeliveries"] = st.DeleteOldDeliveries(ctx, epoch)
 	_, errs["Feed"] = st.Feed(ctx, store.FeedHash{}, 1, 1)
 	_, errs["KeyCheck"] = st.KeyCheck(ctx, "x")
 	errs["ReplaceKeyCheck"] = st.ReplaceKeyCheck(ctx, "x")

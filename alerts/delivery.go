@@ -1,0 +1,289 @@
+package alerts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Deliver sends the messages that are due at an instant, several at a time, until no unclaimed ones
+// are left. A message that fails does not hold up others. If the database is unavailable or the
+// context ends, Deliver returns within seconds: it waits briefly for messages in flight, records
+// their results, and releases the other claims. The report covers the work done before an error.
+// Delivering again is always safe.
+func (c *Dispatcher) Deliver(ctx context.Context, now time.Time) (DeliveryReport, error) {
+	some, err := c.due(ctx, now)
+	if err != nil || !some {
+		return DeliveryReport{}, err
+	}
+	begun := c.now()
+	r := &round{Dispatcher: c, now: now.UTC(), begun: begun}
+	err = r.deliver(ctx)
+	r.release(ctx)
+	if err == nil {
+		_, err = c.due(ctx, r.instant()) // updates the metric
+	}
+	if r.report.any() {
+		c.log.Info("messages sent", "delivered", r.report.Delivered, "retried", r.report.Retried, "failed", r.report.Failed, "missed", r.report.Missed,
+			"unrecorded", r.report.Unrecorded, "postponed", r.report.Postponed, "released", r.report.Released, "took", c.now().Sub(begun).Round(time.Millisecond))
+	}
+	return r.report, err
+}
+
+// due reports whether anything is due at an instant. It is cheap for the database.
+func (c *Dispatcher) due(ctx context.Context, now time.Time) (bool, error) {
+	oldest, err := c.store.OldestPending(ctx, c.kinds)
+	if err != nil {
+		return false, fmt.Errorf("ask what is due to be sent: %w", err)
+	}
+	c.metrics.oldest(oldest)
+	return !oldest.IsZero() && !oldest.After(now), nil
+}
+
+// round is one call of Deliver.
+type round struct {
+	*Dispatcher
+	now, begun time.Time // the instant of the call; when it began by the dispatcher's clock
+
+	mu        sync.Mutex
+	report    DeliveryReport
+	abandoned []store.DueDelivery // claimed but not tried
+}
+
+// instant returns the current time: the instant of the call plus the time since.
+func (r *round) instant() time.Time { return r.now.Add(r.Dispatcher.now().Sub(r.begun)) }
+
+// count updates the report.
+func (r *round) count(add func(*DeliveryReport)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	add(&r.report)
+}
+
+// abandon marks claimed deliveries to be released.
+func (r *round) abandon(claimed ...store.DueDelivery) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.abandoned = append(r.abandoned, claimed...)
+}
+
+// deliver processes due deliveries until none are left. It returns after all attempts have ended.
+func (r *round) deliver(ctx context.Context) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	work := make(chan store.DueDelivery)
+	var senders sync.WaitGroup
+	for range maxInFlight {
+		senders.Go(func() {
+			for d := range work {
+				if err := r.process(ctx, d); err != nil {
+					stop(err)
+				}
+			}
+		})
+	}
+	err := r.dispatch(ctx, work)
+	close(work)
+	senders.Wait()
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// dispatch claims due deliveries and passes them to workers, until none are due or the context
+// ends.
+func (r *round) dispatch(ctx context.Context, work chan<- store.DueDelivery) error {
+	for {
+		kinds := r.fairness.responsive(r.kinds)
+		if len(kinds) == 0 {
+			return nil
+		}
+		claimed, err := r.store.ClaimDeliveries(ctx, r.now, kinds, maxInFlight, r.hold)
+		if err != nil {
+			return fmt.Errorf("claim deliveries: %w", err)
+		}
+		for i := range claimed {
+			select {
+			case work <- claimed[i]:
+			case <-ctx.Done():
+				r.abandon(claimed[i:]...)
+				return context.Cause(ctx)
+			}
+		}
+		if len(claimed) < maxInFlight {
+			return nil
+		}
+	}
+}
+
+// release releases abandoned deliveries, even if the context has ended. If that fails, their claims
+// expire.
+func (r *round) release(ctx context.Context) {
+	if len(r.abandoned) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
+	if err := r.store.ReleaseDeliveries(ctx, r.abandoned); err != nil {
+		r.log.Warn("claimed deliveries not let go; they are free when their hold has passed", "deliveries", len(r.abandoned), "after", r.hold, "error", err)
+		return
+	}
+	r.report.Released += len(r.abandoned)
+}
+
+// withGrace returns a context with a timeout that ends gracePeriod after its parent, so that work
+// in flight may finish. The caller must call the returned function.
+func withGrace(ctx context.Context, within time.Duration) (context.Context, func()) {
+	lasts, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
+	stop := context.AfterFunc(ctx, func() {
+		if sleep(lasts, gracePeriod) {
+			cancel()
+		}
+	})
+	return lasts, func() {
+		stop()
+		cancel()
+	}
+}
+
+// isFatal reports whether other deliveries would fail as well: the database is unavailable or the
+// context has ended.
+func isFatal(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || errors.Is(err, store.ErrUnavailable)
+}
+
+const (
+	// faultCompose tells the account holder that the program could not create a message.
+	faultCompose = "The message could not be made. This is a fault of the service, which its operator has been told of."
+	// faultTooOld tells the account holder that a message expired.
+	faultTooOld = "It could not be sent within three days of its time: nothing of its kind was, or the account was suspended."
+)
+
+// process tries one delivery and records the attempt. An error ends the round.
+func (r *round) process(ctx context.Context, d store.DueDelivery) error {
+	if ctx.Err() != nil {
+		r.abandon(d)
+		return nil
+	}
+	if !r.fairness.acquire(ctx, d) {
+		r.postpone(ctx, d)
+		return nil
+	}
+	defer r.fairness.release(d)
+	at := r.instant()
+	if isExpired(d, at) {
+		return r.record(ctx, store.Attempt{Due: d, At: at, State: cola.DeliveryFailed, Error: faultTooOld})
+	}
+	sent, err := r.attempt(ctx, d)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		r.abandon(d)
+		return nil
+	case err != nil, sent.Fault != "" && sent.Status == 0 && ctx.Err() != nil:
+		// The attempt was interrupted, which is not the receiver's fault. It may get the message
+		// again with the same ID.
+		r.abandon(d)
+		return err
+	}
+	a := attemptFor(d, at, r.instant().Sub(at), sent, r.jitter())
+	r.metrics.tried(a)
+	r.fairness.observe(a, sent)
+	return r.record(ctx, a)
+}
+
+// postpone leaves a delivery claimed until its hold expires, unless the round is ending.
+func (r *round) postpone(ctx context.Context, d store.DueDelivery) {
+	if ctx.Err() != nil {
+		r.abandon(d)
+		return
+	}
+	r.count(func(to *DeliveryReport) { to.Postponed++ })
+}
+
+// attempt creates a message and sends it.
+func (r *round) attempt(ctx context.Context, d store.DueDelivery) (Result, error) {
+	ctx, end := withGrace(ctx, attemptTimeout)
+	defer end()
+	m := Message{DueDelivery: d}
+	if d.Event == cola.EventRan {
+		content, err := r.store.RunContent(ctx, d.Run)
+		switch {
+		case err == nil:
+			m.Content = &content
+		case errors.Is(err, store.ErrNotFound) || isFatal(ctx, err):
+			return Result{}, fmt.Errorf("read what a run found: %w", err)
+		default:
+			return r.composeFailed(d, err), nil
+		}
+	}
+	return r.send(ctx, m), nil
+}
+
+// send sends a message. A panic fails only this message.
+func (r *round) send(ctx context.Context, m Message) (sent Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			sent = r.composeFailed(m.DueDelivery, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	return r.senders[m.Kind].Send(ctx, m)
+}
+
+// composeFailed logs why a message could not be created, and returns the result.
+func (r *round) composeFailed(d store.DueDelivery, err error) Result {
+	r.log.Error("message cannot be made; it is tried again", "account", d.Destination.Account, "delivery", d.ID, "event", d.Event, "kind", d.Kind, "error", err)
+	return Result{Fault: faultCompose, OurFault: true}
+}
+
+// record records an attempt, even if the context has ended. It retries while the database is
+// unavailable, since an unrecorded message is sent again. Repeated calls record an attempt once.
+func (r *round) record(ctx context.Context, a store.Attempt) error {
+	ctx, end := withGrace(ctx, recordTimeout)
+	defer end()
+	recorded, err := r.store.RecordAttempt(ctx, a)
+	for errors.Is(err, store.ErrUnavailable) && sleep(ctx, recordInterval) {
+		if again, failed := r.store.RecordAttempt(ctx, a); ctx.Err() == nil || failed == nil {
+			recorded, err = again, failed
+		}
+	}
+	switch {
+	case err == nil && recorded:
+		r.countRecorded(a)
+		return nil
+	case err == nil:
+		r.count(func(to *DeliveryReport) { to.Missed++ })
+		return nil
+	}
+	r.count(func(to *DeliveryReport) { to.Unrecorded++ })
+	r.log.Error("what came of a message could not be noted; it is sent again, with the same id", "account", a.Due.Destination.Account, "delivery", a.Due.ID, "state", a.State,
+		"after", r.hold, "error", err)
+	if isFatal(ctx, err) {
+		return fmt.Errorf("note an attempt: %w", err)
+	}
+	return nil
+}
+
+// countRecorded counts a recorded attempt.
+func (r *round) countRecorded(a store.Attempt) {
+	if a.State == cola.DeliveryFailed {
+		r.log.Warn("message given up", "account", a.Due.Destination.Account, "delivery", a.Due.ID, "event", a.Due.Event, "kind", a.Due.Kind,
+			"destination", a.Due.Destination.UUID, "attempts", a.Due.Attempts+1, "status", a.Status, "pause", a.Pause, "error", a.Error)
+	}
+	r.count(func(to *DeliveryReport) {
+		switch a.State {
+		case cola.DeliveryDelivered:
+			to.Delivered++
+		case cola.DeliveryPending:
+			to.Retried++
+		default:
+			to.Failed++
+		}
+	})
+}

@@ -1,0 +1,293 @@
+package alerts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// post is a world of deliveries to which things happen while dispatchers are at work beside each other: messages come and are asked for again,
+// receivers are slow or away, the database is away, processes are killed between any two steps.
+type post struct {
+	*rapid.T
+	ctx   context.Context // of the bubble
+	store *fakeDeliveries
+	all   sync.WaitGroup
+
+	mu        sync.Mutex
+	fates     *rand.Rand
+	quiet     bool // nothing goes wrong any more but receivers that never take anything
+	away      time.Time
+	processes []*process
+	taken     map[try]int  // messages that their receivers have taken
+	unnoted   map[try]bool // what came of them could not be noted
+	replays   map[int64]int
+	broken    []string
+}
+
+// try is one attempt: a delivery under a claim.
+type try struct{ delivery, hold int64 }
+
+func tryOf(d store.DueDelivery) try { return try{d.ID, d.Hold} }
+
+// process is a dispatcher that can be killed: from then on its store does nothing for it.
+type process struct {
+	*post
+	DispatcherStore
+	end context.CancelFunc
+
+	dead bool
+}
+
+var errDead = errors.New("the process was killed")
+
+func TestEveryMessageSettled(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		var stopped any
+		synctest.Test(t, func(*testing.T) {
+			defer func() { stopped = recover() }()
+			checkSettled(r)
+		})
+		if stopped != nil {
+			panic(stopped) // where rapid looks for it
+		}
+	})
+}
+
+func checkSettled(t *rapid.T) {
+	ctx, end := context.WithCancel(context.Background())
+	p := &post{
+		T: t, ctx: ctx, fates: rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "fates"), 1)),
+		taken: map[try]int{}, unnoted: map[try]bool{}, replays: map[int64]int{},
+	}
+	defer p.all.Wait()
+	defer end()
+	p.store = newFakeDeliveries(time.Now)
+	p.start()
+	p.start()
+	for range rapid.IntRange(1, 40).Draw(t, "events") {
+		p.event()
+		time.Sleep(time.Duration(rapid.IntRange(0, 60).Draw(t, "passes")) * time.Second)
+	}
+	p.settle()
+	p.check()
+}
+
+// fate reports whether something happens that does so to some of a hundred.
+func (p *post) fate(percent int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.quiet && p.fates.IntN(100) < percent
+}
+
+// event has something happen.
+func (p *post) event() {
+	switch rapid.IntRange(0, 9).Draw(p.T, "event") {
+	case 0, 1, 2, 3, 4:
+		for range rapid.IntRange(1, 20).Draw(p.T, "messages") {
+			p.store.add(cola.KindWebhook, cola.EventRan, time.Now().Add(time.Duration(rapid.IntRange(0, 90).Draw(p.T, "due"))*time.Second))
+		}
+	case 5, 6:
+		if n := len(p.store.all); n > 0 {
+			id := int64(rapid.IntRange(1, n).Draw(p.T, "replayed"))
+			p.mu.Lock()
+			p.replays[id]++
+			p.mu.Unlock()
+			p.store.replay(id, time.Now())
+		}
+	case 7:
+		p.mu.Lock()
+		p.away = time.Now().Add(time.Duration(rapid.IntRange(1, 100).Draw(p.T, "away")) * time.Second)
+		p.mu.Unlock()
+	case 8:
+		p.kill(rapid.IntRange(0, len(p.processes)-1).Draw(p.T, "killed"))
+	}
+}
+
+// start starts a process, which looks for what is due every few seconds.
+func (p *post) start() {
+	ctx, end := context.WithCancel(p.ctx)
+	proc := &process{post: p, DispatcherStore: p.store, end: end}
+	p.processes = append(p.processes, proc)
+	c := NewDispatcher(DispatcherOptions{Store: proc, Senders: map[string]Sender{cola.KindWebhook: p}, Hold: hold})
+	p.all.Go(func() {
+		for sleep(ctx, deliverInterval) {
+			_, _ = c.Deliver(ctx, time.Now())
+		}
+	})
+}
+
+// kill kills a process, and another one takes its place.
+func (p *post) kill(i int) {
+	p.mu.Lock()
+	p.processes[i].dead = true
+	p.mu.Unlock()
+	p.processes[i].end()
+	p.start()
+}
+
+// fail returns what a call of a process fails with.
+func (proc *process) fail() error {
+	fails := proc.fate(2)
+	proc.mu.Lock()
+	defer proc.mu.Unlock()
+	switch {
+	case proc.dead:
+		return errDead
+	case fails || time.Now().Before(proc.away):
+		return errAway
+	}
+	return nil
+}
+
+func (proc *process) ClaimDeliveries(ctx context.Context, due time.Time, kinds []string, limit int, hold time.Duration) ([]store.DueDelivery, error) {
+	if err := proc.fail(); err != nil {
+		return nil, err
+	}
+	return proc.DispatcherStore.ClaimDeliveries(ctx, due, kinds, limit, hold)
+}
+
+func (proc *process) RunContent(ctx context.Context, run int64) (store.RunContent, error) {
+	if err := proc.fail(); err != nil {
+		return store.RunContent{}, err
+	}
+	return proc.DispatcherStore.RunContent(ctx, run)
+}
+
+// RecordAttempt may do what it is to do and then fail.
+func (proc *process) RecordAttempt(ctx context.Context, a store.Attempt) (recorded bool, err error) {
+	if err = proc.fail(); err == nil {
+		recorded, err = proc.DispatcherStore.RecordAttempt(ctx, a)
+	}
+	if err == nil && proc.fate(3) {
+		err = errAway
+	}
+	if err != nil || !recorded {
+		proc.mu.Lock()
+		defer proc.mu.Unlock()
+		proc.unnoted[tryOf(a.Due)] = true
+	}
+	return recorded, err
+}
+
+func (proc *process) ReleaseDeliveries(ctx context.Context, claimed []store.DueDelivery) error {
+	if err := proc.fail(); err != nil {
+		return err
+	}
+	return proc.DispatcherStore.ReleaseDeliveries(ctx, claimed)
+}
+
+// Send is what receivers do with a message.
+func (p *post) Send(ctx context.Context, m Message) Result {
+	if m.DueAt.After(time.Now()) || m.MessageID != fmt.Sprintf("msg_%d", m.ID) {
+		p.complain("message %d is sent as %s at %v, due at %v", m.ID, m.MessageID, time.Now(), m.DueAt)
+	}
+	if p.fate(20) && !sleep(ctx, time.Minute) {
+		return Result{Fault: "It did not answer."}
+	}
+	switch {
+	case m.ID%11 == 5:
+		return Result{Status: 500, Fault: "The receiver answered 500."}
+	case m.ID%11 == 6:
+		return Result{Status: 410, Fault: "It is gone.", Gone: true}
+	case m.ID%11 == 7:
+		return Result{Status: 550, Fault: "It was refused.", Final: true}
+	case p.fate(20):
+		return Result{Status: 503, Fault: "The receiver answered 503.", RetryAfter: time.Minute}
+	case p.fate(10):
+		panic("cannot be made")
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.taken[tryOf(m.DueDelivery)]++
+	return Result{Status: 200}
+}
+
+func (p *post) complain(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.broken = append(p.broken, fmt.Sprintf(format, args...))
+}
+
+// settle has everything work from now on, and time pass until nothing is pending.
+func (p *post) settle() {
+	p.mu.Lock()
+	p.quiet, p.away = true, time.Time{}
+	p.mu.Unlock()
+	for _, proc := range p.processes {
+		proc.end()
+	}
+	p.all.Wait()
+	time.Sleep(hold)
+	c := NewDispatcher(DispatcherOptions{Store: p.store, Senders: map[string]Sender{cola.KindWebhook: p}, Hold: hold})
+	for range 100_000 {
+		due, err := p.store.OldestPending(p.ctx, []string{cola.KindWebhook})
+		if err != nil {
+			p.Fatal(err)
+		}
+		if due.IsZero() {
+			return
+		}
+		time.Sleep(time.Until(due))
+		if _, err := c.Deliver(p.ctx, time.Now()); err != nil {
+			p.Fatal(err)
+		}
+	}
+	p.Fatal("something is pending for ever")
+}
+
+// check holds what was noted against what receivers have seen.
+func (p *post) check() {
+	for _, b := range p.broken {
+		p.Error(b)
+	}
+	delivered, last, noted := map[int64]int{}, map[int64]store.Attempt{}, map[try]bool{}
+	for _, a := range p.store.noted {
+		last[a.Due.ID], noted[tryOf(a.Due)] = a, true
+		if a.State == cola.DeliveryDelivered {
+			delivered[a.Due.ID]++
+			if p.taken[tryOf(a.Due)] != 1 {
+				p.Errorf("delivery %d was noted as delivered and was not taken", a.Due.ID)
+			}
+		}
+		if a.At.Before(a.Due.DueAt) || a.State == cola.DeliveryPending && !a.Next.After(a.At) {
+			p.Errorf("delivery %d was attempted at %v, due at %v, next at %v", a.Due.ID, a.At, a.Due.DueAt, a.Next)
+		}
+	}
+	for id := range p.store.all {
+		p.checkEnd(id, last[id], delivered[id])
+	}
+	for t, times := range p.taken {
+		if times != 1 || !noted[t] && !p.unnoted[t] {
+			p.Errorf("delivery %d was taken %d times under one claim; noted: %v", t.delivery, times, noted[t])
+		}
+	}
+}
+
+// checkEnd checks what became of a delivery.
+func (p *post) checkEnd(id int64, last store.Attempt, delivered int) {
+	want := cola.DeliveryDelivered
+	if never := id % 11; never >= 5 && never <= 7 {
+		want = cola.DeliveryFailed
+	}
+	if state := p.store.all[id].state; state != want || last.State != want {
+		p.Errorf("delivery %d is %s, and its last attempt made it %s; want %s", id, state, last.State, want)
+	}
+	if delivered > 1+p.replays[id] {
+		p.Errorf("delivery %d was delivered %d times; it was asked for again %d times", id, delivered, p.replays[id])
+	}
+	first := last.Due.FirstAttemptAt
+	if tried := last.At.Sub(first); id%11 == 5 && (first.IsZero() || tried < 67*time.Hour) {
+		p.Errorf("delivery %d was given up after %v", id, tried)
+	}
+}

@@ -1,0 +1,313 @@
+package alerts
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+var errAway = fmt.Errorf("%w: no connection", store.ErrUnavailable)
+
+// newTestDispatcher returns a dispatcher of webhooks over a store, on the clock of the test's bubble, and what it logs.
+func newTestDispatcher(f *fakeDeliveries, s Sender) (*Dispatcher, *bytes.Buffer) {
+	log := &bytes.Buffer{}
+	return NewDispatcher(DispatcherOptions{
+		Store: f, Senders: map[string]Sender{cola.KindWebhook: s}, Hold: hold,
+		Jitter: func() float64 { return 0.5 }, Logger: slog.New(slog.NewTextHandler(log, nil)),
+	}), log
+}
+
+// delivering has something happen in a bubble with deliveries of runs that are due.
+func delivering(t *testing.T, due int, happen func(t *testing.T, f *fakeDeliveries)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeDeliveries(time.Now)
+		for range due {
+			f.add(cola.KindWebhook, cola.EventRan, time.Now())
+		}
+		happen(t, f)
+	})
+}
+
+func TestDeliver(t *testing.T) {
+	delivering(t, 100, func(t *testing.T, f *fakeDeliveries) {
+		f.add(cola.KindEmail, cola.EventRan, time.Now())
+		f.add(cola.KindWebhook, cola.EventRan, time.Now().Add(time.Minute))
+		f.add(cola.KindWebhook, cola.EventTest, time.Now())
+		s := &fakeSender{answer: func(_ context.Context, m Message) Result {
+			time.Sleep(time.Second)
+			switch m.ID {
+			case 7:
+				return Result{Status: 500, Fault: "The receiver answered 500."}
+			case 8:
+				return Result{Status: 410, Fault: "It is gone.", Gone: true}
+			}
+			return Result{Status: 200}
+		}}
+		c, _ := newTestDispatcher(f, s)
+		begun := time.Now()
+		want := DeliveryReport{Delivered: 99, Retried: 1, Failed: 1}
+		if diff := cmp.Diff(want, mustDeliver(t, c)); diff != "" {
+			t.Errorf("report (-want +got):\n%s", diff)
+		}
+		if s.most != maxInFlight || time.Since(begun) != 7*time.Second {
+			t.Errorf("%d at the same time, %v in all; want %d and 7 s", s.most, time.Since(begun), maxInFlight)
+		}
+		if diff := cmp.Diff(map[string]int{"delivered": 99, "pending": 3, "failed": 1}, f.states()); diff != "" {
+			t.Errorf("deliveries (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(map[string]string{"destination 8": cola.ReasonGone}, f.paused); diff != "" {
+			t.Errorf("paused (-want +got):\n%s", diff)
+		}
+		for _, m := range s.messages() {
+			if m.ID != 103 && (m.Content == nil || m.Content.Run.ID != m.Run || m.Content.Run.MatchCount != foundByFake) {
+				t.Errorf("message %d has the content %+v", m.ID, m.Content)
+			}
+		}
+		if report := mustDeliver(t, c); report.any() || f.claims != 7 {
+			t.Errorf("nothing is due, and it does %+v after %d claims", report, f.claims)
+		}
+	})
+}
+
+// TestDeliverAsOfAnInstant that has not come: what is retried is not due again at once, and times go on from that instant.
+func TestDeliverAsOfAnInstant(t *testing.T) {
+	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
+		tomorrow := time.Now().Add(24 * time.Hour)
+		f.add(cola.KindWebhook, cola.EventRan, tomorrow)
+		c, _ := newTestDispatcher(f, &fakeSender{answer: func(context.Context, Message) Result {
+			time.Sleep(2 * time.Second)
+			return Result{Fault: "no"}
+		}})
+		report, err := c.Deliver(t.Context(), tomorrow)
+		if err != nil || report != (DeliveryReport{Retried: 1}) {
+			t.Errorf("%+v, %v", report, err)
+		}
+		a := f.attempts()[0]
+		if !a.At.Equal(tomorrow) || a.Took != 2*time.Second || !a.Next.Equal(tomorrow.Add(12*time.Second)) {
+			t.Errorf("attempted at %v for %v, next at %v", a.At, a.Took, a.Next)
+		}
+	})
+}
+
+// TestDeliverGoesOn where one message cannot be made, or is not there any more.
+func TestDeliverGoesOn(t *testing.T) {
+	delivering(t, 40, func(t *testing.T, f *fakeDeliveries) {
+		f.unread[1003], f.unread[1030] = store.ErrNotFound, errors.New("a filter of a newer version")
+		c, log := newTestDispatcher(f, &fakeSender{answer: func(_ context.Context, m Message) Result {
+			if m.ID == 20 {
+				panic("a label without a name")
+			}
+			return Result{Status: 200}
+		}})
+		report := mustDeliver(t, c)
+		if want := (DeliveryReport{Delivered: 37, Retried: 2, Released: 1}); report != want {
+			t.Errorf("%+v, want %+v", report, want)
+		}
+		if !strings.Contains(log.String(), "a label without a name") || !strings.Contains(log.String(), "newer version") {
+			t.Errorf("the log has nothing of it:\n%s", log)
+		}
+		for _, a := range f.attempts() {
+			if a.State == cola.DeliveryPending && a.Error != faultCompose {
+				t.Errorf("the account holder reads %q", a.Error)
+			}
+		}
+	})
+}
+
+// TestTooOld: what nobody got to for days is given up, and its destination is not blamed; what was asked for again is not old.
+func TestTooOld(t *testing.T) {
+	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
+		f.add(cola.KindWebhook, cola.EventRan, time.Now().Add(-73*time.Hour))
+		f.add(cola.KindWebhook, cola.EventRan, time.Now().Add(-71*time.Hour))
+		f.add(cola.KindWebhook, cola.EventRan, time.Now()).CreatedAt = time.Now().Add(-1000 * time.Hour)
+		s := &fakeSender{}
+		c, _ := newTestDispatcher(f, s)
+		if report := mustDeliver(t, c); report != (DeliveryReport{Delivered: 2, Failed: 1}) {
+			t.Errorf("%+v", report)
+		}
+		if n := len(s.messages()); n != 2 || len(f.paused) != 0 || !strings.Contains(fmt.Sprint(f.attempts()), faultTooOld) {
+			t.Errorf("%d messages sent, %v paused, attempts %v", n, f.paused, f.attempts())
+		}
+	})
+}
+
+// TestDatabaseAway: a claim that fails ends the round; what was sent is noted as soon as the database is back.
+func TestDatabaseAway(t *testing.T) {
+	delivering(t, 50, func(t *testing.T, f *fakeDeliveries) {
+		back := time.Now().Add(10 * time.Second)
+		f.before = func(call string) error {
+			if call == "RecordAttempt" && time.Now().Before(back) {
+				return errAway
+			}
+			return nil
+		}
+		c, _ := newTestDispatcher(f, &fakeSender{})
+		if report := mustDeliver(t, c); report != (DeliveryReport{Delivered: 50}) {
+			t.Errorf("%+v", report)
+		}
+		f.add(cola.KindWebhook, cola.EventRan, time.Now())
+		f.before = func(call string) error {
+			if call == "ClaimDeliveries" {
+				return errAway
+			}
+			return nil
+		}
+		if report, err := c.Deliver(t.Context(), time.Now()); !errors.Is(err, store.ErrUnavailable) || report.any() {
+			t.Errorf("%+v, %v", report, err)
+		}
+	})
+}
+
+// TestDatabaseStaysAway while messages are on their way: the round ends before the hold does, and they are sent again with the same ids.
+func TestDatabaseStaysAway(t *testing.T) {
+	delivering(t, 40, func(t *testing.T, f *fakeDeliveries) {
+		away := true
+		f.before = func(call string) error {
+			if call == "RecordAttempt" && away {
+				return errAway
+			}
+			return nil
+		}
+		s := &fakeSender{}
+		c, log := newTestDispatcher(f, s)
+		begun := time.Now()
+		report, err := c.Deliver(t.Context(), time.Now())
+		if !errors.Is(err, store.ErrUnavailable) || report.Unrecorded != maxInFlight || report.Released != maxInFlight || time.Since(begun) > time.Minute {
+			t.Errorf("%+v, %v after %v", report, err, time.Since(begun))
+		}
+		if !strings.Contains(log.String(), "could not be noted") {
+			t.Errorf("the log does not say so:\n%s", log)
+		}
+		away = false
+		time.Sleep(hold)
+		if report := mustDeliver(t, c); report != (DeliveryReport{Delivered: 40}) {
+			t.Errorf("%+v", report)
+		}
+		if n := len(s.messages()); n != 40+maxInFlight {
+			t.Errorf("%d messages were sent", n)
+		}
+	})
+}
+
+// TestNotNoted: an attempt that the database does not take, though it is there, is logged and holds nobody up.
+func TestNotNoted(t *testing.T) {
+	delivering(t, 20, func(t *testing.T, f *fakeDeliveries) {
+		first := true
+		f.before = func(call string) error {
+			if call == "RecordAttempt" && first {
+				first = false
+				return errors.New("a row that does not fit")
+			}
+			return nil
+		}
+		c, log := newTestDispatcher(f, &fakeSender{})
+		if report := mustDeliver(t, c); report != (DeliveryReport{Delivered: 19, Unrecorded: 1}) || !strings.Contains(log.String(), "does not fit") {
+			t.Errorf("%+v\n%s", report, log)
+		}
+	})
+}
+
+// TestSlow: a receiver that does not answer, and has very many messages waiting for it, holds the others up for one attempt only; and a mail
+// server of ours that does not answer holds up nothing but mail.
+func TestSlow(t *testing.T) {
+	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
+		for range 200 {
+			f.add(cola.KindWebhook, cola.EventRan, time.Now()).Destination.UUID = "slow"
+		}
+		for range 200 {
+			f.add(cola.KindEmail, cola.EventRan, time.Now())
+		}
+		last := f.add(cola.KindWebhook, cola.EventRan, time.Now())
+		away := func(ours bool) func(context.Context, Message) Result {
+			return func(ctx context.Context, m Message) Result {
+				if m.ID != last.ID {
+					sleep(ctx, 15*time.Second)
+					return Result{Fault: "It did not answer.", OurFault: ours}
+				}
+				return Result{Status: 200}
+			}
+		}
+		hook, post := &fakeSender{answer: away(false)}, &fakeSender{answer: away(true)}
+		c := NewDispatcher(DispatcherOptions{Store: f, Senders: map[string]Sender{cola.KindWebhook: hook, cola.KindEmail: post}, Hold: hold})
+		begun := time.Now()
+		report := mustDeliver(t, c)
+		if took := time.Since(begun); took > time.Minute || report.Delivered != 1 {
+			t.Errorf("%+v after %v", report, took)
+		}
+		if tried := len(hook.messages()) + len(post.messages()); tried > 3*maxInFlight || report.Postponed < 200-2*maxInFlight {
+			t.Errorf("%d were tried: %+v", tried, report)
+		}
+		// All are tried, as long as it takes.
+		for range 30 {
+			time.Sleep(hold)
+			mustDeliver(t, c)
+		}
+		for id, d := range f.all {
+			if d.Attempts == 0 && id > 100 && id <= 200 {
+				t.Errorf("delivery %d has not been tried in an hour", id)
+			}
+		}
+	})
+}
+
+// TestAskedForAgain while it is on its way: what came of it is not noted, and it is sent again.
+func TestAskedForAgain(t *testing.T) {
+	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
+		s := &fakeSender{answer: func(_ context.Context, m Message) Result {
+			if m.Hold == 1 {
+				f.replay(m.ID, time.Now().Add(time.Second))
+			}
+			return Result{Status: 200}
+		}}
+		c, _ := newTestDispatcher(f, s)
+		if report := mustDeliver(t, c); report != (DeliveryReport{Missed: 1}) {
+			t.Errorf("%+v", report)
+		}
+		time.Sleep(time.Second)
+		if report := mustDeliver(t, c); report != (DeliveryReport{Delivered: 1}) || len(s.messages()) != 2 {
+			t.Errorf("%+v, %d messages", report, len(s.messages()))
+		}
+	})
+}
+
+func TestDispatcherMetrics(t *testing.T) {
+	delivering(t, 3, func(t *testing.T, f *fakeDeliveries) {
+		f.add(cola.KindWebhook, cola.EventRan, time.Now().Add(-100*time.Hour)) // given up, and not attempted
+		registry := prometheus.NewRegistry()
+		c := NewDispatcher(DispatcherOptions{Store: f, Metrics: registry, Senders: map[string]Sender{
+			cola.KindEmail: &fakeSender{},
+			cola.KindWebhook: &fakeSender{answer: func(_ context.Context, m Message) Result {
+				return []Result{{}, {Status: 200}, {Fault: "no"}, {Fault: "no", Final: true}}[m.ID]
+			}},
+		}})
+		mustDeliver(t, c)
+		time.Sleep(time.Minute)
+		got := gathered(t, registry)
+		want := map[string]float64{
+			"colaregistry_delivery_attempts_total email delivered": 0, "colaregistry_delivery_attempts_total email retry": 0, "colaregistry_delivery_attempts_total email failed": 0,
+			"colaregistry_delivery_attempts_total webhook delivered": 1, "colaregistry_delivery_attempts_total webhook retry": 1, "colaregistry_delivery_attempts_total webhook failed": 1,
+			"colaregistry_delivery_duration_seconds email": 0, "colaregistry_delivery_duration_seconds webhook": 3,
+		}
+		overdue := got["colaregistry_delivery_overdue_seconds"]
+		delete(got, "colaregistry_delivery_overdue_seconds")
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("metrics (-want +got):\n%s", diff)
+		}
+		if overdue < 48 || overdue > 52 {
+			t.Errorf("overdue for %v s a minute after a retry was to come within 12", overdue)
+		}
+	})
+}

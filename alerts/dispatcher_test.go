@@ -1,0 +1,300 @@
+package alerts
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// running has a dispatcher run until it is ended.
+func running(t *testing.T, c *Dispatcher) (end func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		c.Run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
+// TestRetriesOverThreeDays: a receiver that never takes a message is tried eleven times, always with the same id, and then left alone.
+func TestRetriesOverThreeDays(t *testing.T) {
+	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
+		s := &fakeSender{answer: always(Result{Status: 500, Fault: "The receiver answered 500."})}
+		c, _ := newTestDispatcher(f, s)
+		end := running(t, c)
+		time.Sleep(5 * 24 * time.Hour)
+		end()
+		attempts := f.attempts()
+		if len(attempts) != 11 || len(s.messages()) != 11 {
+			t.Fatalf("%d attempts of %d messages", len(attempts), len(s.messages()))
+		}
+		for i, a := range attempts {
+			if a.Due.MessageID != "msg_1" || a.Due.Attempts != i {
+				t.Errorf("attempt %d: %+v", i, a)
+			}
+			if late := a.At.Sub(a.Due.DueAt); late < 0 || late > 2*deliverInterval {
+				t.Errorf("attempt %d comes %v late", i, late)
+			}
+		}
+		all := attempts[10].At.Sub(attempts[0].At)
+		if all < 71*time.Hour || all > 72*time.Hour || f.paused["destination 1"] != cola.ReasonFailing || attempts[10].State != cola.DeliveryFailed {
+			t.Errorf("given up after %v: %+v; paused: %v", all, attempts[10], f.paused)
+		}
+	})
+}
+
+// TestTakenAtLast: what is taken by the fourth attempt is not sent again, and nothing is paused.
+func TestTakenAtLast(t *testing.T) {
+	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
+		s := &fakeSender{answer: func(_ context.Context, m Message) Result {
+			if m.Attempts < 3 {
+				return Result{Fault: "The connection was refused."}
+			}
+			return Result{Status: 200}
+		}}
+		c, _ := newTestDispatcher(f, s)
+		end := running(t, c)
+		time.Sleep(5 * 24 * time.Hour)
+		end()
+		if n := len(s.messages()); n != 4 || f.states()[cola.DeliveryDelivered] != 1 || len(f.paused) != 0 {
+			t.Errorf("%d messages, %v, paused: %v", n, f.states(), f.paused)
+		}
+	})
+}
+
+// TestRunGoesOn when the database is away, says so once, and asks it no more than is needed.
+func TestRunGoesOn(t *testing.T) {
+	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
+		calls := map[string]int{}
+		f.before = func(call string) error {
+			if calls[call]++; calls["OldestPending"] < 10 {
+				return errAway
+			}
+			return nil
+		}
+		f.old = 25
+		s := &fakeSender{}
+		c, log := newTestDispatcher(f, s)
+		end := running(t, c)
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		end()
+		if n := strings.Count(log.String(), "cannot be delivered"); n != 1 || strings.Count(log.String(), "delivered again") != 1 || len(s.messages()) != 1 {
+			t.Errorf("the log says %d times that it fails; %d messages:\n%s", n, len(s.messages()), log)
+		}
+		if calls["ClaimDeliveries"] != 1 || calls["DeleteOldDeliveries"] != 4 || calls["OldestPending"] > 122 {
+			t.Errorf("calls: %v", calls)
+		}
+		if age := time.Since(f.forgot[0]); age < deliveriesKept || age > deliveriesKept+10*time.Minute {
+			t.Errorf("what is older than %v was forgotten", age)
+		}
+	})
+}
+
+func TestRunForgetsEveryHour(t *testing.T) {
+	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
+		c, _ := newTestDispatcher(f, &fakeSender{})
+		end := running(t, c)
+		time.Sleep(5*time.Hour + 30*time.Minute)
+		end()
+		if n := len(f.forgot); n != 6 {
+			t.Errorf("forgot %d times in five hours and a half, want 6", n)
+		}
+	})
+}
+
+// TestRunEnds in the middle of a round: what is on its way is noted when it gets through soon, let go when it does not, and what was not tried is
+// let go too, all within seconds.
+func TestRunEnds(t *testing.T) {
+	delivering(t, 40, func(t *testing.T, f *fakeDeliveries) {
+		sending := make(chan struct{}, 100)
+		s := &fakeSender{answer: func(ctx context.Context, m Message) Result {
+			sending <- struct{}{}
+			soon := time.Hour
+			if m.ID <= 5 {
+				soon = 2 * time.Second
+			}
+			if !sleep(ctx, soon) {
+				return Result{Fault: "It did not answer."}
+			}
+			return Result{Status: 200}
+		}}
+		c, log := newTestDispatcher(f, s)
+		end := running(t, c)
+		for range maxInFlight {
+			<-sending
+		}
+		synctest.Wait()
+		begun := time.Now()
+		end()
+		if took := time.Since(begun); took > 10*time.Second {
+			t.Errorf("it ends after %v", took)
+		}
+		if diff := cmp.Diff(map[string]int{"delivered": 5, "pending": 35}, f.states()); diff != "" {
+			t.Errorf("deliveries (-want +got):\n%s", diff)
+		}
+		if len(f.released) != 27 || len(f.attempts()) != 5 {
+			t.Errorf("%d are let go, %d attempts noted", len(f.released), len(f.attempts()))
+		}
+		if strings.Contains(log.String(), "ERROR") {
+			t.Errorf("that it ends is logged as an error:\n%s", log)
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for _, d := range f.all {
+			if !d.heldUntil.IsZero() {
+				t.Errorf("delivery %d is still held", d.ID)
+			}
+		}
+	})
+}
+
+// TestNotedAfterTheEnd: a message that got through is noted although the context has ended and the database takes a moment.
+func TestNotedAfterTheEnd(t *testing.T) {
+	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
+		ctx, cancel := context.WithCancel(t.Context())
+		tries := 0
+		f.before = func(call string) error {
+			if call == "RecordAttempt" && tries < 3 {
+				tries++
+				return errAway
+			}
+			return nil
+		}
+		c, _ := newTestDispatcher(f, &fakeSender{answer: func(context.Context, Message) Result {
+			cancel()
+			return Result{Status: 200}
+		}})
+		report, err := c.Deliver(ctx, time.Now())
+		if err == nil || report != (DeliveryReport{Delivered: 1}) {
+			t.Errorf("%+v, %v", report, err)
+		}
+	})
+}
+
+// mustAim makes a destination of webhooks for all searches of an account.
+func mustAim(t *testing.T, st store.Store, account cola.AccountID, address string) store.Destination {
+	t.Helper()
+	d, err := st.CreateDestination(t.Context(), store.NewDestination{
+		Account: account, Kind: cola.KindWebhook, Address: address, State: cola.DestinationActive, Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", MaxDestinations: 20,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestConcurrentDispatchers: dispatchers of two processes deliver at the same time what searches found. Every message is taken once, by mail and by
+// webhook; to a receiver that is never well, until it is paused and its account told.
+func TestConcurrentDispatchers(t *testing.T) {
+	onBackends(t, func(t *testing.T, open opener) {
+		const searches = 50
+		var seconds atomic.Int64
+		now := func() time.Time { return at(11, 10, 7).Add(time.Duration(seconds.Load()) * time.Second) }
+		st, other := open(t, now), open(t, now)
+		account := mustAccount(t, st)
+		mustAim(t, st, account, "https://well.example")
+		ill := mustAim(t, st, account, "https://ill.example")
+		for i := range searches {
+			mustSave(t, st, account, i, oaks, daily, at(11, 9, 12))
+		}
+		mustWrite(t, st, wineOak(1, at(11, 10, 0)), store.Commit)
+		mustTick(t, New(Options{Store: st}), now())
+
+		hook := &fakeSender{answer: func(_ context.Context, m Message) Result {
+			switch {
+			case m.Destination.UUID == ill.UUID:
+				return Result{Status: 500, Fault: "The receiver answered 500."}
+			case m.Attempts == 0 && m.ID%3 == 0:
+				return Result{Status: 503, Fault: "The receiver answered 503.", RetryAfter: 30 * time.Second}
+			}
+			return Result{Status: 200}
+		}}
+		post := &fakeSender{}
+		for range 4 * 24 * 2 { // four days, half an hour at a time
+			var all sync.WaitGroup
+			for _, from := range []store.Store{st, other, st} {
+				all.Go(func() {
+					c := NewDispatcher(DispatcherOptions{Store: from, Senders: map[string]Sender{cola.KindWebhook: hook, cola.KindEmail: post}, Now: now})
+					if _, err := c.Deliver(t.Context(), now()); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			seconds.Add(1800)
+		}
+		checkTaken(t, hook, post, ill.UUID, searches)
+		checkStates(t, st, account, ill.UUID)
+	})
+}
+
+// checkTaken checks what was sent where, and how often.
+func checkTaken(t *testing.T, hook, post *fakeSender, ill string, searches int) {
+	t.Helper()
+	tries, ids := map[int64]int{}, map[int64]string{}
+	for _, m := range hook.messages() {
+		if tries[m.ID]++; m.Content == nil || m.Content.Run.MatchCount != 1 || m.Content.Labels[0].Label.BrandName != "OAK" {
+			t.Errorf("delivery %d tells %+v", m.ID, m.Content)
+		}
+		if id := ids[m.ID]; id != "" && id != m.MessageID {
+			t.Errorf("delivery %d is %s and %s", m.ID, id, m.MessageID)
+		}
+		want := 1
+		if ids[m.ID] = m.MessageID; m.ID%3 == 0 {
+			want = 2
+		}
+		if m.Destination.UUID != ill && tries[m.ID] > want {
+			t.Errorf("delivery %d was sent %d times, want %d", m.ID, tries[m.ID], want)
+		}
+	}
+	if n := len(slices.Compact(slices.Sorted(maps.Values(ids)))); n != 2*searches {
+		t.Errorf("%d different messages were posted, want %d", n, 2*searches)
+	}
+	events := map[string]int{}
+	for _, m := range post.messages() {
+		if events[m.Event]++; m.AccountEmail != "alerts@example.com" {
+			t.Errorf("a mail tells %+v", m.DueDelivery)
+		}
+	}
+	if diff := cmp.Diff(map[string]int{cola.EventRan: searches, cola.EventPaused: 1}, events); diff != "" {
+		t.Errorf("mails (-want +got):\n%s", diff)
+	}
+}
+
+// checkStates checks what became of all deliveries, and of the destination that is never well.
+func checkStates(t *testing.T, st store.Store, account cola.AccountID, ill string) {
+	t.Helper()
+	list, total, err := st.DeliveriesOf(t.Context(), account, store.DeliveryFilter{}, store.Slice{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]int{}
+	for _, d := range list {
+		if counts[d.State]++; d.State == cola.DeliveryPending || d.Destination == ill && d.Event == cola.EventRan && d.State == cola.DeliveryDelivered {
+			t.Errorf("%+v", d)
+		}
+	}
+	if counts[cola.DeliveryDelivered] != 101 || counts[cola.DeliveryFailed] == 0 || total != 151 {
+		t.Errorf("%d deliveries: %v", total, counts)
+	}
+	d, err := st.Destination(t.Context(), account, ill)
+	if err != nil || d.State != cola.DestinationPaused || d.Reason.V != cola.ReasonFailing || !d.FailingSince.OK {
+		t.Errorf("it is %+v, %v", d.Destination, err)
+	}
+}

@@ -1,0 +1,205 @@
+package alerts
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// TestSlowAccounts: accounts with many receivers that never answer, and very many messages for them, hold up nobody else's for long, however
+// often that begins anew; and all of theirs are tried.
+func TestSlowAccounts(t *testing.T) {
+	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
+		const accounts, receivers, messages = 4, 19, 5
+		flood := func() {
+			for n := range accounts * receivers * messages {
+				d := f.add(cola.KindWebhook, cola.EventTest, time.Now())
+				d.Destination.Account = cola.AccountID(1_000_000 + n%accounts)
+				d.Destination.UUID = fmt.Sprintf("slow %d", n%(accounts*receivers))
+			}
+		}
+		s := &fakeSender{answer: func(ctx context.Context, m Message) Result {
+			if m.Destination.Account < 1_000_000 {
+				return Result{Status: 200}
+			}
+			sleep(ctx, 15*time.Second)
+			return Result{Fault: "It did not answer within 15s."}
+		}}
+		c, _ := newTestDispatcher(f, s)
+		end := running(t, c)
+		defer end()
+		for round := range 5 {
+			flood()
+			for wait := range 6 {
+				time.Sleep(time.Duration(1+wait*7) * time.Second)
+				healthy := f.add(cola.KindWebhook, cola.EventRan, time.Now())
+				due := time.Now()
+				for f.stateOf(healthy.ID) != cola.DeliveryDelivered && time.Since(due) < 5*time.Minute {
+					time.Sleep(100 * time.Millisecond)
+				}
+				if late := time.Since(due); late > 4*deliverInterval {
+					t.Errorf("round %d: a message to a receiver that answers is delivered after %v", round, late)
+				}
+			}
+		}
+		time.Sleep(3 * time.Hour)
+		for id, d := range f.snapshot() {
+			if d.Attempts == 0 {
+				t.Errorf("delivery %d to %s was not tried in three hours", id, d.Destination.UUID)
+			}
+		}
+	})
+}
+
+// TestHostsAreSpared: over all accounts, few requests to a host are in flight, a bounded number is sent in a minute, and the others wait
+// without failing or holding up another host.
+func TestHostsAreSpared(t *testing.T) {
+	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
+		const messages = 3 * DefaultHostRate
+		var mu sync.Mutex
+		inFlight, most := 0, 0
+		var begun []time.Time
+		s := &fakeSender{answer: func(ctx context.Context, m Message) Result {
+			if m.Destination.Address.V != "https://victim.example/x" {
+				return Result{Status: 200}
+			}
+			mu.Lock()
+			begun = append(begun, time.Now())
+			inFlight++
+			most = max(most, inFlight)
+			mu.Unlock()
+			sleep(ctx, time.Second)
+			mu.Lock()
+			defer mu.Unlock()
+			inFlight--
+			return Result{Status: 200}
+		}}
+		for n := range messages {
+			d := f.add(cola.KindWebhook, cola.EventRan, time.Now())
+			d.Destination.Account, d.Destination.UUID = cola.AccountID(1_000+n), fmt.Sprint(n)
+			d.Destination.Address = cola.Some("https://victim.example/x")
+		}
+		other := f.add(cola.KindWebhook, cola.EventRan, time.Now())
+		other.Destination.Account, other.Destination.Address = 1, cola.Some("https://other.example/x")
+		c, _ := newTestDispatcher(f, s)
+		end := running(t, c)
+		defer end()
+		time.Sleep(2 * time.Minute)
+		if f.stateOf(other.ID) != cola.DeliveryDelivered {
+			t.Error("a message to another host waits")
+		}
+		time.Sleep(time.Hour)
+		for id, d := range f.snapshot() {
+			if d.state != cola.DeliveryDelivered || d.Attempts != 1 {
+				t.Fatalf("delivery %d is %s after %d attempts, want it delivered by the first", id, d.state, d.Attempts)
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if most > maxPerHost {
+			t.Errorf("%d requests to a host were in flight, want %d at most", most, maxPerHost)
+		}
+		for i := DefaultHostRate; i < len(begun); i++ {
+			// A minute of the limit may end just when another begins.
+			if i >= 2*DefaultHostRate && begun[i].Sub(begun[i-2*DefaultHostRate]) < time.Minute {
+				t.Fatalf("%d requests in %v", 2*DefaultHostRate+1, begun[i].Sub(begun[i-2*DefaultHostRate]))
+			}
+		}
+		if len(begun) != messages {
+			t.Errorf("%d requests for %d messages", len(begun), messages)
+		}
+	})
+}
+
+// TestHostsAreShared checks that an account that floods a platform's host, or has slow endpoints there, does not delay messages that
+// other accounts send to it.
+func TestHostsAreShared(t *testing.T) {
+	for name, tt := range map[string]struct {
+		takes    time.Duration
+		accounts int // that flood the host
+	}{
+		"flood": {0, 1}, "flood of several accounts": {0, 6}, "slow endpoints": {15 * time.Second, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
+				const greedy, endpoints, messages = cola.AccountID(1_000_000), 20, 600
+				var mu sync.Mutex
+				var begun []time.Time
+				inFlight, most := 0, 0
+				s := &fakeSender{answer: func(ctx context.Context, m Message) Result {
+					if m.Destination.Account < greedy {
+						return Result{Status: 200}
+					}
+					mu.Lock()
+					begun = append(begun, time.Now())
+					inFlight++
+					most = max(most, inFlight)
+					mu.Unlock()
+					sleep(ctx, tt.takes)
+					mu.Lock()
+					defer mu.Unlock()
+					inFlight--
+					return Result{Status: 200}
+				}}
+				add := func(account cola.AccountID, endpoint string) int64 {
+					d := f.add(cola.KindWebhook, cola.EventTest, time.Now())
+					d.Destination.Account, d.Destination.UUID = account, endpoint
+					d.Destination.Address = cola.Some("https://platform.example/" + endpoint)
+					return d.ID
+				}
+				for n := range messages {
+					add(greedy+cola.AccountID(n%tt.accounts), fmt.Sprint("greedy ", n%endpoints))
+				}
+				c, _ := newTestDispatcher(f, s)
+				end := running(t, c)
+				defer end()
+				for n := range 20 {
+					time.Sleep(time.Duration(1+n*7) * time.Second)
+					due, id := time.Now(), add(cola.AccountID(1+n), fmt.Sprint("modest ", n))
+					for f.stateOf(id) != cola.DeliveryDelivered && time.Since(due) < 5*time.Minute {
+						time.Sleep(100 * time.Millisecond)
+					}
+					if late := time.Since(due); late > 4*deliverInterval {
+						t.Errorf("message %d of another account delivered after %v", n, late)
+					}
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if tt.accounts == 1 && most > maxPerHost/2 {
+					t.Errorf("%d requests of an account in flight, want at most %d", most, maxPerHost/2)
+				}
+				limit := 2 * DefaultHostRate * tt.accounts / (tt.accounts + 1) // the limit's minutes need not start with ours
+				for i := limit; i < len(begun); i++ {
+					if begun[i].Sub(begun[i-limit]) < time.Minute {
+						t.Fatalf("%d requests of greedy accounts in %v", limit+1, begun[i].Sub(begun[i-limit]))
+					}
+				}
+				if len(begun) == 0 {
+					t.Error("no message of a greedy account was sent")
+				}
+			})
+		})
+	}
+}
+
+// stateOf returns the state of a delivery.
+func (f *fakeDeliveries) stateOf(id int64) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.all[id].state
+}
+
+// snapshot returns all deliveries as they are.
+func (f *fakeDeliveries) snapshot() map[int64]fakeDelivery {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := map[int64]fakeDelivery{}
+	for id, d := range f.all {
+		all[id] = *d
+	}
+	return all
+}

@@ -1,0 +1,263 @@
+package alerts
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// fakeDeliveries keeps in memory what the contract of store.Deliveries says, and every attempt that was noted.
+type fakeDeliveries struct {
+	now func() time.Time // the database's clock
+
+	mu       sync.Mutex
+	all      map[int64]*fakeDelivery
+	paused   map[string]string // destinations by uuid: the reason
+	noted    []store.Attempt
+	released []int64
+	unread   map[int64]error // runs whose content cannot be read
+	forgot   []time.Time
+	old      int // deliveries that are left to be forgotten
+	claims   int
+
+	// before is called, if set, at the beginning of every call, one at a time, which fails with what it returns.
+	before func(call string) error
+	asking sync.Mutex
+}
+
+// fakeDelivery is a delivery.
+type fakeDelivery struct {
+	store.DueDelivery
+	state     string
+	next      time.Time // zero when it is settled
+	heldUntil time.Time
+}
+
+var _ DispatcherStore = (*fakeDeliveries)(nil)
+
+func newFakeDeliveries(now func() time.Time) *fakeDeliveries {
+	return &fakeDeliveries{now: now, all: map[int64]*fakeDelivery{}, paused: map[string]string{}, unread: map[int64]error{}}
+}
+
+// add has a message to an active destination become due, of a run or of another event, and returns it to be changed.
+func (f *fakeDeliveries) add(kind, event string, due time.Time) *fakeDelivery {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	id := int64(len(f.all) + 1)
+	d := &fakeDelivery{state: cola.DeliveryPending, next: due, DueDelivery: store.DueDelivery{
+		ID: id, MessageID: fmt.Sprintf("msg_%d", id), Event: event, Kind: kind, CreatedAt: due, AccountEmail: "holder@example.com",
+	}}
+	if event == cola.EventRan {
+		d.Run = id + 1000
+	}
+	d.Destination.Account = cola.AccountID(id)
+	d.Destination.UUID, d.Destination.Kind, d.Destination.State = fmt.Sprintf("destination %d", id), kind, cola.DestinationActive
+	f.all[id] = d
+	return d
+}
+
+// call begins a call of the store.
+func (f *fakeDeliveries) call(ctx context.Context, name string) error {
+	f.asking.Lock()
+	defer f.asking.Unlock()
+	err := ctx.Err()
+	if err == nil {
+		err = hook(f.before, name)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+func (f *fakeDeliveries) ClaimDeliveries(ctx context.Context, due time.Time, kinds []string, limit int, hold time.Duration) (claimed []store.DueDelivery, err error) {
+	if err := f.call(ctx, "ClaimDeliveries"); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.claims++
+	free := slices.DeleteFunc(f.pending(kinds), func(d *fakeDelivery) bool { return d.next.After(due) || d.heldUntil.After(f.now()) })
+	for _, d := range free[:min(limit, len(free))] {
+		d.Hold, d.heldUntil, d.DueAt = d.Hold+1, f.now().Add(hold), d.next
+		claimed = append(claimed, d.DueDelivery)
+	}
+	return claimed, nil
+}
+
+// pending returns what may be sent, that due longest first.
+func (f *fakeDeliveries) pending(kinds []string) []*fakeDelivery {
+	list := slices.DeleteFunc(slices.Collect(maps.Values(f.all)), func(d *fakeDelivery) bool {
+		return d.state != cola.DeliveryPending || !slices.Contains(kinds, d.Kind)
+	})
+	slices.SortFunc(list, func(a, b *fakeDelivery) int { return cmp.Or(a.next.Compare(b.next), cmp.Compare(a.ID, b.ID)) })
+	return list
+}
+
+func (f *fakeDeliveries) OldestPending(ctx context.Context, kinds []string) (time.Time, error) {
+	if err := f.call(ctx, "OldestPending"); err != nil {
+		return time.Time{}, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if list := f.pending(kinds); len(list) > 0 {
+		return list[0].next, nil
+	}
+	return time.Time{}, nil
+}
+
+// foundByFake is how many labels the runs of fakeDeliveries found.
+const foundByFake = 100
+
+func (f *fakeDeliveries) RunContent(ctx context.Context, run int64) (c store.RunContent, err error) {
+	if err := f.call(ctx, "RunContent"); err != nil {
+		return c, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.unread[run]; err != nil {
+		return c, fmt.Errorf("run %d: %w", run, err)
+	}
+	c.Run.ID, c.Run.MatchCount = run, foundByFake
+	return c, nil
+}
+
+// held returns the delivery that a claim still holds.
+func (f *fakeDeliveries) held(d *store.DueDelivery) *fakeDelivery {
+	if h := f.all[d.ID]; h != nil && h.Hold == d.Hold && !h.heldUntil.IsZero() {
+		return h
+	}
+	return nil
+}
+
+func (f *fakeDeliveries) RecordAttempt(ctx context.Context, a store.Attempt) (bool, error) {
+	if err := f.call(ctx, "RecordAttempt"); err != nil {
+		return false, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	d := f.held(&a.Due)
+	if d == nil {
+		return false, nil
+	}
+	f.noted = append(f.noted, a)
+	d.Attempts++
+	d.state, d.next, d.heldUntil = a.State, a.Next, time.Time{}
+	if d.FirstAttemptAt.IsZero() {
+		d.FirstAttemptAt = a.At
+	}
+	if a.Pause != "" {
+		f.paused[a.Due.Destination.UUID] = a.Pause
+	}
+	return true, nil
+}
+
+func (f *fakeDeliveries) ReleaseDeliveries(ctx context.Context, claimed []store.DueDelivery) error {
+	if err := f.call(ctx, "ReleaseDeliveries"); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range claimed {
+		f.released = append(f.released, claimed[i].ID)
+		if d := f.held(&claimed[i]); d != nil {
+			d.heldUntil = time.Time{}
+		}
+	}
+	return nil
+}
+
+func (f *fakeDeliveries) DeleteOldDeliveries(ctx context.Context, before time.Time) (int, error) {
+	if err := f.call(ctx, "DeleteOldDeliveries"); err != nil {
+		return 0, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.forgot = append(f.forgot, before)
+	n := min(f.old, 10)
+	f.old -= n
+	return n, nil
+}
+
+// replay asks for a delivery again.
+func (f *fakeDeliveries) replay(id int64, due time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	d := f.all[id]
+	d.state, d.next, d.FirstAttemptAt, d.heldUntil, d.Hold = cola.DeliveryPending, due, time.Time{}, time.Time{}, d.Hold+1
+}
+
+// attempts returns what has been noted so far.
+func (f *fakeDeliveries) attempts() []store.Attempt {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.noted)
+}
+
+// states returns how many deliveries there are in each state.
+func (f *fakeDeliveries) states() map[string]int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	counts := map[string]int{}
+	for _, d := range f.all {
+		counts[d.state]++
+	}
+	return counts
+}
+
+// fakeSender answers as it is told to, and remembers what it was given.
+type fakeSender struct {
+	answer func(ctx context.Context, m Message) Result // nil: everything is taken
+
+	mu   sync.Mutex
+	sent []Message
+	now  int // at this moment
+	most int // at the same time
+}
+
+func (s *fakeSender) Send(ctx context.Context, m Message) Result {
+	s.mu.Lock()
+	s.sent = append(s.sent, m)
+	s.now++
+	s.most = max(s.most, s.now)
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		s.now--
+		s.mu.Unlock()
+	}()
+	if s.answer == nil {
+		return Result{Status: 200}
+	}
+	return s.answer(ctx, m)
+}
+
+// messages returns what was sent so far.
+func (s *fakeSender) messages() []Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.sent)
+}
+
+// always answers everything alike.
+func always(sent Result) func(context.Context, Message) Result {
+	return func(context.Context, Message) Result { return sent }
+}
+
+// mustDeliver delivers what is due now.
+func mustDeliver(t *testing.T, c *Dispatcher) DeliveryReport {
+	t.Helper()
+	report, err := c.Deliver(t.Context(), c.now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}

@@ -1,0 +1,71 @@
+package mail
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+)
+
+// oneLine returns text by others in a form for email: on one line, without invisible characters
+// such as those that change the writing direction, and cut to a number of characters.
+func oneLine(text string, maxRunes int) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case vocabulary.IsInvisible(r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	text = strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(text) <= maxRunes {
+		return text
+	}
+	return strings.TrimSpace(string([]rune(text)[:maxRunes-1])) + "…"
+}
+
+// count returns a number of things, such as 1,204 labels.
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return withCommas(n) + " " + many
+}
+
+// withCommas formats a number with commas.
+func withCommas(n int) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+const dayForm = "2 January 2006"
+
+// day formats a day: 9 November 2026.
+func day(d cola.Date) string { return d.Time().Format(dayForm) }
+
+// instant formats an instant: 23 November 2026, 06:00 UTC.
+func instant(t time.Time) string { return t.UTC().Format(dayForm + ", 15:04 UTC") }
+
+// days formats a range of days: from 9 to 16 November 2026.
+func days(from, to cola.Date) string {
+	a, b := from.Time(), to.Time()
+	switch {
+	case from == to:
+		return "on " + day(to)
+	case a.Year() != b.Year():
+		return fmt.Sprintf("from %s to %s", day(from), day(to))
+	case a.Month() != b.Month():
+		return fmt.Sprintf("from %s to %s", a.Format("2 January"), day(to))
+	}
+	return fmt.Sprintf("from %d to %s", a.Day(), day(to))
+}

@@ -1,0 +1,143 @@
+package mail
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	html "html/template"
+	"io"
+	netmail "net/mail"
+	"net/url"
+	"strings"
+	text "text/template"
+
+	gomail "github.com/wneessen/go-mail"
+
+	"github.com/colaregistry/colaregistry/alerts"
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// message returns the email for a message. If it can't, it returns nil and the result.
+func (s *Sender) message(m alerts.Message) (*gomail.Msg, alerts.Result) {
+	to := recipient(m)
+	switch {
+	case to == "":
+		return nil, alerts.Result{Fault: faultNobody, Final: true, OurFault: true}
+	case !isAddress(to):
+		return nil, alerts.Result{Fault: faultAddress, Final: true}
+	}
+	c, err := s.compose(m)
+	if err != nil {
+		s.log.Error("cannot compose email", "delivery", m.ID, "event", m.Event, "error", err)
+		return nil, alerts.Result{Fault: faultCompose, OurFault: true}
+	}
+	l := gomail.NewMsg(gomail.WithNoDefaultUserAgent(), gomail.WithEncoding(gomail.EncodingQP))
+	l.FromMailAddress(&s.from)
+	l.ToMailAddress(&netmail.Address{Address: to})
+	l.Subject(c.subject)
+	l.SetMessageIDWithValue(fmt.Sprintf("%s@%s", url.PathEscape(m.MessageID), s.domain()))
+	l.SetDateWithValue(s.now().UTC())
+	l.SetGenHeader("Auto-Submitted", "auto-generated")
+	if c.unsubscribe != "" {
+		l.SetGenHeaderPreformatted(gomail.HeaderListUnsubscribe, "<"+c.unsubscribe+">")
+		l.SetGenHeaderPreformatted(gomail.HeaderListUnsubscribePost, "List-Unsubscribe=One-Click")
+	}
+	l.SetBodyString(gomail.TypeTextPlain, c.text)
+	l.AddAlternativeString(gomail.TypeTextHTML, c.html)
+	return l, alerts.Result{}
+}
+
+// isAddress reports whether mail can be sent to a bare address.
+func isAddress(address string) bool {
+	a, err := netmail.ParseAddress(address)
+	return err == nil && a.Address == address && a.Name == "" && oneLine(address, 320) == address && !strings.ContainsAny(address, " <>,;\"")
+}
+
+// ascii reports whether the addresses of an email are ASCII.
+func ascii(l *gomail.Msg) bool {
+	for _, a := range append(l.GetTo(), l.GetFrom()...) {
+		if strings.ContainsFunc(a.Address, func(r rune) bool { return r > '~' }) {
+			return false
+		}
+	}
+	return true
+}
+
+// goesToAccount reports whether a message about an event goes to the account, not to its
+// destination.
+func goesToAccount(event string) bool { return event == cola.EventPaused }
+
+//go:embed templates
+var files embed.FS
+
+var (
+	texts = text.Must(text.ParseFS(files, "templates/*.txt"))
+	pages = html.Must(html.New("").Funcs(html.FuncMap{"outlook": outlook}).ParseFS(files, "templates/*.html"))
+)
+
+// outlook returns markup for Outlook only. Templates drop comments, so it cannot stand in one.
+func outlook(markup string) html.HTML { return html.HTML("<!--[if mso]>" + markup + "<![endif]-->") }
+
+// contents is the rendered content of an email.
+type contents struct {
+	subject, text, html string
+	unsubscribe         string // URL; empty: none
+}
+
+// page is the data of both templates of an email.
+type page struct {
+	Subject string
+	Lead    string // preview text in lists of mail
+	Heading string
+	Body    any    // findings or notice
+	Why     string // why the reader gets it
+	Stop    string // URL to unsubscribe; empty: none
+	Site    string // host of the service
+}
+
+// compose renders the email for a message.
+func (s *Sender) compose(m alerts.Message) (contents, error) {
+	p := page{Site: s.site()}
+	name := "notice"
+	token, err := s.link(m.Destination.Account, m.Destination.UUID)
+	if err != nil {
+		return contents{}, err
+	}
+	switch {
+	case m.Event == cola.EventRan && m.Content != nil:
+		name = "findings"
+		s.findings(m, &p, token)
+	case m.Event == cola.EventTest:
+		s.test(m, &p, token)
+	case m.Event == cola.EventConfirm:
+		s.confirm(m, &p, token)
+	case m.Event == cola.EventPaused:
+		s.paused(m, &p)
+	default:
+		return contents{}, fmt.Errorf("there is no mail of %s", m.Event)
+	}
+	c := contents{subject: p.Subject, unsubscribe: p.Stop}
+	if c.text, err = rendered(texts.ExecuteTemplate, name+".txt", p); err == nil {
+		c.html, err = rendered(pages.ExecuteTemplate, name+".html", p)
+	}
+	return c, err
+}
+
+func rendered(execute func(io.Writer, string, any) error, name string, p page) (string, error) {
+	var b bytes.Buffer
+	err := execute(&b, name, p)
+	return b.String(), err
+}
+
+// site returns the host of links.
+func (s *Sender) site() string {
+	if u, err := url.Parse(s.public); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return s.public
+}
+
+// address returns the URL of a page for a token.
+func (s *Sender) address(of, token string) string {
+	return strings.Join([]string{s.public, of, url.PathEscape(token)}, "/")
+}

@@ -1,0 +1,252 @@
+package mail
+
+import (
+	"bytes"
+	"flag"
+	"io"
+	"mime"
+	"mime/multipart"
+	"mime/quotedprintable"
+	netmail "net/mail"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/alerts"
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// read is a mail as its reader's program takes it apart.
+type read struct {
+	header     netmail.Header
+	subject    string
+	text, html string
+}
+
+// mustRead takes a mail apart.
+func mustRead(t *testing.T, raw []byte) read {
+	t.Helper()
+	m, err := netmail.ReadMessage(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, raw)
+	}
+	r := read{header: m.Header}
+	if r.subject, err = new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject")); err != nil {
+		t.Fatal(err)
+	}
+	kind, params, err := mime.ParseMediaType(m.Header.Get("Content-Type"))
+	if err != nil || kind != "multipart/alternative" {
+		t.Fatalf("%s, %v", kind, err)
+	}
+	parts := multipart.NewReader(m.Body, params["boundary"])
+	for i, want := range []string{"text/plain", "text/html"} {
+		p, err := parts.NextRawPart()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, charset, err := mime.ParseMediaType(p.Header.Get("Content-Type"))
+		if err != nil || got != want || !strings.EqualFold(charset["charset"], "utf-8") || p.Header.Get("Content-Transfer-Encoding") != "quoted-printable" {
+			t.Fatalf("part %d: %v, %v", i, p.Header, err)
+		}
+		body, err := io.ReadAll(quotedprintable.NewReader(p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		*[]*string{&r.text, &r.html}[i] = strings.ReplaceAll(string(body), "\r\n", "\n")
+	}
+	if _, err := parts.NextPart(); err != io.EOF {
+		t.Errorf("there is a third part: %v", err)
+	}
+	return r
+}
+
+// mustDeliver sends a message through a server and returns the mail that came out.
+func mustDeliver(t *testing.T, m alerts.Message) (read, []byte) {
+	t.Helper()
+	p := open(t, plaintext, "")
+	s, _ := mustSender(t, urlOf("smtp", "", p.address), nil)
+	if sent := s.Send(t.Context(), m); sent.Fault != "" {
+		t.Fatalf("%+v", sent)
+	}
+	raw := p.all()[0].text
+	for line := range bytes.Lines(raw) {
+		if len(line) > 1000 || !bytes.HasSuffix(line, []byte("\r\n")) || bytes.ContainsFunc(line, func(r rune) bool { return r > '~' }) {
+			t.Errorf("a line that mail servers need not take: %q", line)
+		}
+	}
+	return mustRead(t, raw), raw
+}
+
+// TestLetters holds what mails say to golden files. Look at the HTML in a browser after a change.
+func TestLetters(t *testing.T) {
+	late := func(l *store.MatchedLabel) {
+		l.Match.Late, l.Label.ApprovalDate = true, cola.NewDate(2026, 10, 26)
+		l.Match.Met = cola.FilterSetOf("brand_name", "type_wine", "abv_min", "abv_max", "volume_min", "volume_unit", "container_bottle")
+	}
+	sparse := func(l *store.MatchedLabel) {
+		l.Label.ProductName, l.Label.ClassName, l.Label.OriginName, l.Label.ApprovalDate, l.Match.Met = "", "", "", 0, 0
+	}
+	paused := func(reason, address string, since bool) alerts.Message {
+		m := due(cola.EventPaused, address)
+		m.Destination.Kind, m.Destination.State, m.Destination.Reason = cola.KindWebhook, cola.DestinationPaused, cola.Some(reason)
+		if since {
+			m.Destination.FailingSince = cola.Some(cola.TimestampOf(sentAt.AddDate(0, 0, -3)))
+		}
+		return m
+	}
+	confirm := due(cola.EventConfirm, "alex@example.org")
+	confirm.Destination.State = cola.DestinationUnconfirmed
+	for name, m := range map[string]alerts.Message{
+		"three":    ran(3, 1, label(9, "BLUE HERON", nil), label(10, "GREY HERON", late), label(11, "HERON & SØNS <WINE>", sparse)),
+		"one":      ran(1, 1, label(9, "BLUE HERON", late)),
+		"none":     ran(0, 0),
+		"many":     ran(1204, 12, label(9, "BLUE HERON", nil), label(10, "GREY HERON", late)),
+		"test":     due(cola.EventTest, "alex@example.org"),
+		"confirm":  confirm,
+		"paused":   paused(cola.ReasonFailing, "https://user:hush@hooks.example.com/labels?key=1", true),
+		"disabled": paused(cola.ReasonGone, "https://hooks.example.com/labels", false),
+		"pausedowned": func() alerts.Message {
+			m := paused(cola.ReasonFailing, "", true)
+			m.Destination.Kind = cola.KindEmail
+			return m
+		}(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, _ := mustDeliver(t, m)
+			golden(t, name+".txt", "Subject: "+got.subject+"\n\n"+got.text)
+			golden(t, name+".html", got.html)
+			if strings.Contains(got.text+got.html, "hush") {
+				t.Error("it shows a password")
+			}
+		})
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+// headers are those that are looked at; the others depend on chance.
+func headers(r read) map[string]string {
+	got := map[string]string{}
+	for name := range r.header {
+		if name != "Content-Type" {
+			got[name] = r.header.Get(name)
+		}
+	}
+	return got
+}
+
+// TestHeaders: a mail can be ended with one click, says that no person wrote it, and has the same id whenever it is sent again.
+func TestHeaders(t *testing.T) {
+	got, raw := mustDeliver(t, ran(1, 0, label(9, "BLUE HERON", nil)))
+	want := map[string]string{
+		"From": `"Label alerts" <alerts@labels.example>`, "To": "<alex@example.org>", "Subject": "=?UTF-8?q?1_new_label_for_=E2=80=9CHerons=E2=80=9D?=", "Mime-Version": "1.0",
+		"Date": "Mon, 16 Nov 2026 06:00:04 +0000", "Message-Id": "<msg_9d3f1c7a52e84b60a1f4c2d07be8365a@labels.example>", "Auto-Submitted": "auto-generated",
+		"List-Unsubscribe":      "<https://labels.example/unsubscribe/3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365>",
+		"List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+	}
+	if diff := cmp.Diff(want, headers(got)); diff != "" {
+		t.Errorf("headers (-want +got):\n%s", diff)
+	}
+	if !bytes.Contains(raw, []byte("\r\nList-Unsubscribe: <https://labels.example/unsubscribe/3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365>\r\n")) {
+		t.Error("List-Unsubscribe is not on one line")
+	}
+	for _, event := range []string{cola.EventConfirm, cola.EventPaused} {
+		if got, _ := mustDeliver(t, due(event, "alex@example.org")); got.header.Get("List-Unsubscribe") != "" || strings.Contains(got.text, "/unsubscribe/") {
+			t.Errorf("%s can be unsubscribed from", event)
+		}
+	}
+	if got, _ := mustDeliver(t, due(cola.EventPaused, "https://hooks.example.com/")); got.header.Get("To") != "<holder@example.com>" {
+		t.Errorf("what tells the account goes to %s", got.header.Get("To"))
+	}
+}
+
+// TestHostileNames: names are other people's, and make neither headers nor lines nor markup, nor turn or hide what follows.
+func TestHostileNames(t *testing.T) {
+	hostile := []string{
+		"x\r\nBcc: eve@example.org\r\n\r\nHello", "\u202e)evil\u2066 \u200b\u2028\u2029", "<script>alert(1)</script><a href=https://evil.example>", strings.Repeat("VERY LONG ", 1000),
+		"=?UTF-8?q?=0D=0ABcc:_eve?=", "\xff\xfe{{.}}%s", "-- \n", "שלום", "&lt;b&gt;&amp;",
+	}
+	for _, name := range hostile {
+		m := ran(1, 0, label(9, name, func(l *store.MatchedLabel) {
+			l.Label.ProductName, l.Label.ClassName, l.Label.OriginName = cola.Text(name), cola.Text(name), cola.Text(name)
+		}))
+		m.Content.Search.Name = name
+		got, raw := mustDeliver(t, m)
+		if len(got.header) != 10 || got.header.Get("Bcc") != "" || len(raw) > 30_000 || len([]rune(got.subject)) > 120 {
+			t.Errorf("%q: %d bytes, headers %v", name, len(raw), got.header)
+		}
+		if strings.ContainsFunc(got.subject+got.text+got.html, func(r rune) bool { return r != '\n' && vocabulary.IsInvisible(r) || r == '\u2028' || r == '\u2029' }) {
+			t.Errorf("%q: something is hidden in it", name)
+		}
+		if strings.Contains(got.html, "<script") || strings.Contains(got.html, "<a href=https://evil") {
+			t.Errorf("%q: it makes markup", name)
+		}
+		for line := range strings.Lines(got.text) {
+			if strings.HasPrefix(line, "Bcc") || strings.HasPrefix(line, "Hello") {
+				t.Errorf("%q makes the line %q", name, line)
+			}
+		}
+		if u := got.header.Get("List-Unsubscribe"); u != "<https://labels.example/unsubscribe/3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365>" {
+			t.Errorf("it is ended at %s", u)
+		}
+	}
+}
+
+// TestManyLabels: a mail as large as they get is shown whole by Gmail, which cuts HTML above 102 KB, and links to the other labels.
+func TestManyLabels(t *testing.T) {
+	var labels []store.MatchedLabel
+	for i := range cola.MaxMessageLabels {
+		labels = append(labels, label(i, "DOMAINE DES GRANDES HÉRONNIÈRES", func(l *store.MatchedLabel) {
+			l.Match.Late = i%2 == 0
+			l.Label.ProductName, l.Label.ClassName, l.Label.OriginName = "VIEILLES VIGNES RÉSERVE EXCEPTIONNELLE", "SPARKLING WINE/CHAMPAGNE", "FRANCE"
+			l.Match.Met = cola.FilterSetOf("query", "brand_name", "type_wine", "derived_category", "country", "container_bottle")
+		}))
+	}
+	got, _ := mustDeliver(t, ran(2000, 50, labels...))
+	if n := len(got.html); n > 90_000 {
+		t.Errorf("the HTML has %d bytes", n)
+	}
+	for _, part := range []string{got.text, got.html} {
+		if n := strings.Count(part, "ttbid="); n != cola.MaxMessageLabels || !strings.Contains(part, "1,975 more labels") || !strings.Contains(part, runLink) {
+			t.Errorf("%d labels are shown", n)
+		}
+	}
+}
+
+// runLink is where the labels of the run of ran are shown.
+const runLink = "https://labels.example/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11/runs/1841"
+
+// TestNoLabels: a message about a manual run gives the count and a link.
+func TestNoLabels(t *testing.T) {
+	m := ran(41, 0)
+	m.Content.Run.Manual = true
+	got, _ := mustDeliver(t, m)
+	for _, part := range []string{got.text, got.html} {
+		if !strings.Contains(part, "41 labels") || !strings.Contains(part, runLink) || strings.Contains(part, "ttbid=") {
+			t.Errorf("the message says\n%s", part)
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package mail
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	gomail "github.com/wneessen/go-mail"
+)
+
+const (
+	// stepTimeout bounds the server's reply to one command. The caller's context bounds the whole
+	// exchange.
+	stepTimeout = 15 * time.Second
+	// closeTimeout bounds the reply to QUIT, after the message was accepted.
+	closeTimeout = time.Second
+)
+
+// security is how a connection is encrypted.
+type security int
+
+const (
+	startTLS security = iota // by STARTTLS, which is required
+	implicitTLS
+	plaintext
+)
+
+// server is an SMTP relay.
+type server struct {
+	host           string
+	port           int
+	security       security
+	user, password string // empty: no login
+}
+
+const serverExamples = "smtp://user:password@mail.example.com:587, smtps://… or smtp+insecure://…"
+
+// parseServer parses the URL of a relay. Its errors don't show the URL, which may have a password.
+func parseServer(text string) (s server, err error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return s, fmt.Errorf("it is no URL, such as %s; special characters of the user and the password are to be percent-encoded (%%40 for @)", serverExamples)
+	}
+	if s.host = u.Hostname(); s.host == "" || strings.ContainsAny(s.host, " \t\r\n") {
+		return s, fmt.Errorf("the URL has no host; it is to be such as %s", serverExamples)
+	}
+	switch u.Scheme {
+	case "smtp":
+		if s.port = 587; loopback(s.host) {
+			s.security = plaintext
+		}
+	case "smtps":
+		s.port, s.security = 465, implicitTLS
+	case "smtp+insecure":
+		s.port, s.security = 25, plaintext
+	default:
+		return s, fmt.Errorf("the scheme is to be smtp, smtps or smtp+insecure: %s", serverExamples)
+	}
+	if u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" {
+		return s, errors.New("the URL is to end after the host and the port; special characters of the user and the password are to be percent-encoded")
+	}
+	if p := u.Port(); p != "" {
+		if s.port, err = strconv.Atoi(p); err != nil || s.port < 1 || s.port > 65535 {
+			return s, errors.New("the port is to be from 1 to 65535")
+		}
+	}
+	if u.User != nil {
+		s.user = u.User.Username()
+		s.password, _ = u.User.Password()
+		if s.user == "" || s.password == "" || strings.ContainsAny(s.user+s.password, "\x00\r\n") {
+			return s, errors.New("to log in takes a user and a password, both or neither")
+		}
+	}
+	return s, nil
+}
+
+// loopback reports whether a host is this machine.
+func loopback(host string) bool {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return a.IsLoopback()
+	}
+	return vocabulary.FoldASCII(host) == "localhost"
+}
+
+// name returns the server's address for the log.
+func (s server) name() string { return net.JoinHostPort(s.host, strconv.Itoa(s.port)) }
+
+// post sends an email over a new connection. Nil means that the server accepted it.
+func (s *Sender) post(ctx context.Context, letter *gomail.Msg) error {
+	line := &connection{ctx: ctx, security: s.server.security, tls: &tls.Config{ServerName: s.server.host, MinVersion: tls.VersionTLS12, RootCAs: s.roots}}
+	defer line.close()
+	client, err := gomail.NewClient(s.server.host, s.options(line, letter)...)
+	if err != nil {
+		return fmt.Errorf("configure: %w", err)
+	}
+	session, err := client.DialToSMTPClientWithContext(ctx)
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	err = client.SendWithSMTPClient(session, letter)
+	if letter.IsDelivered() {
+		line.shortenDeadline()
+		_ = client.CloseWithSMTPClient(session) // it has the letter, whatever it says to that
+		return nil
+	}
+	if err == nil {
+		err = errors.New("the server has not said that it has taken the message")
+	}
+	return err
+}
+
+// options returns the options of the SMTP client.
+func (s *Sender) options(l *connection, letter *gomail.Msg) []gomail.Option {
+	// A host name of this machine would be seen by whoever gets the mail.
+	o := []gomail.Option{
+		gomail.WithPort(s.server.port), gomail.WithTimeout(stepTimeout), gomail.WithHELO(s.domain()), gomail.WithDialContextFunc(l.dial),
+		gomail.WithTLSConfig(l.tls), gomail.WithoutNoop(), gomail.WithoutRset(),
+	}
+	switch s.server.security {
+	case startTLS:
+		o = append(o, gomail.WithTLSPolicy(gomail.TLSMandatory))
+	default: // the line sees to it, or nobody does
+		o = append(o, gomail.WithTLSPolicy(gomail.NoTLS))
+	}
+	if ascii(letter) {
+		o = append(o, gomail.WithoutSMTPUTF8()) // which servers further on may not know
+	}
+	if s.server.user == "" {
+		return o
+	}
+	mechanisms := []gomail.SMTPAuthType{gomail.SMTPAuthPlain, gomail.SMTPAuthLogin, gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthCramMD5}
+	if s.server.security == plaintext {
+		mechanisms = []gomail.SMTPAuthType{gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthCramMD5, gomail.SMTPAuthPlainNoEnc, gomail.SMTPAuthLoginNoEnc}
+	}
+	return append(o, gomail.WithUsername(s.server.user), gomail.WithPassword(s.server.password), gomail.WithOpportunisticSMTPAuth(mechanisms...))
+}
+
+// connection is a connection to a server. It closes when its context ends.
+type connection struct {
+	ctx      context.Context
+	security security
+	tls      *tls.Config
+	conn     net.Conn
+	stop     func() bool
+}
+
+// dial connects to the server.
+func (l *connection) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	var d interface {
+		DialContext(context.Context, string, string) (net.Conn, error)
+	} = &net.Dialer{}
+	if l.security == implicitTLS {
+		d = &tls.Dialer{Config: l.tls}
+	}
+	conn, err := d.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	l.conn, l.stop = conn, context.AfterFunc(l.ctx, func() { _ = conn.Close() })
+	return conn, nil
+}
+
+// shortenDeadline leaves the server a moment for its last reply.
+func (l *connection) shortenDeadline() { _ = l.conn.SetDeadline(time.Now().Add(closeTimeout)) }
+
+// close closes the connection, if it is open.
+func (l *connection) close() {
+	if l.conn != nil {
+		l.stop()
+		_ = l.conn.Close()
+	}
+}

@@ -1,0 +1,322 @@
+package alerts
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+var (
+	daily = cola.Schedule{Cadence: cola.CadenceDaily}
+	oaks  = cola.SavedSearchFilters{BrandName: "oak"}
+)
+
+// oak is a label that oaks finds.
+func oak(number int, approved cola.Date) cola.IndexRecord {
+	return cola.IndexRecord{Summary: cola.ColaSummary{TTBID: cola.TTBID(26001001000000 + number), BrandName: "OAK", PermitNumber: "CA-W-1", ApprovalDate: approved}}
+}
+
+// withSearches returns a store with searches that were made on 9 November and are due the next morning, and a label for each of them.
+func withSearches(n int) *fakeStore {
+	f := newFakeStore(at(11, 9, 12))
+	for i := range n {
+		f.save(fmt.Sprintf("search %02d", i), oaks, daily)
+	}
+	f.write(oak(1, day(11, 9)), false)
+	f.clock = at(11, 10, 7)
+	return f
+}
+
+func mustTick(t *testing.T, r *Runner, now time.Time) Report {
+	t.Helper()
+	report, err := r.Tick(t.Context(), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+func TestTick(t *testing.T) {
+	f := withSearches(25)
+	f.write(oak(2, day(11, 1)), false)
+	f.write(oak(3, day(11, 9)), true)
+	r := New(Options{Store: f, Batch: 10})
+	want := Report{Runs: 25, Matches: 50, Late: 25, Labels: 2, NextDueAt: at(11, 11, 6)}
+	if diff := cmp.Diff(want, mustTick(t, r, f.clock)); diff != "" {
+		t.Errorf("first tick (-want +got):\n%s", diff)
+	}
+	if f.reads != 1 {
+		t.Errorf("labels were read %d times for three batches", f.reads)
+	}
+	if diff := cmp.Diff(Report{NextDueAt: at(11, 11, 6)}, mustTick(t, r, f.clock)); diff != "" {
+		t.Errorf("second tick (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(Report{Runs: 25, Labels: 2, NextDueAt: at(11, 12, 6)}, mustTick(t, r, at(11, 11, 6))); diff != "" {
+		t.Errorf("on the next day (-want +got):\n%s", diff)
+	}
+}
+
+// TestTickFails: whatever call fails, the tick says so, lets go of what it has not recorded, and the next tick does all that is left, once.
+func TestTickFails(t *testing.T) {
+	for _, call := range []string{"ClaimDue", "AllReferences", "ArrivedSince", "RecordRuns", "NextDue"} {
+		for _, when := range []string{"before", "after"} {
+			t.Run(call+" "+when, func(t *testing.T) {
+				f := withSearches(9)
+				fails := func(c string) error {
+					if c == call {
+						return fmt.Errorf("%w: no connection", store.ErrUnavailable)
+					}
+					return nil
+				}
+				if f.before = fails; when == "after" {
+					f.before, f.after = nil, fails
+				}
+				r := New(Options{Store: f, Batch: 4})
+				if _, err := r.Tick(t.Context(), f.clock); !errors.Is(err, store.ErrUnavailable) {
+					t.Fatalf("the tick returned %v", err)
+				}
+				f.before, f.after = nil, nil
+				if call == "ClaimDue" && when == "after" { // who was claimed is not known: the holds must pass
+					f.clock = f.clock.Add(DefaultHold)
+				}
+				mustTick(t, r, f.clock)
+				checkEachOnce(t, f, 9)
+			})
+		}
+	}
+}
+
+// checkEachOnce checks that every search has found the one label, in one run.
+func checkEachOnce(t *testing.T, f *fakeStore, searches int) {
+	t.Helper()
+	found := map[string]int{}
+	for _, r := range f.runs() {
+		found[r.Due.Search.UUID] += len(r.new)
+	}
+	for uuid, n := range found {
+		if n != 1 {
+			t.Errorf("%s found %d labels, want 1", uuid, n)
+		}
+	}
+	if len(found) != searches || len(f.runs()) != searches {
+		t.Errorf("%d searches ran, %d times, want %d", len(found), len(f.runs()), searches)
+	}
+}
+
+// TestTickCutOff: a context that ends in the middle leaves nothing claimed.
+func TestTickCutOff(t *testing.T) {
+	f := withSearches(1200)
+	ctx, cancel := context.WithCancel(t.Context())
+	f.after = func(call string) error {
+		if call == "RecordRuns" {
+			cancel()
+		}
+		return nil
+	}
+	report, err := New(Options{Store: f}).Tick(ctx, f.clock)
+	if !errors.Is(err, context.Canceled) || report.Runs != maxRunsPerRecord || report.Released != batchSize-maxRunsPerRecord {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	if got := mustTick(t, New(Options{Store: f}), f.clock); got.Runs != 1200-maxRunsPerRecord {
+		t.Errorf("another process ran %d searches at once, want %d", got.Runs, 1200-maxRunsPerRecord)
+	}
+}
+
+// TestTickWithBadSearches: searches that cannot be run stop no other, are not tried again at once, and keep their windows.
+func TestTickWithBadSearches(t *testing.T) {
+	for name, spoil := range map[string]func(*fakeStore, *fakeSearch){
+		"filters of a newer version":  func(_ *fakeStore, s *fakeSearch) { s.fault = errors.New(`unknown field "colour"`) },
+		"a schedule without a day":    func(_ *fakeStore, s *fakeSearch) { s.search.Schedule.Cadence = cola.CadenceMonthly },
+		"an unknown cadence":          func(_ *fakeStore, s *fakeSearch) { s.search.Schedule.Cadence = "fortnightly" },
+		"a mark ahead of the labels":  func(_ *fakeStore, s *fakeSearch) { s.mark.Revision += 1_000_000 },
+		"matches that cannot be kept": func(f *fakeStore, s *fakeSearch) { f.before = refuses(f, s) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := withSearches(6)
+			bad := f.searches["search 02"]
+			good := *bad
+			plan := *bad.search.Schedule
+			good.search.Schedule = &plan
+			spoil(f, bad)
+			mark := bad.mark
+			var log bytes.Buffer
+			r := New(Options{Store: f, Batch: 2, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			report := mustTick(t, r, f.clock)
+			if report.Runs != 5 || report.Failed != 1 || bad.mark != mark || len(bad.had) != 0 || !bad.heldUntil.Equal(f.clock.Add(DefaultHold)) {
+				t.Errorf("%+v; the bad one: %+v", report, bad)
+			}
+			if !strings.Contains(log.String(), `search="search 02"`) || strings.Contains(log.String(), "oak") {
+				t.Errorf("the log says %s", log.String())
+			}
+			if again := mustTick(t, r, f.clock); again.Runs != 0 || again.Failed != 0 {
+				t.Errorf("at once again: %+v", again)
+			}
+			f.before, f.clock = nil, f.clock.Add(9*24*time.Hour)
+			bad.fault, bad.mark, bad.search = nil, good.mark, good.search
+			mustTick(t, r, f.clock)
+			if last := f.recorded[len(f.recorded)-1]; !bad.had[26001001000001] || !slices.ContainsFunc(f.recorded, func(r fakeRun) bool {
+				return r.Due.Search.UUID == "search 02" && r.From == day(11, 9) && r.To == day(11, 19)
+			}) {
+				t.Errorf("when it can be run again it has %v; last run %+v", bad.had, last)
+			}
+		})
+	}
+}
+
+// TestTickPutsOff: a search that cannot be run is tried again after a while that doubles, up to six hours, from the start once it was run.
+func TestTickPutsOff(t *testing.T) {
+	f := withSearches(1)
+	bad := f.searches["search 00"]
+	fails := func(want ...time.Duration) {
+		t.Helper()
+		bad.fault = errors.New(`unknown field "colour"`)
+		for _, wait := range want {
+			var log bytes.Buffer
+			r := New(Options{Store: f, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			if got := mustTick(t, r, f.clock); got.Failed != 1 || !bad.heldUntil.Equal(f.clock.Add(wait)) || !strings.Contains(log.String(), "after="+wait.String()) {
+				t.Fatalf("%+v; held for %v, want %v; the log says %s", got, bad.heldUntil.Sub(f.clock), wait, log.String())
+			}
+			f.clock = f.clock.Add(wait - 1)
+			if got := mustTick(t, r, f.clock); got.Failed != 0 {
+				t.Fatalf("tried again before %v had passed", wait)
+			}
+			f.clock = f.clock.Add(1)
+		}
+	}
+	var want []time.Duration
+	for wait := DefaultHold; wait < maxHold; wait *= 2 {
+		want = append(want, wait)
+	}
+	fails(append(want, maxHold, maxHold)...)
+	bad.fault = nil
+	if got := mustTick(t, New(Options{Store: f}), f.clock); got.Runs != 1 {
+		t.Fatalf("when it can be run: %+v", got)
+	}
+	f.clock = f.clock.Add(24 * time.Hour)
+	fails(DefaultHold, 2*DefaultHold)
+	if long := 2 * maxHold; New(Options{Store: f, Hold: long}).postponement(9) != long {
+		t.Error("what is held for longer from the start is held for less when it fails")
+	}
+}
+
+// TestTickCannotPutOff: a search whose failure cannot be noted stays held as it was claimed; the tick goes on.
+func TestTickCannotPutOff(t *testing.T) {
+	for says, broken := range map[string]error{"database unavailable": store.ErrUnavailable, "taken over meanwhile": store.ErrNotFound} {
+		f := withSearches(3)
+		bad := f.searches["search 01"]
+		bad.fault = errors.New(`unknown field "colour"`)
+		f.before = func(call string) error {
+			if call == "Postpone" {
+				return broken
+			}
+			return nil
+		}
+		var log bytes.Buffer
+		got := mustTick(t, New(Options{Store: f, Logger: slog.New(slog.NewTextHandler(&log, nil))}), f.clock)
+		if got.Runs != 2 || got.Failed != 1 || !bad.heldUntil.Equal(f.clock.Add(DefaultHold)) || !strings.Contains(log.String(), says) || !strings.Contains(log.String(), "colour") {
+			t.Errorf("%+v; held for %v; the log says %s", got, bad.heldUntil.Sub(f.clock), log.String())
+		}
+	}
+}
+
+// refuses makes a hook that fails whatever would record a run of a search.
+func refuses(f *fakeStore, s *fakeSearch) func(string) error {
+	return func(call string) error {
+		if call == "RecordRuns" && f.recording[s.search.UUID] {
+			return errors.New("value too long")
+		}
+		return nil
+	}
+}
+
+// TestTickPanic: a search that the index cannot take is an error of that search.
+func TestTickPanic(t *testing.T) {
+	if _, err := (&candidates{}).match(oaks, window{}); err == nil {
+		t.Error("matching without an index is no error")
+	}
+}
+
+// TestTickBesideChanges: what is changed after it was claimed is run as it is then, not as it was.
+func TestTickBesideChanges(t *testing.T) {
+	f := withSearches(4)
+	f.before = func(call string) error {
+		if call == "RecordRuns" {
+			f.before = nil
+			f.change("search 00", func(s *cola.SavedSearch) { s.Filters.BrandName = "elm"; s.Schedule.Active = false })
+			f.remove("search 01")
+		}
+		return nil
+	}
+	report := mustTick(t, New(Options{Store: f}), f.clock)
+	if want := (Report{Runs: 2, Matches: 2, Missed: 2, Labels: 1, NextDueAt: at(11, 11, 6)}); report != want {
+		t.Errorf("%+v, want %+v", report, want)
+	}
+	if s := f.searches["search 00"]; len(s.had) != 0 || !s.mark.At.Equal(at(11, 9, 12)) {
+		t.Errorf("the one that was changed: %+v", s)
+	}
+}
+
+// TestTickEnds although somebody changes searches faster than they are run.
+func TestTickEnds(t *testing.T) {
+	f := withSearches(3)
+	f.before = func(call string) error {
+		if call == "RecordRuns" {
+			for uuid, s := range f.searches {
+				due := s.search.Schedule.NextRunAt
+				f.change(uuid, func(*cola.SavedSearch) {})
+				f.searches[uuid].search.Schedule.NextRunAt = due
+			}
+		}
+		return nil
+	}
+	if report := mustTick(t, New(Options{Store: f, Batch: 3}), f.clock); report.Missed != 3 || report.Runs != 0 {
+		t.Errorf("%+v", report)
+	}
+}
+
+// TestLongWait: searches that were paused for long find what they have missed, and do not have all labels read for each of them.
+func TestLongWait(t *testing.T) {
+	f := newFakeStore(at(11, 9, 12))
+	f.revision = 1_000
+	for i := range 40 { // those that have waited longer come later
+		s := f.save(fmt.Sprint("waiting ", i), oaks, daily)
+		s.mark = store.Mark{At: f.clock.AddDate(0, 0, -20*i), Revision: 500}
+		f.write(oak(i, cola.DateOf(s.mark.At)), false)
+	}
+	f.clock = at(11, 10, 7)
+	report := mustTick(t, New(Options{Store: f, Batch: 3}), f.clock)
+	for i := range 40 {
+		want := min(40, i+1+cola.LateDays/20) // with those that came late
+		if had := f.searches[fmt.Sprint("waiting ", i)].had; len(had) != want {
+			t.Errorf("search %d found %d labels, want %d", i, len(had), want)
+		}
+	}
+	if report.Runs != 40 || f.reads > 5 {
+		t.Errorf("%+v with %d reads of the labels", report, f.reads)
+	}
+}
+
+// TestCategoryAliases: a search for a former path finds what has the present one.
+func TestCategoryAliases(t *testing.T) {
+	f := newFakeStore(at(11, 9, 12))
+	f.aliases = []vocabulary.CategoryAlias{{Alias: "Wine > Red", Path: "Wine > Red Wine"}}
+	f.save("one", cola.SavedSearchFilters{DerivedCategory: "Wine > Red"}, daily)
+	label := oak(1, day(11, 9))
+	label.CategoryPath = "Wine > Red Wine > Zweigelt"
+	f.write(label, false)
+	if report := mustTick(t, New(Options{Store: f}), at(11, 10, 7)); report.Matches != 1 {
+		t.Errorf("%+v", report)
+	}
+}

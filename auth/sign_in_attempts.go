@@ -1,0 +1,265 @@
+package auth
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/keyring"
+	"github.com/colaregistry/colaregistry/internal/ratelimit"
+	"github.com/colaregistry/colaregistry/internal/security"
+)
+
+const (
+	// maxAttempts is the number of attempts that a browser may have at a time, in as many tabs.
+	maxAttempts = 5
+	// maxAttemptBytes bounds the total size of their cookies. Proxies commonly accept 8 KiB of
+	// cookies.
+	maxAttemptBytes = 5_000
+	// maxAttemptsRead bounds how many cookies of a request are read.
+	maxAttemptsRead = 20
+
+	attemptCookie = "colaregistry-attempt-"
+)
+
+// attempt is an unfinished sign-in with an issuer.
+type attempt struct {
+	State    string    `json:"state"`
+	Nonce    string    `json:"nonce"`
+	Verifier string    `json:"verifier"` // of PKCE
+	Issuer   string    `json:"issuer"`   // URL
+	ReturnTo string    `json:"return_to"`
+	Until    time.Time `json:"until"`
+}
+
+// Sealer encrypts data under keys that all processes share, and decrypts it. Both calls need the
+// same bound data. Open fails with an error that wraps keyring.ErrUnknownKey if it lacks the key.
+type Sealer interface {
+	Seal(secret, bound []byte) []byte
+	Open(sealed, bound []byte) ([]byte, error)
+}
+
+// attempts stores each attempt in a cookie of its browser, encrypted under a key that all processes
+// share. The server has no state, so strangers who start sign-ins use up neither storage nor a
+// limit that others need. The callback deletes the cookie. A copy of the cookie is useless: each
+// process exchanges an attempt once (see exchanges), and the issuer accepts the matching code only
+// once.
+type attempts struct {
+	box   Sealer
+	https bool
+	now   cola.Clock
+}
+
+// name returns the cookie name of an attempt.
+func (k attempts) name(state string) string {
+	sum := sha256.Sum256([]byte(state))
+	return k.prefix() + base64.RawURLEncoding.EncodeToString(sum[:9])
+}
+
+// prefix returns the prefix of the cookie names.
+func (k attempts) prefix() string { return cookieName(attemptCookie, k.https) }
+
+func (k attempts) removal(name string) *http.Cookie {
+	return newCookie(name, "", -time.Second, k.https)
+}
+
+// seal returns the cookie that stores an attempt.
+func (k attempts) seal(a attempt) *http.Cookie {
+	content, err := json.Marshal(a)
+	if err != nil {
+		panic(err) // it has only text and a time
+	}
+	name := k.name(a.State)
+	value := base64.RawURLEncoding.EncodeToString(k.box.Seal(content, []byte(name)))
+	return newCookie(name, value, AttemptFor, k.https)
+}
+
+// errNoAttempt means that a cookie contains no attempt, or an expired one.
+var errNoAttempt = errors.New("no current sign-in attempt")
+
+// open returns the attempt in a cookie. It fails with errNoAttempt or keyring.ErrUnknownKey. An
+// attempt that lasts longer than AttemptFor was sealed before the clock was set back, and counts as
+// expired.
+func (k attempts) open(c *http.Cookie) (a attempt, err error) {
+	sealed, err := base64.RawURLEncoding.Strict().DecodeString(c.Value)
+	if err != nil {
+		return attempt{}, errNoAttempt
+	}
+	content, err := k.box.Open(sealed, []byte(c.Name))
+	switch {
+	case errors.Is(err, keyring.ErrUnknownKey):
+		return attempt{}, err
+	case err != nil || json.Unmarshal(content, &a) != nil:
+		return attempt{}, errNoAttempt
+	}
+	if left := a.Until.Sub(k.now()); left <= 0 || left > AttemptFor+leeway {
+		return attempt{}, errNoAttempt
+	}
+	return a, nil
+}
+
+// start returns cookies that store a new attempt and delete obsolete ones: expired, unreadable, and
+// the oldest beyond the limits.
+func (k attempts) start(sent []*http.Cookie, a attempt) []*http.Cookie {
+	set := []*http.Cookie{k.seal(a)}
+	kept, size := 1, sizeOf(set[0])
+	for _, old := range k.current(sent) {
+		if more := sizeOf(old.cookie); old.err == nil && kept < maxAttempts && size+more <= maxAttemptBytes {
+			kept, size = kept+1, size+more
+			continue
+		}
+		set = append(set, k.removal(old.cookie.Name))
+	}
+	return set
+}
+
+func sizeOf(c *http.Cookie) int { return len(c.Name) + len(c.Value) }
+
+// sentAttempt is a cookie from a request, with its attempt.
+type sentAttempt struct {
+	cookie  *http.Cookie
+	attempt attempt
+	err     error
+}
+
+// current returns the attempts in the cookies of a request, newest first.
+func (k attempts) current(sent []*http.Cookie) (list []sentAttempt) {
+	for _, c := range sent {
+		if strings.HasPrefix(c.Name, k.prefix()) && len(list) < maxAttemptsRead {
+			a, err := k.open(c)
+			list = append(list, sentAttempt{c, a, err})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b sentAttempt) int { return b.attempt.Until.Compare(a.attempt.Until) })
+	return list
+}
+
+// find returns the attempt with the given state from the cookies of a request, and a cookie that
+// deletes it, or nil. Without https, another host of the same domain may add a cookie of the same
+// name, so take tries each. It fails as open does.
+func (k attempts) find(sent []*http.Cookie, state string) (found attempt, removal *http.Cookie, err error) {
+	name := k.name(state)
+	err = errNoAttempt
+	for _, c := range sent {
+		if c.Name != name {
+			continue
+		}
+		removal = k.removal(name)
+		a, unopened := k.open(c)
+		if unopened == nil && subtle.ConstantTimeCompare([]byte(a.State), []byte(state)) == 1 {
+			return a, removal, nil
+		}
+		if unopened != nil {
+			err = unopened
+		}
+	}
+	return attempt{}, removal, err
+}
+
+const (
+	// exchangesByAddress is how many exchanges of one client address may fail or be in flight. One
+	// is regained every exchangeRegained.
+	exchangesByAddress = 10
+	exchangeRegained   = 6 * time.Second
+	// maxExchanges bounds the exchanges in flight with one issuer, several times the share of an
+	// address. Others wait for slotTimeout at most.
+	maxExchanges = 32
+	slotTimeout  = 2 * time.Second
+
+	usedAttempts      = 50_000 // that are remembered
+	exchangeAddresses = 50_000 // that are remembered
+)
+
+// codeExchanges bounds how often an issuer is asked to redeem codes. Anybody can start a sign-in
+// and come back with a made-up code, and issuers throttle this service as a whole. So an attempt is
+// exchanged once, an address with many failed exchanges has to wait, and few exchanges are in
+// flight at a time. Exchanges that succeed count against no limit. State lives in memory, per
+// process. It is safe for concurrent use.
+type codeExchanges struct {
+	used      *lru.Cache[string, struct{}] // by state
+	addresses *ratelimit.Limiter[netip.Prefix]
+	slots     chan struct{}
+}
+
+func newCodeExchanges(now cola.Clock) *codeExchanges {
+	used, err := lru.New[string, struct{}](usedAttempts)
+	if err != nil {
+		panic(err) // only a size below one fails
+	}
+	return &codeExchanges{
+		used: used, slots: make(chan struct{}, maxExchanges),
+		addresses: ratelimit.New[netip.Prefix](exchangesByAddress, exchangeRegained, exchangeAddresses, now),
+	}
+}
+
+// errTooManyExchanges is the error of codeExchanges.begin when too many exchanges are in flight.
+var errTooManyExchanges = errors.New("too many exchanges in flight")
+
+// begin admits the exchange of an attempt, named by its state. The caller must call done with
+// whether the issuer accepted the code. It fails with errNoAttempt for an attempt that was
+// exchanged before, with a cola.CodeQuotaExceeded error for an address over its limit, with
+// errTooManyExchanges, or with the error of the context. Unless it fails with errNoAttempt, the
+// attempt may be exchanged later.
+func (e *codeExchanges) begin(ctx context.Context, state string) (done func(accepted bool), err error) {
+	if used, _ := e.used.ContainsOrAdd(state, struct{}{}); used {
+		return nil, errNoAttempt
+	}
+	from := security.Network(cola.ClientFrom(ctx))
+	if wait := e.addresses.Take(from, 1); wait > 0 {
+		e.used.Remove(state)
+		return nil, tooManyFailed(wait)
+	}
+	if err := e.acquireSlot(ctx); err != nil {
+		e.addresses.Return(from, 1)
+		e.used.Remove(state)
+		return nil, err
+	}
+	return func(accepted bool) {
+		<-e.slots
+		if accepted {
+			e.addresses.Return(from, 1)
+		}
+	}, nil
+}
+
+// acquireSlot waits for a slot.
+func (e *codeExchanges) acquireSlot(ctx context.Context) error {
+	select {
+	case e.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	timeout := time.NewTimer(slotTimeout)
+	defer timeout.Stop()
+	select {
+	case e.slots <- struct{}{}:
+		return nil
+	case <-timeout.C:
+		return errTooManyExchanges
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func tooManyFailed(wait time.Duration) error {
+	seconds := int64((wait + time.Second - 1) / time.Second)
+	return &cola.Error{
+		Code: cola.CodeQuotaExceeded,
+		Message: fmt.Sprintf("Too many sign-ins from your network address have failed. Reload this page in %d seconds.",
+			seconds),
+		Details:    map[string]any{"reason": security.ReasonFailedCredentials, "retry_after": seconds},
+		RetryAfter: wait,
+	}
+}

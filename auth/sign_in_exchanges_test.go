@@ -1,0 +1,140 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// finishFrom finishes a sign-in from a client address.
+func (b *browser) finishFrom(address string, query url.Values) error {
+	return b.do(func(ctx context.Context) error {
+		_, err := b.Finish(cola.WithClient(ctx, netip.MustParseAddr(address)), query, "Firefox")
+		return err
+	})
+}
+
+// exchanged returns how often the first issuer was asked to redeem a code.
+func (d *desk) exchanged() (n int) {
+	d.provider.set(func(p *provider) { n = p.asked["/token"] })
+	return n
+}
+
+func stateOf(t *testing.T, redirect string) string {
+	t.Helper()
+	u, err := url.Parse(redirect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Query().Get("state")
+}
+
+// TestAttemptsAreExchangedOnce replays a callback with the cookie that its answer deleted.
+func TestAttemptsAreExchangedOnce(t *testing.T) {
+	d := newDesk(t, nil)
+	b := d.browser()
+	state := stateOf(t, b.begin(t, "0", "/"))
+	cookies := b.attemptCookies()
+	for n := range 50 {
+		replay := d.browser()
+		for _, c := range cookies {
+			replay.cookies[c.Name] = c
+		}
+		err := replay.finishFrom(fmt.Sprintf("203.0.113.%d", n), url.Values{"state": {state}, "code": {fmt.Sprint("junk", n)}})
+		if cola.CodeOf(err) != cola.CodeUnauthorized || len(replay.attemptCookies()) != 0 {
+			t.Errorf("replay %d: %v, with %d cookies left", n, err, len(replay.attemptCookies()))
+		}
+	}
+	if n := d.exchanged(); n != 1 {
+		t.Errorf("the issuer was asked %d times, want once", n)
+	}
+}
+
+// TestFailedExchangesAreLimited checks that an address with failed exchanges has to wait, alone, and
+// that its attempts survive the wait.
+func TestFailedExchangesAreLimited(t *testing.T) {
+	const flooding, honest = "203.0.113.7", "203.0.113.8"
+	d := newDesk(t, nil)
+	for range 40 {
+		b := d.browser()
+		_ = b.finishFrom(flooding, url.Values{"state": {stateOf(t, b.begin(t, "0", "/"))}, "code": {"junk"}})
+	}
+	if n := d.exchanged(); n != exchangesByAddress {
+		t.Errorf("the issuer was asked %d times, want %d", n, exchangesByAddress)
+	}
+	if n := strings.Count(d.log.text(), "level=WARN"); n != 1 {
+		t.Errorf("%d warnings, want 1:\n%s", n, d.log.text())
+	}
+	late := d.browser()
+	answer := d.provider.approve(t, late.begin(t, "0", "/"), "late", "late@example.com")
+	var refusal *cola.Error
+	if err := late.finishFrom(flooding, answer); !errors.As(err, &refusal) || refusal.Code != cola.CodeQuotaExceeded ||
+		refusal.RetryAfter != exchangeRegained || len(late.attemptCookies()) != 1 {
+		t.Errorf("from the flooding address: %v, with %d cookies left", err, len(late.attemptCookies()))
+	}
+	for n := range 3 * exchangesByAddress { // successes count against no limit
+		b := d.browser()
+		subject := fmt.Sprint("person", n)
+		if err := b.finishFrom(honest, d.provider.approve(t, b.begin(t, "0", "/"), subject, subject+"@example.com")); err != nil {
+			t.Fatalf("%s from another address: %v", subject, err)
+		}
+	}
+	d.clock.pass(exchangeRegained)
+	if err := late.finishFrom(flooding, answer); err != nil || len(late.attemptCookies()) != 0 {
+		t.Errorf("after the wait: %v", err)
+	}
+	d.clock.pass(time.Minute)
+	b := d.browser()
+	_ = b.finishFrom(flooding, url.Values{"state": {stateOf(t, b.begin(t, "0", "/"))}, "code": {"junk"}})
+	if log := d.log.text(); strings.Count(log, "level=WARN") != 2 || !strings.Contains(log, "omitted=9") {
+		t.Errorf("a minute later:\n%s", log)
+	}
+}
+
+// TestExchangesInFlight checks that further exchanges wait a little, and that one that gave up may be tried again.
+func TestExchangesInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCodeExchanges(time.Now)
+		begin := func(n int) (func(bool), error) {
+			client := netip.AddrFrom4([4]byte{203, 0, 113, byte(n)})
+			return e.begin(cola.WithClient(t.Context(), client), fmt.Sprint("state", n))
+		}
+		var done []func(bool)
+		for n := range maxExchanges {
+			end, err := begin(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			done = append(done, end)
+		}
+		begun := time.Now()
+		for range 2 * exchangesByAddress { // giving up counts as no failure
+			if _, err := begin(maxExchanges); !errors.Is(err, errTooManyExchanges) {
+				t.Fatalf("beyond the limit: %v", err)
+			}
+		}
+		if took := time.Since(begun); took != 2*exchangesByAddress*slotTimeout {
+			t.Errorf("gave up after %v in all", took)
+		}
+		time.AfterFunc(slotTimeout/2, func() { done[0](true) })
+		end, err := begin(maxExchanges)
+		if err != nil {
+			t.Fatalf("with a free slot: %v", err)
+		}
+		end(false)
+		for _, end := range done[1:] {
+			end(true)
+		}
+		if len(e.slots) != 0 {
+			t.Errorf("%d slots are taken", len(e.slots))
+		}
+	})
+}

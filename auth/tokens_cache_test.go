@@ -1,0 +1,241 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// TestTokenIsRememberedForAMinute: then it is checked again, which shows what changed meanwhile.
+func TestTokenIsRememberedForAMinute(t *testing.T) {
+	inTime(t, func(t *testing.T, b *bench) {
+		token := b.token()
+		send := func() cola.Caller {
+			c, err := b.send(t.Context(), token)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+		for range 3 {
+			send()
+		}
+		b.store.change(func(s *fakeStore) {
+			narrow := s.apps[ourIssuer+" assistant"]
+			narrow.Scopes = nil
+			s.put(narrow)
+		})
+		time.Sleep(cachedFor - time.Second)
+		if c := send(); !c.Has(cola.ScopeWriteSavedSearches) {
+			t.Error("it was checked again within the minute")
+		}
+		if n := b.store.called("AppByClient"); n != 1 {
+			t.Errorf("the store was asked %d times, want once", n)
+		}
+		time.Sleep(time.Second)
+		if c := send(); c.Has(cola.ScopeWriteSavedSearches) {
+			t.Error("a scope that the app has lost is effective after a minute")
+		}
+	})
+}
+
+// TestTokenExpiresWhileRemembered: no token is good past its time.
+func TestTokenExpiresWhileRemembered(t *testing.T) {
+	inTime(t, func(t *testing.T, b *bench) {
+		token := b.token(claim("exp", time.Now().Add(10*time.Second).Unix()))
+		for _, pause := range []time.Duration{0, 10 * time.Second, leeway - time.Second} {
+			time.Sleep(pause)
+			if _, err := b.send(t.Context(), token); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Second)
+		_, err := b.send(t.Context(), token)
+		wantRefusal(t, err, "has expired")
+	})
+}
+
+// TestGivenIdentityShowsAfterAMinute: the token goes on with the account that its identity had until then, and a new one does not.
+func TestGivenIdentityShowsAfterAMinute(t *testing.T) {
+	inTime(t, func(t *testing.T, b *bench) {
+		account := func(token string) cola.AccountID {
+			t.Helper()
+			c, err := b.send(t.Context(), token)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c.Account
+		}
+		before := b.token()
+		had := account(before)
+		b.store.change(func(s *fakeStore) {
+			for who := range s.accounts {
+				s.accounts[who] = had + 1
+			}
+		})
+		time.Sleep(cachedFor - time.Second)
+		if got := account(before); got != had {
+			t.Errorf("within the minute the token is for account %d, want %d", got, had)
+		}
+		if got := account(b.token(claim("jti", "new"))); got != had+1 {
+			t.Errorf("a new token is for account %d, want %d", got, had+1)
+		}
+		time.Sleep(time.Second)
+		if got := account(before); got != had+1 {
+			t.Errorf("after a minute the token is for account %d, want %d", got, had+1)
+		}
+	})
+}
+
+// TestDisabledAppIsRefusedAfterAMinute: the ledger refuses it before; here the caller is told why.
+func TestDisabledAppIsRefusedAfterAMinute(t *testing.T) {
+	inTime(t, func(t *testing.T, b *bench) {
+		token := b.token()
+		if _, err := b.send(t.Context(), token); err != nil {
+			t.Fatal(err)
+		}
+		b.store.change(func(s *fakeStore) {
+			app := s.apps[ourIssuer+" assistant"]
+			app.DisabledAt = time.Now()
+			s.put(app)
+		})
+		time.Sleep(cachedFor)
+		_, err := b.send(t.Context(), token)
+		wantRefusal(t, err, "has disabled the app")
+	})
+}
+
+// TestRefusalsAreBounded checks that a token whose app may not act cannot make the store work for long, and that an app may
+// act as soon as it is registered, or a second later if it kept trying.
+func TestRefusalsAreBounded(t *testing.T) {
+	inTime(t, func(t *testing.T, b *bench) {
+		token := b.token(claim("client_id", "new"))
+		early := b.token(claim("client_id", "new"), claim("jti", "early"))
+		_, err := b.send(t.Context(), early)
+		wantRefusal(t, err, "is not registered")
+		for range 100 {
+			_, err := b.send(t.Context(), token)
+			wantRefusal(t, err, "is not registered")
+		}
+		if n := b.store.called("AppByClient"); n > 2+refusedAtOnce {
+			t.Errorf("the store was asked %d times", n)
+		}
+		b.store.change(func(s *fakeStore) { s.put(store.App{Issuer: ourIssuer, ClientID: "new"}) })
+		if _, err := b.send(t.Context(), early); err != nil {
+			t.Errorf("once registered: %v", err)
+		}
+		time.Sleep(refusedEvery)
+		if _, err := b.send(t.Context(), token); err != nil {
+			t.Errorf("a second later: %v", err)
+		}
+	})
+}
+
+// TestOneTokenAtOnceIsCheckedOnce: as when an assistant opens several connections.
+func TestOneTokenAtOnceIsCheckedOnce(t *testing.T) {
+	inTime(t, func(t *testing.T, b *bench) {
+		hold := make(chan struct{})
+		b.store.hold = hold
+		token := b.token()
+		var all sync.WaitGroup
+		for range 50 {
+			all.Go(func() {
+				if _, err := b.send(t.Context(), token); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait() // all of them wait for the one check, which waits for the store
+		close(hold)
+		all.Wait()
+		for _, name := range []string{"AppByClient", "AccountOf", "Connect"} {
+			if n := b.store.called(name); n != 1 {
+				t.Errorf("%s was called %d times, want once", name, n)
+			}
+		}
+	})
+}
+
+// TestCheckOutlivesItsRequest: whoever waits with it is not sent away because the first one has gone.
+func TestCheckOutlivesItsRequest(t *testing.T) {
+	inTime(t, func(t *testing.T, b *bench) {
+		hold := make(chan struct{})
+		b.store.hold = hold
+		token := b.token()
+		first, leave := context.WithCancel(t.Context())
+		defer leave()
+		var all sync.WaitGroup
+		all.Go(func() {
+			if _, err := b.send(first, token); err == nil {
+				t.Error("a request that has gone was answered")
+			}
+		})
+		synctest.Wait()
+		all.Go(func() {
+			if _, err := b.send(t.Context(), token); err != nil {
+				t.Errorf("whoever waits with it: %v", err)
+			}
+		})
+		synctest.Wait()
+		leave()
+		synctest.Wait()
+		close(hold)
+		all.Wait()
+	})
+}
+
+// TestRememberedTokensAreBounded and are not kept as they are.
+func TestRememberedTokensAreBounded(t *testing.T) {
+	b := newBench(t, nil)
+	for n := range cachedTokens + 10 {
+		b.tokens.known.Add(tokenHash([]byte(fmt.Sprintf("%032d", n))), grant{})
+	}
+	if n := b.tokens.known.Len(); n != cachedTokens {
+		t.Errorf("%d are remembered, want %d", n, cachedTokens)
+	}
+}
+
+func TestMetricsOfTokens(t *testing.T) {
+	metrics := prometheus.NewRegistry()
+	b := newBench(t, func(o *TokenOptions) { o.Metrics = metrics })
+	token := b.token()
+	for _, s := range []string{token, token, "a.b", b.token(claim("aud", "x"))} {
+		_, _ = b.send(t.Context(), s)
+	}
+	b.store.err = store.ErrUnavailable
+	_, _ = b.send(t.Context(), b.token(claim("sub", "2")))
+	b.store.err = fmt.Errorf("boom")
+	_, _ = b.send(t.Context(), b.token(claim("sub", "3")))
+	b.issuer.set(func(f *fakeIssuer) { f.err = errDown })
+	_ = b.tokens.Check(t.Context())
+	want := map[string]float64{
+		"token_checks cached": 1, "token_checks accepted": 1, "token_checks refused": 2, "token_checks unavailable": 1, "token_checks failed": 1,
+		"issuer_fetches ok": 2, "issuer_fetches failed": 1,
+	}
+	families, err := metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		name := strings.TrimSuffix(strings.TrimPrefix(f.GetName(), "colaregistry_"), "_total")
+		for _, m := range f.GetMetric() {
+			key := name + " " + m.GetLabel()[0].GetValue()
+			if got := m.GetCounter().GetValue(); got != want[key] {
+				t.Errorf("%s = %v, want %v", key, got, want[key])
+			}
+			delete(want, key)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("not measured: %v", want)
+	}
+}

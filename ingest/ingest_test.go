@@ -1,0 +1,259 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// texts returns sources that hold texts, named "-", "2", "3" and so on.
+func texts(contents ...string) []Source {
+	var sources []Source
+	for i, content := range contents {
+		name := "-"
+		if i > 0 {
+			name = fmt.Sprint(i + 1)
+		}
+		sources = append(sources, ReaderSource(name, strings.NewReader(content)))
+	}
+	return sources
+}
+
+// labelRow is the JSON line of a label of its own for each n.
+func labelRow(n int) string {
+	return fmt.Sprintf(`{"ttb_id":"%d","brand_name":"BRAND %d","product_type":"wine","permit_number":"CA-W-1","approval_date":"2024-01-01"}`+"\n",
+		24001001000000+n, n)
+}
+
+func labelRows(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(labelRow(i))
+	}
+	return b.String()
+}
+
+func TestImportLaterRowsWin(t *testing.T) {
+	const id = `{"ttb_id":"24001001000001",`
+	text := `{` + newRow + "}\n" + id + `"brand_name":"B"}` + "\n" + id + `"brand_name":"B"}` + "\n" + id + `"brand_name":"C","approval_date":"2024-01-01"}` + "\n"
+	st := newFakeStore()
+	report := mustImport(t, st, Colas, texts(text)...)
+	if report.Counts != (Counts{Read: 4, Added: 1, Changed: 2, Unchanged: 1}) || st.colas[theID].BrandName != "C" || report.Undated != 0 {
+		t.Errorf("%s, undated %d, %s", report.Summary(), report.Undated, st.colas[theID].BrandName)
+	}
+	report = mustImport(t, st, Colas, texts(id+`"brand_name":"C"}`+"\n"+id+`"approval_date":null}`)...)
+	if report.Undated != 1 {
+		t.Errorf("undated %d after the date was cleared", report.Undated)
+	}
+}
+
+func TestImportOrder(t *testing.T) {
+	const labels = 4000
+	st := newFakeStore()
+	text := labelRows(labels) + "oops\n" + strings.ReplaceAll(labelRows(labels), "BRAND", "LATER")
+	report, err := Import(t.Context(), st, Colas, texts(text), Options{Workers: 4})
+	if !errors.Is(err, ErrRefused) {
+		t.Error(err)
+	}
+	if report.Counts != (Counts{Read: 2*labels + 1, Added: labels, Changed: labels, Refused: 1}) || report.Refusals[0].Line != labels+1 {
+		t.Errorf("%s %v", report.Summary(), report.Refusals)
+	}
+	for id, label := range st.colas {
+		if !strings.HasPrefix(label.BrandName, "LATER") {
+			t.Fatalf("%s is %s: a row was stored before an earlier one", id, label.BrandName)
+		}
+	}
+}
+
+func TestImportDryRun(t *testing.T) {
+	st := newFakeStore()
+	mustImport(t, st, Colas, texts(labelRows(2))...)
+	text := labelRow(0) + strings.Replace(labelRow(1), "BRAND", "NEW", 1) + labelRow(2) + `{"ttb_id":"24001001000009"}`
+	report, err := Import(t.Context(), st, Colas, texts(text), Options{DryRun: true, SkipInvalid: true})
+	if err != nil || report.Counts != (Counts{Read: 4, Added: 1, Changed: 1, Unchanged: 1, Refused: 1}) {
+		t.Errorf("%v %s", err, report.Summary())
+	}
+	if len(st.colas) != 2 || st.colas[24001001000001].BrandName != "BRAND 1" {
+		t.Errorf("a dry run wrote: %v", st.colas)
+	}
+}
+
+func TestImportBrokenSource(t *testing.T) {
+	array := "[" + strings.ReplaceAll(strings.TrimSpace(labelRows(600)), "\n", ",\n") + ",\n{\"ttb_id\":"
+	missing := FileSource(t.TempDir() + "/no.jsonl")
+	folder := FileSource(t.TempDir())
+	sources := append(texts(array, labelRow(1000)), missing, folder)
+	st := newFakeStore()
+	report, err := Import(t.Context(), st, Colas, sources, Options{})
+	if report.Counts != (Counts{Read: 601, Added: 601}) || len(st.colas) != 601 {
+		t.Errorf("%s: the rows before the break and the other source are to be kept", report.Summary())
+	}
+	var failure *SourceError
+	if !errors.As(err, &failure) || failure.Source != "-" || failure.Line != 601 || !errors.Is(err, errCutOff) || len(report.Failures) != 3 {
+		t.Errorf("%v %v", err, report.Failures)
+	}
+	for _, want := range []string{"no.jsonl", "it is a folder"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not tell %q", err, want)
+		}
+	}
+}
+
+func TestImportStoreFails(t *testing.T) {
+	st := newFakeStore()
+	st.failAt, st.err = 2, errors.New("disk full")
+	report, err := Import(t.Context(), st, Colas, texts(labelRows(5*batchRows), labelRow(9999)), Options{})
+	if !errors.Is(err, st.err) || !strings.Contains(err.Error(), "storing rows of -") {
+		t.Error(err)
+	}
+	kept := batchRows + batchRows/2
+	if report.Counts != (Counts{Read: kept, Added: kept}) || len(st.colas) != kept {
+		t.Errorf("%s, %d stored, want %d", report.Summary(), len(st.colas), kept)
+	}
+}
+
+func TestImportCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	st := newFakeStore()
+	st.onBatch = func(n, _ int) {
+		if n == 2 {
+			cancel() // while the batch is being written
+		}
+	}
+	report, err := Import(ctx, st, Colas, texts(labelRows(20*batchRows)), Options{})
+	if !errors.Is(err, context.Canceled) || report.Counts != (Counts{Read: 2 * batchRows, Added: 2 * batchRows}) || len(st.colas) != 2*batchRows {
+		t.Errorf("%v %s", err, report.Summary())
+	}
+}
+
+// TestImportCancelledWhileWaiting: an import that waits for input ends when it is cancelled.
+func TestImportCancelledWhileWaiting(t *testing.T) {
+	for _, sent := range []string{"", labelRows(batchRows) + `{"ttb_id":`} {
+		ctx, cancel := context.WithCancel(t.Context())
+		r, w := io.Pipe()
+		sentAll := make(chan struct{})
+		go func() {
+			io.WriteString(w, sent)
+			close(sentAll)
+		}()
+		opts := Options{Progress: func(p Progress) {
+			if !p.Done {
+				cancel()
+			}
+		}}
+		if sent == "" {
+			cancel()
+		}
+		report, err := Import(ctx, newFakeStore(), Colas, []Source{ReaderSource("-", r)}, opts)
+		if !errors.Is(err, context.Canceled) || report.Read != report.Added || report.Read > batchRows {
+			t.Errorf("%v %s", err, report.Summary())
+		}
+		<-sentAll
+	}
+}
+
+func TestImportProgress(t *testing.T) {
+	var seen []Progress
+	opts := Options{Progress: func(p Progress) { seen = append(seen, p) }}
+	path := mustWrite(t, labelRows(2*batchRows+1))
+	sources := append([]Source{FileSource(path)}, texts(labelRow(1))...)
+	if _, err := Import(t.Context(), newFakeStore(), Colas, sources, opts); err != nil {
+		t.Fatal(err)
+	}
+	var rows []int
+	for i, p := range seen {
+		rows = append(rows, p.Read)
+		if p.Sources != 2 || p.Source != sources[p.Index].Name || p.BytesTotal != sources[p.Index].Size {
+			t.Errorf("%d: %+v", i, p)
+		}
+		if p.Done && p.Index == 0 && p.BytesRead != p.BytesTotal {
+			t.Errorf("%d of %d bytes at the end", p.BytesRead, p.BytesTotal)
+		}
+	}
+	if diff := cmp.Diff([]int{batchRows, 2 * batchRows, 2*batchRows + 1, 2*batchRows + 2}, rows); diff != "" || !seen[2].Done || !seen[3].Done {
+		t.Errorf("%+v %s", seen, diff)
+	}
+}
+
+func TestImportBoundsRefusals(t *testing.T) {
+	text := labelRow(1) + strings.Repeat("{\"ttb_id\":1}\n", maxRefusals+234)
+	report, err := Import(t.Context(), newFakeStore(), Colas, texts(text), Options{})
+	if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "1234 of 1235 rows were refused") {
+		t.Error(err)
+	}
+	if report.Refused != maxRefusals+234 || len(report.Refusals) != maxRefusals {
+		t.Errorf("%d refused, %d told", report.Refused, len(report.Refusals))
+	}
+	var b strings.Builder
+	if _, err := report.WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "\nand 234 more refused rows that are not listed\n") {
+		t.Errorf("report: …%s", b.String()[b.Len()-200:])
+	}
+}
+
+func TestReportWriteTo(t *testing.T) {
+	text := labelRow(1) + `{"ttb_id":"24001001000002"}` + "\n" + strings.Replace(labelRow(3), "brand_name", "brandname", 1) +
+		strings.Replace(labelRow(4), `"2024-01-01"`, "null", 1)
+	report, err := Import(t.Context(), newFakeStore(), Colas, texts(text, "[1"), Options{DryRun: true})
+	if err == nil {
+		t.Error("a source broke off and rows were refused, and there is no error")
+	}
+	var b strings.Builder
+	n, err := report.WriteTo(&b)
+	if err != nil || n != int64(b.Len()) {
+		t.Errorf("%d bytes of %d, %v", n, b.Len(), err)
+	}
+	want := `-:2: no such label is stored yet, and a label must have brand_name, product_type, permit_number
+-:3: no such label is stored yet, and a label must have brand_name
+2:1: not a JSON object (it begins with '1')
+warning: -: unknown field "brandname" is ignored; did you mean brand_name? (1 row)
+without approval date: 1 of the labels; searches of a range of dates do not find them
+history: saved searches are not told of these labels, since the registry held none before; import the rest of the same load, and this again if it was cut off, with --history
+dry run: nothing was written
+read=5 added=2 changed=0 unchanged=0 refused=3
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
+	}
+	long := Report{}
+	long.refuse(Refusal{Reason: strings.Repeat("É", maxReason)})
+	if reason := long.Refusals[0].Reason; len(reason) > maxReason+3 || !strings.HasSuffix(reason, "É…") {
+		t.Errorf("a reason of %d bytes: …%q", len(reason), reason[len(reason)-10:])
+	}
+}
+
+func TestImportUnknownKind(t *testing.T) {
+	_, err := Import(t.Context(), newFakeStore(), "cola", texts(""), Options{})
+	if err == nil || !strings.Contains(err.Error(), `did you mean "colas"?`) || !strings.Contains(err.Error(), "category-aliases") {
+		t.Error(err)
+	}
+}
+
+func TestImportEmpty(t *testing.T) {
+	for _, kind := range Kinds() {
+		report, err := Import(t.Context(), newFakeStore(), kind, texts("", "[]"), Options{})
+		if err != nil || report.Counts != (Counts{}) || len(report.Warnings) != 2 {
+			t.Errorf("%s: %v %+v", kind, err, report)
+		}
+	}
+}
+
+// TestImportUndatedLooksUp: a label is looked up only when neither the row nor the outcome tells whether it has a date.
+func TestImportUndatedLooksUp(t *testing.T) {
+	st := newFakeStore()
+	mustImport(t, st, Colas, texts(labelRows(50))...)
+	mustImport(t, st, Colas, texts(`{`+newRow+`}`)...)
+	if st.reads != 1 {
+		t.Errorf("%d labels were looked up", st.reads)
+	}
+}

@@ -1,0 +1,189 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+)
+
+// jsonRows splits JSON text into its records: JSON lines, objects one after the other, an array of
+// objects, and either within an object under "data" (as the API answers) or "features" (GeoJSON).
+// Only brackets and strings are looked at; decoding a row says whether it is right within.
+//
+// A record that does not end as it should is refused, and reading goes on with the next line that
+// begins one; inside an array there is no telling where that is, so there it breaks the source.
+type jsonRows struct {
+	scan  jsonScanner
+	state jsonState
+	first bool // no element of the present array or wrapper has been read
+	wraps bool // the present array or object is within a wrapper, whose rest follows
+	begun bool // a record outside arrays has been read
+	lines bool // one record a line, as the first one was: split by line ends alone
+	fast  bool // lines may be set
+}
+
+type jsonState uint8
+
+const (
+	atTop jsonState = iota
+	inArray
+	inWrapper // before the object that a wrapper holds
+	inTail    // after what a wrapper holds
+)
+
+// containers are the keys of an object that holds records rather than being one.
+var containers = []string{"data", "features"}
+
+// newJSONRows reads JSON. Values under the keys of drop in a record are read as null, whatever
+// their size, and not held.
+func newJSONRows(in *input, drop ...string) *jsonRows {
+	return &jsonRows{scan: jsonScanner{in: in, drop: drop}, fast: len(drop) == 0}
+}
+
+func (r *jsonRows) next(dst []byte) ([]byte, rawRow, error) {
+	in := r.scan.in
+	for {
+		switch {
+		case r.state == inArray:
+			text, row, more, err := r.element(dst)
+			if more || err != nil {
+				return text, row, err
+			}
+		case r.state == inWrapper:
+			line := in.line
+			r.state = inTail
+			r.scan.begin(dst)
+			return r.arrayRow(dst, line, r.scan.value(nil))
+		case r.state == inTail:
+			if err := r.scan.tail(); err != nil {
+				return dst, rawRow{}, in.broken("%w", err)
+			}
+			r.state = atTop
+		case r.lines:
+			return nextLine(in, dst)
+		default:
+			text, row, more, err := r.top(dst)
+			if more || err != nil {
+				return text, row, err
+			}
+		}
+	}
+}
+
+// nextLine returns the next line that is not blank.
+func nextLine(in *input, dst []byte) ([]byte, rawRow, error) {
+	for {
+		text, line, long, ok := in.readLine(dst)
+		switch {
+		case !ok:
+			return dst, rawRow{}, in.ended()
+		case long:
+			return dst, rawRow{line: line, problem: problemLong}, nil
+		case len(trimSpace(text[len(dst):])) > 0:
+			return text, rawRow{line: line}, nil
+		}
+	}
+}
+
+// top reads what stands outside arrays. more is false when no row came of it and reading goes on.
+func (r *jsonRows) top(dst []byte) (text []byte, row rawRow, more bool, err error) {
+	in := r.scan.in
+	in.skipSpace()
+	c, ok := in.peek()
+	if !ok {
+		return dst, rawRow{}, false, in.ended()
+	}
+	line := in.line
+	switch c {
+	case '[':
+		in.take()
+		r.state, r.first, r.wraps = inArray, true, false
+		return dst, rawRow{}, false, nil
+	case '{':
+	default:
+		_, _, _, ok := in.readLine(nil)
+		if !ok {
+			return dst, rawRow{}, false, in.ended()
+		}
+		return dst, rawRow{line: line, problem: "not a JSON object"}, true, nil
+	}
+	r.scan.begin(dst)
+	switch err := r.scan.value(containers); {
+	case errors.Is(err, errWrapper):
+		r.state, r.first, r.wraps = inWrapper, true, true
+		if c, _ := in.peek(); c == '[' {
+			in.take()
+			r.state = inArray
+		}
+		return dst, rawRow{}, false, nil
+	case err != nil:
+		if in.failure() != nil {
+			return dst, rawRow{}, false, in.ended()
+		}
+		r.resync(line)
+		return dst, rawRow{line: line, problem: err.Error()}, true, nil
+	}
+	if !r.begun {
+		r.begun = true
+		r.lines = r.fast && in.line == line && r.scan.endsLine()
+	}
+	text, row = r.scan.row(dst, line)
+	return text, row, true, nil
+}
+
+// resync goes to the next line that begins an object, below the line where the broken record began.
+func (r *jsonRows) resync(begin int) {
+	in := r.scan.in
+	for {
+		c, ok := in.peek()
+		if !ok || in.bol && in.line > begin && c == '{' {
+			return
+		}
+		in.take()
+	}
+}
+
+// element reads the next element of an array. more is false at its end.
+func (r *jsonRows) element(dst []byte) (text []byte, row rawRow, more bool, err error) {
+	in := r.scan.in
+	in.skipSpace()
+	c, ok := in.peek()
+	if ok && c == ',' && !r.first {
+		in.take()
+		in.skipSpace()
+		c, ok = in.peek()
+	} else if ok && c != ']' && !r.first {
+		return dst, rawRow{}, false, in.broken("%q between the records of an array, where a comma is due", c)
+	}
+	if !ok {
+		return dst, rawRow{}, false, in.broken("the array is cut off")
+	}
+	r.first = false
+	line := in.line
+	switch c {
+	case ']':
+		in.take()
+		if r.state = atTop; r.wraps {
+			r.state = inTail
+		}
+		return dst, rawRow{}, false, nil
+	case '{':
+		r.scan.begin(dst)
+		text, row, err = r.arrayRow(dst, line, r.scan.value(nil))
+		return text, row, err == nil, err
+	}
+	r.scan.begin(dst)
+	r.scan.discard = true
+	if err := r.scan.value(nil); err != nil {
+		return dst, rawRow{}, false, in.broken("%w within an array", err)
+	}
+	return dst, rawRow{line: line, problem: fmt.Sprintf("not a JSON object (it begins with %q)", c)}, true, nil
+}
+
+// arrayRow returns the row that was scanned; an error in it breaks the source.
+func (r *jsonRows) arrayRow(dst []byte, line int, err error) ([]byte, rawRow, error) {
+	if err != nil {
+		return dst, rawRow{}, r.scan.in.broken("%w, in the record that begins at line %d of an array", err, line)
+	}
+	text, row := r.scan.row(dst, line)
+	return text, row, nil
+}

@@ -1,0 +1,269 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// productionWork imports production reports. Rows have no key, so each report in the input replaces
+// the stored one. That needs the whole input, which is small. A report that may be incomplete is
+// not written: its source was truncated, or a refused row may belong to it.
+type productionWork struct {
+	pipeline[cola.ProductionReport]
+	st          Target
+	reports     map[cola.ReportKey]*report
+	order       []cola.ReportKey // of first occurrence
+	refusedRows refusedReportRows
+}
+
+// report is one report of the input.
+type report struct {
+	rows   []cola.ProductionReport
+	from   []rowPosition // of each row
+	broken bool          // one of its sources was truncated
+}
+
+type rowPosition struct {
+	source string
+	line   int
+}
+
+func newProductionWork(r *run, st Target) *productionWork {
+	w := &productionWork{st: st, reports: map[cola.ReportKey]*report{}}
+	detectReports := func(in *input) (format[cola.ProductionReport], error) {
+		return detect(in, productionSchema, "report_type", same(normalizeProduction))
+	}
+	w.pipeline = pipeline[cola.ProductionReport]{run: r, detect: detectReports, write: w.collect, refused: w.addRefused}
+	return w
+}
+
+// addRefused adds the refused rows of a batch.
+func (w *productionWork) addRefused(rows []partialRow[cola.ProductionReport]) {
+	for i := range rows {
+		w.refusedRows.add(rowPosition{w.run.source, rows[i].line}, &rows[i].record)
+	}
+}
+
+// source reads a source; finish writes its reports.
+func (w *productionWork) source(ctx context.Context, s Source) error {
+	err := w.pipeline.source(ctx, s)
+	if failure := (*SourceError)(nil); errors.As(err, &failure) {
+		for _, report := range w.reports {
+			if report.from[len(report.from)-1].source == s.Name {
+				report.broken = true
+			}
+		}
+	}
+	return err
+}
+
+// collect adds the rows of a batch to their reports. It is the pipeline's write function.
+func (w *productionWork) collect(_ context.Context, patches []cola.Patch[cola.ProductionReport], lines []int) ([]refusedRow, error) {
+	for i := range patches {
+		row := patches[i].Record
+		held := w.reports[row.Key()]
+		if held == nil {
+			held = &report{}
+			w.reports[row.Key()] = held
+			w.order = append(w.order, row.Key())
+		}
+		held.rows = append(held.rows, row)
+		held.from = append(held.from, rowPosition{w.run.source, lines[i]})
+	}
+	return nil, nil
+}
+
+// finish replaces the reports, in the order of the input.
+func (w *productionWork) finish(ctx context.Context) error {
+	if len(w.order) > 0 {
+		defer func() { w.run.reportProgress(w.run.lastProgress) }()
+	}
+	for _, key := range w.order {
+		if ctx.Err() != nil {
+			return stoppedError(ctx)
+		}
+		held := w.reports[key]
+		if held.broken {
+			w.refuse(held, func(string) string { return "its file broke off" })
+			continue
+		}
+		if lost, ok := w.refusedRows.forReport(key, held); ok {
+			w.refuse(held, lost.refusedFor)
+			continue
+		}
+		outcomes, err := w.st.ReplaceProductionReport(context.WithoutCancel(ctx), key, held.rows, w.run.mode())
+		if err == nil && len(outcomes) != len(held.rows) {
+			err = fmt.Errorf("the store returned %d outcomes of %d rows", len(outcomes), len(held.rows))
+		}
+		if err != nil {
+			return fmt.Errorf("storing the %s %s report of %s: %w", key.ReportType, key.Commodity, key.ReportDate, err)
+		}
+		for _, outcome := range outcomes {
+			w.run.report.count(outcome)
+		}
+	}
+	return nil
+}
+
+// refuse refuses the rows of an incomplete report. why returns the reason for rows of a source.
+func (w *productionWork) refuse(held *report, why func(source string) string) {
+	for _, from := range held.from {
+		w.run.report.refuse(Refusal{
+			Source: from.source, Line: from.line,
+			Reason: "not written, as " + why(from.source) + " and a report is replaced whole or not at all",
+		})
+	}
+}
+
+// productionCommodities are the commodities of production reports in the contract's spelling.
+var productionCommodities = []string{"Beer", "Wine", "Distilled Spirits"}
+
+var productionSchema = newSchema[cola.ProductionReport]()
+
+// normalizeProduction checks a row of a production report. A report date that is missing follows from
+// year and month.
+func normalizeProduction(r *recordReader, p *cola.ProductionReport, carried cola.Fields) {
+	normalizeCommodity(&p.Commodity, productionCommodities...)
+	p.ReportType = strings.ToLower(p.ReportType)
+	r.require("commodity", p.Commodity != "")
+	r.require("year", carried.Has(productionYear))
+	if carried.Has(productionYear) && (p.Year < firstYear || p.Year > lastYear) {
+		r.problems.add("year", fmt.Errorf("%d is not from %d to %d", p.Year, firstYear, lastYear))
+	}
+	month := 12
+	switch {
+	case p.ReportType != "monthly" && p.ReportType != "yearly":
+		r.problems.add("report_type", fmt.Errorf("%s is neither monthly nor yearly", quote(p.ReportType)))
+	case p.ReportType == "yearly" && p.MonthNumber.OK:
+		r.problems.add("month_number", errors.New("a yearly report has none"))
+	case p.ReportType == "monthly" && (p.MonthNumber.V < 1 || p.MonthNumber.V > 12):
+		r.problems.add("month_number", errors.New("a monthly report has one from 1 to 12"))
+	case p.MonthNumber.OK:
+		month = p.MonthNumber.V
+	}
+	if len(r.problems.list) > 0 {
+		return
+	}
+	r.figure("count_ims", p.CountIMs)
+	checkTexts(r, productionSchema, p)
+	setReportDate(r, p, month)
+}
+
+var productionYear = cola.FieldIndex[cola.ProductionReport]("year")
+
+// setReportDate checks that the date is in the last month that the report covers, or sets it to
+// that month's last day.
+func setReportDate(r *recordReader, p *cola.ProductionReport, month int) {
+	last := cola.NewDate(p.Year, 1, 1).Time().AddDate(0, month, -1)
+	if p.ReportDate == 0 {
+		p.ReportDate = cola.DateOf(last)
+	}
+	if d := p.ReportDate.Time(); d.Year() != last.Year() || d.Month() != last.Month() {
+		r.problems.add("report_date", fmt.Errorf("%s is not in %s, where the report ends", p.ReportDate, last.Format("2006-01")))
+	}
+}
+
+// refusedReportRow has the fields of a refused row that identify its report. Zero fields are
+// unknown.
+type refusedReportRow struct {
+	source      string
+	commodity   string
+	reportType  string
+	date        cola.Date
+	year, month int
+}
+
+// refusedReportRows are the refused rows of an import, without duplicates. The zero value is empty.
+type refusedReportRows struct {
+	rows  []refusedReportRow
+	first map[refusedReportRow]rowPosition // first occurrence
+}
+
+func (l *refusedReportRows) add(at rowPosition, read *cola.ProductionReport) {
+	row := newRefusedReportRow(at.source, *read)
+	if _, ok := l.first[row]; ok {
+		return
+	}
+	if l.first == nil {
+		l.first = map[refusedReportRow]rowPosition{}
+	}
+	l.first[row] = at
+	l.rows = append(l.rows, row)
+}
+
+// forReport returns the first refused row that may belong to a report. A row that does not identify
+// its report may belong to any report with other rows in the same source.
+func (l *refusedReportRows) forReport(key cola.ReportKey, held *report) (rowPosition, bool) {
+	for _, row := range l.rows {
+		if row.mayBelongTo(key) && (row.identifiesReport() || held.hasRowsOf(row.source)) {
+			return l.first[row], true
+		}
+	}
+	return rowPosition{}, false
+}
+
+func (r *report) hasRowsOf(source string) bool {
+	return slices.ContainsFunc(r.from, func(from rowPosition) bool { return from.source == source })
+}
+
+// refusedFor returns the reason for rows of a source that this row was refused.
+func (p rowPosition) refusedFor(source string) string {
+	if p.source == source {
+		return fmt.Sprintf("line %d was refused", p.line)
+	}
+	return fmt.Sprintf("line %d of %s was refused", p.line, p.source)
+}
+
+// newRefusedReportRow returns the reliable fields of a refused row.
+func newRefusedReportRow(source string, read cola.ProductionReport) refusedReportRow {
+	normalizeCommodity(&read.Commodity, productionCommodities...)
+	row := refusedReportRow{source: source, commodity: read.Commodity, reportType: strings.ToLower(read.ReportType), date: read.ReportDate}
+	if strings.ContainsFunc(row.commodity, unicode.IsControl) {
+		row.commodity = ""
+	}
+	if firstYear <= read.Year && read.Year <= lastYear {
+		row.year = read.Year
+	}
+	if m := read.MonthNumber; m.OK && m.V >= 1 && m.V <= 12 {
+		row.month = m.V
+	}
+	if day := row.date.Time(); row.date != 0 {
+		if row.year == 0 {
+			row.year = day.Year()
+		}
+		if row.month == 0 && row.year == day.Year() {
+			row.month = int(day.Month())
+		}
+	}
+	if row.reportType != "monthly" && (row.reportType != "yearly" || read.MonthNumber.OK) {
+		row.reportType = ""
+	}
+	return row
+}
+
+// identifiesReport reports whether the row has all fields of a report's key.
+func (r *refusedReportRow) identifiesReport() bool {
+	return r.commodity != "" && r.reportType != "" && r.year != 0 && (r.month != 0 || r.reportType == "yearly")
+}
+
+// mayBelongTo reports whether the row's known fields fit a report. If its date and its month
+// differ, either may be right.
+func (r *refusedReportRow) mayBelongTo(key cola.ReportKey) bool {
+	if r.commodity != "" && r.commodity != key.Commodity || r.reportType != "" && r.reportType != key.ReportType {
+		return false
+	}
+	end, day := key.ReportDate.Time(), r.date.Time()
+	switch {
+	case r.date == 0 && r.year == 0:
+		return r.month == 0 || key.ReportType == "yearly" || r.month == int(end.Month())
+	case r.date != 0 && day.Year() == end.Year() && day.Month() == end.Month():
+		return true
+	}
+	return r.year == end.Year() && (r.month == 0 || key.ReportType == "yearly" || r.month == int(end.Month()))
+}

@@ -1,0 +1,301 @@
+package ingest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// maxProblems is how many problems of a row are reported.
+const maxProblems = 5
+
+// problems collects the problems of one row.
+type problems struct {
+	list []string
+}
+
+// add adds a problem of a field, or of the row if field is empty.
+func (p *problems) add(field string, err error) {
+	if len(p.list) >= maxProblems {
+		return
+	}
+	if field != "" {
+		field += ": "
+	}
+	p.list = append(p.list, field+err.Error())
+}
+
+func (p *problems) empty() bool { return len(p.list) == 0 }
+
+func (p *problems) reset() { p.list = p.list[:0] }
+
+func (p *problems) String() string { return strings.Join(p.list, "; ") }
+
+// place is where in a row an object stands: in a list, or, when list is empty, at the top.
+type place struct {
+	list  string
+	index int
+}
+
+// name returns the name of a field for messages.
+func (p place) name(field string) string {
+	if p.list == "" {
+		return field
+	}
+	if field == "" {
+		return fmt.Sprintf("%s[%d]", p.list, p.index)
+	}
+	return fmt.Sprintf("%s[%d].%s", p.list, p.index, field)
+}
+
+// recordReader decodes JSON objects and CSV records into records of the types that schemas
+// describe. It is used by one goroutine.
+type recordReader struct {
+	dec      jsontext.Decoder // of raw
+	raw      bytes.Buffer
+	problems problems
+	notes    notes
+	cells    []csvField
+	unknown  map[string]string // warnings about keys met before
+	images   *schema
+	barcodes *schema
+}
+
+func newRecordReader() *recordReader {
+	return &recordReader{
+		images:   newSchema[cola.Image](),
+		barcodes: newSchema[cola.Barcode](),
+		unknown:  map[string]string{},
+	}
+}
+
+// noteUnknown notes a key that is no field.
+func (r *recordReader) noteUnknown(s *schema, in place, key string) {
+	if in.list == "" {
+		if warning, ok := r.unknown[key]; ok {
+			r.notes.add(warning)
+			return
+		}
+	}
+	if len(r.unknown) >= maxNotes {
+		return
+	}
+	id := key
+	if in.list != "" {
+		id = in.list + "[]." + id
+	}
+	warning, ok := r.unknown[id]
+	if !ok {
+		warning = s.unknownKey(in.list, key)
+		r.unknown[id] = warning
+	}
+	r.notes.add(warning)
+}
+
+// object reads an object into record, a pointer's element, and returns which fields it carried.
+// Wrong values go to problems, named as of that place; the error is about the text's syntax.
+func (r *recordReader) object(s *schema, record reflect.Value, in place) (carried cola.Fields, err error) {
+	if kind := r.dec.PeekKind(); kind != '{' {
+		r.problems.add(in.name(""), fmt.Errorf("is %s, where an object is due", kindNames[kind]))
+		return 0, r.skip()
+	}
+	err = r.nested('}', func(int) error {
+		member, err := r.member(s, record, in)
+		carried |= member
+		return err
+	})
+	return carried, err
+}
+
+// member reads a key and its value into record.
+func (r *recordReader) member(s *schema, record reflect.Value, in place) (carried cola.Fields, err error) {
+	token, err := r.token()
+	if err != nil {
+		return 0, err
+	}
+	key := token.String()
+	i, ok := s.byName[key]
+	switch {
+	case !ok && s.within[key] != nil:
+		return r.object(s.within[key], record, in)
+	case !ok:
+		r.noteUnknown(s, in, strings.Clone(key)) // a clone, so that known keys stay on the stack
+		return 0, r.skip()
+	case s.fields[i].omit:
+		return 0, r.skip()
+	}
+	f := &s.fields[i]
+	return carried.With(i), r.value(f, record.FieldByIndex(f.index).Addr().Interface(), in)
+}
+
+// value reads a JSON value into a field.
+func (r *recordReader) value(f *schemaField, field any, in place) error {
+	kind := r.dec.PeekKind()
+	switch kind {
+	case '[':
+		return r.array(f, field, in)
+	case '{':
+		r.problems.add(in.name(f.name), fmt.Errorf("is an object, where %s is due", expectedFormat(field)))
+		return r.skip()
+	}
+	token, err := r.token()
+	if err != nil {
+		return err
+	}
+	var wrong error
+	switch kind {
+	case '"':
+		wrong = setText(field, token.String(), f.form)
+	case '0':
+		wrong = setNumber(field, token.String(), f.form)
+	case 'n':
+		wrong = setNull(field)
+	default:
+		wrong = setBool(field, kind == 't')
+	}
+	if wrong != nil {
+		r.problems.add(in.name(f.name), wrong)
+	}
+	return nil
+}
+
+// maxListItems bounds the lists of a record; a label has some dozens at most.
+const maxListItems = 10_000
+
+// array reads a JSON array into a list field. A list that is there is never nil, so that an empty
+// one counts as known.
+func (r *recordReader) array(f *schemaField, field any, in place) error {
+	switch list := field.(type) {
+	case *[]string:
+		return r.texts(f, list, in)
+	case *[]cola.Image:
+		*list = []cola.Image{}
+		return r.elements(f.name, func(in place) error {
+			var image cola.Image
+			carried, err := r.object(r.images, reflect.ValueOf(&image).Elem(), in)
+			if index := r.images.byName["image_index"]; !carried.Has(index) {
+				image.ImageIndex = in.index
+			}
+			normalizeImage(&image)
+			*list = append(*list, image)
+			return err
+		})
+	case *[]cola.Barcode:
+		*list = []cola.Barcode{}
+		return r.elements(f.name, func(in place) error {
+			var barcode cola.Barcode
+			_, err := r.object(r.barcodes, reflect.ValueOf(&barcode).Elem(), in)
+			*list = append(*list, barcode)
+			return err
+		})
+	}
+	r.problems.add(in.name(f.name), fmt.Errorf("is an array, where %s is due", expectedFormat(field)))
+	return r.skip()
+}
+
+// elements reads an array of objects. It calls read with the place of each.
+func (r *recordReader) elements(name string, read func(in place) error) error {
+	return r.each(name, func(i int) error { return read(place{name, i}) })
+}
+
+// texts reads an array of texts. Nulls and empty texts are left out; numbers are taken by their
+// digits.
+func (r *recordReader) texts(f *schemaField, list *[]string, in place) error {
+	*list = []string{}
+	element := &schemaField{name: f.name}
+	return r.each(in.name(f.name), func(int) error {
+		var text string
+		err := r.value(element, &text, in)
+		if text != "" {
+			*list = append(*list, text)
+		}
+		return err
+	})
+}
+
+// each reads an array, each of its values by read.
+func (r *recordReader) each(name string, read func(i int) error) error {
+	return r.nested(']', func(i int) error {
+		if i >= maxListItems {
+			return fmt.Errorf("%s has more than %d entries", name, maxListItems)
+		}
+		return read(i)
+	})
+}
+
+// maxDepth bounds how deeply values may nest.
+const maxDepth = 64
+
+var (
+	errDepth    = fmt.Errorf("values nest more than %d deep", maxDepth)
+	errTrailing = errors.New("not valid JSON: text after the record")
+)
+
+// jsonOptions make the decoder accept what encoding/json does: of two values under one name the
+// later counts, and half a surrogate pair becomes U+FFFD.
+var jsonOptions = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+
+// kindNames names types of JSON values in messages.
+var kindNames = map[jsontext.Kind]string{
+	'n': "null", 'f': "true or false", 't': "true or false", '0': "a number", '"': "text", '[': "an array", '{': "an object",
+}
+
+// reset makes text the JSON to read.
+func (r *recordReader) reset(text []byte) {
+	r.raw = *bytes.NewBuffer(text)
+	r.dec.Reset(&r.raw, jsonOptions...)
+}
+
+// end returns the syntax error after a value that was read with err.
+func (r *recordReader) end(err error) error {
+	if err == nil {
+		if _, err := r.dec.ReadToken(); err == io.EOF {
+			return nil
+		}
+		return errTrailing
+	}
+	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errCutOff
+	}
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		return fmt.Errorf("not valid JSON: %w at byte %d of the record", syntax.Err, syntax.ByteOffset+1)
+	}
+	return err
+}
+
+// token reads the next token, which may not be within more than maxDepth brackets.
+func (r *recordReader) token() (jsontext.Token, error) {
+	token, err := r.dec.ReadToken()
+	if err == nil && r.dec.StackDepth() > maxDepth {
+		err = errDepth
+	}
+	return token, err
+}
+
+// skip reads a value of any type.
+func (r *recordReader) skip() error {
+	for depth := r.dec.StackDepth(); ; {
+		if _, err := r.token(); err != nil || r.dec.StackDepth() <= depth {
+			return err
+		}
+	}
+}
+
+// nested reads an array or object: its brackets, and by read each of its values or members.
+func (r *recordReader) nested(closing jsontext.Kind, read func(i int) error) error {
+	_, err := r.token()
+	for i := 0; err == nil && r.dec.PeekKind() != closing; i++ {
+		err = read(i)
+	}
+	if err == nil {
+		_, err = r.token()
+	}
+	return err
+}

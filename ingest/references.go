@@ -1,0 +1,285 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// avaWork imports viticultural areas.
+type avaWork struct{ pipeline[cola.AVADetail] }
+
+func newAVAWork(r *run, st Target) *avaWork {
+	never := func(*cola.Patch[cola.AVADetail]) string { return "the store does not take the area" }
+	return &avaWork{pipeline[cola.AVADetail]{run: r, detect: detectAVAs, write: upsert(r, st.UpsertAVAs, never)}}
+}
+
+func (w *avaWork) finish(context.Context) error { return nil }
+
+var (
+	// avaSchema has the contract's names. A row that is a GeoJSON feature has its fields within
+	// properties.
+	avaSchema = func() *schema {
+		s := newSchema[cola.AVADetail]("type", "geometry", "bbox", "id", "crs")
+		s.within = map[string]*schema{"properties": featureSchema}
+		return s
+	}()
+
+	// featureSchema has the names that UC Davis gives the properties of its features; several
+	// values are separated by vertical bars. The text of the rule and the maps it names are not
+	// kept.
+	featureSchema = newSchema[cola.AVADetail](
+		"cfr_revision_history", "approved_maps", "boundary_description", "used_maps", "lcsh", "sameas").
+		form(textForm{lists: "|"}).
+		alias("created", "established_date").
+		alias("removed", "removed_date").
+		alias("valid_start", "valid_start_date").
+		alias("valid_end", "valid_end_date").
+		alias("state", "states").
+		alias("county", "counties").
+		alias("within", "parent_avas").
+		alias("contains", "child_avas")
+)
+
+func detectAVAs(in *input) (format[cola.AVADetail], error) {
+	f, err := detect(in, avaSchema, "ava_id", same(normalizeAVA))
+	if _, json := f.rows.(*jsonRows); json {
+		f.rows = newJSONRows(in, "geometry", "bbox") // a boundary is most of a feature's size
+	}
+	return f, err
+}
+
+// normalizeAVA checks a viticultural area.
+func normalizeAVA(r *recordReader, a *cola.AVADetail, _ cola.Fields) {
+	if a.AVAID == "" || a.Name == "" {
+		r.problems.add("", errors.New("a viticultural area must have ava_id and name"))
+	}
+	if a.ValidStartDate != 0 && a.ValidEndDate != 0 && a.ValidEndDate < a.ValidStartDate {
+		r.problems.add("valid_end_date", fmt.Errorf("%s is before valid_start_date %s", a.ValidEndDate, a.ValidStartDate))
+	}
+	checkTexts(r, avaSchema, a)
+}
+
+// aliasWork imports published transitions of category paths.
+type aliasWork struct {
+	pipeline[vocabulary.CategoryAlias]
+	st    Target
+	table map[string]string // transitions stored and read so far, as vocabulary.AliasTable makes them; nil until they are needed
+}
+
+func newAliasWork(r *run, st Target) *aliasWork {
+	w := &aliasWork{st: st}
+	detectAliases := func(in *input) (format[vocabulary.CategoryAlias], error) {
+		return detect(in, aliasSchema, "alias", same(normalizeAlias))
+	}
+	w.pipeline = pipeline[vocabulary.CategoryAlias]{run: r, detect: detectAliases, write: w.write}
+	return w
+}
+
+func (w *aliasWork) finish(context.Context) error { return nil }
+
+// write stores the transitions of a batch that lead somewhere.
+func (w *aliasWork) write(ctx context.Context, patches []cola.Patch[vocabulary.CategoryAlias], lines []int) ([]refusedRow, error) {
+	if w.table == nil {
+		sets, err := w.st.AllReferences(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("reading the stored aliases: %w", err)
+		}
+		w.table = vocabulary.AliasTable(sets.CategoryAliases)
+	}
+	kept, refused := w.dropCircular(patches, lines)
+	if len(kept) == 0 {
+		return refused, nil
+	}
+	outcomes, err := w.st.UpsertCategoryAliases(ctx, kept, w.run.mode())
+	if err == nil && len(outcomes) != len(kept) {
+		err = fmt.Errorf("the store returned %d outcomes of %d aliases", len(outcomes), len(kept))
+	}
+	for _, outcome := range outcomes {
+		w.run.report.count(outcome)
+	}
+	return refused, err
+}
+
+// dropCircular adds transitions to the table, leaving out each that would close a circle with those
+// before it.
+func (w *aliasWork) dropCircular(patches []cola.Patch[vocabulary.CategoryAlias], lines []int) (kept []vocabulary.CategoryAlias, refused []refusedRow) {
+	kept = records(patches)
+	together := maps.Clone(w.table)
+	maps.Copy(together, vocabulary.AliasTable(kept))
+	if findCycle(together) == "" {
+		w.table = together
+		return kept, nil
+	}
+	kept = kept[:0]
+	for i := range patches {
+		alias := patches[i].Record
+		with := maps.Clone(w.table)
+		maps.Copy(with, vocabulary.AliasTable([]vocabulary.CategoryAlias{alias}))
+		if from := findCycle(with); from != "" {
+			refused = append(refused, refusedRow{lines[i], fmt.Sprintf("with the aliases before it, it leads %s round in a circle", quote(from))})
+			continue
+		}
+		w.table = with
+		kept = append(kept, alias)
+	}
+	return kept, refused
+}
+
+// findCycle returns a path that the transitions lead back to itself, or an empty one.
+func findCycle(table map[string]string) string {
+	for from := range table {
+		if vocabulary.FoldPath(vocabulary.ResolveCategory(from, table)) == from {
+			return from
+		}
+	}
+	return ""
+}
+
+var aliasSchema = newSchema[vocabulary.CategoryAlias]()
+
+// normalizeAlias brings a transition into the form it is stored in and checks it. One that leads below
+// its own path is a circle too: what it leads to is also within what was replaced.
+func normalizeAlias(r *recordReader, a *vocabulary.CategoryAlias, _ cola.Fields) {
+	a.Alias, a.Path = vocabulary.NormalizePath(a.Alias), vocabulary.NormalizeCategory(a.Path)
+	r.require("alias", a.Alias != "")
+	r.require("path", a.Path != "")
+	switch {
+	case a.Alias == "":
+	case vocabulary.FoldPath(a.Alias) == vocabulary.FoldPath(a.Path):
+		r.problems.add("path", errors.New("is the alias itself"))
+	case vocabulary.PathWithin(a.Path, a.Alias):
+		r.problems.add("path", fmt.Errorf("%s is below the alias itself, which leads round in a circle", quote(a.Path)))
+	}
+	if root := vocabulary.CategoryRoot(a.Path); a.Path != "" && !slices.Contains(vocabulary.CategoryRoots(), root) {
+		r.problems.add("path", fmt.Errorf("%s is under none of %s", quote(a.Path), strings.Join(vocabulary.CategoryRoots(), ", ")))
+	}
+	checkTexts(r, aliasSchema, a)
+}
+
+// timesWork imports one kind of processing times.
+type timesWork[T any] struct{ pipeline[T] }
+
+// timesKind is what the kinds of processing times differ in.
+type timesKind[T any] struct {
+	schema *schema
+	key    string // a column that tells CSV of this kind
+	check  func(r *recordReader, row *T, carried cola.Fields)
+}
+
+func newTimesWork[T any](
+	r *run, kind timesKind[T], write func(context.Context, []T, store.Mode) ([]store.Outcome, error),
+) *timesWork[T] {
+	rows := func(ctx context.Context, patches []cola.Patch[T], mode store.Mode) ([]store.Outcome, error) {
+		return write(ctx, records(patches), mode)
+	}
+	return &timesWork[T]{pipeline[T]{
+		run:    r,
+		detect: func(in *input) (format[T], error) { return detect(in, kind.schema, kind.key, same(kind.check)) },
+		write:  upsert(r, rows, func(*cola.Patch[T]) string { return "the store does not take the row" }),
+	}}
+}
+
+func (w *timesWork[T]) finish(context.Context) error { return nil }
+
+// records returns the records of patches that carry every field there is.
+func records[T any](patches []cola.Patch[T]) []T {
+	rows := make([]T, len(patches))
+	for i := range patches {
+		rows[i] = patches[i].Record
+	}
+	return rows
+}
+
+var (
+	timeSchema         = newSchema[cola.ProcessingTime]()
+	formulaSchema      = newSchema[cola.FormulaProcessingTime]()
+	registrationSchema = newSchema[cola.RegistrationProcessingTime]()
+)
+
+var (
+	processingTimes = timesKind[cola.ProcessingTime]{
+		schema: timeSchema, key: "snapshot_date",
+		check: func(r *recordReader, t *cola.ProcessingTime, _ cola.Fields) {
+			normalizeCommodity(&t.Commodity, "Wine", "Malt Beverage", "Distilled Spirits")
+			r.require("commodity", t.Commodity != "")
+			r.requireDay("snapshot_date", t.SnapshotDate)
+			r.figure("turnaround_days_median", t.TurnaroundDaysMedian)
+			r.figure("queue_depth_days", t.QueueDepthDays)
+			checkTexts(r, timeSchema, t)
+		},
+	}
+	formulaTimes = timesKind[cola.FormulaProcessingTime]{
+		schema: formulaSchema, key: "formula_type",
+		check: func(r *recordReader, t *cola.FormulaProcessingTime, _ cola.Fields) {
+			normalizeCommodity(&t.Commodity, "Wine", "Malt Beverage", "Distilled Spirits")
+			r.require("commodity", t.Commodity != "")
+			r.require("formula_type", t.FormulaType != "")
+			r.requireDay("snapshot_date", t.SnapshotDate)
+			r.figure("turnaround_days_median", t.TurnaroundDaysMedian)
+			r.figure("queue_depth_days", t.QueueDepthDays)
+			checkTexts(r, formulaSchema, t)
+		},
+	}
+	registrationTimes = timesKind[cola.RegistrationProcessingTime]{
+		schema: registrationSchema, key: "report_month",
+		check: func(r *recordReader, t *cola.RegistrationProcessingTime, _ cola.Fields) {
+			normalizeCommodity(&t.Category, "Alcohol", "Tobacco", "Firearms")
+			r.require("category", t.Category != "")
+			r.require("application_type", t.ApplicationType != "")
+			r.requireDay("report_month", t.ReportMonth)
+			r.requireDay("snapshot_date", t.SnapshotDate)
+			r.figure("turnaround_days_median", t.TurnaroundDaysMedian)
+			checkTexts(r, registrationSchema, t)
+			if day := t.ReportMonth.Time().Day(); t.ReportMonth != 0 && day != 1 {
+				t.ReportMonth = t.ReportMonth.AddDays(1 - day) // figures are of whole months
+			}
+		},
+	}
+)
+
+// normalizeCommodity gives a commodity the spelling of the contract, from any letter case and from the
+// plural that TTB's own pages use. Others stay as they are.
+func normalizeCommodity(s *string, known ...string) {
+	for _, k := range known {
+		if strings.EqualFold(*s, k) || strings.EqualFold(*s, k+"s") {
+			*s = k
+			return
+		}
+	}
+}
+
+func (r *recordReader) require(field string, known bool) {
+	if !known {
+		r.problems.add(field, errors.New("is missing"))
+	}
+}
+
+func (r *recordReader) requireDay(field string, d cola.Date) {
+	r.require(field, d != 0)
+	r.day(field, d)
+}
+
+// day checks that a day, if it is known, is one that a report can be about.
+func (r *recordReader) day(field string, d cola.Date) {
+	if d != 0 && (d.Time().Year() < firstYear || d.Time().Year() > lastYear) {
+		r.problems.add(field, fmt.Errorf("%s is not from %d to %d", d, firstYear, lastYear))
+	}
+}
+
+// What reference data can be about, in years.
+const firstYear, lastYear = 1900, 2200
+
+// figure checks a count that cannot be negative.
+func (r *recordReader) figure(field string, v cola.Opt[int]) {
+	if v.V < 0 {
+		r.problems.add(field, fmt.Errorf("%d is negative", v.V))
+	}
+}

@@ -1,0 +1,257 @@
+package ingest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+)
+
+// ttbHeader is the header of the export of TTB's public registry.
+const ttbHeader = "TTB ID,Permit No.,Serial Number,Completed Date,Fanciful Name,Brand Name,Origin,Origin Desc,Class/Type,Class/Type Desc"
+
+// The columns of the export.
+const (
+	ttbID = iota
+	ttbPermit
+	ttbSerial
+	ttbCompleted
+	ttbFanciful
+	ttbBrand
+	ttbOrigin
+	ttbOriginDesc
+	ttbClass
+	ttbClassDesc
+	ttbWidth
+)
+
+// ttbColumns are the names of the columns as foldColumn gives them.
+var ttbColumns = func() []string {
+	names := strings.Split(ttbHeader, ",")
+	for i := range names {
+		names[i] = foldColumn(names[i])
+	}
+	return names
+}()
+
+// maxTTBLines is over how many lines a row may be broken.
+const maxTTBLines = 20
+
+// ttbRows splits the export of TTB's registry into rows. Its fields may hold line breaks without
+// being quoted, so a row goes on until it is complete or a line begins the next one; the line
+// breaks stay in its text.
+type ttbRows struct {
+	in      *input
+	header  []byte
+	pending []byte // a line that was read and belongs to the next row
+	line    int    // of pending
+	has     bool   // pending holds a line
+	cells   []csvField
+	scratch []byte
+}
+
+func newTTBRows(in *input, header csvHeader) *ttbRows { return &ttbRows{in: in, header: header.line} }
+
+var errNoTTBRow = errors.New("does not begin with a TTB id, and belongs to no row above")
+
+func (r *ttbRows) next(dst []byte) ([]byte, rawRow, error) {
+	line, err := r.content()
+	if err != nil {
+		return dst, rawRow{}, err
+	}
+	row := rawRow{line: line}
+	text := append(dst, r.pending...)
+	r.has = false
+	switch {
+	case beginsTTBRow(text[len(dst):]):
+	case looksLikeTTBRow(text[len(dst):]):
+		return text, row, nil // refused when it is decoded, for its id
+	default:
+		row.problem = errNoTTBRow.Error()
+		return dst, row, nil
+	}
+	for n := 1; n < maxTTBLines && !r.complete(text[len(dst):]); n++ {
+		if _, err := r.content(); err != nil {
+			break // told by the next call
+		}
+		if beginsTTBRow(r.pending) || looksLikeTTBRow(r.pending) {
+			break
+		}
+		text = append(append(text, '\n'), r.pending...)
+		r.has = false
+	}
+	return text, row, nil
+}
+
+// content reads the next line that is not blank and not the header again into pending, unless one
+// waits there, and returns its number.
+func (r *ttbRows) content() (line int, err error) {
+	for !r.has {
+		text, line, long, ok := r.in.readLine(r.pending[:0])
+		if !ok {
+			return 0, r.in.ended()
+		}
+		if long {
+			text = text[:0] // no line of an export is that long
+		}
+		r.pending, r.line = text, line
+		r.has = !blank(text) && !bytes.Equal(text, r.header)
+	}
+	return r.line, nil
+}
+
+// complete reports whether a row has all its fields, so that no more lines belong to it.
+func (r *ttbRows) complete(text []byte) bool {
+	r.scratch = append(r.scratch[:0], text...)
+	var err error
+	r.cells, err = splitCSV(r.scratch, r.cells[:0], false)
+	n := len(r.cells)
+	return n > maxTTBCells || err == nil && n >= ttbWidth && len(r.cells[n-1].text) > 0 && knownClass(r.cells)
+}
+
+// beginsTTBRow reports whether a line begins with a TTB id, as it is or in a spreadsheet's
+// wrapping, and a comma.
+func beginsTTBRow(line []byte) bool {
+	n := 0
+	rest := bytes.TrimLeft(line, ` "='`)
+	for n < len(rest) && rest[n] >= '0' && rest[n] <= '9' {
+		n++
+	}
+	rest = bytes.TrimLeft(rest[n:], `" `)
+	return n == 14 && len(rest) > 0 && rest[0] == ','
+}
+
+// looksLikeTTBRow reports whether a line that begins with no TTB id is a row all the same, one
+// whose id is damaged, rather than the rest of the row above.
+func looksLikeTTBRow(line []byte) bool {
+	cells, err := splitCSV(bytes.Clone(line), nil, true)
+	return err == nil && len(cells) >= ttbWidth && isCompleted(cells[ttbCompleted].text)
+}
+
+// isCompleted reports whether a field has the form of a Completed Date: MM/DD/YYYY, or M/D/YYYY as
+// spreadsheets write it.
+func isCompleted(field []byte) bool {
+	parts := bytes.Split(unwrapCode(field), []byte{'/'})
+	if len(parts) != 3 || len(parts[0]) > 2 || len(parts[1]) > 2 || len(parts[2]) != 4 {
+		return false
+	}
+	for _, p := range parts {
+		if len(p) == 0 || len(bytes.Trim(p, "0123456789")) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// ttbDecoder decodes rows of TTB's registry export.
+//
+// The export has no approval date: Completed Date is the day of the latest update. The serial
+// number is not stored. The product type follows from the class code, and domestic or imported from
+// the origin code, if TTB's code is known. An empty field leaves the stored value.
+func ttbDecoder() decodeFunc[cola.Cola] {
+	r := newRecordReader()
+	return func(raw []byte, patch *cola.Patch[cola.Cola], notes notes) string {
+		r.begin(notes)
+		raw, problem := r.csvText(raw)
+		if problem != "" {
+			return problem
+		}
+		row, err := r.ttbRow(raw)
+		if err != nil {
+			return err.Error()
+		}
+		label, err := ttbLabel(row)
+		if err != nil {
+			return err.Error()
+		}
+		carried := carriedBy(label)
+		normalizeCola(r, &label, carried)
+		patch.Record, patch.Fields = label, carried
+		return r.problems.String()
+	}
+}
+
+// ttbRow splits a row, first as it should be, then with quotes that are not in order taken as text.
+func (r *recordReader) ttbRow(raw []byte) (ttbRow, error) {
+	strict := append([]byte(nil), raw...) // splitting changes it
+	var row ttbRow
+	var err error
+	if r.cells, err = splitCSV(strict, r.cells[:0], false); err == nil {
+		row, err = readTTBRow(r.cells)
+	}
+	if err == nil {
+		return row, nil
+	}
+	if r.cells, _ = splitCSV(raw, r.cells[:0], true); errors.Is(err, errOpenQuote) || errors.Is(err, errBareQuote) {
+		return readTTBRow(r.cells)
+	}
+	return ttbRow{}, err
+}
+
+// ttbLabel returns the label of a row.
+func ttbLabel(row ttbRow) (cola.Cola, error) {
+	var label cola.Cola
+	id := unwrapText(row[ttbID])
+	if err := setTTBID(&label.TTBID, id); err != nil {
+		return label, fmt.Errorf("TTB ID: %w", err)
+	}
+	if completed := unwrapText(row[ttbCompleted]); completed != "" {
+		day, err := time.Parse("1/2/2006", completed)
+		if err != nil {
+			return label, fmt.Errorf("the completed date %s is not a date; it is written MM/DD/YYYY", quote(completed))
+		}
+		label.LatestUpdateDate = cola.DateOf(day)
+	}
+	label.PermitNumber = unwrapText(row[ttbPermit])
+	label.ProductName = cola.Text(row[ttbFanciful])
+	label.BrandName = row[ttbBrand]
+	label.OriginID = cola.Text(strings.ToUpper(unwrapText(row[ttbOrigin])))
+	label.OriginName = cola.Text(row[ttbOriginDesc])
+	label.ClassID = cola.Text(strings.ToUpper(unwrapText(row[ttbClass])))
+	label.ClassName = cola.Text(row[ttbClassDesc])
+	if kind, ok := vocabulary.ProductTypeOfClass(string(label.ClassID)); ok {
+		label.ProductType = kind
+	}
+	if origin, ok := ttbOrigins[string(label.OriginID)]; ok {
+		label.DomesticOrImported = vocabulary.Imported
+		if origin.Domestic {
+			label.DomesticOrImported = vocabulary.Domestic
+		}
+	}
+	return label, nil
+}
+
+func unwrapText(s string) string { return string(unwrapCode([]byte(s))) }
+
+// ttbFields are the fields that the export can have, with whether a label of it has them.
+var ttbFields = []struct {
+	index int
+	told  func(*cola.Cola) bool
+}{
+	{cola.FieldIndex[cola.Cola]("ttb_id"), func(*cola.Cola) bool { return true }},
+	{cola.FieldIndex[cola.Cola]("permit_number"), func(c *cola.Cola) bool { return c.PermitNumber != "" }},
+	{cola.FieldIndex[cola.Cola]("latest_update_date"), func(c *cola.Cola) bool { return c.LatestUpdateDate != 0 }},
+	{cola.FieldIndex[cola.Cola]("product_name"), func(c *cola.Cola) bool { return c.ProductName != "" }},
+	{cola.FieldIndex[cola.Cola]("brand_name"), func(c *cola.Cola) bool { return c.BrandName != "" }},
+	{cola.FieldIndex[cola.Cola]("origin_id"), func(c *cola.Cola) bool { return c.OriginID != "" }},
+	{cola.FieldIndex[cola.Cola]("origin_name"), func(c *cola.Cola) bool { return c.OriginName != "" }},
+	{cola.FieldIndex[cola.Cola]("class_id"), func(c *cola.Cola) bool { return c.ClassID != "" }},
+	{cola.FieldIndex[cola.Cola]("class_name"), func(c *cola.Cola) bool { return c.ClassName != "" }},
+	{cola.FieldIndex[cola.Cola]("product_type"), func(c *cola.Cola) bool { return c.ProductType != "" }},
+	{cola.FieldIndex[cola.Cola]("domestic_or_imported"), func(c *cola.Cola) bool { return c.DomesticOrImported != "" }},
+}
+
+// carriedBy returns the fields that a row of the export carries.
+func carriedBy(label cola.Cola) cola.Fields {
+	var carried cola.Fields
+	for _, f := range ttbFields {
+		if f.told(&label) {
+			carried = carried.With(f.index)
+		}
+	}
+	return carried
+}

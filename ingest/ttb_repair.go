@@ -1,0 +1,226 @@
+package ingest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+)
+
+// maxTTBCells is up to how many cells a row is worth mending; ways to split it grow with their
+// square.
+const maxTTBCells = 50
+
+// ttbRow is a row of TTB's export as text.
+type ttbRow [ttbWidth]string
+
+var (
+	errTTBShort  = errors.New("has fewer fields than the header")
+	errTTBLong   = errors.New("has far more fields than the header")
+	errTTBDate   = errors.New("has no Completed Date (MM/DD/YYYY) where one is due, so its fields cannot be told apart")
+	errTTBTail   = errors.New("its origin and class cannot be told apart from the fields before them")
+	errTTBMiddle = errors.New("an unquoted comma stands in the fanciful name or the brand name, and it cannot be told in which")
+)
+
+// readTTBRow assigns cells to the fields of a row. A well-formed row needs no repair. Otherwise
+// there are unquoted commas within fields: the date anchors the fields before it, the origin and
+// class codes with their names anchor those at the end, and the cells in between are the fanciful
+// name and the brand name, if there is only one way to split them. Other rows are errors.
+func readTTBRow(cells []csvField) (ttbRow, error) {
+	switch {
+	case len(cells) < ttbWidth:
+		return ttbRow{}, fmt.Errorf("%w: %d, not %d", errTTBShort, len(cells), ttbWidth)
+	case len(cells) > maxTTBCells:
+		return ttbRow{}, errTTBLong
+	}
+	date := ttbCompleted
+	for len(cells[date].text) > 0 && !isCompleted(cells[date].text) {
+		if date++; date == len(cells) {
+			return ttbRow{}, errTTBDate
+		}
+	}
+	origin, class, err := findTTBTail(cells, date+1)
+	if err != nil {
+		return ttbRow{}, err
+	}
+	brand, err := findTTBBrand(cells[date+1 : origin])
+	if err != nil {
+		return ttbRow{}, err
+	}
+	return ttbRow{
+		ttbID:         joinCells(cells[:1]),
+		ttbPermit:     joinCells(cells[1:2]),
+		ttbSerial:     joinCells(cells[2:date]),
+		ttbCompleted:  joinCells(cells[date : date+1]),
+		ttbFanciful:   joinCells(cells[date+1 : date+1+brand]),
+		ttbBrand:      joinCells(cells[date+1+brand : origin]),
+		ttbOrigin:     joinCells(cells[origin : origin+1]),
+		ttbOriginDesc: joinCells(cells[origin+1 : class]),
+		ttbClass:      joinCells(cells[class : class+1]),
+		ttbClassDesc:  joinCells(cells[class+1:]),
+	}, nil
+}
+
+// findTTBTail finds the origin code and the class code at or after first: the one place where both
+// are followed by the names TTB gives them, or, when there is none, the last four cells if the
+// codes have their form.
+func findTTBTail(cells []csvField, first int) (origin, class int, err error) {
+	found := 0
+	for o := first; o+3 < len(cells); o++ {
+		if !originShaped(cells[o].text) {
+			continue
+		}
+		for c := o + 2; c+1 < len(cells); c++ {
+			if namesOrigin(cells[o:c]) && namesClass(cells[c:]) {
+				origin, class = o, c
+				found++
+			}
+		}
+	}
+	if found == 1 {
+		return origin, class, nil
+	}
+	if found > 1 {
+		return 0, 0, errTTBTail
+	}
+	return lastTTBCodes(cells, first)
+}
+
+// lastTTBCodes takes the last four cells as the codes and their names, if the codes are well-formed
+// or missing. Otherwise, if the row has the right number of cells, the code is wrong.
+func lastTTBCodes(cells []csvField, first int) (origin, class int, err error) {
+	origin, class = len(cells)-4, len(cells)-2
+	none := func(at int) bool { return len(cells[at].text) == 0 && len(cells[at+1].text) == 0 }
+	var unknown []string
+	if code := cells[origin].text; !originShaped(code) && !none(origin) {
+		unknown = append(unknown, fmt.Sprintf("unknown origin code %s; it has two capitals or digits", quote(code)))
+	}
+	if code := cells[class].text; !classShaped(code) && !none(class) {
+		unknown = append(unknown, fmt.Sprintf("unknown class code %s; it has one to three digits, and a capital or none", quote(code)))
+	}
+	switch {
+	case origin < first || unknown != nil && len(cells) > ttbWidth:
+		return 0, 0, errTTBTail
+	case unknown != nil:
+		return 0, 0, errors.New(strings.Join(unknown, "; "))
+	}
+	return origin, class, nil
+}
+
+// findTTBBrand returns the index of the first cell of the brand name, among those between date and
+// origin; the fanciful name comes before. No space follows a delimiting comma, and no comma of a
+// field stands next to it, so a field doesn't start with a space, or start or end with an empty
+// cell.
+func findTTBBrand(cells []csvField) (brand int, err error) {
+	if len(cells) < 2 {
+		return 0, errTTBShort
+	}
+	if len(cells) == 2 {
+		return 1, nil
+	}
+	found := 0
+	for at := 1; at < len(cells); at++ {
+		if !cells[at].spaced && wholeField(cells[:at], true) && wholeField(cells[at:], false) {
+			brand = at
+			found++
+		}
+	}
+	if found != 1 {
+		return 0, errTTBMiddle
+	}
+	return brand, nil
+}
+
+// wholeField reports whether cells can be one field whose commas were not quoted.
+func wholeField(cells []csvField, mayBeEmpty bool) bool {
+	first, last := cells[0], cells[len(cells)-1]
+	if len(cells) == 1 {
+		return mayBeEmpty || len(first.text) > 0
+	}
+	quoted := slices.ContainsFunc(cells, func(c csvField) bool { return c.quoted })
+	return !quoted && len(first.text) > 0 && len(last.text) > 0
+}
+
+// unwrapCode takes off what spreadsheets put round a code to keep it text: ="…" or a leading
+// apostrophe.
+func unwrapCode(code []byte) []byte {
+	return bytes.TrimSpace(bytes.Trim(bytes.TrimPrefix(code, []byte{'='}), `"'`))
+}
+
+// joinCells returns cells that are one field, with the commas between them, normalized.
+func joinCells(cells []csvField) string {
+	var b []byte
+	for i, c := range cells {
+		if i > 0 {
+			b = append(b, ',')
+			if c.spaced {
+				b = append(b, ' ')
+			}
+		}
+		b = append(b, c.text...)
+	}
+	return normalizeSpace(string(b))
+}
+
+// originShaped reports whether a field has the form of an origin code.
+func originShaped(code []byte) bool {
+	code = unwrapCode(code)
+	return len(code) == 2 && isCode(code[0]) && isCode(code[1])
+}
+
+// classShaped reports whether a field has the form of a class and type code: one to three digits,
+// and perhaps a letter.
+func classShaped(code []byte) bool {
+	code = unwrapCode(code)
+	letter := bytes.TrimLeft(code, "0123456789")
+	n := len(code) - len(letter)
+	return n >= 1 && n <= 3 && (len(letter) == 0 || len(letter) == 1 && isCode(letter[0]))
+}
+
+func isCode(c byte) bool { return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' }
+
+// namesOrigin reports whether cells are an origin code and the name TTB gives it.
+func namesOrigin(cells []csvField) bool {
+	origin, ok := ttbOrigins[string(unwrapCode(cells[0].text))]
+	return ok && origin.Name == joinCells(cells[1:])
+}
+
+// namesClass reports whether cells are a class code and the name TTB gives it.
+func namesClass(cells []csvField) bool {
+	name, ok := ttbClasses[string(unwrapCode(cells[0].text))]
+	return ok && strings.EqualFold(name, joinCells(cells[1:]))
+}
+
+// knownClass reports whether cells end with a class code and the name TTB gives it, or any name
+// when the code is not known: TTB publishes no whole list.
+func knownClass(cells []csvField) bool {
+	for c := ttbClass; c+1 < len(cells); c++ {
+		if namesClass(cells[c:]) {
+			return true
+		}
+	}
+	code := cells[len(cells)-2].text
+	_, known := ttbClasses[string(unwrapCode(code))]
+	return !known && classShaped(code)
+}
+
+// TTB's own tables, by code.
+var (
+	ttbOrigins = func() map[string]vocabulary.Origin {
+		table := map[string]vocabulary.Origin{}
+		for _, o := range vocabulary.Origins() {
+			table[o.ID] = o
+		}
+		return table
+	}()
+	ttbClasses = func() map[string]string {
+		table := map[string]string{}
+		for _, c := range vocabulary.Classes() {
+			table[c.ID] = c.Name
+		}
+		return table
+	}()
+)

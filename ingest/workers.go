@@ -1,0 +1,154 @@
+package ingest
+
+import (
+	"context"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// decodePool splits one source into batches and decodes them with several goroutines.
+type decodePool[T any] struct {
+	free    chan *batch[T] // empty batches; their number bounds the memory
+	ordered chan *batch[T] // filled batches in the order of the source, decoded or not
+	work    chan *batch[T] // batches to decode
+	stop    <-chan struct{}
+
+	workers     int
+	keepPartial bool      // keep the readable fields of refused rows
+	format      format[T] // set before the first batch is in order
+}
+
+func newDecodePool[T any](workers int, stop <-chan struct{}) *decodePool[T] {
+	batches := 2*workers + 1
+	f := &decodePool[T]{
+		free:    make(chan *batch[T], batches),
+		ordered: make(chan *batch[T], batches),
+		work:    make(chan *batch[T], batches),
+		stop:    stop,
+		workers: workers,
+	}
+	for range batches {
+		f.free <- &batch[T]{}
+	}
+	return f
+}
+
+// read splits a source into batches until its end or until stop. It does not close the source. The
+// last batch has an error.
+func (f *decodePool[T]) read(r *countingReader, detect func(*input) (format[T], error)) {
+	defer close(f.work)
+	text, done, err := plainText(r)
+	if err == nil {
+		defer done()
+		if f.format, err = detect(newInput(text)); err == nil {
+			for range f.workers {
+				go f.decode(f.format.decoder())
+			}
+		}
+	}
+	for {
+		b := f.nextFree()
+		if b == nil {
+			return
+		}
+		if b.err = err; err == nil {
+			b.err = f.fillBatch(b)
+		}
+		b.bytes = r.n.Load()
+		ended := b.err != nil // b may be taken back as soon as it is handed on
+		f.ordered <- b
+		if err != nil {
+			close(b.decoded) // there is no format to decode by
+			return
+		}
+		f.work <- b
+		if ended {
+			return
+		}
+	}
+}
+
+// nextFree returns an empty batch, or nil if the pool is stopped.
+func (f *decodePool[T]) nextFree() *batch[T] {
+	select {
+	case <-f.stop:
+		return nil
+	default:
+	}
+	select {
+	case <-f.stop:
+		return nil
+	case b := <-f.free:
+		b.text, b.rows, b.lines, b.refused = b.text[:0], b.rows[:0], b.lines[:0], b.refused[:0]
+		clear(b.patches)
+		b.patches, b.partial = b.patches[:0], b.partial[:0]
+		b.notes, b.decoded = notes{}, make(chan struct{})
+		return b
+	}
+}
+
+// nextDecoded returns the next batch in order once it is decoded, or nil if ctx is canceled first.
+func (f *decodePool[T]) nextDecoded(ctx context.Context) (b *batch[T]) {
+	select {
+	case <-ctx.Done():
+		return nil
+	case b = <-f.ordered:
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-b.decoded:
+	}
+	if ctx.Err() != nil { // of two channels that are ready, select takes either
+		return nil
+	}
+	return b
+}
+
+// fillBatch adds rows until the batch is full or the source ends.
+func (f *decodePool[T]) fillBatch(b *batch[T]) error {
+	for len(b.rows) < batchRows && len(b.text) < batchBytes {
+		start := len(b.text)
+		text, row, err := f.format.rows.next(b.text)
+		if err != nil {
+			return err
+		}
+		if row.problem != "" {
+			text = b.text
+		}
+		b.text = text
+		b.rows = append(b.rows, rowSpan{start: start, end: len(text), rawRow: row})
+	}
+	return nil
+}
+
+// decode decodes batches until there are no more.
+func (f *decodePool[T]) decode(decode decodeFunc[T]) {
+	for b := range f.work {
+		for _, row := range b.rows {
+			b.decodeRow(row, decode, f.keepPartial)
+		}
+		close(b.decoded)
+	}
+}
+
+// decodeRow adds a row to the patches or to the refused rows of a batch, and in the latter case
+// what could be read of it to the remains if those are kept.
+func (b *batch[T]) decodeRow(row rowSpan, decode decodeFunc[T], keep bool) {
+	b.patches = append(b.patches, cola.Patch[T]{})
+	patch := &b.patches[len(b.patches)-1]
+	problem := row.problem
+	if problem == "" {
+		problem = decode(b.text[row.start:row.end:row.end], patch, b.notes)
+	}
+	if problem == "" {
+		b.lines = append(b.lines, row.line)
+		return
+	}
+	b.refused = append(b.refused, refusedRow{row.line, problem})
+	if keep {
+		b.partial = append(b.partial, partialRow[T]{row.line, patch.Record})
+	}
+	*patch = cola.Patch[T]{}
+	b.patches = b.patches[:len(b.patches)-1]
+}

@@ -1,0 +1,60 @@
+package quota
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// burstCacheTTL bounds how long a full window is refused without asking the store, so that a
+// revocation or an upgrade takes effect.
+const burstCacheTTL = time.Second
+
+// burstCache caches accounts whose burst window the store just found full, so that a client in a
+// tight loop doesn't cost a transaction per request. The zero value is ready to use.
+type burstCache struct {
+	mu sync.Mutex
+	by map[cola.AccountID]burstEntry
+}
+
+type burstEntry struct {
+	until time.Time // when the entry expires
+	retry time.Time // when the window has room again
+	state cola.QuotaState
+}
+
+// update caches a burst refusal. Any other outcome removes the account.
+func (f *burstCache) update(id cola.AccountID, o outcome, now time.Time) {
+	var refusal *cola.Error
+	burst := errors.As(o.err, &refusal) && refusal.Code == cola.CodeQuotaExceeded && refusal.RetryAfter > 0
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !burst {
+		delete(f.by, id)
+		return
+	}
+	if f.by == nil {
+		f.by = map[cola.AccountID]burstEntry{}
+	}
+	f.by[id] = burstEntry{
+		until: now.Add(min(burstCacheTTL, refusal.RetryAfter)), retry: now.Add(refusal.RetryAfter),
+		state: o.grant.State,
+	}
+}
+
+// check returns the cached refusal of an account, or nil.
+func (f *burstCache) check(id cola.AccountID, now time.Time) (cola.QuotaState, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	w, ok := f.by[id]
+	if !ok {
+		return cola.QuotaState{}, nil
+	}
+	if !now.Before(w.until) {
+		delete(f.by, id)
+		return cola.QuotaState{}, nil
+	}
+	return w.state, burstError(w.state, w.retry.Sub(now))
+}

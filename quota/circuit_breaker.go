@@ -1,0 +1,176 @@
+package quota
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/colaregistry/colaregistry/store"
+)
+
+const (
+	openAfter     = time.Second            // how long one batch may fail before the breaker opens
+	probeInterval = 250 * time.Millisecond // pause between probes of the store
+	probeTimeout  = 2 * time.Second        // of one probe; a slower store is of no use to callers
+	maxProbes     = 3                      // in flight, in case the store ignores its context
+)
+
+// circuitBreaker is open while the store does not commit. The ledger then refuses charges without
+// trying them. Only the ledger's worker opens and closes it.
+type circuitBreaker struct {
+	mu     sync.Mutex
+	open   bool
+	since  time.Time
+	opened chan struct{} // closed when the breaker opens; replaced when it closes
+}
+
+func newCircuitBreaker() *circuitBreaker { return &circuitBreaker{opened: make(chan struct{})} }
+
+func (o *circuitBreaker) isOpen() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.open
+}
+
+// untilOpen returns a channel that is closed while the breaker is open, and when it opens next.
+func (o *circuitBreaker) untilOpen() <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.opened
+}
+
+// trip opens the breaker, and reports whether it was closed.
+func (o *circuitBreaker) trip(now time.Time) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.open {
+		return false
+	}
+	o.open, o.since = true, now
+	close(o.opened)
+	return true
+}
+
+// reset closes the breaker. It returns how long the breaker was open, and whether it was.
+func (o *circuitBreaker) reset(now time.Time) (time.Duration, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.open {
+		return 0, false
+	}
+	o.open, o.opened = false, make(chan struct{})
+	return now.Sub(o.since), true
+}
+
+// Up reports whether the circuit breaker is closed, so that charges are tried. While it is open,
+// the ledger probes the store until it commits again.
+func (l *Ledger) Up() bool { return !l.breaker.isOpen() }
+
+func (l *Ledger) openCircuit(why error) {
+	if l.breaker.trip(time.Now()) {
+		l.log.Warn("ledger down: the store does not commit, charges are refused", "error", why)
+	}
+}
+
+func (l *Ledger) closeCircuit() {
+	if lasted, was := l.breaker.reset(time.Now()); was {
+		l.log.Info("ledger up: the store commits again", "after", lasted.Round(time.Millisecond))
+		l.inDoubt.retryNow()
+	}
+}
+
+// probeUntilUp probes the store while the breaker is open, until a probe commits or the ledger
+// closes.
+func (l *Ledger) probeUntilUp() {
+	slots := make(chan struct{}, maxProbes)
+	for l.breaker.isOpen() {
+		select {
+		case <-time.After(probeInterval):
+		case <-l.stop:
+			return
+		}
+		select {
+		case slots <- struct{}{}:
+			if l.probe(slots) {
+				l.closeCircuit()
+			}
+		default:
+		}
+	}
+}
+
+// probe reports whether the store commits now. It frees a slot when the store returns, which may be
+// later. The probe settles an empty batch, because that takes a real commit, unlike a read, and
+// leaves nothing in doubt.
+func (l *Ledger) probe(slots <-chan struct{}) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
+	result := make(chan error, 1)
+	go func() {
+		defer cancel()
+		result <- l.store.Settle(ctx, store.Batch{ID: newBatchID()}, func(time.Time, []store.AccountState) []store.Entry { return nil })
+		<-slots
+	}()
+	select {
+	case err := <-result:
+		return err == nil
+	case <-ctx.Done():
+		return false
+	case <-l.stop:
+		cancel()
+		return false
+	}
+}
+
+// failureLogInterval is the pause between log lines about an ongoing failure.
+const failureLogInterval = time.Minute
+
+// failureLog logs batches that were not committed: the first one with its reason, later ones as a
+// count. Otherwise an outage would log a line per request.
+type failureLog struct {
+	log *slog.Logger
+
+	mu       sync.Mutex
+	unclear  bool // an attempt with an unknown outcome was logged
+	batches  int  // failed since the last commit
+	charges  int  // in those batches
+	loggedAt time.Time
+}
+
+// unclearAttempt logs an attempt that failed with an unknown outcome.
+func (f *failureLog) unclearAttempt(charges int, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.unclear {
+		return
+	}
+	f.unclear = true
+	f.log.Warn("ledger batch unclear, settling it again", "charges", charges, "error", err)
+}
+
+// failedBatch logs a batch that was not committed.
+func (f *failureLog) failedBatch(charges int, err error, now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.batches++
+	f.charges += charges
+	switch {
+	case f.batches == 1:
+		f.log.Error("ledger batch not committed", "charges", charges, "error", err)
+	case now.Sub(f.loggedAt) >= failureLogInterval:
+		f.log.Error("ledger batches still not committed", "batches", f.batches, "charges", f.charges, "error", err)
+	default:
+		return
+	}
+	f.loggedAt = now
+}
+
+// committed ends a series of failures.
+func (f *failureLog) committed() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.batches > 1 {
+		f.log.Info("ledger batches are committed again", "failed_batches", f.batches, "failed_charges", f.charges)
+	}
+	f.unclear, f.batches, f.charges = false, 0, 0
+}

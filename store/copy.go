@@ -1,0 +1,237 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// Copier copies all data to another database. Use it while no process serves the registry.
+//
+// Some data stays behind: browser sessions, sign-in links, the outcomes of recent batches, claims
+// of searches and deliveries, failure counts of searches, and daily allowances.
+type Copier interface {
+	// Dump calls yield with every item in the store, from one consistent snapshot, in the order of
+	// ItemKinds: an item comes after those that it refers to. An item is only valid during the
+	// call. Dump stops at an error of yield and returns it.
+	Dump(ctx context.Context, yield func(*Item) error) error
+	// Fill writes items, in the order of Dump, into an empty store. They keep their IDs and times.
+	// Labels and permittees are written as they are, without merging, and no label arrives.
+	// Arrivals and marks of searches keep their revisions, and the store's next revision is above
+	// all of them, so every search sees exactly the arrivals after its mark. Fill fails with
+	// ErrExists if the store is not empty. On an error it writes nothing, or fails with
+	// ErrHalfFilled; then the database must be deleted.
+	Fill(ctx context.Context, items iter.Seq2[*Item, error]) error
+	// Sizes counts the store's records by kind, from one consistent snapshot.
+	Sizes(ctx context.Context) (map[ItemKind]int, error)
+}
+
+// Items returns the items of Dump as Fill takes them.
+func Items(ctx context.Context, from Copier) iter.Seq2[*Item, error] {
+	return func(yield func(*Item, error) bool) {
+		stopped := errors.New("no more items are taken")
+		err := from.Dump(ctx, func(i *Item) error {
+			if !yield(i, nil) {
+				return stopped
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, stopped) {
+			yield(nil, err)
+		}
+	}
+}
+
+// ItemKind is the kind of an Item.
+type ItemKind string
+
+// The kinds.
+const (
+	ItemAccount      ItemKind = "accounts"
+	ItemKey          ItemKind = "keys"
+	ItemApp          ItemKind = "connected apps"
+	ItemIdentity     ItemKind = "identities"
+	ItemLink         ItemKind = "links"
+	ItemSignIn       ItemKind = "sign-ins"
+	ItemSearch       ItemKind = "saved searches"
+	ItemRun          ItemKind = "runs of saved searches"
+	ItemMatch        ItemKind = "matches of saved searches"
+	ItemDestination  ItemKind = "destinations"
+	ItemDelivery     ItemKind = "deliveries"
+	ItemAttempt      ItemKind = "attempts to deliver"
+	ItemCreation     ItemKind = "requests that made saved searches"
+	ItemConfirmation ItemKind = "requests to confirm an address"
+	ItemMonth        ItemKind = "monthly usage"
+	ItemDay          ItemKind = "daily usage"
+	ItemGrant        ItemKind = "requests of the last minute"
+	ItemRefusal      ItemKind = "refusals"
+	ItemReferences   ItemKind = "reference data"
+	ItemPermittee    ItemKind = "permittees"
+	ItemCola         ItemKind = "labels"
+	ItemArrival      ItemKind = "arrivals"
+)
+
+// ItemKinds returns the kinds in the order of Dump.
+func ItemKinds() []ItemKind {
+	return []ItemKind{
+		ItemAccount, ItemKey, ItemApp, ItemIdentity, ItemLink, ItemSignIn, ItemSearch, ItemRun, ItemMatch, ItemDestination, ItemDelivery, ItemAttempt,
+		ItemCreation, ItemConfirmation, ItemMonth, ItemDay, ItemGrant, ItemRefusal, ItemReferences, ItemPermittee, ItemCola, ItemArrival,
+	}
+}
+
+// Item is one record, or all reference data. Kind says which other field is set.
+type Item struct {
+	Kind         ItemKind
+	Account      Account
+	Key          StoredKey
+	App          App
+	Identity     AccountIdentity
+	Link         Link // without its email, and with only the ID of its app
+	SignIn       SignIn
+	Search       StoredSearch
+	Run          StoredRun
+	Match        StoredMatch
+	Destination  StoredDestination
+	Delivery     StoredDelivery
+	Attempt      StoredAttempt
+	Creation     StoredCreation
+	Confirmation StoredConfirmation
+	Month        MonthUsage
+	Day          AccountDay
+	Grant        AccountGrant
+	Refusal      AccountRefusal
+	References   *ReferenceSets // without its Revision
+	Permittee    StoredPermittee
+	Cola         *cola.Cola // normalized by Derive
+	Arrival      StoredArrival
+}
+
+// Records returns how many records the item counts for in Sizes.
+func (i *Item) Records() int {
+	if i.Kind != ItemReferences {
+		return 1
+	}
+	r := i.References
+	return len(r.AVAs) + len(r.ProductionReports) + len(r.ProcessingTimes) + len(r.FormulaProcessingTimes) +
+		len(r.RegistrationProcessingTimes) + len(r.CategoryAliases)
+}
+
+// StoredKey is a key with its hash, without its email.
+type StoredKey struct {
+	Key
+	Hash KeyHash
+}
+
+// AccountIdentity is an identity with its account.
+type AccountIdentity struct {
+	Account cola.AccountID
+	Identity
+}
+
+// StoredSearch is a saved search with its internal fields, without its addresses.
+type StoredSearch struct {
+	ID      int64 // ascending by creation
+	Account cola.AccountID
+	Mark    Mark
+	Feed    *FeedHash // nil when it has none
+	cola.SavedSearch
+
+	// Due is when a search without a schedule is due, because a run was requested; zero if it is
+	// not.
+	Due         time.Time
+	PauseReason string // of a search without a schedule; empty if it is not paused
+}
+
+// StoredDestination is a destination with its internal fields. It has the ID of its search instead
+// of the UUID, and no address if it is the account's own.
+type StoredDestination struct {
+	ID     int64
+	Search int64 // 0: all searches
+	Destination
+	LinkHash []byte // see DestinationByLink; nil: no link
+}
+
+// StoredDelivery is a delivery with the IDs of its destination, search and run instead of UUIDs.
+type StoredDelivery struct {
+	Account        cola.AccountID
+	Destination    int64
+	Search, Run    int64 // 0: none; the same for Run
+	FirstAttemptAt time.Time
+	cola.Delivery
+}
+
+// StoredAttempt is the Nth attempt of a delivery.
+type StoredAttempt struct {
+	Delivery int64
+	N        int
+	At       time.Time
+	Took     time.Duration
+	Status   int    // 0: no response
+	Error    string // empty: delivered
+}
+
+// StoredCreation records a request that created a saved search, so that a repeated request creates
+// none.
+type StoredCreation struct {
+	Account     cola.AccountID
+	Key         string
+	Fingerprint [32]byte
+	UUID        string // of the search, which may be deleted
+	Until       time.Time
+}
+
+// StoredConfirmation records a request to confirm a destination.
+type StoredConfirmation struct {
+	Account cola.AccountID
+	Address string // see Recipient
+	At      time.Time
+}
+
+// StoredRun is a run with the ID of its search.
+type StoredRun struct {
+	Search int64
+	UpTo   cola.Revision // latest arrival that it read; 0: unknown
+	Named  int           // number of labels that messages name, the first by ID
+	cola.SavedSearchRun
+}
+
+// StoredMatch is a match with the ID of its search.
+type StoredMatch struct {
+	Search int64
+	cola.SavedSearchMatch
+}
+
+// StoredArrival records the arrival of a label, or that it never arrives.
+type StoredArrival struct {
+	TTBID        cola.TTBID
+	At           cola.Revision // 0: it never arrives, because its first approval date was loaded as history or was cleared
+	ApprovalDate cola.Date     // of the label; zero if it has none
+}
+
+// MonthUsage is an account's usage in one month.
+type MonthUsage struct {
+	Account cola.AccountID
+	Period  cola.Period
+	Used    cola.Used
+}
+
+// AccountDay is an account's usage on one day, for one channel, credential and meter.
+type AccountDay struct {
+	Account cola.AccountID
+	DayUsage
+}
+
+// AccountGrant is a grant of an account. It may have left the window.
+type AccountGrant struct {
+	Account cola.AccountID
+	Grant
+}
+
+// StoredPermittee is a permittee with its internal fields.
+type StoredPermittee struct {
+	cola.Permittee
+	FromLabels bool // only known from labels, which may fill in its empty fields
+}

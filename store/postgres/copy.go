@@ -1,0 +1,209 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/records"
+	"github.com/colaregistry/colaregistry/store/sqlstore"
+)
+
+// Dump implements store.Copier.
+func (s *Store) Dump(ctx context.Context, yield func(*store.Item) error) error {
+	const operation = "read everything"
+	if err := s.start(); err != nil {
+		return failed(operation, err)
+	}
+	defer s.done()
+	var f callbackErrors
+	err := s.view(ctx, func(q querier) error {
+		return sqlstore.Dump(ctx, s.control, reader{q}, func(i *store.Item) error { return f.keep(yield(i)) })
+	})
+	if f.err != nil {
+		return fmt.Errorf("%s: %w", operation, f.err)
+	}
+	return s.failed(ctx, operation, err)
+}
+
+// checkEmpty fails with store.ErrExists unless the store, at its latest revision, is empty and
+// always was. Everything but apps comes with an account or a revision.
+func checkEmpty(ctx context.Context, tx pgx.Tx, latest cola.Revision) error {
+	var filled bool
+	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM accounts) OR EXISTS (SELECT 1 FROM apps)`).Scan(fields{&filled})
+	if err == nil && (latest > 0 || filled) {
+		err = errors.Join(store.ErrExists, errors.New("the database holds records already"))
+	}
+	return err
+}
+
+// fillChunk is how many rows are copied at a time.
+const fillChunk = 5_000
+
+// Fill implements store.Copier in one transaction. It does not retry, because the items can be read
+// only once.
+func (s *Store) Fill(ctx context.Context, items iter.Seq2[*store.Item, error]) error {
+	const operation = "fill database"
+	if err := s.start(); err != nil {
+		return failed(operation, err)
+	}
+	defer s.done()
+	var f callbackErrors
+	// Items can be had once only, so the transaction is not tried again.
+	err := inTransactionOnce(ctx, s.general, fillTimeout, func(tx pgx.Tx) error {
+		latest, rev, err := s.nextRevision(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if err := checkEmpty(ctx, tx, latest); err != nil {
+			return err
+		}
+		w := newFiller(ctx, tx)
+		for item, err := range items {
+			if err != nil {
+				return f.keep(err)
+			}
+			if err := w.fill(item); err != nil {
+				return fmt.Errorf("%s: %w", item.Kind, err)
+			}
+		}
+		return w.finish(rev)
+	})
+	if f.err != nil {
+		return fmt.Errorf("%s: %w", operation, f.err)
+	}
+	return s.failed(ctx, operation, err)
+}
+
+// filler copies items into empty tables.
+type filler struct {
+	ctx     context.Context
+	tx      pgx.Tx
+	tables  []*filledTable // in an order in which rows refer to earlier ones
+	waiting int            // buffered rows
+	windows sums[cola.AccountID, accountRow]
+	known   cola.Revision // highest revision of the items
+
+	of                              map[store.ItemKind]*filledTable
+	colas, images, barcodes, bursts *filledTable
+}
+
+// filledTable is a table with its buffered rows.
+type filledTable struct {
+	name    string
+	columns []string
+	row     func(*store.Item) ([]any, error)
+	rows    [][]any
+}
+
+func newFiller(ctx context.Context, tx pgx.Tx) *filler {
+	f := &filler{ctx: ctx, tx: tx, of: map[store.ItemKind]*filledTable{}}
+	table := func(name string, columns ...string) *filledTable {
+		t := &filledTable{name: name, columns: columns}
+		f.tables = append(f.tables, t)
+		return t
+	}
+	for _, t := range sqlstore.Tables(grants) {
+		switch t.Kind {
+		case store.ItemGrant:
+			f.bursts = table("burst_windows", "account_id", "granted_at", "requests")
+			continue
+		case store.ItemArrival: // after the labels
+			f.colas = table("colas", copiedCola...)
+			f.images = table("cola_images", copiedImage...)
+			f.barcodes = table("cola_barcodes", copiedBarcode...)
+		}
+		f.of[t.Kind] = table(t.Name, t.Columns...)
+		f.of[t.Kind].row = t.Row
+	}
+	return f
+}
+
+// fill takes one item.
+func (f *filler) fill(i *store.Item) error {
+	f.known = max(f.known, i.Search.Mark.Revision, i.Arrival.At)
+	switch i.Kind {
+	case store.ItemGrant:
+		f.windows.change(i.Grant.Account, func(w *accountRow) {
+			w.at, w.requests = append(w.at, i.Grant.At), append(w.requests, i.Grant.Requests)
+		})
+	case store.ItemReferences:
+		_, err := tx{reader{f.tx}, f.tx}.ExecAll(f.ctx, sqlstore.FillReferences(i.References)...)
+		return err
+	case store.ItemCola:
+		f.addCola(i.Cola)
+	default:
+		t, ok := f.of[i.Kind]
+		if !ok {
+			return errors.New("unknown item kind")
+		}
+		row, err := t.row(i)
+		if err != nil {
+			return err
+		}
+		f.add(t, arguments(row)...)
+	}
+	if f.waiting < fillChunk {
+		return nil
+	}
+	return f.flush()
+}
+
+func (f *filler) add(t *filledTable, row ...any) {
+	t.rows = append(t.rows, row)
+	f.waiting++
+}
+
+func (f *filler) addCola(c *cola.Cola) {
+	id := int64(c.TTBID)
+	f.add(f.colas, append([]any{id, int64(1)}, values(records.ColaColumns(c))...)...)
+	for n := range c.Images {
+		f.add(f.images, append([]any{id, int64(n)}, values(records.ImageColumns(&c.Images[n]))...)...)
+	}
+	for n := range c.Barcodes {
+		f.add(f.barcodes, append([]any{id, int64(n)}, values(records.BarcodeColumns(&c.Barcodes[n]))...)...)
+	}
+}
+
+// flush copies the buffered rows.
+func (f *filler) flush() error {
+	for _, t := range f.tables {
+		if err := copyRows(f.ctx, f.tx, t.name, t.columns, len(t.rows), func(i int) []any { return t.rows[i] }); err != nil {
+			return err
+		}
+		if t == f.of[store.ItemAccount] && len(t.rows) > 0 { // those that come with accounts are not wanted: they have their own
+			if _, err := f.tx.Exec(f.ctx, `DELETE FROM destinations`); err != nil {
+				return err
+			}
+		}
+		t.rows = t.rows[:0]
+	}
+	f.waiting = 0
+	return nil
+}
+
+// finish copies the remaining rows, advances the sequences, and takes a revision above those of the
+// items. The records have revision 1, since nobody has read them.
+func (f *filler) finish(rev cola.Revision) error {
+	for _, id := range f.windows.keys {
+		w := f.windows.values[id]
+		f.add(f.bursts, int64(id), w.at, w.requests)
+	}
+	if err := f.flush(); err != nil {
+		return err
+	}
+	b := &pgx.Batch{}
+	for _, t := range f.tables {
+		if t.columns[0] == "id" {
+			b.Queue(fmt.Sprintf(`SELECT setval(pg_get_serial_sequence('%s', 'id'), max(id)) FROM %[1]s`, t.name))
+		}
+	}
+	b.Queue(setBoth, int64(max(rev, f.known+1)))
+	b.Queue(notifyChange)
+	return sent(f.tx.SendBatch(f.ctx, b), nil)
+}

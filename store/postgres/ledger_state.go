@@ -1,0 +1,215 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+const (
+	lockAccounts = `SELECT id FROM accounts WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE`
+	// selectStates gives the instant, and a row for each account that exists: at least one in all.
+	// The clock is read once, by the statement itself, which begins when the locks are held.
+	selectStates = `WITH clock AS MATERIALIZED (SELECT coalesce($2::timestamptz, clock_timestamp()) AS now)
+		SELECT clock.now, a.id, a.tier, a.suspended_at, a.suspended_because, coalesce(m.detail_views, 0), coalesce(m.list_records, 0), w.granted_at, w.requests
+		FROM clock LEFT JOIN accounts a ON a.id = ANY($1)
+		LEFT JOIN usage_months m ON m.account_id = a.id AND m.period = to_char(clock.now AT TIME ZONE 'UTC', 'YYYY-MM')
+		LEFT JOIN burst_windows w ON w.account_id = a.id`
+	// selectCredentials gives keys, links and sign-ins, of which those of an app that is disabled
+	// count as revoked.
+	selectCredentials = `SELECT '` + string(cola.CredentialKey) + `', id, account_id, last_used_at, revoked_at, expires_at
+		FROM api_keys WHERE id = ANY($1)
+		UNION ALL SELECT '` + string(cola.CredentialLink) + `', l.id, l.account_id, l.last_used_at, coalesce(l.revoked_at, p.disabled_at), NULL
+		FROM links l JOIN apps p ON p.id = l.app_id WHERE l.id = ANY($2)
+		UNION ALL SELECT '` + string(cola.CredentialSignIn) + `', id, account_id, last_used_at, ended_at, expires_at FROM sign_ins WHERE id = ANY($3)`
+)
+
+// accountRow is an account's row with its window.
+type accountRow struct {
+	account  store.Account // of which it has the id, zero when there is none, the tier and the suspension
+	used     cola.Used
+	at       []time.Time
+	requests []int
+}
+
+// credentialRow is what a settlement asks of a key, a link or a sign-in.
+type credentialRow struct {
+	cola.Credential
+	account                      cola.AccountID
+	lastUsed, revoked, expiresAt time.Time
+}
+
+// holds reports whether the credential is valid at an instant.
+func (c credentialRow) holds(now time.Time) bool {
+	return c.revoked.IsZero() && (c.expiresAt.IsZero() || c.expiresAt.After(now))
+}
+
+func accountIDs(ids []cola.AccountID) []int64 {
+	list := make([]int64, len(ids))
+	for i, id := range ids {
+		list[i] = int64(id)
+	}
+	return list
+}
+
+// readAccounts reads the rows of selectStates.
+func readAccounts(rows pgx.Rows, err error) (now time.Time, list []accountRow, _ error) {
+	type row struct {
+		now time.Time
+		accountRow
+	}
+	all, err := collect(rows, err, func(r *row) fields {
+		return fields{&r.now, &r.account.ID, &r.account.Tier, &r.account.SuspendedAt, &r.account.SuspendedReason,
+			&r.used.DetailViews, &r.used.ListRecords, &r.at, &r.requests}
+	})
+	if err != nil {
+		return now, nil, err
+	}
+	if len(all) == 0 {
+		return now, nil, errors.New("the database does not tell the time")
+	}
+	for _, r := range all {
+		if r.account.ID != 0 {
+			list = append(list, r.accountRow)
+		}
+	}
+	return all[0].now, list, nil
+}
+
+// state returns what the ledger knows of an account at an instant. A clock that was set back, or
+// that of another server after a failover, leaves grants ahead of it: they count as of now, and
+// whether there are any is returned too. Left alone they would fill the window until the clock has
+// caught up, which may be hours; dropped they would let an account through twice.
+func (r accountRow) state(now time.Time) (state store.AccountState, ahead bool) {
+	state = store.AccountState{Account: r.account.ID, Exists: true, Suspended: r.account.Suspended(), Tier: r.account.Tier, Used: r.used}
+	late := 0
+	for i, at := range r.at {
+		switch {
+		case at.After(now):
+			late += r.requests[i]
+		case at.After(now.Add(-window)):
+			state.Grants = append(state.Grants, store.Grant{At: at, Requests: r.requests[i]})
+		}
+	}
+	if late > 0 {
+		state.Grants = store.AddGrant(state.Grants, store.Grant{At: now, Requests: late})
+	}
+	return state, late > 0
+}
+
+// AccountUsage implements store.Ledger.
+func (s *Store) AccountUsage(ctx context.Context, id cola.AccountID) (store.AccountState, error) {
+	var state store.AccountState
+	err := s.read(ctx, "read usage", func() error {
+		now, list, err := readAccounts(s.general.Query(ctx, selectStates, []int64{int64(id)}, s.clock()))
+		switch {
+		case err != nil:
+			return err
+		case len(list) == 0:
+			return store.ErrNotFound
+		}
+		state, _ = list[0].state(now)
+		return nil
+	})
+	return state, err
+}
+
+// queueStates asks for what a batch's decision needs, of the instant at, or the database's own when
+// that is nil.
+func queueStates(b *pgx.Batch, batch store.Batch, at *time.Time) {
+	b.Queue(selectStates, accountIDs(batch.Accounts), at)
+	var keys, links, signIns []int64
+	for _, c := range batch.Credentials {
+		switch c.Kind {
+		case cola.CredentialKey:
+			keys = append(keys, c.ID)
+		case cola.CredentialLink:
+			links = append(links, c.ID)
+		case cola.CredentialSignIn:
+			signIns = append(signIns, c.ID)
+		}
+	}
+	b.Queue(selectCredentials, keys, links, signIns)
+}
+
+// lockStates begins the transaction of a batch, takes its locks and reads the states of its
+// accounts. It fails with store.ErrExists or store.ErrVoid when that became of the batch already.
+func (s *Store) lockStates(ctx context.Context, conn *pgxpool.Conn, batch store.Batch) (l ledgerState, err error) {
+	b := &pgx.Batch{}
+	queueAttempt(b, batch.ID)
+	b.Queue(lockAccounts, accountIDs(batch.Accounts))
+	if s.now == nil {
+		queueStates(b, batch, nil)
+	}
+	results := conn.SendBatch(ctx, b)
+	earlier, err := readAttempt(results)
+	if err == nil {
+		_, err = results.Exec() // the locks
+	}
+	if err == nil && s.now == nil {
+		l, err = readStates(results, batch)
+	}
+	if err = sent(results, err); err != nil {
+		return l, err
+	}
+	if earlier.known {
+		return l, earlier.confirm(ctx, conn)
+	}
+	if s.now == nil {
+		return l, nil
+	}
+	b = &pgx.Batch{} // the clock of a test is read when the locks are held, too
+	queueStates(b, batch, s.clock())
+	results = conn.SendBatch(ctx, b)
+	l, err = readStates(results, batch)
+	return l, sent(results, err)
+}
+
+// ledgerState is what was read for a decision, in the order of the batch's accounts.
+type ledgerState struct {
+	now         time.Time
+	states      []store.AccountState
+	ahead       []bool // of each state, whether its window held grants ahead of now
+	credentials map[cola.Credential]credentialRow
+}
+
+// readStates reads what queueStates asked for.
+func readStates(results pgx.BatchResults, batch store.Batch) (l ledgerState, err error) {
+	var accounts []accountRow
+	if l.now, accounts, err = readAccounts(results.Query()); err != nil {
+		return l, err
+	}
+	rows, err := results.Query()
+	credentials, err := collect(rows, err, func(c *credentialRow) fields {
+		return fields{&c.Kind, &c.ID, &c.account, &c.lastUsed, &c.revoked, &c.expiresAt}
+	})
+	if err != nil {
+		return l, err
+	}
+	l.states, l.ahead = make([]store.AccountState, len(batch.Accounts)), make([]bool, len(batch.Accounts))
+	place := make(map[cola.AccountID]int, len(batch.Accounts))
+	for i, id := range batch.Accounts {
+		l.states[i].Account, place[id] = id, i
+	}
+	for _, row := range accounts {
+		i := place[row.account.ID]
+		l.states[i], l.ahead[i] = row.state(l.now)
+	}
+	l.credentials = make(map[cola.Credential]credentialRow, len(credentials))
+	for i := range l.states {
+		l.states[i].Valid = map[cola.Credential]bool{}
+	}
+	for _, c := range credentials {
+		l.credentials[c.Credential] = c
+		if i, asked := place[c.account]; asked && c.holds(l.now) {
+			l.states[i].Valid[c.Credential] = true
+		}
+	}
+	return l, nil
+}

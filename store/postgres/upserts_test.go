@@ -1,0 +1,108 @@
+package postgres
+
+import (
+	"database/sql"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/pgtest"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/storetest"
+)
+
+// mustHave holds a store to what is in its past.
+func mustHave(t *testing.T, s *Store, rev cola.Revision, want bool) {
+	t.Helper()
+	if has, err := s.HasRevision(t.Context(), rev); err != nil || has != want {
+		t.Errorf("revision %d is in the store's past: %v (%v), want %v", rev, has, err, want)
+	}
+}
+
+func mustImport(t *testing.T, s *Store, from, count int) cola.Revision {
+	t.Helper()
+	if _, err := s.UpsertColas(t.Context(), storetest.Samples(from, count), store.Commit); err != nil {
+		t.Fatal(err)
+	}
+	rev, err := s.Revision(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rev
+}
+
+// TestRevisionsAreForgotten, but not the one that was the latest 30 days ago.
+func TestRevisionsAreForgotten(t *testing.T) {
+	now := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
+	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet(), Now: func() time.Time { return now }})
+	forget := func() {
+		t.Helper()
+		if err := s.deleteOldRevisions(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var old []cola.Revision
+	for i := range 5 {
+		old = append(old, mustImport(t, s, i, 1))
+	}
+	latest := old[len(old)-1]
+	now = now.Add(revisionsKept + time.Hour)
+	forget()
+	mustHave(t, s, latest, true)
+	lately := []cola.Revision{mustImport(t, s, 5, 1), mustImport(t, s, 6, 1)}
+	forget()
+	for _, rev := range old {
+		mustHave(t, s, rev, rev == latest)
+	}
+	now = now.Add(revisionsKept - time.Second)
+	forget()
+	mustHave(t, s, latest, true)
+	now = now.Add(time.Second + time.Microsecond)
+	forget()
+	mustHave(t, s, latest, false)
+	mustHave(t, s, lately[0], false)
+	mustHave(t, s, lately[1], true)
+}
+
+// TestRevisionsOfTheVersionBefore: a database that had none keeps where it stood, and notes those that a process takes which
+// knows nothing of them. The time is the server's.
+func TestRevisionsOfTheVersionBefore(t *testing.T) {
+	url := pgtest.NewDatabase(t)
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := stdlib.OpenDB(*config)
+	defer db.Close()
+	mustMigrate(t, db, 5)
+	if _, err := db.Exec(`UPDATE meta SET revision = 500, reference_revision = 17`); err != nil {
+		t.Fatal(err)
+	}
+	s := mustOpen(t, url, Options{Logger: quiet()})
+	mustHave(t, s, 500, true)
+	mustHave(t, s, 499, false)
+	if _, err := db.Exec(`UPDATE meta SET revision = revision + 1`); err != nil {
+		t.Fatal(err)
+	}
+	mustHave(t, s, 501, true)
+	before := time.Now().Add(-time.Second).UnixMicro() // the server is on this machine
+	if rev := mustImport(t, s, 0, 1); int64(rev) < before {
+		t.Errorf("revision %d, want the time, which was %d before", rev, before)
+	}
+	mustHave(t, s, 501, true)
+}
+
+// mustMigrate brings a database to a version of the schema.
+func mustMigrate(t *testing.T, db *sql.DB, version int64) {
+	t.Helper()
+	p, err := newProvider(db)
+	if err == nil {
+		_, err = p.UpTo(t.Context(), version)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,108 @@
+package records
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// ConfirmationHistory has the times of earlier confirmation requests that reach a limit; zero if it
+// is not reached.
+type ConfirmationHistory struct {
+	Repeated  time.Time // of the account to the recipient
+	ByAccount time.Time // of the account
+	OfAddress time.Time // to the recipient
+
+	Latest    time.Time // when the account last asked the recipient
+	Confirmed []string  // addresses of the account's confirmed endpoints
+}
+
+// Check fails with a store.ConfirmationLimitError while a limit applies to a recipient.
+func (a ConfirmationHistory) Check(kind, recipient string, l store.ConfirmationLimits, now time.Time) error {
+	first := a.Latest.IsZero() || now.Sub(a.Latest) >= l.Window
+	if kind == cola.KindWebhook && (first || a.hasConfirmed(recipient)) {
+		a.OfAddress = time.Time{}
+	}
+	var longest store.ConfirmationLimitError
+	for _, one := range []struct {
+		limit store.ConfirmationLimit
+		at    time.Time
+		lasts time.Duration
+	}{{store.LimitRepeats, a.Repeated, l.RepeatWindow}, {store.LimitByAccount, a.ByAccount, l.Window}, {store.LimitOfAddress, a.OfAddress, l.Window}} {
+		if wait := one.at.Add(one.lasts).Sub(now); !one.at.IsZero() && wait > longest.Wait {
+			longest = store.ConfirmationLimitError{Limit: one.limit, Wait: wait}
+		}
+	}
+	if longest.Wait > 0 {
+		return longest
+	}
+	return nil
+}
+
+// hasConfirmed reports whether the account has a confirmed endpoint at a host.
+func (a ConfirmationHistory) hasConfirmed(recipient string) bool {
+	return slices.ContainsFunc(a.Confirmed, func(address string) bool {
+		return store.Recipient(cola.KindWebhook, address) == recipient
+	})
+}
+
+// CheckConfirmable fails with store.ErrNotActive if a destination has no address.
+func CheckConfirmable(d *store.Destination) error {
+	if !d.Address.OK {
+		return store.ErrNotActive
+	}
+	return nil
+}
+
+// DestinationUUID returns the UUID of a destination to be created.
+func DestinationUUID(n store.NewDestination) string {
+	if n.UUID != "" {
+		return n.UUID
+	}
+	return uuid.NewString()
+}
+
+// CheckTestable fails with store.ErrNotActive if a destination cannot receive a test message.
+func CheckTestable(d *store.Destination) error {
+	if d.State != cola.DestinationActive || !d.Address.OK {
+		return store.ErrNotActive
+	}
+	return nil
+}
+
+// SecretsPerBatch is how many destinations RewriteSecrets locks at a time.
+const SecretsPerBatch = 100
+
+// DestinationSecrets are the secrets of a destination; missing ones are empty.
+type DestinationSecrets struct {
+	ID                          int64
+	UUID                        string
+	Current, Old, LastChallenge string
+}
+
+// Rewrite rewrites each secret that does not have the prefix but, and returns the number of
+// changes.
+func (d *DestinationSecrets) Rewrite(but string, rewrite func(store.SealedSecret) (string, error)) (changed int, err error) {
+	for _, s := range []struct {
+		text      *string
+		challenge bool
+	}{{&d.Current, false}, {&d.Old, false}, {&d.LastChallenge, true}} {
+		if *s.text == "" || strings.HasPrefix(*s.text, but) {
+			continue
+		}
+		text, err := rewrite(store.SealedSecret{Destination: d.UUID, Challenge: s.challenge, Text: *s.text})
+		if err != nil {
+			return changed, err
+		}
+		if text != *s.text {
+			*s.text = text
+			changed++
+		}
+	}
+	return changed, nil
+}

@@ -1,0 +1,165 @@
+package records
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Set is a table of reference data. Sets are small: they are read whole, also to be merged into.
+type Set[T any] struct {
+	Table   string
+	Keys    int    // how many of the columns, from the first, make the key
+	Order   string // in which the API shows the rows, in SQL
+	Columns func(*T) []Column
+}
+
+// AVAs is the set of appellations.
+var AVAs = Set[cola.AVADetail]{
+	"avas", 1, "name, valid_start_date IS NOT NULL, valid_start_date, valid_end_date IS NULL, valid_end_date, ava_id",
+	func(a *cola.AVADetail) []Column {
+		return []Column{
+			{"ava_id", &a.AVAID}, {"name", &a.Name}, {"aka", &a.AKA}, {"states", &a.States}, {"counties", &a.Counties},
+			{"established_date", &a.EstablishedDate}, {"removed_date", &a.RemovedDate},
+			{"valid_start_date", &a.ValidStartDate}, {"valid_end_date", &a.ValidEndDate},
+			{"parent_avas", &a.ParentAVAs}, {"child_avas", &a.ChildAVAs},
+			{"petitioner", &a.Petitioner}, {"cfr_author", &a.CFRAuthor}, {"cfr_index", &a.CFRIndex},
+		}
+	},
+}
+
+// ProductionReports is the set of production reports. It lacks the position within a report, which
+// is no field of a row.
+var ProductionReports = Set[cola.ProductionReport]{
+	"production_reports", 3, "report_date DESC, commodity, report_type, position",
+	func(r *cola.ProductionReport) []Column {
+		return []Column{
+			{"commodity", &r.Commodity}, {"report_type", &r.ReportType}, {"report_date", &r.ReportDate},
+			{"year", &r.Year}, {"month_number", &r.MonthNumber},
+			{"statistical_group", &r.StatisticalGroup}, {"statistical_category", &r.StatisticalCategory},
+			{"statistical_detail", &r.StatisticalDetail}, {"count_ims", &r.CountIMs},
+			{"value", &r.Value}, {"value_unit", &r.ValueUnit}, {"is_redacted", &r.IsRedacted},
+		}
+	},
+}
+
+// ProcessingTimes is the set of processing times of label applications.
+var ProcessingTimes = Set[cola.ProcessingTime]{
+	"processing_times", 2, "snapshot_date DESC, commodity",
+	func(r *cola.ProcessingTime) []Column {
+		return []Column{
+			{"commodity", &r.Commodity}, {"snapshot_date", &r.SnapshotDate},
+			{"turnaround_days_median", &r.TurnaroundDaysMedian},
+			{"queue_frontier_date", &r.QueueFrontierDate}, {"queue_depth_days", &r.QueueDepthDays},
+		}
+	},
+}
+
+// FormulaProcessingTimes is the set of processing times of formula applications.
+var FormulaProcessingTimes = Set[cola.FormulaProcessingTime]{
+	"formula_processing_times", 3, "snapshot_date DESC, commodity, formula_type",
+	func(r *cola.FormulaProcessingTime) []Column {
+		return []Column{
+			{"commodity", &r.Commodity}, {"formula_type", &r.FormulaType}, {"snapshot_date", &r.SnapshotDate},
+			{"turnaround_days_median", &r.TurnaroundDaysMedian},
+			{"queue_frontier_date", &r.QueueFrontierDate}, {"queue_depth_days", &r.QueueDepthDays},
+		}
+	},
+}
+
+// RegistrationProcessingTimes is the set of processing times of registrations.
+var RegistrationProcessingTimes = Set[cola.RegistrationProcessingTime]{
+	"registration_processing_times", 3, "report_month DESC, category, application_type",
+	func(r *cola.RegistrationProcessingTime) []Column {
+		return []Column{
+			{"category", &r.Category}, {"application_type", &r.ApplicationType}, {"report_month", &r.ReportMonth},
+			{"turnaround_days_median", &r.TurnaroundDaysMedian}, {"snapshot_date", &r.SnapshotDate},
+		}
+	},
+}
+
+// CategoryAliases is the set of former names of category paths.
+var CategoryAliases = Set[vocabulary.CategoryAlias]{
+	"category_aliases", 1, "alias",
+	func(a *vocabulary.CategoryAlias) []Column { return []Column{{"alias", &a.Alias}, {"path", &a.Path}} },
+}
+
+// ColumnList returns the names of the set's columns as SQL lists them.
+func (s Set[T]) ColumnList() string { return strings.Join(Names(s.Columns(new(T))), ", ") }
+
+// Merger merges rows into a set as it stands, and keeps what comes of it, so that later rows see
+// earlier ones.
+type Merger[T any] struct {
+	set  Set[T]
+	rows map[string]T // by key
+}
+
+// NewMerger returns a merger into the rows that are stored.
+func NewMerger[T any](set Set[T], stored []T) *Merger[T] {
+	m := &Merger[T]{set: set, rows: make(map[string]T, len(stored))}
+	for _, row := range stored {
+		m.rows[m.key(row)] = row
+	}
+	return m
+}
+
+func (m *Merger[T]) key(row T) string {
+	var b strings.Builder
+	for _, c := range m.set.Columns(&row)[:m.set.Keys] {
+		switch f := c.Field.(type) {
+		case *string:
+			fmt.Fprintf(&b, "%q ", *f)
+		case *cola.Date:
+			fmt.Fprintf(&b, "%s ", *f)
+		default:
+			panic(fmt.Sprintf("records: no key of %T", f))
+		}
+	}
+	return b.String()
+}
+
+// Merge works out what becomes of one row, which is nil when there is nothing to write. It is
+// merged twice: into nothing, to learn its key, and into what has that key.
+func (m *Merger[T]) Merge(into func(row *T)) (store.Outcome, *T) {
+	var row T
+	into(&row)
+	key := m.key(row)
+	old, exists := m.rows[key]
+	row = old
+	into(&row)
+	if exists && Same(m.set.Columns(&row), m.set.Columns(&old)) {
+		return store.Unchanged, nil
+	}
+	m.rows[key] = row
+	if exists {
+		return store.Changed, &row
+	}
+	return store.Added, &row
+}
+
+// CompareReports compares the rows that a production report holds with those that are to take their
+// place: an outcome a new row, and whether the report is the same, its order included. A row counts
+// as held as many times as the report holds it. To the database a report is one record: it is
+// written whole, or not at all when it is the same.
+func CompareReports(held, rows []cola.ProductionReport) (outcomes []store.Outcome, same bool) {
+	count := make(map[cola.ProductionReport]int, len(held))
+	for _, r := range held {
+		count[r]++
+	}
+	for _, r := range rows {
+		outcome := store.Added
+		switch {
+		case count[r] > 0:
+			count[r]--
+			outcome = store.Unchanged
+		case len(held) > 0:
+			outcome = store.Changed
+		}
+		outcomes = append(outcomes, outcome)
+	}
+	return outcomes, slices.Equal(held, rows)
+}

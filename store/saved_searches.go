@@ -1,0 +1,87 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// SavedSearches stores saved searches.
+//
+// A change of a search's filters or schedule ends its claim (see Runs), and deleting a search
+// deletes its runs and matches; the schema does both. Only Runs moves marks. A change that depends
+// on what it read locks the search's row in between, so that it does not undo a concurrent run.
+//
+// Whatever changes which searches of an account are active also decides, in the same transaction,
+// which of them are paused because of the account: all of a suspended account, and the newest
+// active ones beyond its ActiveLimit.
+type SavedSearches interface {
+	// CreateSavedSearch creates a search and returns it with its creation time. It runs in one
+	// transaction that locks the account, so creations of an account happen one after another, in
+	// all processes. The search's mark has its creation time and the latest revision.
+	//
+	// If a search was created under the key of Once before, within its time: with the same
+	// fingerprint, it returns that search in its current state with repeated set, and writes
+	// nothing; with another one, it fails with ErrReused. If that search is deleted, it creates a
+	// new one.
+	//
+	// It fails with ErrLimit, as a LimitError, if the new search has an active schedule and the
+	// account already has as many as MaxActive or its ActiveLimit allows, or if it has MaxSearches
+	// of any kind. It fails with ErrNotFound if the account does not exist, with ErrExists if the
+	// UUID is taken, and with ErrMalformed for an invalid search.
+	CreateSavedSearch(ctx context.Context, s NewSavedSearch) (made cola.SavedSearch, repeated bool, err error)
+	// SavedSearch returns an account's search, without its addresses, or ErrNotFound, also for
+	// another account's.
+	SavedSearch(ctx context.Context, account cola.AccountID, uuid string) (cola.SavedSearch, error)
+	// SavedSearches returns a page of an account's searches, without their addresses, oldest first:
+	// up to limit after the first offset, and their total number, from one consistent snapshot.
+	// Neither number is negative.
+	SavedSearches(ctx context.Context, account cola.AccountID, offset, limit int) (page []cola.SavedSearch, total int, err error)
+	// UpdateSavedSearch stores the result of change for an account's search, and returns it,
+	// without its addresses. It runs in one transaction that locks the account; change is called
+	// within it, perhaps more than once, and must not block. The UUID and the creation time never
+	// change.
+	//
+	// A failed call writes nothing. It returns an error of change unchanged. It fails with
+	// ErrNotFound if the account has no such search, with ErrLimit, as a LimitError, if the change
+	// activates the schedule and the account already has maxActive active ones or as many as its
+	// ActiveLimit, and with ErrMalformed for an invalid search.
+	UpdateSavedSearch(ctx context.Context, account cola.AccountID, uuid string, maxActive int,
+		change func(cola.SavedSearch) (cola.SavedSearch, error)) (cola.SavedSearch, error)
+	// DeleteSavedSearch deletes an account's search, or fails with ErrNotFound, also for another
+	// account's.
+	DeleteSavedSearch(ctx context.Context, account cola.AccountID, uuid string) error
+}
+
+// NewSavedSearch is a saved search to be created.
+type NewSavedSearch struct {
+	Account   cola.AccountID
+	Search    cola.SavedSearch // without CreatedAt and addresses; the UUID is in lower case
+	MaxActive int              // active schedules that the account may have
+	Once      Once
+
+	MaxSearches int // searches that the account may have, active or not; zero: no limit
+}
+
+// Once makes a repeated creation idempotent.
+type Once struct {
+	Key         string   // chosen by the account; empty: always create
+	Fingerprint [32]byte // of the request
+	// Within is the minimum time for which the creation is remembered.
+	Within time.Duration
+}
+
+// Check fails with ErrMalformed for a search that cannot be stored.
+func (n NewSavedSearch) Check() error {
+	if err := checkKeyText("UUID", n.Search.UUID); err != nil {
+		return err
+	}
+	if err := checkText("name", n.Search.Name); err != nil {
+		return err
+	}
+	if n.Once.Key == "" {
+		return nil
+	}
+	return checkKeyText("key", n.Once.Key)
+}

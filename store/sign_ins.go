@@ -1,0 +1,67 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// SignIn is the sign-in of an account holder in a browser. The browser proves it by its session,
+// which is stored separately: see Sessions.
+type SignIn struct {
+	ID         int64
+	Account    cola.AccountID
+	Via        string // URL of the issuer; empty: a sign-in link
+	Browser    string // shortened User-Agent, for the account holder to recognize it
+	CreatedAt  time.Time
+	LastUsedAt time.Time // zero if never; up to a minute late
+	EndedAt    time.Time // zero if not ended
+	ExpiresAt  time.Time
+}
+
+// SignIns stores the sign-ins of account holders.
+type SignIns interface {
+	// CreateSignIn creates a sign-in from the account, the issuer, the browser and the expiry, and
+	// returns it with its ID and creation time. It fails with ErrNotFound if the account does not
+	// exist, and with ErrMalformed if Check does.
+	CreateSignIn(ctx context.Context, s SignIn) (SignIn, error)
+	// SignIns returns the valid sign-ins of an account, newest first.
+	SignIns(ctx context.Context, account cola.AccountID) ([]SignIn, error)
+	// EndSignIn ends a sign-in of an account from the next request on, in all processes. Ending
+	// again keeps the first time. It fails with ErrNotFound if the account has no such sign-in.
+	EndSignIn(ctx context.Context, account cola.AccountID, id int64) error
+	// EndOtherSignIns ends all valid sign-ins of an account but one, and returns their number.
+	EndOtherSignIns(ctx context.Context, account cola.AccountID, but int64) (int, error)
+}
+
+// SignInLinkHash is the SHA-256 of the token of a sign-in link.
+type SignInLinkHash [32]byte
+
+// SignInLinks stores links that sign in once.
+type SignInLinks interface {
+	// CreateSignInLink creates a link for an account that is valid for a time by the store's clock.
+	// It fails with ErrNotFound if the account does not exist, and with ErrExists if the hash is
+	// taken. Used and expired links are deleted later.
+	CreateSignInLink(ctx context.Context, account cola.AccountID, hash SignInLinkHash, goodFor time.Duration) error
+	// SignInLink returns the account of a valid link, without using it, or ErrNotFound.
+	SignInLink(ctx context.Context, hash SignInLinkHash) (Account, error)
+	// UseSignInLink uses up a link and returns its account, or ErrNotFound if the link is unknown,
+	// used or expired. Of concurrent calls, in any process, one succeeds.
+	UseSignInLink(ctx context.Context, hash SignInLinkHash) (Account, error)
+}
+
+// Sessions stores data of browsers between requests, by a name that only the browser's cookie leads
+// to.
+type Sessions interface {
+	// Session returns the data of a name, or ErrNotFound if there is none or it has expired by the
+	// store's clock.
+	Session(ctx context.Context, name string) ([]byte, error)
+	// SaveSession stores data under a name until an instant, and replaces earlier data. It fails
+	// with ErrMalformed for an invalid name. It is cheap and does not wait for the disk: recent
+	// data may be lost if the machine, not the process, fails. Expired sessions are deleted later.
+	SaveSession(ctx context.Context, name string, data []byte, until time.Time) error
+	// DeleteSession deletes the data of a name, and reports whether there was any that had not
+	// expired. Of concurrent calls, in any process, one reports true.
+	DeleteSession(ctx context.Context, name string) (dropped bool, err error)
+}

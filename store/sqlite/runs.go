@@ -1,0 +1,141 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/records"
+	"github.com/colaregistry/colaregistry/store/sqlstore"
+)
+
+const (
+	// recordRun leaves out a mark of another past: what has the next revisions might be below it.
+	recordRun = `UPDATE saved_searches SET mark_at = ?3, mark_revision = ?4, last_run_at = ?3, next_run_at = ?5, hold = hold + 1, held_until = NULL
+		WHERE uuid = ?1 AND hold = ?2 AND (?4 = 0 OR EXISTS (SELECT 1 FROM revisions WHERE revision = ?4)) RETURNING id, account_id`
+	insertRun = `INSERT INTO saved_search_runs (search_id, ran_at, date_from, date_to, upto, manual, match_count, late_count, named_labels)
+		VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0) RETURNING id`
+	insertMatches = `INSERT INTO saved_search_matches (search_id, run_id, late, met, ttb_id) SELECT ?, ?, ?, ?, value FROM json_each(?) WHERE TRUE
+		ON CONFLICT (search_id, ttb_id) DO NOTHING`
+	countMatches = `UPDATE saved_search_runs SET match_count = ?, late_count = ?, named_labels = ? WHERE id = ?`
+)
+
+// RecordRuns implements store.Runs.
+func (s *Store) RecordRuns(ctx context.Context, runs []store.RunRecord) ([]store.RunOutcome, error) {
+	const operation = "record runs"
+	if err := s.start(); err != nil {
+		return nil, failed(operation, err)
+	}
+	defer s.done()
+	defer s.upkeep.noteWrite()
+	outcomes := make([]store.RunOutcome, 0, len(runs))
+	for len(outcomes) < len(runs) {
+		var some []store.RunOutcome
+		err := s.ledger.transact(ctx, func(ctx context.Context) (err error) {
+			some, err = s.recordSome(ctx, runs[len(outcomes):])
+			return err
+		})
+		if err != nil {
+			return outcomes, failed(operation, err)
+		}
+		outcomes = append(outcomes, some...)
+	}
+	return outcomes, nil
+}
+
+// recordSome records runs for as long as the turn lasts, one at least.
+func (s *Store) recordSome(ctx context.Context, runs []store.RunRecord) (outcomes []store.RunOutcome, err error) {
+	start := time.Now() // how long others are kept waiting, not what time it is
+	for i := range runs {
+		taken := time.Since(start)
+		if i > 0 && (taken >= maxTurnAlone || taken >= minTurn && s.ledger.gate.Contended()) {
+			break
+		}
+		o, err := s.record(ctx, &runs[i])
+		if err != nil {
+			return nil, err
+		}
+		outcomes = append(outcomes, o)
+	}
+	return outcomes, nil
+}
+
+// record records one run, if its claim is still valid.
+func (s *Store) record(ctx context.Context, r *store.RunRecord) (store.RunOutcome, error) {
+	var none store.RunOutcome
+	at := r.Mark.At.UnixMicro()
+	var next any
+	if r.Next != 0 {
+		next = int64(r.Next)
+	}
+	var search int64
+	var account cola.AccountID
+	err := s.ledger.row(ctx, recordRun, r.Due.Search.UUID, r.Due.Hold, at, int64(r.Mark.Revision), next).Scan(&search, &account)
+	if errors.Is(err, sql.ErrNoRows) {
+		return none, nil
+	}
+	if err != nil {
+		return none, err
+	}
+	o := store.RunOutcome{Recorded: true}
+	err = s.ledger.row(ctx, insertRun, search, at, encode(&r.From), encode(&r.To), int64(r.Mark.Revision), bit(r.Manual)).Scan(&o.Run)
+	if err != nil {
+		return none, err
+	}
+	for _, group := range alike(r.Matches) {
+		n, err := s.ledger.affect(ctx, insertMatches, search, o.Run, bit(group.late), int64(group.met), idList(group.ids))
+		if err != nil {
+			return none, err
+		}
+		if o.New += int(n); group.late {
+			o.Late += int(n)
+		}
+	}
+	if o.New == 0 {
+		return o, nil
+	}
+	named, err := s.grantNames(ctx, account, r, o.New)
+	if err != nil {
+		return none, err
+	}
+	return o, s.ledger.exec(ctx, countMatches, o.New, o.Late, named, o.Run)
+}
+
+// grantNames returns how many labels of a run messages may name.
+func (s *Store) grantNames(ctx context.Context, account cola.AccountID, r *store.RunRecord, found int) (int, error) {
+	wanted := min(found, r.MaxNamed)
+	if wanted <= 0 {
+		return 0, nil
+	}
+	used, err := sqlstore.UseAllowance(ctx, s.control, tx{reader{s.ledger}, s.ledger}, account, cola.DateOf(r.Mark.At.UTC()), store.AllowMessageLabels, wanted)
+	return records.Granted(wanted, used, r.MaxNamedOfAccount), err
+}
+
+// matchKind is what matches have in common that one statement writes down.
+type matchKind struct {
+	late bool
+	met  cola.FilterSet
+}
+
+type alikeMatches struct {
+	matchKind
+	ids []cola.TTBID
+}
+
+// alike groups matches by their kinds, of which a run has few, in the order in which these come.
+func alike(matches []store.RunMatch) (groups []alikeMatches) {
+	index := map[matchKind]int{}
+	for _, m := range matches {
+		kind := matchKind{m.Late, m.Met}
+		i, known := index[kind]
+		if !known {
+			i = len(groups)
+			index[kind], groups = i, append(groups, alikeMatches{matchKind: kind})
+		}
+		groups[i].ids = append(groups[i].ids, m.TTBID)
+	}
+	return groups
+}

@@ -1,0 +1,122 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+func mustCount(t *testing.T, s *Store, table string, want int, when string) {
+	t.Helper()
+	var n int
+	if err := s.read.db.QueryRow(`SELECT count(*) FROM ` + table).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	if n != want {
+		t.Errorf("%s: %d rows of %s, want %d", when, n, table, want)
+	}
+}
+
+// TestSessionsAreForgotten: with every new session some of those that are over are, and with no other write, which is a page view.
+func TestSessionsAreForgotten(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet(), Now: func() time.Time { return now }})
+	keep := func(name string, until time.Time) {
+		t.Helper()
+		if err := s.SaveSession(t.Context(), name, []byte("data"), until); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range 20 {
+		keep(fmt.Sprint("old", n), now.Add(time.Hour))
+	}
+	keep("lasting", now.Add(3*time.Hour))
+	now = now.Add(time.Hour)
+	keep("lasting", now.Add(3*time.Hour))
+	mustCount(t, s, "sessions", 21, "after a page view")
+	for i, want := range []int{21 - 8 + 1, 21 - 16 + 2, 1 + 3, 1 + 4} { // eight at a time, and a new one each
+		keep(fmt.Sprint("new", i), now.Add(time.Hour))
+		mustCount(t, s, "sessions", want, fmt.Sprintf("after %d new ones", i+1))
+	}
+}
+
+func TestSignInLinksAreForgotten(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet(), Now: func() time.Time { return now }})
+	account, err := s.CreateAccount(t.Context(), "a@example.com", cola.TierFree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := func(n byte) {
+		t.Helper()
+		if err := s.CreateSignInLink(t.Context(), account.ID, store.SignInLinkHash{n}, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range byte(10) {
+		link(n)
+	}
+	now = now.Add(time.Hour)
+	for i, want := range []int{10 - 8 + 1, 2, 3} {
+		link(byte(20 + i))
+		mustCount(t, s, "sign_in_links", want, fmt.Sprintf("after %d new ones", i+1))
+	}
+	if _, err := s.UseSignInLink(t.Context(), store.SignInLinkHash{20}); err != nil {
+		t.Fatal(err)
+	}
+	mustCount(t, s, "sign_in_links", 2, "after one was used")
+}
+
+// TestSessionsDoNotWaitForImports: whoever changes records goes on between transactions, and a page view does not wait for the end.
+func TestSessionsDoNotWaitForImports(t *testing.T) {
+	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet()})
+	if err := s.recordsLock.Lock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer s.recordsLock.Unlock()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := s.SaveSession(ctx, "a", nil, time.Now().Add(time.Hour)); err != nil {
+		t.Errorf("SaveSession during an import: %v", err)
+	}
+	if _, err := s.DeleteSession(ctx, "a"); err != nil {
+		t.Errorf("DeleteSession during an import: %v", err)
+	}
+}
+
+// TestAllowancesAreForgotten: counting an allowance forgets rows of days before yesterday.
+func TestAllowancesAreForgotten(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet(), Now: func() time.Time { return now }})
+	account, err := s.CreateAccount(t.Context(), "a@example.com", cola.TierFree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	day := cola.DateOf(now)
+	name := func(day cola.Date) {
+		t.Helper()
+		if _, err := s.NamePreviewLabels(t.Context(), account.ID, day, []cola.TTBID{1, 2}, 100); err != nil {
+			t.Fatal(err)
+		}
+	}
+	name(day)
+	name(day + 1)
+	for _, k := range []struct {
+		after      time.Duration
+		days, rows int
+	}{{24 * time.Hour, 3, 6}, {24 * time.Hour, 3, 6}, {48 * time.Hour, 2, 4}} {
+		now = now.Add(k.after)
+		name(cola.DateOf(now) + 1)
+		for query, want := range map[string]int{`SELECT count(*) FROM daily_allowances`: k.days, `SELECT count(*) FROM previewed_labels`: k.rows} {
+			var got int
+			if err := s.read.db.QueryRow(query).Scan(&got); err != nil || got != want {
+				t.Errorf("%v: %s is %d, %v; want %d", now, query, got, err, want)
+			}
+		}
+	}
+}

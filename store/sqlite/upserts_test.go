@@ -1,0 +1,150 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/storetest"
+)
+
+// noStep is a step that only takes part.
+type noStep struct{}
+
+func (noStep) write(context.Context, *writer, cola.Revision) error { return nil }
+
+// TestOvertakenWriteStartsOver: where files cannot be locked, others may change records between a plan and its writing. The
+// write then plans anew, from the first record that is not kept, and gives up when it is overtaken every time.
+func TestOvertakenWriteStartsOver(t *testing.T) {
+	now := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
+	for _, times := range []int{0, 1, 3, attempts} {
+		path := filepath.Join(t.TempDir(), "registry.db")
+		s := mustOpen(t, path, Options{Logger: quiet(), Now: func() time.Time { return now }})
+		others, err := sql.Open("sqlite", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer others.Close()
+		plans := 0
+		outcomes, err := s.apply(t.Context(), change{plan: func(ctx context.Context, q querier, done int) (*plan, error) {
+			plans++
+			var rev int
+			if err := q.row(ctx, `SELECT revision FROM meta`).Scan(&rev); err != nil { // from here on it sees this state
+				return nil, err
+			}
+			if plans <= times {
+				if _, err := others.ExecContext(ctx, `UPDATE meta SET revision = ? + ?`, now.UnixMicro(), plans); err != nil {
+					return nil, err
+				}
+			}
+			return &plan{outcomes: []store.Outcome{store.Added}, steps: []step{noStep{}}}, nil
+		}})
+		if times == attempts {
+			if !errors.Is(err, store.ErrUnavailable) || len(outcomes) > 0 {
+				t.Errorf("overtaken every time: %v, %v; want no outcome and ErrUnavailable", outcomes, err)
+			}
+			continue
+		}
+		if diff := cmp.Diff([]store.Outcome{store.Added}, outcomes); err != nil || diff != "" || plans != times+1 {
+			t.Errorf("overtaken %d times: %v after %d plans (-want +got):\n%s", times, err, plans, diff)
+		}
+		want := cola.Revision(now.UnixMicro())
+		if times > 0 {
+			want += cola.Revision(times) + 1 // after the others'
+		}
+		if rev, err := s.Revision(t.Context()); err != nil || rev != want {
+			t.Errorf("overtaken %d times: revision %d (%v), want %d", times, rev, err, want)
+		}
+	}
+}
+
+// mustHave holds a store to what is in its past.
+func mustHave(t *testing.T, s *Store, rev cola.Revision, want bool) {
+	t.Helper()
+	if has, err := s.HasRevision(t.Context(), rev); err != nil || has != want {
+		t.Errorf("revision %d is in the store's past: %v (%v), want %v", rev, has, err, want)
+	}
+}
+
+func mustImport(t *testing.T, s *Store, from, count int) cola.Revision {
+	t.Helper()
+	if _, err := s.UpsertColas(t.Context(), storetest.Samples(from, count), store.Commit); err != nil {
+		t.Fatal(err)
+	}
+	rev, err := s.Revision(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rev
+}
+
+// TestRevisionsAreForgotten, by and by, but not the one that was the latest 30 days ago.
+func TestRevisionsAreForgotten(t *testing.T) {
+	now := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
+	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet(), Now: func() time.Time { return now }})
+	var old []cola.Revision
+	for i := range 50 {
+		old = append(old, mustImport(t, s, i, 1))
+	}
+	latest := old[len(old)-1]
+	now = now.Add(revisionsKept + time.Hour)
+	var lately []cola.Revision
+	for i := range 10 {
+		lately = append(lately, mustImport(t, s, 50+i, 1))
+	}
+	for _, rev := range old {
+		mustHave(t, s, rev, rev == latest)
+	}
+	now = now.Add(revisionsKept - time.Second)
+	lately = append(lately, mustImport(t, s, 60, 1))
+	mustHave(t, s, latest, true)
+	for _, rev := range lately {
+		mustHave(t, s, rev, true)
+	}
+	now = now.Add(time.Second)
+	lately = append(lately, mustImport(t, s, 61, 1))
+	mustHave(t, s, latest, false) // it is 30 days since it was not the latest any more
+	for _, rev := range lately {
+		mustHave(t, s, rev, true)
+	}
+}
+
+// TestRevisionsOfTheVersionBefore: a database that had none keeps where it stood, and notes those that a process takes which
+// knows nothing of them.
+func TestRevisionsOfTheVersionBefore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "registry.db")
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	p, err := newProvider(db)
+	if err == nil {
+		_, err = p.UpTo(t.Context(), 5)
+	}
+	if err == nil {
+		_, err = db.Exec(`UPDATE meta SET revision = 500, reference_revision = 17`)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := mustOpen(t, path, Options{Logger: quiet()})
+	mustHave(t, s, 500, true)
+	mustHave(t, s, 499, false)
+	if _, err := db.Exec(`UPDATE meta SET revision = revision + 1`); err != nil {
+		t.Fatal(err)
+	}
+	mustHave(t, s, 501, true)
+	before := time.Now().UnixMicro()
+	if rev := mustImport(t, s, 0, 1); int64(rev) < before {
+		t.Errorf("revision %d, want the time, which was %d before", rev, before)
+	}
+	mustHave(t, s, 501, true)
+}

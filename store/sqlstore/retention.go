@@ -1,0 +1,90 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// expiring is a kind of row that is deleted at a certain age.
+type expiring struct {
+	name     string
+	query    string        // deletes the oldest rows up to an instant, or before a day, and at most so many
+	age      time.Duration // when it is deleted
+	daily    bool          // the age counts from the end of a day
+	perWrite int           // the most rows that one write adds
+}
+
+var (
+	expiredSessions      = expiring{name: "sessions", query: deleteOldest("sessions", "name", "expires_at <= $1"), perWrite: 1}
+	expiredSignInLinks   = expiring{name: "sign-in links", query: deleteOldest("sign_in_links", "hash", "expires_at <= $1"), perWrite: 1}
+	expiredCreations     = expiring{name: "creations of saved searches", query: deleteOldest("saved_search_creations", "account_id, once_key", "kept_until <= $1"), perWrite: 1}
+	expiredConfirmations = expiring{name: "confirmation requests", query: deleteOldest("confirmations_asked", "id", "asked_at <= $1"), age: store.ConfirmationsKept, perWrite: 1}
+	expiredAllowances    = expiring{name: "daily allowances", query: deleteOldest("daily_allowances", "account_id, day, allowance", "day < $1"), age: 24 * time.Hour, daily: true, perWrite: 1}
+	expiredPreviews      = expiring{name: "previewed labels", query: deleteOldest("previewed_labels", "account_id, day, ttb_id", "day < $1"), age: 24 * time.Hour, daily: true, perWrite: 8}
+)
+
+// deleteOldest returns the statement that deletes up to $2 rows of a table that meet a condition on
+// one column, oldest first. It skips locked rows. The selection is materialized, because PostgreSQL
+// may evaluate a subquery more than once, and would then skip the rows that it has just locked and
+// delete others.
+func deleteOldest(table, key, condition string) string {
+	column, _, _ := strings.Cut(condition, " ")
+	return `WITH old AS MATERIALIZED (
+			SELECT ` + key + ` FROM ` + table + ` WHERE ` + condition + ` ORDER BY ` + column + ` LIMIT $2 FOR UPDATE SKIP LOCKED)
+		DELETE FROM ` + table + ` WHERE (` + key + `) IN (SELECT ` + key + ` FROM old)`
+}
+
+// deletedPerStatement is how many rows one statement of DeleteExpired deletes.
+const deletedPerStatement = 1_000
+
+// DeleteExpired deletes all expired rows, some at a time. Databases without
+// Options.DeleteWithWrites call it periodically.
+func DeleteExpired(ctx context.Context, s *Store) error {
+	var errs []error
+	for _, o := range []expiring{expiredSessions, expiredSignInLinks, expiredCreations, expiredConfirmations, expiredAllowances, expiredPreviews} {
+		errs = append(errs, s.deleteAllExpired(ctx, o))
+	}
+	return errors.Join(errs...)
+}
+
+// deleteAllExpired deletes all expired rows of a kind, some at a time.
+func (s *Store) deleteAllExpired(ctx context.Context, o expiring) error {
+	for {
+		var n int
+		err := s.db.TransactUnsynced(ctx, "delete old "+o.name, func(ctx context.Context, tx Tx) (err error) {
+			n, err = s.deleteExpired(ctx, tx, o, deletedPerStatement)
+			return err
+		})
+		if err != nil || n < deletedPerStatement {
+			return err
+		}
+	}
+}
+
+// deleteSomeExpired deletes a few expired rows with a write, if the database uses
+// Options.DeleteWithWrites: more than the write adds, so that they don't pile up.
+func (s *Store) deleteSomeExpired(ctx context.Context, tx Tx, o expiring) error {
+	if s.opts.DeleteWithWrites == 0 {
+		return nil
+	}
+	_, err := s.deleteExpired(ctx, tx, o, s.opts.DeleteWithWrites*o.perWrite)
+	return err
+}
+
+// deleteExpired deletes up to limit expired rows.
+func (s *Store) deleteExpired(ctx context.Context, tx Tx, o expiring, limit int) (int, error) {
+	now, err := s.instant(ctx, tx)
+	if err != nil {
+		return 0, err
+	}
+	now = now.Add(-o.age)
+	if o.daily {
+		return tx.Exec(ctx, o.query, cola.DateOf(now), limit)
+	}
+	return tx.Exec(ctx, o.query, now, limit)
+}

@@ -1,0 +1,209 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+func downgradedSearchesPause(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	uuids := map[int]string{}
+	for _, n := range []int{4, 2, 3, 1, 5} { // the order of creation counts
+		uuids[n] = mustCreate(t, st, dueSearch(a.ID, n, epoch)).UUID
+	}
+	mustPause(t, st, a.ID, 6)
+	turn := func(n int, active bool) {
+		mustChange(t, st, a.ID, uuids[n], func(s cola.SavedSearch) (cola.SavedSearch, error) {
+			s.Schedule.Active, s.Schedule.NextRunAt = active, cola.Opt[cola.Timestamp]{V: cola.TimestampOf(epoch), OK: active}
+			return s, nil
+		})
+	}
+	limit := func(n int) { mustDo(t, st.SetActiveLimit(t.Context(), a.ID, n)) }
+	for _, step := range []struct {
+		what       string
+		do         func()
+		downgraded []int // the others are due
+	}{
+		{"a limit below", func() { limit(2) }, []int{3, 1, 5}},
+		{"a lower one", func() { limit(1) }, []int{2, 3, 1, 5}},
+		{"none at all", func() { limit(0) }, []int{4, 2, 3, 1, 5}},
+		{"a higher one", func() { limit(3) }, []int{1, 5}},
+		{"one is paused", func() { turn(2, false) }, []int{5}},
+		{"one that did not run is renamed", func() { mustChange(t, st, a.ID, uuids[5], renamed("search 5")) }, []int{5}},
+		{"one is deleted", func() { mustDo(t, st.DeleteSavedSearch(t.Context(), a.ID, uuids[4])) }, nil},
+		{"a lower limit again", func() { limit(2) }, []int{5}},
+		{"a higher one, and an older search resumes", func() { limit(4); turn(2, true) }, nil},
+		{"below again", func() { limit(2) }, []int{1, 5}},
+	} {
+		step.do()
+		mustBeDowngraded(t, st, a.ID, uuids, step.what, step.downgraded)
+	}
+}
+
+// mustBeDowngraded holds a store to pausing some of an account's searches, given by their numbers, and to have the others due, if active.
+func mustBeDowngraded(t *testing.T, st store.Store, account cola.AccountID, uuids map[int]string, what string, downgraded []int) {
+	t.Helper()
+	want, due := map[string]string{"search 6": ""}, []string{}
+	for n, uuid := range uuids {
+		s, err := st.SavedSearch(t.Context(), account, uuid)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		name := fmt.Sprint("search ", n)
+		want[name] = ""
+		if slices.Contains(downgraded, n) {
+			want[name] = cola.PausedDowngraded
+		} else if isActive(must(t, s, err)) {
+			due = append(due, name)
+		}
+	}
+	slices.Sort(due)
+	same(t, what+": paused", want, pauses(t, st, account))
+	same(t, what+": due", due, claimable(t, st))
+}
+
+func limitOfAccountIsKept(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	paused := mustPause(t, st, a.ID, 100)
+	for n := range 3 {
+		mustCreate(t, st, newSearch(a.ID, n))
+	}
+	refused := func(what string, limit int) {
+		t.Helper()
+		_, _, created := st.CreateSavedSearch(t.Context(), newSearch(a.ID, 50))
+		_, resumed := st.UpdateSavedSearch(t.Context(), a.ID, paused.UUID, maxActive, activated(true))
+		for method, err := range map[string]error{"created": created, "resumed": resumed} {
+			var reached store.LimitError
+			if !errors.Is(err, store.ErrLimit) || !errors.As(err, &reached) || reached.Limit != limit {
+				t.Errorf("%s: %s: %v, want ErrLimit, which is %d", what, method, err, limit)
+			}
+		}
+	}
+	for _, limit := range []int{3, 2, 0} {
+		mustDo(t, st.SetActiveLimit(t.Context(), a.ID, limit))
+		refused(fmt.Sprintf("with a limit of %d", limit), limit)
+	}
+	mustPause(t, st, a.ID, 101) // may be made nevertheless
+	mustDo(t, st.SetActiveLimit(t.Context(), a.ID, 4))
+	if _, err := st.UpdateSavedSearch(t.Context(), a.ID, paused.UUID, 3, activated(true)); !errors.Is(err, store.ErrLimit) {
+		t.Errorf("resumed above the limit of the caller: %v, want ErrLimit", err)
+	}
+	mustChange(t, st, a.ID, paused.UUID, activated(true))
+	if _, _, err := st.CreateSavedSearch(t.Context(), newSearch(a.ID, 50)); !errors.Is(err, store.ErrLimit) {
+		t.Errorf("created with as many as may be: %v, want ErrLimit", err)
+	}
+	for _, reason := range pauses(t, st, a.ID) {
+		same(t, "paused", "", reason)
+	}
+}
+
+func gravestReason(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	for n := range 3 {
+		mustCreate(t, st, newSearch(a.ID, n))
+	}
+	downgraded := map[string]string{"search 0": "", "search 1": cola.PausedDowngraded, "search 2": cola.PausedDowngraded}
+	mustDo(t, st.SetActiveLimit(t.Context(), a.ID, 1))
+	same(t, "downgraded", downgraded, pauses(t, st, a.ID))
+	mustDo(t, st.Suspend(t.Context(), a.ID, ""))
+	mustDo(t, st.SetActiveLimit(t.Context(), a.ID, 0))
+	suspended := map[string]string{"search 0": cola.PausedSuspended, "search 1": cola.PausedSuspended, "search 2": cola.PausedSuspended}
+	same(t, "suspended", suspended, pauses(t, st, a.ID))
+	mustDo(t, st.SetActiveLimit(t.Context(), a.ID, 1))
+	mustDo(t, st.Restore(t.Context(), a.ID))
+	same(t, "restored", downgraded, pauses(t, st, a.ID))
+}
+
+// askedOutlastsChanges: a search that somebody has asked a run of stays due whatever else is changed, with a schedule or without.
+func askedOutlastsChanges(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	unscheduled := newSearch(a.ID, 1)
+	unscheduled.Search.Schedule = nil
+	mustCreate(t, st, unscheduled)
+	mustPause(t, st, a.ID, 2)
+	mustCreate(t, st, newSearch(a.ID, 3))
+	for n := range 3 {
+		uuid := newSearch(a.ID, n+1).Search.UUID
+		asked, err := st.RequestRun(t.Context(), a.ID, uuid, epoch, everyID)
+		if must(t, asked, err); asked.Schedule != nil {
+			same(t, "due", cola.Some(cola.TimestampOf(epoch)), asked.Schedule.NextRunAt)
+		}
+		changed := mustChange(t, st, a.ID, uuid, renamed(fmt.Sprint("asked ", n+1)))
+		same(t, "the schedule of a search that was renamed", asked.Schedule, changed.Schedule)
+	}
+	same(t, "due", []string{"asked 1", "asked 2", "asked 3"}, claimable(t, st))
+	mustDo(t, st.Suspend(t.Context(), a.ID, ""))
+	same(t, "due of a suspended account", []string{}, claimable(t, st))
+	mustDo(t, st.Restore(t.Context(), a.ID))
+	same(t, "due once it is restored", []string{"asked 1", "asked 2", "asked 3"}, claimable(t, st))
+}
+
+// settledAtOnce: with suspensions, limits, creations, changes, deletions and runs at once nobody waits for good, and in the end the
+// searches that are paused are those that are to be.
+func settledAtOnce(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	for n := range 6 {
+		mustCreate(t, st, dueSearch(a.ID, n, epoch))
+	}
+	var wg sync.WaitGroup
+	for _, do := range atSearchesOf(t.Context(), st, a.ID) {
+		wg.Go(func() {
+			for n := range 12 {
+				if err := do(n); err != nil && !errors.Is(err, store.ErrLimit) && !errors.Is(err, store.ErrNotFound) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	mustDo(t, st.SetActiveLimit(t.Context(), a.ID, 2))
+	active := 0
+	for _, s := range mustSearches(t, st, a.ID) {
+		want := ""
+		if isActive(s) {
+			if active++; active > 2 {
+				want = cola.PausedDowngraded
+			}
+		}
+		same(t, s.Name, want, s.Schedule.PausedBecause.V)
+	}
+}
+
+// atSearchesOf returns what may be done with the searches of an account that has six, the first of its kind, the second and so on.
+func atSearchesOf(ctx context.Context, st store.Store, account cola.AccountID) []func(n int) error {
+	uuid := func(n int) string { return newSearch(account, n).Search.UUID }
+	return []func(n int) error{
+		func(n int) error {
+			return errors.Join(st.Suspend(ctx, account, fmt.Sprint(n)), st.Restore(ctx, account))
+		},
+		func(n int) error { return st.SetActiveLimit(ctx, account, 2+n%4) },
+		func(n int) error {
+			_, err := st.UpdateSavedSearch(ctx, account, uuid(n%6), maxActive, activated(n%3 > 0))
+			return err
+		},
+		func(n int) error {
+			_, _, err := st.CreateSavedSearch(ctx, dueSearch(account, 100+n, epoch))
+			return err
+		},
+		func(n int) error { return st.DeleteSavedSearch(ctx, account, uuid(100+n)) },
+		func(n int) error {
+			claimed, err := st.ClaimDue(ctx, duePast, everyID, anHour)
+			var runs []store.RunRecord
+			for _, d := range claimed {
+				runs = append(runs, store.RunRecord{Due: d, Mark: store.Mark{At: duePast}, Next: cola.TimestampOf(epoch), From: dayOne, To: dayOne,
+					Matches: []store.RunMatch{{TTBID: firstID + cola.TTBID(n)}}})
+			}
+			if err == nil {
+				_, err = st.RecordRuns(ctx, runs)
+			}
+			return err
+		},
+	}
+}

@@ -1,0 +1,109 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// BenchmarkHotPaths measures what requests and page views wait for, on an empty store.
+func BenchmarkHotPaths(b *testing.B, st store.Store) {
+	account, err := st.CreateAccount(b.Context(), "ann@example.com", cola.TierPro)
+	if err != nil {
+		b.Fatal(err)
+	}
+	hash := store.KeyHash{1}
+	if _, err := st.CreateKey(b.Context(), store.Key{AccountID: account.ID, Name: "key", Prefix: "lar_", LastFour: "wxyz"}, hash, 0); err != nil {
+		b.Fatal(err)
+	}
+	until := time.Now().Add(24 * time.Hour)
+	if err := st.SaveSession(b.Context(), "session", make([]byte, 200), until); err != nil {
+		b.Fatal(err)
+	}
+	for _, k := range []struct {
+		name string
+		run  func() error
+	}{
+		{"KeyByHash", func() error { _, err := st.KeyByHash(b.Context(), hash); return err }},
+		{"Session", func() error { _, err := st.Session(b.Context(), "session"); return err }},
+		{"SaveSession", func() error { return st.SaveSession(b.Context(), "session", make([]byte, 200), until) }},
+		{"SavedSearches", func() error { _, _, err := st.SavedSearches(b.Context(), account.ID, 0, 20); return err }},
+	} {
+		b.Run(k.name, func(b *testing.B) {
+			for b.Loop() {
+				if err := k.run(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// SampleSearches returns, for an empty store to be filled with, so many saved searches that run daily, ten an account, all due at
+// the same hour, and what they find to be sent to the account's address.
+func SampleSearches(n int) iter.Seq2[*store.Item, error] {
+	return func(yield func(*store.Item, error) bool) {
+		for i := 0; i < n; i += 10 {
+			a := store.Account{ID: cola.AccountID(i/10 + 1), Email: fmt.Sprintf("%d@example.com", i), Tier: cola.TierPro, CreatedAt: epoch, ActiveLimit: 10}
+			if !yield(&store.Item{Kind: store.ItemAccount, Account: a}, nil) {
+				return
+			}
+		}
+		for i := range n {
+			s := dueSearch(cola.AccountID(i/10+1), i, epoch)
+			s.Search.CreatedAt, s.Search.Schedule.Cadence, s.Search.Schedule.Day = cola.TimestampOf(epoch), cola.CadenceDaily, 0
+			stored := store.StoredSearch{ID: int64(i + 1), Account: s.Account, Mark: store.Mark{At: epoch, Revision: 1}, SavedSearch: s.Search}
+			if !yield(&store.Item{Kind: store.ItemSearch, Search: stored}, nil) {
+				return
+			}
+		}
+		for i := range (n + 9) / 10 {
+			name := fmt.Sprintf("own %d", i)
+			own := cola.Destination{UUID: name, Kind: cola.KindEmail, State: cola.DestinationActive, CreatedAt: cola.TimestampOf(epoch)}
+			stored := store.StoredDestination{ID: int64(i + 1), Destination: store.Destination{Destination: own, Account: cola.AccountID(i + 1), Own: true}}
+			if !yield(&store.Item{Kind: store.ItemDestination, Destination: stored}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// RunSampleSearches claims and records, a thousand at a time, all that is due on the n-th day, each with none to two labels that it has
+// not had, and returns how many runs that were.
+func RunSampleSearches(ctx context.Context, st store.Store, day int) (runs int, err error) {
+	rev, err := st.Revision(ctx)
+	if err != nil {
+		return 0, err
+	}
+	now := epoch.Add(time.Duration(day) * 24 * time.Hour)
+	mark, next := store.Mark{At: now, Revision: rev}, cola.TimestampOf(now.Add(24*time.Hour))
+	for {
+		claimed, err := st.ClaimDue(ctx, now, 1_000, time.Hour)
+		if err != nil || len(claimed) == 0 {
+			return runs, err
+		}
+		records := make([]store.RunRecord, len(claimed))
+		for i, d := range claimed {
+			records[i] = store.RunRecord{Due: d, Mark: mark, Next: next, From: cola.DateOf(d.Mark.At), To: cola.DateOf(now)}
+			for m := range i % 3 {
+				records[i].Matches = append(records[i].Matches, store.RunMatch{TTBID: firstID + cola.TTBID(10*day+m), Late: m == 1})
+			}
+		}
+		outcomes, err := st.RecordRuns(ctx, records)
+		for _, o := range outcomes {
+			if !o.Recorded {
+				return runs, errors.New("a run was left out")
+			}
+			runs++
+		}
+		if err != nil {
+			return runs, err
+		}
+	}
+}

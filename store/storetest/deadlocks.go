@@ -1,0 +1,117 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// CheckDeadlocks has an empty store do at once, over and over, all that changes deliveries of one account: runs are recorded, messages
+// claimed, noted, let go and asked for again, destinations paused, and searches and destinations deleted. None of it may fail, and what
+// is left must be whole. A backend may look for more afterwards, such as that nobody had to be called off.
+func CheckDeadlocks(t *testing.T, st store.Store) {
+	a := roomyAccount(t, st, "a@example.com")
+	m := deadlockTest{t, st, mustCreate(t, st, dueSearch(a.ID, 0, epoch)), mustDestination(t, st, newHook(a.ID, hook)), mustOwn(t, st, a.ID)}
+	for n := range 25 {
+		m.round(n)
+	}
+	m.checkWhole()
+}
+
+type deadlockTest struct {
+	*testing.T
+	st     store.Store
+	search cola.SavedSearch // that stays
+	hook   store.Destination
+	own    store.Destination
+}
+
+// round makes a search with a destination of its own, which finds something, and then has all happen at once.
+func (m deadlockTest) round(n int) {
+	doomed := mustCreate(m, m.st, dueSearch(m.hook.Account, n+1, epoch))
+	only := mustDestination(m, m.st, forSearch(newHook(m.hook.Account, fmt.Sprintf("%s/%d", hook, n)), doomed))
+	for i := range 4 {
+		mustFind(m, m.st, doomed, i)
+		mustFind(m, m.st, m.search, 10*n+i)
+	}
+	run := m.run(n)
+	claimed := claimDeliveries(m, m.st, everyID)
+	var wg sync.WaitGroup
+	for i, d := range claimed {
+		if i%4 == 3 {
+			continue
+		}
+		a := []store.Attempt{delivered(d, duePast), retried(d, duePast), givenUp(d, duePast, cola.ReasonGone)}[i%4]
+		wg.Go(func() { m.accept(m.attempt(a)) })
+	}
+	wg.Go(func() { m.accept(m.st.ReleaseDeliveries(m.Context(), claimed[:len(claimed)/2])) })
+	wg.Go(func() { m.accept(m.st.DeleteSavedSearch(m.Context(), m.hook.Account, doomed.UUID)) })
+	wg.Go(func() { m.accept(m.st.DeleteDestination(m.Context(), m.hook.Account, only.UUID)) })
+	wg.Go(func() { mustRecord(m, m.st, run) })
+	wg.Go(func() { mustTurn(m, m.st, m.own, n%2 == 0) })
+	wg.Go(func() { mustTurn(m, m.st, m.hook, true) })
+	for _, d := range []store.Destination{m.hook, m.own, only} {
+		wg.Go(func() {
+			_, err := m.st.ReplayUndelivered(m.Context(), d.Account, d.UUID, duePast.Add(anHour), 3)
+			m.accept(err)
+		})
+	}
+	wg.Go(func() {
+		_, err := m.st.DeleteOldDeliveries(m.Context(), duePast.Add(-time.Hour))
+		m.accept(err)
+	})
+	wg.Wait()
+}
+
+// run claims the search that stays, and returns a run of it that finds something.
+func (m deadlockTest) run(n int) store.RunRecord {
+	all := mustClaim(m, m.st, everyID, anHour)
+	i := slices.IndexFunc(all, func(d store.DueSearch) bool { return d.Search.UUID == m.search.UUID })
+	mustDo(m, m.st.ReleaseDue(m.Context(), slices.Delete(slices.Clone(all), i, i+1)))
+	run := runOf(m, m.st, all[i], 10*n+9)
+	run.Next = cola.TimestampOf(duePast)
+	return run
+}
+
+func (m deadlockTest) attempt(a store.Attempt) error {
+	_, err := m.st.RecordAttempt(m.Context(), a)
+	return err
+}
+
+// accept takes what may come of it when others were first.
+func (m deadlockTest) accept(err error) {
+	if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrNotActive) {
+		m.Error(err)
+	}
+}
+
+// checkWhole: a delivery has as many attempts as it says, it is due or settled, and nothing is to be sent to where nothing is sent.
+func (m deadlockTest) checkWhole() {
+	states := map[string]string{}
+	for _, d := range mustDestinations(m, m.st, m.hook.Account) {
+		states[d.UUID] = d.State
+	}
+	same(m, "destinations", 2, len(states))
+	counts := map[string]int{}
+	for _, d := range deliveriesOf(m, m.st, m.hook.Account, store.DeliveryFilter{}) {
+		counts[d.State]++
+		pending := d.State == cola.DeliveryPending
+		if n := len(mustDelivery(m, m.st, m.hook.Account, d.ID).Attempts); n != d.AttemptCount || d.NextAttemptAt.OK != pending || d.SettledAt.OK == pending {
+			m.Errorf("%d attempts of %+v", n, d)
+		}
+		if pending && d.Event != cola.EventPaused && states[d.Destination] != cola.DestinationActive {
+			m.Errorf("to a destination that is %s: %+v", states[d.Destination], d)
+		}
+	}
+	for _, state := range cola.DeliveryStates() {
+		if counts[state] == 0 {
+			m.Errorf("nothing is %s; the test shows little", state)
+		}
+	}
+}

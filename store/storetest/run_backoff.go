@@ -1,0 +1,215 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+func backoffChecks() []check {
+	return []check{
+		{"a search that cannot be run is held on", failedIsHeld},
+		{"what ends the failures of a search", failuresEnd},
+		{"only what is held is put off", onlyHeldIsPutOff},
+	}
+}
+
+// putOff puts a claimed search off by an hour, and returns how many times in a row that has happened.
+func putOff(t tb, st store.Store, d store.DueSearch) (failures int) {
+	t.Helper()
+	lasts, err := st.Postpone(context.Background(), d, func(n int) time.Duration {
+		failures = n
+		return time.Hour
+	})
+	same(t, "it is put off for", time.Hour, must(t, lasts, err))
+	return failures
+}
+
+func failedIsHeld(t *testing.T, st store.Store, c *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	mustCreate(t, st, dueSearch(a.ID, 1, epoch))
+	mustCreate(t, st, dueSearch(a.ID, 2, epoch))
+	claimed := mustClaim(t, st, everyID, time.Minute)
+	before := everything(t, st)
+	same(t, "failures", 1, putOff(t, st, claimed[0]))
+	same(t, "what else the store holds", before, everything(t, st))
+	c.advance(time.Hour - time.Microsecond)
+	same(t, "claimed meanwhile", []string{"search 2"}, names(mustClaim(t, st, everyID, anHour)))
+	c.advance(time.Microsecond)
+	again := mustClaimOne(t, st)
+	same(t, "claimed then", "search 1", again.Search.Name)
+	same(t, "failures the next time", 2, putOff(t, st, again))
+	mustRecord(t, st, runOf(t, st, again, 1)) // it can be run after all, under the same claim
+}
+
+func failuresEnd(t *testing.T, st store.Store, c *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	search := mustCreate(t, st, dueSearch(a.ID, 1, epoch))
+	change := func(change func(*cola.SavedSearch)) {
+		_, err := st.UpdateSavedSearch(t.Context(), a.ID, search.UUID, maxActive, func(s cola.SavedSearch) (cola.SavedSearch, error) {
+			change(&s)
+			return s, nil
+		})
+		mustDo(t, err)
+	}
+	for _, k := range []struct {
+		what string
+		end  func()
+		want int // failures of the next time
+	}{
+		{"nothing", func() { c.advance(time.Hour) }, 3},
+		{"being let go", func() {
+			c.advance(time.Hour)
+			mustDo(t, st.ReleaseDue(t.Context(), mustClaim(t, st, everyID, anHour)))
+		}, 3},
+		{"other filters", func() { change(func(s *cola.SavedSearch) { s.Filters.BrandName = "elm" }) }, 1},
+		{"another schedule", func() {
+			change(func(s *cola.SavedSearch) {
+				plan := *s.Schedule
+				plan.Cadence, plan.Day = cola.CadenceDaily, 0
+				s.Schedule = &plan
+			})
+		}, 1},
+		{"a run", func() {
+			c.advance(time.Hour)
+			run := runOf(t, st, mustClaimOne(t, st))
+			run.Next = cola.TimestampOf(duePast)
+			mustRecord(t, st, run)
+		}, 1},
+	} {
+		for n := range 2 { // fails twice
+			d := mustClaimOne(t, st)
+			if got := putOff(t, st, d); got != n+1 {
+				t.Errorf("before %s: failure %d, want %d", k.what, got, n+1)
+			}
+			if n == 0 {
+				c.advance(time.Hour)
+			}
+		}
+		k.end()
+		same(t, "failures after "+k.what, k.want, putOff(t, st, mustClaimOne(t, st)))
+		change(func(s *cola.SavedSearch) { s.Name += "." })
+	}
+}
+
+func onlyHeldIsPutOff(t *testing.T, st store.Store, c *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	search := mustCreate(t, st, dueSearch(a.ID, 1, epoch))
+	refused := func(what string, d store.DueSearch) {
+		t.Helper()
+		_, err := st.Postpone(t.Context(), d, func(int) time.Duration { return week })
+		if !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%s: %v, want ErrNotFound", what, err)
+		}
+	}
+	first := mustClaimOne(t, st)
+	c.advance(anHour)
+	second := mustClaimOne(t, st)
+	refused("what another one holds", first)
+	mustDo(t, st.ReleaseDue(t.Context(), []store.DueSearch{second}))
+	refused("what was let go", second)
+	third := mustClaimOne(t, st)
+	mustRecord(t, st, runOf(t, st, third))
+	refused("what was run", third)
+	unknown := third
+	unknown.Search.UUID = "x\x00"
+	refused("what is not there", unknown)
+	mustDo(t, st.DeleteSavedSearch(t.Context(), a.ID, search.UUID))
+	refused("what was deleted", third)
+}
+
+const (
+	week    = 7 * 24 * time.Hour
+	anHour  = time.Hour
+	everyID = 1_000_000 // limit that takes all there is
+)
+
+// duePast is an instant at which the searches of newSearch are due.
+var duePast = epoch.Add(72 * time.Hour)
+
+// dueSearch returns a search to be made that is due at an instant.
+func dueSearch(account cola.AccountID, n int, due time.Time) store.NewSavedSearch {
+	s := newSearch(account, n)
+	s.MaxActive = 10_000
+	s.Search.Schedule.NextRunAt = cola.Some(cola.TimestampOf(due))
+	return s
+}
+
+func mustClaim(t tb, st store.Store, limit int, hold time.Duration) []store.DueSearch {
+	t.Helper()
+	claimed, err := st.ClaimDue(context.Background(), duePast, limit, hold)
+	return must(t, claimed, err)
+}
+
+// mustClaimOne claims the only search that is due.
+func mustClaimOne(t tb, st store.Store) store.DueSearch {
+	t.Helper()
+	claimed := mustClaim(t, st, everyID, anHour)
+	if len(claimed) != 1 {
+		t.Fatal("claimed", names(claimed), "want one search")
+	}
+	return claimed[0]
+}
+
+func names(claimed []store.DueSearch) []string {
+	list := []string{}
+	for _, d := range claimed {
+		list = append(list, d.Search.Name)
+	}
+	return list
+}
+
+// runOf returns a run of a claimed search, which has looked at everything there is and found labels, negative ones late.
+func runOf(t tb, st store.Store, d store.DueSearch, labels ...int) store.RunRecord {
+	t.Helper()
+	r := store.RunRecord{Due: d, Mark: store.Mark{At: duePast, Revision: mustRevision(t, st)}, Next: cola.TimestampOf(duePast.Add(week)),
+		From: cola.DateOf(d.Mark.At), To: cola.DateOf(duePast), MaxNamed: everyID, MaxNamedOfAccount: everyID}
+	for _, n := range labels {
+		r.Matches = append(r.Matches, store.RunMatch{TTBID: firstID + cola.TTBID(max(n, -n)), Late: n < 0})
+	}
+	return r
+}
+
+// record has runs recorded and returns the outcomes.
+func record(t tb, st store.Store, runs ...store.RunRecord) []store.RunOutcome {
+	t.Helper()
+	outcomes, err := st.RecordRuns(context.Background(), runs)
+	if err == nil && len(outcomes) != len(runs) {
+		t.Fatal(len(outcomes), "outcomes of", len(runs), "runs")
+	}
+	return must(t, outcomes, err)
+}
+
+func mustRecord(t tb, st store.Store, run store.RunRecord) store.RunOutcome {
+	t.Helper()
+	o := record(t, st, run)[0]
+	if !o.Recorded || o.Run == 0 {
+		t.Errorf("the run was not recorded, or has no number: %+v", o)
+	}
+	return o
+}
+
+// mustNotRecord holds a store to leaving a run out, whole.
+func mustNotRecord(t tb, st store.Store, what string, run store.RunRecord) {
+	t.Helper()
+	before := everything(t, st)
+	same(t, what, []store.RunOutcome{{}}, record(t, st, run))
+	same(t, what+": what the store holds", before, everything(t, st))
+}
+
+// everything returns searches, runs, matches, destinations and deliveries, as a dump tells them.
+func everything(t tb, st store.Store) (all []string) {
+	t.Helper()
+	err := st.Dump(context.Background(), func(i *store.Item) error {
+		switch i.Kind {
+		case store.ItemSearch, store.ItemRun, store.ItemMatch, store.ItemDestination, store.ItemDelivery, store.ItemAttempt:
+			all = append(all, describe(i))
+		}
+		return nil
+	})
+	return must(t, all, err)
+}

@@ -1,0 +1,172 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// createUntilLimit creates searches, beginning with the n-th, until the account has as many active ones as most, and returns how
+// many it has created.
+func createUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, maxSearches int) (made int, err error) {
+	for ; ; made++ {
+		next := newSearch(account, n+made)
+		next.MaxActive = maxSearches
+		_, repeated, err := st.CreateSavedSearch(ctx, next)
+		switch {
+		case errors.Is(err, store.ErrLimit):
+			return made, nil
+		case err != nil:
+			return made, fmt.Errorf("creation: %w", err)
+		case repeated:
+			return made, errors.New("a creation without a key was taken for another one")
+		}
+	}
+}
+
+// unscheduledOf returns a search without a schedule to be made, of an account that may have so many in all.
+func unscheduledOf(account cola.AccountID, n, maxSearches int) store.NewSavedSearch {
+	next := newSearch(account, n)
+	next.Search.Schedule, next.MaxSearches = nil, maxSearches
+	return next
+}
+
+func searchesAreLimited(t *testing.T, st store.Store, _ *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	active, paused := newSearch(a.ID, 1), newSearch(a.ID, 2)
+	paused.Search.Schedule.Active = false
+	made, last := mustCreate(t, st, once(active, "key", 1)), mustCreate(t, st, paused)
+	mustCreate(t, st, unscheduledOf(a.ID, 3, 3))
+	refusedActive := newSearch(a.ID, 4)
+	refusedActive.MaxSearches, refusedActive.MaxActive = 3, 1
+	for what, n := range map[string]store.NewSavedSearch{"one more": unscheduledOf(a.ID, 4, 3), "an active one, at both limits": refusedActive} {
+		_, _, err := st.CreateSavedSearch(t.Context(), n)
+		if limit, ok := errors.AsType[store.LimitError](err); !ok || limit != (store.LimitError{Limit: 3, All: true}) || !errors.Is(err, store.ErrLimit) {
+			t.Errorf("%s: %v, want ErrLimit with the limit of all", what, err)
+		}
+	}
+	again := once(active, "key", 1)
+	again.MaxSearches = 3 // it is not made, so no limit is in the way
+	found, repeated, err := st.CreateSavedSearch(t.Context(), again)
+	if must(t, found, err); !repeated || found.UUID != made.UUID {
+		t.Errorf("sent again: %+v, repeated %v", found, repeated)
+	}
+	mustCreate(t, st, unscheduledOf(b.ID, 5, 3))
+	mustDo(t, st.DeleteSavedSearch(t.Context(), a.ID, last.UUID))
+	mustCreate(t, st, unscheduledOf(a.ID, 4, 3))
+	same(t, "searches", 3, len(mustSearches(t, st, a.ID)))
+}
+
+func searchesAreLimitedAtOnce(t *testing.T, st store.Store, _ *clock) {
+	const most = 30
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	var made atomic.Int64
+	var wg sync.WaitGroup
+	for i := range 10 {
+		wg.Go(func() {
+			for n := 0; ; n++ {
+				_, _, err := st.CreateSavedSearch(t.Context(), unscheduledOf(a.ID, 100*i+n, most))
+				if errors.Is(err, store.ErrLimit) {
+					return
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				made.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if kept := mustSearches(t, st, a.ID); len(kept) != most || made.Load() != most {
+		t.Errorf("%d searches were made, %d are kept; want %d", made.Load(), len(kept), most)
+	}
+}
+
+// manyActive is how many active schedules the account of processes that create may have: enough for all of them to be at it
+// together.
+const manyActive = 150
+
+// isActive reports whether a search runs by itself.
+func isActive(s cola.SavedSearch) bool { return s.Schedule != nil && s.Schedule.Active }
+
+// resumeUntilLimit resumes an account's searches, beginning with the n-th, until as many are active as most, and returns how many
+// it has resumed. Others may be at the same ones.
+func resumeUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, maxActive int) (resumed int, err error) {
+	all, total, err := st.SavedSearches(ctx, account, 0, 10*manyActive)
+	for i := 0; i < total && err == nil; i++ {
+		var was bool
+		_, err = st.UpdateSavedSearch(ctx, account, all[(n+i)%total].UUID, maxActive, func(s cola.SavedSearch) (cola.SavedSearch, error) {
+			was = isActive(s)
+			return activated(true)(s)
+		})
+		switch {
+		case errors.Is(err, store.ErrLimit):
+			return resumed, nil
+		case err == nil && !was:
+			resumed++
+		}
+	}
+	return resumed, errors.Join(err, errors.New("no limit was met"))
+}
+
+// childResume resumes searches of the account until as many are active as may be, and says how many it has resumed.
+func childResume(ctx context.Context, st store.Store, out io.Writer) error {
+	account, err := st.AccountByEmail(ctx, chargedAccount)
+	if err != nil {
+		return err
+	}
+	resumed, err := resumeUntilLimit(ctx, st, account.ID, os.Getpid(), manyActive)
+	fmt.Fprintf(out, "resumed %d\n", resumed)
+	return err
+}
+
+// childCreate creates searches for the account until it has as many as it may, and says how many it has created.
+func childCreate(ctx context.Context, st store.Store, out io.Writer) error {
+	account, err := st.AccountByEmail(ctx, chargedAccount)
+	if err != nil {
+		return err
+	}
+	made, err := createUntilLimit(ctx, st, account.ID, 1_000*os.Getpid(), manyActive)
+	fmt.Fprintf(out, "made %d\n", made)
+	return err
+}
+
+// createTogether: two processes, and goroutines of a third, create exactly as many active schedules as there may be.
+func createTogether(t *testing.T, b Backend) {
+	place := b.New(t)
+	db := b.mustOpen(t, place)
+	account := roomyAccount(t, db, chargedAccount)
+	total := together(t, place, "create", "made %d", func(i int) (int, error) { return createUntilLimit(t.Context(), db, account.ID, 1_000*i, manyActive) })
+	if kept := mustSearches(t, db, account.ID); len(kept) != manyActive || total != manyActive {
+		t.Errorf("%d searches are kept, %d were made; want %d", len(kept), total, manyActive)
+	}
+}
+
+// resumeTogether: two processes, and goroutines of a third, resume exactly as many schedules as may be active.
+func resumeTogether(t *testing.T, b Backend) {
+	place := b.New(t)
+	db := b.mustOpen(t, place)
+	account := roomyAccount(t, db, chargedAccount)
+	for n := range 2 * manyActive {
+		mustPause(t, db, account.ID, n)
+	}
+	total := together(t, place, "resume", "resumed %d", func(i int) (int, error) { return resumeUntilLimit(t.Context(), db, account.ID, 70*i, manyActive) })
+	active := 0
+	for _, s := range mustSearches(t, db, account.ID) {
+		if isActive(s) {
+			active++
+		}
+	}
+	if active != manyActive || total != manyActive {
+		t.Errorf("%d searches are active, %d were resumed; want %d", active, total, manyActive)
+	}
+}

@@ -1,0 +1,304 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+func testSignIns(t *testing.T, open Opener) {
+	runChecks(t, open, []check{
+		{"a sign-in comes back", signInComesBack},
+		{"a sign-in that cannot be kept is refused", malformedSignIn},
+		{"sign-ins are told while they hold", signInsAreTold},
+		{"a sign-in is ended once, by its account", signInIsEndedOnce},
+		{"every sign-in but one is ended", otherSignInsAreEnded},
+		{"a sign-in holds for its account until it ends", signInsHold},
+		{"the use of a sign-in is noted once a minute", lastUseOfSignInIsNoted},
+		{"sign-ins end while they are charged", signInsEndWhileCharged},
+	})
+}
+
+// signInFor is how long the sign-ins of tests hold.
+const signInFor = 14 * 24 * time.Hour
+
+// mustSignIn signs an account in for signInFor from the epoch on.
+func mustSignIn(t tb, st store.Store, account cola.AccountID) store.SignIn {
+	t.Helper()
+	i, err := st.CreateSignIn(context.Background(), store.SignIn{Account: account, Via: anIssuer, Browser: "a browser", ExpiresAt: epoch.Add(signInFor)})
+	return must(t, i, err)
+}
+
+func mustSignIns(t tb, st store.Store, account cola.AccountID) []store.SignIn {
+	t.Helper()
+	list, err := st.SignIns(context.Background(), account)
+	return must(t, list, err)
+}
+
+// everySignIn returns those that are over too, by id.
+func everySignIn(t tb, st store.Store) (list []store.SignIn) {
+	t.Helper()
+	mustDo(t, st.Dump(context.Background(), func(i *store.Item) error {
+		if i.Kind == store.ItemSignIn {
+			list = append(list, i.SignIn)
+		}
+		return nil
+	}))
+	return list
+}
+
+func signInCredential(id int64) cola.Credential {
+	return cola.Credential{Kind: cola.CredentialSignIn, ID: id}
+}
+
+func signInComesBack(t *testing.T, st store.Store, c *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	c.set(epoch.In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond)) // is kept in UTC, to the microsecond
+	told := store.SignIn{ID: 42, Account: a.ID, Via: "https://issuer.example/?a=b&c='", Browser: "<script>o'browser</script> 100%_ ünï\u202e\t",
+		CreatedAt: epoch.Add(time.Hour), LastUsedAt: epoch, EndedAt: epoch, ExpiresAt: epoch.Add(signInFor).In(time.FixedZone("", -3600))}
+	made, err := st.CreateSignIn(t.Context(), told)
+	want := store.SignIn{ID: must(t, made, err).ID, Account: a.ID, Via: told.Via, Browser: told.Browser, CreatedAt: epoch, ExpiresAt: epoch.Add(signInFor)}
+	same(t, "made", want, made)
+	byLink, err := st.CreateSignIn(t.Context(), store.SignIn{Account: a.ID, ExpiresAt: told.ExpiresAt})
+	if must(t, byLink, err); byLink.ID <= made.ID {
+		t.Errorf("ids %d and %d, want rising ones", made.ID, byLink.ID)
+	}
+	same(t, "told", []store.SignIn{byLink, want}, mustSignIns(t, st, a.ID))
+}
+
+func malformedSignIn(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	end := epoch.Add(signInFor)
+	for name, k := range map[string]struct {
+		sign store.SignIn
+		want error
+	}{
+		"nobody's":                  {store.SignIn{Account: a.ID + 100, ExpiresAt: end}, store.ErrNotFound},
+		"a NUL in the browser":      {store.SignIn{Account: a.ID, Browser: "a\x00b", ExpiresAt: end}, store.ErrMalformed},
+		"a browser that is no text": {store.SignIn{Account: a.ID, Browser: "\xff", ExpiresAt: end}, store.ErrMalformed},
+		"a NUL in the issuer":       {store.SignIn{Account: a.ID, Via: "https://\x00", ExpiresAt: end}, store.ErrMalformed},
+		"without an end":            {store.SignIn{Account: a.ID}, store.ErrMalformed},
+	} {
+		if _, err := st.CreateSignIn(t.Context(), k.sign); !errors.Is(err, k.want) {
+			t.Errorf("%s: %v, want %v", name, err, k.want)
+		}
+	}
+	if kept := everySignIn(t, st); len(kept) > 0 {
+		t.Errorf("kept: %+v", kept)
+	}
+}
+
+func signInsAreTold(t *testing.T, st store.Store, c *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	first, others := mustSignIn(t, st, a.ID), mustSignIn(t, st, b.ID)
+	short, err := st.CreateSignIn(t.Context(), store.SignIn{Account: a.ID, ExpiresAt: epoch.Add(time.Hour)})
+	ended := mustSignIn(t, st, a.ID)
+	last := mustSignIn(t, st, a.ID)
+	must(t, short, err)
+	mustDo(t, st.EndSignIn(t.Context(), a.ID, ended.ID))
+	same(t, "at first", []store.SignIn{last, short, first}, mustSignIns(t, st, a.ID))
+	c.set(short.ExpiresAt.Add(-time.Microsecond))
+	same(t, "until one expires", []store.SignIn{last, short, first}, mustSignIns(t, st, a.ID))
+	c.set(short.ExpiresAt)
+	same(t, "once it is expired", []store.SignIn{last, first}, mustSignIns(t, st, a.ID))
+	same(t, "another account's", []store.SignIn{others}, mustSignIns(t, st, b.ID))
+	for _, nobody := range []cola.AccountID{0, b.ID + 100} {
+		if list := mustSignIns(t, st, nobody); len(list) > 0 {
+			t.Errorf("account %d, which there is not, has %+v", nobody, list)
+		}
+	}
+}
+
+func signInIsEndedOnce(t *testing.T, st store.Store, c *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	one, two := mustSignIn(t, st, a.ID), mustSignIn(t, st, a.ID)
+	for _, k := range []struct {
+		account cola.AccountID
+		id      int64
+	}{{b.ID, one.ID}, {0, one.ID}, {a.ID, two.ID + 100}, {a.ID, 0}} {
+		if err := st.EndSignIn(t.Context(), k.account, k.id); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("EndSignIn(%d, %d): %v, want ErrNotFound", k.account, k.id, err)
+		}
+	}
+	same(t, "nothing ended", []store.SignIn{one, two}, everySignIn(t, st))
+	c.advance(time.Minute)
+	one.EndedAt = c.now()
+	for range 2 {
+		mustDo(t, st.EndSignIn(t.Context(), a.ID, one.ID))
+		c.advance(time.Minute)
+	}
+	same(t, "ended once", []store.SignIn{one, two}, everySignIn(t, st))
+}
+
+func otherSignInsAreEnded(t *testing.T, st store.Store, c *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	over, err := st.CreateSignIn(t.Context(), store.SignIn{Account: a.ID, ExpiresAt: epoch.Add(time.Minute)})
+	must(t, over, err)
+	ended, kept, first, second, others := mustSignIn(t, st, a.ID), mustSignIn(t, st, a.ID), mustSignIn(t, st, a.ID), mustSignIn(t, st, a.ID), mustSignIn(t, st, b.ID)
+	mustDo(t, st.EndSignIn(t.Context(), a.ID, ended.ID))
+	ended.EndedAt = c.now()
+	c.advance(time.Minute)
+	first.EndedAt, second.EndedAt = c.now(), c.now()
+	for _, want := range []int{2, 0} {
+		n, err := st.EndOtherSignIns(t.Context(), a.ID, kept.ID)
+		same(t, "ended", want, must(t, n, err))
+		c.advance(time.Minute)
+	}
+	same(t, "sign-ins", []store.SignIn{over, ended, kept, first, second, others}, everySignIn(t, st))
+	// One that is not the account's spares none of the account's.
+	n, err := st.EndOtherSignIns(t.Context(), a.ID, others.ID)
+	same(t, "ended but for another account's", 1, must(t, n, err))
+	same(t, "the other account's", []store.SignIn{others}, mustSignIns(t, st, b.ID))
+	n, err = st.EndOtherSignIns(t.Context(), b.ID+100, 0)
+	same(t, "ended of nobody's", 0, must(t, n, err))
+}
+
+func signInsHold(t *testing.T, st store.Store, c *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	key, link := mustKeyAndLink(t, st, a.ID)
+	first, second, others := mustSignIn(t, st, a.ID), mustSignIn(t, st, a.ID), mustSignIn(t, st, b.ID)
+	if first.ID != key.ID {
+		t.Fatalf("the first key has the number %d and the first sign-in %d; the test needs them to be the same", key.ID, first.ID)
+	}
+	asked := []cola.Credential{signInCredential(first.ID), signInCredential(second.ID), signInCredential(others.ID), signInCredential(others.ID + 100)}
+	expect := func(when string, want ...cola.Credential) {
+		t.Helper()
+		same(t, when, want, held(t, st, []cola.AccountID{a.ID}, asked...)[a.ID])
+	}
+	expect("at first", asked[0], asked[1])
+	mustDo(t, st.EndSignIn(t.Context(), a.ID, second.ID))
+	expect("once one is ended", asked[0])
+	mustDo(t, st.RevokeKey(t.Context(), a.ID, key.ID))
+	mustDo(t, st.RevokeLink(t.Context(), a.ID, link.ID))
+	expect("with the key and the link of its number revoked", asked[0])
+	c.set(first.ExpiresAt.Add(-time.Microsecond))
+	expect("until it expires", asked[0])
+	c.set(first.ExpiresAt)
+	expect("once expired")
+	fresh, err := st.CreateSignIn(t.Context(), store.SignIn{Account: a.ID, ExpiresAt: c.now().Add(time.Hour)})
+	asked = append(asked, signInCredential(must(t, fresh, err).ID))
+	expect("signed in again", asked[4])
+	n, err := st.EndOtherSignIns(t.Context(), a.ID, 0)
+	same(t, "ended", 1, must(t, n, err))
+	expect("with all ended")
+}
+
+// lastUseOfSignInIsNoted, and not that of the key with its number, nor that of another account's sign-in.
+func lastUseOfSignInIsNoted(t *testing.T, st store.Store, c *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	mustKey(t, st, a.ID, 1)
+	one, others := mustSignIn(t, st, a.ID), mustSignIn(t, st, b.ID)
+	by := []cola.Credential{signInCredential(one.ID), signInCredential(others.ID)}
+	use := charge(a.ID, 1, restBy(by[0], cola.MeterNone, 0), restBy(by[1], cola.MeterNone, 0))
+	for i, advance := range []time.Duration{0, time.Second, 58 * time.Second, time.Second, time.Hour} {
+		c.advance(advance)
+		batch := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID}, Credentials: by}
+		mustDo(t, st.Settle(t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry { return []store.Entry{use} }))
+		if i == 0 || i >= 3 { // a minute after the one noted before
+			one.LastUsedAt = c.now()
+		}
+		same(t, fmt.Sprintf("after use %d", i), []store.SignIn{one, others}, everySignIn(t, st))
+	}
+	keys, err := st.Keys(t.Context(), a.ID)
+	if got := must(t, keys, err)[0].LastUsedAt; !got.IsZero() {
+		t.Errorf("the key with its number was last used at %v", got)
+	}
+}
+
+// signInsAreToldApart: a key and a sign-in may have one number.
+func signInsAreToldApart(t *testing.T, st store.Store, c *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	key, signIn := keyCredential(mustKey(t, st, a.ID, 1).ID), signInCredential(mustSignIn(t, st, a.ID).ID)
+	byBrowser := restBy(signIn, cola.MeterDetailViews, 2)
+	byBrowser.Channel = cola.ChannelDashboard
+	settle(t, st, a.ID, charge(a.ID, 2, restBy(key, cola.MeterDetailViews, 1), byBrowser))
+	day := cola.DateOf(c.now())
+	days, err := st.DailyUsage(t.Context(), a.ID, day, day)
+	same(t, "days", []store.DayUsage{
+		{Day: day, Channel: cola.ChannelDashboard, Credential: signIn, Meter: cola.MeterDetailViews, Units: 2, Requests: 1},
+		{Day: day, Channel: cola.ChannelREST, Credential: key, Meter: cola.MeterDetailViews, Units: 1, Requests: 1},
+	}, must(t, days, err))
+}
+
+// signInsEndWhileCharged: whoever signs in and out, replaces keys, and charges all of these, wait for each other and never in a circle.
+func signInsEndWhileCharged(t *testing.T, st store.Store, c *clock) {
+	const rounds = 25
+	var accounts []cola.AccountID
+	var credentials []cola.Credential
+	for n := range 3 {
+		a := mustAccount(t, st, fmt.Sprintf("%d@example.com", n), cola.TierFree)
+		accounts = append(accounts, a.ID)
+		for range 3 {
+			credentials = append(credentials, signInCredential(mustSignIn(t, st, a.ID).ID))
+		}
+		credentials = append(credentials, keyCredential(mustKey(t, st, a.ID, byte(n)).ID))
+	}
+	signInAgain := func(n int) error {
+		_, err := st.CreateSignIn(t.Context(), store.SignIn{Account: accounts[n%3], ExpiresAt: c.now().Add(time.Hour)})
+		return err
+	}
+	work := []func(n int) error{
+		signInAgain,
+		func(n int) error { return st.EndSignIn(t.Context(), accounts[n%3], credentials[n%3*4].ID) },
+		func(n int) error { _, err := st.EndOtherSignIns(t.Context(), accounts[n%3], int64(n)); return err },
+		func(n int) error {
+			_, err := st.ReplaceKey(t.Context(), accounts[n%3], credentials[n%3*4+3].ID, store.Key{}, keyHash(byte(100+n)), c.now().Add(24*365*time.Hour), 0)
+			return err
+		},
+	}
+	for range 3 {
+		work = append(work, func(int) error {
+			c.advance(2 * time.Minute)
+			return st.Settle(t.Context(), store.Batch{ID: NewBatchID(), Accounts: accounts, Credentials: credentials}, chargeLinks)
+		})
+	}
+	atOnce(len(work), func(i int) {
+		for n := range rounds {
+			if err := work[i](n); err != nil {
+				t.Errorf("worker %d, round %d: %v", i, n, err)
+				return
+			}
+		}
+	})
+	for _, id := range accounts {
+		same(t, "sum of the days", mustUsage(t, st, id).Used, sumOfDays(t, st, id, cola.PeriodOf(c.now())))
+	}
+}
+
+// furnishSignIns makes a sign-in in each of its states, a link and a session.
+func furnishSignIns(t *testing.T, st store.Store, c *clock, account cola.AccountID) {
+	t.Helper()
+	used, ended := mustSignIn(t, st, account), mustSignIn(t, st, account)
+	over, err := st.CreateSignIn(t.Context(), store.SignIn{Account: account, Browser: "ünïcode", ExpiresAt: c.now()})
+	must(t, over, err)
+	settle(t, st, account, charge(account, 1, restBy(signInCredential(used.ID), cola.MeterListRecords, 0)))
+	c.advance(time.Second)
+	mustDo(t, st.EndSignIn(t.Context(), account, ended.ID))
+	mustDo(t, st.CreateSignInLink(t.Context(), account, linkHash(1), anHour))
+	mustDo(t, st.SaveSession(t.Context(), "a session", []byte("data"), c.now().Add(anHour)))
+}
+
+func movedSignInsDoTheSame(t *testing.T, from, to store.Store, account cola.AccountID) {
+	want := everySignIn(t, from)
+	same(t, "sign-ins", want, everySignIn(t, to))
+	var asked []cola.Credential
+	for _, i := range want {
+		asked = append(asked, signInCredential(i.ID))
+	}
+	accounts := []cola.AccountID{account}
+	same(t, "sign-ins that hold", held(t, from, accounts, asked...), held(t, to, accounts, asked...))
+	if fresh := mustSignIn(t, to, account); fresh.ID <= want[len(want)-1].ID {
+		t.Errorf("a new sign-in has the id %d, not one after those that were moved", fresh.ID)
+	}
+	if _, err := to.SignInLink(t.Context(), linkHash(1)); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a link to sign in with was moved: %v", err)
+	}
+	if data, err := to.Session(t.Context(), "a session"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a session was moved: %q, %v", data, err)
+	}
+}

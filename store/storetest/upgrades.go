@@ -1,0 +1,255 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// CheckRunRows holds a store without accounts to what becomes of claims when others change the rows of saved searches meanwhile, and to
+// what it makes of rows that other versions of the program have written: execute runs a statement on its database.
+func CheckRunRows(t *testing.T, st store.Store, execute func(sql string)) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	c := runRows{t, st, execute, a.ID}
+	c.changesLetGo()
+	c.othersDoNot()
+	c.deletedAreGone()
+	c.unreadableAreTold()
+	c.unmarkedAreMarked()
+	c.handWrittenDates()
+}
+
+type runRows struct {
+	*testing.T
+	st      store.Store
+	execute func(sql string)
+	account cola.AccountID
+}
+
+// changesLetGo: whatever changes what a search looks for, or its schedule, lets it go, and its claim is worth nothing.
+func (c runRows) changesLetGo() {
+	for n, set := range []string{
+		`filters = '{"brand_name":"elm"}'`, `cadence = 'daily', day = NULL`, `day = 3`, `active = FALSE`,
+		`name = 'x', filters = filters, cadence = cadence, day = day, active = active, last_run_at = NULL`,
+	} {
+		made := mustCreate(c, c.st, dueSearch(c.account, n, epoch))
+		d := mustClaimOne(c, c.st)
+		c.execute(fmt.Sprintf(`UPDATE saved_searches SET %s WHERE uuid = '%s'`, set, made.UUID))
+		mustNotRecord(c, c.st, set, runOf(c, c.st, d, 1))
+		c.execute(fmt.Sprintf(`UPDATE saved_searches SET active = TRUE WHERE uuid = '%s'`, made.UUID))
+		again := mustClaimOne(c, c.st)
+		same(c, set+": mark", d.Mark, again.Mark)
+		mustRecord(c, c.st, runOf(c, c.st, again, 1))
+	}
+}
+
+// othersDoNot: what has no say in a run does not end a claim.
+func (c runRows) othersDoNot() {
+	made := mustCreate(c, c.st, dueSearch(c.account, 100, epoch))
+	d := mustClaimOne(c, c.st)
+	c.execute(fmt.Sprintf(`UPDATE saved_searches SET name = 'renamed' WHERE uuid = '%s'`, made.UUID))
+	same(c, "a search that was renamed", []string{}, names(mustClaim(c, c.st, everyID, anHour)))
+	mustRecord(c, c.st, runOf(c, c.st, d, 1))
+}
+
+// deletedAreGone: with a search go its runs and matches and what was to be told of them, and its claim is worth nothing.
+func (c runRows) deletedAreGone() {
+	c.execute(`DELETE FROM saved_searches`)
+	sizes := mustSizes(c.T, c.st)
+	for _, kind := range []store.ItemKind{store.ItemSearch, store.ItemRun, store.ItemMatch, store.ItemDelivery} {
+		same(c, string(kind)+" that are left", 0, sizes[kind])
+	}
+	mustHaveSent(c, c.st, 1, 0, 0) // the account's own destination is
+	made := mustCreate(c, c.st, dueSearch(c.account, 200, epoch))
+	run := runOf(c, c.st, mustClaimOne(c, c.st), 1)
+	c.execute(`DELETE FROM saved_searches`)
+	mustNotRecord(c, c.st, "of a deleted search", run)
+	remade := mustCreate(c, c.st, dueSearch(c.account, 200, epoch)) // the same, as far as the claim can tell
+	same(c, "UUID", made.UUID, remade.UUID)
+	mustNotRecord(c, c.st, "of a deleted search that was made again", run)
+	if o := mustRecord(c, c.st, runOf(c, c.st, mustClaimOne(c, c.st), 1)); o.New != 1 {
+		c.Errorf("a label that a deleted search has had is no news: %+v", o)
+	}
+}
+
+// unreadableAreTold: a search that this version cannot read is claimed with the reason, and those around it as ever.
+func (c runRows) unreadableAreTold() {
+	c.execute(`DELETE FROM saved_searches`)
+	faults := map[string]string{
+		`filters = '{"brand_name":"elm","scent":"rose"}'`: "scent", `filters = '{"brand_name":'`: "filters", `filters = '{"brand_name":["a","b"]}'`: "brand_name",
+		`cadence = 'hourly'`: "hourly",
+	}
+	for n, set := range []string{
+		`filters = '{"brand_name":"elm","scent":"rose"}'`, `filters = '{"brand_name":'`, `filters = '{"brand_name":["a","b"]}'`, `cadence = 'hourly'`, `name = 'good'`,
+	} {
+		made := mustCreate(c, c.st, dueSearch(c.account, 300+n, epoch.Add(time.Duration(n)*time.Second)))
+		c.execute(fmt.Sprintf(`UPDATE saved_searches SET %s WHERE uuid = '%s'`, set, made.UUID))
+		claimed := mustClaimOne(c, c.st)
+		same(c, set+": UUID", made.UUID, claimed.Search.UUID)
+		want, faulty := faults[set]
+		if (claimed.Fault != nil) != faulty || faulty && !(strings.Contains(claimed.Fault.Error(), want) && strings.Contains(claimed.Fault.Error(), made.UUID)) {
+			c.Errorf("%s: fault %v, want one about %q and the search: %v", set, claimed.Fault, want, faulty)
+		}
+	}
+}
+
+// unmarkedAreMarked: a search that a process of the version before has created is marked where it was.
+func (c runRows) unmarkedAreMarked() {
+	c.execute(`DELETE FROM saved_searches`)
+	mustKeep(c, c.st, dated(1, dayOne))
+	made := mustCreate(c, c.st, dueSearch(c.account, 400, epoch))
+	c.execute(`INSERT INTO saved_searches (uuid, account_id, name, filters, cadence, day, active, next_run_at, created_at)
+		SELECT 'old', account_id, 'old', filters, cadence, day, active, next_run_at, created_at FROM saved_searches`)
+	want := store.Mark{At: made.CreatedAt.Time(), Revision: mustRevision(c, c.st)}
+	for _, d := range mustClaim(c, c.st, 2, anHour) {
+		same(c, d.Search.Name+": mark", want, d.Mark)
+	}
+}
+
+// handWrittenDates: arrivals follow dates that somebody has set by hand.
+func (c runRows) handWrittenDates() {
+	set := func(date string) {
+		c.execute(fmt.Sprintf(`UPDATE colas SET approval_date = %s WHERE ttb_id = %d`, date, firstID+1))
+	}
+	at := map[cola.TTBID]cola.Revision{firstID + 1: mustRevision(c, c.st)}
+	set(`'2026-11-20'`)
+	got, _ := arrivals(c, c.st, cola.NewDate(2026, time.November, 20))
+	same(c, "with the new date", at, got)
+	set(`NULL`)
+	mustHaveArrived(c, c.st, "without a date", map[cola.TTBID]cola.Revision{})
+	set(`'2026-11-01'`)
+	mustHaveArrived(c, c.st, "with a date again", at)
+	c.execute(fmt.Sprintf(`DELETE FROM colas WHERE ttb_id = %d`, firstID+1))
+	mustHaveArrived(c, c.st, "deleted by hand", map[cola.TTBID]cola.Revision{})
+}
+
+// RowsOfTheVersionBefore returns statements that write, into the schema that knew nothing of runs, two searches and a label. The instants
+// of 2025-11-20 12:00:00 and 14:46:40 UTC are given as the backend writes them.
+func RowsOfTheVersionBefore(created, ran string) string {
+	return fmt.Sprintf(`INSERT INTO accounts (id, email, email_folded, tier, created_at) VALUES (1, 'a@example.com', 'a@example.com', 'free', %[1]s);
+		INSERT INTO saved_searches (uuid, account_id, name, filters, cadence, active, next_run_at, last_run_at, created_at) VALUES
+			('ran', 1, 'ran', '{}', 'daily', TRUE, %[2]s, %[2]s, %[1]s), ('new', 1, 'new', '{}', 'daily', TRUE, %[2]s, NULL, %[1]s);
+		INSERT INTO colas (ttb_id, revision, brand_name, product_type, permit_number, approval_date)
+			VALUES (%[3]d, 500, 'BRAND 1', 'wine', 'NJ-I-721', '2026-11-16');
+		UPDATE meta SET revision = 500`, created, ran, firstID+1)
+}
+
+// CheckRowsOfTheVersionBefore holds a store to what becomes of them.
+func CheckRowsOfTheVersionBefore(t *testing.T, st store.Store) {
+	created := time.Date(2025, time.November, 20, 12, 0, 0, 0, time.UTC)
+	want := map[string]store.Mark{"new": {At: created, Revision: 500}, "ran": {At: created.Add(10_000 * time.Second), Revision: 500}}
+	got := map[string]store.Mark{}
+	for _, d := range mustClaim(t, st, everyID, anHour) {
+		got[d.Search.Name] = d.Mark
+	}
+	same(t, "marks", want, got)
+	mustHaveArrived(t, st, "of the version before", map[cola.TTBID]cola.Revision{})
+	renamed := dated(1, dayOne)
+	renamed.ProductName = "NEW"
+	mustWrite(t, st, store.Commit, renamed, dated(2, dayOne))
+	mustHaveArrived(t, st, "since", map[cola.TTBID]cola.Revision{firstID + 2: mustRevision(t, st)})
+}
+
+// CheckSearchRows holds a store without accounts to what it makes of saved searches whose rows others have changed: execute runs
+// a statement on its database.
+func CheckSearchRows(t *testing.T, st store.Store, execute func(sql string)) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	want := mustCreate(t, st, newSearch(a.ID, 1))
+	set := func(filters string) {
+		execute(fmt.Sprintf(`UPDATE saved_searches SET filters = '%s' WHERE uuid = '%s'`, filters, want.UUID))
+	}
+	set(`{"scent": {"of": ["rose"]}, "brand_name": "elm", "mood": null}`) // a newer version of the program knows more filters
+	want.Filters.BrandName = "elm"
+	found, err := st.SavedSearch(t.Context(), a.ID, want.UUID)
+	same(t, "with unknown filters", want, must(t, found, err))
+	same(t, "in the list", []cola.SavedSearch{want}, mustSearches(t, st, a.ID))
+
+	want.Name = "renamed"
+	changed, err := st.UpdateSavedSearch(t.Context(), a.ID, want.UUID, maxActive, renamed(want.Name))
+	same(t, "renamed, with unknown filters", want, must(t, changed, err))
+	kept := `{"scent": {"of": ["rose"]}, "brand_name": "elm", "mood": null}`
+	execute(fmt.Sprintf(`UPDATE saved_searches SET name = 'unknown filters were kept' WHERE filters = '%s'`, kept))
+	found, err = st.SavedSearch(t.Context(), a.ID, want.UUID)
+	same(t, "a search with unknown filters, renamed", "unknown filters were kept", must(t, found, err).Name)
+
+	set(`{"brand_name":`)
+	_, err = st.SavedSearch(t.Context(), a.ID, want.UUID)
+	if err == nil || errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), want.UUID) {
+		t.Errorf("with broken filters: %v, want an error that names the search", err)
+	}
+	if _, _, err := st.SavedSearches(t.Context(), a.ID, 0, 10); err == nil {
+		t.Error("broken filters were read")
+	}
+	_, err = st.UpdateSavedSearch(t.Context(), a.ID, want.UUID, maxActive, renamed("other"))
+	if err == nil || errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), want.UUID) {
+		t.Errorf("with broken filters, changed: %v, want an error that names the search", err)
+	}
+
+	execute(`DELETE FROM saved_searches`)
+	mustCreate(t, st, once(newSearch(a.ID, 2), "key", 1))
+	execute(`DELETE FROM saved_searches`)
+	made := mustCreate(t, st, once(newSearch(a.ID, 3), "key", 2)) // the search is gone, and what it was asked for with it
+	same(t, "the one made then", made, mustRepeat(t, st, once(newSearch(a.ID, 4), "key", 2)))
+}
+
+// RowsBeforeDeliveries returns statements that write, into the schema that knew nothing of deliveries, two accounts, one of them without an
+// email address, and searches of the first: one that runs, one that does not although it says when, and one that never did, with a label that they have looked at. The
+// instants of 2025-11-20 12:00:00 and 14:46:40 UTC are given as the backend writes them.
+func RowsBeforeDeliveries(created, due string) string {
+	return fmt.Sprintf(`INSERT INTO accounts (id, email, email_folded, tier, created_at) VALUES
+			(1, 'Ann@example.com', 'ann@example.com', 'pro', %[1]s), (2, '%[3]s#1', '%[3]s#1', 'free', %[2]s);
+		INSERT INTO saved_searches (uuid, account_id, name, filters, cadence, active, next_run_at, mark_at, mark_revision, created_at) VALUES
+			('1', 1, 'active', '{}', 'daily', TRUE, %[2]s, %[1]s, 0, %[1]s), ('2', 1, 'paused', '{}', 'daily', FALSE, %[2]s, %[1]s, 0, %[1]s),
+			('3', 1, 'unscheduled', '{}', NULL, FALSE, NULL, %[1]s, 0, %[1]s);
+		INSERT INTO colas (ttb_id, revision, brand_name, product_type, permit_number, approval_date) VALUES (%[4]d, 400, 'BRAND 1', 'wine', 'NJ-I-721', '2025-11-18');
+		INSERT INTO cola_arrivals (ttb_id, revision, approval_date) VALUES (%[4]d, 400, '2025-11-18');
+		INSERT INTO saved_search_runs (search_id, ran_at, date_from, date_to, match_count, late_count) SELECT id, %[1]s, '2025-11-01', '2025-11-19', 0, 0 FROM saved_searches;
+		INSERT INTO saved_search_runs (search_id, ran_at, date_from, date_to, match_count, late_count) SELECT id, %[2]s, '2025-11-19', '2025-11-20', 0, 0
+			FROM saved_searches WHERE uuid = '1';
+		UPDATE saved_searches SET mark_revision = 450 WHERE uuid = '1'`, created, due, anIssuer, firstID+1)
+}
+
+// CheckRowsBeforeDeliveries holds a store to what becomes of them: each account has a destination for its own address, and only what is
+// active runs.
+func CheckRowsBeforeDeliveries(t *testing.T, st store.Store) {
+	created := time.Date(2025, time.November, 20, 12, 0, 0, 0, time.UTC)
+	due := created.Add(10_000 * time.Second)
+	for _, k := range []struct {
+		account cola.AccountID
+		address cola.Opt[string]
+		at      time.Time
+	}{{1, cola.Some("Ann@example.com"), created}, {2, cola.Opt[string]{}, due}} {
+		own := mustOwn(t, st, k.account)
+		want := cola.Destination{UUID: own.UUID, Kind: cola.KindEmail, Address: k.address, State: cola.DestinationActive, CreatedAt: cola.TimestampOf(k.at)}
+		same(t, "destinations", []store.Destination{{Destination: want, Account: k.account, Own: true}}, mustDestinations(t, st, k.account))
+	}
+	if a, b := mustOwn(t, st, 1), mustOwn(t, st, 2); a.UUID == b.UUID {
+		t.Errorf("destinations %+v and %+v, want a uuid each", a, b)
+	}
+	paused := cola.Schedule{Cadence: cola.CadenceDaily}
+	active := paused
+	active.Active, active.NextRunAt = true, cola.Some(cola.TimestampOf(due))
+	same(t, "searches", []cola.SavedSearch{
+		{UUID: "1", Name: "active", Schedule: &active, CreatedAt: cola.TimestampOf(created)},
+		{UUID: "2", Name: "paused", Schedule: &paused, CreatedAt: cola.TimestampOf(created)},
+		{UUID: "3", Name: "unscheduled", CreatedAt: cola.TimestampOf(created)},
+	}, mustSearches(t, st, 1))
+	for uuid, seen := range map[string]time.Time{"1": due, "2": {}} { // by the latest run, which has looked up to the mark
+		trace, err := st.Trace(t.Context(), 1, uuid, firstID+1)
+		same(t, "seen", seen, must(t, trace, err).Seen)
+	}
+	d := mustClaimOne(t, st)
+	mustRecord(t, st, runOf(t, st, d, 1))
+	claimed := mustClaimDeliveries(t, st)
+	if _, told := claimed[mustOwn(t, st, 1).UUID+" "+cola.EventRan]; !told || len(claimed) != 1 {
+		t.Errorf("due are %v, want the run, to the account's own address", claimed)
+	}
+	if fresh := mustAccount(t, st, "fresh@example.com", cola.TierFree); !mustOwn(t, st, fresh.ID).Own {
+		t.Error("a new account has no destination of its own")
+	}
+}

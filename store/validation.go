@@ -1,0 +1,126 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+)
+
+// MaxKeyText is the maximum length in bytes of indexed text, since index entries are limited.
+const MaxKeyText = 1000
+
+// FoldEmail returns the form in which email addresses are compared: ASCII letters in lower case,
+// everything else unchanged. Identity names are compared exactly, because the subjects of two
+// people may differ only in letter case.
+func FoldEmail(email string) string {
+	if IsIdentityName(email) {
+		return email
+	}
+	return vocabulary.FoldASCII(email)
+}
+
+// CheckEmail fails with ErrMalformed for an email address that new accounts may not have. Accounts
+// that an earlier version created with such an address keep it.
+func CheckEmail(email string) error {
+	if err := cola.CheckEmail(email); err != nil {
+		return fmt.Errorf("%w: %w", err, ErrMalformed)
+	}
+	return nil
+}
+
+// Check fails with ErrMalformed for an identity that cannot be stored or whose Name another
+// identity could have, and for a verified email address, unless it is empty, that CheckEmail
+// rejects.
+func (i Identity) Check(verified string) error {
+	if !strings.Contains(i.Issuer, "://") || strings.Contains(i.Issuer, "#") {
+		return fmt.Errorf("the issuer is not a URL without a fragment: %w", ErrMalformed)
+	}
+	if err := checkKeyText("issuer", i.Issuer); err != nil {
+		return err
+	}
+	if err := checkKeyText("subject", i.Subject); err != nil || verified == "" {
+		return err
+	}
+	return CheckEmail(verified)
+}
+
+// CheckReason fails with ErrMalformed for an invalid reason for a suspension.
+func CheckReason(reason string) error { return checkText("reason", reason) }
+
+// Check fails with ErrMalformed for a sign-in without an expiry or with invalid text.
+func (s SignIn) Check() error {
+	if s.ExpiresAt.IsZero() {
+		return fmt.Errorf("the sign-in has no end: %w", ErrMalformed)
+	}
+	if err := checkText("issuer", s.Via); err != nil {
+		return err
+	}
+	return checkText("browser", s.Browser)
+}
+
+// CheckSessionName fails with ErrMalformed for an invalid name of a session.
+func CheckSessionName(name string) error { return checkKeyText("name of the session", name) }
+
+// Check fails with ErrMalformed for invalid or long text.
+func (r AccountRefusal) Check() error {
+	for _, text := range []string{string(r.Channel), string(r.Credential.Kind), r.Reason} {
+		if len(text) > MaxKeyText {
+			return fmt.Errorf("the refusal has a text of %d bytes, more than %d: %w", len(text), MaxKeyText, ErrMalformed)
+		}
+		if err := checkText("refusal", text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Normalize returns an app with sorted scopes, as it is stored, or fails with ErrMalformed.
+func (a App) Normalize() (App, error) {
+	if err := checkKeyText("issuer", a.Issuer); err != nil {
+		return App{}, err
+	}
+	if err := checkKeyText("client id", a.ClientID); err != nil {
+		return App{}, err
+	}
+	if err := checkText("name", a.Name); err != nil {
+		return App{}, err
+	}
+	var err error
+	a.Scopes, err = SortScopes(a.Scopes)
+	return a, err
+}
+
+// SortScopes returns scopes as they are stored: sorted, without duplicates, never nil. It fails
+// with ErrMalformed for an invalid scope.
+func SortScopes(scopes []cola.Scope) ([]cola.Scope, error) {
+	for _, s := range scopes {
+		if err := checkText("scope", string(s)); err != nil {
+			return nil, err
+		}
+	}
+	sorted := append(make([]cola.Scope, 0, len(scopes)), scopes...)
+	slices.Sort(sorted)
+	return slices.Compact(sorted), nil
+}
+
+func checkKeyText(what, text string) error {
+	switch {
+	case text == "":
+		return fmt.Errorf("the %s is empty: %w", what, ErrMalformed)
+	case len(text) > MaxKeyText:
+		return fmt.Errorf("the %s has %d bytes, more than %d: %w", what, len(text), MaxKeyText, ErrMalformed)
+	}
+	return checkText(what, text)
+}
+
+// checkText fails with ErrMalformed for text that PostgreSQL rejects.
+func checkText(what, text string) error {
+	if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
+		return fmt.Errorf("the %s is not valid text: %w", what, ErrMalformed)
+	}
+	return nil
+}
