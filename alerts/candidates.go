@@ -38,6 +38,7 @@ func readCandidates(ctx context.Context, from Store, since cola.Date) (*candidat
 	update := c.index.Begin()
 	defer update.Abort()
 	update.Aliases(references.CategoryAliases)
+	update.Appellations(cola.NewAppellations(references.AVAs))
 	c.upto, err = from.ArrivedSince(ctx, since, func(a store.Arrival) error {
 		c.arrived = append(c.arrived, arrivedLabel{a.Label.Summary.TTBID, a.Label.Summary.ApprovalDate, a.At})
 		update.Label(a.Label)

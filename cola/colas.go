@@ -190,6 +190,7 @@ type IndexRecord struct {
 	ContainerType      string
 	CategoryPath       string
 	GrapeVarietals     []string
+	WineAppellation    string
 	ABV                Opt[float64]
 	Volume             Opt[float64] // in VolumeUnit
 	VolumeUnit         string
@@ -212,6 +213,7 @@ func (c *Cola) IndexRecord() IndexRecord {
 		ContainerType:      string(c.LLMContainerType),
 		CategoryPath:       string(c.LLMCategoryPath),
 		GrapeVarietals:     c.GrapeVarietals,
+		WineAppellation:    string(c.WineAppellation),
 		ABV:                c.ABV,
 		Volume:             c.Volume,
 		VolumeUnit:         string(c.VolumeUnit),

@@ -157,6 +157,10 @@ var filters = indexed([]Filter{
 		Param: "grape", Noun: "grape variety", Phrase: "grape %s",
 		Label: "Grape", Hint: "Such as Zinfandel.", Unknown: true, field: "Grape", fold: vocabulary.FoldText,
 	},
+	{
+		Param: "appellation", Noun: "appellation", Phrase: "appellation %s",
+		Label: "Appellation", Hint: "Such as Napa Valley; includes areas inside it.", Unknown: true, field: "Appellation", fold: vocabulary.FoldText,
+	},
 })
 
 // Filters returns all filters.

@@ -45,6 +45,7 @@ type SearchParams struct {
 	VolumeMax          Opt[float64] `json:"volume_max" minimum:"0" doc:"Highest net contents, in volume_unit, inclusive. Leaves out labels of unknown volume." example:"1000"`
 	ContainerType      []string     `json:"container_type" enum:"bag,bottle,box,can,carton,cask,jug,keg,pod,pouch" doc:"Container; any of several." example:"bottle,can"`
 	Grape              string       `json:"grape" doc:"Grape variety, such as Zinfandel; letter case and accents don't matter." maxLength:"200" example:"Zinfandel"`
+	Appellation        string       `json:"appellation" doc:"Appellation of origin, such as Napa Valley, with the viticultural areas inside it. A state or county includes its areas." maxLength:"200" example:"Napa Valley"`
 	Page               Opt[int]     `json:"page" minimum:"1" maximum:"100" default:"1" doc:"Page of the result. Beyond page 100, use cursor." example:"1"`
 	PerPage            Opt[int]     `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records a page." example:"20"`
 	Cursor             string       `json:"cursor" doc:"next_cursor of the previous answer, with the same filters. The example is a placeholder." example:"AQAB"`
@@ -71,6 +72,7 @@ type Query struct {
 	VolumeMax    Opt[float64] // milliliters
 	Containers   []string     // any of; empty matches all
 	Grape        string       // whole name of a grape variety, compared folded
+	Appellation  string       // name of an appellation, any case; includes those inside it
 }
 
 // ColaSearch is a normalized request for one page of labels.

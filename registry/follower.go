@@ -243,6 +243,7 @@ func (f *Follower) updateReferences(ctx context.Context, u *search.Update, have 
 		return 0, fmt.Errorf("read reference data: %w", err)
 	}
 	u.Aliases(sets.CategoryAliases)
+	u.Appellations(cola.NewAppellations(sets.AVAs))
 	f.service.references.Store(&sets)
 	return sets.Revision, nil
 }

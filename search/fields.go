@@ -12,7 +12,7 @@ import (
 
 // snapshotMagic begins a snapshot and is the version of its format. Change it with the columns; the
 // index then ignores older snapshots and is rebuilt.
-const snapshotMagic = "colaidx3"
+const snapshotMagic = "colaidx4"
 
 // Columns of text. Full-text queries search those up to lastSearched.
 const (
@@ -148,6 +148,7 @@ func known[T ~int | ~int32](v T) (float64, bool) { return float64(v), v != 0 }
 const (
 	listBarcode = iota // with their types, the main one first
 	listGrape
+	listAppellation
 	listColumns
 )
 
@@ -156,7 +157,7 @@ type listField struct {
 	read func(r *cola.IndexRecord, dst []string) []string // appends the values
 	// anyOf returns the values of which a label must have one; nil if a query has no such
 	// condition. fold returns the form in which it compares values.
-	anyOf func(q *cola.Query) []string
+	anyOf func(q *query) []string
 	fold  func(string) string
 }
 
@@ -164,7 +165,17 @@ var listFields = [listColumns]listField{
 	listBarcode: {read: readBarcodes}, // filtered by barcodeIndex
 	listGrape: {
 		read:  func(r *cola.IndexRecord, dst []string) []string { return append(dst, r.GrapeVarietals...) },
-		anyOf: func(q *cola.Query) []string { return only(q.Grape) },
+		anyOf: func(q *query) []string { return only(q.Grape) },
+		fold:  text.Fold,
+	},
+	listAppellation: {
+		read: func(r *cola.IndexRecord, dst []string) []string {
+			if r.WineAppellation == "" {
+				return dst
+			}
+			return append(dst, r.WineAppellation)
+		},
+		anyOf: func(q *query) []string { return q.appellations },
 		fold:  text.Fold,
 	},
 }

@@ -97,6 +97,10 @@ func (h *harness) commit(labels, permittees int) {
 			{Alias: "Wine > Red", Path: "Wine > Red Wine"}}[:h.IntN(4)]
 		u.Aliases(h.registry.aliases)
 	}
+	if h.chance(20) {
+		h.registry.areas = someAreas[:h.IntN(len(someAreas)+1)]
+		u.Appellations(cola.NewAppellations(h.registry.areas))
+	}
 	h.marks.Labels++
 	if err := u.Commit(h.marks); err != nil {
 		h.t.Fatalf("commit: %v", err)

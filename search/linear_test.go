@@ -17,6 +17,7 @@ type registry struct {
 	labels     map[cola.TTBID]cola.IndexRecord
 	permittees map[string]cola.Permittee
 	aliases    []vocabulary.CategoryAlias
+	areas      []cola.AVADetail
 	words      map[cola.TTBID][][]string // of the searched texts of labels looked at; forgotten when anything changes
 }
 
@@ -63,11 +64,36 @@ func (r *registry) searchAmong(q *cola.Query, want []text.Phrase, among func(col
 	return found
 }
 
+// someAreas are viticultural areas, and stateOf their states.
+var (
+	someAreas = []cola.AVADetail{
+		{AVA: cola.AVA{AVAID: "napa_valley", Name: "Napa Valley", States: []string{"CA"}}},
+		{AVA: cola.AVA{AVAID: "oakville", Name: "Oakville", States: []string{"CA"}}, ParentAVAs: []string{"Napa Valley"}},
+		{AVA: cola.AVA{AVAID: "to_kalon", Name: "To Kâlon", States: []string{"CA"}}, ParentAVAs: []string{"OAKVILLE"}},
+	}
+	stateOf = map[string]string{"napa_valley": "California", "oakville": "California", "to_kalon": "California"}
+)
+
+// liesIn reports whether an appellation is the other one or lies in it, in up to depth steps.
+func (r *registry) liesIn(name, outer string, depth int) bool {
+	if name == "" || plain(name) == "" || depth == 0 {
+		return false
+	}
+	if plain(name) == plain(outer) {
+		return true
+	}
+	return slices.ContainsFunc(r.areas, func(a cola.AVADetail) bool {
+		return plain(a.Name) == plain(name) && slices.ContainsFunc(append(slices.Clone(a.ParentAVAs), stateOf[a.AVA.AVAID]), func(parent string) bool {
+			return r.liesIn(parent, outer, depth-1)
+		})
+	})
+}
+
 // filter returns the labels that match every filter but the text, and are wanted.
 func (r *registry) filter(q *cola.Query, wanted func(l *cola.IndexRecord) bool) (found []cola.IndexRecord) {
 	aliases := vocabulary.AliasTable(r.aliases)
 	for _, l := range r.labels {
-		if matches(q, &l, aliases) && wanted(&l) {
+		if matches(q, &l, aliases) && (q.Appellation == "" || r.liesIn(l.WineAppellation, q.Appellation, 9)) && wanted(&l) {
 			found = append(found, l)
 		}
 	}

@@ -17,6 +17,8 @@ type query struct {
 	phrases  []text.Phrase       // of the text, unless lookup is by ID
 	contains [textColumns]string // parts of values, folded
 	category string              // resolved
+
+	appellations []string // the one asked for and those inside it
 }
 
 // resolveQuery resolves a query. ok is false if it matches no label because a part of it folds to
@@ -36,6 +38,9 @@ func (v *View) resolveQuery(q *cola.Query) (r query, ok bool) {
 	}
 	if q.CategoryPath != "" {
 		r.category = vocabulary.ResolveCategory(q.CategoryPath, v.aliases)
+	}
+	if q.Appellation != "" {
+		r.appellations = v.appellations.Within(q.Appellation)
 	}
 	if q.Text == "" {
 		return r, true
@@ -217,7 +222,7 @@ func (p *plan) addFields(q *query, _ int) {
 	for i := range listFields {
 		f := &listFields[i]
 		if f.anyOf != nil {
-			p.addValues(&p.seg.listValues[i], f.fold, f.anyOf(q.Query))
+			p.addValues(&p.seg.listValues[i], f.fold, f.anyOf(q))
 		}
 	}
 	for i := range numFields {

@@ -97,6 +97,9 @@ func (d *draws) label() cola.IndexRecord {
 		grape := pick(d, "Zinfandel", "ZINFANDEL", "Grüner Veltliner", "Gruner Veltliner", "MUSCAT D’ALEXANDRIE", "'")
 		c.GrapeVarietals = append(c.GrapeVarietals, grape)
 	}
+	if d.chance(40) {
+		c.WineAppellation = pick[cola.Text](d, "NAPA VALLEY", "Oakville", "to kalon", "California", "Burgenland", "’")
+	}
 	for range d.IntN(3) {
 		c.Barcodes = append(c.Barcodes, cola.Barcode{BarcodeValue: d.barcode(), BarcodeType: "EAN-13"})
 	}
@@ -190,7 +193,9 @@ func (d *draws) search() (s cola.ColaSearch, want []text.Phrase) {
 
 // filter draws one filter.
 func (d *draws) filter(q *cola.Query) {
-	switch d.IntN(14) {
+	switch d.IntN(15) {
+	case 14:
+		q.Appellation = pick(d, "napa valley", "Oakville", "TO KÂLON", "california", "burgenland", "Valley", "’")
 	case 13:
 		q.Grape = pick(d, "Zinfandel", "GRÜNER VELTLINER", "gruner  veltliner", "Grüner", "Muscat d'Alexandrie", "’")
 	case 0:

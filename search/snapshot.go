@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
@@ -128,7 +130,8 @@ func (h *header) serialize(c codec.Codec) {
 // inspected before the checksum has been verified.
 type savedView struct {
 	marks      Marks
-	aliases    column.Dict // of each transition, the former path and the current one
+	aliases    column.Dict // of each alias, the former path and the current one
+	areas      column.Dict // of each appellation inside another, the outer and the inner one
 	permittees column.Dict // of each permittee, its texts
 	flags      []uint8     // of each permittee
 	segments   []segmentView
@@ -146,10 +149,16 @@ const textsPerPermittee = 6
 // toSaved returns the part of the view that a snapshot holds.
 func (v *View) toSaved() *savedView {
 	s := &savedView{marks: v.marks, segments: v.segments}
-	aliases, permittees := column.NewDictBuilder(), column.NewDictBuilder()
+	aliases, areas, permittees := column.NewDictBuilder(), column.NewDictBuilder(), column.NewDictBuilder()
 	for _, a := range v.publishedAliases {
 		aliases.Add(a.Alias)
 		aliases.Add(a.Path)
+	}
+	for _, outer := range slices.Sorted(maps.Keys(v.appellations)) {
+		for _, inner := range v.appellations[outer] {
+			areas.Add(outer)
+			areas.Add(inner)
+		}
 	}
 	for _, p := range v.permittees.records {
 		permittees.Add(p.PermitNumber)
@@ -167,7 +176,7 @@ func (v *View) toSaved() *savedView {
 		}
 		s.flags = append(s.flags, f)
 	}
-	s.aliases, s.permittees = aliases.Dict(), permittees.Dict()
+	s.aliases, s.areas, s.permittees = aliases.Dict(), areas.Dict(), permittees.Dict()
 	return s
 }
 
@@ -177,6 +186,7 @@ func (s *savedView) serialize(c codec.Codec) {
 		codec.Int(c, m)
 	}
 	s.aliases.Serialize(c)
+	s.areas.Serialize(c)
 	s.permittees.Serialize(c)
 	codec.Slice(c, &s.flags)
 	layers := len(s.segments)
@@ -200,6 +210,11 @@ func (s *savedView) view() *View {
 		v.publishedAliases = append(v.publishedAliases, alias)
 	}
 	v.aliases = vocabulary.AliasTable(v.publishedAliases)
+	v.appellations = cola.Appellations{}
+	for i := uint32(0); int(i)+1 < s.areas.Len(); i += 2 {
+		outer := s.areas.At(i)
+		v.appellations[outer] = append(v.appellations[outer], s.areas.At(i+1))
+	}
 	pb := (&permittees{}).builder()
 	for i, f := range s.flags {
 		text := func(field int) cola.Text { return cola.Text(s.permittees.At(uint32(i*textsPerPermittee + field))) }

@@ -30,6 +30,7 @@ func someIndex(t testing.TB) *Index {
 		p := d.permittee()
 		u.Permittee(&p)
 		u.Aliases([]vocabulary.CategoryAlias{{Alias: "Wine > Red", Path: "Wine > Red Wine"}})
+		u.Appellations(cola.NewAppellations(someAreas))
 		mustCommit(t, u, Marks{1, 2, 3})
 	}
 	return x

@@ -18,6 +18,8 @@ type Update struct {
 	permittees map[string]cola.Permittee
 	aliases    []vocabulary.CategoryAlias
 	hasAliases bool
+
+	appellations cola.Appellations // nil: unchanged
 }
 
 // maxBufferedRows is the number of labels that are collected before they are converted to a table,
@@ -56,6 +58,9 @@ func (u *Update) Permittee(p *cola.Permittee) {
 func (u *Update) Aliases(a []vocabulary.CategoryAlias) {
 	u.aliases, u.hasAliases = append([]vocabulary.CategoryAlias(nil), a...), true
 }
+
+// Appellations replaces the table of appellations.
+func (u *Update) Appellations(a cola.Appellations) { u.appellations = a }
 
 // Abort ends the update without publishing anything. It does nothing after Commit.
 func (u *Update) Abort() {
@@ -97,6 +102,9 @@ func (u *Update) apply(v *View) (*View, error) {
 	if u.hasAliases {
 		next.publishedAliases, next.aliases = u.aliases, vocabulary.AliasTable(u.aliases)
 		next.segments = withAliases(v.segments, next.aliases)
+	}
+	if u.appellations != nil {
+		next.appellations = u.appellations
 	}
 	if len(u.tables) == 0 && len(u.permittees) == 0 {
 		return &next, nil

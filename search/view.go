@@ -17,6 +17,7 @@ type View struct {
 	permittees       *permittees
 	publishedAliases []vocabulary.CategoryAlias
 	aliases          map[string]string // publishedAliases as vocabulary.AliasTable returns them
+	appellations     cola.Appellations
 	marks            Marks
 	scratch          *postings.ScratchPool
 }

@@ -59,7 +59,7 @@ func TestJSON(t *testing.T) {
 }
 
 func searchNames() []string {
-	return strings.Fields("abv_max abv_min approval_date_from approval_date_to barcode_value brand_name category container_type cursor " +
+	return strings.Fields("abv_max abv_min appellation approval_date_from approval_date_to barcode_value brand_name category container_type cursor " +
 		"derived_subcategory domestic_or_imported grape origin page per_page permit_number product_type q status volume_max volume_min volume_unit")
 }
 

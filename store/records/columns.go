@@ -144,6 +144,7 @@ func IndexColumns(r *cola.IndexRecord, mainBarcodeType *string) []Column {
 		{"llm_container_type", &r.ContainerType},
 		{"llm_category_path", &r.CategoryPath},
 		{"grape_varietals", &r.GrapeVarietals},
+		{"wine_appellation", &r.WineAppellation},
 		{"abv", &r.ABV},
 		{"volume", &r.Volume},
 		{"volume_unit", &r.VolumeUnit},
