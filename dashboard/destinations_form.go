@@ -146,16 +146,3 @@ func (v *visit) tellRetry(err error) {
 		v.w.Header().Set("Retry-After", strconv.FormatInt(web.RetrySeconds(shown.RetryAfter), 10))
 	}
 }
-
-// secretPage shows the secret of a webhook, this once.
-type secretPage struct {
-	Destination cola.Destination
-	Secret      copied
-	Rotated     bool
-}
-
-func (v *visit) showSecret(status int, d cola.DestinationWithSecret, title string, call *apiCall) error {
-	return v.show(status, "destinationsecret", page{
-		Title: title, Data: secretPage{d.Destination, copied{"the secret", d.Secret.V}, status == http.StatusOK}, Call: call,
-	})
-}

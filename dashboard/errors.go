@@ -2,12 +2,16 @@ package dashboard
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/web"
+	"github.com/colaregistry/colaregistry/registry"
 )
 
 // faultPage tells what went wrong, and what to do.
@@ -168,3 +172,111 @@ type nobody struct{ Browsers }
 func (nobody) Put(context.Context, string, string)        {}
 func (nobody) Pop(context.Context, string) string         { return "" }
 func (nobody) Caller(context.Context) (cola.Caller, bool) { return cola.Caller{}, false }
+
+// problemsOf returns what a refusal says of each field of a form.
+func problemsOf(err error) map[string][]string {
+	var refusal *cola.Error
+	if !errors.As(err, &refusal) || refusal.Code != cola.CodeValidation {
+		return nil
+	}
+	problems := map[string][]string{}
+	for field, value := range refusal.Details {
+		if messages, ok := value.([]string); ok {
+			problems[field] = messages
+		}
+	}
+	return problems
+}
+
+func sortDetails(details []faultDetail) {
+	slices.SortFunc(details, func(a, b faultDetail) int { return strings.Compare(a.Field, b.Field) })
+}
+
+// correctable returns what a form is shown again with when the service has refused it for what its sender can mend, and whether it is so: the
+// problems by field, and a sentence for those of no field.
+func correctable(err error) (problems map[string][]string, sentence string, ok bool) {
+	var refusal *cola.Error
+	if !errors.As(err, &refusal) {
+		return nil, "", false
+	}
+	switch refusal.Code {
+	case cola.CodeValidation, cola.CodeSearchTooBroad, cola.CodeWatchlistLimit, cola.CodeDestinationLimit, cola.CodeDestinationExists, cola.CodeNotActive,
+		cola.CodeKeyLimit:
+		return problemsOf(err), refusal.Message, true
+	}
+	return nil, "", false
+}
+
+// refused returns what a form or a page is shown again with when the service has refused it for what its sender can mend: correctable, said in the words of
+// pages rather than of the API. The other refusals of this area that a sender can mend are among them.
+func refused(err error) (problems map[string][]string, sentence string, ok bool) {
+	problems, _, ok = correctable(err)
+	refusal, is := errors.AsType[*cola.Error](err)
+	switch {
+	case !is:
+		return nil, "", false
+	case refusal.Code == cola.CodeIdempotencyKeyReused:
+		return nil, "You have saved another search from this form already. To save this one beside it, save once more.", true
+	case refusal.Code == cola.CodeQuotaExceeded && slices.Contains([]any{"confirmations", registry.ReasonManualRuns, registry.ReasonTests}, refusal.Details["reason"]):
+		return nil, refusal.Message, true
+	case !ok:
+		return nil, "", false
+	case len(problems) > 0:
+		return problems, "Nothing was saved. Something has to be mended first:", true
+	}
+	return nil, sentenceOf(refusal), true
+}
+
+// sentenceOf says a refusal in the words of pages.
+func sentenceOf(refusal *cola.Error) string {
+	switch refusal.Code {
+	case cola.CodeSearchTooBroad:
+		return "A search that runs by itself needs something that narrows it: words, a name, a number, a place, a category path, a strength, a size, " +
+			"or some but not all of the kinds, categories, origins or containers. A status alone is too broad. Without a schedule it can be kept as it is."
+	case cola.CodeWatchlistLimit:
+		return limitSentence(refusal)
+	case cola.CodeDestinationLimit:
+		return "Your account has as many destinations as it may: " + strconv.Itoa(cola.MaxDestinations) + ". Delete one that is no longer needed first."
+	case cola.CodeDestinationExists:
+		return "Your account has this destination already, for the same searches; it is in the list of destinations. If its secret is lost, replace it there."
+	case cola.CodeNotActive:
+		return inactiveSentence(refusal)
+	}
+	return refusal.Message
+}
+
+func limitSentence(refusal *cola.Error) string {
+	limit, _ := refusal.Details["limit"].(int)
+	switch {
+	case limit == 0:
+		return "Your account may have no saved search that runs by itself. Ask the operator of this service."
+	case limit > cola.MaxActiveSchedules:
+		return "Your account has as many saved searches as it may: " + count(limit) + ". Delete some that are no longer needed first."
+	}
+	return "Your account may have " + plural(limit, "saved search that runs by itself", "saved searches that run by themselves") +
+		", and has that many. Pause or delete another one first, or save this one paused or without a schedule."
+}
+
+// inactiveSentence says why nothing can be sent or run.
+func inactiveSentence(refusal *cola.Error) string {
+	state, _ := refusal.Details["state"].(string)
+	reason, _ := refusal.Details["reason"].(string)
+	switch {
+	case state == cola.DestinationPending && strings.Contains(refusal.Message, "no challenge"):
+		return "No more codes can be entered for the latest challenge. Send another challenge."
+	case state == cola.DestinationPending:
+		return "The endpoint has not confirmed yet. It must answer the challenge, or you enter the code from it."
+	case state == cola.DestinationUnconfirmed:
+		return "The owner of this address has not agreed yet. They received an email with a link to confirm; you can ask them again."
+	case reason == cola.ReasonUnsubscribed:
+		return "The owner of this address has unsubscribed and must agree again. You can ask them."
+	case state != "":
+		return "The destination is " + state + ", so nothing is sent to it. Resume it first."
+	case strings.Contains(refusal.Message, "destination of this message"):
+		return "Nothing is sent to the destination of this message now. Open the destination to see why, and to resume it."
+	}
+	return refusal.Message
+}
+
+// statusOf returns the status of an error that a caller may see.
+func statusOf(err error) int { return web.StatusOf(cola.CodeOf(err)) }

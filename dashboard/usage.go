@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -96,189 +95,6 @@ func outlookOf(m meter, projected int, month cola.Period) outlook {
 	return o
 }
 
-// measure is one of the two things that are metered.
-type measure struct {
-	id, title, unit string
-	of              func(registry.Use) int
-}
-
-func measures() []measure {
-	return []measure{
-		{"details", "Detail views", "detail views", func(u registry.Use) int { return u.DetailViews }},
-		{"lists", "List records", "list records", func(u registry.Use) int { return u.ListRecords }},
-	}
-}
-
-// useSeries is usage of one name, by step.
-type useSeries struct {
-	name string
-	rest bool // it is what is not told apart
-	uses []registry.Use
-}
-
-// total returns the sum over all steps.
-func (s useSeries) total() (sum registry.Use) {
-	for _, u := range s.uses {
-		sum = sumOf(sum, u)
-	}
-	return sum
-}
-
-func sumOf(a, b registry.Use) registry.Use {
-	return registry.Use{DetailViews: a.DetailViews + b.DetailViews, ListRecords: a.ListRecords + b.ListRecords, Requests: a.Requests + b.Requests}
-}
-
-// plotsOf draws each measure in a plot of its own: they are of different magnitudes. A series looks the same in both, and is left out where it
-// has nothing.
-func plotsOf(id, by string, steps []step, all []useSeries) []plot {
-	var plots []plot
-	for _, m := range measures() {
-		var drawn []series
-		for i, s := range all {
-			if by != "" && m.of(s.total()) == 0 {
-				continue
-			}
-			one := series{Name: s.name, Class: seriesClasses()[i%len(seriesClasses())]}
-			for _, u := range s.uses {
-				one.Values = append(one.Values, m.of(u))
-			}
-			drawn = append(drawn, one)
-		}
-		title := m.title + " each day, " + by
-		if by == "" {
-			title = m.title + " each month"
-		}
-		plots = append(plots, newPlot(id+"-"+m.id, title, "Day", m.unit, steps, drawn))
-	}
-	return plots
-}
-
-// daySteps returns the days of the month, those to come included.
-func daySteps(r registry.UsageReport) []step {
-	var steps []step
-	for day := r.State.Period.Start(); day.Before(r.State.Period.End()); day = day.AddDate(0, 0, 1) {
-		s := step{Label: day.Format("2 Jan")}
-		if (day.Day()-1)%7 == 0 {
-			s.Below = s.Label
-		}
-		steps = append(steps, s)
-	}
-	return steps
-}
-
-// channelWords names a channel.
-func channelWords(c cola.Channel) string {
-	switch c {
-	case cola.ChannelREST:
-		return "REST API"
-	case cola.ChannelMCP:
-		return "Assistants"
-	case cola.ChannelDashboard:
-		return "Dashboard"
-	}
-	return legible(string(c))
-}
-
-// channelSeries tells the days apart by channel.
-func channelSeries(r registry.UsageReport) []useSeries {
-	return grouped(r, func(row registry.UseRow) (string, bool) { return channelWords(row.Channel), false })
-}
-
-// othersName names what is not told apart by key and app.
-const othersName = "The others"
-
-// sourceSeries tells the days apart by who used them: those that used most, and the rest together, last. A key and the one that it was replaced
-// by have one name, and are one series.
-func sourceSeries(r registry.UsageReport) []useSeries {
-	all := grouped(r, func(row registry.UseRow) (string, bool) {
-		return sourceWords(row), row.Credential == cola.Credential{}
-	})
-	all = slices.DeleteFunc(all, func(s useSeries) bool { t := s.total(); return t.DetailViews == 0 && t.ListRecords == 0 })
-	mostFirst(all)
-	most, named := len(seriesClasses()), len(all)
-	if named > 0 && all[named-1].rest {
-		named--
-	}
-	if len(all) > most {
-		named = most - 1
-	}
-	if named == len(all) {
-		return all
-	}
-	rest := useSeries{name: othersName, rest: true, uses: make([]registry.Use, len(r.Days))}
-	for _, s := range all[named:] {
-		for i, u := range s.uses {
-			rest.uses[i] = sumOf(rest.uses[i], u)
-		}
-	}
-	return append(all[:named], rest)
-}
-
-// mostFirst puts the series that used the largest shares first, and the rest last.
-func mostFirst(all []useSeries) {
-	whole := useSeries{}
-	for _, s := range all {
-		whole.uses = append(whole.uses, s.total())
-	}
-	sum := whole.total()
-	share := func(s useSeries) float64 {
-		if s.rest {
-			return -1
-		}
-		t := s.total()
-		return float64(t.DetailViews)/float64(max(1, sum.DetailViews)) + float64(t.ListRecords)/float64(max(1, sum.ListRecords))
-	}
-	slices.SortStableFunc(all, func(a, b useSeries) int { return cmp.Compare(share(b), share(a)) })
-}
-
-// sourceWords names who used something.
-func sourceWords(row registry.UseRow) string {
-	switch row.Credential.Kind {
-	case cola.CredentialSignIn:
-		return "Browsers"
-	case "":
-		return othersName
-	}
-	return legible(row.Name)
-}
-
-// grouped adds up the rows of a report that have one name, in the order in which the names come. A key may be named like the rest and is not
-// part of it.
-func grouped(r registry.UsageReport, name func(registry.UseRow) (_ string, rest bool)) []useSeries {
-	var all []useSeries
-	for n, row := range r.Rows {
-		name, rest := name(row)
-		i := slices.IndexFunc(all, func(s useSeries) bool { return s.name == name && s.rest == rest })
-		if i < 0 {
-			i = len(all)
-			all = append(all, useSeries{name: name, rest: rest, uses: make([]registry.Use, len(r.Days))})
-		}
-		for d, day := range r.Days {
-			all[i].uses[d] = sumOf(all[i].uses[d], day.By[n])
-		}
-	}
-	return all
-}
-
-// monthPlots draws the last months.
-func monthPlots(r registry.UsageReport) []plot {
-	var steps []step
-	whole := useSeries{}
-	for i, m := range r.Months {
-		s := step{Label: m.Period.Start().Format("January 2006")}
-		if i%2 == 1 {
-			s.Below = m.Period.Start().Format("Jan 06")
-		}
-		steps = append(steps, s)
-		whole.uses = append(whole.uses, registry.Use{DetailViews: m.Used.DetailViews, ListRecords: m.Used.ListRecords})
-	}
-	plots := plotsOf("months", "", steps, []useSeries{whole})
-	for i := range plots {
-		plots[i].Of = "Month"
-	}
-	return plots
-}
-
 // useRow is what was used through one channel with one credential.
 type useRow struct {
 	Channel, Source, Kind string
@@ -353,4 +169,41 @@ func refusalWords(reason string, q cola.QuotaState) refusalRow {
 		plans.Link = ""
 	}
 	return plans
+}
+
+// plan is a tier as it is compared with others.
+type plan struct {
+	Tier   cola.Tier
+	Limits cola.Limits
+	Price  string
+	Own    bool // the account of who looks has it
+}
+
+// plansPage compares the tiers.
+type plansPage struct {
+	Plans   []plan
+	Billing string // where the plan is changed; empty: the operator is to be asked
+	Largest bool   // the own plan is
+}
+
+func (v *visit) plans() error {
+	p := plansPage{Billing: v.opts.BillingURL}
+	for _, t := range cola.Tiers() {
+		own := v.signedIn && v.quota.Tier == t
+		p.Plans = append(p.Plans, plan{Tier: t, Limits: t.Limits(), Price: priceOf(t), Own: own})
+		p.Largest = p.Largest || own && t.Largest()
+	}
+	shown := page{Title: "Plans", Data: p}
+	if v.signedIn {
+		shown.Call = v.call("GET", "/usage", "It is free, and tells your plan with its limits.").forTool("get_usage", nil)
+	}
+	return v.show(http.StatusOK, "plans", shown)
+}
+
+// priceOf returns what a tier costs as it stands in a table.
+func priceOf(t cola.Tier) string {
+	if price := t.Price(); price != "none" {
+		return price
+	}
+	return "free of charge"
 }

@@ -1,11 +1,14 @@
 package dashboard
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
 )
 
 func signInRoutes() []route {
@@ -137,4 +140,112 @@ func (v *visit) signOut() error {
 		return v.leadTo(signInPath, "") // a notice would be kept in the database, for anybody who asks
 	}
 	return v.leadTo(signInPath, "You are signed out.")
+}
+
+// sign is what the User-Agent of a kind of browser, or of a system, holds.
+type sign struct{ holds, name string }
+
+// browserSigns are in the order in which they tell: browsers also claim to be those that follow.
+func browserSigns() []sign {
+	return []sign{
+		{"Edg/", "Edge"}, {"EdgA/", "Edge"}, {"EdgiOS/", "Edge"}, {"OPR/", "Opera"}, {"SamsungBrowser/", "Samsung Internet"},
+		{"FxiOS/", "Firefox"}, {"Firefox/", "Firefox"}, {"CriOS/", "Chrome"}, {"HeadlessChrome/", "Chrome without a window"},
+		{"Chromium/", "Chromium"}, {"Chrome/", "Chrome"}, {"Version/", "Safari"},
+	}
+}
+
+func systemSigns() []sign {
+	return []sign{
+		{"iPhone", "an iPhone"}, {"iPad", "an iPad"}, {"Android", "Android"}, {"Windows", "Windows"}, {"CrOS", "ChromeOS"},
+		{"Macintosh", "a Mac"}, {"Linux", "Linux"},
+	}
+}
+
+// browserWords tells in words which browser a User-Agent is of, as far as that can be told: anybody can send any.
+func browserWords(agent string) string {
+	browser, system := firstSign(agent, browserSigns()), firstSign(agent, systemSigns())
+	switch {
+	case browser != "" && system != "":
+		return browser + " on " + system
+	case browser != "":
+		return browser
+	case strings.TrimSpace(legible(agent)) != "":
+		return legible(agent)
+	}
+	return "A browser that does not say what it is"
+}
+
+func firstSign(agent string, signs []sign) string {
+	for _, s := range signs {
+		if strings.Contains(agent, s.holds) {
+			return s.name
+		}
+	}
+	return ""
+}
+
+const (
+	appsPerPage    = 25
+	signInsPerPage = 25
+)
+
+// signInRow is a sign-in, with its browser in words.
+type signInRow struct{ registry.SignIn }
+
+// BrowserWords names the browser.
+func (s signInRow) BrowserWords() string { return browserWords(s.Browser) }
+
+// By tells how it was signed in.
+func (s signInRow) By() string {
+	if s.Via == "" {
+		return "a link"
+	}
+	return legible(s.Via)
+}
+
+// accountPage tells of the account and where it is signed in.
+type accountPage struct {
+	SignIns []signInRow
+	Others  int // sign-ins but this one
+	Pager   pager
+}
+
+func (v *visit) accountPage() error {
+	signIns, state, err := v.svc.SignIns(v.ctx(), v.caller)
+	v.asked(state)
+	if err != nil {
+		return err
+	}
+	rows := make([]signInRow, len(signIns))
+	p := accountPage{}
+	for i, s := range signIns {
+		rows[i] = signInRow{s}
+		if !s.Current {
+			p.Others++
+		}
+	}
+	p.SignIns, p.Pager = paged(v, rows, signInsPerPage)
+	return v.show(http.StatusOK, "account", page{Title: "Account and sign-ins", Data: p})
+}
+
+func (v *visit) endSignIn() error {
+	id := v.id()
+	if v.caller.Credential.ID == id {
+		return v.signOut()
+	}
+	state, err := v.svc.EndSignIn(v.ctx(), v.caller, id)
+	v.asked(state)
+	if err != nil {
+		return err
+	}
+	return v.leadTo(accountPath, "That browser is signed out.")
+}
+
+func (v *visit) endOtherSignIns() error {
+	ended, state, err := v.svc.EndOtherSignIns(v.ctx(), v.caller)
+	v.asked(state)
+	if err != nil {
+		return err
+	}
+	return v.leadTo(accountPath, fmt.Sprintf("%s signed out. This one stays signed in.", plural(ended, "other browser is", "other browsers are")))
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -117,9 +116,6 @@ func (v *visit) row(c *cola.ColaSummary, image string) labelRow {
 	r.Picture.Alt = "Label of " + strings.TrimSpace(r.Brand+" "+r.Product)
 	return r
 }
-
-// permitHref returns the address of a permittee's page.
-func permitHref(number string) string { return permitteesPath + url.PathEscape(number) }
 
 // searchPager leads through the pages of a search by their numbers, and from the last page that has one by cursors. A page that was cut is
 // gone on from where it was cut.
@@ -247,9 +243,6 @@ func pathAbove(p cola.SearchParams) []facetLink {
 	}
 	return up
 }
-
-// decimalOf writes a number without an exponent and without zeros at its end.
-func decimalOf(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // Words says what the page cost.
 func (c pageCost) Words() string {

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -49,12 +48,6 @@ type labelBarcode struct {
 	Value, Kind, Image, Size, Orientation, Place string
 	Href                                         string // finds all labels with it
 	ImageNumber                                  int    // of the image on the page, from 1; 0 when it is not there
-}
-
-// labelHolder is a permittee with the address of its page.
-type labelHolder struct {
-	Name, Href string
-	Facts      []fact
 }
 
 // chainLink is a label in a chain of resubmissions.
@@ -160,29 +153,98 @@ func allHistory(name, value string) string {
 	return exploreAddress(url.Values{name: {value}, "approval_date_from": {historyBegins.String()}})
 }
 
-// holderOf prepares a permittee for the page of a label.
-func holderOf(p *cola.PermitteeSummary) *labelHolder {
-	return &labelHolder{Name: permitteeName(p), Href: permitHref(p.PermitNumber), Facts: permitteeFacts(p)}
-}
-
-// permitteeName is what a permittee is called, by its number when it has no name.
-func permitteeName(p *cola.PermitteeSummary) string {
-	for _, name := range []string{string(p.CompanyName), string(p.OperatingName), p.PermitNumber} {
-		if name = shortened(plainText(name), shownName); strings.TrimSpace(name) != "" {
-			return name
+// factGroups returns all facts of a label except its images and the barcodes in them.
+func factGroups(c *cola.Cola, links recordLinks) []factGroup {
+	all := []factGroup{
+		{Title: "Label", Facts: labelFacts(c, links)},
+		{Title: "Product", Facts: productFacts(c)},
+		{Title: "Dates", Facts: facts(
+			dayFact("Applied for", c.ApplicationDate), dayFact("Approved", c.ApprovalDate), dayFact("Expires or expired", c.ExpirationDate),
+			dayFact("Latest change", c.LatestUpdateDate))},
+		{Title: "Applicant", Facts: facts(
+			wordsFact("Permit number", c.PermitNumber), textFact("Name in the address", c.AddressRecipient), textFact("State", c.AddressState), textFact("ZIP code", c.AddressZipCode))},
+		{Title: "Wine", Facts: facts(
+			listFact("Grapes", c.GrapeVarietals), wholeFact("Vintage", c.WineVintageYear), textFact("Appellation", c.WineAppellation),
+			textFact("Designation", c.LLMWineDesignation).derived())},
+		{Title: "Beer", Facts: facts(textFact("Bitterness (IBU)", c.LLMBeerIBU).derived(), listFact("Hops", c.LLMBeerHopsVarieties).derived())},
+		{Title: "Spirits", Facts: facts(
+			agedFact(c.LLMLiquorAgedYears).derived(), textFact("Finished in", c.LLMLiquorFinishing).derived(), listFact("Grains", c.LLMLiquorGrains).derived())},
+		{Title: "Read from the label", Facts: facts(
+			textFact("Description", c.LLMProductDescription).derived(), listFact("Tasting notes", c.LLMTastingNoteFlavors).derived(),
+			textFact("Container", c.LLMContainerType).derived(), wholeFact("Brand established", c.LLMBrandEstablishedYear).derived(),
+			textFact("Artwork", c.LLMArtworkCredit).derived())},
+		{Title: "Exemption and resubmission", Facts: facts(
+			textFact("Certificate of exemption for sale in", c.ForExemptionState), yesFact("Submitted again", c.IsResubmission), earlierFact(c.ForResubmissionTTBID))},
+		{Title: "Pictures", Facts: pictureFacts(c, links)},
+	}
+	var told []factGroup
+	for _, g := range all {
+		if len(g.Facts) > 0 {
+			told = append(told, g)
 		}
 	}
-	return "Permittee"
+	return told
 }
 
-func permitteeFacts(p *cola.PermitteeSummary) []fact {
-	active := "no"
-	if p.IsActive {
-		active = strings.TrimSuffix("yes: "+plainText(string(p.ActiveReason)), ": ")
+func labelFacts(c *cola.Cola, links recordLinks) []fact {
+	barcode := wordsFact("Main barcode", string(c.BarcodeValue)).to(barcodeHref(string(c.BarcodeValue)))
+	if c.BarcodeValue == "" && c.HasBarcode {
+		barcode = wordsFact("Main barcode", "known, not its value")
 	}
 	return facts(
-		wordsFact("Permit number", p.PermitNumber), textFact("Company", p.CompanyName), textFact("Trade name", p.OperatingName), textFact("Kind", p.PermitteeType),
-		textFact("State", p.CompanyState), textFact("ZIP code", p.CompanyZipCode), wordsFact("Active", active),
-		wordsFact("Labels", fmt.Sprintf("%s, of which %s are approved now", count(p.Colas), count(p.ColasApproved))), dayFact("Latest application", p.LastColaApplicationDate),
+		wordsFact("TTB id", c.TTBID.String()), wordsFact("Brand", c.BrandName), textFact("Product name", c.ProductName), textFact("Status", c.ApplicationStatus),
+		textFact("Application", c.ApplicationType), yesFact("Distinctive container", c.IsDistinctiveContainer), textFact("Its capacity", c.ForDistinctiveCapacity),
+		barcode, textFact("Type of the barcode", c.BarcodeType), outsideFact("QR code", c.QRCodeURL, links),
 	)
+}
+
+func productFacts(c *cola.Cola) []fact {
+	path := textFact("Category", c.LLMCategoryPath).derived().to(allHistory("derived_subcategory", string(c.LLMCategoryPath)))
+	name := textFact("Name of the category", c.LLMCategory).derived()
+	strength := decimalFact("Alcohol by volume", c.ABV)
+	if c.ABV.OK {
+		strength.Values[0] += " %"
+	}
+	contents := decimalFact("Net contents", c.Volume)
+	if c.Volume.OK {
+		contents = wordsFact("Net contents", contents.Values[0]+" "+string(c.VolumeUnit))
+	} else {
+		contents = textFact("Unit of the contents", c.VolumeUnit)
+	}
+	return facts(
+		wordsFact("Product type", string(c.ProductType)), codedFact("Class", c.ClassName, c.ClassID), codedFact("Origin", c.OriginName, c.OriginID),
+		textFact("Made", madeWords(c.DomesticOrImported)), path, name, strength, contents,
+	)
+}
+
+// pictureFacts returns the images and barcodes listed in the record.
+func pictureFacts(c *cola.Cola, links recordLinks) []fact {
+	return facts(
+		wordsFact("Barcode", map[bool]string{true: "known", false: "none known"}[c.HasBarcode]), wholeFact("Images", cola.Opt[int]{V: c.ImageCount, OK: c.ImageCount > 0}),
+		yesFact("Front image", c.HasFrontImage), yesFact("Back image", c.HasBackImage), yesFact("Neck image", c.HasNeckImage), yesFact("Strip image", c.HasStripImage),
+		outsideFact("Main image", c.MainImageURL, links),
+	)
+}
+
+// madeWords says where a product was made.
+func madeWords(t cola.Text) cola.Text {
+	switch t {
+	case cola.Domestic:
+		return "in the United States (domestic)"
+	case cola.Imported:
+		return "abroad (imported)"
+	}
+	return t
+}
+
+func agedFact(years cola.Opt[int]) fact {
+	if !years.OK {
+		return fact{}
+	}
+	return wordsFact("Aged", plural(years.V, "year", "years"))
+}
+
+// earlierFact is the label that was submitted again.
+func earlierFact(id cola.TTBID) fact {
+	return wordsFact("Earlier label", id.String()).to(explorePath + "/" + id.String())
 }

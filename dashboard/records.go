@@ -6,7 +6,10 @@ import (
 	"net/url"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
 )
 
 // recordLinks turns addresses in records into links and images. Third parties wrote them, so they may
@@ -108,4 +111,131 @@ func isLocal(host string) bool {
 		return addr.IsLoopback() || addr.IsUnspecified()
 	}
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
+// picture is an image of a label.
+type picture struct {
+	Src    string // address to load it from; empty if not shown
+	Href   string // address to open it at; empty if it cannot be opened
+	Text   string // address in the record
+	Alt    string
+	Width  int // pixels; 0: unknown
+	Height int
+}
+
+// Known reports whether the record has the address of the picture.
+func (p picture) Known() bool { return p.Text != "" }
+
+// codedFact writes a name with its code.
+func codedFact(name string, value, code cola.Text) fact {
+	switch {
+	case value == "" && code != "":
+		return wordsFact(name, "code "+string(code))
+	case code != "":
+		return wordsFact(name, string(value)+" (code "+string(code)+")")
+	}
+	return textFact(name, value)
+}
+
+// fact is one thing that is known of a record.
+type fact struct {
+	Name    string
+	Values  []string
+	More    int       // values that are left out
+	Day     cola.Date // in place of values
+	Href    string    // what the value leads to; empty: nothing
+	Outside bool      // the link leads to another site
+	Derived bool      // a model has read it from the pictures
+}
+
+// factGroup is facts under a heading.
+type factGroup struct {
+	Title string
+	Facts []fact
+}
+
+// Known reports whether there is anything to tell.
+func (f fact) Known() bool { return len(f.Values) > 0 || f.Day != 0 }
+
+// facts leaves out what is not known.
+func facts(all ...fact) []fact {
+	var known []fact
+	for _, f := range all {
+		if f.Known() {
+			known = append(known, f)
+		}
+	}
+	return known
+}
+
+func wordsFact(name, value string) fact {
+	if value = plainText(value); value == "" {
+		return fact{}
+	}
+	return fact{Name: name, Values: []string{value}}
+}
+
+func textFact(name string, value cola.Text) fact { return wordsFact(name, string(value)) }
+
+func listFact(name string, values []string) fact {
+	f := fact{Name: name}
+	for _, v := range values[:min(len(values), mostValues)] {
+		f.Values = append(f.Values, plainText(v))
+	}
+	f.More = len(values) - len(f.Values)
+	return f
+}
+
+func dayFact(name string, d cola.Date) fact { return fact{Name: name, Day: d} }
+
+func wholeFact(name string, n cola.Opt[int]) fact {
+	if !n.OK {
+		return fact{}
+	}
+	return wordsFact(name, strconv.Itoa(n.V))
+}
+
+func decimalFact(name string, n cola.Opt[float64]) fact {
+	if !n.OK {
+		return fact{}
+	}
+	return wordsFact(name, decimalOf(n.V))
+}
+
+func yesFact(name string, b cola.Opt[bool]) fact {
+	switch {
+	case !b.OK:
+		return fact{}
+	case b.V:
+		return wordsFact(name, "yes")
+	}
+	return wordsFact(name, "no")
+}
+
+// to makes a fact a link.
+func (f fact) to(href string) fact { f.Href = href; return f }
+
+// derived marks a fact as one that a model has read.
+func (f fact) derived() fact { f.Derived = true; return f }
+
+// bySides writes two sizes, such as "900 × 1200"; it is empty unless one of them is known.
+func bySides[T int | float64](a, b cola.Opt[T], between string) string {
+	one := func(n cola.Opt[T]) string {
+		if !n.OK {
+			return "?"
+		}
+		return decimalOf(float64(n.V))
+	}
+	if !a.OK && !b.OK {
+		return ""
+	}
+	return one(a) + between + one(b)
+}
+
+// outsideFact is an address from a record, as a link if allowed.
+func outsideFact(name string, address cola.Text, links recordLinks) fact {
+	f := textFact(name, address)
+	f.Href = links.href(string(address))
+	f.Outside = f.Href != "" && f.Href[0] != '/'
+	return f
 }

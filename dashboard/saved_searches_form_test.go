@@ -1,14 +1,19 @@
 package dashboard
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/params"
 )
 
 // TestTwoFormsOfOneSearch: what was changed since a form was filled is not overwritten before its sender knows; whatever else the form is sent for, it stays the
@@ -133,4 +138,139 @@ func with(form url.Values, fields ...string) url.Values {
 		}
 	}
 	return form
+}
+
+// TestWordsThatNoLabelHas: the preview, the form and the page of a search tell of words that no label has, and are silent of those that labels have.
+func TestWordsThatNoLabelHas(t *testing.T) {
+	s := mustSite(t)
+	for name, tt := range map[string]struct {
+		field, value, says string // says nothing where a label has it
+	}{
+		"no such category":   {"derived_category", "Wine > Nope", `No label has the category path "Wine > Nope".`},
+		"misspelled":         {"derived_category", "Wine > Red Wina", `No label has the category path "Wine > Red Wina". Did you mean Wine > Red Wine?`},
+		"category":           {"derived_category", "wine>red  wine", ""},
+		"no such country":    {"country", "Atlantis", `No label has the country "Atlantis".`},
+		"misspelled country": {"country", "Frrance", `No label has the country "Frrance". Did you mean france?`},
+		"adjective":          {"country", "french", ""},
+		"without labels":     {"country", "Iceland", `No label has the country "Iceland".`},
+		"state":              {"us_state", "california", ""},
+		"state without any":  {"us_state", "Guam", `No label is from the US state "Guam".`},
+		"hostile":            {"country", "<script>alert(1)</script>", `No label has the country "<script>alert(1)</script>".`},
+		"other words":        {"query", "zzzzqqqq", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.registry.Pass(time.Minute) // as people write
+			form := typedSearch("filters."+tt.field, tt.value)
+			part := s.post("/saved-searches/preview", form)
+			whole := s.post("/saved-searches/new", with(form, "preview", "true"))
+			path := s.mustSaved(form)
+			for _, a := range []answer{part, whole, s.get(path), s.get(path + "/edit")} {
+				a.shows(t, http.StatusOK, tt.says)
+				if tt.says == "" {
+					a.lacks(t, "No label has", "No label is from", "finds nothing until")
+				}
+				if strings.Contains(a.body, "<script>alert") {
+					t.Errorf("a word has become markup:\n%s", a.body)
+				}
+			}
+			page := s.get(path)
+			page.wellMade(t)
+			if strings.Contains(page.text, "The search finds nothing until a label has it.") != (tt.says != "") {
+				t.Errorf("the page of the search says:\n%s", page.body)
+			}
+			whole.wellMade(t)
+			s.post(path+"/delete", nil).leads(t)
+		})
+	}
+}
+
+func TestWhatASearchLooksForInWords(t *testing.T) {
+	yes := cola.Some(true)
+	for want, f := range map[string]cola.SavedSearchFilters{
+		"all labels":                               {},
+		"“barrel aged”":                            {Query: "barrel aged"},
+		"brand contains “oak”":                     {BrandName: "oak"},
+		"wine, malt beverage or distilled spirits": {TypeWine: yes, TypeMaltBeverage: yes, TypeDistilledSpirit: yes},
+		"category Beer or Liquor":                  {DerivedBeer: yes, DerivedLiquor: yes},
+		"category Wine > Red Wine · from france":   {DerivedCategory: "Wine > Red Wine", Country: "france"},
+		"imported":        {OriginImported: yes},
+		"status approved": {OriginImported: yes, OriginDomestic: yes, ApplicationStatus: "approved"},
+		"at least 12% ABV · at most 1.5 liters · can":                                 {ABVMin: cola.Some(12.0), VolumeMax: cola.Some(1.5), VolumeUnit: "liters", ContainerCan: yes},
+		"permit contains “CA-W” · applicant in CA · at least 5% ABV · at most 7% ABV": {ApplicantUSState: "CA", PermitNumberText: "CA-W", ABVMin: cola.Some(5.0), ABVMax: cola.Some(7.0)},
+		"brand contains “ab” · barcode 036":                                           {BrandName: "a\u202eb", BarcodeValue: "036"},
+	} {
+		if got := looksForLine(f); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestEveryFilterHasAField checks that both forms have a field for every filter, and show a chip for every filter of a search.
+func TestEveryFilterHasAField(t *testing.T) {
+	form := &searchForm{Typed: url.Values{}}
+	fields := map[string]bool{}
+	for _, s := range form.Sections() {
+		if s.Title == "" {
+			t.Error("a section of the form has no title")
+		}
+		for _, f := range s.Fields {
+			fields[f.Name] = f.Label != ""
+		}
+		for _, g := range s.Groups {
+			for _, b := range g.Boxes {
+				fields[b.Name] = b.Label != "" && g.Legend != ""
+			}
+		}
+	}
+	for _, name := range cola.FilterNames() {
+		if !fields["filters."+name] {
+			t.Errorf("the form of saved searches has no field for %s", name)
+		}
+	}
+	explore := map[string]bool{"q": true}
+	for _, f := range append(exploreForm{}.Checks(), exploreForm{}.Fields()...) {
+		explore[f.Name] = f.Label != ""
+	}
+	for _, field := range cola.FieldsOf[cola.SearchParams]() {
+		switch field.Name {
+		case "page", "per_page", "cursor":
+			continue
+		}
+		if !explore[field.Name] {
+			t.Errorf("Explore has no field for %s", field.Name)
+		}
+		example := reflect.TypeFor[cola.SearchParams]().FieldByIndex(field.Index).Tag.Get("example")
+		asked := readSearch(params.New[cola.SearchParams]("a test"), url.Values{field.Name: {example}}.Encode())
+		if chips := chipsOf(asked.params); len(chips) == 0 && field.Name != "volume_unit" {
+			t.Errorf("a search with %s has no chip", field.Name)
+		}
+	}
+}
+
+func TestSchedulesInWords(t *testing.T) {
+	var got []string
+	for _, s := range []*cola.Schedule{
+		nil, {Cadence: "daily"}, {Cadence: "weekly", Day: 0}, {Cadence: "monthly", Day: 1}, {Cadence: "monthly", Day: 11},
+		{Cadence: "monthly", Day: 22}, {Cadence: "monthly", Day: 13}, {Cadence: "monthly", Day: 23},
+	} {
+		got = append(got, rhythm(s))
+	}
+	want := []string{"", "every day", "every Sunday", "on the 1st of every month", "on the 11th of every month", "on the 22nd of every month", "on the 13th of every month", "on the 23rd of every month"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestWordsOffered checks that of too many category paths the short ones are offered, in order.
+func TestWordsOffered(t *testing.T) {
+	paths := []string{"Beer"}
+	for i := range mostWords {
+		paths = append(paths, fmt.Sprintf("Beer > Ale > %03d", i))
+	}
+	paths = append(paths, "Wine", "Wine > Red Wine")
+	got := offered(paths)
+	want := append(paths[:mostWords-2:mostWords-2], "Wine", "Wine > Red Wine")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }

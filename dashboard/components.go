@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
@@ -207,3 +208,59 @@ func optionsOf(chosen string, values ...string) []option {
 
 // copied is a text to be copied: shown in a box with a button.
 type copied struct{ Label, Text string }
+
+// paged returns the rows of a list that the page which the address asks for has, and the pager to lead through it. A page that there is
+// not is the first, or the last.
+func paged[T any](v *visit, all []T, perPage int) ([]T, pager) {
+	page, err := strconv.Atoi(v.query().Get("page"))
+	if err != nil {
+		page = 1
+	}
+	last := max(1, (len(all)+perPage-1)/perPage)
+	page = min(max(page, 1), last)
+	rows := all[(page-1)*perPage : min(page*perPage, len(all))]
+	return rows, pageAt(v.r.URL, page, perPage, len(all), len(rows))
+}
+
+// legible returns a text of others without what nobody sees, such as characters that turn the direction of writing, and what is not UTF-8.
+func legible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if cola.IsHidden(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+// plainText is legible, with spaces for line breaks.
+func plainText(s string) string {
+	return legible(strings.Map(func(r rune) rune {
+		switch r {
+		case '\n', '\r', '\t', '\u2028', '\u2029':
+			return ' '
+		}
+		return r
+	}, s))
+}
+
+// shortened cuts a text to so many characters.
+func shortened(s string, most int) string {
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most]) + "…"
+}
+
+// decimalOf writes a number without an exponent and without zeros at its end.
+func decimalOf(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// plainValue writes the value of a filter as people type it.
+func plainValue(sought any) string {
+	switch sought := sought.(type) {
+	case string:
+		return sought
+	case float64:
+		return strconv.FormatFloat(sought, 'f', -1, 64)
+	}
+	return "true"
+}

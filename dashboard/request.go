@@ -2,11 +2,8 @@ package dashboard
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 
 	"github.com/go-chi/chi/v5"
 
@@ -27,9 +24,6 @@ type visit struct {
 	account  registry.Account
 }
 
-// maxForm bounds the body of a form, in bytes.
-const maxForm = 64 << 10
-
 // ctx is the context of the request.
 func (v *visit) ctx() context.Context { return v.r.Context() }
 
@@ -49,36 +43,6 @@ func (v *visit) path(name string) string {
 
 // query returns the values in the address. What cannot be read is left out.
 func (v *visit) query() url.Values { return v.r.URL.Query() }
-
-// holderField is a hidden field of forms that make something: the account that the form was shown to. Somebody with two accounts may sign in to the
-// other one, in another tab, before it is sent.
-const holderField = "holder"
-
-// form reads the form that was sent, which must not have been shown to another account than the one that is signed in.
-func (v *visit) form() (url.Values, error) {
-	values, err := v.sentFields()
-	if err != nil {
-		return nil, err
-	}
-	if shownTo := values.Get(holderField); v.signedIn && shownTo != "" && shownTo != fmt.Sprint(v.caller.Account) {
-		return nil, cola.Errorf(cola.CodeForbidden, "This form was opened by another account than the one that is signed in now. Nothing was done: open the form anew, or sign in to the other account and send it again.")
-	}
-	values.Del(holderField)
-	return values, nil
-}
-
-// sentFields reads the form that was sent, as it is.
-func (v *visit) sentFields() (url.Values, error) {
-	body, err := web.ReadBody(v.r, maxForm, "A form has %d bytes at most; nothing was changed. Send less at once.")
-	if err != nil {
-		return nil, err
-	}
-	values, err := url.ParseQuery(string(body))
-	if err != nil {
-		return nil, cola.Errorf(cola.CodeValidation, "The form could not be read; nothing was changed. Load the page again and send it once more.")
-	}
-	return values, nil
-}
 
 // asked notes the quota state that an answer of the service came with, for the page to show.
 func (v *visit) asked(q cola.QuotaState) {
@@ -170,38 +134,6 @@ func (v *visit) askToSignIn(notice string) error {
 		target += "?" + url.Values{"return": {v.r.URL.RequestURI()}}.Encode()
 	}
 	return v.leadTo(target, notice)
-}
-
-// keptForm is a form that was sent and not taken: nobody was signed in any more, or it could not be told who.
-type keptForm struct {
-	Action string
-	Fields []keptField
-}
-
-type keptField struct{ Name, Value string }
-
-// keepForm shows that nobody is signed in, with the form that was sent.
-func (v *visit) keepForm() error {
-	kept, err := v.kept()
-	if err != nil {
-		return err
-	}
-	return v.show(http.StatusUnauthorized, "again", page{Title: "You are signed out", Data: kept})
-}
-
-// kept reads the form that was sent, to put it on a page that can send it again.
-func (v *visit) kept() (keptForm, error) {
-	form, err := v.sentFields()
-	if err != nil {
-		return keptForm{}, err
-	}
-	kept := keptForm{Action: v.r.URL.RequestURI()}
-	for _, name := range slices.Sorted(maps.Keys(form)) {
-		for _, value := range form[name] {
-			kept.Fields = append(kept.Fields, keptField{name, value})
-		}
-	}
-	return kept, nil
 }
 
 // finish answers with what became of the page.

@@ -203,3 +203,16 @@ func (v *visit) deleteDestination() error {
 	}
 	return v.leadTo(destinationsPath, "The destination is deleted, with what was and was to be sent there.")
 }
+
+// secretPage shows the secret of a webhook, this once.
+type secretPage struct {
+	Destination cola.Destination
+	Secret      copied
+	Rotated     bool
+}
+
+func (v *visit) showSecret(status int, d cola.DestinationWithSecret, title string, call *apiCall) error {
+	return v.show(status, "destinationsecret", page{
+		Title: title, Data: secretPage{d.Destination, copied{"the secret", d.Secret.V}, status == http.StatusOK}, Call: call,
+	})
+}

@@ -3,12 +3,8 @@ package dashboard
 import (
 	"cmp"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
-	"maps"
 	"net/http"
 	"net/url"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -134,58 +130,6 @@ func (f *searchForm) overtaken(now url.Values) bool {
 	return true
 }
 
-// stateMark is short for the name, the filters and the schedule that a form is filled with, however they are spaced and numbers are written.
-func stateMark(typed url.Values) string {
-	said := url.Values{}
-	for name, values := range fieldsOf(typed) {
-		text := strings.Join(strings.Fields(strings.Join(values, " ")), " ")
-		if number, err := strconv.ParseFloat(text, 64); err == nil && (strings.HasSuffix(name, "_min") || strings.HasSuffix(name, "_max")) {
-			text = plainValue(number)
-		}
-		if text != "" {
-			said.Set(name, text)
-		}
-	}
-	sum := sha256.Sum256([]byte(said.Encode()))
-	return base64.RawURLEncoding.EncodeToString(sum[:12])
-}
-
-// changeOf reads the form as a change: everything is as the form says, so what is not in it is removed.
-func changeOf(typed url.Values) cola.SavedSearchChangeParams {
-	p := changeSearchReader.Read(changeSearchReader.Fields(fieldsOf(typed)), nil)
-	if p.Name == "" {
-		p.Problems.Add("name", "A name to recognise the search by is required: 1 to 200 characters.")
-	}
-	if p.Filters == nil {
-		p.Filters = &cola.SavedSearchFilters{}
-	}
-	if typed.Get("schedule.cadence") == "" {
-		p.Schedule, p.Nulls = nil, append(p.Nulls, "schedule")
-	}
-	return p
-}
-
-// fieldsOf returns the fields of the form as those of the API: the day is that of the cadence, and a box that is not ticked says no.
-func fieldsOf(typed url.Values) url.Values {
-	fields := maps.Clone(typed)
-	for _, name := range []string{onceField, previewField, stateField, "schedule.weekday", "schedule.monthday"} {
-		delete(fields, name)
-	}
-	switch typed.Get("schedule.cadence") {
-	case "":
-		delete(fields, "schedule.active")
-		return fields
-	case cola.CadenceWeekly:
-		fields["schedule.day"] = typed["schedule.weekday"]
-	case cola.CadenceMonthly:
-		fields["schedule.day"] = typed["schedule.monthday"]
-	}
-	if strings.Join(fields["schedule.active"], "") == "" {
-		fields.Set("schedule.active", "false")
-	}
-	return fields
-}
-
 // showSearchForm shows the form, with what its filters would have found. A refusal that its sender can mend is told in it, with the status of that; any other is
 // returned.
 func (v *visit) showSearchForm(status int, f *searchForm, refusal error) error {
@@ -225,35 +169,6 @@ func (f *searchForm) refuse(refusal error) (mendable bool) {
 	return mendable
 }
 
-// nameDay puts what is wrong with the day of the schedule beside the field that it was chosen in.
-func (f *searchForm) nameDay() {
-	messages, wrong := f.Problems["schedule.day"]
-	if !wrong {
-		return
-	}
-	delete(f.Problems, "schedule.day")
-	name := "schedule.weekday"
-	if f.Is("schedule.cadence", cola.CadenceMonthly) {
-		name = "schedule.monthday"
-	}
-	for _, message := range messages {
-		f.Problems[name] = append(f.Problems[name], dayBounds(name, message))
-	}
-}
-
-// dayBounds has what is wrong with a day tell the bounds of its field: where no number was typed, the message has those of schedule.day, which holds the days of
-// weeks and of months.
-func dayBounds(name, message string) string {
-	said, both := strings.CutSuffix(message, " from 0 to 28.")
-	switch {
-	case !both:
-		return message
-	case name == "schedule.monthday":
-		return said + " from 1 to 28."
-	}
-	return said + " from 0 to 6."
-}
-
 // mostWords is how many words a field offers: a page must stay small.
 const mostWords = 200
 
@@ -289,53 +204,4 @@ func (v *visit) formCall(f *searchForm, filters cola.SavedSearchFilters) *apiCal
 		return v.call(http.MethodPatch, searchPath(v.path("uuid")), freeAlways).with(body)
 	}
 	return v.call(http.MethodPost, searchesPath, freeAlways).with(body).forTool("create_saved_search", body)
-}
-
-// typedOf fills the form with a search.
-func typedOf(s cola.SavedSearch) url.Values {
-	typed := url.Values{"name": {s.Name}}
-	fillFilters(typed, s.Filters)
-	if plan := s.Schedule; plan != nil {
-		typed.Set("schedule.cadence", plan.Cadence)
-		typed.Set("schedule.active", strconv.FormatBool(plan.Active))
-		switch plan.Cadence {
-		case cola.CadenceWeekly:
-			typed.Set("schedule.weekday", strconv.Itoa(plan.Day))
-		case cola.CadenceMonthly:
-			typed.Set("schedule.monthday", strconv.Itoa(plan.Day))
-		}
-	}
-	return typed
-}
-
-// fillFilters sets the fields of filters that are given.
-func fillFilters(typed url.Values, f cola.SavedSearchFilters) {
-	all := reflect.ValueOf(f)
-	for _, field := range cola.FieldsOf[cola.SavedSearchFilters]() {
-		switch value := all.FieldByIndex(field.Index).Interface().(type) {
-		case string:
-			if value != "" {
-				typed.Set("filters."+field.Name, value)
-			}
-		case cola.Opt[float64]:
-			if value.OK {
-				typed.Set("filters."+field.Name, decimalOf(value.V))
-			}
-		case cola.Opt[bool]:
-			if value.V {
-				typed.Set("filters."+field.Name, "true")
-			}
-		}
-	}
-}
-
-// plainValue writes the value of a filter as people type it.
-func plainValue(sought any) string {
-	switch sought := sought.(type) {
-	case string:
-		return sought
-	case float64:
-		return strconv.FormatFloat(sought, 'f', -1, 64)
-	}
-	return "true"
 }

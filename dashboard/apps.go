@@ -33,11 +33,6 @@ func accessRoutes() []route {
 	}
 }
 
-const (
-	appsPerPage    = 25
-	signInsPerPage = 25
-)
-
 // appRow is a connected app, with what it may do in words.
 type appRow struct{ registry.Connection }
 
@@ -162,65 +157,4 @@ func (v *visit) restoreApp() error {
 		return err
 	}
 	return v.leadTo(appsPath, fmt.Sprintf("“%s” may act for your account again.", a.Name()))
-}
-
-// signInRow is a sign-in, with its browser in words.
-type signInRow struct{ registry.SignIn }
-
-// BrowserWords names the browser.
-func (s signInRow) BrowserWords() string { return browserWords(s.Browser) }
-
-// By tells how it was signed in.
-func (s signInRow) By() string {
-	if s.Via == "" {
-		return "a link"
-	}
-	return legible(s.Via)
-}
-
-// accountPage tells of the account and where it is signed in.
-type accountPage struct {
-	SignIns []signInRow
-	Others  int // sign-ins but this one
-	Pager   pager
-}
-
-func (v *visit) accountPage() error {
-	signIns, state, err := v.svc.SignIns(v.ctx(), v.caller)
-	v.asked(state)
-	if err != nil {
-		return err
-	}
-	rows := make([]signInRow, len(signIns))
-	p := accountPage{}
-	for i, s := range signIns {
-		rows[i] = signInRow{s}
-		if !s.Current {
-			p.Others++
-		}
-	}
-	p.SignIns, p.Pager = paged(v, rows, signInsPerPage)
-	return v.show(http.StatusOK, "account", page{Title: "Account and sign-ins", Data: p})
-}
-
-func (v *visit) endSignIn() error {
-	id := v.id()
-	if v.caller.Credential.ID == id {
-		return v.signOut()
-	}
-	state, err := v.svc.EndSignIn(v.ctx(), v.caller, id)
-	v.asked(state)
-	if err != nil {
-		return err
-	}
-	return v.leadTo(accountPath, "That browser is signed out.")
-}
-
-func (v *visit) endOtherSignIns() error {
-	ended, state, err := v.svc.EndOtherSignIns(v.ctx(), v.caller)
-	v.asked(state)
-	if err != nil {
-		return err
-	}
-	return v.leadTo(accountPath, fmt.Sprintf("%s signed out. This one stays signed in.", plural(ended, "other browser is", "other browsers are")))
 }

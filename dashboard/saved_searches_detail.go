@@ -3,6 +3,7 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -130,14 +131,6 @@ func (v *visit) askDeleteSearch() error {
 	return v.askDanger("savedsearchdelete", "Delete", http.MethodDelete, "")
 }
 
-func (v *visit) askMakeFeed() error {
-	return v.askDanger("savedsearchfeedmake", "Make a feed of", http.MethodPost, "/feed")
-}
-
-func (v *visit) askEndFeed() error {
-	return v.askDanger("savedsearchfeedend", "End the feed of", http.MethodDelete, "/feed")
-}
-
 // askDanger shows the page that says what stops. below is where the API has it, below the search.
 func (v *visit) askDanger(template, title, method, below string) error {
 	found, state, err := v.svc.SavedSearch(v.ctx(), v.caller, v.path("uuid"), "")
@@ -166,138 +159,76 @@ func (v *visit) deleteSearch() error {
 	return v.leadTo(searchesPath, "The search is deleted, with its runs, its own destinations and its feed.")
 }
 
-// feedPage shows the address of a feed, this once.
-type feedPage struct {
+// explainPage tells why a search finds a label, or does not.
+type explainPage struct {
 	Search cola.SavedSearch
-	URL    copied
+	cola.Explanation
+	Name    string // brand and product
+	Said    string // the verdict
+	Filters []explainedFilter
 }
 
-func (v *visit) makeFeed() error {
-	id := v.path("uuid")
-	typed, err := v.form()
-	if err != nil {
-		return err
-	}
-	found, _, err := v.svc.SavedSearch(v.ctx(), v.caller, id, "")
-	if err != nil {
-		return err
-	}
-	first, err := v.takeForm(typed.Get("form"))
-	if err != nil {
-		return err
-	}
-	if !first {
-		return v.leadTo(searchPath(found.Value.UUID), shownBefore)
-	}
-	feed, state, err := v.svc.MakeFeed(v.ctx(), v.caller, id)
-	v.asked(state)
-	if err != nil {
-		return err
-	}
-	return v.show(http.StatusCreated, "savedsearchfeed", page{
-		Title: "Feed of “" + found.Value.Name + "”", Data: feedPage{found.Value, copied{"the address of the feed", feed.URL}},
-		Call: v.call(http.MethodPost, searchPath(found.Value.UUID)+"/feed", freeAlways+" Each call makes a new address, and the one before stops."),
-	})
+// explainedFilter is what one filter makes of a label.
+type explainedFilter struct {
+	Word, Sought string
+	Met          bool
 }
 
-func (v *visit) endFeed() error {
-	id := v.path("uuid")
-	state, err := v.svc.EndFeed(v.ctx(), v.caller, id)
-	v.asked(state)
-	if err != nil {
-		return err
+func (v *visit) explainSearch() error {
+	id, label := v.path("uuid"), strings.TrimSpace(v.query().Get("ttb_id"))
+	if label != "" {
+		if answered, err := v.beforeCharge(explanationPrice()); answered {
+			return err
+		}
 	}
-	return v.leadTo(searchPath(id), "The search has no feed any more.")
-}
-
-// runPage is a run; viewing it is free.
-type runPage struct {
-	Search cola.SavedSearch
-	Run    cola.SavedSearchRun
-	Labels string // page with its labels, which is charged
-	First  int    // labels on the first page there
-}
-
-func (v *visit) searchRun() error {
-	id, number := v.path("uuid"), v.path("run")
 	found, state, err := v.svc.SavedSearch(v.ctx(), v.caller, id, "")
 	if err != nil {
 		return err
 	}
 	v.asked(state)
-	run, _, err := v.svc.SavedSearchRun(v.ctx(), v.caller, id, number)
-	if err != nil {
-		return err
+	if label == "" {
+		return v.leadTo(searchPath(id), "Type the TTB id of a label, to see why it was found or not.")
 	}
-	p := runPage{
-		Search: found.Value, Run: run,
-		Labels: runPath(found.Value.UUID, number) + "/labels", First: min(run.MatchCount, cola.DefaultPerPage),
-	}
-	return v.show(http.StatusOK, "savedsearchrun", page{
-		Title: runTitle(found.Value, number), Data: p,
-		Call: v.call(http.MethodGet, searchPath(found.Value.UUID)+"/runs", freeAlways),
-	})
-}
-
-// runLabelsPage is a page of the labels of a run.
-type runLabelsPage struct {
-	Search cola.SavedSearch
-	Run    string
-	Rows   []runRow
-	Pager  pager
-	Cut    bool // fewer labels than the page has room for: the month's list records are used up
-}
-
-// runRow is a label that a run found.
-type runRow struct {
-	registry.RunLabel
-	Name string // brand and product; empty if the label is gone
-	Met  string
-}
-
-func (v *visit) runLabels() error {
-	if answered, err := v.beforeCharge(runPrice()); answered {
-		return err
-	}
-	id, run := v.path("uuid"), v.path("run")
-	found, state, err := v.svc.SavedSearch(v.ctx(), v.caller, id, "")
-	if err != nil {
-		return err
-	}
-	v.asked(state)
-	list, state, err := v.svc.RunLabels(v.ctx(), v.caller, id, run, v.listed())
+	e, state, err := v.svc.ExplainSavedSearch(v.ctx(), v.caller, id, label)
 	v.asked(state)
 	if err != nil {
 		return err
 	}
 	v.keepForBack()
-	p := runLabelsPage{
-		Search: found.Value, Run: run,
-		Pager: pageAt(v.r.URL, list.Meta.Page, list.Meta.PerPage, list.Meta.Total, len(list.Rows)),
-		Cut:   list.Meta.TruncatedByQuota,
+	p := explainPage{Search: found.Value, Explanation: e, Name: labelName(&e.Label), Said: inFieldWords(e.Message)}
+	for _, f := range e.Filters {
+		p.Filters = append(p.Filters, explainedFilter{met(cola.FilterSetOf(f.Filter)), soughtText(f), f.Met})
 	}
-	if p.Cut {
-		p.Pager.Next = "" // it would skip the labels that were cut
-	}
-	for _, l := range list.Rows {
-		row := runRow{RunLabel: l, Met: met(l.Met)}
-		if l.Label != nil {
-			row.Name = labelName(l.Label)
-		}
-		p.Rows = append(p.Rows, row)
-	}
-	call := v.listCall(runPath(found.Value.UUID, run) + "/matches")
-	call.Cost = "It costs one list record per match, like this page. " +
-		"It returns TTB IDs, late flags and filters; look up labels by ID."
-	return v.show(http.StatusOK, "savedsearchrunlabels", page{
-		Title: "Labels · " + runTitle(found.Value, run), Data: p, Call: call,
+	return v.show(http.StatusOK, "savedsearchexplain", page{
+		Title: "Why a label was found, or not", Data: p,
+		Call: v.call(http.MethodGet, searchPath(found.Value.UUID)+"/explain/"+url.PathEscape(e.TTBID.String()), "It costs a list record."),
 	})
 }
 
-// runPath returns the path of a run of a saved search.
-func runPath(uuid, run string) string { return searchPath(uuid) + "/runs/" + url.PathEscape(run) }
+// soughtText says what a filter looks for.
+func soughtText(f cola.FilterFinding) string {
+	if f.Sought == true {
+		return "any such label"
+	}
+	text := legible(plainValue(f.Sought))
+	filter, _, ok := cola.SavedFilter(f.Filter)
+	switch {
+	case ok && filter.Kind == cola.MinFilter:
+		return "at least " + text
+	case ok && filter.Kind == cola.MaxFilter:
+		return "at most " + text
+	}
+	return text
+}
 
-// runTitle returns the title of a run's page.
-func runTitle(s cola.SavedSearch, run string) string {
-	return "Run " + run + " of “" + s.Name + "”"
+// inFieldWords says a sentence that names filters as the API does with the words of pages.
+func inFieldWords(sentence string) string {
+	words := strings.Fields(sentence)
+	for i, word := range words {
+		bare := strings.TrimRight(word, ",.")
+		if set := cola.FilterSetOf(bare); set != 0 {
+			words[i] = met(set) + word[len(bare):]
+		}
+	}
+	return strings.Join(words, " ")
 }
