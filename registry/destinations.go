@@ -235,3 +235,82 @@ func destinationError(err error, id, unknown string) error {
 	}
 	return fmt.Errorf("change destination: %w", err)
 }
+
+// ChangeDestination changes a destination of the caller's account, and returns it. It is free and needs the scope
+// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's, and with what cola.DestinationChangeParams refuses.
+// CodeUnavailable may leave unknown whether it was changed.
+func (s *Service) ChangeDestination(ctx context.Context, c cola.Caller, id string, p cola.DestinationChangeParams) (cola.Destination, cola.QuotaState, error) {
+	key, state, err := beginWritingOf(ctx, s, c, id, destinationID)
+	if err != nil {
+		return cola.Destination{}, state, err
+	}
+	before, err := s.destination(ctx, c.Account, key)
+	if err != nil {
+		return cola.Destination{}, state, err
+	}
+	settled, err := p.Normalize()
+	if err != nil {
+		return cola.Destination{}, state, err
+	}
+	own, err := s.isOwn(ctx, before)
+	if err != nil {
+		return cola.Destination{}, state, err
+	}
+	changed, err := s.update(ctx, before, maybeDestinationChanged, func(d *store.Destination) (err error) {
+		after, err := settled.Apply(d.Destination, own)
+		if err == nil {
+			d.Destination = after
+		}
+		return err
+	})
+	return changed.Destination, state, err
+}
+
+// update changes a destination in the store. unknown is what a caller is told when it may have been done.
+func (s *Service) update(ctx context.Context, d store.Destination, unknown string, change func(*store.Destination) error) (changed store.Destination, err error) {
+	err = within(ctx, saveWithin, func(ctx context.Context) (err error) {
+		changed, err = s.store.UpdateDestination(ctx, d.Account, d.UUID, change)
+		return err
+	})
+	if err != nil {
+		return store.Destination{}, destinationError(err, d.UUID, unknown)
+	}
+	return changed, nil
+}
+
+// DeleteDestination forgets a destination of the caller's account, with all that was and is to be sent there. It is free and needs the scope
+// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's, and with CodeValidation for the account's own email
+// address, which can be paused. CodeUnavailable may leave unknown whether it was deleted.
+func (s *Service) DeleteDestination(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
+	d, state, err := s.beginChanging(ctx, c, id)
+	if err != nil {
+		return state, err
+	}
+	if d.Own {
+		return state, notFor("It is the account's own email address, which stays. To have nothing sent there, send PATCH /destinations/" + d.UUID + " with {\"active\": false}.")
+	}
+	err = within(ctx, saveWithin, func(ctx context.Context) error {
+		return s.store.DeleteDestination(ctx, d.Account, d.UUID)
+	})
+	if err != nil {
+		return state, destinationError(err, id, maybeDestinationDeleted)
+	}
+	return state, nil
+}
+
+// beginChanging admits a caller who is to do something with a destination, and reads it.
+func (s *Service) beginChanging(ctx context.Context, c cola.Caller, id string) (store.Destination, cola.QuotaState, error) {
+	key, state, err := beginWritingOf(ctx, s, c, id, destinationID)
+	if err != nil {
+		return store.Destination{}, state, err
+	}
+	d, err := s.destination(ctx, c.Account, key)
+	return d, state, err
+}
+
+// notFor refuses what a destination of its kind is not for.
+func notFor(message string) error {
+	var problems cola.Problems
+	problems.Add("uuid", "%s", message)
+	return problems.Err()
+}

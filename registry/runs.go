@@ -206,3 +206,32 @@ func whyNotActive(plan *cola.Schedule) error {
 func noSuchRuns(id string) error {
 	return cola.Errorf(cola.CodeNotFound, "Your account has no saved search with the id %s, or it has no such run.", cola.Quoted(id))
 }
+
+// RunLabel is a label that a run found. Label is its current record, or nil if it is gone.
+type RunLabel struct {
+	cola.SavedSearchMatch
+	Label *cola.ColaSummary
+}
+
+// RunLabels is RunMatches with the labels, at the same cost. It is for the dashboard only: it fails
+// with CodeForbidden for callers of other channels.
+func (s *Service) RunLabels(ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams) (PageList[RunLabel], cola.QuotaState, error) {
+	none := PageList[RunLabel]{}
+	if c.Channel != cola.ChannelDashboard {
+		state, err := s.freeForPages(ctx, c, nil)
+		return none, state, err
+	}
+	found, state, err := s.RunMatches(ctx, c, id, run, p)
+	if err != nil {
+		return none, state, err
+	}
+	list := PageList[RunLabel]{Meta: found.Meta, Rows: make([]RunLabel, len(found.Rows))}
+	view := s.index.View()
+	for i, match := range found.Rows {
+		list.Rows[i].SavedSearchMatch = match
+		if label, ok := view.Label(match.TTBID); ok {
+			list.Rows[i].Label = &label
+		}
+	}
+	return list, state, nil
+}

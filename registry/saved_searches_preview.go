@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/search"
 )
 
 // forPages is the error for callers outside the dashboard.
@@ -85,35 +86,6 @@ func (s *Service) freeForPages(ctx context.Context, c cola.Caller, invalid error
 	return s.free(ctx, c, invalid)
 }
 
-// RunLabel is a label that a run found. Label is its current record, or nil if it is gone.
-type RunLabel struct {
-	cola.SavedSearchMatch
-	Label *cola.ColaSummary
-}
-
-// RunLabels is RunMatches with the labels, at the same cost. It is for the dashboard only: it fails
-// with CodeForbidden for callers of other channels.
-func (s *Service) RunLabels(ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams) (PageList[RunLabel], cola.QuotaState, error) {
-	none := PageList[RunLabel]{}
-	if c.Channel != cola.ChannelDashboard {
-		state, err := s.freeForPages(ctx, c, nil)
-		return none, state, err
-	}
-	found, state, err := s.RunMatches(ctx, c, id, run, p)
-	if err != nil {
-		return none, state, err
-	}
-	list := PageList[RunLabel]{Meta: found.Meta, Rows: make([]RunLabel, len(found.Rows))}
-	view := s.index.View()
-	for i, match := range found.Rows {
-		list.Rows[i].SavedSearchMatch = match
-		if label, ok := view.Label(match.TTBID); ok {
-			list.Rows[i].Label = &label
-		}
-	}
-	return list, state, nil
-}
-
 // SearchRoll is what is known of all saved searches of an account at once.
 type SearchRoll struct {
 	Names  []SearchName // oldest first
@@ -152,3 +124,35 @@ func (s *Service) SearchRoll(ctx context.Context, c cola.Caller) (SearchRoll, co
 
 // SendsMail reports whether messages to email addresses are sent, by this process or another one.
 func (s *Service) SendsMail() bool { return s.sends.SendsMail }
+
+// PreviewSavedSearch counts what filters would have found on each of the last cola.PreviewDays days, today first. It is free.
+func (s *Service) PreviewSavedSearch(ctx context.Context, c cola.Caller, p cola.PreviewParams) (cola.SavedSearchPreview, cola.QuotaState, error) {
+	if state, err := s.begin(c); err != nil {
+		return cola.SavedSearchPreview{}, state, err
+	}
+	filters, err := p.Normalize()
+	if err != nil {
+		state, err := s.Refuse(ctx, c, err)
+		return cola.SavedSearchPreview{}, state, err
+	}
+	state, err := s.Admit(ctx, c)
+	if err != nil {
+		return cola.SavedSearchPreview{}, state, err
+	}
+	_, preview := s.preview(s.index.View(), filters)
+	return preview, state, nil
+}
+
+// preview counts what settled filters would have found lately, and returns what was asked for.
+func (s *Service) preview(view *search.View, filters cola.SavedSearchFilters) (cola.Query, cola.SavedSearchPreview) {
+	q := filters.AsQuery()
+	q.To = s.today()
+	q.From = q.To.AddDays(1 - cola.PreviewDays)
+	counts := view.CountByDay(q)
+	preview := cola.SavedSearchPreview{Days: make([]cola.PreviewDay, len(counts)), TooBroad: !filters.Narrow()}
+	for i, n := range counts {
+		preview.Days[i] = cola.PreviewDay{Date: q.To.AddDays(-i), Count: n}
+		preview.Total += n
+	}
+	return q, preview
+}

@@ -2,9 +2,12 @@ package registry
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/ratelimit"
 	"github.com/colaregistry/colaregistry/internal/vault"
 	"github.com/colaregistry/colaregistry/store"
 )
@@ -22,85 +25,6 @@ const (
 	maybeSecretReplaced     = "It is unknown whether the secret was replaced. Send the same request again in a few seconds for another one; the latest is the one that counts."
 	maybeSent               = "It is unknown whether the message is to be sent. GET /deliveries tells; or send the same request again in a few seconds."
 )
-
-// ChangeDestination changes a destination of the caller's account, and returns it. It is free and needs the scope
-// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's, and with what cola.DestinationChangeParams refuses.
-// CodeUnavailable may leave unknown whether it was changed.
-func (s *Service) ChangeDestination(ctx context.Context, c cola.Caller, id string, p cola.DestinationChangeParams) (cola.Destination, cola.QuotaState, error) {
-	key, state, err := beginWritingOf(ctx, s, c, id, destinationID)
-	if err != nil {
-		return cola.Destination{}, state, err
-	}
-	before, err := s.destination(ctx, c.Account, key)
-	if err != nil {
-		return cola.Destination{}, state, err
-	}
-	settled, err := p.Normalize()
-	if err != nil {
-		return cola.Destination{}, state, err
-	}
-	own, err := s.isOwn(ctx, before)
-	if err != nil {
-		return cola.Destination{}, state, err
-	}
-	changed, err := s.update(ctx, before, maybeDestinationChanged, func(d *store.Destination) (err error) {
-		after, err := settled.Apply(d.Destination, own)
-		if err == nil {
-			d.Destination = after
-		}
-		return err
-	})
-	return changed.Destination, state, err
-}
-
-// update changes a destination in the store. unknown is what a caller is told when it may have been done.
-func (s *Service) update(ctx context.Context, d store.Destination, unknown string, change func(*store.Destination) error) (changed store.Destination, err error) {
-	err = within(ctx, saveWithin, func(ctx context.Context) (err error) {
-		changed, err = s.store.UpdateDestination(ctx, d.Account, d.UUID, change)
-		return err
-	})
-	if err != nil {
-		return store.Destination{}, destinationError(err, d.UUID, unknown)
-	}
-	return changed, nil
-}
-
-// DeleteDestination forgets a destination of the caller's account, with all that was and is to be sent there. It is free and needs the scope
-// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's, and with CodeValidation for the account's own email
-// address, which can be paused. CodeUnavailable may leave unknown whether it was deleted.
-func (s *Service) DeleteDestination(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
-	d, state, err := s.beginChanging(ctx, c, id)
-	if err != nil {
-		return state, err
-	}
-	if d.Own {
-		return state, notFor("It is the account's own email address, which stays. To have nothing sent there, send PATCH /destinations/" + d.UUID + " with {\"active\": false}.")
-	}
-	err = within(ctx, saveWithin, func(ctx context.Context) error {
-		return s.store.DeleteDestination(ctx, d.Account, d.UUID)
-	})
-	if err != nil {
-		return state, destinationError(err, id, maybeDestinationDeleted)
-	}
-	return state, nil
-}
-
-// beginChanging admits a caller who is to do something with a destination, and reads it.
-func (s *Service) beginChanging(ctx context.Context, c cola.Caller, id string) (store.Destination, cola.QuotaState, error) {
-	key, state, err := beginWritingOf(ctx, s, c, id, destinationID)
-	if err != nil {
-		return store.Destination{}, state, err
-	}
-	d, err := s.destination(ctx, c.Account, key)
-	return d, state, err
-}
-
-// notFor refuses what a destination of its kind is not for.
-func notFor(message string) error {
-	var problems cola.Problems
-	problems.Add("uuid", "%s", message)
-	return problems.Err()
-}
 
 // RotateSecret replaces the secret that signs webhooks to a destination, and returns the new one. It
 // is never returned again. For 24 hours, messages are signed with the old secret as well. It is free
@@ -239,4 +163,153 @@ func (s *Service) ReplayDestination(ctx context.Context, c cola.Caller, id strin
 		return cola.Replayed{}, state, replayError(err, destinationError(err, id, maybeSent))
 	}
 	return replayed, state, nil
+}
+
+// Limits on requests to confirm a destination. Recipients may not know us, so they must not be asked
+// often.
+const (
+	askedWithin = 24 * time.Hour // window of the limits per account and per recipient
+	maxAsked    = 10             // requests of an account, to any recipient
+
+	// An email address may be asked once an hour by an account, and three times a day by all.
+	askAddressAgain = time.Hour
+	maxAskedAddress = 3
+
+	// A host may be sent five challenges an hour by an account, and fifty a day by all; see store.AskLimits for the exceptions.
+	askHostAgain    = time.Hour
+	maxAskedByOne   = 5
+	maxAskedHost    = 50
+	reasonAskLimits = "confirmations" // value of details.reason
+)
+
+// ask returns a request to confirm a destination of a kind, due now.
+func (s *Service) ask(kind string) store.Ask {
+	l := store.AskLimits{Again: askAddressAgain, ByBoth: 1, Within: askedWithin, ByAccount: maxAsked, OfAddress: maxAskedAddress}
+	if kind == cola.KindWebhook {
+		l.Again, l.ByBoth, l.OfAddress = askHostAgain, maxAskedByOne, maxAskedHost
+	}
+	return store.Ask{Due: s.now(), Limits: l}
+}
+
+// newChallenge returns a new encrypted challenge for an endpoint.
+func (s *Service) newChallenge(destination string) string {
+	return s.vault.Seal(vault.Challenge, destination, string(cola.NewChallenge()))
+}
+
+// askError turns the error of asking too often into what a caller may see, and leaves others as they are.
+func askError(kind string, err error) error {
+	reached, ok := errors.AsType[store.AskedError](err)
+	if !ok {
+		return err
+	}
+	return cola.TooMany(reasonAskLimits, 0, reached.Wait, askLimitWords(kind, reached.Limit))
+}
+
+func askLimitWords(kind string, limit store.AskLimit) string {
+	webhook := kind == cola.KindWebhook
+	switch {
+	case limit == store.LimitAgain && webhook:
+		return fmt.Sprintf("An account may send a host %d challenges an hour.", maxAskedByOne)
+	case limit == store.LimitAgain:
+		return "The owner of this address was asked within the last hour."
+	case limit == store.LimitOfAddress && webhook:
+		return fmt.Sprintf("All accounts together may send a host %d challenges in 24 hours.", maxAskedHost)
+	case limit == store.LimitOfAddress:
+		return fmt.Sprintf("An address is asked to confirm at most %d times in 24 hours.", maxAskedAddress)
+	}
+	return fmt.Sprintf("An account may request %d confirmations in 24 hours.", maxAsked)
+}
+
+// maybeConfirmed is the message if the outcome of a confirmation is unknown.
+const maybeConfirmed = "It is unknown whether the code was accepted. Check the state with GET /destinations/{uuid}, " +
+	"or send the same request again in a few seconds."
+
+// ConfirmDestination confirms a pending endpoint with the code from its latest challenge, and returns
+// the destination, which is then active. It is free and needs the scope cola.ScopeWriteSavedSearches.
+// It fails with CodeNotFound also for another account's destination, with CodeValidation for a wrong
+// code or an email address, and with CodeNotActive if too many codes were entered for the challenge.
+// After CodeUnavailable the outcome is unknown.
+func (s *Service) ConfirmDestination(ctx context.Context, c cola.Caller, id string, p cola.DestinationConfirmParams) (cola.Destination, cola.QuotaState, error) {
+	d, state, err := s.beginChanging(ctx, c, id)
+	if err != nil {
+		return cola.Destination{}, state, err
+	}
+	settled, err := p.Normalize()
+	switch {
+	case err != nil:
+		return cola.Destination{}, state, err
+	case d.Kind != cola.KindWebhook:
+		return cola.Destination{}, state, notFor("This is an email address; its owner confirms by the link in the email.")
+	}
+	var refusal error
+	changed, err := s.update(ctx, d, maybeConfirmed, func(d *store.Destination) error {
+		refusal = s.enterCode(d, settled.Code)
+		return nil // a wrong code counts
+	})
+	if err == nil {
+		err = refusal
+	}
+	if err != nil {
+		return cola.Destination{}, state, err
+	}
+	return changed.Destination, state, nil
+}
+
+// enterCode confirms an endpoint if the code is right, and counts a wrong one. It does not change a
+// confirmed endpoint.
+func (s *Service) enterCode(d *store.Destination, code string) error {
+	if d.State != cola.DestinationPending {
+		return nil
+	}
+	challenge, err := s.vault.Open(vault.Challenge, d.UUID, d.Challenge.Sealed)
+	switch {
+	case err != nil:
+		return fmt.Errorf("confirm destination: %w", err)
+	case challenge == "" || d.Challenge.Tries >= cola.MaxCodeTries:
+		return noMoreCodes(d)
+	}
+	if cola.Challenge(challenge).Matches(code) {
+		d.Destination, d.VerifiedAt = d.Confirmed(), s.now()
+		return nil
+	}
+	d.Challenge.Tries++
+	if d.Challenge.Tries == cola.MaxCodeTries {
+		return noMoreCodes(d)
+	}
+	var problems cola.Problems
+	problems.Add("code", "Wrong code for the latest challenge. You have %d more tries.", cola.MaxCodeTries-d.Challenge.Tries)
+	return problems.Err()
+}
+
+// noMoreCodes returns the refusal of any further code.
+func noMoreCodes(d *store.Destination) error {
+	refusal := cola.Errorf(cola.CodeNotActive, "No code can be entered: no challenge was sent, or too many wrong codes were entered. "+
+		"To send another challenge, use POST /destinations/%s/confirmation.", d.UUID)
+	refusal.Details = map[string]any{"state": d.State}
+	return refusal
+}
+
+const (
+	testsPerMinute  = 10     // test messages to one destination, in each process
+	maxTestLimiters = 20_000 // destinations remembered
+)
+
+// ReasonTests is details.reason of the error for too many test messages.
+const ReasonTests = "tests"
+
+// testLimit limits the test messages to each destination, by its UUID. Replays of test
+// messages count, too. Users can send them at any moment, so they need a limit of their own.
+type testLimit struct{ *ratelimit.Limiter[string] }
+
+func newTestLimit(now cola.Clock) testLimit {
+	return testLimit{ratelimit.New[string](testsPerMinute, time.Minute/testsPerMinute, maxTestLimiters, now)}
+}
+
+// take counts a test message, or returns a CodeQuotaExceeded error.
+func (l testLimit) take(destination string) error {
+	wait := l.Take(destination, 1)
+	if wait == 0 {
+		return nil
+	}
+	return cola.TooMany(ReasonTests, testsPerMinute, wait, fmt.Sprintf("Each destination is limited to %d test messages a minute.", testsPerMinute))
 }

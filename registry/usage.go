@@ -318,3 +318,12 @@ func (r usageRead) refused() []Refusal {
 	}
 	return shown
 }
+
+// Usage returns where the caller's account stands. It is free.
+func (s *Service) Usage(ctx context.Context, c cola.Caller) (cola.UsageStats, cola.QuotaState, error) {
+	state, err := s.Admit(ctx, c)
+	if err != nil {
+		return cola.UsageStats{}, state, err
+	}
+	return state.Stats(), state, nil
+}
