@@ -1,11 +1,92 @@
 package mcp
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"reflect"
+	"strconv"
+	"unicode/utf8"
+
+	protocol "github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/registry"
+)
+
+// answer is the answer of a tool.
+type answer struct {
+	notes   []string // sentences of ours, apart from the data
+	data    []byte   // JSON, cleaned
+	beside  []field  // members of ours that follow it
+	charged *charged
+}
+
+// charged is what a call cost. Assistants do not see the quota headers.
+type charged struct {
+	Units     int        `json:"units"`
+	Meter     cola.Meter `json:"meter"`     // the quota that was charged
+	Remaining int        `json:"remaining"` // of that quota, this month
+}
+
+// note adds a sentence.
+func (a *answer) note(format string, args ...any) {
+	a.notes = append(a.notes, fmt.Sprintf(format, args...))
+}
+
+// put sets the data.
+func (a *answer) put(data []byte) { a.data = clean(data) }
+
+// add adds a member beside the data.
+func (a *answer) add(name string, value any) { a.beside = append(a.beside, field{name, value}) }
+
+// charge tells what was charged, where anything is.
+func (a *answer) charge(m cola.Meter, state cola.QuotaState) {
+	switch m {
+	case cola.MeterDetailViews:
+		a.charged = &charged{state.Charged, m, state.DetailViewsRemaining()}
+	case cola.MeterListRecords:
+		a.charged = &charged{state.Charged, m, state.ListRecordsRemaining()}
+	}
+}
+
+// json assembles the structured content.
+func (a *answer) json() json.RawMessage {
+	o := object{}
+	if len(a.notes) > 0 {
+		o = append(o, field{"notes", a.notes})
+	}
+	o = append(append(o, field{"data", json.RawMessage(a.data)}), a.beside...)
+	if a.charged != nil {
+		o = append(o, field{"charged", a.charged})
+	}
+	return mustJSON(o)
+}
+
+// result is the answer as a tool's result: structured, and the same as text for clients that read no other.
+func (a *answer) result() *protocol.CallToolResult {
+	content := a.json()
+	return &protocol.CallToolResult{
+		Content:           []protocol.Content{protocol.TextContent{Type: protocol.ContentTypeText, Text: string(content)}},
+		StructuredContent: content,
+	}
+}
+
+// besideSchema describes members beside the data by their Go types.
+func besideSchema(members ...field) (beside []field) {
+	for _, m := range members {
+		beside = append(beside, field{m.name, recordSchema([]reflect.Type{m.value.(reflect.Type)})})
+	}
+	return beside
+}
+
+// The types of what comes beside the data.
+var (
+	paginationMember = field{"pagination", reflect.TypeFor[cola.Pagination]()}
+	defaultsMember   = field{"defaults_applied", reflect.TypeFor[cola.DefaultsApplied]()}
+	metaMember       = field{"meta", reflect.TypeFor[cola.Meta]()}
+	pageMetaMember   = field{"meta", reflect.TypeFor[cola.PageMeta]()}
+	chargedMember    = field{"charged", reflect.TypeFor[charged]()}
 )
 
 // How large an answer may be. Clients cut or refuse larger ones, and a client may show its model both copies of the content.
@@ -145,3 +226,68 @@ func emptyRows[T any](rows []T) []T {
 
 // resetDay says when a quota starts again.
 func resetDay(state cola.QuotaState) string { return state.Period.End().Format("2 January 2006") }
+
+// clean removes hidden characters from the texts in JSON: control characters, and characters that
+// are invisible or change the direction of text. Line breaks stay and become \n; a tab becomes a
+// space. The JSON must be compact and as encoding/json writes it, so that these characters occur
+// only within strings.
+func clean(b []byte) []byte {
+	out := make([]byte, 0, len(b))
+	for i := 0; i < len(b); {
+		if b[i] == '\\' {
+			n, replacement := escaped(b[i:])
+			out = append(out, replacement...)
+			i += n
+			continue
+		}
+		r, n := utf8.DecodeRune(b[i:])
+		if n == 1 && r != utf8.RuneError && r != 0x7f {
+			out = append(out, b[i]) // everything below ' ' is escaped
+		} else if !cola.IsHidden(r) {
+			out = append(out, b[i:i+n]...)
+		}
+		i += n
+	}
+	return out
+}
+
+var lineBreak = []byte(`\n`)
+
+// escaped returns the length of the escape sequence at the start of b and its replacement. The two
+// characters \r\n are one line break.
+func escaped(b []byte) (n int, replacement []byte) {
+	if len(b) < 2 {
+		return len(b), b
+	}
+	switch b[1] {
+	case 'u':
+		return escapedRune(b)
+	case 'n':
+		return 2, lineBreak
+	case 'r':
+		if bytes.HasPrefix(b[2:], lineBreak) {
+			return 4, lineBreak
+		}
+		return 2, lineBreak
+	case 't':
+		return 2, []byte{' '}
+	case 'b', 'f':
+		return 2, nil
+	}
+	return 2, b[:2]
+}
+
+// escapedRune is escaped for \u and four hexadecimal digits.
+func escapedRune(b []byte) (n int, replacement []byte) {
+	n = min(len(b), 6)
+	r, err := strconv.ParseUint(string(b[2:n]), 16, 16)
+	switch {
+	case err != nil:
+		return n, b[:n]
+	case r == '\u2028' || r == '\u2029':
+		return n, lineBreak
+	case cola.IsHidden(rune(r)):
+		return n, nil
+	}
+	return n, b[:n]
+}

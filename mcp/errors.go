@@ -1,0 +1,237 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	protocol "github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
+)
+
+// refusedCode is the JSON-RPC code of a refusal that has none of its own, such as a used-up quota, where no tool result can
+// tell it. It lies in the range that JSON-RPC leaves to servers.
+const refusedCode = -32000
+
+// rpcError is an error in JSON-RPC's own form: of the message itself, or of a read of a resource or prompt, which have no
+// other way to fail.
+type rpcError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data,omitempty"` // the envelope that REST would answer with, or an unread
+
+	httpStatus int // 0: derived from Code
+}
+
+// unread is what goes with the error of a read: the envelope, and what was to be read, as the newest revision asks for.
+type unread struct {
+	web.ErrorBody
+	URI string `json:"uri"`
+}
+
+// Error returns the message.
+func (e *rpcError) Error() string { return e.Message }
+
+// rpcErrorOf is the one table from an error that is safe to show to its JSON-RPC form.
+func rpcErrorOf(shown *cola.Error, x *exchange) *rpcError {
+	e := &rpcError{Code: refusedCode, Message: shown.Message, Data: web.Envelope(shown)}
+	if x.method == string(protocol.MethodResourcesRead) {
+		e.Data = unread{web.Envelope(shown), x.target}
+	}
+	switch shown.Code {
+	case cola.CodeValidation:
+		e.Code = protocol.INVALID_PARAMS
+	case cola.CodeInternal:
+		e.Code = protocol.INTERNAL_ERROR
+	case cola.CodeNotFound:
+		e.Code = protocol.RESOURCE_NOT_FOUND
+		if x.modern {
+			e.Code = protocol.INVALID_PARAMS // the newer revision has no code of its own for it
+		}
+	}
+	return e
+}
+
+// status returns the HTTP status of an error: the newer revision tells it in the status, too, older ones only what is wrong
+// with the message itself.
+func (e *rpcError) status(modern bool) int {
+	if e.httpStatus != 0 {
+		return e.httpStatus
+	}
+	switch e.Code {
+	case protocol.PARSE_ERROR, protocol.INVALID_REQUEST, protocol.HEADER_MISMATCH, protocol.UNSUPPORTED_PROTOCOL_VERSION,
+		protocol.MISSING_REQUIRED_CLIENT_CAPABILITY:
+		return http.StatusBadRequest
+	case protocol.INVALID_PARAMS:
+		if modern {
+			return http.StatusBadRequest
+		}
+	case protocol.METHOD_NOT_FOUND:
+		if modern {
+			return http.StatusNotFound
+		}
+	}
+	return http.StatusOK
+}
+
+// answer returns the answer to the message with an id. A nil id is one that could not be read.
+func (e *rpcError) answer(id json.RawMessage) []byte {
+	if len(id) == 0 {
+		id = json.RawMessage("null")
+	}
+	return mustJSON(object{{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", id}, {"error", e}})
+}
+
+// errorResult is the result of a failed call: the error envelope of REST, and a sentence on what to
+// do next. It has no structured content, which would have to match the tool's output schema. state
+// is where the account stands.
+func errorResult(e *cola.Error, t *tool, state cola.QuotaState) *protocol.CallToolResult {
+	b, err := cola.AppendJSON(nil, web.Envelope(e))
+	if err != nil { // the details cannot be written as JSON
+		b, _ = cola.AppendJSON(nil, web.Envelope(&cola.Error{Code: e.Code, Message: e.Message}))
+	}
+	content := []protocol.Content{protocol.TextContent{Type: protocol.ContentTypeText, Text: string(b)}}
+	if hint := hintOf(e, t, state); hint != "" {
+		content = append(content, protocol.TextContent{Type: protocol.ContentTypeText, Text: hint})
+	}
+	return &protocol.CallToolResult{Content: content, IsError: true}
+}
+
+// hintOf says what an assistant can do about an error.
+func hintOf(e *cola.Error, t *tool, state cola.QuotaState) string {
+	switch e.Code {
+	case cola.CodeValidation:
+		return "Correct the arguments named in error.details, all at once, and call again. Nothing was charged."
+	case cola.CodeSearchTooBroad:
+		return "Nothing was saved. Add filters for what the user wants watched, such as brand_name or query, and call again; or keep the search without a schedule."
+	case cola.CodeWatchlistLimit:
+		return "Nothing was saved, and the same call would fail again. Tell the user how many alerts may be active, and offer to pause one with " +
+			"update_saved_search, or to keep this search without a schedule or with schedule.active false."
+	case cola.CodeNotFound:
+		return "Nothing was charged. " + t.notFound
+	case cola.CodeUnavailable:
+		return fmt.Sprintf("Nothing was charged. Wait %s and call again, once.", cola.WaitWords(e.RetryAfter))
+	case cola.CodeInternal:
+		return "This is a fault of the service, not of the arguments. Call again once. If it fails again, give the user the request_id in error.details."
+	case cola.CodeQuotaExceeded:
+		return quotaHint(e, state)
+	}
+	return ""
+}
+
+// quotaHint distinguishes the rate limit, which is worth waiting for, from a used-up quota, which
+// is not.
+func quotaHint(e *cola.Error, state cola.QuotaState) string {
+	if e.RetryAfter > 0 {
+		return fmt.Sprintf("Wait %s before calling this or any other tool again.", cola.WaitWords(e.RetryAfter))
+	}
+	hint := "Do not call again before error.details.reset. Tell the user that the month's quota is used up"
+	if e.UpgradeURL != "" && !state.Tier.Largest() {
+		hint += " and that larger plans are at " + e.UpgradeURL
+	}
+	return hint + ". " + stillAnswering(state)
+}
+
+// stillAnswering names the tools that an account has quota for.
+func stillAnswering(state cola.QuotaState) string {
+	answering := "The reference tools, the saved-search tools and get_usage still work"
+	if !state.Known() {
+		return answering + "."
+	}
+	if n := state.DetailViewsRemaining(); n > 0 {
+		answering += fmt.Sprintf("; so do get_cola and get_permittee, for the %d detail views left", n)
+	}
+	if n := state.ListRecordsRemaining(); n > 0 {
+		answering += fmt.Sprintf("; so do search_colas, search_permittees and lookup_barcode, for the %d list records left", n)
+	}
+	return answering + "."
+}
+
+// reword sees to a message that no handler has seen, because it is none that needs one, or because mcp-go has refused it. What it
+// asks for in a wrong way is told in our words, and counts in the burst if its method does.
+func (e *edge) reword(ctx context.Context, x *exchange, wrong *rpcError) {
+	var refusal *cola.Error
+	switch {
+	case wrong == nil:
+	case wrong.Code == protocol.INVALID_PARAMS, wrong.Code == protocol.RESOURCE_NOT_FOUND:
+		refusal = e.unknown(x)
+	case wrong.Code == protocol.INVALID_REQUEST:
+		refusal = cola.Errorf(cola.CodeValidation, "The params of %s are not of the form that the protocol has for them.", cola.Quoted(x.method))
+	}
+	if x.counts() {
+		e.countRefused(ctx, x, refusal)
+	} else if refusal != nil {
+		x.failure = rpcErrorOf(refusal, x)
+	}
+}
+
+// countRefused counts a message in the burst that mcp-go has refused. refusal tells why in our words; it is nil where mcp-go's will do.
+func (e *edge) countRefused(ctx context.Context, x *exchange, refusal *cola.Error) {
+	shown := e.attempt(context.WithValue(ctx, exchangeKey{}, x), cola.MeterNone, func(ctx context.Context, x *exchange) (cola.QuotaState, error) {
+		if refusal == nil {
+			return e.svc.Refuse(ctx, x.caller, cola.Errorf(cola.CodeNotFound, "refused by the protocol"))
+		}
+		return e.svc.Refuse(ctx, x.caller, refusal)
+	})
+	switch {
+	case x.failure != nil || shown == nil:
+	case shown.Code != cola.CodeNotFound:
+		x.failure = rpcErrorOf(shown, x)
+	case refusal != nil && x.method == string(protocol.MethodResourcesRead):
+		x.failure = rpcErrorOf(shown, x)
+	case refusal != nil:
+		x.failure = &rpcError{Code: protocol.INVALID_PARAMS, Message: shown.Message, Data: web.Envelope(shown)}
+	}
+}
+
+// unknown tells that there is no tool, prompt or resource of the name that a message asks for, or returns nil when there is one.
+func (e *edge) unknown(x *exchange) *cola.Error {
+	switch x.method {
+	case string(protocol.MethodToolsCall):
+		return noneNamed("tool", x.target, e.names)
+	case string(protocol.MethodPromptsGet):
+		return noneNamed("prompt", x.target, e.prompts)
+	case string(protocol.MethodResourcesRead):
+		return noResource(x.target)
+	}
+	return nil
+}
+
+// noneNamed tells that there is nothing of a name, or returns nil when there is.
+func noneNamed(kind, name string, names []string) *cola.Error {
+	nearest, ok := cola.Nearest(name, names)
+	switch all := strings.Join(names, ", "); {
+	case ok && nearest == name:
+		return nil
+	case name == "":
+		return cola.Errorf(cola.CodeValidation, "The message names no %s; there are %s.", kind, all)
+	case ok:
+		return cola.Errorf(cola.CodeNotFound, "There is no %s %s; did you mean %s?", kind, cola.Quoted(name), nearest)
+	default:
+		return cola.Errorf(cola.CodeNotFound, "There is no %s %s; there are %s.", kind, cola.Quoted(name), all)
+	}
+}
+
+// noResource tells that there is no resource of a URI, which no handler takes.
+func noResource(uri string) *cola.Error {
+	var names []string
+	for _, r := range references {
+		names = append(names, r.name)
+	}
+	name, isReference := strings.CutPrefix(uri, referenceScheme)
+	nearest, ok := cola.Nearest(name, names)
+	switch {
+	case uri == "":
+		return cola.Errorf(cola.CodeValidation, "The message names no resource: it has no uri.")
+	case strings.HasPrefix(uri, labelScheme):
+		return cola.Errorf(cola.CodeNotFound, "There is no resource %s; that of a label is %s and its TTB id of 14 digits, and nothing else.", cola.Quoted(uri), labelScheme)
+	case isReference && ok:
+		return cola.Errorf(cola.CodeNotFound, "There is no resource %s; did you mean %s?", cola.Quoted(uri), referenceScheme+nearest)
+	default:
+		return cola.Errorf(cola.CodeNotFound, "There is no resource %s; resources/list and resources/templates/list tell which there are.", cola.Quoted(uri))
+	}
+}
