@@ -1,8 +1,21 @@
 package httpapi
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/params"
+	"github.com/colaregistry/colaregistry/internal/strictjson"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 // decoder reads query strings into a parameter struct.
@@ -15,4 +28,177 @@ func (d decoder[P]) decode(rawQuery string) P {
 	var problems cola.Problems
 	values := splitQuery(rawQuery, &problems)
 	return d.Read(values, problems)
+}
+
+// What is read of one query string. No search needs as much; more is a mistake or an attack.
+const (
+	maxQueryBytes = 8192
+	maxQueryPairs = 100
+)
+
+// wholeQuery is the name that problems of the query string itself are told under.
+const wholeQuery = "query"
+
+// splitQuery takes a raw query string apart. What cannot be read is a problem of the parameter it belongs to, and the rest
+// is read on: url.ParseQuery would drop the broken pairs and tell only the first error.
+func splitQuery(raw string, problems *cola.Problems) []params.Value {
+	if len(raw) > maxQueryBytes {
+		problems.Add(wholeQuery, "The query string has %d bytes; at most %d are read.", len(raw), maxQueryBytes)
+		return nil
+	}
+	var pairs []params.Value
+	for part := range strings.SplitSeq(raw, "&") {
+		if part == "" {
+			continue
+		}
+		if len(pairs) == maxQueryPairs {
+			problems.Add(wholeQuery, "The query string has more than %d parameters.", maxQueryPairs)
+			break
+		}
+		if p, ok := splitPair(part, problems); ok {
+			pairs = append(pairs, p)
+		}
+	}
+	return pairs
+}
+
+func splitPair(part string, problems *cola.Problems) (params.Value, bool) {
+	rawName, rawValue, _ := strings.Cut(part, "=")
+	name, err := url.QueryUnescape(rawName)
+	if err != nil {
+		problems.Add(params.Shown(rawName), "The name of this parameter has %s.", badEscape(err))
+		return params.Value{}, false
+	}
+	if name == "" {
+		problems.Add(wholeQuery, "%s has no parameter name before the equals sign.", params.Quoted(part))
+		return params.Value{}, false
+	}
+	if strings.Contains(part, ";") {
+		problems.Add(params.Shown(name), "A semicolon is written %%3B; parameters are separated by &.")
+		return params.Value{}, false
+	}
+	value, err := url.QueryUnescape(rawValue)
+	if err != nil {
+		problems.Add(params.Shown(name), "%s has %s.", params.Quoted(rawValue), badEscape(err))
+		return params.Value{}, false
+	}
+	return params.Value{Name: name, Text: value}, true
+}
+
+func badEscape(err error) string {
+	escape := err.Error()
+	if e, ok := err.(url.EscapeError); ok {
+		escape = string(e)
+	}
+	return "the invalid percent-encoding " + strconv.Quote(escape) + "; it is % and two hexadecimal digits, and a percent sign itself is %25"
+}
+
+// maxBodyDepth is how deep objects and arrays in a body may be nested; none that is of use needs half of it.
+const maxBodyDepth = 8
+
+// wholeBody is the name that problems of the body itself are told under.
+const wholeBody = "body"
+
+// The media types of bodies. A merge patch (RFC 7396) is what a change is, also when it is sent as plain JSON.
+const (
+	mediaJSON       = "application/json"
+	mediaMergePatch = "application/merge-patch+json"
+)
+
+// notJSON says how a body is to be sent.
+func notJSON(media []string) string {
+	return "The body is sent as " + strings.Join(media, " or ") + " in UTF-8, without a content encoding; set Content-Type: " + media[0] + "."
+}
+
+// withBody makes the call of an endpoint whose input is a JSON body of one of some media types. A body that cannot be read is refused
+// here, at the price of one request of the burst; the service checks the values and tells the reader's findings with its own. ask
+// gets the request for its path value and headers.
+func withBody[P, R any](svc Service, media []string, ask func(*http.Request, cola.Caller, P) (R, cola.QuotaState, error), render func(R) answer) call {
+	reader := params.New[P]("this endpoint")
+	return func(r *http.Request, caller cola.Caller) (answer, cola.QuotaState, error) {
+		members, err := readBody(r, media, reader.Form())
+		if err != nil {
+			state, err := svc.Refuse(web.Outlasting(r.Context()), caller, err)
+			return answer{}, state, err
+		}
+		values, problems := reader.StrictValues(members)
+		refuseQuery(r.URL.RawQuery, &problems)
+		result, state, err := ask(r, caller, reader.Read(values, problems))
+		if err != nil {
+			return answer{}, state, err
+		}
+		return render(result), state, nil
+	}
+}
+
+// refuseQuery notes what the query string of a request holds whose parameters are in its body.
+func refuseQuery(raw string, problems *cola.Problems) {
+	var wrong cola.Problems
+	for _, v := range splitQuery(raw, &wrong) {
+		if name := params.Shown(v.Name); len(wrong[name]) == 0 {
+			wrong.Add(name, "It is in the query string, where nothing is taken; send it in the body.")
+		}
+	}
+	problems.Merge(wrong)
+}
+
+// readBody returns the members of the JSON object that is the body of a request. form is an example of one.
+func readBody(r *http.Request, media []string, form string) ([]strictjson.Member, error) {
+	if !isOf(media, r.Header) {
+		return nil, &cola.Error{Code: cola.CodeUnsupportedMediaType, Message: notJSON(media)}
+	}
+	body, err := web.ReadBody(r, maxBodyBytes, "The body has more than %d bytes, which is the most that is accepted.")
+	if err != nil {
+		return nil, err
+	}
+	var problems cola.Problems
+	if problem := notAnObject(body, form); problem != "" {
+		problems.Add(wholeBody, "%s", problem)
+		return nil, problems.Err()
+	}
+	return strictjson.Members(body), nil
+}
+
+// isOf reports whether a body is said to be of one of some media types of JSON, in the one form that is read.
+func isOf(media []string, h http.Header) bool {
+	sent, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
+	charset, encoding := parameters["charset"], h.Get("Content-Encoding")
+	return err == nil && slices.Contains(media, sent) && (charset == "" || strings.EqualFold(charset, "utf-8")) &&
+		(encoding == "" || strings.EqualFold(encoding, "identity"))
+}
+
+// notAnObject says what is wrong with a body that is no JSON object; it is empty for one that is.
+func notAnObject(body []byte, form string) string {
+	body = bytes.Trim(body, " \t\r\n")
+	example := "send a JSON object, such as " + form + "."
+	switch {
+	case len(body) == 0:
+		return "The body is empty; " + example
+	case !utf8.Valid(body):
+		return "The body is not valid UTF-8."
+	}
+	switch strictjson.Bounded(body, maxBodyDepth, strictjson.MaxValues) {
+	case strictjson.ErrDepth:
+		return "The body is nested too deeply; " + example
+	case strictjson.ErrValues:
+		return fmt.Sprintf("The body has too many values; the limit is %d.", strictjson.MaxValues)
+	}
+	var value json.RawMessage
+	if err := json.Unmarshal(body, &value); err != nil {
+		return "The body is not JSON: " + err.Error() + "; " + example
+	}
+	if body[0] != '{' {
+		return "The body is no object; " + example
+	}
+	return ""
+}
+
+// single returns the one value of a header, noting a problem when it is given more often.
+func single(h http.Header, name string, problems *cola.Problems) string {
+	values := h.Values(name)
+	if len(values) > 1 {
+		problems.Add(name, "It is given %d times; give it once.", len(values))
+		return ""
+	}
+	return h.Get(name)
 }

@@ -1,13 +1,24 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
+	_ "embed"
+	"encoding/xml"
+	"fmt"
+	"html/template"
 	"net/http"
 	"reflect"
 	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/google/uuid"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/web"
+	"github.com/colaregistry/colaregistry/registry"
 )
 
 func feedOperations(svc Service) []operation {
@@ -72,4 +83,118 @@ func (a *api) feed(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", "application/atom+xml; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(len(content)))
 	w.Write(content)
+}
+
+// atomFeed is a feed as RFC 4287 has it.
+type atomFeed struct {
+	XMLName   xml.Name    `xml:"http://www.w3.org/2005/Atom feed"`
+	ID        string      `xml:"id"`
+	Title     string      `xml:"title"`
+	Updated   string      `xml:"updated"`
+	Author    atomPerson  `xml:"author"`
+	Generator string      `xml:"generator"`
+	Links     []atomLink  `xml:"link"`
+	Entries   []atomEntry `xml:"entry"`
+}
+
+type atomPerson struct {
+	Name string `xml:"name"`
+}
+
+type atomLink struct {
+	Rel  string `xml:"rel,attr"`
+	Type string `xml:"type,attr"`
+	Href string `xml:"href,attr"`
+}
+
+type atomEntry struct {
+	ID        string   `xml:"id"`
+	Title     string   `xml:"title"`
+	Published string   `xml:"published"`
+	Updated   string   `xml:"updated"`
+	Link      atomLink `xml:"link"`
+	Content   atomHTML `xml:"content"`
+}
+
+// atomHTML is HTML, escaped as text.
+type atomHTML struct {
+	Type string `xml:"type,attr"`
+	Text string `xml:",chardata"`
+}
+
+//go:embed feedentry.html
+var feedEntrySource string
+
+// feedEntry draws the content of an entry. Texts of labels are third parties': the template escapes them for HTML, and encoding/xml
+// the whole for XML, where it replaces what XML cannot hold.
+var feedEntry = template.Must(template.New("entry").Parse(feedEntrySource))
+
+// renderFeed writes a feed. The same runs make the same entries, by the same ids, for as long as there are these runs.
+func renderFeed(feed registry.Feed) ([]byte, error) {
+	page := atomLink{Rel: "alternate", Type: "text/html", Href: feed.Search.ManageURL}
+	out := atomFeed{
+		ID: "urn:uuid:" + feed.Search.UUID, Title: feed.Search.Name, Updated: atomTime(feed.Search.CreatedAt),
+		Author: atomPerson{"Label approval registry"}, Generator: "colaregistry",
+		Links: []atomLink{{Rel: "self", Type: "application/atom+xml", Href: feed.URL}, page},
+	}
+	for i := range feed.Runs {
+		run := &feed.Runs[i]
+		content, err := entryContent(run, fmt.Sprintf("%s/runs/%d", page.Href, run.Run.ID))
+		if err != nil {
+			return nil, err
+		}
+		ran := atomTime(run.Run.RanAt)
+		out.Entries = append(out.Entries, atomEntry{
+			ID: entryID(feed.Search.UUID, run.Run.ID), Title: entryTitle(&run.Run, feed.Search.Name), Published: ran, Updated: ran,
+			Link: page, Content: atomHTML{"html", content},
+		})
+	}
+	if len(out.Entries) > 0 {
+		out.Updated = out.Entries[0].Updated
+	}
+	b, err := xml.Marshal(out)
+	if err != nil {
+		return nil, fmt.Errorf("render feed: %w", err)
+	}
+	return append([]byte(xml.Header), b...), nil
+}
+
+// visible returns a text without the characters that nobody sees, such as those that turn the direction of writing, but for white space.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if cola.IsHidden(r) && !unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+func atomTime(t cola.Timestamp) string { return t.Time().Format(time.RFC3339Nano) }
+
+// entryID names the entry of a run for good: runs are numbered within a registry, so the search's UUID makes it one of all.
+func entryID(search string, run int64) string {
+	space, err := uuid.Parse(search)
+	if err != nil {
+		space = uuid.NameSpaceURL // not met: searches have UUIDs
+	}
+	return "urn:uuid:" + uuid.NewSHA1(space, []byte("run "+strconv.FormatInt(run, 10))).String()
+}
+
+func entryTitle(run *cola.SavedSearchRun, search string) string {
+	if run.MatchCount == 1 {
+		return "1 new label: " + search
+	}
+	return count(run.MatchCount) + " new labels: " + search
+}
+
+// entryContent draws what a run found; page shows all of it.
+func entryContent(run *registry.FeedRun, page string) (string, error) {
+	var b bytes.Buffer
+	err := feedEntry.Execute(&b, map[string]any{
+		"Run": run.Run, "Labels": run.Labels, "More": max(0, run.Run.MatchCount-len(run.Labels)), "Page": page,
+	})
+	if err != nil {
+		return "", fmt.Errorf("render entry of a feed: %w", err)
+	}
+	return visible(b.String()), nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/web"
+	"github.com/colaregistry/colaregistry/registry"
 )
 
 // exampleTag is an entity tag as the registry makes them.
@@ -178,4 +179,105 @@ func errorResponses(s components) map[string]*huma.Response {
 		}
 	}
 	return responses
+}
+
+// savedSearchErrors are the errors that only saved searches are answered with.
+func savedSearchErrors() []errorKind {
+	var invalid cola.Problems
+	invalid.Add("filters.brand", "There is no such parameter; did you mean filters.brand_name?")
+	invalid.Add("schedule.day", "A weekly schedule needs a day: 0 to 6, 0 is Sunday.")
+	var unknown cola.Problems
+	unknown.Add("when", "There is no such parameter.")
+	scope := cola.InsufficientScope(cola.ScopeWriteSavedSearches)
+	limit := func(instead string) *cola.Error {
+		return &cola.Error{
+			Code:    cola.CodeWatchlistLimit,
+			Message: "An account may have 10 saved searches that run by themselves, and this one has them. " + instead,
+			Details: map[string]any{"limit": cola.MaxActiveSchedules},
+		}
+	}
+	manualRuns := quotaExamples()
+	delete(manualRuns, "quota")
+	manualRuns["manual_runs"] = &cola.Error{
+		Code:       cola.CodeQuotaExceeded,
+		Message:    "Your account has used its 24 manual runs of today (UTC). More are available from 00:00 UTC; scheduled runs continue.",
+		Details:    map[string]any{"reason": registry.ReasonManualRuns, "limit": cola.MaxDailyManualRuns, "retry_after": 31_380},
+		RetryAfter: 31_380 * time.Second,
+	}
+	return []errorKind{
+		{http.StatusBadRequest, "BadSavedSearch",
+			"The body or a field of it is invalid: all problems are told at once, by dotted name. Or the search is too broad to run by itself.", everyAnswer(),
+			map[string]*cola.Error{
+				"invalid": asError(invalid.Err()),
+				"broad":   cola.Errorf(cola.CodeSearchTooBroad, "A search that runs by itself needs a filter that narrows it."),
+			}},
+		{http.StatusBadRequest, "TooBroad", "Parameters are invalid, or the search is too broad to run.", everyAnswer(),
+			map[string]*cola.Error{
+				"invalid": asError(unknown.Err()),
+				"broad": cola.Errorf(cola.CodeSearchTooBroad,
+					"The filters of this search are too broad for a run. Change its filters first, or search the labels directly."),
+			}},
+		{http.StatusForbidden, "InsufficientScope", "The access token lacks the scope that this needs; WWW-Authenticate tells it. Or the account is suspended.", everyAnswer(),
+			map[string]*cola.Error{"scope": scope, "suspended": exampleSuspended()}},
+		{http.StatusConflict, "Conflict", "The account has as many active schedules as it may, or as many saved searches (details.limit tells which), or the idempotency key was sent with another request before.", everyAnswer(),
+			map[string]*cola.Error{
+				"limit": limit("Save this search without a schedule or with \"active\": false, or pause or delete one of the others first."),
+				"full": {
+					Code: cola.CodeWatchlistLimit,
+					Message: "An account may have 1000 saved searches, with or without a schedule, and this one has them. " +
+						"Delete some that are no longer needed: GET /saved-searches lists them, DELETE /saved-searches/{uuid} deletes one.",
+					Details: map[string]any{"limit": cola.MaxSavedSearches},
+				},
+				"reused": cola.Errorf(cola.CodeIdempotencyKeyReused,
+					"This Idempotency-Key was sent with another search before. Send a new key with a new search, and the same one only to repeat a request."),
+			}},
+		{http.StatusConflict, "LimitReached", "The search would become active, and the account has as many active schedules as it may.", everyAnswer(),
+			map[string]*cola.Error{"limit": limit("Pause or delete one of the others first.")}},
+		{http.StatusConflict, "SearchNotActive", "The search is paused for a reason of the account's, so it does not run.", everyAnswer(),
+			map[string]*cola.Error{"downgraded": {
+				Code: cola.CodeNotActive,
+				Message: "The search does not run: the account has more active schedules than it may, and the oldest of them run. " +
+					"Pause or delete one of the others. What it misses meanwhile its next run finds.",
+				Details: map[string]any{"reason": cola.PausedDowngraded},
+			}}},
+		{http.StatusTooManyRequests, "TooManyManualRuns",
+			"The account has used its manual runs of the UTC day (details.reason is manual_runs), or the rate limit was reached (details.reason is burst). Retry-After is set.",
+			append([]string{"Retry-After"}, everyAnswer()...), manualRuns},
+	}
+}
+
+// destinationErrors are the errors that only destinations and deliveries are answered with.
+func destinationErrors() []errorKind {
+	asked := quotaExamples()
+	asked["asked"] = &cola.Error{
+		Code: cola.CodeQuotaExceeded, Message: "The owner of this address was asked within the last hour. Try again in 42 minutes.",
+		Details: map[string]any{"reason": "confirmations", "retry_after": 2520}, RetryAfter: 42 * time.Minute,
+	}
+	tested := quotaExamples()
+	tested["tested"] = &cola.Error{
+		Code: cola.CodeQuotaExceeded, Message: "Each destination is limited to 10 test messages a minute. Try again in 6 seconds.",
+		Details: map[string]any{"reason": registry.ReasonTests, "limit": 10, "retry_after": 6}, RetryAfter: 6 * time.Second,
+	}
+	return []errorKind{
+		{status: http.StatusConflict, name: "DestinationConflict", description: "The account has the destination already, or as many as it may.", headers: everyAnswer(),
+			examples: map[string]*cola.Error{
+				"exists": cola.Errorf(cola.CodeDestinationExists,
+					"The account has this destination already, for the same searches. GET /destinations lists it; a lost secret is replaced with POST /destinations/{uuid}/secret."),
+				"limit": {
+					Code: cola.CodeDestinationLimit, Message: "An account may have 20 destinations, and this one has them. Delete one of the others first.",
+					Details: map[string]any{"limit": cola.MaxDestinations},
+				},
+			}},
+		{status: http.StatusConflict, name: "DestinationNotActive", description: "The destination is paused or disabled, or its recipient has not confirmed.", headers: everyAnswer(),
+			examples: map[string]*cola.Error{"inactive": {
+				Code: cola.CodeNotActive, Details: map[string]any{"state": cola.DestinationPaused, "reason": cola.ReasonHolder},
+				Message: "The destination is paused. To make it active again, send PATCH /destinations/" + exampleDestinationUUID + " with {\"active\": true}.",
+			}}},
+		{status: http.StatusTooManyRequests, name: "AskedTooOften",
+			description: "Too many requests to confirm (details.reason is confirmations): from the account, or to the host, URL or address. Or, as for every operation, the rate limit was reached (burst). Retry-After is set.",
+			headers:     append([]string{"Retry-After"}, everyAnswer()...), examples: asked},
+		{status: http.StatusTooManyRequests, name: "TestedTooOften",
+			description: "Ten test messages were sent to the destination within a minute (details.reason is tests). Or, as for every operation, the rate limit was reached (burst). Retry-After is set.",
+			headers:     append([]string{"Retry-After"}, everyAnswer()...), examples: tested},
+	}
 }

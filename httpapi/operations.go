@@ -1,6 +1,220 @@
 package httpapi
 
-import "slices"
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// operation is one endpoint of the API: the row that mounts its route and describes it.
+type operation struct {
+	ID          string // operationId
+	Method      string // empty: GET, and HEAD with it
+	Path        string // below basePath, as chi and OpenAPI write it
+	Tag         string
+	Summary     string
+	Description string
+	Params      reflect.Type // the struct of its query parameters
+	PathParam   pathParam    // zero when the path has none
+	InnerParam  pathParam    // the one after it; zero when the path has no second one
+	Sample      string       // query string of the example call; empty when it needs none
+	Body        *requestBody // nil: it takes none
+	Makes       bool         // it makes something: 201
+	Keyed       bool         // it takes an Idempotency-Key, by which the request can be sent again
+	Later       bool         // what it asks for is done after the answer: 202
+	Response    reflect.Type // body of a success; nil: there is none, and the answer is 204
+	Example     any          // what the example call may answer; nil: made of the examples of the fields
+	Meter       cola.Meter   // what it is charged in
+	Cost        string       // how much, in words
+	Tagged      bool         // answers with an ETag and heeds If-None-Match
+	Errors      []string     // its own, by their names in the document, beside those that all have
+	call        call
+}
+
+// method returns the method that the operation is asked with.
+func (op *operation) method() string { return cmp.Or(op.Method, http.MethodGet) }
+
+// success returns the status of a success.
+func (op *operation) success() int {
+	switch {
+	case op.Makes:
+		return http.StatusCreated
+	case op.Later:
+		return http.StatusAccepted
+	case op.Response == nil:
+		return http.StatusNoContent
+	}
+	return http.StatusOK
+}
+
+// pathParams returns the variable parts of the path, in order.
+func (op *operation) pathParams() []pathParam {
+	return slices.DeleteFunc([]pathParam{op.PathParam, op.InnerParam}, func(p pathParam) bool { return p.Name == "" })
+}
+
+// samplePath returns the path with the examples of its variable parts.
+func (op *operation) samplePath() string {
+	path := op.Path
+	for _, p := range op.pathParams() {
+		path = strings.Replace(path, "{"+p.Name+"}", url.PathEscape(p.Example), 1)
+	}
+	return path
+}
+
+// requestBody describes the JSON body of a request.
+type requestBody struct {
+	Type    reflect.Type
+	Doc     string
+	Media   []string // the media types that it may be sent as
+	Example any      // of the example call
+}
+
+// pathParam describes the variable part of a path.
+type pathParam struct {
+	Name, Doc, Example string
+	Placeholder        bool // the example stands for a value of the caller's own: no record need have it
+}
+
+// isPlaceholder is what the description of a parameter ends with whose example need not find anything.
+const isPlaceholder = " The example is a placeholder."
+
+func (p pathParam) describe() string {
+	if p.Placeholder {
+		return p.Doc + isPlaceholder
+	}
+	return p.Doc
+}
+
+// placeholder names the parameter when its example is one.
+func (p pathParam) placeholder() string {
+	if p.Placeholder {
+		return p.Name
+	}
+	return ""
+}
+
+// call runs an operation for a caller.
+type call func(r *http.Request, caller cola.Caller) (answer, cola.QuotaState, error)
+
+// answer is what a successful call says.
+type answer struct {
+	body        body
+	etag        string // of a single record; empty elsewhere
+	notModified bool   // the caller has it already: 304 without a body
+	created     string // path of what was made: 201; empty elsewhere
+	replayed    bool   // it was made before, by the same request
+	later       bool   // what was asked for is done later: 202
+	done        bool   // there is nothing more to say: 204 without a body
+}
+
+// list makes the call of an endpoint whose input is its query string. The service checks the parameters and tells the
+// decoder's findings with its own.
+func list[P, R any](ask func(context.Context, cola.Caller, P) (R, cola.QuotaState, error), render func(R) answer) call {
+	d := newDecoder[P]()
+	return func(r *http.Request, caller cola.Caller) (answer, cola.QuotaState, error) {
+		result, state, err := ask(r.Context(), caller, d.decode(r.URL.RawQuery))
+		if err != nil {
+			return answer{}, state, err
+		}
+		return render(result), state, nil
+	}
+}
+
+// one makes the call of an endpoint without query parameters; whatever its query string holds is refused, at the price of
+// one request of the burst. ask gets the request for its path value and headers.
+func one[R any](svc Service, ask func(*http.Request, cola.Caller) (R, cola.QuotaState, error), render func(R) answer) call {
+	d := newDecoder[cola.NoParams]()
+	return func(r *http.Request, caller cola.Caller) (answer, cola.QuotaState, error) {
+		if problem := d.decode(r.URL.RawQuery).Problems.Err(); problem != nil {
+			state, err := svc.Refuse(r.Context(), caller, problem)
+			return answer{}, state, err
+		}
+		result, state, err := ask(r, caller)
+		if err != nil {
+			return answer{}, state, err
+		}
+		return render(result), state, nil
+	}
+}
+
+// record makes the call of a single record, found by the value in its path and tagged with its version.
+func record[T any](svc Service, name string,
+	ask func(ctx context.Context, c cola.Caller, value, ifNoneMatch string) (registry.Tagged[T], cola.QuotaState, error),
+) call {
+	return one(svc,
+		func(r *http.Request, caller cola.Caller) (registry.Tagged[T], cola.QuotaState, error) {
+			return ask(r.Context(), caller, pathValue(r, name), ifNoneMatch(r))
+		},
+		func(t registry.Tagged[T]) answer {
+			if t.NotModified {
+				return answer{etag: t.ETag, notModified: true}
+			}
+			return answer{body: plain(dataOf[T]{t.Value}), etag: t.ETag}
+		})
+}
+
+// pathValue returns a variable of the path, percent-decoded. canonicalPath has escaped every segment anew, so that it is
+// decoded exactly once however it was sent.
+func pathValue(r *http.Request, name string) string {
+	raw := chi.URLParam(r, name)
+	value, err := url.PathUnescape(raw)
+	if err != nil {
+		return raw // not met: url.PathEscape wrote it
+	}
+	return value
+}
+
+// dataOf is the body of an endpoint that answers with one object.
+type dataOf[T any] struct {
+	Data T `json:"data" doc:"The record."`
+}
+
+// notedOf is the body of an endpoint that answers with one object and may have something to say about it.
+type notedOf[T any] struct {
+	Data  T        `json:"data" doc:"The record."`
+	Notes []string `json:"notes,omitempty" nullable:"false" doc:"What to know about the record; present only when there is something to say." example:"[\"DE was read as Delaware; for Germany use germany or DEU.\"]"`
+}
+
+// rowsOf is the body of a reference list.
+type rowsOf[T any] struct {
+	Data  []T       `json:"data" nullable:"false" doc:"The rows that match."`
+	Meta  cola.Meta `json:"meta" doc:"How many rows match."`
+	Notes []string  `json:"notes,omitempty" nullable:"false" doc:"Why no row matches; present only when there is something to say." example:"[\"No row has the commodity \\\"beer\\\"; there are Distilled Spirits, Malt Beverage, Wine.\"]"`
+}
+
+// pageOf is the body of a reference list that comes in pages.
+type pageOf[T any] struct {
+	Data  []T           `json:"data" nullable:"false" doc:"The rows of this page."`
+	Meta  cola.PageMeta `json:"meta" doc:"Where this page stands."`
+	Notes []string      `json:"notes,omitempty" nullable:"false" doc:"Why no row matches; present only when there is something to say." example:"[\"No row has the commodity \\\"beer\\\"; there are Distilled Spirits, Malt Beverage, Wine.\"]"`
+}
+
+// rows renders a reference list.
+func rows[T any](l registry.List[T]) answer {
+	return answer{body: plain(rowsOf[T]{array(l.Rows), l.Meta, l.Notes})}
+}
+
+// page renders a page of a list.
+func page[T any](l registry.PageList[T]) answer {
+	return answer{body: plain(pageOf[T]{array(l.Rows), l.Meta, l.Notes})}
+}
+
+// array makes no rows an empty array, which JSON would otherwise show as null.
+func array[T any](rows []T) []T {
+	if rows == nil {
+		return []T{}
+	}
+	return rows
+}
 
 // The groups of the reference.
 const (

@@ -1,8 +1,10 @@
 package httpapi
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/go-chi/chi/v5"
@@ -125,4 +127,85 @@ func wrongMethod(w http.ResponseWriter, r *http.Request) error {
 		Message: fmt.Sprintf("%s is not allowed at %s; use %s.", params.Shown(r.Method), params.Shown(r.URL.Path), strings.Join(allowed, " or ")),
 		Details: map[string]any{"allowed": allowed},
 	}
+}
+
+// routeLabel returns the pattern of the route that a request was for; what stood in its place in the path is not told. One
+// refused before it came to its route, for its credentials or its method, is told under the route that its method, GET or POST would
+// have taken.
+func (a *api) routeLabel(r *http.Request) string {
+	if path := routedPath(r); a.patterns[path] { // see unlessFixed
+		return path
+	}
+	rctx := chi.RouteContext(r.Context())
+	if pattern := rctx.RoutePattern(); a.patterns[pattern] {
+		return pattern
+	}
+	for _, method := range []string{r.Method, http.MethodGet, http.MethodPost} {
+		if pattern := rctx.Routes.Find(chi.NewRouteContext(), method, routedPath(r)); a.patterns[pattern] {
+			return pattern
+		}
+	}
+	return web.Other
+}
+
+// limitTime ends the work on a request that takes too long; the caller is then told to try again.
+func (a *api) limitTime(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), a.opts.Timeout)
+		defer cancel()
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// canonicalPath routes by path segments that are decoded and escaped anew. Without it chi matches the path as decoded or
+// as sent, depending on how it was escaped, and its variables come out decoded once or not at all.
+func canonicalPath(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		chi.RouteContext(r.Context()).RoutePath = routedPath(r)
+		next.ServeHTTP(w, r)
+	})
+}
+
+func routedPath(r *http.Request) string {
+	segments := strings.Split(r.URL.EscapedPath(), "/")
+	for i, s := range segments {
+		if plain, err := url.PathUnescape(s); err == nil {
+			segments[i] = url.PathEscape(plain)
+		}
+	}
+	if path := strings.Join(segments, "/"); strings.HasPrefix(path, "/") {
+		return path
+	}
+	return "/" // as of OPTIONS *
+}
+
+// healthBody is the body of /healthz and /readyz.
+type healthBody struct {
+	Status  string `json:"status"`
+	Version string `json:"version"` // of the program
+}
+
+// health tells that the process is up. It asks nothing of anything else.
+func (a *api) health(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	if err := a.writeJSON(w, http.StatusOK, plain(healthBody{Status: "ok", Version: a.opts.Version})); err != nil {
+		web.Fail(w, r, err)
+	}
+}
+
+// ready tells whether requests can be answered: for load balancers, which send none while it is 503.
+func (a *api) ready(w http.ResponseWriter, r *http.Request) {
+	if err := a.svc.Ready(r.Context()); err != nil {
+		if cola.CodeOf(err) == cola.CodeInternal {
+			web.EventOf(r.Context()).Fault = err
+			err = &cola.Error{
+				Code:       cola.CodeUnavailable,
+				Message:    "The service is not ready: something it depends on does not answer.",
+				RetryAfter: cola.UnavailableRetry,
+			}
+		}
+		web.Fail(w, r, err)
+		return
+	}
+	a.health(w, r)
 }
