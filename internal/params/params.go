@@ -3,7 +3,11 @@
 package params
 
 import (
+	"maps"
+	"net/url"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
@@ -125,4 +129,20 @@ func open(field reflect.Value) reflect.Value {
 // Problems returns what is wrong with what was read.
 func (r *Reader[P]) Problems(read P) cola.Problems {
 	return reflect.ValueOf(read).FieldByIndex(r.problems).Interface().(cola.Problems)
+}
+
+// Fields turns the fields of a form of a browser into values. A dotted name, such as filters.brand_name, is a parameter of the object before
+// the dot; one that is empty is absent, as everywhere, and an object of which all are empty is, too.
+func (r *Reader[P]) Fields(form url.Values) []Value {
+	var values []Value
+	for _, name := range slices.Sorted(maps.Keys(form)) {
+		within := ""
+		if at := strings.LastIndexByte(name, '.'); r.objects[name[:at+1]] != nil {
+			within = name[:at+1]
+		}
+		for _, text := range form[name] {
+			values = append(values, Value{Name: name, Text: text, within: within})
+		}
+	}
+	return values
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -63,4 +64,16 @@ func parseAddress(text string) (netip.Addr, bool) {
 	}
 	address, err := netip.ParseAddr(strings.Trim(text, "[]"))
 	return address.Unmap().WithZone(""), err == nil
+}
+
+// IsLocalURL reports whether only the machine itself reaches a URL: its host is a loopback or
+// unspecified address, or localhost.
+func IsLocalURL(s string) bool {
+	u, err := url.Parse(s)
+	if err != nil {
+		return false
+	}
+	host := strings.ToLower(u.Hostname())
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && (ip.Unmap().IsLoopback() || ip.IsUnspecified())
 }
