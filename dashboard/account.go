@@ -12,13 +12,13 @@ import (
 )
 
 func signInRoutes() []route {
-	return forAll(
-		get(signInPath, (*visit).signIn),
-		post(signInPath, (*visit).beginSignIn),
-		get(signInPath+"/callback", (*visit).finishSignIn),
-		get(signInPath+"/link/{token}", (*visit).signInLink),
-		post(signInPath+"/link/{token}", (*visit).useSignInLink),
-		post(signOutPath, (*visit).signOut),
+	return publicRoutes(
+		get(signInPath, (*request).signIn),
+		post(signInPath, (*request).beginSignIn),
+		get(signInPath+"/callback", (*request).finishSignIn),
+		get(signInPath+"/link/{token}", (*request).signInLink),
+		post(signInPath+"/link/{token}", (*request).useSignInLink),
+		post(signOutPath, (*request).signOut),
 	)
 }
 
@@ -28,41 +28,41 @@ type signInPage struct {
 	ReturnTo string
 }
 
-func (v *visit) signIn() error {
-	to := returnPage(v.query().Get("return"))
-	if v.signedIn {
-		return v.leadTo(to, "")
+func (req *request) signIn() error {
+	to := safeReturnPath(req.query().Get("return"))
+	if req.signedIn {
+		return req.redirect(to, "")
 	}
 	if to != homePath {
-		v.setReturn(to, int(auth.AttemptFor.Seconds())) // for who signs in with a link, which comes from elsewhere
+		req.setReturnCookie(to, int(auth.AttemptFor.Seconds())) // for who signs in with a link, which comes from elsewhere
 	}
-	return v.show(http.StatusOK, "signin", page{Title: "Sign in", Data: signInPage{v.browsers.Issuers(), to}})
+	return req.show(http.StatusOK, "sign_in", page{Title: "Sign in", Data: signInPage{req.browsers.Issuers(), to}})
 }
 
-func (v *visit) beginSignIn() error {
-	form, err := v.form()
+func (req *request) beginSignIn() error {
+	form, err := req.form()
 	if err != nil {
 		return err
 	}
-	redirect, err := v.browsers.Begin(v.ctx(), form.Get("issuer"), form.Get("return"))
+	redirect, err := req.browsers.Begin(req.ctx(), form.Get("issuer"), form.Get("return"))
 	if err != nil {
 		return err
 	}
-	return v.leadAway(redirect, "On to the sign-in")
+	return req.redirectExternal(redirect, "On to the sign-in")
 }
 
-// leadAway answers a form with a page that leads to another site. A redirect would be held to where forms may lead (see policy).
-func (v *visit) leadAway(to, title string) error {
-	return v.show(http.StatusOK, "away", page{Title: title, Away: to})
+// redirectExternal answers a form with a page that leads to another site. A redirect would be held to where forms may lead (see policy).
+func (req *request) redirectExternal(to, title string) error {
+	return req.show(http.StatusOK, "redirect", page{Title: title, Away: to})
 }
 
-func (v *visit) finishSignIn() error {
-	returnTo, err := v.browsers.Finish(v.ctx(), v.query(), v.r.UserAgent())
+func (req *request) finishSignIn() error {
+	returnTo, err := req.browsers.Finish(req.ctx(), req.query(), req.http.UserAgent())
 	if err != nil {
-		v.signedIn = false
+		req.signedIn = false
 		return err
 	}
-	return v.leadTo(returnTo, "")
+	return req.redirect(returnTo, "")
 }
 
 // linkPage asks whether to sign in by a link. Opening a link does nothing, since mail scanners and previews open links too.
@@ -72,34 +72,34 @@ type linkPage struct {
 	Other  string // email address that is signed in now, if it is another one
 }
 
-func (v *visit) signInLink() error {
-	email, err := v.browsers.LinkAccount(v.ctx(), v.path("token"))
+func (req *request) signInLink() error {
+	email, err := req.browsers.LinkAccount(req.ctx(), req.path("token"))
 	if err != nil {
 		return err
 	}
-	p := linkPage{Email: email, Action: signInPath + "/link/" + url.PathEscape(v.path("token"))}
-	if v.signedIn && v.account.Email != email {
-		p.Other = v.account.Email
+	p := linkPage{Email: email, Action: signInPath + "/link/" + url.PathEscape(req.path("token"))}
+	if req.signedIn && req.account.Email != email {
+		p.Other = req.account.Email
 	}
-	return v.show(http.StatusOK, "link", page{Title: "Sign in", Data: p})
+	return req.show(http.StatusOK, "sign_in_link", page{Title: "Sign in", Data: p})
 }
 
-func (v *visit) useSignInLink() error {
-	if err := v.browsers.UseLink(v.ctx(), v.path("token"), v.r.UserAgent()); err != nil {
+func (req *request) useSignInLink() error {
+	if err := req.browsers.UseLink(req.ctx(), req.path("token"), req.http.UserAgent()); err != nil {
 		return err
 	}
 	to := homePath
-	if kept, err := v.r.Cookie(v.returnCookie()); err == nil {
+	if kept, err := req.http.Cookie(req.returnCookie()); err == nil {
 		if to, err = url.QueryUnescape(kept.Value); err != nil {
 			to = homePath
 		}
-		v.setReturn("", -1)
+		req.setReturnCookie("", -1)
 	}
-	return v.leadTo(returnPage(to), "")
+	return req.redirect(safeReturnPath(to), "")
 }
 
-// returnPage returns the page that a sign-in leads to, for an address that a browser brought: one here that is looked at.
-func returnPage(address string) string {
+// safeReturnPath returns the page that a sign-in leads to, for an address that a browser brought: one here that is looked at.
+func safeReturnPath(address string) string {
 	to := auth.LocalPage(address)
 	u, err := url.Parse(to)
 	if err != nil {
@@ -112,70 +112,70 @@ func returnPage(address string) string {
 }
 
 // returnCookie names the cookie that keeps which page somebody wanted who was led to the sign-in.
-func (v *visit) returnCookie() string {
-	if v.https() {
+func (req *request) returnCookie() string {
+	if req.https() {
 		return "__Host-colaregistry-return"
 	}
 	return "colaregistry-return"
 }
 
-func (v *visit) setReturn(to string, seconds int) {
-	http.SetCookie(v.w, &http.Cookie{
-		Name: v.returnCookie(), Value: url.QueryEscape(to), Path: "/", MaxAge: seconds, HttpOnly: true, Secure: v.https(), SameSite: http.SameSiteLaxMode,
+func (req *request) setReturnCookie(to string, seconds int) {
+	http.SetCookie(req.w, &http.Cookie{
+		Name: req.returnCookie(), Value: url.QueryEscape(to), Path: "/", MaxAge: seconds, HttpOnly: true, Secure: req.https(), SameSite: http.SameSiteLaxMode,
 	})
 }
 
-func (v *visit) signOut() error {
-	_, known := v.browsers.Caller(v.ctx())
-	redirect, err := v.browsers.SignOut(v.ctx())
-	v.w.Header().Set("Clear-Site-Data", `"cache"`) // pages that were charged are kept for going back: see keepForBack
+func (req *request) signOut() error {
+	_, known := req.browsers.Caller(req.ctx())
+	redirect, err := req.browsers.SignOut(req.ctx())
+	req.w.Header().Set("Clear-Site-Data", `"cache"`) // pages that were charged are kept for going back: see allowBackCache
 	if err != nil && cola.CodeOf(err) != cola.CodeUnauthorized {
 		return err
 	}
 	if redirect != "" {
-		v.signedIn = false
-		return v.leadAway(redirect, "On to sign out at the issuer")
+		req.signedIn = false
+		return req.redirectExternal(redirect, "On to sign out at the issuer")
 	}
 	if !known {
-		return v.leadTo(signInPath, "") // a notice would be kept in the database, for anybody who asks
+		return req.redirect(signInPath, "") // a notice would be kept in the database, for anybody who asks
 	}
-	return v.leadTo(signInPath, "You are signed out.")
+	return req.redirect(signInPath, "You are signed out.")
 }
 
-// sign is what the User-Agent of a kind of browser, or of a system, holds.
-type sign struct{ holds, name string }
+// userAgentToken is what the User-Agent of a kind of browser, or of a system, holds.
+type userAgentToken struct{ holds, name string }
 
-// browserSigns are in the order in which they tell: browsers also claim to be those that follow.
-func browserSigns() []sign {
-	return []sign{
+// browserTokens are in the order in which they tell: browsers also claim to be those that follow.
+func browserTokens() []userAgentToken {
+	return []userAgentToken{
 		{"Edg/", "Edge"}, {"EdgA/", "Edge"}, {"EdgiOS/", "Edge"}, {"OPR/", "Opera"}, {"SamsungBrowser/", "Samsung Internet"},
 		{"FxiOS/", "Firefox"}, {"Firefox/", "Firefox"}, {"CriOS/", "Chrome"}, {"HeadlessChrome/", "Chrome without a window"},
 		{"Chromium/", "Chromium"}, {"Chrome/", "Chrome"}, {"Version/", "Safari"},
 	}
 }
 
-func systemSigns() []sign {
-	return []sign{
+func systemTokens() []userAgentToken {
+	return []userAgentToken{
 		{"iPhone", "an iPhone"}, {"iPad", "an iPad"}, {"Android", "Android"}, {"Windows", "Windows"}, {"CrOS", "ChromeOS"},
 		{"Macintosh", "a Mac"}, {"Linux", "Linux"},
 	}
 }
 
-// browserWords tells in words which browser a User-Agent is of, as far as that can be told: anybody can send any.
-func browserWords(agent string) string {
-	browser, system := firstSign(agent, browserSigns()), firstSign(agent, systemSigns())
+// browserName tells in words which browser a User-Agent is of, as far as that can be told: anybody can send any.
+func browserName(agent string) string {
+	browser, system := firstMatch(agent, browserTokens()), firstMatch(agent, systemTokens())
 	switch {
 	case browser != "" && system != "":
 		return browser + " on " + system
 	case browser != "":
 		return browser
-	case strings.TrimSpace(legible(agent)) != "":
-		return legible(agent)
+	case strings.TrimSpace(stripHidden(agent)) != "":
+		return stripHidden(agent)
 	}
 	return "A browser that does not say what it is"
 }
 
-func firstSign(agent string, signs []sign) string {
+func firstMatch(agent string, signs []userAgentToken) string {
 	for _, s := range signs {
 		if strings.Contains(agent, s.holds) {
 			return s.name
@@ -192,15 +192,15 @@ const (
 // signInRow is a sign-in, with its browser in words.
 type signInRow struct{ registry.SignIn }
 
-// BrowserWords names the browser.
-func (s signInRow) BrowserWords() string { return browserWords(s.Browser) }
+// BrowserName names the browser.
+func (s signInRow) BrowserName() string { return browserName(s.Browser) }
 
 // By tells how it was signed in.
 func (s signInRow) By() string {
 	if s.Via == "" {
 		return "a link"
 	}
-	return legible(s.Via)
+	return stripHidden(s.Via)
 }
 
 // accountPage tells of the account and where it is signed in.
@@ -210,9 +210,9 @@ type accountPage struct {
 	Pager   pager
 }
 
-func (v *visit) accountPage() error {
-	signIns, state, err := v.svc.SignIns(v.ctx(), v.caller)
-	v.asked(state)
+func (req *request) accountPage() error {
+	signIns, state, err := req.svc.SignIns(req.ctx(), req.caller)
+	req.recordQuota(state)
 	if err != nil {
 		return err
 	}
@@ -224,28 +224,28 @@ func (v *visit) accountPage() error {
 			p.Others++
 		}
 	}
-	p.SignIns, p.Pager = paged(v, rows, signInsPerPage)
-	return v.show(http.StatusOK, "account", page{Title: "Account and sign-ins", Data: p})
+	p.SignIns, p.Pager = paginate(req, rows, signInsPerPage)
+	return req.show(http.StatusOK, "account", page{Title: "Account and sign-ins", Data: p})
 }
 
-func (v *visit) endSignIn() error {
-	id := v.id()
-	if v.caller.Credential.ID == id {
-		return v.signOut()
+func (req *request) endSignIn() error {
+	id := req.id()
+	if req.caller.Credential.ID == id {
+		return req.signOut()
 	}
-	state, err := v.svc.EndSignIn(v.ctx(), v.caller, id)
-	v.asked(state)
+	state, err := req.svc.EndSignIn(req.ctx(), req.caller, id)
+	req.recordQuota(state)
 	if err != nil {
 		return err
 	}
-	return v.leadTo(accountPath, "That browser is signed out.")
+	return req.redirect(accountPath, "That browser is signed out.")
 }
 
-func (v *visit) endOtherSignIns() error {
-	ended, state, err := v.svc.EndOtherSignIns(v.ctx(), v.caller)
-	v.asked(state)
+func (req *request) endOtherSignIns() error {
+	ended, state, err := req.svc.EndOtherSignIns(req.ctx(), req.caller)
+	req.recordQuota(state)
 	if err != nil {
 		return err
 	}
-	return v.leadTo(accountPath, fmt.Sprintf("%s signed out. This one stays signed in.", plural(ended, "other browser is", "other browsers are")))
+	return req.redirect(accountPath, fmt.Sprintf("%s signed out. This one stays signed in.", plural(ended, "other browser is", "other browsers are")))
 }

@@ -22,14 +22,14 @@ type accessService interface {
 
 func accessRoutes() []route {
 	return []route{
-		get(appsPath, (*visit).apps),
-		get(appsPath+"/{id}/revoke", (*visit).appRevocation),
-		post(appsPath+"/{id}/revoke", (*visit).revokeApp),
-		get(appsPath+"/{id}/restore", (*visit).appRestoration),
-		post(appsPath+"/{id}/restore", (*visit).restoreApp),
-		get(accountPath, (*visit).accountPage),
-		post(accountPath+"/sign-ins/{id}/end", (*visit).endSignIn),
-		post(accountPath+"/sign-ins/end-others", (*visit).endOtherSignIns),
+		get(appsPath, (*request).apps),
+		get(appsPath+"/{id}/revoke", (*request).confirmRevokeApp),
+		post(appsPath+"/{id}/revoke", (*request).revokeApp),
+		get(appsPath+"/{id}/restore", (*request).confirmRestoreApp),
+		post(appsPath+"/{id}/restore", (*request).restoreApp),
+		get(accountPath, (*request).accountPage),
+		post(accountPath+"/sign-ins/{id}/end", (*request).endSignIn),
+		post(accountPath+"/sign-ins/end-others", (*request).endOtherSignIns),
 	}
 }
 
@@ -38,18 +38,18 @@ type appRow struct{ registry.Connection }
 
 // Name returns what the app is called, without what nobody sees: apps name themselves.
 func (a appRow) Name() string {
-	if name := legible(a.App); name != "" {
+	if name := stripHidden(a.App); name != "" {
 		return name
 	}
-	return legible(a.ClientID)
+	return stripHidden(a.ClientID)
 }
 
 // Client returns its client id, and IssuerShown the issuer that signs people in to it, without what nobody sees.
-func (a appRow) Client() string      { return legible(a.ClientID) }
-func (a appRow) IssuerShown() string { return legible(a.Issuer) }
+func (a appRow) Client() string      { return stripHidden(a.ClientID) }
+func (a appRow) IssuerShown() string { return stripHidden(a.Issuer) }
 
-// May lists what the app can see and do.
-func (a appRow) May() []string {
+// Permissions lists what the app can see and do.
+func (a appRow) Permissions() []string {
 	words := []string{
 		"read labels, permittees and reference data, at the cost of your quota",
 		"read your usage, saved searches, matches and deliveries",
@@ -58,17 +58,17 @@ func (a appRow) May() []string {
 		words = append(words, "see the hosts and email domains that receive alerts, but not the full URLs and addresses")
 	}
 	for _, s := range a.Scopes {
-		words = append(words, scopeWords(s))
+		words = append(words, scopePermission(s))
 	}
 	return words
 }
 
-// scopeWords describes the permissions of a scope.
-func scopeWords(s cola.Scope) string {
+// scopePermission describes the permissions of a scope.
+func scopePermission(s cola.Scope) string {
 	if s == cola.ScopeWriteSavedSearches {
 		return "create, change and delete saved searches and destinations, and see the full URLs and email addresses of destinations"
 	}
-	return legible(string(s))
+	return stripHidden(string(s))
 }
 
 // appsPage lists connected apps.
@@ -77,19 +77,19 @@ type appsPage struct {
 	Pager pager
 }
 
-func (v *visit) apps() error {
-	apps, err := v.connections()
+func (req *request) apps() error {
+	apps, err := req.connections()
 	if err != nil {
 		return err
 	}
 	var p appsPage
-	p.Apps, p.Pager = paged(v, apps, appsPerPage)
-	return v.show(http.StatusOK, "apps", page{Title: "Connected apps", Data: p})
+	p.Apps, p.Pager = paginate(req, apps, appsPerPage)
+	return req.show(http.StatusOK, "apps", page{Title: "Connected apps", Data: p})
 }
 
-func (v *visit) connections() ([]appRow, error) {
-	apps, state, err := v.svc.Connections(v.ctx(), v.caller)
-	v.asked(state)
+func (req *request) connections() ([]appRow, error) {
+	apps, state, err := req.svc.Connections(req.ctx(), req.caller)
+	req.recordQuota(state)
 	rows := make([]appRow, len(apps))
 	for i, a := range apps {
 		rows[i] = appRow{a}
@@ -98,12 +98,12 @@ func (v *visit) connections() ([]appRow, error) {
 }
 
 // app returns the connected app that the path names.
-func (v *visit) app() (appRow, error) {
-	apps, err := v.connections()
+func (req *request) app() (appRow, error) {
+	apps, err := req.connections()
 	if err != nil {
 		return appRow{}, err
 	}
-	id := v.id()
+	id := req.id()
 	i := slices.IndexFunc(apps, func(a appRow) bool { return a.ID == id })
 	if i < 0 {
 		return appRow{}, cola.Errorf(cola.CodeNotFound, "Your account has no such connected app. The list of connected apps shows those that it has.")
@@ -111,50 +111,50 @@ func (v *visit) app() (appRow, error) {
 	return apps[i], nil
 }
 
-func (v *visit) appRevocation() error {
-	a, err := v.app()
+func (req *request) confirmRevokeApp() error {
+	a, err := req.app()
 	if err != nil {
 		return err
 	}
 	if !a.RevokedAt.IsZero() {
-		return v.leadTo(appsPath, fmt.Sprintf("“%s” was revoked before.", a.Name()))
+		return req.redirect(appsPath, fmt.Sprintf("“%s” was revoked before.", a.Name()))
 	}
-	return v.show(http.StatusOK, "apprevoke", page{Title: "Revoke an app", Data: a})
+	return req.show(http.StatusOK, "app_revoke", page{Title: "Revoke an app", Data: a})
 }
 
-func (v *visit) revokeApp() error {
-	a, err := v.app()
+func (req *request) revokeApp() error {
+	a, err := req.app()
 	if err != nil {
 		return err
 	}
-	state, err := v.svc.RevokeConnection(v.ctx(), v.caller, a.ID)
-	v.asked(state)
+	state, err := req.svc.RevokeConnection(req.ctx(), req.caller, a.ID)
+	req.recordQuota(state)
 	if err != nil {
 		return err
 	}
-	return v.leadTo(appsPath, fmt.Sprintf("“%s” is revoked: its tokens are refused from now on.", a.Name()))
+	return req.redirect(appsPath, fmt.Sprintf("“%s” is revoked: its tokens are refused from now on.", a.Name()))
 }
 
-func (v *visit) appRestoration() error {
-	a, err := v.app()
+func (req *request) confirmRestoreApp() error {
+	a, err := req.app()
 	if err != nil {
 		return err
 	}
 	if a.RevokedAt.IsZero() {
-		return v.leadTo(appsPath, fmt.Sprintf("“%s” is not revoked.", a.Name()))
+		return req.redirect(appsPath, fmt.Sprintf("“%s” is not revoked.", a.Name()))
 	}
-	return v.show(http.StatusOK, "apprestore", page{Title: "Allow an app again", Data: a})
+	return req.show(http.StatusOK, "app_restore", page{Title: "Allow an app again", Data: a})
 }
 
-func (v *visit) restoreApp() error {
-	a, err := v.app()
+func (req *request) restoreApp() error {
+	a, err := req.app()
 	if err != nil {
 		return err
 	}
-	state, err := v.svc.RestoreConnection(v.ctx(), v.caller, a.ID)
-	v.asked(state)
+	state, err := req.svc.RestoreConnection(req.ctx(), req.caller, a.ID)
+	req.recordQuota(state)
 	if err != nil {
 		return err
 	}
-	return v.leadTo(appsPath, fmt.Sprintf("“%s” may act for your account again.", a.Name()))
+	return req.redirect(appsPath, fmt.Sprintf("“%s” may act for your account again.", a.Name()))
 }

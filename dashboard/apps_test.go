@@ -222,7 +222,7 @@ func TestBrowsersInWords(t *testing.T) {
 		"\u202e\x00 ": "A browser that does not say what it is",
 		"\xff":        "\uFFFD",
 	} {
-		if got := browserWords(agent); got != want {
+		if got := browserName(agent); got != want {
 			t.Errorf("%q is %q, want %q", agent, got, want)
 		}
 	}

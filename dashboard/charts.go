@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// plot is a picture of counts in steps of time: for each step a bar, in which series stand on each other, over an axis of round numbers. The
+// chart is a picture of counts in steps of time: for each step a bar, in which series stand on each other, over an axis of round numbers. The
 // same numbers stand in a table beside it. Its places are in the units of its view box.
-type plot struct {
-	ID     string // unique on its page
-	Title  string
-	Words  string // what it shows, for those who do not see it
-	Of     string // what the first column of its table is: Day or Month
-	Steps  []step
-	Series []series
-	Totals []int  // of all series, by step
-	Levels []mark // of the vertical axis, lowest first
-	Below  []mark // of the horizontal axis
-	Layers []layer
+type chart struct {
+	ID          string // unique on its page
+	Title       string
+	Description string // what it shows, for those who do not see it
+	TimeUnit    string // what the first column of its table is: Day or Month
+	Steps       []chartStep
+	Series      []series
+	Totals      []int       // of all series, by step
+	Levels      []axisLabel // of the vertical axis, lowest first
+	Below       []axisLabel // of the horizontal axis
+	Layers      []layer
 }
 
-// step is what one bar is of.
-type step struct {
+// chartStep is what one bar is of.
+type chartStep struct {
 	Label string // in the table
 	Below string // below the axis; empty: nothing
 }
@@ -50,8 +50,8 @@ func (s series) At(i int) int {
 	return s.Values[i]
 }
 
-// mark is a label of an axis and its place along it.
-type mark struct {
+// axisLabel is a label of an axis and its place along it.
+type axisLabel struct {
 	At    int
 	Label string
 }
@@ -67,7 +67,7 @@ const (
 	barsRight  = 466
 	barsTop    = 12
 	barsBottom = 180
-	mostLevels = 4 // above zero
+	maxLevels  = 4 // above zero
 )
 
 // seriesClasses are the looks of series, in order. Each has a colour and, but for the first, a pattern.
@@ -80,7 +80,7 @@ type row struct {
 }
 
 // Rows returns the rows of the table; steps to come have none.
-func (p plot) Rows() []row {
+func (p chart) Rows() []row {
 	var rows []row
 	for i, s := range p.Steps {
 		r := row{Label: s.Label}
@@ -99,48 +99,48 @@ func (p plot) Rows() []row {
 	return rows
 }
 
-// newPlot draws series in steps; what they count is called unit.
-func newPlot(id, title, of, unit string, steps []step, all []series) plot {
-	p := plot{ID: id, Title: title, Of: of, Steps: steps, Series: all, Totals: totalsOf(len(steps), all)}
-	top, levels := roundLevels(largest(p.Totals))
+// newChart draws series in steps; what they count is called unit.
+func newChart(id, title, of, unit string, steps []chartStep, all []series) chart {
+	p := chart{ID: id, Title: title, TimeUnit: of, Steps: steps, Series: all, Totals: totalsOf(len(steps), all)}
+	top, levels := roundLevels(maxValue(p.Totals))
 	for _, level := range levels {
-		p.Levels = append(p.Levels, mark{barsBottom - height(level, top), shortCount(level)})
+		p.Levels = append(p.Levels, axisLabel{barsBottom - barHeight(level, top), shortCount(level)})
 	}
 	for i, s := range steps {
 		if s.Below != "" {
-			p.Below = append(p.Below, mark{(left(i, len(steps)) + left(i+1, len(steps))) / 2, s.Below})
+			p.Below = append(p.Below, axisLabel{(stepX(i, len(steps)) + stepX(i+1, len(steps))) / 2, s.Below})
 		}
 	}
 	p.Layers = layersOf(all, len(steps), top)
-	p.Words = p.words(unit)
+	p.Description = p.description(unit)
 	return p
 }
 
 // Box returns the view box of the drawing.
-func (p plot) Box() string { return fmt.Sprintf("0 0 %d %d", boxWidth, boxHeight) }
+func (p chart) Box() string { return fmt.Sprintf("0 0 %d %d", boxWidth, boxHeight) }
 
 // Line returns the path of a level's line, from where the bars begin to where they end.
-func (m mark) Line() string { return fmt.Sprintf("M%d %dH%d", barsLeft, m.At, barsRight) }
+func (m axisLabel) Line() string { return fmt.Sprintf("M%d %dH%d", barsLeft, m.At, barsRight) }
 
 // Empty reports whether there is nothing to draw.
-func (p plot) Empty() bool { return largest(p.Totals) == 0 }
+func (p chart) Empty() bool { return maxValue(p.Totals) == 0 }
 
 // Named reports whether the series have names to tell, also when there is only one.
-func (p plot) Named() bool { return len(p.Series) > 1 || len(p.Series) == 1 && p.Series[0].Name != "" }
+func (p chart) Named() bool { return len(p.Series) > 1 || len(p.Series) == 1 && p.Series[0].Name != "" }
 
-// words tells what the plot shows.
-func (p plot) words(unit string) string {
-	sum, most := 0, 0
+// description tells what the plot shows.
+func (p chart) description(unit string) string {
+	sum, busiest := 0, 0
 	for i, total := range p.Totals {
 		sum += total
-		if total > p.Totals[most] {
-			most = i
+		if total > p.Totals[busiest] {
+			busiest = i
 		}
 	}
 	if sum == 0 {
 		return "No " + unit + "."
 	}
-	words := fmt.Sprintf("%s %s in all, most for %s: %s.", count(sum), unit, p.Steps[most].Label, count(p.Totals[most]))
+	words := fmt.Sprintf("%s %s in all, most for %s: %s.", count(sum), unit, p.Steps[busiest].Label, count(p.Totals[busiest]))
 	if p.Named() {
 		parts := make([]string, len(p.Series))
 		for i, s := range p.Series {
@@ -161,11 +161,11 @@ func totalsOf(steps int, all []series) []int {
 	return totals
 }
 
-func largest(values []int) (most int) {
+func maxValue(values []int) (result int) {
 	for _, v := range values {
-		most = max(most, v)
+		result = max(result, v)
 	}
-	return most
+	return result
 }
 
 // layersOf draws the bars. What one series begins at is where the one below it ends, so the parts of a bar add up to it however they are rounded.
@@ -175,12 +175,12 @@ func layersOf(all []series, steps, top int) []layer {
 	for n, s := range all {
 		var path strings.Builder
 		for i := range below {
-			from, to := height(below[i], top), height(below[i]+s.At(i), top)
+			from, to := barHeight(below[i], top), barHeight(below[i]+s.At(i), top)
 			below[i] += s.At(i)
 			if to > from {
-				x := left(i, steps)
-				gap := max(1, (left(i+1, steps)-x)/6)
-				width := left(i+1, steps) - x - 2*gap
+				x := stepX(i, steps)
+				gap := max(1, (stepX(i+1, steps)-x)/6)
+				width := stepX(i+1, steps) - x - 2*gap
 				fmt.Fprintf(&path, "M%d %dh%dv-%dh-%dz", x+gap, barsBottom-from, width, to-from, width)
 			}
 		}
@@ -189,22 +189,22 @@ func layersOf(all []series, steps, top int) []layer {
 	return layers
 }
 
-// left returns where the room of a step begins.
-func left(i, steps int) int { return barsLeft + i*(barsRight-barsLeft)/steps }
+// stepX returns where the room of a step begins.
+func stepX(i, steps int) int { return barsLeft + i*(barsRight-barsLeft)/steps }
 
-// height returns how high a count stands when the highest level is top: rounded up, so that a bar of anything can be seen.
-func height(n, top int) int { return (n*(barsBottom-barsTop) + top - 1) / top }
+// barHeight returns how high a count stands when the highest level is top: rounded up, so that a bar of anything can be seen.
+func barHeight(n, top int) int { return (n*(barsBottom-barsTop) + top - 1) / top }
 
 // roundLevels returns the levels of an axis up to most, which are multiples of 1, 2 or 5 and a power of ten, and the highest of them.
-func roundLevels(most int) (top int, levels []int) {
+func roundLevels(highest int) (top int, levels []int) {
 	apart, power := 1, 1
-	for next := 1; apart*mostLevels < most; next++ {
+	for next := 1; apart*maxLevels < highest; next++ {
 		if next%3 == 0 {
 			power *= 10
 		}
 		apart = []int{1, 2, 5}[next%3] * power
 	}
-	for top = 0; top < max(1, most); top += apart {
+	for top = 0; top < max(1, highest); top += apart {
 		levels = append(levels, top)
 	}
 	return top, append(levels, top)

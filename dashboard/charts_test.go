@@ -17,15 +17,15 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestPlotIsDrawn compares a plot, as it stands in a page, with the one that was looked at last.
 func TestPlotIsDrawn(t *testing.T) {
-	var steps []step
+	var steps []chartStep
 	for i := range 10 {
-		s := step{Label: strconv.Itoa(i+1) + " Nov"}
+		s := chartStep{Label: strconv.Itoa(i+1) + " Nov"}
 		if i%3 == 0 {
 			s.Below = s.Label
 		}
 		steps = append(steps, s)
 	}
-	p := newPlot("some", "Detail views each day", "Day", "detail views", steps, []series{
+	p := newChart("some", "Detail views each day", "Day", "detail views", steps, []series{
 		{Name: "REST API", Class: "one", Values: []int{120, 40, 0, 1, 300, 77, 0}},
 		{Name: "<b>Assistants</b>", Class: "two", Values: []int{10, 40, 0, 0, 1, 230, 5}},
 	})
@@ -80,14 +80,14 @@ func barsOf(t *rapid.T, path string) []bar {
 // TestBarsAddUp: the parts of a bar stand on each other without a gap, come to its total's height, and keep to the room of their step.
 func TestBarsAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		steps := make([]step, rapid.IntRange(1, 31).Draw(t, "steps"))
+		steps := make([]chartStep, rapid.IntRange(1, 31).Draw(t, "steps"))
 		past := rapid.IntRange(0, len(steps)).Draw(t, "past")
 		most := rapid.SampledFrom([]int{1, 9, 1000, 1_000_000, 1 << 50}).Draw(t, "most")
 		all := make([]series, rapid.IntRange(1, 6).Draw(t, "series"))
 		for i := range all {
 			all[i] = series{Class: seriesClasses()[i], Values: rapid.SliceOfN(rapid.IntRange(0, most), past, past).Draw(t, "values")}
 		}
-		p := newPlot("p", "", "", "", steps, all)
+		p := newChart("p", "", "", "", steps, all)
 		tops := map[int]int{} // how high each bar is so far, by its place
 		for _, l := range p.Layers {
 			for _, b := range barsOf(t, l.Path) {
@@ -100,7 +100,7 @@ func TestBarsAddUp(t *testing.T) {
 				tops[b.x] += b.height
 			}
 		}
-		top, _ := roundLevels(largest(p.Totals))
+		top, _ := roundLevels(maxValue(p.Totals))
 		var drawn int
 		for _, total := range p.Totals {
 			if total > 0 {
@@ -111,8 +111,8 @@ func TestBarsAddUp(t *testing.T) {
 			t.Fatalf("%d bars for %d steps with something", len(tops), drawn)
 		}
 		for i, total := range p.Totals {
-			gap := max(1, (left(i+1, len(steps))-left(i, len(steps)))/6)
-			if got, want := tops[left(i, len(steps))+gap], height(total, top); got != want || got > barsBottom-barsTop || (got == 0) != (total == 0) {
+			gap := max(1, (stepX(i+1, len(steps))-stepX(i, len(steps)))/6)
+			if got, want := tops[stepX(i, len(steps))+gap], barHeight(total, top); got != want || got > barsBottom-barsTop || (got == 0) != (total == 0) {
 				t.Fatalf("the bar of %d is %d high, want %d", total, got, want)
 			}
 		}

@@ -12,11 +12,11 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// Of lists of a label so many are shown at most, for the page to stay small; the API gives all.
+// TimeUnit lists of a label so many are shown at most, for the page to stay small; the API gives all.
 const (
-	mostImages   = 40
-	mostBarcodes = 60
-	mostValues   = 100
+	maxImages   = 40
+	maxBarcodes = 60
+	maxValues   = 100
 )
 
 // labelPage is everything that is known of a label.
@@ -28,7 +28,7 @@ type labelPage struct {
 	MoreImages   int
 	Barcodes     []labelBarcode
 	MoreBarcodes int
-	Holder       *labelHolder
+	Holder       *permitteeLink
 	Permit       string
 	PermitSearch string // finds the labels of the permit
 	Chain        []chainLink
@@ -57,49 +57,49 @@ type chainLink struct {
 	Row  *labelRow // nil when the registry does not hold it
 }
 
-func (v *visit) label() error {
-	if answered, err := v.beforeCharge(recordPrice()); answered || err != nil {
+func (req *request) label() error {
+	if answered, err := req.guardCharge(recordPrice()); answered || err != nil {
 		return err
 	}
-	id := v.path("ttb_id")
-	l, state, err := v.svc.LabelPage(v.ctx(), v.caller, id)
-	v.asked(state)
+	id := req.path("ttb_id")
+	l, state, err := req.svc.LabelPage(req.ctx(), req.caller, id)
+	req.recordQuota(state)
 	if cola.CodeOf(err) == cola.CodeNotFound {
-		return v.showMissing(err, "No such label", id)
+		return req.showNotFound(err, "No such label", id)
 	}
 	if err != nil {
 		return err
 	}
-	v.keepForBack()
-	p := v.labelPage(&l)
-	call := v.call("GET", "/colas/"+p.Row.ID, "It costs one detail view, as this page did. An id that there is not is free.").
+	req.allowBackCache()
+	p := req.labelPage(&l)
+	call := req.call("GET", "/colas/"+p.Row.ID, "It costs one detail view, as this page did. An id that there is not is free.").
 		forTool("get_cola", map[string]any{"ttb_id": p.Row.ID, "response_format": "detailed"})
-	return v.show(http.StatusOK, "label", page{Title: strings.TrimSpace(p.Row.Brand + " " + p.Row.Product), Data: p, Call: call})
+	return req.show(http.StatusOK, "label", page{Title: strings.TrimSpace(p.Row.Brand + " " + p.Row.Product), Data: p, Call: call})
 }
 
 // labelPage prepares a label for the page.
-func (v *visit) labelPage(l *registry.LabelPage) labelPage {
+func (req *request) labelPage(l *registry.LabelPage) labelPage {
 	c := &l.Label
 	p := labelPage{
-		Row: v.row(&c.ColaSummary, string(c.MainImageURL)), Groups: factGroups(c, v.recordLinks()), Permit: plainText(c.PermitNumber), Cost: detailCost(v.quota),
+		Row: req.newLabelRow(&c.ColaSummary, string(c.MainImageURL)), Groups: factGroups(c, req.recordLinks()), Permit: singleLine(c.PermitNumber), Cost: detailCost(req.quota),
 		PermitSearch: allHistory("permit_number", c.PermitNumber),
 	}
-	images := c.Images[:min(len(c.Images), mostImages)]
-	barcodes := c.Barcodes[:min(len(c.Barcodes), mostBarcodes)]
+	images := c.Images[:min(len(c.Images), maxImages)]
+	barcodes := c.Barcodes[:min(len(c.Barcodes), maxBarcodes)]
 	p.MoreImages, p.MoreBarcodes = len(c.Images)-len(images), len(c.Barcodes)-len(barcodes)
 	for i := range images {
-		p.Images = append(p.Images, labelImageOf(&images[i], i+1, p.Row, v.recordLinks()))
+		p.Images = append(p.Images, newLabelImage(&images[i], i+1, p.Row, req.recordLinks()))
 	}
 	for i := range barcodes {
-		p.Barcodes = append(p.Barcodes, labelBarcodeOf(&barcodes[i], images))
+		p.Barcodes = append(p.Barcodes, newLabelBarcode(&barcodes[i], images))
 	}
 	if l.Permittee != nil {
-		p.Holder = holderOf(l.Permittee)
+		p.Holder = newPermitteeLink(l.Permittee)
 	}
 	for _, link := range l.Chain {
 		one := chainLink{ID: link.TTBID.String(), Here: link.TTBID == c.TTBID}
 		if link.Summary != nil {
-			row := v.row(link.Summary, "")
+			row := req.newLabelRow(link.Summary, "")
 			one.Row = &row
 		}
 		p.Chain = append(p.Chain, one)
@@ -107,8 +107,8 @@ func (v *visit) labelPage(l *registry.LabelPage) labelPage {
 	return p
 }
 
-func labelImageOf(img *cola.Image, number int, of labelRow, links recordLinks) labelImage {
-	position := shortened(plainText(string(img.ContainerPosition)), shownName)
+func newLabelImage(img *cola.Image, number int, of labelRow, links recordLinks) labelImage {
+	position := truncate(singleLine(string(img.ContainerPosition)), maxShownName)
 	title := "Image"
 	if position != "" {
 		first, size := utf8.DecodeRuneInString(position)
@@ -120,9 +120,9 @@ func labelImageOf(img *cola.Image, number int, of labelRow, links recordLinks) l
 		one.Picture.Width, one.Picture.Height = w, h
 	}
 	one.Facts = facts(
-		textFact("Position", img.ContainerPosition), wholeFact("Index", cola.Some(img.ImageIndex)), textFact("File type", img.ExtensionType),
-		wordsFact("Pixels", bySides(img.WidthPixels, img.HeightPixels, " × ")), wordsFact("Inches", bySides(img.WidthInches, img.HeightInches, " × ")),
-		decimalFact("Megabytes", img.FileSizeMB), wholeFact("Barcodes found", img.BarcodeCount), wholeFact("QR codes found", img.QRCodeCount),
+		textFact("Position", img.ContainerPosition), intFact("Index", cola.Some(img.ImageIndex)), textFact("File type", img.ExtensionType),
+		wordsFact("Pixels", dimensions(img.WidthPixels, img.HeightPixels, " × ")), wordsFact("Inches", dimensions(img.WidthInches, img.HeightInches, " × ")),
+		decimalFact("Megabytes", img.FileSizeMB), intFact("Barcodes found", img.BarcodeCount), intFact("QR codes found", img.QRCodeCount),
 		textFact("Image id", cola.Text(img.TTBImageID)),
 	)
 	return one
@@ -131,10 +131,10 @@ func labelImageOf(img *cola.Image, number int, of labelRow, links recordLinks) l
 // maxSide is how many pixels a side of an image may be said to have: more is a fault of the record, and would tear the page apart.
 const maxSide = 20_000
 
-func labelBarcodeOf(b *cola.Barcode, images []cola.Image) labelBarcode {
-	cell := func(s string) string { return shortened(plainText(s), shownName) }
+func newLabelBarcode(b *cola.Barcode, images []cola.Image) labelBarcode {
+	cell := func(s string) string { return truncate(singleLine(s), maxShownName) }
 	return labelBarcode{
-		Value: cell(b.BarcodeValue), Kind: cell(string(b.BarcodeType)), Image: cell(string(b.TTBImageID)), Size: bySides(b.WidthPixels, b.HeightPixels, " × "),
+		Value: cell(b.BarcodeValue), Kind: cell(string(b.BarcodeType)), Image: cell(string(b.TTBImageID)), Size: dimensions(b.WidthPixels, b.HeightPixels, " × "),
 		Orientation: cell(string(b.Orientation)), Place: cell(string(b.RelativeImagePosition)), Href: barcodeHref(b.BarcodeValue),
 		ImageNumber: 1 + slices.IndexFunc(images, func(img cola.Image) bool { return img.TTBImageID != "" && img.TTBImageID == string(b.TTBImageID) }),
 	}
@@ -150,7 +150,7 @@ func barcodeHref(value string) string {
 
 // allHistory returns the address of a search by one parameter in all years.
 func allHistory(name, value string) string {
-	return exploreAddress(url.Values{name: {value}, "approval_date_from": {historyBegins.String()}})
+	return exploreURL(url.Values{name: {value}, "approval_date_from": {historyBegins.String()}})
 }
 
 // factGroups returns all facts of a label except its images and the barcodes in them.
@@ -159,22 +159,22 @@ func factGroups(c *cola.Cola, links recordLinks) []factGroup {
 		{Title: "Label", Facts: labelFacts(c, links)},
 		{Title: "Product", Facts: productFacts(c)},
 		{Title: "Dates", Facts: facts(
-			dayFact("Applied for", c.ApplicationDate), dayFact("Approved", c.ApprovalDate), dayFact("Expires or expired", c.ExpirationDate),
-			dayFact("Latest change", c.LatestUpdateDate))},
+			dateFact("Applied for", c.ApplicationDate), dateFact("Approved", c.ApprovalDate), dateFact("Expires or expired", c.ExpirationDate),
+			dateFact("Latest change", c.LatestUpdateDate))},
 		{Title: "Applicant", Facts: facts(
 			wordsFact("Permit number", c.PermitNumber), textFact("Name in the address", c.AddressRecipient), textFact("State", c.AddressState), textFact("ZIP code", c.AddressZipCode))},
 		{Title: "Wine", Facts: facts(
-			listFact("Grapes", c.GrapeVarietals), wholeFact("Vintage", c.WineVintageYear), textFact("Appellation", c.WineAppellation),
+			listFact("Grapes", c.GrapeVarietals), intFact("Vintage", c.WineVintageYear), textFact("Appellation", c.WineAppellation),
 			textFact("Designation", c.LLMWineDesignation).derived())},
 		{Title: "Beer", Facts: facts(textFact("Bitterness (IBU)", c.LLMBeerIBU).derived(), listFact("Hops", c.LLMBeerHopsVarieties).derived())},
 		{Title: "Spirits", Facts: facts(
 			agedFact(c.LLMLiquorAgedYears).derived(), textFact("Finished in", c.LLMLiquorFinishing).derived(), listFact("Grains", c.LLMLiquorGrains).derived())},
 		{Title: "Read from the label", Facts: facts(
 			textFact("Description", c.LLMProductDescription).derived(), listFact("Tasting notes", c.LLMTastingNoteFlavors).derived(),
-			textFact("Container", c.LLMContainerType).derived(), wholeFact("Brand established", c.LLMBrandEstablishedYear).derived(),
+			textFact("Container", c.LLMContainerType).derived(), intFact("Brand established", c.LLMBrandEstablishedYear).derived(),
 			textFact("Artwork", c.LLMArtworkCredit).derived())},
 		{Title: "Exemption and resubmission", Facts: facts(
-			textFact("Certificate of exemption for sale in", c.ForExemptionState), yesFact("Submitted again", c.IsResubmission), earlierFact(c.ForResubmissionTTBID))},
+			textFact("Certificate of exemption for sale in", c.ForExemptionState), boolFact("Submitted again", c.IsResubmission), resubmissionFact(c.ForResubmissionTTBID))},
 		{Title: "Pictures", Facts: pictureFacts(c, links)},
 	}
 	var told []factGroup
@@ -187,19 +187,19 @@ func factGroups(c *cola.Cola, links recordLinks) []factGroup {
 }
 
 func labelFacts(c *cola.Cola, links recordLinks) []fact {
-	barcode := wordsFact("Main barcode", string(c.BarcodeValue)).to(barcodeHref(string(c.BarcodeValue)))
+	barcode := wordsFact("Main barcode", string(c.BarcodeValue)).linkedTo(barcodeHref(string(c.BarcodeValue)))
 	if c.BarcodeValue == "" && c.HasBarcode {
 		barcode = wordsFact("Main barcode", "known, not its value")
 	}
 	return facts(
 		wordsFact("TTB id", c.TTBID.String()), wordsFact("Brand", c.BrandName), textFact("Product name", c.ProductName), textFact("Status", c.ApplicationStatus),
-		textFact("Application", c.ApplicationType), yesFact("Distinctive container", c.IsDistinctiveContainer), textFact("Its capacity", c.ForDistinctiveCapacity),
-		barcode, textFact("Type of the barcode", c.BarcodeType), outsideFact("QR code", c.QRCodeURL, links),
+		textFact("Application", c.ApplicationType), boolFact("Distinctive container", c.IsDistinctiveContainer), textFact("Its capacity", c.ForDistinctiveCapacity),
+		barcode, textFact("Type of the barcode", c.BarcodeType), linkFact("QR code", c.QRCodeURL, links),
 	)
 }
 
 func productFacts(c *cola.Cola) []fact {
-	path := textFact("Category", c.LLMCategoryPath).derived().to(allHistory("derived_subcategory", string(c.LLMCategoryPath)))
+	path := textFact("Category", c.LLMCategoryPath).derived().linkedTo(allHistory("derived_subcategory", string(c.LLMCategoryPath)))
 	name := textFact("Name of the category", c.LLMCategory).derived()
 	strength := decimalFact("Alcohol by volume", c.ABV)
 	if c.ABV.OK {
@@ -213,21 +213,21 @@ func productFacts(c *cola.Cola) []fact {
 	}
 	return facts(
 		wordsFact("Product type", string(c.ProductType)), codedFact("Class", c.ClassName, c.ClassID), codedFact("Origin", c.OriginName, c.OriginID),
-		textFact("Made", madeWords(c.DomesticOrImported)), path, name, strength, contents,
+		textFact("Made", originText(c.DomesticOrImported)), path, name, strength, contents,
 	)
 }
 
 // pictureFacts returns the images and barcodes listed in the record.
 func pictureFacts(c *cola.Cola, links recordLinks) []fact {
 	return facts(
-		wordsFact("Barcode", map[bool]string{true: "known", false: "none known"}[c.HasBarcode]), wholeFact("Images", cola.Opt[int]{V: c.ImageCount, OK: c.ImageCount > 0}),
-		yesFact("Front image", c.HasFrontImage), yesFact("Back image", c.HasBackImage), yesFact("Neck image", c.HasNeckImage), yesFact("Strip image", c.HasStripImage),
-		outsideFact("Main image", c.MainImageURL, links),
+		wordsFact("Barcode", map[bool]string{true: "known", false: "none known"}[c.HasBarcode]), intFact("Images", cola.Opt[int]{V: c.ImageCount, OK: c.ImageCount > 0}),
+		boolFact("Front image", c.HasFrontImage), boolFact("Back image", c.HasBackImage), boolFact("Neck image", c.HasNeckImage), boolFact("Strip image", c.HasStripImage),
+		linkFact("Main image", c.MainImageURL, links),
 	)
 }
 
-// madeWords says where a product was made.
-func madeWords(t cola.Text) cola.Text {
+// originText says where a product was made.
+func originText(t cola.Text) cola.Text {
 	switch t {
 	case cola.Domestic:
 		return "in the United States (domestic)"
@@ -244,7 +244,7 @@ func agedFact(years cola.Opt[int]) fact {
 	return wordsFact("Aged", plural(years.V, "year", "years"))
 }
 
-// earlierFact is the label that was submitted again.
-func earlierFact(id cola.TTBID) fact {
-	return wordsFact("Earlier label", id.String()).to(explorePath + "/" + id.String())
+// resubmissionFact is the label that was submitted again.
+func resubmissionFact(id cola.TTBID) fact {
+	return wordsFact("Earlier label", id.String()).linkedTo(explorePath + "/" + id.String())
 }

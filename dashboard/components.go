@@ -18,13 +18,13 @@ const (
 	mcpPath = "/mcp"
 )
 
-// functions are what templates may call beside the built-in ones.
-func functions(a *assets) template.FuncMap {
+// templateFuncs are what templates may call beside the built-in ones.
+func templateFuncs(a *assets) template.FuncMap {
 	return template.FuncMap{
 		"asset":    a.URL,
-		"when":     when,
-		"stamp":    stamp,
-		"day":      day,
+		"when":     timeHTML,
+		"stamp":    timestampHTML,
+		"day":      dateHTML,
 		"count":    count,
 		"plural":   plural,
 		"percent":  percent,
@@ -33,8 +33,8 @@ func functions(a *assets) template.FuncMap {
 	}
 }
 
-// when shows an instant in UTC, to the minute; a script adds the reader's local time as what is shown on hover.
-func when(t time.Time) template.HTML {
+// timeHTML shows an instant in UTC, to the minute; a script adds the reader's local time as what is shown on hover.
+func timeHTML(t time.Time) template.HTML {
 	if t.IsZero() {
 		return `<span class="soft">never</span>`
 	}
@@ -42,25 +42,25 @@ func when(t time.Time) template.HTML {
 	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(time.RFC3339), t.Format("2 Jan 2006, 15:04 UTC"))) // #nosec: no text of others
 }
 
-// stamp is when for the instants that the API tells; zero is shown as never.
-func stamp(t any) template.HTML {
+// timestampHTML is when for the instants that the API tells; zero is shown as never.
+func timestampHTML(t any) template.HTML {
 	switch t := t.(type) {
 	case cola.Timestamp:
 		if t == 0 {
-			return when(time.Time{})
+			return timeHTML(time.Time{})
 		}
-		return when(t.Time())
+		return timeHTML(t.Time())
 	case cola.Opt[cola.Timestamp]:
 		if !t.OK {
-			return when(time.Time{})
+			return timeHTML(time.Time{})
 		}
-		return when(t.V.Time())
+		return timeHTML(t.V.Time())
 	}
 	return ""
 }
 
-// day shows a calendar day.
-func day(d cola.Date) template.HTML {
+// dateHTML shows a calendar day.
+func dateHTML(d cola.Date) template.HTML {
 	if d == 0 {
 		return `<span class="soft">not stated</span>`
 	}
@@ -108,8 +108,8 @@ type apiCall struct {
 }
 
 // call makes an apiCall of a page.
-func (v *visit) call(method, path string, cost string) *apiCall {
-	return &apiCall{Method: method, Path: path, Cost: cost, base: v.opts.PublicURL}
+func (req *request) call(method, path string, cost string) *apiCall {
+	return &apiCall{Method: method, Path: path, Cost: cost, base: req.opts.PublicURL}
 }
 
 // forTool adds the tool for assistants.
@@ -133,9 +133,9 @@ func (c *apiCall) Curl() string {
 	}
 	b.WriteString(`-H "X-API-Key: $KEY" `)
 	if c.Body != nil {
-		fmt.Fprintf(&b, "-H 'Content-Type: application/json' -d %s ", shellQuoted(compactJSON(c.Body)))
+		fmt.Fprintf(&b, "-H 'Content-Type: application/json' -d %s ", shellQuote(compactJSON(c.Body)))
 	}
-	b.WriteString(shellQuoted(c.base + apiPath + c.Path))
+	b.WriteString(shellQuote(c.base + apiPath + c.Path))
 	return b.String()
 }
 
@@ -151,8 +151,8 @@ func (c *apiCall) ToolCall() string {
 	return fmt.Sprintf(`{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": %q, "arguments": %s}}`, c.Tool, compactJSON(arguments))
 }
 
-// shellQuoted writes a text so that a shell takes it as it is.
-func shellQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+// shellQuote writes a text so that a shell takes it as it is.
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 func compactJSON(v any) string {
 	var b strings.Builder
@@ -171,8 +171,8 @@ type pager struct {
 	Previous, Next     string // addresses; empty: there is none
 }
 
-// pageAt returns the pager of a list at an address, whose parameter page tells the page.
-func pageAt(u *url.URL, page, perPage, total, rows int) pager {
+// newPager returns the pager of a list at an address, whose parameter page tells the page.
+func newPager(u *url.URL, page, perPage, total, rows int) pager {
 	p := pager{Page: page, Pages: max(1, (total+perPage-1)/perPage), Total: total}
 	if rows > 0 {
 		p.First, p.Last = (page-1)*perPage+1, (page-1)*perPage+rows
@@ -209,21 +209,21 @@ func optionsOf(chosen string, values ...string) []option {
 // copied is a text to be copied: shown in a box with a button.
 type copied struct{ Label, Text string }
 
-// paged returns the rows of a list that the page which the address asks for has, and the pager to lead through it. A page that there is
+// paginate returns the rows of a list that the page which the address asks for has, and the pager to lead through it. A page that there is
 // not is the first, or the last.
-func paged[T any](v *visit, all []T, perPage int) ([]T, pager) {
-	page, err := strconv.Atoi(v.query().Get("page"))
+func paginate[T any](req *request, all []T, perPage int) ([]T, pager) {
+	page, err := strconv.Atoi(req.query().Get("page"))
 	if err != nil {
 		page = 1
 	}
 	last := max(1, (len(all)+perPage-1)/perPage)
 	page = min(max(page, 1), last)
 	rows := all[(page-1)*perPage : min(page*perPage, len(all))]
-	return rows, pageAt(v.r.URL, page, perPage, len(all), len(rows))
+	return rows, newPager(req.http.URL, page, perPage, len(all), len(rows))
 }
 
-// legible returns a text of others without what nobody sees, such as characters that turn the direction of writing, and what is not UTF-8.
-func legible(text string) string {
+// stripHidden returns a text of others without what nobody sees, such as characters that turn the direction of writing, and what is not UTF-8.
+func stripHidden(text string) string {
 	return strings.Map(func(r rune) rune {
 		if cola.IsHidden(r) {
 			return -1
@@ -232,9 +232,9 @@ func legible(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// plainText is legible, with spaces for line breaks.
-func plainText(s string) string {
-	return legible(strings.Map(func(r rune) rune {
+// singleLine is legible, with spaces for line breaks.
+func singleLine(s string) string {
+	return stripHidden(strings.Map(func(r rune) rune {
 		switch r {
 		case '\n', '\r', '\t', '\u2028', '\u2029':
 			return ' '
@@ -243,19 +243,19 @@ func plainText(s string) string {
 	}, s))
 }
 
-// shortened cuts a text to so many characters.
-func shortened(s string, most int) string {
-	if utf8.RuneCountInString(s) <= most {
+// truncate cuts a text to so many characters.
+func truncate(s string, limit int) string {
+	if utf8.RuneCountInString(s) <= limit {
 		return s
 	}
-	return string([]rune(s)[:most]) + "…"
+	return string([]rune(s)[:limit]) + "…"
 }
 
-// decimalOf writes a number without an exponent and without zeros at its end.
-func decimalOf(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+// formatDecimal writes a number without an exponent and without zeros at its end.
+func formatDecimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// plainValue writes the value of a filter as people type it.
-func plainValue(sought any) string {
+// formatValue writes the value of a filter as people type it.
+func formatValue(sought any) string {
 	switch sought := sought.(type) {
 	case string:
 		return sought

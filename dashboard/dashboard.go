@@ -72,7 +72,7 @@ type edge struct {
 	browsers Browsers
 	opts     Options
 	now      cola.Clock
-	pace     *pace
+	limiter  *rateLimiter
 	assets   *assets
 	pages    pages
 	hosts    []string // host names of the service; see plainHost
@@ -84,17 +84,17 @@ func New(svc Service, browsers Browsers, o Options) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	e := &edge{svc: svc, browsers: browsers, opts: o, now: o.Now, pace: newPace(o.Now), assets: loadAssets()}
+	e := &edge{svc: svc, browsers: browsers, opts: o, now: o.Now, limiter: newRateLimiter(o.Now), assets: loadAssets()}
 	e.pages, e.hosts = parsePages(e.assets), ownHosts(o)
 	table := routes()
 	r := chi.NewRouter()
-	recorder := web.NewRecorder(o.Logger, o.Metrics, patternsOf(table), routeOf)
-	r.Use(web.RequestID, recorder.Record, web.Compress(), e.secure, web.Recover)
+	recorder := web.NewRecorder(o.Logger, o.Metrics, routePatterns(table), routePattern)
+	r.Use(web.RequestID, recorder.Record, web.Compress(), e.securityHeaders, web.Recover)
 	r.Get(assetsPath+"{version}/{name}", e.assets.serve) // which no session is read for
 	r.Group(func(r chi.Router) {
-		r.Use(e.refuseEmbedded, browsers.Load, e.refuseForged)
-		r.NotFound(e.anybody((*visit).notFound))
-		r.MethodNotAllowed(e.anybody((*visit).wrongMethod))
+		r.Use(e.rejectEmbedded, browsers.Load, e.rejectCrossOrigin)
+		r.NotFound(e.public((*request).notFoundPage))
+		r.MethodNotAllowed(e.public((*request).methodNotAllowed))
 		for _, to := range table {
 			e.mount(r, to)
 		}
@@ -104,9 +104,9 @@ func New(svc Service, browsers Browsers, o Options) http.Handler {
 
 // mount adds a page to the router.
 func (e *edge) mount(r chi.Router, to route) {
-	serve := e.anybody(to.serve)
-	if !to.open {
-		serve = e.holder(to.serve)
+	serve := e.public(to.serve)
+	if !to.public {
+		serve = e.authenticated(to.serve)
 	}
 	r.Method(to.method, to.pattern, serve)
 	if to.method == http.MethodGet {
@@ -114,8 +114,8 @@ func (e *edge) mount(r chi.Router, to route) {
 	}
 }
 
-// routeOf returns the pattern of the route that a request took.
-func routeOf(r *http.Request) string {
+// routePattern returns the pattern of the route that a request took.
+func routePattern(r *http.Request) string {
 	if c := chi.RouteContext(r.Context()); c != nil && c.RoutePattern() != "" && c.RoutePattern() != "/*" {
 		return c.RoutePattern()
 	}
@@ -125,8 +125,8 @@ func routeOf(r *http.Request) string {
 // route is a page, or what a form of a page is sent to.
 type route struct {
 	method, pattern string
-	serve           func(*visit) error
-	open            bool // to anybody; others lead to the sign-in
+	serve           func(*request) error
+	public          bool // to anybody; others lead to the sign-in
 }
 
 // The areas of the dashboard, which are also the paths that they begin with.
@@ -162,18 +162,18 @@ func Handles(path string) bool {
 	})
 }
 
-func get(pattern string, serve func(*visit) error) route {
+func get(pattern string, serve func(*request) error) route {
 	return route{method: http.MethodGet, pattern: pattern, serve: serve}
 }
 
-func post(pattern string, serve func(*visit) error) route {
+func post(pattern string, serve func(*request) error) route {
 	return route{method: http.MethodPost, pattern: pattern, serve: serve}
 }
 
-// forAll makes routes open to anybody.
-func forAll(routes ...route) []route {
+// publicRoutes makes routes open to anybody.
+func publicRoutes(routes ...route) []route {
 	for i := range routes {
-		routes[i].open = true
+		routes[i].public = true
 	}
 	return routes
 }
@@ -191,7 +191,7 @@ func Pages() (patterns []string) {
 // routes is every page of the dashboard.
 func routes() []route {
 	return slices.Concat(
-		[]route{get(homePath, (*visit).home)},
+		[]route{get(homePath, (*request).home)},
 		signInRoutes(),
 		keyRoutes(),
 		usageRoutes(),
@@ -203,8 +203,8 @@ func routes() []route {
 	)
 }
 
-// patternsOf returns the patterns of the routes, each once.
-func patternsOf(table []route) []string {
+// routePatterns returns the patterns of the routes, each once.
+func routePatterns(table []route) []string {
 	patterns := []string{assetsPath + "{version}/{name}"}
 	for _, r := range table {
 		patterns = append(patterns, r.pattern)

@@ -14,45 +14,45 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// faultPage tells what went wrong, and what to do.
-type faultPage struct {
-	Status    int
-	Message   string
-	Details   []faultDetail
-	RequestID string // to quote; for faults of ours only
-	Retry     int64  // seconds after which it is worth another try; 0: no such time, or the message tells it
-	Upgrade   string // where a larger plan is had
-	Again     string // address to try again, where a limit or an outage was in the way; empty for forms
-	Suspended bool
-	Unknown   bool      // whether somebody is signed in cannot be told
-	Kept      *keptForm // what was sent and not taken; nil: nothing
+// errorPage tells what went wrong, and what to do.
+type errorPage struct {
+	Status         int
+	Message        string
+	Details        []errorDetail
+	RequestID      string // to quote; for faults of ours only
+	RetryAfter     int64  // seconds after which it is worth another try; 0: no such time, or the message tells it
+	Upgrade        string // where a larger plan is had
+	RetryURL       string // address to try again, where a limit or an outage was in the way; empty for forms
+	Suspended      bool
+	SessionUnknown bool          // whether somebody is signed in cannot be told
+	Resubmit       *resubmitForm // what was sent and not taken; nil: nothing
 }
 
-// faultDetail is what is wrong with one field.
-type faultDetail struct {
+// errorDetail is what is wrong with one field.
+type errorDetail struct {
 	Field    string
 	Messages []string
 }
 
 // fail answers with a page that tells of an error.
-func (v *visit) fail(err error) { v.tell(err, faultPage{}) }
+func (req *request) fail(err error) { req.showError(err, errorPage{}) }
 
-// failBefore answers with a page that tells of an error that came before anything was done. It is no fault of who filled in a form, so the form
+// failRetryable answers with a page that tells of an error that came before anything was done. It is no fault of who filled in a form, so the form
 // is kept on the page, to send it again.
-func (v *visit) failBefore(err error) {
-	p := faultPage{}
-	if v.keeps(err) {
-		if kept, unread := v.kept(); unread == nil {
-			p.Kept = &kept
+func (req *request) failRetryable(err error) {
+	p := errorPage{}
+	if req.offersResubmit(err) {
+		if kept, unread := req.readResubmitForm(); unread == nil {
+			p.Resubmit = &kept
 		}
 	}
-	v.tell(err, p)
+	req.showError(err, p)
 }
 
-// keeps reports whether the page of an error can keep a form that was sent: the same form may be taken later. A part of a page keeps none, since
+// offersResubmit reports whether the page of an error can keep a form that was sent: the same form may be taken later. A part of a page keeps none, since
 // what is typed is still in the page around it.
-func (v *visit) keeps(err error) bool {
-	if v.r.Method != http.MethodPost || v.r.Header.Get("Hx-Request") != "" {
+func (req *request) offersResubmit(err error) bool {
+	if req.http.Method != http.MethodPost || req.http.Header.Get("Hx-Request") != "" {
 		return false
 	}
 	shown, _ := web.Shown(err, "")
@@ -60,11 +60,11 @@ func (v *visit) keeps(err error) bool {
 	return status >= http.StatusInternalServerError || status == http.StatusTooManyRequests
 }
 
-// tell answers with a page that tells of an error, besides what the page has already.
-func (v *visit) tell(err error, p faultPage) {
-	event := web.EventOf(v.ctx())
-	if web.Gone(v.r, err) {
-		v.w.WriteHeader(web.StatusClientGone)
+// showError answers with a page that tells of an error, besides what the page has already.
+func (req *request) showError(err error, p errorPage) {
+	event := web.EventOf(req.ctx())
+	if web.Gone(req.http, err) {
+		req.w.WriteHeader(web.StatusClientGone)
 		return
 	}
 	shown, fault := web.Shown(err, event.RequestID)
@@ -76,38 +76,38 @@ func (v *visit) tell(err error, p faultPage) {
 	if shown.Code == cola.CodeInternal {
 		p.RequestID = event.RequestID
 	}
-	p.Again = v.again(p.Status)
+	p.RetryURL = req.retryURL(p.Status)
 	if shown.RetryAfter > 0 {
 		seconds := web.RetrySeconds(shown.RetryAfter)
-		v.w.Header().Set("Retry-After", strconv.FormatInt(seconds, 10))
-		if !saysAgain.MatchString(p.Message) {
-			p.Retry = seconds
+		req.w.Header().Set("Retry-After", strconv.FormatInt(seconds, 10))
+		if !mentionsRetry.MatchString(p.Message) {
+			p.RetryAfter = seconds
 		}
 	}
-	for field, messages := range problemsOf(shown) {
-		p.Details = append(p.Details, faultDetail{field, messages})
+	for field, messages := range fieldProblems(shown) {
+		p.Details = append(p.Details, errorDetail{field, messages})
 	}
-	sortDetails(p.Details)
-	if err := v.show(p.Status, "fault", page{Title: faultTitle(p), Data: p}); err != nil {
-		web.Fail(v.w, v.r, err)
+	sortErrorDetails(p.Details)
+	if err := req.show(p.Status, "error", page{Title: errorTitle(p), Data: p}); err != nil {
+		web.Fail(req.w, req.http, err)
 	}
 }
 
-// saysAgain matches messages that tell already to try again, or when.
-var saysAgain = regexp.MustCompile(`(?i)\bagain\b|\bin (a few|\d+) (seconds|minutes)\b`)
+// mentionsRetry matches messages that tell already to try again, or when.
+var mentionsRetry = regexp.MustCompile(`(?i)\bagain\b|\bin (a few|\d+) (seconds|minutes)\b`)
 
-// again returns the address to try again after a fault of such a status; empty: there is none. Where an issuer leads back to is used once, so
+// retryURL returns the address to try again after a fault of such a status; empty: there is none. Where an issuer leads back to is used once, so
 // who comes from there signs in anew.
-func (v *visit) again(status int) string {
+func (req *request) retryURL(status int) string {
 	passes := status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
-	if !passes || v.r.Method != http.MethodGet || v.r.URL.Path == signInPath+"/callback" {
+	if !passes || req.http.Method != http.MethodGet || req.http.URL.Path == signInPath+"/callback" {
 		return ""
 	}
-	return v.r.URL.RequestURI()
+	return req.http.URL.RequestURI()
 }
 
-// faultTitle heads the page of a fault.
-func faultTitle(p faultPage) string {
+// errorTitle heads the page of a fault.
+func errorTitle(p errorPage) string {
 	switch p.Status {
 	case http.StatusNotFound:
 		return "There is nothing here"
@@ -132,11 +132,11 @@ func faultTitle(p faultPage) string {
 	return "Something went wrong on our side"
 }
 
-func (v *visit) notFound() error {
+func (req *request) notFoundPage() error {
 	return cola.Errorf(cola.CodeNotFound, "There is no page at this address. If a message or a bookmark led you here, what it was about may have been deleted.")
 }
 
-func (v *visit) wrongMethod() error {
+func (req *request) methodNotAllowed() error {
 	return cola.Errorf(cola.CodeMethodNotAllowed, "What was asked for cannot be done at this address. Go back to the page and use its buttons.")
 }
 
@@ -155,26 +155,26 @@ func ShowFault(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	unknown := *e
-	unknown.browsers = nobody{e.browsers}
-	v := &visit{edge: &unknown, w: w, r: r}
-	p := faultPage{Unknown: true}
-	if v.keeps(err) && e.origins().Check(r) == nil {
-		if kept, unread := v.kept(); unread == nil && len(kept.Fields) > 0 {
-			p.Kept = &kept
+	unknown.browsers = noSession{e.browsers}
+	req := &request{edge: &unknown, w: w, http: r}
+	p := errorPage{SessionUnknown: true}
+	if req.offersResubmit(err) && e.crossOriginProtection().Check(r) == nil {
+		if kept, unread := req.readResubmitForm(); unread == nil && len(kept.Fields) > 0 {
+			p.Resubmit = &kept
 		}
 	}
-	v.tell(err, p)
+	req.showError(err, p)
 }
 
-// nobody is Browsers of a request without a session: nothing is kept for it.
-type nobody struct{ Browsers }
+// noSession is Browsers of a request without a session: nothing is kept for it.
+type noSession struct{ Browsers }
 
-func (nobody) Put(context.Context, string, string)        {}
-func (nobody) Pop(context.Context, string) string         { return "" }
-func (nobody) Caller(context.Context) (cola.Caller, bool) { return cola.Caller{}, false }
+func (noSession) Put(context.Context, string, string)        {}
+func (noSession) Pop(context.Context, string) string         { return "" }
+func (noSession) Caller(context.Context) (cola.Caller, bool) { return cola.Caller{}, false }
 
-// problemsOf returns what a refusal says of each field of a form.
-func problemsOf(err error) map[string][]string {
+// fieldProblems returns what a refusal says of each field of a form.
+func fieldProblems(err error) map[string][]string {
 	var refusal *cola.Error
 	if !errors.As(err, &refusal) || refusal.Code != cola.CodeValidation {
 		return nil
@@ -188,8 +188,8 @@ func problemsOf(err error) map[string][]string {
 	return problems
 }
 
-func sortDetails(details []faultDetail) {
-	slices.SortFunc(details, func(a, b faultDetail) int { return strings.Compare(a.Field, b.Field) })
+func sortErrorDetails(details []errorDetail) {
+	slices.SortFunc(details, func(a, b errorDetail) int { return strings.Compare(a.Field, b.Field) })
 }
 
 // correctable returns what a form is shown again with when the service has refused it for what its sender can mend, and whether it is so: the
@@ -202,14 +202,14 @@ func correctable(err error) (problems map[string][]string, sentence string, ok b
 	switch refusal.Code {
 	case cola.CodeValidation, cola.CodeSearchTooBroad, cola.CodeWatchlistLimit, cola.CodeDestinationLimit, cola.CodeDestinationExists, cola.CodeNotActive,
 		cola.CodeKeyLimit:
-		return problemsOf(err), refusal.Message, true
+		return fieldProblems(err), refusal.Message, true
 	}
 	return nil, "", false
 }
 
-// refused returns what a form or a page is shown again with when the service has refused it for what its sender can mend: correctable, said in the words of
+// refusalDetails returns what a form or a page is shown again with when the service has refused it for what its sender can mend: correctable, said in the words of
 // pages rather than of the API. The other refusals of this area that a sender can mend are among them.
-func refused(err error) (problems map[string][]string, sentence string, ok bool) {
+func refusalDetails(err error) (problems map[string][]string, sentence string, ok bool) {
 	problems, _, ok = correctable(err)
 	refusal, is := errors.AsType[*cola.Error](err)
 	switch {
@@ -224,28 +224,28 @@ func refused(err error) (problems map[string][]string, sentence string, ok bool)
 	case len(problems) > 0:
 		return problems, "Nothing was saved. Something has to be mended first:", true
 	}
-	return nil, sentenceOf(refusal), true
+	return nil, refusalSentence(refusal), true
 }
 
-// sentenceOf says a refusal in the words of pages.
-func sentenceOf(refusal *cola.Error) string {
+// refusalSentence says a refusal in the words of pages.
+func refusalSentence(refusal *cola.Error) string {
 	switch refusal.Code {
 	case cola.CodeSearchTooBroad:
 		return "A search that runs by itself needs something that narrows it: words, a name, a number, a place, a category path, a strength, a size, " +
 			"or some but not all of the kinds, categories, origins or containers. A status alone is too broad. Without a schedule it can be kept as it is."
 	case cola.CodeWatchlistLimit:
-		return limitSentence(refusal)
+		return watchlistLimitSentence(refusal)
 	case cola.CodeDestinationLimit:
 		return "Your account has as many destinations as it may: " + strconv.Itoa(cola.MaxDestinations) + ". Delete one that is no longer needed first."
 	case cola.CodeDestinationExists:
 		return "Your account has this destination already, for the same searches; it is in the list of destinations. If its secret is lost, replace it there."
 	case cola.CodeNotActive:
-		return inactiveSentence(refusal)
+		return notActiveSentence(refusal)
 	}
 	return refusal.Message
 }
 
-func limitSentence(refusal *cola.Error) string {
+func watchlistLimitSentence(refusal *cola.Error) string {
 	limit, _ := refusal.Details["limit"].(int)
 	switch {
 	case limit == 0:
@@ -257,8 +257,8 @@ func limitSentence(refusal *cola.Error) string {
 		", and has that many. Pause or delete another one first, or save this one paused or without a schedule."
 }
 
-// inactiveSentence says why nothing can be sent or run.
-func inactiveSentence(refusal *cola.Error) string {
+// notActiveSentence says why nothing can be sent or run.
+func notActiveSentence(refusal *cola.Error) string {
 	state, _ := refusal.Details["state"].(string)
 	reason, _ := refusal.Details["reason"].(string)
 	switch {

@@ -118,7 +118,7 @@ func TestSecondsAreToldOnce(t *testing.T) {
 		"Pages are asked for faster than people read.":                   false,
 		"The plan allows 60 requests in any 60 seconds.":                 false,
 	} {
-		if got := saysAgain.MatchString(message); got != want {
+		if got := mentionsRetry.MatchString(message); got != want {
 			t.Errorf("%q: %v", message, got)
 		}
 	}

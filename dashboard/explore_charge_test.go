@@ -182,7 +182,7 @@ func TestHeadIsFree(t *testing.T) {
 // TestTryAgain: a page that a limit was in the way of leads to itself, and a form that was sent does not.
 func TestTryAgain(t *testing.T) {
 	s := mustSite(t)
-	for range pagesAtOnce {
+	for range pageBurst {
 		s.get("/connect")
 	}
 	s.get("/explore?q=a&page=2").shows(t, http.StatusTooManyRequests, `href="/explore?q=a&page=2">Try again</a>`, "Back to the overview")

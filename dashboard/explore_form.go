@@ -16,11 +16,11 @@ import (
 // maxSearch is how many bytes of an address are read as a search, as the API does.
 const maxSearch = 8192
 
-// wholeAddress is the name that problems of the address itself are told under.
-const wholeAddress = "address"
+// addressField is the name that problems of the address itself are told under.
+const addressField = "address"
 
-// askedSearch is what an address asks for: as it is written, for the form to show it again, and as it was read.
-type askedSearch struct {
+// searchRequest is what an address asks for: as it is written, for the form to show it again, and as it was read.
+type searchRequest struct {
 	raw    string
 	values url.Values // of the parameters that a search has
 	params cola.SearchParams
@@ -29,16 +29,16 @@ type askedSearch struct {
 
 // readSearch reads the query of an address. What is wrong with it is in the problems of the parameters. It ignores parameters
 // that a search does not have, such as those that campaigns add to links.
-func readSearch(reader *params.Reader[cola.SearchParams], raw string) askedSearch {
-	s := askedSearch{raw: raw}
+func readSearch(reader *params.Reader[cola.SearchParams], raw string) searchRequest {
+	s := searchRequest{raw: raw}
 	var problems cola.Problems
 	if len(raw) > maxSearch {
-		problems.Add(wholeAddress, "What the address asks for has %d characters; at most %d are read.", len(raw), maxSearch)
+		problems.Add(addressField, "What the address asks for has %d characters; at most %d are read.", len(raw), maxSearch)
 		raw = ""
 	}
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		problems.Add(wholeAddress, "It could not be read: a percent sign is written %%25 in an address, and a semicolon %%3B.")
+		problems.Add(addressField, "It could not be read: a percent sign is written %%25 in an address, and a semicolon %%3B.")
 	}
 	s.values, s.hints = searchValues(values)
 	s.params = reader.Read(reader.Fields(s.values), problems)
@@ -68,8 +68,8 @@ func searchValues(values url.Values) (known url.Values, hints []string) {
 	return known, hints
 }
 
-// settled returns the address of the same search without its empty fields, which forms send all of; it is empty when there is nothing to leave out.
-func (s askedSearch) settled() string {
+// canonicalURL returns the address of the same search without its empty fields, which forms send all of; it is empty when there is nothing to leave out.
+func (s searchRequest) canonicalURL() string {
 	empty := func(texts []string) bool { return !slices.ContainsFunc(texts, func(t string) bool { return t != "" }) }
 	without := url.Values{}
 	for name, texts := range s.values {
@@ -77,27 +77,27 @@ func (s askedSearch) settled() string {
 			without[name] = texts
 		}
 	}
-	to := exploreAddress(without)
+	to := exploreURL(without)
 	if len(without) == len(s.values) || len(s.params.Problems) > 0 || to == explorePath+"?"+s.raw {
 		return ""
 	}
 	return to
 }
 
-// exploreAddress is where a search is shown. The search for everything has an address of its own: without parameters nothing is searched.
-func exploreAddress(values url.Values) string {
+// exploreURL is where a search is shown. The search for everything has an address of its own: without parameters nothing is searched.
+func exploreURL(values url.Values) string {
 	return explorePath + "?" + cmp.Or(values.Encode(), "q=")
 }
 
-// queryOf writes the parameters of a search as the API takes them.
-func queryOf(p cola.SearchParams) url.Values {
+// searchQuery writes the parameters of a search as the API takes them.
+func searchQuery(p cola.SearchParams) url.Values {
 	values := url.Values{}
-	eachGiven(p, func(name string, value any) {
+	eachParam(p, func(name string, value any) {
 		switch value := value.(type) {
 		case []string:
 			values[name] = slices.Clone(value)
 		case float64:
-			values.Set(name, decimalOf(value))
+			values.Set(name, formatDecimal(value))
 		default:
 			values.Set(name, fmt.Sprint(value))
 		}
@@ -105,15 +105,15 @@ func queryOf(p cola.SearchParams) url.Values {
 	return values
 }
 
-// argumentsOf writes the parameters of a search as the tool search_colas takes them.
-func argumentsOf(p cola.SearchParams) map[string]any {
+// toolArguments writes the parameters of a search as the tool search_colas takes them.
+func toolArguments(p cola.SearchParams) map[string]any {
 	arguments := map[string]any{}
-	eachGiven(p, func(name string, value any) { arguments[name] = value })
+	eachParam(p, func(name string, value any) { arguments[name] = value })
 	return arguments
 }
 
-// eachGiven calls do with every parameter that a search has: a string, a list of them, a whole number or another one.
-func eachGiven(p cola.SearchParams, do func(name string, value any)) {
+// eachParam calls do with every parameter that a search has: a string, a list of them, a whole number or another one.
+func eachParam(p cola.SearchParams, do func(name string, value any)) {
 	all := reflect.ValueOf(p)
 	for _, f := range cola.FieldsOf[cola.SearchParams]() {
 		field := all.FieldByIndex(f.Index)
@@ -140,7 +140,7 @@ type exploreForm struct {
 	Open     bool // the filters that are folded otherwise
 }
 
-func (s askedSearch) form(problems map[string][]string) exploreForm {
+func (s searchRequest) form(problems map[string][]string) exploreForm {
 	f := exploreForm{values: s.values, Problems: problems}
 	for name := range problems {
 		_, filter := cola.FilterOf(name)
@@ -154,21 +154,21 @@ type exploreField struct {
 	Name, Label, Hint string
 	Value             string
 	Kind              string // text, date, number, choice or unit
-	Most              int    // characters
+	MaxLength         int    // characters
 	Problems          []string
 	Options           []option
 }
 
-// Described returns the id of what describes the field; empty when nothing does.
-func (f exploreField) Described() string {
+// DescribedBy returns the id of what describes the field; empty when nothing does.
+func (f exploreField) DescribedBy() string {
 	if f.Hint == "" && len(f.Problems) == 0 {
 		return ""
 	}
 	return "f-" + f.Name + "-d"
 }
 
-// Strange returns what was given for a choice and is none of it.
-func (f exploreField) Strange() string {
+// UnlistedValue returns the value of a choice if it is not one of the options.
+func (f exploreField) UnlistedValue() string {
 	for _, o := range f.Options {
 		if o.Chosen {
 			return ""
@@ -182,7 +182,7 @@ func exploreLabel(name string) string {
 	if f, ok := cola.FilterOf(name); ok && name != "q" {
 		return f.Label
 	}
-	labels := map[string]string{"q": "Search labels", "page": "Page", "per_page": "Labels on a page", "cursor": "Place in the list", wholeAddress: "The address"}
+	labels := map[string]string{"q": "Search labels", "page": "Page", "per_page": "Labels on a page", "cursor": "Place in the list", addressField: "The address"}
 	return cmp.Or(labels[name], name)
 }
 
@@ -207,7 +207,7 @@ func (f exploreForm) Field(name string) exploreField {
 	if !ok {
 		return exploreField{Name: name}
 	}
-	one := exploreField{Name: name, Label: filter.Label, Hint: filter.Hint, Kind: "text", Most: 200, Problems: f.Problems[name]}
+	one := exploreField{Name: name, Label: filter.Label, Hint: filter.Hint, Kind: "text", MaxLength: 200, Problems: f.Problems[name]}
 	sent := f.values[name]
 	one.Value = strings.ToValidUTF8(strings.Join(sent, " "), "\uFFFD")
 	switch filter.Kind {
@@ -224,13 +224,13 @@ func (f exploreForm) Field(name string) exploreField {
 		one.Kind = "unit"
 	}
 	for _, word := range filter.Words {
-		one.Options = append(one.Options, option{Value: word, Label: word, Chosen: slices.ContainsFunc(sent, func(s string) bool { return hasWord(s, word) })})
+		one.Options = append(one.Options, option{Value: word, Label: word, Chosen: slices.ContainsFunc(sent, func(s string) bool { return listContains(s, word) })})
 	}
 	return one
 }
 
-// hasWord reports whether a value, which may be several between commas, has a word.
-func hasWord(value, word string) bool {
+// listContains reports whether a value, which may be several between commas, has a word.
+func listContains(value, word string) bool {
 	for one := range strings.SplitSeq(value, ",") {
 		if strings.EqualFold(strings.TrimSpace(one), word) {
 			return true
@@ -239,8 +239,8 @@ func hasWord(value, word string) bool {
 	return false
 }
 
-// Told lists the problems, those of fields first in the order of their names.
-func (f exploreForm) Told() []formProblem {
+// ProblemList lists the problems, those of fields first in the order of their names.
+func (f exploreForm) ProblemList() []formProblem {
 	var told []formProblem
 	for name, messages := range f.Problems {
 		_, field := cola.FilterOf(name)

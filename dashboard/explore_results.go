@@ -15,19 +15,19 @@ import (
 // historyBegins is what a search of all history begins with: the registry holds no label that was approved earlier.
 var historyBegins = cola.NewDate(2005, time.January, 1)
 
-// exploreFound is what a search found, with the ways on from it.
-type exploreFound struct {
-	Total  int
-	Rows   []labelRow
-	Chips  []filterChip
-	Facets []facetGroup
-	Pager  pager
-	First  string    // address of the first page, when this one lies behind the last
-	Since  cola.Date // first day of the default window; zero when all history was searched
-	Lift   string    // the same search of all history
-	Cut    bool      // fewer labels than the page has room for: the month's list records are used up
-	Save   string    // leads to a saved search of the same
-	Cost   pageCost
+// exploreResults is what a search found, with the ways on from it.
+type exploreResults struct {
+	Total       int
+	Rows        []labelRow
+	Chips       []filterChip
+	Facets      []facetGroup
+	Pager       pager
+	FirstURL    string    // address of the first page, when this one lies behind the last
+	Since       cola.Date // first day of the default window; zero when all history was searched
+	AllDatesURL string    // the same search of all history
+	Cut         bool      // fewer labels than the page has room for: the month's list records are used up
+	SaveURL     string    // leads to a saved search of the same
+	Cost        pageCost
 }
 
 // pageCost is what a page cost, and what is left.
@@ -63,36 +63,36 @@ type labelRow struct {
 	Picture        picture
 }
 
-// shownName is how many characters of a name a list shows; the page of the label shows all.
-const shownName = 120
+// maxShownName is how many characters of a name a list shows; the page of the label shows all.
+const maxShownName = 120
 
-// found prepares what the service found for the page.
-func (v *visit) found(p cola.SearchParams, r registry.Explored) *exploreFound {
+// searchResults prepares what the service found for the page.
+func (req *request) searchResults(p cola.SearchParams, r registry.Explored) *exploreResults {
 	bare := p
 	bare.Page, bare.PerPage, bare.Cursor = cola.Opt[int]{}, cola.Opt[int]{}, ""
 	at := r.Pagination
-	f := &exploreFound{
-		Total: at.Total, Chips: chipsOf(bare), Facets: facetGroups(p, r.Facets), Cut: at.TruncatedByQuota,
-		Save: strings.TrimSuffix(searchesPath+"/new?"+queryOf(bare).Encode(), "?"), Cost: listCost(v.quota),
+	f := &exploreResults{
+		Total: at.Total, Chips: filterChips(bare), Facets: facetGroups(p, r.Facets), Cut: at.TruncatedByQuota,
+		SaveURL: strings.TrimSuffix(searchesPath+"/new?"+searchQuery(bare).Encode(), "?"), Cost: listCost(req.quota),
 	}
 	f.Pager = searchPager(p, at, len(r.Colas), f.Cut)
 	if len(r.Colas) == 0 && at.Total > 0 {
-		f.First = exploreAddress(queryOf(bare))
+		f.FirstURL = exploreURL(searchQuery(bare))
 	}
 	if r.Defaults != nil {
 		f.Since = r.Defaults.DateFrom
 		all := bare
 		all.ApprovalDateFrom = historyBegins
-		f.Lift = exploreAddress(queryOf(all))
+		f.AllDatesURL = exploreURL(searchQuery(all))
 	}
 	for i := range r.Colas {
-		f.Rows = append(f.Rows, v.row(&r.Colas[i], r.Images[r.Colas[i].TTBID]))
+		f.Rows = append(f.Rows, req.newLabelRow(&r.Colas[i], r.Images[r.Colas[i].TTBID]))
 	}
 	return f
 }
 
 // Title names the page among others: by its first filters.
-func (f *exploreFound) Title() string {
+func (f *exploreResults) Title() string {
 	const most = 3
 	var all []string
 	for _, c := range f.Chips[:min(len(f.Chips), most)] {
@@ -104,15 +104,15 @@ func (f *exploreFound) Title() string {
 	return strings.Join(all, ", ") + " · Explore"
 }
 
-// row prepares a label of a list; image is the address of its picture, if one is known.
-func (v *visit) row(c *cola.ColaSummary, image string) labelRow {
-	name := func(s string) string { return shortened(plainText(s), shownName) }
+// newLabelRow prepares a label of a list; image is the address of its picture, if one is known.
+func (req *request) newLabelRow(c *cola.ColaSummary, image string) labelRow {
+	name := func(s string) string { return truncate(singleLine(s), maxShownName) }
 	r := labelRow{
 		ID: c.TTBID.String(), Brand: name(c.BrandName), Product: name(string(c.ProductName)), Kind: string(c.ProductType), Class: name(string(c.ClassName)),
 		Origin: name(string(c.OriginName)), Status: string(c.ApplicationStatus), Approved: c.ApprovalDate, Permit: name(c.PermitNumber),
 		PermitHref: permitHref(c.PermitNumber),
 	}
-	r.Picture = v.recordLinks().picture(image)
+	r.Picture = req.recordLinks().picture(image)
 	r.Picture.Alt = "Label of " + strings.TrimSpace(r.Brand+" "+r.Product)
 	return r
 }
@@ -126,7 +126,7 @@ func searchPager(p cola.SearchParams, at cola.Pagination, rows int, cut bool) pa
 		if page > 1 {
 			p.Page = cola.Some(page)
 		}
-		return exploreAddress(queryOf(p))
+		return exploreURL(searchQuery(p))
 	}
 	numbered := at.Mode != "cursor"
 	if numbered && rows > 0 {
@@ -145,24 +145,24 @@ func searchPager(p cola.SearchParams, at cola.Pagination, rows int, cut bool) pa
 	return next
 }
 
-// chipsOf returns the filters that a search has, in words.
-func chipsOf(p cola.SearchParams) []filterChip {
+// filterChips returns the filters that a search has, in words.
+func filterChips(p cola.SearchParams) []filterChip {
 	var chips []filterChip
-	values := queryOf(p)
+	values := searchQuery(p)
 	for _, f := range cola.FieldsOf[cola.SearchParams]() {
 		for _, value := range values[f.Name] {
-			asked, ok := p.Condition(f.Name, shortened(plainText(value), shownName))
+			asked, ok := p.Condition(f.Name, truncate(singleLine(value), maxShownName))
 			if !ok || asked.Kind == cola.UnitFilter { // the bounds have the unit
 				continue
 			}
-			chips = append(chips, filterChip{asked.String(), exploreAddress(lessOf(values, f.Name, value))})
+			chips = append(chips, filterChip{asked.String(), exploreURL(withoutValue(values, f.Name, value))})
 		}
 	}
 	return chips
 }
 
-// lessOf returns the parameters without one value. The unit of volumes goes with the last of them.
-func lessOf(values url.Values, name, value string) url.Values {
+// withoutValue returns the parameters without one value. The unit of volumes goes with the last of them.
+func withoutValue(values url.Values, name, value string) url.Values {
 	rest := url.Values{}
 	for n, all := range values {
 		if n == name {
@@ -180,11 +180,11 @@ func lessOf(values url.Values, name, value string) url.Values {
 
 // facetGroup is a facet with a link for each of its values.
 type facetGroup struct {
-	Title  string
-	Up     []facetLink // what the values lie within, outermost first
-	Values []facetLink
-	More   int
-	Narrow bool // values are short: in columns
+	Title   string
+	Parents []facetLink // what the values lie within, outermost first
+	Values  []facetLink
+	More    int
+	Narrow  bool // values are short: in columns
 }
 
 // facetLink is the search with a value of a facet or, when it has the value, without.
@@ -212,40 +212,40 @@ func facetGroups(p cola.SearchParams, facets []cola.Facet) []facetGroup {
 	for _, f := range facets {
 		g := facetGroup{Title: facetTitle(f.Name), More: f.More, Narrow: f.Name == cola.FacetYear}
 		if f.Name == cola.FacetCategory {
-			g.Up = pathAbove(p)
+			g.Parents = categoryParents(p)
 		}
 		for _, value := range f.Values {
 			label := value.Value
 			if f.Name == cola.FacetCategory && value.Value != p.DerivedSubcategory {
 				label = cmp.Or(cola.CategoryLeaf(label), label)
 			}
-			g.Values = append(g.Values, facetLink{shortened(plainText(label), shownName), value.Count, value.Chosen, exploreAddress(queryOf(p.Toggle(f.Name, value.Value)))})
+			g.Values = append(g.Values, facetLink{truncate(singleLine(label), maxShownName), value.Count, value.Chosen, exploreURL(searchQuery(p.Toggle(f.Name, value.Value)))})
 		}
-		if len(g.Values)+len(g.Up) > 0 {
+		if len(g.Values)+len(g.Parents) > 0 {
 			groups = append(groups, g)
 		}
 	}
 	return groups
 }
 
-// pathAbove returns the levels of the category path of a search, each as the search within it.
-func pathAbove(p cola.SearchParams) []facetLink {
+// categoryParents returns the levels of the category path of a search, each as the search within it.
+func categoryParents(p cola.SearchParams) []facetLink {
 	path := cola.SettlePath(p.DerivedSubcategory)
 	if path == "" {
 		return nil
 	}
-	up := []facetLink{{Label: "All categories", Href: exploreAddress(queryOf(p.Without(cola.FacetCategory)))}}
+	up := []facetLink{{Label: "All categories", Href: exploreURL(searchQuery(p.Without(cola.FacetCategory)))}}
 	const separator = " > "
 	levels := strings.Split(path, separator)
 	for i, level := range levels {
 		within := strings.Join(levels[:i+1], separator)
-		up = append(up, facetLink{Label: shortened(plainText(level), shownName), Chosen: i == len(levels)-1, Href: exploreAddress(queryOf(p.Choose(cola.FacetCategory, within)))})
+		up = append(up, facetLink{Label: truncate(singleLine(level), maxShownName), Chosen: i == len(levels)-1, Href: exploreURL(searchQuery(p.Choose(cola.FacetCategory, within)))})
 	}
 	return up
 }
 
-// Words says what the page cost.
-func (c pageCost) Words() string {
+// Text says what the page cost.
+func (c pageCost) Text() string {
 	request := " It also counts as one of the plan’s " + plural(c.PerMinute, "request", "requests") + " in any 60 seconds."
 	if c.Charged == 0 {
 		return fmt.Sprintf("This page cost nothing; %s of %s %s are left this month.", count(c.Left), count(c.Limit), c.Many) + request

@@ -12,48 +12,48 @@ type feedPage struct {
 	URL    copied
 }
 
-func (v *visit) makeFeed() error {
-	id := v.path("uuid")
-	typed, err := v.form()
+func (req *request) makeFeed() error {
+	id := req.path("uuid")
+	typed, err := req.form()
 	if err != nil {
 		return err
 	}
-	found, _, err := v.svc.SavedSearch(v.ctx(), v.caller, id, "")
+	found, _, err := req.svc.SavedSearch(req.ctx(), req.caller, id, "")
 	if err != nil {
 		return err
 	}
-	first, err := v.takeForm(typed.Get("form"))
+	first, err := req.useFormToken(typed.Get("form"))
 	if err != nil {
 		return err
 	}
 	if !first {
-		return v.leadTo(searchPath(found.Value.UUID), shownBefore)
+		return req.redirect(searchPath(found.Value.UUID), formUsedSecret)
 	}
-	feed, state, err := v.svc.MakeFeed(v.ctx(), v.caller, id)
-	v.asked(state)
+	feed, state, err := req.svc.MakeFeed(req.ctx(), req.caller, id)
+	req.recordQuota(state)
 	if err != nil {
 		return err
 	}
-	return v.show(http.StatusCreated, "savedsearchfeed", page{
+	return req.show(http.StatusCreated, "saved_search_feed", page{
 		Title: "Feed of “" + found.Value.Name + "”", Data: feedPage{found.Value, copied{"the address of the feed", feed.URL}},
-		Call: v.call(http.MethodPost, searchPath(found.Value.UUID)+"/feed", freeAlways+" Each call makes a new address, and the one before stops."),
+		Call: req.call(http.MethodPost, searchPath(found.Value.UUID)+"/feed", freeCost+" Each call makes a new address, and the one before stops."),
 	})
 }
 
-func (v *visit) endFeed() error {
-	id := v.path("uuid")
-	state, err := v.svc.EndFeed(v.ctx(), v.caller, id)
-	v.asked(state)
+func (req *request) endFeed() error {
+	id := req.path("uuid")
+	state, err := req.svc.EndFeed(req.ctx(), req.caller, id)
+	req.recordQuota(state)
 	if err != nil {
 		return err
 	}
-	return v.leadTo(searchPath(id), "The search has no feed any more.")
+	return req.redirect(searchPath(id), "The search has no feed any more.")
 }
 
-func (v *visit) askMakeFeed() error {
-	return v.askDanger("savedsearchfeedmake", "Make a feed of", http.MethodPost, "/feed")
+func (req *request) confirmMakeFeed() error {
+	return req.confirmSearchAction("saved_search_feed_create", "Make a feed of", http.MethodPost, "/feed")
 }
 
-func (v *visit) askEndFeed() error {
-	return v.askDanger("savedsearchfeedend", "End the feed of", http.MethodDelete, "/feed")
+func (req *request) confirmEndFeed() error {
+	return req.confirmSearchAction("saved_search_feed_end", "End the feed of", http.MethodDelete, "/feed")
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// secure sets the security headers of every page: only our scripts run, embedding is blocked, and
+// securityHeaders sets the security headers of every page: only our scripts run, embedding is blocked, and
 // other sites get no referrer. Label images may come from any https address.
-func (e *edge) secure(next http.Handler) http.Handler {
+func (e *edge) securityHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", e.policy())
+		h.Set("Content-Security-Policy", e.contentSecurityPolicy())
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("X-Robots-Tag", "noindex, nofollow")
@@ -32,9 +32,9 @@ func (e *edge) secure(next http.Handler) http.Handler {
 // https reports whether users reach the service over https.
 func (e *edge) https() bool { return strings.HasPrefix(e.opts.PublicURL, "https://") }
 
-// policy is the Content-Security-Policy. No form may lead elsewhere, by a redirect either: browsers follow those of issuers to wherever their
-// own sign-in is, which nobody can list. See leadAway.
-func (e *edge) policy() string {
+// contentSecurityPolicy is the Content-Security-Policy. No form may lead elsewhere, by a redirect either: browsers follow those of issuers to wherever their
+// own sign-in is, which nobody can list. See redirectExternal.
+func (e *edge) contentSecurityPolicy() string {
 	return "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' https: " + originOf(e.opts.PublicURL) +
 		"; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 }
@@ -48,8 +48,8 @@ func originOf(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// origins tells forms of our own pages from those that a page of another origin has a browser send.
-func (e *edge) origins() *http.CrossOriginProtection {
+// crossOriginProtection tells forms of our own pages from those that a page of another origin has a browser send.
+func (e *edge) crossOriginProtection() *http.CrossOriginProtection {
 	protection := http.NewCrossOriginProtection()
 	if origin := originOf(e.opts.PublicURL); origin != "" {
 		if err := protection.AddTrustedOrigin(origin); err != nil { // also where a proxy says another Host
@@ -59,10 +59,10 @@ func (e *edge) origins() *http.CrossOriginProtection {
 	return protection
 }
 
-// refuseForged refuses forms that a page of another origin has a browser send.
-func (e *edge) refuseForged(next http.Handler) http.Handler {
-	protection := e.origins()
-	protection.SetDenyHandler(e.anybody(func(v *visit) error {
+// rejectCrossOrigin refuses forms that a page of another origin has a browser send.
+func (e *edge) rejectCrossOrigin(next http.Handler) http.Handler {
+	protection := e.crossOriginProtection()
+	protection.SetDenyHandler(e.public(func(req *request) error {
 		return cola.Errorf(cola.CodeForbidden, "The form was sent from another site, so nothing was done. Open the page here and send it again.")
 	}))
 	return protection.Handler(next)
@@ -79,9 +79,9 @@ func isDocument(h http.Header) bool {
 	return !strings.Contains(accept, "image/") || strings.Contains(accept, "text/html")
 }
 
-// isAhead reports whether a browser loads a page before the reader opens it. Purpose, X-Purpose and
+// isPrefetch reports whether a browser loads a page before the reader opens it. Purpose, X-Purpose and
 // X-Moz are older names of Sec-Purpose.
-func isAhead(h http.Header) bool {
+func isPrefetch(h http.Header) bool {
 	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
 		purpose := strings.ToLower(strings.Join(h.Values(name), ","))
 		for _, ahead := range []string{"prefetch", "prerender", "preview"} {
@@ -93,10 +93,10 @@ func isAhead(h http.Header) bool {
 	return false
 }
 
-// refuseEmbedded rejects pages loaded as an image, a frame or another part of a page, or fetched by a
+// rejectEmbedded rejects pages loaded as an image, a frame or another part of a page, or fetched by a
 // script of another origin: some GETs read the session, store a form token or cost quota. It runs
-// before the session is read. Charged pages are stricter; see beforeCharge.
-func (e *edge) refuseEmbedded(next http.Handler) http.Handler {
+// before the session is read. Charged pages are stricter; see guardCharge.
+func (e *edge) rejectEmbedded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 		if reads && !isDocument(r.Header) && !isOwnFetch(r.Header) {
@@ -113,31 +113,31 @@ func isOwnFetch(h http.Header) bool {
 }
 
 const (
-	// pagesASecond and pagesAtOnce are how many pages a sign-in, and an account, may ask this process for: more than people do, previews while typing
+	// pagesPerSecond and pageBurst are how many pages a sign-in, and an account, may ask this process for: more than people do, previews while typing
 	// included. Pages count in no quota, so nothing else would keep a script that has a session from having the registry search without an end.
-	pagesASecond = 5
-	pagesAtOnce  = 60
-	pacedMost    = 20_000 // sign-ins and accounts in memory; beyond that, the least recently used start over
+	pagesPerSecond = 5
+	pageBurst      = 60
+	maxLimitKeys   = 20_000 // sign-ins and accounts in memory; beyond that, the least recently used start over
 )
 
-// pace limits sign-ins and accounts to pagesASecond. A request counts against the sign-in of its
+// rateLimiter limits sign-ins and accounts to pagesPerSecond. A request counts against the sign-in of its
 // session before that is verified, and only afterwards against the account, so a signed-out browser
 // cannot slow down the account's others.
-type pace struct{ by *ratelimit.Limiter[paced] }
+type rateLimiter struct{ keys *ratelimit.Limiter[limitKey] }
 
-// paced is an account or a sign-in.
-type paced struct {
+// limitKey is an account or a sign-in.
+type limitKey struct {
 	account cola.AccountID
 	signIn  int64
 }
 
-func newPace(now cola.Clock) *pace {
-	return &pace{ratelimit.New[paced](pagesAtOnce, time.Second/pagesASecond, pacedMost, now)}
+func newRateLimiter(now cola.Clock) *rateLimiter {
+	return &rateLimiter{ratelimit.New[limitKey](pageBurst, time.Second/pagesPerSecond, maxLimitKeys, now)}
 }
 
 // take lets a page of a sign-in or an account through, or refuses it.
-func (p *pace) take(of paced) error {
-	if p.by.Take(of, 1) == 0 {
+func (p *rateLimiter) take(of limitKey) error {
+	if p.keys.Take(of, 1) == 0 {
 		return nil
 	}
 	return &cola.Error{

@@ -12,7 +12,7 @@ import (
 func TestPace(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)
-	for range pagesAtOnce {
+	for range pageBurst {
 		s.get("/connect").shows(t, http.StatusOK)
 	}
 	s.get("/plans").shows(t, http.StatusOK) // open to anybody: not held up
@@ -23,7 +23,7 @@ func TestPace(t *testing.T) {
 	}
 	s.by("bob@example.com").get("/connect").shows(t, http.StatusOK)
 	s.registry.Pass(time.Second)
-	for range pagesASecond {
+	for range pagesPerSecond {
 		s.get("/connect").shows(t, http.StatusOK)
 	}
 	s.get("/connect").shows(t, http.StatusTooManyRequests)
@@ -35,7 +35,7 @@ func TestPaceOfEndedSignIns(t *testing.T) {
 	s.browsers.callers["thief"] = s.registry.SignIn(t, s.browsers.callers[ann].Account, "Thief", "")
 	s.by("thief").get("/connect").shows(t, http.StatusOK)
 	s.post("/account/sign-ins/end-others", nil).leads(t)
-	for range 2 * pagesAtOnce {
+	for range 2 * pageBurst {
 		s.by("thief").get("/connect")
 	}
 	s.get("/connect").shows(t, http.StatusOK)

@@ -28,14 +28,14 @@ type page struct {
 	Away  string   // where the browser goes on to by itself; empty: it stays
 }
 
-// framed is a page with what stands around it.
-type framed struct {
+// layoutData is a page with what stands around it.
+type layoutData struct {
 	page
 	Area     string // path of the area that the page is in, for the navigation
 	Path     string // of the page, to come back to
 	SignedIn bool
 	Account  registry.Account
-	Holder   cola.AccountID // the account that is signed in, for holderField
+	Holder   cola.AccountID // the account that is signed in, for accountField
 	Quota    cola.QuotaState
 	Notice   string
 	Assets   *assets
@@ -48,12 +48,12 @@ var pageFiles embed.FS
 // pages holds the template of each page by its name, which is its file's.
 type pages map[string]*template.Template
 
-// shared are the files that every page is made with: the frame around it, and pieces that several pages have.
-var shared = []string{"pages/frame.html", "pages/pieces.html"}
+// sharedFiles are the files that every page is made with: the frame around it, and pieces that several pages have.
+var sharedFiles = []string{"pages/layout.html", "pages/components.html"}
 
 // parsePages reads the templates. One that cannot be read is a fault of the program, met by any test.
 func parsePages(a *assets) pages {
-	base := template.Must(template.New("frame").Funcs(functions(a)).ParseFS(pageFiles, shared...))
+	base := template.Must(template.New("layout").Funcs(templateFuncs(a)).ParseFS(pageFiles, sharedFiles...))
 	files, err := pageFiles.ReadDir("pages")
 	if err != nil {
 		panic(err)
@@ -61,7 +61,7 @@ func parsePages(a *assets) pages {
 	all := pages{}
 	for _, f := range files {
 		name := "pages/" + f.Name()
-		if name == shared[0] || name == shared[1] {
+		if name == sharedFiles[0] || name == sharedFiles[1] {
 			continue
 		}
 		all[strings.TrimSuffix(path.Base(name), ".html")] = template.Must(template.Must(base.Clone()).ParseFS(pageFiles, name))
@@ -70,21 +70,21 @@ func parsePages(a *assets) pages {
 }
 
 // show answers with a page in its frame.
-func (v *visit) show(status int, name string, p page) error {
-	f := framed{
-		page: p, Area: areaOf(v.r.URL.Path), Path: v.r.URL.RequestURI(), SignedIn: v.signedIn, Account: v.account, Holder: v.caller.Account, Quota: v.quota,
-		Notice: v.browsers.Pop(v.ctx(), noticeKey), Assets: v.assets, API: v.opts.PublicURL + apiPath,
+func (req *request) show(status int, name string, p page) error {
+	f := layoutData{
+		page: p, Area: areaOf(req.http.URL.Path), Path: req.http.URL.RequestURI(), SignedIn: req.signedIn, Account: req.account, Holder: req.caller.Account, Quota: req.quota,
+		Notice: req.browsers.Pop(req.ctx(), noticeKey), Assets: req.assets, API: req.opts.PublicURL + apiPath,
 	}
-	return v.write(status, name, "frame", f)
+	return req.write(status, name, "layout", f)
 }
 
 // showPart answers with a part of a page, to be put into one that is shown: a template that the page's file defines.
-func (v *visit) showPart(name, part string, data any) error {
-	return v.write(http.StatusOK, name, part, data)
+func (req *request) showPart(name, part string, data any) error {
+	return req.write(http.StatusOK, name, part, data)
 }
 
-func (v *visit) write(status int, name, part string, data any) error {
-	t, ok := v.pages[name]
+func (req *request) write(status int, name, part string, data any) error {
+	t, ok := req.pages[name]
 	if !ok {
 		return fmt.Errorf("there is no page %q", name)
 	}
@@ -92,11 +92,11 @@ func (v *visit) write(status int, name, part string, data any) error {
 	if err := t.ExecuteTemplate(&b, part, data); err != nil {
 		return fmt.Errorf("draw page %s: %w", name, err)
 	}
-	h := v.w.Header()
+	h := req.w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(b.Len()))
-	v.w.WriteHeader(status)
-	_, _ = v.w.Write(b.Bytes()) // whoever asked may have gone
+	req.w.WriteHeader(status)
+	_, _ = req.w.Write(b.Bytes()) // whoever asked may have gone
 	return nil
 }
 

@@ -18,36 +18,36 @@ type permitteePage struct {
 	Cost   pageCost
 }
 
-func (v *visit) permittee() error {
-	if answered, err := v.beforeCharge(recordPrice()); answered || err != nil {
+func (req *request) permittee() error {
+	if answered, err := req.guardCharge(recordPrice()); answered || err != nil {
 		return err
 	}
-	number := v.path("*")
-	tagged, state, err := v.svc.Permittee(v.ctx(), v.caller, number, "")
-	v.asked(state)
+	number := req.path("*")
+	tagged, state, err := req.svc.Permittee(req.ctx(), req.caller, number, "")
+	req.recordQuota(state)
 	if cola.CodeOf(err) == cola.CodeNotFound {
-		return v.showMissing(err, "No such permittee", number)
+		return req.showNotFound(err, "No such permittee", number)
 	}
 	if err != nil {
 		return err
 	}
-	v.keepForBack()
+	req.allowBackCache()
 	d := &tagged.Value
 	p := permitteePage{
-		Facts: permitteeFacts(&d.PermitteeSummary), Labels: d.Colas, Search: allHistory("permit_number", d.PermitNumber), Cost: detailCost(v.quota),
+		Facts: permitteeFacts(&d.PermitteeSummary), Labels: d.Colas, Search: allHistory("permit_number", d.PermitNumber), Cost: detailCost(req.quota),
 	}
 	for i := range d.RecentColas {
-		p.Recent = append(p.Recent, v.row(&d.RecentColas[i], ""))
+		p.Recent = append(p.Recent, req.newLabelRow(&d.RecentColas[i], ""))
 	}
-	call := v.call("GET", "/permittees/"+url.PathEscape(d.PermitNumber), "It costs one detail view, the latest labels included, as this page did. A number that there is not is free.").
+	call := req.call("GET", "/permittees/"+url.PathEscape(d.PermitNumber), "It costs one detail view, the latest labels included, as this page did. A number that there is not is free.").
 		forTool("get_permittee", map[string]any{"permit_number": d.PermitNumber})
-	return v.show(http.StatusOK, "permittee", page{Title: permitteeName(&d.PermitteeSummary), Data: p, Call: call})
+	return req.show(http.StatusOK, "permittee", page{Title: permitteeName(&d.PermitteeSummary), Data: p, Call: call})
 }
 
 // permitteeName is what a permittee is called, by its number when it has no name.
 func permitteeName(p *cola.PermitteeSummary) string {
 	for _, name := range []string{string(p.CompanyName), string(p.OperatingName), p.PermitNumber} {
-		if name = shortened(plainText(name), shownName); strings.TrimSpace(name) != "" {
+		if name = truncate(singleLine(name), maxShownName); strings.TrimSpace(name) != "" {
 			return name
 		}
 	}
@@ -57,22 +57,22 @@ func permitteeName(p *cola.PermitteeSummary) string {
 func permitteeFacts(p *cola.PermitteeSummary) []fact {
 	active := "no"
 	if p.IsActive {
-		active = strings.TrimSuffix("yes: "+plainText(string(p.ActiveReason)), ": ")
+		active = strings.TrimSuffix("yes: "+singleLine(string(p.ActiveReason)), ": ")
 	}
 	return facts(
 		wordsFact("Permit number", p.PermitNumber), textFact("Company", p.CompanyName), textFact("Trade name", p.OperatingName), textFact("Kind", p.PermitteeType),
 		textFact("State", p.CompanyState), textFact("ZIP code", p.CompanyZipCode), wordsFact("Active", active),
-		wordsFact("Labels", fmt.Sprintf("%s, of which %s are approved now", count(p.Colas), count(p.ColasApproved))), dayFact("Latest application", p.LastColaApplicationDate),
+		wordsFact("Labels", fmt.Sprintf("%s, of which %s are approved now", count(p.Colas), count(p.ColasApproved))), dateFact("Latest application", p.LastColaApplicationDate),
 	)
 }
 
-// holderOf prepares a permittee for the page of a label.
-func holderOf(p *cola.PermitteeSummary) *labelHolder {
-	return &labelHolder{Name: permitteeName(p), Href: permitHref(p.PermitNumber), Facts: permitteeFacts(p)}
+// newPermitteeLink prepares a permittee for the page of a label.
+func newPermitteeLink(p *cola.PermitteeSummary) *permitteeLink {
+	return &permitteeLink{Name: permitteeName(p), Href: permitHref(p.PermitNumber), Facts: permitteeFacts(p)}
 }
 
-// labelHolder is a permittee with the address of its page.
-type labelHolder struct {
+// permitteeLink is a permittee with the address of its page.
+type permitteeLink struct {
 	Name, Href string
 	Facts      []fact
 }

@@ -22,12 +22,12 @@ type recordLinks struct {
 
 // recordLinks returns the recordLinks of this visit. Cookies belong to the host in the browser's
 // address bar, so that host also counts as our own.
-func (v *visit) recordLinks() recordLinks {
-	own := v.hosts
-	if host, ok := plainHost(v.r.Host); ok {
+func (req *request) recordLinks() recordLinks {
+	own := req.hosts
+	if host, ok := plainHost(req.http.Host); ok {
 		own = append(slices.Clip(own), host)
 	}
-	return recordLinks{v.opts.PublicURL, own}
+	return recordLinks{req.opts.PublicURL, own}
 }
 
 // ownHosts returns the hosts in the options; see plainHost.
@@ -46,7 +46,7 @@ func ownHosts(o Options) (hosts []string) {
 
 // picture returns the image at an address.
 func (l recordLinks) picture(address string) picture {
-	p := picture{Text: plainText(address), Href: l.href(address)}
+	p := picture{Text: singleLine(address), Href: l.href(address)}
 	if strings.HasPrefix(p.Href, "/") || strings.HasPrefix(p.Href, "https:") {
 		p.Src = p.Href // the content security policy blocks other schemes
 	}
@@ -56,8 +56,8 @@ func (l recordLinks) picture(address string) picture {
 	return p
 }
 
-// mostAddress is the maximum length of a linked address, in bytes.
-const mostAddress = 2048
+// maxAddressLength is the maximum length of a linked address, in bytes.
+const maxAddressLength = 2048
 
 // href returns an address that may be linked: relative for a label image of this server, so that it
 // works under any of the server's names; otherwise absolute, with http or https. It returns "" for
@@ -67,7 +67,7 @@ func (l recordLinks) href(address string) string {
 		return "/images/" + url.PathEscape(id)
 	}
 	u, err := url.Parse(address)
-	if err != nil || len(address) > mostAddress || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+	if err != nil || len(address) > maxAddressLength || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
 		return ""
 	}
 	if host, ok := plainHost(u.Host); !ok || slices.Contains(l.own, host) || isLocal(host) {
@@ -78,7 +78,7 @@ func (l recordLinks) href(address string) string {
 
 // isImageID reports whether browsers treat id as one path segment other than . and ..
 func isImageID(id string) bool {
-	return strings.Trim(id, ".") != "" && !strings.ContainsAny(id, `/\?#%`) && len(id) <= mostAddress
+	return strings.Trim(id, ".") != "" && !strings.ContainsAny(id, `/\?#%`) && len(id) <= maxAddressLength
 }
 
 // plainHost returns the normalized form of a host, without its port: cookies ignore ports, too. It
@@ -139,13 +139,13 @@ func codedFact(name string, value, code cola.Text) fact {
 
 // fact is one thing that is known of a record.
 type fact struct {
-	Name    string
-	Values  []string
-	More    int       // values that are left out
-	Day     cola.Date // in place of values
-	Href    string    // what the value leads to; empty: nothing
-	Outside bool      // the link leads to another site
-	Derived bool      // a model has read it from the pictures
+	Name     string
+	Values   []string
+	More     int       // values that are left out
+	Day      cola.Date // in place of values
+	Href     string    // what the value leads to; empty: nothing
+	External bool      // the link leads to another site
+	Derived  bool      // a model has read it from the pictures
 }
 
 // factGroup is facts under a heading.
@@ -169,7 +169,7 @@ func facts(all ...fact) []fact {
 }
 
 func wordsFact(name, value string) fact {
-	if value = plainText(value); value == "" {
+	if value = singleLine(value); value == "" {
 		return fact{}
 	}
 	return fact{Name: name, Values: []string{value}}
@@ -179,16 +179,16 @@ func textFact(name string, value cola.Text) fact { return wordsFact(name, string
 
 func listFact(name string, values []string) fact {
 	f := fact{Name: name}
-	for _, v := range values[:min(len(values), mostValues)] {
-		f.Values = append(f.Values, plainText(v))
+	for _, v := range values[:min(len(values), maxValues)] {
+		f.Values = append(f.Values, singleLine(v))
 	}
 	f.More = len(values) - len(f.Values)
 	return f
 }
 
-func dayFact(name string, d cola.Date) fact { return fact{Name: name, Day: d} }
+func dateFact(name string, d cola.Date) fact { return fact{Name: name, Day: d} }
 
-func wholeFact(name string, n cola.Opt[int]) fact {
+func intFact(name string, n cola.Opt[int]) fact {
 	if !n.OK {
 		return fact{}
 	}
@@ -199,10 +199,10 @@ func decimalFact(name string, n cola.Opt[float64]) fact {
 	if !n.OK {
 		return fact{}
 	}
-	return wordsFact(name, decimalOf(n.V))
+	return wordsFact(name, formatDecimal(n.V))
 }
 
-func yesFact(name string, b cola.Opt[bool]) fact {
+func boolFact(name string, b cola.Opt[bool]) fact {
 	switch {
 	case !b.OK:
 		return fact{}
@@ -212,19 +212,19 @@ func yesFact(name string, b cola.Opt[bool]) fact {
 	return wordsFact(name, "no")
 }
 
-// to makes a fact a link.
-func (f fact) to(href string) fact { f.Href = href; return f }
+// linkedTo makes a fact a link.
+func (f fact) linkedTo(href string) fact { f.Href = href; return f }
 
 // derived marks a fact as one that a model has read.
 func (f fact) derived() fact { f.Derived = true; return f }
 
-// bySides writes two sizes, such as "900 × 1200"; it is empty unless one of them is known.
-func bySides[T int | float64](a, b cola.Opt[T], between string) string {
+// dimensions writes two sizes, such as "900 × 1200"; it is empty unless one of them is known.
+func dimensions[T int | float64](a, b cola.Opt[T], between string) string {
 	one := func(n cola.Opt[T]) string {
 		if !n.OK {
 			return "?"
 		}
-		return decimalOf(float64(n.V))
+		return formatDecimal(float64(n.V))
 	}
 	if !a.OK && !b.OK {
 		return ""
@@ -232,10 +232,10 @@ func bySides[T int | float64](a, b cola.Opt[T], between string) string {
 	return one(a) + between + one(b)
 }
 
-// outsideFact is an address from a record, as a link if allowed.
-func outsideFact(name string, address cola.Text, links recordLinks) fact {
+// linkFact is an address from a record, as a link if allowed.
+func linkFact(name string, address cola.Text, links recordLinks) fact {
 	f := textFact(name, address)
 	f.Href = links.href(string(address))
-	f.Outside = f.Href != "" && f.Href[0] != '/'
+	f.External = f.Href != "" && f.Href[0] != '/'
 	return f
 }

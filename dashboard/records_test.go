@@ -41,7 +41,7 @@ func TestPictures(t *testing.T) {
 			want.Text = address
 		}
 		if got := testLinks().picture(address); got != want {
-			t.Errorf("%q: %+v, want %+v", shortened(address, 60), got, want)
+			t.Errorf("%q: %+v, want %+v", truncate(address, 60), got, want)
 		}
 	}
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// visit is one request: who makes it, and where the answer goes. Of somebody who is not signed in the caller, the quota and the account
+// request is one request: who makes it, and where the answer goes. Of somebody who is not signed in the caller, the quota and the account
 // are zero.
-type visit struct {
+type request struct {
 	*edge
 	w        http.ResponseWriter
-	r        *http.Request
+	http     *http.Request
 	caller   cola.Caller
 	signedIn bool
 	quota    cola.QuotaState
@@ -25,13 +25,13 @@ type visit struct {
 }
 
 // ctx is the context of the request.
-func (v *visit) ctx() context.Context { return v.r.Context() }
+func (req *request) ctx() context.Context { return req.http.Context() }
 
 // path returns a parameter of the route, as the path has it: decoded once. chi takes it from the path as it was sent where that has escapes
 // that mean something, such as a slash within a parameter, and else from the decoded one.
-func (v *visit) path(name string) string {
-	sent := chi.URLParam(v.r, name)
-	if v.r.URL.RawPath == "" {
+func (req *request) path(name string) string {
+	sent := chi.URLParam(req.http, name)
+	if req.http.URL.RawPath == "" {
 		return sent
 	}
 	value, err := url.PathUnescape(sent)
@@ -42,103 +42,103 @@ func (v *visit) path(name string) string {
 }
 
 // query returns the values in the address. What cannot be read is left out.
-func (v *visit) query() url.Values { return v.r.URL.Query() }
+func (req *request) query() url.Values { return req.http.URL.Query() }
 
-// asked notes the quota state that an answer of the service came with, for the page to show.
-func (v *visit) asked(q cola.QuotaState) {
+// recordQuota notes the quota state that an answer of the service came with, for the page to show.
+func (req *request) recordQuota(q cola.QuotaState) {
 	if q.Known() {
-		v.quota = q
+		req.quota = q
 	}
-	web.EventOf(v.ctx()).Units = v.quota.Charged
+	web.EventOf(req.ctx()).Units = req.quota.Charged
 }
 
-// leadTo sends the browser on to a page after a form was taken. The notice is shown there once.
-func (v *visit) leadTo(path, notice string) error {
+// redirect sends the browser on to a page after a form was taken. The notice is shown there once.
+func (req *request) redirect(path, notice string) error {
 	if notice != "" {
-		v.browsers.Put(v.ctx(), noticeKey, notice)
+		req.browsers.Put(req.ctx(), noticeKey, notice)
 	}
-	http.Redirect(v.w, v.r, path, http.StatusSeeOther)
+	http.Redirect(req.w, req.http, path, http.StatusSeeOther)
 	return nil
 }
 
 // noticeKey is what a session has the notice under that the next page shows.
 const noticeKey = "notice"
 
-// anybody serves a page that needs no sign-in; it knows who is signed in all the same.
-func (e *edge) anybody(serve func(*visit) error) http.HandlerFunc {
+// public serves a page that needs no sign-in; it knows who is signed in all the same.
+func (e *edge) public(serve func(*request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		v := &visit{edge: e, w: w, r: r}
-		if v.caller, v.signedIn = e.browsers.Caller(r.Context()); v.signedIn {
+		req := &request{edge: e, w: w, http: r}
+		if req.caller, req.signedIn = e.browsers.Caller(r.Context()); req.signedIn {
 			// A page for anybody is shown also where the account cannot be told, or was asked for too often.
-			v.signedIn = e.pace.take(paced{signIn: v.caller.Credential.ID}) == nil && v.recognise() == nil
+			req.signedIn = e.limiter.take(limitKey{signIn: req.caller.Credential.ID}) == nil && req.loadAccount() == nil
 		}
-		if !v.signedIn {
+		if !req.signedIn {
 			web.Hurry(w, r)
 		}
-		v.finish(serve(v))
+		req.finish(serve(req))
 	}
 }
 
-// holder serves a page of an account holder, and leads others to the sign-in.
-func (e *edge) holder(serve func(*visit) error) http.HandlerFunc {
+// authenticated serves a page of an account holder, and leads others to the sign-in.
+func (e *edge) authenticated(serve func(*request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		v := &visit{edge: e, w: w, r: r}
-		if v.caller, v.signedIn = e.browsers.Caller(r.Context()); !v.signedIn {
+		req := &request{edge: e, w: w, http: r}
+		if req.caller, req.signedIn = e.browsers.Caller(r.Context()); !req.signedIn {
 			web.Hurry(w, r)
-			v.finish(v.askToSignIn(""))
+			req.finish(req.promptSignIn(""))
 			return
 		}
-		err := e.pace.take(paced{signIn: v.caller.Credential.ID})
+		err := e.limiter.take(limitKey{signIn: req.caller.Credential.ID})
 		if err == nil {
-			err = v.recognise()
+			err = req.loadAccount()
 		}
 		if cola.CodeOf(err) == cola.CodeUnauthorized {
-			v.signedIn = false
-			v.finish(v.askToSignIn("You were signed out here. Sign in again to go on."))
+			req.signedIn = false
+			req.finish(req.promptSignIn("You were signed out here. Sign in again to go on."))
 			return
 		}
 		if err == nil {
-			err = e.pace.take(paced{account: v.caller.Account})
+			err = e.limiter.take(limitKey{account: req.caller.Account})
 		}
 		if err != nil {
-			v.failBefore(err)
+			req.failRetryable(err)
 			return
 		}
-		v.finish(serve(v))
+		req.finish(serve(req))
 	}
 }
 
-// recognise checks that the sign-in still holds, and learns where the account stands.
-func (v *visit) recognise() error {
-	event := web.EventOf(v.ctx())
-	event.Channel, event.Caller = cola.ChannelDashboard, v.caller
-	account, state, err := v.svc.Account(v.ctx(), v.caller)
-	v.asked(state)
+// loadAccount checks that the sign-in still holds, and learns where the account stands.
+func (req *request) loadAccount() error {
+	event := web.EventOf(req.ctx())
+	event.Channel, event.Caller = cola.ChannelDashboard, req.caller
+	account, state, err := req.svc.Account(req.ctx(), req.caller)
+	req.recordQuota(state)
 	if err == nil {
-		v.account = account
+		req.account = account
 	}
 	return err
 }
 
-// askToSignIn leads to the sign-in, and from there back to this page. What was typed into a form is not lost: the form is kept on a page that
+// promptSignIn leads to the sign-in, and from there back to this page. What was typed into a form is not lost: the form is kept on a page that
 // can send it again.
-func (v *visit) askToSignIn(notice string) error {
+func (req *request) promptSignIn(notice string) error {
 	switch {
-	case v.r.Header.Get("Hx-Request") != "":
-		return v.write(http.StatusOK, "again", "signedout", nil) // a part of a page, which htmx puts in its place
-	case v.r.Method == http.MethodPost:
-		return v.keepForm()
+	case req.http.Header.Get("Hx-Request") != "":
+		return req.write(http.StatusOK, "signed_out", "signedout", nil) // a part of a page, which htmx puts in its place
+	case req.http.Method == http.MethodPost:
+		return req.showResubmit()
 	}
 	target := signInPath
-	if v.r.URL.Path != homePath {
-		target += "?" + url.Values{"return": {v.r.URL.RequestURI()}}.Encode()
+	if req.http.URL.Path != homePath {
+		target += "?" + url.Values{"return": {req.http.URL.RequestURI()}}.Encode()
 	}
-	return v.leadTo(target, notice)
+	return req.redirect(target, notice)
 }
 
 // finish answers with what became of the page.
-func (v *visit) finish(err error) {
+func (req *request) finish(err error) {
 	if err != nil {
-		v.fail(err)
+		req.fail(err)
 	}
 }

@@ -16,14 +16,14 @@ type runPage struct {
 	First  int    // labels on the first page there
 }
 
-func (v *visit) searchRun() error {
-	id, number := v.path("uuid"), v.path("run")
-	found, state, err := v.svc.SavedSearch(v.ctx(), v.caller, id, "")
+func (req *request) searchRun() error {
+	id, number := req.path("uuid"), req.path("run")
+	found, state, err := req.svc.SavedSearch(req.ctx(), req.caller, id, "")
 	if err != nil {
 		return err
 	}
-	v.asked(state)
-	run, _, err := v.svc.SavedSearchRun(v.ctx(), v.caller, id, number)
+	req.recordQuota(state)
+	run, _, err := req.svc.SavedSearchRun(req.ctx(), req.caller, id, number)
 	if err != nil {
 		return err
 	}
@@ -31,9 +31,9 @@ func (v *visit) searchRun() error {
 		Search: found.Value, Run: run,
 		Labels: runPath(found.Value.UUID, number) + "/labels", First: min(run.MatchCount, cola.DefaultPerPage),
 	}
-	return v.show(http.StatusOK, "savedsearchrun", page{
+	return req.show(http.StatusOK, "saved_search_run", page{
 		Title: runTitle(found.Value, number), Data: p,
-		Call: v.call(http.MethodGet, searchPath(found.Value.UUID)+"/runs", freeAlways),
+		Call: req.call(http.MethodGet, searchPath(found.Value.UUID)+"/runs", freeCost),
 	})
 }
 
@@ -53,41 +53,41 @@ type runRow struct {
 	Met  string
 }
 
-func (v *visit) runLabels() error {
-	if answered, err := v.beforeCharge(runPrice()); answered {
+func (req *request) runLabels() error {
+	if answered, err := req.guardCharge(runPrice()); answered {
 		return err
 	}
-	id, run := v.path("uuid"), v.path("run")
-	found, state, err := v.svc.SavedSearch(v.ctx(), v.caller, id, "")
+	id, run := req.path("uuid"), req.path("run")
+	found, state, err := req.svc.SavedSearch(req.ctx(), req.caller, id, "")
 	if err != nil {
 		return err
 	}
-	v.asked(state)
-	list, state, err := v.svc.RunLabels(v.ctx(), v.caller, id, run, v.listed())
-	v.asked(state)
+	req.recordQuota(state)
+	list, state, err := req.svc.RunLabels(req.ctx(), req.caller, id, run, req.listParams())
+	req.recordQuota(state)
 	if err != nil {
 		return err
 	}
-	v.keepForBack()
+	req.allowBackCache()
 	p := runLabelsPage{
 		Search: found.Value, Run: run,
-		Pager: pageAt(v.r.URL, list.Meta.Page, list.Meta.PerPage, list.Meta.Total, len(list.Rows)),
+		Pager: newPager(req.http.URL, list.Meta.Page, list.Meta.PerPage, list.Meta.Total, len(list.Rows)),
 		Cut:   list.Meta.TruncatedByQuota,
 	}
 	if p.Cut {
 		p.Pager.Next = "" // it would skip the labels that were cut
 	}
 	for _, l := range list.Rows {
-		row := runRow{RunLabel: l, Met: met(l.Met)}
+		row := runRow{RunLabel: l, Met: filterWords(l.Met)}
 		if l.Label != nil {
 			row.Name = labelName(l.Label)
 		}
 		p.Rows = append(p.Rows, row)
 	}
-	call := v.listCall(runPath(found.Value.UUID, run) + "/matches")
+	call := req.listCall(runPath(found.Value.UUID, run) + "/matches")
 	call.Cost = "It costs one list record per match, like this page. " +
 		"It returns TTB IDs, late flags and filters; look up labels by ID."
-	return v.show(http.StatusOK, "savedsearchrunlabels", page{
+	return req.show(http.StatusOK, "saved_search_run_labels", page{
 		Title: "Labels · " + runTitle(found.Value, run), Data: p, Call: call,
 	})
 }

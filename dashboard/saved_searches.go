@@ -36,61 +36,61 @@ type searchService interface {
 const (
 	newSearchPath     = searchesPath + "/new"
 	previewSearchPath = searchesPath + "/preview"
-	oneSearchPath     = searchesPath + "/{uuid}"
+	searchPattern     = searchesPath + "/{uuid}"
 )
 
 func searchRoutes() []route {
 	return []route{
-		get(searchesPath, (*visit).searches),
-		get(newSearchPath, (*visit).newSearch),
-		post(newSearchPath, (*visit).saveSearch),
-		post(previewSearchPath, (*visit).previewSearch),
-		get(oneSearchPath, (*visit).oneSearch),
-		get(oneSearchPath+"/edit", (*visit).editSearch),
-		post(oneSearchPath+"/edit", (*visit).changeSearch),
-		post(oneSearchPath+"/pause", (*visit).pauseSearch),
-		post(oneSearchPath+"/resume", (*visit).resumeSearch),
-		post(oneSearchPath+"/run", (*visit).runSearch),
-		get(oneSearchPath+"/delete", (*visit).askDeleteSearch),
-		post(oneSearchPath+"/delete", (*visit).deleteSearch),
-		get(oneSearchPath+"/feed", (*visit).askMakeFeed),
-		post(oneSearchPath+"/feed", (*visit).makeFeed),
-		get(oneSearchPath+"/feed/end", (*visit).askEndFeed),
-		post(oneSearchPath+"/feed/end", (*visit).endFeed),
-		get(oneSearchPath+"/runs/{run}", (*visit).searchRun),
-		get(oneSearchPath+"/runs/{run}/labels", (*visit).runLabels),
-		get(oneSearchPath+"/explain", (*visit).explainSearch),
+		get(searchesPath, (*request).searches),
+		get(newSearchPath, (*request).newSearch),
+		post(newSearchPath, (*request).saveSearch),
+		post(previewSearchPath, (*request).previewSearch),
+		get(searchPattern, (*request).searchDetail),
+		get(searchPattern+"/edit", (*request).editSearch),
+		post(searchPattern+"/edit", (*request).changeSearch),
+		post(searchPattern+"/pause", (*request).pauseSearch),
+		post(searchPattern+"/resume", (*request).resumeSearch),
+		post(searchPattern+"/run", (*request).runSearch),
+		get(searchPattern+"/delete", (*request).confirmDeleteSearch),
+		post(searchPattern+"/delete", (*request).deleteSearch),
+		get(searchPattern+"/feed", (*request).confirmMakeFeed),
+		post(searchPattern+"/feed", (*request).makeFeed),
+		get(searchPattern+"/feed/end", (*request).confirmEndFeed),
+		post(searchPattern+"/feed/end", (*request).endFeed),
+		get(searchPattern+"/runs/{run}", (*request).searchRun),
+		get(searchPattern+"/runs/{run}/labels", (*request).runLabels),
+		get(searchPattern+"/explain", (*request).explainSearch),
 	}
 }
 
 // searchPath is where the page of a saved search is.
 func searchPath(uuid string) string { return searchesPath + "/" + url.PathEscape(uuid) }
 
-// freeAlways is what a call costs that costs nothing.
-const freeAlways = "It is free."
+// freeCost is what a call costs that costs nothing.
+const freeCost = "It is free."
 
 // listReader reads which page of a list is asked for.
 var listReader = params.New[cola.SavedSearchListParams]("this page")
 
-// listed reads the page of a list from the address. Other parameters of the address are not the list's.
-func (v *visit) listed() cola.SavedSearchListParams {
-	return listReader.Read(listReader.Fields(url.Values{"page": v.query()["page"]}), nil)
+// listParams reads the page of a list from the address. Other parameters of the address are not the list's.
+func (req *request) listParams() cola.SavedSearchListParams {
+	return listReader.Read(listReader.Fields(url.Values{"page": req.query()["page"]}), nil)
 }
 
 // listCall is the call of the API that gives the page of a list.
-func (v *visit) listCall(path string) *apiCall {
-	if page := v.query().Get("page"); page != "" {
+func (req *request) listCall(path string) *apiCall {
+	if page := req.query().Get("page"); page != "" {
 		path += "?page=" + url.QueryEscape(page)
 	}
-	return v.call(http.MethodGet, path, freeAlways)
+	return req.call(http.MethodGet, path, freeCost)
 }
 
 // searchRow is a saved search in the list.
 type searchRow struct {
 	cola.SavedSearch
-	LooksFor string
-	Rhythm   string
-	State    searchState
+	FilterSummary string
+	ScheduleText  string
+	State         scheduleState
 }
 
 // searchesPage lists the saved searches of the account.
@@ -100,42 +100,42 @@ type searchesPage struct {
 	Active meter // schedules
 }
 
-func (v *visit) searches() error {
-	list, state, err := v.svc.SavedSearches(v.ctx(), v.caller, v.listed())
+func (req *request) searches() error {
+	list, state, err := req.svc.SavedSearches(req.ctx(), req.caller, req.listParams())
 	if err != nil {
 		return err
 	}
-	v.asked(state)
-	roll, _, err := v.svc.SearchRoll(v.ctx(), v.caller)
+	req.recordQuota(state)
+	roll, _, err := req.svc.SearchRoll(req.ctx(), req.caller)
 	if err != nil {
 		return err
 	}
 	p := searchesPage{
-		Pager:  pageAt(v.r.URL, list.Meta.Page, list.Meta.PerPage, list.Meta.Total, len(list.Rows)),
-		Active: meter{"Searches that run by themselves", roll.Active, v.account.ActiveLimit},
+		Pager:  newPager(req.http.URL, list.Meta.Page, list.Meta.PerPage, list.Meta.Total, len(list.Rows)),
+		Active: meter{"Searches that run by themselves", roll.Active, req.account.ActiveLimit},
 	}
 	for _, s := range list.Rows {
-		p.Rows = append(p.Rows, searchRow{s, looksForLine(s.Filters), rhythm(s.Schedule), stateOf(s.Schedule)})
+		p.Rows = append(p.Rows, searchRow{s, filterSummary(s.Filters), scheduleText(s.Schedule), scheduleStateOf(s.Schedule)})
 	}
-	return v.show(http.StatusOK, "savedsearches", page{Title: "Saved searches", Data: p, Call: v.listCall(searchesPath)})
+	return req.show(http.StatusOK, "saved_searches", page{Title: "Saved searches", Data: p, Call: req.listCall(searchesPath)})
 }
 
-// sought is a filter of a saved search.
-type sought struct{ Label, Text string }
+// filterText is a filter of a saved search.
+type filterText struct{ Label, Text string }
 
-// looksFor returns the filters of a saved search.
-func looksFor(f cola.SavedSearchFilters) (all []sought) {
+// filterTexts returns the filters of a saved search.
+func filterTexts(f cola.SavedSearchFilters) (all []filterText) {
 	for _, a := range f.Conditions() {
-		all = append(all, sought{a.Label, legible(a.Value)})
+		all = append(all, filterText{a.Label, stripHidden(a.Value)})
 	}
 	return all
 }
 
-// looksForLine says in one line what filters look for.
-func looksForLine(f cola.SavedSearchFilters) string {
+// filterSummary says in one line what filters look for.
+func filterSummary(f cola.SavedSearchFilters) string {
 	var phrases []string
 	for _, a := range f.Conditions() {
-		phrases = append(phrases, legible(a.String()))
+		phrases = append(phrases, stripHidden(a.String()))
 	}
 	if len(phrases) == 0 {
 		return "all labels"
@@ -143,8 +143,8 @@ func looksForLine(f cola.SavedSearchFilters) string {
 	return strings.Join(phrases, " · ")
 }
 
-// rhythm says when a schedule runs; it is empty for none.
-func rhythm(s *cola.Schedule) string {
+// scheduleText says when a schedule runs; it is empty for none.
+func scheduleText(s *cola.Schedule) string {
 	if s == nil {
 		return ""
 	}
@@ -173,34 +173,34 @@ func ordinal(n int) string {
 	return strconv.Itoa(n) + suffix
 }
 
-// searchState tells whether a saved search runs by itself.
-type searchState struct {
+// scheduleState tells whether a saved search runs by itself.
+type scheduleState struct {
 	Word, Class string
 	Why         string // a sentence or two; empty where there is nothing to say
 }
 
-// stateOf tells how the schedule of a search stands.
-func stateOf(s *cola.Schedule) searchState {
+// scheduleStateOf tells how the schedule of a search stands.
+func scheduleStateOf(s *cola.Schedule) scheduleState {
 	switch {
 	case s == nil:
-		return searchState{Word: "no schedule", Class: "soft", Why: "It has no schedule, so it does not run by itself. You can have it run now."}
+		return scheduleState{Word: "no schedule", Class: "soft", Why: "It has no schedule, so it does not run by itself. You can have it run now."}
 	case s.PausedBecause.V == cola.PausedDowngraded:
-		return searchState{Word: "held back", Class: "bad", Why: "It does not run: your account has more active searches than it may, and the oldest of them run. " +
+		return scheduleState{Word: "held back", Class: "bad", Why: "It does not run: your account has more active searches than it may, and the oldest of them run. " +
 			"Pause or delete another one, and it goes on. What it misses meanwhile its next run finds."}
 	case s.PausedBecause.OK:
-		return searchState{Word: "held back", Class: "bad", Why: "It does not run: the account is suspended. Ask the operator of this service. What it misses meanwhile its next run finds."}
+		return scheduleState{Word: "held back", Class: "bad", Why: "It does not run: the account is suspended. Ask the operator of this service. What it misses meanwhile its next run finds."}
 	case !s.Active:
-		return searchState{Word: "paused", Class: "soft", Why: "It is paused. Once you resume it, one run looks at all the time since."}
+		return scheduleState{Word: "paused", Class: "soft", Why: "It is paused. Once you resume it, one run looks at all the time since."}
 	}
-	return searchState{Word: "active", Class: "good"}
+	return scheduleState{Word: "active", Class: "good"}
 }
 
-// met names the filters that a label matched.
-func met(s cola.FilterSet) string { return strings.Join(s.Words(), ", ") }
+// filterWords names the filters that a label matched.
+func filterWords(s cola.FilterSet) string { return strings.Join(s.Words(), ", ") }
 
 // labelName names a label by its brand and product.
 func labelName(c *cola.ColaSummary) string {
-	brand, product := legible(c.BrandName), legible(string(c.ProductName))
+	brand, product := stripHidden(c.BrandName), stripHidden(string(c.ProductName))
 	if product == "" || product == brand {
 		return brand
 	}

@@ -17,13 +17,13 @@ const latestDeliveries = 5
 // searchPage is a saved search with its runs and where its messages go.
 type searchPage struct {
 	Search       cola.SavedSearch
-	LooksFor     []sought
-	Strange      []string // of this, what no label has
+	Filters      []filterText
+	UnknownWords []string // of this, what no label has
 	Reading      string   // how an ambiguous country was read
-	State        searchState
-	Rhythm       string
+	State        scheduleState
+	ScheduleText string
 	Due          bool   // a run is asked for, or its time has come
-	Refusal      string // why what was asked for was not done
+	ActionError  string // why what was asked for was not done
 	Runs         registry.PageList[cola.SavedSearchRun]
 	Pager        pager
 	Destinations []destinationRow // of the search and of the account
@@ -32,43 +32,43 @@ type searchPage struct {
 	HasFeed      bool
 }
 
-func (v *visit) oneSearch() error { return v.showSearch(http.StatusOK, "") }
+func (req *request) searchDetail() error { return req.showSearch(http.StatusOK, "") }
 
 // showSearch shows the page of a search. refusal says why what was asked for was not done, if so.
-func (v *visit) showSearch(status int, refusal string) error {
-	id := v.path("uuid")
-	found, state, err := v.svc.SavedSearch(v.ctx(), v.caller, id, "")
+func (req *request) showSearch(status int, refusal string) error {
+	id := req.path("uuid")
+	found, state, err := req.svc.SavedSearch(req.ctx(), req.caller, id, "")
 	if err != nil {
 		return err
 	}
-	v.asked(state)
+	req.recordQuota(state)
 	s := found.Value
-	p := searchPage{Search: s, LooksFor: looksFor(s.Filters), State: stateOf(s.Schedule), Rhythm: rhythm(s.Schedule), Due: isDue(s.Schedule, v.now()), Refusal: refusal, SendsMail: v.svc.SendsMail()}
-	if words, err := v.svc.Words(v.ctx()); err == nil { // without the words of the records nothing is said
-		p.Strange = words.UnknownWords(s.Filters)
+	p := searchPage{Search: s, Filters: filterTexts(s.Filters), State: scheduleStateOf(s.Schedule), ScheduleText: scheduleText(s.Schedule), Due: isDue(s.Schedule, req.now()), ActionError: refusal, SendsMail: req.svc.SendsMail()}
+	if words, err := req.svc.Words(req.ctx()); err == nil { // without the words of the records nothing is said
+		p.UnknownWords = words.UnknownWords(s.Filters)
 		p.Reading = cola.OriginNote(s.Filters.Country, s.Filters.AsQuery().Domestic)
 	}
-	if p.Runs, _, err = v.svc.SavedSearchRuns(v.ctx(), v.caller, id, v.listed()); err != nil {
+	if p.Runs, _, err = req.svc.SavedSearchRuns(req.ctx(), req.caller, id, req.listParams()); err != nil {
 		return err
 	}
-	if p.HasFeed, _, err = v.svc.HasFeed(v.ctx(), v.caller, id); err != nil {
+	if p.HasFeed, _, err = req.svc.HasFeed(req.ctx(), req.caller, id); err != nil {
 		return err
 	}
-	p.Pager = pageAt(v.pageURL(searchPath(id)), p.Runs.Meta.Page, p.Runs.Meta.PerPage, p.Runs.Meta.Total, len(p.Runs.Rows))
-	names, err := v.destinationNames()
+	p.Pager = newPager(req.pageURL(searchPath(id)), p.Runs.Meta.Page, p.Runs.Meta.PerPage, p.Runs.Meta.Total, len(p.Runs.Rows))
+	names, err := req.loadDestinationNames()
 	if err != nil {
 		return err
 	}
-	for _, d := range names.of(s.UUID) {
-		p.Destinations = append(p.Destinations, v.destinationRow(d, map[string]string{s.UUID: s.Name}))
+	for _, d := range names.destinationsFor(s.UUID) {
+		p.Destinations = append(p.Destinations, req.destinationRow(d, map[string]string{s.UUID: s.Name}))
 	}
 	names.searches = map[string]string{s.UUID: s.Name}
-	sent, _, err := v.svc.Deliveries(v.ctx(), v.caller, cola.DeliveryListParams{SavedSearch: s.UUID, PerPage: cola.Some(latestDeliveries)})
+	sent, _, err := req.svc.Deliveries(req.ctx(), req.caller, cola.DeliveryListParams{SavedSearch: s.UUID, PerPage: cola.Some(latestDeliveries)})
 	if err != nil {
 		return err
 	}
 	p.Deliveries = names.rows(sent.Rows)
-	return v.show(status, "savedsearch", page{Title: s.Name, Data: p, Call: v.call(http.MethodGet, searchPath(s.UUID), freeAlways)})
+	return req.show(status, "saved_search", page{Title: s.Name, Data: p, Call: req.call(http.MethodGet, searchPath(s.UUID), freeCost)})
 }
 
 // isDue reports whether a search with a schedule runs as soon as it can be: one that is asked for is due, too. Of a search without a schedule nothing tells.
@@ -77,140 +77,140 @@ func isDue(s *cola.Schedule, now time.Time) bool {
 }
 
 // pageURL is the address of a page of a list: that of this page, unless it is the answer to a form.
-func (v *visit) pageURL(path string) *url.URL {
-	if v.r.Method == http.MethodPost {
+func (req *request) pageURL(path string) *url.URL {
+	if req.http.Method == http.MethodPost {
 		return &url.URL{Path: path}
 	}
-	return v.r.URL
+	return req.http.URL
 }
 
-// refuseSearch shows the page of a search with why what was asked for was not done, or returns the error that is no such refusal.
-func (v *visit) refuseSearch(err error) error {
-	_, sentence, ok := refused(err)
+// showSearchError shows the page of a search with why what was asked for was not done, or returns the error that is no such refusal.
+func (req *request) showSearchError(err error) error {
+	_, sentence, ok := refusalDetails(err)
 	if !ok {
 		return err
 	}
-	return v.showSearch(web.StatusOf(cola.CodeOf(err)), sentence)
+	return req.showSearch(web.StatusOf(cola.CodeOf(err)), sentence)
 }
 
-func (v *visit) pauseSearch() error {
-	return v.setActive(false, "Paused. Nothing is lost: once you resume it, one run looks at all the time since.")
+func (req *request) pauseSearch() error {
+	return req.setActive(false, "Paused. Nothing is lost: once you resume it, one run looks at all the time since.")
 }
 
-func (v *visit) resumeSearch() error {
-	return v.setActive(true, "Resumed. Its next run looks at all the time since the last one.")
+func (req *request) resumeSearch() error {
+	return req.setActive(true, "Resumed. Its next run looks at all the time since the last one.")
 }
 
 // setActive pauses the search, or resumes it.
-func (v *visit) setActive(active bool, notice string) error {
+func (req *request) setActive(active bool, notice string) error {
 	p := cola.SavedSearchChangeParams{Schedule: &cola.ScheduleChangeParams{Active: cola.Some(active)}}
-	changed, state, err := v.svc.ChangeSavedSearch(v.ctx(), v.caller, v.path("uuid"), p)
-	v.asked(state)
+	changed, state, err := req.svc.ChangeSavedSearch(req.ctx(), req.caller, req.path("uuid"), p)
+	req.recordQuota(state)
 	if err != nil {
-		return v.refuseSearch(err)
+		return req.showSearchError(err)
 	}
-	return v.leadTo(searchPath(changed.UUID), notice)
+	return req.redirect(searchPath(changed.UUID), notice)
 }
 
-func (v *visit) runSearch() error {
-	asked, state, err := v.svc.RunSavedSearch(v.ctx(), v.caller, v.path("uuid"))
-	v.asked(state)
+func (req *request) runSearch() error {
+	asked, state, err := req.svc.RunSavedSearch(req.ctx(), req.caller, req.path("uuid"))
+	req.recordQuota(state)
 	if err != nil {
-		return v.refuseSearch(err)
+		return req.showSearchError(err)
 	}
-	return v.leadTo(searchPath(asked.UUID), "The search runs within about a minute. Reload this page to see how many labels it found.")
+	return req.redirect(searchPath(asked.UUID), "The search runs within about a minute. Reload this page to see how many labels it found.")
 }
 
-// searchDanger asks whether to do what cannot be undone to a search.
-type searchDanger struct {
+// searchConfirmation asks whether to do what cannot be undone to a search.
+type searchConfirmation struct {
 	Search cola.SavedSearch
 	Form   string // token of a form that is good for one sending; empty where sending it twice does no harm
 }
 
-func (v *visit) askDeleteSearch() error {
-	return v.askDanger("savedsearchdelete", "Delete", http.MethodDelete, "")
+func (req *request) confirmDeleteSearch() error {
+	return req.confirmSearchAction("saved_search_delete", "Delete", http.MethodDelete, "")
 }
 
-// askDanger shows the page that says what stops. below is where the API has it, below the search.
-func (v *visit) askDanger(template, title, method, below string) error {
-	found, state, err := v.svc.SavedSearch(v.ctx(), v.caller, v.path("uuid"), "")
+// confirmSearchAction shows the page that says what stops. below is where the API has it, below the search.
+func (req *request) confirmSearchAction(template, title, method, below string) error {
+	found, state, err := req.svc.SavedSearch(req.ctx(), req.caller, req.path("uuid"), "")
 	if err != nil {
 		return err
 	}
-	v.asked(state)
+	req.recordQuota(state)
 	s := found.Value
-	p := searchDanger{Search: s}
+	p := searchConfirmation{Search: s}
 	if method == http.MethodPost {
-		if p.Form, err = v.openForm(); err != nil {
+		if p.Form, err = req.newFormToken(); err != nil {
 			return err
 		}
 	}
-	return v.show(http.StatusOK, template, page{
-		Title: title + " “" + s.Name + "”", Data: p, Call: v.call(method, searchPath(s.UUID)+below, freeAlways),
+	return req.show(http.StatusOK, template, page{
+		Title: title + " “" + s.Name + "”", Data: p, Call: req.call(method, searchPath(s.UUID)+below, freeCost),
 	})
 }
 
-func (v *visit) deleteSearch() error {
-	state, err := v.svc.DeleteSavedSearch(v.ctx(), v.caller, v.path("uuid"))
-	v.asked(state)
+func (req *request) deleteSearch() error {
+	state, err := req.svc.DeleteSavedSearch(req.ctx(), req.caller, req.path("uuid"))
+	req.recordQuota(state)
 	if err != nil {
 		return err
 	}
-	return v.leadTo(searchesPath, "The search is deleted, with its runs, its own destinations and its feed.")
+	return req.redirect(searchesPath, "The search is deleted, with its runs, its own destinations and its feed.")
 }
 
 // explainPage tells why a search finds a label, or does not.
 type explainPage struct {
 	Search cola.SavedSearch
 	cola.Explanation
-	Name    string // brand and product
-	Said    string // the verdict
-	Filters []explainedFilter
+	Name        string // brand and product
+	VerdictText string // the verdict
+	Filters     []explainedFilter
 }
 
 // explainedFilter is what one filter makes of a label.
 type explainedFilter struct {
-	Word, Sought string
+	Label, Value string
 	Met          bool
 }
 
-func (v *visit) explainSearch() error {
-	id, label := v.path("uuid"), strings.TrimSpace(v.query().Get("ttb_id"))
+func (req *request) explainSearch() error {
+	id, label := req.path("uuid"), strings.TrimSpace(req.query().Get("ttb_id"))
 	if label != "" {
-		if answered, err := v.beforeCharge(explanationPrice()); answered {
+		if answered, err := req.guardCharge(explanationPrice()); answered {
 			return err
 		}
 	}
-	found, state, err := v.svc.SavedSearch(v.ctx(), v.caller, id, "")
+	found, state, err := req.svc.SavedSearch(req.ctx(), req.caller, id, "")
 	if err != nil {
 		return err
 	}
-	v.asked(state)
+	req.recordQuota(state)
 	if label == "" {
-		return v.leadTo(searchPath(id), "Type the TTB id of a label, to see why it was found or not.")
+		return req.redirect(searchPath(id), "Type the TTB id of a label, to see why it was found or not.")
 	}
-	e, state, err := v.svc.ExplainSavedSearch(v.ctx(), v.caller, id, label)
-	v.asked(state)
+	e, state, err := req.svc.ExplainSavedSearch(req.ctx(), req.caller, id, label)
+	req.recordQuota(state)
 	if err != nil {
 		return err
 	}
-	v.keepForBack()
-	p := explainPage{Search: found.Value, Explanation: e, Name: labelName(&e.Label), Said: inFieldWords(e.Message)}
+	req.allowBackCache()
+	p := explainPage{Search: found.Value, Explanation: e, Name: labelName(&e.Label), VerdictText: withFieldLabels(e.Message)}
 	for _, f := range e.Filters {
-		p.Filters = append(p.Filters, explainedFilter{met(cola.FilterSetOf(f.Filter)), soughtText(f), f.Met})
+		p.Filters = append(p.Filters, explainedFilter{filterWords(cola.FilterSetOf(f.Filter)), filterValue(f), f.Met})
 	}
-	return v.show(http.StatusOK, "savedsearchexplain", page{
+	return req.show(http.StatusOK, "saved_search_explain", page{
 		Title: "Why a label was found, or not", Data: p,
-		Call: v.call(http.MethodGet, searchPath(found.Value.UUID)+"/explain/"+url.PathEscape(e.TTBID.String()), "It costs a list record."),
+		Call: req.call(http.MethodGet, searchPath(found.Value.UUID)+"/explain/"+url.PathEscape(e.TTBID.String()), "It costs a list record."),
 	})
 }
 
-// soughtText says what a filter looks for.
-func soughtText(f cola.FilterFinding) string {
+// filterValue says what a filter looks for.
+func filterValue(f cola.FilterFinding) string {
 	if f.Sought == true {
 		return "any such label"
 	}
-	text := legible(plainValue(f.Sought))
+	text := stripHidden(formatValue(f.Sought))
 	filter, _, ok := cola.SavedFilter(f.Filter)
 	switch {
 	case ok && filter.Kind == cola.MinFilter:
@@ -221,13 +221,13 @@ func soughtText(f cola.FilterFinding) string {
 	return text
 }
 
-// inFieldWords says a sentence that names filters as the API does with the words of pages.
-func inFieldWords(sentence string) string {
+// withFieldLabels says a sentence that names filters as the API does with the words of pages.
+func withFieldLabels(sentence string) string {
 	words := strings.Fields(sentence)
 	for i, word := range words {
 		bare := strings.TrimRight(word, ",.")
 		if set := cola.FilterSetOf(bare); set != 0 {
-			words[i] = met(set) + word[len(bare):]
+			words[i] = filterWords(set) + word[len(bare):]
 		}
 	}
 	return strings.Join(words, " ")

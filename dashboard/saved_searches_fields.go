@@ -15,10 +15,10 @@ import (
 	"github.com/colaregistry/colaregistry/internal/params"
 )
 
-// otherFields are the fields that are not filters. They are named as the API names them, except for the two that make up
+// nonFilterFields are the fields that are not filters. They are named as the API names them, except for the two that make up
 // schedule.day.
-var otherFields = map[string]searchField{
-	"name":              {Label: "Name", Hint: "How you recognize the search, also in messages.", Most: 200},
+var nonFilterFields = map[string]formField{
+	"name":              {Label: "Name", Hint: "How you recognize the search, also in messages.", MaxLength: 200},
 	"schedule.monthday": {Label: "Day of the month", Hint: "1 to 28. The default is 1.", Mode: "numeric"},
 	"schedule.weekday":  {Label: "Day of the week"},
 	"schedule.cadence":  {Label: "Schedule"},
@@ -27,18 +27,18 @@ var otherFields = map[string]searchField{
 	"filters":           {Label: "Filters"},
 }
 
-// fieldOf returns the empty field of a name; ok is false if there is none.
-func fieldOf(name string) (field searchField, ok bool) {
-	if field, ok = otherFields[name]; ok {
+// lookupField returns the empty field of a name; ok is false if there is none.
+func lookupField(name string) (field formField, ok bool) {
+	if field, ok = nonFilterFields[name]; ok {
 		field.Name = name
 		return field, true
 	}
 	bare := strings.TrimPrefix(name, "filters.")
 	f, word, ok := cola.SavedFilter(bare)
 	if !ok || bare == name {
-		return searchField{Name: name}, false
+		return formField{Name: name}, false
 	}
-	field = searchField{Name: name, Label: f.Label, Hint: f.Hint}
+	field = formField{Name: name, Label: f.Label, Hint: f.Hint}
 	switch {
 	case word != "":
 		field.Label = word
@@ -47,7 +47,7 @@ func fieldOf(name string) (field searchField, ok bool) {
 	case f.Kind == cola.ChoiceFilter || f.Kind == cola.UnitFilter:
 		field.Chosen = true
 	default:
-		field.Most, field.List = 200, wordLists[bare]
+		field.MaxLength, field.Datalist = 200, datalists[bare]
 		if bare == "barcode_value" {
 			field.Mode = "numeric"
 		}
@@ -55,13 +55,13 @@ func fieldOf(name string) (field searchField, ok bool) {
 	return field, true
 }
 
-// wordLists are the lists of words that labels have, by field.
-var wordLists = map[string]string{"derived_category": "categories", "country": "origins"}
+// datalists are the lists of words that labels have, by field.
+var datalists = map[string]string{"derived_category": "categories", "country": "origins"}
 
-// boxGroup is boxes of which any will do.
-type boxGroup struct {
+// checkboxGroup is boxes of which any will do.
+type checkboxGroup struct {
 	Legend string
-	Boxes  []searchBox
+	Boxes  []checkbox
 }
 
 // formSection is the filters of one section of the form.
@@ -69,34 +69,34 @@ type formSection struct {
 	Title  string
 	Folded bool // it can be folded, and is unless it has values or problems
 	Open   bool
-	Groups []boxGroup
-	Fields []searchField
+	Groups []checkboxGroup
+	Fields []formField
 }
 
 // searchForm is the form of a saved search, as it is shown.
 type searchForm struct {
 	Action, Submit, Back string
-	Typed                url.Values
+	Values               url.Values
 	Problems             map[string][]string
-	Sentence             string // what is wrong that is of no field
-	Once                 string // makes a form that is sent twice the same request; empty for a change
-	Was                  string // what the search was like that is changed; see stateMark
+	Error                string // what is wrong that is of no field
+	IdempotencyKey       string // makes a form that is sent twice the same request; empty for a change
+	Fingerprint          string // what the search was like that is changed; see formFingerprint
 	Preview              preview
-	NotTaken             []string // of what the form was to be filled with
+	Unsupported          []string // of what the form was to be filled with
 	Categories, Origins  []string // words that labels have
 }
 
 // Text returns what was typed into a field.
 func (f *searchForm) Text(name string) string {
-	return strings.ToValidUTF8(f.Typed.Get(name), "\uFFFD")
+	return strings.ToValidUTF8(f.Values.Get(name), "\uFFFD")
 }
 
 // Is reports whether a field has a value.
-func (f *searchForm) Is(name, value string) bool { return f.Typed.Get(name) == value }
+func (f *searchForm) Is(name, value string) bool { return f.Values.Get(name) == value }
 
 // Field returns a field with what was typed.
-func (f *searchForm) Field(name string) searchField {
-	field, _ := fieldOf(name)
+func (f *searchForm) Field(name string) formField {
+	field, _ := lookupField(name)
 	field.Value, field.Problems = f.Text(name), f.Problems[name]
 	filter, _, ok := cola.SavedFilter(strings.TrimPrefix(name, "filters."))
 	switch {
@@ -136,10 +136,10 @@ func (f *searchForm) Sections() (sections []formSection) {
 }
 
 // group returns the boxes of a filter.
-func (f *searchForm) group(c cola.Filter) boxGroup {
-	g := boxGroup{Legend: c.Label}
+func (f *searchForm) group(c cola.Filter) checkboxGroup {
+	g := checkboxGroup{Legend: c.Label}
 	for i, name := range c.Saved {
-		g.Boxes = append(g.Boxes, searchBox{"filters." + name, c.Words[i], f.Is("filters."+name, "true")})
+		g.Boxes = append(g.Boxes, checkbox{"filters." + name, c.Words[i], f.Is("filters."+name, "true")})
 	}
 	return g
 }
@@ -147,13 +147,13 @@ func (f *searchForm) group(c cola.Filter) boxGroup {
 // has reports whether something is typed into a field of a filter, or wrong with it.
 func (f *searchForm) has(c cola.Filter) bool {
 	return slices.ContainsFunc(c.Saved, func(name string) bool {
-		return strings.Join(f.Typed["filters."+name], "") != "" || f.Problems["filters."+name] != nil
+		return strings.Join(f.Values["filters."+name], "") != "" || f.Problems["filters."+name] != nil
 	})
 }
 
-// changeOf reads the form as a change: everything is as the form says, so what is not in it is removed.
-func changeOf(typed url.Values) cola.SavedSearchChangeParams {
-	p := changeSearchReader.Read(changeSearchReader.Fields(fieldsOf(typed)), nil)
+// changeParams reads the form as a change: everything is as the form says, so what is not in it is removed.
+func changeParams(typed url.Values) cola.SavedSearchChangeParams {
+	p := changeSearchReader.Read(changeSearchReader.Fields(apiFields(typed)), nil)
 	if p.Name == "" {
 		p.Problems.Add("name", "A name to recognise the search by is required: 1 to 200 characters.")
 	}
@@ -166,10 +166,10 @@ func changeOf(typed url.Values) cola.SavedSearchChangeParams {
 	return p
 }
 
-// fieldsOf returns the fields of the form as those of the API: the day is that of the cadence, and a box that is not ticked says no.
-func fieldsOf(typed url.Values) url.Values {
+// apiFields returns the fields of the form as those of the API: the day is that of the cadence, and a box that is not ticked says no.
+func apiFields(typed url.Values) url.Values {
 	fields := maps.Clone(typed)
-	for _, name := range []string{onceField, previewField, stateField, "schedule.weekday", "schedule.monthday"} {
+	for _, name := range []string{idempotencyField, previewField, fingerprintField, "schedule.weekday", "schedule.monthday"} {
 		delete(fields, name)
 	}
 	switch typed.Get("schedule.cadence") {
@@ -187,8 +187,8 @@ func fieldsOf(typed url.Values) url.Values {
 	return fields
 }
 
-// typedOf fills the form with a search.
-func typedOf(s cola.SavedSearch) url.Values {
+// formValues fills the form with a search.
+func formValues(s cola.SavedSearch) url.Values {
 	typed := url.Values{"name": {s.Name}}
 	fillFilters(typed, s.Filters)
 	if plan := s.Schedule; plan != nil {
@@ -215,7 +215,7 @@ func fillFilters(typed url.Values, f cola.SavedSearchFilters) {
 			}
 		case cola.Opt[float64]:
 			if value.OK {
-				typed.Set("filters."+field.Name, decimalOf(value.V))
+				typed.Set("filters."+field.Name, formatDecimal(value.V))
 			}
 		case cola.Opt[bool]:
 			if value.V {
@@ -225,13 +225,13 @@ func fillFilters(typed url.Values, f cola.SavedSearchFilters) {
 	}
 }
 
-// stateMark is short for the name, the filters and the schedule that a form is filled with, however they are spaced and numbers are written.
-func stateMark(typed url.Values) string {
+// formFingerprint is short for the name, the filters and the schedule that a form is filled with, however they are spaced and numbers are written.
+func formFingerprint(typed url.Values) string {
 	said := url.Values{}
-	for name, values := range fieldsOf(typed) {
+	for name, values := range apiFields(typed) {
 		text := strings.Join(strings.Fields(strings.Join(values, " ")), " ")
 		if number, err := strconv.ParseFloat(text, 64); err == nil && (strings.HasSuffix(name, "_min") || strings.HasSuffix(name, "_max")) {
-			text = plainValue(number)
+			text = formatValue(number)
 		}
 		if text != "" {
 			said.Set(name, text)
@@ -243,9 +243,9 @@ func stateMark(typed url.Values) string {
 
 var exploredReader = params.New[cola.SearchParams]("this page")
 
-// takeSearch fills the form with a search for labels, given in an address by the names of GET /colas. It notes filters that
+// fillFromSearch fills the form with a search for labels, given in an address by the names of GET /colas. It notes filters that
 // saved searches lack, and ignores other names.
-func (f *searchForm) takeSearch(query url.Values) {
+func (f *searchForm) fillFromSearch(query url.Values) {
 	if from := query.Get("from"); from != "" {
 		query, _ = url.ParseQuery(strings.TrimPrefix(from, "?")) // what cannot be read is left out
 	}
@@ -254,29 +254,29 @@ func (f *searchForm) takeSearch(query url.Values) {
 		return !known
 	})
 	p := exploredReader.Read(values, nil)
-	fillFilters(f.Typed, p.ForSavedSearch())
-	f.noteNotTaken(p)
+	fillFilters(f.Values, p.ForSavedSearch())
+	f.noteUnsupported(p)
 }
 
-// noteNotTaken notes what a saved search has no filter for.
-func (f *searchForm) noteNotTaken(p cola.SearchParams) {
+// noteUnsupported notes what a saved search has no filter for.
+func (f *searchForm) noteUnsupported(p cola.SearchParams) {
 	if p.ApprovalDateFrom != 0 || p.ApprovalDateTo != 0 || len(p.Problems["approval_date_from"])+len(p.Problems["approval_date_to"]) > 0 {
-		f.NotTaken = append(f.NotTaken, "The approval dates: a saved search looks at the time since its run before.")
+		f.Unsupported = append(f.Unsupported, "The approval dates: a saved search looks at the time since its run before.")
 	}
 	if p.PermitNumber != "" {
-		f.NotTaken = append(f.NotTaken, "The exact permit number "+cola.Quoted(p.PermitNumber)+": a saved search looks for a part of it, under “Numbers and status”.")
+		f.Unsupported = append(f.Unsupported, "The exact permit number "+cola.Quoted(p.PermitNumber)+": a saved search looks for a part of it, under “Numbers and status”.")
 	}
 	delete(p.Problems, "approval_date_from")
 	delete(p.Problems, "approval_date_to")
 	if len(p.Problems) > 0 {
-		f.NotTaken = append(f.NotTaken, "What could not be read.")
+		f.Unsupported = append(f.Unsupported, "What could not be read.")
 	}
 }
 
-// Told lists what is wrong with the fields of the form.
-func (f *searchForm) Told() []told {
-	return tellAll(f.Problems, func(name string) (string, bool) {
-		field, ok := fieldOf(name)
+// ProblemList lists what is wrong with the fields of the form.
+func (f *searchForm) ProblemList() []fieldProblem {
+	return problemList(f.Problems, func(name string) (string, bool) {
+		field, ok := lookupField(name)
 		return field.Label, ok && name != "filters" && name != "schedule"
 	})
 }

@@ -16,9 +16,9 @@ import (
 
 // The fields of the form that are no parameters of a search.
 const (
-	onceField    = "once"
-	previewField = "preview" // the button that saves nothing
-	stateField   = "was"     // what a search was like when its form was filled; see stateMark
+	idempotencyField = "once"
+	previewField     = "preview" // the button that saves nothing
+	fingerprintField = "was"     // what a search was like when its form was filled; see formFingerprint
 )
 
 var (
@@ -27,181 +27,181 @@ var (
 )
 
 // newSearch shows an empty form, or one filled with what is in the address: a search for labels, as Explore and GET /colas have it.
-func (v *visit) newSearch() error {
-	f := &searchForm{Typed: url.Values{"schedule.cadence": {cola.CadenceDaily}, "schedule.active": {"true"}}, Once: rand.Text()}
-	f.takeSearch(v.query())
-	return v.showSearchForm(http.StatusOK, f, nil)
+func (req *request) newSearch() error {
+	f := &searchForm{Values: url.Values{"schedule.cadence": {cola.CadenceDaily}, "schedule.active": {"true"}}, IdempotencyKey: rand.Text()}
+	f.fillFromSearch(req.query())
+	return req.showSearchForm(http.StatusOK, f, nil)
 }
 
 // saveSearch keeps what was typed, or shows what it would find.
-func (v *visit) saveSearch() error {
-	typed, err := v.form()
+func (req *request) saveSearch() error {
+	typed, err := req.form()
 	if err != nil {
 		return err
 	}
-	f := &searchForm{Typed: typed, Once: onceOf(typed)}
+	f := &searchForm{Values: typed, IdempotencyKey: idempotencyKey(typed)}
 	if typed.Has(previewField) {
-		return v.showSearchForm(http.StatusOK, f, nil)
+		return req.showSearchForm(http.StatusOK, f, nil)
 	}
-	p := newSearchReader.Read(newSearchReader.Fields(fieldsOf(typed)), nil)
-	p.IdempotencyKey = f.Once
+	p := newSearchReader.Read(newSearchReader.Fields(apiFields(typed)), nil)
+	p.IdempotencyKey = f.IdempotencyKey
 	if p.Filters == nil {
 		p.Filters = &cola.SavedSearchFilters{}
 	}
-	made, state, err := v.svc.CreateSavedSearch(v.ctx(), v.caller, p)
-	v.asked(state)
+	made, state, err := req.svc.CreateSavedSearch(req.ctx(), req.caller, p)
+	req.recordQuota(state)
 	if err != nil {
-		return v.showSearchForm(0, f, err)
+		return req.showSearchForm(0, f, err)
 	}
 	notice := "Saved. " + savedNotice(made.Search)
 	if made.Repeated {
 		notice = "This search was saved already; it was not saved twice."
 	}
-	return v.leadTo(searchPath(made.Search.UUID), notice)
+	return req.redirect(searchPath(made.Search.UUID), notice)
 }
 
-// onceOf returns what a form is known by that may be sent twice: what it was given when it was shown.
-func onceOf(typed url.Values) string {
-	once := typed.Get(onceField)
-	if strings.Trim(once, onceLetters) != "" || once == "" || len(once) > len(onceLetters) {
+// idempotencyKey returns what a form is known by that may be sent twice: what it was given when it was shown.
+func idempotencyKey(typed url.Values) string {
+	once := typed.Get(idempotencyField)
+	if strings.Trim(once, idempotencyAlphabet) != "" || once == "" || len(once) > len(idempotencyAlphabet) {
 		return rand.Text()
 	}
 	return once
 }
 
-// onceLetters are those that rand.Text writes with.
-const onceLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+// idempotencyAlphabet are those that rand.Text writes with.
+const idempotencyAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
 // savedNotice says what becomes of a search that was saved.
 func savedNotice(s cola.SavedSearch) string {
 	if s.Schedule != nil && s.Schedule.NextRunAt.OK {
-		return "It runs " + rhythm(s.Schedule) + ", first on " + s.Schedule.NextRunAt.V.Time().Format("2 January, 15:04 UTC") + "."
+		return "It runs " + scheduleText(s.Schedule) + ", first on " + s.Schedule.NextRunAt.V.Time().Format("2 January, 15:04 UTC") + "."
 	}
-	return stateOf(s.Schedule).Why
+	return scheduleStateOf(s.Schedule).Why
 }
 
 // editSearch shows the form filled with a search.
-func (v *visit) editSearch() error {
-	found, state, err := v.svc.SavedSearch(v.ctx(), v.caller, v.path("uuid"), "")
+func (req *request) editSearch() error {
+	found, state, err := req.svc.SavedSearch(req.ctx(), req.caller, req.path("uuid"), "")
 	if err != nil {
 		return err
 	}
-	v.asked(state)
-	return v.showSearchForm(http.StatusOK, &searchForm{Typed: typedOf(found.Value), Was: stateMark(typedOf(found.Value))}, nil)
+	req.recordQuota(state)
+	return req.showSearchForm(http.StatusOK, &searchForm{Values: formValues(found.Value), Fingerprint: formFingerprint(formValues(found.Value))}, nil)
 }
 
 // changeSearch keeps what was typed in place of what a search was. If that is not what the form was filled with any more, the form is shown again first.
-func (v *visit) changeSearch() error {
-	typed, err := v.form()
+func (req *request) changeSearch() error {
+	typed, err := req.form()
 	if err != nil {
 		return err
 	}
-	found, _, err := v.svc.SavedSearch(v.ctx(), v.caller, v.path("uuid"), "")
+	found, _, err := req.svc.SavedSearch(req.ctx(), req.caller, req.path("uuid"), "")
 	if err != nil {
 		return err
 	}
-	f := &searchForm{Typed: typed}
-	f.Was = f.Text(stateField)
+	f := &searchForm{Values: typed}
+	f.Fingerprint = f.Text(fingerprintField)
 	if typed.Has(previewField) {
-		return v.showSearchForm(http.StatusOK, f, nil)
+		return req.showSearchForm(http.StatusOK, f, nil)
 	}
-	if f.overtaken(typedOf(found.Value)) {
-		return v.showSearchForm(http.StatusConflict, f, nil)
+	if f.changedSince(formValues(found.Value)) {
+		return req.showSearchForm(http.StatusConflict, f, nil)
 	}
-	p := changeOf(typed)
-	changed, state, err := v.svc.ChangeSavedSearch(v.ctx(), v.caller, v.path("uuid"), p)
-	v.asked(state)
+	p := changeParams(typed)
+	changed, state, err := req.svc.ChangeSavedSearch(req.ctx(), req.caller, req.path("uuid"), p)
+	req.recordQuota(state)
 	if err != nil {
-		return v.showSearchForm(0, f, err)
+		return req.showSearchForm(0, f, err)
 	}
-	return v.leadTo(searchPath(changed.UUID), "Changed. The next run looks for what it says now.")
+	return req.redirect(searchPath(changed.UUID), "Changed. The next run looks for what it says now.")
 }
 
-// overtaken reports whether a search, which would now fill a form so, was changed since this form was filled, into something else than the form says. The form
+// changedSince reports whether a search, which would now fill a form so, was changed since this form was filled, into something else than the form says. The form
 // notes it then, and that its sender was told: sent once more it is taken.
-func (f *searchForm) overtaken(now url.Values) bool {
-	mark := stateMark(now)
-	if f.Was == "" || f.Was == mark || mark == stateMark(f.Typed) { // the last: the form is sent twice
+func (f *searchForm) changedSince(now url.Values) bool {
+	mark := formFingerprint(now)
+	if f.Fingerprint == "" || f.Fingerprint == mark || mark == formFingerprint(f.Values) { // the last: the form is sent twice
 		return false
 	}
-	f.Was = mark
-	f.Sentence = "This search was changed meanwhile: in another window, by the API or by an assistant. Nothing was saved now, and what you typed is still here. " +
+	f.Fingerprint = mark
+	f.Error = "This search was changed meanwhile: in another window, by the API or by an assistant. Nothing was saved now, and what you typed is still here. " +
 		"Save once more to put it in place of that change, or cancel to see the search as it is."
 	return true
 }
 
 // showSearchForm shows the form, with what its filters would have found. A refusal that its sender can mend is told in it, with the status of that; any other is
 // returned.
-func (v *visit) showSearchForm(status int, f *searchForm, refusal error) error {
+func (req *request) showSearchForm(status int, f *searchForm, refusal error) error {
 	if refusal != nil {
 		if !f.refuse(refusal) {
 			return refusal
 		}
 		status = web.StatusOf(cola.CodeOf(refusal))
 	}
-	words, err := v.svc.Words(v.ctx())
+	words, err := req.svc.Words(req.ctx())
 	if err != nil {
 		return err
 	}
-	f.Categories, f.Origins = offered(words.Categories), offered(words.Origins())
-	filters, shown, err := v.preview(f.Typed, words)
+	f.Categories, f.Origins = limitWords(words.Categories), limitWords(words.Origins())
+	filters, shown, err := req.preview(f.Values, words)
 	if err != nil {
 		return err
 	}
 	f.Preview = shown
 	p := page{Title: "New saved search", Data: f}
 	f.Action, f.Submit, f.Back = newSearchPath, "Save the search", searchesPath
-	if f.Once == "" {
-		p.Title, f.Submit, f.Back = "Change saved search", "Save the changes", searchPath(v.path("uuid"))
+	if f.IdempotencyKey == "" {
+		p.Title, f.Submit, f.Back = "Change saved search", "Save the changes", searchPath(req.path("uuid"))
 		f.Action = f.Back + "/edit"
 	}
-	p.Call = v.formCall(f, filters)
-	return v.show(status, "savedsearchform", p)
+	p.Call = req.formCall(f, filters)
+	return req.show(status, "saved_search_form", p)
 }
 
 // refuse notes in the form why it was refused, and reports whether its sender can mend that.
 func (f *searchForm) refuse(refusal error) (mendable bool) {
-	f.Problems, f.Sentence, mendable = refused(refusal)
+	f.Problems, f.Error, mendable = refusalDetails(refusal)
 	if cola.CodeOf(refusal) == cola.CodeIdempotencyKeyReused {
-		f.Once = rand.Text()
+		f.IdempotencyKey = rand.Text()
 	}
 	f.nameDay()
 	return mendable
 }
 
-// mostWords is how many words a field offers: a page must stay small.
-const mostWords = 200
+// maxWordOptions is how many words a field offers: a page must stay small.
+const maxWordOptions = 200
 
-// offered returns so many words at most: of category paths the shorter ones, which what is below them begins with.
-func offered(words []string) []string {
-	if len(words) <= mostWords {
+// limitWords returns so many words at most: of category paths the shorter ones, which what is below them begins with.
+func limitWords(words []string) []string {
+	if len(words) <= maxWordOptions {
 		return words
 	}
 	levels := func(path string) int { return strings.Count(path, ">") }
 	words = slices.Clone(words)
 	slices.SortStableFunc(words, func(a, b string) int { return cmp.Compare(levels(a), levels(b)) })
-	words = words[:mostWords]
+	words = words[:maxWordOptions]
 	slices.Sort(words)
 	return words
 }
 
 // formCall is the call of the API that does what the form does; where nothing is filled in to look for, an example of one.
-func (v *visit) formCall(f *searchForm, filters cola.SavedSearchFilters) *apiCall {
+func (req *request) formCall(f *searchForm, filters cola.SavedSearchFilters) *apiCall {
 	if filters == (cola.SavedSearchFilters{}) {
 		filters.BrandName = "oak"
 	}
 	body := map[string]any{"name": cmp.Or(f.Text("name"), "New labels"), "filters": filters}
 	if cadence := f.Text("schedule.cadence"); cadence != "" {
 		schedule := map[string]any{"cadence": cadence, "active": f.Is("schedule.active", "true")}
-		if day, err := strconv.Atoi(fieldsOf(f.Typed).Get("schedule.day")); err == nil {
+		if day, err := strconv.Atoi(apiFields(f.Values).Get("schedule.day")); err == nil {
 			schedule["day"] = day
 		}
 		body["schedule"] = schedule
-	} else if f.Once == "" {
+	} else if f.IdempotencyKey == "" {
 		body["schedule"] = nil
 	}
-	if f.Once == "" {
-		return v.call(http.MethodPatch, searchPath(v.path("uuid")), freeAlways).with(body)
+	if f.IdempotencyKey == "" {
+		return req.call(http.MethodPatch, searchPath(req.path("uuid")), freeCost).with(body)
 	}
-	return v.call(http.MethodPost, searchesPath, freeAlways).with(body).forTool("create_saved_search", body)
+	return req.call(http.MethodPost, searchesPath, freeCost).with(body).forTool("create_saved_search", body)
 }

@@ -199,7 +199,7 @@ func TestWhatASearchLooksForInWords(t *testing.T) {
 		"permit contains “CA-W” · applicant in CA · at least 5% ABV · at most 7% ABV": {ApplicantUSState: "CA", PermitNumberText: "CA-W", ABVMin: cola.Some(5.0), ABVMax: cola.Some(7.0)},
 		"brand contains “ab” · barcode 036":                                           {BrandName: "a\u202eb", BarcodeValue: "036"},
 	} {
-		if got := looksForLine(f); got != want {
+		if got := filterSummary(f); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -207,7 +207,7 @@ func TestWhatASearchLooksForInWords(t *testing.T) {
 
 // TestEveryFilterHasAField checks that both forms have a field for every filter, and show a chip for every filter of a search.
 func TestEveryFilterHasAField(t *testing.T) {
-	form := &searchForm{Typed: url.Values{}}
+	form := &searchForm{Values: url.Values{}}
 	fields := map[string]bool{}
 	for _, s := range form.Sections() {
 		if s.Title == "" {
@@ -241,7 +241,7 @@ func TestEveryFilterHasAField(t *testing.T) {
 		}
 		example := reflect.TypeFor[cola.SearchParams]().FieldByIndex(field.Index).Tag.Get("example")
 		asked := readSearch(params.New[cola.SearchParams]("a test"), url.Values{field.Name: {example}}.Encode())
-		if chips := chipsOf(asked.params); len(chips) == 0 && field.Name != "volume_unit" {
+		if chips := filterChips(asked.params); len(chips) == 0 && field.Name != "volume_unit" {
 			t.Errorf("a search with %s has no chip", field.Name)
 		}
 	}
@@ -253,7 +253,7 @@ func TestSchedulesInWords(t *testing.T) {
 		nil, {Cadence: "daily"}, {Cadence: "weekly", Day: 0}, {Cadence: "monthly", Day: 1}, {Cadence: "monthly", Day: 11},
 		{Cadence: "monthly", Day: 22}, {Cadence: "monthly", Day: 13}, {Cadence: "monthly", Day: 23},
 	} {
-		got = append(got, rhythm(s))
+		got = append(got, scheduleText(s))
 	}
 	want := []string{"", "every day", "every Sunday", "on the 1st of every month", "on the 11th of every month", "on the 22nd of every month", "on the 13th of every month", "on the 23rd of every month"}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -264,12 +264,12 @@ func TestSchedulesInWords(t *testing.T) {
 // TestWordsOffered checks that of too many category paths the short ones are offered, in order.
 func TestWordsOffered(t *testing.T) {
 	paths := []string{"Beer"}
-	for i := range mostWords {
+	for i := range maxWordOptions {
 		paths = append(paths, fmt.Sprintf("Beer > Ale > %03d", i))
 	}
 	paths = append(paths, "Wine", "Wine > Red Wine")
-	got := offered(paths)
-	want := append(paths[:mostWords-2:mostWords-2], "Wine", "Wine > Red Wine")
+	got := limitWords(paths)
+	want := append(paths[:maxWordOptions-2:maxWordOptions-2], "Wine", "Wine > Red Wine")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -16,12 +16,12 @@ var previewReader = params.New[cola.PreviewParams]("this form")
 // preview is what the filters of a form would have found lately.
 type preview struct {
 	registry.PreviewPage
-	Empty   bool // nothing is asked for yet
-	Wrong   bool // what is asked for cannot be read, so nothing was counted
-	Bars    []previewBar
-	Busiest int
-	Named   []namedLabel
-	Strange []string // what is sought that no label has, where nothing was found
+	Empty        bool // nothing is asked for yet
+	Invalid      bool // what is asked for cannot be read, so nothing was counted
+	Bars         []previewBar
+	MaxCount     int
+	NamedLabels  []namedLabel
+	UnknownWords []string // what is sought that no label has, where nothing was found
 }
 
 // namedLabel is a label with its brand and product.
@@ -38,29 +38,29 @@ type previewBar struct {
 
 // The plot of a preview is so high, and a day so wide, in the units of its drawing.
 const (
-	plotHeight = 60
-	plotDay    = 10
+	previewHeight   = 60
+	previewDayWidth = 10
 )
 
 // previewSearch answers with what the filters of a form that is being filled in would have found: the part of the page that tells it.
-func (v *visit) previewSearch() error {
-	typed, err := v.form()
+func (req *request) previewSearch() error {
+	typed, err := req.form()
 	if err != nil {
 		return err
 	}
-	words, err := v.svc.Words(v.ctx())
+	words, err := req.svc.Words(req.ctx())
 	if err != nil {
 		return err
 	}
-	_, shown, err := v.preview(typed, words)
+	_, shown, err := req.preview(typed, words)
 	if err != nil {
 		return err
 	}
-	return v.showPart("savedsearchform", "preview", shown)
+	return req.showPart("saved_search_form", "preview", shown)
 }
 
 // preview counts what the filters of a form would have found; words are those that labels have. What is wrong with them is told beside their fields when the form is saved.
-func (v *visit) preview(typed url.Values, words registry.Words) (filters cola.SavedSearchFilters, shown preview, err error) {
+func (req *request) preview(typed url.Values, words registry.Words) (filters cola.SavedSearchFilters, shown preview, err error) {
 	fields := url.Values{}
 	for name, values := range typed {
 		if strings.HasPrefix(name, "filters.") {
@@ -71,31 +71,31 @@ func (v *visit) preview(typed url.Values, words registry.Words) (filters cola.Sa
 	if p.Filters == nil {
 		p.Filters = &cola.SavedSearchFilters{}
 	}
-	names, empty := cola.MaxPreviewLabels, blank(fields)
+	names, empty := cola.MaxPreviewLabels, noFilters(fields)
 	if empty {
 		names = 0 // names count toward a daily limit, and an empty form shows none
 	}
-	found, state, err := v.svc.PreviewLabels(v.ctx(), v.caller, p, names)
-	v.asked(state)
+	found, state, err := req.svc.PreviewLabels(req.ctx(), req.caller, p, names)
+	req.recordQuota(state)
 	if cola.CodeOf(err) == cola.CodeValidation {
-		return filters, preview{Wrong: true}, nil
+		return filters, preview{Invalid: true}, nil
 	}
 	if err != nil {
 		return filters, shown, err
 	}
 	shown = preview{PreviewPage: found, Empty: empty}
 	if found.Total == 0 {
-		shown.Strange = words.UnknownWords(*p.Filters)
+		shown.UnknownWords = words.UnknownWords(*p.Filters)
 	}
 	for i := range found.Labels {
-		shown.Named = append(shown.Named, namedLabel{found.Labels[i], labelName(&found.Labels[i])})
+		shown.NamedLabels = append(shown.NamedLabels, namedLabel{found.Labels[i], labelName(&found.Labels[i])})
 	}
-	shown.draw()
+	shown.layoutBars()
 	return *p.Filters, shown, nil
 }
 
-// blank reports whether no filter is filled in. A unit is none without a bound.
-func blank(fields url.Values) bool {
+// noFilters reports whether no filter is filled in. A unit is none without a bound.
+func noFilters(fields url.Values) bool {
 	for name, values := range fields {
 		if name != "filters.volume_unit" && strings.TrimSpace(strings.Join(values, "")) != "" {
 			return false
@@ -104,30 +104,30 @@ func blank(fields url.Values) bool {
 	return true
 }
 
-// draw makes the bars of the plot.
-func (p *preview) draw() {
+// layoutBars makes the bars of the plot.
+func (p *preview) layoutBars() {
 	for _, d := range p.Days {
-		p.Busiest = max(p.Busiest, d.Count)
+		p.MaxCount = max(p.MaxCount, d.Count)
 	}
 	for i, d := range slices.Backward(p.Days) {
-		bar := previewBar{PreviewDay: d, X: (len(p.Days) - 1 - i) * plotDay}
+		bar := previewBar{PreviewDay: d, X: (len(p.Days) - 1 - i) * previewDayWidth}
 		if d.Count > 0 {
-			bar.Height = max(2, d.Count*plotHeight/p.Busiest)
+			bar.Height = max(2, d.Count*previewHeight/p.MaxCount)
 		}
-		bar.Y = plotHeight - bar.Height
+		bar.Y = previewHeight - bar.Height
 		p.Bars = append(p.Bars, bar)
 	}
 }
 
-// Said is the preview in one sentence.
-func (p preview) Said() string {
+// Summary is the preview in one sentence.
+func (p preview) Summary() string {
 	switch {
-	case p.Wrong:
+	case p.Invalid:
 		return "Something that is typed cannot be read yet, so nothing is counted."
 	case p.Empty:
 		return "Fill in what to look for, and see here what it would have found."
-	case len(p.Strange) > 0:
-		return strings.Join(p.Strange, " ")
+	case len(p.UnknownWords) > 0:
+		return strings.Join(p.UnknownWords, " ")
 	case p.Total == 0:
 		return "No label of the last 30 days."
 	}
@@ -147,7 +147,7 @@ func (p preview) Withheld() string {
 }
 
 // Width is the width of the plot.
-func (p preview) Width() int { return len(p.Days) * plotDay }
+func (p preview) Width() int { return len(p.Days) * previewDayWidth }
 
 // First is the oldest day of the plot, and Last the latest.
 func (p preview) First() string { return p.Days[len(p.Days)-1].Date.Time().Format("2 Jan") }

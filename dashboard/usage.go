@@ -17,100 +17,100 @@ type usageService interface {
 }
 
 func usageRoutes() []route {
-	routes := forAll(get(plansPath, (*visit).plans))
-	return append(routes, get(usagePath, (*visit).usage), get(usagePath+"/refusals", (*visit).refusals))
+	routes := publicRoutes(get(plansPath, (*request).plans))
+	return append(routes, get(usagePath, (*request).usage), get(usagePath+"/refusals", (*request).refusals))
 }
 
-// refusalsFirst is how many refusals the usage page shows.
-const refusalsFirst = 8
+// refusalsShown is how many refusals the usage page shows.
+const refusalsShown = 8
 
 // usagePage tells what an account has used.
 type usagePage struct {
-	Outlooks []outlook
-	Reset    time.Time
-	Since    time.Time // when the month began
-	Largest  bool      // no plan has more
-	Channels []plot    // each day of the month by channel, a plot each meter
-	Sources  []plot    // each day by key and app
-	Months   []plot
-	Rows     []useRow
-	Refusals []refusalRow
-	Refused  int // rows of refusals in all
+	Forecasts []forecast
+	Reset     time.Time
+	Since     time.Time // when the month began
+	Largest   bool      // no plan has more
+	Channels  []chart   // each day of the month by channel, a plot each meter
+	Sources   []chart   // each day by key and app
+	Months    []chart
+	Rows      []usageRow
+	Refusals  []refusalRow
+	Refused   int // rows of refusals in all
 }
 
-func (v *visit) usage() error {
-	report, state, err := v.svc.UsageReport(v.ctx(), v.caller)
-	v.asked(state)
+func (req *request) usage() error {
+	report, state, err := req.svc.UsageReport(req.ctx(), req.caller)
+	req.recordQuota(state)
 	if err != nil {
 		return err
 	}
-	keys, _, err := v.svc.Keys(v.ctx(), v.caller)
+	keys, _, err := req.svc.Keys(req.ctx(), req.caller)
 	if err != nil {
 		return err
 	}
 	p := usagePage{
-		Outlooks: outlooksOf(report), Reset: report.State.Period.End(), Since: report.State.Period.Start(), Largest: report.State.Tier.Largest(),
-		Channels: plotsOf("channel", "by channel", daySteps(report), channelSeries(report)),
-		Sources:  plotsOf("source", "by key and app", daySteps(report), sourceSeries(report)),
-		Months:   monthPlots(report),
-		Rows:     useRows(report, keys),
-		Refusals: refusalRows(report, refusalsFirst), Refused: len(report.Refusals),
+		Forecasts: forecasts(report), Reset: report.State.Period.End(), Since: report.State.Period.Start(), Largest: report.State.Tier.Largest(),
+		Channels: newCharts("channel", "by channel", daySteps(report), channelSeries(report)),
+		Sources:  newCharts("source", "by key and app", daySteps(report), sourceSeries(report)),
+		Months:   monthCharts(report),
+		Rows:     usageRows(report, keys),
+		Refusals: refusalRows(report, refusalsShown), Refused: len(report.Refusals),
 	}
-	return v.show(http.StatusOK, "usage", page{Title: "Usage", Data: p, Call: v.call("GET", "/usage", "It is free.").forTool("get_usage", nil)})
+	return req.show(http.StatusOK, "usage", page{Title: "Usage", Data: p, Call: req.call("GET", "/usage", "It is free.").forTool("get_usage", nil)})
 }
 
-func (v *visit) refusals() error {
-	report, state, err := v.svc.UsageReport(v.ctx(), v.caller)
-	v.asked(state)
+func (req *request) refusals() error {
+	report, state, err := req.svc.UsageReport(req.ctx(), req.caller)
+	req.recordQuota(state)
 	if err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, "refusals", page{Title: "Refused requests", Data: refusalRows(report, len(report.Refusals))})
+	return req.show(http.StatusOK, "refusals", page{Title: "Refused requests", Data: refusalRows(report, len(report.Refusals))})
 }
 
-// outlook is a meter and what it comes to by the end of the month.
-type outlook struct {
-	Meter     meter
-	Projected int
-	Over      bool      // the projection is
-	Full      bool      // nothing is left
-	Last      cola.Date // of the month
-	FullOn    cola.Date // about when nothing is left, if it goes on so; zero: not this month
+// forecast is a meter and what it comes to by the end of the month.
+type forecast struct {
+	Meter       meter
+	Projected   int
+	Over        bool      // the projection is
+	Exhausted   bool      // nothing is left
+	Last        cola.Date // of the month
+	ExhaustedOn cola.Date // about when nothing is left, if it goes on so; zero: not this month
 }
 
-func outlooksOf(r registry.UsageReport) []outlook {
+func forecasts(r registry.UsageReport) []forecast {
 	meters := metersOf(r.State)
-	return []outlook{
-		outlookOf(meters[0], r.Projected.DetailViews, r.State.Period),
-		outlookOf(meters[1], r.Projected.ListRecords, r.State.Period),
+	return []forecast{
+		newForecast(meters[0], r.Projected.DetailViews, r.State.Period),
+		newForecast(meters[1], r.Projected.ListRecords, r.State.Period),
 	}
 }
 
-func outlookOf(m meter, projected int, month cola.Period) outlook {
+func newForecast(m meter, projected int, month cola.Period) forecast {
 	first, last := cola.DateOf(month.Start()), cola.DateOf(month.End())-1
-	o := outlook{Meter: m, Projected: projected, Over: projected > m.Limit, Full: m.Used >= m.Limit, Last: last}
-	if o.Over && !o.Full {
-		o.FullOn = first.AddDays(int(last-first+1) * m.Limit / projected)
+	o := forecast{Meter: m, Projected: projected, Over: projected > m.Limit, Exhausted: m.Used >= m.Limit, Last: last}
+	if o.Over && !o.Exhausted {
+		o.ExhaustedOn = first.AddDays(int(last-first+1) * m.Limit / projected)
 	}
 	return o
 }
 
-// useRow is what was used through one channel with one credential.
-type useRow struct {
+// usageRow is what was used through one channel with one credential.
+type usageRow struct {
 	Channel, Source, Kind string
 	registry.Use
 }
 
-func useRows(r registry.UsageReport, keys []registry.Key) []useRow {
-	rows := make([]useRow, len(r.Rows))
+func usageRows(r registry.UsageReport, keys []registry.Key) []usageRow {
+	rows := make([]usageRow, len(r.Rows))
 	for i, row := range r.Rows {
-		rows[i] = useRow{Channel: channelWords(row.Channel), Source: sourceWords(row), Kind: kindWords(row.Credential, keys), Use: row.Total}
+		rows[i] = usageRow{Channel: channelName(row.Channel), Source: sourceName(row), Kind: credentialText(row.Credential, keys), Use: row.Total}
 	}
 	return rows
 }
 
-// kindWords tells what a credential is; of a key also its last characters, since several may have one name.
-func kindWords(c cola.Credential, keys []registry.Key) string {
+// credentialText tells what a credential is; of a key also its last characters, since several may have one name.
+func credentialText(c cola.Credential, keys []registry.Key) string {
 	switch c.Kind {
 	case cola.CredentialKey:
 		if i := slices.IndexFunc(keys, func(k registry.Key) bool { return k.ID == c.ID }); i >= 0 {
@@ -131,22 +131,22 @@ type refusalRow struct {
 }
 
 // refusalRows returns the latest refusals, so many at most.
-func refusalRows(r registry.UsageReport, most int) []refusalRow {
-	rows := make([]refusalRow, min(most, len(r.Refusals)))
+func refusalRows(r registry.UsageReport, limit int) []refusalRow {
+	rows := make([]refusalRow, min(limit, len(r.Refusals)))
 	for i := range rows {
 		refused := r.Refusals[i]
-		rows[i] = refusalWords(refused.Reason, r.State)
+		rows[i] = refusalText(refused.Reason, r.State)
 		if refused.Reason == registry.RefusedBurst && refused.Channel == cola.ChannelDashboard {
 			rows[i].Do = "Ask for less at once, and wait a minute." // people in a browser see no Retry-After
 		}
-		rows[i].Refusal, rows[i].Channel = refused, channelWords(refused.Channel)
-		rows[i].Source = sourceWords(registry.UseRow{Credential: refused.Credential, Name: refused.Name})
+		rows[i].Refusal, rows[i].Channel = refused, channelName(refused.Channel)
+		rows[i].Source = sourceName(registry.UseRow{Credential: refused.Credential, Name: refused.Name})
 	}
 	return rows
 }
 
-// refusalWords tells why requests were refused, and what to do.
-func refusalWords(reason string, q cola.QuotaState) refusalRow {
+// refusalText tells why requests were refused, and what to do.
+func refusalText(reason string, q cola.QuotaState) refusalRow {
 	plans := refusalRow{Link: plansPath, LinkText: "Compare plans"}
 	switch reason {
 	case registry.RefusedBurst:
@@ -163,7 +163,7 @@ func refusalWords(reason string, q cola.QuotaState) refusalRow {
 	case registry.RefusedSuspended:
 		return refusalRow{Why: "The account was suspended", Do: "Ask the operator of this service."}
 	default:
-		return refusalRow{Why: legible(reason)}
+		return refusalRow{Why: stripHidden(reason)}
 	}
 	if q.Tier.Largest() {
 		plans.Link = ""
@@ -186,18 +186,18 @@ type plansPage struct {
 	Largest bool   // the own plan is
 }
 
-func (v *visit) plans() error {
-	p := plansPage{Billing: v.opts.BillingURL}
+func (req *request) plans() error {
+	p := plansPage{Billing: req.opts.BillingURL}
 	for _, t := range cola.Tiers() {
-		own := v.signedIn && v.quota.Tier == t
+		own := req.signedIn && req.quota.Tier == t
 		p.Plans = append(p.Plans, plan{Tier: t, Limits: t.Limits(), Price: priceOf(t), Own: own})
 		p.Largest = p.Largest || own && t.Largest()
 	}
 	shown := page{Title: "Plans", Data: p}
-	if v.signedIn {
-		shown.Call = v.call("GET", "/usage", "It is free, and tells your plan with its limits.").forTool("get_usage", nil)
+	if req.signedIn {
+		shown.Call = req.call("GET", "/usage", "It is free, and tells your plan with its limits.").forTool("get_usage", nil)
 	}
-	return v.show(http.StatusOK, "plans", shown)
+	return req.show(http.StatusOK, "plans", shown)
 }
 
 // priceOf returns what a tier costs as it stands in a table.

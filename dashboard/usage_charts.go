@@ -21,15 +21,15 @@ func measures() []measure {
 	}
 }
 
-// useSeries is usage of one name, by step.
-type useSeries struct {
+// usageSeries is usage of one name, by step.
+type usageSeries struct {
 	name string
 	rest bool // it is what is not told apart
 	uses []registry.Use
 }
 
 // total returns the sum over all steps.
-func (s useSeries) total() (sum registry.Use) {
+func (s usageSeries) total() (sum registry.Use) {
 	for _, u := range s.uses {
 		sum = sumOf(sum, u)
 	}
@@ -40,10 +40,10 @@ func sumOf(a, b registry.Use) registry.Use {
 	return registry.Use{DetailViews: a.DetailViews + b.DetailViews, ListRecords: a.ListRecords + b.ListRecords, Requests: a.Requests + b.Requests}
 }
 
-// plotsOf draws each measure in a plot of its own: they are of different magnitudes. A series looks the same in both, and is left out where it
+// newCharts draws each measure in a plot of its own: they are of different magnitudes. A series looks the same in both, and is left out where it
 // has nothing.
-func plotsOf(id, by string, steps []step, all []useSeries) []plot {
-	var plots []plot
+func newCharts(id, by string, steps []chartStep, all []usageSeries) []chart {
+	var plots []chart
 	for _, m := range measures() {
 		var drawn []series
 		for i, s := range all {
@@ -60,16 +60,16 @@ func plotsOf(id, by string, steps []step, all []useSeries) []plot {
 		if by == "" {
 			title = m.title + " each month"
 		}
-		plots = append(plots, newPlot(id+"-"+m.id, title, "Day", m.unit, steps, drawn))
+		plots = append(plots, newChart(id+"-"+m.id, title, "Day", m.unit, steps, drawn))
 	}
 	return plots
 }
 
 // daySteps returns the days of the month, those to come included.
-func daySteps(r registry.UsageReport) []step {
-	var steps []step
+func daySteps(r registry.UsageReport) []chartStep {
+	var steps []chartStep
 	for day := r.State.Period.Start(); day.Before(r.State.Period.End()); day = day.AddDate(0, 0, 1) {
-		s := step{Label: day.Format("2 Jan")}
+		s := chartStep{Label: day.Format("2 Jan")}
 		if (day.Day()-1)%7 == 0 {
 			s.Below = s.Label
 		}
@@ -79,8 +79,8 @@ func daySteps(r registry.UsageReport) []step {
 }
 
 // channelSeries tells the days apart by channel.
-func channelSeries(r registry.UsageReport) []useSeries {
-	return grouped(r, func(row registry.UseRow) (string, bool) { return channelWords(row.Channel), false })
+func channelSeries(r registry.UsageReport) []usageSeries {
+	return groupUsage(r, func(row registry.UseRow) (string, bool) { return channelName(row.Channel), false })
 }
 
 // othersName names what is not told apart by key and app.
@@ -88,23 +88,23 @@ const othersName = "The others"
 
 // sourceSeries tells the days apart by who used them: those that used most, and the rest together, last. A key and the one that it was replaced
 // by have one name, and are one series.
-func sourceSeries(r registry.UsageReport) []useSeries {
-	all := grouped(r, func(row registry.UseRow) (string, bool) {
-		return sourceWords(row), row.Credential == cola.Credential{}
+func sourceSeries(r registry.UsageReport) []usageSeries {
+	all := groupUsage(r, func(row registry.UseRow) (string, bool) {
+		return sourceName(row), row.Credential == cola.Credential{}
 	})
-	all = slices.DeleteFunc(all, func(s useSeries) bool { t := s.total(); return t.DetailViews == 0 && t.ListRecords == 0 })
-	mostFirst(all)
-	most, named := len(seriesClasses()), len(all)
+	all = slices.DeleteFunc(all, func(s usageSeries) bool { t := s.total(); return t.DetailViews == 0 && t.ListRecords == 0 })
+	sortByShare(all)
+	maxSeries, named := len(seriesClasses()), len(all)
 	if named > 0 && all[named-1].rest {
 		named--
 	}
-	if len(all) > most {
-		named = most - 1
+	if len(all) > maxSeries {
+		named = maxSeries - 1
 	}
 	if named == len(all) {
 		return all
 	}
-	rest := useSeries{name: othersName, rest: true, uses: make([]registry.Use, len(r.Days))}
+	rest := usageSeries{name: othersName, rest: true, uses: make([]registry.Use, len(r.Days))}
 	for _, s := range all[named:] {
 		for i, u := range s.uses {
 			rest.uses[i] = sumOf(rest.uses[i], u)
@@ -113,44 +113,44 @@ func sourceSeries(r registry.UsageReport) []useSeries {
 	return append(all[:named], rest)
 }
 
-// mostFirst puts the series that used the largest shares first, and the rest last.
-func mostFirst(all []useSeries) {
-	whole := useSeries{}
+// sortByShare puts the series that used the largest shares first, and the rest last.
+func sortByShare(all []usageSeries) {
+	whole := usageSeries{}
 	for _, s := range all {
 		whole.uses = append(whole.uses, s.total())
 	}
 	sum := whole.total()
-	share := func(s useSeries) float64 {
+	share := func(s usageSeries) float64 {
 		if s.rest {
 			return -1
 		}
 		t := s.total()
 		return float64(t.DetailViews)/float64(max(1, sum.DetailViews)) + float64(t.ListRecords)/float64(max(1, sum.ListRecords))
 	}
-	slices.SortStableFunc(all, func(a, b useSeries) int { return cmp.Compare(share(b), share(a)) })
+	slices.SortStableFunc(all, func(a, b usageSeries) int { return cmp.Compare(share(b), share(a)) })
 }
 
-// sourceWords names who used something.
-func sourceWords(row registry.UseRow) string {
+// sourceName names who used something.
+func sourceName(row registry.UseRow) string {
 	switch row.Credential.Kind {
 	case cola.CredentialSignIn:
 		return "Browsers"
 	case "":
 		return othersName
 	}
-	return legible(row.Name)
+	return stripHidden(row.Name)
 }
 
-// grouped adds up the rows of a report that have one name, in the order in which the names come. A key may be named like the rest and is not
+// groupUsage adds up the rows of a report that have one name, in the order in which the names come. A key may be named like the rest and is not
 // part of it.
-func grouped(r registry.UsageReport, name func(registry.UseRow) (_ string, rest bool)) []useSeries {
-	var all []useSeries
+func groupUsage(r registry.UsageReport, name func(registry.UseRow) (_ string, rest bool)) []usageSeries {
+	var all []usageSeries
 	for n, row := range r.Rows {
 		name, rest := name(row)
-		i := slices.IndexFunc(all, func(s useSeries) bool { return s.name == name && s.rest == rest })
+		i := slices.IndexFunc(all, func(s usageSeries) bool { return s.name == name && s.rest == rest })
 		if i < 0 {
 			i = len(all)
-			all = append(all, useSeries{name: name, rest: rest, uses: make([]registry.Use, len(r.Days))})
+			all = append(all, usageSeries{name: name, rest: rest, uses: make([]registry.Use, len(r.Days))})
 		}
 		for d, day := range r.Days {
 			all[i].uses[d] = sumOf(all[i].uses[d], day.By[n])
@@ -159,27 +159,27 @@ func grouped(r registry.UsageReport, name func(registry.UseRow) (_ string, rest 
 	return all
 }
 
-// monthPlots draws the last months.
-func monthPlots(r registry.UsageReport) []plot {
-	var steps []step
-	whole := useSeries{}
+// monthCharts draws the last months.
+func monthCharts(r registry.UsageReport) []chart {
+	var steps []chartStep
+	whole := usageSeries{}
 	for i, m := range r.Months {
-		s := step{Label: m.Period.Start().Format("January 2006")}
+		s := chartStep{Label: m.Period.Start().Format("January 2006")}
 		if i%2 == 1 {
 			s.Below = m.Period.Start().Format("Jan 06")
 		}
 		steps = append(steps, s)
 		whole.uses = append(whole.uses, registry.Use{DetailViews: m.Used.DetailViews, ListRecords: m.Used.ListRecords})
 	}
-	plots := plotsOf("months", "", steps, []useSeries{whole})
+	plots := newCharts("months", "", steps, []usageSeries{whole})
 	for i := range plots {
-		plots[i].Of = "Month"
+		plots[i].TimeUnit = "Month"
 	}
 	return plots
 }
 
-// channelWords names a channel.
-func channelWords(c cola.Channel) string {
+// channelName names a channel.
+func channelName(c cola.Channel) string {
 	switch c {
 	case cola.ChannelREST:
 		return "REST API"
@@ -188,5 +188,5 @@ func channelWords(c cola.Channel) string {
 	case cola.ChannelDashboard:
 		return "Dashboard"
 	}
-	return legible(string(c))
+	return stripHidden(string(c))
 }

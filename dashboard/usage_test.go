@@ -75,18 +75,18 @@ func TestOutlooks(t *testing.T) {
 	for _, test := range []struct {
 		name                   string
 		used, limit, projected int
-		want                   outlook
+		want                   forecast
 	}{
-		{"nothing", 0, 200, 0, outlook{Last: last}},
-		{"within", 100, 200, 150, outlook{Projected: 150, Last: last}},
-		{"just", 100, 200, 200, outlook{Projected: 200, Last: last}},
-		{"over", 150, 200, 300, outlook{Projected: 300, Over: true, Last: last, FullOn: cola.NewDate(2026, 11, 21)}},
-		{"used up", 200, 200, 300, outlook{Projected: 300, Over: true, Full: true, Last: last}},
-		{"more than there is, after a downgrade", 900, 200, 900, outlook{Projected: 900, Over: true, Full: true, Last: last}},
+		{"nothing", 0, 200, 0, forecast{Last: last}},
+		{"within", 100, 200, 150, forecast{Projected: 150, Last: last}},
+		{"just", 100, 200, 200, forecast{Projected: 200, Last: last}},
+		{"over", 150, 200, 300, forecast{Projected: 300, Over: true, Last: last, ExhaustedOn: cola.NewDate(2026, 11, 21)}},
+		{"used up", 200, 200, 300, forecast{Projected: 300, Over: true, Exhausted: true, Last: last}},
+		{"more than there is, after a downgrade", 900, 200, 900, forecast{Projected: 900, Over: true, Exhausted: true, Last: last}},
 	} {
 		m := meter{"Detail views", test.used, test.limit}
 		test.want.Meter = m
-		if diff := cmp.Diff(test.want, outlookOf(m, test.projected, november)); diff != "" {
+		if diff := cmp.Diff(test.want, newForecast(m, test.projected, november)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
 	}
@@ -205,8 +205,8 @@ func TestFullUsage(t *testing.T) {
 	a.shows(t, http.StatusOK, "Used up. What needs them is refused until", "At this rate they are used up about", "120,000 of 100,000", "Plans with more", "The others",
 		"All 50 of the latest refusals", "More than 60 requests within 60 seconds", "The month's detail views were used up", "The app lacked a permission",
 		"has ended", "The account was suspended")
-	if got := strings.Count(a.body, "data-label=\"What to do\""); got != refusalsFirst {
-		t.Errorf("%d refusals, want %d", got, refusalsFirst)
+	if got := strings.Count(a.body, "data-label=\"What to do\""); got != refusalsShown {
+		t.Errorf("%d refusals, want %d", got, refusalsShown)
 	}
 	all := s.get("/usage/refusals")
 	all.wellMade(t)
@@ -219,7 +219,7 @@ func TestFullUsage(t *testing.T) {
 // TestSourcesAddUp: series tell all that was used, however many sources there are.
 func TestSourcesAddUp(t *testing.T) {
 	r := fullReport("x")
-	for name, all := range map[string][]useSeries{"channels": channelSeries(r), "sources": sourceSeries(r)} {
+	for name, all := range map[string][]usageSeries{"channels": channelSeries(r), "sources": sourceSeries(r)} {
 		if len(all) > len(seriesClasses()) {
 			t.Errorf("%d series of %s", len(all), name)
 		}
