@@ -38,39 +38,39 @@ type Account struct {
 
 // What a caller is told when the outcome of a request is not known.
 const (
-	maybeRevoked   = "It is unknown whether that was ended. Do it again in a few seconds: done twice is as good as done once."
-	maybeRestored  = "It is unknown whether the app may act again. Do it again in a few seconds: done twice is as good as done once."
-	maybeSignedOut = "It is unknown whether the browser was signed out. Do it again in a few seconds: done twice is as good as done once."
+	revokeUnconfirmed  = "It is unknown whether that was ended. Do it again in a few seconds: done twice is as good as done once."
+	restoreUnconfirmed = "It is unknown whether the app may act again. Do it again in a few seconds: done twice is as good as done once."
+	signOutUnconfirmed = "It is unknown whether the browser was signed out. Do it again in a few seconds: done twice is as good as done once."
 )
 
-// onlyDashboard refuses whoever is no account holder in a browser. What an API key or an app may do ends with its key or link; if it could
+// dashboardOnly refuses whoever is no account holder in a browser. What an API key or an app may do ends with its key or link; if it could
 // make keys, ending it would end nothing.
-const onlyDashboard = "Keys, connected apps and sign-ins are managed in the dashboard, by the account holder: sign in there."
+const dashboardOnly = "Keys, connected apps and sign-ins are managed in the dashboard, by the account holder: sign in there."
 
-// manage checks that the caller is an account holder in the dashboard whose account stands. Nothing is charged, and nothing counts in the
+// authorizeHolder checks that the caller is an account holder in the dashboard whose account stands. Nothing is charged, and nothing counts in the
 // burst; the index need not be built.
-func (s *Service) manage(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
+func (s *Service) authorizeHolder(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
 	state, err := s.Standing(ctx, c)
 	if err != nil {
 		return state, err
 	}
 	if c.Channel != cola.ChannelDashboard || c.Credential.Kind != cola.CredentialSignIn {
-		return state, cola.Errorf(cola.CodeForbidden, onlyDashboard)
+		return state, cola.Errorf(cola.CodeForbidden, dashboardOnly)
 	}
 	return state, nil
 }
 
-// held reads what belongs to the caller's account, once the caller is known to manage it.
-func held[T any](ctx context.Context, s *Service, c cola.Caller, operation string,
+// readManaged reads what belongs to the caller's account, once the caller is known to manage it.
+func readManaged[T any](ctx context.Context, s *Service, c cola.Caller, operation string,
 	read func(ctx context.Context, state cola.QuotaState) (T, error),
 ) (T, cola.QuotaState, error) {
 	var none T
-	state, err := s.manage(ctx, c)
+	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
 		return none, state, err
 	}
 	var found T
-	err = within(ctx, readWithin, func(ctx context.Context) (err error) {
+	err = withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
 		found, err = read(ctx, state)
 		return err
 	})
@@ -80,10 +80,10 @@ func held[T any](ctx context.Context, s *Service, c cola.Caller, operation strin
 	return found, state, nil
 }
 
-// change has the database change what belongs to an account. unknown is what to say when it may have been done, missing when the account has
+// changeManaged has the database change what belongs to an account. unknown is what to say when it may have been done, missing when the account has
 // no such thing.
-func (s *Service) change(ctx context.Context, operation, unknown string, missing error, work func(ctx context.Context) error) error {
-	err := within(ctx, saveWithin, work)
+func (s *Service) changeManaged(ctx context.Context, operation, unknown string, missing error, work func(ctx context.Context) error) error {
+	err := withTimeout(ctx, saveTimeout, work)
 	refusal, refused := errors.AsType[*cola.Error](err)
 	switch {
 	case err == nil:
@@ -102,7 +102,7 @@ func (s *Service) change(ctx context.Context, operation, unknown string, missing
 
 // Account returns the caller's account.
 func (s *Service) Account(ctx context.Context, c cola.Caller) (Account, cola.QuotaState, error) {
-	return held(ctx, s, c, "read account", func(ctx context.Context, _ cola.QuotaState) (Account, error) {
+	return readManaged(ctx, s, c, "read account", func(ctx context.Context, _ cola.QuotaState) (Account, error) {
 		a, err := s.store.Account(ctx, c.Account)
 		if store.IsIdentityName(a.Email) {
 			a.Email = ""
@@ -124,7 +124,7 @@ type SignIn struct {
 
 // SignIns returns the sign-ins of the caller's account that hold, newest first.
 func (s *Service) SignIns(ctx context.Context, c cola.Caller) ([]SignIn, cola.QuotaState, error) {
-	return held(ctx, s, c, "list sign-ins", func(ctx context.Context, _ cola.QuotaState) ([]SignIn, error) {
+	return readManaged(ctx, s, c, "list sign-ins", func(ctx context.Context, _ cola.QuotaState) ([]SignIn, error) {
 		signIns, err := s.store.SignIns(ctx, c.Account)
 		shown := make([]SignIn, len(signIns))
 		for i, n := range signIns {
@@ -140,12 +140,12 @@ func (s *Service) SignIns(ctx context.Context, c cola.Caller) ([]SignIn, cola.Qu
 // EndSignIn signs a browser of the caller's account out, from its next request on; to end the one that asks is to sign out. Ending twice is no
 // error. It fails with CodeNotFound also for another account's. CodeUnavailable may leave unknown whether it was done.
 func (s *Service) EndSignIn(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
-	state, err := s.manage(ctx, c)
+	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
 		return state, err
 	}
 	missing := cola.Errorf(cola.CodeNotFound, "Your account has no sign-in with the id %d. The list of sign-ins shows those that hold.", id)
-	return state, s.change(ctx, "end sign-in", maybeSignedOut, missing, func(ctx context.Context) error {
+	return state, s.changeManaged(ctx, "end sign-in", signOutUnconfirmed, missing, func(ctx context.Context) error {
 		return s.store.EndSignIn(ctx, c.Account, id)
 	})
 }
@@ -153,12 +153,12 @@ func (s *Service) EndSignIn(ctx context.Context, c cola.Caller, id int64) (cola.
 // EndOtherSignIns signs every browser of the caller's account out but the one that asks, and returns how many those were. CodeUnavailable may
 // leave unknown whether it was done.
 func (s *Service) EndOtherSignIns(ctx context.Context, c cola.Caller) (int, cola.QuotaState, error) {
-	state, err := s.manage(ctx, c)
+	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
 		return 0, state, err
 	}
 	ended := 0
-	err = s.change(ctx, "end other sign-ins", maybeSignedOut, nil, func(ctx context.Context) (err error) {
+	err = s.changeManaged(ctx, "end other sign-ins", signOutUnconfirmed, nil, func(ctx context.Context) (err error) {
 		ended, err = s.store.EndOtherSignIns(ctx, c.Account, c.Credential.ID)
 		return err
 	})

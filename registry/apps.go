@@ -28,12 +28,12 @@ func (n Connection) Acts() bool { return n.RevokedAt.IsZero() && !n.Disabled }
 
 // Connections returns the apps that may act, or might, for the caller's account, latest first.
 func (s *Service) Connections(ctx context.Context, c cola.Caller) ([]Connection, cola.QuotaState, error) {
-	return held(ctx, s, c, "list connected apps", func(ctx context.Context, state cola.QuotaState) ([]Connection, error) {
+	return readManaged(ctx, s, c, "list connected apps", func(ctx context.Context, state cola.QuotaState) ([]Connection, error) {
 		links, err := s.store.Links(ctx, c.Account)
 		if err != nil {
 			return nil, err
 		}
-		requests, err := s.requestsOf(ctx, c.Account, state.Period)
+		requests, err := s.requestsByCredential(ctx, c.Account, state.Period)
 		if err != nil {
 			return nil, err
 		}
@@ -57,11 +57,11 @@ func connectionOf(l store.Link) Connection {
 // RevokeConnection ends what an app may do for the caller's account, from the next request on. Revoking twice is no error. It fails with
 // CodeNotFound also for another account's. CodeUnavailable may leave unknown whether it was done.
 func (s *Service) RevokeConnection(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
-	state, err := s.manage(ctx, c)
+	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
 		return state, err
 	}
-	return state, s.change(ctx, "revoke connection", maybeRevoked, noSuchConnection(id), func(ctx context.Context) error {
+	return state, s.changeManaged(ctx, "revoke connection", revokeUnconfirmed, connectionNotFound(id), func(ctx context.Context) error {
 		return s.store.RevokeLink(ctx, c.Account, id)
 	})
 }
@@ -69,11 +69,11 @@ func (s *Service) RevokeConnection(ctx context.Context, c cola.Caller, id int64)
 // RestoreConnection lets an app act again that was revoked. An app that the operator has disabled stays so, and its connection revoked: that
 // fails with CodeNotActive. It fails with CodeNotFound also for another account's. CodeUnavailable may leave unknown whether it was done.
 func (s *Service) RestoreConnection(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
-	state, err := s.manage(ctx, c)
+	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
 		return state, err
 	}
-	return state, s.change(ctx, "restore connection", maybeRestored, noSuchConnection(id), func(ctx context.Context) error {
+	return state, s.changeManaged(ctx, "restore connection", restoreUnconfirmed, connectionNotFound(id), func(ctx context.Context) error {
 		links, err := s.store.Links(ctx, c.Account)
 		if err != nil {
 			return err
@@ -85,6 +85,6 @@ func (s *Service) RestoreConnection(ctx context.Context, c cola.Caller, id int64
 	})
 }
 
-func noSuchConnection(id int64) error {
+func connectionNotFound(id int64) error {
 	return cola.Errorf(cola.CodeNotFound, "Your account has no connected app with the id %d. The list of connected apps shows those that it has.", id)
 }

@@ -13,7 +13,7 @@ import (
 func (s *Service) AVAs(ctx context.Context, c cola.Caller, p cola.AVAParams) (List[cola.AVA], cola.QuotaState, error) {
 	q, err := p.Normalize()
 	today := s.today()
-	return list(ctx, s, c, err, func(r *store.ReferenceSets) []cola.AVA {
+	return listReference(ctx, s, c, err, func(r *store.ReferenceSets) []cola.AVA {
 		found := []cola.AVA{}
 		for i := range r.AVAs {
 			a := &r.AVAs[i].AVA

@@ -33,7 +33,7 @@ func (s *Service) SearchColasFit(ctx context.Context, c cola.Caller, p cola.Sear
 
 // searchColas searches, charges what it found and returns it with the view that it was found in.
 func (s *Service) searchColas(ctx context.Context, c cola.Caller, p cola.SearchParams, fit Fit[cola.ColaSummary]) (ColaPage, *search.View, cola.QuotaState, error) {
-	if state, err := s.begin(c); err != nil {
+	if state, err := s.precheck(c); err != nil {
 		return ColaPage{}, nil, state, err
 	}
 	q, err := p.Normalize(s.now())
@@ -43,10 +43,10 @@ func (s *Service) searchColas(ctx context.Context, c cola.Caller, p cola.SearchP
 	}
 	begun, view := time.Now(), s.index.View()
 	found := view.Search(q)
-	s.metrics.searched(classOf(&q.Query), begun)
+	s.metrics.observeSearch(classifyQuery(&q.Query), begun)
 	rows, fewer := fit.cut(found.Rows)
 	found.Rows, found.HasMore = rows, found.HasMore || fewer
-	grant, err := s.ledger.Charge(ctx, chargeOf(c, cola.MeterListRecords, len(found.Rows)))
+	grant, err := s.ledger.Charge(ctx, quotaRequest(c, cola.MeterListRecords, len(found.Rows)))
 	if err != nil {
 		return ColaPage{}, nil, grant.State, err
 	}
@@ -93,11 +93,11 @@ func (s *Service) findCola(ctx context.Context, id string) (cola.Cola, error) {
 	id = strings.TrimSpace(id)
 	ttbID, ok := cola.ParseTTBID(id)
 	if !ok {
-		return cola.Cola{}, noCola(id)
+		return cola.Cola{}, colaNotFound(id)
 	}
 	label, err := s.label(ctx, ttbID)
 	if errors.Is(err, store.ErrNotFound) {
-		return cola.Cola{}, noCola(id)
+		return cola.Cola{}, colaNotFound(id)
 	}
 	if err != nil {
 		return cola.Cola{}, storeError(err, "read COLA "+ttbID.String())
@@ -106,8 +106,8 @@ func (s *Service) findCola(ctx context.Context, id string) (cola.Cola, error) {
 	return label, nil
 }
 
-// noCola tells that there is no label of an id, and what ids look like where it looks like none.
-func noCola(id string) error {
+// colaNotFound tells that there is no label of an id, and what ids look like where it looks like none.
+func colaNotFound(id string) error {
 	hint := " A TTB id has 14 digits."
 	if len(id) == len("11054001000049") && strings.Trim(id, "0123456789") == "" {
 		hint = ""
@@ -124,12 +124,12 @@ func (s *Service) LabelOfImage(imageID string) (cola.TTBID, error) {
 		_, ok = s.index.View().Label(id)
 	}
 	if !ok {
-		return 0, noImage(imageID)
+		return 0, imageNotFound(imageID)
 	}
 	return id, nil
 }
 
-func noImage(id string) error {
+func imageNotFound(id string) error {
 	return cola.Errorf(cola.CodeNotFound, "No image %s is drawn here.", cola.Quoted(id))
 }
 
@@ -142,33 +142,33 @@ func (s *Service) DrawableImage(ctx context.Context, imageID string) (cola.Cola,
 	}
 	label, err := s.label(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return cola.Cola{}, cola.Image{}, noImage(imageID)
+		return cola.Cola{}, cola.Image{}, imageNotFound(imageID)
 	}
 	if err != nil {
 		return cola.Cola{}, cola.Image{}, storeError(err, "read COLA "+id.String()+" of an image")
 	}
 	for _, image := range label.Images {
-		if image.TTBImageID == imageID && strings.HasPrefix(string(image.ImageURL), ownImages) {
+		if image.TTBImageID == imageID && strings.HasPrefix(string(image.ImageURL), imagesPath) {
 			return label, image, nil
 		}
 	}
-	return cola.Cola{}, cola.Image{}, noImage(imageID)
+	return cola.Cola{}, cola.Image{}, imageNotFound(imageID)
 }
 
-// readWithin is how long a request waits for the database to read what is to be charged for then.
-const readWithin = 3 * time.Second
+// readTimeout is how long a request waits for the database to read what is to be charged for then.
+const readTimeout = 3 * time.Second
 
 // label reads a label while a request waits.
 func (s *Service) label(ctx context.Context, id cola.TTBID) (label cola.Cola, err error) {
-	err = within(ctx, readWithin, func(ctx context.Context) error {
+	err = withTimeout(ctx, readTimeout, func(ctx context.Context) error {
 		label, err = s.store.Cola(ctx, id)
 		return err
 	})
 	return label, err
 }
 
-// ownImages starts the stored address of an image that this server draws.
-const ownImages = "/images/"
+// imagesPath starts the stored address of an image that this server draws.
+const imagesPath = "/images/"
 
 // absoluteURLs completes the addresses of images that this server draws.
 func (s *Service) absoluteURLs(label *cola.Cola) {
@@ -180,7 +180,7 @@ func (s *Service) absoluteURLs(label *cola.Cola) {
 
 // absoluteURL completes the address of an image that this server draws, and returns any other as it is.
 func (s *Service) absoluteURL(u cola.Text) cola.Text {
-	if strings.HasPrefix(string(u), ownImages) {
+	if strings.HasPrefix(string(u), imagesPath) {
 		return cola.Text(s.publicURL) + u
 	}
 	return u

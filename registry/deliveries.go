@@ -14,7 +14,7 @@ func (s *Service) Deliveries(ctx context.Context, c cola.Caller, p cola.Delivery
 	asked, invalid := p.Normalize()
 	which := store.DeliveryFilter{Destination: asked.Destination, SavedSearch: asked.SavedSearch, State: asked.State}
 	page := cola.SavedSearchPage{Page: asked.Page, PerPage: asked.PerPage}
-	return pages(ctx, s, c, page, invalid, "list deliveries", func(ctx context.Context, part store.Slice) ([]cola.Delivery, int, error) {
+	return listPage(ctx, s, c, page, invalid, "list deliveries", func(ctx context.Context, part store.Slice) ([]cola.Delivery, int, error) {
 		return s.store.DeliveriesOf(ctx, c.Account, which, part)
 	})
 }
@@ -23,17 +23,17 @@ func (s *Service) Deliveries(ctx context.Context, c cola.Caller, p cola.Delivery
 // another account's.
 func (s *Service) Delivery(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (Tagged[cola.DeliveryDetail], cola.QuotaState, error) {
 	return lookup(ctx, s, c, cola.MeterNone, ifNoneMatch, func() (found cola.DeliveryDetail, err error) {
-		number, err := deliveryID(id)
+		number, err := parseDeliveryID(id)
 		if err != nil {
 			return found, err
 		}
-		err = within(ctx, readWithin, func(ctx context.Context) (err error) {
+		err = withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
 			found, err = s.store.DeliveryOf(ctx, c.Account, number)
 			return err
 		})
 		switch {
 		case errors.Is(err, store.ErrNotFound):
-			return found, noSuchDelivery(id)
+			return found, deliveryNotFound(id)
 		case err != nil:
 			return found, storeError(err, "read delivery")
 		}
@@ -45,15 +45,15 @@ func (s *Service) Delivery(ctx context.Context, c cola.Caller, id, ifNoneMatch s
 // the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's, and with CodeNotActive when nothing is sent to
 // its destination.
 func (s *Service) ReplayDelivery(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error) {
-	number, state, err := beginWritingOf(ctx, s, c, id, deliveryID)
+	number, state, err := authorizeWrite(ctx, s, c, id, parseDeliveryID)
 	if err != nil {
 		return cola.Delivery{}, state, err
 	}
 	var again cola.Delivery
-	err = within(ctx, saveWithin, func(ctx context.Context) error {
+	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) error {
 		was, err := s.store.DeliveryOf(ctx, c.Account, number)
 		if err == nil && was.Event == cola.EventTest {
-			err = s.tests.take(was.Destination)
+			err = s.testLimit.take(was.Destination)
 		}
 		if err != nil {
 			return err
@@ -63,7 +63,7 @@ func (s *Service) ReplayDelivery(ctx context.Context, c cola.Caller, id string) 
 	})
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return cola.Delivery{}, state, noSuchDelivery(id)
+		return cola.Delivery{}, state, deliveryNotFound(id)
 	case err != nil:
 		return cola.Delivery{}, state, replayError(err, destinationError(err, "", maybeSent))
 	}
@@ -71,22 +71,22 @@ func (s *Service) ReplayDelivery(ctx context.Context, c cola.Caller, id string) 
 }
 
 // replayError is what a caller may see of an error of sending again: told, unless it is that the destination is not active.
-func replayError(err, told error) error {
+func replayError(err, other error) error {
 	if errors.Is(err, store.ErrNotActive) {
 		return cola.Errorf(cola.CodeNotActive, "Nothing is sent to the destination of this message. GET /destinations tells why; PATCH /destinations/{uuid} with {\"active\": true} makes it active again.")
 	}
-	return told
+	return other
 }
 
-// deliveryID reads the number of a delivery, or returns a refusal for what is none.
-func deliveryID(id string) (int64, error) {
+// parseDeliveryID reads the number of a delivery, or returns a refusal for what is none.
+func parseDeliveryID(id string) (int64, error) {
 	number, err := strconv.ParseInt(id, 10, 64)
 	if err != nil || number < 1 || strconv.FormatInt(number, 10) != id {
-		return 0, noSuchDelivery(id)
+		return 0, deliveryNotFound(id)
 	}
 	return number, nil
 }
 
-func noSuchDelivery(id string) error {
+func deliveryNotFound(id string) error {
 	return cola.Errorf(cola.CodeNotFound, "Your account has no delivery with the number %s. Deliveries are forgotten after some time.", cola.Quoted(id))
 }

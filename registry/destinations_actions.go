@@ -12,8 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// secretsOverlap is for how long webhooks are signed with a replaced secret as well.
-const secretsOverlap = 24 * time.Hour
+// secretOverlap is for how long webhooks are signed with a replaced secret as well.
+const secretOverlap = 24 * time.Hour
 
 // maxReplayed is how many deliveries one request has sent again.
 const maxReplayed = 1_000
@@ -32,16 +32,16 @@ const (
 // account's destination, and with CodeValidation for an email address. After CodeUnavailable the
 // outcome is unknown.
 func (s *Service) RotateSecret(ctx context.Context, c cola.Caller, id string) (cola.DestinationWithSecret, cola.QuotaState, error) {
-	d, state, err := s.beginChanging(ctx, c, id)
+	d, state, err := s.authorizeDestinationWrite(ctx, c, id)
 	if err != nil {
 		return cola.DestinationWithSecret{}, state, err
 	}
 	if d.Kind != cola.KindWebhook {
-		return cola.DestinationWithSecret{}, state, notFor("This is an email address; only webhooks are signed with a secret.")
+		return cola.DestinationWithSecret{}, state, wrongKindError("This is an email address; only webhooks are signed with a secret.")
 	}
-	secret, until := cola.NewWebhookSecret(), s.now().Add(secretsOverlap)
+	secret, until := cola.NewWebhookSecret(), s.now().Add(secretOverlap)
 	sealed := s.vault.Seal(vault.Secret, d.UUID, secret)
-	changed, err := s.update(ctx, d, maybeSecretReplaced, func(d *store.Destination) error {
+	changed, err := s.updateDestination(ctx, d, maybeSecretReplaced, func(d *store.Destination) error {
 		d.Secrets = store.Secrets{Current: sealed, Old: d.Secrets.Current, OldUntil: until}
 		return nil
 	})
@@ -55,18 +55,18 @@ func (s *Service) RotateSecret(ctx context.Context, c cola.Caller, id string) (c
 // cola.ScopeWriteSavedSearches. It fails with CodeNotFound, also for another account's; with CodeNotActive if the destination
 // gets no messages; and with CodeQuotaExceeded after ten test messages within a minute.
 func (s *Service) TestDestination(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error) {
-	d, state, err := s.beginChanging(ctx, c, id)
+	d, state, err := s.authorizeDestinationWrite(ctx, c, id)
 	if err == nil {
 		err = s.checkSendable(ctx, d)
 	}
 	if err == nil {
-		err = s.tests.take(d.UUID)
+		err = s.testLimit.take(d.UUID)
 	}
 	if err != nil {
 		return cola.Delivery{}, state, err
 	}
 	var made cola.Delivery
-	err = within(ctx, saveWithin, func(ctx context.Context) (err error) {
+	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
 		made, err = s.store.AddTest(ctx, d.Account, d.UUID, s.now())
 		return err
 	})
@@ -86,7 +86,7 @@ func (s *Service) checkSendable(ctx context.Context, d store.Destination) error 
 	case d.State == cola.DestinationActive:
 		return nil
 	}
-	own, err := s.isOwn(ctx, d)
+	own, err := s.isAccountDestination(ctx, d)
 	if err != nil {
 		return err
 	}
@@ -99,9 +99,9 @@ func (s *Service) checkSendable(ctx context.Context, d store.Destination) error 
 // CodeNotFound also for another account's destination, with CodeValidation if the destination needs
 // no confirmation, and with CodeQuotaExceeded if the limits on requests to confirm are reached.
 func (s *Service) ResendConfirmation(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error) {
-	d, state, err := s.beginChanging(ctx, c, id)
+	d, state, err := s.authorizeDestinationWrite(ctx, c, id)
 	if err == nil {
-		err = s.checkAskable(ctx, d)
+		err = s.checkCanResend(ctx, d)
 	}
 	if err != nil {
 		return cola.Delivery{}, state, err
@@ -111,10 +111,10 @@ func (s *Service) ResendConfirmation(ctx context.Context, c cola.Caller, id stri
 		challenge.Sealed = s.newChallenge(d.UUID)
 	}
 	var made cola.Delivery
-	err = within(ctx, saveWithin, func(ctx context.Context) (err error) {
-		made, err = s.store.AskToConfirm(ctx, d.Account, d.UUID, s.ask(d.Kind), func(d *store.Destination) error {
+	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
+		made, err = s.store.AskToConfirm(ctx, d.Account, d.UUID, s.confirmationRequest(d.Kind), func(d *store.Destination) error {
 			if !d.NeedsConsent() {
-				return notFor(nothingToAsk)
+				return wrongKindError(alreadyConfirmed)
 			}
 			d.Destination, d.Challenge = d.Asked(), challenge
 			return nil
@@ -122,21 +122,21 @@ func (s *Service) ResendConfirmation(ctx context.Context, c cola.Caller, id stri
 		return err
 	})
 	if err != nil {
-		return cola.Delivery{}, state, destinationError(askError(d.Kind, err), d.UUID, maybeSent)
+		return cola.Delivery{}, state, destinationError(confirmationError(d.Kind, err), d.UUID, maybeSent)
 	}
 	return made, state, nil
 }
 
-const nothingToAsk = "It is already confirmed. To make it active again, send PATCH /destinations/{uuid} with {\"active\": true}."
+const alreadyConfirmed = "It is already confirmed. To make it active again, send PATCH /destinations/{uuid} with {\"active\": true}."
 
-// checkAskable fails if the destination needs no consent, or if the server can't ask for it.
-func (s *Service) checkAskable(ctx context.Context, d store.Destination) error {
-	own, err := s.isOwn(ctx, d)
+// checkCanResend fails if the destination needs no consent, or if the server can't ask for it.
+func (s *Service) checkCanResend(ctx context.Context, d store.Destination) error {
+	own, err := s.isAccountDestination(ctx, d)
 	switch {
 	case err != nil:
 		return err
 	case own || !d.NeedsConsent():
-		return notFor(nothingToAsk)
+		return wrongKindError(alreadyConfirmed)
 	case d.Kind == cola.KindEmail && !s.sends.SendsMail:
 		return s.checkSendable(ctx, d)
 	}
@@ -147,7 +147,7 @@ func (s *Service) checkAskable(ctx context.Context, d store.Destination) error {
 // was paused: 1,000 at most, oldest first. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for
 // another account's, and with CodeNotActive when nothing is sent there.
 func (s *Service) ReplayDestination(ctx context.Context, c cola.Caller, id string) (cola.Replayed, cola.QuotaState, error) {
-	d, state, err := s.beginChanging(ctx, c, id)
+	d, state, err := s.authorizeDestinationWrite(ctx, c, id)
 	if err == nil {
 		err = s.checkSendable(ctx, d)
 	}
@@ -155,7 +155,7 @@ func (s *Service) ReplayDestination(ctx context.Context, c cola.Caller, id strin
 		return cola.Replayed{}, state, err
 	}
 	var replayed cola.Replayed
-	err = within(ctx, saveWithin, func(ctx context.Context) (err error) {
+	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
 		replayed.Count, err = s.store.ReplayUndelivered(ctx, d.Account, d.UUID, s.now(), maxReplayed)
 		return err
 	})
@@ -182,8 +182,8 @@ const (
 	reasonAskLimits = "confirmations" // value of details.reason
 )
 
-// ask returns a request to confirm a destination of a kind, due now.
-func (s *Service) ask(kind string) store.Ask {
+// confirmationRequest returns a request to confirm a destination of a kind, due now.
+func (s *Service) confirmationRequest(kind string) store.Ask {
 	l := store.AskLimits{Again: askAddressAgain, ByBoth: 1, Within: askedWithin, ByAccount: maxAsked, OfAddress: maxAskedAddress}
 	if kind == cola.KindWebhook {
 		l.Again, l.ByBoth, l.OfAddress = askHostAgain, maxAskedByOne, maxAskedHost
@@ -196,16 +196,16 @@ func (s *Service) newChallenge(destination string) string {
 	return s.vault.Seal(vault.Challenge, destination, string(cola.NewChallenge()))
 }
 
-// askError turns the error of asking too often into what a caller may see, and leaves others as they are.
-func askError(kind string, err error) error {
+// confirmationError turns the error of asking too often into what a caller may see, and leaves others as they are.
+func confirmationError(kind string, err error) error {
 	reached, ok := errors.AsType[store.AskedError](err)
 	if !ok {
 		return err
 	}
-	return cola.TooMany(reasonAskLimits, 0, reached.Wait, askLimitWords(kind, reached.Limit))
+	return cola.TooMany(reasonAskLimits, 0, reached.Wait, confirmationLimitMessage(kind, reached.Limit))
 }
 
-func askLimitWords(kind string, limit store.AskLimit) string {
+func confirmationLimitMessage(kind string, limit store.AskLimit) string {
 	webhook := kind == cola.KindWebhook
 	switch {
 	case limit == store.LimitAgain && webhook:
@@ -220,8 +220,8 @@ func askLimitWords(kind string, limit store.AskLimit) string {
 	return fmt.Sprintf("An account may request %d confirmations in 24 hours.", maxAsked)
 }
 
-// maybeConfirmed is the message if the outcome of a confirmation is unknown.
-const maybeConfirmed = "It is unknown whether the code was accepted. Check the state with GET /destinations/{uuid}, " +
+// confirmUnconfirmed is the message if the outcome of a confirmation is unknown.
+const confirmUnconfirmed = "It is unknown whether the code was accepted. Check the state with GET /destinations/{uuid}, " +
 	"or send the same request again in a few seconds."
 
 // ConfirmDestination confirms a pending endpoint with the code from its latest challenge, and returns
@@ -230,7 +230,7 @@ const maybeConfirmed = "It is unknown whether the code was accepted. Check the s
 // code or an email address, and with CodeNotActive if too many codes were entered for the challenge.
 // After CodeUnavailable the outcome is unknown.
 func (s *Service) ConfirmDestination(ctx context.Context, c cola.Caller, id string, p cola.DestinationConfirmParams) (cola.Destination, cola.QuotaState, error) {
-	d, state, err := s.beginChanging(ctx, c, id)
+	d, state, err := s.authorizeDestinationWrite(ctx, c, id)
 	if err != nil {
 		return cola.Destination{}, state, err
 	}
@@ -239,11 +239,11 @@ func (s *Service) ConfirmDestination(ctx context.Context, c cola.Caller, id stri
 	case err != nil:
 		return cola.Destination{}, state, err
 	case d.Kind != cola.KindWebhook:
-		return cola.Destination{}, state, notFor("This is an email address; its owner confirms by the link in the email.")
+		return cola.Destination{}, state, wrongKindError("This is an email address; its owner confirms by the link in the email.")
 	}
 	var refusal error
-	changed, err := s.update(ctx, d, maybeConfirmed, func(d *store.Destination) error {
-		refusal = s.enterCode(d, settled.Code)
+	changed, err := s.updateDestination(ctx, d, confirmUnconfirmed, func(d *store.Destination) error {
+		refusal = s.checkCode(d, settled.Code)
 		return nil // a wrong code counts
 	})
 	if err == nil {
@@ -255,9 +255,9 @@ func (s *Service) ConfirmDestination(ctx context.Context, c cola.Caller, id stri
 	return changed.Destination, state, nil
 }
 
-// enterCode confirms an endpoint if the code is right, and counts a wrong one. It does not change a
+// checkCode confirms an endpoint if the code is right, and counts a wrong one. It does not change a
 // confirmed endpoint.
-func (s *Service) enterCode(d *store.Destination, code string) error {
+func (s *Service) checkCode(d *store.Destination, code string) error {
 	if d.State != cola.DestinationPending {
 		return nil
 	}
@@ -266,7 +266,7 @@ func (s *Service) enterCode(d *store.Destination, code string) error {
 	case err != nil:
 		return fmt.Errorf("confirm destination: %w", err)
 	case challenge == "" || d.Challenge.Tries >= cola.MaxCodeTries:
-		return noMoreCodes(d)
+		return codesExhaustedError(d)
 	}
 	if cola.Challenge(challenge).Matches(code) {
 		d.Destination, d.VerifiedAt = d.Confirmed(), s.now()
@@ -274,15 +274,15 @@ func (s *Service) enterCode(d *store.Destination, code string) error {
 	}
 	d.Challenge.Tries++
 	if d.Challenge.Tries == cola.MaxCodeTries {
-		return noMoreCodes(d)
+		return codesExhaustedError(d)
 	}
 	var problems cola.Problems
 	problems.Add("code", "Wrong code for the latest challenge. You have %d more tries.", cola.MaxCodeTries-d.Challenge.Tries)
 	return problems.Err()
 }
 
-// noMoreCodes returns the refusal of any further code.
-func noMoreCodes(d *store.Destination) error {
+// codesExhaustedError returns the refusal of any further code.
+func codesExhaustedError(d *store.Destination) error {
 	refusal := cola.Errorf(cola.CodeNotActive, "No code can be entered: no challenge was sent, or too many wrong codes were entered. "+
 		"To send another challenge, use POST /destinations/%s/confirmation.", d.UUID)
 	refusal.Details = map[string]any{"state": d.State}
@@ -290,23 +290,23 @@ func noMoreCodes(d *store.Destination) error {
 }
 
 const (
-	testsPerMinute  = 10     // test messages to one destination, in each process
-	maxTestLimiters = 20_000 // destinations remembered
+	testsPerMinute = 10     // test messages to one destination, in each process
+	maxTestLimits  = 20_000 // destinations remembered
 )
 
 // ReasonTests is details.reason of the error for too many test messages.
 const ReasonTests = "tests"
 
-// testLimit limits the test messages to each destination, by its UUID. Replays of test
+// testMessageLimit limits the test messages to each destination, by its UUID. Replays of test
 // messages count, too. Users can send them at any moment, so they need a limit of their own.
-type testLimit struct{ *ratelimit.Limiter[string] }
+type testMessageLimit struct{ *ratelimit.Limiter[string] }
 
-func newTestLimit(now cola.Clock) testLimit {
-	return testLimit{ratelimit.New[string](testsPerMinute, time.Minute/testsPerMinute, maxTestLimiters, now)}
+func newTestMessageLimit(now cola.Clock) testMessageLimit {
+	return testMessageLimit{ratelimit.New[string](testsPerMinute, time.Minute/testsPerMinute, maxTestLimits, now)}
 }
 
 // take counts a test message, or returns a CodeQuotaExceeded error.
-func (l testLimit) take(destination string) error {
+func (l testMessageLimit) take(destination string) error {
 	wait := l.Take(destination, 1)
 	if wait == 0 {
 		return nil

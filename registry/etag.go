@@ -25,7 +25,7 @@ type Tagged[T any] struct {
 func lookup[T any](ctx context.Context, s *Service, c cola.Caller, m cola.Meter, ifNoneMatch string, find func() (T,
 	error)) (Tagged[T], cola.QuotaState, error) {
 	var none Tagged[T]
-	if state, err := s.begin(c); err != nil {
+	if state, err := s.precheck(c); err != nil {
 		return none, state, err
 	}
 	value, err := find()
@@ -40,7 +40,7 @@ func lookup[T any](ctx context.Context, s *Service, c cola.Caller, m cola.Meter,
 	if err != nil {
 		return none, cola.QuotaState{}, err
 	}
-	if matches(ifNoneMatch, tag, m == cola.MeterNone) {
+	if etagMatches(ifNoneMatch, tag, m == cola.MeterNone) {
 		state, err := s.Admit(ctx, c)
 		return Tagged[T]{ETag: tag, NotModified: true}, state, err
 	}
@@ -65,9 +65,9 @@ func (s *Service) entityTag(c cola.Caller, value any) (string, error) {
 	return `W/"` + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:12]) + `"`, nil
 }
 
-// matches reports whether If-None-Match contains a tag, by weak comparison (RFC 9110, section
+// etagMatches reports whether If-None-Match contains a tag, by weak comparison (RFC 9110, section
 // 13.1.2). * matches only if anyTag is true.
-func matches(ifNoneMatch, tag string, anyTag bool) bool {
+func etagMatches(ifNoneMatch, tag string, anyTag bool) bool {
 	for t := range strings.SplitSeq(ifNoneMatch, ",") {
 		t = strings.TrimSpace(t)
 		if t == "*" && anyTag || t != "" && strings.TrimPrefix(t, "W/") == strings.TrimPrefix(tag, "W/") {

@@ -35,7 +35,7 @@ func (s *Service) Explore(ctx context.Context, c cola.Caller, p cola.SearchParam
 		return Explored{}, state, fmt.Errorf("count facets of a search that was made: %w", err)
 	}
 	counted := view.Facets(facets)
-	s.metrics.searched(facetCounts, begun)
+	s.metrics.observeSearch(facetCounts, begun)
 	return Explored{ColaPage: page, Facets: counted, Images: s.mainImages(ctx, page.Colas)}, state, nil
 }
 
@@ -48,7 +48,7 @@ func (s *Service) mainImages(ctx context.Context, labels []cola.ColaSummary) (im
 	for i := range labels {
 		ids[i] = labels[i].TTBID
 	}
-	err := within(ctx, readWithin, func(ctx context.Context) (err error) {
+	err := withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
 		images, err = s.store.MainImages(ctx, ids)
 		return err
 	})
@@ -86,7 +86,7 @@ func (s *Service) LabelPage(ctx context.Context, c cola.Caller, id string) (Labe
 			return LabelPage{}, err
 		}
 		// What stands around a label is looked up only if it may be charged.
-		if checked, err = s.ledger.Precheck(chargeOf(c, cola.MeterDetailViews, 1)); err != nil {
+		if checked, err = s.ledger.Precheck(quotaRequest(c, cola.MeterDetailViews, 1)); err != nil {
 			return LabelPage{}, err
 		}
 		view := s.index.View()
@@ -103,20 +103,20 @@ func (s *Service) LabelPage(ctx context.Context, c cola.Caller, id string) (Labe
 	return tagged.Value, state, err
 }
 
-// chainMost is how many labels of a chain are shown: the ones nearest to the label.
-const chainMost = 20
+// maxChain is how many labels of a chain are shown: the ones nearest to the label.
+const maxChain = 20
 
 // chain returns the labels that are connected with one by resubmissions, whichever way they lead; none when it stands alone.
 func (s *Service) chain(ctx context.Context, view *search.View, label *cola.Cola) ([]ChainLink, error) {
 	found := []cola.TTBID{label.TTBID}
 	add := func(id cola.TTBID) {
-		if id != 0 && len(found) < chainMost && !slices.Contains(found, id) {
+		if id != 0 && len(found) < maxChain && !slices.Contains(found, id) {
 			found = append(found, id)
 		}
 	}
-	err := within(ctx, readWithin, func(ctx context.Context) error {
-		for i := 0; i < len(found) && len(found) < chainMost; i++ {
-			before, after, err := s.neighbours(ctx, found[i], label)
+	err := withTimeout(ctx, readTimeout, func(ctx context.Context) error {
+		for i := 0; i < len(found) && len(found) < maxChain; i++ {
+			before, after, err := s.neighbors(ctx, found[i], label)
 			if err != nil {
 				return err
 			}
@@ -133,11 +133,11 @@ func (s *Service) chain(ctx context.Context, view *search.View, label *cola.Cola
 	if len(found) == 1 {
 		return nil, nil
 	}
-	return links(view, found), nil
+	return chainLinks(view, found), nil
 }
 
-// neighbours returns the label that a label submits again, zero for none, and those that submit it again. known is one that need not be read.
-func (s *Service) neighbours(ctx context.Context, id cola.TTBID, known *cola.Cola) (before cola.TTBID, after []cola.TTBID, err error) {
+// neighbors returns the label that a label submits again, zero for none, and those that submit it again. known is one that need not be read.
+func (s *Service) neighbors(ctx context.Context, id cola.TTBID, known *cola.Cola) (before cola.TTBID, after []cola.TTBID, err error) {
 	if id == known.TTBID {
 		before = known.ForResubmissionTTBID
 	} else {
@@ -151,9 +151,9 @@ func (s *Service) neighbours(ctx context.Context, id cola.TTBID, known *cola.Col
 	return before, after, err
 }
 
-// links returns labels as a chain shows them, oldest first.
-func links(view *search.View, ids []cola.TTBID) []ChainLink {
-	slices.SortFunc(ids, func(a, b cola.TTBID) int { return cmp.Compare(age(a), age(b)) })
+// chainLinks returns labels as a chain shows them, oldest first.
+func chainLinks(view *search.View, ids []cola.TTBID) []ChainLink {
+	slices.SortFunc(ids, func(a, b cola.TTBID) int { return cmp.Compare(chronological(a), chronological(b)) })
 	chain := make([]ChainLink, len(ids))
 	for i, id := range ids {
 		chain[i].TTBID = id
@@ -164,8 +164,8 @@ func links(view *search.View, ids []cola.TTBID) []ChainLink {
 	return chain
 }
 
-// age orders ids by the day of receipt that they begin with: those of the last century come before those of this one.
-func age(id cola.TTBID) cola.TTBID {
+// chronological orders ids by the day of receipt that they begin with: those of the last century come before those of this one.
+func chronological(id cola.TTBID) cola.TTBID {
 	const year, century = 1_000_000_000_000, 100_000_000_000_000
 	if id/year < 70 { // computers came to TTB's predecessor later than in 1970
 		return id + century

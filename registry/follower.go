@@ -13,21 +13,21 @@ import (
 )
 
 const (
-	// pollEvery bounds, with the time to index a batch, how late a process shows what was committed.
-	pollEvery = 250 * time.Millisecond
-	// pollWoken is the same where the store wakes the follower: the floor, for when a wake-up is lost.
-	pollWoken = time.Second
-	// revisionWait is how long the store may take to tell its revision, or look some up, which it does at once unless the
+	// pollInterval bounds, with the time to index a batch, how late a process shows what was committed.
+	pollInterval = 250 * time.Millisecond
+	// pollIntervalNotified is the same where the store wakes the follower: the floor, for when a wake-up is lost.
+	pollIntervalNotified = time.Second
+	// revisionTimeout is how long the store may take to tell its revision, or look some up, which it does at once unless the
 	// connection is dead.
-	revisionWait = 3 * time.Second
-	// pollBusy is the pause after many labels came at once, as in an import: fewer and larger batches cost less to index, and
+	revisionTimeout = 3 * time.Second
+	// pollIntervalBusy is the pause after many labels came at once, as in an import: fewer and larger batches cost less to index, and
 	// what is committed is still shown within two seconds.
-	pollBusy   = time.Second
-	busyLabels = 1_000
-	// retryEvery is the pause after the store could not be read; the index serves what it has meanwhile.
-	retryEvery = time.Second
-	// snapshotAfter is how long nothing must have changed before the index is saved.
-	snapshotAfter = 30 * time.Second
+	pollIntervalBusy = time.Second
+	busyLabels       = 1_000
+	// retryInterval is the pause after the store could not be read; the index serves what it has meanwhile.
+	retryInterval = time.Second
+	// snapshotIdleTime is how long nothing must have changed before the index is saved.
+	snapshotIdleTime = 30 * time.Second
 )
 
 // FollowerOptions configure a Follower.
@@ -48,14 +48,14 @@ type Build struct {
 // Follower keeps a service's index and reference data what the store says: it builds them once, then polls the store's
 // change sequence. It is the only writer of the index.
 type Follower struct {
-	service  *Service
-	options  FollowerOptions
-	saved    search.Marks // what the snapshot file holds
-	changed  time.Time    // when the index last changed
-	restored bool         // the index comes from the snapshot
-	complete bool         // the index has been brought up to the store once
-	told     bool         // options.Built was called
-	failing  bool         // the store could not be followed at the last try
+	service       *Service
+	options       FollowerOptions
+	saved         search.Marks // what the snapshot file holds
+	changed       time.Time    // when the index last changed
+	restored      bool         // the index comes from the snapshot
+	complete      bool         // the index has been brought up to the store once
+	reportedBuilt bool         // options.Built was called
+	failing       bool         // the store could not be followed at the last try
 }
 
 // NewFollower returns the follower of a service.
@@ -74,28 +74,28 @@ func NewFollower(s *Service, o FollowerOptions) *Follower {
 func (f *Follower) Run(ctx context.Context) error {
 	begun := time.Now()
 	f.restored = f.restore()
-	for p := (pause{}); f.rest(ctx, p); {
+	for p := (pollPause{}); f.wait(ctx, p); {
 		labels, err := f.sync(ctx)
 		if ctx.Err() != nil {
 			break
 		}
-		f.service.seen.tried(err)
-		f.tell(err)
+		f.service.followed.finished(err)
+		f.logOutcome(err)
 		if p = f.pauseAfter(labels, err); err != nil {
 			continue
 		}
-		if f.service.ready.Store(true); !f.told {
-			f.told = true
+		if f.service.ready.Store(true); !f.reportedBuilt {
+			f.reportedBuilt = true
 			stats := f.service.index.View().Stats()
 			f.options.Built(Build{Labels: stats.Labels, Undated: stats.Undated, Took: time.Since(begun), Restored: f.restored})
 		}
-		f.saveWhenQuiet()
+		f.saveWhenIdle()
 	}
 	return f.save()
 }
 
-// tell logs when the store can no longer be followed, and when it can be again.
-func (f *Follower) tell(err error) {
+// logOutcome logs when the store can no longer be followed, and when it can be again.
+func (f *Follower) logOutcome(err error) {
 	switch {
 	case err != nil && !f.failing:
 		f.service.log.Error("index cannot follow the store; it tries again every second", "error", err)
@@ -105,35 +105,35 @@ func (f *Follower) tell(err error) {
 	f.failing = err != nil
 }
 
-// pause is what lies between two looks at the store.
-type pause struct {
-	atMost time.Duration
-	whole  bool // it is not cut short by a wake-up
+// pollPause is what lies between two looks at the store.
+type pollPause struct {
+	timeout       time.Duration
+	ignoreWakeups bool // it is not cut short by a wake-up
 }
 
-func (f *Follower) pauseAfter(labels int, err error) pause {
+func (f *Follower) pauseAfter(labels int, err error) pollPause {
 	switch {
 	case err != nil:
-		return pause{retryEvery, true}
+		return pollPause{retryInterval, true}
 	case labels >= busyLabels:
-		return pause{pollBusy, true}
+		return pollPause{pollIntervalBusy, true}
 	case f.service.store.Wakeups() != nil:
-		return pause{pollWoken, false}
+		return pollPause{pollIntervalNotified, false}
 	}
-	return pause{pollEvery, false}
+	return pollPause{pollInterval, false}
 }
 
-// rest waits, and reports whether to go on.
-func (f *Follower) rest(ctx context.Context, p pause) bool {
+// wait waits, and reports whether to go on.
+func (f *Follower) wait(ctx context.Context, p pollPause) bool {
 	wakeups := f.service.store.Wakeups()
-	if p.whole {
+	if p.ignoreWakeups {
 		wakeups = nil
 	}
 	select {
 	case <-ctx.Done():
 		return false
 	case <-wakeups:
-	case <-time.After(p.atMost):
+	case <-time.After(p.timeout):
 	}
 	return ctx.Err() == nil
 }
@@ -157,23 +157,23 @@ func (f *Follower) restore() bool {
 
 // sync brings the index and the reference data up to the store, in one publication, and returns how many labels changed.
 func (f *Follower) sync(ctx context.Context) (labels int, err error) {
-	latest, err := f.revision(ctx)
+	latest, err := f.latestRevision(ctx)
 	if err != nil {
 		return 0, err
 	}
 	marks := f.service.index.View().Marks()
-	f.service.seen.saw(latest, marks, time.Now())
+	f.service.followed.sawRevision(latest, marks, time.Now())
 	if f.complete && latest == marks.Labels && latest == marks.Permittees && latest == marks.References {
 		return 0, nil
 	}
-	if labels, err = f.update(ctx, marks, latest); errors.Is(err, errOtherPast) {
+	if labels, err = f.update(ctx, marks, latest); errors.Is(err, errRolledBack) {
 		return f.rebuild(ctx)
 	}
 	return labels, err
 }
 
-func (f *Follower) revision(ctx context.Context) (cola.Revision, error) {
-	ctx, cancel := context.WithTimeout(ctx, revisionWait)
+func (f *Follower) latestRevision(ctx context.Context) (cola.Revision, error) {
+	ctx, cancel := context.WithTimeout(ctx, revisionTimeout)
 	defer cancel()
 	latest, err := f.service.store.Revision(ctx)
 	if err != nil {
@@ -183,7 +183,7 @@ func (f *Follower) revision(ctx context.Context) (cola.Revision, error) {
 }
 
 // update reads what changed since marks and publishes it. Labels are read before permittees: a permittee is written with
-// its first label, so every label read has its permittee. It returns how many labels changed, and fails with errOtherPast
+// its first label, so every label read has its permittee. It returns how many labels changed, and fails with errRolledBack
 // when the changes are not ones of what the index shows.
 func (f *Follower) update(ctx context.Context, marks search.Marks, latest cola.Revision) (labels int, err error) {
 	st := f.service.store
@@ -218,14 +218,14 @@ func (f *Follower) update(ctx context.Context, marks search.Marks, latest cola.R
 	next.Labels = max(next.Labels, latest)
 	next.Permittees = max(next.Permittees, latest)
 	next.References = max(next.References, latest)
-	if err := f.checkPast(ctx, marks, next); err != nil {
+	if err := f.checkRollback(ctx, marks, next); err != nil {
 		return labels, err
 	}
 	if err := u.Commit(next); err != nil {
 		return labels, fmt.Errorf("publish index: %w", err)
 	}
 	f.complete, f.changed = true, time.Now()
-	f.service.seen.took(next, labels, f.changed)
+	f.service.followed.applied(next, labels, f.changed)
 	return labels, nil
 }
 
@@ -248,9 +248,9 @@ func (f *Follower) updateReferences(ctx context.Context, u *search.Update, have 
 	return sets.Revision, nil
 }
 
-// saveWhenQuiet saves the snapshot once nothing has changed for a while.
-func (f *Follower) saveWhenQuiet() {
-	if time.Since(f.changed) < snapshotAfter {
+// saveWhenIdle saves the snapshot once nothing has changed for a while.
+func (f *Follower) saveWhenIdle() {
+	if time.Since(f.changed) < snapshotIdleTime {
 		return
 	}
 	if err := f.save(); err != nil {
@@ -271,19 +271,19 @@ func (f *Follower) save() error {
 	return nil
 }
 
-// errOtherPast: what the index shows, or was about to, is not in the store's past.
-var errOtherPast = errors.New("the database was set back while it was read")
+// errRolledBack: what the index shows, or was about to, is not in the store's past.
+var errRolledBack = errors.New("the database was set back while it was read")
 
-// checkPast fails with errOtherPast unless all that the index was brought up to, and is about to be, is in the store's past.
+// checkRollback fails with errRolledBack unless all that the index was brought up to, and is about to be, is in the store's past.
 // After a backup was restored over it, or a standby took over that lacked the latest commits, it is not, although the numbers
 // may be higher than ever. It is asked after everything was read, so that the store is not set back in between.
-func (f *Follower) checkPast(ctx context.Context, marks ...search.Marks) error {
+func (f *Follower) checkRollback(ctx context.Context, marks ...search.Marks) error {
 	var revisions []cola.Revision
 	for _, m := range marks {
 		revisions = append(revisions, m.Labels, m.Permittees, m.References)
 	}
 	slices.Sort(revisions)
-	ctx, cancel := context.WithTimeout(ctx, revisionWait)
+	ctx, cancel := context.WithTimeout(ctx, revisionTimeout)
 	defer cancel()
 	for _, rev := range slices.Compact(revisions) {
 		has, err := f.service.store.HasRevision(ctx, rev)
@@ -291,7 +291,7 @@ func (f *Follower) checkPast(ctx context.Context, marks ...search.Marks) error {
 			return fmt.Errorf("look up revision: %w", err)
 		}
 		if !has {
-			return errOtherPast
+			return errRolledBack
 		}
 	}
 	return nil
@@ -304,7 +304,7 @@ func (f *Follower) rebuild(ctx context.Context) (labels int, err error) {
 	f.service.ready.Store(false)
 	f.restored, f.complete = false, false
 	f.service.index.Reset()
-	latest, err := f.revision(ctx)
+	latest, err := f.latestRevision(ctx)
 	if err != nil {
 		return 0, err
 	}

@@ -13,8 +13,8 @@ import (
 
 // metrics measures what the index is asked. A nil *metrics measures nothing.
 type metrics struct {
-	searches [classes]prometheus.Counter
-	took     [classes]prometheus.Observer
+	searches [numClasses]prometheus.Counter
+	took     [numClasses]prometheus.Observer
 }
 
 // newMetrics registers the metrics of a service; there are none without a registerer.
@@ -34,7 +34,7 @@ func newMetrics(registerer prometheus.Registerer, s *Service) *metrics {
 		},
 	}, []string{"class"})
 	m := &metrics{}
-	for c := range classes {
+	for c := range numClasses {
 		m.searches[c] = searches.WithLabelValues(c.String())
 		m.took[c] = took.WithLabelValues(c.String())
 	}
@@ -42,48 +42,48 @@ func newMetrics(registerer prometheus.Registerer, s *Service) *metrics {
 	return m
 }
 
-// searched counts a question that the index began to work on at an instant and has answered.
-func (m *metrics) searched(c class, begun time.Time) {
+// observeSearch counts a question that the index began to work on at an instant and has answered.
+func (m *metrics) observeSearch(c searchClass, begun time.Time) {
 	if m != nil {
 		m.searches[c].Inc()
 		m.took[c].Observe(time.Since(begun).Seconds())
 	}
 }
 
-// class is a kind of question to the index, as far as what it costs goes. The classes are few and fixed: they are a label of
+// searchClass is a kind of question to the index, as far as what it costs goes. The classes are few and fixed: they are a label of
 // metrics.
-type class uint8
+type searchClass uint8
 
 const (
-	browse           class = iota // nothing but dates
-	byText                        // words
-	byPrefix                      // words, one of them a beginning
-	byPhrase                      // words next to one another
-	byID                          // a text that is an id
-	byBarcode                     // a text in the shape of a barcode, a main barcode, a barcode lookup
-	byBrand                       // part of a brand
-	byPermit                      // a permit number or part of one
-	byFilters                     // anything else that narrows
-	permitteeSearch               // a list of permittees
-	permitteeDetails              // one permittee with its recent labels
-	facetCounts                   // what a search finds by the values of facets
-	classes                       // how many there are
+	browse           searchClass = iota // nothing but dates
+	byText                              // words
+	byPrefix                            // words, one of them a beginning
+	byPhrase                            // words next to one another
+	byID                                // a text that is an id
+	byBarcode                           // a text in the shape of a barcode, a main barcode, a barcode lookup
+	byBrand                             // part of a brand
+	byPermit                            // a permit number or part of one
+	byFilters                           // anything else that narrows
+	permitteeSearch                     // a list of permittees
+	permitteeDetails                    // one permittee with its recent labels
+	facetCounts                         // what a search finds by the values of facets
+	numClasses                          // how many there are
 )
 
 // String returns the class as it is told.
-func (c class) String() string {
-	return [classes]string{
+func (c searchClass) String() string {
+	return [numClasses]string{
 		"browse", "text", "prefix", "phrase", "id", "barcode", "brand", "permit", "filters", "permittees", "permittee", "facets",
 	}[c]
 }
 
-// classOf tells the class of a search for labels. Of several things asked for, that one counts which decides how the index
+// classifyQuery tells the class of a search for labels. Of several things asked for, that one counts which decides how the index
 // works: a text before a brand, a brand before a permit, and those before the filters. The text is not parsed: its shape
 // tells.
-func classOf(q *cola.Query) class {
+func classifyQuery(q *cola.Query) searchClass {
 	switch {
 	case q.Text != "":
-		return classOfText(q.Text)
+		return classifyText(q.Text)
 	case q.Barcode != "":
 		return byBarcode
 	case q.BrandName != "":
@@ -96,7 +96,7 @@ func classOf(q *cola.Query) class {
 	return browse
 }
 
-func classOfText(text string) class {
+func classifyText(text string) searchClass {
 	if _, ok := cola.ParseTTBID(text); ok {
 		return byID
 	}
@@ -115,20 +115,20 @@ func classOfText(text string) class {
 // nothing between.
 type indexCollector struct {
 	service *Service
-	facts   []indexFact
+	facts   []indexMetric
 }
 
-// indexFact is one metric: how it is read from a moment of the index.
-type indexFact struct {
+// indexMetric is one metric: how it is read from a moment of the index.
+type indexMetric struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType
-	read func(*indexMoment) float64
+	read func(*indexState) float64
 }
 
-// indexMoment is what all the metrics of one collection are read from, so that they belong together.
-type indexMoment struct {
+// indexState is what all the metrics of one collection are read from, so that they belong together.
+type indexState struct {
 	search.Stats
-	sighting
+	followerSnapshot
 	marks search.Marks
 	ready bool
 	now   time.Time
@@ -141,20 +141,20 @@ func newIndexCollector(s *Service) *indexCollector {
 	return c
 }
 
-func (c *indexCollector) add(kind prometheus.ValueType, name, help string, read func(*indexMoment) float64) {
-	c.facts = append(c.facts, indexFact{prometheus.NewDesc("colaregistry_"+name, help, nil, nil), kind, read})
+func (c *indexCollector) add(kind prometheus.ValueType, name, help string, read func(*indexState) float64) {
+	c.facts = append(c.facts, indexMetric{prometheus.NewDesc("colaregistry_"+name, help, nil, nil), kind, read})
 }
 
 // addIndex adds what the index holds.
 func (c *indexCollector) addIndex() {
 	const gauge = prometheus.GaugeValue
-	c.add(gauge, "index_labels", "Labels that can be found.", func(m *indexMoment) float64 { return float64(m.Labels) })
-	c.add(gauge, "index_undated_labels", "Labels that can be found and have no approval date.", func(m *indexMoment) float64 { return float64(m.Undated) })
-	c.add(gauge, "index_replaced_labels", "Labels that were replaced and are held until their segment is folded.", func(m *indexMoment) float64 { return float64(m.Dead) })
-	c.add(gauge, "index_permittees", "Permittees that can be found.", func(m *indexMoment) float64 { return float64(m.Permittees) })
-	c.add(gauge, "index_segments", "Parts of the index that a search visits.", func(m *indexMoment) float64 { return float64(m.Segments) })
-	c.add(gauge, "index_bytes", "Memory that the segments hold.", func(m *indexMoment) float64 { return float64(m.Bytes) })
-	c.add(gauge, "ready", "1 when requests should be sent here: the index is built, the latest attempt to follow the store succeeded, and the process is not about to end.", func(m *indexMoment) float64 {
+	c.add(gauge, "index_labels", "Labels that can be found.", func(m *indexState) float64 { return float64(m.Labels) })
+	c.add(gauge, "index_undated_labels", "Labels that can be found and have no approval date.", func(m *indexState) float64 { return float64(m.Undated) })
+	c.add(gauge, "index_replaced_labels", "Labels that were replaced and are held until their segment is folded.", func(m *indexState) float64 { return float64(m.Dead) })
+	c.add(gauge, "index_permittees", "Permittees that can be found.", func(m *indexState) float64 { return float64(m.Permittees) })
+	c.add(gauge, "index_segments", "Parts of the index that a search visits.", func(m *indexState) float64 { return float64(m.Segments) })
+	c.add(gauge, "index_bytes", "Memory that the segments hold.", func(m *indexState) float64 { return float64(m.Bytes) })
+	c.add(gauge, "ready", "1 when requests should be sent here: the index is built, the latest attempt to follow the store succeeded, and the process is not about to end.", func(m *indexState) float64 {
 		if m.ready && !m.failing {
 			return 1
 		}
@@ -165,18 +165,18 @@ func (c *indexCollector) addIndex() {
 // addFollowing adds how the index follows the store.
 func (c *indexCollector) addFollowing() {
 	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
-	c.add(gauge, "index_revision", "Revision of the store up to which the index shows everything: microseconds since 1970 at the earliest.", func(m *indexMoment) float64 { return float64(shownUpTo(m.marks)) })
-	c.add(gauge, "store_revision", "Latest revision that the store was seen to have: microseconds since 1970 at the earliest.", func(m *indexMoment) float64 { return float64(m.store) })
-	c.add(gauge, "index_lag_seconds", "How long the index has not been what the store was seen to be; 0 while it is.", func(m *indexMoment) float64 {
-		if m.behind.IsZero() {
+	c.add(gauge, "index_revision", "Revision of the store up to which the index shows everything: microseconds since 1970 at the earliest.", func(m *indexState) float64 { return float64(indexedRevision(m.marks)) })
+	c.add(gauge, "store_revision", "Latest revision that the store was seen to have: microseconds since 1970 at the earliest.", func(m *indexState) float64 { return float64(m.store) })
+	c.add(gauge, "index_lag_seconds", "How long the index has not been what the store was seen to be; 0 while it is.", func(m *indexState) float64 {
+		if m.behindSince.IsZero() {
 			return 0
 		}
-		return max(0, m.now.Sub(m.behind).Seconds())
+		return max(0, m.now.Sub(m.behindSince).Seconds())
 	})
-	c.add(gauge, "index_changed_timestamp_seconds", "When the index last took something over; 0 before it did.", func(m *indexMoment) float64 { return unixSeconds(m.changed) })
-	c.add(gauge, "index_checked_timestamp_seconds", "When the store last told its revision; 0 before it did.", func(m *indexMoment) float64 { return unixSeconds(m.checked) })
-	c.add(counter, "index_labels_followed_total", "Labels taken over from the store, those of the first build included.", func(m *indexMoment) float64 { return float64(m.labels) })
-	c.add(counter, "index_follow_failures_total", "Attempts to follow the store that failed.", func(m *indexMoment) float64 { return float64(m.failed) })
+	c.add(gauge, "index_changed_timestamp_seconds", "When the index last took something over; 0 before it did.", func(m *indexState) float64 { return unixSeconds(m.changedAt) })
+	c.add(gauge, "index_checked_timestamp_seconds", "When the store last told its revision; 0 before it did.", func(m *indexState) float64 { return unixSeconds(m.checkedAt) })
+	c.add(counter, "index_labels_followed_total", "Labels taken over from the store, those of the first build included.", func(m *indexState) float64 { return float64(m.appliedLabels) })
+	c.add(counter, "index_follow_failures_total", "Attempts to follow the store that failed.", func(m *indexState) float64 { return float64(m.failures) })
 }
 
 // unixSeconds returns an instant as Prometheus writes it; the zero one is 0.
@@ -197,67 +197,67 @@ func (c *indexCollector) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (c *indexCollector) Collect(ch chan<- prometheus.Metric) {
 	s := c.service
-	seen := s.seen.now() // before the view: what was seen is then never missing from it without being behind
+	seen := s.followed.snapshot() // before the view: what was seen is then never missing from it without being behind
 	view := s.index.View()
-	m := &indexMoment{Stats: view.Stats(), sighting: seen, marks: view.Marks(), ready: s.ready.Load() && !s.draining.Load(), now: time.Now()}
+	m := &indexState{Stats: view.Stats(), followerSnapshot: seen, marks: view.Marks(), ready: s.ready.Load() && !s.draining.Load(), now: time.Now()}
 	for _, f := range c.facts {
 		ch <- prometheus.MustNewConstMetric(f.desc, f.kind, f.read(m))
 	}
 }
 
-// sightings is what a follower has seen of the store, for those who ask how far behind the index is. The zero value has seen
+// followerStats is what a follower has seen of the store, for those who ask how far behind the index is. The zero value has seen
 // nothing. It is safe for concurrent use.
-type sightings struct {
+type followerStats struct {
 	mu sync.Mutex
-	sighting
+	followerSnapshot
 }
 
-// sighting is one reading of sightings.
-type sighting struct {
-	store   cola.Revision // the latest revision seen
-	behind  time.Time     // since when the index has not been what was seen; zero while it is
-	checked time.Time     // when the store last told its revision
-	changed time.Time     // when the index last took something over
-	labels  uint64        // how many labels it has taken over
-	failed  uint64        // how many attempts to follow have failed
-	failing bool          // the latest one did
+// followerSnapshot is one reading of sightings.
+type followerSnapshot struct {
+	store         cola.Revision // the latest revision seen
+	behindSince   time.Time     // since when the index has not been what was seen; zero while it is
+	checkedAt     time.Time     // when the store last told its revision
+	changedAt     time.Time     // when the index last took something over
+	appliedLabels uint64        // how many labels it has taken over
+	failures      uint64        // how many attempts to follow have failed
+	failing       bool          // the latest one did
 }
 
-// now returns what has been seen.
-func (s *sightings) now() sighting {
+// snapshot returns what has been seen.
+func (s *followerStats) snapshot() followerSnapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.sighting
+	return s.followerSnapshot
 }
 
-// saw notes the revision of the store, beside the marks of the index.
-func (s *sightings) saw(store cola.Revision, index search.Marks, at time.Time) {
+// sawRevision notes the revision of the store, beside the marks of the index.
+func (s *followerStats) sawRevision(store cola.Revision, index search.Marks, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.store, s.checked = store, at
-	if level := store == shownUpTo(index); level {
-		s.behind = time.Time{}
-	} else if s.behind.IsZero() {
-		s.behind = at
+	s.store, s.checkedAt = store, at
+	if level := store == indexedRevision(index); level {
+		s.behindSince = time.Time{}
+	} else if s.behindSince.IsZero() {
+		s.behindSince = at
 	}
 }
 
-// took notes that the index was brought up to all that was seen, and to marks, with a number of labels.
-func (s *sightings) took(index search.Marks, labels int, at time.Time) {
+// applied notes that the index was brought up to all that was seen, and to marks, with a number of labels.
+func (s *followerStats) applied(index search.Marks, labels int, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.store, s.changed, s.behind = max(s.store, shownUpTo(index)), at, time.Time{}
-	s.labels += uint64(labels)
+	s.store, s.changedAt, s.behindSince = max(s.store, indexedRevision(index)), at, time.Time{}
+	s.appliedLabels += uint64(labels)
 }
 
-// tried notes how an attempt to follow ended.
-func (s *sightings) tried(err error) {
+// finished notes how an attempt to follow ended.
+func (s *followerStats) finished(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failing = err != nil; s.failing {
-		s.failed++
+		s.failures++
 	}
 }
 
-// shownUpTo returns the revision up to which an index shows everything.
-func shownUpTo(m search.Marks) cola.Revision { return min(m.Labels, m.Permittees, m.References) }
+// indexedRevision returns the revision up to which an index shows everything.
+func indexedRevision(m search.Marks) cola.Revision { return min(m.Labels, m.Permittees, m.References) }

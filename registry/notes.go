@@ -15,41 +15,41 @@ import (
 // searchNotes returns what to tell the caller of a search beside its rows: how an ambiguous origin was read and, when no
 // label matches, what may be the reason.
 func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, total int) []string {
-	notes := noted(cola.OriginNote(p.Origin, q.Domestic))
+	notes := nonEmpty(cola.OriginNote(p.Origin, q.Domestic))
 	if total > 0 {
 		return notes
 	}
-	words := wordsIn(view)
+	words := vocabularyOf(view)
 	const vacuous = " So a total of 0 says nothing about the other filters."
-	for _, unknown := range noted(words.UnknownOrigin("origin", p.Origin), words.UnknownCategory(p.DerivedSubcategory)) {
+	for _, unknown := range nonEmpty(words.UnknownOrigin("origin", p.Origin), words.UnknownCategory(p.DerivedSubcategory)) {
 		notes = append(notes, unknown+vacuous)
 	}
 	if q.DefaultWindow {
 		always := q.Query
 		always.From, always.To = 0, 0
-		if n := countOf(view, always); n > 0 {
+		if n := countMatches(view, always); n > 0 {
 			notes = append(notes, fmt.Sprintf("%s outside the default window of %d days. To search all dates, set approval_date_from to 2005-01-01.",
-				matching(n), cola.DefaultWindowDays))
+				labelsMatch(n), cola.DefaultWindowDays))
 		}
 	}
 	return append(notes, unknownFieldNotes(view, q.Query)...)
 }
 
-// noted returns the notes that say something.
-func noted(notes ...string) []string {
+// nonEmpty returns the notes that say something.
+func nonEmpty(notes ...string) []string {
 	return slices.DeleteFunc(notes, func(n string) bool { return n == "" })
 }
 
-// matching says how many labels match.
-func matching(n int) string {
+// labelsMatch says how many labels match.
+func labelsMatch(n int) string {
 	if n == 1 {
 		return "1 label matches"
 	}
 	return fmt.Sprintf("%d labels match", n)
 }
 
-// countOf counts the labels that match.
-func countOf(view *search.View, q cola.Query) int {
+// countMatches counts the labels that match.
+func countMatches(view *search.View, q cola.Query) int {
 	return view.Search(cola.ColaSearch{Query: q, Page: 1}).Total
 }
 
@@ -68,12 +68,12 @@ func unknownFieldNotes(view *search.View, q cola.Query) (notes []string) {
 		if !given || known == nil {
 			continue
 		}
-		n := countOf(view, lifted)
+		n := countMatches(view, lifted)
 		for _, k := range known {
-			n -= countOf(view, k)
+			n -= countMatches(view, k)
 		}
 		if n > 0 {
-			notes = append(notes, fmt.Sprintf("%s every other filter, but the %s is unknown.", matching(n), f.Noun))
+			notes = append(notes, fmt.Sprintf("%s every other filter, but the %s is unknown.", labelsMatch(n), f.Noun))
 		}
 	}
 	return notes
@@ -87,7 +87,7 @@ func (w Words) UnknownOrigin(name, word string) string {
 	}
 	hint := ""
 	if !cola.IsOrigin(word) {
-		hint = meant(cola.NearestSpelling(word, w.originWords()))
+		hint = didYouMean(cola.NearestSpelling(word, w.originWords()))
 	}
 	return fmt.Sprintf("No label has the %s %s.%s", name, cola.Quoted(word), hint)
 }
@@ -106,7 +106,7 @@ func (w Words) UnknownCategory(path string) string {
 	if cola.SettlePath(path) == "" || w.HasCategory(path) {
 		return ""
 	}
-	return fmt.Sprintf("No label has the category path %s.%s", cola.Quoted(path), meant(cola.Nearest(path, w.Categories)))
+	return fmt.Sprintf("No label has the category path %s.%s", cola.Quoted(path), didYouMean(cola.Nearest(path, w.Categories)))
 }
 
 // UnknownState returns a sentence on a US state that no label is from, empty otherwise. The state itself is known to be valid.
@@ -119,21 +119,21 @@ func (w Words) UnknownState(state string) string {
 
 // UnknownWords returns a sentence for each word in the filters of a saved search that no label has.
 func (w Words) UnknownWords(f cola.SavedSearchFilters) []string {
-	return noted(w.UnknownOrigin("country", f.Country), w.UnknownState(f.USState), w.UnknownCategory(f.DerivedCategory))
+	return nonEmpty(w.UnknownOrigin("country", f.Country), w.UnknownState(f.USState), w.UnknownCategory(f.DerivedCategory))
 }
 
 // SavedSearchNotes returns what to tell the owner of a saved search about its filters: how an ambiguous country was read, and
 // which words no label has yet.
 func (w Words) SavedSearchNotes(f cola.SavedSearchFilters) []string {
-	notes := noted(cola.OriginNote(f.Country, f.AsQuery().Domestic))
+	notes := nonEmpty(cola.OriginNote(f.Country, f.AsQuery().Domestic))
 	for _, u := range w.UnknownWords(f) {
 		notes = append(notes, u+" The search finds nothing until a label has it.")
 	}
 	return notes
 }
 
-// meant asks whether the caller meant a word that is near.
-func meant(near string, ok bool) string {
+// didYouMean asks whether the caller meant a word that is near.
+func didYouMean(near string, ok bool) string {
 	if !ok {
 		return ""
 	}
@@ -143,8 +143,8 @@ func meant(near string, ok bool) string {
 // listFilter is a filter of a reference list and its value.
 type listFilter struct{ name, value string }
 
-// mostWords is how many words of a filter a note lists.
-const mostWords = 20
+// maxListedWords is how many words of a filter a note lists.
+const maxListedWords = 20
 
 // notes returns what to tell the caller of a reference list that has no rows: which filter values no row has, and the
 // values that there are.
@@ -160,7 +160,7 @@ func (w ListWords) notes(filters ...listFilter) (notes []string) {
 		given++
 		if have, ok := w[f.name]; ok && !w.Has(f.name, f.value) {
 			notes = append(notes, fmt.Sprintf("No row has the %s %s; there are %s.%s",
-				f.name, cola.Quoted(f.value), listed(f.name, have), meant(cola.Nearest(f.value, have))))
+				f.name, cola.Quoted(f.value), joinWords(f.name, have), didYouMean(cola.Nearest(f.value, have))))
 		}
 	}
 	if given > 1 && notes == nil {
@@ -169,13 +169,13 @@ func (w ListWords) notes(filters ...listFilter) (notes []string) {
 	return notes
 }
 
-// listed writes the words of a filter as part of a sentence.
-func listed(filter string, words []string) string {
+// joinWords writes the words of a filter as part of a sentence.
+func joinWords(filter string, words []string) string {
 	switch {
 	case filter == "year":
 		return "some from " + words[0] + " to " + words[len(words)-1]
-	case len(words) > mostWords:
-		return fmt.Sprintf("%s and %d others", strings.Join(words[:mostWords], ", "), len(words)-mostWords)
+	case len(words) > maxListedWords:
+		return fmt.Sprintf("%s and %d others", strings.Join(words[:maxListedWords], ", "), len(words)-maxListedWords)
 	}
 	return strings.Join(words, ", ")
 }
@@ -201,47 +201,47 @@ type ListWords map[string][]string
 // Words returns the words that the records hold. It is not metered and no request of the burst: call it for an admitted
 // request only.
 func (s *Service) Words(context.Context) (Words, error) {
-	if err := s.built(); err != nil {
+	if err := s.checkIndexBuilt(); err != nil {
 		return Words{}, err
 	}
-	w := wordsIn(s.index.View())
-	w.list(s.references.Load())
+	w := vocabularyOf(s.index.View())
+	w.addReferences(s.references.Load())
 	return w, nil
 }
 
-// wordsIn returns the words that labels and permittees hold.
-func wordsIn(v *search.View) Words {
+// vocabularyOf returns the words that labels and permittees hold.
+func vocabularyOf(v *search.View) Words {
 	return Words{Categories: v.Categories(), Places: v.Origins(), States: v.States(), resolve: v.Resolve}
 }
 
-// list gathers the words of the reference lists.
-func (w *Words) list(r *store.ReferenceSets) {
-	w.Times = wordsOf(r.ProcessingTimes, func(t *cola.ProcessingTime, add func(filter, word string)) {
+// addReferences adds the words of the reference lists.
+func (w *Words) addReferences(r *store.ReferenceSets) {
+	w.Times = collectWords(r.ProcessingTimes, func(t *cola.ProcessingTime, add func(filter, word string)) {
 		add("commodity", t.Commodity)
 	})
-	w.FormulaTimes = wordsOf(r.FormulaProcessingTimes, func(t *cola.FormulaProcessingTime, add func(filter, word string)) {
+	w.FormulaTimes = collectWords(r.FormulaProcessingTimes, func(t *cola.FormulaProcessingTime, add func(filter, word string)) {
 		add("commodity", t.Commodity)
 		add("formula_type", t.FormulaType)
 	})
-	w.RegistrationTimes = wordsOf(r.RegistrationProcessingTimes, func(t *cola.RegistrationProcessingTime, add func(filter, word string)) {
+	w.RegistrationTimes = collectWords(r.RegistrationProcessingTimes, func(t *cola.RegistrationProcessingTime, add func(filter, word string)) {
 		add("category", t.Category)
 		add("application_type", t.ApplicationType)
 	})
-	w.Reports = wordsOf(r.ProductionReports, func(p *cola.ProductionReport, add func(filter, word string)) {
+	w.Reports = collectWords(r.ProductionReports, func(p *cola.ProductionReport, add func(filter, word string)) {
 		add("year", strconv.Itoa(p.Year))
 		add("commodity", p.Commodity)
 		add("report_type", p.ReportType)
 		add("statistical_group", string(p.StatisticalGroup))
 		add("statistical_detail", string(p.StatisticalDetail))
 	})
-	w.AVAs = wordsOf(r.AVAs, func(a *cola.AVADetail, add func(filter, word string)) {
+	w.AVAs = collectWords(r.AVAs, func(a *cola.AVADetail, add func(filter, word string)) {
 		for _, state := range a.States {
 			add("state", state)
 		}
 	})
 }
 
-func wordsOf[T any](rows []T, each func(row *T, add func(filter, word string))) ListWords {
+func collectWords[T any](rows []T, each func(row *T, add func(filter, word string))) ListWords {
 	words := ListWords{}
 	for i := range rows {
 		each(&rows[i], func(filter, word string) {
@@ -288,5 +288,5 @@ func (w Words) HasCategory(path string) bool {
 // Has reports whether a row of the list has a word, as a filter of the list compares it: whatever its letter case and spacing.
 func (w ListWords) Has(filter, word string) bool {
 	word = strings.Join(strings.Fields(word), " ")
-	return slices.ContainsFunc(w[filter], func(have string) bool { return is(have, word) })
+	return slices.ContainsFunc(w[filter], func(have string) bool { return matchesFilter(have, word) })
 }

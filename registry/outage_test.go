@@ -99,7 +99,7 @@ func TestFollowerDoesNotWaitForASilentStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := NewFollower(newSilent(t), FollowerOptions{})
 		begun := time.Now()
-		if _, err := f.revision(t.Context()); !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) != 3*time.Second {
+		if _, err := f.latestRevision(t.Context()); !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) != 3*time.Second {
 			t.Errorf("%v after %v, want the end of 3 s", err, time.Since(begun))
 		}
 	})

@@ -7,8 +7,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// recentColas is how many labels a permittee's detail embeds.
-const recentColas = 10
+// maxRecentColas is how many labels a permittee's detail embeds.
+const maxRecentColas = 10
 
 // PermitteePage is the answer to SearchPermittees.
 type PermitteePage struct {
@@ -24,7 +24,7 @@ func (s *Service) SearchPermittees(ctx context.Context, c cola.Caller, p cola.Pe
 
 // SearchPermitteesFit is SearchPermittees for an answer that has room for so many rows only; the page is cut to them.
 func (s *Service) SearchPermitteesFit(ctx context.Context, c cola.Caller, p cola.PermitteeParams, fit Fit[cola.PermitteeSummary]) (PermitteePage, cola.QuotaState, error) {
-	if state, err := s.begin(c); err != nil {
+	if state, err := s.precheck(c); err != nil {
 		return PermitteePage{}, state, err
 	}
 	q, err := p.Normalize(s.now())
@@ -34,10 +34,10 @@ func (s *Service) SearchPermitteesFit(ctx context.Context, c cola.Caller, p cola
 	}
 	begun := time.Now()
 	found := s.index.View().Permittees(q)
-	s.metrics.searched(permitteeSearch, begun)
+	s.metrics.observeSearch(permitteeSearch, begun)
 	rows, fewer := fit.cut(found.Rows)
 	found.Rows, found.HasMore = rows, found.HasMore || fewer
-	grant, err := s.ledger.Charge(ctx, chargeOf(c, cola.MeterListRecords, len(found.Rows)))
+	grant, err := s.ledger.Charge(ctx, quotaRequest(c, cola.MeterListRecords, len(found.Rows)))
 	if err != nil {
 		return PermitteePage{}, grant.State, err
 	}
@@ -56,8 +56,8 @@ func (s *Service) SearchPermitteesFit(ctx context.Context, c cola.Caller, p cola
 func (s *Service) Permittee(ctx context.Context, c cola.Caller, number, ifNoneMatch string) (Tagged[cola.PermitteeDetail], cola.QuotaState, error) {
 	return lookup(ctx, s, c, cola.MeterDetailViews, ifNoneMatch, func() (cola.PermitteeDetail, error) {
 		begun := time.Now()
-		detail, ok := s.index.View().Permittee(cola.SettlePermit(number), s.today(), recentColas)
-		s.metrics.searched(permitteeDetails, begun)
+		detail, ok := s.index.View().Permittee(cola.SettlePermit(number), s.today(), maxRecentColas)
+		s.metrics.observeSearch(permitteeDetails, begun)
 		if !ok {
 			return detail, cola.Errorf(cola.CodeNotFound, "No permittee has the permit number %s.", cola.Quoted(number))
 		}

@@ -23,12 +23,12 @@ type PageList[T any] struct {
 	Notes []string // why there are no rows
 }
 
-// list answers a free list operation from the rows that find returns. It calls find only once the
+// listReference answers a free list operation from the rows that find returns. It calls find only once the
 // request is admitted. Without rows, notes explains why.
-func list[T any](ctx context.Context, s *Service, c cola.Caller, invalid error, find func(*store.ReferenceSets) []T,
+func listReference[T any](ctx context.Context, s *Service, c cola.Caller, invalid error, find func(*store.ReferenceSets) []T,
 	notes func(Words) []string,
 ) (List[T], cola.QuotaState, error) {
-	state, err := s.free(ctx, c, invalid)
+	state, err := s.admitFree(ctx, c, invalid)
 	if err != nil {
 		return List[T]{}, state, err
 	}
@@ -42,13 +42,13 @@ func list[T any](ctx context.Context, s *Service, c cola.Caller, invalid error, 
 
 // referenceWords returns the words of the reference lists alone.
 func (s *Service) referenceWords() (w Words) {
-	w.list(s.references.Load())
+	w.addReferences(s.references.Load())
 	return w
 }
 
-// free admits a request that costs nothing, or refuses it when its parameters are invalid.
-func (s *Service) free(ctx context.Context, c cola.Caller, invalid error) (cola.QuotaState, error) {
-	if err := s.built(); err != nil {
+// admitFree admits a request that costs nothing, or refuses it when its parameters are invalid.
+func (s *Service) admitFree(ctx context.Context, c cola.Caller, invalid error) (cola.QuotaState, error) {
+	if err := s.checkIndexBuilt(); err != nil {
 		return cola.QuotaState{}, err
 	}
 	if invalid != nil {
@@ -57,7 +57,7 @@ func (s *Service) free(ctx context.Context, c cola.Caller, invalid error) (cola.
 	return s.Admit(ctx, c)
 }
 
-func filter[T any](rows []T, keep func(*T) bool) []T {
+func filterRows[T any](rows []T, keep func(*T) bool) []T {
 	found := []T{}
 	for i := range rows {
 		if keep(&rows[i]) {
@@ -67,9 +67,9 @@ func filter[T any](rows []T, keep func(*T) bool) []T {
 	return found
 }
 
-// newest keeps the rows with the latest date of their series when only is true, and all rows
+// newestRows keeps the rows with the latest date of their series when only is true, and all rows
 // otherwise.
-func newest[T any, S comparable](only bool, rows []T, of func(*T) (series S, date cola.Date)) []T {
+func newestRows[T any, S comparable](only bool, rows []T, of func(*T) (series S, date cola.Date)) []T {
 	if !only {
 		return rows
 	}
@@ -78,22 +78,24 @@ func newest[T any, S comparable](only bool, rows []T, of func(*T) (series S, dat
 		series, date := of(&rows[i])
 		latest[series] = max(latest[series], date)
 	}
-	return filter(rows, func(row *T) bool {
+	return filterRows(rows, func(row *T) bool {
 		series, date := of(row)
 		return date == latest[series]
 	})
 }
 
-// is reports whether a filter is absent or equals the value, in any case.
-func is(filter, value string) bool { return filter == "" || strings.EqualFold(filter, value) }
+// matchesFilter reports whether a filter is absent or equals the value, in any case.
+func matchesFilter(filter, value string) bool {
+	return filter == "" || strings.EqualFold(filter, value)
+}
 
 // ProcessingTimes returns how long COLA applications take, newest snapshot first. It is free.
 func (s *Service) ProcessingTimes(ctx context.Context, c cola.Caller, p cola.ProcessingTimeParams) (List[cola.ProcessingTime], cola.QuotaState, error) {
 	type row = cola.ProcessingTime
 	q, err := p.Normalize()
-	return list(ctx, s, c, err, func(r *store.ReferenceSets) []row {
-		found := filter(r.ProcessingTimes, func(t *row) bool { return is(q.Commodity, t.Commodity) })
-		return newest(q.Latest.V, found, func(t *row) (string, cola.Date) { return t.Commodity, t.SnapshotDate })
+	return listReference(ctx, s, c, err, func(r *store.ReferenceSets) []row {
+		found := filterRows(r.ProcessingTimes, func(t *row) bool { return matchesFilter(q.Commodity, t.Commodity) })
+		return newestRows(q.Latest.V, found, func(t *row) (string, cola.Date) { return t.Commodity, t.SnapshotDate })
 	}, func(w Words) []string { return w.Times.notes(listFilter{"commodity", q.Commodity}) })
 }
 
@@ -101,9 +103,11 @@ func (s *Service) ProcessingTimes(ctx context.Context, c cola.Caller, p cola.Pro
 func (s *Service) FormulaProcessingTimes(ctx context.Context, c cola.Caller, p cola.FormulaProcessingTimeParams) (List[cola.FormulaProcessingTime], cola.QuotaState, error) {
 	type row = cola.FormulaProcessingTime
 	q, err := p.Normalize()
-	return list(ctx, s, c, err, func(r *store.ReferenceSets) []row {
-		found := filter(r.FormulaProcessingTimes, func(t *row) bool { return is(q.Commodity, t.Commodity) && is(q.FormulaType, t.FormulaType) })
-		return newest(q.Latest.V, found, func(t *row) ([2]string, cola.Date) { return [2]string{t.Commodity, t.FormulaType}, t.SnapshotDate })
+	return listReference(ctx, s, c, err, func(r *store.ReferenceSets) []row {
+		found := filterRows(r.FormulaProcessingTimes, func(t *row) bool {
+			return matchesFilter(q.Commodity, t.Commodity) && matchesFilter(q.FormulaType, t.FormulaType)
+		})
+		return newestRows(q.Latest.V, found, func(t *row) ([2]string, cola.Date) { return [2]string{t.Commodity, t.FormulaType}, t.SnapshotDate })
 	}, func(w Words) []string {
 		return w.FormulaTimes.notes(listFilter{"commodity", q.Commodity}, listFilter{"formula_type", q.FormulaType})
 	})
@@ -113,9 +117,11 @@ func (s *Service) FormulaProcessingTimes(ctx context.Context, c cola.Caller, p c
 func (s *Service) RegistrationProcessingTimes(ctx context.Context, c cola.Caller, p cola.RegistrationProcessingTimeParams) (List[cola.RegistrationProcessingTime], cola.QuotaState, error) {
 	type row = cola.RegistrationProcessingTime
 	q, err := p.Normalize()
-	return list(ctx, s, c, err, func(r *store.ReferenceSets) []row {
-		found := filter(r.RegistrationProcessingTimes, func(t *row) bool { return is(q.Category, t.Category) && is(q.ApplicationType, t.ApplicationType) })
-		return newest(q.Latest.V, found, func(t *row) ([2]string, cola.Date) { return [2]string{t.Category, t.ApplicationType}, t.ReportMonth })
+	return listReference(ctx, s, c, err, func(r *store.ReferenceSets) []row {
+		found := filterRows(r.RegistrationProcessingTimes, func(t *row) bool {
+			return matchesFilter(q.Category, t.Category) && matchesFilter(q.ApplicationType, t.ApplicationType)
+		})
+		return newestRows(q.Latest.V, found, func(t *row) ([2]string, cola.Date) { return [2]string{t.Category, t.ApplicationType}, t.ReportMonth })
 	}, func(w Words) []string {
 		return w.RegistrationTimes.notes(listFilter{"category", q.Category}, listFilter{"application_type", q.ApplicationType})
 	})
@@ -124,7 +130,7 @@ func (s *Service) RegistrationProcessingTimes(ctx context.Context, c cola.Caller
 // ProductionReports returns a page of the statistical production reports, newest first. It is free.
 func (s *Service) ProductionReports(ctx context.Context, c cola.Caller, p cola.ProductionReportParams) (PageList[cola.ProductionReport], cola.QuotaState, error) {
 	q, err := p.Normalize()
-	state, err := s.free(ctx, c, err)
+	state, err := s.admitFree(ctx, c, err)
 	if err != nil {
 		return PageList[cola.ProductionReport]{}, state, err
 	}
@@ -153,12 +159,12 @@ func shownInt(n cola.Opt[int]) string {
 
 // reports returns the rows that match a search.
 func reports(rows []cola.ProductionReport, q *cola.ProductionReportSearch) []cola.ProductionReport {
-	found := filter(rows, func(r *cola.ProductionReport) bool {
+	found := filterRows(rows, func(r *cola.ProductionReport) bool {
 		return (!q.Year.OK || r.Year == q.Year.V) && (!q.Month.OK || r.MonthNumber == q.Month) &&
-			is(q.Commodity, r.Commodity) && is(q.ReportType, r.ReportType) &&
-			is(q.StatisticalGroup, string(r.StatisticalGroup)) && is(q.StatisticalDetail, string(r.StatisticalDetail))
+			matchesFilter(q.Commodity, r.Commodity) && matchesFilter(q.ReportType, r.ReportType) &&
+			matchesFilter(q.StatisticalGroup, string(r.StatisticalGroup)) && matchesFilter(q.StatisticalDetail, string(r.StatisticalDetail))
 	})
-	return newest(q.Latest, found, func(r *cola.ProductionReport) (cola.ReportKey, cola.Date) {
+	return newestRows(q.Latest, found, func(r *cola.ProductionReport) (cola.ReportKey, cola.Date) {
 		return cola.ReportKey{Commodity: r.Commodity, ReportType: r.ReportType}, r.ReportDate
 	})
 }

@@ -20,8 +20,8 @@ const (
 	keyRemembered = 24 * time.Hour
 	// callRemembered is the same for a tool call, which has no key: one with the same content is the same call.
 	callRemembered = 10 * time.Minute
-	// saveWithin is how long a request waits for the database to keep what it has been admitted for.
-	saveWithin = 5 * time.Second
+	// saveTimeout is how long a request waits for the database to keep what it has been admitted for.
+	saveTimeout = 5 * time.Second
 )
 
 // SavedSearchMade is the answer to CreateSavedSearch.
@@ -37,7 +37,7 @@ type SavedSearchMade struct {
 // and with CodeWatchlistLimit when the account has cola.MaxActiveSchedules active ones, or cola.MaxSavedSearches in all. CodeUnavailable may
 // leave unknown whether the search was kept.
 func (s *Service) CreateSavedSearch(ctx context.Context, c cola.Caller, p cola.SavedSearchParams) (SavedSearchMade, cola.QuotaState, error) {
-	if state, err := s.begin(c); err != nil {
+	if state, err := s.precheck(c); err != nil {
 		return SavedSearchMade{}, state, err
 	}
 	if !c.Has(cola.ScopeWriteSavedSearches) {
@@ -53,18 +53,18 @@ func (s *Service) CreateSavedSearch(ctx context.Context, c cola.Caller, p cola.S
 	if err != nil {
 		return SavedSearchMade{}, state, err
 	}
-	made, err := s.save(ctx, c, search, onceOf(c, p.IdempotencyKey, search))
+	made, err := s.saveSearch(ctx, c, search, idempotencyOf(c, p.IdempotencyKey, search))
 	return made, state, err
 }
 
 // SavedSearchNotes returns what to tell the owner of a saved search about its filters: how an ambiguous country was read, and
 // which words no label has yet. It is not metered: call it for an admitted request.
 func (s *Service) SavedSearchNotes(f cola.SavedSearchFilters) []string {
-	return wordsIn(s.index.View()).SavedSearchNotes(f)
+	return vocabularyOf(s.index.View()).SavedSearchNotes(f)
 }
 
-// onceOf says by what a creation that is sent again is known.
-func onceOf(c cola.Caller, key string, search cola.SavedSearch) store.Once {
+// idempotencyOf says by what a creation that is sent again is known.
+func idempotencyOf(c cola.Caller, key string, search cola.SavedSearch) store.Once {
 	once := store.Once{Fingerprint: search.Fingerprint()}
 	switch {
 	case key != "":
@@ -75,29 +75,29 @@ func onceOf(c cola.Caller, key string, search cola.SavedSearch) store.Once {
 	return once
 }
 
-// save keeps a settled search of an admitted caller.
-func (s *Service) save(ctx context.Context, c cola.Caller, search cola.SavedSearch, once store.Once) (SavedSearchMade, error) {
+// saveSearch stores a settled search of an admitted caller.
+func (s *Service) saveSearch(ctx context.Context, c cola.Caller, search cola.SavedSearch, once store.Once) (SavedSearchMade, error) {
 	id, err := uuid.NewRandom()
 	if err != nil {
 		return SavedSearchMade{}, fmt.Errorf("name saved search: %w", err)
 	}
 	search.UUID = id.String()
 	var made SavedSearchMade
-	err = within(ctx, saveWithin, func(ctx context.Context) (err error) {
+	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
 		made.Search, made.Repeated, err = s.store.CreateSavedSearch(ctx, store.NewSavedSearch{
 			Account: c.Account, Search: search, MaxActive: cola.MaxActiveSchedules, MaxSearches: cola.MaxSavedSearches, Once: once,
 		})
 		return err
 	})
 	if err != nil {
-		return SavedSearchMade{}, saveError(err)
+		return SavedSearchMade{}, saveSearchError(err)
 	}
-	s.address(&made.Search)
+	s.setURLs(&made.Search)
 	return made, nil
 }
 
-// address makes a search of the store one that is shown: it tells where the account holder finds it, and when it runs next only if it does.
-func (s *Service) address(search *cola.SavedSearch) {
+// setURLs makes a search of the store one that is shown: it tells where the account holder finds it, and when it runs next only if it does.
+func (s *Service) setURLs(search *cola.SavedSearch) {
 	search.DashboardURL = s.publicURL + savedSearchesPath
 	search.ManageURL = search.DashboardURL + "/" + search.UUID
 	if search.Schedule != nil && search.Schedule.PausedBecause.OK {
@@ -105,14 +105,14 @@ func (s *Service) address(search *cola.SavedSearch) {
 	}
 }
 
-// saveError turns an error of keeping a search into what a caller may see.
-func saveError(err error) error {
+// saveSearchError turns an error of keeping a search into what a caller may see.
+func saveSearchError(err error) error {
 	switch {
 	case errors.Is(err, store.ErrReused):
 		return cola.Errorf(cola.CodeIdempotencyKeyReused,
 			"This Idempotency-Key was sent with another search before. Send a new key with a new search, and the same one only to repeat a request.")
 	case errors.Is(err, store.ErrLimit):
-		return tooManyActive(err, "Save this search without a schedule or with \"active\": false, or pause or delete one of the others first.")
+		return activeLimitError(err, "Save this search without a schedule or with \"active\": false, or pause or delete one of the others first.")
 	case errors.Is(err, store.ErrUnavailable):
 		refusal := cola.Unavailable()
 		refusal.Message = "It is unknown whether the search was saved. Send the same request again in a few seconds; " +
@@ -122,12 +122,12 @@ func saveError(err error) error {
 	return fmt.Errorf("create saved search: %w", err)
 }
 
-// tooManyActive refuses one more active schedule, which the store has refused with err, and tells what to do instead.
-func tooManyActive(err error, instead string) error {
+// activeLimitError refuses one more active schedule, which the store has refused with err, and tells what to do instead.
+func activeLimitError(err error, instead string) error {
 	most := cola.MaxActiveSchedules
 	if reached, ok := errors.AsType[store.LimitError](err); ok {
 		if reached.All {
-			return tooManySearches(reached.Limit)
+			return searchLimitError(reached.Limit)
 		}
 		most = reached.Limit // the account may have a lower one
 	}
@@ -142,18 +142,18 @@ func tooManyActive(err error, instead string) error {
 	return refusal
 }
 
-// tooManySearches refuses one more saved search of any kind.
-func tooManySearches(most int) error {
+// searchLimitError refuses one more saved search of any kind.
+func searchLimitError(limit int) error {
 	refusal := cola.Errorf(cola.CodeWatchlistLimit, "An account may have %d saved searches, with or without a schedule, and this one has them. "+
-		"Delete some that are no longer needed: GET /saved-searches lists them, DELETE /saved-searches/{uuid} deletes one.", most)
-	refusal.Details = map[string]any{"limit": most}
+		"Delete some that are no longer needed: GET /saved-searches lists them, DELETE /saved-searches/{uuid} deletes one.", limit)
+	refusal.Details = map[string]any{"limit": limit}
 	return refusal
 }
 
 // SavedSearches returns a page of the searches that the caller's account keeps, oldest first. It is free.
 func (s *Service) SavedSearches(ctx context.Context, c cola.Caller, p cola.SavedSearchListParams) (PageList[cola.SavedSearch], cola.QuotaState, error) {
 	none := PageList[cola.SavedSearch]{}
-	if state, err := s.begin(c); err != nil {
+	if state, err := s.precheck(c); err != nil {
 		return none, state, err
 	}
 	q, err := p.Normalize()
@@ -167,7 +167,7 @@ func (s *Service) SavedSearches(ctx context.Context, c cola.Caller, p cola.Saved
 	}
 	list := PageList[cola.SavedSearch]{Meta: cola.PageMeta{Page: q.Page, PerPage: q.PerPage}}
 	before := (q.Page - 1) * q.PerPage
-	err = within(ctx, readWithin, func(ctx context.Context) (err error) {
+	err = withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
 		list.Rows, list.Meta.Total, err = s.store.SavedSearches(ctx, c.Account, before, q.PerPage)
 		return err
 	})
@@ -175,7 +175,7 @@ func (s *Service) SavedSearches(ctx context.Context, c cola.Caller, p cola.Saved
 		return none, state, storeError(err, "list saved searches")
 	}
 	for i := range list.Rows {
-		s.address(&list.Rows[i])
+		s.setURLs(&list.Rows[i])
 	}
 	list.Meta.HasMore = before+len(list.Rows) < list.Meta.Total
 	return list, state, nil
@@ -184,21 +184,21 @@ func (s *Service) SavedSearches(ctx context.Context, c cola.Caller, p cola.Saved
 // SavedSearch returns a search that the caller's account keeps. It is free. It fails with CodeNotFound also for another account's.
 func (s *Service) SavedSearch(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (Tagged[cola.SavedSearch], cola.QuotaState, error) {
 	return lookup(ctx, s, c, cola.MeterNone, ifNoneMatch, func() (found cola.SavedSearch, err error) {
-		key, err := searchID(id)
+		key, err := parseSearchID(id)
 		if err != nil {
 			return cola.SavedSearch{}, err
 		}
-		err = within(ctx, readWithin, func(ctx context.Context) (err error) {
+		err = withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
 			found, err = s.store.SavedSearch(ctx, c.Account, key)
 			return err
 		})
 		switch {
 		case errors.Is(err, store.ErrNotFound):
-			return cola.SavedSearch{}, noSuchSearch(id)
+			return cola.SavedSearch{}, savedSearchNotFound(id)
 		case err != nil:
 			return cola.SavedSearch{}, storeError(err, "read saved search")
 		}
-		s.address(&found)
+		s.setURLs(&found)
 		return found, nil
 	})
 }
@@ -208,12 +208,12 @@ func (s *Service) SavedSearch(ctx context.Context, c cola.Caller, id, ifNoneMatc
 // cola.SavedSearchChangeParams.Apply refuses, and with CodeWatchlistLimit when the search would become active and the account has
 // cola.MaxActiveSchedules active ones. CodeUnavailable may leave unknown whether it was changed; the same change can be made again.
 func (s *Service) ChangeSavedSearch(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchChangeParams) (cola.SavedSearch, cola.QuotaState, error) {
-	key, state, err := s.beginWriting(ctx, c, id)
+	key, state, err := s.authorizeSearchWrite(ctx, c, id)
 	if err != nil {
 		return cola.SavedSearch{}, state, err
 	}
 	var changed cola.SavedSearch
-	err = within(ctx, saveWithin, func(ctx context.Context) (err error) {
+	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
 		now := s.now()
 		changed, err = s.store.UpdateSavedSearch(ctx, c.Account, key, cola.MaxActiveSchedules, func(search cola.SavedSearch) (cola.SavedSearch, error) {
 			return p.Apply(search, now)
@@ -221,37 +221,37 @@ func (s *Service) ChangeSavedSearch(ctx context.Context, c cola.Caller, id strin
 		return err
 	})
 	if err != nil {
-		return cola.SavedSearch{}, state, changeError(err, id, maybeChanged)
+		return cola.SavedSearch{}, state, changeSearchError(err, id, maybeChanged)
 	}
-	s.address(&changed)
+	s.setURLs(&changed)
 	return changed, state, nil
 }
 
 // DeleteSavedSearch forgets a search of the caller's account. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with
 // CodeNotFound also for another account's search. CodeUnavailable may leave unknown whether it was deleted.
 func (s *Service) DeleteSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
-	key, state, err := s.beginWriting(ctx, c, id)
+	key, state, err := s.authorizeSearchWrite(ctx, c, id)
 	if err != nil {
 		return state, err
 	}
-	err = within(ctx, saveWithin, func(ctx context.Context) error {
+	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) error {
 		return s.store.DeleteSavedSearch(ctx, c.Account, key)
 	})
 	if err != nil {
-		return state, changeError(err, id, maybeDeleted)
+		return state, changeSearchError(err, id, maybeDeleted)
 	}
 	return state, nil
 }
 
-// beginWriting admits a caller who is to change a search, and returns the UUID that the store has it by.
-func (s *Service) beginWriting(ctx context.Context, c cola.Caller, id string) (key string, state cola.QuotaState, err error) {
-	return beginWritingOf(ctx, s, c, id, searchID)
+// authorizeSearchWrite admits a caller who is to change a search, and returns the UUID that the store has it by.
+func (s *Service) authorizeSearchWrite(ctx context.Context, c cola.Caller, id string) (key string, state cola.QuotaState, err error) {
+	return authorizeWrite(ctx, s, c, id, parseSearchID)
 }
 
-// beginWritingOf admits a caller who is to change something, and returns what the store has it by, as key reads it.
-func beginWritingOf[K any](ctx context.Context, s *Service, c cola.Caller, id string, key func(id string) (K, error)) (found K, state cola.QuotaState, err error) {
+// authorizeWrite admits a caller who is to change something, and returns what the store has it by, as key reads it.
+func authorizeWrite[K any](ctx context.Context, s *Service, c cola.Caller, id string, key func(id string) (K, error)) (found K, state cola.QuotaState, err error) {
 	var none K
-	if state, err := s.begin(c); err != nil {
+	if state, err := s.precheck(c); err != nil {
 		return none, state, err
 	}
 	if !c.Has(cola.ScopeWriteSavedSearches) {
@@ -267,24 +267,24 @@ func beginWritingOf[K any](ctx context.Context, s *Service, c cola.Caller, id st
 	return found, state, err
 }
 
-// searchID returns the form in which the store has a UUID, or a refusal for what is none.
-func searchID(id string) (string, error) {
-	if key, ok := settleUUID(id); ok {
+// parseSearchID returns the form in which the store has a UUID, or a refusal for what is none.
+func parseSearchID(id string) (string, error) {
+	if key, ok := normalizeUUID(id); ok {
 		return key, nil
 	}
-	refusal := noSuchSearch(id)
+	refusal := savedSearchNotFound(id)
 	refusal.Message += " The id of a search is a UUID."
 	return "", refusal
 }
 
-// settleUUID returns a UUID in lower case; ok is false for what is none. Other forms than the one with hyphens are none of ours.
-func settleUUID(id string) (settled string, ok bool) {
+// normalizeUUID returns a UUID in lower case; ok is false for what is none. Other forms than the one with hyphens are none of ours.
+func normalizeUUID(id string) (settled string, ok bool) {
 	const written = 36 // characters
 	parsed, err := uuid.Parse(id)
 	return parsed.String(), err == nil && len(id) == written
 }
 
-func noSuchSearch(id string) *cola.Error {
+func savedSearchNotFound(id string) *cola.Error {
 	return cola.Errorf(cola.CodeNotFound, "Your account has no saved search with the id %s.", cola.Quoted(id))
 }
 
@@ -295,17 +295,17 @@ const (
 	maybeAsked   = "It is unknown whether the search will run. Send the same request again in a few seconds: asking twice does no harm."
 )
 
-// changeError turns an error of changing or deleting a search into what a caller may see. unknown is what to say when it may have
+// changeSearchError turns an error of changing or deleting a search into what a caller may see. unknown is what to say when it may have
 // been done.
-func changeError(err error, id, unknown string) error {
+func changeSearchError(err error, id, unknown string) error {
 	if refusal, ok := errors.AsType[*cola.Error](err); ok {
 		return refusal
 	}
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return noSuchSearch(id)
+		return savedSearchNotFound(id)
 	case errors.Is(err, store.ErrLimit):
-		return tooManyActive(err, "Pause or delete one of the others first.")
+		return activeLimitError(err, "Pause or delete one of the others first.")
 	case errors.Is(err, store.ErrUnavailable):
 		refusal := cola.Unavailable()
 		refusal.Message = unknown

@@ -24,35 +24,35 @@ func (s *Service) ExplainSavedSearch(ctx context.Context, c cola.Caller, id, lab
 
 // explain reads what is known of a label to a search and makes sense of it.
 func (s *Service) explain(ctx context.Context, account cola.AccountID, id, label string) (e cola.Explanation, err error) {
-	key, err := searchID(id)
+	key, err := parseSearchID(id)
 	if err != nil {
 		return e, err
 	}
 	ttbID, _ := cola.ParseTTBID(label) // 0, which no label has, for what is no id
 	var trace store.Trace
-	err = within(ctx, readWithin, func(ctx context.Context) (err error) {
+	err = withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
 		trace, err = s.store.Trace(ctx, account, key, ttbID)
 		return err
 	})
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return e, noSuchSearch(id)
+		return e, savedSearchNotFound(id)
 	case err != nil:
 		return e, storeError(err, "trace a label")
 	}
 	view := s.index.View()
 	shown, ok := view.Label(ttbID)
 	if !ok {
-		return e, noCola(label)
+		return e, colaNotFound(label)
 	}
 	e.TTBID, e.Label, e.Found = ttbID, shown, trace.Match
-	hold(&e, view, trace.Search.Filters)
-	e.Verdict, e.Message = verdict{&e, &trace, s.now().UTC()}.tell()
+	explainFilters(&e, view, trace.Search.Filters)
+	e.Verdict, e.Message = verdict{&e, &trace, s.now().UTC()}.describe()
 	return e, nil
 }
 
-// hold holds the label of an explanation against filters: as a whole, and each by itself.
-func hold(e *cola.Explanation, view *search.View, filters cola.SavedSearchFilters) {
+// explainFilters holds the label of an explanation against filters: as a whole, and each by itself.
+func explainFilters(e *cola.Explanation, view *search.View, filters cola.SavedSearchFilters) {
 	one := view.Subset([]cola.TTBID{e.TTBID})
 	met := func(f cola.SavedSearchFilters) bool { return len(view.Matches(f.AsQuery(), one)) > 0 }
 	e.Matches, e.Filters = met(filters), []cola.FilterFinding{}
@@ -70,8 +70,8 @@ type verdict struct {
 	now   time.Time
 }
 
-// tell returns the verdict and a sentence or two of it. Whatever holds of these in their order is told.
-func (v verdict) tell() (word, message string) {
+// describe returns the verdict and a sentence or two of it. Whatever holds of these in their order is told.
+func (v verdict) describe() (word, message string) {
 	switch {
 	case v.Found != nil:
 		message = fmt.Sprintf("Run %d found it.", v.Found.RunID)
@@ -105,14 +105,14 @@ func (v verdict) unmet() string {
 		case !f.Group.OK && !f.Met:
 			unmet = append(unmet, f.Filter)
 		case f.Group.OK && !met[f.Group.V] && f.Filter == names[0]:
-			unmet = append(unmet, anyOf(names))
+			unmet = append(unmet, joinAny(names))
 		}
 	}
 	return strings.Join(unmet, ", nor ")
 }
 
-// anyOf names options of which one would be enough.
-func anyOf(names []string) string {
+// joinAny names options of which one would be enough.
+func joinAny(names []string) string {
 	if last := len(names) - 1; last > 0 {
 		return "any of " + strings.Join(names[:last], ", ") + " and " + names[last]
 	}
@@ -170,7 +170,7 @@ func (v verdict) seen() (word, message string) {
 	case v.trace.Seen.IsZero() || approved > cola.DateOf(v.trace.Seen):
 		return cola.VerdictPassed, fmt.Sprintf("Runs have looked at the labels approved on %v, and it did not meet the filters as both were then.", approved)
 	}
-	return cola.VerdictPassed, fmt.Sprintf("The run of %s looked at it, and it did not meet the filters as both were then.", shownInstant(v.trace.Seen))
+	return cola.VerdictPassed, fmt.Sprintf("The run of %s looked at it, and it did not meet the filters as both were then.", formatInstant(v.trace.Seen))
 }
 
 // tooOld says that a run does not look back far enough whose window begins on a day.
@@ -186,10 +186,10 @@ func (v verdict) nextRun() string {
 		return "A run would find it."
 	}
 	if due := plan.NextRunAt.V.Time(); due.After(v.now) {
-		return fmt.Sprintf("The next run finds it as things are: that of %s.", shownInstant(due))
+		return fmt.Sprintf("The next run finds it as things are: that of %s.", formatInstant(due))
 	}
 	return "The next run finds it as things are; it is due."
 }
 
-// shownInstant writes an instant for people.
-func shownInstant(at time.Time) string { return at.UTC().Format("2006-01-02, 15:04 UTC") }
+// formatInstant writes an instant for people.
+func formatInstant(at time.Time) string { return at.UTC().Format("2006-01-02, 15:04 UTC") }

@@ -8,8 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/search"
 )
 
-// forPages is the error for callers outside the dashboard.
-const forPages = "Only the dashboard names labels in previews and runs. Use POST /saved-searches/preview for counts, list matches, and look up labels."
+// dashboardLabelsOnly is the error for callers outside the dashboard.
+const dashboardLabelsOnly = "Only the dashboard names labels in previews and runs. Use POST /saved-searches/preview for counts, list matches, and look up labels."
 
 // PreviewPage is a preview with the first of the labels that it counts, newest first.
 type PreviewPage struct {
@@ -31,33 +31,33 @@ const (
 // All previews of an account name at most cola.MaxDailyPreviewLabels distinct labels per UTC day. Beyond
 // that, a preview has only counts and sets Withheld: forms request previews on every pause in typing,
 // so they must not fail.
-func (s *Service) PreviewLabels(ctx context.Context, c cola.Caller, p cola.PreviewParams, most int) (PreviewPage, cola.QuotaState, error) {
-	if state, err := s.begin(c); err != nil {
+func (s *Service) PreviewLabels(ctx context.Context, c cola.Caller, p cola.PreviewParams, maxLabels int) (PreviewPage, cola.QuotaState, error) {
+	if state, err := s.precheck(c); err != nil {
 		return PreviewPage{}, state, err
 	}
 	filters, invalid := p.Normalize()
-	state, err := s.freeForPages(ctx, c, invalid)
+	state, err := s.admitDashboard(ctx, c, invalid)
 	if err != nil {
 		return PreviewPage{}, state, err
 	}
 	view := s.index.View()
 	q, preview := s.preview(view, filters)
 	page := PreviewPage{SavedSearchPreview: preview}
-	if most = min(most, cola.MaxPreviewLabels); most > 0 && preview.Total > 0 {
-		found := view.Search(cola.ColaSearch{Query: q, Page: 1, PerPage: most}).Rows
-		page.Labels, page.Withheld = s.nameable(ctx, c, found)
+	if maxLabels = min(maxLabels, cola.MaxPreviewLabels); maxLabels > 0 && preview.Total > 0 {
+		found := view.Search(cola.ColaSearch{Query: q, Page: 1, PerPage: maxLabels}).Rows
+		page.Labels, page.Withheld = s.takeAllowance(ctx, c, found)
 	}
 	return page, state, nil
 }
 
-// nameable returns the labels that a preview may name to the caller's account, and why others are
+// takeAllowance returns the labels that a preview may name to the caller's account, and why others are
 // missing.
-func (s *Service) nameable(ctx context.Context, c cola.Caller, found []cola.ColaSummary) (named []cola.ColaSummary, withheld string) {
+func (s *Service) takeAllowance(ctx context.Context, c cola.Caller, found []cola.ColaSummary) (named []cola.ColaSummary, withheld string) {
 	ids := make([]cola.TTBID, len(found))
 	for i := range found {
 		ids[i] = found[i].TTBID
 	}
-	err := within(ctx, readWithin, func(ctx context.Context) (err error) {
+	err := withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
 		ids, err = s.store.NamePreviewLabels(ctx, c.Account, s.today(), ids, cola.MaxDailyPreviewLabels)
 		return err
 	})
@@ -78,12 +78,12 @@ func (s *Service) nameable(ctx context.Context, c cola.Caller, found []cola.Cola
 	return named, withheld
 }
 
-// freeForPages admits a free request of the dashboard, unless invalid says what is wrong with it.
-func (s *Service) freeForPages(ctx context.Context, c cola.Caller, invalid error) (cola.QuotaState, error) {
+// admitDashboard admits a free request of the dashboard, unless invalid says what is wrong with it.
+func (s *Service) admitDashboard(ctx context.Context, c cola.Caller, invalid error) (cola.QuotaState, error) {
 	if c.Channel != cola.ChannelDashboard {
-		invalid = cola.Errorf(cola.CodeForbidden, forPages)
+		invalid = cola.Errorf(cola.CodeForbidden, dashboardLabelsOnly)
 	}
-	return s.free(ctx, c, invalid)
+	return s.admitFree(ctx, c, invalid)
 }
 
 // SearchRoll is what is known of all saved searches of an account at once.
@@ -97,15 +97,15 @@ type SearchName struct{ UUID, Name string }
 
 // SearchRoll returns the names of all searches that the caller's account keeps, and how many of them have an active schedule. It is free.
 func (s *Service) SearchRoll(ctx context.Context, c cola.Caller) (SearchRoll, cola.QuotaState, error) {
-	if state, err := s.begin(c); err != nil {
+	if state, err := s.precheck(c); err != nil {
 		return SearchRoll{}, state, err
 	}
-	state, err := s.free(ctx, c, nil)
+	state, err := s.admitFree(ctx, c, nil)
 	if err != nil {
 		return SearchRoll{}, state, err
 	}
 	var kept []cola.SavedSearch
-	err = within(ctx, readWithin, func(ctx context.Context) (err error) {
+	err = withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
 		kept, _, err = s.store.SavedSearches(ctx, c.Account, 0, cola.MaxSavedSearches)
 		return err
 	})
@@ -127,7 +127,7 @@ func (s *Service) SendsMail() bool { return s.sends.SendsMail }
 
 // PreviewSavedSearch counts what filters would have found on each of the last cola.PreviewDays days, today first. It is free.
 func (s *Service) PreviewSavedSearch(ctx context.Context, c cola.Caller, p cola.PreviewParams) (cola.SavedSearchPreview, cola.QuotaState, error) {
-	if state, err := s.begin(c); err != nil {
+	if state, err := s.precheck(c); err != nil {
 		return cola.SavedSearchPreview{}, state, err
 	}
 	filters, err := p.Normalize()

@@ -75,19 +75,19 @@ type Options struct {
 type Service struct {
 	store      Store
 	index      *search.Index
-	ledger     notingLedger
-	refusals   *refusals
+	ledger     recordingLedger
+	refusals   *refusalRecorder
 	publicURL  string
 	sends      cola.DestinationRules
 	now        cola.Clock
 	log        *slog.Logger
 	metrics    *metrics
 	events     *security.Events
-	tokens     tokenLimit
-	tests      testLimit
+	tokenLimit tokenRateLimit
+	testLimit  testMessageLimit
 	vault      *vault.Vault
-	seen       sightings // of its follower
-	pings      pings
+	followed   followerStats // of its follower
+	pings      pingCache
 	references atomic.Pointer[store.ReferenceSets]
 	ready      atomic.Bool
 	draining   atomic.Bool
@@ -103,11 +103,11 @@ func New(o Options) *Service {
 		publicURL: strings.TrimRight(o.PublicURL, "/"), now: o.Now, log: o.Logger,
 		sends: cola.DestinationRules{SendsMail: o.SendsMail, PrivateWebhooks: o.PrivateWebhooks},
 	}
-	s.pings = pings{store: o.Store, now: o.Now}
-	s.events, s.tokens, s.tests = o.Events, newTokenLimit(o.Now), newTestLimit(o.Now)
+	s.pings = pingCache{store: o.Store, now: o.Now}
+	s.events, s.tokenLimit, s.testLimit = o.Events, newTokenRateLimit(o.Now), newTestMessageLimit(o.Now)
 	s.metrics = newMetrics(o.Metrics, s)
-	s.refusals = newRefusals(o.Store, o.Now, o.Logger, newRefusalMetrics(o.Metrics))
-	s.ledger = notingLedger{o.Ledger, s.refusals}
+	s.refusals = newRefusalRecorder(o.Store, o.Now, o.Logger, newRefusalMetrics(o.Metrics))
+	s.ledger = recordingLedger{o.Ledger, s.refusals}
 	return s
 }
 
@@ -115,7 +115,7 @@ func New(o Options) *Service {
 func (s *Service) Close() { s.refusals.close() }
 
 // Admit lets a request through that costs nothing: one that is free, or that the edge refuses itself. It counts in the
-// burst, unless it comes from the dashboard (see chargeOf), and checks that the credential holds.
+// burst, unless it comes from the dashboard (see quotaRequest), and checks that the credential holds.
 func (s *Service) Admit(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
 	return s.charge(ctx, c, cola.MeterNone, 0)
 }
@@ -126,7 +126,7 @@ func (s *Service) Refuse(ctx context.Context, c cola.Caller, refusal error) (col
 	if err != nil {
 		return state, err
 	}
-	s.refusals.note(c, refusal)
+	s.refusals.record(c, refusal)
 	return state, refusal
 }
 
@@ -137,7 +137,7 @@ func (s *Service) Standing(ctx context.Context, c cola.Caller) (cola.QuotaState,
 	return grant.State, err
 }
 
-func (s *Service) built() error {
+func (s *Service) checkIndexBuilt() error {
 	if s.ready.Load() {
 		return nil
 	}
@@ -149,28 +149,28 @@ func (s *Service) built() error {
 }
 
 func (s *Service) charge(ctx context.Context, c cola.Caller, m cola.Meter, units int) (cola.QuotaState, error) {
-	grant, err := s.ledger.Charge(ctx, chargeOf(c, m, units))
+	grant, err := s.ledger.Charge(ctx, quotaRequest(c, m, units))
 	return grant.State, err
 }
 
-// chargeOf is what the ledger is asked for a request. One that is free and comes from the dashboard is only looked at: a person who
+// quotaRequest is what the ledger is asked for a request. One that is free and comes from the dashboard is only looked at: a person who
 // clicks through the pages takes no room in the window from the account's programs, and is not shut out by them.
-func chargeOf(c cola.Caller, m cola.Meter, units int) quota.Request {
+func quotaRequest(c cola.Caller, m cola.Meter, units int) quota.Request {
 	return quota.Request{Caller: c, Meter: m, Units: units, Peek: c.Channel == cola.ChannelDashboard && m == cola.MeterNone}
 }
 
-// begin refuses requests before any work on them: until the index is built, or if the caller's window is
+// precheck refuses requests before any work on them: until the index is built, or if the caller's window is
 // full. The cost is not known yet, so it treats a request from the dashboard as free; the charge decides.
-func (s *Service) begin(c cola.Caller) (cola.QuotaState, error) {
-	if err := s.built(); err != nil {
+func (s *Service) precheck(c cola.Caller) (cola.QuotaState, error) {
+	if err := s.checkIndexBuilt(); err != nil {
 		return cola.QuotaState{}, err
 	}
-	return s.ledger.Precheck(chargeOf(c, cola.MeterNone, 0))
+	return s.ledger.Precheck(quotaRequest(c, cola.MeterNone, 0))
 }
 
-// within has the database work while a request waits, for so long at most. A database that gives no answer by then counts as one
+// withTimeout has the database work while a request waits, for so long at most. A database that gives no answer by then counts as one
 // that cannot be reached.
-func within(ctx context.Context, limit time.Duration, work func(ctx context.Context) error) error {
+func withTimeout(ctx context.Context, limit time.Duration, work func(ctx context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := work(limited)
@@ -195,10 +195,10 @@ func (s *Service) today() cola.Date { return cola.DateOf(s.now().UTC()) }
 func pageCount(total, perPage int) int { return (total + perPage - 1) / perPage }
 
 const (
-	// pingWithin is the time limit for the database's answer.
-	pingWithin = 2 * time.Second
-	// pingEvery limits how often readiness probes reach the database, since /readyz is public.
-	pingEvery = 100 * time.Millisecond
+	// pingTimeout is the time limit for the database's answer.
+	pingTimeout = 2 * time.Second
+	// pingInterval limits how often readiness probes reach the database, since /readyz is public.
+	pingInterval = 100 * time.Millisecond
 )
 
 // Drain fails readiness, so that load balancers send no more traffic. The service continues to answer.
@@ -210,7 +210,7 @@ func (s *Service) Ready(ctx context.Context) error {
 	if s.draining.Load() {
 		return errors.New("shutting down")
 	}
-	if err := s.built(); err != nil {
+	if err := s.checkIndexBuilt(); err != nil {
 		return err
 	}
 	if err := s.pings.ping(ctx); err != nil {
@@ -222,8 +222,8 @@ func (s *Service) Ready(ctx context.Context) error {
 	return nil
 }
 
-// pings shares the result of one ping of the database among callers.
-type pings struct {
+// pingCache shares the result of one ping of the database among callers.
+type pingCache struct {
 	store Store
 	now   cola.Clock
 
@@ -232,13 +232,13 @@ type pings struct {
 	last error
 }
 
-func (p *pings) ping(ctx context.Context) error {
-	p.mu.Lock() // held for at most pingWithin
+func (p *pingCache) ping(ctx context.Context) error {
+	p.mu.Lock() // held for at most pingTimeout
 	defer p.mu.Unlock()
-	if age := p.now().Sub(p.at); !p.at.IsZero() && age >= 0 && age < pingEvery {
+	if age := p.now().Sub(p.at); !p.at.IsZero() && age >= 0 && age < pingInterval {
 		return p.last
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingWithin) // others also wait for the result
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingTimeout) // others also wait for the result
 	defer cancel()
 	p.last = p.store.Ping(ctx)
 	p.at = p.now()

@@ -29,11 +29,11 @@ func (s Subscription) Ended() bool { return s.Reason == cola.ReasonUnsubscribed 
 func (s Subscription) Confirmed() bool { return !s.Ended() && s.State != cola.DestinationUnconfirmed }
 
 // What somebody is told when the outcome of a request is not known.
-const maybeSubscribed = "It cannot be told right now whether that was done. Try again in a few seconds: done twice is as good as done once."
+const subscribeUnconfirmed = "It cannot be told right now whether that was done. Try again in a few seconds: done twice is as good as done once."
 
 // Subscription returns what a link in an email is about, by its token. It fails with CodeNotFound when there is no such email destination any more.
 func (s *Service) Subscription(ctx context.Context, token string) (Subscription, error) {
-	d, err := s.subscribed(ctx, token)
+	d, err := s.subscribedDestination(ctx, token)
 	if err != nil {
 		return Subscription{}, err
 	}
@@ -43,45 +43,45 @@ func (s *Service) Subscription(ctx context.Context, token string) (Subscription,
 // Unsubscribe ends what a link in an email is about, by its token: nothing more is sent there until its owner agrees to it again. It fails with
 // CodeNotFound when there is no such email destination any more.
 func (s *Service) Unsubscribe(ctx context.Context, token string) (Subscription, error) {
-	return s.resubscribe(ctx, token, cola.Destination.Unsubscribed)
+	return s.changeSubscription(ctx, token, cola.Destination.Unsubscribed)
 }
 
 // Confirm agrees to what a link in an email is about, by its token, for the first time or after Unsubscribe. It fails with CodeNotFound when
 // there is no such email destination any more.
 func (s *Service) Confirm(ctx context.Context, token string) (Subscription, error) {
-	return s.resubscribe(ctx, token, cola.Destination.Confirmed)
+	return s.changeSubscription(ctx, token, cola.Destination.Confirmed)
 }
 
-// resubscribe changes the email destination with a token.
-func (s *Service) resubscribe(ctx context.Context, token string, change func(cola.Destination) cola.Destination) (Subscription, error) {
-	d, err := s.subscribed(ctx, token)
+// changeSubscription changes the email destination with a token.
+func (s *Service) changeSubscription(ctx context.Context, token string, change func(cola.Destination) cola.Destination) (Subscription, error) {
+	d, err := s.subscribedDestination(ctx, token)
 	if err != nil {
 		return Subscription{}, err
 	}
-	changed, err := s.update(ctx, d, maybeSubscribed, func(d *store.Destination) error {
+	changed, err := s.updateDestination(ctx, d, subscribeUnconfirmed, func(d *store.Destination) error {
 		d.Destination = change(d.Destination)
 		return nil
 	})
 	switch {
 	case cola.CodeOf(err) == cola.CodeNotFound:
-		return Subscription{}, noSuchSubscription()
+		return Subscription{}, subscriptionNotFound()
 	case err != nil:
 		return Subscription{}, err
 	}
 	return s.subscription(ctx, changed)
 }
 
-// subscribed returns the email destination of a token. It fails with CodeNotFound for an unknown
+// subscribedDestination returns the email destination of a token. It fails with CodeNotFound for an unknown
 // token, and with CodeQuotaExceeded if the token is used too often or the client's address sent too
 // many wrong ones.
-func (s *Service) subscribed(ctx context.Context, token string) (d store.Destination, err error) {
-	if !tokenLike(token) {
-		return d, s.events.Failed(ctx, security.Subscription, noSuchSubscription())
+func (s *Service) subscribedDestination(ctx context.Context, token string) (d store.Destination, err error) {
+	if !looksLikeToken(token) {
+		return d, s.events.Failed(ctx, security.Subscription, subscriptionNotFound())
 	}
-	if err := s.tokens.take(token); err != nil {
+	if err := s.tokenLimit.take(token); err != nil {
 		return d, err
 	}
-	err = within(ctx, readWithin, func(ctx context.Context) (err error) {
+	err = withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
 		if account, destination, ok := s.vault.OpenLink(token); ok {
 			d, err = s.store.Destination(ctx, account, destination)
 			return err
@@ -92,7 +92,7 @@ func (s *Service) subscribed(ctx context.Context, token string) (d store.Destina
 	})
 	switch {
 	case errors.Is(err, store.ErrNotFound), err == nil && d.Kind != cola.KindEmail:
-		return store.Destination{}, s.events.Failed(ctx, security.Subscription, noSuchSubscription())
+		return store.Destination{}, s.events.Failed(ctx, security.Subscription, subscriptionNotFound())
 	case err != nil:
 		return store.Destination{}, storeError(err, "find destination by link")
 	}
@@ -105,27 +105,27 @@ func (s *Service) subscription(ctx context.Context, d store.Destination) (Subscr
 	if !d.SavedSearch.OK {
 		return shown, nil
 	}
-	err := within(ctx, readWithin, func(ctx context.Context) error {
+	err := withTimeout(ctx, readTimeout, func(ctx context.Context) error {
 		search, err := s.store.SavedSearch(ctx, d.Account, d.SavedSearch.V)
 		shown.Search = search.Name
 		return err
 	})
 	switch {
 	case errors.Is(err, store.ErrNotFound): // deleted just now, and the destination with it
-		return Subscription{}, noSuchSubscription()
+		return Subscription{}, subscriptionNotFound()
 	case err != nil:
 		return Subscription{}, storeError(err, "read saved search of a destination")
 	}
 	return shown, nil
 }
 
-// noSuchSubscription does not repeat the token: it is a secret, also when it is misspelt.
-func noSuchSubscription() error {
+// subscriptionNotFound does not repeat the token: it is a secret, also when it is misspelt.
+func subscriptionNotFound() error {
 	return cola.Errorf(cola.CodeNotFound, "There is nothing at this address any more: what it was about has been deleted, and no messages are sent for it.")
 }
 
-// tokenLike reports whether a text can be a token in an address of ours. Others need not be looked for.
-func tokenLike(text string) bool {
+// looksLikeToken reports whether a text can be a token in an address of ours. Others need not be looked for.
+func looksLikeToken(text string) bool {
 	const least, most = 16, 128 // characters
 	other := func(r rune) bool {
 		return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
@@ -134,27 +134,27 @@ func tokenLike(text string) bool {
 }
 
 const (
-	// requestsByToken is how often a feed or an emailed link may be requested at once, and per minute.
+	// tokenRequestsPerMinute is how often a feed or an emailed link may be requested at once, and per minute.
 	// Feed readers poll every few minutes.
-	requestsByToken = 60
-	limitedTokens   = 20_000 // in memory
-	reasonToken     = "requests"
+	tokenRequestsPerMinute = 60
+	maxTokenLimits         = 20_000 // in memory
+	reasonToken            = "requests"
 )
 
-// tokenLimit bounds the database work that a holder of a feed or email token can cause.
-type tokenLimit struct {
+// tokenRateLimit bounds the database work that a holder of a feed or email token can cause.
+type tokenRateLimit struct {
 	*ratelimit.Limiter[[sha256.Size]byte]
 }
 
-func newTokenLimit(now cola.Clock) tokenLimit {
-	return tokenLimit{ratelimit.New[[sha256.Size]byte](requestsByToken, time.Minute/requestsByToken, limitedTokens, now)}
+func newTokenRateLimit(now cola.Clock) tokenRateLimit {
+	return tokenRateLimit{ratelimit.New[[sha256.Size]byte](tokenRequestsPerMinute, time.Minute/tokenRequestsPerMinute, maxTokenLimits, now)}
 }
 
 // take counts a request with a token, or returns its refusal.
-func (l tokenLimit) take(token string) error {
+func (l tokenRateLimit) take(token string) error {
 	wait := l.Take(sha256.Sum256([]byte(token)), 1)
 	if wait == 0 {
 		return nil
 	}
-	return cola.TooMany(reasonToken, requestsByToken, wait, fmt.Sprintf("This address can be requested %d times a minute.", requestsByToken))
+	return cola.TooMany(reasonToken, tokenRequestsPerMinute, wait, fmt.Sprintf("This address can be requested %d times a minute.", tokenRequestsPerMinute))
 }

@@ -11,8 +11,8 @@ import (
 // TestTokenLimit checks that an address with a token may be requested so often, each for itself.
 func TestTokenLimit(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
-	l := newTokenLimit(func() time.Time { return now })
-	for range requestsByToken {
+	l := newTokenRateLimit(func() time.Time { return now })
+	for range tokenRequestsPerMinute {
 		if err := l.take("a"); err != nil {
 			t.Fatal(err)
 		}

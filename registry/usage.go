@@ -99,7 +99,7 @@ type Refusal struct {
 
 // UsageReport returns what the caller's account has used this month and in the last 12. It is free.
 func (s *Service) UsageReport(ctx context.Context, c cola.Caller) (UsageReport, cola.QuotaState, error) {
-	report, state, err := held(ctx, s, c, "read usage", func(ctx context.Context, state cola.QuotaState) (UsageReport, error) {
+	report, state, err := readManaged(ctx, s, c, "read usage", func(ctx context.Context, state cola.QuotaState) (UsageReport, error) {
 		read, err := s.readUsage(ctx, c.Account, state.Period)
 		if err != nil {
 			return UsageReport{}, err
@@ -112,16 +112,16 @@ func (s *Service) UsageReport(ctx context.Context, c cola.Caller) (UsageReport, 
 	return report, state, err
 }
 
-// usageRead is what the database says of an account's usage.
-type usageRead struct {
+// usageData is what the database says of an account's usage.
+type usageData struct {
 	days     []store.DayUsage // of one month
 	months   []store.MonthUsage
 	refusals []store.Refusal
 	names    map[cola.Credential]string
 }
 
-func (s *Service) readUsage(ctx context.Context, account cola.AccountID, month cola.Period) (r usageRead, err error) {
-	first, last := daysOf(month)
+func (s *Service) readUsage(ctx context.Context, account cola.AccountID, month cola.Period) (r usageData, err error) {
+	first, last := periodDays(month)
 	if r.days, err = s.store.DailyUsage(ctx, account, first, last); err != nil {
 		return r, err
 	}
@@ -147,24 +147,24 @@ func (s *Service) readUsage(ctx context.Context, account cola.AccountID, month c
 }
 
 // report puts together what was read of the month that the state is of.
-func (r usageRead) report(state cola.QuotaState, now time.Time) UsageReport {
+func (r usageData) report(state cola.QuotaState, now time.Time) UsageReport {
 	state.Used = cola.Used{} // what has been used since the state was read is in the days
 	for _, d := range r.days {
 		state.Used.Add(d.Meter, d.Units)
 	}
 	rows, rowOf := r.rows()
 	report := UsageReport{
-		State: state, Now: now, Projected: projected(state.Used, state.Period, now),
-		Rows: rows, Days: r.daily(state.Period, now, len(rows), rowOf), Refusals: r.refused(),
+		State: state, Now: now, Projected: projectUsage(state.Used, state.Period, now),
+		Rows: rows, Days: r.daily(state.Period, now, len(rows), rowOf), Refusals: r.refusalRows(),
 	}
 	for month := state.Period - monthsReported + 1; month < state.Period; month++ {
-		report.Months = append(report.Months, MonthOfUse{Period: month, Used: r.usedIn(month)})
+		report.Months = append(report.Months, MonthOfUse{Period: month, Used: r.usedInMonth(month)})
 	}
 	report.Months = append(report.Months, MonthOfUse{Period: state.Period, Used: state.Used})
 	return report
 }
 
-func (r usageRead) usedIn(month cola.Period) cola.Used {
+func (r usageData) usedInMonth(month cola.Period) cola.Used {
 	for _, m := range r.months {
 		if m.Period == month {
 			return m.Used
@@ -173,15 +173,15 @@ func (r usageRead) usedIn(month cola.Period) cola.Used {
 	return cola.Used{}
 }
 
-// usedBy is what usage is told apart by.
-type usedBy struct {
+// usageSource is what usage is told apart by.
+type usageSource struct {
 	channel    cola.Channel
 	credential cola.Credential
 }
 
-// usedByOf returns what a row of the ledger is told by: all browsers count together.
-func usedByOf(d store.DayUsage) usedBy {
-	by := usedBy{d.Channel, d.Credential}
+// usageSourceOf returns what a row of the ledger is told by: all browsers count together.
+func usageSourceOf(d store.DayUsage) usageSource {
+	by := usageSource{d.Channel, d.Credential}
 	if by.credential.Kind == cola.CredentialSignIn {
 		by.credential.ID = 0
 	}
@@ -189,11 +189,11 @@ func usedByOf(d store.DayUsage) usedBy {
 }
 
 // rows returns the rows of a report, and which of them tells what.
-func (r usageRead) rows() ([]UseRow, map[usedBy]int) {
-	totals := map[usedBy]*Use{}
+func (r usageData) rows() ([]UseRow, map[usageSource]int) {
+	totals := map[usageSource]*Use{}
 	var rows []UseRow
 	for _, d := range r.days {
-		by := usedByOf(d)
+		by := usageSourceOf(d)
 		if totals[by] == nil {
 			totals[by] = &Use{}
 			rows = append(rows, UseRow{Channel: by.channel, Credential: by.credential, Name: r.name(by.credential)})
@@ -201,43 +201,43 @@ func (r usageRead) rows() ([]UseRow, map[usedBy]int) {
 		totals[by].add(d)
 	}
 	for i := range rows {
-		rows[i].Total = *totals[usedBy{rows[i].Channel, rows[i].Credential}]
+		rows[i].Total = *totals[usageSource{rows[i].Channel, rows[i].Credential}]
 	}
-	slices.SortFunc(rows, mostRequests)
-	told := withOthers(rows)
-	rowOf := make(map[usedBy]int, len(rows)+len(told))
-	for i, row := range told {
-		rowOf[usedBy{row.Channel, row.Credential}] = i
+	slices.SortFunc(rows, byRequests)
+	shown := foldRows(rows)
+	rowOf := make(map[usageSource]int, len(rows)+len(shown))
+	for i, row := range shown {
+		rowOf[usageSource{row.Channel, row.Credential}] = i
 	}
 	for _, row := range rows {
-		by := usedBy{row.Channel, row.Credential}
+		by := usageSource{row.Channel, row.Credential}
 		if _, alone := rowOf[by]; !alone {
-			rowOf[by] = rowOf[usedBy{channel: by.channel}]
+			rowOf[by] = rowOf[usageSource{channel: by.channel}]
 		}
 	}
-	return told, rowOf
+	return shown, rowOf
 }
 
-// mostRequests puts the rows with the most requests first, and those with as many in a fixed order.
-func mostRequests(a, b UseRow) int {
+// byRequests puts the rows with the most requests first, and those with as many in a fixed order.
+func byRequests(a, b UseRow) int {
 	return cmp.Or(
 		cmp.Compare(b.Total.Requests, a.Total.Requests), cmp.Compare(a.Channel, b.Channel),
 		cmp.Compare(a.Credential.Kind, b.Credential.Kind), cmp.Compare(a.Credential.ID, b.Credential.ID),
 	)
 }
 
-// withOthers tells the first rows one by one and the rest of each channel in one row, when there are too many. So the rows of a channel come to
+// foldRows tells the first rows one by one and the rest of each channel in one row, when there are too many. So the rows of a channel come to
 // all that was used through it.
-func withOthers(rows []UseRow) []UseRow {
-	alone := toldAlone(rows)
+func foldRows(rows []UseRow) []UseRow {
+	alone := rowsShownAlone(rows)
 	left := map[cola.Channel]int{}
 	for _, row := range rows[alone:] {
 		left[row.Channel]++
 	}
-	var told, others []UseRow
+	var shown, others []UseRow
 	for i, row := range rows {
 		if i < alone || left[row.Channel] == 1 { // who is the only other one keeps the name
-			told = append(told, row)
+			shown = append(shown, row)
 			continue
 		}
 		at := slices.IndexFunc(others, func(o UseRow) bool { return o.Channel == row.Channel })
@@ -247,12 +247,12 @@ func withOthers(rows []UseRow) []UseRow {
 		}
 		others[at].Total = others[at].Total.plus(row.Total)
 	}
-	slices.SortFunc(others, mostRequests)
-	return append(told, others...)
+	slices.SortFunc(others, byRequests)
+	return append(shown, others...)
 }
 
-// toldAlone returns how many of the first rows there is room for beside one row for the rest of each channel.
-func toldAlone(rows []UseRow) int {
+// rowsShownAlone returns how many of the first rows there is room for beside one row for the rest of each channel.
+func rowsShownAlone(rows []UseRow) int {
 	if len(rows) <= maxUseRows {
 		return len(rows)
 	}
@@ -266,7 +266,7 @@ func toldAlone(rows []UseRow) int {
 }
 
 // name returns the name of a key or an app, or what stands for it when it is gone; nothing for a browser.
-func (r usageRead) name(c cola.Credential) string {
+func (r usageData) name(c cola.Credential) string {
 	name, ok := r.names[c]
 	switch {
 	case ok || c.Kind == cola.CredentialSignIn:
@@ -278,8 +278,8 @@ func (r usageRead) name(c cola.Credential) string {
 }
 
 // daily returns the days of a month up to now, with the rows given.
-func (r usageRead) daily(month cola.Period, now time.Time, rows int, rowOf map[usedBy]int) []DayOfUse {
-	first, last := daysOf(month)
+func (r usageData) daily(month cola.Period, now time.Time, rows int, rowOf map[usageSource]int) []DayOfUse {
+	first, last := periodDays(month)
 	today := min(max(cola.DateOf(now), first), last)
 	if n := len(r.days); n > 0 {
 		today = max(today, r.days[n-1].Day) // the database's clock may be ahead
@@ -291,14 +291,14 @@ func (r usageRead) daily(month cola.Period, now time.Time, rows int, rowOf map[u
 	for _, d := range r.days {
 		day := &days[d.Day-first]
 		day.Total.add(d)
-		day.By[rowOf[usedByOf(d)]].add(d)
+		day.By[rowOf[usageSourceOf(d)]].add(d)
 	}
 	return days
 }
 
-// projected returns what a month comes to whose use goes on as it was up to now: never less than was used. On its first day nothing can be told
+// projectUsage returns what a month comes to whose use goes on as it was up to now: never less than was used. On its first day nothing can be told
 // yet; then it is what was used.
-func projected(used cola.Used, month cola.Period, now time.Time) cola.Used {
+func projectUsage(used cola.Used, month cola.Period, now time.Time) cola.Used {
 	begun, whole := month.Start(), month.End().Sub(month.Start())
 	elapsed := now.Sub(begun)
 	if elapsed < 24*time.Hour || elapsed >= whole {
@@ -308,8 +308,8 @@ func projected(used cola.Used, month cola.Period, now time.Time) cola.Used {
 	return cola.Used{DetailViews: ahead(used.DetailViews), ListRecords: ahead(used.ListRecords)}
 }
 
-// refused returns the refusals as they are shown.
-func (r usageRead) refused() []Refusal {
+// refusalRows returns the refusals as they are shown.
+func (r usageData) refusalRows() []Refusal {
 	shown := make([]Refusal, len(r.refusals))
 	for i, n := range r.refusals {
 		shown[i] = Refusal{

@@ -33,7 +33,7 @@ func TestProjected(t *testing.T) {
 		{"a clock that is behind", used, at(-40, 0), used},
 		{"very much", cola.Used{DetailViews: math.MaxInt32}, at(16, 0), cola.Used{DetailViews: 2 * math.MaxInt32}},
 	} {
-		if got := projected(tt.used, november, tt.now); got != tt.want {
+		if got := projectUsage(tt.used, november, tt.now); got != tt.want {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
 		}
 	}
