@@ -181,12 +181,12 @@ func (n nameIndex) destinationsFor(search string) (list []cola.Destination) {
 }
 
 // loadNames reads the searches of the account, too.
-func (req *request) loadNames() (nameIndex, registry.SearchRoll, error) {
+func (req *request) loadNames() (nameIndex, registry.SavedSearchNames, error) {
 	n, err := req.loadDestinationNames()
 	if err != nil {
-		return n, registry.SearchRoll{}, err
+		return n, registry.SavedSearchNames{}, err
 	}
-	roll, _, err := req.svc.SearchRoll(req.ctx(), req.caller)
+	roll, _, err := req.svc.SavedSearchNames(req.ctx(), req.caller)
 	for _, s := range roll.Names {
 		n.searches[s.UUID] = s.Name
 	}
@@ -207,7 +207,7 @@ func (req *request) destinations() error {
 		return err
 	}
 	req.recordQuota(state)
-	roll, _, err := req.svc.SearchRoll(req.ctx(), req.caller)
+	roll, _, err := req.svc.SavedSearchNames(req.ctx(), req.caller)
 	if err != nil {
 		return err
 	}

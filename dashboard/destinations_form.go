@@ -100,7 +100,7 @@ func (req *request) addDestination() error {
 
 // showDestinationForm shows the form, with the searches that a destination may be for.
 func (req *request) showDestinationForm(status int, f *destinationForm) error {
-	roll, state, err := req.svc.SearchRoll(req.ctx(), req.caller)
+	roll, state, err := req.svc.SavedSearchNames(req.ctx(), req.caller)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (req *request) showDestinationForm(status int, f *destinationForm) error {
 }
 
 // searchOptions offers searches to choose from, the first of them and the one that is chosen; more tells that there are others.
-func searchOptions(roll registry.SearchRoll, chosen, none string) (options []option, more bool) {
+func searchOptions(roll registry.SavedSearchNames, chosen, none string) (options []option, more bool) {
 	options = []option{{Label: none}}
 	for i, s := range roll.Names {
 		is := strings.EqualFold(s.UUID, chosen)

@@ -12,7 +12,7 @@ import (
 
 // exploreService is what the Explore pages ask.
 type exploreService interface {
-	Explore(context.Context, cola.Caller, cola.SearchParams) (registry.Explored, cola.QuotaState, error)
+	Explore(context.Context, cola.Caller, cola.SearchParams) (registry.ExploreResult, cola.QuotaState, error)
 	LabelPage(ctx context.Context, c cola.Caller, id string) (registry.LabelPage, cola.QuotaState, error)
 	Permittee(ctx context.Context, c cola.Caller, number, ifNoneMatch string) (registry.Tagged[cola.PermitteeDetail], cola.QuotaState, error)
 }

@@ -67,7 +67,7 @@ type labelRow struct {
 const maxShownName = 120
 
 // searchResults prepares what the service found for the page.
-func (req *request) searchResults(p cola.SearchParams, r registry.Explored) *exploreResults {
+func (req *request) searchResults(p cola.SearchParams, r registry.ExploreResult) *exploreResults {
 	bare := p
 	bare.Page, bare.PerPage, bare.Cursor = cola.Opt[int]{}, cola.Opt[int]{}, ""
 	at := r.Pagination

@@ -62,7 +62,7 @@ func (req *request) home() error {
 // countActive counts the keys that let requests in now.
 func countActive(keys []registry.Key, now cola.Clock) (n int) {
 	for _, k := range keys {
-		if k.Holds(now()) {
+		if k.IsActive(now()) {
 			n++
 		}
 	}

@@ -50,7 +50,7 @@ func (k keyRow) Shown() string { return k.Prefix + "…" + k.LastFour }
 
 func (req *request) keyRow(k registry.Key) keyRow {
 	now := req.now()
-	return keyRow{Key: k, Active: k.Holds(now), ExpiresSoon: !k.ExpiresAt.IsZero() && k.ExpiresAt.Sub(now) < expirySoon}
+	return keyRow{Key: k, Active: k.IsActive(now), ExpiresSoon: !k.ExpiresAt.IsZero() && k.ExpiresAt.Sub(now) < expirySoon}
 }
 
 // keysPage lists keys: those that hold, and some that have ended, or all of those.

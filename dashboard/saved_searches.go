@@ -15,14 +15,14 @@ import (
 
 // searchService is what the pages of saved searches ask.
 type searchService interface {
-	CreateSavedSearch(context.Context, cola.Caller, cola.SavedSearchParams) (registry.SavedSearchMade, cola.QuotaState, error)
+	CreateSavedSearch(context.Context, cola.Caller, cola.SavedSearchParams) (registry.CreatedSavedSearch, cola.QuotaState, error)
 	SavedSearches(context.Context, cola.Caller, cola.SavedSearchListParams) (registry.PageList[cola.SavedSearch], cola.QuotaState, error)
-	SearchRoll(context.Context, cola.Caller) (registry.SearchRoll, cola.QuotaState, error)
+	SavedSearchNames(context.Context, cola.Caller) (registry.SavedSearchNames, cola.QuotaState, error)
 	SavedSearch(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.SavedSearch], cola.QuotaState, error)
 	ChangeSavedSearch(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchChangeParams) (cola.SavedSearch, cola.QuotaState, error)
 	DeleteSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error)
 	PreviewLabels(ctx context.Context, c cola.Caller, p cola.PreviewParams, most int) (registry.PreviewPage, cola.QuotaState, error)
-	Words(context.Context) (registry.Words, error)
+	Vocabulary(context.Context) (registry.Vocabulary, error)
 	SavedSearchRuns(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchRun], cola.QuotaState, error)
 	SavedSearchRun(ctx context.Context, c cola.Caller, id, run string) (cola.SavedSearchRun, cola.QuotaState, error)
 	RunLabels(ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams) (registry.PageList[registry.RunLabel], cola.QuotaState, error)
@@ -106,7 +106,7 @@ func (req *request) searches() error {
 		return err
 	}
 	req.recordQuota(state)
-	roll, _, err := req.svc.SearchRoll(req.ctx(), req.caller)
+	roll, _, err := req.svc.SavedSearchNames(req.ctx(), req.caller)
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func (req *request) showSearch(status int, refusal string) error {
 	req.recordQuota(state)
 	s := found.Value
 	p := searchPage{Search: s, Filters: filterTexts(s.Filters), State: scheduleStateOf(s.Schedule), ScheduleText: scheduleText(s.Schedule), Due: isDue(s.Schedule, req.now()), ActionError: refusal, SendsMail: req.svc.SendsMail()}
-	if words, err := req.svc.Words(req.ctx()); err == nil { // without the words of the records nothing is said
+	if words, err := req.svc.Vocabulary(req.ctx()); err == nil { // without the words of the records nothing is said
 		p.UnknownWords = words.UnknownWords(s.Filters)
 		p.Reading = cola.OriginNote(s.Filters.Country, s.Filters.AsQuery().Domestic)
 	}

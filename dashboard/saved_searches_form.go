@@ -139,7 +139,7 @@ func (req *request) showSearchForm(status int, f *searchForm, refusal error) err
 		}
 		status = web.StatusOf(cola.CodeOf(refusal))
 	}
-	words, err := req.svc.Words(req.ctx())
+	words, err := req.svc.Vocabulary(req.ctx())
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func (req *request) previewSearch() error {
 	if err != nil {
 		return err
 	}
-	words, err := req.svc.Words(req.ctx())
+	words, err := req.svc.Vocabulary(req.ctx())
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (req *request) previewSearch() error {
 }
 
 // preview counts what the filters of a form would have found; words are those that labels have. What is wrong with them is told beside their fields when the form is saved.
-func (req *request) preview(typed url.Values, words registry.Words) (filters cola.SavedSearchFilters, shown preview, err error) {
+func (req *request) preview(typed url.Values, words registry.Vocabulary) (filters cola.SavedSearchFilters, shown preview, err error) {
 	fields := url.Values{}
 	for name, values := range typed {
 		if strings.HasPrefix(name, "filters.") {

@@ -98,13 +98,13 @@ func newForecast(m meter, projected int, month cola.Period) forecast {
 // usageRow is what was used through one channel with one credential.
 type usageRow struct {
 	Channel, Source, Kind string
-	registry.Use
+	registry.Usage
 }
 
 func usageRows(r registry.UsageReport, keys []registry.Key) []usageRow {
 	rows := make([]usageRow, len(r.Rows))
 	for i, row := range r.Rows {
-		rows[i] = usageRow{Channel: channelName(row.Channel), Source: sourceName(row), Kind: credentialText(row.Credential, keys), Use: row.Total}
+		rows[i] = usageRow{Channel: channelName(row.Channel), Source: sourceName(row), Kind: credentialText(row.Credential, keys), Usage: row.Total}
 	}
 	return rows
 }
@@ -140,7 +140,7 @@ func refusalRows(r registry.UsageReport, limit int) []refusalRow {
 			rows[i].Do = "Ask for less at once, and wait a minute." // people in a browser see no Retry-After
 		}
 		rows[i].Refusal, rows[i].Channel = refused, channelName(refused.Channel)
-		rows[i].Source = sourceName(registry.UseRow{Credential: refused.Credential, Name: refused.Name})
+		rows[i].Source = sourceName(registry.UsageRow{Credential: refused.Credential, Name: refused.Name})
 	}
 	return rows
 }

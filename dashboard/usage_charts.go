@@ -11,13 +11,13 @@ import (
 // measure is one of the two things that are metered.
 type measure struct {
 	id, title, unit string
-	of              func(registry.Use) int
+	of              func(registry.Usage) int
 }
 
 func measures() []measure {
 	return []measure{
-		{"details", "Detail views", "detail views", func(u registry.Use) int { return u.DetailViews }},
-		{"lists", "List records", "list records", func(u registry.Use) int { return u.ListRecords }},
+		{"details", "Detail views", "detail views", func(u registry.Usage) int { return u.DetailViews }},
+		{"lists", "List records", "list records", func(u registry.Usage) int { return u.ListRecords }},
 	}
 }
 
@@ -25,19 +25,15 @@ func measures() []measure {
 type usageSeries struct {
 	name string
 	rest bool // it is what is not told apart
-	uses []registry.Use
+	uses []registry.Usage
 }
 
 // total returns the sum over all steps.
-func (s usageSeries) total() (sum registry.Use) {
+func (s usageSeries) total() (sum registry.Usage) {
 	for _, u := range s.uses {
-		sum = sumOf(sum, u)
+		sum = sum.Plus(u)
 	}
 	return sum
-}
-
-func sumOf(a, b registry.Use) registry.Use {
-	return registry.Use{DetailViews: a.DetailViews + b.DetailViews, ListRecords: a.ListRecords + b.ListRecords, Requests: a.Requests + b.Requests}
 }
 
 // newCharts draws each measure in a plot of its own: they are of different magnitudes. A series looks the same in both, and is left out where it
@@ -80,7 +76,7 @@ func daySteps(r registry.UsageReport) []chartStep {
 
 // channelSeries tells the days apart by channel.
 func channelSeries(r registry.UsageReport) []usageSeries {
-	return groupUsage(r, func(row registry.UseRow) (string, bool) { return channelName(row.Channel), false })
+	return groupUsage(r, func(row registry.UsageRow) (string, bool) { return channelName(row.Channel), false })
 }
 
 // othersName names what is not told apart by key and app.
@@ -89,7 +85,7 @@ const othersName = "The others"
 // sourceSeries tells the days apart by who used them: those that used most, and the rest together, last. A key and the one that it was replaced
 // by have one name, and are one series.
 func sourceSeries(r registry.UsageReport) []usageSeries {
-	all := groupUsage(r, func(row registry.UseRow) (string, bool) {
+	all := groupUsage(r, func(row registry.UsageRow) (string, bool) {
 		return sourceName(row), row.Credential == cola.Credential{}
 	})
 	all = slices.DeleteFunc(all, func(s usageSeries) bool { t := s.total(); return t.DetailViews == 0 && t.ListRecords == 0 })
@@ -104,10 +100,10 @@ func sourceSeries(r registry.UsageReport) []usageSeries {
 	if named == len(all) {
 		return all
 	}
-	rest := usageSeries{name: othersName, rest: true, uses: make([]registry.Use, len(r.Days))}
+	rest := usageSeries{name: othersName, rest: true, uses: make([]registry.Usage, len(r.Days))}
 	for _, s := range all[named:] {
 		for i, u := range s.uses {
-			rest.uses[i] = sumOf(rest.uses[i], u)
+			rest.uses[i] = rest.uses[i].Plus(u)
 		}
 	}
 	return append(all[:named], rest)
@@ -131,7 +127,7 @@ func sortByShare(all []usageSeries) {
 }
 
 // sourceName names who used something.
-func sourceName(row registry.UseRow) string {
+func sourceName(row registry.UsageRow) string {
 	switch row.Credential.Kind {
 	case cola.CredentialSignIn:
 		return "Browsers"
@@ -143,17 +139,17 @@ func sourceName(row registry.UseRow) string {
 
 // groupUsage adds up the rows of a report that have one name, in the order in which the names come. A key may be named like the rest and is not
 // part of it.
-func groupUsage(r registry.UsageReport, name func(registry.UseRow) (_ string, rest bool)) []usageSeries {
+func groupUsage(r registry.UsageReport, name func(registry.UsageRow) (_ string, rest bool)) []usageSeries {
 	var all []usageSeries
 	for n, row := range r.Rows {
 		name, rest := name(row)
 		i := slices.IndexFunc(all, func(s usageSeries) bool { return s.name == name && s.rest == rest })
 		if i < 0 {
 			i = len(all)
-			all = append(all, usageSeries{name: name, rest: rest, uses: make([]registry.Use, len(r.Days))})
+			all = append(all, usageSeries{name: name, rest: rest, uses: make([]registry.Usage, len(r.Days))})
 		}
 		for d, day := range r.Days {
-			all[i].uses[d] = sumOf(all[i].uses[d], day.By[n])
+			all[i].uses[d] = all[i].uses[d].Plus(day.By[n])
 		}
 	}
 	return all
@@ -169,7 +165,7 @@ func monthCharts(r registry.UsageReport) []chart {
 			s.Below = m.Period.Start().Format("Jan 06")
 		}
 		steps = append(steps, s)
-		whole.uses = append(whole.uses, registry.Use{DetailViews: m.Used.DetailViews, ListRecords: m.Used.ListRecords})
+		whole.uses = append(whole.uses, registry.Usage{DetailViews: m.Used.DetailViews, ListRecords: m.Used.ListRecords})
 	}
 	plots := newCharts("months", "", steps, []usageSeries{whole})
 	for i := range plots {

@@ -128,7 +128,7 @@ func TestTheOthersAreOneSource(t *testing.T) {
 	r.Rows[0].Name = othersName
 	for d := range r.Days {
 		r.Days[d].By[0].DetailViews = 2_000 // the most
-		r.Days[d].By[1] = registry.Use{Requests: 1}
+		r.Days[d].By[1] = registry.Usage{Requests: 1}
 	}
 	for rows, want := range map[int]int{12: 6, 4: 3} {
 		some := r
@@ -173,17 +173,17 @@ func fullReport(name string) registry.UsageReport {
 	for i := range 12 {
 		kind := []cola.CredentialKind{cola.CredentialKey, cola.CredentialLink}[i%2]
 		channel := []cola.Channel{cola.ChannelREST, cola.ChannelMCP, cola.ChannelDashboard}[i%3]
-		r.Rows = append(r.Rows, registry.UseRow{
+		r.Rows = append(r.Rows, registry.UsageRow{
 			Channel: channel, Credential: cola.Credential{Kind: kind, ID: int64(i)}, Name: fmt.Sprintf("%s %d", name, i),
-			Total: registry.Use{DetailViews: 31 * (500 + i), ListRecords: 31 * (88_000 + i), Requests: 31 * (600 + i)},
+			Total: registry.Usage{DetailViews: 31 * (500 + i), ListRecords: 31 * (88_000 + i), Requests: 31 * (600 + i)},
 		})
-		r.Months = append(r.Months, registry.MonthOfUse{Period: month - 11 + cola.Period(i), Used: cola.Used{DetailViews: 1_900 + i, ListRecords: 96_000 + i}})
+		r.Months = append(r.Months, registry.MonthUsage{Period: month - 11 + cola.Period(i), Used: cola.Used{DetailViews: 1_900 + i, ListRecords: 96_000 + i}})
 	}
 	for d := range 31 {
-		day := registry.DayOfUse{Day: cola.NewDate(2026, 12, 1+d), By: make([]registry.Use, 12)}
+		day := registry.DayUsage{Day: cola.NewDate(2026, 12, 1+d), By: make([]registry.Usage, 12)}
 		for i := range day.By {
-			day.By[i] = registry.Use{DetailViews: 500 + i, ListRecords: 88_000 + i, Requests: 600 + i}
-			day.Total = sumOf(day.Total, day.By[i])
+			day.By[i] = registry.Usage{DetailViews: 500 + i, ListRecords: 88_000 + i, Requests: 600 + i}
+			day.Total = day.Total.Plus(day.By[i])
 		}
 		r.Days = append(r.Days, day)
 	}
@@ -224,9 +224,9 @@ func TestSourcesAddUp(t *testing.T) {
 			t.Errorf("%d series of %s", len(all), name)
 		}
 		for d, day := range r.Days {
-			var sum registry.Use
+			var sum registry.Usage
 			for _, s := range all {
-				sum = sumOf(sum, s.uses[d])
+				sum = sum.Plus(s.uses[d])
 			}
 			if sum != day.Total {
 				t.Errorf("%s on %s come to %+v, want %+v", name, day.Day, sum, day.Total)

@@ -7,23 +7,23 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-func (f *fake) CreateSavedSearch(_ context.Context, c cola.Caller, p cola.SavedSearchParams) (registry.SavedSearchMade, cola.QuotaState, error) {
+func (f *fake) CreateSavedSearch(_ context.Context, c cola.Caller, p cola.SavedSearchParams) (registry.CreatedSavedSearch, cola.QuotaState, error) {
 	state, err := f.admit()
 	f.created = p
 	if err == nil && !c.Has(cola.ScopeWriteSavedSearches) {
 		err = cola.InsufficientScope(cola.ScopeWriteSavedSearches)
 	}
 	if err != nil {
-		return registry.SavedSearchMade{}, state, err
+		return registry.CreatedSavedSearch{}, state, err
 	}
 	made, err := p.Normalize(now)
 	if err != nil {
-		return registry.SavedSearchMade{}, state, err
+		return registry.CreatedSavedSearch{}, state, err
 	}
 	made.UUID, made.CreatedAt = exampleUUID, cola.TimestampOf(now)
 	made.DashboardURL = "http://127.0.0.1:8080/saved-searches"
 	made.ManageURL = made.DashboardURL + "/" + made.UUID
-	return registry.SavedSearchMade{Search: made, Repeated: f.repeated}, state, nil
+	return registry.CreatedSavedSearch{Search: made, Repeated: f.repeated}, state, nil
 }
 
 // saved is the one search that there is.

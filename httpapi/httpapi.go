@@ -44,7 +44,7 @@ type Service interface {
 	ProductionReports(context.Context, cola.Caller, cola.ProductionReportParams) (registry.PageList[cola.ProductionReport], cola.QuotaState, error)
 	AVAs(context.Context, cola.Caller, cola.AVAParams) (registry.List[cola.AVA], cola.QuotaState, error)
 	AVA(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.AVADetail], cola.QuotaState, error)
-	CreateSavedSearch(context.Context, cola.Caller, cola.SavedSearchParams) (registry.SavedSearchMade, cola.QuotaState, error)
+	CreateSavedSearch(context.Context, cola.Caller, cola.SavedSearchParams) (registry.CreatedSavedSearch, cola.QuotaState, error)
 	SavedSearchNotes(cola.SavedSearchFilters) []string
 	SavedSearches(context.Context, cola.Caller, cola.SavedSearchListParams) (registry.PageList[cola.SavedSearch], cola.QuotaState, error)
 	SavedSearch(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.SavedSearch], cola.QuotaState, error)

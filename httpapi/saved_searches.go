@@ -110,11 +110,11 @@ func changeSavedSearch(svc Service) operation {
 }
 
 func createSavedSearch(svc Service) operation {
-	ask := func(r *http.Request, caller cola.Caller, p cola.SavedSearchParams) (registry.SavedSearchMade, cola.QuotaState, error) {
+	ask := func(r *http.Request, caller cola.Caller, p cola.SavedSearchParams) (registry.CreatedSavedSearch, cola.QuotaState, error) {
 		p.IdempotencyKey = single(r.Header, idempotencyKey, &p.Problems)
 		return svc.CreateSavedSearch(r.Context(), caller, p)
 	}
-	render := func(m registry.SavedSearchMade) answer {
+	render := func(m registry.CreatedSavedSearch) answer {
 		return answer{
 			body:    plain(notedOf[cola.SavedSearch]{m.Search, svc.SavedSearchNotes(m.Search.Filters)}),
 			created: basePath + savedSearchesPath + "/" + m.Search.UUID, replayed: m.Repeated,

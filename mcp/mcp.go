@@ -30,7 +30,7 @@ import (
 const Path = "/mcp"
 
 // Service is what the edge asks of the registry; *registry.Service implements it. Every method but
-// Standing, Rows and Words counts toward the caller's rate limit. Methods return the quota state
+// Standing, Rows and Vocabulary counts toward the caller's rate limit. Methods return the quota state
 // with errors too, when it is known.
 type Service interface {
 	// Standing tells where an account stands, for messages that count nowhere, and checks the credential.
@@ -52,15 +52,15 @@ type Service interface {
 	ProductionReports(context.Context, cola.Caller, cola.ProductionReportParams) (registry.PageList[cola.ProductionReport], cola.QuotaState, error)
 	AVAs(context.Context, cola.Caller, cola.AVAParams) (registry.List[cola.AVA], cola.QuotaState, error)
 	AVA(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.AVADetail], cola.QuotaState, error)
-	CreateSavedSearch(context.Context, cola.Caller, cola.SavedSearchParams) (registry.SavedSearchMade, cola.QuotaState, error)
+	CreateSavedSearch(context.Context, cola.Caller, cola.SavedSearchParams) (registry.CreatedSavedSearch, cola.QuotaState, error)
 	SavedSearches(context.Context, cola.Caller, cola.SavedSearchListParams) (registry.PageList[cola.SavedSearch], cola.QuotaState, error)
 	ChangeSavedSearch(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchChangeParams) (cola.SavedSearch, cola.QuotaState, error)
 	DeleteSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error)
 
 	// Rows returns labels that were charged for as rows of lists. It reads memory only.
 	Rows([]cola.ColaSummary) []cola.ColaRow
-	// Words returns the words that the records hold, for completion and the reference resources.
-	Words(context.Context) (registry.Words, error)
+	// Vocabulary returns the words that the records hold, for completion and the reference resources.
+	Vocabulary(context.Context) (registry.Vocabulary, error)
 }
 
 // Authenticator tells who makes a request from its headers. Its errors are unauthorized ones, or faults of ours.

@@ -28,7 +28,7 @@ var references = []reference{
 		"categories", "Category paths",
 		"The category paths that labels have, for derived_subcategory of search_colas: roots, and every path in use.",
 		func(ctx context.Context, svc Service) (object, error) {
-			words, err := svc.Words(ctx)
+			words, err := svc.Vocabulary(ctx)
 			paths, left := words.Categories, room
 			for i, p := range paths {
 				if left -= 2 * len(p); left < 0 {

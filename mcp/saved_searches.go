@@ -171,7 +171,7 @@ func putSavedSearch(ctx context.Context, svc Service, a *answer, search cola.Sav
 		a.note("The alert runs next on %s. Results go to the account's destinations (email only where this server sends email). "+
 			"The REST API lists all matches at /saved-searches/%s/matches, for a list record each.", s.NextRunAt.V.Time().Format("Monday, 2 January 2006, 15:04 UTC"), search.UUID)
 	}
-	if words, err := svc.Words(ctx); err == nil {
+	if words, err := svc.Vocabulary(ctx); err == nil {
 		a.notes = append(a.notes, words.SavedSearchNotes(search.Filters)...)
 	}
 	a.note("To see labels that match today call search_colas with the same filters.")

@@ -116,7 +116,7 @@ func managed(t *testing.T, w *world, email string) (holder, second cola.Caller, 
 func (w *world) mustStand(t *testing.T, holder cola.Caller, why string) {
 	t.Helper()
 	keys, _, err := w.Keys(t.Context(), holder)
-	if err != nil || len(keys) != 1 || !keys[0].Holds(w.now()) {
+	if err != nil || len(keys) != 1 || !keys[0].IsActive(w.now()) {
 		t.Errorf("%s: keys %+v, %v; want the one", why, keys, err)
 	}
 	links, _, err := w.Connections(t.Context(), holder)

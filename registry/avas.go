@@ -22,7 +22,7 @@ func (s *Service) AVAs(ctx context.Context, c cola.Caller, p cola.AVAParams) (Li
 			}
 		}
 		return found
-	}, func(w Words) []string { return w.AVAs.notes(listFilter{"state", q.State}, listFilter{"q", q.Q}) })
+	}, func(w Vocabulary) []string { return w.AVAs.notes(listFilter{"state", q.State}, listFilter{"q", q.Q}) })
 }
 
 // AVA returns a viticultural area. It is free.

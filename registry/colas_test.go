@@ -109,7 +109,7 @@ func TestStanding(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	w := mustWorld(t, 300)
-	words, err := w.Words(t.Context())
+	words, err := w.Vocabulary(t.Context())
 	if err != nil || len(words.Categories) < 10 || len(words.States) < 5 {
 		t.Fatalf("%+v, %v", words, err)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Explored is the answer to Explore: what SearchColas answers, with facets.
-type Explored struct {
+// ExploreResult is the answer to Explore: what SearchColas answers, with facets.
+type ExploreResult struct {
 	ColaPage
 	Facets []cola.Facet
 	Images map[cola.TTBID]string // address of the main image of the labels of the page that have one; none when they cannot be read in time
@@ -24,19 +24,19 @@ type Explored struct {
 //
 // Facets and images come after the charge, so that a refused request is no more work than a search. What is charged does not fail then:
 // facets are counted in memory, and images that cannot be read are left out.
-func (s *Service) Explore(ctx context.Context, c cola.Caller, p cola.SearchParams) (Explored, cola.QuotaState, error) {
+func (s *Service) Explore(ctx context.Context, c cola.Caller, p cola.SearchParams) (ExploreResult, cola.QuotaState, error) {
 	page, view, state, err := s.searchColas(ctx, c, p, nil)
 	if err != nil {
-		return Explored{}, state, err
+		return ExploreResult{}, state, err
 	}
 	begun := time.Now()
 	facets, err := p.FacetSearch(s.now())
 	if err != nil {
-		return Explored{}, state, fmt.Errorf("count facets of a search that was made: %w", err)
+		return ExploreResult{}, state, fmt.Errorf("count facets of a search that was made: %w", err)
 	}
 	counted := view.Facets(facets)
 	s.metrics.observeSearch(facetCounts, begun)
-	return Explored{ColaPage: page, Facets: counted, Images: s.mainImages(ctx, page.Colas)}, state, nil
+	return ExploreResult{ColaPage: page, Facets: counted, Images: s.mainImages(ctx, page.Colas)}, state, nil
 }
 
 // mainImages returns the addresses of the main images of labels, as far as they can be read in time.

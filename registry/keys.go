@@ -38,8 +38,8 @@ type Key struct {
 	Requests   int       // in this month
 }
 
-// Holds reports whether requests with the key are let in at an instant.
-func (k Key) Holds(now time.Time) bool {
+// IsActive reports whether requests with the key are let in at an instant.
+func (k Key) IsActive(now time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || k.ExpiresAt.After(now))
 }
 

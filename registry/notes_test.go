@@ -140,7 +140,7 @@ func TestTruncatedByQuota(t *testing.T) {
 // TestWordsHold: what is told of the records is what they hold, in the ways that filters have of saying it.
 func TestWordsHold(t *testing.T) {
 	w := mustWorld(t, 500)
-	words, err := w.Words(t.Context())
+	words, err := w.Vocabulary(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestWordsHold(t *testing.T) {
 func TestFormerPathsAreKnown(t *testing.T) {
 	w := mustWorld(t, 200)
 	o := demo.Options{Colas: 200, Seed: 1, AsOf: cola.DateOf(instant)}
-	words, err := w.Words(t.Context())
+	words, err := w.Vocabulary(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestFormerPathsAreKnown(t *testing.T) {
 // TestWordsOfLists: each word once and in order; whatever a filter finds rows with is told to have some.
 func TestWordsOfLists(t *testing.T) {
 	w := mustWorld(t, 10)
-	words, err := w.Words(t.Context())
+	words, err := w.Vocabulary(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ type PageList[T any] struct {
 // listReference answers a free list operation from the rows that find returns. It calls find only once the
 // request is admitted. Without rows, notes explains why.
 func listReference[T any](ctx context.Context, s *Service, c cola.Caller, invalid error, find func(*store.ReferenceSets) []T,
-	notes func(Words) []string,
+	notes func(Vocabulary) []string,
 ) (List[T], cola.QuotaState, error) {
 	state, err := s.admitFree(ctx, c, invalid)
 	if err != nil {
@@ -41,7 +41,7 @@ func listReference[T any](ctx context.Context, s *Service, c cola.Caller, invali
 }
 
 // referenceWords returns the words of the reference lists alone.
-func (s *Service) referenceWords() (w Words) {
+func (s *Service) referenceWords() (w Vocabulary) {
 	w.addReferences(s.references.Load())
 	return w
 }
@@ -96,7 +96,7 @@ func (s *Service) ProcessingTimes(ctx context.Context, c cola.Caller, p cola.Pro
 	return listReference(ctx, s, c, err, func(r *store.ReferenceSets) []row {
 		found := filterRows(r.ProcessingTimes, func(t *row) bool { return matchesFilter(q.Commodity, t.Commodity) })
 		return newestRows(q.Latest.V, found, func(t *row) (string, cola.Date) { return t.Commodity, t.SnapshotDate })
-	}, func(w Words) []string { return w.Times.notes(listFilter{"commodity", q.Commodity}) })
+	}, func(w Vocabulary) []string { return w.Times.notes(listFilter{"commodity", q.Commodity}) })
 }
 
 // FormulaProcessingTimes returns how long formula applications take, newest snapshot first. It is free.
@@ -108,7 +108,7 @@ func (s *Service) FormulaProcessingTimes(ctx context.Context, c cola.Caller, p c
 			return matchesFilter(q.Commodity, t.Commodity) && matchesFilter(q.FormulaType, t.FormulaType)
 		})
 		return newestRows(q.Latest.V, found, func(t *row) ([2]string, cola.Date) { return [2]string{t.Commodity, t.FormulaType}, t.SnapshotDate })
-	}, func(w Words) []string {
+	}, func(w Vocabulary) []string {
 		return w.FormulaTimes.notes(listFilter{"commodity", q.Commodity}, listFilter{"formula_type", q.FormulaType})
 	})
 }
@@ -122,7 +122,7 @@ func (s *Service) RegistrationProcessingTimes(ctx context.Context, c cola.Caller
 			return matchesFilter(q.Category, t.Category) && matchesFilter(q.ApplicationType, t.ApplicationType)
 		})
 		return newestRows(q.Latest.V, found, func(t *row) ([2]string, cola.Date) { return [2]string{t.Category, t.ApplicationType}, t.ReportMonth })
-	}, func(w Words) []string {
+	}, func(w Vocabulary) []string {
 		return w.RegistrationTimes.notes(listFilter{"category", q.Category}, listFilter{"application_type", q.ApplicationType})
 	})
 }

@@ -24,8 +24,8 @@ const (
 	saveTimeout = 5 * time.Second
 )
 
-// SavedSearchMade is the answer to CreateSavedSearch.
-type SavedSearchMade struct {
+// CreatedSavedSearch is the answer to CreateSavedSearch.
+type CreatedSavedSearch struct {
 	Search   cola.SavedSearch
 	Repeated bool // the same request made it before, and nothing was made now
 }
@@ -36,22 +36,22 @@ type SavedSearchMade struct {
 // it stands then. Beside what Normalize refuses, it fails with CodeIdempotencyKeyReused when the key was sent with another search,
 // and with CodeWatchlistLimit when the account has cola.MaxActiveSchedules active ones, or cola.MaxSavedSearches in all. CodeUnavailable may
 // leave unknown whether the search was kept.
-func (s *Service) CreateSavedSearch(ctx context.Context, c cola.Caller, p cola.SavedSearchParams) (SavedSearchMade, cola.QuotaState, error) {
+func (s *Service) CreateSavedSearch(ctx context.Context, c cola.Caller, p cola.SavedSearchParams) (CreatedSavedSearch, cola.QuotaState, error) {
 	if state, err := s.precheck(c); err != nil {
-		return SavedSearchMade{}, state, err
+		return CreatedSavedSearch{}, state, err
 	}
 	if !c.Has(cola.ScopeWriteSavedSearches) {
 		state, err := s.Refuse(ctx, c, c.Lacks(cola.ScopeWriteSavedSearches))
-		return SavedSearchMade{}, state, err
+		return CreatedSavedSearch{}, state, err
 	}
 	search, err := p.Normalize(s.now())
 	if err != nil {
 		state, err := s.Refuse(ctx, c, err)
-		return SavedSearchMade{}, state, err
+		return CreatedSavedSearch{}, state, err
 	}
 	state, err := s.Admit(ctx, c)
 	if err != nil {
-		return SavedSearchMade{}, state, err
+		return CreatedSavedSearch{}, state, err
 	}
 	made, err := s.saveSearch(ctx, c, search, idempotencyOf(c, p.IdempotencyKey, search))
 	return made, state, err
@@ -76,13 +76,13 @@ func idempotencyOf(c cola.Caller, key string, search cola.SavedSearch) store.Onc
 }
 
 // saveSearch stores a settled search of an admitted caller.
-func (s *Service) saveSearch(ctx context.Context, c cola.Caller, search cola.SavedSearch, once store.Once) (SavedSearchMade, error) {
+func (s *Service) saveSearch(ctx context.Context, c cola.Caller, search cola.SavedSearch, once store.Once) (CreatedSavedSearch, error) {
 	id, err := uuid.NewRandom()
 	if err != nil {
-		return SavedSearchMade{}, fmt.Errorf("name saved search: %w", err)
+		return CreatedSavedSearch{}, fmt.Errorf("name saved search: %w", err)
 	}
 	search.UUID = id.String()
-	var made SavedSearchMade
+	var made CreatedSavedSearch
 	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
 		made.Search, made.Repeated, err = s.store.CreateSavedSearch(ctx, store.NewSavedSearch{
 			Account: c.Account, Search: search, MaxActive: cola.MaxActiveSchedules, MaxSearches: cola.MaxSavedSearches, Once: once,
@@ -90,7 +90,7 @@ func (s *Service) saveSearch(ctx context.Context, c cola.Caller, search cola.Sav
 		return err
 	})
 	if err != nil {
-		return SavedSearchMade{}, saveSearchError(err)
+		return CreatedSavedSearch{}, saveSearchError(err)
 	}
 	s.setURLs(&made.Search)
 	return made, nil

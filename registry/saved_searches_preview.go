@@ -86,8 +86,8 @@ func (s *Service) admitDashboard(ctx context.Context, c cola.Caller, invalid err
 	return s.admitFree(ctx, c, invalid)
 }
 
-// SearchRoll is what is known of all saved searches of an account at once.
-type SearchRoll struct {
+// SavedSearchNames is what is known of all saved searches of an account at once.
+type SavedSearchNames struct {
 	Names  []SearchName // oldest first
 	Active int          // searches with an active schedule, those that are held back for a reason of the account's included
 }
@@ -95,14 +95,14 @@ type SearchRoll struct {
 // SearchName is what a saved search is called.
 type SearchName struct{ UUID, Name string }
 
-// SearchRoll returns the names of all searches that the caller's account keeps, and how many of them have an active schedule. It is free.
-func (s *Service) SearchRoll(ctx context.Context, c cola.Caller) (SearchRoll, cola.QuotaState, error) {
+// SavedSearchNames returns the names of all searches that the caller's account keeps, and how many of them have an active schedule. It is free.
+func (s *Service) SavedSearchNames(ctx context.Context, c cola.Caller) (SavedSearchNames, cola.QuotaState, error) {
 	if state, err := s.precheck(c); err != nil {
-		return SearchRoll{}, state, err
+		return SavedSearchNames{}, state, err
 	}
 	state, err := s.admitFree(ctx, c, nil)
 	if err != nil {
-		return SearchRoll{}, state, err
+		return SavedSearchNames{}, state, err
 	}
 	var kept []cola.SavedSearch
 	err = withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
@@ -110,9 +110,9 @@ func (s *Service) SearchRoll(ctx context.Context, c cola.Caller) (SearchRoll, co
 		return err
 	})
 	if err != nil {
-		return SearchRoll{}, state, storeError(err, "list saved searches")
+		return SavedSearchNames{}, state, storeError(err, "list saved searches")
 	}
-	roll := SearchRoll{Names: make([]SearchName, len(kept))}
+	roll := SavedSearchNames{Names: make([]SearchName, len(kept))}
 	for i := range kept {
 		roll.Names[i] = SearchName{kept[i].UUID, kept[i].Name}
 		if plan := kept[i].Schedule; plan != nil && plan.Active {

@@ -171,7 +171,7 @@ func TestPreviewsNameFewLabels(t *testing.T) {
 	}
 }
 
-func TestSearchRoll(t *testing.T) {
+func TestSavedSearchNames(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "roll@example.com", cola.TierPro)
 	other := w.mustWriter(t, "other@example.com", cola.TierPro)
@@ -185,7 +185,7 @@ func TestSearchRoll(t *testing.T) {
 	kept := w.mustSave(t, c, cola.SavedSearchParams{Name: "Kept", Filters: &cola.SavedSearchFilters{}}).Search
 	names = append(names, kept.UUID+" Kept")
 	w.mustChange(t, c, names[0][:36], setActive(false))
-	roll, state, err := w.SearchRoll(t.Context(), c)
+	roll, state, err := w.SavedSearchNames(t.Context(), c)
 	if err != nil || !state.Known() || state.Used != (cola.Used{}) || roll.Active != 2 {
 		t.Errorf("%d are active, %+v, %v", roll.Active, state, err)
 	}
@@ -197,7 +197,7 @@ func TestSearchRoll(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	w.full.Store(true)
-	if _, _, err := w.SearchRoll(t.Context(), c); cola.CodeOf(err) != cola.CodeUnavailable {
+	if _, _, err := w.SavedSearchNames(t.Context(), c); cola.CodeOf(err) != cola.CodeUnavailable {
 		t.Errorf("without a database: %v", err)
 	}
 }

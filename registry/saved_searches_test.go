@@ -49,7 +49,7 @@ func withKey(name, key string) cola.SavedSearchParams {
 	return p
 }
 
-func (w *world) mustSave(t *testing.T, c cola.Caller, p cola.SavedSearchParams) registry.SavedSearchMade {
+func (w *world) mustSave(t *testing.T, c cola.Caller, p cola.SavedSearchParams) registry.CreatedSavedSearch {
 	t.Helper()
 	made, _, err := w.CreateSavedSearch(t.Context(), c, p)
 	if err != nil {
@@ -132,7 +132,7 @@ func TestRefusedSavedSearches(t *testing.T) {
 	} {
 		made, state, err := w.CreateSavedSearch(t.Context(), tt.caller, tt.params)
 		var refusal *cola.Error
-		if !errors.As(err, &refusal) || refusal.Code != tt.want || !cmp.Equal(made, registry.SavedSearchMade{}) || !state.Known() {
+		if !errors.As(err, &refusal) || refusal.Code != tt.want || !cmp.Equal(made, registry.CreatedSavedSearch{}) || !state.Known() {
 			t.Errorf("%s: %+v, %+v, %v; want %s", tt.name, made, state, err, tt.want)
 			continue
 		}
@@ -182,7 +182,7 @@ func TestIdempotencyKey(t *testing.T) {
 		t.Errorf("sent again: %+v, want %+v", again, first.Search)
 	}
 	made, state, err := w.CreateSavedSearch(t.Context(), c, withKey("another", "k"))
-	if code(err) != cola.CodeIdempotencyKeyReused || !cmp.Equal(made, registry.SavedSearchMade{}) || !state.Known() {
+	if code(err) != cola.CodeIdempotencyKeyReused || !cmp.Equal(made, registry.CreatedSavedSearch{}) || !state.Known() {
 		t.Errorf("with another search: %+v, %v", made, err)
 	}
 	if w.mustSave(t, other, withKey("n", "k")).Repeated {

@@ -29,19 +29,19 @@ type UsageReport struct {
 	State     cola.QuotaState // of this month
 	Now       time.Time       // when it was made
 	Projected cola.Used       // what the whole month will have come to if it goes on as in the days so far
-	Days      []DayOfUse      // of the month so far, first to today
-	Rows      []UseRow        // of the month by channel and credential, most requests first; at most 12, of which the last, one a channel, may be all others
-	Months    []MonthOfUse    // 12, oldest first; the last is this one
+	Days      []DayUsage      // of the month so far, first to today
+	Rows      []UsageRow      // of the month by channel and credential, most requests first; at most 12, of which the last, one a channel, may be all others
+	Months    []MonthUsage    // 12, oldest first; the last is this one
 	Refusals  []Refusal       // latest first, at most 50; the very latest may be missing for some seconds
 }
 
-// Use is usage of any kind together.
-type Use struct {
+// Usage is usage of any kind together.
+type Usage struct {
 	DetailViews, ListRecords, Requests int
 }
 
 // add counts a row of the ledger.
-func (u *Use) add(d store.DayUsage) {
+func (u *Usage) add(d store.DayUsage) {
 	u.Requests += d.Requests
 	switch d.Meter {
 	case cola.MeterDetailViews:
@@ -51,28 +51,28 @@ func (u *Use) add(d store.DayUsage) {
 	}
 }
 
-// plus returns the sum of two.
-func (u Use) plus(more Use) Use {
-	return Use{u.DetailViews + more.DetailViews, u.ListRecords + more.ListRecords, u.Requests + more.Requests}
+// Plus returns the sum of two.
+func (u Usage) Plus(more Usage) Usage {
+	return Usage{u.DetailViews + more.DetailViews, u.ListRecords + more.ListRecords, u.Requests + more.Requests}
 }
 
-// DayOfUse is the usage of one day (UTC). Rows of UsageReport.Rows that used nothing on the day have a zero Use.
-type DayOfUse struct {
+// DayUsage is the usage of one day (UTC). Rows of UsageReport.Rows that used nothing on the day have a zero Usage.
+type DayUsage struct {
 	Day   cola.Date
-	Total Use
-	By    []Use // in the order of UsageReport.Rows
+	Total Usage
+	By    []Usage // in the order of UsageReport.Rows
 }
 
-// UseRow is the usage of a month through one channel with one credential, or with all others.
-type UseRow struct {
+// UsageRow is the usage of a month through one channel with one credential, or with all others.
+type UsageRow struct {
 	Channel    cola.Channel
 	Credential cola.Credential // of sign-ins the id is 0: all browsers count together; zero for the others of the channel
 	Name       string          // of the key or app; empty for browsers; "others" for the others
-	Total      Use
+	Total      Usage
 }
 
-// MonthOfUse is the usage of one calendar month (UTC).
-type MonthOfUse struct {
+// MonthUsage is the usage of one calendar month (UTC).
+type MonthUsage struct {
 	Period cola.Period
 	Used   cola.Used
 }
@@ -158,9 +158,9 @@ func (r usageData) report(state cola.QuotaState, now time.Time) UsageReport {
 		Rows: rows, Days: r.daily(state.Period, now, len(rows), rowOf), Refusals: r.refusalRows(),
 	}
 	for month := state.Period - monthsReported + 1; month < state.Period; month++ {
-		report.Months = append(report.Months, MonthOfUse{Period: month, Used: r.usedInMonth(month)})
+		report.Months = append(report.Months, MonthUsage{Period: month, Used: r.usedInMonth(month)})
 	}
-	report.Months = append(report.Months, MonthOfUse{Period: state.Period, Used: state.Used})
+	report.Months = append(report.Months, MonthUsage{Period: state.Period, Used: state.Used})
 	return report
 }
 
@@ -189,14 +189,14 @@ func usageSourceOf(d store.DayUsage) usageSource {
 }
 
 // rows returns the rows of a report, and which of them tells what.
-func (r usageData) rows() ([]UseRow, map[usageSource]int) {
-	totals := map[usageSource]*Use{}
-	var rows []UseRow
+func (r usageData) rows() ([]UsageRow, map[usageSource]int) {
+	totals := map[usageSource]*Usage{}
+	var rows []UsageRow
 	for _, d := range r.days {
 		by := usageSourceOf(d)
 		if totals[by] == nil {
-			totals[by] = &Use{}
-			rows = append(rows, UseRow{Channel: by.channel, Credential: by.credential, Name: r.name(by.credential)})
+			totals[by] = &Usage{}
+			rows = append(rows, UsageRow{Channel: by.channel, Credential: by.credential, Name: r.name(by.credential)})
 		}
 		totals[by].add(d)
 	}
@@ -219,7 +219,7 @@ func (r usageData) rows() ([]UseRow, map[usageSource]int) {
 }
 
 // byRequests puts the rows with the most requests first, and those with as many in a fixed order.
-func byRequests(a, b UseRow) int {
+func byRequests(a, b UsageRow) int {
 	return cmp.Or(
 		cmp.Compare(b.Total.Requests, a.Total.Requests), cmp.Compare(a.Channel, b.Channel),
 		cmp.Compare(a.Credential.Kind, b.Credential.Kind), cmp.Compare(a.Credential.ID, b.Credential.ID),
@@ -228,31 +228,31 @@ func byRequests(a, b UseRow) int {
 
 // foldRows tells the first rows one by one and the rest of each channel in one row, when there are too many. So the rows of a channel come to
 // all that was used through it.
-func foldRows(rows []UseRow) []UseRow {
+func foldRows(rows []UsageRow) []UsageRow {
 	alone := rowsShownAlone(rows)
 	left := map[cola.Channel]int{}
 	for _, row := range rows[alone:] {
 		left[row.Channel]++
 	}
-	var shown, others []UseRow
+	var shown, others []UsageRow
 	for i, row := range rows {
 		if i < alone || left[row.Channel] == 1 { // who is the only other one keeps the name
 			shown = append(shown, row)
 			continue
 		}
-		at := slices.IndexFunc(others, func(o UseRow) bool { return o.Channel == row.Channel })
+		at := slices.IndexFunc(others, func(o UsageRow) bool { return o.Channel == row.Channel })
 		if at < 0 {
 			at = len(others)
-			others = append(others, UseRow{Channel: row.Channel, Name: otherUses})
+			others = append(others, UsageRow{Channel: row.Channel, Name: otherUses})
 		}
-		others[at].Total = others[at].Total.plus(row.Total)
+		others[at].Total = others[at].Total.Plus(row.Total)
 	}
 	slices.SortFunc(others, byRequests)
 	return append(shown, others...)
 }
 
 // rowsShownAlone returns how many of the first rows there is room for beside one row for the rest of each channel.
-func rowsShownAlone(rows []UseRow) int {
+func rowsShownAlone(rows []UsageRow) int {
 	if len(rows) <= maxUseRows {
 		return len(rows)
 	}
@@ -278,15 +278,15 @@ func (r usageData) name(c cola.Credential) string {
 }
 
 // daily returns the days of a month up to now, with the rows given.
-func (r usageData) daily(month cola.Period, now time.Time, rows int, rowOf map[usageSource]int) []DayOfUse {
+func (r usageData) daily(month cola.Period, now time.Time, rows int, rowOf map[usageSource]int) []DayUsage {
 	first, last := periodDays(month)
 	today := min(max(cola.DateOf(now), first), last)
 	if n := len(r.days); n > 0 {
 		today = max(today, r.days[n-1].Day) // the database's clock may be ahead
 	}
-	days := make([]DayOfUse, today-first+1)
+	days := make([]DayUsage, today-first+1)
 	for i := range days {
-		days[i] = DayOfUse{Day: first.AddDays(i), By: make([]Use, rows)}
+		days[i] = DayUsage{Day: first.AddDays(i), By: make([]Usage, rows)}
 	}
 	for _, d := range r.days {
 		day := &days[d.Day-first]

@@ -28,11 +28,11 @@ func (w *world) mustReport(t *testing.T, holder cola.Caller) registry.UsageRepor
 // checkSums: the days, the rows, the days' rows and the month come to the same.
 func checkSums(t *testing.T, r registry.UsageReport) {
 	t.Helper()
-	var days, rows registry.Use
-	by := make([]registry.Use, len(r.Rows))
+	var days, rows registry.Usage
+	by := make([]registry.Usage, len(r.Rows))
 	for _, d := range r.Days {
 		days = sum(days, d.Total)
-		var ofDay registry.Use
+		var ofDay registry.Usage
 		for i, u := range d.By {
 			ofDay, by[i] = sum(ofDay, u), sum(by[i], u)
 		}
@@ -47,14 +47,14 @@ func checkSums(t *testing.T, r registry.UsageReport) {
 		}
 	}
 	used := cola.Used{DetailViews: days.DetailViews, ListRecords: days.ListRecords}
-	last := registry.MonthOfUse{Period: r.State.Period, Used: used}
+	last := registry.MonthUsage{Period: r.State.Period, Used: used}
 	if days != rows || r.State.Used != used || len(r.Months) != 12 || r.Months[11] != last {
 		t.Errorf("days %+v, rows %+v, month %+v, months %+v", days, rows, r.State.Used, r.Months)
 	}
 }
 
-func sum(a, b registry.Use) registry.Use {
-	return registry.Use{DetailViews: a.DetailViews + b.DetailViews, ListRecords: a.ListRecords + b.ListRecords, Requests: a.Requests + b.Requests}
+func sum(a, b registry.Usage) registry.Usage {
+	return registry.Usage{DetailViews: a.DetailViews + b.DetailViews, ListRecords: a.ListRecords + b.ListRecords, Requests: a.Requests + b.Requests}
 }
 
 // mustSpend searches for so many labels and looks at one.
@@ -97,11 +97,11 @@ func TestUsageReport(t *testing.T) {
 
 	r := w.mustReport(t, holder)
 	browsers := cola.Credential{Kind: cola.CredentialSignIn}
-	wantRows := []registry.UseRow{
-		{Channel: cola.ChannelDashboard, Credential: browsers, Total: registry.Use{DetailViews: 2, ListRecords: 3, Requests: 4}},
-		{Channel: cola.ChannelREST, Credential: cola.Credential{Kind: cola.CredentialKey, ID: busy.ID}, Name: "busy", Total: registry.Use{DetailViews: 1, ListRecords: 10, Requests: 3}},
-		{Channel: cola.ChannelMCP, Credential: app.Credential, Name: "Assistant", Total: registry.Use{DetailViews: 1, ListRecords: 3, Requests: 2}},
-		{Channel: cola.ChannelREST, Credential: cola.Credential{Kind: cola.CredentialKey, ID: gone.ID}, Name: "gone", Total: registry.Use{DetailViews: 1, ListRecords: 5, Requests: 2}},
+	wantRows := []registry.UsageRow{
+		{Channel: cola.ChannelDashboard, Credential: browsers, Total: registry.Usage{DetailViews: 2, ListRecords: 3, Requests: 4}},
+		{Channel: cola.ChannelREST, Credential: cola.Credential{Kind: cola.CredentialKey, ID: busy.ID}, Name: "busy", Total: registry.Usage{DetailViews: 1, ListRecords: 10, Requests: 3}},
+		{Channel: cola.ChannelMCP, Credential: app.Credential, Name: "Assistant", Total: registry.Usage{DetailViews: 1, ListRecords: 3, Requests: 2}},
+		{Channel: cola.ChannelREST, Credential: cola.Credential{Kind: cola.CredentialKey, ID: gone.ID}, Name: "gone", Total: registry.Usage{DetailViews: 1, ListRecords: 5, Requests: 2}},
 	}
 	if diff := cmp.Diff(wantRows, r.Rows); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
@@ -148,7 +148,7 @@ func TestManyRows(t *testing.T) {
 		}
 		r := w.mustReport(t, holder)
 		last := r.Rows[len(r.Rows)-1]
-		if len(r.Rows) != min(keys, 12) || !slices.IsSortedFunc(r.Rows[:11], func(a, b registry.UseRow) int { return b.Total.Requests - a.Total.Requests }) {
+		if len(r.Rows) != min(keys, 12) || !slices.IsSortedFunc(r.Rows[:11], func(a, b registry.UsageRow) int { return b.Total.Requests - a.Total.Requests }) {
 			t.Errorf("%d keys: rows %+v", keys, r.Rows)
 		}
 		if (last.Name == "others") != (others > 0) || others > 0 && (last.Credential != cola.Credential{} || last.Channel != cola.ChannelREST || last.Total.Requests < others) {
