@@ -11,14 +11,14 @@ import (
 // answer.
 type avaSearchArgs struct {
 	cola.AVAParams
-	formatted
+	formatArgs
 }
 
 // avaArgs are the arguments of get_ava.
 type avaArgs struct {
 	cola.Decoded
 	AVAID string `json:"ava_id" doc:"Identifier of the area." example:"alexander_valley"`
-	formatted
+	formatArgs
 }
 
 func avaTools() []tool {
@@ -30,7 +30,7 @@ func avaTools() []tool {
 				"Then: get_ava for one area's validity, the areas around and within it, and its rule.",
 			cost:     free,
 			defaults: map[string]any{"current": true},
-			output:   outputOf(true, besideSchema(metaMember), reflect.TypeFor[cola.AVA]()),
+			output:   outputSchema(true, extraSchemas(metaMember), reflect.TypeFor[cola.AVA]()),
 			example:  `{"q":"alexander","state":"CA"}`,
 		}, searchAVAs),
 		newTool(tool{
@@ -39,28 +39,28 @@ func avaTools() []tool {
 				"and its section of 27 CFR part 9. Use it after search_avas found the id. Then: search_colas with the name as q for wines that name it.",
 			cost:     free,
 			required: []string{"ava_id"},
-			output:   outputOf(false, nil, reflect.TypeFor[cola.AVADetail]()),
+			output:   outputSchema(false, nil, reflect.TypeFor[cola.AVADetail]()),
 			notFound: "search_avas finds areas and their ids by name.",
 			example:  `{"ava_id":"alexander_valley"}`,
 		}, getAVA),
 	}
 }
 
-func searchAVAs(ctx context.Context, svc Service, c cola.Caller, p avaSearchArgs) (a answer, state cola.QuotaState, err error) {
+func searchAVAs(ctx context.Context, svc Service, c cola.Caller, p avaSearchArgs) (a toolResult, state cola.QuotaState, err error) {
 	v := view{p.detailed(&p.Problems)}
 	p.Current = cola.Some(p.Current.Or(true))
 	rows, state, err := svc.AVAs(ctx, c, p.AVAParams)
 	if err != nil {
 		return a, state, err
 	}
-	a = putList(v, rows, []asked{{"q", p.Q}, {"state", p.State}})
+	a = putList(v, rows, []filterValue{{"q", p.Q}, {"state", p.State}})
 	if len(rows.Rows) == 0 && p.Current.V {
 		a.note("Superseded boundaries and removed areas were left out. Set current to false to include them.")
 	}
 	return a, state, nil
 }
 
-func getAVA(ctx context.Context, svc Service, c cola.Caller, p avaArgs) (a answer, state cola.QuotaState, err error) {
+func getAVA(ctx context.Context, svc Service, c cola.Caller, p avaArgs) (a toolResult, state cola.QuotaState, err error) {
 	v := view{p.detailed(&p.Problems)}
 	if err := p.Problems.Err(); err != nil {
 		state, err := svc.Refuse(ctx, c, err)

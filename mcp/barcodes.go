@@ -11,7 +11,7 @@ import (
 type barcodeArgs struct {
 	cola.Decoded
 	BarcodeValue string `json:"barcode_value" doc:"The barcode's value, with or without spaces and hyphens." example:"0 36000 29145 2"`
-	formatted
+	formatArgs
 }
 
 // barcodeRecord is what lookup_barcode returns: a barcode, and its labels as rows.
@@ -28,27 +28,27 @@ func barcodeTools() []tool {
 			"Use it when all you have is a barcode; to combine it with other filters use barcode_value of search_colas. Then: get_cola with a ttb_id.",
 		cost: "one list record per label returned; not found is free.", meter: cola.MeterListRecords,
 		required: []string{"barcode_value"},
-		output:   outputOf(false, besideSchema(chargedMember), reflect.TypeFor[barcodeRecord]()),
+		output:   outputSchema(false, extraSchemas(chargedMember), reflect.TypeFor[barcodeRecord]()),
 		notFound: "The value may be misread; search_colas finds labels by brand or product.",
 		example:  `{"barcode_value":"0 36000 29145 2"}`,
 	}, lookUpBarcode)}
 }
 
-func lookUpBarcode(ctx context.Context, svc Service, c cola.Caller, p barcodeArgs) (a answer, state cola.QuotaState, err error) {
+func lookUpBarcode(ctx context.Context, svc Service, c cola.Caller, p barcodeArgs) (a toolResult, state cola.QuotaState, err error) {
 	v := view{p.detailed(&p.Problems)}
 	if err := p.Problems.Err(); err != nil {
 		state, err := svc.Refuse(ctx, c, err)
 		return a, state, err
 	}
-	rows := labelFit(v, svc)
-	found, state, err := svc.BarcodeFit(ctx, c, p.BarcodeValue, rows.asFit())
+	rows := newLabelLimiter(v, svc)
+	found, state, err := svc.BarcodeFit(ctx, c, p.BarcodeValue, rows.registryFit())
 	if err != nil {
 		return a, state, err
 	}
-	rows.noteCut(&a, len(found.Colas), state)
+	rows.noteTruncation(&a, len(found.Colas), state)
 	if len(found.Colas) < found.TotalColas {
 		a.note("These are %d of %d labels. For the others, combine barcode_value with other filters in search_colas.", len(found.Colas), found.TotalColas)
 	}
-	a.put(v.append(nil, barcodeRecord{found, svc.Rows(found.Colas)}))
+	a.setData(v.append(nil, barcodeRecord{found, svc.Rows(found.Colas)}))
 	return a, state, nil
 }

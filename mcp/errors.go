@@ -13,9 +13,9 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// refusedCode is the JSON-RPC code of a refusal that has none of its own, such as a used-up quota, where no tool result can
+// codeRefused is the JSON-RPC code of a refusal that has none of its own, such as a used-up quota, where no tool result can
 // tell it. It lies in the range that JSON-RPC leaves to servers.
-const refusedCode = -32000
+const codeRefused = -32000
 
 // rpcError is an error in JSON-RPC's own form: of the message itself, or of a read of a resource or prompt, which have no
 // other way to fail.
@@ -27,8 +27,8 @@ type rpcError struct {
 	httpStatus int // 0: derived from Code
 }
 
-// unread is what goes with the error of a read: the envelope, and what was to be read, as the newest revision asks for.
-type unread struct {
+// readErrorData is what goes with the error of a read: the envelope, and what was to be read, as the newest revision asks for.
+type readErrorData struct {
 	web.ErrorBody
 	URI string `json:"uri"`
 }
@@ -36,11 +36,11 @@ type unread struct {
 // Error returns the message.
 func (e *rpcError) Error() string { return e.Message }
 
-// rpcErrorOf is the one table from an error that is safe to show to its JSON-RPC form.
-func rpcErrorOf(shown *cola.Error, x *exchange) *rpcError {
-	e := &rpcError{Code: refusedCode, Message: shown.Message, Data: web.Envelope(shown)}
-	if x.method == string(protocol.MethodResourcesRead) {
-		e.Data = unread{web.Envelope(shown), x.target}
+// newRPCError is the one table from an error that is safe to show to its JSON-RPC form.
+func newRPCError(shown *cola.Error, req *request) *rpcError {
+	e := &rpcError{Code: codeRefused, Message: shown.Message, Data: web.Envelope(shown)}
+	if req.method == string(protocol.MethodResourcesRead) {
+		e.Data = readErrorData{web.Envelope(shown), req.target}
 	}
 	switch shown.Code {
 	case cola.CodeValidation:
@@ -49,7 +49,7 @@ func rpcErrorOf(shown *cola.Error, x *exchange) *rpcError {
 		e.Code = protocol.INTERNAL_ERROR
 	case cola.CodeNotFound:
 		e.Code = protocol.RESOURCE_NOT_FOUND
-		if x.modern {
+		if req.modern {
 			e.Code = protocol.INVALID_PARAMS // the newer revision has no code of its own for it
 		}
 	}
@@ -78,8 +78,8 @@ func (e *rpcError) status(modern bool) int {
 	return http.StatusOK
 }
 
-// answer returns the answer to the message with an id. A nil id is one that could not be read.
-func (e *rpcError) answer(id json.RawMessage) []byte {
+// response returns the answer to the message with an id. A nil id is one that could not be read.
+func (e *rpcError) response(id json.RawMessage) []byte {
 	if len(id) == 0 {
 		id = json.RawMessage("null")
 	}
@@ -95,14 +95,14 @@ func errorResult(e *cola.Error, t *tool, state cola.QuotaState) *protocol.CallTo
 		b, _ = cola.AppendJSON(nil, web.Envelope(&cola.Error{Code: e.Code, Message: e.Message}))
 	}
 	content := []protocol.Content{protocol.TextContent{Type: protocol.ContentTypeText, Text: string(b)}}
-	if hint := hintOf(e, t, state); hint != "" {
+	if hint := errorHint(e, t, state); hint != "" {
 		content = append(content, protocol.TextContent{Type: protocol.ContentTypeText, Text: hint})
 	}
 	return &protocol.CallToolResult{Content: content, IsError: true}
 }
 
-// hintOf says what an assistant can do about an error.
-func hintOf(e *cola.Error, t *tool, state cola.QuotaState) string {
+// errorHint says what an assistant can do about an error.
+func errorHint(e *cola.Error, t *tool, state cola.QuotaState) string {
 	switch e.Code {
 	case cola.CodeValidation:
 		return "Correct the arguments named in error.details, all at once, and call again. Nothing was charged."
@@ -133,11 +133,11 @@ func quotaHint(e *cola.Error, state cola.QuotaState) string {
 	if e.UpgradeURL != "" && !state.Tier.Largest() {
 		hint += " and that larger plans are at " + e.UpgradeURL
 	}
-	return hint + ". " + stillAnswering(state)
+	return hint + ". " + remainingTools(state)
 }
 
-// stillAnswering names the tools that an account has quota for.
-func stillAnswering(state cola.QuotaState) string {
+// remainingTools names the tools that an account has quota for.
+func remainingTools(state cola.QuotaState) string {
 	answering := "The reference tools, the saved-search tools and get_usage still work"
 	if !state.Known() {
 		return answering + "."
@@ -151,58 +151,58 @@ func stillAnswering(state cola.QuotaState) string {
 	return answering + "."
 }
 
-// reword sees to a message that no handler has seen, because it is none that needs one, or because mcp-go has refused it. What it
+// handleUnserved sees to a message that no handler has seen, because it is none that needs one, or because mcp-go has refused it. What it
 // asks for in a wrong way is told in our words, and counts in the burst if its method does.
-func (e *edge) reword(ctx context.Context, x *exchange, wrong *rpcError) {
+func (e *edge) handleUnserved(ctx context.Context, req *request, wrong *rpcError) {
 	var refusal *cola.Error
 	switch {
 	case wrong == nil:
 	case wrong.Code == protocol.INVALID_PARAMS, wrong.Code == protocol.RESOURCE_NOT_FOUND:
-		refusal = e.unknown(x)
+		refusal = e.unknownTarget(req)
 	case wrong.Code == protocol.INVALID_REQUEST:
-		refusal = cola.Errorf(cola.CodeValidation, "The params of %s are not of the form that the protocol has for them.", cola.Quoted(x.method))
+		refusal = cola.Errorf(cola.CodeValidation, "The params of %s are not of the form that the protocol has for them.", cola.Quoted(req.method))
 	}
-	if x.counts() {
-		e.countRefused(ctx, x, refusal)
+	if req.isCounted() {
+		e.countRefused(ctx, req, refusal)
 	} else if refusal != nil {
-		x.failure = rpcErrorOf(refusal, x)
+		req.failure = newRPCError(refusal, req)
 	}
 }
 
 // countRefused counts a message in the burst that mcp-go has refused. refusal tells why in our words; it is nil where mcp-go's will do.
-func (e *edge) countRefused(ctx context.Context, x *exchange, refusal *cola.Error) {
-	shown := e.attempt(context.WithValue(ctx, exchangeKey{}, x), cola.MeterNone, func(ctx context.Context, x *exchange) (cola.QuotaState, error) {
+func (e *edge) countRefused(ctx context.Context, req *request, refusal *cola.Error) {
+	shown := e.execute(context.WithValue(ctx, requestKey{}, req), cola.MeterNone, func(ctx context.Context, req *request) (cola.QuotaState, error) {
 		if refusal == nil {
-			return e.svc.Refuse(ctx, x.caller, cola.Errorf(cola.CodeNotFound, "refused by the protocol"))
+			return e.svc.Refuse(ctx, req.caller, cola.Errorf(cola.CodeNotFound, "refused by the protocol"))
 		}
-		return e.svc.Refuse(ctx, x.caller, refusal)
+		return e.svc.Refuse(ctx, req.caller, refusal)
 	})
 	switch {
-	case x.failure != nil || shown == nil:
+	case req.failure != nil || shown == nil:
 	case shown.Code != cola.CodeNotFound:
-		x.failure = rpcErrorOf(shown, x)
-	case refusal != nil && x.method == string(protocol.MethodResourcesRead):
-		x.failure = rpcErrorOf(shown, x)
+		req.failure = newRPCError(shown, req)
+	case refusal != nil && req.method == string(protocol.MethodResourcesRead):
+		req.failure = newRPCError(shown, req)
 	case refusal != nil:
-		x.failure = &rpcError{Code: protocol.INVALID_PARAMS, Message: shown.Message, Data: web.Envelope(shown)}
+		req.failure = &rpcError{Code: protocol.INVALID_PARAMS, Message: shown.Message, Data: web.Envelope(shown)}
 	}
 }
 
-// unknown tells that there is no tool, prompt or resource of the name that a message asks for, or returns nil when there is one.
-func (e *edge) unknown(x *exchange) *cola.Error {
-	switch x.method {
+// unknownTarget tells that there is no tool, prompt or resource of the name that a message asks for, or returns nil when there is one.
+func (e *edge) unknownTarget(req *request) *cola.Error {
+	switch req.method {
 	case string(protocol.MethodToolsCall):
-		return noneNamed("tool", x.target, e.names)
+		return unknownName("tool", req.target, e.names)
 	case string(protocol.MethodPromptsGet):
-		return noneNamed("prompt", x.target, e.prompts)
+		return unknownName("prompt", req.target, e.prompts)
 	case string(protocol.MethodResourcesRead):
-		return noResource(x.target)
+		return unknownResource(req.target)
 	}
 	return nil
 }
 
-// noneNamed tells that there is nothing of a name, or returns nil when there is.
-func noneNamed(kind, name string, names []string) *cola.Error {
+// unknownName tells that there is nothing of a name, or returns nil when there is.
+func unknownName(kind, name string, names []string) *cola.Error {
 	nearest, ok := cola.Nearest(name, names)
 	switch all := strings.Join(names, ", "); {
 	case ok && nearest == name:
@@ -216,10 +216,10 @@ func noneNamed(kind, name string, names []string) *cola.Error {
 	}
 }
 
-// noResource tells that there is no resource of a URI, which no handler takes.
-func noResource(uri string) *cola.Error {
+// unknownResource tells that there is no resource of a URI, which no handler takes.
+func unknownResource(uri string) *cola.Error {
 	var names []string
-	for _, r := range references {
+	for _, r := range referenceResources {
 		names = append(names, r.name)
 	}
 	name, isReference := strings.CutPrefix(uri, referenceScheme)

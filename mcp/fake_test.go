@@ -144,7 +144,7 @@ func (f *fake) charge(m cola.Meter, units int) cola.QuotaState {
 	return state
 }
 
-// admit is what every call begins with.
+// admit is called first by every method.
 func (f *fake) admit(ctx context.Context) (cola.QuotaState, error) {
 	if f.panic != nil {
 		panic(f.panic)

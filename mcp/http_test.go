@@ -55,7 +55,7 @@ func TestHandshake(t *testing.T) {
 // TestEveryRevision calls a tool in each, with the header that belongs to it.
 func TestEveryRevision(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
-	for _, revision := range revisions[1:] {
+	for _, revision := range protocolVersions[1:] {
 		got := rpc(t, h, "tools/call", `{"name":"get_usage"}`, "Mcp-Protocol-Version: "+revision, "Mcp-Session-Id: kept-from-elsewhere")
 		if got.StatusCode != 200 || got.json.Result["structuredContent"] == nil || got.json.Result["resultType"] != nil {
 			t.Errorf("%s: %d %s", revision, got.StatusCode, got.body)
@@ -294,7 +294,7 @@ func TestUnavailable(t *testing.T) {
 	if got := rpc(t, h, "tools/list", "{}"); got.StatusCode != 503 || got.Header.Get("Retry-After") != "5" {
 		t.Errorf("a list: %d %v", got.StatusCode, got.Header)
 	}
-	if got := rpc(t, h, "resources/read", `{"uri":"registry://reference/tiers"}`); got.json.Error == nil || got.json.Error.Code != refusedCode {
+	if got := rpc(t, h, "resources/read", `{"uri":"registry://reference/tiers"}`); got.json.Error == nil || got.json.Error.Code != codeRefused {
 		t.Errorf("a read: %s", got.body)
 	}
 	f.err = fmt.Errorf("look up API key: %w", errBroken)
@@ -374,8 +374,8 @@ func TestOneEventARequest(t *testing.T) {
 }
 
 func TestMethodsAreKnown(t *testing.T) {
-	for _, m := range counted {
-		if !slices.Contains(methods, m) {
+	for _, m := range countedMethods {
+		if !slices.Contains(servedMethods, m) {
 			t.Errorf("%s counts and is not served", m)
 		}
 	}

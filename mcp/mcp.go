@@ -91,16 +91,16 @@ type Options struct {
 
 // edge is the edge at work.
 type edge struct {
-	svc      Service
-	auth     Authenticator
-	opts     Options
-	guard    guard
-	tools    map[string]*tool
-	names    []string // of the tools, in their order
-	prompts  []string // their names
-	protocol *server.MCPServer
-	limits   messageLimits
-	metrics  *metrics
+	svc          Service
+	auth         Authenticator
+	opts         Options
+	originPolicy originPolicy
+	tools        map[string]*tool
+	names        []string // of the tools, in their order
+	prompts      []string // their names
+	protocol     *server.MCPServer
+	limits       messageLimiter
+	metrics      *metrics
 }
 
 // New returns the handler of the paths that the edge Handles.
@@ -116,8 +116,8 @@ func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 	}
 	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
 	e := &edge{
-		svc: svc, auth: authenticator, opts: o, guard: newGuard(o.Hosts, o.Origins), tools: map[string]*tool{},
-		limits: newMessageLimits(o.Now),
+		svc: svc, auth: authenticator, opts: o, originPolicy: newOriginPolicy(o.Hosts, o.Origins), tools: map[string]*tool{},
+		limits: newMessageLimiter(o.Now),
 	}
 	table := tools()
 	for i := range table {
@@ -127,7 +127,7 @@ func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 	e.protocol = e.newProtocol(table)
 	e.metrics = newMetrics(o.Metrics, e.names)
 	recorder := web.NewRecorder(o.Logger, o.Metrics, paths, func(r *http.Request) string { return r.URL.Path })
-	messages := chain(http.HandlerFunc(e.serve), web.Recover, e.guard.admit, web.Compress())
+	messages := chain(http.HandlerFunc(e.serveHTTP), web.Recover, e.originPolicy.enforce, web.Compress())
 	description := chain(e.describeResource(), web.Recover)
 	byPath := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == Path {
@@ -185,7 +185,7 @@ func (e *edge) describeResource() http.Handler {
 			web.Fail(w, req, cola.Errorf(cola.CodeNotFound, "This server takes API keys only; there is no sign-in for apps."))
 		case req.Method != http.MethodGet && req.Method != http.MethodHead:
 			w.Header().Set("Allow", "GET, HEAD")
-			web.Fail(w, req, cola.Errorf(cola.CodeMethodNotAllowed, "%s is not allowed here; use GET.", shownMethod(req.Method)))
+			web.Fail(w, req, cola.Errorf(cola.CodeMethodNotAllowed, "%s is not allowed here; use GET.", displayMethod(req.Method)))
 		default:
 			w.Header().Set("Cache-Control", "public, max-age=300")
 			web.WriteJSON(w, http.StatusOK, body)

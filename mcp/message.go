@@ -21,7 +21,7 @@ import (
 // Limits on a message. strictjson.MaxValues limits its values.
 const (
 	maxMessageBytes = 1 << 20  // of a tool call
-	maxPlainBytes   = 64 << 10 // of any other message
+	maxOtherBytes   = 64 << 10 // of any other message
 	maxDepth        = 32       // of nested objects and arrays; messages of the protocol need less than a third
 	maxID           = 1 << 53  // the largest number that every client writes and reads without loss
 
@@ -31,14 +31,14 @@ const (
 // message is one JSON-RPC message. parse refuses one that could be read in two ways: a name given twice or in another letter
 // case. mcp-go gets the decoded parameters, so both act on the same message.
 type message struct {
-	id        json.RawMessage // nil: a notification
-	method    string
-	params    messageParams
-	target    string              // what is called, got or read: the name of a tool or prompt, the URI of a resource, a level
-	arguments []strictjson.Member // of the call, in the order sent
-	malformed bool                // the arguments are not an object
-	revision  string              // of the protocol, if the message states it
-	modern    bool                // of a revision without a handshake
+	id              json.RawMessage // nil: a notification
+	method          string
+	params          messageParams
+	target          string              // what is called, got or read: the name of a tool or prompt, the URI of a resource, a level
+	arguments       []strictjson.Member // of the call, in the order sent
+	malformed       bool                // the arguments are not an object
+	protocolVersion string              // of the protocol, if the message states it
+	modern          bool                // of a revision without a handshake
 }
 
 // messageParams are the parameters that methods have. mcp-go gets them all but the arguments, which only this package reads:
@@ -82,8 +82,8 @@ const (
 	resourceReference = "ref/resource"
 )
 
-// spellings are the known names. In another letter case they are refused.
-var spellings = map[string][]string{
+// knownNames are the known names. In another letter case they are refused.
+var knownNames = map[string][]string{
 	"message":  {"jsonrpc", "id", "method", "params", "result", "error"},
 	"params":   {"name", "uri", "arguments", "ref", "argument", "context", "cursor", "level", "protocolVersion", "capabilities", "clientInfo", "task", "requestState", "inputResponses", "_meta"},
 	"ref":      {"type", "name", "uri"},
@@ -116,12 +116,12 @@ func parse(body []byte) (m message, err error) {
 
 // read decodes a message, of so many bytes with the space around it. It fails as parse does.
 func (m *message) read(body json.RawMessage, length int) error {
-	all, wrong := unambiguous("message", body)
+	all, wrong := strictMembers("message", body)
 	if wrong != nil {
 		return wrong
 	}
 	m.id = strictjson.Find(all, "id")
-	if !isID(m.id) {
+	if !isRequestID(m.id) {
 		m.id = nil
 		return invalidMessage("The id of a message is a text or a whole number from -2^53 to 2^53; a message that wants no answer has none.")
 	}
@@ -133,15 +133,15 @@ func (m *message) read(body json.RawMessage, length int) error {
 		return invalidMessage(`The message is not JSON-RPC 2.0; "jsonrpc" is "2.0".`)
 	case m.method == "":
 		return invalidMessage(`The message has no "method": this server asks nothing, so there is nothing to answer.`)
-	case length > maxPlainBytes && m.method != string(protocol.MethodToolsCall):
-		return cola.Errorf(cola.CodePayloadTooLarge, messageTooLong, maxPlainBytes)
+	case length > maxOtherBytes && m.method != string(protocol.MethodToolsCall):
+		return cola.Errorf(cola.CodePayloadTooLarge, messageTooLong, maxOtherBytes)
 	case given != nil && given[0] != '{' && given[0] != 'n':
 		return invalidMessage(`The "params" of a message are an object, such as {"name": "get_usage"}.`)
 	case given != nil && given[0] == '{':
 		wrong = m.readParams(given)
 	}
 	if wrong == nil {
-		wrong = m.misdirected()
+		wrong = m.checkTarget()
 	}
 	if wrong != nil {
 		return wrong
@@ -151,11 +151,11 @@ func (m *message) read(body json.RawMessage, length int) error {
 
 // readParams decodes the parameters. null is an absent one.
 func (m *message) readParams(given json.RawMessage) *rpcError {
-	all, wrong := unambiguous("params", given)
+	all, wrong := strictMembers("params", given)
 	for _, one := range all {
 		nested := one.Name == "ref" || one.Name == "argument" || one.Name == "_meta"
 		if wrong == nil && nested && one.Value[0] == '{' {
-			_, wrong = unambiguous(one.Name, one.Value)
+			_, wrong = strictMembers(one.Name, one.Value)
 		}
 	}
 	if wrong != nil {
@@ -163,8 +163,8 @@ func (m *message) readParams(given json.RawMessage) *rpcError {
 	}
 	p := &m.params
 	err := json.Unmarshal(given, p) // it goes on after a value of another type
-	m.revision, _ = strictjson.Text(p.Meta[protocol.MetaKeyProtocolVersion])
-	m.modern = protocol.IsModernProtocol(m.revision)
+	m.protocolVersion, _ = strictjson.Text(p.Meta[protocol.MetaKeyProtocolVersion])
+	m.modern = protocol.IsModernProtocol(m.protocolVersion)
 	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return wrongType(mistyped)
 	}
@@ -198,9 +198,9 @@ func wrongType(err *json.UnmarshalTypeError) *rpcError {
 	return invalidParams("The %s in %s must be %s.", name, in, wanted)
 }
 
-// misdirected reports a request that cannot be met although its parameters have the right types: a further page of a list that
+// checkTarget reports a request that cannot be met although its parameters have the right types: a further page of a list that
 // has one, or a completion without a reference or argument.
-func (m *message) misdirected() *rpcError {
+func (m *message) checkTarget() *rpcError {
 	switch m.method {
 	case string(protocol.MethodToolsList), string(protocol.MethodResourcesList), string(protocol.MethodResourcesTemplatesList), string(protocol.MethodPromptsList):
 		if m.params.Cursor != "" {
@@ -228,7 +228,7 @@ func (p *messageParams) checkCompletion() *rpcError {
 }
 
 // values turns the arguments of a call into text, and reports problems with their JSON.
-func (m *message) values(f flattener) (values []params.Value, problems cola.Problems) {
+func (m *message) values(f argumentReader) (values []params.Value, problems cola.Problems) {
 	if m.malformed {
 		problems.Add("arguments", "They are no object; send them by name, such as {\"q\": \"oak\"}.")
 		return nil, problems
@@ -236,13 +236,13 @@ func (m *message) values(f flattener) (values []params.Value, problems cola.Prob
 	return f.Values(m.arguments)
 }
 
-// flattener turns JSON into text; params.Reader implements it.
-type flattener interface {
+// argumentReader turns JSON into text; params.Reader implements it.
+type argumentReader interface {
 	Values(members []strictjson.Member) ([]params.Value, cola.Problems)
 }
 
-// isID reports whether a value is an id or absent. null is neither.
-func isID(id json.RawMessage) bool {
+// isRequestID reports whether a value is an id or absent. null is neither.
+func isRequestID(id json.RawMessage) bool {
 	if id == nil || id[0] == '"' {
 		return true
 	}
@@ -253,10 +253,10 @@ func isID(id json.RawMessage) bool {
 	return err == nil && f == math.Trunc(f) && math.Abs(f) < maxID
 }
 
-// unambiguous returns the members of an object. It fails if two have the same name, or one has a known name in another letter
+// strictMembers returns the members of an object. It fails if two have the same name, or one has a known name in another letter
 // case.
-func unambiguous(what string, object json.RawMessage) ([]strictjson.Member, *rpcError) {
-	all, ambiguity := strictjson.Unambiguous(object, spellings[what])
+func strictMembers(what string, object json.RawMessage) ([]strictjson.Member, *rpcError) {
+	all, ambiguity := strictjson.Unambiguous(object, knownNames[what])
 	switch {
 	case ambiguity == nil:
 		return all, nil

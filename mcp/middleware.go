@@ -13,15 +13,15 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// guard keeps out pages that call from a visitor's browser: by their origin, and by the name they made point here. It says
+// originPolicy keeps out pages that call from a visitor's browser: by their origin, and by the name they made point here. It says
 // nothing of who the caller is; that is for credentials.
-type guard struct {
+type originPolicy struct {
 	hosts   map[string]bool // lower case, without ports
 	origins []string        // lower case
 }
 
-func newGuard(hosts, origins []string) guard {
-	g := guard{hosts: map[string]bool{}}
+func newOriginPolicy(hosts, origins []string) originPolicy {
+	g := originPolicy{hosts: map[string]bool{}}
 	for _, h := range hosts {
 		g.hosts[hostName(h)] = true
 	}
@@ -39,13 +39,13 @@ func hostName(host string) string {
 	return cola.FoldASCII(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 }
 
-// admit rejects requests from other sites: of pages whose origin is not allowed, then of names that
+// enforce rejects requests from other sites: of pages whose origin is not allowed, then of names that
 // are not ours. Pages of an allowed origin can read every response, errors included.
-func (g guard) admit(next http.Handler) http.Handler {
-	allowed := web.CORS{AllowOrigin: func(origin string) bool { return g.knowsOrigin([]string{origin}) }}
-	known := allowed.Handler(g.admitHost(next))
+func (g originPolicy) enforce(next http.Handler) http.Handler {
+	allowed := web.CORS{AllowOrigin: func(origin string) bool { return g.allowsOrigin([]string{origin}) }}
+	known := allowed.Handler(g.enforceHost(next))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if g.knowsOrigin(r.Header.Values("Origin")) {
+		if g.allowsOrigin(r.Header.Values("Origin")) {
 			known.ServeHTTP(w, r)
 			return
 		}
@@ -55,10 +55,10 @@ func (g guard) admit(next http.Handler) http.Handler {
 	})
 }
 
-// admitHost rejects requests whose Host header has a name that is not ours, whatever their method.
-func (g guard) admitHost(next http.Handler) http.Handler {
+// enforceHost rejects requests whose Host header has a name that is not ours, whatever their method.
+func (g originPolicy) enforceHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if g.knowsHost(r) {
+		if g.allowsHost(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -67,8 +67,8 @@ func (g guard) admitHost(next http.Handler) http.Handler {
 	})
 }
 
-// knowsHost reports whether a request is for a name that is ours, or for the address that its connection came in at.
-func (g guard) knowsHost(r *http.Request) bool {
+// allowsHost reports whether a request is for a name that is ours, or for the address that its connection came in at.
+func (g originPolicy) allowsHost(r *http.Request) bool {
 	name := hostName(r.Host)
 	if g.hosts[name] {
 		return true
@@ -78,8 +78,8 @@ func (g guard) knowsHost(r *http.Request) bool {
 	return err == nil && ok && local != nil && local.AddrPort().Addr().Unmap() == called.Unmap()
 }
 
-// knowsOrigin reports whether a request is of no page, or of one that may call.
-func (g guard) knowsOrigin(sent []string) bool {
+// allowsOrigin reports whether a request is of no page, or of one that may call.
+func (g originPolicy) allowsOrigin(sent []string) bool {
 	if len(sent) == 0 {
 		return true
 	}
@@ -98,27 +98,27 @@ const (
 	messagesPerMinute        = 600                   // of a credential
 	accountMessagesPerMinute = 5 * messagesPerMinute // over all credentials: an account may have a hundred keys
 	// messageUnit is the number of bytes that count as one message: long messages take longer to read.
-	messageUnit    = 64 << 10
-	limitedSenders = 20_000 // credentials, and accounts, in memory
-	reasonMessages = "messages"
+	messageUnit       = 64 << 10
+	maxLimitedSenders = 20_000 // credentials, and accounts, in memory
+	reasonMessages    = "messages"
 )
 
-// messageLimits counts the messages of credentials and accounts.
-type messageLimits struct {
+// messageLimiter counts the messages of credentials and accounts.
+type messageLimiter struct {
 	credentials *ratelimit.Limiter[cola.Credential]
 	accounts    *ratelimit.Limiter[cola.AccountID]
 }
 
-func newMessageLimits(now cola.Clock) messageLimits {
-	return messageLimits{
-		ratelimit.New[cola.Credential](messagesPerMinute, time.Minute/messagesPerMinute, limitedSenders, now),
-		ratelimit.New[cola.AccountID](accountMessagesPerMinute, time.Minute/accountMessagesPerMinute, limitedSenders, now),
+func newMessageLimiter(now cola.Clock) messageLimiter {
+	return messageLimiter{
+		ratelimit.New[cola.Credential](messagesPerMinute, time.Minute/messagesPerMinute, maxLimitedSenders, now),
+		ratelimit.New[cola.AccountID](accountMessagesPerMinute, time.Minute/accountMessagesPerMinute, maxLimitedSenders, now),
 	}
 }
 
 // take counts a request of a caller, or returns its refusal. The body has not been read yet; a body of
 // unknown length counts as the longest.
-func (l messageLimits) take(c cola.Caller, length int64) *cola.Error {
+func (l messageLimiter) take(c cola.Caller, length int64) *cola.Error {
 	if length < 0 || length > maxMessageBytes {
 		length = maxMessageBytes
 	}
@@ -135,9 +135,9 @@ func (l messageLimits) take(c cola.Caller, length int64) *cola.Error {
 
 // refuseMessage answers a request over the message limits. To keep that cheap, it does not read the
 // message, so the answer has no ID.
-func (e *edge) refuseMessage(w http.ResponseWriter, r *http.Request, x *exchange, refusal *cola.Error) {
-	x.event.Code = refusal.Code
+func (e *edge) refuseMessage(w http.ResponseWriter, r *http.Request, req *request, refusal *cola.Error) {
+	req.event.Code = refusal.Code
 	web.PrepareFailure(w, r, refusal)
-	wrong := &rpcError{Code: refusedCode, Message: refusal.Message, Data: web.Envelope(refusal), httpStatus: web.StatusOf(refusal.Code)}
-	web.WriteJSON(w, wrong.status(x.modern), wrong.answer(x.id))
+	wrong := &rpcError{Code: codeRefused, Message: refusal.Message, Data: web.Envelope(refusal), httpStatus: web.StatusOf(refusal.Code)}
+	web.WriteJSON(w, wrong.status(req.modern), wrong.response(req.id))
 }

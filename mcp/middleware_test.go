@@ -149,7 +149,7 @@ func stopped() time.Time { return time.Unix(1_700_000_000, 0) }
 
 func TestMessageLimits(t *testing.T) {
 	now := stopped()
-	l := newMessageLimits(func() time.Time { return now })
+	l := newMessageLimiter(func() time.Time { return now })
 	caller := func(account cola.AccountID, key int64) cola.Caller {
 		return cola.Caller{Account: account, Credential: cola.Credential{Kind: cola.CredentialKey, ID: key}}
 	}
@@ -173,7 +173,7 @@ func TestMessageLimits(t *testing.T) {
 
 // TestAccountMessageLimit checks that many keys of one account share a limit.
 func TestAccountMessageLimit(t *testing.T) {
-	l := newMessageLimits(stopped)
+	l := newMessageLimiter(stopped)
 	passed := 0
 	for key := range int64(100) {
 		for range messagesPerMinute / 10 {
@@ -191,7 +191,7 @@ func TestAccountMessageLimit(t *testing.T) {
 // TestLongMessagesCountMore checks that a message counts once for each 64 KiB that are to be read.
 func TestLongMessagesCountMore(t *testing.T) {
 	for length, units := range map[int64]int{0: 1, 1: 1, messageUnit: 1, messageUnit + 1: 2, maxMessageBytes: 16, maxMessageBytes + 1: 16, -1: 16} {
-		l, passed := newMessageLimits(stopped), 0
+		l, passed := newMessageLimiter(stopped), 0
 		for l.take(cola.Caller{Account: 1}, length) == nil {
 			passed++
 		}
@@ -230,7 +230,7 @@ func TestMessageFlood(t *testing.T) {
 	if got.StatusCode != http.StatusTooManyRequests || got.Header.Get("Retry-After") != "1" || got.Header.Get("Connection") != "close" {
 		t.Errorf("%d %v", got.StatusCode, got.Header)
 	}
-	if e := answer.Error; e.Code != refusedCode || e.Data.Error.Code != cola.CodeQuotaExceeded || e.Data.Error.Details.Reason != "messages" || answer.ID != nil {
+	if e := answer.Error; e.Code != codeRefused || e.Data.Error.Code != cola.CodeQuotaExceeded || e.Data.Error.Details.Reason != "messages" || answer.ID != nil {
 		t.Errorf("answered with %s", got.body)
 	}
 	f.err = nil
@@ -246,16 +246,16 @@ func TestMessageBounds(t *testing.T) {
 	message := func(method, params string) string {
 		return `{"jsonrpc":"2.0","id":1,"params":` + params + `,"method":"` + method + `"}`
 	}
-	long := strings.Repeat("x", maxPlainBytes)
+	long := strings.Repeat("x", maxOtherBytes)
 	many := strings.Repeat(`{"a":1},`, 90_000) + "{}"
 	for name, tt := range map[string]struct {
 		body   string
 		status int
 		holds  string
 	}{
-		"ping of 64 KiB":     {message("ping", `{"a":"`+long[:maxPlainBytes-64]+`"}`), 200, `"result"`},
+		"ping of 64 KiB":     {message("ping", `{"a":"`+long[:maxOtherBytes-64]+`"}`), 200, `"result"`},
 		"longer ping":        {message("ping", `{"a":"`+long+`"}`), 413, `"payload_too_large"`},
-		"padded ping":        {message("ping", `{}`) + strings.Repeat(" ", maxPlainBytes), 413, `"payload_too_large"`},
+		"padded ping":        {message("ping", `{}`) + strings.Repeat(" ", maxOtherBytes), 413, `"payload_too_large"`},
 		"longer tool call":   {message("tools/call", `{"name":"get_usage","_meta":{"a":"`+long+`"}}`), 200, `"result"`},
 		"ping, many values":  {message("ping", `{"a":[`+many+`]}`), 400, `"code":-32600`},
 		"call, many values":  {message("tools/call", `{"name":"get_usage","arguments":{"a":[`+many+`]}}`), 400, `"code":-32600`},

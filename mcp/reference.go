@@ -12,9 +12,9 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// timesArgs are the arguments of get_processing_times: the parameters of the three lists of REST,
+// processingTimesArgs are the arguments of get_processing_times: the parameters of the three lists of REST,
 // and which list is meant.
-type timesArgs struct {
+type processingTimesArgs struct {
 	Kind string `json:"kind" enum:"cola,formula,registration" default:"cola" doc:"cola: label approval. formula: formula approval. registration: original permits." example:"cola"`
 	cola.Decoded
 	FormulaType     string         `json:"formula_type" doc:"Kind of formula, any case; for kind formula." maxLength:"200" example:"Formula Approval"`
@@ -22,13 +22,13 @@ type timesArgs struct {
 	Category        string         `json:"category" doc:"Category, any case; for kind registration." maxLength:"200" example:"Alcohol"`
 	ApplicationType string         `json:"application_type" doc:"Kind of permit, any case; for kind registration." maxLength:"200" example:"Brewery"`
 	Latest          cola.Opt[bool] `json:"latest" doc:"true: only the newest figures of each commodity, kind of formula or kind of permit." example:"true"`
-	formatted
+	formatArgs
 }
 
-var timesKinds = []string{"cola", "formula", "registration"}
+var processingTimesKinds = []string{"cola", "formula", "registration"}
 
-// timesFilters names the filters of each kind.
-var timesFilters = map[string][]string{
+// processingTimesFilters names the filters of each kind.
+var processingTimesFilters = map[string][]string{
 	"cola": {"commodity"}, "formula": {"formula_type", "commodity"}, "registration": {"category", "application_type"},
 }
 
@@ -38,17 +38,17 @@ func processingTimeTools() []tool {
 		description: "Returns how long TTB takes, in median days, for label applications (kind cola), formula applications (formula) or original " +
 			"permits (registration), newest figures first. Use it for questions about waiting times. With latest true it returns only current figures.",
 		cost: free,
-		output: outputOf(true, besideSchema(metaMember), reflect.TypeFor[cola.ProcessingTime](),
+		output: outputSchema(true, extraSchemas(metaMember), reflect.TypeFor[cola.ProcessingTime](),
 			reflect.TypeFor[cola.FormulaProcessingTime](), reflect.TypeFor[cola.RegistrationProcessingTime]()),
 		example: `{"kind":"cola","commodity":"wine","latest":true}`,
 	}, getProcessingTimes)}
 }
 
-func getProcessingTimes(ctx context.Context, svc Service, c cola.Caller, p timesArgs) (a answer, state cola.QuotaState, err error) {
+func getProcessingTimes(ctx context.Context, svc Service, c cola.Caller, p processingTimesArgs) (a toolResult, state cola.QuotaState, err error) {
 	v := view{p.detailed(&p.Problems)}
-	kind := cmp.Or(p.Problems.Choice("kind", p.Kind, timesKinds), timesKinds[0])
+	kind := cmp.Or(p.Problems.Choice("kind", p.Kind, processingTimesKinds), processingTimesKinds[0])
 	p.checkFilters(kind)
-	filters := p.given(timesFilters[kind])
+	filters := p.given(processingTimesFilters[kind])
 	switch kind {
 	case "formula":
 		var rows registry.List[cola.FormulaProcessingTime]
@@ -71,41 +71,41 @@ func getProcessingTimes(ctx context.Context, svc Service, c cola.Caller, p times
 }
 
 // values returns the filters by name.
-func (p *timesArgs) values() map[string]string {
+func (p *processingTimesArgs) values() map[string]string {
 	return map[string]string{
 		"commodity": p.Commodity, "formula_type": p.FormulaType, "category": p.Category, "application_type": p.ApplicationType,
 	}
 }
 
-// asked is a filter of a reference list and its value.
-type asked struct{ filter, value string }
+// filterValue is a filter of a reference list and its value.
+type filterValue struct{ filter, value string }
 
 // given returns the named filters with their values, in order.
-func (p *timesArgs) given(names []string) (given []asked) {
+func (p *processingTimesArgs) given(names []string) (given []filterValue) {
 	values := p.values()
 	for _, name := range names {
-		given = append(given, asked{name, values[name]})
+		given = append(given, filterValue{name, values[name]})
 	}
 	return given
 }
 
 // latest returns the argument latest as a filter.
-func (p *timesArgs) latest() asked {
+func (p *processingTimesArgs) latest() filterValue {
 	if p.Latest.V {
-		return asked{"latest", "true"}
+		return filterValue{"latest", "true"}
 	}
-	return asked{filter: "latest"}
+	return filterValue{filter: "latest"}
 }
 
 // checkFilters notes filters that the kind does not have as problems. Ignored, they would seem to
 // apply.
-func (p *timesArgs) checkFilters(kind string) {
+func (p *processingTimesArgs) checkFilters(kind string) {
 	for name, value := range p.values() {
-		if value == "" || slices.Contains(timesFilters[kind], name) {
+		if value == "" || slices.Contains(processingTimesFilters[kind], name) {
 			continue
 		}
-		for _, other := range timesKinds {
-			if slices.Contains(timesFilters[other], name) {
+		for _, other := range processingTimesKinds {
+			if slices.Contains(processingTimesFilters[other], name) {
 				p.Problems.Add(name, "Kind %s has no such filter, but kind %s does. Leave it out or change the kind.", kind, other)
 				break
 			}
@@ -113,16 +113,16 @@ func (p *timesArgs) checkFilters(kind string) {
 	}
 }
 
-// conciseRows is how many rows of a list without pages the concise size has.
-const conciseRows = 30
+// maxConciseRows is how many rows of a list without pages the concise size has.
+const maxConciseRows = 30
 
 // putList answers with as much of a list without pages as the size has room for, from its start. A
 // note on a cut list names the filters that were not given.
-func putList[T any](v view, list registry.List[T], filters []asked) (a answer) {
-	rows := rowFit[T]{view: v}
-	kept := rows.fit(list.Rows)
+func putList[T any](v view, list registry.List[T], filters []filterValue) (a toolResult) {
+	rows := rowLimiter[T]{view: v}
+	kept := rows.limit(list.Rows)
 	if !v.detailed {
-		kept = min(kept, conciseRows)
+		kept = min(kept, maxConciseRows)
 	}
 	if total := list.Meta.Total; kept < total {
 		var ways []string
@@ -141,16 +141,16 @@ func putList[T any](v view, list registry.List[T], filters []asked) (a answer) {
 		a.notes = append(a.notes, note)
 	}
 	a.notes = append(a.notes, list.Notes...)
-	a.put(v.append(nil, emptyRows(list.Rows[:kept])))
-	a.add("meta", list.Meta)
+	a.setData(v.append(nil, nonNilRows(list.Rows[:kept])))
+	a.addMember("meta", list.Meta)
 	return a
 }
 
-// reportArgs are the arguments of list_production_reports: the parameters of GET
+// productionReportArgs are the arguments of list_production_reports: the parameters of GET
 // /production-reports and the size of the answer.
-type reportArgs struct {
+type productionReportArgs struct {
 	cola.ProductionReportParams
-	formatted
+	formatArgs
 }
 
 func productionReportTools() []tool {
@@ -160,12 +160,12 @@ func productionReportTools() []tool {
 			"removed or in stock. Use it for questions about the industry's volumes. The figures of one report share commodity, year and month. " +
 			"A figure that TTB withheld has is_redacted true and no value.",
 		cost:    free,
-		output:  outputOf(true, besideSchema(pageMetaMember), reflect.TypeFor[cola.ProductionReport]()),
+		output:  outputSchema(true, extraSchemas(pageMetaMember), reflect.TypeFor[cola.ProductionReport]()),
 		example: `{"commodity":"beer","year":2019,"month":3,"per_page":2}`,
 	}, listProductionReports)}
 }
 
-func listProductionReports(ctx context.Context, svc Service, c cola.Caller, p reportArgs) (a answer, state cola.QuotaState, err error) {
+func listProductionReports(ctx context.Context, svc Service, c cola.Caller, p productionReportArgs) (a toolResult, state cola.QuotaState, err error) {
 	v := view{p.detailed(&p.Problems)}
 	page, state, err := svc.ProductionReports(ctx, c, p.ProductionReportParams)
 	if err != nil {
@@ -177,9 +177,9 @@ func listProductionReports(ctx context.Context, svc Service, c cola.Caller, p re
 
 // putPage answers with as much of a page of a free list as the answer has room for. name is the
 // tool that has the next page.
-func putPage[T any](a *answer, v view, page registry.PageList[T], name string) {
-	rows := rowFit[T]{view: v}
-	kept := rows.fit(page.Rows)
+func putPage[T any](a *toolResult, v view, page registry.PageList[T], name string) {
+	rows := rowLimiter[T]{view: v}
+	kept := rows.limit(page.Rows)
 	switch at := page.Meta; {
 	case kept < len(page.Rows):
 		a.note("The page was cut to %d of %d rows to keep the answer small. Set per_page to %d or less.", kept, len(page.Rows), max(1, kept))
@@ -187,6 +187,6 @@ func putPage[T any](a *answer, v view, page registry.PageList[T], name string) {
 		a.note("These are %d of %d rows. For more, call %s again with the same filters and page %d.", kept, at.Total, name, at.Page+1)
 	}
 	a.notes = append(a.notes, page.Notes...)
-	a.put(v.append(nil, emptyRows(page.Rows[:kept])))
-	a.add("meta", page.Meta)
+	a.setData(v.append(nil, nonNilRows(page.Rows[:kept])))
+	a.addMember("meta", page.Meta)
 }

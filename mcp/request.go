@@ -17,9 +17,9 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// exchange is one message and what becomes of it. It travels in the context, through mcp-go, to the handler of a tool, resource
+// request is one message and what becomes of it. It travels in the context, through mcp-go, to the handler of a tool, resource
 // or prompt.
-type exchange struct {
+type request struct {
 	message
 	caller  cola.Caller
 	event   *web.Event
@@ -29,36 +29,36 @@ type exchange struct {
 	failure error           // told in place of mcp-go's answer: a *rpcError, or a *cola.Error that is told by HTTP
 }
 
-type exchangeKey struct{}
+type requestKey struct{}
 
-func exchangeOf(ctx context.Context) *exchange {
-	x, _ := ctx.Value(exchangeKey{}).(*exchange)
-	return x
+func requestFrom(ctx context.Context) *request {
+	req, _ := ctx.Value(requestKey{}).(*request)
+	return req
 }
 
-// counted are the methods that count in the burst. The handshake and the lists do not: a client sends them by itself.
-var counted = []string{string(protocol.MethodToolsCall), string(protocol.MethodResourcesRead), string(protocol.MethodPromptsGet)}
+// countedMethods are the methods that count in the burst. The handshake and the lists do not: a client sends them by itself.
+var countedMethods = []string{string(protocol.MethodToolsCall), string(protocol.MethodResourcesRead), string(protocol.MethodPromptsGet)}
 
-// methods are those that are served. Others are told by one word in the log.
-var methods = append([]string{
+// servedMethods are those that are served. Others are told by one word in the log.
+var servedMethods = append([]string{
 	string(protocol.MethodInitialize), string(protocol.MethodPing), string(protocol.MethodServerDiscover),
 	string(protocol.MethodToolsList), string(protocol.MethodResourcesList), string(protocol.MethodResourcesTemplatesList),
 	string(protocol.MethodPromptsList), string(protocol.MethodCompletionComplete), string(protocol.MethodSetLogLevel),
-}, counted...)
+}, countedMethods...)
 
-func (x *exchange) counts() bool { return slices.Contains(counted, x.method) }
+func (req *request) isCounted() bool { return slices.Contains(countedMethods, req.method) }
 
-// label notes in the request's event what was asked for, in words of ours only.
-func (x *exchange) label(e *edge) {
+// addLogAttrs notes in the request's event what was asked for, in words of ours only.
+func (req *request) addLogAttrs(e *edge) {
 	method := web.Other
-	if slices.Contains(methods, x.method) {
-		method = x.method
-	} else if x.id == nil {
+	if slices.Contains(servedMethods, req.method) {
+		method = req.method
+	} else if req.id == nil {
 		method = "notification"
 	}
-	x.event.Beside = append(x.event.Beside, slog.String("mcp_method", method))
-	if x.method == string(protocol.MethodToolsCall) {
-		x.event.Beside = append(x.event.Beside, slog.String("mcp_tool", e.toolLabel(x.target)))
+	req.event.Beside = append(req.event.Beside, slog.String("mcp_method", method))
+	if req.method == string(protocol.MethodToolsCall) {
+		req.event.Beside = append(req.event.Beside, slog.String("mcp_tool", e.toolLabel(req.target)))
 	}
 }
 
@@ -70,64 +70,64 @@ func (e *edge) toolLabel(name string) string {
 	return web.Other
 }
 
-// subject is what a counted message is measured under: the tool, or what else is asked for.
-func (x *exchange) subject(e *edge) string {
-	if x.method == string(protocol.MethodToolsCall) {
-		return e.toolLabel(x.target)
+// metricLabel is what a counted message is measured under: the tool, or what else is asked for.
+func (req *request) metricLabel(e *edge) string {
+	if req.method == string(protocol.MethodToolsCall) {
+		return e.toolLabel(req.target)
 	}
-	return x.method
+	return req.method
 }
 
-// attempt does the work of a counted message within its time, and returns what is safe to show of a failure: its own errors,
+// execute does the work of a counted message within its time, and returns what is safe to show of a failure: its own errors,
 // and a request id in place of faults of ours, panics among them. What it returns is noted for the log and the metrics.
-func (e *edge) attempt(ctx context.Context, meter cola.Meter, work func(context.Context, *exchange) (cola.QuotaState, error)) *cola.Error {
-	x := exchangeOf(ctx)
+func (e *edge) execute(ctx context.Context, meter cola.Meter, work func(context.Context, *request) (cola.QuotaState, error)) *cola.Error {
+	req := requestFrom(ctx)
 	begun := time.Now()
-	x.handled = true
+	req.handled = true
 	limited, cancel := context.WithTimeout(ctx, e.opts.Timeout)
 	defer cancel()
-	state, err := x.guarded(limited, work)
-	x.state = state
-	x.event.Meter, x.event.Units = meter, state.Charged
-	shown := x.shown(ctx, err)
+	state, err := req.callRecovered(limited, work)
+	req.state = state
+	req.event.Meter, req.event.Units = meter, state.Charged
+	shown := req.publicError(ctx, err)
 	code := "ok"
 	if shown != nil {
 		code = string(shown.Code)
 	}
-	e.metrics.called(x.subject(e), code, time.Since(begun))
+	e.metrics.observeCall(req.metricLabel(e), code, time.Since(begun))
 	return shown
 }
 
-// guarded makes a panic of the work an error.
-func (x *exchange) guarded(ctx context.Context, work func(context.Context, *exchange) (cola.QuotaState, error)) (state cola.QuotaState, err error) {
+// callRecovered makes a panic of the work an error.
+func (req *request) callRecovered(ctx context.Context, work func(context.Context, *request) (cola.QuotaState, error)) (state cola.QuotaState, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			x.event.Stack = debug.Stack()
+			req.event.Stack = debug.Stack()
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	return work(ctx, x)
+	return work(ctx, req)
 }
 
-// shown turns an error into one to show, and notes it. One that credentials cannot have caused is left to the handler; the
+// publicError turns an error into one to show, and notes it. One that credentials cannot have caused is left to the handler; the
 // others are told by HTTP.
-func (x *exchange) shown(ctx context.Context, err error) *cola.Error {
+func (req *request) publicError(ctx context.Context, err error) *cola.Error {
 	if err == nil {
 		return nil
 	}
-	shown, fault := web.Shown(err, x.event.RequestID)
+	shown, fault := web.Shown(err, req.event.RequestID)
 	if !errors.Is(ctx.Err(), context.Canceled) { // else the caller went away, and nobody is told
-		x.event.Fault = fault
+		req.event.Fault = fault
 	}
-	x.event.Code = shown.Code
-	if isAccess(shown.Code) {
-		x.failure = shown
+	req.event.Code = shown.Code
+	if isAuthError(shown.Code) {
+		req.failure = shown
 	}
 	return shown
 }
 
-// isAccess reports whether an error is one of credentials, which is told by HTTP so that a client can see to them.
-func isAccess(code cola.Code) bool {
+// isAuthError reports whether an error is one of credentials, which is told by HTTP so that a client can see to them.
+func isAuthError(code cola.Code) bool {
 	return web.StatusOf(code) == http.StatusUnauthorized || web.StatusOf(code) == http.StatusForbidden
 }
 
@@ -162,8 +162,8 @@ func newMetrics(registerer prometheus.Registerer, names []string) *metrics {
 	return m
 }
 
-// called counts a call. Both labels are words of ours.
-func (m *metrics) called(tool, outcome string, took time.Duration) {
+// observeCall counts a call. Both labels are words of ours.
+func (m *metrics) observeCall(tool, outcome string, took time.Duration) {
 	if m != nil {
 		m.calls.WithLabelValues(tool, outcome).Inc()
 		m.took.WithLabelValues(tool).Observe(took.Seconds())

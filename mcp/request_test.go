@@ -119,7 +119,7 @@ func TestSuspendedOverABridge(t *testing.T) {
 		t.Fatalf("%d answers to two messages", len(got))
 	}
 	for _, r := range got {
-		if r.json.Error == nil || r.json.Error.Code != refusedCode || r.json.Error.Message != suspended().Message {
+		if r.json.Error == nil || r.json.Error.Code != codeRefused || r.json.Error.Message != suspended().Message {
 			t.Errorf("%s", r.body)
 		}
 	}

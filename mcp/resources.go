@@ -17,26 +17,26 @@ const (
 	referenceScheme = "registry://reference/"
 )
 
-// reference is a resource that is read for nothing but its place in the burst.
-type reference struct {
+// referenceResource is a resource that is read for nothing but its place in the burst.
+type referenceResource struct {
 	name, title, description string
 	content                  func(ctx context.Context, svc Service) (object, error)
 }
 
-var references = []reference{
+var referenceResources = []referenceResource{
 	{
 		"categories", "Category paths",
 		"The category paths that labels have, for derived_subcategory of search_colas: roots, and every path in use.",
 		func(ctx context.Context, svc Service) (object, error) {
 			words, err := svc.Vocabulary(ctx)
-			paths, left := words.Categories, room
+			paths, left := words.Categories, maxContentBytes
 			for i, p := range paths {
 				if left -= 2 * len(p); left < 0 {
 					paths = paths[:i]
 					break
 				}
 			}
-			return object{{"roots", cola.CategoryRoots()}, {"total", len(words.Categories)}, {"paths", emptyRows(paths)}}, err
+			return object{{"roots", cola.CategoryRoots()}, {"total", len(words.Categories)}, {"paths", nonNilRows(paths)}}, err
 		},
 	},
 	{
@@ -81,11 +81,11 @@ func filterWords() object {
 }
 
 func (e *edge) addResources(s *server.MCPServer) {
-	for _, r := range references {
+	for _, r := range referenceResources {
 		resource := protocol.NewResource(referenceScheme+r.name, r.name,
 			protocol.WithResourceTitle(r.title), protocol.WithResourceDescription(r.description+" Free of quota."), protocol.WithMIMEType(jsonType))
-		s.AddResource(resource, e.resourceHandler(cola.MeterNone, func(ctx context.Context, x *exchange) ([]byte, cola.QuotaState, error) {
-			state, err := e.svc.Admit(ctx, x.caller)
+		s.AddResource(resource, e.resourceHandler(cola.MeterNone, func(ctx context.Context, req *request) ([]byte, cola.QuotaState, error) {
+			state, err := e.svc.Admit(ctx, req.caller)
 			if err != nil {
 				return nil, state, err
 			}
@@ -93,7 +93,7 @@ func (e *edge) addResources(s *server.MCPServer) {
 			if err != nil {
 				return nil, state, err
 			}
-			return clean(mustJSON(content)), state, nil
+			return sanitizeJSON(mustJSON(content)), state, nil
 		}))
 	}
 	template := protocol.NewResourceTemplate(labelScheme+"{ttb_id}", "cola",
@@ -104,37 +104,37 @@ func (e *edge) addResources(s *server.MCPServer) {
 }
 
 // readLabel returns the resource of one label.
-func (e *edge) readLabel(ctx context.Context, x *exchange) ([]byte, cola.QuotaState, error) {
-	found, state, err := e.svc.Cola(ctx, x.caller, strings.TrimPrefix(x.target, labelScheme), "")
+func (e *edge) readLabel(ctx context.Context, req *request) ([]byte, cola.QuotaState, error) {
+	found, state, err := e.svc.Cola(ctx, req.caller, strings.TrimPrefix(req.target, labelScheme), "")
 	if err != nil {
 		return nil, state, err
 	}
-	var a answer
+	var a toolResult
 	putRecord(&a, view{detailed: true}, found.Value)
 	e.noteLocalLinks(&a)
-	a.charge(cola.MeterDetailViews, state)
+	a.setCharge(cola.MeterDetailViews, state)
 	return a.json(), state, nil
 }
 
 // resourceHandler reads a resource for the exchange in the context.
-func (e *edge) resourceHandler(m cola.Meter, read func(context.Context, *exchange) ([]byte, cola.QuotaState, error)) server.ResourceHandlerFunc {
-	return func(ctx context.Context, request protocol.ReadResourceRequest) ([]protocol.ResourceContents, error) {
+func (e *edge) resourceHandler(m cola.Meter, read func(context.Context, *request) ([]byte, cola.QuotaState, error)) server.ResourceHandlerFunc {
+	return func(ctx context.Context, call protocol.ReadResourceRequest) ([]protocol.ResourceContents, error) {
 		var content []byte
-		shown := e.attempt(ctx, m, func(ctx context.Context, x *exchange) (state cola.QuotaState, err error) {
-			content, state, err = read(ctx, x)
+		shown := e.execute(ctx, m, func(ctx context.Context, req *request) (state cola.QuotaState, err error) {
+			content, state, err = read(ctx, req)
 			return state, err
 		})
 		if shown != nil {
-			return nil, exchangeOf(ctx).fail(shown)
+			return nil, requestFrom(ctx).setFailure(shown)
 		}
-		return []protocol.ResourceContents{protocol.TextResourceContents{URI: request.Params.URI, MIMEType: jsonType, Text: string(content)}}, nil
+		return []protocol.ResourceContents{protocol.TextResourceContents{URI: call.Params.URI, MIMEType: jsonType, Text: string(content)}}, nil
 	}
 }
 
-// fail has an error told in JSON-RPC's form, unless it is one that is told by HTTP.
-func (x *exchange) fail(shown *cola.Error) error {
-	if x.failure == nil {
-		x.failure = rpcErrorOf(shown, x)
+// setFailure has an error told in JSON-RPC's form, unless it is one that is told by HTTP.
+func (req *request) setFailure(shown *cola.Error) error {
+	if req.failure == nil {
+		req.failure = newRPCError(shown, req)
 	}
-	return x.failure
+	return req.failure
 }

@@ -77,7 +77,7 @@ func TestLabelResource(t *testing.T) {
 	}
 	f.err = &cola.Error{Code: cola.CodeQuotaExceeded, Message: "Used up.", UpgradeURL: "https://plans.example"}
 	r := rpc(t, h, "resources/read", `{"uri":"registry://colas/11054001000049"}`)
-	if r.json.Error == nil || r.json.Error.Code != refusedCode || r.json.Error.Data["upgrade_url"] != "https://plans.example" || f.used.DetailViews != 1 {
+	if r.json.Error == nil || r.json.Error.Code != codeRefused || r.json.Error.Data["upgrade_url"] != "https://plans.example" || f.used.DetailViews != 1 {
 		t.Errorf("a used-up quota: %s", r.body)
 	}
 }
@@ -171,7 +171,7 @@ func TestCompletion(t *testing.T) {
 		t.Errorf("completion spent %d requests", f.spent)
 	}
 	f.err = cola.Unavailable()
-	if got, _ := (completion{&edge{svc: f, prompts: []string{"watch_brand"}}}).CompletePromptArgument(t.Context(), "watch_brand", protocol.CompleteArgument{Name: "state"}, protocol.CompleteContext{}); len(got.Values) != 0 {
+	if got, _ := (completer{&edge{svc: f, prompts: []string{"watch_brand"}}}).CompletePromptArgument(t.Context(), "watch_brand", protocol.CompleteArgument{Name: "state"}, protocol.CompleteContext{}); len(got.Values) != 0 {
 		t.Errorf("states before the index is built: %v", got)
 	}
 }

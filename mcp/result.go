@@ -14,11 +14,11 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// answer is the answer of a tool.
-type answer struct {
+// toolResult is the result of a tool call.
+type toolResult struct {
 	notes   []string // sentences of ours, apart from the data
 	data    []byte   // JSON, cleaned
-	beside  []field  // members of ours that follow it
+	extra   []field  // members of ours that follow it
 	charged *charged
 }
 
@@ -30,18 +30,18 @@ type charged struct {
 }
 
 // note adds a sentence.
-func (a *answer) note(format string, args ...any) {
+func (a *toolResult) note(format string, args ...any) {
 	a.notes = append(a.notes, fmt.Sprintf(format, args...))
 }
 
-// put sets the data.
-func (a *answer) put(data []byte) { a.data = clean(data) }
+// setData sets the data.
+func (a *toolResult) setData(data []byte) { a.data = sanitizeJSON(data) }
 
-// add adds a member beside the data.
-func (a *answer) add(name string, value any) { a.beside = append(a.beside, field{name, value}) }
+// addMember adds a member beside the data.
+func (a *toolResult) addMember(name string, value any) { a.extra = append(a.extra, field{name, value}) }
 
-// charge tells what was charged, where anything is.
-func (a *answer) charge(m cola.Meter, state cola.QuotaState) {
+// setCharge tells what was charged, where anything is.
+func (a *toolResult) setCharge(m cola.Meter, state cola.QuotaState) {
 	switch m {
 	case cola.MeterDetailViews:
 		a.charged = &charged{state.Charged, m, state.DetailViewsRemaining()}
@@ -51,20 +51,20 @@ func (a *answer) charge(m cola.Meter, state cola.QuotaState) {
 }
 
 // json assembles the structured content.
-func (a *answer) json() json.RawMessage {
+func (a *toolResult) json() json.RawMessage {
 	o := object{}
 	if len(a.notes) > 0 {
 		o = append(o, field{"notes", a.notes})
 	}
-	o = append(append(o, field{"data", json.RawMessage(a.data)}), a.beside...)
+	o = append(append(o, field{"data", json.RawMessage(a.data)}), a.extra...)
 	if a.charged != nil {
 		o = append(o, field{"charged", a.charged})
 	}
 	return mustJSON(o)
 }
 
-// result is the answer as a tool's result: structured, and the same as text for clients that read no other.
-func (a *answer) result() *protocol.CallToolResult {
+// callResult is the answer as a tool's result: structured, and the same as text for clients that read no other.
+func (a *toolResult) callResult() *protocol.CallToolResult {
 	content := a.json()
 	return &protocol.CallToolResult{
 		Content:           []protocol.Content{protocol.TextContent{Type: protocol.ContentTypeText, Text: string(content)}},
@@ -72,8 +72,8 @@ func (a *answer) result() *protocol.CallToolResult {
 	}
 }
 
-// besideSchema describes members beside the data by their Go types.
-func besideSchema(members ...field) (beside []field) {
+// extraSchemas describes members beside the data by their Go types.
+func extraSchemas(members ...field) (beside []field) {
 	for _, m := range members {
 		beside = append(beside, field{m.name, recordSchema([]reflect.Type{m.value.(reflect.Type)})})
 	}
@@ -91,15 +91,15 @@ var (
 
 // How large an answer may be. Clients cut or refuse larger ones, and a client may show its model both copies of the content.
 const (
-	maxTokens     = 25_000
-	maxBytes      = maxTokens * 7 / 2 // at three and a half bytes a token
-	reservedBytes = 6_000             // for notes, pagination and the protocol's own
-	room          = maxBytes - reservedBytes
+	maxTokens       = 25_000
+	maxBytes        = maxTokens * 7 / 2 // at three and a half bytes a token
+	reservedBytes   = 6_000             // for notes, pagination and the protocol's own
+	maxContentBytes = maxBytes - reservedBytes
 )
 
-// weight is how many bytes some JSON takes in an answer, which holds it twice: as structured content, and as a text that is a
+// encodedSize is how many bytes some JSON takes in an answer, which holds it twice: as structured content, and as a text that is a
 // JSON string. The protocol's encoder escapes <, > and & in both.
-func weight(b []byte) int {
+func encodedSize(b []byte) int {
 	n := 2 * len(b)
 	for _, c := range b {
 		switch c {
@@ -112,28 +112,28 @@ func weight(b []byte) int {
 	return n
 }
 
-// rowFit is a registry.Fit for the rows of a list. It remembers how many rows it kept.
-type rowFit[T any] struct {
+// rowLimiter is a registry.Fit for the rows of a list. It remembers how many rows it kept.
+type rowLimiter[T any] struct {
 	view  view
 	shown func(T) any // what a row becomes in the answer; nil: the row itself
 	found int         // rows there were
 	kept  int
 }
 
-// labelFit is a rowFit for labels, which become rows.
-func labelFit(v view, svc Service) rowFit[cola.ColaSummary] {
-	return rowFit[cola.ColaSummary]{view: v, shown: func(label cola.ColaSummary) any { return svc.Rows([]cola.ColaSummary{label})[0] }}
+// newLabelLimiter is a rowLimiter for labels, which become rows.
+func newLabelLimiter(v view, svc Service) rowLimiter[cola.ColaSummary] {
+	return rowLimiter[cola.ColaSummary]{view: v, shown: func(label cola.ColaSummary) any { return svc.Rows([]cola.ColaSummary{label})[0] }}
 }
 
-func (f *rowFit[T]) fit(rows []T) int {
+func (f *rowLimiter[T]) limit(rows []T) int {
 	f.found, f.kept = len(rows), 0
-	left := room
+	left := maxContentBytes
 	for i := range rows {
 		var row any = rows[i]
 		if f.shown != nil {
 			row = f.shown(rows[i])
 		}
-		if left -= weight(f.view.append(nil, row)) + 2; left < 0 {
+		if left -= encodedSize(f.view.append(nil, row)) + 2; left < 0 {
 			break
 		}
 		f.kept++
@@ -141,19 +141,19 @@ func (f *rowFit[T]) fit(rows []T) int {
 	return f.kept
 }
 
-// asFit returns the function that the registry asks.
-func (f *rowFit[T]) asFit() registry.Fit[T] { return f.fit }
+// registryFit returns the function that the registry asks.
+func (f *rowLimiter[T]) registryFit() registry.Fit[T] { return f.limit }
 
 // putRecord sets an answer's data to one record. One that is too large has its longest lists and texts cut, and a note says so.
-func putRecord[T any](a *answer, v view, record T) {
+func putRecord[T any](a *toolResult, v view, record T) {
 	r := reflect.New(reflect.TypeFor[T]()).Elem()
 	r.Set(reflect.ValueOf(record))
-	fields := shownFields(r.Type(), v.detailed)
+	fields := outputFields(r.Type(), v.detailed)
 	whole := map[string]int{} // lengths of what was cut
 	var order []int
 	data := v.append(nil, r.Interface())
-	for weight(data) > room {
-		i := heaviest(v, r, fields)
+	for encodedSize(data) > maxContentBytes {
+		i := largestField(v, r, fields)
 		if _, cut := whole[fields[i].name]; !cut {
 			order = append(order, i)
 			whole[fields[i].name] = length(r.FieldByIndex(fields[i].index))
@@ -163,24 +163,24 @@ func putRecord[T any](a *answer, v view, record T) {
 	}
 	for _, i := range order {
 		f := fields[i]
-		a.notes = append(a.notes, cutNote(f.name, r.FieldByIndex(f.index), whole[f.name]))
+		a.notes = append(a.notes, truncationNote(f.name, r.FieldByIndex(f.index), whole[f.name]))
 	}
-	a.put(data)
+	a.setData(data)
 }
 
-// heaviest returns the place of the list or text that takes most of a record.
-func heaviest(v view, r reflect.Value, fields []shownField) (heaviest int) {
-	most := -1
+// largestField returns the place of the list or text that takes most of a record.
+func largestField(v view, r reflect.Value, fields []outputField) (index int) {
+	largest := -1
 	for i, f := range fields {
 		value := r.FieldByIndex(f.index)
 		if value.Kind() != reflect.Slice && value.Kind() != reflect.String {
 			continue
 		}
-		if w := weight(v.append(nil, value.Interface())); w > most {
-			heaviest, most = i, w
+		if w := encodedSize(v.append(nil, value.Interface())); w > largest {
+			index, largest = i, w
 		}
 	}
-	return heaviest
+	return index
 }
 
 // halve cuts a list or a text to half. A list of one text keeps half of that. What a list or text is made of is not written to:
@@ -209,15 +209,15 @@ func length(v reflect.Value) int {
 	return v.Len()
 }
 
-func cutNote(name string, cut reflect.Value, whole int) string {
+func truncationNote(name string, cut reflect.Value, whole int) string {
 	if cut.Kind() == reflect.String {
 		return fmt.Sprintf("%s is cut to its first %d of %d characters to keep the answer small; the REST API has all of it.", name, length(cut)-1, whole)
 	}
 	return fmt.Sprintf("%s is cut to its first %d of %d entries to keep the answer small; the REST API has all of them.", name, length(cut), whole)
 }
 
-// emptyRows makes no rows an empty list.
-func emptyRows[T any](rows []T) []T {
+// nonNilRows makes no rows an empty list.
+func nonNilRows[T any](rows []T) []T {
 	if rows == nil {
 		return []T{}
 	}
@@ -227,15 +227,15 @@ func emptyRows[T any](rows []T) []T {
 // resetDay says when a quota starts again.
 func resetDay(state cola.QuotaState) string { return state.Period.End().Format("2 January 2006") }
 
-// clean removes hidden characters from the texts in JSON: control characters, and characters that
+// sanitizeJSON removes hidden characters from the texts in JSON: control characters, and characters that
 // are invisible or change the direction of text. Line breaks stay and become \n; a tab becomes a
 // space. The JSON must be compact and as encoding/json writes it, so that these characters occur
 // only within strings.
-func clean(b []byte) []byte {
+func sanitizeJSON(b []byte) []byte {
 	out := make([]byte, 0, len(b))
 	for i := 0; i < len(b); {
 		if b[i] == '\\' {
-			n, replacement := escaped(b[i:])
+			n, replacement := sanitizeEscape(b[i:])
 			out = append(out, replacement...)
 			i += n
 			continue
@@ -253,15 +253,15 @@ func clean(b []byte) []byte {
 
 var lineBreak = []byte(`\n`)
 
-// escaped returns the length of the escape sequence at the start of b and its replacement. The two
+// sanitizeEscape returns the length of the escape sequence at the start of b and its replacement. The two
 // characters \r\n are one line break.
-func escaped(b []byte) (n int, replacement []byte) {
+func sanitizeEscape(b []byte) (n int, replacement []byte) {
 	if len(b) < 2 {
 		return len(b), b
 	}
 	switch b[1] {
 	case 'u':
-		return escapedRune(b)
+		return sanitizeEscapedRune(b)
 	case 'n':
 		return 2, lineBreak
 	case 'r':
@@ -277,8 +277,8 @@ func escaped(b []byte) (n int, replacement []byte) {
 	return 2, b[:2]
 }
 
-// escapedRune is escaped for \u and four hexadecimal digits.
-func escapedRune(b []byte) (n int, replacement []byte) {
+// sanitizeEscapedRune is escaped for \u and four hexadecimal digits.
+func sanitizeEscapedRune(b []byte) (n int, replacement []byte) {
 	n = min(len(b), 6)
 	r, err := strconv.ParseUint(string(b[2:n]), 16, 16)
 	switch {

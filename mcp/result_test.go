@@ -40,7 +40,7 @@ func TestLargestAnswers(t *testing.T) {
 			"search_colas": `{"per_page":100,"approval_date_from":"2005-01-01"`, "search_permittees": `{"per_page":100`, "list_production_reports": `{"per_page":100`,
 			"get_processing_times": `{"kind":"cola"`, "lookup_barcode": `{"barcode_value":"036000291452"`, "get_permittee": `{"permit_number":"NJ-I-721"`,
 		} {
-			for _, format := range formats {
+			for _, format := range responseFormats {
 				f.used = cola.Used{}
 				got := call(t, h, tool, arguments+`,"response_format":"`+format+`"}`)
 				if n := tokens(got.body); got.failed || n >= maxTokens {
@@ -88,7 +88,7 @@ func TestOneHugeRecord(t *testing.T) {
 	}
 	f.label.LLMLiquorGrains = []string{strings.Repeat("é", 100_000)}
 	h := mustServe(t, f, io.Discard)
-	for _, format := range formats {
+	for _, format := range responseFormats {
 		got := call(t, h, "get_cola", `{"ttb_id":"11054001000049","response_format":"`+format+`"}`)
 		if n := tokens(got.body); got.failed || n >= maxTokens || n < maxTokens/8 {
 			t.Errorf("%s has %d tokens", format, n)
@@ -114,8 +114,8 @@ func TestOneHugeRecord(t *testing.T) {
 // TestWeight holds the estimate against what the protocol's encoder makes of an answer.
 func TestWeight(t *testing.T) {
 	size := func(data []byte) int {
-		a := answer{data: data}
-		b, err := json.Marshal(a.result())
+		a := toolResult{data: data}
+		b, err := json.Marshal(a.callResult())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +124,7 @@ func TestWeight(t *testing.T) {
 	nothing := []byte("0")
 	for _, s := range []string{"", "plain", `quo"te\`, "<b>&amp;</b>", "Château 🍷", strings.Repeat(`"`, 100)} {
 		data := mustJSON([]any{s, map[string]any{"a": 1}})
-		if got, want := weight(data)-weight(nothing), size(data)-size(nothing); got < want {
+		if got, want := encodedSize(data)-encodedSize(nothing), size(data)-size(nothing); got < want {
 			t.Errorf("%s adds %d bytes to an answer, estimated as %d", data, want, got)
 		}
 	}
@@ -137,7 +137,7 @@ func TestClean(t *testing.T) {
 		"family 👨‍👩‍👧 ❤️": "family 👨‍👩‍👧 ❤️", "soft\u00adhyphen": "softhyphen", "line\u2028separator": "line\nseparator", `back\slash "quoted" <&>`: `back\slash "quoted" <&>`,
 	} {
 		var got string
-		if err := json.Unmarshal(clean(mustJSON(sent)), &got); err != nil || got != want {
+		if err := json.Unmarshal(sanitizeJSON(mustJSON(sent)), &got); err != nil || got != want {
 			t.Errorf("%q becomes %q, want %q (%v)", sent, got, want, err)
 		}
 	}
@@ -153,7 +153,7 @@ func FuzzClean(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		sent := mustJSON(map[string]any{"a": s, "b": []string{s, ""}})
-		cleaned := clean(sent)
+		cleaned := sanitizeJSON(sent)
 		var got struct {
 			A string
 			B []string

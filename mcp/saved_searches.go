@@ -7,20 +7,20 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// savedListArgs are the arguments of list_saved_searches.
-type savedListArgs struct{ cola.SavedSearchListParams }
+// listSavedSearchesArgs are the arguments of list_saved_searches.
+type listSavedSearchesArgs struct{ cola.SavedSearchListParams }
 
-// savedChangeArgs are the arguments of update_saved_search: the body of PATCH
+// updateSavedSearchArgs are the arguments of update_saved_search: the body of PATCH
 // /saved-searches/{uuid} and what its path and a null say there. Here a null is an absent value,
 // and so is an object of nulls: clients send them for arguments they leave out.
-type savedChangeArgs struct {
+type updateSavedSearchArgs struct {
 	UUID string `json:"uuid" doc:"uuid of the saved search." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
 	cola.SavedSearchChangeParams
 	RemoveSchedule cola.Opt[bool] `json:"remove_schedule" doc:"true: keep the search without an alert." example:"false"`
 }
 
-// savedDeleteArgs are the arguments of delete_saved_search.
-type savedDeleteArgs struct {
+// deleteSavedSearchArgs are the arguments of delete_saved_search.
+type deleteSavedSearchArgs struct {
 	cola.Decoded
 	UUID string `json:"uuid" doc:"uuid of the saved search." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
 }
@@ -32,19 +32,19 @@ type deletedSearch struct {
 }
 
 const (
-	needsScope    = "Needs the scope saved_searches:write, which API keys have."
-	findsSearches = "list_saved_searches lists the account's saved searches with their uuids."
+	needsScope            = "Needs the scope saved_searches:write, which API keys have."
+	findSavedSearchesHint = "list_saved_searches lists the account's saved searches with their uuids."
 )
 
 func savedSearchTools() []tool {
-	one := outputOf(false, nil, reflect.TypeFor[cola.SavedSearch]())
+	one := outputSchema(false, nil, reflect.TypeFor[cola.SavedSearch]())
 	return []tool{
 		newTool(tool{
 			name: "list_saved_searches", title: "List saved searches",
 			description: "Lists the saved searches of the user's account, oldest first: filters, schedule, next and last run, and why a run is held back. " +
 				"Use it to see what is watched, and to find the uuid for update_saved_search or delete_saved_search.",
 			cost:    free,
-			output:  outputOf(true, besideSchema(pageMetaMember), reflect.TypeFor[cola.SavedSearch]()),
+			output:  outputSchema(true, extraSchemas(pageMetaMember), reflect.TypeFor[cola.SavedSearch]()),
 			example: `{}`,
 		}, listSavedSearches),
 		newTool(tool{
@@ -60,7 +60,7 @@ func savedSearchTools() []tool {
 				needsScope,
 			cost:   free,
 			scope:  cola.ScopeWriteSavedSearches,
-			effect: creates, required: []string{"name", "filters"}, settles: true,
+			effect: creates, required: []string{"name", "filters"}, serviceValidates: true,
 			output:  one,
 			example: `{"name":"Wines called oak","filters":{"brand_name":"oak","type_wine":true},"schedule":{"cadence":"weekly","day":1}}`,
 		}, createSavedSearch),
@@ -76,10 +76,10 @@ func savedSearchTools() []tool {
 				"filters":  "All filters of the search from now on.",
 				"schedule": "What to change of the schedule. A search without one needs all of it.",
 			},
-			elsewhere: "filters",
-			output:    one,
-			notFound:  findsSearches,
-			example:   `{"uuid":"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11","schedule":{"active":false}}`,
+			documentedBy: "filters",
+			output:       one,
+			notFound:     findSavedSearchesHint,
+			example:      `{"uuid":"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11","schedule":{"active":false}}`,
 		}, updateSavedSearch),
 		newTool(tool{
 			name: "delete_saved_search", title: "Delete a saved search",
@@ -88,14 +88,14 @@ func savedSearchTools() []tool {
 			cost:   free,
 			scope:  cola.ScopeWriteSavedSearches,
 			effect: changes, required: []string{"uuid"},
-			output:   outputOf(false, nil, reflect.TypeFor[deletedSearch]()),
-			notFound: findsSearches,
+			output:   outputSchema(false, nil, reflect.TypeFor[deletedSearch]()),
+			notFound: findSavedSearchesHint,
 			example:  `{"uuid":"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"}`,
 		}, deleteSavedSearch),
 	}
 }
 
-func listSavedSearches(ctx context.Context, svc Service, c cola.Caller, p savedListArgs) (a answer, state cola.QuotaState, err error) {
+func listSavedSearches(ctx context.Context, svc Service, c cola.Caller, p listSavedSearchesArgs) (a toolResult, state cola.QuotaState, err error) {
 	v := view{detailed: true}
 	page, state, err := svc.SavedSearches(ctx, c, p.SavedSearchListParams)
 	if err != nil {
@@ -105,7 +105,7 @@ func listSavedSearches(ctx context.Context, svc Service, c cola.Caller, p savedL
 	return a, state, nil
 }
 
-func createSavedSearch(ctx context.Context, svc Service, c cola.Caller, p cola.SavedSearchParams) (a answer, state cola.QuotaState, err error) {
+func createSavedSearch(ctx context.Context, svc Service, c cola.Caller, p cola.SavedSearchParams) (a toolResult, state cola.QuotaState, err error) {
 	made, state, err := svc.CreateSavedSearch(ctx, c, p)
 	if err != nil {
 		return a, state, err
@@ -117,7 +117,7 @@ func createSavedSearch(ctx context.Context, svc Service, c cola.Caller, p cola.S
 	return a, state, nil
 }
 
-func updateSavedSearch(ctx context.Context, svc Service, c cola.Caller, p savedChangeArgs) (a answer, state cola.QuotaState, err error) {
+func updateSavedSearch(ctx context.Context, svc Service, c cola.Caller, p updateSavedSearchArgs) (a toolResult, state cola.QuotaState, err error) {
 	change := p.SavedSearchChangeParams
 	change.Nulls = nil
 	if change.Filters != nil && *change.Filters == (cola.SavedSearchFilters{}) {
@@ -144,7 +144,7 @@ func updateSavedSearch(ctx context.Context, svc Service, c cola.Caller, p savedC
 	return a, state, nil
 }
 
-func deleteSavedSearch(ctx context.Context, svc Service, c cola.Caller, p savedDeleteArgs) (a answer, state cola.QuotaState, err error) {
+func deleteSavedSearch(ctx context.Context, svc Service, c cola.Caller, p deleteSavedSearchArgs) (a toolResult, state cola.QuotaState, err error) {
 	if err := p.Problems.Err(); err != nil {
 		state, err := svc.Refuse(ctx, c, err)
 		return a, state, err
@@ -152,12 +152,12 @@ func deleteSavedSearch(ctx context.Context, svc Service, c cola.Caller, p savedD
 	if state, err = svc.DeleteSavedSearch(ctx, c, p.UUID); err != nil {
 		return a, state, err
 	}
-	a.put(view{detailed: true}.append(nil, deletedSearch{p.UUID, true}))
+	a.setData(view{detailed: true}.append(nil, deletedSearch{p.UUID, true}))
 	return a, state, nil
 }
 
 // putSavedSearch answers with a search that was created or changed, and says whether it runs.
-func putSavedSearch(ctx context.Context, svc Service, a *answer, search cola.SavedSearch) {
+func putSavedSearch(ctx context.Context, svc Service, a *toolResult, search cola.SavedSearch) {
 	switch s := search.Schedule; {
 	case s == nil:
 		a.note("The search is saved without a schedule, so it does not run by itself.")
@@ -175,5 +175,5 @@ func putSavedSearch(ctx context.Context, svc Service, a *answer, search cola.Sav
 		a.notes = append(a.notes, words.SavedSearchNotes(search.Filters)...)
 	}
 	a.note("To see labels that match today call search_colas with the same filters.")
-	a.put(view{detailed: true}.append(nil, search))
+	a.setData(view{detailed: true}.append(nil, search))
 }

@@ -28,20 +28,20 @@ type Bridge struct {
 	Logger *slog.Logger
 }
 
-// maxAnswerBytes bounds what is read of an answer; ours are a tenth of it.
-const maxAnswerBytes = 4 << 20
+// maxResponseBytes bounds what is read of an answer; ours are a tenth of it.
+const maxResponseBytes = 4 << 20
 
-// atOnce is how many messages are under way at one time.
-const atOnce = 16
+// maxConcurrentCalls is how many messages are under way at one time.
+const maxConcurrentCalls = 16
 
 // Serve answers lines of in with lines of out until in ends or the context does, and then waits for what is under way. It
 // returns what in or out failed with.
 func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	lines := &lineWriter{w: out}
-	calls := &calls{cancel: map[string]context.CancelFunc{}}
+	calls := &pendingCalls{cancel: map[string]context.CancelFunc{}}
 	var running sync.WaitGroup
 	defer running.Wait()
-	slots := make(chan struct{}, atOnce)
+	slots := make(chan struct{}, maxConcurrentCalls)
 	input := readLines(ctx, in)
 	for {
 		var line inputLine
@@ -56,12 +56,12 @@ func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		case line.err != nil:
 			return fmt.Errorf("read a message: %w", line.err)
 		case line.tooLong:
-			lines.write(invalidMessage(messageTooLong, maxMessageBytes).answer(nil))
+			lines.write(invalidMessage(messageTooLong, maxMessageBytes).response(nil))
 			continue
 		case len(line.text) == 0:
 			continue
 		}
-		head := headOf(line.text)
+		head := parseHead(line.text)
 		if calls.cancelled(head) {
 			continue
 		}
@@ -69,7 +69,7 @@ func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		call, end := calls.begin(ctx, string(head.ID))
 		running.Go(func() {
 			defer func() { end(); <-slots }()
-			if answer := b.exchange(call, head, line.text); call.Err() == nil {
+			if answer := b.send(call, head, line.text); call.Err() == nil {
 				lines.write(answer)
 			}
 		})
@@ -79,27 +79,27 @@ func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 }
 
-// exchange sends one message and returns the line that answers it; none where nothing is to be answered.
-func (b *Bridge) exchange(ctx context.Context, head head, sent []byte) []byte {
+// send sends one message and returns the line that answers it; none where nothing is to be answered.
+func (b *Bridge) send(ctx context.Context, head messageHead, sent []byte) []byte {
 	status, contentType, body, err := b.post(ctx, head, sent)
 	switch {
 	case err != nil && ctx.Err() == nil:
 		b.Logger.Error("the server cannot be reached", "error", err)
-		return head.answer(&rpcError{Code: refusedCode, Message: "The registry's server cannot be reached."})
+		return head.response(&rpcError{Code: codeRefused, Message: "The registry's server cannot be reached."})
 	case err != nil || status == http.StatusAccepted:
 		return nil
 	}
 	if media, _, _ := mime.ParseMediaType(contentType); media != "application/json" || !json.Valid(body) {
 		b.Logger.Error("the server's answer is none of this protocol", "status", status)
-		return head.answer(&rpcError{Code: refusedCode, Message: fmt.Sprintf("The server answered with status %d and no JSON; is the URL right?", status)})
+		return head.response(&rpcError{Code: codeRefused, Message: fmt.Sprintf("The server answered with status %d and no JSON; is the URL right?", status)})
 	}
 	var told web.ErrorBody
 	if status != http.StatusOK && json.Unmarshal(body, &told) == nil && told.Error.Code != "" {
 		b.Logger.Warn("the server refused a message", "status", status, "code", told.Error.Code, "reason", told.Error.Message)
-		return head.answer(&rpcError{Code: refusedCode, Message: told.Error.Message, Data: told})
+		return head.response(&rpcError{Code: codeRefused, Message: told.Error.Message, Data: told})
 	}
 	if wrong := anonymousError(body); wrong != nil {
-		return head.answer(wrong)
+		return head.response(wrong)
 	}
 	var line bytes.Buffer
 	_ = json.Compact(&line, body) // it is valid
@@ -119,7 +119,7 @@ func anonymousError(body []byte) *rpcError {
 	return answer.Error
 }
 
-func (b *Bridge) post(ctx context.Context, head head, sent []byte) (status int, contentType string, body []byte, err error) {
+func (b *Bridge) post(ctx context.Context, head messageHead, sent []byte) (status int, contentType string, body []byte, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, b.URL, bytes.NewReader(sent))
 	if err != nil {
 		return 0, "", nil, err
@@ -138,12 +138,12 @@ func (b *Bridge) post(ctx context.Context, head head, sent []byte) (status int, 
 		return 0, "", nil, err
 	}
 	defer resp.Body.Close()
-	body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes))
+	body, err = io.ReadAll(io.LimitReader(resp.Body, maxResponseBytes))
 	return resp.StatusCode, resp.Header.Get("Content-Type"), body, err
 }
 
-// head is what a bridge reads of a message; the server reads it properly.
-type head struct {
+// messageHead is what a bridge reads of a message; the server reads it properly.
+type messageHead struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
@@ -151,7 +151,7 @@ type head struct {
 	version string // that the message itself names
 }
 
-func headOf(sent []byte) (h head) {
+func parseHead(sent []byte) (h messageHead) {
 	_ = json.Unmarshal(sent, &h) // what is no message is the server's to refuse
 	var params struct {
 		Meta map[string]any `json:"_meta"`
@@ -162,22 +162,22 @@ func headOf(sent []byte) (h head) {
 	return h
 }
 
-// answer returns the line that tells an error, or none to a message that wants no answer.
-func (h head) answer(e *rpcError) []byte {
+// response returns the line that tells an error, or none to a message that wants no answer.
+func (h messageHead) response(e *rpcError) []byte {
 	if len(h.ID) == 0 && h.Method != "" {
 		return nil
 	}
-	return e.answer(h.ID)
+	return e.response(h.ID)
 }
 
-// calls are those under way, by their ids: an assistant may cancel one.
-type calls struct {
+// pendingCalls are those under way, by their ids: an assistant may cancel one.
+type pendingCalls struct {
 	mu     sync.Mutex
 	cancel map[string]context.CancelFunc
 }
 
 // begin returns the context of a call, and what ends it.
-func (c *calls) begin(ctx context.Context, id string) (context.Context, func()) {
+func (c *pendingCalls) begin(ctx context.Context, id string) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -191,7 +191,7 @@ func (c *calls) begin(ctx context.Context, id string) (context.Context, func()) 
 }
 
 // cancelled carries out a message that cancels a call; it reports false for any other.
-func (c *calls) cancelled(h head) bool {
+func (c *pendingCalls) cancelled(h messageHead) bool {
 	var cancelling struct {
 		ID json.RawMessage `json:"requestId"`
 	}
@@ -213,7 +213,7 @@ type inProcess struct{ h http.Handler }
 
 // RoundTrip implements http.RoundTripper.
 func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
-	got := &captured{header: http.Header{}}
+	got := &responseRecorder{header: http.Header{}}
 	r = r.Clone(r.Context())
 	r.Host = strings.TrimSpace(r.URL.Host)
 	p.h.ServeHTTP(got, r)
@@ -226,21 +226,21 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// captured is the response of a handler within this process.
-type captured struct {
+// responseRecorder is the response of a handler within this process.
+type responseRecorder struct {
 	header http.Header
 	status int
 	body   []byte
 }
 
 // Header implements http.ResponseWriter.
-func (c *captured) Header() http.Header { return c.header }
+func (c *responseRecorder) Header() http.Header { return c.header }
 
 // WriteHeader implements http.ResponseWriter.
-func (c *captured) WriteHeader(status int) { c.status = status }
+func (c *responseRecorder) WriteHeader(status int) { c.status = status }
 
 // Write implements http.ResponseWriter.
-func (c *captured) Write(b []byte) (int, error) {
+func (c *responseRecorder) Write(b []byte) (int, error) {
 	if c.status == 0 {
 		c.status = http.StatusOK
 	}
