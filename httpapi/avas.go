@@ -16,7 +16,7 @@ func avaOperations(svc Service) []operation {
 			Response:    reflect.TypeFor[rowsOf[cola.AVA]](),
 			Example:     rowsOf[cola.AVA]{Data: []cola.AVA{exampleAVA().AVA}, Meta: cola.Meta{Total: 1}},
 			Cost:        free,
-			call:        list(svc.AVAs, rows[cola.AVA]),
+			call:        listCall(svc.AVAs, rows[cola.AVA]),
 		},
 		{
 			ID: "getAVA", Path: "/avas/{ava_id}", Tag: tagReference, Summary: "Get one American Viticultural Area",
@@ -25,8 +25,8 @@ func avaOperations(svc Service) []operation {
 			Response:    reflect.TypeFor[dataOf[cola.AVADetail]](),
 			Example:     dataOf[cola.AVADetail]{exampleAVA()},
 			Cost:        free,
-			Tagged:      true,
-			call:        record(svc, "ava_id", svc.AVA),
+			HasETag:     true,
+			call:        recordCall(svc, "ava_id", svc.AVA),
 		},
 	}
 }

@@ -11,8 +11,8 @@ func barcodeOperations(svc Service) []operation {
 	ask := func(r *http.Request, caller cola.Caller) (cola.BarcodeResult, cola.QuotaState, error) {
 		return svc.Barcode(r.Context(), caller, pathValue(r, "barcode_value"))
 	}
-	render := func(b cola.BarcodeResult) answer {
-		return answer{body: plain(dataOf[cola.BarcodeResult]{b})}
+	render := func(b cola.BarcodeResult) result {
+		return result{body: jsonBody(dataOf[cola.BarcodeResult]{b})}
 	}
 	return []operation{{
 		ID: "lookUpBarcode", Path: "/barcode/{barcode_value}", Tag: tagColas, Summary: "Look up a barcode",
@@ -22,6 +22,6 @@ func barcodeOperations(svc Service) []operation {
 		Response:  reflect.TypeFor[dataOf[cola.BarcodeResult]](),
 		Example:   dataOf[cola.BarcodeResult]{exampleBarcode()},
 		Meter:     cola.MeterListRecords, Cost: "One list record for each label returned. Not found is free.",
-		call: one(svc, ask, render),
+		call: bareCall(svc, ask, render),
 	}}
 }

@@ -25,8 +25,8 @@ func colaOperations(svc Service) []operation {
 			Params: reflect.TypeFor[cola.SearchParams](), Sample: "q=oak&product_type=wine&per_page=2",
 			Response: reflect.TypeFor[colaPage](), Example: exampleColas(),
 			Meter: cola.MeterListRecords, Cost: "One list record for each label returned. When fewer remain, the page is cut to what remains.",
-			call: list(svc.SearchColas, func(p registry.ColaPage) answer {
-				return answer{body: colaPage{p.Colas, p.Pagination, p.Defaults, p.Notes}}
+			call: listCall(svc.SearchColas, func(p registry.ColaPage) result {
+				return result{body: colaPage{p.Colas, p.Pagination, p.Defaults, p.Notes}}
 			}),
 		},
 		{
@@ -36,8 +36,8 @@ func colaOperations(svc Service) []operation {
 			Response:    reflect.TypeFor[dataOf[cola.Cola]](),
 			Example:     dataOf[cola.Cola]{exampleLabel()},
 			Meter:       cola.MeterDetailViews, Cost: "One detail view. Not found and not modified are free.",
-			Tagged: true,
-			call:   record(svc, "ttb_id", svc.Cola),
+			HasETag: true,
+			call:    recordCall(svc, "ttb_id", svc.Cola),
 		},
 	}
 }

@@ -36,14 +36,14 @@ const (
 	maxQueryPairs = 100
 )
 
-// wholeQuery is the name that problems of the query string itself are told under.
-const wholeQuery = "query"
+// queryField is the name that problems of the query string itself are told under.
+const queryField = "query"
 
 // splitQuery takes a raw query string apart. What cannot be read is a problem of the parameter it belongs to, and the rest
 // is read on: url.ParseQuery would drop the broken pairs and tell only the first error.
 func splitQuery(raw string, problems *cola.Problems) []params.Value {
 	if len(raw) > maxQueryBytes {
-		problems.Add(wholeQuery, "The query string has %d bytes; at most %d are read.", len(raw), maxQueryBytes)
+		problems.Add(queryField, "The query string has %d bytes; at most %d are read.", len(raw), maxQueryBytes)
 		return nil
 	}
 	var pairs []params.Value
@@ -52,7 +52,7 @@ func splitQuery(raw string, problems *cola.Problems) []params.Value {
 			continue
 		}
 		if len(pairs) == maxQueryPairs {
-			problems.Add(wholeQuery, "The query string has more than %d parameters.", maxQueryPairs)
+			problems.Add(queryField, "The query string has more than %d parameters.", maxQueryPairs)
 			break
 		}
 		if p, ok := splitPair(part, problems); ok {
@@ -70,7 +70,7 @@ func splitPair(part string, problems *cola.Problems) (params.Value, bool) {
 		return params.Value{}, false
 	}
 	if name == "" {
-		problems.Add(wholeQuery, "%s has no parameter name before the equals sign.", params.Quoted(part))
+		problems.Add(queryField, "%s has no parameter name before the equals sign.", params.Quoted(part))
 		return params.Value{}, false
 	}
 	if strings.Contains(part, ";") {
@@ -96,8 +96,8 @@ func badEscape(err error) string {
 // maxBodyDepth is how deep objects and arrays in a body may be nested; none that is of use needs half of it.
 const maxBodyDepth = 8
 
-// wholeBody is the name that problems of the body itself are told under.
-const wholeBody = "body"
+// bodyField is the name that problems of the body itself are told under.
+const bodyField = "body"
 
 // The media types of bodies. A merge patch (RFC 7396) is what a change is, also when it is sent as plain JSON.
 const (
@@ -105,34 +105,34 @@ const (
 	mediaMergePatch = "application/merge-patch+json"
 )
 
-// notJSON says how a body is to be sent.
-func notJSON(media []string) string {
+// mediaTypeMessage says how a body is to be sent.
+func mediaTypeMessage(media []string) string {
 	return "The body is sent as " + strings.Join(media, " or ") + " in UTF-8, without a content encoding; set Content-Type: " + media[0] + "."
 }
 
-// withBody makes the call of an endpoint whose input is a JSON body of one of some media types. A body that cannot be read is refused
+// bodyCall makes the call of an endpoint whose input is a JSON body of one of some media types. A body that cannot be read is refused
 // here, at the price of one request of the burst; the service checks the values and tells the reader's findings with its own. ask
 // gets the request for its path value and headers.
-func withBody[P, R any](svc Service, media []string, ask func(*http.Request, cola.Caller, P) (R, cola.QuotaState, error), render func(R) answer) call {
+func bodyCall[P, R any](svc Service, media []string, ask func(*http.Request, cola.Caller, P) (R, cola.QuotaState, error), render func(R) result) call {
 	reader := params.New[P]("this endpoint")
-	return func(r *http.Request, caller cola.Caller) (answer, cola.QuotaState, error) {
+	return func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, error) {
 		members, err := readBody(r, media, reader.Form())
 		if err != nil {
 			state, err := svc.Refuse(web.Outlasting(r.Context()), caller, err)
-			return answer{}, state, err
+			return result{}, state, err
 		}
 		values, problems := reader.StrictValues(members)
-		refuseQuery(r.URL.RawQuery, &problems)
-		result, state, err := ask(r, caller, reader.Read(values, problems))
+		rejectQuery(r.URL.RawQuery, &problems)
+		value, state, err := ask(r, caller, reader.Read(values, problems))
 		if err != nil {
-			return answer{}, state, err
+			return result{}, state, err
 		}
-		return render(result), state, nil
+		return render(value), state, nil
 	}
 }
 
-// refuseQuery notes what the query string of a request holds whose parameters are in its body.
-func refuseQuery(raw string, problems *cola.Problems) {
+// rejectQuery notes what the query string of a request holds whose parameters are in its body.
+func rejectQuery(raw string, problems *cola.Problems) {
 	var wrong cola.Problems
 	for _, v := range splitQuery(raw, &wrong) {
 		if name := params.Shown(v.Name); len(wrong[name]) == 0 {
@@ -144,31 +144,31 @@ func refuseQuery(raw string, problems *cola.Problems) {
 
 // readBody returns the members of the JSON object that is the body of a request. form is an example of one.
 func readBody(r *http.Request, media []string, form string) ([]strictjson.Member, error) {
-	if !isOf(media, r.Header) {
-		return nil, &cola.Error{Code: cola.CodeUnsupportedMediaType, Message: notJSON(media)}
+	if !hasMediaType(media, r.Header) {
+		return nil, &cola.Error{Code: cola.CodeUnsupportedMediaType, Message: mediaTypeMessage(media)}
 	}
 	body, err := web.ReadBody(r, maxBodyBytes, "The body has more than %d bytes, which is the most that is accepted.")
 	if err != nil {
 		return nil, err
 	}
 	var problems cola.Problems
-	if problem := notAnObject(body, form); problem != "" {
-		problems.Add(wholeBody, "%s", problem)
+	if problem := objectProblem(body, form); problem != "" {
+		problems.Add(bodyField, "%s", problem)
 		return nil, problems.Err()
 	}
 	return strictjson.Members(body), nil
 }
 
-// isOf reports whether a body is said to be of one of some media types of JSON, in the one form that is read.
-func isOf(media []string, h http.Header) bool {
+// hasMediaType reports whether a body is said to be of one of some media types of JSON, in the one form that is read.
+func hasMediaType(media []string, h http.Header) bool {
 	sent, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
 	charset, encoding := parameters["charset"], h.Get("Content-Encoding")
 	return err == nil && slices.Contains(media, sent) && (charset == "" || strings.EqualFold(charset, "utf-8")) &&
 		(encoding == "" || strings.EqualFold(encoding, "identity"))
 }
 
-// notAnObject says what is wrong with a body that is no JSON object; it is empty for one that is.
-func notAnObject(body []byte, form string) string {
+// objectProblem says what is wrong with a body that is no JSON object; it is empty for one that is.
+func objectProblem(body []byte, form string) string {
 	body = bytes.Trim(body, " \t\r\n")
 	example := "send a JSON object, such as " + form + "."
 	switch {
@@ -193,8 +193,8 @@ func notAnObject(body []byte, form string) string {
 	return ""
 }
 
-// single returns the one value of a header, noting a problem when it is given more often.
-func single(h http.Header, name string, problems *cola.Problems) string {
+// singleHeader returns the one value of a header, noting a problem when it is given more often.
+func singleHeader(h http.Header, name string, problems *cola.Problems) string {
 	values := h.Values(name)
 	if len(values) > 1 {
 		problems.Add(name, "It is given %d times; give it once.", len(values))

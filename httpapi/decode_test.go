@@ -401,7 +401,7 @@ func TestMethodsOfSavedSearches(t *testing.T) {
 // it is decoded.
 func TestBodyWithManyValues(t *testing.T) {
 	many := `{"name":"a","filters":{` + strings.Repeat(`"a":1,`, 5_000) + `"a":1}}`
-	if problem := notAnObject([]byte(many), "{}"); !strings.Contains(problem, "too many values") {
+	if problem := objectProblem([]byte(many), "{}"); !strings.Contains(problem, "too many values") {
 		t.Errorf("the problem is %q", problem)
 	}
 }

@@ -52,25 +52,25 @@ func destinationOperations(svc Service) []operation {
 			Description: "Where messages of the account's saved searches are sent, oldest first. The account's own email address is always listed; it can be paused." + redacts,
 			Params:      reflect.TypeFor[cola.SavedSearchListParams](), Sample: "per_page=1",
 			Response: reflect.TypeFor[pageOf[destination]](), Example: exampleDestinations(), Cost: free,
-			call: list(svc.Destinations, page),
+			call: listCall(svc.Destinations, page),
 		},
 		createDestination(svc),
 		{
 			ID: "getDestination", Path: oneDestinationPath, Tag: tagDestinations, Summary: "Get a destination",
 			Description: "A destination of the account and its state: whether it is active, and since when deliveries fail. Another account's destination is not found." + redacts,
 			PathParam:   destinationID(), Response: reflect.TypeFor[dataOf[destination]](), Example: dataOf[destination]{exampleWebhook()},
-			Cost: free, Tagged: true,
-			call: record(svc, "uuid", svc.Destination),
+			Cost: free, HasETag: true,
+			call: recordCall(svc, "uuid", svc.Destination),
 		},
 		changeDestination(svc),
 		{
 			ID: "deleteDestination", Method: http.MethodDelete, Path: oneDestinationPath, Tag: tagDestinations, Summary: "Delete a destination",
 			Description: "Deletes a destination with its deliveries, sent and unsent. The account's own email address can't be deleted; pause it instead." + needsScope,
 			PathParam:   destinationID(), Cost: free, Errors: []string{"InsufficientScope"},
-			call: one(svc, withUUID(func(ctx context.Context, c cola.Caller, id string) (struct{}, cola.QuotaState, error) {
+			call: bareCall(svc, withUUID(func(ctx context.Context, c cola.Caller, id string) (struct{}, cola.QuotaState, error) {
 				state, err := svc.DeleteDestination(ctx, c, id)
 				return struct{}{}, state, err
-			}), func(struct{}) answer { return answer{done: true} }),
+			}), func(struct{}) result { return result{empty: true} }),
 		},
 		rotateSecret(svc),
 		testDestination(svc),
@@ -106,13 +106,13 @@ func createDestination(svc Service) operation {
 			Type: reflect.TypeFor[cola.DestinationParams](), Example: exampleDestinationBody(), Media: []string{mediaJSON},
 			Doc: "Where to send messages. An unknown field is an error; null means absent.",
 		},
-		Makes:    true,
+		Creates:  true,
 		Response: reflect.TypeFor[dataOf[made]](),
 		Example:  dataOf[made]{exampleNewWebhook()},
 		Cost:     free,
 		Errors:   []string{"InsufficientScope", "DestinationConflict", "UnsupportedMediaType", "AskedTooOften"},
-		call: withBody(svc, []string{mediaJSON}, ask, func(d made) answer {
-			return answer{body: plain(dataOf[made]{d}), created: basePath + destinationsPath + "/" + d.UUID}
+		call: bodyCall(svc, []string{mediaJSON}, ask, func(d made) result {
+			return result{body: jsonBody(dataOf[made]{d}), location: basePath + destinationsPath + "/" + d.UUID}
 		}),
 	}
 }
@@ -137,7 +137,7 @@ func changeDestination(svc Service) operation {
 		Example:  dataOf[destination]{exampleWebhook()},
 		Cost:     free,
 		Errors:   []string{"InsufficientScope", "DestinationNotActive", "UnsupportedMediaType"},
-		call:     withBody(svc, media, ask, func(d destination) answer { return answer{body: plain(dataOf[destination]{d})} }),
+		call:     bodyCall(svc, media, ask, func(d destination) result { return result{body: jsonBody(dataOf[destination]{d})} }),
 	}
 }
 
@@ -152,8 +152,8 @@ func rotateSecret(svc Service) operation {
 		Example:   dataOf[rotated]{exampleNewWebhook()},
 		Cost:      free,
 		Errors:    []string{"InsufficientScope"},
-		call: one(svc, withUUID(svc.RotateSecret), func(d rotated) answer {
-			return answer{body: plain(dataOf[rotated]{d})}
+		call: bareCall(svc, withUUID(svc.RotateSecret), func(d rotated) result {
+			return result{body: jsonBody(dataOf[rotated]{d})}
 		}),
 	}
 }
@@ -163,17 +163,17 @@ func testDestination(svc Service) operation {
 		ID: "testDestination", Method: http.MethodPost, Path: oneDestinationPath + "/test", Tag: tagDestinations, Summary: "Send a message for trials",
 		Description: "Sends a message of the event `destination.test` soon after the answer, signed and delivered like any other. `/deliveries/{id}` tells what became of it. Limit: 10 per minute per destination." + needsScope,
 		PathParam:   destinationID(),
-		Later:       true,
+		Async:       true,
 		Response:    reflect.TypeFor[dataOf[cola.Delivery]](),
 		Example:     dataOf[cola.Delivery]{exampleNewDelivery(cola.EventTest)},
 		Cost:        free,
 		Errors:      []string{"InsufficientScope", "DestinationNotActive", "TestedTooOften"},
-		call:        one(svc, withUUID(svc.TestDestination), accepted[cola.Delivery]),
+		call:        bareCall(svc, withUUID(svc.TestDestination), accepted[cola.Delivery]),
 	}
 }
 
 // accepted renders what is done after the answer.
-func accepted[T any](v T) answer { return answer{body: plain(dataOf[T]{v}), later: true} }
+func accepted[T any](v T) result { return result{body: jsonBody(dataOf[T]{v}), async: true} }
 
 func resendConfirmation(svc Service) operation {
 	return operation{
@@ -181,12 +181,12 @@ func resendConfirmation(svc Service) operation {
 		Description: "Sends a `pending` endpoint another challenge, or the owner of an email address another request: one that is `unconfirmed`, or has unsubscribed. " +
 			"Limits of an account: ten requests in 24 hours, five challenges an hour to a host, one request an hour to an email address. Limits over all accounts: 50 challenges in 24 hours to a URL, three requests in 24 hours to an email address." + needsScope,
 		PathParam: destinationID(),
-		Later:     true,
+		Async:     true,
 		Response:  reflect.TypeFor[dataOf[cola.Delivery]](),
 		Example:   dataOf[cola.Delivery]{exampleNewDelivery(cola.EventConfirm)},
 		Cost:      free,
 		Errors:    []string{"InsufficientScope", "DestinationNotActive", "AskedTooOften"},
-		call:      one(svc, withUUID(svc.ResendConfirmation), accepted[cola.Delivery]),
+		call:      bareCall(svc, withUUID(svc.ResendConfirmation), accepted[cola.Delivery]),
 	}
 }
 
@@ -208,7 +208,7 @@ func confirmDestination(svc Service) operation {
 		Example:  dataOf[destination]{exampleWebhook()},
 		Cost:     free,
 		Errors:   []string{"InsufficientScope", "DestinationNotActive", "UnsupportedMediaType"},
-		call:     withBody(svc, []string{mediaJSON}, ask, func(d destination) answer { return answer{body: plain(dataOf[destination]{d})} }),
+		call:     bodyCall(svc, []string{mediaJSON}, ask, func(d destination) result { return result{body: jsonBody(dataOf[destination]{d})} }),
 	}
 }
 
@@ -217,10 +217,10 @@ func replayDestination(svc Service) operation {
 		ID: "replayDestination", Method: http.MethodPost, Path: oneDestinationPath + "/replay", Tag: tagDestinations, Summary: "Send again what was missed",
 		Description: "Has every message of a run sent again that failed, or was skipped while the destination was paused: the oldest 1,000, with the ids that they had. Ask again while `count` is 1,000." + needsScope,
 		PathParam:   destinationID(),
-		Later:       true,
+		Async:       true,
 		Response:    reflect.TypeFor[dataOf[cola.Replayed]](),
 		Cost:        free,
 		Errors:      []string{"InsufficientScope", "DestinationNotActive"},
-		call:        one(svc, withUUID(svc.ReplayDestination), accepted[cola.Replayed]),
+		call:        bareCall(svc, withUUID(svc.ReplayDestination), accepted[cola.Replayed]),
 	}
 }

@@ -116,7 +116,7 @@ func newGroup(doc description, tag *huma.Tag) group {
 	return g
 }
 
-func newOperationDoc(doc description, op described) operationDoc {
+func newOperationDoc(doc description, op documentedOperation) operationDoc {
 	description, _, _ := strings.Cut(op.Description, "\n\n**Cost:**") // shown apart
 	d := operationDoc{
 		ID: op.OperationID, Method: op.method, Path: basePath + op.path, Summary: op.Summary, Description: description,

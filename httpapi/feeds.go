@@ -31,25 +31,25 @@ func feedOperations(svc Service) []operation {
 			ID: "makeFeed", Method: http.MethodPost, Path: oneSavedSearchPath + "/feed", Tag: tagSearches, Summary: "Give a search a feed",
 			Description: "Creates a private Atom feed of the latest runs with matches, and returns its address, once. Anyone with the address can read the feed for free, without a key. " +
 				"The feed names at most 25 labels of scheduled runs in total, and gives counts and links for the rest. A previous address of the search stops working." + needsScope,
-			PathParam: savedSearchID(), Makes: true,
+			PathParam: savedSearchID(), Creates: true,
 			Response: reflect.TypeFor[dataOf[cola.SavedSearchFeed]](), Example: dataOf[cola.SavedSearchFeed]{exampleFeed()}, Cost: free,
 			Errors: []string{"InsufficientScope"},
-			call: one(svc, func(r *http.Request, c cola.Caller) (m made, state cola.QuotaState, err error) {
+			call: bareCall(svc, func(r *http.Request, c cola.Caller) (m made, state cola.QuotaState, err error) {
 				m.search = pathValue(r, "uuid")
 				m.feed, state, err = svc.MakeFeed(r.Context(), c, m.search)
 				return m, state, err
-			}, func(m made) answer { // the address is a secret, and headers are logged on the way
-				return answer{body: plain(dataOf[cola.SavedSearchFeed]{m.feed}), created: basePath + savedSearchesPath + "/" + m.search + "/feed"}
+			}, func(m made) result { // the address is a secret, and headers are logged on the way
+				return result{body: jsonBody(dataOf[cola.SavedSearchFeed]{m.feed}), location: basePath + savedSearchesPath + "/" + m.search + "/feed"}
 			}),
 		},
 		{
 			ID: "endFeed", Method: http.MethodDelete, Path: oneSavedSearchPath + "/feed", Tag: tagSearches, Summary: "End the feed of a search",
 			Description: "Ends the address of the search's feed. It is no error when there is none." + needsScope,
 			PathParam:   savedSearchID(), Cost: free, Errors: []string{"InsufficientScope"},
-			call: one(svc, withUUID(func(ctx context.Context, c cola.Caller, id string) (struct{}, cola.QuotaState, error) {
+			call: bareCall(svc, withUUID(func(ctx context.Context, c cola.Caller, id string) (struct{}, cola.QuotaState, error) {
 				state, err := svc.EndFeed(ctx, c, id)
 				return struct{}{}, state, err
-			}), func(struct{}) answer { return answer{done: true} }),
+			}), func(struct{}) result { return result{empty: true} }),
 		},
 	}
 }
@@ -72,11 +72,11 @@ func (a *api) feed(w http.ResponseWriter, r *http.Request) {
 		web.Fail(w, r, err)
 		return
 	}
-	tag := weakTag(content)
+	tag := weakETag(content)
 	h.Set("Etag", tag)
 	h.Set("Cache-Control", "private, max-age=300")
 	h.Set("Content-Security-Policy", feedPolicy)
-	if tagMatches(ifNoneMatch(r), tag) {
+	if etagMatches(ifNoneMatch(r), tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
@@ -122,7 +122,7 @@ type atomHTML struct {
 	Text string `xml:",chardata"`
 }
 
-//go:embed feedentry.html
+//go:embed feed_entry.html
 var feedEntrySource string
 
 // feedEntry draws the content of an entry. Texts of labels are third parties': the template escapes them for HTML, and encoding/xml
@@ -159,8 +159,8 @@ func renderFeed(feed registry.Feed) ([]byte, error) {
 	return append([]byte(xml.Header), b...), nil
 }
 
-// visible returns a text without the characters that nobody sees, such as those that turn the direction of writing, but for white space.
-func visible(text string) string {
+// stripHidden returns a text without the characters that nobody sees, such as those that turn the direction of writing, but for white space.
+func stripHidden(text string) string {
 	return strings.Map(func(r rune) rune {
 		if cola.IsHidden(r) && !unicode.IsSpace(r) {
 			return -1
@@ -196,5 +196,5 @@ func entryContent(run *registry.FeedRun, page string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("render entry of a feed: %w", err)
 	}
-	return visible(b.String()), nil
+	return stripHidden(b.String()), nil
 }

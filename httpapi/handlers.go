@@ -64,16 +64,16 @@ func (a *api) refuse(w http.ResponseWriter, r *http.Request, refusal error) {
 }
 
 func (a *api) notFound(w http.ResponseWriter, r *http.Request) {
-	a.refuse(w, r, a.noSuchPath(r))
+	a.refuse(w, r, a.pathNotFoundError(r))
 }
 
-func (a *api) notFoundOpen(w http.ResponseWriter, r *http.Request) {
-	web.Fail(w, r, a.noSuchPath(r))
+func (a *api) notFoundPublic(w http.ResponseWriter, r *http.Request) {
+	web.Fail(w, r, a.pathNotFoundError(r))
 }
 
-// noSuchPath names the nearest path there is. What all of them begin with is left out of the comparison: it would make any
+// pathNotFoundError names the nearest path there is. What all of them begin with is left out of the comparison: it would make any
 // two look alike.
-func (a *api) noSuchPath(r *http.Request) error {
+func (a *api) pathNotFoundError(r *http.Request) error {
 	full := map[string]string{"/docs": "/docs", "/healthz": "/healthz", "/readyz": "/readyz", "/openapi.json": basePath + "/openapi.json"}
 	for i := range a.ops {
 		if a.ops[i].PathParam.Name == "" {
@@ -89,25 +89,25 @@ func (a *api) noSuchPath(r *http.Request) error {
 }
 
 func (a *api) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
-	a.refuse(w, r, wrongMethod(w, r))
+	a.refuse(w, r, methodNotAllowedError(w, r))
 }
 
-// methodNotAllowedOpen also gets the methods that chi has no name for, at any path, before the routes of the API could ask
+// methodNotAllowedPublic also gets the methods that chi has no name for, at any path, before the routes of the API could ask
 // for credentials.
-func (a *api) methodNotAllowedOpen(w http.ResponseWriter, r *http.Request) {
-	if strings.HasPrefix(routedPath(r), basePath+"/") {
+func (a *api) methodNotAllowedPublic(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(canonicalRoutePath(r), basePath+"/") {
 		a.authenticate(http.HandlerFunc(a.methodNotAllowed)).ServeHTTP(w, r)
 		return
 	}
-	web.Fail(w, r, wrongMethod(w, r))
+	web.Fail(w, r, methodNotAllowedError(w, r))
 }
 
-// wrongMethod sets Allow to what the routes take at the path, and returns the error that says so. A method that no route
+// methodNotAllowedError sets Allow to what the routes take at the path, and returns the error that says so. A method that no route
 // could take is refused before chi looks at the path, so the path may also turn out to be unknown.
-func wrongMethod(w http.ResponseWriter, r *http.Request) error {
+func methodNotAllowedError(w http.ResponseWriter, r *http.Request) error {
 	rctx := chi.RouteContext(r.Context())
 	var allowed []string
-	path, fixed := routedPath(r), false
+	path, fixed := canonicalRoutePath(r), false
 	for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 		pattern := rctx.Routes.Find(chi.NewRouteContext(), m, path)
 		switch {
@@ -133,7 +133,7 @@ func wrongMethod(w http.ResponseWriter, r *http.Request) error {
 // refused before it came to its route, for its credentials or its method, is told under the route that its method, GET or POST would
 // have taken.
 func (a *api) routeLabel(r *http.Request) string {
-	if path := routedPath(r); a.patterns[path] { // see unlessFixed
+	if path := canonicalRoutePath(r); a.patterns[path] { // see preferLiteralRoute
 		return path
 	}
 	rctx := chi.RouteContext(r.Context())
@@ -141,15 +141,15 @@ func (a *api) routeLabel(r *http.Request) string {
 		return pattern
 	}
 	for _, method := range []string{r.Method, http.MethodGet, http.MethodPost} {
-		if pattern := rctx.Routes.Find(chi.NewRouteContext(), method, routedPath(r)); a.patterns[pattern] {
+		if pattern := rctx.Routes.Find(chi.NewRouteContext(), method, canonicalRoutePath(r)); a.patterns[pattern] {
 			return pattern
 		}
 	}
 	return web.Other
 }
 
-// limitTime ends the work on a request that takes too long; the caller is then told to try again.
-func (a *api) limitTime(next http.Handler) http.Handler {
+// withTimeout ends the work on a request that takes too long; the caller is then told to try again.
+func (a *api) withTimeout(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), a.opts.Timeout)
 		defer cancel()
@@ -161,12 +161,12 @@ func (a *api) limitTime(next http.Handler) http.Handler {
 // as sent, depending on how it was escaped, and its variables come out decoded once or not at all.
 func canonicalPath(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		chi.RouteContext(r.Context()).RoutePath = routedPath(r)
+		chi.RouteContext(r.Context()).RoutePath = canonicalRoutePath(r)
 		next.ServeHTTP(w, r)
 	})
 }
 
-func routedPath(r *http.Request) string {
+func canonicalRoutePath(r *http.Request) string {
 	segments := strings.Split(r.URL.EscapedPath(), "/")
 	for i, s := range segments {
 		if plain, err := url.PathUnescape(s); err == nil {
@@ -188,7 +188,7 @@ type healthBody struct {
 // health tells that the process is up. It asks nothing of anything else.
 func (a *api) health(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
-	if err := a.writeJSON(w, http.StatusOK, plain(healthBody{Status: "ok", Version: a.opts.Version})); err != nil {
+	if err := a.writeJSON(w, http.StatusOK, jsonBody(healthBody{Status: "ok", Version: a.opts.Version})); err != nil {
 		web.Fail(w, r, err)
 	}
 }

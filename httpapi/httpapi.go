@@ -25,7 +25,7 @@ import (
 )
 
 // Service is what the edge asks of the registry; *registry.Service is the one in use. Every method but the last two and those of
-// recipientService takes the caller of an authenticated request, counts in its burst, and returns the quota state also with an error when it is
+// subscriptionService takes the caller of an authenticated request, counts in its burst, and returns the quota state also with an error when it is
 // known.
 type Service interface {
 	// Refuse lets through, at no cost, a request that the edge refuses itself, and returns the refusal; or why the
@@ -58,7 +58,7 @@ type Service interface {
 	ExplainSavedSearch(ctx context.Context, c cola.Caller, id, label string) (cola.Explanation, cola.QuotaState, error)
 
 	destinationService
-	recipientService
+	subscriptionService
 
 	LabelOfImage(imageID string) (cola.TTBID, error)
 	DrawableImage(ctx context.Context, imageID string) (cola.Cola, cola.Image, error)
@@ -90,20 +90,20 @@ const basePath = "/api/v1"
 
 // api is the edge at work.
 type api struct {
-	svc        Service
-	auth       Authenticator
-	opts       Options
-	ops        []operation
-	patterns   map[string]bool // of the routes, as chi tells them
-	recorder   *web.Recorder
-	imageReads gate // for reading label records for images
-	imagePace  *rate.Limiter
-	drawings   *drawings
-	tags       *pictureTags
-	buffers    sync.Pool // of *bytes.Buffer
-	imageQuery decoder[imageParams]
-	spec       document // the OpenAPI document
-	page       document // the reference page
+	svc            Service
+	auth           Authenticator
+	opts           Options
+	ops            []operation
+	patterns       map[string]bool // of the routes, as chi tells them
+	recorder       *web.Recorder
+	imageReads     workQueue // for reading label records for images
+	imageReadLimit *rate.Limiter
+	drawings       *drawingCache
+	tags           *tagCache
+	buffers        sync.Pool // of *bytes.Buffer
+	imageQuery     decoder[imageParams]
+	spec           staticDocument // the OpenAPI document
+	page           staticDocument // the reference page
 }
 
 // Handles reports whether a path is in an area that the edge answers for; it tells of others, too, that there is nothing.
@@ -126,14 +126,14 @@ func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 		auth:       authenticator,
 		opts:       o,
 		ops:        operations(svc),
-		imageReads: newGate(readingImages, waitingReads), imagePace: rate.NewLimiter(imageReadRate, imageReadRate/4),
-		drawings: newDrawings(o.MaxDrawings, waitingDrawings, keptDrawings), tags: newPictureTags(),
+		imageReads: newWorkQueue(maxImageReads, maxQueuedImageReads), imageReadLimit: rate.NewLimiter(imageReadRate, imageReadRate/4),
+		drawings: newDrawingCache(o.MaxDrawings, maxQueuedDrawings, drawingCacheBytes), tags: newTagCache(),
 		buffers:    sync.Pool{New: newBuffer},
 		imageQuery: newDecoder[imageParams](),
 	}
 	spec := describe(a.ops, o.PublicURL)
-	a.spec = newDocument("application/json", mustMarshal(spec))
-	a.page = newDocument("text/html; charset=utf-8", mustRenderDocs(spec, o.PublicURL))
+	a.spec = newStaticDocument("application/json", mustMarshal(spec))
+	a.page = newStaticDocument("text/html; charset=utf-8", mustRenderDocs(spec, o.PublicURL))
 	a.patterns = a.routePatterns()
 	a.recorder = web.NewRecorder(o.Logger, o.Metrics, sortedKeys(a.patterns), a.routeLabel)
 	return a.routes()
@@ -150,16 +150,16 @@ func (o Options) withDefaults() Options {
 		o.Timeout = 30 * time.Second
 	}
 	if o.MaxDrawings <= 0 {
-		o.MaxDrawings = defaultDrawings()
+		o.MaxDrawings = defaultMaxDrawings()
 	}
 	return o
 }
 
-// open returns what is read without credentials, by route.
-func (a *api) open() map[string]http.HandlerFunc {
+// publicRoutes returns what is read without credentials, by route.
+func (a *api) publicRoutes() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
-		unsubscribePath:            a.askUnsubscribe,
-		confirmPath:                a.askConfirm,
+		unsubscribePath:            a.showUnsubscribe,
+		confirmPath:                a.showConfirm,
 		feedPath:                   a.feed,
 		"/docs":                    a.serveDocument(&a.page),
 		"/healthz":                 a.health,
@@ -169,15 +169,15 @@ func (a *api) open() map[string]http.HandlerFunc {
 	}
 }
 
-// openPosts returns what is done without credentials, by route; each is one of open, too.
-func (a *api) openPosts() map[string]http.HandlerFunc {
+// publicPosts returns what is done without credentials, by route; each is one of open, too.
+func (a *api) publicPosts() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{unsubscribePath: a.unsubscribe, confirmPath: a.confirm}
 }
 
 // routePatterns returns the pattern of every route.
 func (a *api) routePatterns() map[string]bool {
 	all := map[string]bool{}
-	for path := range a.open() {
+	for path := range a.publicRoutes() {
 		all[path] = true
 	}
 	for i := range a.ops {
@@ -190,13 +190,13 @@ func (a *api) routePatterns() map[string]bool {
 func (a *api) routes() http.Handler {
 	root := chi.NewRouter()
 	cors := web.CORS{Exposed: []string{"ETag", "Location", replayedHeader}}
-	root.Use(web.RequestID, a.recorder.Record, web.Challenging(a.opts.Resource), canonicalPath, cors.Handler, web.Compress(), web.Recover, a.limitTime)
-	root.NotFound(a.notFoundOpen)
-	root.MethodNotAllowed(a.methodNotAllowedOpen)
-	for path, handler := range a.open() {
+	root.Use(web.RequestID, a.recorder.Record, web.Challenging(a.opts.Resource), canonicalPath, cors.Handler, web.Compress(), web.Recover, a.withTimeout)
+	root.NotFound(a.notFoundPublic)
+	root.MethodNotAllowed(a.methodNotAllowedPublic)
+	for path, handler := range a.publicRoutes() {
 		getAndHead(root, path, handler)
 	}
-	for path, handler := range a.openPosts() {
+	for path, handler := range a.publicPosts() {
 		root.Post(path, handler)
 	}
 	root.Route(basePath, func(r chi.Router) {
@@ -204,7 +204,7 @@ func (a *api) routes() http.Handler {
 		r.NotFound(a.notFound)
 		r.MethodNotAllowed(a.methodNotAllowed)
 		for i := range a.ops {
-			mount(r, &a.ops[i], a.unlessFixed(a.serve(&a.ops[i])))
+			mount(r, &a.ops[i], a.preferLiteralRoute(a.serve(&a.ops[i])))
 		}
 	})
 	return root
@@ -219,11 +219,11 @@ func mount(r chi.Router, op *operation, handler http.HandlerFunc) {
 	r.Method(op.Method, op.Path, handler)
 }
 
-// unlessFixed leaves a path to the route that has it without a variable, also where that one takes other methods: it is no value of
+// preferLiteralRoute leaves a path to the route that has it without a variable, also where that one takes other methods: it is no value of
 // the variable of another route.
-func (a *api) unlessFixed(next http.HandlerFunc) http.HandlerFunc {
+func (a *api) preferLiteralRoute(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if path := routedPath(r); a.patterns[path] && chi.RouteContext(r.Context()).RoutePattern() != path {
+		if path := canonicalRoutePath(r); a.patterns[path] && chi.RouteContext(r.Context()).RoutePattern() != path {
 			a.methodNotAllowed(w, r)
 			return
 		}

@@ -15,45 +15,45 @@ import (
 )
 
 const (
-	waitingDrawings = 64       // images waiting to be drawn
-	keptDrawings    = 64 << 20 // bytes of cached drawings
-	readingImages   = 4        // concurrent reads of label records for images
-	imageReadRate   = 200      // such reads a second
-	waitingReads    = 256      // image requests waiting for such a read
-	keptTags        = 16 << 10 // pictures whose tag is kept
-	recentTag       = time.Minute
+	maxQueuedDrawings   = 64       // images waiting to be drawn
+	drawingCacheBytes   = 64 << 20 // bytes of cached drawings
+	maxImageReads       = 4        // concurrent reads of label records for images
+	imageReadRate       = 200      // such reads a second
+	maxQueuedImageReads = 256      // image requests waiting for such a read
+	maxCachedTags       = 16 << 10 // pictures whose tag is kept
+	tagTTL              = time.Minute
 )
 
-// defaultDrawings leaves one processor for metered requests.
-func defaultDrawings() int { return max(1, runtime.NumCPU()-1) }
+// defaultMaxDrawings leaves one processor for metered requests.
+func defaultMaxDrawings() int { return max(1, runtime.NumCPU()-1) }
 
-// drawings draws images at a bounded cost, since images need no credentials. A drawing has a key that
+// drawingCache draws images at a bounded cost, since images need no credentials. A drawing has a key that
 // identifies its content: concurrent requests share one drawing, which is then cached.
-type drawings struct {
-	gate gate
+type drawingCache struct {
+	queue workQueue
 
 	mu      sync.Mutex
-	pending map[string]*drawing
-	kept    *keptBytes
+	pending map[string]*pendingDrawing
+	kept    *byteCache
 }
 
-// drawing is an image being drawn, or waiting for it. Fields below done are set before done is
+// pendingDrawing is an image being drawn, or waiting for it. Fields below done are set before done is
 // closed.
-type drawing struct {
+type pendingDrawing struct {
 	waiting int // number of waiting requests; guarded by drawings.mu
-	begun   bool
+	started bool
 	cancel  context.CancelFunc
 	done    chan struct{}
 	content []byte
 	err     error
 }
 
-func newDrawings(running, waiting, keep int) *drawings {
-	return &drawings{gate: newGate(running, waiting), pending: map[string]*drawing{}, kept: newKeptBytes(keep)}
+func newDrawingCache(running, waiting, keep int) *drawingCache {
+	return &drawingCache{queue: newWorkQueue(running, waiting), pending: map[string]*pendingDrawing{}, kept: newByteCache(keep)}
 }
 
-// find returns the drawing of a key if it is kept.
-func (d *drawings) find(key string) ([]byte, bool) {
+// cached returns the drawing of a key if it is kept.
+func (d *drawingCache) cached(key string) ([]byte, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.kept.get(key)
@@ -61,7 +61,7 @@ func (d *drawings) find(key string) ([]byte, bool) {
 
 // get returns the drawing of a key, calling draw if it is not cached. It fails with CodeUnavailable
 // if too many others wait. A drawing leaves the queue when its last request is canceled.
-func (d *drawings) get(ctx context.Context, key string, draw func() ([]byte, error)) ([]byte, error) {
+func (d *drawingCache) get(ctx context.Context, key string, draw func() ([]byte, error)) ([]byte, error) {
 	d.mu.Lock()
 	if content, ok := d.kept.get(key); ok {
 		d.mu.Unlock()
@@ -69,7 +69,7 @@ func (d *drawings) get(ctx context.Context, key string, draw func() ([]byte, err
 	}
 	one := d.pending[key]
 	if one == nil {
-		if !d.gate.reserve() {
+		if !d.queue.enter() {
 			d.mu.Unlock()
 			return nil, errTooManyImages()
 		}
@@ -88,17 +88,17 @@ func (d *drawings) get(ctx context.Context, key string, draw func() ([]byte, err
 
 // start draws in the background. The drawing outlives the first request, since others may wait for
 // it.
-func (d *drawings) start(ctx context.Context, key string, draw func() ([]byte, error)) *drawing {
+func (d *drawingCache) start(ctx context.Context, key string, draw func() ([]byte, error)) *pendingDrawing {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	one := &drawing{cancel: cancel, done: make(chan struct{})}
+	one := &pendingDrawing{cancel: cancel, done: make(chan struct{})}
 	d.pending[key] = one
 	go func() {
 		defer cancel()
-		defer d.gate.free()
-		if d.gate.begin(ctx) != nil {
+		defer d.queue.leave()
+		if d.queue.acquire(ctx) != nil {
 			return // removed by leave: no request waits
 		}
-		defer d.gate.end()
+		defer d.queue.release()
 		if d.begin(one) {
 			d.finish(key, one, draw)
 		}
@@ -107,15 +107,15 @@ func (d *drawings) start(ctx context.Context, key string, draw func() ([]byte, e
 }
 
 // begin reports whether a request still waits for the drawing. If so, drawing it can't be canceled.
-func (d *drawings) begin(one *drawing) bool {
+func (d *drawingCache) begin(one *pendingDrawing) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	one.begun = one.waiting > 0
-	return one.begun
+	one.started = one.waiting > 0
+	return one.started
 }
 
-func (d *drawings) finish(key string, one *drawing, draw func() ([]byte, error)) {
-	one.content, one.err = recovered(draw)
+func (d *drawingCache) finish(key string, one *pendingDrawing, draw func() ([]byte, error)) {
+	one.content, one.err = drawRecovered(draw)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.pending, key)
@@ -125,9 +125,9 @@ func (d *drawings) finish(key string, one *drawing, draw func() ([]byte, error))
 	close(one.done)
 }
 
-// recovered turns a panic into an error. Drawings run outside request goroutines, which web.Recover
+// drawRecovered turns a panic into an error. Drawings run outside request goroutines, which web.Recover
 // covers.
-func recovered(draw func() ([]byte, error)) (content []byte, err error) {
+func drawRecovered(draw func() ([]byte, error)) (content []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("draw label image: panic: %v\n%s", p, debug.Stack())
@@ -137,29 +137,29 @@ func recovered(draw func() ([]byte, error)) (content []byte, err error) {
 }
 
 // leave removes a request that no longer waits.
-func (d *drawings) leave(key string, one *drawing) {
+func (d *drawingCache) leave(key string, one *pendingDrawing) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	one.waiting--
-	if one.waiting == 0 && !one.begun {
+	if one.waiting == 0 && !one.started {
 		delete(d.pending, key)
 		one.cancel()
 	}
 }
 
-// keptBytes is an LRU cache bounded by bytes. It is not safe for concurrent use.
-type keptBytes struct {
+// byteCache is an LRU cache bounded by bytes. It is not safe for concurrent use.
+type byteCache struct {
 	most, held int
 	lru        *simplelru.LRU[string, []byte]
 }
 
-// keptOverhead is added to the size of every entry, so that the number of tiny entries is bounded.
-const keptOverhead = 512
+// entryOverhead is added to the size of every entry, so that the number of tiny entries is bounded.
+const entryOverhead = 512
 
-func newKeptBytes(most int) *keptBytes {
-	k := &keptBytes{most: most}
-	forget := func(_ string, content []byte) { k.held -= len(content) + keptOverhead }
-	lru, err := simplelru.NewLRU(max(1, most/keptOverhead), forget)
+func newByteCache(maxBytes int) *byteCache {
+	k := &byteCache{most: maxBytes}
+	forget := func(_ string, content []byte) { k.held -= len(content) + entryOverhead }
+	lru, err := simplelru.NewLRU(max(1, maxBytes/entryOverhead), forget)
 	if err != nil {
 		panic(err) // its size is at least 1
 	}
@@ -167,11 +167,11 @@ func newKeptBytes(most int) *keptBytes {
 	return k
 }
 
-func (k *keptBytes) get(key string) ([]byte, bool) { return k.lru.Get(key) }
+func (k *byteCache) get(key string) ([]byte, bool) { return k.lru.Get(key) }
 
 // add caches a value under a new key, unless the value is larger than the cache.
-func (k *keptBytes) add(key string, content []byte) {
-	size := len(content) + keptOverhead
+func (k *byteCache) add(key string, content []byte) {
+	size := len(content) + entryOverhead
 	if size > k.most {
 		return
 	}
@@ -182,54 +182,54 @@ func (k *keptBytes) add(key string, content []byte) {
 	k.lru.Add(key, content)
 }
 
-// pictureTags remembers the tags of the pictures asked for last, so that a kept drawing is found without reading its record.
+// tagCache remembers the tags of the pictures asked for last, so that a kept drawing is found without reading its record.
 // It is safe for concurrent use.
-type pictureTags struct {
+type tagCache struct {
 	mu  sync.Mutex
-	lru *simplelru.LRU[string, taggedPicture]
+	lru *simplelru.LRU[string, cachedTag]
 }
 
-type taggedPicture struct {
+type cachedTag struct {
 	tag    string
 	format labelart.Format
 	read   time.Time // when the record was read
 }
 
-func newPictureTags() *pictureTags {
-	lru, err := simplelru.NewLRU[string, taggedPicture](keptTags, nil)
+func newTagCache() *tagCache {
+	lru, err := simplelru.NewLRU[string, cachedTag](maxCachedTags, nil)
 	if err != nil {
 		panic(err) // its size is at least 1
 	}
-	return &pictureTags{lru: lru}
+	return &tagCache{lru: lru}
 }
 
-// get returns the latest tag of a picture; zero if it is unknown. recent is true if the record was read within recentTag.
-func (p *pictureTags) get(picture string) (known taggedPicture, recent bool) {
+// get returns the latest tag of a picture; zero if it is unknown. recent is true if the record was read within tagTTL.
+func (p *tagCache) get(picture string) (known cachedTag, recent bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known, ok := p.lru.Get(picture)
-	return known, ok && time.Since(known.read) < recentTag
+	return known, ok && time.Since(known.read) < tagTTL
 }
 
-func (p *pictureTags) add(picture, tag string, format labelart.Format) {
+func (p *tagCache) add(picture, tag string, format labelart.Format) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.lru.Add(picture, taggedPicture{tag, format, time.Now()})
+	p.lru.Add(picture, cachedTag{tag, format, time.Now()})
 }
 
-// gate bounds work that needs no credentials: some runs, some waits, and further work is refused at
+// workQueue bounds work that needs no credentials: some runs, some waits, and further work is refused at
 // once.
-type gate struct {
+type workQueue struct {
 	places chan struct{} // one token per running or waiting piece of work
 	slots  chan struct{} // one token per running piece of work
 }
 
-func newGate(running, waiting int) gate {
-	return gate{places: make(chan struct{}, running+waiting), slots: make(chan struct{}, running)}
+func newWorkQueue(running, waiting int) workQueue {
+	return workQueue{places: make(chan struct{}, running+waiting), slots: make(chan struct{}, running)}
 }
 
-// reserve takes a place, which free returns. It reports false if all places are taken.
-func (g gate) reserve() bool {
+// enter takes a place, which free returns. It reports false if all places are taken.
+func (g workQueue) enter() bool {
 	select {
 	case g.places <- struct{}{}:
 		return true
@@ -238,10 +238,10 @@ func (g gate) reserve() bool {
 	}
 }
 
-func (g gate) free() { <-g.places }
+func (g workQueue) leave() { <-g.places }
 
-// begin waits for a slot, which end returns.
-func (g gate) begin(ctx context.Context) error {
+// acquire waits for a slot, which end returns.
+func (g workQueue) acquire(ctx context.Context) error {
 	select {
 	case g.slots <- struct{}{}:
 		return nil
@@ -250,18 +250,18 @@ func (g gate) begin(ctx context.Context) error {
 	}
 }
 
-func (g gate) end() { <-g.slots }
+func (g workQueue) release() { <-g.slots }
 
 // run does work once a slot is free. It fails with CodeUnavailable if all places are taken.
-func (g gate) run(ctx context.Context, work func() error) error {
-	if !g.reserve() {
+func (g workQueue) run(ctx context.Context, work func() error) error {
+	if !g.enter() {
 		return errTooManyImages()
 	}
-	defer g.free()
-	if err := g.begin(ctx); err != nil {
+	defer g.leave()
+	if err := g.acquire(ctx); err != nil {
 		return err
 	}
-	defer g.end()
+	defer g.release()
 	return work()
 }
 

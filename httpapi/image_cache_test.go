@@ -25,7 +25,7 @@ func hold() (draw func() ([]byte, error), drawn *atomic.Int32, release func()) {
 
 func TestDrawnOnceForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDrawings(2, 2, 1<<20)
+		d := newDrawingCache(2, 2, 1<<20)
 		draw, drawn, release := hold()
 		var group sync.WaitGroup
 		for range 20 {
@@ -48,7 +48,7 @@ func TestDrawnOnceForAll(t *testing.T) {
 func TestDrawingQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const running, waiting = 2, 3
-		d := newDrawings(running, waiting, 1<<20)
+		d := newDrawingCache(running, waiting, 1<<20)
 		draw, drawn, release := hold()
 		var group sync.WaitGroup
 		leave := map[int]context.CancelFunc{}
@@ -79,9 +79,9 @@ func TestDrawingQueue(t *testing.T) {
 		release()
 		group.Wait()
 		synctest.Wait()
-		if drawn.Load() != running+waiting || len(d.gate.places) != 0 || len(d.gate.slots) != 0 || len(d.pending) != 0 {
-			t.Errorf("%d drawn; %d places and %d slots taken, %d pending", drawn.Load(), len(d.gate.places),
-				len(d.gate.slots), len(d.pending))
+		if drawn.Load() != running+waiting || len(d.queue.places) != 0 || len(d.queue.slots) != 0 || len(d.pending) != 0 {
+			t.Errorf("%d drawn; %d places and %d slots taken, %d pending", drawn.Load(), len(d.queue.places),
+				len(d.queue.slots), len(d.pending))
 		}
 	})
 }
@@ -90,7 +90,7 @@ func TestDrawingQueue(t *testing.T) {
 // although no request waits.
 func TestDrawingOutlivesItsFirstRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDrawings(1, 1, 1<<20)
+		d := newDrawingCache(1, 1, 1<<20)
 		draw, drawn, release := hold()
 		first, leave := context.WithCancel(t.Context())
 		var group sync.WaitGroup
@@ -117,7 +117,7 @@ func TestDrawingOutlivesItsFirstRequest(t *testing.T) {
 }
 
 func TestFailedDrawing(t *testing.T) {
-	d := newDrawings(1, 1, 1<<20)
+	d := newDrawingCache(1, 1, 1<<20)
 	if _, err := d.get(t.Context(), "a", func() ([]byte, error) { panic("of a drawing") }); err == nil {
 		t.Error("a panic is no error")
 	}
@@ -128,7 +128,7 @@ func TestFailedDrawing(t *testing.T) {
 }
 
 func TestKeptBytes(t *testing.T) {
-	k := newKeptBytes(10 * (1000 + keptOverhead))
+	k := newByteCache(10 * (1000 + entryOverhead))
 	for i := range 100 {
 		k.add(fmt.Sprint(i), bytes.Repeat([]byte{1}, 1000))
 	}

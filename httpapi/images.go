@@ -18,7 +18,7 @@ import (
 // image serves one image of a demonstration label. The path's extension or else ?format= names the format;
 // without either, it is the one that the record states.
 func (a *api) image(w http.ResponseWriter, r *http.Request) {
-	id, format, err := a.pictureOf(r)
+	id, format, err := a.requestedImage(r)
 	if err != nil {
 		web.Fail(w, r, err)
 		return
@@ -29,11 +29,11 @@ func (a *api) image(w http.ResponseWriter, r *http.Request) {
 	}
 	key := id + "." + string(format)
 	known, recent := a.tags.get(key)
-	if recent && a.sendKept(w, r, known) {
+	if recent && a.sendCached(w, r, known) {
 		return
 	}
 	label, img, err := a.drawableImage(r.Context(), id)
-	if cola.CodeOf(err) == cola.CodeUnavailable && a.sendKept(w, r, known) {
+	if cola.CodeOf(err) == cola.CodeUnavailable && a.sendCached(w, r, known) {
 		return // perhaps outdated, but better than none
 	}
 	if err != nil {
@@ -43,7 +43,7 @@ func (a *api) image(w http.ResponseWriter, r *http.Request) {
 	if format == "" {
 		format = labelart.FormatOf(&img)
 	}
-	tag, err := a.pictureTag(&label, &img, format)
+	tag, err := a.imageTag(&label, &img, format)
 	if err != nil {
 		web.Fail(w, r, err)
 		return
@@ -60,19 +60,19 @@ func notModified(w http.ResponseWriter, r *http.Request, tag string) bool {
 	h := w.Header()
 	h.Set("Etag", tag)
 	h.Set("Cache-Control", "public, max-age=3600")
-	if tagMatches(ifNoneMatch(r), tag) {
+	if etagMatches(ifNoneMatch(r), tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return true
 	}
 	return false
 }
 
-// sendKept answers with a cached drawing, without the record. If the drawing is not cached, it returns false
+// sendCached answers with a cached drawing, without the record. If the drawing is not cached, it returns false
 // and sends nothing.
-func (a *api) sendKept(w http.ResponseWriter, r *http.Request, known taggedPicture) bool {
-	content, ok := a.drawings.find(known.tag)
+func (a *api) sendCached(w http.ResponseWriter, r *http.Request, known cachedTag) bool {
+	content, ok := a.drawings.cached(known.tag)
 	if ok && !notModified(w, r, known.tag) {
-		sendPicture(w, known.format, content)
+		sendImage(w, known.format, content)
 	}
 	return ok
 }
@@ -81,7 +81,7 @@ func (a *api) sendKept(w http.ResponseWriter, r *http.Request, known taggedPictu
 // of these reads are limited.
 func (a *api) drawableImage(ctx context.Context, id string) (label cola.Cola, img cola.Image, err error) {
 	err = a.imageReads.run(ctx, func() error {
-		if err := a.imagePace.Wait(ctx); err != nil {
+		if err := a.imageReadLimit.Wait(ctx); err != nil {
 			return err
 		}
 		label, img, err = a.svc.DrawableImage(ctx, id)
@@ -110,10 +110,10 @@ func (a *api) sendDrawing(w http.ResponseWriter, r *http.Request, tag string, la
 		web.Fail(w, r, err)
 		return
 	}
-	sendPicture(w, f, content)
+	sendImage(w, f, content)
 }
 
-func sendPicture(w http.ResponseWriter, f labelart.Format, content []byte) {
+func sendImage(w http.ResponseWriter, f labelart.Format, content []byte) {
 	h := w.Header()
 	h.Set("Content-Type", f.ContentType())
 	h.Set("Content-Length", strconv.Itoa(len(content)))
@@ -121,13 +121,13 @@ func sendPicture(w http.ResponseWriter, f labelart.Format, content []byte) {
 	w.Write(content)
 }
 
-// pictureTag returns the entity tag of a drawing, which the record and the program version determine.
-func (a *api) pictureTag(label *cola.Cola, img *cola.Image, f labelart.Format) (string, error) {
+// imageTag returns the entity tag of a drawing, which the record and the program version determine.
+func (a *api) imageTag(label *cola.Cola, img *cola.Image, f labelart.Format) (string, error) {
 	b, err := json.Marshal([]any{label, img, f, a.opts.Version})
 	if err != nil {
 		return "", err
 	}
-	return weakTag(b), nil
+	return weakETag(b), nil
 }
 
 // imageParams are the query parameters of /images/{image}.
@@ -136,8 +136,8 @@ type imageParams struct {
 	Format string `json:"format" enum:"jpg,png,svg" doc:"Image format, unless the path has an extension. Default: the record's extension_type." example:"png"`
 }
 
-// pictureOf returns the requested image and its format, empty for that of the record.
-func (a *api) pictureOf(r *http.Request) (id string, format labelart.Format, err error) {
+// requestedImage returns the requested image and its format, empty for that of the record.
+func (a *api) requestedImage(r *http.Request) (id string, format labelart.Format, err error) {
 	asked := a.imageQuery.decode(r.URL.RawQuery)
 	id = pathValue(r, "image")
 	if f, ok := labelart.ParseFormat(strings.TrimPrefix(path.Ext(id), ".")); ok {

@@ -142,7 +142,7 @@ func testImageTag(t *testing.T) {
 		t.Error("both formats have the same tag")
 	}
 	f.label.BrandName = "ANOTHER"
-	time.Sleep(recentTag)
+	time.Sleep(tagTTL)
 	if changed := send(t, h, "GET", imagePath+".svg", "If-None-Match: "+tag); changed.StatusCode != http.StatusOK || changed.Header.Get("Etag") == tag {
 		t.Errorf("a changed record: %d, ETag %q", changed.StatusCode, changed.Header.Get("Etag"))
 	}
@@ -150,13 +150,13 @@ func testImageTag(t *testing.T) {
 
 // TestImageQueueFull takes every place to read and every place to draw.
 func TestImageQueueFull(t *testing.T) {
-	full := gate{places: make(chan struct{}), slots: make(chan struct{})}
+	full := workQueue{places: make(chan struct{}), slots: make(chan struct{})}
 	for name, a := range map[string]*api{
-		"reads":    {imageReads: full, imagePace: rate.NewLimiter(rate.Inf, 1), drawings: newDrawings(1, 1, 0)},
-		"drawings": {imageReads: newGate(1, 1), imagePace: rate.NewLimiter(rate.Inf, 1), drawings: &drawings{gate: full, pending: map[string]*drawing{}, kept: newKeptBytes(0)}},
+		"reads":    {imageReads: full, imageReadLimit: rate.NewLimiter(rate.Inf, 1), drawings: newDrawingCache(1, 1, 0)},
+		"drawings": {imageReads: newWorkQueue(1, 1), imageReadLimit: rate.NewLimiter(rate.Inf, 1), drawings: &drawingCache{queue: full, pending: map[string]*pendingDrawing{}, kept: newByteCache(0)}},
 	} {
 		a.svc, a.opts, a.imageQuery, a.buffers.New = newFake(), Options{}.withDefaults(), newDecoder[imageParams](), newBuffer
-		a.tags = newPictureTags()
+		a.tags = newTagCache()
 		a.recorder = web.NewRecorder(slog.New(slog.DiscardHandler), nil, nil, a.routeLabel)
 		w := httptest.NewRecorder()
 		a.routes().ServeHTTP(w, httptest.NewRequest("GET", imagePath, nil))
@@ -172,8 +172,8 @@ func TestKeptImages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		a := &api{
-			svc: f, opts: Options{}.withDefaults(), imageQuery: newDecoder[imageParams](), drawings: newDrawings(1, 1, keptDrawings), tags: newPictureTags(),
-			imageReads: newGate(1, 0), imagePace: rate.NewLimiter(rate.Inf, 1),
+			svc: f, opts: Options{}.withDefaults(), imageQuery: newDecoder[imageParams](), drawings: newDrawingCache(1, 1, drawingCacheBytes), tags: newTagCache(),
+			imageReads: newWorkQueue(1, 0), imageReadLimit: rate.NewLimiter(rate.Inf, 1),
 		}
 		a.buffers.New, a.recorder = newBuffer, web.NewRecorder(slog.New(slog.DiscardHandler), nil, nil, a.routeLabel)
 		routes := a.routes()
@@ -199,7 +199,7 @@ func TestKeptImages(t *testing.T) {
 		check("at first", imagePath+".svg", 200, 1)
 		check("then", imagePath+".svg", 200, 0)
 		check("with its tag", imagePath+".svg", 304, 0, "*")
-		if !a.imageReads.reserve() {
+		if !a.imageReads.enter() {
 			t.Fatal("no place to read")
 		}
 		for _, when := range []string{"every place is taken", "and the tag is old"} {
@@ -207,9 +207,9 @@ func TestKeptImages(t *testing.T) {
 			check(when, missing, 404, 0)
 			check(when, other, 503, 0)
 			check(when, imagePath+".png", 503, 0)
-			time.Sleep(recentTag)
+			time.Sleep(tagTTL)
 		}
-		a.imageReads.free()
+		a.imageReads.leave()
 		check("read again", imagePath+".svg", 200, 1)
 		check("read again", other, 404, 1)
 	})

@@ -22,11 +22,11 @@ const apiVersion = "1.0.0"
 // description is the OpenAPI document with the order of its operations, which the document itself does not keep.
 type description struct {
 	*huma.OpenAPI
-	operations []described
+	operations []documentedOperation
 }
 
-// described is an operation in the document.
-type described struct {
+// documentedOperation is an operation in the document.
+type documentedOperation struct {
 	method, path string
 	*huma.Operation
 }
@@ -67,7 +67,7 @@ func describe(ops []operation, publicURL string) description {
 		},
 	}}
 	for i := range ops {
-		doc.add(described{ops[i].method(), ops[i].Path, s.operation(&ops[i], publicURL)})
+		doc.add(documentedOperation{ops[i].method(), ops[i].Path, s.operation(&ops[i], publicURL)})
 	}
 	s.Close(reflect.TypeFor[cola.SavedSearchParams](), reflect.TypeFor[cola.ScheduleParams](), reflect.TypeFor[cola.PreviewParams](),
 		reflect.TypeFor[cola.SavedSearchChangeParams](), reflect.TypeFor[cola.ScheduleChangeParams](),
@@ -77,7 +77,7 @@ func describe(ops []operation, publicURL string) description {
 }
 
 // add adds an operation to the document.
-func (d *description) add(op described) {
+func (d *description) add(op documentedOperation) {
 	d.operations = append(d.operations, op)
 	item := d.Paths[op.path]
 	if item == nil {
@@ -121,7 +121,7 @@ func (s components) operation(op *operation, publicURL string) *huma.Operation {
 		Extensions:  extensions(op.Cost, curl(publicURL, op), op.PathParam.placeholder()),
 		Responses:   map[string]*huma.Response{},
 	}
-	s.succeed(o, op)
+	s.describeSuccess(o, op)
 	codes := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestEntityTooLarge,
 		http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
 	if op.PathParam.Name != "" {
@@ -138,8 +138,8 @@ func (s components) operation(op *operation, publicURL string) *huma.Operation {
 	if op.Params != nil {
 		o.Parameters = append(o.Parameters, s.parameters(op.Params)...)
 	}
-	if op.Tagged {
-		conditional(o)
+	if op.HasETag {
+		addConditional(o)
 	}
 	for _, status := range codes {
 		o.Responses[statusKey(status)] = &huma.Response{Ref: responsePrefix + errorResponseName(status)}
@@ -154,20 +154,20 @@ const responsePrefix = "#/components/responses/"
 
 func statusKey(status int) string { return strconv.Itoa(status) }
 
-// conditional adds If-None-Match, and the response to it, to the operation of a single record.
-func conditional(o *huma.Operation) {
+// addConditional adds If-None-Match, and the response to it, to the operation of a single record.
+func addConditional(o *huma.Operation) {
 	o.Parameters = append(o.Parameters, &huma.Param{
 		Name: "If-None-Match", In: "header", Example: exampleTag, Schema: &huma.Schema{Type: huma.TypeString},
 		Description: "Entity tags of the versions that you have. * matches any version of a free resource, and is ignored for a metered one.",
 	})
-	named := append(everyAnswer(), "ETag")
+	named := append(commonHeaders(), "ETag")
 	o.Responses["200"].Headers = headerRefs(named)
 	o.Responses["304"] = &huma.Response{Description: "The record has not changed since the tag you sent. Free.", Headers: headerRefs(named)}
 }
 
-// succeed describes the success of an endpoint, with an example of it, and the body that it takes.
-func (s components) succeed(o *huma.Operation, op *operation) {
-	response := &huma.Response{Description: "What was asked for.", Headers: headerRefs(everyAnswer())}
+// describeSuccess describes the success of an endpoint, with an example of it, and the body that it takes.
+func (s components) describeSuccess(o *huma.Operation, op *operation) {
+	response := &huma.Response{Description: "What was asked for.", Headers: headerRefs(commonHeaders())}
 	if op.Response != nil {
 		schema := s.Of(op.Response)
 		example := op.Example
@@ -178,14 +178,14 @@ func (s components) succeed(o *huma.Operation, op *operation) {
 	}
 	o.Responses[statusKey(op.success())] = response
 	switch {
-	case op.Keyed:
+	case op.Idempotent:
 		response.Description = "It was made, now or by the same request before."
-		response.Headers = headerRefs(append(everyAnswer(), "Location", replayedHeader))
-		o.Parameters = append(o.Parameters, sentAgain())
-	case op.Makes:
+		response.Headers = headerRefs(append(commonHeaders(), "Location", replayedHeader))
+		o.Parameters = append(o.Parameters, idempotencyKeyParam())
+	case op.Creates:
 		response.Description = "It was made."
-		response.Headers = headerRefs(append(everyAnswer(), "Location"))
-	case op.Later:
+		response.Headers = headerRefs(append(commonHeaders(), "Location"))
+	case op.Async:
 		response.Description = "It will be done."
 	case op.Response == nil:
 		response.Description = "It is done."
@@ -198,8 +198,8 @@ func (s components) succeed(o *huma.Operation, op *operation) {
 	}
 }
 
-// sentAgain describes the header of a request that may be sent again.
-func sentAgain() *huma.Param {
+// idempotencyKeyParam describes the header of a request that may be sent again.
+func idempotencyKeyParam() *huma.Param {
 	return &huma.Param{
 		Name: idempotencyKey, In: "header", Example: "5f0c2c1e-7d6f-4a8e-9f0e-3f4f4a1d2b6c",
 		Description: "Any text of your own that no other request of yours has, such as a UUID, so that this one can be sent again. 1 to 255 visible ASCII characters.",

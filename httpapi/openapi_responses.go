@@ -18,8 +18,8 @@ import (
 // exampleTag is an entity tag as the registry makes them.
 const exampleTag = `W/"pZGm1Av0IEBKARcz"`
 
-// everyAnswer names the headers of every answer to an authenticated request.
-func everyAnswer() []string { return append(web.QuotaHeaders(), "X-Request-Id") }
+// commonHeaders names the headers of every answer to an authenticated request.
+func commonHeaders() []string { return append(web.QuotaHeaders(), "X-Request-Id") }
 
 const headerPrefix = "#/components/headers/"
 
@@ -76,20 +76,20 @@ func errorKinds() []errorKind {
 	invalid.Add("brandname", "There is no such parameter; did you mean brand_name?")
 	requestID := []string{"X-Request-Id"}
 	return slices.Concat([]errorKind{
-		{http.StatusBadRequest, "BadRequest", "Parameters are invalid. All problems are told at once, by parameter.", everyAnswer(),
+		{http.StatusBadRequest, "BadRequest", "Parameters are invalid. All problems are told at once, by parameter.", commonHeaders(),
 			map[string]*cola.Error{"invalid": asError(invalid.Err())}},
 		{http.StatusUnauthorized, "Unauthorized", "Credentials are missing or invalid.", append(requestID, "WWW-Authenticate"),
 			map[string]*cola.Error{"missing": cola.Errorf(cola.CodeUnauthorized, "Credentials are missing. Send your API key in the X-API-Key header.")}},
-		{http.StatusForbidden, "AccountSuspended", "The account is suspended: all of its requests are refused, and its searches do not run. Nothing of it is lost.", everyAnswer(),
+		{http.StatusForbidden, "AccountSuspended", "The account is suspended: all of its requests are refused, and its searches do not run. Nothing of it is lost.", commonHeaders(),
 			map[string]*cola.Error{"suspended": exampleSuspended()}},
-		{http.StatusNotFound, "NotFound", "There is no such record. Free.", everyAnswer(),
+		{http.StatusNotFound, "NotFound", "There is no such record. Free.", commonHeaders(),
 			map[string]*cola.Error{"unknown": cola.Errorf(cola.CodeNotFound, "There is no record with this identifier.")}},
-		{http.StatusRequestTimeout, "RequestTimeout", "The body did not come in the time that the server waits for it. Nothing was done.", everyAnswer(),
+		{http.StatusRequestTimeout, "RequestTimeout", "The body did not come in the time that the server waits for it. Nothing was done.", commonHeaders(),
 			map[string]*cola.Error{"slow": {Code: cola.CodeRequestTimeout, Message: "The body did not come in time; nothing was done. Send the whole request again."}}},
-		{http.StatusRequestEntityTooLarge, "PayloadTooLarge", "A body came along that is too large; reads take none.", everyAnswer(),
+		{http.StatusRequestEntityTooLarge, "PayloadTooLarge", "A body came along that is too large; reads take none.", commonHeaders(),
 			map[string]*cola.Error{"large": cola.Errorf(cola.CodePayloadTooLarge, "The body has 70000 bytes; at most %d are accepted.", maxBodyBytes)}},
-		{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "The body is not sent as application/json in UTF-8.", everyAnswer(),
-			map[string]*cola.Error{"form": {Code: cola.CodeUnsupportedMediaType, Message: notJSON([]string{mediaJSON})}}},
+		{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "The body is not sent as application/json in UTF-8.", commonHeaders(),
+			map[string]*cola.Error{"form": {Code: cola.CodeUnsupportedMediaType, Message: mediaTypeMessage([]string{mediaJSON})}}},
 		{http.StatusTooManyRequests, "QuotaExceeded",
 			"A monthly quota is used up (details.reason is detail_views or list_records; upgrade_url is set), the rate limit of 60 seconds was reached (burst), " +
 				"the client's address sent too many invalid credentials (failed_credentials; valid ones are always accepted), or a feed or emailed link was requested too often (requests). All but the first set Retry-After.",
@@ -206,20 +206,20 @@ func savedSearchErrors() []errorKind {
 	}
 	return []errorKind{
 		{http.StatusBadRequest, "BadSavedSearch",
-			"The body or a field of it is invalid: all problems are told at once, by dotted name. Or the search is too broad to run by itself.", everyAnswer(),
+			"The body or a field of it is invalid: all problems are told at once, by dotted name. Or the search is too broad to run by itself.", commonHeaders(),
 			map[string]*cola.Error{
 				"invalid": asError(invalid.Err()),
 				"broad":   cola.Errorf(cola.CodeSearchTooBroad, "A search that runs by itself needs a filter that narrows it."),
 			}},
-		{http.StatusBadRequest, "TooBroad", "Parameters are invalid, or the search is too broad to run.", everyAnswer(),
+		{http.StatusBadRequest, "TooBroad", "Parameters are invalid, or the search is too broad to run.", commonHeaders(),
 			map[string]*cola.Error{
 				"invalid": asError(unknown.Err()),
 				"broad": cola.Errorf(cola.CodeSearchTooBroad,
 					"The filters of this search are too broad for a run. Change its filters first, or search the labels directly."),
 			}},
-		{http.StatusForbidden, "InsufficientScope", "The access token lacks the scope that this needs; WWW-Authenticate tells it. Or the account is suspended.", everyAnswer(),
+		{http.StatusForbidden, "InsufficientScope", "The access token lacks the scope that this needs; WWW-Authenticate tells it. Or the account is suspended.", commonHeaders(),
 			map[string]*cola.Error{"scope": scope, "suspended": exampleSuspended()}},
-		{http.StatusConflict, "Conflict", "The account has as many active schedules as it may, or as many saved searches (details.limit tells which), or the idempotency key was sent with another request before.", everyAnswer(),
+		{http.StatusConflict, "Conflict", "The account has as many active schedules as it may, or as many saved searches (details.limit tells which), or the idempotency key was sent with another request before.", commonHeaders(),
 			map[string]*cola.Error{
 				"limit": limit("Save this search without a schedule or with \"active\": false, or pause or delete one of the others first."),
 				"full": {
@@ -231,9 +231,9 @@ func savedSearchErrors() []errorKind {
 				"reused": cola.Errorf(cola.CodeIdempotencyKeyReused,
 					"This Idempotency-Key was sent with another search before. Send a new key with a new search, and the same one only to repeat a request."),
 			}},
-		{http.StatusConflict, "LimitReached", "The search would become active, and the account has as many active schedules as it may.", everyAnswer(),
+		{http.StatusConflict, "LimitReached", "The search would become active, and the account has as many active schedules as it may.", commonHeaders(),
 			map[string]*cola.Error{"limit": limit("Pause or delete one of the others first.")}},
-		{http.StatusConflict, "SearchNotActive", "The search is paused for a reason of the account's, so it does not run.", everyAnswer(),
+		{http.StatusConflict, "SearchNotActive", "The search is paused for a reason of the account's, so it does not run.", commonHeaders(),
 			map[string]*cola.Error{"downgraded": {
 				Code: cola.CodeNotActive,
 				Message: "The search does not run: the account has more active schedules than it may, and the oldest of them run. " +
@@ -242,7 +242,7 @@ func savedSearchErrors() []errorKind {
 			}}},
 		{http.StatusTooManyRequests, "TooManyManualRuns",
 			"The account has used its manual runs of the UTC day (details.reason is manual_runs), or the rate limit was reached (details.reason is burst). Retry-After is set.",
-			append([]string{"Retry-After"}, everyAnswer()...), manualRuns},
+			append([]string{"Retry-After"}, commonHeaders()...), manualRuns},
 	}
 }
 
@@ -259,7 +259,7 @@ func destinationErrors() []errorKind {
 		Details: map[string]any{"reason": registry.ReasonTests, "limit": 10, "retry_after": 6}, RetryAfter: 6 * time.Second,
 	}
 	return []errorKind{
-		{status: http.StatusConflict, name: "DestinationConflict", description: "The account has the destination already, or as many as it may.", headers: everyAnswer(),
+		{status: http.StatusConflict, name: "DestinationConflict", description: "The account has the destination already, or as many as it may.", headers: commonHeaders(),
 			examples: map[string]*cola.Error{
 				"exists": cola.Errorf(cola.CodeDestinationExists,
 					"The account has this destination already, for the same searches. GET /destinations lists it; a lost secret is replaced with POST /destinations/{uuid}/secret."),
@@ -268,16 +268,16 @@ func destinationErrors() []errorKind {
 					Details: map[string]any{"limit": cola.MaxDestinations},
 				},
 			}},
-		{status: http.StatusConflict, name: "DestinationNotActive", description: "The destination is paused or disabled, or its recipient has not confirmed.", headers: everyAnswer(),
+		{status: http.StatusConflict, name: "DestinationNotActive", description: "The destination is paused or disabled, or its recipient has not confirmed.", headers: commonHeaders(),
 			examples: map[string]*cola.Error{"inactive": {
 				Code: cola.CodeNotActive, Details: map[string]any{"state": cola.DestinationPaused, "reason": cola.ReasonHolder},
 				Message: "The destination is paused. To make it active again, send PATCH /destinations/" + exampleDestinationUUID + " with {\"active\": true}.",
 			}}},
 		{status: http.StatusTooManyRequests, name: "AskedTooOften",
 			description: "Too many requests to confirm (details.reason is confirmations): from the account, or to the host, URL or address. Or, as for every operation, the rate limit was reached (burst). Retry-After is set.",
-			headers:     append([]string{"Retry-After"}, everyAnswer()...), examples: asked},
+			headers:     append([]string{"Retry-After"}, commonHeaders()...), examples: asked},
 		{status: http.StatusTooManyRequests, name: "TestedTooOften",
 			description: "Ten test messages were sent to the destination within a minute (details.reason is tests). Or, as for every operation, the rate limit was reached (burst). Retry-After is set.",
-			headers:     append([]string{"Retry-After"}, everyAnswer()...), examples: tested},
+			headers:     append([]string{"Retry-After"}, commonHeaders()...), examples: tested},
 	}
 }

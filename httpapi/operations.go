@@ -28,14 +28,14 @@ type operation struct {
 	InnerParam  pathParam    // the one after it; zero when the path has no second one
 	Sample      string       // query string of the example call; empty when it needs none
 	Body        *requestBody // nil: it takes none
-	Makes       bool         // it makes something: 201
-	Keyed       bool         // it takes an Idempotency-Key, by which the request can be sent again
-	Later       bool         // what it asks for is done after the answer: 202
+	Creates     bool         // it makes something: 201
+	Idempotent  bool         // it takes an Idempotency-Key, by which the request can be sent again
+	Async       bool         // what it asks for is done after the answer: 202
 	Response    reflect.Type // body of a success; nil: there is none, and the answer is 204
 	Example     any          // what the example call may answer; nil: made of the examples of the fields
 	Meter       cola.Meter   // what it is charged in
 	Cost        string       // how much, in words
-	Tagged      bool         // answers with an ETag and heeds If-None-Match
+	HasETag     bool         // answers with an ETag and heeds If-None-Match
 	Errors      []string     // its own, by their names in the document, beside those that all have
 	call        call
 }
@@ -46,9 +46,9 @@ func (op *operation) method() string { return cmp.Or(op.Method, http.MethodGet) 
 // success returns the status of a success.
 func (op *operation) success() int {
 	switch {
-	case op.Makes:
+	case op.Creates:
 		return http.StatusCreated
-	case op.Later:
+	case op.Async:
 		return http.StatusAccepted
 	case op.Response == nil:
 		return http.StatusNoContent
@@ -84,12 +84,12 @@ type pathParam struct {
 	Placeholder        bool // the example stands for a value of the caller's own: no record need have it
 }
 
-// isPlaceholder is what the description of a parameter ends with whose example need not find anything.
-const isPlaceholder = " The example is a placeholder."
+// placeholderNote is what the description of a parameter ends with whose example need not find anything.
+const placeholderNote = " The example is a placeholder."
 
 func (p pathParam) describe() string {
 	if p.Placeholder {
-		return p.Doc + isPlaceholder
+		return p.Doc + placeholderNote
 	}
 	return p.Doc
 }
@@ -103,62 +103,62 @@ func (p pathParam) placeholder() string {
 }
 
 // call runs an operation for a caller.
-type call func(r *http.Request, caller cola.Caller) (answer, cola.QuotaState, error)
+type call func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, error)
 
-// answer is what a successful call says.
-type answer struct {
+// result is what a successful call says.
+type result struct {
 	body        body
 	etag        string // of a single record; empty elsewhere
 	notModified bool   // the caller has it already: 304 without a body
-	created     string // path of what was made: 201; empty elsewhere
+	location    string // path of what was made: 201; empty elsewhere
 	replayed    bool   // it was made before, by the same request
-	later       bool   // what was asked for is done later: 202
-	done        bool   // there is nothing more to say: 204 without a body
+	async       bool   // what was asked for is done later: 202
+	empty       bool   // there is nothing more to say: 204 without a body
 }
 
-// list makes the call of an endpoint whose input is its query string. The service checks the parameters and tells the
+// listCall makes the call of an endpoint whose input is its query string. The service checks the parameters and tells the
 // decoder's findings with its own.
-func list[P, R any](ask func(context.Context, cola.Caller, P) (R, cola.QuotaState, error), render func(R) answer) call {
+func listCall[P, R any](ask func(context.Context, cola.Caller, P) (R, cola.QuotaState, error), render func(R) result) call {
 	d := newDecoder[P]()
-	return func(r *http.Request, caller cola.Caller) (answer, cola.QuotaState, error) {
-		result, state, err := ask(r.Context(), caller, d.decode(r.URL.RawQuery))
+	return func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, error) {
+		value, state, err := ask(r.Context(), caller, d.decode(r.URL.RawQuery))
 		if err != nil {
-			return answer{}, state, err
+			return result{}, state, err
 		}
-		return render(result), state, nil
+		return render(value), state, nil
 	}
 }
 
-// one makes the call of an endpoint without query parameters; whatever its query string holds is refused, at the price of
+// bareCall makes the call of an endpoint without query parameters; whatever its query string holds is refused, at the price of
 // one request of the burst. ask gets the request for its path value and headers.
-func one[R any](svc Service, ask func(*http.Request, cola.Caller) (R, cola.QuotaState, error), render func(R) answer) call {
+func bareCall[R any](svc Service, ask func(*http.Request, cola.Caller) (R, cola.QuotaState, error), render func(R) result) call {
 	d := newDecoder[cola.NoParams]()
-	return func(r *http.Request, caller cola.Caller) (answer, cola.QuotaState, error) {
+	return func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, error) {
 		if problem := d.decode(r.URL.RawQuery).Problems.Err(); problem != nil {
 			state, err := svc.Refuse(r.Context(), caller, problem)
-			return answer{}, state, err
+			return result{}, state, err
 		}
-		result, state, err := ask(r, caller)
+		value, state, err := ask(r, caller)
 		if err != nil {
-			return answer{}, state, err
+			return result{}, state, err
 		}
-		return render(result), state, nil
+		return render(value), state, nil
 	}
 }
 
-// record makes the call of a single record, found by the value in its path and tagged with its version.
-func record[T any](svc Service, name string,
+// recordCall makes the call of a single record, found by the value in its path and tagged with its version.
+func recordCall[T any](svc Service, name string,
 	ask func(ctx context.Context, c cola.Caller, value, ifNoneMatch string) (registry.Tagged[T], cola.QuotaState, error),
 ) call {
-	return one(svc,
+	return bareCall(svc,
 		func(r *http.Request, caller cola.Caller) (registry.Tagged[T], cola.QuotaState, error) {
 			return ask(r.Context(), caller, pathValue(r, name), ifNoneMatch(r))
 		},
-		func(t registry.Tagged[T]) answer {
+		func(t registry.Tagged[T]) result {
 			if t.NotModified {
-				return answer{etag: t.ETag, notModified: true}
+				return result{etag: t.ETag, notModified: true}
 			}
-			return answer{body: plain(dataOf[T]{t.Value}), etag: t.ETag}
+			return result{body: jsonBody(dataOf[T]{t.Value}), etag: t.ETag}
 		})
 }
 
@@ -199,17 +199,17 @@ type pageOf[T any] struct {
 }
 
 // rows renders a reference list.
-func rows[T any](l registry.List[T]) answer {
-	return answer{body: plain(rowsOf[T]{array(l.Rows), l.Meta, l.Notes})}
+func rows[T any](l registry.List[T]) result {
+	return result{body: jsonBody(rowsOf[T]{nonNilRows(l.Rows), l.Meta, l.Notes})}
 }
 
 // page renders a page of a list.
-func page[T any](l registry.PageList[T]) answer {
-	return answer{body: plain(pageOf[T]{array(l.Rows), l.Meta, l.Notes})}
+func page[T any](l registry.PageList[T]) result {
+	return result{body: jsonBody(pageOf[T]{nonNilRows(l.Rows), l.Meta, l.Notes})}
 }
 
-// array makes no rows an empty array, which JSON would otherwise show as null.
-func array[T any](rows []T) []T {
+// nonNilRows makes no rows an empty array, which JSON would otherwise show as null.
+func nonNilRows[T any](rows []T) []T {
 	if rows == nil {
 		return []T{}
 	}
@@ -226,7 +226,7 @@ const (
 	tagReference    = "Reference data"
 )
 
-// free is the cost of what no quota pays for.
+// free is the cost of operations that use no quota.
 const free = "Free; counts in the burst."
 
 // operations is every authenticated endpoint in the order of the reference.

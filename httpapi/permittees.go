@@ -21,8 +21,8 @@ func permitteeOperations(svc Service) []operation {
 			Params:      reflect.TypeFor[cola.PermitteeParams](), Sample: "q=vineyards&state=CA&per_page=2",
 			Response: reflect.TypeFor[permitteePage](), Example: examplePermittees(),
 			Meter: cola.MeterListRecords, Cost: "One list record for each permittee returned. When fewer remain, the page is cut to what remains.",
-			call: list(svc.SearchPermittees, func(p registry.PermitteePage) answer {
-				return answer{body: plain(permitteePage{array(p.Permittees), p.Pagination})}
+			call: listCall(svc.SearchPermittees, func(p registry.PermitteePage) result {
+				return result{body: jsonBody(permitteePage{nonNilRows(p.Permittees), p.Pagination})}
 			}),
 		},
 		{
@@ -32,8 +32,8 @@ func permitteeOperations(svc Service) []operation {
 			Response:    reflect.TypeFor[dataOf[cola.PermitteeDetail]](),
 			Example:     dataOf[cola.PermitteeDetail]{examplePermittee()},
 			Meter:       cola.MeterDetailViews, Cost: "One detail view. Not found and not modified are free.",
-			Tagged: true,
-			call:   record(svc, "permit_number", svc.Permittee),
+			HasETag: true,
+			call:    recordCall(svc, "permit_number", svc.Permittee),
 		},
 	}
 }

@@ -15,7 +15,7 @@ func processingTimeOperations(svc Service) []operation {
 			Sample:      "commodity=wine",
 			Response:    reflect.TypeFor[rowsOf[cola.ProcessingTime]](),
 			Cost:        free,
-			call:        list(svc.ProcessingTimes, rows[cola.ProcessingTime]),
+			call:        listCall(svc.ProcessingTimes, rows[cola.ProcessingTime]),
 		},
 		{
 			ID: "listFormulaProcessingTimes", Path: "/processing-times/formula", Tag: tagReference, Summary: "Formula processing times",
@@ -24,7 +24,7 @@ func processingTimeOperations(svc Service) []operation {
 			Sample:      "formula_type=formula+approval",
 			Response:    reflect.TypeFor[rowsOf[cola.FormulaProcessingTime]](),
 			Cost:        free,
-			call:        list(svc.FormulaProcessingTimes, rows[cola.FormulaProcessingTime]),
+			call:        listCall(svc.FormulaProcessingTimes, rows[cola.FormulaProcessingTime]),
 		},
 		{
 			ID: "listRegistrationProcessingTimes", Path: "/processing-times/registration", Tag: tagReference, Summary: "Registration processing times",
@@ -33,7 +33,7 @@ func processingTimeOperations(svc Service) []operation {
 			Sample:      "application_type=brewery",
 			Response:    reflect.TypeFor[rowsOf[cola.RegistrationProcessingTime]](),
 			Cost:        free,
-			call:        list(svc.RegistrationProcessingTimes, rows[cola.RegistrationProcessingTime]),
+			call:        listCall(svc.RegistrationProcessingTimes, rows[cola.RegistrationProcessingTime]),
 		},
 	}
 }
@@ -48,6 +48,6 @@ func productionReportOperations(svc Service) []operation {
 		Response:    reflect.TypeFor[pageOf[row]](),
 		Example:     exampleReports(),
 		Cost:        free,
-		call:        list(svc.ProductionReports, page),
+		call:        listCall(svc.ProductionReports, page),
 	}}
 }

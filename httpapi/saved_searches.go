@@ -34,7 +34,7 @@ func savedSearchOperations(svc Service) []operation {
 			Response:    reflect.TypeFor[pageOf[search]](),
 			Example:     exampleSavedSearches(),
 			Cost:        free,
-			call:        list(svc.SavedSearches, page),
+			call:        listCall(svc.SavedSearches, page),
 		},
 		createSavedSearch(svc),
 		previewSavedSearch(svc),
@@ -42,8 +42,8 @@ func savedSearchOperations(svc Service) []operation {
 			ID: "getSavedSearch", Path: oneSavedSearchPath, Tag: tagSearches, Summary: "Get a saved search",
 			Description: "One search that your account keeps. Another account's is not found.",
 			PathParam:   savedSearchID(), Response: reflect.TypeFor[dataOf[search]](), Example: dataOf[search]{exampleSavedSearch()},
-			Cost: free, Tagged: true,
-			call: record(svc, "uuid", svc.SavedSearch),
+			Cost: free, HasETag: true,
+			call: recordCall(svc, "uuid", svc.SavedSearch),
 		},
 		changeSavedSearch(svc),
 		{
@@ -52,10 +52,10 @@ func savedSearchOperations(svc Service) []operation {
 			PathParam:   savedSearchID(),
 			Cost:        free,
 			Errors:      []string{"InsufficientScope"},
-			call: one(svc, func(r *http.Request, caller cola.Caller) (struct{}, cola.QuotaState, error) {
+			call: bareCall(svc, func(r *http.Request, caller cola.Caller) (struct{}, cola.QuotaState, error) {
 				state, err := svc.DeleteSavedSearch(r.Context(), caller, pathValue(r, "uuid"))
 				return struct{}{}, state, err
-			}, func(struct{}) answer { return answer{done: true} }),
+			}, func(struct{}) result { return result{empty: true} }),
 		},
 	}
 }
@@ -64,7 +64,9 @@ func previewSavedSearch(svc Service) operation {
 	ask := func(r *http.Request, caller cola.Caller, p cola.PreviewParams) (cola.SavedSearchPreview, cola.QuotaState, error) {
 		return svc.PreviewSavedSearch(r.Context(), caller, p)
 	}
-	render := func(p cola.SavedSearchPreview) answer { return answer{body: plain(dataOf[cola.SavedSearchPreview]{p})} }
+	render := func(p cola.SavedSearchPreview) result {
+		return result{body: jsonBody(dataOf[cola.SavedSearchPreview]{p})}
+	}
 	return operation{
 		ID: "previewSavedSearch", Method: http.MethodPost, Path: savedSearchesPath + "/preview", Tag: tagSearches, Summary: "Preview a saved search",
 		Description: "Counts the labels that filters match, for each approval date of the last 30 days (UTC), today included: what a saved search would have found. " +
@@ -77,7 +79,7 @@ func previewSavedSearch(svc Service) operation {
 		Example:  dataOf[cola.SavedSearchPreview]{examplePreview()},
 		Cost:     free,
 		Errors:   []string{"UnsupportedMediaType"},
-		call:     withBody(svc, []string{mediaJSON}, ask, render),
+		call:     bodyCall(svc, []string{mediaJSON}, ask, render),
 	}
 }
 
@@ -86,8 +88,8 @@ func changeSavedSearch(svc Service) operation {
 	ask := func(r *http.Request, caller cola.Caller, p cola.SavedSearchChangeParams) (cola.SavedSearch, cola.QuotaState, error) {
 		return svc.ChangeSavedSearch(r.Context(), caller, pathValue(r, "uuid"), p)
 	}
-	render := func(s cola.SavedSearch) answer {
-		return answer{body: plain(notedOf[cola.SavedSearch]{s, svc.SavedSearchNotes(s.Filters)})}
+	render := func(s cola.SavedSearch) result {
+		return result{body: jsonBody(notedOf[cola.SavedSearch]{s, svc.SavedSearchNotes(s.Filters)})}
 	}
 	return operation{
 		ID: "changeSavedSearch", Method: http.MethodPatch, Path: oneSavedSearchPath, Tag: tagSearches, Summary: "Change a saved search",
@@ -105,19 +107,19 @@ func changeSavedSearch(svc Service) operation {
 		Example:  notedOf[cola.SavedSearch]{Data: examplePausedSearch()},
 		Cost:     free,
 		Errors:   []string{"BadSavedSearch", "InsufficientScope", "LimitReached", "UnsupportedMediaType"},
-		call:     withBody(svc, media, ask, render),
+		call:     bodyCall(svc, media, ask, render),
 	}
 }
 
 func createSavedSearch(svc Service) operation {
 	ask := func(r *http.Request, caller cola.Caller, p cola.SavedSearchParams) (registry.CreatedSavedSearch, cola.QuotaState, error) {
-		p.IdempotencyKey = single(r.Header, idempotencyKey, &p.Problems)
+		p.IdempotencyKey = singleHeader(r.Header, idempotencyKey, &p.Problems)
 		return svc.CreateSavedSearch(r.Context(), caller, p)
 	}
-	render := func(m registry.CreatedSavedSearch) answer {
-		return answer{
-			body:    plain(notedOf[cola.SavedSearch]{m.Search, svc.SavedSearchNotes(m.Search.Filters)}),
-			created: basePath + savedSearchesPath + "/" + m.Search.UUID, replayed: m.Repeated,
+	render := func(m registry.CreatedSavedSearch) result {
+		return result{
+			body:     jsonBody(notedOf[cola.SavedSearch]{m.Search, svc.SavedSearchNotes(m.Search.Filters)}),
+			location: basePath + savedSearchesPath + "/" + m.Search.UUID, replayed: m.Repeated,
 		}
 	}
 	return operation{
@@ -133,13 +135,13 @@ func createSavedSearch(svc Service) operation {
 			Type: reflect.TypeFor[cola.SavedSearchParams](), Example: exampleSavedSearchBody(),
 			Doc: "The search to keep. An unknown field is an error; null stands for none.", Media: []string{mediaJSON},
 		},
-		Makes:    true,
-		Keyed:    true,
-		Response: reflect.TypeFor[notedOf[cola.SavedSearch]](),
-		Example:  notedOf[cola.SavedSearch]{Data: exampleSavedSearch()},
-		Cost:     free,
-		Errors:   []string{"BadSavedSearch", "InsufficientScope", "Conflict", "UnsupportedMediaType"},
-		call:     withBody(svc, []string{mediaJSON}, ask, render),
+		Creates:    true,
+		Idempotent: true,
+		Response:   reflect.TypeFor[notedOf[cola.SavedSearch]](),
+		Example:    notedOf[cola.SavedSearch]{Data: exampleSavedSearch()},
+		Cost:       free,
+		Errors:     []string{"BadSavedSearch", "InsufficientScope", "Conflict", "UnsupportedMediaType"},
+		call:       bodyCall(svc, []string{mediaJSON}, ask, render),
 	}
 }
 
@@ -154,9 +156,9 @@ func explainSavedSearch(svc Service) operation {
 		Example:    dataOf[cola.Explanation]{exampleExplanation()},
 		Meter:      cola.MeterListRecords,
 		Cost:       "One list record, for the label. An unknown search or label is free.",
-		call: one(svc, func(r *http.Request, caller cola.Caller) (cola.Explanation, cola.QuotaState, error) {
+		call: bareCall(svc, func(r *http.Request, caller cola.Caller) (cola.Explanation, cola.QuotaState, error) {
 			return svc.ExplainSavedSearch(r.Context(), caller, pathValue(r, "uuid"), pathValue(r, "ttb_id"))
-		}, func(e cola.Explanation) answer { return answer{body: plain(dataOf[cola.Explanation]{e})} }),
+		}, func(e cola.Explanation) result { return result{body: jsonBody(dataOf[cola.Explanation]{e})} }),
 	}
 }
 

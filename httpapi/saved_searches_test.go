@@ -267,7 +267,7 @@ func TestExampleExplanationAgrees(t *testing.T) {
 	if e.TTBID != match.TTBID || e.Label.TTBID != e.TTBID || *e.Found != match || e.Verdict != cola.VerdictFound || !strings.Contains(e.Message, "Run 1841 ") {
 		t.Errorf("%+v", e)
 	}
-	asked := exampleAskedSearch().Schedule
+	asked := exampleRequestedRun().Schedule
 	if !asked.NextRunAt.V.Time().After(asked.LastRunAt.V.Time()) || asked.NextRunAt.V.Time().After(asked.Next(asked.LastRunAt.V.Time())) {
 		t.Errorf("a search that was asked to run is due at %v", asked.NextRunAt)
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// recipientService is what the edge asks of the registry for those who get messages: they have no account, only an address of ours with a token
+// subscriptionService is what the edge asks of the registry for those who get messages: they have no account, only an address of ours with a token
 // in it. None of it is authenticated or counted.
-type recipientService interface {
+type subscriptionService interface {
 	Subscription(ctx context.Context, token string) (registry.Subscription, error)
 	Unsubscribe(ctx context.Context, token string) (registry.Subscription, error)
 	Confirm(ctx context.Context, token string) (registry.Subscription, error)
@@ -31,8 +31,8 @@ const (
 	feedPath        = "/feeds/{token}"
 )
 
-// leaf is a small page that tells something, and may ask for something.
-type leaf struct {
+// noticePage is a small page that tells something, and may ask for something.
+type noticePage struct {
 	Title   string
 	Lines   []string
 	Buttons []button
@@ -44,36 +44,36 @@ type button struct {
 	Main        bool // it is what most people come for
 }
 
-//go:embed leaf.html
-var leafSource string
+//go:embed notice_page.html
+var noticeSource string
 
-var leafTemplate = template.Must(template.New("leaf").Parse(leafSource))
+var noticeTemplate = template.Must(template.New("leaf").Parse(noticeSource))
 
-// leafPolicy lets a page of ours show itself and send its form back to us. It runs no script.
-const leafPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+// noticePolicy lets a page of ours show itself and send its form back to us. It runs no script.
+const noticePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// askUnsubscribe shows what unsubscribing would end, and ends nothing: programs that look at links in messages come by GET, too.
-func (a *api) askUnsubscribe(w http.ResponseWriter, r *http.Request) {
+// showUnsubscribe shows what unsubscribing would end, and ends nothing: programs that look at links in messages come by GET, too.
+func (a *api) showUnsubscribe(w http.ResponseWriter, r *http.Request) {
 	token := pathValue(r, "token")
 	s, err := a.svc.Subscription(r.Context(), token)
 	if err != nil {
-		a.failLeaf(w, r, err)
+		a.writeErrorNotice(w, r, err)
 		return
 	}
-	page := standing(s, token, "Stop these messages?")
+	page := subscriptionPage(s, token, "Stop these messages?")
 	page.Buttons[0].Main = true
-	a.writeLeaf(w, r, http.StatusOK, page)
+	a.writeNotice(w, r, http.StatusOK, page)
 }
 
-// askConfirm shows what confirming would agree to, and changes nothing.
-func (a *api) askConfirm(w http.ResponseWriter, r *http.Request) {
+// showConfirm shows what confirming would agree to, and changes nothing.
+func (a *api) showConfirm(w http.ResponseWriter, r *http.Request) {
 	token := pathValue(r, "token")
 	s, err := a.svc.Subscription(r.Context(), token)
 	if err != nil {
-		a.failLeaf(w, r, err)
+		a.writeErrorNotice(w, r, err)
 		return
 	}
-	a.writeLeaf(w, r, http.StatusOK, standing(s, token, "You get these messages"))
+	a.writeNotice(w, r, http.StatusOK, subscriptionPage(s, token, "You get these messages"))
 }
 
 // unsubscribe ends messages to whoever has the token: by the button of the page, or by the one click of a mail program (RFC 8058), which comes from
@@ -84,13 +84,13 @@ func (a *api) unsubscribe(w http.ResponseWriter, r *http.Request) {
 	s, err := a.svc.Unsubscribe(r.Context(), token)
 	switch {
 	case err != nil && oneClick:
-		failPlainly(w, r, err, func(shown *cola.Error) { writeText(w, web.StatusOf(shown.Code), shown.Message) })
+		reportError(w, r, err, func(shown *cola.Error) { writeText(w, web.StatusOf(shown.Code), shown.Message) })
 	case err != nil:
-		a.failLeaf(w, r, err)
+		a.writeErrorNotice(w, r, err)
 	case oneClick:
 		writeText(w, http.StatusOK, "You are unsubscribed.")
 	default:
-		a.writeLeaf(w, r, http.StatusOK, standing(s, token, ""))
+		a.writeNotice(w, r, http.StatusOK, subscriptionPage(s, token, ""))
 	}
 }
 
@@ -100,10 +100,10 @@ func (a *api) confirm(w http.ResponseWriter, r *http.Request) {
 	token := pathValue(r, "token")
 	s, err := a.svc.Confirm(r.Context(), token)
 	if err != nil {
-		a.failLeaf(w, r, err)
+		a.writeErrorNotice(w, r, err)
 		return
 	}
-	a.writeLeaf(w, r, http.StatusOK, standing(s, token, "Thank you"))
+	a.writeNotice(w, r, http.StatusOK, subscriptionPage(s, token, "Thank you"))
 }
 
 // isOneClick reports whether a POST is the one of RFC 8058, as a form of either kind. What cannot be read is none.
@@ -116,28 +116,28 @@ func isOneClick(r *http.Request) bool {
 	return strings.EqualFold(r.PostFormValue("List-Unsubscribe"), "One-Click")
 }
 
-// standing is the page about a subscription as it is. title is that of one whose messages are sent.
-func standing(s registry.Subscription, token, title string) leaf {
+// subscriptionPage is the page about a subscription as it is. title is that of one whose messages are sent.
+func subscriptionPage(s registry.Subscription, token, title string) noticePage {
 	agree, end := button{"/confirm/" + token, "Send me these messages", true}, button{"/unsubscribe/" + token, "Stop these messages", false}
-	what := "Messages about " + subject(s) + " are sent to " + recipient(s) + "."
+	what := "Messages about " + subscriptionTopic(s) + " are sent to " + recipientName(s) + "."
 	switch {
 	case s.Ended():
 		agree.Label = "Get them again"
-		return leaf{"You are unsubscribed", []string{"No more messages about " + subject(s) + " are sent to " + recipient(s) + ".", "Was that a mistake?"}, []button{agree}}
+		return noticePage{"You are unsubscribed", []string{"No more messages about " + subscriptionTopic(s) + " are sent to " + recipientName(s) + ".", "Was that a mistake?"}, []button{agree}}
 	case !s.Confirmed():
 		end.Label = "No, thank you"
-		return leaf{"Do you want these messages?", []string{
-			"Somebody asks to have messages about " + subject(s) + " sent to " + recipient(s) + ".", "If you did not expect this, do nothing: then nothing is sent.",
+		return noticePage{"Do you want these messages?", []string{
+			"Somebody asks to have messages about " + subscriptionTopic(s) + " sent to " + recipientName(s) + ".", "If you did not expect this, do nothing: then nothing is sent.",
 		}, []button{agree, end}}
 	case s.State != cola.DestinationActive:
-		what = "Messages about " + subject(s) + " may be sent to " + recipient(s) + ". Just now they are paused, and not by you."
+		what = "Messages about " + subscriptionTopic(s) + " may be sent to " + recipientName(s) + ". Just now they are paused, and not by you."
 	}
-	return leaf{title, []string{what}, []button{end}}
+	return noticePage{title, []string{what}, []button{end}}
 }
 
-// subject says what messages are about. What the account holder has called a search is shown to those only who have agreed to get it: to a stranger
+// subscriptionTopic says what messages are about. What the account holder has called a search is shown to those only who have agreed to get it: to a stranger
 // anything could be said in it.
-func subject(s registry.Subscription) string {
+func subscriptionTopic(s registry.Subscription) string {
 	switch {
 	case s.Search == "":
 		return "new label approvals that saved searches find"
@@ -147,17 +147,17 @@ func subject(s registry.Subscription) string {
 	return "new label approvals that the saved search “" + s.Search + "” finds"
 }
 
-func recipient(s registry.Subscription) string {
+func recipientName(s registry.Subscription) string {
 	if s.Address == "" {
 		return "this address"
 	}
 	return s.Address
 }
 
-// failLeaf tells on a page that something is not there, or cannot be done now.
-func (a *api) failLeaf(w http.ResponseWriter, r *http.Request, err error) {
-	failPlainly(w, r, err, func(shown *cola.Error) {
-		l := leaf{Title: "That did not work", Lines: []string{shown.Message}}
+// writeErrorNotice tells on a page that something is not there, or cannot be done now.
+func (a *api) writeErrorNotice(w http.ResponseWriter, r *http.Request, err error) {
+	reportError(w, r, err, func(shown *cola.Error) {
+		l := noticePage{Title: "That did not work", Lines: []string{shown.Message}}
 		switch shown.Code {
 		case cola.CodeNotFound:
 			l.Title = "There is nothing here any more"
@@ -165,12 +165,12 @@ func (a *api) failLeaf(w http.ResponseWriter, r *http.Request, err error) {
 		case cola.CodeInternal:
 			l.Lines = append(l.Lines, "The request is "+web.EventOf(r.Context()).RequestID+".")
 		}
-		a.writeLeaf(w, r, web.StatusOf(shown.Code), l)
+		a.writeNotice(w, r, web.StatusOf(shown.Code), l)
 	})
 }
 
-// failPlainly notes an error for the log and has tell tell what is safe to show of it, in another form than the envelope.
-func failPlainly(w http.ResponseWriter, r *http.Request, err error, tell func(*cola.Error)) {
+// reportError notes an error for the log and has tell tell what is safe to show of it, in another form than the envelope.
+func reportError(w http.ResponseWriter, r *http.Request, err error, tell func(*cola.Error)) {
 	if web.Gone(r, err) {
 		w.WriteHeader(web.StatusClientGone)
 		return
@@ -184,22 +184,22 @@ func failPlainly(w http.ResponseWriter, r *http.Request, err error, tell func(*c
 	tell(shown)
 }
 
-func (a *api) writeLeaf(w http.ResponseWriter, r *http.Request, status int, l leaf) {
+func (a *api) writeNotice(w http.ResponseWriter, r *http.Request, status int, l noticePage) {
 	var b bytes.Buffer
-	if err := leafTemplate.Execute(&b, l); err != nil {
+	if err := noticeTemplate.Execute(&b, l); err != nil {
 		web.Fail(w, r, err)
 		return
 	}
-	w.Header().Set("Content-Security-Policy", leafPolicy)
-	writePrivately(w, status, "text/html; charset=utf-8", b.Bytes())
+	w.Header().Set("Content-Security-Policy", noticePolicy)
+	writePrivate(w, status, "text/html; charset=utf-8", b.Bytes())
 }
 
 func writeText(w http.ResponseWriter, status int, text string) {
-	writePrivately(w, status, "text/plain; charset=utf-8", []byte(text+"\n"))
+	writePrivate(w, status, "text/plain; charset=utf-8", []byte(text+"\n"))
 }
 
-// writePrivately sends what nobody but who asked is to see, keep or find, and what tells nobody else where it was.
-func writePrivately(w http.ResponseWriter, status int, contentType string, content []byte) {
+// writePrivate sends what nobody but who asked is to see, keep or find, and what tells nobody else where it was.
+func writePrivate(w http.ResponseWriter, status int, contentType string, content []byte) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer")
