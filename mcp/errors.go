@@ -160,7 +160,7 @@ func (e *edge) handleUnserved(ctx context.Context, req *request, wrong *rpcError
 	case wrong.Code == protocol.INVALID_PARAMS, wrong.Code == protocol.RESOURCE_NOT_FOUND:
 		refusal = e.unknownTarget(req)
 	case wrong.Code == protocol.INVALID_REQUEST:
-		refusal = cola.Errorf(cola.CodeValidation, "The params of %s are not of the form that the protocol has for them.", cola.Quoted(req.method))
+		refusal = cola.Errorf(cola.CodeValidation, "The params of %s are invalid.", cola.Quoted(req.method))
 	}
 	if req.isCounted() {
 		e.countRefused(ctx, req, refusal)
@@ -208,11 +208,11 @@ func unknownName(kind, name string, names []string) *cola.Error {
 	case ok && nearest == name:
 		return nil
 	case name == "":
-		return cola.Errorf(cola.CodeValidation, "The message names no %s; there are %s.", kind, all)
+		return cola.Errorf(cola.CodeValidation, "The message names no %s; available: %s.", kind, all)
 	case ok:
 		return cola.Errorf(cola.CodeNotFound, "There is no %s %s; did you mean %s?", kind, cola.Quoted(name), nearest)
 	default:
-		return cola.Errorf(cola.CodeNotFound, "There is no %s %s; there are %s.", kind, cola.Quoted(name), all)
+		return cola.Errorf(cola.CodeNotFound, "There is no %s %s; available: %s.", kind, cola.Quoted(name), all)
 	}
 }
 
@@ -226,12 +226,12 @@ func unknownResource(uri string) *cola.Error {
 	nearest, ok := cola.Nearest(name, names)
 	switch {
 	case uri == "":
-		return cola.Errorf(cola.CodeValidation, "The message names no resource: it has no uri.")
+		return cola.Errorf(cola.CodeValidation, "The message names no resource: uri is missing.")
 	case strings.HasPrefix(uri, labelScheme):
-		return cola.Errorf(cola.CodeNotFound, "There is no resource %s; that of a label is %s and its TTB id of 14 digits, and nothing else.", cola.Quoted(uri), labelScheme)
+		return cola.Errorf(cola.CodeNotFound, "There is no resource %s; a label is at %s followed by its 14-digit TTB ID.", cola.Quoted(uri), labelScheme)
 	case isReference && ok:
 		return cola.Errorf(cola.CodeNotFound, "There is no resource %s; did you mean %s?", cola.Quoted(uri), referenceScheme+nearest)
 	default:
-		return cola.Errorf(cola.CodeNotFound, "There is no resource %s; resources/list and resources/templates/list tell which there are.", cola.Quoted(uri))
+		return cola.Errorf(cola.CodeNotFound, "There is no resource %s; see resources/list and resources/templates/list.", cola.Quoted(uri))
 	}
 }

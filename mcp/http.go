@@ -44,7 +44,7 @@ func (e *edge) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	req.addLogAttrs(e)
 	if revision := r.Header.Get(protocol.HeaderProtocolVersion); isUnsupportedVersion(revision) && req.method != string(protocol.MethodInitialize) {
-		e.refuse(w, r, req, invalidMessage("The revision %s of the protocol is not served; those served are %s.",
+		e.refuse(w, r, req, invalidMessage("Protocol version %s is not supported; supported versions: %s.",
 			cola.Quoted(revision), strings.Join(protocolVersions, ", ")))
 		return
 	}
@@ -96,7 +96,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	media, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	charset, encoding := parameters["charset"], r.Header.Get("Content-Encoding")
 	if err != nil || media != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") || encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return nil, cola.Errorf(cola.CodeUnsupportedMediaType, "A message is sent as application/json in UTF-8, without a content encoding.")
+		return nil, cola.Errorf(cola.CodeUnsupportedMediaType, "Send messages as application/json in UTF-8, without a content encoding.")
 	}
 	return web.ReadBody(r, maxMessageBytes, messageTooLong)
 }
@@ -172,7 +172,7 @@ func (e *edge) respondDirectly(w http.ResponseWriter, r *http.Request, req *requ
 		web.SetQuota(w.Header(), req.state)
 		w.WriteHeader(http.StatusAccepted)
 	case req.method == string(protocol.MethodSubscriptionsListen):
-		e.writeError(w, r, req, &rpcError{Code: protocol.METHOD_NOT_FOUND, Message: "Nothing changes here that could be listened for: the server has no notifications."})
+		e.writeError(w, r, req, &rpcError{Code: protocol.METHOD_NOT_FOUND, Message: "The server sends no notifications."})
 	case req.method == string(protocol.MethodSetLogLevel) && !req.modern:
 		e.setLogLevel(w, r, req)
 	default:
@@ -191,7 +191,7 @@ func (e *edge) setLogLevel(w http.ResponseWriter, r *http.Request, req *request)
 	if !slices.Contains(logLevels, req.target) {
 		e.writeError(w, r, req, &rpcError{
 			Code:    protocol.INVALID_PARAMS,
-			Message: "There is no level " + params.Quoted(req.target) + "; there are " + strings.Join(logLevels, ", ") + ".",
+			Message: "Unknown log level " + params.Quoted(req.target) + "; use " + strings.Join(logLevels, ", ") + ".",
 		})
 		return
 	}

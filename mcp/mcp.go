@@ -182,7 +182,7 @@ func (e *edge) describeResource() http.Handler {
 	return web.CORS{}.Handler(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		switch {
 		case len(r.Issuers) == 0:
-			web.Fail(w, req, cola.Errorf(cola.CodeNotFound, "This server takes API keys only; there is no sign-in for apps."))
+			web.Fail(w, req, cola.Errorf(cola.CodeNotFound, "This server accepts API keys only; apps can't sign in."))
 		case req.Method != http.MethodGet && req.Method != http.MethodHead:
 			w.Header().Set("Allow", "GET, HEAD")
 			web.Fail(w, req, cola.Errorf(cola.CodeMethodNotAllowed, "%s is not allowed here; use GET.", displayMethod(req.Method)))

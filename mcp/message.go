@@ -123,20 +123,20 @@ func (m *message) read(body json.RawMessage, length int) error {
 	m.id = strictjson.Find(all, "id")
 	if !isRequestID(m.id) {
 		m.id = nil
-		return invalidMessage("The id of a message is a text or a whole number from -2^53 to 2^53; a message that wants no answer has none.")
+		return invalidMessage("The id must be a string or an integer from -2^53 to 2^53; a notification has no id.")
 	}
 	version, _ := strictjson.Text(strictjson.Find(all, "jsonrpc"))
 	m.method, _ = strictjson.Text(strictjson.Find(all, "method"))
 	given := strictjson.Find(all, "params")
 	switch {
 	case version != protocol.JSONRPC_VERSION:
-		return invalidMessage(`The message is not JSON-RPC 2.0; "jsonrpc" is "2.0".`)
+		return invalidMessage(`The message is not JSON-RPC 2.0: set "jsonrpc" to "2.0".`)
 	case m.method == "":
-		return invalidMessage(`The message has no "method": this server asks nothing, so there is nothing to answer.`)
+		return invalidMessage(`The message has no "method". This server sends no requests, so it accepts no responses.`)
 	case length > maxOtherBytes && m.method != string(protocol.MethodToolsCall):
 		return cola.Errorf(cola.CodePayloadTooLarge, messageTooLong, maxOtherBytes)
 	case given != nil && given[0] != '{' && given[0] != 'n':
-		return invalidMessage(`The "params" of a message are an object, such as {"name": "get_usage"}.`)
+		return invalidMessage(`"params" must be an object, such as {"name": "get_usage"}.`)
 	case given != nil && given[0] == '{':
 		wrong = m.readParams(given)
 	}
@@ -193,7 +193,7 @@ func wrongType(err *json.UnmarshalTypeError) *rpcError {
 	}
 	wanted := "an object"
 	if err.Type.Kind() == reflect.String {
-		wanted = "a text"
+		wanted = "a string"
 	}
 	return invalidParams("The %s in %s must be %s.", name, in, wanted)
 }
@@ -204,7 +204,7 @@ func (m *message) checkTarget() *rpcError {
 	switch m.method {
 	case string(protocol.MethodToolsList), string(protocol.MethodResourcesList), string(protocol.MethodResourcesTemplatesList), string(protocol.MethodPromptsList):
 		if m.params.Cursor != "" {
-			return invalidParams("There is no such page: the list has one, and gives out no cursor. Leave cursor out.")
+			return invalidParams("There is no such page: the list has a single page. Omit cursor.")
 		}
 	case string(protocol.MethodCompletionComplete):
 		return m.params.checkCompletion()
@@ -216,13 +216,13 @@ func (p *messageParams) checkCompletion() *rpcError {
 	types := []string{promptReference, resourceReference}
 	switch {
 	case p.Ref == nil:
-		return invalidParams(`The params have no ref; send an object, such as {"type": "ref/prompt", "name": "brand_clearance"}.`)
+		return invalidParams(`params.ref is missing; send an object, such as {"type": "ref/prompt", "name": "brand_clearance"}.`)
 	case p.Argument == nil:
-		return invalidParams(`The params have no argument; send an object, such as {"name": "class", "value": "red"}.`)
+		return invalidParams(`params.argument is missing; send an object, such as {"name": "class", "value": "red"}.`)
 	case !slices.Contains(types, p.Ref.Type):
-		return invalidParams("The type of ref is %s.", strings.Join(types, " or "))
+		return invalidParams("ref.type must be %s.", strings.Join(types, " or "))
 	case p.Argument.Name == "":
-		return invalidParams("The argument has no name: there is nothing to complete.")
+		return invalidParams("argument.name is missing.")
 	}
 	return nil
 }
@@ -230,7 +230,7 @@ func (p *messageParams) checkCompletion() *rpcError {
 // values turns the arguments of a call into text, and reports problems with their JSON.
 func (m *message) values(f argumentReader) (values []params.Value, problems cola.Problems) {
 	if m.malformed {
-		problems.Add("arguments", "They are no object; send them by name, such as {\"q\": \"oak\"}.")
+		problems.Add("arguments", "The arguments must be an object, such as {\"q\": \"oak\"}.")
 		return nil, problems
 	}
 	return f.Values(m.arguments)
@@ -261,9 +261,9 @@ func strictMembers(what string, object json.RawMessage) ([]strictjson.Member, *r
 	case ambiguity == nil:
 		return all, nil
 	case ambiguity.Right == "":
-		return nil, invalidMessage("The %s has %s twice.", what, params.Quoted(ambiguity.Name))
+		return nil, invalidMessage("%s appears twice in the %s.", params.Quoted(ambiguity.Name), what)
 	}
-	return nil, invalidMessage("The %s has %s; it is spelt %s.", what, params.Quoted(ambiguity.Name), params.Quoted(ambiguity.Right))
+	return nil, invalidMessage("Unknown member %s in the %s; did you mean %s?", params.Quoted(ambiguity.Name), what, params.Quoted(ambiguity.Right))
 }
 
 func invalidMessage(format string, args ...any) *rpcError {

@@ -63,7 +63,7 @@ func (g originPolicy) enforceHost(next http.Handler) http.Handler {
 			return
 		}
 		web.Fail(w, r, cola.Errorf(cola.CodeForbidden,
-			"This server is not called %s. An operator can allow the name (--allowed-host).", cola.Quoted(r.Host)))
+			"This server does not serve the host %s. An operator can allow it (--allowed-host).", cola.Quoted(r.Host)))
 	})
 }
 

@@ -44,15 +44,15 @@ type permitteeReportArgs struct {
 func (e *edge) addPrompts(s *server.MCPServer) {
 	addPrompt(e, s, protocol.Prompt{
 		Name: "brand_clearance", Title: "Check a brand name",
-		Description: "Looks for labels whose brand resembles a name, in any status, and reports what stands in its way. Uses some 40 list records and up to 3 detail views.",
+		Description: "Looks for labels whose brand resembles a name, in any status, and reports conflicts. Uses about 40 list records and up to 3 detail views.",
 	}, []string{"brand_name"}, brandClearancePrompt)
 	addPrompt(e, s, protocol.Prompt{
 		Name: "permittee_report", Title: "Report on a permit holder",
-		Description: "Reports who a permit holder is and what it has had approved lately. Uses some 15 list records and up to 2 detail views.",
+		Description: "Reports who a permit holder is and its recent approvals. Uses about 15 list records and up to 2 detail views.",
 	}, []string{"company"}, permitteeReportPrompt)
 	addPrompt(e, s, protocol.Prompt{
 		Name: "watch_brand", Title: "Watch a brand name",
-		Description: "Looks at the labels that carry a brand name, proposes an alert for new ones, and creates it when the user agrees. Uses some 5 list records.",
+		Description: "Looks at the labels that carry a brand name, proposes an alert for new ones, and creates it when the user agrees. Uses about 5 list records.",
 	}, []string{"brand_name"}, watchBrandPrompt)
 }
 
@@ -110,7 +110,7 @@ func checkPromptTexts(values []params.Value, required []string, problems *cola.P
 			problems.Add(v.Name, "The text has %d characters; at most %d are allowed.", n, maxPromptText)
 		}
 		if strings.ContainsFunc(v.Text, cola.IsHidden) {
-			problems.Add(v.Name, "%s holds a control character; only printable text is allowed.", params.Quoted(v.Text))
+			problems.Add(v.Name, "%s contains a control character; only printable text is allowed.", params.Quoted(v.Text))
 		}
 	}
 }

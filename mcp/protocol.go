@@ -89,7 +89,7 @@ func (e *edge) callProtocol(ctx context.Context, req *request, h http.Header) (r
 	case protocol.JSONRPCError:
 		return nil, fromJSONRPCError(a)
 	}
-	return nil, &rpcError{Code: protocol.INTERNAL_ERROR, Message: "The message has no answer."} // not of a message with an id
+	return nil, &rpcError{Code: protocol.INTERNAL_ERROR, Message: "The message has no response."} // not of a message with an id
 }
 
 func fromJSONRPCError(e protocol.JSONRPCError) *rpcError {
@@ -108,11 +108,11 @@ func (m *message) checkHeaders(h http.Header, params json.RawMessage) *rpcError 
 	}
 	switch {
 	case h.Get(protocol.HeaderLastEventID) != "":
-		return mismatch("There are no streams to resume: leave %s out.", protocol.HeaderLastEventID)
+		return mismatch("There are no streams to resume: omit %s.", protocol.HeaderLastEventID)
 	case revision == "":
 		return mismatch("A message with %s needs the header %s.", protocol.MetaKeyProtocolVersion, protocol.HeaderProtocolVersion)
 	case m.protocolVersion == "":
-		wrong := invalidParams("The _meta of the params has no %s.", protocol.MetaKeyProtocolVersion)
+		wrong := invalidParams("params._meta has no %s.", protocol.MetaKeyProtocolVersion)
 		wrong.httpStatus = http.StatusBadRequest
 		return wrong
 	case revision != m.protocolVersion:

@@ -83,7 +83,7 @@ func filterWords() object {
 func (e *edge) addResources(s *server.MCPServer) {
 	for _, r := range referenceResources {
 		resource := protocol.NewResource(referenceScheme+r.name, r.name,
-			protocol.WithResourceTitle(r.title), protocol.WithResourceDescription(r.description+" Free of quota."), protocol.WithMIMEType(jsonType))
+			protocol.WithResourceTitle(r.title), protocol.WithResourceDescription(r.description+" Free."), protocol.WithMIMEType(jsonType))
 		s.AddResource(resource, e.resourceHandler(cola.MeterNone, func(ctx context.Context, req *request) ([]byte, cola.QuotaState, error) {
 			state, err := e.svc.Admit(ctx, req.caller)
 			if err != nil {

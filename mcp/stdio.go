@@ -85,13 +85,13 @@ func (b *Bridge) send(ctx context.Context, head messageHead, sent []byte) []byte
 	switch {
 	case err != nil && ctx.Err() == nil:
 		b.Logger.Error("the server cannot be reached", "error", err)
-		return head.response(&rpcError{Code: codeRefused, Message: "The registry's server cannot be reached."})
+		return head.response(&rpcError{Code: codeRefused, Message: "The registry server cannot be reached."})
 	case err != nil || status == http.StatusAccepted:
 		return nil
 	}
 	if media, _, _ := mime.ParseMediaType(contentType); media != "application/json" || !json.Valid(body) {
-		b.Logger.Error("the server's answer is none of this protocol", "status", status)
-		return head.response(&rpcError{Code: codeRefused, Message: fmt.Sprintf("The server answered with status %d and no JSON; is the URL right?", status)})
+		b.Logger.Error("the server's response is not JSON", "status", status)
+		return head.response(&rpcError{Code: codeRefused, Message: fmt.Sprintf("The server returned status %d without JSON. Check the URL.", status)})
 	}
 	var told web.ErrorBody
 	if status != http.StatusOK && json.Unmarshal(body, &told) == nil && told.Error.Code != "" {

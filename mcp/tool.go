@@ -43,7 +43,7 @@ const (
 )
 
 // free is the cost of what no quota pays for.
-const free = "Free of quota; counts as one request of the minute."
+const free = "Free; counts toward the rate limit."
 
 // newTool completes a tool whose arguments are read into a P. ask gets them with their problems,
 // missing ones included, and lets the service refuse them, so that the caller learns of all

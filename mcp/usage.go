@@ -10,7 +10,7 @@ import (
 func usageTools() []tool {
 	return []tool{newTool(tool{
 		name: "get_usage", title: "Get usage against quotas",
-		description: "What the account has used this month of its two quotas, over every key and channel, and how many requests its plan lets through in a minute. " +
+		description: "Returns this month's usage of the account's two quotas, over all keys and channels, and the plan's rate limit. " +
 			"Use it before reading many pages, or when the user asks what is left.",
 		cost:    free,
 		output:  outputSchema(false, nil, reflect.TypeFor[cola.UsageStats]()),
