@@ -142,7 +142,7 @@ func (req *request) destinationCall(typed url.Values) *apiCall {
 
 // setRetryAfter tells when what was refused for having been asked for too often may be asked for again.
 func (req *request) setRetryAfter(err error) {
-	if shown, _ := web.Shown(err, ""); shown.RetryAfter > 0 {
+	if shown, _ := web.PublicError(err, ""); shown.RetryAfter > 0 {
 		req.w.Header().Set("Retry-After", strconv.FormatInt(web.RetrySeconds(shown.RetryAfter), 10))
 	}
 }

@@ -55,7 +55,7 @@ func (req *request) offersResubmit(err error) bool {
 	if req.http.Method != http.MethodPost || req.http.Header.Get("Hx-Request") != "" {
 		return false
 	}
-	shown, _ := web.Shown(err, "")
+	shown, _ := web.PublicError(err, "")
 	status := web.StatusOf(shown.Code)
 	return status >= http.StatusInternalServerError || status == http.StatusTooManyRequests
 }
@@ -63,11 +63,11 @@ func (req *request) offersResubmit(err error) bool {
 // showError answers with a page that tells of an error, besides what the page has already.
 func (req *request) showError(err error, p errorPage) {
 	event := web.EventOf(req.ctx())
-	if web.Gone(req.http, err) {
+	if web.IsClientGone(req.http, err) {
 		req.w.WriteHeader(web.StatusClientGone)
 		return
 	}
-	shown, fault := web.Shown(err, event.RequestID)
+	shown, fault := web.PublicError(err, event.RequestID)
 	event.Code = shown.Code
 	if event.Fault == nil {
 		event.Fault = fault

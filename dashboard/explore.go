@@ -106,7 +106,7 @@ type notFoundPage struct {
 // showNotFound answers that there is no such record, with a search for what was asked for.
 func (req *request) showNotFound(err error, title, sought string) error {
 	web.EventOf(req.ctx()).Code = cola.CodeNotFound
-	shown, _ := web.Shown(err, "")
+	shown, _ := web.PublicError(err, "")
 	return req.show(http.StatusNotFound, "not_found", page{Title: title, Data: notFoundPage{shown.Message, singleLine(truncate(sought, 200))}})
 }
 

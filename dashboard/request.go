@@ -73,7 +73,7 @@ func (e *edge) public(serve func(*request) error) http.HandlerFunc {
 			req.signedIn = e.limiter.take(limitKey{signIn: req.caller.Credential.ID}) == nil && req.loadAccount() == nil
 		}
 		if !req.signedIn {
-			web.Hurry(w, r)
+			web.ShortenBodyTimeout(w, r)
 		}
 		req.finish(serve(req))
 	}
@@ -84,7 +84,7 @@ func (e *edge) authenticated(serve func(*request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		req := &request{edge: e, w: w, http: r}
 		if req.caller, req.signedIn = e.browsers.Caller(r.Context()); !req.signedIn {
-			web.Hurry(w, r)
+			web.ShortenBodyTimeout(w, r)
 			req.finish(req.promptSignIn(""))
 			return
 		}

@@ -118,7 +118,7 @@ func bodyCall[P, R any](svc Service, media []string, ask func(*http.Request, col
 	return func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, error) {
 		members, err := readBody(r, media, reader.Form())
 		if err != nil {
-			state, err := svc.Refuse(web.Outlasting(r.Context()), caller, err)
+			state, err := svc.Refuse(web.Detach(r.Context()), caller, err)
 			return result{}, state, err
 		}
 		values, problems := reader.StrictValues(members)

@@ -190,7 +190,7 @@ func (a *api) routePatterns() map[string]bool {
 func (a *api) routes() http.Handler {
 	root := chi.NewRouter()
 	cors := web.CORS{Exposed: []string{"ETag", "Location", replayedHeader}}
-	root.Use(web.RequestID, a.recorder.Record, web.Challenging(a.opts.Resource), canonicalPath, cors.Handler, web.Compress(), web.Recover, a.withTimeout)
+	root.Use(web.RequestID, a.recorder.Record, web.WithChallenge(a.opts.Resource), canonicalPath, cors.Handler, web.Compress(), web.Recover, a.withTimeout)
 	root.NotFound(a.notFoundPublic)
 	root.MethodNotAllowed(a.methodNotAllowedPublic)
 	for path, handler := range a.publicRoutes() {

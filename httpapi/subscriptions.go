@@ -79,7 +79,7 @@ func (a *api) showConfirm(w http.ResponseWriter, r *http.Request) {
 // unsubscribe ends messages to whoever has the token: by the button of the page, or by the one click of a mail program (RFC 8058), which comes from
 // anywhere, without cookies or an origin, and shows no page.
 func (a *api) unsubscribe(w http.ResponseWriter, r *http.Request) {
-	web.Hurry(w, r)
+	web.ShortenBodyTimeout(w, r)
 	token, oneClick := pathValue(r, "token"), isOneClick(r)
 	s, err := a.svc.Unsubscribe(r.Context(), token)
 	switch {
@@ -96,7 +96,7 @@ func (a *api) unsubscribe(w http.ResponseWriter, r *http.Request) {
 
 // confirm has messages sent to whoever has the token.
 func (a *api) confirm(w http.ResponseWriter, r *http.Request) {
-	web.Hurry(w, r)
+	web.ShortenBodyTimeout(w, r)
 	token := pathValue(r, "token")
 	s, err := a.svc.Confirm(r.Context(), token)
 	if err != nil {
@@ -171,12 +171,12 @@ func (a *api) writeErrorNotice(w http.ResponseWriter, r *http.Request, err error
 
 // reportError notes an error for the log and has tell tell what is safe to show of it, in another form than the envelope.
 func reportError(w http.ResponseWriter, r *http.Request, err error, tell func(*cola.Error)) {
-	if web.Gone(r, err) {
+	if web.IsClientGone(r, err) {
 		w.WriteHeader(web.StatusClientGone)
 		return
 	}
 	event := web.EventOf(r.Context())
-	shown, fault := web.Shown(err, event.RequestID)
+	shown, fault := web.PublicError(err, event.RequestID)
 	event.Code, event.Fault = shown.Code, fault
 	if shown.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.FormatInt(web.RetrySeconds(shown.RetryAfter), 10))

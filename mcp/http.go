@@ -111,7 +111,7 @@ func displayMethod(method string) string {
 // refuse answers a request that is refused before it is a message of the protocol, or in place of the protocol's answer. It
 // counts nowhere; what the headers tell is asked for.
 func (e *edge) refuse(w http.ResponseWriter, r *http.Request, req *request, refusal error) {
-	if state, err := e.svc.Standing(web.Outlasting(r.Context()), req.caller); err != nil {
+	if state, err := e.svc.Standing(web.Detach(r.Context()), req.caller); err != nil {
 		req.state, refusal = state, err
 	} else {
 		req.state = state

@@ -136,7 +136,7 @@ func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 		}
 		description.ServeHTTP(w, r)
 	})
-	return chain(byPath, web.Challenging(o.Resource), recorder.Record, web.RequestID)
+	return chain(byPath, web.WithChallenge(o.Resource), recorder.Record, web.RequestID)
 }
 
 // chain wraps a handler, the innermost first.

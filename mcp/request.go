@@ -56,9 +56,9 @@ func (req *request) addLogAttrs(e *edge) {
 	} else if req.id == nil {
 		method = "notification"
 	}
-	req.event.Beside = append(req.event.Beside, slog.String("mcp_method", method))
+	req.event.Attrs = append(req.event.Attrs, slog.String("mcp_method", method))
 	if req.method == string(protocol.MethodToolsCall) {
-		req.event.Beside = append(req.event.Beside, slog.String("mcp_tool", e.toolLabel(req.target)))
+		req.event.Attrs = append(req.event.Attrs, slog.String("mcp_tool", e.toolLabel(req.target)))
 	}
 }
 
@@ -115,7 +115,7 @@ func (req *request) publicError(ctx context.Context, err error) *cola.Error {
 	if err == nil {
 		return nil
 	}
-	shown, fault := web.Shown(err, req.event.RequestID)
+	shown, fault := web.PublicError(err, req.event.RequestID)
 	if !errors.Is(ctx.Err(), context.Canceled) { // else the caller went away, and nobody is told
 		req.event.Fault = fault
 	}

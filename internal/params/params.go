@@ -67,18 +67,18 @@ func (r *Reader[P]) Read(values []Value, problems cola.Problems) P {
 		switch {
 		case !known:
 			if unknown++; unknown <= maxUnknown {
-				r.tellUnknown(v, &problems)
+				r.addUnknown(v, &problems)
 			}
 		case v.null:
 			nulls := into.FieldByIndex(r.nulls)
 			nulls.Set(reflect.Append(nulls, reflect.ValueOf(v.Name)))
 		case field.object != nil && !v.opens:
-			problems.Add(v.Name, "%s", field.object.misread(aString))
+			problems.Add(v.Name, "%s", field.object.wrongType(aString))
 		case field.object != nil:
-			open(at(into, field.index))
+			allocate(fieldAt(into, field.index))
 		case v.Text == "":
 		case field.list:
-			field.set(at(into, field.index), v.Text)
+			field.set(fieldAt(into, field.index), v.Text)
 		default:
 			given[v.Name] = append(given[v.Name], v)
 		}
@@ -93,7 +93,7 @@ func (r *Reader[P]) Read(values []Value, problems cola.Problems) P {
 			continue
 		}
 		field, _ := r.field(all[0])
-		if problem := field.set(at(into, field.index), all[0].Text); problem != "" {
+		if problem := field.set(fieldAt(into, field.index), all[0].Text); problem != "" {
 			problems.Add(name, "%s", problem)
 		}
 	}
@@ -107,19 +107,19 @@ func (r *Reader[P]) field(v Value) (parameter, bool) {
 	return field, known
 }
 
-// at returns the field that an index leads to, opening the objects on the way.
-func at(v reflect.Value, index []int) reflect.Value {
+// fieldAt returns the field that an index leads to, opening the objects on the way.
+func fieldAt(v reflect.Value, index []int) reflect.Value {
 	for _, i := range index {
 		if v.Kind() == reflect.Pointer {
-			v = open(v)
+			v = allocate(v)
 		}
 		v = v.Field(i)
 	}
 	return v
 }
 
-// open returns the object that a field points to, making it where there is none.
-func open(field reflect.Value) reflect.Value {
+// allocate returns the object that a field points to, making it where there is none.
+func allocate(field reflect.Value) reflect.Value {
 	if field.IsNil() {
 		field.Set(reflect.New(field.Type().Elem()))
 	}

@@ -22,9 +22,9 @@ const (
 	// ReasonFailedCredentials is the value of details.reason in a quota_exceeded error by this limit.
 	ReasonFailedCredentials = "failed_credentials"
 
-	reportEvery    = time.Minute
-	reportedMost   = 10_000 // distinct addresses in a report
-	busiestInLines = 5      // addresses named in a report
+	reportEvery = time.Minute
+	maxReported = 10_000 // distinct addresses in a report
+	maxLogged   = 5      // addresses named in a report
 )
 
 // Secret is a kind of invalid credential.
@@ -46,7 +46,7 @@ type failures struct {
 
 	mu      sync.Mutex
 	total   int
-	by      map[netip.Prefix]int // at most reportedMost
+	by      map[netip.Prefix]int // at most maxReported
 	secrets map[Secret]int
 }
 
@@ -66,7 +66,7 @@ func (e *Events) Failed(ctx context.Context, s Secret, refusal error) error {
 	}
 	e.counts[FailedCredential].Inc()
 	from := Network(cola.ClientFrom(ctx))
-	e.failures.note(from, s)
+	e.failures.record(from, s)
 	wait := e.failures.limit.Take(from, 1)
 	if wait == 0 {
 		return refusal
@@ -85,12 +85,12 @@ func Network(client netip.Addr) netip.Prefix {
 	return prefix
 }
 
-func (f *failures) note(from netip.Prefix, s Secret) {
+func (f *failures) record(from netip.Prefix, s Secret) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.total++
 	f.secrets[s]++
-	if _, known := f.by[from]; known || len(f.by) < reportedMost {
+	if _, known := f.by[from]; known || len(f.by) < maxReported {
 		f.by[from]++
 	}
 }
@@ -133,7 +133,7 @@ func busiest(by map[netip.Prefix]int) []string {
 		return cmp.Or(cmp.Compare(by[b], by[a]), a.Addr().Compare(b.Addr()))
 	})
 	var list []string
-	for _, from := range all[:min(len(all), busiestInLines)] {
+	for _, from := range all[:min(len(all), maxLogged)] {
 		name := from.String()
 		switch {
 		case !from.IsValid():

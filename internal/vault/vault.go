@@ -30,8 +30,8 @@ import (
 // Prefix starts every sealed text. The key ID and a colon follow.
 const Prefix = "sealed:"
 
-// reloadEvery limits how often the key file is reloaded: anyone can send a link that names an unknown key.
-const reloadEvery = time.Second
+// reloadInterval limits how often the key file is reloaded: anyone can send a link that names an unknown key.
+const reloadInterval = time.Second
 
 // Purpose is the use of a text. A text sealed for one purpose does not open for another.
 type Purpose string
@@ -146,7 +146,7 @@ func (v *Vault) open(p Purpose, sealed, bound []byte) ([]byte, error) {
 	if !errors.Is(err, keyring.ErrUnknownKey) {
 		return text, err
 	}
-	v.readAgain()
+	v.reloadKeys()
 	current := v.box(p)
 	if current == box {
 		return nil, err
@@ -154,13 +154,13 @@ func (v *Vault) open(p Purpose, sealed, bound []byte) ([]byte, error) {
 	return current.Open(sealed, bound) // with keys that this call has read, or another one meanwhile
 }
 
-// readAgain reloads the key file, unless that was done just now. A broken file leaves the keys
+// reloadKeys reloads the key file, unless that was done just now. A broken file leaves the keys
 // unchanged.
-func (v *Vault) readAgain() {
+func (v *Vault) reloadKeys() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	now := v.now()
-	if v.reload == nil || !v.reloadedAt.IsZero() && now.Sub(v.reloadedAt) < reloadEvery {
+	if v.reload == nil || !v.reloadedAt.IsZero() && now.Sub(v.reloadedAt) < reloadInterval {
 		return
 	}
 	v.reloadedAt = now

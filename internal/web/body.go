@@ -14,20 +14,20 @@ import (
 // ReadBody reads the body of a request to its end, of which at most so many bytes are wanted. It fails with
 // cola.CodePayloadTooLarge, in the words of tooLarge, with CodeRequestTimeout when the body does not come in the time that the server
 // gives it, and with CodeValidation when it is cut off.
-func ReadBody(r *http.Request, most int64, tooLarge string) ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, most))
+func ReadBody(r *http.Request, maxBytes int64, tooLarge string) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBytes))
 	switch {
 	case err == nil:
 		event := EventOf(r.Context())
 		event.bodyRead = true
-		if event.unhurry != nil {
-			event.unhurry()
+		if event.restoreDeadline != nil {
+			event.restoreDeadline()
 		}
 		return body, nil
 	case isTooLarge(err):
-		return nil, cola.Errorf(cola.CodePayloadTooLarge, tooLarge, most)
+		return nil, cola.Errorf(cola.CodePayloadTooLarge, tooLarge, maxBytes)
 	}
-	EventOf(r.Context()).bodyLost = true
+	EventOf(r.Context()).bodyTruncated = true
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, cola.Errorf(cola.CodeRequestTimeout, "The body did not come in time; nothing was done. Send the whole request again.")
 	}
@@ -35,21 +35,21 @@ func ReadBody(r *http.Request, most int64, tooLarge string) ([]byte, error) {
 }
 
 const (
-	// formWait is how long the body of a form may take whose sender proved nothing.
-	formWait = 5 * time.Second
+	// formTimeout is how long the body of a form may take whose sender proved nothing.
+	formTimeout = 5 * time.Second
 	// afterForm is the deadline once the body is there. net/http reads ahead while a request is served, and a deadline that
 	// passes then ends the context of the request.
 	afterForm = 30 * time.Second
 )
 
-// Hurry shortens the time that the server gives the body of a request from a stranger, until ReadBody has read it.
-func Hurry(w http.ResponseWriter, r *http.Request) {
+// ShortenBodyTimeout shortens the time that the server gives the body of a request from a stranger, until ReadBody has read it.
+func ShortenBodyTimeout(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength == 0 {
 		return
 	}
 	control := http.NewResponseController(w)
-	if control.SetReadDeadline(time.Now().Add(formWait)) == nil { // fails in tests without a connection
-		EventOf(r.Context()).unhurry = func() { _ = control.SetReadDeadline(time.Now().Add(afterForm)) }
+	if control.SetReadDeadline(time.Now().Add(formTimeout)) == nil { // fails in tests without a connection
+		EventOf(r.Context()).restoreDeadline = func() { _ = control.SetReadDeadline(time.Now().Add(afterForm)) }
 	}
 }
 
@@ -58,10 +58,10 @@ func isTooLarge(err error) bool {
 	return ok
 }
 
-// Outlasting returns a context for what is still to be done for a request. net/http ends the context of one whose body does not come in
+// Detach returns a context for what is still to be done for a request. net/http ends the context of one whose body does not come in
 // time or ends early, although its caller may still be there to be answered.
-func Outlasting(ctx context.Context) context.Context {
-	if EventOf(ctx).bodyLost {
+func Detach(ctx context.Context) context.Context {
+	if EventOf(ctx).bodyTruncated {
 		return context.WithoutCancel(ctx)
 	}
 	return ctx

@@ -67,9 +67,9 @@ func Envelope(e *cola.Error) ErrorBody {
 	}
 }
 
-// Shown turns any error into one that is safe to show. fault is the error to log when it is not the caller's doing,
+// PublicError turns any error into one that is safe to show. fault is the error to log when it is not the caller's doing,
 // and nil when it is.
-func Shown(err error, requestID string) (shown *cola.Error, fault error) {
+func PublicError(err error, requestID string) (shown *cola.Error, fault error) {
 	if errors.As(err, &shown) && shown.Code != cola.CodeInternal {
 		if shown.Code != cola.CodeUnavailable {
 			return shown, nil
@@ -105,19 +105,19 @@ func RetrySeconds(d time.Duration) int64 {
 // StatusClientGone is what a request is logged with whose caller went away before its answer.
 const StatusClientGone = 499
 
-// Gone reports whether an error is that the caller of a request went away: nobody is there to answer.
-func Gone(r *http.Request, err error) bool {
+// IsClientGone reports whether an error is that the caller of a request went away: nobody is there to answer.
+func IsClientGone(r *http.Request, err error) bool {
 	return errors.Is(err, context.Canceled) && errors.Is(r.Context().Err(), context.Canceled)
 }
 
 // Fail sends an error in the envelope.
 func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	event := EventOf(r.Context())
-	if Gone(r, err) {
+	if IsClientGone(r, err) {
 		w.WriteHeader(StatusClientGone)
 		return
 	}
-	shown, fault := Shown(err, event.RequestID)
+	shown, fault := PublicError(err, event.RequestID)
 	if event.Fault == nil { // else it is noted more exactly
 		event.Fault = fault
 	}

@@ -46,25 +46,25 @@ func newMetrics(registerer prometheus.Registerer, patterns []string) *metrics {
 	if registerer == nil {
 		return nil
 	}
-	requests := registered(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
+	requests := registerOrReuse(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "colaregistry_http_requests_total",
 		Help: "Requests answered, by route pattern and status. Status 499: the caller went away; 0: cut off without an answer.",
 	}, []string{"method", "route", "status"}))
-	durations := registered(registerer, prometheus.NewHistogramVec(prometheus.HistogramOpts{
+	durations := registerOrReuse(registerer, prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "colaregistry_http_request_duration_seconds",
 		Help:    "Time from the head of a request until its answer was handed to the network.",
 		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 	}, []string{"route"}))
-	sent := registered(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
+	sent := registerOrReuse(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "colaregistry_http_response_bytes_total",
 		Help: "Bytes of answers' bodies, as sent: after compression.",
 	}, []string{"route"}))
 	m := &metrics{
-		inFlight: registered(registerer, prometheus.NewGauge(prometheus.GaugeOpts{
+		inFlight: registerOrReuse(registerer, prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "colaregistry_http_requests_in_flight",
 			Help: "Requests being answered.",
 		})),
-		panics: registered(registerer, prometheus.NewCounter(prometheus.CounterOpts{
+		panics: registerOrReuse(registerer, prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "colaregistry_http_panics_total",
 			Help: "Requests that made the program panic. Each is an error in the log, with its stack.",
 		})),
@@ -82,8 +82,8 @@ func newMetrics(registerer prometheus.Registerer, patterns []string) *metrics {
 	return m
 }
 
-// registered registers a collector, and returns it or the one of its name that is there already.
-func registered[C prometheus.Collector](registerer prometheus.Registerer, c C) C {
+// registerOrReuse registers a collector, and returns it or the one of its name that is there already.
+func registerOrReuse[C prometheus.Collector](registerer prometheus.Registerer, c C) C {
 	err := registerer.Register(c)
 	if already, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
 		return already.ExistingCollector.(C)
@@ -94,15 +94,15 @@ func registered[C prometheus.Collector](registerer prometheus.Registerer, c C) C
 	return c
 }
 
-// began counts a request in.
-func (m *metrics) began() {
+// startRequest counts a request in.
+func (m *metrics) startRequest() {
 	if m != nil {
 		m.inFlight.Inc()
 	}
 }
 
-// ended counts a request out. route and o.method are labels, of routeLabel and methodLabel.
-func (m *metrics) ended(route string, o outcome, took time.Duration, bytes int, panicked bool) {
+// finishRequest counts a request out. route and o.method are labels, of routeLabel and methodLabel.
+func (m *metrics) finishRequest(route string, o outcome, took time.Duration, bytes int, panicked bool) {
 	if m == nil {
 		return
 	}

@@ -32,12 +32,12 @@ type Event struct {
 	Code      cola.Code   // of an error answer
 	Fault     error       // ours, not the caller's
 	Stack     []byte      // of a panic
-	Beside    []slog.Attr // what an edge tells beside; values of fixed lists of ours only
+	Attrs     []slog.Attr // what an edge tells beside; values of fixed lists of ours only
 
-	resource auth.Resource // that challenges tell of
-	bodyRead bool          // to its end
-	unhurry  func()        // ends what Hurry did; may be nil
-	bodyLost bool          // it did not come in time, or ended early
+	resource        auth.Resource // that challenges tell of
+	bodyRead        bool          // to its end
+	restoreDeadline func()        // ends what Hurry did; may be nil
+	bodyTruncated   bool          // it did not come in time, or ended early
 }
 
 type eventKey struct{}
@@ -50,8 +50,8 @@ func EventOf(ctx context.Context) *Event {
 	return &Event{}
 }
 
-// Challenging has refusals for want of credentials or of a scope tell how to get them. It goes inside RequestID.
-func Challenging(resource auth.Resource) func(http.Handler) http.Handler {
+// WithChallenge has refusals for want of credentials or of a scope tell how to get them. It goes inside RequestID.
+func WithChallenge(resource auth.Resource) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			EventOf(r.Context()).resource = resource
@@ -60,18 +60,18 @@ func Challenging(resource auth.Resource) func(http.Handler) http.Handler {
 	}
 }
 
-// saneRequestID is what a request id from outside may look like: it goes into logs and headers. What could be a key is none.
-func saneRequestID(s string) bool {
-	return requestIDShape.MatchString(s) && !strings.Contains(s, auth.KeyPrefix)
+// validRequestID is what a request id from outside may look like: it goes into logs and headers. What could be a key is none.
+func validRequestID(s string) bool {
+	return requestIDPattern.MatchString(s) && !strings.Contains(s, auth.KeyPrefix)
 }
 
-var requestIDShape = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // RequestID gives each request an id, its own when it brings a sane one, and returns it with the answer.
 func RequestID(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get("X-Request-Id")
-		if !saneRequestID(id) {
+		if !validRequestID(id) {
 			id = rand.Text()
 		}
 		w.Header().Set("X-Request-Id", id)
@@ -98,7 +98,7 @@ func NewRecorder(log *slog.Logger, registerer prometheus.Registerer, routes []st
 func (rec *Recorder) Record(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		rec.metrics.began()
+		rec.metrics.startRequest()
 		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 		defer func() {
 			// Deferred, so that a connection cut off by a panic is recorded too.
@@ -107,7 +107,7 @@ func (rec *Recorder) Record(next http.Handler) http.Handler {
 				sent = 0 // net/http takes the body and leaves it out
 			}
 			o := outcome{methodLabel(r.Method), ww.Status()}
-			rec.metrics.ended(route, o, took, sent, EventOf(r.Context()).Stack != nil)
+			rec.metrics.finishRequest(route, o, took, sent, EventOf(r.Context()).Stack != nil)
 			rec.logEvent(r, route, o, took, sent)
 		}()
 		next.ServeHTTP(ww, r)
@@ -143,7 +143,7 @@ func (rec *Recorder) logEvent(r *http.Request, route string, o outcome, took tim
 	if e.Code != "" {
 		attrs = append(attrs, slog.String("code", string(e.Code)))
 	}
-	attrs = append(attrs, e.Beside...)
+	attrs = append(attrs, e.Attrs...)
 	level := slog.LevelInfo
 	if e.Fault != nil {
 		level = slog.LevelError
