@@ -34,7 +34,7 @@ func (req *request) signIn() error {
 		return req.redirect(to, "")
 	}
 	if to != homePath {
-		req.setReturnCookie(to, int(auth.AttemptFor.Seconds())) // for who signs in with a link, which comes from elsewhere
+		req.setReturnCookie(to, int(auth.AttemptFor.Seconds())) // for sign-in links, which open from another site
 	}
 	return req.show(http.StatusOK, "sign_in", page{Title: "Sign in", Data: signInPage{req.browsers.Issuers(), to}})
 }
@@ -51,7 +51,8 @@ func (req *request) beginSignIn() error {
 	return req.redirectExternal(redirect, "On to the sign-in")
 }
 
-// redirectExternal answers a form with a page that leads to another site. A redirect would be held to where forms may lead (see policy).
+// redirectExternal answers a form with a page that redirects to another site. The content security
+// policy would block an HTTP redirect (see contentSecurityPolicy).
 func (req *request) redirectExternal(to, title string) error {
 	return req.show(http.StatusOK, "redirect", page{Title: title, Away: to})
 }
@@ -65,7 +66,8 @@ func (req *request) finishSignIn() error {
 	return req.redirect(returnTo, "")
 }
 
-// linkPage asks whether to sign in by a link. Opening a link does nothing, since mail scanners and previews open links too.
+// linkPage asks for confirmation before signing in by a link: opening the link must do nothing,
+// because mail scanners and previews open links too.
 type linkPage struct {
 	Email  string
 	Action string
@@ -98,7 +100,8 @@ func (req *request) useSignInLink() error {
 	return req.redirect(safeReturnPath(to), "")
 }
 
-// safeReturnPath returns the page that a sign-in leads to, for an address that a browser brought: one here that is looked at.
+// safeReturnPath returns the page to show after sign-in. It ignores addresses that are not pages of
+// the dashboard.
 func safeReturnPath(address string) string {
 	to := auth.LocalPage(address)
 	u, err := url.Parse(to)
@@ -111,7 +114,7 @@ func safeReturnPath(address string) string {
 	return to
 }
 
-// returnCookie names the cookie that keeps which page somebody wanted who was led to the sign-in.
+// returnCookie returns the name of the cookie that stores the page requested before sign-in.
 func (req *request) returnCookie() string {
 	if req.https() {
 		return "__Host-colaregistry-return"
@@ -128,7 +131,7 @@ func (req *request) setReturnCookie(to string, seconds int) {
 func (req *request) signOut() error {
 	_, known := req.browsers.Caller(req.ctx())
 	redirect, err := req.browsers.SignOut(req.ctx())
-	req.w.Header().Set("Clear-Site-Data", `"cache"`) // pages that were charged are kept for going back: see allowBackCache
+	req.w.Header().Set("Clear-Site-Data", `"cache"`) // charged pages are cached for the back button: see allowBackCache
 	if err != nil && cola.CodeOf(err) != cola.CodeUnauthorized {
 		return err
 	}
@@ -137,15 +140,15 @@ func (req *request) signOut() error {
 		return req.redirectExternal(redirect, "On to sign out at the issuer")
 	}
 	if !known {
-		return req.redirect(signInPath, "") // a notice would be kept in the database, for anybody who asks
+		return req.redirect(signInPath, "") // a notice is stored in the database, and anyone could cause it
 	}
 	return req.redirect(signInPath, "You are signed out.")
 }
 
-// userAgentToken is what the User-Agent of a kind of browser, or of a system, holds.
+// userAgentToken is a substring of the User-Agent of a browser or an operating system.
 type userAgentToken struct{ holds, name string }
 
-// browserTokens are in the order in which they tell: browsers also claim to be those that follow.
+// browserTokens are in order of precedence: browsers also claim to be those further down the list.
 func browserTokens() []userAgentToken {
 	return []userAgentToken{
 		{"Edg/", "Edge"}, {"EdgA/", "Edge"}, {"EdgiOS/", "Edge"}, {"OPR/", "Opera"}, {"SamsungBrowser/", "Samsung Internet"},
@@ -161,7 +164,7 @@ func systemTokens() []userAgentToken {
 	}
 }
 
-// browserName tells in words which browser a User-Agent is of, as far as that can be told: anybody can send any.
+// browserName describes the browser of a User-Agent, which clients can set freely.
 func browserName(agent string) string {
 	browser, system := firstMatch(agent, browserTokens()), firstMatch(agent, systemTokens())
 	switch {
@@ -195,7 +198,7 @@ type signInRow struct{ registry.SignIn }
 // BrowserName names the browser.
 func (s signInRow) BrowserName() string { return browserName(s.Browser) }
 
-// By tells how it was signed in.
+// By returns the sign-in method.
 func (s signInRow) By() string {
 	if s.Via == "" {
 		return "a link"
@@ -203,7 +206,7 @@ func (s signInRow) By() string {
 	return stripHidden(s.Via)
 }
 
-// accountPage tells of the account and where it is signed in.
+// accountPage shows the account and its active sign-ins.
 type accountPage struct {
 	SignIns []signInRow
 	Others  int // sign-ins but this one

@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// accessService is what the pages of connected apps and sign-ins ask.
+// accessService contains the operations for connected apps and sign-ins.
 type accessService interface {
 	Connections(context.Context, cola.Caller) ([]registry.Connection, cola.QuotaState, error)
 	RevokeConnection(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error)
@@ -33,10 +33,10 @@ func accessRoutes() []route {
 	}
 }
 
-// appRow is a connected app, with what it may do in words.
+// appRow is a connected app with its permissions in words.
 type appRow struct{ registry.Connection }
 
-// Name returns what the app is called, without what nobody sees: apps name themselves.
+// Name returns the app's name without hidden characters: apps choose their own names.
 func (a appRow) Name() string {
 	if name := stripHidden(a.App); name != "" {
 		return name
@@ -44,11 +44,11 @@ func (a appRow) Name() string {
 	return stripHidden(a.ClientID)
 }
 
-// Client returns its client id, and IssuerShown the issuer that signs people in to it, without what nobody sees.
+// Client returns the client ID, and IssuerShown the issuer, without hidden characters.
 func (a appRow) Client() string      { return stripHidden(a.ClientID) }
 func (a appRow) IssuerShown() string { return stripHidden(a.Issuer) }
 
-// Permissions lists what the app can see and do.
+// Permissions lists the app's permissions.
 func (a appRow) Permissions() []string {
 	words := []string{
 		"read labels, permittees and reference data, at the cost of your quota",

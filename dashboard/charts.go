@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// chart is a picture of counts in steps of time: for each step a bar, in which series stand on each other, over an axis of round numbers. The
-// same numbers stand in a table beside it. Its places are in the units of its view box.
+// chart is a stacked bar chart of counts over time. A table next to it has the same numbers.
+// Coordinates are in the units of its view box.
 type chart struct {
 	ID          string // unique on its page
 	Title       string
-	Description string // what it shows, for those who do not see it
-	TimeUnit    string // what the first column of its table is: Day or Month
+	Description string // text alternative
+	TimeUnit    string // heading of the table's first column: Day or Month
 	Steps       []chartStep
 	Series      []series
 	Totals      []int       // of all series, by step
@@ -21,17 +21,17 @@ type chart struct {
 	Layers      []layer
 }
 
-// chartStep is what one bar is of.
+// chartStep is the time span of one bar.
 type chartStep struct {
 	Label string // in the table
-	Below string // below the axis; empty: nothing
+	Below string // label below the axis; may be empty
 }
 
-// series is what one part of every bar is of.
+// series is one part of every bar.
 type series struct {
 	Name   string // empty for one that is all there is
 	Class  string // its look: one of seriesClasses
-	Values []int  // by step; steps to come have none
+	Values []int  // by step; future steps are missing
 }
 
 // Total returns the sum over all steps.
@@ -59,7 +59,8 @@ type axisLabel struct {
 // layer is the parts of all bars that a series has, as one path.
 type layer struct{ Class, Path string }
 
-// The view box of a plot and where the bars stand in it. Texts have some 13 units of height; on a small screen the style sheet makes them larger.
+// The view box of a chart and the position of the bars in it. Text is about 13 units high; the style
+// sheet enlarges it on small screens.
 const (
 	boxWidth   = 480
 	boxHeight  = 212
@@ -73,13 +74,13 @@ const (
 // seriesClasses are the looks of series, in order. Each has a colour and, but for the first, a pattern.
 func seriesClasses() []string { return []string{"one", "two", "three", "four", "five", "six"} }
 
-// row is what the table has of a step: the values of the series, and all together.
+// row is a table row for one step: the values of the series and their total.
 type row struct {
 	Label  string
 	Values []int
 }
 
-// Rows returns the rows of the table; steps to come have none.
+// Rows returns the rows of the table, without future steps.
 func (p chart) Rows() []row {
 	var rows []row
 	for i, s := range p.Steps {
@@ -99,7 +100,7 @@ func (p chart) Rows() []row {
 	return rows
 }
 
-// newChart draws series in steps; what they count is called unit.
+// newChart draws series by step. unit is the plural noun for the counted things.
 func newChart(id, title, of, unit string, steps []chartStep, all []series) chart {
 	p := chart{ID: id, Title: title, TimeUnit: of, Steps: steps, Series: all, Totals: totalsOf(len(steps), all)}
 	top, levels := roundLevels(maxValue(p.Totals))
@@ -119,16 +120,16 @@ func newChart(id, title, of, unit string, steps []chartStep, all []series) chart
 // Box returns the view box of the drawing.
 func (p chart) Box() string { return fmt.Sprintf("0 0 %d %d", boxWidth, boxHeight) }
 
-// Line returns the path of a level's line, from where the bars begin to where they end.
+// Line returns the path of a level's grid line.
 func (m axisLabel) Line() string { return fmt.Sprintf("M%d %dH%d", barsLeft, m.At, barsRight) }
 
-// Empty reports whether there is nothing to draw.
+// Empty reports whether all values are 0.
 func (p chart) Empty() bool { return maxValue(p.Totals) == 0 }
 
-// Named reports whether the series have names to tell, also when there is only one.
+// Named reports whether the series have names to show.
 func (p chart) Named() bool { return len(p.Series) > 1 || len(p.Series) == 1 && p.Series[0].Name != "" }
 
-// description tells what the plot shows.
+// description summarizes the chart in a sentence or two.
 func (p chart) description(unit string) string {
 	sum, busiest := 0, 0
 	for i, total := range p.Totals {
@@ -168,7 +169,8 @@ func maxValue(values []int) (result int) {
 	return result
 }
 
-// layersOf draws the bars. What one series begins at is where the one below it ends, so the parts of a bar add up to it however they are rounded.
+// layersOf draws the bars. Each series starts where the one below it ends, so rounding leaves no
+// gaps.
 func layersOf(all []series, steps, top int) []layer {
 	below := make([]int, steps)
 	layers := make([]layer, len(all))
@@ -189,10 +191,11 @@ func layersOf(all []series, steps, top int) []layer {
 	return layers
 }
 
-// stepX returns where the room of a step begins.
+// stepX returns the left edge of a step.
 func stepX(i, steps int) int { return barsLeft + i*(barsRight-barsLeft)/steps }
 
-// barHeight returns how high a count stands when the highest level is top: rounded up, so that a bar of anything can be seen.
+// barHeight returns the height of a count on an axis that ends at top. It rounds up, so that every
+// nonzero bar is visible.
 func barHeight(n, top int) int { return (n*(barsBottom-barsTop) + top - 1) / top }
 
 // roundLevels returns the levels of an axis up to most, which are multiples of 1, 2 or 5 and a power of ten, and the highest of them.

@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// TimeUnit lists of a label so many are shown at most, for the page to stay small; the API gives all.
+// Limits on the lists of a label page, to keep it small. The API returns all entries.
 const (
 	maxImages   = 40
 	maxBarcodes = 60
@@ -35,7 +35,7 @@ type labelPage struct {
 	Cost         pageCost
 }
 
-// labelImage is one image of a label, with what is known of it in words.
+// labelImage is one image of a label with its facts.
 type labelImage struct {
 	Number  int // from 1
 	Picture picture

@@ -18,7 +18,7 @@ const (
 	mcpPath = "/mcp"
 )
 
-// templateFuncs are what templates may call beside the built-in ones.
+// templateFuncs returns the functions for templates.
 func templateFuncs(a *assets) template.FuncMap {
 	return template.FuncMap{
 		"asset":    a.URL,
@@ -33,16 +33,17 @@ func templateFuncs(a *assets) template.FuncMap {
 	}
 }
 
-// timeHTML shows an instant in UTC, to the minute; a script adds the reader's local time as what is shown on hover.
+// timeHTML shows an instant in UTC to the minute. A script adds the reader's local time as a
+// tooltip.
 func timeHTML(t time.Time) template.HTML {
 	if t.IsZero() {
 		return `<span class="soft">never</span>`
 	}
 	t = t.UTC()
-	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(time.RFC3339), t.Format("2 Jan 2006, 15:04 UTC"))) // #nosec: no text of others
+	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(time.RFC3339), t.Format("2 Jan 2006, 15:04 UTC"))) // #nosec: contains no user input
 }
 
-// timestampHTML is when for the instants that the API tells; zero is shown as never.
+// timestampHTML is timeHTML for the timestamp types of the API; zero is shown as never.
 func timestampHTML(t any) template.HTML {
 	switch t := t.(type) {
 	case cola.Timestamp:
@@ -65,7 +66,7 @@ func dateHTML(d cola.Date) template.HTML {
 		return `<span class="soft">not stated</span>`
 	}
 	t := d.Time()
-	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(time.DateOnly), t.Format("2 Jan 2006"))) // #nosec: no text of others
+	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(time.DateOnly), t.Format("2 Jan 2006"))) // #nosec: contains no user input
 }
 
 // count writes a whole number with its thousands apart.
@@ -81,7 +82,7 @@ func count(n any) string {
 	return sign + s
 }
 
-// plural writes a whole number with what it counts: "1 label", "2 labels".
+// plural writes a number with a noun: "1 label", "2 labels".
 func plural(n any, one, many string) string {
 	if count(n) == "1" {
 		return "1 " + one
@@ -97,11 +98,11 @@ func percent(used, limit int) int {
 	return min(100, used*100/limit)
 }
 
-// apiCall is a call of the API, and of the assistants' endpoint, that gives what a page shows.
+// apiCall is the API call, and the tool call, that returns the data of a page.
 type apiCall struct {
 	Method, Path string // below /api/v1, with its query
-	Body         any    // sent as JSON; nil: none
-	Tool         string // for assistants; empty: there is none
+	Body         any    // sent as JSON; may be nil
+	Tool         string // for assistants; may be empty
 	Arguments    any    // of the tool, as JSON
 	Cost         string // a sentence
 	base         string
@@ -139,7 +140,7 @@ func (c *apiCall) Curl() string {
 	return b.String()
 }
 
-// ToolCall writes the call of the tool as the message that an assistant sends: a whole one of JSON-RPC, as /mcp refuses what is copied otherwise.
+// ToolCall writes the tool call as a complete JSON-RPC message, ready to be sent to /mcp.
 func (c *apiCall) ToolCall() string {
 	if c.Tool == "" {
 		return ""
@@ -157,7 +158,7 @@ func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''
 func compactJSON(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // templates escape what is shown
+	e.SetEscapeHTML(false) // templates escape the output
 	if err := e.Encode(v); err != nil {
 		return "{}"
 	}
@@ -168,10 +169,10 @@ func compactJSON(v any) string {
 type pager struct {
 	Page, Pages, Total int
 	First, Last        int    // numbers of the rows shown, from 1
-	Previous, Next     string // addresses; empty: there is none
+	Previous, Next     string // addresses; may be empty
 }
 
-// newPager returns the pager of a list at an address, whose parameter page tells the page.
+// newPager returns the pager of a list at an address with a page parameter.
 func newPager(u *url.URL, page, perPage, total, rows int) pager {
 	p := pager{Page: page, Pages: max(1, (total+perPage-1)/perPage), Total: total}
 	if rows > 0 {
@@ -209,8 +210,8 @@ func optionsOf(chosen string, values ...string) []option {
 // copied is a text to be copied: shown in a box with a button.
 type copied struct{ Label, Text string }
 
-// paginate returns the rows of a list that the page which the address asks for has, and the pager to lead through it. A page that there is
-// not is the first, or the last.
+// paginate returns the rows of the requested page and a pager. A page number out of range selects
+// the first or the last page.
 func paginate[T any](req *request, all []T, perPage int) ([]T, pager) {
 	page, err := strconv.Atoi(req.query().Get("page"))
 	if err != nil {
@@ -222,7 +223,8 @@ func paginate[T any](req *request, all []T, perPage int) ([]T, pager) {
 	return rows, newPager(req.http.URL, page, perPage, len(all), len(rows))
 }
 
-// stripHidden returns a text of others without what nobody sees, such as characters that turn the direction of writing, and what is not UTF-8.
+// stripHidden removes hidden characters, such as bidirectional controls, and invalid UTF-8 from
+// untrusted text.
 func stripHidden(text string) string {
 	return strings.Map(func(r rune) rune {
 		if cola.IsHidden(r) {
@@ -243,7 +245,7 @@ func singleLine(s string) string {
 	}, s))
 }
 
-// truncate cuts a text to so many characters.
+// truncate shortens a text to limit characters.
 func truncate(s string, limit int) string {
 	if utf8.RuneCountInString(s) <= limit {
 		return s

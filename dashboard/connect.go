@@ -8,7 +8,7 @@ import (
 
 func connectRoutes() []route { return []route{get(connectPath, (*request).connect)} }
 
-// Names of what an assistant may be connected with, which stand for themselves in settings.
+// Placeholders in the settings of assistants.
 const (
 	serverName     = "colaregistry"
 	keyPlaceholder = "YOUR_KEY" // where the reader's own key goes
@@ -17,9 +17,9 @@ const (
 // setup is how one program is connected.
 type setup struct {
 	ID, Name string
-	Before   string // what to do with the text
-	Text     string // to be copied; empty: there is none
-	After    string // what else there is to know
+	Before   string // instructions
+	Text     string // text to copy; may be empty
+	After    string // further notes
 }
 
 // Copied returns the text as a box with a button.
@@ -37,7 +37,7 @@ type way struct {
 	setup
 }
 
-// connectPage tells how to connect programs and assistants.
+// connectPage explains how to connect programs and assistants.
 type connectPage struct {
 	API, MCP   string // their URLs
 	SignIn     bool   // apps may be signed in to
@@ -82,7 +82,7 @@ func (req *request) assistants() []assistant {
 	return list
 }
 
-// withoutSignIn tells of the assistant that takes no keys.
+// withoutSignIn explains why an assistant that accepts no keys can't be connected.
 func (req *request) withoutSignIn() assistant {
 	return assistant{"chatgpt", "ChatGPT", []way{{"Not possible here", setup{
 		ID: "chatgpt", Name: "ChatGPT",

@@ -1,9 +1,11 @@
-// Package dashboard is the edge for people: the pages on which account holders see what they use and manage keys, saved searches and
-// connected apps. Pages are drawn on the server and work without JavaScript; each says which call of the API gives the same.
+// Package dashboard is the edge for people: pages on which account holders see their usage and
+// manage keys, saved searches and connected apps. Pages are rendered on the server and work without
+// JavaScript. Each shows the API call that returns the same data.
 //
-// A request goes one way: the session in the cookie tells the caller, who is checked by the ledger as any other; the handler
-// reads the form into a parameter struct of package cola or registry, calls one method of the service, and shows a page or
-// leads on to one. Every fault is a page too (see errors.go).
+// A request is handled in three steps: the session cookie identifies the caller, whom the ledger
+// checks like any other; the handler reads the form into a parameter struct of package cola or
+// registry and calls one method of the service; then it shows a page or redirects. Errors are pages
+// too (see errors.go).
 package dashboard
 
 import (
@@ -24,9 +26,11 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// Service is what the edge asks of the registry; *registry.Service is the one in use.
+// Service contains the operations of the registry that the dashboard uses; *registry.Service
+// implements it.
 type Service interface {
-	// Standing returns where the caller's account stands, or why its requests are refused. It counts nowhere.
+	// Standing returns the caller's quota state, or the error that would refuse the caller's
+	// requests. It does not count toward the rate limit.
 	Standing(ctx context.Context, c cola.Caller) (cola.QuotaState, error)
 	Account(ctx context.Context, c cola.Caller) (registry.Account, cola.QuotaState, error)
 
@@ -38,7 +42,7 @@ type Service interface {
 	exploreService
 }
 
-// Browsers tells who uses a browser, and signs people in and out; *auth.Browsers is the one in use.
+// Browsers identifies signed-in browsers and signs people in and out; *auth.Browsers implements it.
 type Browsers interface {
 	Load(next http.Handler) http.Handler
 	Caller(ctx context.Context) (cola.Caller, bool)
@@ -59,10 +63,10 @@ type Options struct {
 	PublicURL  string   // scheme and host that users reach the service at, without a slash at the end
 	Hosts      []string // further host names of the service, without ports
 	BillingURL string   // where the operator sells larger plans; empty: nowhere
-	// SignInForApps tells that apps may act for account holders who sign in at an issuer, besides with keys.
+	// SignInForApps is true if apps can sign in with an issuer, besides using keys.
 	SignInForApps bool
 	Logger        *slog.Logger          // gets one event a request
-	Metrics       prometheus.Registerer // where the edge registers what it measures, once for each registerer; nil: nothing is measured
+	Metrics       prometheus.Registerer // registers the edge's metrics, once per registerer; nil disables them
 	Now           cola.Clock            // nil: time.Now
 }
 
@@ -122,14 +126,14 @@ func routePattern(r *http.Request) string {
 	return web.Other
 }
 
-// route is a page, or what a form of a page is sent to.
+// route is a page or the target of a form.
 type route struct {
 	method, pattern string
 	serve           func(*request) error
-	public          bool // to anybody; others lead to the sign-in
+	public          bool // needs no sign-in
 }
 
-// The areas of the dashboard, which are also the paths that they begin with.
+// The areas of the dashboard; each is the first segment of its paths.
 const (
 	homePath         = "/"
 	signInPath       = "/sign-in"
@@ -170,7 +174,7 @@ func post(pattern string, serve func(*request) error) route {
 	return route{method: http.MethodPost, pattern: pattern, serve: serve}
 }
 
-// publicRoutes makes routes open to anybody.
+// publicRoutes marks routes as public.
 func publicRoutes(routes ...route) []route {
 	for i := range routes {
 		routes[i].public = true
@@ -178,7 +182,7 @@ func publicRoutes(routes ...route) []route {
 	return routes
 }
 
-// Pages returns the patterns of all pages: of what is asked for by GET.
+// Pages returns the patterns of all GET routes.
 func Pages() (patterns []string) {
 	for _, r := range routes() {
 		if r.method == http.MethodGet {

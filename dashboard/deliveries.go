@@ -20,11 +20,11 @@ func deliveryPath(id int64) string { return deliveriesPath + "/" + strconv.Forma
 // deliveryRow is a delivery as lists show it.
 type deliveryRow struct {
 	cola.Delivery
-	About         string // what it tells of
+	About         string // what the message is about
 	To            string // address of its destination; empty when that is gone
 	Path          string // of the page of the destination; empty when it is not that one's own
 	Class         string // of its state
-	Undeliverable bool   // it waits to be sent by email, and none is sent
+	Undeliverable bool   // a pending email on a server that sends no email
 }
 
 // rows describes deliveries.
@@ -117,13 +117,13 @@ func withQuery(path string, query url.Values) string {
 // deliveryPage is a delivery with its attempts.
 type deliveryPage struct {
 	deliveryRow
-	ActionError string // why what was asked for was not done
+	ActionError string // why an action failed; may be empty
 	Attempts    []cola.DeliveryAttempt
 }
 
 func (req *request) deliveryDetail() error { return req.showDelivery(http.StatusOK, "") }
 
-// showDelivery shows the page of a delivery. refusal says why what was asked for was not done, if so.
+// showDelivery shows the page of a delivery. refusal says why an action failed; it may be empty.
 func (req *request) showDelivery(status int, refusal string) error {
 	found, state, err := req.svc.Delivery(req.ctx(), req.caller, req.path("id"), "")
 	if err != nil {

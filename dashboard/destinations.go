@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// destinationService is what the pages of destinations and deliveries ask.
+// destinationService contains the operations for destinations and deliveries.
 type destinationService interface {
 	// SendsMail reports whether messages to email addresses are sent.
 	SendsMail() bool
@@ -70,7 +70,7 @@ type destinationRow struct {
 	Class       string // of its state
 	Why         string // it is in its state
 	Short       string // the same in a few words
-	Unreachable bool   // it is an email address, and none is sent
+	Unreachable bool   // an email address on a server that sends no email
 	Form        string // token of a form that is good for one sending
 }
 
@@ -95,7 +95,8 @@ func (req *request) destinationRow(d cola.Destination, searches map[string]strin
 	return row
 }
 
-// isOwn reports whether a destination is the account's own email address for all searches, which every account has and keeps.
+// isOwn reports whether a destination is the account's own email address for all searches, which
+// every account has.
 func (req *request) isOwn(d cola.Destination) bool {
 	return d.Kind == cola.KindEmail && !d.SavedSearch.OK &&
 		(!d.Address.OK || cola.FoldAddress(d.Kind, d.Address.V) == cola.FoldAddress(d.Kind, req.account.Email))

@@ -8,10 +8,10 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// destinationPage is a destination with what became of what was sent there.
+// destinationPage is a destination with its latest deliveries.
 type destinationPage struct {
 	destinationRow
-	ActionError string // why what was asked for was not done
+	ActionError string // why an action failed; may be empty
 	Deliveries  []deliveryRow
 	CanResend   bool // the recipient can be asked to confirm
 	Resumable   bool
@@ -46,13 +46,15 @@ func (req *request) showDestination(status int, refusal string, problems []strin
 	return req.show(status, "destination", page{Title: p.Name, Data: p, Call: req.call(http.MethodGet, destinationPath(d.UUID), freeCost)})
 }
 
-// ownAddress reports whether a destination goes to the account's own email address, which nobody else need agree to, for whatever searches.
+// ownAddress reports whether a destination is the account's own email address, for any searches. It
+// needs no consent.
 func (req *request) ownAddress(d cola.Destination) bool {
 	d.SavedSearch = cola.Opt[string]{}
 	return req.isOwn(d)
 }
 
-// showDestinationError shows the page of a destination with why what was asked for was not done, or returns the error that is no such refusal.
+// showDestinationError shows the page of a destination with the reason an action failed. It returns
+// errors that the user can't correct.
 func (req *request) showDestinationError(err error) error {
 	problems, sentence, ok := refusalDetails(err)
 	if !ok {
@@ -73,7 +75,7 @@ func (req *request) resumeDestination() error {
 	return req.changeDestination(cola.DestinationChangeParams{Active: cola.Some(true)}, "Resumed. What was missed is sent when you choose “Send again what was missed”.")
 }
 
-// setSendEmpty settles whether runs that found nothing are told.
+// setSendEmpty turns messages about runs without matches on or off.
 func (req *request) setSendEmpty() error {
 	typed, err := req.form()
 	if err != nil {
@@ -125,7 +127,7 @@ func (req *request) confirmDestination() error {
 	return req.redirect(destinationPath(changed.UUID), "Endpoint confirmed. To send skipped messages, choose “Send again what was missed”.")
 }
 
-// redirectToDelivery leads to the page of the message that a destination is sent, or tells why there is none.
+// redirectToDelivery redirects to the page of a new message, or shows why there is none.
 func (req *request) redirectToDelivery(d cola.Delivery, state cola.QuotaState, err error, notice string) error {
 	req.recordQuota(state)
 	if err != nil {
@@ -155,7 +157,8 @@ func (req *request) confirmDeleteDestination() error {
 	return req.confirmDestinationAction("destination_delete", "Delete ", http.MethodDelete, "")
 }
 
-// confirmDestinationAction shows the page that says what stops. below is where the API has it, below the destination.
+// confirmDestinationAction shows a confirmation page. below is the API path of the action, relative
+// to the destination.
 func (req *request) confirmDestinationAction(template, title, method, below string) error {
 	found, state, err := req.svc.Destination(req.ctx(), req.caller, req.path("uuid"), "")
 	if err != nil {

@@ -21,7 +21,7 @@ const maxSearchOptions = 100
 type destinationForm struct {
 	Values    url.Values
 	Problems  map[string][]string
-	Error     string // what is wrong that is of no field
+	Error     string // a problem that concerns no single field
 	Searches  []option
 	More      bool // searches than are offered
 	SendsMail bool
@@ -34,7 +34,7 @@ var destinationHints = map[string]string{
 	"saved_search": "For one search it comes in place of a destination of all searches with the same address.",
 }
 
-// Text returns what was typed into a field.
+// Text returns the value of a field.
 func (f *destinationForm) Text(name string) string {
 	return strings.ToValidUTF8(f.Values.Get(name), "\uFFFD")
 }
@@ -42,7 +42,7 @@ func (f *destinationForm) Text(name string) string {
 // Is reports whether a field has a value.
 func (f *destinationForm) Is(name, value string) bool { return f.Values.Get(name) == value }
 
-// ProblemList lists what is wrong with the fields of the form.
+// ProblemList lists the problems of the fields.
 func (f *destinationForm) ProblemList() []fieldProblem {
 	return problemList(f.Problems, func(name string) (string, bool) {
 		words, ok := destinationLabels[name]
@@ -110,7 +110,8 @@ func (req *request) showDestinationForm(status int, f *destinationForm) error {
 	return req.show(status, "destination_form", page{Title: "New destination", Data: f, Call: req.destinationCall(f.Values)})
 }
 
-// searchOptions offers searches to choose from, the first of them and the one that is chosen; more tells that there are others.
+// searchOptions returns the first saved searches, and the chosen one, as options. more is true if
+// there are others.
 func searchOptions(roll registry.SavedSearchNames, chosen, none string) (options []option, more bool) {
 	options = []option{{Label: none}}
 	for i, s := range roll.Names {
@@ -140,7 +141,7 @@ func (req *request) destinationCall(typed url.Values) *apiCall {
 	return req.call(http.MethodPost, destinationsPath, freeCost).with(body)
 }
 
-// setRetryAfter tells when what was refused for having been asked for too often may be asked for again.
+// setRetryAfter sets the Retry-After header of a rate limit error.
 func (req *request) setRetryAfter(err error) {
 	if shown, _ := web.PublicError(err, ""); shown.RetryAfter > 0 {
 		req.w.Header().Set("Retry-After", strconv.FormatInt(web.RetrySeconds(shown.RetryAfter), 10))

@@ -14,31 +14,31 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// errorPage tells what went wrong, and what to do.
+// errorPage shows an error and what to do about it.
 type errorPage struct {
 	Status         int
 	Message        string
 	Details        []errorDetail
-	RequestID      string // to quote; for faults of ours only
-	RetryAfter     int64  // seconds after which it is worth another try; 0: no such time, or the message tells it
-	Upgrade        string // where a larger plan is had
+	RequestID      string // to quote in a report; for internal errors only
+	RetryAfter     int64  // seconds; 0 if there is no such time, or the message states it
+	Upgrade        string // page of larger plans
 	RetryURL       string // address to try again, where a limit or an outage was in the way; empty for forms
 	Suspended      bool
-	SessionUnknown bool          // whether somebody is signed in cannot be told
-	Resubmit       *resubmitForm // what was sent and not taken; nil: nothing
+	SessionUnknown bool          // it is unknown whether somebody is signed in
+	Resubmit       *resubmitForm // the refused form; may be nil
 }
 
-// errorDetail is what is wrong with one field.
+// errorDetail lists the problems of one field.
 type errorDetail struct {
 	Field    string
 	Messages []string
 }
 
-// fail answers with a page that tells of an error.
+// fail shows an error page.
 func (req *request) fail(err error) { req.showError(err, errorPage{}) }
 
-// failRetryable answers with a page that tells of an error that came before anything was done. It is no fault of who filled in a form, so the form
-// is kept on the page, to send it again.
+// failRetryable shows the page of an error that occurred before anything was done. The user is not
+// at fault, so the page contains the form, to submit it again.
 func (req *request) failRetryable(err error) {
 	p := errorPage{}
 	if req.offersResubmit(err) {
@@ -49,8 +49,8 @@ func (req *request) failRetryable(err error) {
 	req.showError(err, p)
 }
 
-// offersResubmit reports whether the page of an error can keep a form that was sent: the same form may be taken later. A part of a page keeps none, since
-// what is typed is still in the page around it.
+// offersResubmit reports whether the page of an error offers to submit the form again. Page
+// fragments don't: the form is still in the page around them.
 func (req *request) offersResubmit(err error) bool {
 	if req.http.Method != http.MethodPost || req.http.Header.Get("Hx-Request") != "" {
 		return false
@@ -60,7 +60,7 @@ func (req *request) offersResubmit(err error) bool {
 	return status >= http.StatusInternalServerError || status == http.StatusTooManyRequests
 }
 
-// showError answers with a page that tells of an error, besides what the page has already.
+// showError adds an error to p and shows the page.
 func (req *request) showError(err error, p errorPage) {
 	event := web.EventOf(req.ctx())
 	if web.IsClientGone(req.http, err) {
@@ -93,11 +93,11 @@ func (req *request) showError(err error, p errorPage) {
 	}
 }
 
-// mentionsRetry matches messages that tell already to try again, or when.
+// mentionsRetry matches messages that already say to try again, or when.
 var mentionsRetry = regexp.MustCompile(`(?i)\bagain\b|\bin (a few|\d+) (seconds|minutes)\b`)
 
-// retryURL returns the address to try again after a fault of such a status; empty: there is none. Where an issuer leads back to is used once, so
-// who comes from there signs in anew.
+// retryURL returns the address to try again after an error with a status, or "". The callback of an
+// issuer works only once, so it can't be retried.
 func (req *request) retryURL(status int) string {
 	passes := status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
 	if !passes || req.http.Method != http.MethodGet || req.http.URL.Path == signInPath+"/callback" {
@@ -142,12 +142,12 @@ func (req *request) methodNotAllowed() error {
 
 type edgeKey struct{}
 
-// ShowFault answers a request to the dashboard whose session cannot be read or kept, with a page that knows nobody. It is for
-// auth.BrowserOptions.
+// ShowFault answers a request whose session can't be read or stored, with a page for a signed-out
+// visitor. It is for auth.BrowserOptions.
 //
-// A form that nobody has read yet is kept on the page. One that was read may have been taken, when only the session could not be kept after it: its body
-// is spent, and the page does not offer to send it again. Neither is a form of another site kept, as its forgery is not refused yet and our own page must
-// not send it.
+// If the form has not been read yet, the page offers to submit it again. A form that was read may
+// have been processed before storing the session failed, so it is not offered. Neither is a form
+// from another site: it has not been checked for forgery yet, and our own page must not submit it.
 func ShowFault(w http.ResponseWriter, r *http.Request, err error) {
 	e, ok := r.Context().Value(edgeKey{}).(*edge)
 	if !ok {
@@ -166,14 +166,14 @@ func ShowFault(w http.ResponseWriter, r *http.Request, err error) {
 	req.showError(err, p)
 }
 
-// noSession is Browsers of a request without a session: nothing is kept for it.
+// noSession is Browsers for a request without a session; it stores nothing.
 type noSession struct{ Browsers }
 
 func (noSession) Put(context.Context, string, string)        {}
 func (noSession) Pop(context.Context, string) string         { return "" }
 func (noSession) Caller(context.Context) (cola.Caller, bool) { return cola.Caller{}, false }
 
-// fieldProblems returns what a refusal says of each field of a form.
+// fieldProblems returns the problems of an error by field.
 func fieldProblems(err error) map[string][]string {
 	var refusal *cola.Error
 	if !errors.As(err, &refusal) || refusal.Code != cola.CodeValidation {
@@ -192,8 +192,8 @@ func sortErrorDetails(details []errorDetail) {
 	slices.SortFunc(details, func(a, b errorDetail) int { return strings.Compare(a.Field, b.Field) })
 }
 
-// correctable returns what a form is shown again with when the service has refused it for what its sender can mend, and whether it is so: the
-// problems by field, and a sentence for those of no field.
+// correctable reports whether the user can correct an error. It returns the problems by field, and a
+// sentence for the others.
 func correctable(err error) (problems map[string][]string, sentence string, ok bool) {
 	var refusal *cola.Error
 	if !errors.As(err, &refusal) {
@@ -207,8 +207,8 @@ func correctable(err error) (problems map[string][]string, sentence string, ok b
 	return nil, "", false
 }
 
-// refusalDetails returns what a form or a page is shown again with when the service has refused it for what its sender can mend: correctable, said in the words of
-// pages rather than of the API. The other refusals of this area that a sender can mend are among them.
+// refusalDetails is correctable for saved searches and destinations: it uses the words of pages
+// rather than of the API, and includes limits that the user can wait for.
 func refusalDetails(err error) (problems map[string][]string, sentence string, ok bool) {
 	problems, _, ok = correctable(err)
 	refusal, is := errors.AsType[*cola.Error](err)
@@ -257,7 +257,7 @@ func watchlistLimitSentence(refusal *cola.Error) string {
 		", and has that many. Pause or delete another one first, or save this one paused or without a schedule."
 }
 
-// notActiveSentence says why nothing can be sent or run.
+// notActiveSentence explains a CodeNotActive error.
 func notActiveSentence(refusal *cola.Error) string {
 	state, _ := refusal.Details["state"].(string)
 	reason, _ := refusal.Details["reason"].(string)

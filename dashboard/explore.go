@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// exploreService is what the Explore pages ask.
+// exploreService contains the operations of the Explore pages.
 type exploreService interface {
 	Explore(context.Context, cola.Caller, cola.SearchParams) (registry.ExploreResult, cola.QuotaState, error)
 	LabelPage(ctx context.Context, c cola.Caller, id string) (registry.LabelPage, cola.QuotaState, error)
@@ -28,7 +28,7 @@ func exploreRoutes() []route {
 	}
 }
 
-// explorePage is the form of a search and, when one was made, what it found.
+// explorePage is the search form and the results, if a search was made.
 type explorePage struct {
 	Form     exploreForm
 	Hints    []string // on parameters of the address that were ignored
@@ -37,7 +37,7 @@ type explorePage struct {
 	Quota    cola.QuotaState
 }
 
-// exampleSearch is a search to begin with.
+// exampleSearch is a suggested search.
 type exampleSearch struct{ Words, Href string }
 
 func exampleSearches() []exampleSearch {
@@ -76,7 +76,7 @@ func (req *request) explore(reader *params.Reader[cola.SearchParams]) error {
 	return req.show(http.StatusOK, "explore", page{Title: p.Results.Title(), Data: p, Call: req.searchCall(asked.params)})
 }
 
-// searchCall is the API call that returns what the page shows.
+// searchCall is the API call that returns the data of the page.
 func (req *request) searchCall(p cola.SearchParams) *apiCall {
 	path := "/colas"
 	if q := searchQuery(p).Encode(); q != "" {
@@ -86,11 +86,13 @@ func (req *request) searchCall(p cola.SearchParams) *apiCall {
 	return req.call("GET", path, cost).forTool("search_colas", toolArguments(p))
 }
 
-// allowBackCache lets the browser keep a page that was charged, so that going back to it costs nothing: who reads five labels that a search found would
-// otherwise pay for the search six times, and a free plan would run into its requests of a minute. Other pages are not kept at all.
+// allowBackCache lets the browser cache a charged page for the back button. Otherwise a reader who
+// opens five labels of a search would pay for the search six times and soon reach the rate limit of
+// a free plan. Other pages are not cached at all.
 //
-// It is kept for going back only: any other way to the address asks anew (no-cache), so counters are not old, and after another one has signed in
-// the cookie is another one (Vary). On a computer that people share signing out has the browser drop what it keeps (Clear-Site-Data, see signOut).
+// Any other way to the address requests the page again (no-cache), so counters are current. After
+// another user signs in, the cookie differs (Vary). Signing out clears the cache, for shared
+// computers (Clear-Site-Data, see signOut).
 func (req *request) allowBackCache() {
 	h := req.w.Header()
 	h.Set("Cache-Control", "private, no-cache")
@@ -100,10 +102,10 @@ func (req *request) allowBackCache() {
 // notFoundPage is the page of a record that the registry does not hold.
 type notFoundPage struct {
 	Message    string
-	SearchText string // what to search for instead
+	SearchText string // suggested search
 }
 
-// showNotFound answers that there is no such record, with a search for what was asked for.
+// showNotFound shows that a record does not exist, with a search for its identifier.
 func (req *request) showNotFound(err error, title, sought string) error {
 	web.EventOf(req.ctx()).Code = cola.CodeNotFound
 	shown, _ := web.PublicError(err, "")
@@ -145,7 +147,7 @@ type chargeConfirmation struct {
 //   - HEAD is answered without a lookup, because lookups are charged. Its status is 200, because many
 //     clients follow a 405 with a GET.
 //   - Prefetching and embedding get a 403.
-//   - A link from another site, including a sibling domain, leads to a confirmation page. Otherwise
+//   - A link from another site, including a sibling domain, gets a confirmation page. Otherwise
 //     any website could spend the quota of a signed-in visitor.
 //
 // Requests without these headers are charged.

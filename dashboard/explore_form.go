@@ -16,15 +16,15 @@ import (
 // maxSearch is how many bytes of an address are read as a search, as the API does.
 const maxSearch = 8192
 
-// addressField is the name that problems of the address itself are told under.
+// addressField is the field name for problems with the address itself.
 const addressField = "address"
 
-// searchRequest is what an address asks for: as it is written, for the form to show it again, and as it was read.
+// searchRequest is the search in an address: as written, to show the form again, and as decoded.
 type searchRequest struct {
 	raw    string
 	values url.Values // of the parameters that a search has
 	params cola.SearchParams
-	hints  []string // on names that are none of its parameters but look like one
+	hints  []string // on unknown names that resemble a parameter
 }
 
 // readSearch reads the query of an address. What is wrong with it is in the problems of the parameters. It ignores parameters
@@ -68,7 +68,8 @@ func searchValues(values url.Values) (known url.Values, hints []string) {
 	return known, hints
 }
 
-// canonicalURL returns the address of the same search without its empty fields, which forms send all of; it is empty when there is nothing to leave out.
+// canonicalURL returns the address of the same search without empty fields, which browsers submit
+// too. It is empty if the address is canonical.
 func (s searchRequest) canonicalURL() string {
 	empty := func(texts []string) bool { return !slices.ContainsFunc(texts, func(t string) bool { return t != "" }) }
 	without := url.Values{}
@@ -84,7 +85,8 @@ func (s searchRequest) canonicalURL() string {
 	return to
 }
 
-// exploreURL is where a search is shown. The search for everything has an address of its own: without parameters nothing is searched.
+// exploreURL returns the address of a search. A search without filters needs a parameter, because
+// the bare path shows the form.
 func exploreURL(values url.Values) string {
 	return explorePath + "?" + cmp.Or(values.Encode(), "q=")
 }
@@ -133,7 +135,7 @@ func eachParam(p cola.SearchParams, do func(name string, value any)) {
 	}
 }
 
-// exploreForm is the form of a search as it was filled in, with what is wrong.
+// exploreForm is the search form with its values and problems.
 type exploreForm struct {
 	values   url.Values
 	Problems map[string][]string
@@ -159,7 +161,7 @@ type exploreField struct {
 	Options           []option
 }
 
-// DescribedBy returns the id of what describes the field; empty when nothing does.
+// DescribedBy returns the ID of the field's description; empty if it has none.
 func (f exploreField) DescribedBy() string {
 	if f.Hint == "" && len(f.Problems) == 0 {
 		return ""
@@ -177,7 +179,7 @@ func (f exploreField) UnlistedValue() string {
 	return f.Value
 }
 
-// exploreLabel returns what a parameter is called on the page.
+// exploreLabel returns the label of a parameter.
 func exploreLabel(name string) string {
 	if f, ok := cola.FilterOf(name); ok && name != "q" {
 		return f.Label
@@ -201,7 +203,7 @@ func (f exploreForm) fields(checks bool) (fields []exploreField) {
 	return fields
 }
 
-// Field returns a field with what was filled in.
+// Field returns a field with its value.
 func (f exploreForm) Field(name string) exploreField {
 	filter, ok := cola.FilterOf(name)
 	if !ok {
@@ -212,7 +214,7 @@ func (f exploreForm) Field(name string) exploreField {
 	one.Value = strings.ToValidUTF8(strings.Join(sent, " "), "\uFFFD")
 	switch filter.Kind {
 	case cola.DateFilter:
-		// A date field would drop a value that is not a date, and hide what is wrong.
+		// A date input would drop an invalid value and hide the problem.
 		if _, err := cola.ParseDate(one.Value); err == nil || one.Value == "" {
 			one.Kind = "date"
 		}
@@ -255,7 +257,7 @@ func (f exploreForm) ProblemList() []formProblem {
 	return told
 }
 
-// formProblem is what is wrong with one parameter.
+// formProblem lists the problems of one parameter.
 type formProblem struct {
 	Name, Label string
 	Messages    []string

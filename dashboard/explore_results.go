@@ -12,10 +12,10 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// historyBegins is what a search of all history begins with: the registry holds no label that was approved earlier.
+// historyBegins is the start of a search over all history: the registry has no earlier approvals.
 var historyBegins = cola.NewDate(2005, time.January, 1)
 
-// exploreResults is what a search found, with the ways on from it.
+// exploreResults are the results of a search, with links to related searches.
 type exploreResults struct {
 	Total       int
 	Rows        []labelRow
@@ -26,17 +26,17 @@ type exploreResults struct {
 	Since       cola.Date // first day of the default window; zero when all history was searched
 	AllDatesURL string    // the same search of all history
 	Cut         bool      // fewer labels than the page has room for: the month's list records are used up
-	SaveURL     string    // leads to a saved search of the same
+	SaveURL     string    // form to save this search
 	Cost        pageCost
 }
 
-// pageCost is what a page cost, and what is left.
+// pageCost is the cost of a page and the remaining quota.
 type pageCost struct {
 	Charged   int
 	One, Many string
 	Left      int
 	Limit     int
-	PerMinute int // requests in any 60 seconds, one of which the page was
+	PerMinute int // the rate limit
 }
 
 func listCost(q cola.QuotaState) pageCost {
@@ -66,7 +66,7 @@ type labelRow struct {
 // maxShownName is how many characters of a name a list shows; the page of the label shows all.
 const maxShownName = 120
 
-// searchResults prepares what the service found for the page.
+// searchResults prepares the results for the page.
 func (req *request) searchResults(p cola.SearchParams, r registry.ExploreResult) *exploreResults {
 	bare := p
 	bare.Page, bare.PerPage, bare.Cursor = cola.Opt[int]{}, cola.Opt[int]{}, ""
@@ -181,7 +181,7 @@ func withoutValue(values url.Values, name, value string) url.Values {
 // facetGroup is a facet with a link for each of its values.
 type facetGroup struct {
 	Title   string
-	Parents []facetLink // what the values lie within, outermost first
+	Parents []facetLink // enclosing values, outermost first
 	Values  []facetLink
 	More    int
 	Narrow  bool // values are short: in columns
@@ -244,7 +244,7 @@ func categoryParents(p cola.SearchParams) []facetLink {
 	return up
 }
 
-// Text says what the page cost.
+// Text describes the cost of the page.
 func (c pageCost) Text() string {
 	request := " It also counts as one of the plan’s " + plural(c.PerMinute, "request", "requests") + " in any 60 seconds."
 	if c.Charged == 0 {

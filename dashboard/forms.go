@@ -15,10 +15,10 @@ import (
 // Forms that make something which is shown once carry a token that is good for one sending: sending the form again, as reloading the answer
 // does, must not make another. See auth.Browsers.OpenForm.
 
-// formUsed begins what is told of a form that is not taken: whether it was sent before, was open for too long or was never opened here is not remembered.
+// formUsed starts the message for a form token that is not valid: used, expired or unknown.
 const formUsed = "This form was sent before, or is not one that is open for this account, so nothing was done now. "
 
-// formUsedSecret is told of a form that is not taken whose answer would be shown once.
+// formUsedSecret is the message for such a form if its answer is shown only once.
 const formUsedSecret = formUsed + "What it made, if it was sent, was shown then and cannot be shown again. If you do not have it, open the form anew."
 
 // newFormToken returns a token for a form.
@@ -29,7 +29,7 @@ func (req *request) useFormToken(token string) (first bool, err error) {
 	return req.browsers.TakeForm(req.ctx(), token)
 }
 
-// problemList lists what is wrong with a form, by the names of its fields.
+// problemList lists the problems of a form in the order of the field names.
 func problemList(problems map[string][]string, label func(name string) (string, bool)) (all []fieldProblem) {
 	for _, name := range slices.Sorted(maps.Keys(problems)) {
 		for _, message := range problems[name] {
@@ -76,7 +76,8 @@ func (req *request) parseForm() (url.Values, error) {
 	return values, nil
 }
 
-// resubmitForm is a form that was sent and not taken: nobody was signed in any more, or it could not be told who.
+// resubmitForm is a submitted form that was refused because nobody was signed in, or it was unknown
+// who.
 type resubmitForm struct {
 	Action string
 	Fields []formValue
@@ -84,7 +85,7 @@ type resubmitForm struct {
 
 type formValue struct{ Name, Value string }
 
-// showResubmit shows that nobody is signed in, with the form that was sent.
+// showResubmit shows that nobody is signed in, with the form to submit again.
 func (req *request) showResubmit() error {
 	kept, err := req.readResubmitForm()
 	if err != nil {
@@ -124,7 +125,7 @@ type formField struct {
 // ID is the id of the field in the page.
 func (f formField) ID() string { return fieldID(f.Name) }
 
-// DescribedBy returns the ids of what describes the field; empty for none.
+// DescribedBy returns the IDs of the field's descriptions; empty if it has none.
 func (f formField) DescribedBy() string {
 	var ids []string
 	if f.Hint != "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// meter is what is used of a limit.
+// meter is the used part of a limit.
 type meter struct {
 	Name        string
 	Used, Limit int
@@ -21,7 +21,7 @@ func metersOf(q cola.QuotaState) []meter {
 	}
 }
 
-// homePage is what an account holder sees first: what is used, what runs, and what is still to be set up.
+// homePage is the overview: usage, saved searches, and the remaining setup steps.
 type homePage struct {
 	Meters   []meter
 	Keys     int // that hold
@@ -50,7 +50,7 @@ func (req *request) home() error {
 			p.Apps++
 		}
 	}
-	// The index may still be being built; everything else can be told all the same.
+	// While the index is being built, the page shows everything else.
 	list, _, err := req.svc.SavedSearches(req.ctx(), req.caller, cola.SavedSearchListParams{PerPage: cola.Some(homeSearches)})
 	if err != nil && cola.CodeOf(err) != cola.CodeUnavailable {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// keyService is what the pages of keys ask.
+// keyService contains the operations for API keys.
 type keyService interface {
 	Keys(context.Context, cola.Caller) ([]registry.Key, cola.QuotaState, error)
 	CreateKey(context.Context, cola.Caller, registry.KeyParams) (registry.NewKey, cola.QuotaState, error)
@@ -39,13 +39,13 @@ const (
 	expirySoon     = 14 * 24 * time.Hour
 )
 
-// keyRow is a key and how it stands now.
+// keyRow is a key with its current state.
 type keyRow struct {
 	registry.Key
 	Active, ExpiresSoon bool // Soon: it ends soon
 }
 
-// Shown returns what the key can be recognised by.
+// Shown returns the recognizable part of the key.
 func (k keyRow) Shown() string { return k.Prefix + "…" + k.LastFour }
 
 func (req *request) keyRow(k registry.Key) keyRow {
@@ -108,7 +108,7 @@ type keyForm struct {
 	Error           string // why it was refused, in a sentence; empty: it was not
 }
 
-// keyYears is how far ahead the field of the last day lets one choose; the service says what holds.
+// keyYears limits the date picker; the service enforces the actual limit.
 const keyYears = 10
 
 func (req *request) newKeyForm() error { return req.showKeyForm(http.StatusOK, keyForm{}) }
@@ -122,7 +122,7 @@ func (req *request) showKeyForm(status int, f keyForm) (err error) {
 	return req.show(status, "key_new", page{Title: "New API key", Data: f})
 }
 
-// redirectFormUsed leads on from a form that is not taken.
+// redirectFormUsed redirects after a used form token.
 func (req *request) redirectFormUsed() error {
 	return req.redirect(keysPath, formUsed+"If it made a key, the key is in the list; it cannot be shown again. "+
 		"Revoke it and make another if you did not copy it. If it made none, open the form anew.")
@@ -152,7 +152,7 @@ func (req *request) createKey() error {
 	return req.showNewKey(newKeyPage{Key: made})
 }
 
-// keyParams reads what a new key is to be.
+// keyParams reads the form of a new key.
 func keyParams(name, expires string) registry.KeyParams {
 	p := registry.KeyParams{Name: name}
 	if expires == "" {
@@ -167,12 +167,12 @@ func keyParams(name, expires string) registry.KeyParams {
 // newKeyPage shows a new key, once.
 type newKeyPage struct {
 	Key          registry.NewKey
-	Old          *keyRow // which it replaces; nil: none
-	OldIsCurrent bool    // Old is as it stands now
+	Old          *keyRow // the replaced key; may be nil
+	OldIsCurrent bool    // Old was read after the rotation
 	Setups       []setup
 }
 
-// showNewKey answers with a new key. The answer to the form is the only place where it ever stands.
+// showNewKey shows a new key. The secret appears only in this response.
 func (req *request) showNewKey(p newKeyPage) error {
 	p.Setups = req.setupsWithKey(p.Key.Secret)
 	return req.show(http.StatusOK, "key_created", page{Title: "Your new API key", Data: p})
@@ -193,7 +193,7 @@ func (req *request) key() (keyRow, error) {
 	return req.keyRow(keys[i]), nil
 }
 
-// id returns the number in the path, or 0, which names nothing.
+// id returns the number in the path, or 0, which no record has.
 func (req *request) id() int64 {
 	id, err := strconv.ParseInt(req.path("id"), 10, 64)
 	if err != nil {
@@ -202,7 +202,7 @@ func (req *request) id() int64 {
 	return id
 }
 
-// overlapLabels tells what each of registry.KeyOverlaps means, in their order.
+// overlapLabels describes registry.KeyOverlaps, in their order.
 func overlapLabels() []string {
 	return []string{
 		"Not at all: it stops now. For a key that may be in wrong hands.",
@@ -265,7 +265,7 @@ func (req *request) rotateKey() error {
 		return err
 	}
 	p := newKeyPage{Key: made, Old: &old}
-	if now, err := req.key(); err == nil { // else the new one is shown all the same: it is never again
+	if now, err := req.key(); err == nil { // otherwise show the new key anyway: there is no second chance
 		p.Old, p.OldIsCurrent = &now, true
 	}
 	return req.showNewKey(p)

@@ -32,14 +32,15 @@ func (e *edge) securityHeaders(next http.Handler) http.Handler {
 // https reports whether users reach the service over https.
 func (e *edge) https() bool { return strings.HasPrefix(e.opts.PublicURL, "https://") }
 
-// contentSecurityPolicy is the Content-Security-Policy. No form may lead elsewhere, by a redirect either: browsers follow those of issuers to wherever their
-// own sign-in is, which nobody can list. See redirectExternal.
+// contentSecurityPolicy is the Content-Security-Policy. Forms may only be sent to this site,
+// redirects included: the addresses that an issuer redirects to can't be listed. See
+// redirectExternal.
 func (e *edge) contentSecurityPolicy() string {
 	return "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' https: " + originOf(e.opts.PublicURL) +
 		"; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 }
 
-// originOf returns the origin of a URL, or nothing.
+// originOf returns the origin of a URL, or "".
 func originOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -48,7 +49,7 @@ func originOf(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// crossOriginProtection tells forms of our own pages from those that a page of another origin has a browser send.
+// crossOriginProtection detects forms sent from other origins.
 func (e *edge) crossOriginProtection() *http.CrossOriginProtection {
 	protection := http.NewCrossOriginProtection()
 	if origin := originOf(e.opts.PublicURL); origin != "" {
@@ -113,8 +114,9 @@ func isOwnFetch(h http.Header) bool {
 }
 
 const (
-	// pagesPerSecond and pageBurst are how many pages a sign-in, and an account, may ask this process for: more than people do, previews while typing
-	// included. Pages count in no quota, so nothing else would keep a script that has a session from having the registry search without an end.
+	// pagesPerSecond and pageBurst limit the pages of a sign-in, and of an account, in each process.
+	// The limit is above what people need, previews while typing included. Pages count toward no
+	// quota, so without it a script with a session could search without end.
 	pagesPerSecond = 5
 	pageBurst      = 60
 	maxLimitKeys   = 20_000 // sign-ins and accounts in memory; beyond that, the least recently used start over

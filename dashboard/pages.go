@@ -20,15 +20,15 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// page is what a handler shows: a title and what its template is filled with.
+// page is a title and the data for a template.
 type page struct {
 	Title string
 	Data  any
-	Call  *apiCall // the call of the API that gives the same; nil: there is none
-	Away  string   // where the browser goes on to by itself; empty: it stays
+	Call  *apiCall // the equivalent API call; may be nil
+	Away  string   // address to redirect to; may be empty
 }
 
-// layoutData is a page with what stands around it.
+// layoutData is a page with the data of the layout around it.
 type layoutData struct {
 	page
 	Area     string // path of the area that the page is in, for the navigation
@@ -51,7 +51,7 @@ type pages map[string]*template.Template
 // sharedFiles are the files that every page is made with: the frame around it, and pieces that several pages have.
 var sharedFiles = []string{"pages/layout.html", "pages/components.html"}
 
-// parsePages reads the templates. One that cannot be read is a fault of the program, met by any test.
+// parsePages parses the templates. It panics on errors, which any test would find.
 func parsePages(a *assets) pages {
 	base := template.Must(template.New("layout").Funcs(templateFuncs(a)).ParseFS(pageFiles, sharedFiles...))
 	files, err := pageFiles.ReadDir("pages")
@@ -96,7 +96,7 @@ func (req *request) write(status int, name, part string, data any) error {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(b.Len()))
 	req.w.WriteHeader(status)
-	_, _ = req.w.Write(b.Bytes()) // whoever asked may have gone
+	_, _ = req.w.Write(b.Bytes()) // the client may have disconnected
 	return nil
 }
 
@@ -109,8 +109,8 @@ func areaOf(path string) string {
 //go:embed assets
 var assetFiles embed.FS
 
-// assets are the files that pages load: the style sheet, the scripts and the icon. Their address has their content's hash, so that browsers may keep
-// them for good.
+// assets are the files that pages load: style sheet, scripts and icon. Their addresses contain a
+// hash of their content, so that browsers can cache them permanently.
 type assets struct {
 	files   map[string][]byte
 	version string

@@ -44,7 +44,7 @@ func (req *request) permittee() error {
 	return req.show(http.StatusOK, "permittee", page{Title: permitteeName(&d.PermitteeSummary), Data: p, Call: call})
 }
 
-// permitteeName is what a permittee is called, by its number when it has no name.
+// permitteeName returns the name of a permittee, or its number.
 func permitteeName(p *cola.PermitteeSummary) string {
 	for _, name := range []string{string(p.CompanyName), string(p.OperatingName), p.PermitNumber} {
 		if name = truncate(singleLine(name), maxShownName); strings.TrimSpace(name) != "" {

@@ -20,7 +20,7 @@ type recordLinks struct {
 	own       []string // hosts where the reader may be signed in; see plainHost
 }
 
-// recordLinks returns the recordLinks of this visit. Cookies belong to the host in the browser's
+// recordLinks returns the recordLinks of this request. Cookies belong to the host in the browser's
 // address bar, so that host also counts as our own.
 func (req *request) recordLinks() recordLinks {
 	own := req.hosts
@@ -143,8 +143,8 @@ type fact struct {
 	Values   []string
 	More     int       // values that are left out
 	Day      cola.Date // in place of values
-	Href     string    // what the value leads to; empty: nothing
-	External bool      // the link leads to another site
+	Href     string    // link; may be empty
+	External bool      // the link is to another site
 	Derived  bool      // a model has read it from the pictures
 }
 
@@ -154,10 +154,10 @@ type factGroup struct {
 	Facts []fact
 }
 
-// Known reports whether there is anything to tell.
+// Known reports whether the fact has a value.
 func (f fact) Known() bool { return len(f.Values) > 0 || f.Day != 0 }
 
-// facts leaves out what is not known.
+// facts leaves out unknown facts.
 func facts(all ...fact) []fact {
 	var known []fact
 	for _, f := range all {

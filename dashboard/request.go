@@ -12,8 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// request is one request: who makes it, and where the answer goes. Of somebody who is not signed in the caller, the quota and the account
-// are zero.
+// request is one HTTP request with its caller. For visitors who are not signed in, the caller, the
+// quota and the account are zero.
 type request struct {
 	*edge
 	w        http.ResponseWriter
@@ -27,8 +27,8 @@ type request struct {
 // ctx is the context of the request.
 func (req *request) ctx() context.Context { return req.http.Context() }
 
-// path returns a parameter of the route, as the path has it: decoded once. chi takes it from the path as it was sent where that has escapes
-// that mean something, such as a slash within a parameter, and else from the decoded one.
+// path returns a path parameter, decoded exactly once. chi returns the escaped form if the path
+// contains significant escapes, such as a slash within a parameter, and the decoded form otherwise.
 func (req *request) path(name string) string {
 	sent := chi.URLParam(req.http, name)
 	if req.http.URL.RawPath == "" {
@@ -36,7 +36,7 @@ func (req *request) path(name string) string {
 	}
 	value, err := url.PathUnescape(sent)
 	if err != nil {
-		return "" // names nothing
+		return "" // matches no record
 	}
 	return value
 }
@@ -61,15 +61,16 @@ func (req *request) redirect(path, notice string) error {
 	return nil
 }
 
-// noticeKey is what a session has the notice under that the next page shows.
+// noticeKey is the session key of the notice for the next page.
 const noticeKey = "notice"
 
-// public serves a page that needs no sign-in; it knows who is signed in all the same.
+// public serves a page that needs no sign-in. It identifies signed-in visitors, too.
 func (e *edge) public(serve func(*request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		req := &request{edge: e, w: w, http: r}
 		if req.caller, req.signedIn = e.browsers.Caller(r.Context()); req.signedIn {
-			// A page for anybody is shown also where the account cannot be told, or was asked for too often.
+			// If the account can't be loaded, or its rate limit is reached, serve the page as for a
+			// visitor.
 			req.signedIn = e.limiter.take(limitKey{signIn: req.caller.Credential.ID}) == nil && req.loadAccount() == nil
 		}
 		if !req.signedIn {
@@ -108,7 +109,7 @@ func (e *edge) authenticated(serve func(*request) error) http.HandlerFunc {
 	}
 }
 
-// loadAccount checks that the sign-in still holds, and learns where the account stands.
+// loadAccount checks that the sign-in is still valid, and loads the account and its quota state.
 func (req *request) loadAccount() error {
 	event := web.EventOf(req.ctx())
 	event.Channel, event.Caller = cola.ChannelDashboard, req.caller
@@ -120,8 +121,8 @@ func (req *request) loadAccount() error {
 	return err
 }
 
-// promptSignIn leads to the sign-in, and from there back to this page. What was typed into a form is not lost: the form is kept on a page that
-// can send it again.
+// promptSignIn redirects to the sign-in page, which returns here afterwards. A submitted form is not
+// lost: a page offers to submit it again.
 func (req *request) promptSignIn(notice string) error {
 	switch {
 	case req.http.Header.Get("Hx-Request") != "":
@@ -136,7 +137,7 @@ func (req *request) promptSignIn(notice string) error {
 	return req.redirect(target, notice)
 }
 
-// finish answers with what became of the page.
+// finish shows the error page if err is not nil.
 func (req *request) finish(err error) {
 	if err != nil {
 		req.fail(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// searchService is what the pages of saved searches ask.
+// searchService contains the operations for saved searches.
 type searchService interface {
 	CreateSavedSearch(context.Context, cola.Caller, cola.SavedSearchParams) (registry.CreatedSavedSearch, cola.QuotaState, error)
 	SavedSearches(context.Context, cola.Caller, cola.SavedSearchListParams) (registry.PageList[cola.SavedSearch], cola.QuotaState, error)
@@ -66,10 +66,10 @@ func searchRoutes() []route {
 // searchPath is where the page of a saved search is.
 func searchPath(uuid string) string { return searchesPath + "/" + url.PathEscape(uuid) }
 
-// freeCost is what a call costs that costs nothing.
+// freeCost is the cost of a free API call.
 const freeCost = "It is free."
 
-// listReader reads which page of a list is asked for.
+// listReader reads the page parameter of lists.
 var listReader = params.New[cola.SavedSearchListParams]("this page")
 
 // listParams reads the page of a list from the address. Other parameters of the address are not the list's.
@@ -131,7 +131,7 @@ func filterTexts(f cola.SavedSearchFilters) (all []filterText) {
 	return all
 }
 
-// filterSummary says in one line what filters look for.
+// filterSummary describes filters in one line.
 func filterSummary(f cola.SavedSearchFilters) string {
 	var phrases []string
 	for _, a := range f.Conditions() {
@@ -143,7 +143,7 @@ func filterSummary(f cola.SavedSearchFilters) string {
 	return strings.Join(phrases, " · ")
 }
 
-// scheduleText says when a schedule runs; it is empty for none.
+// scheduleText describes a schedule; it is empty for nil.
 func scheduleText(s *cola.Schedule) string {
 	if s == nil {
 		return ""
@@ -173,13 +173,13 @@ func ordinal(n int) string {
 	return strconv.Itoa(n) + suffix
 }
 
-// scheduleState tells whether a saved search runs by itself.
+// scheduleState describes whether a saved search runs on a schedule.
 type scheduleState struct {
 	Word, Class string
-	Why         string // a sentence or two; empty where there is nothing to say
+	Why         string // one or two sentences; may be empty
 }
 
-// scheduleStateOf tells how the schedule of a search stands.
+// scheduleStateOf returns the state of a search's schedule.
 func scheduleStateOf(s *cola.Schedule) scheduleState {
 	switch {
 	case s == nil:

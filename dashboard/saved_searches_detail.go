@@ -18,12 +18,12 @@ const latestDeliveries = 5
 type searchPage struct {
 	Search       cola.SavedSearch
 	Filters      []filterText
-	UnknownWords []string // of this, what no label has
+	UnknownWords []string // notes on filter words that no label has
 	Reading      string   // how an ambiguous country was read
 	State        scheduleState
 	ScheduleText string
-	Due          bool   // a run is asked for, or its time has come
-	ActionError  string // why what was asked for was not done
+	Due          bool   // a run was requested or is scheduled for now
+	ActionError  string // why an action failed; may be empty
 	Runs         registry.PageList[cola.SavedSearchRun]
 	Pager        pager
 	Destinations []destinationRow // of the search and of the account
@@ -34,7 +34,7 @@ type searchPage struct {
 
 func (req *request) searchDetail() error { return req.showSearch(http.StatusOK, "") }
 
-// showSearch shows the page of a search. refusal says why what was asked for was not done, if so.
+// showSearch shows the page of a search. refusal says why an action failed; it may be empty.
 func (req *request) showSearch(status int, refusal string) error {
 	id := req.path("uuid")
 	found, state, err := req.svc.SavedSearch(req.ctx(), req.caller, id, "")
@@ -44,7 +44,7 @@ func (req *request) showSearch(status int, refusal string) error {
 	req.recordQuota(state)
 	s := found.Value
 	p := searchPage{Search: s, Filters: filterTexts(s.Filters), State: scheduleStateOf(s.Schedule), ScheduleText: scheduleText(s.Schedule), Due: isDue(s.Schedule, req.now()), ActionError: refusal, SendsMail: req.svc.SendsMail()}
-	if words, err := req.svc.Vocabulary(req.ctx()); err == nil { // without the words of the records nothing is said
+	if words, err := req.svc.Vocabulary(req.ctx()); err == nil { // skip the notes until the index is built
 		p.UnknownWords = words.UnknownWords(s.Filters)
 		p.Reading = cola.OriginNote(s.Filters.Country, s.Filters.AsQuery().Domestic)
 	}
@@ -71,7 +71,8 @@ func (req *request) showSearch(status int, refusal string) error {
 	return req.show(status, "saved_search", page{Title: s.Name, Data: p, Call: req.call(http.MethodGet, searchPath(s.UUID), freeCost)})
 }
 
-// isDue reports whether a search with a schedule runs as soon as it can be: one that is asked for is due, too. Of a search without a schedule nothing tells.
+// isDue reports whether a scheduled search is due to run, on schedule or on request. It is false for
+// a search without a schedule.
 func isDue(s *cola.Schedule, now time.Time) bool {
 	return s != nil && !s.PausedBecause.OK && s.NextRunAt.OK && !s.NextRunAt.V.Time().After(now)
 }
@@ -84,7 +85,8 @@ func (req *request) pageURL(path string) *url.URL {
 	return req.http.URL
 }
 
-// showSearchError shows the page of a search with why what was asked for was not done, or returns the error that is no such refusal.
+// showSearchError shows the page of a search with the reason an action failed. It returns errors
+// that the user can't correct.
 func (req *request) showSearchError(err error) error {
 	_, sentence, ok := refusalDetails(err)
 	if !ok {
@@ -121,7 +123,7 @@ func (req *request) runSearch() error {
 	return req.redirect(searchPath(asked.UUID), "The search runs within about a minute. Reload this page to see how many labels it found.")
 }
 
-// searchConfirmation asks whether to do what cannot be undone to a search.
+// searchConfirmation asks for confirmation of an irreversible action.
 type searchConfirmation struct {
 	Search cola.SavedSearch
 	Form   string // token of a form that is good for one sending; empty where sending it twice does no harm
@@ -131,7 +133,8 @@ func (req *request) confirmDeleteSearch() error {
 	return req.confirmSearchAction("saved_search_delete", "Delete", http.MethodDelete, "")
 }
 
-// confirmSearchAction shows the page that says what stops. below is where the API has it, below the search.
+// confirmSearchAction shows a confirmation page. below is the API path of the action, relative to
+// the search.
 func (req *request) confirmSearchAction(template, title, method, below string) error {
 	found, state, err := req.svc.SavedSearch(req.ctx(), req.caller, req.path("uuid"), "")
 	if err != nil {
@@ -159,7 +162,7 @@ func (req *request) deleteSearch() error {
 	return req.redirect(searchesPath, "The search is deleted, with its runs, its own destinations and its feed.")
 }
 
-// explainPage tells why a search finds a label, or does not.
+// explainPage explains why a search finds a label or not.
 type explainPage struct {
 	Search cola.SavedSearch
 	cola.Explanation
@@ -168,7 +171,7 @@ type explainPage struct {
 	Filters     []explainedFilter
 }
 
-// explainedFilter is what one filter makes of a label.
+// explainedFilter is a filter and whether the label matches it.
 type explainedFilter struct {
 	Label, Value string
 	Met          bool
@@ -205,7 +208,7 @@ func (req *request) explainSearch() error {
 	})
 }
 
-// filterValue says what a filter looks for.
+// filterValue describes the value of a filter.
 func filterValue(f cola.FilterFinding) string {
 	if f.Sought == true {
 		return "any such label"

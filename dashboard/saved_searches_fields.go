@@ -27,7 +27,7 @@ var nonFilterFields = map[string]formField{
 	"filters":           {Label: "Filters"},
 }
 
-// lookupField returns the empty field of a name; ok is false if there is none.
+// lookupField returns an empty field by name; ok is false for an unknown name.
 func lookupField(name string) (field formField, ok bool) {
 	if field, ok = nonFilterFields[name]; ok {
 		field.Name = name
@@ -58,7 +58,7 @@ func lookupField(name string) (field formField, ok bool) {
 // datalists are the lists of words that labels have, by field.
 var datalists = map[string]string{"derived_category": "categories", "country": "origins"}
 
-// checkboxGroup is boxes of which any will do.
+// checkboxGroup is a group of checkboxes that are combined with OR.
 type checkboxGroup struct {
 	Legend string
 	Boxes  []checkbox
@@ -78,15 +78,15 @@ type searchForm struct {
 	Action, Submit, Back string
 	Values               url.Values
 	Problems             map[string][]string
-	Error                string // what is wrong that is of no field
+	Error                string // a problem that concerns no single field
 	IdempotencyKey       string // makes a form that is sent twice the same request; empty for a change
-	Fingerprint          string // what the search was like that is changed; see formFingerprint
+	Fingerprint          string // of the search when the form was opened; see formFingerprint
 	Preview              preview
-	Unsupported          []string // of what the form was to be filled with
+	Unsupported          []string // parts of the source search that saved searches don't support
 	Categories, Origins  []string // words that labels have
 }
 
-// Text returns what was typed into a field.
+// Text returns the value of a field.
 func (f *searchForm) Text(name string) string {
 	return strings.ToValidUTF8(f.Values.Get(name), "\uFFFD")
 }
@@ -94,7 +94,7 @@ func (f *searchForm) Text(name string) string {
 // Is reports whether a field has a value.
 func (f *searchForm) Is(name, value string) bool { return f.Values.Get(name) == value }
 
-// Field returns a field with what was typed.
+// Field returns a field with its value.
 func (f *searchForm) Field(name string) formField {
 	field, _ := lookupField(name)
 	field.Value, field.Problems = f.Text(name), f.Problems[name]
@@ -151,7 +151,7 @@ func (f *searchForm) has(c cola.Filter) bool {
 	})
 }
 
-// changeParams reads the form as a change: everything is as the form says, so what is not in it is removed.
+// changeParams reads the form as a complete replacement: fields missing from the form are removed.
 func changeParams(typed url.Values) cola.SavedSearchChangeParams {
 	p := changeSearchReader.Read(changeSearchReader.Fields(apiFields(typed)), nil)
 	if p.Name == "" {
@@ -247,7 +247,7 @@ var exploredReader = params.New[cola.SearchParams]("this page")
 // saved searches lack, and ignores other names.
 func (f *searchForm) fillFromSearch(query url.Values) {
 	if from := query.Get("from"); from != "" {
-		query, _ = url.ParseQuery(strings.TrimPrefix(from, "?")) // what cannot be read is left out
+		query, _ = url.ParseQuery(strings.TrimPrefix(from, "?")) // unreadable parts are left out
 	}
 	values := slices.DeleteFunc(exploredReader.Fields(query), func(v params.Value) bool {
 		_, known := exploredReader.Takes(v.Name)
@@ -258,7 +258,7 @@ func (f *searchForm) fillFromSearch(query url.Values) {
 	f.noteUnsupported(p)
 }
 
-// noteUnsupported notes what a saved search has no filter for.
+// noteUnsupported notes the parts of a search that saved searches don't support.
 func (f *searchForm) noteUnsupported(p cola.SearchParams) {
 	if p.ApprovalDateFrom != 0 || p.ApprovalDateTo != 0 || len(p.Problems["approval_date_from"])+len(p.Problems["approval_date_to"]) > 0 {
 		f.Unsupported = append(f.Unsupported, "The approval dates: a saved search looks at the time since its run before.")
@@ -273,7 +273,7 @@ func (f *searchForm) noteUnsupported(p cola.SearchParams) {
 	}
 }
 
-// ProblemList lists what is wrong with the fields of the form.
+// ProblemList lists the problems of the fields.
 func (f *searchForm) ProblemList() []fieldProblem {
 	return problemList(f.Problems, func(name string) (string, bool) {
 		field, ok := lookupField(name)
@@ -281,7 +281,7 @@ func (f *searchForm) ProblemList() []fieldProblem {
 	})
 }
 
-// nameDay puts what is wrong with the day of the schedule beside the field that it was chosen in.
+// nameDay moves the problems of schedule.day to the field in which the day was chosen.
 func (f *searchForm) nameDay() {
 	messages, wrong := f.Problems["schedule.day"]
 	if !wrong {
@@ -297,8 +297,8 @@ func (f *searchForm) nameDay() {
 	}
 }
 
-// dayBounds has what is wrong with a day tell the bounds of its field: where no number was typed, the message has those of schedule.day, which holds the days of
-// weeks and of months.
+// dayBounds replaces the bounds of schedule.day, which covers weekdays and days of the month, by
+// those of the field.
 func dayBounds(name, message string) string {
 	said, both := strings.CutSuffix(message, " from 0 to 28.")
 	switch {

@@ -17,8 +17,8 @@ import (
 // The fields of the form that are no parameters of a search.
 const (
 	idempotencyField = "once"
-	previewField     = "preview" // the button that saves nothing
-	fingerprintField = "was"     // what a search was like when its form was filled; see formFingerprint
+	previewField     = "preview" // the preview button
+	fingerprintField = "was"     // see formFingerprint
 )
 
 var (
@@ -26,14 +26,15 @@ var (
 	changeSearchReader = params.New[cola.SavedSearchChangeParams]("this form")
 )
 
-// newSearch shows an empty form, or one filled with what is in the address: a search for labels, as Explore and GET /colas have it.
+// newSearch shows an empty form, or one filled from a label search in the address, in the format of
+// Explore and GET /colas.
 func (req *request) newSearch() error {
 	f := &searchForm{Values: url.Values{"schedule.cadence": {cola.CadenceDaily}, "schedule.active": {"true"}}, IdempotencyKey: rand.Text()}
 	f.fillFromSearch(req.query())
 	return req.showSearchForm(http.StatusOK, f, nil)
 }
 
-// saveSearch keeps what was typed, or shows what it would find.
+// saveSearch saves the form, or previews it.
 func (req *request) saveSearch() error {
 	typed, err := req.form()
 	if err != nil {
@@ -60,7 +61,8 @@ func (req *request) saveSearch() error {
 	return req.redirect(searchPath(made.Search.UUID), notice)
 }
 
-// idempotencyKey returns what a form is known by that may be sent twice: what it was given when it was shown.
+// idempotencyKey returns the key that the form got when it was shown, so that submitting it twice
+// saves once.
 func idempotencyKey(typed url.Values) string {
 	once := typed.Get(idempotencyField)
 	if strings.Trim(once, idempotencyAlphabet) != "" || once == "" || len(once) > len(idempotencyAlphabet) {
@@ -72,7 +74,7 @@ func idempotencyKey(typed url.Values) string {
 // idempotencyAlphabet are those that rand.Text writes with.
 const idempotencyAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
-// savedNotice says what becomes of a search that was saved.
+// savedNotice says when a new search will run.
 func savedNotice(s cola.SavedSearch) string {
 	if s.Schedule != nil && s.Schedule.NextRunAt.OK {
 		return "It runs " + scheduleText(s.Schedule) + ", first on " + s.Schedule.NextRunAt.V.Time().Format("2 January, 15:04 UTC") + "."
@@ -90,7 +92,8 @@ func (req *request) editSearch() error {
 	return req.showSearchForm(http.StatusOK, &searchForm{Values: formValues(found.Value), Fingerprint: formFingerprint(formValues(found.Value))}, nil)
 }
 
-// changeSearch keeps what was typed in place of what a search was. If that is not what the form was filled with any more, the form is shown again first.
+// changeSearch saves a changed search. If the search has changed since the form was opened, it shows
+// the form again first.
 func (req *request) changeSearch() error {
 	typed, err := req.form()
 	if err != nil {
@@ -117,8 +120,8 @@ func (req *request) changeSearch() error {
 	return req.redirect(searchPath(changed.UUID), "Changed. The next run looks for what it says now.")
 }
 
-// changedSince reports whether a search, which would now fill a form so, was changed since this form was filled, into something else than the form says. The form
-// notes it then, and that its sender was told: sent once more it is taken.
+// changedSince reports whether the search was changed since the form was opened, other than to the
+// submitted values. It then updates the fingerprint, so that a second submission is accepted.
 func (f *searchForm) changedSince(now url.Values) bool {
 	mark := formFingerprint(now)
 	if f.Fingerprint == "" || f.Fingerprint == mark || mark == formFingerprint(f.Values) { // the last: the form is sent twice
@@ -130,8 +133,8 @@ func (f *searchForm) changedSince(now url.Values) bool {
 	return true
 }
 
-// showSearchForm shows the form, with what its filters would have found. A refusal that its sender can mend is told in it, with the status of that; any other is
-// returned.
+// showSearchForm shows the form with a preview. A correctable refusal is shown in the form, with its
+// status; any other error is returned.
 func (req *request) showSearchForm(status int, f *searchForm, refusal error) error {
 	if refusal != nil {
 		if !f.refuse(refusal) {
@@ -159,7 +162,7 @@ func (req *request) showSearchForm(status int, f *searchForm, refusal error) err
 	return req.show(status, "saved_search_form", p)
 }
 
-// refuse notes in the form why it was refused, and reports whether its sender can mend that.
+// refuse adds a refusal to the form, and reports whether the user can correct it.
 func (f *searchForm) refuse(refusal error) (mendable bool) {
 	f.Problems, f.Error, mendable = refusalDetails(refusal)
 	if cola.CodeOf(refusal) == cola.CodeIdempotencyKeyReused {
@@ -172,7 +175,8 @@ func (f *searchForm) refuse(refusal error) (mendable bool) {
 // maxWordOptions is how many words a field offers: a page must stay small.
 const maxWordOptions = 200
 
-// limitWords returns so many words at most: of category paths the shorter ones, which what is below them begins with.
+// limitWords returns at most maxWordOptions words. Of category paths, it keeps the shorter ones,
+// which are prefixes of the others.
 func limitWords(words []string) []string {
 	if len(words) <= maxWordOptions {
 		return words
@@ -185,7 +189,7 @@ func limitWords(words []string) []string {
 	return words
 }
 
-// formCall is the call of the API that does what the form does; where nothing is filled in to look for, an example of one.
+// formCall is the API call that the form makes, or an example if no filter is set.
 func (req *request) formCall(f *searchForm, filters cola.SavedSearchFilters) *apiCall {
 	if filters == (cola.SavedSearchFilters{}) {
 		filters.BrandName = "oak"

@@ -13,15 +13,15 @@ import (
 
 var previewReader = params.New[cola.PreviewParams]("this form")
 
-// preview is what the filters of a form would have found lately.
+// preview is what the filters of a form would have found recently.
 type preview struct {
 	registry.PreviewPage
-	Empty        bool // nothing is asked for yet
-	Invalid      bool // what is asked for cannot be read, so nothing was counted
+	Empty        bool // no filter is set
+	Invalid      bool // the filters are invalid, so there are no counts
 	Bars         []previewBar
 	MaxCount     int
 	NamedLabels  []namedLabel
-	UnknownWords []string // what is sought that no label has, where nothing was found
+	UnknownWords []string // notes on filter words that no label has, if nothing was found
 }
 
 // namedLabel is a label with its brand and product.
@@ -30,19 +30,19 @@ type namedLabel struct {
 	Name string
 }
 
-// previewBar is one day of the plot of a preview, from the oldest on.
+// previewBar is one day of the chart, oldest first.
 type previewBar struct {
 	cola.PreviewDay
 	X, Y, Height int
 }
 
-// The plot of a preview is so high, and a day so wide, in the units of its drawing.
+// The height of the chart and the width of a day, in the units of its view box.
 const (
 	previewHeight   = 60
 	previewDayWidth = 10
 )
 
-// previewSearch answers with what the filters of a form that is being filled in would have found: the part of the page that tells it.
+// previewSearch returns the preview fragment for a form that is being filled in.
 func (req *request) previewSearch() error {
 	typed, err := req.form()
 	if err != nil {
@@ -59,7 +59,8 @@ func (req *request) previewSearch() error {
 	return req.showPart("saved_search_form", "preview", shown)
 }
 
-// preview counts what the filters of a form would have found; words are those that labels have. What is wrong with them is told beside their fields when the form is saved.
+// preview counts what the filters of a form would have found; words are those that labels have.
+// Problems are shown when the form is saved.
 func (req *request) preview(typed url.Values, words registry.Vocabulary) (filters cola.SavedSearchFilters, shown preview, err error) {
 	fields := url.Values{}
 	for name, values := range typed {
@@ -73,7 +74,7 @@ func (req *request) preview(typed url.Values, words registry.Vocabulary) (filter
 	}
 	names, empty := cola.MaxPreviewLabels, noFilters(fields)
 	if empty {
-		names = 0 // names count toward a daily limit, and an empty form shows none
+		names = 0 // labels count toward a daily limit, and an empty form shows none
 	}
 	found, state, err := req.svc.PreviewLabels(req.ctx(), req.caller, p, names)
 	req.recordQuota(state)
@@ -94,7 +95,7 @@ func (req *request) preview(typed url.Values, words registry.Vocabulary) (filter
 	return *p.Filters, shown, nil
 }
 
-// noFilters reports whether no filter is filled in. A unit is none without a bound.
+// noFilters reports whether no filter is set. A unit without a bound is not a filter.
 func noFilters(fields url.Values) bool {
 	for name, values := range fields {
 		if name != "filters.volume_unit" && strings.TrimSpace(strings.Join(values, "")) != "" {
@@ -104,7 +105,7 @@ func noFilters(fields url.Values) bool {
 	return true
 }
 
-// layoutBars makes the bars of the plot.
+// layoutBars computes the bars of the chart.
 func (p *preview) layoutBars() {
 	for _, d := range p.Days {
 		p.MaxCount = max(p.MaxCount, d.Count)
@@ -146,11 +147,11 @@ func (p preview) Withheld() string {
 	return ""
 }
 
-// Width is the width of the plot.
+// Width returns the width of the chart.
 func (p preview) Width() int { return len(p.Days) * previewDayWidth }
 
-// First is the oldest day of the plot, and Last the latest.
+// First returns the oldest day of the chart.
 func (p preview) First() string { return p.Days[len(p.Days)-1].Date.Time().Format("2 Jan") }
 
-// Last is the latest day of the plot.
+// Last returns the latest day of the chart.
 func (p preview) Last() string { return p.Days[0].Date.Time().Format("2 Jan") }

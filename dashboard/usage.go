@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// usageService is what the usage page asks.
+// usageService contains the operations of the usage page.
 type usageService interface {
 	UsageReport(context.Context, cola.Caller) (registry.UsageReport, cola.QuotaState, error)
 }
@@ -24,13 +24,13 @@ func usageRoutes() []route {
 // refusalsShown is how many refusals the usage page shows.
 const refusalsShown = 8
 
-// usagePage tells what an account has used.
+// usagePage shows the usage of an account.
 type usagePage struct {
 	Forecasts []forecast
 	Reset     time.Time
 	Since     time.Time // when the month began
 	Largest   bool      // no plan has more
-	Channels  []chart   // each day of the month by channel, a plot each meter
+	Channels  []chart   // each day of the month by channel, a chart per meter
 	Sources   []chart   // each day by key and app
 	Months    []chart
 	Rows      []usageRow
@@ -68,14 +68,14 @@ func (req *request) refusals() error {
 	return req.show(http.StatusOK, "refusals", page{Title: "Refused requests", Data: refusalRows(report, len(report.Refusals))})
 }
 
-// forecast is a meter and what it comes to by the end of the month.
+// forecast is a meter with its projection to the end of the month.
 type forecast struct {
 	Meter       meter
 	Projected   int
 	Over        bool      // the projection is
-	Exhausted   bool      // nothing is left
+	Exhausted   bool      // no quota is left
 	Last        cola.Date // of the month
-	ExhaustedOn cola.Date // about when nothing is left, if it goes on so; zero: not this month
+	ExhaustedOn cola.Date // when the quota is projected to run out; zero: not this month
 }
 
 func forecasts(r registry.UsageReport) []forecast {
@@ -95,7 +95,7 @@ func newForecast(m meter, projected int, month cola.Period) forecast {
 	return o
 }
 
-// usageRow is what was used through one channel with one credential.
+// usageRow is the usage of one credential through one channel.
 type usageRow struct {
 	Channel, Source, Kind string
 	registry.Usage
@@ -109,7 +109,8 @@ func usageRows(r registry.UsageReport, keys []registry.Key) []usageRow {
 	return rows
 }
 
-// credentialText tells what a credential is; of a key also its last characters, since several may have one name.
+// credentialText describes a credential. For a key it includes the last characters, since names are
+// not unique.
 func credentialText(c cola.Credential, keys []registry.Key) string {
 	switch c.Kind {
 	case cola.CredentialKey:
@@ -130,7 +131,7 @@ type refusalRow struct {
 	Link, LinkText           string // where to do it; empty: nowhere
 }
 
-// refusalRows returns the latest refusals, so many at most.
+// refusalRows returns at most limit refusals, latest first.
 func refusalRows(r registry.UsageReport, limit int) []refusalRow {
 	rows := make([]refusalRow, min(limit, len(r.Refusals)))
 	for i := range rows {
@@ -145,7 +146,7 @@ func refusalRows(r registry.UsageReport, limit int) []refusalRow {
 	return rows
 }
 
-// refusalText tells why requests were refused, and what to do.
+// refusalText says why requests were refused, and what to do.
 func refusalText(reason string, q cola.QuotaState) refusalRow {
 	plans := refusalRow{Link: plansPath, LinkText: "Compare plans"}
 	switch reason {
@@ -176,7 +177,7 @@ type plan struct {
 	Tier   cola.Tier
 	Limits cola.Limits
 	Price  string
-	Own    bool // the account of who looks has it
+	Own    bool // the plan of the signed-in account
 }
 
 // plansPage compares the tiers.
@@ -200,7 +201,7 @@ func (req *request) plans() error {
 	return req.show(http.StatusOK, "plans", shown)
 }
 
-// priceOf returns what a tier costs as it stands in a table.
+// priceOf returns the price of a tier as the table shows it.
 func priceOf(t cola.Tier) string {
 	if price := t.Price(); price != "none" {
 		return price

@@ -24,7 +24,7 @@ func measures() []measure {
 // usageSeries is usage of one name, by step.
 type usageSeries struct {
 	name string
-	rest bool // it is what is not told apart
+	rest bool // the sum of all others
 	uses []registry.Usage
 }
 
@@ -36,8 +36,8 @@ func (s usageSeries) total() (sum registry.Usage) {
 	return sum
 }
 
-// newCharts draws each measure in a plot of its own: they are of different magnitudes. A series looks the same in both, and is left out where it
-// has nothing.
+// newCharts draws a chart for each measure, because their magnitudes differ. A series has the same
+// look in both charts, and is left out if it is all zero.
 func newCharts(id, by string, steps []chartStep, all []usageSeries) []chart {
 	var plots []chart
 	for _, m := range measures() {
@@ -74,16 +74,16 @@ func daySteps(r registry.UsageReport) []chartStep {
 	return steps
 }
 
-// channelSeries tells the days apart by channel.
+// channelSeries returns the daily usage by channel.
 func channelSeries(r registry.UsageReport) []usageSeries {
 	return groupUsage(r, func(row registry.UsageRow) (string, bool) { return channelName(row.Channel), false })
 }
 
-// othersName names what is not told apart by key and app.
+// othersName is the name of the remaining keys and apps.
 const othersName = "The others"
 
-// sourceSeries tells the days apart by who used them: those that used most, and the rest together, last. A key and the one that it was replaced
-// by have one name, and are one series.
+// sourceSeries returns the daily usage by key or app: the largest ones, then the sum of the others.
+// A key and its replacement share a name, and so a series.
 func sourceSeries(r registry.UsageReport) []usageSeries {
 	all := groupUsage(r, func(row registry.UsageRow) (string, bool) {
 		return sourceName(row), row.Credential == cola.Credential{}
@@ -126,7 +126,7 @@ func sortByShare(all []usageSeries) {
 	slices.SortStableFunc(all, func(a, b usageSeries) int { return cmp.Compare(share(b), share(a)) })
 }
 
-// sourceName names who used something.
+// sourceName returns the name of a source.
 func sourceName(row registry.UsageRow) string {
 	switch row.Credential.Kind {
 	case cola.CredentialSignIn:

@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Access is what the service needs of a database for what an account holder manages: who may act for the account, and what it has used.
+// Access contains the database operations for what account holders manage: credentials and usage.
 type Access interface {
 	Account(ctx context.Context, id cola.AccountID) (store.Account, error)
 	Keys(ctx context.Context, account cola.AccountID) ([]store.Key, error)
@@ -30,25 +30,25 @@ type Access interface {
 
 // Account is an account as its holder sees it.
 type Account struct {
-	Email       string // empty when none is known
+	Email       string // empty if unknown
 	Tier        cola.Tier
 	CreatedAt   time.Time
 	ActiveLimit int // saved searches that may run by themselves
 }
 
-// What a caller is told when the outcome of a request is not known.
+// Messages for requests with an unknown outcome.
 const (
 	revokeUnconfirmed  = "It is unknown whether that was ended. Do it again in a few seconds: done twice is as good as done once."
 	restoreUnconfirmed = "It is unknown whether the app may act again. Do it again in a few seconds: done twice is as good as done once."
 	signOutUnconfirmed = "It is unknown whether the browser was signed out. Do it again in a few seconds: done twice is as good as done once."
 )
 
-// dashboardOnly refuses whoever is no account holder in a browser. What an API key or an app may do ends with its key or link; if it could
-// make keys, ending it would end nothing.
+// dashboardOnly refuses callers who are not account holders in a browser. Revoking a key or an app
+// must end its access, so neither may create keys.
 const dashboardOnly = "Keys, connected apps and sign-ins are managed in the dashboard, by the account holder: sign in there."
 
-// authorizeHolder checks that the caller is an account holder in the dashboard whose account stands. Nothing is charged, and nothing counts in the
-// burst; the index need not be built.
+// authorizeHolder checks that the caller is an account holder in the dashboard and not suspended. It
+// charges nothing, does not count toward the rate limit, and does not need the index.
 func (s *Service) authorizeHolder(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
 	state, err := s.Standing(ctx, c)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Service) authorizeHolder(ctx context.Context, c cola.Caller) (cola.Quot
 	return state, nil
 }
 
-// readManaged reads what belongs to the caller's account, once the caller is known to manage it.
+// readManaged reads data of the caller's account after authorizeHolder.
 func readManaged[T any](ctx context.Context, s *Service, c cola.Caller, operation string,
 	read func(ctx context.Context, state cola.QuotaState) (T, error),
 ) (T, cola.QuotaState, error) {
@@ -80,8 +80,8 @@ func readManaged[T any](ctx context.Context, s *Service, c cola.Caller, operatio
 	return found, state, nil
 }
 
-// changeManaged has the database change what belongs to an account. unknown is what to say when it may have been done, missing when the account has
-// no such thing.
+// changeManaged changes data of an account. It returns unknown as the message if the outcome is
+// unknown, and missing if the record does not exist.
 func (s *Service) changeManaged(ctx context.Context, operation, unknown string, missing error, work func(ctx context.Context) error) error {
 	err := withTimeout(ctx, saveTimeout, work)
 	refusal, refused := errors.AsType[*cola.Error](err)
@@ -115,7 +115,7 @@ func (s *Service) Account(ctx context.Context, c cola.Caller) (Account, cola.Quo
 type SignIn struct {
 	ID         int64
 	Via        string // URL of the issuer; empty: a link
-	Browser    string // what the browser says it is; may be empty
+	Browser    string // User-Agent of the browser; may be empty
 	CreatedAt  time.Time
 	LastUsedAt time.Time // zero when never; may lag by a minute
 	ExpiresAt  time.Time

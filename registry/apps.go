@@ -17,7 +17,7 @@ type Connection struct {
 	Issuer     string
 	Scopes     []cola.Scope // that the latest token gave it, beside reading
 	CreatedAt  time.Time    // when it was first used
-	LastUsedAt time.Time    // zero when nothing was asked with it; may lag by a minute
+	LastUsedAt time.Time    // zero if never used; may lag by a minute
 	RevokedAt  time.Time    // zero while it holds
 	Disabled   bool         // the operator has disabled the app
 	Requests   int          // in this month
@@ -54,8 +54,9 @@ func connectionOf(l store.Link) Connection {
 	}
 }
 
-// RevokeConnection ends what an app may do for the caller's account, from the next request on. Revoking twice is no error. It fails with
-// CodeNotFound also for another account's. CodeUnavailable may leave unknown whether it was done.
+// RevokeConnection revokes an app's access to the caller's account, starting with the next request.
+// Revoking twice is not an error. It fails with CodeNotFound also for another account's connection.
+// After CodeUnavailable the outcome may be unknown.
 func (s *Service) RevokeConnection(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
@@ -66,8 +67,9 @@ func (s *Service) RevokeConnection(ctx context.Context, c cola.Caller, id int64)
 	})
 }
 
-// RestoreConnection lets an app act again that was revoked. An app that the operator has disabled stays so, and its connection revoked: that
-// fails with CodeNotActive. It fails with CodeNotFound also for another account's. CodeUnavailable may leave unknown whether it was done.
+// RestoreConnection restores the access of a revoked app. It fails with CodeNotActive if the
+// operator has disabled the app, and with CodeNotFound also for another account's connection. After
+// CodeUnavailable the outcome may be unknown.
 func (s *Service) RestoreConnection(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {

@@ -16,7 +16,7 @@ func (s *Service) Barcode(ctx context.Context, c cola.Caller, value string) (col
 	return s.BarcodeFit(ctx, c, value, nil)
 }
 
-// BarcodeFit is Barcode for an answer that has room for so many labels only; the list is cut to them.
+// BarcodeFit is Barcode for a response of limited size; it cuts the list to the labels that fit.
 func (s *Service) BarcodeFit(ctx context.Context, c cola.Caller, value string, fit Fit[cola.ColaSummary]) (cola.BarcodeResult, cola.QuotaState, error) {
 	if state, err := s.precheck(c); err != nil {
 		return cola.BarcodeResult{}, state, err

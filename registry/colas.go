@@ -16,7 +16,7 @@ type ColaPage struct {
 	Colas      []cola.ColaSummary
 	Pagination cola.Pagination
 	Defaults   *cola.DefaultsApplied // nil unless the default date window is active
-	Notes      []string              // sentences on how the search was read, and why it found nothing
+	Notes      []string              // how the search was read, and why it found nothing
 }
 
 // SearchColas returns a page of the labels that match, newest approval first. It costs a list record for each label
@@ -25,13 +25,15 @@ func (s *Service) SearchColas(ctx context.Context, c cola.Caller, p cola.SearchP
 	return s.SearchColasFit(ctx, c, p, nil)
 }
 
-// SearchColasFit is SearchColas for an answer that has room for so many rows only; the page is cut to them.
+// SearchColasFit is SearchColas for a response of limited size; it cuts the page to the rows that
+// fit.
 func (s *Service) SearchColasFit(ctx context.Context, c cola.Caller, p cola.SearchParams, fit Fit[cola.ColaSummary]) (ColaPage, cola.QuotaState, error) {
 	page, _, state, err := s.searchColas(ctx, c, p, fit)
 	return page, state, err
 }
 
-// searchColas searches, charges what it found and returns it with the view that it was found in.
+// searchColas searches and charges. It returns the results with the view of the index that they come
+// from.
 func (s *Service) searchColas(ctx context.Context, c cola.Caller, p cola.SearchParams, fit Fit[cola.ColaSummary]) (ColaPage, *search.View, cola.QuotaState, error) {
 	if state, err := s.precheck(c); err != nil {
 		return ColaPage{}, nil, state, err
@@ -78,8 +80,8 @@ func colaPage(q cola.ColaSearch, rows []cola.ColaSummary, total int, more bool) 
 	return page
 }
 
-// Rows returns labels that a caller was charged for as rows of lists show them. It reads memory
-// only, and charges nothing.
+// Rows returns labels, which the caller was charged for, as rows of lists. It reads memory only, and
+// charges nothing.
 func (s *Service) Rows(labels []cola.ColaSummary) []cola.ColaRow { return s.index.View().Rows(labels) }
 
 // Cola returns a label with all that is known of it. White space around the id does not count. It costs a detail view; not finding it, or finding that the caller
@@ -106,7 +108,8 @@ func (s *Service) findCola(ctx context.Context, id string) (cola.Cola, error) {
 	return label, nil
 }
 
-// colaNotFound tells that there is no label of an id, and what ids look like where it looks like none.
+// colaNotFound returns the error for an unknown label. It describes the format of IDs if id does not
+// have it.
 func colaNotFound(id string) error {
 	hint := " A TTB id has 14 digits."
 	if len(id) == len("11054001000049") && strings.Trim(id, "0123456789") == "" {
@@ -115,8 +118,9 @@ func colaNotFound(id string) error {
 	return cola.Errorf(cola.CodeNotFound, "No COLA has the id %s.%s", cola.Quoted(id), hint)
 }
 
-// LabelOfImage returns the ID of the label that an image belongs to, without reading the database. It fails with CodeNotFound
-// if imageID names no label, or, once the index is built, none that the index holds.
+// LabelOfImage returns the ID of the label that an image belongs to, without reading the database.
+// It fails with CodeNotFound if imageID names no label or, once the index is built, a label that is
+// not in the index.
 func (s *Service) LabelOfImage(imageID string) (cola.TTBID, error) {
 	number, _, _ := strings.Cut(imageID, "-")
 	id, ok := cola.ParseTTBID(number)
@@ -155,7 +159,7 @@ func (s *Service) DrawableImage(ctx context.Context, imageID string) (cola.Cola,
 	return cola.Cola{}, cola.Image{}, imageNotFound(imageID)
 }
 
-// readTimeout is how long a request waits for the database to read what is to be charged for then.
+// readTimeout limits reads before a charge.
 const readTimeout = 3 * time.Second
 
 // label reads a label while a request waits.
@@ -186,8 +190,8 @@ func (s *Service) absoluteURL(u cola.Text) cola.Text {
 	return u
 }
 
-// Fit tells how many rows, of those found and from the first on, an answer has room for. It is asked before they are charged,
-// so that nothing is charged that is not handed out. A nil Fit has room for all.
+// Fit returns how many of the rows, from the first, fit into a response. It is called before the
+// charge, so that only returned rows are charged. A nil Fit has no limit.
 type Fit[T any] func(rows []T) int
 
 // cut returns the rows that fit, and whether that is fewer than all.

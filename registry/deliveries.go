@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Deliveries returns a page of the messages of the caller's account, newest first, and what became of them. It is free.
+// Deliveries returns a page of the deliveries of the caller's account, newest first. It is free.
 func (s *Service) Deliveries(ctx context.Context, c cola.Caller, p cola.DeliveryListParams) (PageList[cola.Delivery], cola.QuotaState, error) {
 	asked, invalid := p.Normalize()
 	which := store.DeliveryFilter{Destination: asked.Destination, SavedSearch: asked.SavedSearch, State: asked.State}
@@ -41,9 +41,9 @@ func (s *Service) Delivery(ctx context.Context, c cola.Caller, id, ifNoneMatch s
 	})
 }
 
-// ReplayDelivery has a message of the caller's account sent again, whatever became of it, with the id that it had. It is free and needs
-// the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's, and with CodeNotActive when nothing is sent to
-// its destination.
+// ReplayDelivery resends a delivery of the caller's account, whatever its state, under the same ID.
+// It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for
+// another account's delivery, and with CodeNotActive if its destination is not active.
 func (s *Service) ReplayDelivery(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error) {
 	number, state, err := authorizeWrite(ctx, s, c, id, parseDeliveryID)
 	if err != nil {
@@ -70,7 +70,8 @@ func (s *Service) ReplayDelivery(ctx context.Context, c cola.Caller, id string) 
 	return again, state, nil
 }
 
-// replayError is what a caller may see of an error of sending again: told, unless it is that the destination is not active.
+// replayError returns the public error of a failed replay: other, unless the destination is not
+// active.
 func replayError(err, other error) error {
 	if errors.Is(err, store.ErrNotActive) {
 		return cola.Errorf(cola.CodeNotActive, "Nothing is sent to the destination of this message. GET /destinations tells why; PATCH /destinations/{uuid} with {\"active\": true} makes it active again.")
@@ -78,7 +79,7 @@ func replayError(err, other error) error {
 	return other
 }
 
-// parseDeliveryID reads the number of a delivery, or returns a refusal for what is none.
+// parseDeliveryID parses the number of a delivery.
 func parseDeliveryID(id string) (int64, error) {
 	number, err := strconv.ParseInt(id, 10, 64)
 	if err != nil || number < 1 || strconv.FormatInt(number, 10) != id {

@@ -35,7 +35,8 @@ func (s *Service) Destinations(ctx context.Context, c cola.Caller, p cola.SavedS
 	})
 }
 
-// listPage answers a free list of what belongs to the caller's account: settle, admit, read.
+// listPage answers a free list of the caller's account: it checks the page, admits the request and
+// reads.
 func listPage[T any](ctx context.Context, s *Service, c cola.Caller, page cola.SavedSearchPage, invalid error, operation string,
 	read func(ctx context.Context, part store.Slice) ([]T, int, error),
 ) (list PageList[T], state cola.QuotaState, err error) {
@@ -206,7 +207,7 @@ func (s *Service) isAccountDestination(ctx context.Context, d store.Destination)
 	return s.isAccountAddress(ctx, d.Account, store.NewDestination{Kind: d.Kind, Address: d.Address.V})
 }
 
-// parseDestinationID returns the form in which the store has the UUID of a destination, or a refusal for what is none.
+// parseDestinationID returns the UUID of a destination as the store has it.
 func parseDestinationID(id string) (string, error) {
 	if key, ok := normalizeUUID(id); ok {
 		return key, nil
@@ -220,7 +221,8 @@ func destinationNotFound(id string) *cola.Error {
 	return cola.Errorf(cola.CodeNotFound, "Your account has no destination with the id %s.", cola.Quoted(id))
 }
 
-// destinationError turns an error of changing a destination into what a caller may see. unknown is what to say when it may have been done.
+// destinationError returns the public error of a failed change. unknown is the message if the
+// outcome is unknown.
 func destinationError(err error, id, unknown string) error {
 	if refusal, ok := errors.AsType[*cola.Error](err); ok {
 		return refusal
@@ -236,9 +238,10 @@ func destinationError(err error, id, unknown string) error {
 	return fmt.Errorf("change destination: %w", err)
 }
 
-// ChangeDestination changes a destination of the caller's account, and returns it. It is free and needs the scope
-// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's, and with what cola.DestinationChangeParams refuses.
-// CodeUnavailable may leave unknown whether it was changed.
+// ChangeDestination changes a destination of the caller's account, and returns it. It is free and
+// needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another
+// account's destination, and with the errors of cola.DestinationChangeParams. After CodeUnavailable
+// the outcome may be unknown.
 func (s *Service) ChangeDestination(ctx context.Context, c cola.Caller, id string, p cola.DestinationChangeParams) (cola.Destination, cola.QuotaState, error) {
 	key, state, err := authorizeWrite(ctx, s, c, id, parseDestinationID)
 	if err != nil {
@@ -266,7 +269,8 @@ func (s *Service) ChangeDestination(ctx context.Context, c cola.Caller, id strin
 	return changed.Destination, state, err
 }
 
-// updateDestination changes a destination in the store. unknown is what a caller is told when it may have been done.
+// updateDestination changes a destination in the store. unknown is the message if the outcome is
+// unknown.
 func (s *Service) updateDestination(ctx context.Context, d store.Destination, unknown string, change func(*store.Destination) error) (changed store.Destination, err error) {
 	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
 		changed, err = s.store.UpdateDestination(ctx, d.Account, d.UUID, change)
@@ -298,7 +302,8 @@ func (s *Service) DeleteDestination(ctx context.Context, c cola.Caller, id strin
 	return state, nil
 }
 
-// authorizeDestinationWrite admits a caller who is to do something with a destination, and reads it.
+// authorizeDestinationWrite admits a caller who changes or uses a destination, and reads the
+// destination.
 func (s *Service) authorizeDestinationWrite(ctx context.Context, c cola.Caller, id string) (store.Destination, cola.QuotaState, error) {
 	key, state, err := authorizeWrite(ctx, s, c, id, parseDestinationID)
 	if err != nil {
@@ -308,7 +313,7 @@ func (s *Service) authorizeDestinationWrite(ctx context.Context, c cola.Caller, 
 	return d, state, err
 }
 
-// wrongKindError refuses what a destination of its kind is not for.
+// wrongKindError refuses an action that a destination of this kind does not support.
 func wrongKindError(message string) error {
 	var problems cola.Problems
 	problems.Add("uuid", "%s", message)

@@ -18,7 +18,7 @@ const secretOverlap = 24 * time.Hour
 // maxReplayed is how many deliveries one request has sent again.
 const maxReplayed = 1_000
 
-// What a caller is told when the outcome of a request is not known.
+// Messages for requests with an unknown outcome.
 const (
 	maybeDestinationChanged = "It is unknown whether the destination was changed. Send the same request again in a few seconds: a change made twice is as good as one made once."
 	maybeDestinationDeleted = "It is unknown whether the destination was deleted. Send the same request again in a few seconds; not_found then says that it is gone."
@@ -51,9 +51,10 @@ func (s *Service) RotateSecret(ctx context.Context, c cola.Caller, id string) (c
 	return withSecret(changed, secret), state, nil
 }
 
-// TestDestination has a message for trials sent to a destination of the caller's account. It is free and needs the scope
-// cola.ScopeWriteSavedSearches. It fails with CodeNotFound, also for another account's; with CodeNotActive if the destination
-// gets no messages; and with CodeQuotaExceeded after ten test messages within a minute.
+// TestDestination sends a test message to a destination of the caller's account. It is free and
+// needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound, also for another
+// account's destination; with CodeNotActive if the destination gets no messages; and with
+// CodeQuotaExceeded after ten test messages within a minute.
 func (s *Service) TestDestination(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error) {
 	d, state, err := s.authorizeDestinationWrite(ctx, c, id)
 	if err == nil {
@@ -76,7 +77,7 @@ func (s *Service) TestDestination(ctx context.Context, c cola.Caller, id string)
 	return made, state, nil
 }
 
-// checkSendable fails with CodeNotActive, telling what to do, unless messages to a destination are sent.
+// checkSendable fails with CodeNotActive, and says what to do, if a destination gets no messages.
 func (s *Service) checkSendable(ctx context.Context, d store.Destination) error {
 	switch {
 	case d.Kind == cola.KindEmail && !s.sends.SendsMail:
@@ -143,9 +144,10 @@ func (s *Service) checkCanResend(ctx context.Context, d store.Destination) error
 	return nil
 }
 
-// ReplayDestination has messages of runs sent again that did not get through to a destination of the caller's account, or were skipped while it
-// was paused: 1,000 at most, oldest first. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for
-// another account's, and with CodeNotActive when nothing is sent there.
+// ReplayDestination resends the messages about runs that a destination missed, because they failed
+// or it was paused: at most 1,000, oldest first. It is free and needs the scope
+// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's destination,
+// and with CodeNotActive if the destination gets no messages.
 func (s *Service) ReplayDestination(ctx context.Context, c cola.Caller, id string) (cola.Replayed, cola.QuotaState, error) {
 	d, state, err := s.authorizeDestinationWrite(ctx, c, id)
 	if err == nil {
@@ -196,7 +198,8 @@ func (s *Service) newChallenge(destination string) string {
 	return s.vault.Seal(vault.Challenge, destination, string(cola.NewChallenge()))
 }
 
-// confirmationError turns the error of asking too often into what a caller may see, and leaves others as they are.
+// confirmationError returns the public error if a confirmation limit is reached, and other errors
+// unchanged.
 func confirmationError(kind string, err error) error {
 	reached, ok := errors.AsType[store.AskedError](err)
 	if !ok {

@@ -13,17 +13,17 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// ExploreResult is the answer to Explore: what SearchColas answers, with facets.
+// ExploreResult is a ColaPage with facets and images.
 type ExploreResult struct {
 	ColaPage
 	Facets []cola.Facet
-	Images map[cola.TTBID]string // address of the main image of the labels of the page that have one; none when they cannot be read in time
+	Images map[cola.TTBID]string // main image by label; missing if it can't be read in time
 }
 
-// Explore is SearchColas with the counts of what the search could be narrowed or widened to. It costs what SearchColas costs.
+// Explore is SearchColas with facets. It costs the same.
 //
-// Facets and images come after the charge, so that a refused request is no more work than a search. What is charged does not fail then:
-// facets are counted in memory, and images that cannot be read are left out.
+// Facets and images are added after the charge, so that a refused request does no more work than a
+// search. They can't fail: facets are counted in memory, and images that can't be read are left out.
 func (s *Service) Explore(ctx context.Context, c cola.Caller, p cola.SearchParams) (ExploreResult, cola.QuotaState, error) {
 	page, view, state, err := s.searchColas(ctx, c, p, nil)
 	if err != nil {
@@ -64,11 +64,11 @@ func (s *Service) mainImages(ctx context.Context, labels []cola.ColaSummary) (im
 	return images
 }
 
-// LabelPage is a label with what stands around it.
+// LabelPage is a label with related records.
 type LabelPage struct {
 	Label     cola.Cola
 	Permittee *cola.PermitteeSummary // nil when it is not known
-	Chain     []ChainLink            // the applications that were submitted again, oldest first, the label itself included; empty when it stands alone
+	Chain     []ChainLink            // resubmissions, oldest first, including this label; empty if there are none
 }
 
 // ChainLink is a label in a chain of resubmissions.
@@ -85,7 +85,7 @@ func (s *Service) LabelPage(ctx context.Context, c cola.Caller, id string) (Labe
 		if err != nil {
 			return LabelPage{}, err
 		}
-		// What stands around a label is looked up only if it may be charged.
+		// Related records are read only if the request can be charged.
 		if checked, err = s.ledger.Precheck(quotaRequest(c, cola.MeterDetailViews, 1)); err != nil {
 			return LabelPage{}, err
 		}
@@ -106,7 +106,8 @@ func (s *Service) LabelPage(ctx context.Context, c cola.Caller, id string) (Labe
 // maxChain is how many labels of a chain are shown: the ones nearest to the label.
 const maxChain = 20
 
-// chain returns the labels that are connected with one by resubmissions, whichever way they lead; none when it stands alone.
+// chain returns the labels connected to a label by resubmissions, in either direction; empty if
+// there are none.
 func (s *Service) chain(ctx context.Context, view *search.View, label *cola.Cola) ([]ChainLink, error) {
 	found := []cola.TTBID{label.TTBID}
 	add := func(id cola.TTBID) {
@@ -136,7 +137,8 @@ func (s *Service) chain(ctx context.Context, view *search.View, label *cola.Cola
 	return chainLinks(view, found), nil
 }
 
-// neighbors returns the label that a label submits again, zero for none, and those that submit it again. known is one that need not be read.
+// neighbors returns the label that id resubmits (0 if none) and the labels that resubmit id. known
+// is a label that need not be read.
 func (s *Service) neighbors(ctx context.Context, id cola.TTBID, known *cola.Cola) (before cola.TTBID, after []cola.TTBID, err error) {
 	if id == known.TTBID {
 		before = known.ForResubmissionTTBID
@@ -164,7 +166,8 @@ func chainLinks(view *search.View, ids []cola.TTBID) []ChainLink {
 	return chain
 }
 
-// chronological orders ids by the day of receipt that they begin with: those of the last century come before those of this one.
+// chronological maps IDs to an order by date of receipt, their prefix: IDs of the last century come
+// first.
 func chronological(id cola.TTBID) cola.TTBID {
 	const year, century = 1_000_000_000_000, 100_000_000_000_000
 	if id/year < 70 { // computers came to TTB's predecessor later than in 1970

@@ -20,7 +20,7 @@ const (
 	feedBytes = 32        // of randomness in a token
 )
 
-// Feed is what the feed of a saved search shows.
+// Feed is the content of a saved search's feed.
 type Feed struct {
 	Search cola.SavedSearch
 	URL    string // of the feed itself
@@ -39,14 +39,15 @@ type FeedLabel struct {
 	Late bool
 }
 
-// What a caller is told when the outcome of a request is not known.
+// Messages for requests with an unknown outcome.
 const (
 	maybeFeedMade  = "It is unknown whether the feed was made. Send the same request again in a few seconds: the latest address is the one that counts."
 	maybeFeedEnded = "It is unknown whether the feed has ended. Send the same request again in a few seconds."
 )
 
-// MakeFeed gives a search of the caller's account a feed with a new address, in place of the one that it has, and tells the address, this once.
-// It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's search.
+// MakeFeed gives a search of the caller's account a feed with a new address, which replaces a
+// previous one, and returns the address, once. It is free and needs the scope
+// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's search.
 func (s *Service) MakeFeed(ctx context.Context, c cola.Caller, id string) (cola.SavedSearchFeed, cola.QuotaState, error) {
 	key, state, err := s.authorizeSearchWrite(ctx, c, id)
 	if err != nil {
@@ -62,8 +63,9 @@ func (s *Service) MakeFeed(ctx context.Context, c cola.Caller, id string) (cola.
 	return cola.SavedSearchFeed{URL: s.publicURL + feedsPath + token}, state, nil
 }
 
-// EndFeed ends the feed of a search of the caller's account; it is no error when there is none. It is free and needs the scope
-// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's search.
+// EndFeed deletes the feed of a search of the caller's account. A missing feed is not an error. It
+// is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for
+// another account's search.
 func (s *Service) EndFeed(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
 	key, state, err := s.authorizeSearchWrite(ctx, c, id)
 	if err != nil {
@@ -75,8 +77,8 @@ func (s *Service) EndFeed(ctx context.Context, c cola.Caller, id string) (cola.Q
 	return state, nil
 }
 
-// HasFeed reports whether a search of the caller's account has a feed. It is free, and for account holders on the dashboard: others know what they
-// have made. It fails with CodeNotFound also for another account's search.
+// HasFeed reports whether a search of the caller's account has a feed. It is free, and for the
+// dashboard only. It fails with CodeNotFound also for another account's search.
 func (s *Service) HasFeed(ctx context.Context, c cola.Caller, id string) (has bool, state cola.QuotaState, err error) {
 	if state, err = s.admitDashboard(ctx, c, nil); err != nil {
 		return false, state, err

@@ -13,31 +13,30 @@ import (
 )
 
 const (
-	// pollInterval bounds, with the time to index a batch, how late a process shows what was committed.
+	// pollInterval bounds, together with the time to index a batch, how stale a process may be.
 	pollInterval = 250 * time.Millisecond
 	// pollIntervalNotified is the same where the store wakes the follower: the floor, for when a wake-up is lost.
 	pollIntervalNotified = time.Second
-	// revisionTimeout is how long the store may take to tell its revision, or look some up, which it does at once unless the
-	// connection is dead.
+	// revisionTimeout limits revision lookups, which are fast unless the connection is dead.
 	revisionTimeout = 3 * time.Second
-	// pollIntervalBusy is the pause after many labels came at once, as in an import: fewer and larger batches cost less to index, and
-	// what is committed is still shown within two seconds.
+	// pollIntervalBusy applies after many labels arrived at once, as in an import: larger batches
+	// cost less to index, and commits are still visible within two seconds.
 	pollIntervalBusy = time.Second
 	busyLabels       = 1_000
-	// retryInterval is the pause after the store could not be read; the index serves what it has meanwhile.
+	// retryInterval applies after a failed read; the index serves what it has.
 	retryInterval = time.Second
-	// snapshotIdleTime is how long nothing must have changed before the index is saved.
+	// snapshotIdleTime is how long the index must be unchanged before it is saved.
 	snapshotIdleTime = 30 * time.Second
 )
 
 // FollowerOptions configure a Follower.
 type FollowerOptions struct {
-	Snapshot string           // file the index is saved to and restored from; empty for none
-	Progress func(labels int) // told now and then during the first build; may be nil
-	Built    func(Build)      // told once, when the service is ready; may be nil
+	Snapshot string           // snapshot file; empty for none
+	Progress func(labels int) // called during the first build; may be nil
+	Built    func(Build)      // called once, when the service is ready; may be nil
 }
 
-// Build tells how the index was first built.
+// Build describes the first build of the index.
 type Build struct {
 	Labels   int
 	Undated  int // labels without an approval date
@@ -45,12 +44,12 @@ type Build struct {
 	Restored bool // from a snapshot
 }
 
-// Follower keeps a service's index and reference data what the store says: it builds them once, then polls the store's
-// change sequence. It is the only writer of the index.
+// Follower keeps a service's index and reference data up to date with the store: it builds them
+// once, then polls the store's change sequence. It is the only writer of the index.
 type Follower struct {
 	service       *Service
 	options       FollowerOptions
-	saved         search.Marks // what the snapshot file holds
+	saved         search.Marks // marks of the snapshot file
 	changed       time.Time    // when the index last changed
 	restored      bool         // the index comes from the snapshot
 	complete      bool         // the index has been brought up to the store once
@@ -69,8 +68,9 @@ func NewFollower(s *Service, o FollowerOptions) *Follower {
 	return &Follower{service: s, options: o}
 }
 
-// Run builds the index, makes the service ready, and follows the store until the context ends; then it saves the snapshot.
-// It retries what fails: an unreachable store delays news, it does not end the service.
+// Run builds the index, makes the service ready, and follows the store until the context ends; then
+// it saves the snapshot. It retries after failures: while the store is unreachable, the service
+// shows older data.
 func (f *Follower) Run(ctx context.Context) error {
 	begun := time.Now()
 	f.restored = f.restore()
@@ -105,7 +105,7 @@ func (f *Follower) logOutcome(err error) {
 	f.failing = err != nil
 }
 
-// pollPause is what lies between two looks at the store.
+// pollPause is the pause between two polls.
 type pollPause struct {
 	timeout       time.Duration
 	ignoreWakeups bool // it is not cut short by a wake-up
@@ -182,9 +182,9 @@ func (f *Follower) latestRevision(ctx context.Context) (cola.Revision, error) {
 	return latest, nil
 }
 
-// update reads what changed since marks and publishes it. Labels are read before permittees: a permittee is written with
-// its first label, so every label read has its permittee. It returns how many labels changed, and fails with errRolledBack
-// when the changes are not ones of what the index shows.
+// update reads the changes since marks and publishes them. Labels are read before permittees: a
+// permittee is written with its first label, so every label read has its permittee. It returns the
+// number of changed labels, and fails with errRolledBack if the database was rolled back.
 func (f *Follower) update(ctx context.Context, marks search.Marks, latest cola.Revision) (labels int, err error) {
 	st := f.service.store
 	u := f.service.index.Begin()
@@ -229,7 +229,7 @@ func (f *Follower) update(ctx context.Context, marks search.Marks, latest cola.R
 	return labels, nil
 }
 
-// updateReferences reads the reference data anew when any of it changed, or none is held yet.
+// updateReferences reloads the reference data if any of it changed, or it has not been loaded yet.
 func (f *Follower) updateReferences(ctx context.Context, u *search.Update, have cola.Revision) (cola.Revision, error) {
 	st := f.service.store
 	revision, err := st.ReferenceRevision(ctx)
@@ -248,7 +248,7 @@ func (f *Follower) updateReferences(ctx context.Context, u *search.Update, have 
 	return sets.Revision, nil
 }
 
-// saveWhenIdle saves the snapshot once nothing has changed for a while.
+// saveWhenIdle saves the snapshot once the index has been unchanged for snapshotIdleTime.
 func (f *Follower) saveWhenIdle() {
 	if time.Since(f.changed) < snapshotIdleTime {
 		return
@@ -271,7 +271,7 @@ func (f *Follower) save() error {
 	return nil
 }
 
-// errRolledBack: what the index shows, or was about to, is not in the store's past.
+// errRolledBack means that the database has lost revisions that the index contains, or was about to.
 var errRolledBack = errors.New("the database was set back while it was read")
 
 // checkRollback fails with errRolledBack unless all that the index was brought up to, and is about to be, is in the store's past.

@@ -20,8 +20,8 @@ const MaxKeys = 100
 const (
 	maxKeyName  = 100 // characters
 	maxKeyYears = 10  // that an API key with an end may hold
-	// maxKeysPerDay is how many keys an account makes in a day. Keys are kept when they are over, since usage is told by key; and managing them
-	// counts in no burst.
+	// maxKeysPerDay limits new keys. Expired keys are stored, because usage is reported by key, and
+	// managing keys does not count toward the rate limit.
 	maxKeysPerDay = 2 * MaxKeys
 )
 
@@ -49,14 +49,15 @@ type NewKey struct {
 	Secret string
 }
 
-// KeyParams are what a new key is to be, as sent.
+// KeyParams are the parameters of a new key.
 type KeyParams struct {
 	cola.Decoded
 	Name    string    // 1 to 100 characters
 	Expires cola.Date // last day (UTC) that it holds; zero for never
 }
 
-// normalize returns the name and the end of the key, zero for none, or a validation Error that tells all problems at once.
+// normalize returns the name and the expiry of the key, zero for none, or a validation error with
+// all problems.
 func (p KeyParams) normalize(now time.Time) (name string, expires time.Time, err error) {
 	var problems cola.Problems
 	problems.Merge(p.Problems)
@@ -78,10 +79,10 @@ func (p KeyParams) normalize(now time.Time) (name string, expires time.Time, err
 // KeyRotationParams are how a key is to be replaced, as sent.
 type KeyRotationParams struct {
 	cola.Decoded
-	Overlap string // how long the old key goes on to hold: one of KeyOverlaps
+	Overlap string // how long the old key stays valid: one of KeyOverlaps
 }
 
-// keyOverlap is a choice of how long an old key goes on to hold.
+// keyOverlap is a choice of how long an old key stays valid.
 type keyOverlap struct {
 	words string
 	takes time.Duration
@@ -145,9 +146,9 @@ func keyOf(k store.Key) Key {
 	}
 }
 
-// CreateKey makes an API key for the caller's account and returns it with its secret, which nobody can tell again. It fails with what the
-// parameters are refused for, and with CodeKeyLimit when the account has MaxKeys that hold or has made many of late. CodeUnavailable may
-// leave unknown whether a key was made; nobody knows its secret then.
+// CreateKey creates an API key for the caller's account and returns it with its secret, which is not
+// stored. It fails with a validation error, or with CodeKeyLimit if the account has MaxKeys valid
+// keys or has created too many today. After CodeUnavailable a key may exist whose secret is lost.
 func (s *Service) CreateKey(ctx context.Context, c cola.Caller, p KeyParams) (NewKey, cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
@@ -168,11 +169,13 @@ func (s *Service) CreateKey(ctx context.Context, c cola.Caller, p KeyParams) (Ne
 	return made, state, err
 }
 
-// RotateKey makes a key in place of one of the caller's account, which goes on to hold for the overlap, but not longer than it would have.
-// The new key has its name and, when it has an end, holds as long as it was made for, counted from now. It fails with CodeNotFound also
-// for another account's key, with CodeNotActive for a key that does not hold any more, and with CodeKeyLimit when the account has MaxKeys
-// that hold beside it or has made many of late. Of two rotations of a key at the same time without an overlap, one fails with CodeNotActive;
-// with one, each makes a key, and the old one ends at the earlier of their ends. CodeUnavailable may leave unknown whether it was done.
+// RotateKey creates a key that replaces one of the caller's account. The old key stays valid for the
+// overlap, but not beyond its own expiry. The new key has the same name and, if the old one expires,
+// the same lifetime, from now on. It fails with CodeNotFound also for another account's key, with
+// CodeNotActive for an invalid key, and with CodeKeyLimit if the account has MaxKeys other valid
+// keys or has created too many today. Of two concurrent rotations without an overlap, one fails with
+// CodeNotActive; with an overlap, both create a key, and the old one expires at the earlier time.
+// After CodeUnavailable the outcome may be unknown.
 func (s *Service) RotateKey(ctx context.Context, c cola.Caller, id int64, p KeyRotationParams) (NewKey, cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
@@ -222,8 +225,10 @@ func (s *Service) checkDailyKeyLimit(ctx context.Context, account cola.AccountID
 	return keys, err
 }
 
-// keyWithLifetime returns the key that tells how long keys[i] was made for: itself, or, where it goes on for the overlap of an earlier rotation only, a key of its name
-// that was made since. Keys come the oldest first; they are made to end at the end of a day or never, so another end is that of an overlap.
+// keyWithLifetime returns the key whose lifetime a rotation of keys[i] copies: keys[i] itself or, if
+// that is only valid for the overlap of an earlier rotation, a later key of the same name. Keys are
+// ordered by age. Keys are created to expire at the end of a day or never, so any other expiry is
+// the end of an overlap.
 func keyWithLifetime(keys []store.Key, i int) store.Key {
 	asMade := func(k store.Key) bool {
 		return k.Name == keys[i].Name && (k.ExpiresAt.IsZero() || k.ExpiresAt.Equal(cola.DateOf(k.ExpiresAt).Time()))
@@ -247,7 +252,7 @@ func renewedExpiry(old store.Key, now time.Time) time.Time {
 	return now.Add(old.ExpiresAt.Sub(old.CreatedAt))
 }
 
-// newKey makes a secret, has the database keep its key, and returns both.
+// newKey generates a secret, stores its key, and returns both.
 func (s *Service) newKey(ctx context.Context, operation string, missing error,
 	keep func(ctx context.Context, key store.Key, hash store.KeyHash) (store.Key, error),
 ) (NewKey, error) {
@@ -269,7 +274,7 @@ func (s *Service) newKey(ctx context.Context, operation string, missing error,
 	return NewKey{Key: keyOf(made), Secret: secret.Reveal()}, nil
 }
 
-// createKeyUnconfirmed is what a caller is told when it is not known whether a key was made.
+// createKeyUnconfirmed is the message if it is unknown whether a key was created.
 const createKeyUnconfirmed = "It is unknown whether the key was made. Look at the list of keys in a few seconds: " +
 	"if it has a new one, revoke it, since nobody knows its secret, and make another."
 

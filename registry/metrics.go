@@ -11,13 +11,13 @@ import (
 	"github.com/colaregistry/colaregistry/search"
 )
 
-// metrics measures what the index is asked. A nil *metrics measures nothing.
+// metrics measures index queries. A nil *metrics measures nothing.
 type metrics struct {
 	searches [numClasses]prometheus.Counter
 	took     [numClasses]prometheus.Observer
 }
 
-// newMetrics registers the metrics of a service; there are none without a registerer.
+// newMetrics registers the metrics of a service; it returns nil without a registerer.
 func newMetrics(registerer prometheus.Registerer, s *Service) *metrics {
 	if registerer == nil {
 		return nil
@@ -50,12 +50,12 @@ func (m *metrics) observeSearch(c searchClass, begun time.Time) {
 	}
 }
 
-// searchClass is a kind of question to the index, as far as what it costs goes. The classes are few and fixed: they are a label of
-// metrics.
+// searchClass is a class of index queries with similar cost. It is a label of metrics, so the
+// classes are few and fixed.
 type searchClass uint8
 
 const (
-	browse           searchClass = iota // nothing but dates
+	browse           searchClass = iota // dates only
 	byText                              // words
 	byPrefix                            // words, one of them a beginning
 	byPhrase                            // words next to one another
@@ -66,20 +66,20 @@ const (
 	byFilters                           // anything else that narrows
 	permitteeSearch                     // a list of permittees
 	permitteeDetails                    // one permittee with its recent labels
-	facetCounts                         // what a search finds by the values of facets
+	facetCounts                         // facets of a search
 	numClasses                          // how many there are
 )
 
-// String returns the class as it is told.
+// String returns the class as a metric label.
 func (c searchClass) String() string {
 	return [numClasses]string{
 		"browse", "text", "prefix", "phrase", "id", "barcode", "brand", "permit", "filters", "permittees", "permittee", "facets",
 	}[c]
 }
 
-// classifyQuery tells the class of a search for labels. Of several things asked for, that one counts which decides how the index
-// works: a text before a brand, a brand before a permit, and those before the filters. The text is not parsed: its shape
-// tells.
+// classifyQuery returns the class of a label search: that of the condition that decides how the
+// index works. Text comes before brand, brand before permit, and permit before other filters. The
+// text is not parsed; its shape decides.
 func classifyQuery(q *cola.Query) searchClass {
 	switch {
 	case q.Text != "":
@@ -111,8 +111,7 @@ func classifyText(text string) searchClass {
 	return byText
 }
 
-// indexCollector tells of the index and of how it follows the store. It reads what there is when it is asked, and so costs
-// nothing between.
+// indexCollector exports metrics of the index and the follower. It reads them on collection only.
 type indexCollector struct {
 	service *Service
 	facts   []indexMetric
@@ -125,7 +124,7 @@ type indexMetric struct {
 	read func(*indexState) float64
 }
 
-// indexState is what all the metrics of one collection are read from, so that they belong together.
+// indexState is the consistent state for one collection.
 type indexState struct {
 	search.Stats
 	followerSnapshot
@@ -145,7 +144,7 @@ func (c *indexCollector) add(kind prometheus.ValueType, name, help string, read 
 	c.facts = append(c.facts, indexMetric{prometheus.NewDesc("colaregistry_"+name, help, nil, nil), kind, read})
 }
 
-// addIndex adds what the index holds.
+// addIndex adds the metrics of the index.
 func (c *indexCollector) addIndex() {
 	const gauge = prometheus.GaugeValue
 	c.add(gauge, "index_labels", "Labels that can be found.", func(m *indexState) float64 { return float64(m.Labels) })
@@ -197,7 +196,7 @@ func (c *indexCollector) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (c *indexCollector) Collect(ch chan<- prometheus.Metric) {
 	s := c.service
-	seen := s.followed.snapshot() // before the view: what was seen is then never missing from it without being behind
+	seen := s.followed.snapshot() // before the view, so that the view is never behind the stats
 	view := s.index.View()
 	m := &indexState{Stats: view.Stats(), followerSnapshot: seen, marks: view.Marks(), ready: s.ready.Load() && !s.draining.Load(), now: time.Now()}
 	for _, f := range c.facts {
@@ -205,8 +204,8 @@ func (c *indexCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// followerStats is what a follower has seen of the store, for those who ask how far behind the index is. The zero value has seen
-// nothing. It is safe for concurrent use.
+// followerStats records the progress of a follower, for metrics. The zero value is ready to use. It
+// is safe for concurrent use.
 type followerStats struct {
 	mu sync.Mutex
 	followerSnapshot
@@ -215,15 +214,15 @@ type followerStats struct {
 // followerSnapshot is one reading of sightings.
 type followerSnapshot struct {
 	store         cola.Revision // the latest revision seen
-	behindSince   time.Time     // since when the index has not been what was seen; zero while it is
-	checkedAt     time.Time     // when the store last told its revision
+	behindSince   time.Time     // since when the index is behind the store; zero if it is not
+	checkedAt     time.Time     // when the store last reported its revision
 	changedAt     time.Time     // when the index last took something over
 	appliedLabels uint64        // how many labels it has taken over
 	failures      uint64        // how many attempts to follow have failed
 	failing       bool          // the latest one did
 }
 
-// snapshot returns what has been seen.
+// snapshot returns the current stats.
 func (s *followerStats) snapshot() followerSnapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/colaregistry/colaregistry/search"
 )
 
-// searchNotes returns what to tell the caller of a search beside its rows: how an ambiguous origin was read and, when no
-// label matches, what may be the reason.
+// searchNotes returns notes on a search: how an ambiguous origin was read and, if no label matches,
+// possible reasons.
 func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, total int) []string {
 	notes := nonEmpty(cola.OriginNote(p.Origin, q.Domestic))
 	if total > 0 {
@@ -76,8 +76,8 @@ func unknownFieldNotes(view *search.View, q cola.Query) (notes []string) {
 	return notes
 }
 
-// UnknownOrigin returns a sentence on a word for an origin that no label has, empty otherwise. name is what the caller calls
-// the filter.
+// UnknownOrigin returns a note on an origin that no label has; otherwise it is empty. name is the
+// caller's name of the filter.
 func (w Vocabulary) UnknownOrigin(name, word string) string {
 	if strings.TrimSpace(word) == "" || w.HasOrigin(word) {
 		return ""
@@ -119,8 +119,8 @@ func (w Vocabulary) UnknownWords(f cola.SavedSearchFilters) []string {
 	return nonEmpty(w.UnknownOrigin("country", f.Country), w.UnknownState(f.USState), w.UnknownCategory(f.DerivedCategory))
 }
 
-// SavedSearchNotes returns what to tell the owner of a saved search about its filters: how an ambiguous country was read, and
-// which words no label has yet.
+// SavedSearchNotes returns notes on the filters of a saved search: how an ambiguous country was
+// read, and which words no label has yet.
 func (w Vocabulary) SavedSearchNotes(f cola.SavedSearchFilters) []string {
 	notes := nonEmpty(cola.OriginNote(f.Country, f.AsQuery().Domestic))
 	for _, u := range w.UnknownWords(f) {
@@ -143,8 +143,8 @@ type listFilter struct{ name, value string }
 // maxListedWords is how many words of a filter a note lists.
 const maxListedWords = 20
 
-// notes returns what to tell the caller of a reference list that has no rows: which filter values no row has, and the
-// values that there are.
+// notes returns notes on an empty reference list: which filter values no row has, and the existing
+// values.
 func (w ListVocabulary) notes(filters ...listFilter) (notes []string) {
 	if len(w) == 0 {
 		return []string{"The registry holds no figures of this kind."}

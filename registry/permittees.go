@@ -22,7 +22,8 @@ func (s *Service) SearchPermittees(ctx context.Context, c cola.Caller, p cola.Pe
 	return s.SearchPermitteesFit(ctx, c, p, nil)
 }
 
-// SearchPermitteesFit is SearchPermittees for an answer that has room for so many rows only; the page is cut to them.
+// SearchPermitteesFit is SearchPermittees for a response of limited size; it cuts the page to the
+// rows that fit.
 func (s *Service) SearchPermitteesFit(ctx context.Context, c cola.Caller, p cola.PermitteeParams, fit Fit[cola.PermitteeSummary]) (PermitteePage, cola.QuotaState, error) {
 	if state, err := s.precheck(c); err != nil {
 		return PermitteePage{}, state, err

@@ -46,7 +46,7 @@ func (s *Service) referenceWords() (w Vocabulary) {
 	return w
 }
 
-// admitFree admits a request that costs nothing, or refuses it when its parameters are invalid.
+// admitFree admits a free request, or refuses it with invalid if that is not nil.
 func (s *Service) admitFree(ctx context.Context, c cola.Caller, invalid error) (cola.QuotaState, error) {
 	if err := s.checkIndexBuilt(); err != nil {
 		return cola.QuotaState{}, err

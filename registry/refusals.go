@@ -45,10 +45,11 @@ func (l recordingLedger) Precheck(q quota.Request) (cola.QuotaState, error) {
 	return state, err
 }
 
-// refusalReason returns why an error refuses a caller, in the words that account holders are told; ok is false for what they are not told.
+// refusalReason returns the reason of a refusal for the usage report; ok is false if the report does
+// not list it.
 //
-// Of a browser only what the search of the registry is refused for is told. That a browser was signed out, or that the account is suspended,
-// every page of the dashboard says itself.
+// Refusals in the dashboard are listed only for exhausted quotas and rate limits: its pages show by
+// themselves that a browser was signed out or the account is suspended.
 func refusalReason(c cola.Caller, err error) (reason string, ok bool) {
 	refusal, ok := errors.AsType[*cola.Error](err)
 	if !ok {
@@ -68,9 +69,9 @@ func refusalReason(c cola.Caller, err error) (reason string, ok bool) {
 	return reason, reason != "" && c.Channel != cola.ChannelDashboard
 }
 
-// refusalRecorder adds up what is refused to accounts, and has it written a little later, so that no refusal waits for the database. What could not be
-// written is tried again; it may be counted twice when the database did write it and could not say so. What waits when the process is
-// killed is lost.
+// refusalRecorder counts refusals by account and writes them in the background, so that refusals
+// don't wait for the database. Failed writes are repeated; if the database had committed one, its
+// refusals are counted twice. Pending refusals are lost if the process is killed.
 type refusalRecorder struct {
 	store   store.Refusals
 	now     cola.Clock
@@ -78,7 +79,7 @@ type refusalRecorder struct {
 	metrics *refusalMetrics
 
 	flushing chan struct{} // holds one while the database writes
-	failing  bool          // the latest attempt failed; for whoever writes
+	failing  bool          // the latest write failed; guarded by flushing
 
 	mu      sync.Mutex
 	pending map[refusalKey]*refusalCount
@@ -90,7 +91,7 @@ func newRefusalRecorder(st store.Refusals, now cola.Clock, log *slog.Logger, m *
 	return &refusalRecorder{store: st, now: now, log: log, metrics: m, flushing: make(chan struct{}, 1)}
 }
 
-// refusalKey is what refusals have in common that are added up.
+// refusalKey identifies refusals that are counted together.
 type refusalKey struct {
 	account    cola.AccountID
 	minute     int64 // since 1970
@@ -112,7 +113,8 @@ func (t *refusalCount) add(more refusalCount) {
 	}
 }
 
-// record adds a refusal, if err is one that account holders are told. It waits for nothing.
+// record counts a refusal if the usage report lists errors like err. It never blocks on the
+// database.
 func (r *refusalRecorder) record(c cola.Caller, err error) {
 	if err == nil {
 		return
@@ -132,7 +134,8 @@ func (r *refusalRecorder) record(c cola.Caller, err error) {
 	}
 }
 
-// add counts refusals under the lock, unless there is no room for another kind, or nobody to write them.
+// add counts refusals. It drops them if there are too many keys, or the recorder is closed. The
+// caller holds the lock.
 func (r *refusalRecorder) add(which refusalKey, more refusalCount) {
 	switch t := r.pending[which]; {
 	case t != nil:
@@ -149,7 +152,7 @@ func (r *refusalRecorder) add(which refusalKey, more refusalCount) {
 	}
 }
 
-// takePending returns what waits, which waits no more.
+// takePending returns the pending refusals and resets them.
 func (r *refusalRecorder) takePending() map[refusalKey]*refusalCount {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -158,7 +161,8 @@ func (r *refusalRecorder) takePending() map[refusalKey]*refusalCount {
 	return taken
 }
 
-// requeue has what could not be written wait again. The smaller part is added to the larger one, so that the lock is not held long.
+// requeue returns unwritten refusals to the pending ones. It merges the smaller map into the larger
+// one, to hold the lock briefly.
 func (r *refusalRecorder) requeue(left map[refusalKey]*refusalCount) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -175,7 +179,7 @@ func (r *refusalRecorder) requeue(left map[refusalKey]*refusalCount) {
 	}
 }
 
-// flush has the database write what waits.
+// flush writes the pending refusals.
 func (r *refusalRecorder) flush() {
 	r.flushing <- struct{}{}
 	defer func() { <-r.flushing }()
@@ -226,7 +230,8 @@ func refusalKeyOf(r store.AccountRefusal) refusalKey {
 	return refusalKey{account: r.Account, minute: r.Minute.Unix() / 60, channel: r.Channel, credential: r.Credential, reason: r.Reason}
 }
 
-// close writes what waits, and ends the writing. What is refused later is dropped, and so is what the database does not take within flushTimeout.
+// close writes the pending refusals and stops the recorder. Later refusals are dropped, and so are
+// those that the database does not accept within flushTimeout.
 func (r *refusalRecorder) close() {
 	r.mu.Lock()
 	r.closed = true
@@ -245,7 +250,7 @@ func (r *refusalRecorder) close() {
 	}
 }
 
-// refusalMetrics measures what becomes of refusals.
+// refusalMetrics counts recorded and dropped refusals.
 type refusalMetrics struct{ recorded, dropped prometheus.Counter }
 
 // newRefusalMetrics registers the metrics; without a registerer they are counted and never seen.

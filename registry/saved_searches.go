@@ -20,22 +20,23 @@ const (
 	keyRemembered = 24 * time.Hour
 	// callRemembered is the same for a tool call, which has no key: one with the same content is the same call.
 	callRemembered = 10 * time.Minute
-	// saveTimeout is how long a request waits for the database to keep what it has been admitted for.
+	// saveTimeout limits writes of admitted requests.
 	saveTimeout = 5 * time.Second
 )
 
 // CreatedSavedSearch is the answer to CreateSavedSearch.
 type CreatedSavedSearch struct {
 	Search   cola.SavedSearch
-	Repeated bool // the same request made it before, and nothing was made now
+	Repeated bool // an earlier identical request created it
 }
 
-// CreateSavedSearch keeps a search for the caller's account; one with an active schedule will run by itself. It is free and needs
-// the scope cola.ScopeWriteSavedSearches. A request that is sent again makes no second search: within 24 hours with the same
-// idempotency key, and on MCP, where there is none, within ten minutes with the same content and credential; it gets the search as
-// it stands then. Beside what Normalize refuses, it fails with CodeIdempotencyKeyReused when the key was sent with another search,
-// and with CodeWatchlistLimit when the account has cola.MaxActiveSchedules active ones, or cola.MaxSavedSearches in all. CodeUnavailable may
-// leave unknown whether the search was kept.
+// CreateSavedSearch stores a search for the caller's account. It is free and needs the scope
+// cola.ScopeWriteSavedSearches. Repeating a request creates no second search: within 24 hours with
+// the same idempotency key or, on MCP, which has none, within ten minutes with the same content and
+// credential. It then returns the search in its current state. Besides the errors of Normalize, it
+// fails with CodeIdempotencyKeyReused if the key was used for another search, and with
+// CodeWatchlistLimit if the account has cola.MaxActiveSchedules active searches, or
+// cola.MaxSavedSearches in total. After CodeUnavailable the outcome may be unknown.
 func (s *Service) CreateSavedSearch(ctx context.Context, c cola.Caller, p cola.SavedSearchParams) (CreatedSavedSearch, cola.QuotaState, error) {
 	if state, err := s.precheck(c); err != nil {
 		return CreatedSavedSearch{}, state, err
@@ -57,13 +58,13 @@ func (s *Service) CreateSavedSearch(ctx context.Context, c cola.Caller, p cola.S
 	return made, state, err
 }
 
-// SavedSearchNotes returns what to tell the owner of a saved search about its filters: how an ambiguous country was read, and
-// which words no label has yet. It is not metered: call it for an admitted request.
+// SavedSearchNotes returns notes on the filters of a saved search: how an ambiguous country was
+// read, and which words no label has yet. It is not metered: call it for an admitted request.
 func (s *Service) SavedSearchNotes(f cola.SavedSearchFilters) []string {
 	return vocabularyOf(s.index.View()).SavedSearchNotes(f)
 }
 
-// idempotencyOf says by what a creation that is sent again is known.
+// idempotencyOf returns what identifies a repeated request.
 func idempotencyOf(c cola.Caller, key string, search cola.SavedSearch) store.Once {
 	once := store.Once{Fingerprint: search.Fingerprint()}
 	switch {
@@ -96,7 +97,8 @@ func (s *Service) saveSearch(ctx context.Context, c cola.Caller, search cola.Sav
 	return made, nil
 }
 
-// setURLs makes a search of the store one that is shown: it tells where the account holder finds it, and when it runs next only if it does.
+// setURLs adds the dashboard links to a stored search, and hides the next run of a search that is
+// held back.
 func (s *Service) setURLs(search *cola.SavedSearch) {
 	search.DashboardURL = s.publicURL + savedSearchesPath
 	search.ManageURL = search.DashboardURL + "/" + search.UUID
@@ -105,7 +107,7 @@ func (s *Service) setURLs(search *cola.SavedSearch) {
 	}
 }
 
-// saveSearchError turns an error of keeping a search into what a caller may see.
+// saveSearchError returns the public error of a failed creation.
 func saveSearchError(err error) error {
 	switch {
 	case errors.Is(err, store.ErrReused):
@@ -122,7 +124,7 @@ func saveSearchError(err error) error {
 	return fmt.Errorf("create saved search: %w", err)
 }
 
-// activeLimitError refuses one more active schedule, which the store has refused with err, and tells what to do instead.
+// activeLimitError returns the error for too many active schedules. instead says what to do.
 func activeLimitError(err error, instead string) error {
 	most := cola.MaxActiveSchedules
 	if reached, ok := errors.AsType[store.LimitError](err); ok {
@@ -150,7 +152,8 @@ func searchLimitError(limit int) error {
 	return refusal
 }
 
-// SavedSearches returns a page of the searches that the caller's account keeps, oldest first. It is free.
+// SavedSearches returns a page of the saved searches of the caller's account, oldest first. It is
+// free.
 func (s *Service) SavedSearches(ctx context.Context, c cola.Caller, p cola.SavedSearchListParams) (PageList[cola.SavedSearch], cola.QuotaState, error) {
 	none := PageList[cola.SavedSearch]{}
 	if state, err := s.precheck(c); err != nil {
@@ -181,7 +184,8 @@ func (s *Service) SavedSearches(ctx context.Context, c cola.Caller, p cola.Saved
 	return list, state, nil
 }
 
-// SavedSearch returns a search that the caller's account keeps. It is free. It fails with CodeNotFound also for another account's.
+// SavedSearch returns a saved search of the caller's account. It is free. It fails with CodeNotFound
+// also for another account's search.
 func (s *Service) SavedSearch(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (Tagged[cola.SavedSearch], cola.QuotaState, error) {
 	return lookup(ctx, s, c, cola.MeterNone, ifNoneMatch, func() (found cola.SavedSearch, err error) {
 		key, err := parseSearchID(id)
@@ -203,10 +207,11 @@ func (s *Service) SavedSearch(ctx context.Context, c cola.Caller, id, ifNoneMatc
 	})
 }
 
-// ChangeSavedSearch changes a search of the caller's account, and returns it. It is free and needs the scope
-// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's search, with what
-// cola.SavedSearchChangeParams.Apply refuses, and with CodeWatchlistLimit when the search would become active and the account has
-// cola.MaxActiveSchedules active ones. CodeUnavailable may leave unknown whether it was changed; the same change can be made again.
+// ChangeSavedSearch changes a search of the caller's account, and returns it. It is free and needs
+// the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's
+// search, with the errors of cola.SavedSearchChangeParams.Apply, and with CodeWatchlistLimit if the
+// search would become active and the account has cola.MaxActiveSchedules active ones. After
+// CodeUnavailable the outcome may be unknown; the change can be repeated.
 func (s *Service) ChangeSavedSearch(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchChangeParams) (cola.SavedSearch, cola.QuotaState, error) {
 	key, state, err := s.authorizeSearchWrite(ctx, c, id)
 	if err != nil {
@@ -243,12 +248,13 @@ func (s *Service) DeleteSavedSearch(ctx context.Context, c cola.Caller, id strin
 	return state, nil
 }
 
-// authorizeSearchWrite admits a caller who is to change a search, and returns the UUID that the store has it by.
+// authorizeSearchWrite admits a caller who changes a search, and returns its UUID as the store has
+// it.
 func (s *Service) authorizeSearchWrite(ctx context.Context, c cola.Caller, id string) (key string, state cola.QuotaState, err error) {
 	return authorizeWrite(ctx, s, c, id, parseSearchID)
 }
 
-// authorizeWrite admits a caller who is to change something, and returns what the store has it by, as key reads it.
+// authorizeWrite admits a caller who changes a record, and returns its key, parsed by key.
 func authorizeWrite[K any](ctx context.Context, s *Service, c cola.Caller, id string, key func(id string) (K, error)) (found K, state cola.QuotaState, err error) {
 	var none K
 	if state, err := s.precheck(c); err != nil {
@@ -267,7 +273,7 @@ func authorizeWrite[K any](ctx context.Context, s *Service, c cola.Caller, id st
 	return found, state, err
 }
 
-// parseSearchID returns the form in which the store has a UUID, or a refusal for what is none.
+// parseSearchID returns the UUID of a search as the store has it.
 func parseSearchID(id string) (string, error) {
 	if key, ok := normalizeUUID(id); ok {
 		return key, nil
@@ -277,7 +283,7 @@ func parseSearchID(id string) (string, error) {
 	return "", refusal
 }
 
-// normalizeUUID returns a UUID in lower case; ok is false for what is none. Other forms than the one with hyphens are none of ours.
+// normalizeUUID returns a UUID in lower case. It accepts only the form with hyphens.
 func normalizeUUID(id string) (settled string, ok bool) {
 	const written = 36 // characters
 	parsed, err := uuid.Parse(id)
@@ -288,15 +294,15 @@ func savedSearchNotFound(id string) *cola.Error {
 	return cola.Errorf(cola.CodeNotFound, "Your account has no saved search with the id %s.", cola.Quoted(id))
 }
 
-// What a caller is told when the outcome of a request is not known.
+// Messages for requests with an unknown outcome.
 const (
 	maybeChanged = "It is unknown whether the search was changed. Send the same request again in a few seconds: a change made twice is as good as one made once."
 	maybeDeleted = "It is unknown whether the search was deleted. Send the same request again in a few seconds; not_found then says that it is gone."
 	maybeAsked   = "It is unknown whether the search will run. Send the same request again in a few seconds: asking twice does no harm."
 )
 
-// changeSearchError turns an error of changing or deleting a search into what a caller may see. unknown is what to say when it may have
-// been done.
+// changeSearchError returns the public error of a failed change or deletion. unknown is the message
+// if the outcome is unknown.
 func changeSearchError(err error, id, unknown string) error {
 	if refusal, ok := errors.AsType[*cola.Error](err); ok {
 		return refusal

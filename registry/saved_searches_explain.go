@@ -12,9 +12,9 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// ExplainSavedSearch tells, filter by filter, whether a label meets a search of the caller's account, and why a run has found it, will find
-// it, or will not. It costs a list record, for the label that it shows. It fails with CodeNotFound, which is free, when the account has no such
-// search or when there is no such label.
+// ExplainSavedSearch explains, filter by filter, whether a label matches a search of the caller's
+// account, and why a run has found it, will find it, or will not. It costs one list record. It fails
+// with CodeNotFound, which is free, if the account has no such search or there is no such label.
 func (s *Service) ExplainSavedSearch(ctx context.Context, c cola.Caller, id, label string) (cola.Explanation, cola.QuotaState, error) {
 	found, state, err := lookup(ctx, s, c, cola.MeterListRecords, "", func() (cola.Explanation, error) {
 		return s.explain(ctx, c.Account, id, strings.TrimSpace(label))
@@ -22,13 +22,13 @@ func (s *Service) ExplainSavedSearch(ctx context.Context, c cola.Caller, id, lab
 	return found.Value, state, err
 }
 
-// explain reads what is known of a label to a search and makes sense of it.
+// explain reads the search, the label and its matches, and derives the verdict.
 func (s *Service) explain(ctx context.Context, account cola.AccountID, id, label string) (e cola.Explanation, err error) {
 	key, err := parseSearchID(id)
 	if err != nil {
 		return e, err
 	}
-	ttbID, _ := cola.ParseTTBID(label) // 0, which no label has, for what is no id
+	ttbID, _ := cola.ParseTTBID(label) // 0 for an invalid ID, which no label has
 	var trace store.Trace
 	err = withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
 		trace, err = s.store.Trace(ctx, account, key, ttbID)
@@ -51,7 +51,8 @@ func (s *Service) explain(ctx context.Context, account cola.AccountID, id, label
 	return e, nil
 }
 
-// explainFilters holds the label of an explanation against filters: as a whole, and each by itself.
+// explainFilters compares the label of an explanation with all filters together, and with each
+// alone.
 func explainFilters(e *cola.Explanation, view *search.View, filters cola.SavedSearchFilters) {
 	one := view.Subset([]cola.TTBID{e.TTBID})
 	met := func(f cola.SavedSearchFilters) bool { return len(view.Matches(f.AsQuery(), one)) > 0 }
@@ -63,14 +64,14 @@ func explainFilters(e *cola.Explanation, view *search.View, filters cola.SavedSe
 	}
 }
 
-// verdict works out what becomes of a label in a search, by the rules that runs follow (package alerts).
+// verdict derives the outcome for a label by the rules of runs (package alerts).
 type verdict struct {
 	*cola.Explanation
 	trace *store.Trace
 	now   time.Time
 }
 
-// describe returns the verdict and a sentence or two of it. Whatever holds of these in their order is told.
+// describe returns the verdict and a message. The first case that applies wins.
 func (v verdict) describe() (word, message string) {
 	switch {
 	case v.Found != nil:
@@ -111,7 +112,7 @@ func (v verdict) unmet() string {
 	return strings.Join(unmet, ", nor ")
 }
 
-// joinAny names options of which one would be enough.
+// joinAny lists alternatives, one of which would be enough.
 func joinAny(names []string) string {
 	if last := len(names) - 1; last > 0 {
 		return "any of " + strings.Join(names[:last], ", ") + " and " + names[last]
@@ -119,7 +120,7 @@ func joinAny(names []string) string {
 	return names[0]
 }
 
-// idle says why nothing runs the search; it is empty for one that has a run to come.
+// idle says why the search does not run; it is empty if it does.
 func (v verdict) idle() string {
 	plan := v.trace.Search.Schedule
 	switch {
@@ -135,8 +136,8 @@ func (v verdict) idle() string {
 	return ""
 }
 
-// timing tells what runs make of a label that meets the filters. A run looks at the approvals from the day of the mark on, and 90 days
-// before that at what has arrived since.
+// timing returns the verdict for a label that matches the filters. A run covers approvals since the
+// day of the mark, and late arrivals of the 90 days before that.
 func (v verdict) timing() (word, message string) {
 	approved, mark := v.Label.ApprovalDate, v.trace.Mark
 	from := cola.DateOf(mark.At)
@@ -157,7 +158,8 @@ func (v verdict) timing() (word, message string) {
 	return cola.VerdictNextRun, v.nextRun()
 }
 
-// seen tells what runs have made of a label whose time they have looked at, or whose time was over when the search was made.
+// seen returns the verdict for a label whose period has been covered by a run, or was over before
+// the search was created.
 func (v verdict) seen() (word, message string) {
 	approved, made := v.Label.ApprovalDate, v.trace.Search.CreatedAt
 	// Revisions are instants, nearly. Until the first run it is known better: the mark is that of the creation.
@@ -173,7 +175,7 @@ func (v verdict) seen() (word, message string) {
 	return cola.VerdictPassed, fmt.Sprintf("The run of %s looked at it, and it did not meet the filters as both were then.", formatInstant(v.trace.Seen))
 }
 
-// tooOld says that a run does not look back far enough whose window begins on a day.
+// tooOld returns the message for an approval before the window that starts on a day.
 func (v verdict) tooOld(from cola.Date) string {
 	return fmt.Sprintf("It was approved on %v and reached the registry on %v. The run that looks at what came then goes back %d days, to %v.",
 		v.Label.ApprovalDate, cola.DateOf(time.UnixMicro(int64(v.trace.Arrived))), cola.LateDays, from.AddDays(-cola.LateDays))

@@ -78,7 +78,8 @@ func (s *Service) takeAllowance(ctx context.Context, c cola.Caller, found []cola
 	return named, withheld
 }
 
-// admitDashboard admits a free request of the dashboard, unless invalid says what is wrong with it.
+// admitDashboard admits a free request of the dashboard, or refuses it with invalid if that is not
+// nil.
 func (s *Service) admitDashboard(ctx context.Context, c cola.Caller, invalid error) (cola.QuotaState, error) {
 	if c.Channel != cola.ChannelDashboard {
 		invalid = cola.Errorf(cola.CodeForbidden, dashboardLabelsOnly)
@@ -86,16 +87,17 @@ func (s *Service) admitDashboard(ctx context.Context, c cola.Caller, invalid err
 	return s.admitFree(ctx, c, invalid)
 }
 
-// SavedSearchNames is what is known of all saved searches of an account at once.
+// SavedSearchNames lists all saved searches of an account by name.
 type SavedSearchNames struct {
 	Names  []SearchName // oldest first
 	Active int          // searches with an active schedule, those that are held back for a reason of the account's included
 }
 
-// SearchName is what a saved search is called.
+// SearchName is the name of a saved search.
 type SearchName struct{ UUID, Name string }
 
-// SavedSearchNames returns the names of all searches that the caller's account keeps, and how many of them have an active schedule. It is free.
+// SavedSearchNames returns the names of all saved searches of the caller's account, and how many
+// have an active schedule. It is free.
 func (s *Service) SavedSearchNames(ctx context.Context, c cola.Caller) (SavedSearchNames, cola.QuotaState, error) {
 	if state, err := s.precheck(c); err != nil {
 		return SavedSearchNames{}, state, err
@@ -125,7 +127,8 @@ func (s *Service) SavedSearchNames(ctx context.Context, c cola.Caller) (SavedSea
 // SendsMail reports whether messages to email addresses are sent, by this process or another one.
 func (s *Service) SendsMail() bool { return s.sends.SendsMail }
 
-// PreviewSavedSearch counts what filters would have found on each of the last cola.PreviewDays days, today first. It is free.
+// PreviewSavedSearch counts the labels that filters match for each of the last cola.PreviewDays
+// days, today first. It is free.
 func (s *Service) PreviewSavedSearch(ctx context.Context, c cola.Caller, p cola.PreviewParams) (cola.SavedSearchPreview, cola.QuotaState, error) {
 	if state, err := s.precheck(c); err != nil {
 		return cola.SavedSearchPreview{}, state, err
@@ -143,7 +146,7 @@ func (s *Service) PreviewSavedSearch(ctx context.Context, c cola.Caller, p cola.
 	return preview, state, nil
 }
 
-// preview counts what settled filters would have found lately, and returns what was asked for.
+// preview counts the recent labels that filters match, and returns the query.
 func (s *Service) preview(view *search.View, filters cola.SavedSearchFilters) (cola.Query, cola.SavedSearchPreview) {
 	q := filters.AsQuery()
 	q.To = s.today()

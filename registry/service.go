@@ -1,10 +1,11 @@
-// Package registry is the one service behind every edge: a method for each operation of the registry. The REST API, the
-// MCP endpoint and the dashboard decode into the same parameters and call the same method, so they cannot differ.
+// Package registry is the service behind every edge: a method for each operation of the registry.
+// The REST API, the MCP endpoint and the dashboard decode into the same parameters and call the same
+// method, so they cannot differ.
 //
-// Every method takes the caller and returns the caller's quota state beside its result, also with an error where the state
-// is known (QuotaState.Known). Each does the same things in the same order: normalise the parameters, do the work, let the
-// ledger admit and charge the request, and only then hand out the result. Errors that are not a *cola.Error are faults of
-// ours.
+// Every method takes the caller and returns the caller's quota state with its result, also with an
+// error if the state is known (QuotaState.Known). Each takes the same steps: normalize the
+// parameters, do the work, let the ledger admit and charge the request, and only then return the
+// result. Errors that are not a *cola.Error are internal errors.
 package registry
 
 import (
@@ -27,7 +28,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Store is what the service needs of a database.
+// Store contains the database operations of the service.
 type Store interface {
 	store.Changes
 	ID() string
@@ -65,13 +66,14 @@ type Options struct {
 	SendsMail       bool // email is sent, by this process or another one
 	PrivateWebhooks bool // webhooks may go to private addresses, and without encryption
 
-	// Metrics is where the service registers what it measures, once for each registerer; nil: nothing is measured.
+	// Metrics registers the metrics of the service, once per registerer; nil disables them.
 	Metrics prometheus.Registerer
 	// Events records failed tokens, and created and revoked keys; may be nil.
 	Events *security.Events
 }
 
-// Service answers every operation. It is safe for concurrent use. Run a Follower to keep its index current.
+// Service implements every operation. It is safe for concurrent use. Run a Follower to keep its
+// index current.
 type Service struct {
 	store      Store
 	index      *search.Index
@@ -111,11 +113,11 @@ func New(o Options) *Service {
 	return s
 }
 
-// Close has what was refused of late written down. It is called when no request comes any more, and before the store is closed.
+// Close writes pending refusals. Call it after the last request and before the store is closed.
 func (s *Service) Close() { s.refusals.close() }
 
-// Admit lets a request through that costs nothing: one that is free, or that the edge refuses itself. It counts in the
-// burst, unless it comes from the dashboard (see quotaRequest), and checks that the credential holds.
+// Admit admits a free request, or one that the edge refuses itself. The request counts toward the
+// rate limit, unless it comes from the dashboard (see quotaRequest). Admit checks the credential.
 func (s *Service) Admit(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
 	return s.charge(ctx, c, cola.MeterNone, 0)
 }
@@ -130,8 +132,8 @@ func (s *Service) Refuse(ctx context.Context, c cola.Caller, refusal error) (col
 	return state, refusal
 }
 
-// Standing returns where the caller's account stands, for a request that counts nowhere, such as a handshake. It checks that
-// the credential holds.
+// Standing returns the caller's quota state, for a request that counts toward no limit, such as a
+// handshake. It checks the credential.
 func (s *Service) Standing(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
 	grant, err := s.ledger.Charge(ctx, quota.Request{Caller: c, Peek: true})
 	return grant.State, err
@@ -153,8 +155,9 @@ func (s *Service) charge(ctx context.Context, c cola.Caller, m cola.Meter, units
 	return grant.State, err
 }
 
-// quotaRequest is what the ledger is asked for a request. One that is free and comes from the dashboard is only looked at: a person who
-// clicks through the pages takes no room in the window from the account's programs, and is not shut out by them.
+// quotaRequest returns the ledger request of an operation. Free requests from the dashboard are not
+// counted: browsing the pages must not use up the rate limit of the account's programs, or be
+// blocked by them.
 func quotaRequest(c cola.Caller, m cola.Meter, units int) quota.Request {
 	return quota.Request{Caller: c, Meter: m, Units: units, Peek: c.Channel == cola.ChannelDashboard && m == cola.MeterNone}
 }
@@ -180,7 +183,7 @@ func withTimeout(ctx context.Context, limit time.Duration, work func(ctx context
 	return err
 }
 
-// storeError turns an error of the store into what a caller may see.
+// storeError returns the public error of a failed read.
 func storeError(err error, operation string) error {
 	if errors.Is(err, store.ErrUnavailable) {
 		return cola.Unavailable()

@@ -14,24 +14,26 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Subscription is what whoever gets email of an account's searches is shown of it, by a link in a message. It names no account.
+// Subscription is an email destination as its recipient sees it by a link in a message. It does not
+// name the account.
 type Subscription struct {
-	Address string // with most of it left out; empty when there is none
+	Address string // masked; may be empty
 	Search  string // name of the only search that it is of; empty: all of the account
 	State   string // of the destination
 	Reason  string // why it is paused; empty else
 }
 
-// Ended reports whether nothing is sent to the address for the reason that its owner has ended it.
+// Ended reports whether the recipient has unsubscribed.
 func (s Subscription) Ended() bool { return s.Reason == cola.ReasonUnsubscribed }
 
 // Confirmed reports whether its owner has agreed to it.
 func (s Subscription) Confirmed() bool { return !s.Ended() && s.State != cola.DestinationUnconfirmed }
 
-// What somebody is told when the outcome of a request is not known.
+// subscribeUnconfirmed is the message for a request with an unknown outcome.
 const subscribeUnconfirmed = "It cannot be told right now whether that was done. Try again in a few seconds: done twice is as good as done once."
 
-// Subscription returns what a link in an email is about, by its token. It fails with CodeNotFound when there is no such email destination any more.
+// Subscription returns the subscription of a token. It fails with CodeNotFound if the email
+// destination no longer exists.
 func (s *Service) Subscription(ctx context.Context, token string) (Subscription, error) {
 	d, err := s.subscribedDestination(ctx, token)
 	if err != nil {
@@ -40,14 +42,14 @@ func (s *Service) Subscription(ctx context.Context, token string) (Subscription,
 	return s.subscription(ctx, d)
 }
 
-// Unsubscribe ends what a link in an email is about, by its token: nothing more is sent there until its owner agrees to it again. It fails with
-// CodeNotFound when there is no such email destination any more.
+// Unsubscribe ends the subscription of a token: no messages are sent until the recipient agrees
+// again. It fails with CodeNotFound if the email destination no longer exists.
 func (s *Service) Unsubscribe(ctx context.Context, token string) (Subscription, error) {
 	return s.changeSubscription(ctx, token, cola.Destination.Unsubscribed)
 }
 
-// Confirm agrees to what a link in an email is about, by its token, for the first time or after Unsubscribe. It fails with CodeNotFound when
-// there is no such email destination any more.
+// Confirm records the recipient's consent, for the first time or after Unsubscribe. It fails with
+// CodeNotFound if the email destination no longer exists.
 func (s *Service) Confirm(ctx context.Context, token string) (Subscription, error) {
 	return s.changeSubscription(ctx, token, cola.Destination.Confirmed)
 }
@@ -99,7 +101,7 @@ func (s *Service) subscribedDestination(ctx context.Context, token string) (d st
 	return d, nil
 }
 
-// subscription returns what is shown of an email destination.
+// subscription returns the recipient's view of an email destination.
 func (s *Service) subscription(ctx context.Context, d store.Destination) (Subscription, error) {
 	shown := Subscription{Address: cola.MaskEmail(d.Address.V), State: d.State, Reason: d.Reason.V}
 	if !d.SavedSearch.OK {
@@ -124,7 +126,7 @@ func subscriptionNotFound() error {
 	return cola.Errorf(cola.CodeNotFound, "There is nothing at this address any more: what it was about has been deleted, and no messages are sent for it.")
 }
 
-// looksLikeToken reports whether a text can be a token in an address of ours. Others need not be looked for.
+// looksLikeToken reports whether a text has the form of a token; others need no lookup.
 func looksLikeToken(text string) bool {
 	const least, most = 16, 128 // characters
 	other := func(r rune) bool {

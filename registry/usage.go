@@ -13,24 +13,25 @@ import (
 )
 
 const (
-	// maxUseRows is how many rows a report has at most; when there is more to tell, the last ones have the rest of each channel.
+	// maxUseRows limits the rows of a report. If there are more sources, the last rows sum up the
+	// rest of each channel.
 	maxUseRows = 12
 	// monthsReported is how many months it goes back, this one included.
 	monthsReported = 12
-	// refusalsReported is how many refusals it tells.
+	// refusalsReported limits the refusals of a report.
 	refusalsReported = 50
 	// otherUses names a row that has the rest of its channel.
 	otherUses = "others"
 )
 
-// UsageReport is what an account has used, for its holder to see. All figures of this month are of one reading: those of the days, of the rows
-// and of the state come to the same.
+// UsageReport is the usage of an account. All figures of the current month come from one read, so
+// days, rows and state have the same totals.
 type UsageReport struct {
 	State     cola.QuotaState // of this month
 	Now       time.Time       // when it was made
-	Projected cola.Used       // what the whole month will have come to if it goes on as in the days so far
+	Projected cola.Used       // projection for the whole month
 	Days      []DayUsage      // of the month so far, first to today
-	Rows      []UsageRow      // of the month by channel and credential, most requests first; at most 12, of which the last, one a channel, may be all others
+	Rows      []UsageRow      // of the month by channel and credential, most requests first; at most 12, the last of which may sum up the others of each channel
 	Months    []MonthUsage    // 12, oldest first; the last is this one
 	Refusals  []Refusal       // latest first, at most 50; the very latest may be missing for some seconds
 }
@@ -56,7 +57,8 @@ func (u Usage) Plus(more Usage) Usage {
 	return Usage{u.DetailViews + more.DetailViews, u.ListRecords + more.ListRecords, u.Requests + more.Requests}
 }
 
-// DayUsage is the usage of one day (UTC). Rows of UsageReport.Rows that used nothing on the day have a zero Usage.
+// DayUsage is the usage of one day (UTC). By has an entry for each row of UsageReport.Rows, zero if
+// it was unused.
 type DayUsage struct {
 	Day   cola.Date
 	Total Usage
@@ -97,7 +99,8 @@ type Refusal struct {
 	Count      int
 }
 
-// UsageReport returns what the caller's account has used this month and in the last 12. It is free.
+// UsageReport returns the usage of the caller's account this month and in the last 12 months. It is
+// free.
 func (s *Service) UsageReport(ctx context.Context, c cola.Caller) (UsageReport, cola.QuotaState, error) {
 	report, state, err := readManaged(ctx, s, c, "read usage", func(ctx context.Context, state cola.QuotaState) (UsageReport, error) {
 		read, err := s.readUsage(ctx, c.Account, state.Period)
@@ -112,7 +115,7 @@ func (s *Service) UsageReport(ctx context.Context, c cola.Caller) (UsageReport, 
 	return report, state, err
 }
 
-// usageData is what the database says of an account's usage.
+// usageData is the usage of an account as stored.
 type usageData struct {
 	days     []store.DayUsage // of one month
 	months   []store.MonthUsage
@@ -146,9 +149,9 @@ func (s *Service) readUsage(ctx context.Context, account cola.AccountID, month c
 	return r, err
 }
 
-// report puts together what was read of the month that the state is of.
+// report builds the report for the month of the state.
 func (r usageData) report(state cola.QuotaState, now time.Time) UsageReport {
-	state.Used = cola.Used{} // what has been used since the state was read is in the days
+	state.Used = cola.Used{} // the days include usage since the state was read
 	for _, d := range r.days {
 		state.Used.Add(d.Meter, d.Units)
 	}
@@ -173,13 +176,13 @@ func (r usageData) usedInMonth(month cola.Period) cola.Used {
 	return cola.Used{}
 }
 
-// usageSource is what usage is told apart by.
+// usageSource groups usage.
 type usageSource struct {
 	channel    cola.Channel
 	credential cola.Credential
 }
 
-// usageSourceOf returns what a row of the ledger is told by: all browsers count together.
+// usageSourceOf returns the group of a ledger row. All browsers are one group.
 func usageSourceOf(d store.DayUsage) usageSource {
 	by := usageSource{d.Channel, d.Credential}
 	if by.credential.Kind == cola.CredentialSignIn {
@@ -188,7 +191,7 @@ func usageSourceOf(d store.DayUsage) usageSource {
 	return by
 }
 
-// rows returns the rows of a report, and which of them tells what.
+// rows returns the rows of a report, and the index of each source's row.
 func (r usageData) rows() ([]UsageRow, map[usageSource]int) {
 	totals := map[usageSource]*Usage{}
 	var rows []UsageRow
@@ -226,8 +229,8 @@ func byRequests(a, b UsageRow) int {
 	)
 }
 
-// foldRows tells the first rows one by one and the rest of each channel in one row, when there are too many. So the rows of a channel come to
-// all that was used through it.
+// foldRows sums up the last rows by channel if there are too many, so that the rows of a channel
+// still add up to its total.
 func foldRows(rows []UsageRow) []UsageRow {
 	alone := rowsShownAlone(rows)
 	left := map[cola.Channel]int{}
@@ -236,7 +239,7 @@ func foldRows(rows []UsageRow) []UsageRow {
 	}
 	var shown, others []UsageRow
 	for i, row := range rows {
-		if i < alone || left[row.Channel] == 1 { // who is the only other one keeps the name
+		if i < alone || left[row.Channel] == 1 { // a single other row keeps its name
 			shown = append(shown, row)
 			continue
 		}
@@ -265,7 +268,7 @@ func rowsShownAlone(rows []UsageRow) int {
 	return alone
 }
 
-// name returns the name of a key or an app, or what stands for it when it is gone; nothing for a browser.
+// name returns the name of a key or app, or a placeholder if it was deleted; empty for browsers.
 func (r usageData) name(c cola.Credential) string {
 	name, ok := r.names[c]
 	switch {
@@ -296,8 +299,8 @@ func (r usageData) daily(month cola.Period, now time.Time, rows int, rowOf map[u
 	return days
 }
 
-// projectUsage returns what a month comes to whose use goes on as it was up to now: never less than was used. On its first day nothing can be told
-// yet; then it is what was used.
+// projectUsage extrapolates the usage so far to the whole month. It never returns less than was
+// used, and does not extrapolate from the first day.
 func projectUsage(used cola.Used, month cola.Period, now time.Time) cola.Used {
 	begun, whole := month.Start(), month.End().Sub(month.Start())
 	elapsed := now.Sub(begun)
@@ -319,7 +322,7 @@ func (r usageData) refusalRows() []Refusal {
 	return shown
 }
 
-// Usage returns where the caller's account stands. It is free.
+// Usage returns the caller's usage and limits. It is free.
 func (s *Service) Usage(ctx context.Context, c cola.Caller) (cola.UsageStats, cola.QuotaState, error) {
 	state, err := s.Admit(ctx, c)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Vocabulary are what may be asked for, as far as it is known from the records. None of them costs anything to list.
+// Vocabulary lists the words that filters accept because records contain them. Listing them is free.
 type Vocabulary struct {
 	Categories []string // category paths that labels have, and those above them
 	Places     []string // that labels are from, as cola.PlaceOf has them, upper case
@@ -23,7 +23,7 @@ type Vocabulary struct {
 	Reports           ListVocabulary // production reports
 	AVAs              ListVocabulary // states that areas lie in
 
-	resolve func(path string) string // a category path that may be former to the current one; nil: none is former
+	resolve func(path string) string // maps an outdated category path to the current one; may be nil
 }
 
 // ListVocabulary are the words that the filters of a reference list take, by filter: those that its rows have, in order.
@@ -116,7 +116,8 @@ func (w Vocabulary) HasCategory(path string) bool {
 	return slices.ContainsFunc(w.Categories, func(c string) bool { return cola.FoldPath(c) == folded })
 }
 
-// Has reports whether a row of the list has a word, as a filter of the list compares it: whatever its letter case and spacing.
+// Has reports whether a row of the list has a word, ignoring case and spacing as the list's filter
+// does.
 func (w ListVocabulary) Has(filter, word string) bool {
 	word = strings.Join(strings.Fields(word), " ")
 	return slices.ContainsFunc(w[filter], func(have string) bool { return matchesFilter(have, word) })
