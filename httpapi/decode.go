@@ -23,7 +23,7 @@ type decoder[P any] struct{ *params.Reader[P] }
 
 func newDecoder[P any]() decoder[P] { return decoder[P]{params.New[P]("this endpoint")} }
 
-// decode reads a raw query string. It always returns a struct: whatever is wrong is in its Problems.
+// decode reads a raw query string. It always returns a struct, with the problems in its Problems.
 func (d decoder[P]) decode(rawQuery string) P {
 	var problems cola.Problems
 	values := splitQuery(rawQuery, &problems)
@@ -36,11 +36,11 @@ const (
 	maxQueryPairs = 100
 )
 
-// queryField is the name that problems of the query string itself are told under.
+// queryField is the field name for problems with the query string itself.
 const queryField = "query"
 
-// splitQuery takes a raw query string apart. What cannot be read is a problem of the parameter it belongs to, and the rest
-// is read on: url.ParseQuery would drop the broken pairs and tell only the first error.
+// splitQuery splits a raw query string. It reports each unreadable pair as a problem of its
+// parameter and continues; url.ParseQuery would drop it and report only the first error.
 func splitQuery(raw string, problems *cola.Problems) []params.Value {
 	if len(raw) > maxQueryBytes {
 		problems.Add(queryField, "The query string has %d bytes; at most %d are read.", len(raw), maxQueryBytes)
@@ -93,13 +93,14 @@ func badEscape(err error) string {
 	return "the invalid percent-encoding " + strconv.Quote(escape) + "; it is % and two hexadecimal digits, and a percent sign itself is %25"
 }
 
-// maxBodyDepth is how deep objects and arrays in a body may be nested; none that is of use needs half of it.
+// maxBodyDepth limits the nesting of objects and arrays in a body; valid bodies need less than half
+// of it.
 const maxBodyDepth = 8
 
-// bodyField is the name that problems of the body itself are told under.
+// bodyField is the field name for problems with the body itself.
 const bodyField = "body"
 
-// The media types of bodies. A merge patch (RFC 7396) is what a change is, also when it is sent as plain JSON.
+// The media types of bodies. A change is a merge patch (RFC 7396), even if it is sent as plain JSON.
 const (
 	mediaJSON       = "application/json"
 	mediaMergePatch = "application/merge-patch+json"
@@ -110,9 +111,10 @@ func mediaTypeMessage(media []string) string {
 	return "The body is sent as " + strings.Join(media, " or ") + " in UTF-8, without a content encoding; set Content-Type: " + media[0] + "."
 }
 
-// bodyCall makes the call of an endpoint whose input is a JSON body of one of some media types. A body that cannot be read is refused
-// here, at the price of one request of the burst; the service checks the values and tells the reader's findings with its own. ask
-// gets the request for its path value and headers.
+// bodyCall returns the call of an endpoint with a JSON body in one of some media types. An
+// unreadable body is refused here and counts toward the rate limit. Otherwise the service checks the
+// values, and reports the reader's problems with its own. ask gets the request for its path value
+// and headers.
 func bodyCall[P, R any](svc Service, media []string, ask func(*http.Request, cola.Caller, P) (R, cola.QuotaState, error), render func(R) result) call {
 	reader := params.New[P]("this endpoint")
 	return func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, error) {
@@ -131,7 +133,7 @@ func bodyCall[P, R any](svc Service, media []string, ask func(*http.Request, col
 	}
 }
 
-// rejectQuery notes what the query string of a request holds whose parameters are in its body.
+// rejectQuery reports query parameters of an endpoint that takes its parameters in the body.
 func rejectQuery(raw string, problems *cola.Problems) {
 	var wrong cola.Problems
 	for _, v := range splitQuery(raw, &wrong) {
@@ -167,7 +169,7 @@ func hasMediaType(media []string, h http.Header) bool {
 		(encoding == "" || strings.EqualFold(encoding, "identity"))
 }
 
-// objectProblem says what is wrong with a body that is no JSON object; it is empty for one that is.
+// objectProblem says why a body is not a JSON object; it is empty if it is one.
 func objectProblem(body []byte, form string) string {
 	body = bytes.Trim(body, " \t\r\n")
 	example := "send a JSON object, such as " + form + "."

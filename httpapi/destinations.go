@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// destinationService is what the edge asks of the registry about where messages go and what became of them.
+// destinationService contains the operations for destinations and deliveries.
 type destinationService interface {
 	Destinations(context.Context, cola.Caller, cola.SavedSearchListParams) (registry.PageList[cola.Destination], cola.QuotaState, error)
 	Destination(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.Destination], cola.QuotaState, error)
@@ -36,7 +36,7 @@ const (
 // redacts is the last sentence of the descriptions of operations that return addresses.
 const redacts = " An access token without the scope `saved_searches:write` sees only the scheme and host of URLs, and the first letter and the domain of email addresses."
 
-// needsScope ends the description of what an access token must have a scope for.
+// needsScope ends the descriptions of operations that need the write scope.
 const needsScope = " An access token needs the scope `saved_searches:write`; an API key has it."
 
 // destinationID is the variable of the paths of one destination.
@@ -80,7 +80,7 @@ func destinationOperations(svc Service) []operation {
 	}
 }
 
-// withUUID makes what asks about what the UUID in the path of a request is of.
+// withUUID adapts an operation on the record whose UUID is in the path.
 func withUUID[R any](ask func(ctx context.Context, c cola.Caller, id string) (R, cola.QuotaState, error)) func(*http.Request, cola.Caller) (R, cola.QuotaState, error) {
 	return func(r *http.Request, c cola.Caller) (R, cola.QuotaState, error) {
 		return ask(r.Context(), c, pathValue(r, "uuid"))
@@ -172,7 +172,7 @@ func testDestination(svc Service) operation {
 	}
 }
 
-// accepted renders what is done after the answer.
+// accepted renders the result of an asynchronous operation.
 func accepted[T any](v T) result { return result{body: jsonBody(dataOf[T]{v}), async: true} }
 
 func resendConfirmation(svc Service) operation {

@@ -22,7 +22,8 @@ import (
 //go:embed docs.html
 var docsSource string
 
-// reference is what the page at /docs shows; all of it comes from the OpenAPI document, but for the plans.
+// reference is the data of the page at /docs. All of it comes from the OpenAPI document, except for
+// the plans.
 type reference struct {
 	Title, Version, Intro, BaseURL string
 	Plans                          []plan
@@ -169,7 +170,7 @@ func newAnswer(status, mediaType string, m *huma.MediaType) answerDoc {
 	return a
 }
 
-// indented shows a value as JSON for people: html/template escapes what HTML needs.
+// indented formats a value as indented JSON, without HTML escapes: html/template adds those.
 func indented(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -6,8 +6,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// The examples of answers. Each is what the example call of its operation could be answered with: its rows match the
-// filters, and its counts agree with its rows. They are written out where examples put together field by field would
+// Examples of responses. Each matches the example call of its operation: rows match the filters, and
+// counts agree with rows. They are written out where examples assembled field by field would
 // contradict each other.
 
 func exampleColas() colaPage {
@@ -30,7 +30,7 @@ func exampleColas() colaPage {
 	}
 }
 
-// exampleLabel is a wine, so what is only known of beer and spirits is null or empty.
+// exampleLabel is a wine, so fields of beer and spirits are null or empty.
 func exampleLabel() cola.Cola {
 	const permit = "NJ-I-721"
 	label := cola.Cola{
@@ -139,7 +139,7 @@ func exampleAVA() cola.AVADetail {
 
 const exampleUUID = "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"
 
-// exampleSavedSearchBody asks for what exampleSavedSearch answers.
+// exampleSavedSearchBody is the request that creates exampleSavedSearch.
 func exampleSavedSearchBody() cola.SavedSearchParams {
 	return cola.SavedSearchParams{
 		Name:     "Wines called oak",
@@ -203,7 +203,7 @@ const (
 	exampleMailToken       = "0f3a9c5b7e1d2468ace013579bdf02468ace1357"
 )
 
-// exampleDestinationBody asks for what exampleNewWebhook answers.
+// exampleDestinationBody is the request that creates exampleNewWebhook.
 func exampleDestinationBody() cola.DestinationParams {
 	return cola.DestinationParams{Kind: cola.KindWebhook, Address: "https://hooks.example.com/labels"}
 }
@@ -247,7 +247,8 @@ func exampleDestinationChange() cola.DestinationChangeParams {
 	return cola.DestinationChangeParams{Active: cola.Some(true)}
 }
 
-// exampleDelivery tells the webhook of the later run of exampleRuns: it got through at the second attempt.
+// exampleDelivery is the delivery of the later run of exampleRuns to the webhook, which succeeded at
+// the second attempt.
 func exampleDelivery() cola.DeliveryDetail {
 	run := exampleRuns().Data[0]
 	first := run.RanAt.Time().Add(300 * time.Millisecond)
@@ -274,7 +275,7 @@ func exampleDeliveries() pageOf[cola.Delivery] {
 	}
 }
 
-// exampleReplayed is exampleDelivery when it has just been asked for again.
+// exampleReplayed is exampleDelivery just after a replay was requested.
 func exampleReplayed() cola.Delivery {
 	d := exampleDelivery().Delivery
 	d.State, d.SettledAt = cola.DeliveryPending, cola.Opt[cola.Timestamp]{}
@@ -282,7 +283,7 @@ func exampleReplayed() cola.Delivery {
 	return d
 }
 
-// exampleNewDelivery is a message of an event that has just been asked for.
+// exampleNewDelivery is a delivery of an event that was just requested.
 func exampleNewDelivery(event string) cola.Delivery {
 	asked := cola.TimestampOf(time.Date(2026, 11, 20, 13, 21, 0, 0, time.UTC))
 	return cola.Delivery{

@@ -54,10 +54,10 @@ func feedOperations(svc Service) []operation {
 	}
 }
 
-// feedPolicy has nobody show anything that the feed holds but its text.
+// feedPolicy blocks everything in a feed but its text.
 const feedPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
 
-// feed answers with what a saved search has found lately, as Atom, to whoever has the token in the path.
+// feed returns the latest runs of a saved search as Atom. The token in the path is the credential.
 func (a *api) feed(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("X-Robots-Tag", "noindex, nofollow")
@@ -125,8 +125,8 @@ type atomHTML struct {
 //go:embed feed_entry.html
 var feedEntrySource string
 
-// feedEntry draws the content of an entry. Texts of labels are third parties': the template escapes them for HTML, and encoding/xml
-// the whole for XML, where it replaces what XML cannot hold.
+// feedEntry renders the content of an entry. Label text is untrusted: the template escapes it for
+// HTML. encoding/xml escapes the result for XML, and replaces characters that XML can't represent.
 var feedEntry = template.Must(template.New("entry").Parse(feedEntrySource))
 
 // renderFeed writes a feed. The same runs make the same entries, by the same ids, for as long as there are these runs.
@@ -159,7 +159,7 @@ func renderFeed(feed registry.Feed) ([]byte, error) {
 	return append([]byte(xml.Header), b...), nil
 }
 
-// stripHidden returns a text without the characters that nobody sees, such as those that turn the direction of writing, but for white space.
+// stripHidden removes hidden characters, such as bidirectional controls, but keeps white space.
 func stripHidden(text string) string {
 	return strings.Map(func(r rune) rune {
 		if cola.IsHidden(r) && !unicode.IsSpace(r) {
@@ -175,7 +175,7 @@ func atomTime(t cola.Timestamp) string { return t.Time().Format(time.RFC3339Nano
 func entryID(search string, run int64) string {
 	space, err := uuid.Parse(search)
 	if err != nil {
-		space = uuid.NameSpaceURL // not met: searches have UUIDs
+		space = uuid.NameSpaceURL // unreachable: searches have UUIDs
 	}
 	return "urn:uuid:" + uuid.NewSHA1(space, []byte("run "+strconv.FormatInt(run, 10))).String()
 }
@@ -187,7 +187,7 @@ func entryTitle(run *cola.SavedSearchRun, search string) string {
 	return count(run.MatchCount) + " new labels: " + search
 }
 
-// entryContent draws what a run found; page shows all of it.
+// entryContent renders the labels of a run; page is the address of the full list.
 func entryContent(run *registry.FeedRun, page string) (string, error) {
 	var b bytes.Buffer
 	err := feedEntry.Execute(&b, map[string]any{

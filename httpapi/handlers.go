@@ -17,7 +17,8 @@ import (
 // maxBodyBytes is the largest request body that is put up with. Reads take no body; one that comes along is not read.
 const maxBodyBytes = 64 << 10
 
-// authenticate settles who makes a request, before anything else is told about the path or its parameters.
+// authenticate identifies the caller, before the response reveals anything about the path or its
+// parameters.
 func (a *api) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Authorization, X-API-Key")
@@ -71,8 +72,8 @@ func (a *api) notFoundPublic(w http.ResponseWriter, r *http.Request) {
 	web.Fail(w, r, a.pathNotFoundError(r))
 }
 
-// pathNotFoundError names the nearest path there is. What all of them begin with is left out of the comparison: it would make any
-// two look alike.
+// pathNotFoundError suggests the nearest existing path. The comparison leaves out the common prefix,
+// which would make any two paths similar.
 func (a *api) pathNotFoundError(r *http.Request) error {
 	full := map[string]string{"/docs": "/docs", "/healthz": "/healthz", "/readyz": "/readyz", "/openapi.json": basePath + "/openapi.json"}
 	for i := range a.ops {
@@ -102,8 +103,8 @@ func (a *api) methodNotAllowedPublic(w http.ResponseWriter, r *http.Request) {
 	web.Fail(w, r, methodNotAllowedError(w, r))
 }
 
-// methodNotAllowedError sets Allow to what the routes take at the path, and returns the error that says so. A method that no route
-// could take is refused before chi looks at the path, so the path may also turn out to be unknown.
+// methodNotAllowedError sets Allow to the methods of the path, and returns the error. chi checks for
+// methods that no route has before it looks at the path, so the path may also be unknown.
 func methodNotAllowedError(w http.ResponseWriter, r *http.Request) error {
 	rctx := chi.RouteContext(r.Context())
 	var allowed []string
@@ -129,9 +130,9 @@ func methodNotAllowedError(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-// routeLabel returns the pattern of the route that a request was for; what stood in its place in the path is not told. One
-// refused before it came to its route, for its credentials or its method, is told under the route that its method, GET or POST would
-// have taken.
+// routeLabel returns the pattern of a request's route, without the values of its parameters. A
+// request refused before routing, for its credentials or its method, is labeled with the route for
+// its method, GET or POST.
 func (a *api) routeLabel(r *http.Request) string {
 	if path := canonicalRoutePath(r); a.patterns[path] { // see preferLiteralRoute
 		return path
@@ -148,7 +149,7 @@ func (a *api) routeLabel(r *http.Request) string {
 	return web.Other
 }
 
-// withTimeout ends the work on a request that takes too long; the caller is then told to try again.
+// withTimeout cancels requests that take too long; the response tells the caller to retry.
 func (a *api) withTimeout(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), a.opts.Timeout)
@@ -157,8 +158,9 @@ func (a *api) withTimeout(next http.Handler) http.Handler {
 	})
 }
 
-// canonicalPath routes by path segments that are decoded and escaped anew. Without it chi matches the path as decoded or
-// as sent, depending on how it was escaped, and its variables come out decoded once or not at all.
+// canonicalPath routes by path segments that are decoded and escaped again. Otherwise chi would
+// match the decoded or the escaped path, depending on its escapes, and its parameters would be
+// decoded once or not at all.
 func canonicalPath(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		chi.RouteContext(r.Context()).RoutePath = canonicalRoutePath(r)
@@ -185,7 +187,7 @@ type healthBody struct {
 	Version string `json:"version"` // of the program
 }
 
-// health tells that the process is up. It asks nothing of anything else.
+// health reports that the process is running. It has no dependencies.
 func (a *api) health(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	if err := a.writeJSON(w, http.StatusOK, jsonBody(healthBody{Status: "ok", Version: a.opts.Version})); err != nil {
@@ -193,7 +195,8 @@ func (a *api) health(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ready tells whether requests can be answered: for load balancers, which send none while it is 503.
+// ready reports whether the service can answer requests; load balancers send none while it returns
+// 503.
 func (a *api) ready(w http.ResponseWriter, r *http.Request) {
 	if err := a.svc.Ready(r.Context()); err != nil {
 		if cola.CodeOf(err) == cola.CodeInternal {

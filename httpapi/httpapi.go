@@ -1,8 +1,10 @@
-// Package httpapi is the REST edge of the registry: it decodes requests, asks package registry and renders the answers.
+// Package httpapi is the REST edge of the registry: it decodes requests, calls package registry and
+// renders the results.
 //
-// One table of operations mounts the routes and describes them in the OpenAPI document, which the reference page at /docs
-// is drawn from; so what is served and what is documented cannot differ. Requests are decoded here rather than by a
-// framework because the contract wants every problem of a request told at once, in words shared with the other edges.
+// One table of operations mounts the routes and describes them in the OpenAPI document, from which
+// the reference page at /docs is rendered, so that implementation and documentation cannot differ.
+// Requests are decoded here rather than by a framework, because the contract requires all problems
+// of a request to be reported at once, in messages shared with the other edges.
 package httpapi
 
 import (
@@ -24,9 +26,9 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// Service is what the edge asks of the registry; *registry.Service is the one in use. Every method but the last two and those of
-// subscriptionService takes the caller of an authenticated request, counts in its burst, and returns the quota state also with an error when it is
-// known.
+// Service contains the operations of the registry that the edge uses; *registry.Service implements
+// it. Methods with a caller are for authenticated requests and count toward the rate limit. They
+// return the quota state with errors too, if it is known.
 type Service interface {
 	// Refuse lets through, at no cost, a request that the edge refuses itself, and returns the refusal; or why the
 	// request is not even let through.
@@ -65,7 +67,8 @@ type Service interface {
 	Ready(context.Context) error
 }
 
-// Authenticator tells who makes a request from its headers. Its errors are unauthorized ones, or faults of ours.
+// Authenticator identifies the caller of a request by its headers. It returns unauthorized or
+// internal errors.
 type Authenticator interface {
 	Authenticate(context.Context, http.Header, cola.Channel) (cola.Caller, error)
 }
@@ -73,15 +76,16 @@ type Authenticator interface {
 // Options settle how the edge serves. The zero value serves with defaults.
 type Options struct {
 	PublicURL   string        // where callers reach the service, without a path's trailing slash; empty: links are relative
-	Version     string        // of the program, as /healthz tells it
+	Version     string        // of the program; reported by /healthz
 	Logger      *slog.Logger  // gets one event a request; nil: slog.Default
 	Timeout     time.Duration // for one request's work; zero: 30 seconds
 	MaxDrawings int           // concurrent drawings of label images; 0: one fewer than processors, at least one
 
-	// Resource is what clients of OAuth are told where their token is refused; the zero Resource when keys are the only credentials.
+	// Resource describes the API to OAuth clients whose token is refused; zero if API keys are the
+	// only credentials.
 	Resource auth.Resource
 
-	// Metrics is where the edge registers what it measures, once for each registerer; nil: nothing is measured.
+	// Metrics registers the edge's metrics, once per registerer; nil disables them.
 	Metrics prometheus.Registerer
 }
 
@@ -94,7 +98,7 @@ type api struct {
 	auth           Authenticator
 	opts           Options
 	ops            []operation
-	patterns       map[string]bool // of the routes, as chi tells them
+	patterns       map[string]bool // of the routes, in chi's syntax
 	recorder       *web.Recorder
 	imageReads     workQueue // for reading label records for images
 	imageReadLimit *rate.Limiter
@@ -106,7 +110,7 @@ type api struct {
 	page           staticDocument // the reference page
 }
 
-// Handles reports whether a path is in an area that the edge answers for; it tells of others, too, that there is nothing.
+// Handles reports whether the edge answers for a path, be it with a 404.
 func Handles(path string) bool {
 	area, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch area {
@@ -116,9 +120,9 @@ func Handles(path string) bool {
 	return false
 }
 
-// New returns the handler of everything this edge serves: /api/v1/…, /docs, /healthz, /readyz, /images/…, and what messages have the
-// addresses of: /unsubscribe/…, /confirm/… and /feeds/…. It expects
-// to see request paths as they were sent: mount it without a mux that cleans paths.
+// New returns the handler for everything this edge serves: /api/v1/…, /docs, /healthz, /readyz,
+// /images/…, and the addresses in messages: /unsubscribe/…, /confirm/… and /feeds/…. It needs
+// unmodified request paths: do not mount it in a mux that cleans paths.
 func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 	o = o.withDefaults()
 	a := &api{
@@ -155,7 +159,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// publicRoutes returns what is read without credentials, by route.
+// publicRoutes returns the GET routes without credentials.
 func (a *api) publicRoutes() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
 		unsubscribePath:            a.showUnsubscribe,
@@ -169,7 +173,7 @@ func (a *api) publicRoutes() map[string]http.HandlerFunc {
 	}
 }
 
-// publicPosts returns what is done without credentials, by route; each is one of open, too.
+// publicPosts returns the POST routes without credentials; each is one of publicRoutes too.
 func (a *api) publicPosts() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{unsubscribePath: a.unsubscribe, confirmPath: a.confirm}
 }

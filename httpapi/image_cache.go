@@ -20,7 +20,7 @@ const (
 	maxImageReads       = 4        // concurrent reads of label records for images
 	imageReadRate       = 200      // such reads a second
 	maxQueuedImageReads = 256      // image requests waiting for such a read
-	maxCachedTags       = 16 << 10 // pictures whose tag is kept
+	maxCachedTags       = 16 << 10 // images with a cached tag
 	tagTTL              = time.Minute
 )
 
@@ -52,7 +52,7 @@ func newDrawingCache(running, waiting, keep int) *drawingCache {
 	return &drawingCache{queue: newWorkQueue(running, waiting), pending: map[string]*pendingDrawing{}, kept: newByteCache(keep)}
 }
 
-// cached returns the drawing of a key if it is kept.
+// cached returns the cached drawing of a key, if any.
 func (d *drawingCache) cached(key string) ([]byte, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -182,8 +182,8 @@ func (k *byteCache) add(key string, content []byte) {
 	k.lru.Add(key, content)
 }
 
-// tagCache remembers the tags of the pictures asked for last, so that a kept drawing is found without reading its record.
-// It is safe for concurrent use.
+// tagCache maps recently requested images to their tags, so that a cached drawing is found without
+// reading its record. It is safe for concurrent use.
 type tagCache struct {
 	mu  sync.Mutex
 	lru *simplelru.LRU[string, cachedTag]

@@ -23,7 +23,7 @@ func (a *api) image(w http.ResponseWriter, r *http.Request) {
 		web.Fail(w, r, err)
 		return
 	}
-	if _, err := a.svc.LabelOfImage(id); err != nil { // before a place among those who read
+	if _, err := a.svc.LabelOfImage(id); err != nil { // before queueing for a read
 		web.Fail(w, r, err)
 		return
 	}
@@ -34,7 +34,7 @@ func (a *api) image(w http.ResponseWriter, r *http.Request) {
 	}
 	label, img, err := a.drawableImage(r.Context(), id)
 	if cola.CodeOf(err) == cola.CodeUnavailable && a.sendCached(w, r, known) {
-		return // perhaps outdated, but better than none
+		return // possibly outdated, but better than an error
 	}
 	if err != nil {
 		web.Fail(w, r, err)

@@ -19,7 +19,8 @@ import (
 // apiVersion is the version of the interface description, not of the program.
 const apiVersion = "1.0.0"
 
-// description is the OpenAPI document with the order of its operations, which the document itself does not keep.
+// description is the OpenAPI document with the order of its operations, which the document itself
+// lacks.
 type description struct {
 	*huma.OpenAPI
 	operations []documentedOperation
@@ -31,9 +32,9 @@ type documentedOperation struct {
 	*huma.Operation
 }
 
-// describe makes the OpenAPI document of the operations. Without a public URL its server is relative
-// to wherever the document was fetched. The document has one server, because generators ignore those
-// of single paths: what lies beside it, such as /healthz and /images, is left out.
+// describe returns the OpenAPI document of the operations. Without a public URL, its server is
+// relative to the document's address. The document has one server, because generators ignore servers
+// of single paths; paths outside of it, such as /healthz and /images, are left out.
 func describe(ops []operation, publicURL string) description {
 	s := newComponents()
 	doc := description{OpenAPI: &huma.OpenAPI{
@@ -239,8 +240,9 @@ func mustMarshal(doc description) []byte {
 	return b
 }
 
-// extensions are what OpenAPI has no words for: the cost, and a call to paste. placeholder names the parameter of the call
-// that a caller must give a value of their own; it is empty when the call works as it is.
+// extensions are the parts that OpenAPI has no fields for: the cost, and a call to paste.
+// placeholder names the parameter that the caller must replace; it is empty if the call works
+// unchanged.
 func extensions(cost, source, placeholder string) map[string]any {
 	label := "curl"
 	if placeholder != "" {
@@ -254,7 +256,7 @@ func extensions(cost, source, placeholder string) map[string]any {
 
 const placeholderLabel = "curl, with a placeholder for "
 
-// defaultURL is where the program serves unless told otherwise.
+// defaultURL is the default address of the program.
 const defaultURL = "http://127.0.0.1:8080"
 
 // curl writes an example call of an operation.
@@ -290,7 +292,8 @@ type components struct{ *schemas.Set }
 
 func newComponents() components { return components{schemas.New(schemaName)} }
 
-// schemaName names the components: those of the contract by its names, the bodies of answers by what they hold.
+// schemaName names the components: types of the contract by their own names, response bodies by
+// their content.
 func schemaName(t reflect.Type, hint string) string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -133,7 +133,8 @@ func quotaExamples() map[string]*cola.Error {
 	}
 }
 
-// scopeChallenge describes the challenge of a 403 that is for want of a scope; those for other reasons have none.
+// scopeChallenge describes the WWW-Authenticate header of a 403 for a missing scope; other 403s have
+// none.
 func scopeChallenge() *huma.Param {
 	return &huma.Param{
 		Description: "On insufficient_scope only: the scope to come back with, unless the app may not have it.",

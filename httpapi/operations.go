@@ -24,16 +24,16 @@ type operation struct {
 	Summary     string
 	Description string
 	Params      reflect.Type // the struct of its query parameters
-	PathParam   pathParam    // zero when the path has none
+	PathParam   pathParam    // zero if the path has none
 	InnerParam  pathParam    // the one after it; zero when the path has no second one
-	Sample      string       // query string of the example call; empty when it needs none
-	Body        *requestBody // nil: it takes none
+	Sample      string       // query string of the example call; may be empty
+	Body        *requestBody // nil if there is none
 	Creates     bool         // it makes something: 201
 	Idempotent  bool         // it takes an Idempotency-Key, by which the request can be sent again
-	Async       bool         // what it asks for is done after the answer: 202
-	Response    reflect.Type // body of a success; nil: there is none, and the answer is 204
-	Example     any          // what the example call may answer; nil: made of the examples of the fields
-	Meter       cola.Meter   // what it is charged in
+	Async       bool         // done after the response: 202
+	Response    reflect.Type // body of a success; nil: 204 without a body
+	Example     any          // response of the example call; nil: built from the examples of the fields
+	Meter       cola.Meter   // the charged quota
 	Cost        string       // how much, in words
 	HasETag     bool         // answers with an ETag and heeds If-None-Match
 	Errors      []string     // its own, by their names in the document, beside those that all have
@@ -81,10 +81,10 @@ type requestBody struct {
 // pathParam describes the variable part of a path.
 type pathParam struct {
 	Name, Doc, Example string
-	Placeholder        bool // the example stands for a value of the caller's own: no record need have it
+	Placeholder        bool // the example is a placeholder: no record need have it
 }
 
-// placeholderNote is what the description of a parameter ends with whose example need not find anything.
+// placeholderNote ends the description of a parameter whose example is a placeholder.
 const placeholderNote = " The example is a placeholder."
 
 func (p pathParam) describe() string {
@@ -105,19 +105,19 @@ func (p pathParam) placeholder() string {
 // call runs an operation for a caller.
 type call func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, error)
 
-// result is what a successful call says.
+// result is the result of a successful call.
 type result struct {
 	body        body
 	etag        string // of a single record; empty elsewhere
 	notModified bool   // the caller has it already: 304 without a body
-	location    string // path of what was made: 201; empty elsewhere
+	location    string // path of the created record: 201; otherwise empty
 	replayed    bool   // it was made before, by the same request
-	async       bool   // what was asked for is done later: 202
-	empty       bool   // there is nothing more to say: 204 without a body
+	async       bool   // done after the response: 202
+	empty       bool   // 204 without a body
 }
 
-// listCall makes the call of an endpoint whose input is its query string. The service checks the parameters and tells the
-// decoder's findings with its own.
+// listCall returns the call of an endpoint with query parameters. The service checks the parameters,
+// and reports the decoder's problems with its own.
 func listCall[P, R any](ask func(context.Context, cola.Caller, P) (R, cola.QuotaState, error), render func(R) result) call {
 	d := newDecoder[P]()
 	return func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, error) {
@@ -129,8 +129,8 @@ func listCall[P, R any](ask func(context.Context, cola.Caller, P) (R, cola.Quota
 	}
 }
 
-// bareCall makes the call of an endpoint without query parameters; whatever its query string holds is refused, at the price of
-// one request of the burst. ask gets the request for its path value and headers.
+// bareCall returns the call of an endpoint without query parameters. A request with any is refused
+// and counts toward the rate limit. ask gets the request for its path value and headers.
 func bareCall[R any](svc Service, ask func(*http.Request, cola.Caller) (R, cola.QuotaState, error), render func(R) result) call {
 	d := newDecoder[cola.NoParams]()
 	return func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, error) {
@@ -162,13 +162,13 @@ func recordCall[T any](svc Service, name string,
 		})
 }
 
-// pathValue returns a variable of the path, percent-decoded. canonicalPath has escaped every segment anew, so that it is
-// decoded exactly once however it was sent.
+// pathValue returns a path parameter, decoded exactly once: canonicalPath has escaped every segment
+// again.
 func pathValue(r *http.Request, name string) string {
 	raw := chi.URLParam(r, name)
 	value, err := url.PathUnescape(raw)
 	if err != nil {
-		return raw // not met: url.PathEscape wrote it
+		return raw // unreachable: url.PathEscape wrote it
 	}
 	return value
 }

@@ -24,7 +24,7 @@ type marshalBody struct{ v any }
 
 func (p marshalBody) appendJSON(b []byte) ([]byte, error) { return cola.AppendJSON(b, p.v) }
 
-// appendPagination appends what encoding/json makes of p.
+// appendPagination appends p as encoding/json would write it.
 func appendPagination(b []byte, p cola.Pagination) []byte {
 	b = cola.AppendJSONString(append(b, `{"mode":`...), p.Mode)
 	b = strconv.AppendInt(append(b, `,"page":`...), int64(p.Page), 10)
@@ -42,7 +42,7 @@ func appendPagination(b []byte, p cola.Pagination) []byte {
 // maxPooledBuffer is the largest buffer worth keeping for the next answer: a full page of labels is under 64 KiB.
 const maxPooledBuffer = 256 << 10
 
-// writeJSON sends a status and a body. Nothing has been sent when it returns an error.
+// writeJSON writes a status and a body. If it returns an error, it has written nothing.
 func (a *api) writeJSON(w http.ResponseWriter, status int, content body) error {
 	buf := a.buffers.Get().(*bytes.Buffer)
 	buf.Reset()
@@ -66,7 +66,7 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, ans result) {
 	h.Set("Cache-Control", "private, no-store")
 	if ans.etag != "" {
 		h.Set("Etag", ans.etag)
-		h.Set("Cache-Control", "private, no-cache") // may be kept, is asked for again with its tag
+		h.Set("Cache-Control", "private, no-cache") // cacheable, but revalidated with its tag
 	}
 	if ans.empty {
 		w.WriteHeader(http.StatusNoContent)
@@ -103,7 +103,7 @@ func newStaticDocument(contentType string, content []byte) staticDocument {
 	return staticDocument{contentType: contentType, content: content, etag: weakETag(content)}
 }
 
-// docsPolicy lets a page of ours show itself and load nothing but our images; it runs no script.
+// docsPolicy allows inline styles and our images only, and no scripts.
 const docsPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 func (a *api) serveDocument(d *staticDocument) http.HandlerFunc {

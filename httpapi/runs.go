@@ -73,7 +73,8 @@ func runSavedSearch(svc Service) operation {
 	}
 }
 
-// listUnder makes the call of a list in pages of what belongs to the record in the path, whose values ask gets with the request.
+// listUnder returns the call of a list of the record in the path. ask gets the request for its path
+// values.
 func listUnder[P, T any](ask func(*http.Request, cola.Caller, P) (registry.PageList[T], cola.QuotaState, error)) call {
 	d := newDecoder[P]()
 	return func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, error) {
@@ -102,7 +103,7 @@ func exampleRuns() pageOf[cola.SavedSearchRun] {
 	}
 }
 
-// exampleMatches are what the later run of exampleRuns found.
+// exampleMatches are the matches of the later run of exampleRuns.
 func exampleMatches() pageOf[cola.SavedSearchMatch] {
 	return pageOf[cola.SavedSearchMatch]{
 		Data: []cola.SavedSearchMatch{

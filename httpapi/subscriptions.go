@@ -15,8 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// subscriptionService is what the edge asks of the registry for those who get messages: they have no account, only an address of ours with a token
-// in it. None of it is authenticated or counted.
+// subscriptionService contains the operations for recipients of messages, who have no account but
+// the token of a link. They are neither authenticated nor counted.
 type subscriptionService interface {
 	Subscription(ctx context.Context, token string) (registry.Subscription, error)
 	Unsubscribe(ctx context.Context, token string) (registry.Subscription, error)
@@ -24,14 +24,15 @@ type subscriptionService interface {
 	Feed(ctx context.Context, token string) (registry.Feed, error)
 }
 
-// The addresses that messages hold. Their tokens are secrets, so nothing but these patterns comes into the log or into metrics.
+// The addresses in messages. Their tokens are secrets, so logs and metrics contain these patterns
+// only.
 const (
 	unsubscribePath = "/unsubscribe/{token}"
 	confirmPath     = "/confirm/{token}"
 	feedPath        = "/feeds/{token}"
 )
 
-// noticePage is a small page that tells something, and may ask for something.
+// noticePage is a small page with a message and possibly buttons.
 type noticePage struct {
 	Title   string
 	Lines   []string
@@ -41,7 +42,7 @@ type noticePage struct {
 // button sends a POST.
 type button struct {
 	Path, Label string
-	Main        bool // it is what most people come for
+	Main        bool // the primary button
 }
 
 //go:embed notice_page.html
@@ -49,10 +50,11 @@ var noticeSource string
 
 var noticeTemplate = template.Must(template.New("leaf").Parse(noticeSource))
 
-// noticePolicy lets a page of ours show itself and send its form back to us. It runs no script.
+// noticePolicy allows inline styles and forms to our own site, and no scripts.
 const noticePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// showUnsubscribe shows what unsubscribing would end, and ends nothing: programs that look at links in messages come by GET, too.
+// showUnsubscribe shows the page to unsubscribe. A GET changes nothing, because programs follow
+// links in messages.
 func (a *api) showUnsubscribe(w http.ResponseWriter, r *http.Request) {
 	token := pathValue(r, "token")
 	s, err := a.svc.Subscription(r.Context(), token)
@@ -65,7 +67,7 @@ func (a *api) showUnsubscribe(w http.ResponseWriter, r *http.Request) {
 	a.writeNotice(w, r, http.StatusOK, page)
 }
 
-// showConfirm shows what confirming would agree to, and changes nothing.
+// showConfirm shows the page to confirm, and changes nothing.
 func (a *api) showConfirm(w http.ResponseWriter, r *http.Request) {
 	token := pathValue(r, "token")
 	s, err := a.svc.Subscription(r.Context(), token)
@@ -76,8 +78,9 @@ func (a *api) showConfirm(w http.ResponseWriter, r *http.Request) {
 	a.writeNotice(w, r, http.StatusOK, subscriptionPage(s, token, "You get these messages"))
 }
 
-// unsubscribe ends messages to whoever has the token: by the button of the page, or by the one click of a mail program (RFC 8058), which comes from
-// anywhere, without cookies or an origin, and shows no page.
+// unsubscribe ends the messages to the token's owner. The request comes from the button of the page,
+// or from the one-click link of a mail program (RFC 8058), without cookies or an origin; that gets
+// no page.
 func (a *api) unsubscribe(w http.ResponseWriter, r *http.Request) {
 	web.ShortenBodyTimeout(w, r)
 	token, oneClick := pathValue(r, "token"), isOneClick(r)
@@ -94,7 +97,7 @@ func (a *api) unsubscribe(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// confirm has messages sent to whoever has the token.
+// confirm starts the messages to the token's owner.
 func (a *api) confirm(w http.ResponseWriter, r *http.Request) {
 	web.ShortenBodyTimeout(w, r)
 	token := pathValue(r, "token")
@@ -106,7 +109,7 @@ func (a *api) confirm(w http.ResponseWriter, r *http.Request) {
 	a.writeNotice(w, r, http.StatusOK, subscriptionPage(s, token, "Thank you"))
 }
 
-// isOneClick reports whether a POST is the one of RFC 8058, as a form of either kind. What cannot be read is none.
+// isOneClick reports whether a POST is a one-click request (RFC 8058), in either form encoding.
 func isOneClick(r *http.Request) bool {
 	body, err := web.ReadBody(r, 4<<10, "A form has %d bytes at most.")
 	if err != nil {
@@ -116,7 +119,7 @@ func isOneClick(r *http.Request) bool {
 	return strings.EqualFold(r.PostFormValue("List-Unsubscribe"), "One-Click")
 }
 
-// subscriptionPage is the page about a subscription as it is. title is that of one whose messages are sent.
+// subscriptionPage shows the state of a subscription. title is the title for an active one.
 func subscriptionPage(s registry.Subscription, token, title string) noticePage {
 	agree, end := button{"/confirm/" + token, "Send me these messages", true}, button{"/unsubscribe/" + token, "Stop these messages", false}
 	what := "Messages about " + subscriptionTopic(s) + " are sent to " + recipientName(s) + "."
@@ -135,8 +138,8 @@ func subscriptionPage(s registry.Subscription, token, title string) noticePage {
 	return noticePage{title, []string{what}, []button{end}}
 }
 
-// subscriptionTopic says what messages are about. What the account holder has called a search is shown to those only who have agreed to get it: to a stranger
-// anything could be said in it.
+// subscriptionTopic describes the messages. The name of the search is shown only after the recipient
+// agreed, because the account holder could write anything in it.
 func subscriptionTopic(s registry.Subscription) string {
 	switch {
 	case s.Search == "":
@@ -154,7 +157,7 @@ func recipientName(s registry.Subscription) string {
 	return s.Address
 }
 
-// writeErrorNotice tells on a page that something is not there, or cannot be done now.
+// writeErrorNotice shows an error as a page.
 func (a *api) writeErrorNotice(w http.ResponseWriter, r *http.Request, err error) {
 	reportError(w, r, err, func(shown *cola.Error) {
 		l := noticePage{Title: "That did not work", Lines: []string{shown.Message}}
@@ -169,7 +172,8 @@ func (a *api) writeErrorNotice(w http.ResponseWriter, r *http.Request, err error
 	})
 }
 
-// reportError notes an error for the log and has tell tell what is safe to show of it, in another form than the envelope.
+// reportError logs an error, and calls tell to write the public error in a format other than the
+// JSON envelope.
 func reportError(w http.ResponseWriter, r *http.Request, err error, tell func(*cola.Error)) {
 	if web.IsClientGone(r, err) {
 		w.WriteHeader(web.StatusClientGone)
@@ -198,7 +202,8 @@ func writeText(w http.ResponseWriter, status int, text string) {
 	writePrivate(w, status, "text/plain; charset=utf-8", []byte(text+"\n"))
 }
 
-// writePrivate sends what nobody but who asked is to see, keep or find, and what tells nobody else where it was.
+// writePrivate writes a response that must not be cached or indexed, and whose address must not leak
+// in a Referer header.
 func writePrivate(w http.ResponseWriter, status int, contentType string, content []byte) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")

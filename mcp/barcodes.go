@@ -14,7 +14,7 @@ type barcodeArgs struct {
 	formatArgs
 }
 
-// barcodeRecord is what lookup_barcode returns: a barcode, and its labels as rows.
+// barcodeRecord is the result of lookup_barcode: a barcode with its labels as rows.
 type barcodeRecord struct {
 	cola.BarcodeResult
 	Colas []cola.ColaRow `json:"colas" nullable:"false"`

@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/schemas"
 )
 
-// labelSummaryFields are the fields of a label that say what it is, and those that lead on.
+// labelSummaryFields identify a label and link to related records.
 var labelSummaryFields = []string{
 	"ttb_id", "brand_name", "product_name", "product_type", "class_name", "origin_name", "permit_number", "application_status", "approval_date",
 }
@@ -70,7 +70,7 @@ func (v view) append(b []byte, record any) []byte {
 	if v.detailed {
 		b, err := cola.AppendJSON(b, record)
 		if err != nil {
-			panic(err) // a record of ours is always JSON; the call fails, and the log tells it
+			panic(err) // our records are always valid JSON; the call would fail and be logged
 		}
 		return b
 	}

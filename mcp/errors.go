@@ -13,8 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// codeRefused is the JSON-RPC code of a refusal that has none of its own, such as a used-up quota, where no tool result can
-// tell it. It lies in the range that JSON-RPC leaves to servers.
+// codeRefused is the JSON-RPC code of refusals without a code of their own, such as an exhausted
+// quota outside of tool calls. It lies in the range that JSON-RPC reserves for servers.
 const codeRefused = -32000
 
 // rpcError is an error in JSON-RPC's own form: of the message itself, or of a read of a resource or prompt, which have no
@@ -27,7 +27,8 @@ type rpcError struct {
 	httpStatus int // 0: derived from Code
 }
 
-// readErrorData is what goes with the error of a read: the envelope, and what was to be read, as the newest revision asks for.
+// readErrorData is the data of a failed read: the envelope and, as the newest protocol version
+// requires, the URI.
 type readErrorData struct {
 	web.ErrorBody
 	URI string `json:"uri"`
@@ -56,8 +57,8 @@ func newRPCError(shown *cola.Error, req *request) *rpcError {
 	return e
 }
 
-// status returns the HTTP status of an error: the newer revision tells it in the status, too, older ones only what is wrong
-// with the message itself.
+// status returns the HTTP status of an error. The newest protocol version maps all errors to a
+// status, older ones only errors in the message itself.
 func (e *rpcError) status(modern bool) int {
 	if e.httpStatus != 0 {
 		return e.httpStatus
@@ -86,9 +87,9 @@ func (e *rpcError) response(id json.RawMessage) []byte {
 	return mustJSON(object{{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", id}, {"error", e}})
 }
 
-// errorResult is the result of a failed call: the error envelope of REST, and a sentence on what to
+// errorResult returns the result of a failed call: the error envelope of REST, and a hint on what to
 // do next. It has no structured content, which would have to match the tool's output schema. state
-// is where the account stands.
+// is the quota state.
 func errorResult(e *cola.Error, t *tool, state cola.QuotaState) *protocol.CallToolResult {
 	b, err := cola.AppendJSON(nil, web.Envelope(e))
 	if err != nil { // the details cannot be written as JSON
@@ -101,7 +102,7 @@ func errorResult(e *cola.Error, t *tool, state cola.QuotaState) *protocol.CallTo
 	return &protocol.CallToolResult{Content: content, IsError: true}
 }
 
-// errorHint says what an assistant can do about an error.
+// errorHint tells an assistant what to do about an error.
 func errorHint(e *cola.Error, t *tool, state cola.QuotaState) string {
 	switch e.Code {
 	case cola.CodeValidation:
@@ -151,8 +152,9 @@ func remainingTools(state cola.QuotaState) string {
 	return answering + "."
 }
 
-// handleUnserved sees to a message that no handler has seen, because it is none that needs one, or because mcp-go has refused it. What it
-// asks for in a wrong way is told in our words, and counts in the burst if its method does.
+// handleUnserved completes a message that reached no handler, because it needs none or mcp-go
+// refused it. It replaces mcp-go's error messages, and counts the message toward the rate limit if
+// its method counts.
 func (e *edge) handleUnserved(ctx context.Context, req *request, wrong *rpcError) {
 	var refusal *cola.Error
 	switch {
@@ -169,7 +171,8 @@ func (e *edge) handleUnserved(ctx context.Context, req *request, wrong *rpcError
 	}
 }
 
-// countRefused counts a message in the burst that mcp-go has refused. refusal tells why in our words; it is nil where mcp-go's will do.
+// countRefused counts a message that mcp-go refused toward the rate limit. refusal replaces mcp-go's
+// error; nil keeps it.
 func (e *edge) countRefused(ctx context.Context, req *request, refusal *cola.Error) {
 	shown := e.execute(context.WithValue(ctx, requestKey{}, req), cola.MeterNone, func(ctx context.Context, req *request) (cola.QuotaState, error) {
 		if refusal == nil {
@@ -188,7 +191,8 @@ func (e *edge) countRefused(ctx context.Context, req *request, refusal *cola.Err
 	}
 }
 
-// unknownTarget tells that there is no tool, prompt or resource of the name that a message asks for, or returns nil when there is one.
+// unknownTarget returns an error if the requested tool, prompt or resource does not exist, or else
+// nil.
 func (e *edge) unknownTarget(req *request) *cola.Error {
 	switch req.method {
 	case string(protocol.MethodToolsCall):
@@ -201,7 +205,7 @@ func (e *edge) unknownTarget(req *request) *cola.Error {
 	return nil
 }
 
-// unknownName tells that there is nothing of a name, or returns nil when there is.
+// unknownName returns an error if names does not contain name, or else nil.
 func unknownName(kind, name string, names []string) *cola.Error {
 	nearest, ok := cola.Nearest(name, names)
 	switch all := strings.Join(names, ", "); {
@@ -216,7 +220,7 @@ func unknownName(kind, name string, names []string) *cola.Error {
 	}
 }
 
-// unknownResource tells that there is no resource of a URI, which no handler takes.
+// unknownResource returns the error for a URI without a handler.
 func unknownResource(uri string) *cola.Error {
 	var names []string
 	for _, r := range referenceResources {

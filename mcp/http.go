@@ -15,8 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// serveHTTP answers one request. Who asks is settled before anything is told of what is asked, and nothing of a message reaches
-// the protocol before it has been read here.
+// serveHTTP handles one request. It authenticates the caller first, and parses the message strictly
+// before mcp-go sees it.
 func (e *edge) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Add("Vary", "Authorization, X-API-Key")
@@ -56,7 +56,7 @@ func (e *edge) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	e.respond(w, r, req)
 }
 
-// missingScope returns the scope that a call needs and its caller has not, or none.
+// missingScope returns the scope that the call needs and the caller lacks, or "".
 func (e *edge) missingScope(req *request) cola.Scope {
 	if req.method != string(protocol.MethodToolsCall) {
 		return ""
@@ -68,9 +68,9 @@ func (e *edge) missingScope(req *request) cola.Scope {
 	return t.scope
 }
 
-// refuseForScope refuses a call for want of a scope, by HTTP: so a client knows to ask the account holder for it and to come back. The
-// service would refuse the call too; a result of the protocol is not what makes clients ask. A call that is not even let through, in a
-// full minute say, is told so as any other call is, and the service is not asked again.
+// refuseForScope refuses a call for a missing scope with an HTTP 403, so that the client asks the
+// account holder for the scope and retries; an error result would not make it do so. If the rate
+// limit refuses the call already, it responds like any other call, without asking the service again.
 func (e *edge) refuseForScope(w http.ResponseWriter, r *http.Request, req *request, scope cola.Scope) {
 	refused := e.execute(r.Context(), cola.MeterNone, func(ctx context.Context, req *request) (cola.QuotaState, error) {
 		return e.svc.Refuse(ctx, req.caller, req.caller.Lacks(scope))
@@ -108,8 +108,8 @@ func displayMethod(method string) string {
 	return method
 }
 
-// refuse answers a request that is refused before it is a message of the protocol, or in place of the protocol's answer. It
-// counts nowhere; what the headers tell is asked for.
+// refuse refuses a request before it reaches the protocol. The request counts toward no limit; only
+// the quota headers are looked up.
 func (e *edge) refuse(w http.ResponseWriter, r *http.Request, req *request, refusal error) {
 	if state, err := e.svc.Standing(web.Detach(r.Context()), req.caller); err != nil {
 		req.state, refusal = state, err
@@ -133,8 +133,9 @@ func (e *edge) writeError(w http.ResponseWriter, r *http.Request, req *request, 
 	web.WriteJSON(w, wrong.status(req.modern), wrong.response(req.id))
 }
 
-// respond lets the protocol answer a message. What a message costs is known before the answer is sent, so that the headers can
-// tell it: handlers have asked the service by then, and for any other message the account is looked at.
+// respond answers a message by the protocol. The cost must be known before the response is written,
+// for the quota headers: handlers have called the service by then, and for any other message the
+// account is looked up.
 func (e *edge) respond(w http.ResponseWriter, r *http.Request, req *request) {
 	if !req.isCounted() || req.id == nil {
 		state, err := e.svc.Standing(r.Context(), req.caller)
@@ -164,7 +165,7 @@ func (e *edge) respond(w http.ResponseWriter, r *http.Request, req *request) {
 	}
 }
 
-// respondDirectly answers what mcp-go has no part in, and reports whether a message is of that kind.
+// respondDirectly answers messages that mcp-go must not handle, and reports whether it did.
 func (e *edge) respondDirectly(w http.ResponseWriter, r *http.Request, req *request) bool {
 	switch {
 	case req.id == nil:
@@ -184,9 +185,8 @@ func (e *edge) respondDirectly(w http.ResponseWriter, r *http.Request, req *requ
 // logLevels are the severities from which on a client may want messages of a server's log, least first.
 var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
-// setLogLevel answers a client that says how severe a message of the log must be to be sent to it. The server sends none and does
-// not claim to, so any level is kept already, and a client that asks all the same has no reason to fail. The newest revision has
-// no such method.
+// setLogLevel answers logging/setLevel. The server sends no log messages and does not claim to, so
+// every valid level succeeds without effect. The newest protocol version has no such method.
 func (e *edge) setLogLevel(w http.ResponseWriter, r *http.Request, req *request) {
 	if !slices.Contains(logLevels, req.target) {
 		e.writeError(w, r, req, &rpcError{

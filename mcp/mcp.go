@@ -1,12 +1,14 @@
-// Package mcp is the edge for assistants: the registry's operations as tools of the Model Context Protocol, over Streamable
-// HTTP on one path and over standard input and output.
+// Package mcp is the edge for assistants: the registry's operations as tools of the Model Context
+// Protocol, over Streamable HTTP on one path and over standard input and output.
 //
-// One table of tools says what is offered and documented. A tool decodes its arguments into the same parameters as the REST
-// edge and calls the same method of package registry, so the two cannot differ. The protocol itself is mcp-go's; this package
-// keeps what must not depend on it: who may ask, what a message may look like, what is charged, and what an error tells.
+// One table of tools defines what is offered and documented. A tool decodes its arguments into the
+// same parameters as the REST edge and calls the same method of package registry, so the two cannot
+// differ. mcp-go implements the protocol itself. This package keeps what must not depend on it:
+// authentication, strict parsing, charging and error messages.
 //
-// The server is stateless: no sessions, no streams, nothing that one process would know and another would not. Answers are
-// small, because an assistant reads all of one; label text in them is data of third parties and kept apart from our sentences.
+// The server is stateless: no sessions, no streams, and no state that one process has and another
+// lacks. Results are small, because an assistant reads all of them. Label text in them is untrusted
+// third-party data, kept apart from our own notes.
 package mcp
 
 import (
@@ -29,13 +31,14 @@ import (
 // Path is where messages are taken, under the root of the service.
 const Path = "/mcp"
 
-// Service is what the edge asks of the registry; *registry.Service implements it. Every method but
-// Standing, Rows and Vocabulary counts toward the caller's rate limit. Methods return the quota state
-// with errors too, when it is known.
+// Service contains the operations of the registry that the edge uses; *registry.Service implements
+// it. Every method but Standing, Rows and Vocabulary counts toward the caller's rate limit. Methods
+// return the quota state with errors too, if it is known.
 type Service interface {
-	// Standing tells where an account stands, for messages that count nowhere, and checks the credential.
+	// Standing returns the quota state for messages that count toward no limit, and checks the
+	// credential.
 	Standing(context.Context, cola.Caller) (cola.QuotaState, error)
-	// Admit lets a request through that costs nothing.
+	// Admit admits a free request.
 	Admit(context.Context, cola.Caller) (cola.QuotaState, error)
 	// Refuse lets a request through that the edge refuses itself, and returns the refusal; or why it is not even let through.
 	Refuse(ctx context.Context, c cola.Caller, refusal error) (cola.QuotaState, error)
@@ -63,14 +66,15 @@ type Service interface {
 	Vocabulary(context.Context) (registry.Vocabulary, error)
 }
 
-// Authenticator tells who makes a request from its headers. Its errors are unauthorized ones, or faults of ours.
+// Authenticator identifies the caller of a request by its headers. It returns unauthorized or
+// internal errors.
 type Authenticator interface {
 	Authenticate(context.Context, http.Header, cola.Channel) (cola.Caller, error)
 }
 
-// Options settle how the edge serves. Hosts must be set, or nobody is answered.
+// Options configure the edge. Hosts must be set, or every request is refused.
 type Options struct {
-	PublicURL string        // where callers reach the service; told to clients. Empty: not told
+	PublicURL string        // where callers reach the service; may be empty
 	Version   string        // of the program
 	Logger    *slog.Logger  // gets one event a request; nil: slog.Default
 	Timeout   time.Duration // for the work on one message; zero: 30 seconds
@@ -79,13 +83,14 @@ type Options struct {
 	// Hosts are the names by which the server may be called, without ports. A request with another name in its Host header is
 	// refused, unless that is the very address it came in at: a page that has its own name point here must not reach us.
 	Hosts []string
-	// Origins are the origins (scheme, host and port) of pages whose scripts may call. A request without one is no script's.
+	// Origins are the origins (scheme, host and port) of pages whose scripts may call. Requests
+	// without an origin don't come from scripts.
 	Origins []string
 
-	// Resource is what clients of OAuth are told of the edge; the zero Resource when keys are the only credentials.
+	// Resource describes the edge to OAuth clients; zero if API keys are the only credentials.
 	Resource auth.Resource
 
-	// Metrics is where the edge registers what it measures, once for each registerer; nil: nothing is measured.
+	// Metrics registers the edge's metrics, once per registerer; nil disables them.
 	Metrics prometheus.Registerer
 }
 

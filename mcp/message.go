@@ -34,7 +34,7 @@ type message struct {
 	id              json.RawMessage // nil: a notification
 	method          string
 	params          messageParams
-	target          string              // what is called, got or read: the name of a tool or prompt, the URI of a resource, a level
+	target          string              // name of a tool or prompt, URI of a resource, or log level
 	arguments       []strictjson.Member // of the call, in the order sent
 	malformed       bool                // the arguments are not an object
 	protocolVersion string              // of the protocol, if the message states it
@@ -51,8 +51,8 @@ type messageParams struct {
 	ProtocolVersion string              `json:"protocolVersion,omitzero"`
 	RequestState    string              `json:"requestState,omitzero"`
 	Arguments       json.RawMessage     `json:"arguments,omitzero"`
-	Ref             *completionRef      `json:"ref,omitzero"`      // what a completion is for
-	Argument        *completionArgument `json:"argument,omitzero"` // what it completes
+	Ref             *completionRef      `json:"ref,omitzero"`      // subject of a completion
+	Argument        *completionArgument `json:"argument,omitzero"` // argument to complete
 	Context         jsonObject          `json:"context,omitzero"`
 	Capabilities    jsonObject          `json:"capabilities,omitzero"`
 	ClientInfo      jsonObject          `json:"clientInfo,omitzero"`
@@ -76,7 +76,7 @@ type completionArgument struct {
 
 type jsonObject map[string]json.RawMessage
 
-// The types of what has arguments to complete.
+// The types of references in completions.
 const (
 	promptReference   = "ref/prompt"
 	resourceReference = "ref/resource"
@@ -114,7 +114,7 @@ func parse(body []byte) (m message, err error) {
 	return m, err
 }
 
-// read decodes a message, of so many bytes with the space around it. It fails as parse does.
+// read decodes a message. length is its size with surrounding white space. It fails as parse does.
 func (m *message) read(body json.RawMessage, length int) error {
 	all, wrong := strictMembers("message", body)
 	if wrong != nil {
@@ -162,7 +162,7 @@ func (m *message) readParams(given json.RawMessage) *rpcError {
 		return wrong
 	}
 	p := &m.params
-	err := json.Unmarshal(given, p) // it goes on after a value of another type
+	err := json.Unmarshal(given, p) // continues after a value of the wrong type
 	m.protocolVersion, _ = strictjson.Text(p.Meta[protocol.MetaKeyProtocolVersion])
 	m.modern = protocol.IsModernProtocol(m.protocolVersion)
 	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -198,8 +198,8 @@ func wrongType(err *json.UnmarshalTypeError) *rpcError {
 	return invalidParams("The %s in %s must be %s.", name, in, wanted)
 }
 
-// checkTarget reports a request that cannot be met although its parameters have the right types: a further page of a list that
-// has one, or a completion without a reference or argument.
+// checkTarget reports well-typed requests that can't be met: a further page of a list with a single
+// page, or a completion without a reference or argument.
 func (m *message) checkTarget() *rpcError {
 	switch m.method {
 	case string(protocol.MethodToolsList), string(protocol.MethodResourcesList), string(protocol.MethodResourcesTemplatesList), string(protocol.MethodPromptsList):

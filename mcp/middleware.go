@@ -13,8 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// originPolicy keeps out pages that call from a visitor's browser: by their origin, and by the name they made point here. It says
-// nothing of who the caller is; that is for credentials.
+// originPolicy protects against web pages that call the server from a visitor's browser, by their
+// origin or by DNS rebinding. It does not identify callers; credentials do.
 type originPolicy struct {
 	hosts   map[string]bool // lower case, without ports
 	origins []string        // lower case
@@ -39,8 +39,8 @@ func hostName(host string) string {
 	return cola.FoldASCII(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 }
 
-// enforce rejects requests from other sites: of pages whose origin is not allowed, then of names that
-// are not ours. Pages of an allowed origin can read every response, errors included.
+// enforce rejects requests from other sites: first from origins that are not allowed, then for
+// unknown hosts. Pages of an allowed origin can read every response, errors included.
 func (g originPolicy) enforce(next http.Handler) http.Handler {
 	allowed := web.CORS{AllowOrigin: func(origin string) bool { return g.allowsOrigin([]string{origin}) }}
 	known := allowed.Handler(g.enforceHost(next))
@@ -55,7 +55,7 @@ func (g originPolicy) enforce(next http.Handler) http.Handler {
 	})
 }
 
-// enforceHost rejects requests whose Host header has a name that is not ours, whatever their method.
+// enforceHost rejects requests with an unknown Host header, whatever their method.
 func (g originPolicy) enforceHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if g.allowsHost(r) {

@@ -21,7 +21,7 @@ type permitteeArgs struct {
 	formatArgs
 }
 
-// permitteeRecord is what get_permittee returns: a permit holder, and its latest labels as rows.
+// permitteeRecord is the result of get_permittee: a permit holder with its latest labels as rows.
 type permitteeRecord struct {
 	cola.PermitteeDetail
 	RecentColas []cola.ColaRow `json:"recent_colas" nullable:"false"`

@@ -17,16 +17,16 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// request is one message and what becomes of it. It travels in the context, through mcp-go, to the handler of a tool, resource
-// or prompt.
+// request is one message and its outcome. It travels in the context, through mcp-go, to the handler
+// of a tool, resource or prompt.
 type request struct {
 	message
 	caller  cola.Caller
 	event   *web.Event
-	state   cola.QuotaState // where the account stands after it, for the headers; unknown until it is asked for
+	state   cola.QuotaState // quota state after the message, for the headers; unknown until it is looked up
 	handled bool            // a handler has asked the service
-	refused *cola.Error     // what the service said to it before a handler could ask
-	failure error           // told in place of mcp-go's answer: a *rpcError, or a *cola.Error that is told by HTTP
+	refused *cola.Error     // the service's refusal before a handler was called
+	failure error           // replaces mcp-go's response: a *rpcError, or a *cola.Error for an HTTP error
 }
 
 type requestKey struct{}
@@ -36,10 +36,11 @@ func requestFrom(ctx context.Context) *request {
 	return req
 }
 
-// countedMethods are the methods that count in the burst. The handshake and the lists do not: a client sends them by itself.
+// countedMethods count toward the rate limit. The handshake and the lists do not, because clients
+// send them on their own.
 var countedMethods = []string{string(protocol.MethodToolsCall), string(protocol.MethodResourcesRead), string(protocol.MethodPromptsGet)}
 
-// servedMethods are those that are served. Others are told by one word in the log.
+// servedMethods are the supported methods. All others share one label in the log.
 var servedMethods = append([]string{
 	string(protocol.MethodInitialize), string(protocol.MethodPing), string(protocol.MethodServerDiscover),
 	string(protocol.MethodToolsList), string(protocol.MethodResourcesList), string(protocol.MethodResourcesTemplatesList),
@@ -48,7 +49,7 @@ var servedMethods = append([]string{
 
 func (req *request) isCounted() bool { return slices.Contains(countedMethods, req.method) }
 
-// addLogAttrs notes in the request's event what was asked for, in words of ours only.
+// addLogAttrs adds the method and the tool to the request's event, as fixed words only.
 func (req *request) addLogAttrs(e *edge) {
 	method := web.Other
 	if slices.Contains(servedMethods, req.method) {
@@ -62,7 +63,7 @@ func (req *request) addLogAttrs(e *edge) {
 	}
 }
 
-// toolLabel returns the name of a tool, or the word for what is none.
+// toolLabel returns the name of a tool, or web.Other for an unknown one.
 func (e *edge) toolLabel(name string) string {
 	if e.tools[name] != nil {
 		return name
@@ -70,7 +71,7 @@ func (e *edge) toolLabel(name string) string {
 	return web.Other
 }
 
-// metricLabel is what a counted message is measured under: the tool, or what else is asked for.
+// metricLabel returns the metric label of a counted message: its tool or its method.
 func (req *request) metricLabel(e *edge) string {
 	if req.method == string(protocol.MethodToolsCall) {
 		return e.toolLabel(req.target)
@@ -78,8 +79,9 @@ func (req *request) metricLabel(e *edge) string {
 	return req.method
 }
 
-// execute does the work of a counted message within its time, and returns what is safe to show of a failure: its own errors,
-// and a request id in place of faults of ours, panics among them. What it returns is noted for the log and the metrics.
+// execute runs work for a counted message with a time limit. It returns the public error, with a
+// request ID in place of internal errors and panics. The outcome is recorded for the log and the
+// metrics.
 func (e *edge) execute(ctx context.Context, meter cola.Meter, work func(context.Context, *request) (cola.QuotaState, error)) *cola.Error {
 	req := requestFrom(ctx)
 	begun := time.Now()
@@ -109,14 +111,14 @@ func (req *request) callRecovered(ctx context.Context, work func(context.Context
 	return work(ctx, req)
 }
 
-// publicError turns an error into one to show, and notes it. One that credentials cannot have caused is left to the handler; the
-// others are told by HTTP.
+// publicError returns the public form of an error, and records it. Errors of credentials become HTTP
+// errors; handlers return the others.
 func (req *request) publicError(ctx context.Context, err error) *cola.Error {
 	if err == nil {
 		return nil
 	}
 	shown, fault := web.PublicError(err, req.event.RequestID)
-	if !errors.Is(ctx.Err(), context.Canceled) { // else the caller went away, and nobody is told
+	if !errors.Is(ctx.Err(), context.Canceled) { // otherwise the client has disconnected
 		req.event.Fault = fault
 	}
 	req.event.Code = shown.Code
@@ -126,7 +128,8 @@ func (req *request) publicError(ctx context.Context, err error) *cola.Error {
 	return shown
 }
 
-// isAuthError reports whether an error is one of credentials, which is told by HTTP so that a client can see to them.
+// isAuthError reports whether an error concerns credentials. Those become HTTP errors, so that
+// clients can handle them.
 func isAuthError(code cola.Code) bool {
 	return web.StatusOf(code) == http.StatusUnauthorized || web.StatusOf(code) == http.StatusForbidden
 }
@@ -137,8 +140,8 @@ type metrics struct {
 	took  *prometheus.HistogramVec
 }
 
-// newMetrics registers the metrics of an edge with these tools; there are none without a registerer. Reads of resources and
-// prompts are told among the tools, by their methods.
+// newMetrics registers the metrics for these tools; it returns nil without a registerer. Reads of
+// resources and prompts are labeled with their methods.
 func newMetrics(registerer prometheus.Registerer, names []string) *metrics {
 	if registerer == nil {
 		return nil
@@ -162,7 +165,7 @@ func newMetrics(registerer prometheus.Registerer, names []string) *metrics {
 	return m
 }
 
-// observeCall counts a call. Both labels are words of ours.
+// observeCall records a call. Both labels are from fixed lists.
 func (m *metrics) observeCall(tool, outcome string, took time.Duration) {
 	if m != nil {
 		m.calls.WithLabelValues(tool, outcome).Inc()

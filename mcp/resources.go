@@ -17,7 +17,7 @@ const (
 	referenceScheme = "registry://reference/"
 )
 
-// referenceResource is a resource that is read for nothing but its place in the burst.
+// referenceResource is a free resource; reading it counts toward the rate limit.
 type referenceResource struct {
 	name, title, description string
 	content                  func(ctx context.Context, svc Service) (object, error)
@@ -131,7 +131,8 @@ func (e *edge) resourceHandler(m cola.Meter, read func(context.Context, *request
 	}
 }
 
-// setFailure has an error told in JSON-RPC's form, unless it is one that is told by HTTP.
+// setFailure returns the error to report: an HTTP error if there is one, or else shown as a JSON-RPC
+// error.
 func (req *request) setFailure(shown *cola.Error) error {
 	if req.failure == nil {
 		req.failure = newRPCError(shown, req)

@@ -16,13 +16,13 @@ import (
 
 // toolResult is the result of a tool call.
 type toolResult struct {
-	notes   []string // sentences of ours, apart from the data
+	notes   []string // our own sentences, apart from the data
 	data    []byte   // JSON, cleaned
-	extra   []field  // members of ours that follow it
+	extra   []field  // our own members after the data
 	charged *charged
 }
 
-// charged is what a call cost. Assistants do not see the quota headers.
+// charged is the cost of a call, since assistants don't see the quota headers.
 type charged struct {
 	Units     int        `json:"units"`
 	Meter     cola.Meter `json:"meter"`     // the quota that was charged
@@ -40,7 +40,7 @@ func (a *toolResult) setData(data []byte) { a.data = sanitizeJSON(data) }
 // addMember adds a member beside the data.
 func (a *toolResult) addMember(name string, value any) { a.extra = append(a.extra, field{name, value}) }
 
-// setCharge tells what was charged, where anything is.
+// setCharge sets the cost, unless the call is free.
 func (a *toolResult) setCharge(m cola.Meter, state cola.QuotaState) {
 	switch m {
 	case cola.MeterDetailViews:
@@ -80,7 +80,7 @@ func extraSchemas(members ...field) (beside []field) {
 	return beside
 }
 
-// The types of what comes beside the data.
+// Members besides the data, with their types.
 var (
 	paginationMember = field{"pagination", reflect.TypeFor[cola.Pagination]()}
 	defaultsMember   = field{"defaults_applied", reflect.TypeFor[cola.DefaultsApplied]()}
@@ -112,10 +112,10 @@ func encodedSize(b []byte) int {
 	return n
 }
 
-// rowLimiter is a registry.Fit for the rows of a list. It remembers how many rows it kept.
+// rowLimiter is a registry.Fit for the rows of a list. It records how many rows fit.
 type rowLimiter[T any] struct {
 	view  view
-	shown func(T) any // what a row becomes in the answer; nil: the row itself
+	shown func(T) any // converts a row for the result; nil: no conversion
 	found int         // rows there were
 	kept  int
 }
@@ -149,7 +149,7 @@ func putRecord[T any](a *toolResult, v view, record T) {
 	r := reflect.New(reflect.TypeFor[T]()).Elem()
 	r.Set(reflect.ValueOf(record))
 	fields := outputFields(r.Type(), v.detailed)
-	whole := map[string]int{} // lengths of what was cut
+	whole := map[string]int{} // original lengths of cut fields
 	var order []int
 	data := v.append(nil, r.Interface())
 	for encodedSize(data) > maxContentBytes {
@@ -168,7 +168,7 @@ func putRecord[T any](a *toolResult, v view, record T) {
 	a.setData(data)
 }
 
-// largestField returns the place of the list or text that takes most of a record.
+// largestField returns the index of the largest list or text of a record.
 func largestField(v view, r reflect.Value, fields []outputField) (index int) {
 	largest := -1
 	for i, f := range fields {
@@ -183,8 +183,8 @@ func largestField(v view, r reflect.Value, fields []outputField) (index int) {
 	return index
 }
 
-// halve cuts a list or a text to half. A list of one text keeps half of that. What a list or text is made of is not written to:
-// others may read it.
+// halve cuts a list or a text in half; a list of one text has the text cut. It does not modify
+// shared backing arrays.
 func halve(v reflect.Value) {
 	switch n := length(v); {
 	case v.Kind() == reflect.String && n < 2:

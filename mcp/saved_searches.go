@@ -11,8 +11,9 @@ import (
 type listSavedSearchesArgs struct{ cola.SavedSearchListParams }
 
 // updateSavedSearchArgs are the arguments of update_saved_search: the body of PATCH
-// /saved-searches/{uuid} and what its path and a null say there. Here a null is an absent value,
-// and so is an object of nulls: clients send them for arguments they leave out.
+// /saved-searches/{uuid}, the UUID of its path, and remove_schedule in place of a null schedule.
+// Here a null is an absent value, and so is an object of nulls: clients send them for arguments they
+// leave out.
 type updateSavedSearchArgs struct {
 	UUID string `json:"uuid" doc:"uuid of the saved search." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
 	cola.SavedSearchChangeParams
@@ -25,7 +26,7 @@ type deleteSavedSearchArgs struct {
 	UUID string `json:"uuid" doc:"uuid of the saved search." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
 }
 
-// deletedSearch is what delete_saved_search returns.
+// deletedSearch is the result of delete_saved_search.
 type deletedSearch struct {
 	UUID    string `json:"uuid"`
 	Deleted bool   `json:"deleted"`
@@ -76,10 +77,10 @@ func savedSearchTools() []tool {
 				"filters":  "All filters of the search from now on.",
 				"schedule": "What to change of the schedule. A search without one needs all of it.",
 			},
-			documentedBy: "filters",
-			output:       one,
-			notFound:     findSavedSearchesHint,
-			example:      `{"uuid":"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11","schedule":{"active":false}}`,
+			documentedElsewhere: "filters",
+			output:              one,
+			notFound:            findSavedSearchesHint,
+			example:             `{"uuid":"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11","schedule":{"active":false}}`,
 		}, updateSavedSearch),
 		newTool(tool{
 			name: "delete_saved_search", title: "Delete a saved search",

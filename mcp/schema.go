@@ -33,7 +33,7 @@ func inputArguments[P any](t *tool) []argument {
 		if doc, ok := t.docs[a.name]; ok {
 			a.schema.Description = doc
 		}
-		if a.name == t.documentedBy {
+		if a.name == t.documentedElsewhere {
 			for j := range a.members {
 				a.members[j].schema.Description = ""
 			}
@@ -64,7 +64,7 @@ func argumentsOf(set *schemas.Set, t reflect.Type) (all []argument) {
 	return all
 }
 
-// withoutExample removes what a description says of its example, which tools do not show.
+// withoutExample removes sentences about the example, which tools don't show.
 func withoutExample(description string) string {
 	return strings.NewReplacer("; the example is a placeholder", "", " The example is a placeholder.", "").Replace(description)
 }
@@ -94,8 +94,7 @@ func closedObject(members []argument) object {
 }
 
 // publishedSchema returns the argument's schema in the list of tools. It admits every JSON type that
-// params.Reader.Values reads into the argument, so that a client that validates passes on whatever
-// the server accepts.
+// params.Reader.Values accepts, so that clients that validate don't refuse valid calls.
 func (a *argument) publishedSchema() object {
 	s := a.schema
 	types := acceptedTypes(s)
@@ -163,7 +162,7 @@ func schemaType(types []string) any {
 	return types
 }
 
-// object is JSON whose members keep their order.
+// object is a JSON object with ordered members.
 type object []field
 
 type field struct {
@@ -201,8 +200,8 @@ type schema object
 
 func (s schema) bytes() []byte { return mustJSON(object(s)) }
 
-// outputSchema describes an answer whose data is one record (or a list of them) of the types, with the members that come beside
-// it. Of several types, a record is any one.
+// outputSchema describes a result whose data is a record, or a list of records, of one of the types.
+// extra are the members besides the data.
 func outputSchema(list bool, beside []field, types ...reflect.Type) schema {
 	data := recordSchema(types)
 	if list {
@@ -254,8 +253,8 @@ func membersOf(set *schemas.Set, t reflect.Type) (all object, always []string) {
 	return all, always
 }
 
-// memberSchema describes one field. Records within records are described in place, but not the
-// filters of a saved search, which are what the caller sent.
+// memberSchema describes one field. Nested records are described inline, except for the filters of a
+// saved search, which the caller sent.
 func memberSchema(set *schemas.Set, f outputField) object {
 	inner := f.typ
 	if inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer {

@@ -19,8 +19,9 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// Bridge carries messages between an assistant on this machine, a line each, and the server's endpoint, a request each. So what
-// is true over HTTP is true here, whether the endpoint is of this process (see InProcess) or far away.
+// Bridge relays messages between a local assistant, one per line, and the server's endpoint, one per
+// request. So stdio behaves exactly like HTTP, whether the endpoint is in this process (see
+// InProcess) or remote.
 type Bridge struct {
 	URL    string       // of the endpoint
 	Key    string       // API key
@@ -28,14 +29,14 @@ type Bridge struct {
 	Logger *slog.Logger
 }
 
-// maxResponseBytes bounds what is read of an answer; ours are a tenth of it.
+// maxResponseBytes limits responses; ours are at most a tenth of it.
 const maxResponseBytes = 4 << 20
 
 // maxConcurrentCalls is how many messages are under way at one time.
 const maxConcurrentCalls = 16
 
-// Serve answers lines of in with lines of out until in ends or the context does, and then waits for what is under way. It
-// returns what in or out failed with.
+// Serve answers lines of in with lines of out until in ends or the context is canceled, then waits
+// for pending calls. It returns the error of in or out.
 func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	lines := &lineWriter{w: out}
 	calls := &pendingCalls{cancel: map[string]context.CancelFunc{}}
@@ -79,7 +80,7 @@ func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 }
 
-// send sends one message and returns the line that answers it; none where nothing is to be answered.
+// send sends one message and returns the response line; nil if there is none.
 func (b *Bridge) send(ctx context.Context, head messageHead, sent []byte) []byte {
 	status, contentType, body, err := b.post(ctx, head, sent)
 	switch {
@@ -142,7 +143,7 @@ func (b *Bridge) post(ctx context.Context, head messageHead, sent []byte) (statu
 	return resp.StatusCode, resp.Header.Get("Content-Type"), body, err
 }
 
-// messageHead is what a bridge reads of a message; the server reads it properly.
+// messageHead contains the fields that a bridge needs; the server parses the message strictly.
 type messageHead struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -152,7 +153,7 @@ type messageHead struct {
 }
 
 func parseHead(sent []byte) (h messageHead) {
-	_ = json.Unmarshal(sent, &h) // what is no message is the server's to refuse
+	_ = json.Unmarshal(sent, &h) // the server refuses invalid messages
 	var params struct {
 		Meta map[string]any `json:"_meta"`
 	}
@@ -162,7 +163,7 @@ func parseHead(sent []byte) (h messageHead) {
 	return h
 }
 
-// response returns the line that tells an error, or none to a message that wants no answer.
+// response returns the line for an error, or nil for a notification.
 func (h messageHead) response(e *rpcError) []byte {
 	if len(h.ID) == 0 && h.Method != "" {
 		return nil
@@ -176,7 +177,7 @@ type pendingCalls struct {
 	cancel map[string]context.CancelFunc
 }
 
-// begin returns the context of a call, and what ends it.
+// begin returns the context of a call and a function that ends it.
 func (c *pendingCalls) begin(ctx context.Context, id string) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	c.mu.Lock()
@@ -206,7 +207,7 @@ func (c *pendingCalls) cancelled(h messageHead) bool {
 	return true
 }
 
-// InProcess returns a client whose requests a handler answers within this process.
+// InProcess returns a client that sends requests to a handler in this process.
 func InProcess(h http.Handler) *http.Client { return &http.Client{Transport: inProcess{h}} }
 
 type inProcess struct{ h http.Handler }
@@ -272,7 +273,7 @@ func (l *lineWriter) failed() error {
 	return l.err
 }
 
-// inputLine is a line of input, or why there is none.
+// inputLine is a line of input, or an error.
 type inputLine struct {
 	text    []byte
 	tooLong bool

@@ -11,9 +11,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// ReadBody reads the body of a request to its end, of which at most so many bytes are wanted. It fails with
-// cola.CodePayloadTooLarge, in the words of tooLarge, with CodeRequestTimeout when the body does not come in the time that the server
-// gives it, and with CodeValidation when it is cut off.
+// ReadBody reads the body of a request, at most maxBytes long. It fails with
+// cola.CodePayloadTooLarge and the message tooLarge, with CodeRequestTimeout if the body does not
+// arrive before the server's deadline, and with CodeValidation if it is truncated.
 func ReadBody(r *http.Request, maxBytes int64, tooLarge string) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBytes))
 	switch {
@@ -35,7 +35,7 @@ func ReadBody(r *http.Request, maxBytes int64, tooLarge string) ([]byte, error) 
 }
 
 const (
-	// formTimeout is how long the body of a form may take whose sender proved nothing.
+	// formTimeout limits the time to receive a form from an unauthenticated sender.
 	formTimeout = 5 * time.Second
 	// afterForm is the deadline once the body is there. net/http reads ahead while a request is served, and a deadline that
 	// passes then ends the context of the request.
@@ -58,8 +58,8 @@ func isTooLarge(err error) bool {
 	return ok
 }
 
-// Detach returns a context for what is still to be done for a request. net/http ends the context of one whose body does not come in
-// time or ends early, although its caller may still be there to be answered.
+// Detach returns a context for work that must continue after the body failed to arrive: net/http
+// cancels the context of such a request, although the client may still wait for the response.
 func Detach(ctx context.Context) context.Context {
 	if EventOf(ctx).bodyTruncated {
 		return context.WithoutCancel(ctx)
@@ -67,8 +67,8 @@ func Detach(ctx context.Context) context.Context {
 	return ctx
 }
 
-// closeUnread has the connection closed after an answer to a request whose body was not read. Otherwise net/http waits for the body
-// before it sends the answer, for as long as the body may take.
+// closeUnread closes the connection after a response if the body was not read. Otherwise net/http
+// waits for the body before it sends the response.
 func closeUnread(h http.Header, r *http.Request) {
 	if r.ContentLength != 0 && !EventOf(r.Context()).bodyRead {
 		h.Set("Connection", "close")

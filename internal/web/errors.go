@@ -88,7 +88,7 @@ func PublicError(err error, requestID string) (shown *cola.Error, fault error) {
 	return InternalError(requestID), err
 }
 
-// InternalError is what a caller sees of a fault of ours.
+// InternalError is the public error for an internal error.
 func InternalError(requestID string) *cola.Error {
 	return &cola.Error{
 		Code:    cola.CodeInternal,
@@ -102,10 +102,10 @@ func RetrySeconds(d time.Duration) int64 {
 	return max(1, int64((d+time.Second-1)/time.Second))
 }
 
-// StatusClientGone is what a request is logged with whose caller went away before its answer.
+// StatusClientGone is the logged status of a request whose client disconnected before the response.
 const StatusClientGone = 499
 
-// IsClientGone reports whether an error is that the caller of a request went away: nobody is there to answer.
+// IsClientGone reports whether an error was caused by the client disconnecting.
 func IsClientGone(r *http.Request, err error) bool {
 	return errors.Is(err, context.Canceled) && errors.Is(r.Context().Err(), context.Canceled)
 }
@@ -167,7 +167,7 @@ func SetQuota(h http.Header, q cola.QuotaState) {
 	h.Set("X-Quota-Reset", strconv.FormatInt(q.Period.End().Unix(), 10))
 }
 
-// QuotaHeaders names the headers that tell where the account stands.
+// QuotaHeaders returns the names of the quota headers.
 func QuotaHeaders() []string {
 	return []string{
 		"X-Detail-Views-Limit", "X-Detail-Views-Remaining", "X-List-Records-Limit", "X-List-Records-Remaining", "X-Quota-Reset",

@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Other is what a request is told under, in metrics and in the log, whose route or method is none of ours: what callers make
-// up must neither make new series nor come into the log.
+// Other is the label of unknown routes and methods in metrics and in the log: clients must not be
+// able to create new time series or log values.
 const Other = "other"
 
 // metrics measures requests. A nil *metrics measures nothing.
@@ -34,14 +34,14 @@ type routeMetrics struct {
 	meeting  sync.Mutex // held while met is replaced
 }
 
-// outcome is what the requests of a route are told apart by.
+// outcome distinguishes the requests of a route.
 type outcome struct {
 	method string // as methodLabel gives it
 	status int
 }
 
-// newMetrics registers the metrics of an edge with these routes; there are none without a registerer. What another edge has
-// registered there before is used: one request is of one edge.
+// newMetrics registers the metrics of an edge with these routes; it returns nil without a
+// registerer. Edges that share a registerer share the metrics.
 func newMetrics(registerer prometheus.Registerer, patterns []string) *metrics {
 	if registerer == nil {
 		return nil
@@ -116,7 +116,8 @@ func (m *metrics) finishRequest(route string, o outcome, took time.Duration, byt
 	r.bytes.Add(float64(bytes))
 }
 
-// counter returns the counter of an outcome. Outcomes are few: methods and statuses both come from fixed lists of ours.
+// counter returns the counter of an outcome. Outcomes are few, because methods and statuses are from
+// fixed lists.
 func (r *routeMetrics) counter(o outcome) prometheus.Counter {
 	if c, ok := (*r.met.Load())[o]; ok {
 		return c
@@ -130,7 +131,7 @@ func (r *routeMetrics) counter(o outcome) prometheus.Counter {
 	return c
 }
 
-// methodLabel returns the method by which a request is told: any word may be sent as one.
+// methodLabel returns the metric label of a method; clients can send any word.
 func methodLabel(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:

@@ -1,5 +1,5 @@
-// Package web is what every HTTP edge does alike: a request's id, its one line in the log, its metrics, recovery, and the
-// forms of errors and of the quota headers. It knows no route and no operation.
+// Package web contains what all HTTP edges share: request IDs, log lines, metrics, panic recovery,
+// and the formats of errors and quota headers. It knows no routes or operations.
 package web
 
 import (
@@ -21,28 +21,29 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Event is what one request's log line is made of. The handlers of the request fill it in; it never holds a secret nor
-// what was searched for.
+// Event is the content of a request's log line. Handlers fill it in. It never contains secrets or
+// search terms.
 type Event struct {
 	RequestID string
-	Channel   cola.Channel // empty where no credentials are asked for
+	Channel   cola.Channel // empty for public routes
 	Caller    cola.Caller  // zero when not authenticated
 	Meter     cola.Meter
 	Units     int         // charged
 	Code      cola.Code   // of an error answer
 	Fault     error       // ours, not the caller's
 	Stack     []byte      // of a panic
-	Attrs     []slog.Attr // what an edge tells beside; values of fixed lists of ours only
+	Attrs     []slog.Attr // further attributes; values from fixed lists only
 
-	resource        auth.Resource // that challenges tell of
+	resource        auth.Resource // for challenges
 	bodyRead        bool          // to its end
-	restoreDeadline func()        // ends what Hurry did; may be nil
+	restoreDeadline func()        // undoes ShortenBodyTimeout; may be nil
 	bodyTruncated   bool          // it did not come in time, or ended early
 }
 
 type eventKey struct{}
 
-// EventOf returns the request's event. Outside RequestID, as in a test of one handler, it is one that nobody reads.
+// EventOf returns the request's event. Without RequestID, as in a test of a single handler, it
+// returns an unused one.
 func EventOf(ctx context.Context) *Event {
 	if e, ok := ctx.Value(eventKey{}).(*Event); ok {
 		return e
@@ -50,7 +51,8 @@ func EventOf(ctx context.Context) *Event {
 	return &Event{}
 }
 
-// WithChallenge has refusals for want of credentials or of a scope tell how to get them. It goes inside RequestID.
+// WithChallenge adds WWW-Authenticate to responses that refuse credentials or a scope. It goes
+// inside RequestID.
 func WithChallenge(resource auth.Resource) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -60,7 +62,8 @@ func WithChallenge(resource auth.Resource) func(http.Handler) http.Handler {
 	}
 }
 
-// validRequestID is what a request id from outside may look like: it goes into logs and headers. What could be a key is none.
+// validRequestID reports whether a client's request ID is safe for logs and headers. It rejects
+// anything that could be a key.
 func validRequestID(s string) bool {
 	return requestIDPattern.MatchString(s) && !strings.Contains(s, auth.KeyPrefix)
 }
@@ -81,15 +84,16 @@ func RequestID(next http.Handler) http.Handler {
 	})
 }
 
-// Recorder tells of requests: a line of the log and some metrics for each.
+// Recorder writes a log line and metrics for each request.
 type Recorder struct {
 	log     *slog.Logger
 	metrics *metrics
 	route   func(*http.Request) string
 }
 
-// NewRecorder returns a Recorder. route tells what a request was for, once it has been served: one of the routes, or Other.
-// With a registerer requests are measured; edges that register with the same one share the metrics.
+// NewRecorder returns a Recorder. route returns the route of a served request: one of routes, or
+// Other. Requests are measured if registerer is not nil; edges that share a registerer share the
+// metrics.
 func NewRecorder(log *slog.Logger, registerer prometheus.Registerer, routes []string, route func(*http.Request) string) *Recorder {
 	return &Recorder{log: log, metrics: newMetrics(registerer, routes), route: route}
 }
@@ -155,8 +159,8 @@ func (rec *Recorder) logEvent(r *http.Request, route string, o outcome, took tim
 	rec.log.LogAttrs(r.Context(), level, "request", attrs...)
 }
 
-// Recover turns a panic into a 500 that tells nothing of it. When the answer has begun the connection is cut off instead,
-// so that nobody takes a part for the whole.
+// Recover turns a panic into a 500 without details. If the response has started, it closes the
+// connection instead, so that a partial response is not mistaken for a complete one.
 func Recover(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
@@ -181,7 +185,7 @@ func Recover(next http.Handler) http.Handler {
 	})
 }
 
-// Compress encodes answers with zstd or gzip for those who accept it.
+// Compress encodes responses with zstd or gzip if the client accepts it.
 func Compress() func(http.Handler) http.Handler {
 	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(1024))
 	if err != nil {
