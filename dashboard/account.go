@@ -124,7 +124,8 @@ func (req *request) returnCookie() string {
 
 func (req *request) setReturnCookie(to string, seconds int) {
 	http.SetCookie(req.w, &http.Cookie{
-		Name: req.returnCookie(), Value: url.QueryEscape(to), Path: "/", MaxAge: seconds, HttpOnly: true, Secure: req.https(), SameSite: http.SameSiteLaxMode,
+		Name: req.returnCookie(), Value: url.QueryEscape(to), Path: "/", MaxAge: seconds, HttpOnly: true,
+		Secure: req.https(), SameSite: http.SameSiteLaxMode,
 	})
 }
 
@@ -151,15 +152,18 @@ type userAgentToken struct{ holds, name string }
 // browserTokens are in order of precedence: browsers also claim to be those further down the list.
 func browserTokens() []userAgentToken {
 	return []userAgentToken{
-		{"Edg/", "Edge"}, {"EdgA/", "Edge"}, {"EdgiOS/", "Edge"}, {"OPR/", "Opera"}, {"SamsungBrowser/", "Samsung Internet"},
-		{"FxiOS/", "Firefox"}, {"Firefox/", "Firefox"}, {"CriOS/", "Chrome"}, {"HeadlessChrome/", "Chrome without a window"},
+		{"Edg/", "Edge"}, {"EdgA/", "Edge"}, {"EdgiOS/", "Edge"}, {"OPR/", "Opera"},
+		{"SamsungBrowser/", "Samsung Internet"},
+		{"FxiOS/", "Firefox"}, {"Firefox/", "Firefox"}, {"CriOS/", "Chrome"},
+		{"HeadlessChrome/", "Chrome without a window"},
 		{"Chromium/", "Chromium"}, {"Chrome/", "Chrome"}, {"Version/", "Safari"},
 	}
 }
 
 func systemTokens() []userAgentToken {
 	return []userAgentToken{
-		{"iPhone", "an iPhone"}, {"iPad", "an iPad"}, {"Android", "Android"}, {"Windows", "Windows"}, {"CrOS", "ChromeOS"},
+		{"iPhone", "an iPhone"}, {"iPad", "an iPad"}, {"Android", "Android"}, {"Windows", "Windows"},
+		{"CrOS", "ChromeOS"},
 		{"Macintosh", "a Mac"}, {"Linux", "Linux"},
 	}
 }
@@ -250,5 +254,6 @@ func (req *request) endOtherSignIns() error {
 	if err != nil {
 		return err
 	}
-	return req.redirect(accountPath, fmt.Sprintf("%s signed out. This one stays signed in.", plural(ended, "other browser is", "other browsers are")))
+	return req.redirect(accountPath, fmt.Sprintf("%s signed out. This one stays signed in.",
+		plural(ended, "other browser is", "other browsers are")))
 }

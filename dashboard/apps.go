@@ -55,7 +55,8 @@ func (a appRow) Permissions() []string {
 		"read your usage, saved searches, matches and deliveries",
 	}
 	if !slices.Contains(a.Scopes, cola.ScopeWriteSavedSearches) {
-		words = append(words, "see the hosts and email domains that receive alerts, but not the full URLs and addresses")
+		words = append(words,
+			"see the hosts and email domains that receive alerts, but not the full URLs and addresses")
 	}
 	for _, s := range a.Scopes {
 		words = append(words, scopePermission(s))
@@ -106,7 +107,8 @@ func (req *request) app() (appRow, error) {
 	id := req.id()
 	i := slices.IndexFunc(apps, func(a appRow) bool { return a.ID == id })
 	if i < 0 {
-		return appRow{}, cola.Errorf(cola.CodeNotFound, "Your account has no such connected app. The list of connected apps shows those that it has.")
+		return appRow{}, cola.Errorf(cola.CodeNotFound,
+			"Your account has no such connected app. The list of connected apps shows those that it has.")
 	}
 	return apps[i], nil
 }

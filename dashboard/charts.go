@@ -59,8 +59,8 @@ type axisLabel struct {
 // layer is the parts of all bars that a series has, as one path.
 type layer struct{ Class, Path string }
 
-// The view box of a chart and the position of the bars in it. Text is about 13 units high; the style
-// sheet enlarges it on small screens.
+// The view box of a chart and the position of the bars in it. Text is about 13 units high; the
+// style sheet enlarges it on small screens.
 const (
 	boxWidth   = 480
 	boxHeight  = 212
@@ -71,7 +71,8 @@ const (
 	maxLevels  = 4 // above zero
 )
 
-// seriesClasses are the looks of series, in order. Each has a colour and, but for the first, a pattern.
+// seriesClasses are the looks of series, in order. Each has a colour and, but for the first, a
+// pattern.
 func seriesClasses() []string { return []string{"one", "two", "three", "four", "five", "six"} }
 
 // row is a table row for one step: the values of the series and their total.
@@ -141,7 +142,8 @@ func (p chart) description(unit string) string {
 	if sum == 0 {
 		return "No " + unit + "."
 	}
-	words := fmt.Sprintf("%s %s in all, most for %s: %s.", count(sum), unit, p.Steps[busiest].Label, count(p.Totals[busiest]))
+	words := fmt.Sprintf("%s %s in all, most for %s: %s.", count(sum), unit, p.Steps[busiest].Label,
+		count(p.Totals[busiest]))
 	if p.Named() {
 		parts := make([]string, len(p.Series))
 		for i, s := range p.Series {
@@ -198,7 +200,8 @@ func stepX(i, steps int) int { return barsLeft + i*(barsRight-barsLeft)/steps }
 // nonzero bar is visible.
 func barHeight(n, top int) int { return (n*(barsBottom-barsTop) + top - 1) / top }
 
-// roundLevels returns the levels of an axis up to most, which are multiples of 1, 2 or 5 and a power of ten, and the highest of them.
+// roundLevels returns the levels of an axis up to most, which are multiples of 1, 2 or 5 and a
+// power of ten, and the highest of them.
 func roundLevels(highest int) (top int, levels []int) {
 	apart, power := 1, 1
 	for next := 1; apart*maxLevels < highest; next++ {

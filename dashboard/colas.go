@@ -72,16 +72,19 @@ func (req *request) label() error {
 	}
 	req.allowBackCache()
 	p := req.labelPage(&l)
-	call := req.call("GET", "/colas/"+p.Row.ID, "It costs one detail view, as this page did. An id that there is not is free.").
+	call := req.call("GET", "/colas/"+p.Row.ID,
+		"It costs one detail view, as this page did. An id that there is not is free.").
 		forTool("get_cola", map[string]any{"ttb_id": p.Row.ID, "response_format": "detailed"})
-	return req.show(http.StatusOK, "label", page{Title: strings.TrimSpace(p.Row.Brand + " " + p.Row.Product), Data: p, Call: call})
+	return req.show(http.StatusOK, "label", page{Title: strings.TrimSpace(p.Row.Brand + " " + p.Row.Product), Data: p,
+		Call: call})
 }
 
 // labelPage prepares a label for the page.
 func (req *request) labelPage(l *registry.LabelPage) labelPage {
 	c := &l.Label
 	p := labelPage{
-		Row: req.newLabelRow(&c.ColaSummary, string(c.MainImageURL)), Groups: factGroups(c, req.recordLinks()), Permit: singleLine(c.PermitNumber), Cost: detailCost(req.quota),
+		Row: req.newLabelRow(&c.ColaSummary, string(c.MainImageURL)), Groups: factGroups(c, req.recordLinks()),
+		Permit: singleLine(c.PermitNumber), Cost: detailCost(req.quota),
 		PermitSearch: allHistory("permit_number", c.PermitNumber),
 	}
 	images := c.Images[:min(len(c.Images), maxImages)]
@@ -120,27 +123,35 @@ func newLabelImage(img *cola.Image, number int, of labelRow, links recordLinks) 
 		one.Picture.Width, one.Picture.Height = w, h
 	}
 	one.Facts = facts(
-		textFact("Position", img.ContainerPosition), intFact("Index", cola.Some(img.ImageIndex)), textFact("File type", img.ExtensionType),
-		wordsFact("Pixels", dimensions(img.WidthPixels, img.HeightPixels, " × ")), wordsFact("Inches", dimensions(img.WidthInches, img.HeightInches, " × ")),
-		decimalFact("Megabytes", img.FileSizeMB), intFact("Barcodes found", img.BarcodeCount), intFact("QR codes found", img.QRCodeCount),
+		textFact("Position", img.ContainerPosition), intFact("Index", cola.Some(img.ImageIndex)),
+		textFact("File type", img.ExtensionType),
+		wordsFact("Pixels", dimensions(img.WidthPixels, img.HeightPixels, " × ")),
+		wordsFact("Inches", dimensions(img.WidthInches, img.HeightInches, " × ")),
+		decimalFact("Megabytes", img.FileSizeMB), intFact("Barcodes found", img.BarcodeCount),
+		intFact("QR codes found", img.QRCodeCount),
 		textFact("Image id", cola.Text(img.TTBImageID)),
 	)
 	return one
 }
 
-// maxSide is how many pixels a side of an image may be said to have: more is a fault of the record, and would tear the page apart.
+// maxSide is how many pixels a side of an image may be said to have: more is a fault of the record,
+// and would tear the page apart.
 const maxSide = 20_000
 
 func newLabelBarcode(b *cola.Barcode, images []cola.Image) labelBarcode {
 	cell := func(s string) string { return truncate(singleLine(s), maxShownName) }
 	return labelBarcode{
-		Value: cell(b.BarcodeValue), Kind: cell(string(b.BarcodeType)), Image: cell(string(b.TTBImageID)), Size: dimensions(b.WidthPixels, b.HeightPixels, " × "),
-		Orientation: cell(string(b.Orientation)), Place: cell(string(b.RelativeImagePosition)), Href: barcodeHref(b.BarcodeValue),
-		ImageNumber: 1 + slices.IndexFunc(images, func(img cola.Image) bool { return img.TTBImageID != "" && img.TTBImageID == string(b.TTBImageID) }),
+		Value: cell(b.BarcodeValue), Kind: cell(string(b.BarcodeType)), Image: cell(string(b.TTBImageID)),
+		Size:        dimensions(b.WidthPixels, b.HeightPixels, " × "),
+		Orientation: cell(string(b.Orientation)), Place: cell(string(b.RelativeImagePosition)),
+		Href: barcodeHref(b.BarcodeValue),
+		ImageNumber: 1 + slices.IndexFunc(images,
+			func(img cola.Image) bool { return img.TTBImageID != "" && img.TTBImageID == string(b.TTBImageID) }),
 	}
 }
 
-// barcodeHref returns the address of a search for all labels with a barcode. Words of a search that look like one are taken for one, unless they are a TTB id.
+// barcodeHref returns the address of a search for all labels with a barcode. Words of a search that
+// look like one are taken for one, unless they are a TTB id.
 func barcodeHref(value string) string {
 	if _, isID := cola.ParseTTBID(value); cola.BarcodeShaped(value) && !isID {
 		return allHistory("q", value)
@@ -159,22 +170,30 @@ func factGroups(c *cola.Cola, links recordLinks) []factGroup {
 		{Title: "Label", Facts: labelFacts(c, links)},
 		{Title: "Product", Facts: productFacts(c)},
 		{Title: "Dates", Facts: facts(
-			dateFact("Applied for", c.ApplicationDate), dateFact("Approved", c.ApprovalDate), dateFact("Expires or expired", c.ExpirationDate),
+			dateFact("Applied for", c.ApplicationDate), dateFact("Approved", c.ApprovalDate),
+			dateFact("Expires or expired", c.ExpirationDate),
 			dateFact("Latest change", c.LatestUpdateDate))},
 		{Title: "Applicant", Facts: facts(
-			wordsFact("Permit number", c.PermitNumber), textFact("Name in the address", c.AddressRecipient), textFact("State", c.AddressState), textFact("ZIP code", c.AddressZipCode))},
+			wordsFact("Permit number", c.PermitNumber), textFact("Name in the address", c.AddressRecipient),
+			textFact("State", c.AddressState), textFact("ZIP code", c.AddressZipCode))},
 		{Title: "Wine", Facts: facts(
-			listFact("Grapes", c.GrapeVarietals), intFact("Vintage", c.WineVintageYear), textFact("Appellation", c.WineAppellation),
+			listFact("Grapes", c.GrapeVarietals), intFact("Vintage", c.WineVintageYear),
+			textFact("Appellation", c.WineAppellation),
 			textFact("Designation", c.LLMWineDesignation).derived())},
-		{Title: "Beer", Facts: facts(textFact("Bitterness (IBU)", c.LLMBeerIBU).derived(), listFact("Hops", c.LLMBeerHopsVarieties).derived())},
+		{Title: "Beer", Facts: facts(textFact("Bitterness (IBU)", c.LLMBeerIBU).derived(),
+			listFact("Hops", c.LLMBeerHopsVarieties).derived())},
 		{Title: "Spirits", Facts: facts(
-			agedFact(c.LLMLiquorAgedYears).derived(), textFact("Finished in", c.LLMLiquorFinishing).derived(), listFact("Grains", c.LLMLiquorGrains).derived())},
+			agedFact(c.LLMLiquorAgedYears).derived(), textFact("Finished in", c.LLMLiquorFinishing).derived(),
+			listFact("Grains", c.LLMLiquorGrains).derived())},
 		{Title: "Read from the label", Facts: facts(
-			textFact("Description", c.LLMProductDescription).derived(), listFact("Tasting notes", c.LLMTastingNoteFlavors).derived(),
-			textFact("Container", c.LLMContainerType).derived(), intFact("Brand established", c.LLMBrandEstablishedYear).derived(),
+			textFact("Description", c.LLMProductDescription).derived(),
+			listFact("Tasting notes", c.LLMTastingNoteFlavors).derived(),
+			textFact("Container", c.LLMContainerType).derived(),
+			intFact("Brand established", c.LLMBrandEstablishedYear).derived(),
 			textFact("Artwork", c.LLMArtworkCredit).derived())},
 		{Title: "Exemption and resubmission", Facts: facts(
-			textFact("Certificate of exemption for sale in", c.ForExemptionState), boolFact("Submitted again", c.IsResubmission), resubmissionFact(c.ForResubmissionTTBID))},
+			textFact("Certificate of exemption for sale in", c.ForExemptionState),
+			boolFact("Submitted again", c.IsResubmission), resubmissionFact(c.ForResubmissionTTBID))},
 		{Title: "Pictures", Facts: pictureFacts(c, links)},
 	}
 	var told []factGroup
@@ -192,14 +211,17 @@ func labelFacts(c *cola.Cola, links recordLinks) []fact {
 		barcode = wordsFact("Main barcode", "known, not its value")
 	}
 	return facts(
-		wordsFact("TTB id", c.TTBID.String()), wordsFact("Brand", c.BrandName), textFact("Product name", c.ProductName), textFact("Status", c.ApplicationStatus),
-		textFact("Application", c.ApplicationType), boolFact("Distinctive container", c.IsDistinctiveContainer), textFact("Its capacity", c.ForDistinctiveCapacity),
+		wordsFact("TTB id", c.TTBID.String()), wordsFact("Brand", c.BrandName), textFact("Product name", c.ProductName),
+		textFact("Status", c.ApplicationStatus),
+		textFact("Application", c.ApplicationType), boolFact("Distinctive container", c.IsDistinctiveContainer),
+		textFact("Its capacity", c.ForDistinctiveCapacity),
 		barcode, textFact("Type of the barcode", c.BarcodeType), linkFact("QR code", c.QRCodeURL, links),
 	)
 }
 
 func productFacts(c *cola.Cola) []fact {
-	path := textFact("Category", c.LLMCategoryPath).derived().linkedTo(allHistory("derived_subcategory", string(c.LLMCategoryPath)))
+	path := textFact("Category", c.LLMCategoryPath).derived().linkedTo(
+		allHistory("derived_subcategory", string(c.LLMCategoryPath)))
 	name := textFact("Name of the category", c.LLMCategory).derived()
 	strength := decimalFact("Alcohol by volume", c.ABV)
 	if c.ABV.OK {
@@ -212,7 +234,8 @@ func productFacts(c *cola.Cola) []fact {
 		contents = textFact("Unit of the contents", c.VolumeUnit)
 	}
 	return facts(
-		wordsFact("Product type", string(c.ProductType)), codedFact("Class", c.ClassName, c.ClassID), codedFact("Origin", c.OriginName, c.OriginID),
+		wordsFact("Product type", string(c.ProductType)), codedFact("Class", c.ClassName, c.ClassID),
+		codedFact("Origin", c.OriginName, c.OriginID),
 		textFact("Made", originText(c.DomesticOrImported)), path, name, strength, contents,
 	)
 }
@@ -220,8 +243,10 @@ func productFacts(c *cola.Cola) []fact {
 // pictureFacts returns the images and barcodes listed in the record.
 func pictureFacts(c *cola.Cola, links recordLinks) []fact {
 	return facts(
-		wordsFact("Barcode", map[bool]string{true: "known", false: "none known"}[c.HasBarcode]), intFact("Images", cola.Opt[int]{V: c.ImageCount, OK: c.ImageCount > 0}),
-		boolFact("Front image", c.HasFrontImage), boolFact("Back image", c.HasBackImage), boolFact("Neck image", c.HasNeckImage), boolFact("Strip image", c.HasStripImage),
+		wordsFact("Barcode", map[bool]string{true: "known", false: "none known"}[c.HasBarcode]),
+		intFact("Images", cola.Opt[int]{V: c.ImageCount, OK: c.ImageCount > 0}),
+		boolFact("Front image", c.HasFrontImage), boolFact("Back image", c.HasBackImage),
+		boolFact("Neck image", c.HasNeckImage), boolFact("Strip image", c.HasStripImage),
 		linkFact("Main image", c.MainImageURL, links),
 	)
 }

@@ -40,7 +40,8 @@ func timeHTML(t time.Time) template.HTML {
 		return `<span class="soft">never</span>`
 	}
 	t = t.UTC()
-	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(time.RFC3339), t.Format("2 Jan 2006, 15:04 UTC"))) // #nosec: contains no user input
+	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(time.RFC3339),
+		t.Format("2 Jan 2006, 15:04 UTC"))) // #nosec: contains no user input
 }
 
 // timestampHTML is timeHTML for the timestamp types of the API; zero is shown as never.
@@ -149,7 +150,8 @@ func (c *apiCall) ToolCall() string {
 	if arguments == nil {
 		arguments = struct{}{}
 	}
-	return fmt.Sprintf(`{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": %q, "arguments": %s}}`, c.Tool, compactJSON(arguments))
+	return fmt.Sprintf(`{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": %q, "arguments": %s}}`,
+		c.Tool, compactJSON(arguments))
 }
 
 // shellQuote writes a text so that a shell takes it as it is.

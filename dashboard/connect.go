@@ -60,7 +60,8 @@ func (req *request) connect() error {
 
 func (req *request) mcpURL() string { return req.opts.PublicURL + mcpPath }
 
-// assistants returns how to connect each assistant: by signing in, where that is possible, else with a key.
+// assistants returns how to connect each assistant: by signing in, where that is possible, else
+// with a key.
 func (req *request) assistants() []assistant {
 	withKey := req.assistantsWithKey(keyPlaceholder)
 	var list []assistant
@@ -86,7 +87,8 @@ func (req *request) assistants() []assistant {
 func (req *request) withoutSignIn() assistant {
 	return assistant{"chatgpt", "ChatGPT", []way{{"Not possible here", setup{
 		ID: "chatgpt", Name: "ChatGPT",
-		Before: "ChatGPT takes no keys: it signs in. This server has no sign-in for apps; its operator can set one up (docs/OAUTH.md).",
+		Before: "ChatGPT takes no keys: it signs in. This server has no sign-in for apps; its operator can set one " +
+			"up (docs/OAUTH.md).",
 	}}}}
 }
 
@@ -111,7 +113,8 @@ func (req *request) assistantsWithKey(key string) []setup {
 		},
 		{
 			ID: "claude-desktop", Name: "Claude Desktop",
-			Before: "It starts programs on its own machine: put the program colaregistry there, and add this to claude_desktop_config.json with the path that it has.",
+			Before: "It starts programs on its own machine: put the program colaregistry there, and add this to " +
+				"claude_desktop_config.json with the path that it has.",
 			Text: settings(`{
   "mcpServers": {
     "NAME": {
@@ -157,7 +160,8 @@ func (req *request) assistantsWithKey(key string) []setup {
 func (req *request) otherClients(key string) setup {
 	return setup{
 		ID: "others", Name: "Other clients",
-		Before: "Clients that take a URL and headers need these; some name the fields otherwise. The transport is Streamable HTTP.",
+		Before: "Clients that take a URL and headers need these; some name the fields otherwise. The transport is " +
+			"Streamable HTTP.",
 		Text: settings(`{
   "mcpServers": {
     "NAME": {
@@ -181,8 +185,9 @@ func (req *request) assistantsSignedIn() []setup {
 		},
 		{
 			ID: "claude-desktop", Name: "Claude Desktop",
-			Before: "In Settings, Connectors, add a custom connector with this URL and sign in. It is reached from Anthropic's servers, so this server must be on the internet, with https.",
-			Text:   req.mcpURL(),
+			Before: "In Settings, Connectors, add a custom connector with this URL and sign in. It is reached from " +
+				"Anthropic's servers, so this server must be on the internet, with https.",
+			Text: req.mcpURL(),
 		},
 		{
 			ID: "cursor", Name: "Cursor",
@@ -204,15 +209,18 @@ func (req *request) assistantsSignedIn() []setup {
 		},
 		{
 			ID: "chatgpt", Name: "ChatGPT",
-			Before: "With developer mode on (Settings, Apps & Connectors, Advanced settings), create a connector with this URL and the authentication OAuth. " +
+			Before: "With developer mode on (Settings, Apps & Connectors, Advanced settings), create a connector " +
+				"with this URL and the authentication OAuth. " +
 				"ChatGPT reaches servers on the internet only, with https.",
-			Text:  req.mcpURL(),
-			After: "Leave the client id and secret empty. If that is refused, ask the operator of this service for those that are registered for ChatGPT.",
+			Text: req.mcpURL(),
+			After: "Leave the client id and secret empty. If that is refused, ask the operator of this service for " +
+				"those that are registered for ChatGPT.",
 		},
 	}
 }
 
 // settings fills in words of a text of settings: NAME, and the pairs given.
 func settings(text string, pairs ...string) string {
-	return strings.NewReplacer(append([]string{"NAME", serverName, "COLAREGISTRY_API_KEY", "COLAREGISTRY_API_KEY"}, pairs...)...).Replace(text)
+	return strings.NewReplacer(append([]string{"NAME", serverName, "COLAREGISTRY_API_KEY", "COLAREGISTRY_API_KEY"},
+		pairs...)...).Replace(text)
 }

@@ -154,7 +154,8 @@ const (
 // areas lists the paths that Handles answers for, besides the root.
 func areas() []string {
 	return []string{
-		signInPath, signOutPath, keysPath, usagePath, plansPath, appsPath, accountPath, searchesPath, destinationsPath, deliveriesPath,
+		signInPath, signOutPath, keysPath, usagePath, plansPath, appsPath, accountPath, searchesPath, destinationsPath,
+		deliveriesPath,
 		explorePath, connectPath, strings.TrimRight(assetsPath, "/"),
 	}
 }

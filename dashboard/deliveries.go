@@ -37,7 +37,8 @@ func (n nameIndex) rows(list []cola.Delivery) []deliveryRow {
 }
 
 func (n nameIndex) row(d cola.Delivery) deliveryRow {
-	row := deliveryRow{Delivery: d, To: n.destinations[d.Destination], Path: destinationPath(d.Destination), Class: "soft"}
+	row := deliveryRow{Delivery: d, To: n.destinations[d.Destination], Path: destinationPath(d.Destination),
+		Class: "soft"}
 	row.Undeliverable = n.noMail && d.Kind == cola.KindEmail && d.State == cola.DeliveryPending
 	switch d.Event {
 	case cola.EventRan:
@@ -83,7 +84,8 @@ func (req *request) deliveries() error {
 			asked[name] = values
 		}
 	}
-	list, state, err := req.svc.Deliveries(req.ctx(), req.caller, deliveriesReader.Read(deliveriesReader.Fields(asked), nil))
+	list, state, err := req.svc.Deliveries(req.ctx(), req.caller,
+		deliveriesReader.Read(deliveriesReader.Fields(asked), nil))
 	if err != nil {
 		return err
 	}
@@ -93,17 +95,21 @@ func (req *request) deliveries() error {
 		return err
 	}
 	p := deliveriesPage{
-		Rows:     names.rows(list.Rows),
-		Pager:    newPager(req.http.URL, list.Meta.Page, list.Meta.PerPage, list.Meta.Total, len(list.Rows)),
-		States:   append([]option{{Label: "any state"}}, optionsOf(strings.ToLower(asked.Get("state")), cola.DeliveryStates()...)...),
+		Rows:  names.rows(list.Rows),
+		Pager: newPager(req.http.URL, list.Meta.Page, list.Meta.PerPage, list.Meta.Total, len(list.Rows)),
+		States: append([]option{{Label: "any state"}},
+			optionsOf(strings.ToLower(asked.Get("state")), cola.DeliveryStates()...)...),
 		Filtered: asked.Has("state") || asked.Has("destination") || asked.Has("saved_search"),
 	}
 	p.Searches, p.More = searchOptions(roll, asked.Get("saved_search"), "any search")
 	p.Destinations = []option{{Label: "any destination"}}
 	for _, d := range names.all {
-		p.Destinations = append(p.Destinations, option{Value: d.UUID, Label: names.destinations[d.UUID], Chosen: strings.EqualFold(d.UUID, asked.Get("destination"))})
+		p.Destinations = append(p.Destinations,
+			option{Value: d.UUID, Label: names.destinations[d.UUID],
+				Chosen: strings.EqualFold(d.UUID, asked.Get("destination"))})
 	}
-	return req.show(http.StatusOK, "deliveries", page{Title: "Deliveries", Data: p, Call: req.call(http.MethodGet, withQuery(deliveriesPath, asked), freeCost)})
+	return req.show(http.StatusOK, "deliveries",
+		page{Title: "Deliveries", Data: p, Call: req.call(http.MethodGet, withQuery(deliveriesPath, asked), freeCost)})
 }
 
 // withQuery adds parameters to a path.
@@ -136,7 +142,8 @@ func (req *request) showDelivery(status int, refusal string) error {
 	}
 	d := found.Value
 	p := deliveryPage{deliveryRow: names.row(d.Delivery), ActionError: refusal, Attempts: d.Attempts}
-	return req.show(status, "delivery", page{Title: "Delivery " + strconv.FormatInt(d.ID, 10), Data: p, Call: req.call(http.MethodGet, deliveryPath(d.ID), freeCost)})
+	return req.show(status, "delivery", page{Title: "Delivery " + strconv.FormatInt(d.ID, 10), Data: p,
+		Call: req.call(http.MethodGet, deliveryPath(d.ID), freeCost)})
 }
 
 func (req *request) replayDelivery() error {

@@ -14,18 +14,32 @@ import (
 type destinationService interface {
 	// SendsMail reports whether messages to email addresses are sent.
 	SendsMail() bool
-	Destinations(context.Context, cola.Caller, cola.SavedSearchListParams) (registry.PageList[cola.Destination], cola.QuotaState, error)
-	Destination(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.Destination], cola.QuotaState, error)
-	CreateDestination(context.Context, cola.Caller, cola.DestinationParams) (cola.DestinationWithSecret, cola.QuotaState, error)
-	ChangeDestination(ctx context.Context, c cola.Caller, id string, p cola.DestinationChangeParams) (cola.Destination, cola.QuotaState, error)
+	Destinations(
+		context.Context, cola.Caller, cola.SavedSearchListParams,
+	) (registry.PageList[cola.Destination], cola.QuotaState, error)
+	Destination(
+		ctx context.Context, c cola.Caller, id, ifNoneMatch string,
+	) (registry.Tagged[cola.Destination], cola.QuotaState, error)
+	CreateDestination(
+		context.Context, cola.Caller, cola.DestinationParams,
+	) (cola.DestinationWithSecret, cola.QuotaState, error)
+	ChangeDestination(
+		ctx context.Context, c cola.Caller, id string, p cola.DestinationChangeParams,
+	) (cola.Destination, cola.QuotaState, error)
 	DeleteDestination(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error)
 	RotateSecret(ctx context.Context, c cola.Caller, id string) (cola.DestinationWithSecret, cola.QuotaState, error)
 	TestDestination(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error)
 	ResendConfirmation(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error)
-	ConfirmDestination(ctx context.Context, c cola.Caller, id string, p cola.DestinationConfirmParams) (cola.Destination, cola.QuotaState, error)
+	ConfirmDestination(
+		ctx context.Context, c cola.Caller, id string, p cola.DestinationConfirmParams,
+	) (cola.Destination, cola.QuotaState, error)
 	ReplayDestination(ctx context.Context, c cola.Caller, id string) (cola.Replayed, cola.QuotaState, error)
-	Deliveries(context.Context, cola.Caller, cola.DeliveryListParams) (registry.PageList[cola.Delivery], cola.QuotaState, error)
-	Delivery(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.DeliveryDetail], cola.QuotaState, error)
+	Deliveries(
+		context.Context, cola.Caller, cola.DeliveryListParams,
+	) (registry.PageList[cola.Delivery], cola.QuotaState, error)
+	Delivery(
+		ctx context.Context, c cola.Caller, id, ifNoneMatch string,
+	) (registry.Tagged[cola.DeliveryDetail], cola.QuotaState, error)
 	ReplayDelivery(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error)
 }
 
@@ -76,7 +90,8 @@ type destinationRow struct {
 
 // destinationRow describes a destination; searches are the names of searches by their ids.
 func (req *request) destinationRow(d cola.Destination, searches map[string]string) destinationRow {
-	row := destinationRow{Destination: d, Name: d.Address.V, Own: req.isOwn(d), Class: "soft", Why: stateReason(d), Short: shortStateReason(d)}
+	row := destinationRow{Destination: d, Name: d.Address.V, Own: req.isOwn(d), Class: "soft", Why: stateReason(d),
+		Short: shortStateReason(d)}
 	if row.Name == "" {
 		row.Name = "the account’s own address"
 	}
@@ -102,7 +117,8 @@ func (req *request) isOwn(d cola.Destination) bool {
 		(!d.Address.OK || cola.FoldAddress(d.Kind, d.Address.V) == cola.FoldAddress(d.Kind, req.account.Email))
 }
 
-// stateReason explains the state of an inactive or failing destination; it is empty for a working one.
+// stateReason explains the state of an inactive or failing destination; it is empty for a working
+// one.
 func stateReason(d cola.Destination) string {
 	switch {
 	case d.State == cola.DestinationPending:
@@ -154,19 +170,22 @@ type nameIndex struct {
 
 // loadDestinationNames reads the destinations of the account: an account has few.
 func (req *request) loadDestinationNames() (nameIndex, error) {
-	list, state, err := req.svc.Destinations(req.ctx(), req.caller, cola.SavedSearchListParams{PerPage: cola.Some(cola.MaxPerPage)})
+	list, state, err := req.svc.Destinations(req.ctx(), req.caller,
+		cola.SavedSearchListParams{PerPage: cola.Some(cola.MaxPerPage)})
 	if err != nil {
 		return nameIndex{}, err
 	}
 	req.recordQuota(state)
-	n := nameIndex{all: list.Rows, destinations: map[string]string{}, searches: map[string]string{}, noMail: !req.svc.SendsMail()}
+	n := nameIndex{all: list.Rows, destinations: map[string]string{}, searches: map[string]string{},
+		noMail: !req.svc.SendsMail()}
 	for _, d := range list.Rows {
 		n.destinations[d.UUID] = req.destinationRow(d, nil).Name
 	}
 	return n, nil
 }
 
-// destinationsFor returns the destinations that messages of a search go to: its own, and those of all searches unless it has one of its own with the same address.
+// destinationsFor returns the destinations that messages of a search go to: its own, and those of
+// all searches unless it has one of its own with the same address.
 func (n nameIndex) destinationsFor(search string) (list []cola.Destination) {
 	own := func(d cola.Destination) bool { return d.SavedSearch.V == search }
 	for _, d := range n.all {
@@ -223,5 +242,6 @@ func (req *request) destinations() error {
 	for _, d := range list.Rows {
 		p.Rows = append(p.Rows, req.destinationRow(d, names))
 	}
-	return req.show(http.StatusOK, "destinations", page{Title: "Destinations", Data: p, Call: req.listCall(destinationsPath)})
+	return req.show(http.StatusOK, "destinations",
+		page{Title: "Destinations", Data: p, Call: req.listCall(destinationsPath)})
 }

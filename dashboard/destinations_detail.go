@@ -34,16 +34,19 @@ func (req *request) showDestination(status int, refusal string, problems []strin
 		return err
 	}
 	p := destinationPage{destinationRow: req.destinationRow(d, names.searches), ActionError: refusal, Code: formField{
-		Name: "code", Label: "Code", Hint: "From data.code in the challenge, such as KX7Q-2MFA.", MaxLength: 40, Problems: problems,
+		Name: "code", Label: "Code", Hint: "From data.code in the challenge, such as KX7Q-2MFA.", MaxLength: 40,
+		Problems: problems,
 	}}
 	p.CanResend = d.NeedsConsent() && !req.ownAddress(d) && !p.Unreachable
 	p.Resumable = d.State != cola.DestinationActive && (!d.NeedsConsent() || req.ownAddress(d))
-	sent, _, err := req.svc.Deliveries(req.ctx(), req.caller, cola.DeliveryListParams{Destination: d.UUID, PerPage: cola.Some(latestDeliveries)})
+	sent, _, err := req.svc.Deliveries(req.ctx(), req.caller,
+		cola.DeliveryListParams{Destination: d.UUID, PerPage: cola.Some(latestDeliveries)})
 	if err != nil {
 		return err
 	}
 	p.Deliveries = names.rows(sent.Rows)
-	return req.show(status, "destination", page{Title: p.Name, Data: p, Call: req.call(http.MethodGet, destinationPath(d.UUID), freeCost)})
+	return req.show(status, "destination", page{Title: p.Name, Data: p,
+		Call: req.call(http.MethodGet, destinationPath(d.UUID), freeCost)})
 }
 
 // ownAddress reports whether a destination is the account's own email address, for any searches. It
@@ -68,11 +71,13 @@ func (req *request) showDestinationError(err error) error {
 }
 
 func (req *request) pauseDestination() error {
-	return req.changeDestination(cola.DestinationChangeParams{Active: cola.Some(false)}, "Paused. What would be sent is noted as skipped, and can be sent again later.")
+	return req.changeDestination(cola.DestinationChangeParams{Active: cola.Some(false)},
+		"Paused. What would be sent is noted as skipped, and can be sent again later.")
 }
 
 func (req *request) resumeDestination() error {
-	return req.changeDestination(cola.DestinationChangeParams{Active: cola.Some(true)}, "Resumed. What was missed is sent when you choose “Send again what was missed”.")
+	return req.changeDestination(cola.DestinationChangeParams{Active: cola.Some(true)},
+		"Resumed. What was missed is sent when you choose “Send again what was missed”.")
 }
 
 // setSendEmpty turns messages about runs without matches on or off.
@@ -100,7 +105,8 @@ func (req *request) changeDestination(p cola.DestinationChangeParams, notice str
 
 func (req *request) testDestination() error {
 	d, state, err := req.svc.TestDestination(req.ctx(), req.caller, req.path("uuid"))
-	return req.redirectToDelivery(d, state, err, "A test message is on its way. Load this page again to see what became of it.")
+	return req.redirectToDelivery(d, state, err,
+		"A test message is on its way. Load this page again to see what became of it.")
 }
 
 func (req *request) resendConfirmation() error {
@@ -119,12 +125,14 @@ func (req *request) confirmDestination() error {
 	if err != nil {
 		return err
 	}
-	changed, state, err := req.svc.ConfirmDestination(req.ctx(), req.caller, req.path("uuid"), confirmReader.Read(confirmReader.Fields(typed), nil))
+	changed, state, err := req.svc.ConfirmDestination(req.ctx(), req.caller, req.path("uuid"),
+		confirmReader.Read(confirmReader.Fields(typed), nil))
 	req.recordQuota(state)
 	if err != nil {
 		return req.showDestinationError(err)
 	}
-	return req.redirect(destinationPath(changed.UUID), "Endpoint confirmed. To send skipped messages, choose “Send again what was missed”.")
+	return req.redirect(destinationPath(changed.UUID),
+		"Endpoint confirmed. To send skipped messages, choose “Send again what was missed”.")
 }
 
 // redirectToDelivery redirects to the page of a new message, or shows why there is none.
@@ -175,7 +183,8 @@ func (req *request) confirmDestinationAction(template, title, method, below stri
 			return err
 		}
 	}
-	return req.show(http.StatusOK, template, page{Title: title + row.Name, Data: row, Call: req.call(method, destinationPath(row.UUID)+below, freeCost)})
+	return req.show(http.StatusOK, template, page{Title: title + row.Name, Data: row,
+		Call: req.call(method, destinationPath(row.UUID)+below, freeCost)})
 }
 
 func (req *request) rotateSecret() error {
@@ -195,7 +204,8 @@ func (req *request) rotateSecret() error {
 	if err != nil {
 		return req.showDestinationError(err)
 	}
-	return req.showSecret(http.StatusOK, d, "The secret is replaced", req.call(http.MethodPost, destinationPath(d.UUID)+"/secret", freeCost+" Each call makes a new secret."))
+	return req.showSecret(http.StatusOK, d, "The secret is replaced",
+		req.call(http.MethodPost, destinationPath(d.UUID)+"/secret", freeCost+" Each call makes a new secret."))
 }
 
 func (req *request) deleteDestination() error {
@@ -216,6 +226,7 @@ type secretPage struct {
 
 func (req *request) showSecret(status int, d cola.DestinationWithSecret, title string, call *apiCall) error {
 	return req.show(status, "destination_secret", page{
-		Title: title, Data: secretPage{d.Destination, copied{"the secret", d.Secret.V}, status == http.StatusOK}, Call: call,
+		Title: title, Data: secretPage{d.Destination, copied{"the secret", d.Secret.V}, status == http.StatusOK},
+		Call: call,
 	})
 }

@@ -27,7 +27,8 @@ type destinationForm struct {
 	SendsMail bool
 }
 
-var destinationLabels = map[string]string{"kind": "How", "address": "Address", "saved_search": "For", "send_empty": "Runs that find nothing"}
+var destinationLabels = map[string]string{"kind": "How", "address": "Address", "saved_search": "For",
+	"send_empty": "Runs that find nothing"}
 
 var destinationHints = map[string]string{
 	"address":      "For a webhook, an https URL on the public internet; for email, an email address.",
@@ -52,7 +53,8 @@ func (f *destinationForm) ProblemList() []fieldProblem {
 
 // Field returns a field for its problems.
 func (f *destinationForm) Field(name string) formField {
-	field := formField{Name: name, Label: destinationLabels[name], Value: f.Text(name), Problems: f.Problems[name], Hint: destinationHints[name], MaxLength: 1000}
+	field := formField{Name: name, Label: destinationLabels[name], Value: f.Text(name), Problems: f.Problems[name],
+		Hint: destinationHints[name], MaxLength: 1000}
 	if name == "address" {
 		field.Mode = "url"
 		if f.Is("kind", cola.KindEmail) {
@@ -63,7 +65,8 @@ func (f *destinationForm) Field(name string) formField {
 }
 
 func (req *request) newDestination() error {
-	f := &destinationForm{Values: url.Values{"kind": {cola.KindWebhook}, "saved_search": {req.query().Get("saved_search")}}}
+	f := &destinationForm{Values: url.Values{"kind": {cola.KindWebhook},
+		"saved_search": {req.query().Get("saved_search")}}}
 	if kind := req.query().Get("kind"); kind != "" {
 		f.Values.Set("kind", kind)
 	}
@@ -107,7 +110,8 @@ func (req *request) showDestinationForm(status int, f *destinationForm) error {
 	req.recordQuota(state)
 	f.SendsMail = req.svc.SendsMail()
 	f.Searches, f.More = searchOptions(roll, f.Text("saved_search"), "all saved searches")
-	return req.show(status, "destination_form", page{Title: "New destination", Data: f, Call: req.destinationCall(f.Values)})
+	return req.show(status, "destination_form",
+		page{Title: "New destination", Data: f, Call: req.destinationCall(f.Values)})
 }
 
 // searchOptions returns the first saved searches, and the chosen one, as options. more is true if

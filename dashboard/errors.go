@@ -72,7 +72,8 @@ func (req *request) showError(err error, p errorPage) {
 	if event.Fault == nil {
 		event.Fault = fault
 	}
-	p.Status, p.Message, p.Upgrade, p.Suspended = web.StatusOf(shown.Code), shown.Message, shown.UpgradeURL, shown.Code == cola.CodeAccountSuspended
+	p.Status, p.Message, p.Upgrade, p.Suspended = web.StatusOf(shown.Code), shown.Message, shown.UpgradeURL,
+		shown.Code == cola.CodeAccountSuspended
 	if shown.Code == cola.CodeInternal {
 		p.RequestID = event.RequestID
 	}
@@ -133,11 +134,13 @@ func errorTitle(p errorPage) string {
 }
 
 func (req *request) notFoundPage() error {
-	return cola.Errorf(cola.CodeNotFound, "There is no page at this address. If a message or a bookmark led you here, what it was about may have been deleted.")
+	return cola.Errorf(cola.CodeNotFound, "There is no page at this address. If a message or a bookmark led you "+
+		"here, what it was about may have been deleted.")
 }
 
 func (req *request) methodNotAllowed() error {
-	return cola.Errorf(cola.CodeMethodNotAllowed, "What was asked for cannot be done at this address. Go back to the page and use its buttons.")
+	return cola.Errorf(cola.CodeMethodNotAllowed,
+		"What was asked for cannot be done at this address. Go back to the page and use its buttons.")
 }
 
 type edgeKey struct{}
@@ -192,15 +195,16 @@ func sortErrorDetails(details []errorDetail) {
 	slices.SortFunc(details, func(a, b errorDetail) int { return strings.Compare(a.Field, b.Field) })
 }
 
-// correctable reports whether the user can correct an error. It returns the problems by field, and a
-// sentence for the others.
+// correctable reports whether the user can correct an error. It returns the problems by field, and
+// a sentence for the others.
 func correctable(err error) (problems map[string][]string, sentence string, ok bool) {
 	var refusal *cola.Error
 	if !errors.As(err, &refusal) {
 		return nil, "", false
 	}
 	switch refusal.Code {
-	case cola.CodeValidation, cola.CodeSearchTooBroad, cola.CodeWatchlistLimit, cola.CodeDestinationLimit, cola.CodeDestinationExists, cola.CodeNotActive,
+	case cola.CodeValidation, cola.CodeSearchTooBroad, cola.CodeWatchlistLimit, cola.CodeDestinationLimit,
+		cola.CodeDestinationExists, cola.CodeNotActive,
 		cola.CodeKeyLimit:
 		return fieldProblems(err), refusal.Message, true
 	}
@@ -216,8 +220,11 @@ func refusalDetails(err error) (problems map[string][]string, sentence string, o
 	case !is:
 		return nil, "", false
 	case refusal.Code == cola.CodeIdempotencyKeyReused:
-		return nil, "You have saved another search from this form already. To save this one beside it, save once more.", true
-	case refusal.Code == cola.CodeQuotaExceeded && slices.Contains([]any{"confirmations", registry.ReasonManualRuns, registry.ReasonTests}, refusal.Details["reason"]):
+		return nil, "You have saved another search from this form already. To save this one beside it, save once more.",
+			true
+	case refusal.Code == cola.CodeQuotaExceeded &&
+		slices.Contains([]any{"confirmations", registry.ReasonManualRuns, registry.ReasonTests},
+			refusal.Details["reason"]):
 		return nil, refusal.Message, true
 	case !ok:
 		return nil, "", false
@@ -231,12 +238,14 @@ func refusalDetails(err error) (problems map[string][]string, sentence string, o
 func refusalSentence(refusal *cola.Error) string {
 	switch refusal.Code {
 	case cola.CodeSearchTooBroad:
-		return "A search that runs by itself needs something that narrows it: words, a name, a number, a place, a category path, a strength, a size, " +
+		return "A search that runs by itself needs something that narrows it: words, a name, a number, a place, a " +
+			"category path, a strength, a size, " +
 			"or some but not all of the kinds, categories, origins or containers. A status alone is too broad. Without a schedule it can be kept as it is."
 	case cola.CodeWatchlistLimit:
 		return watchlistLimitSentence(refusal)
 	case cola.CodeDestinationLimit:
-		return "Your account has as many destinations as it may: " + strconv.Itoa(cola.MaxDestinations) + ". Delete one that is no longer needed first."
+		return "Your account has as many destinations as it may: " + strconv.Itoa(cola.MaxDestinations) +
+			". Delete one that is no longer needed first."
 	case cola.CodeDestinationExists:
 		return "Your account has this destination already, for the same searches; it is in the list of destinations. If its secret is lost, replace it there."
 	case cola.CodeNotActive:
@@ -251,9 +260,11 @@ func watchlistLimitSentence(refusal *cola.Error) string {
 	case limit == 0:
 		return "Your account may have no saved search that runs by itself. Ask the operator of this service."
 	case limit > cola.MaxActiveSchedules:
-		return "Your account has as many saved searches as it may: " + count(limit) + ". Delete some that are no longer needed first."
+		return "Your account has as many saved searches as it may: " + count(limit) +
+			". Delete some that are no longer needed first."
 	}
-	return "Your account may have " + plural(limit, "saved search that runs by itself", "saved searches that run by themselves") +
+	return "Your account may have " + plural(limit, "saved search that runs by itself",
+		"saved searches that run by themselves") +
 		", and has that many. Pause or delete another one first, or save this one paused or without a schedule."
 }
 

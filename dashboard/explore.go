@@ -14,7 +14,9 @@ import (
 type exploreService interface {
 	Explore(context.Context, cola.Caller, cola.SearchParams) (registry.ExploreResult, cola.QuotaState, error)
 	LabelPage(ctx context.Context, c cola.Caller, id string) (registry.LabelPage, cola.QuotaState, error)
-	Permittee(ctx context.Context, c cola.Caller, number, ifNoneMatch string) (registry.Tagged[cola.PermitteeDetail], cola.QuotaState, error)
+	Permittee(
+		ctx context.Context, c cola.Caller, number, ifNoneMatch string,
+	) (registry.Tagged[cola.PermitteeDetail], cola.QuotaState, error)
 }
 
 const permitteesPath = explorePath + "/permittees/"
@@ -50,11 +52,14 @@ func exampleSearches() []exampleSearch {
 	}
 }
 
-// explore searches when the address has parameters of a search. Without any it shows the form, which is free.
+// explore searches when the address has parameters of a search. Without any it shows the form,
+// which is free.
 func (req *request) explore(reader *params.Reader[cola.SearchParams]) error {
 	asked := readSearch(reader, req.http.URL.RawQuery)
 	if len(asked.values) == 0 && len(asked.params.Problems) == 0 {
-		return req.show(http.StatusOK, "explore", page{Title: "Explore", Data: explorePage{Form: asked.form(nil), Hints: asked.hints, Examples: exampleSearches(), Quota: req.quota}})
+		return req.show(http.StatusOK, "explore",
+			page{Title: "Explore", Data: explorePage{Form: asked.form(nil), Hints: asked.hints,
+				Examples: exampleSearches(), Quota: req.quota}})
 	}
 	if to := asked.canonicalURL(); to != "" {
 		return req.redirect(to, "")
@@ -66,14 +71,18 @@ func (req *request) explore(reader *params.Reader[cola.SearchParams]) error {
 	req.recordQuota(state)
 	if problems := fieldProblems(err); problems != nil {
 		web.EventOf(req.ctx()).Code = cola.CodeValidation
-		return req.show(http.StatusBadRequest, "explore", page{Title: "Nothing was searched · Explore", Data: explorePage{Form: asked.form(problems), Hints: asked.hints, Quota: req.quota}})
+		return req.show(http.StatusBadRequest, "explore",
+			page{Title: "Nothing was searched · Explore",
+				Data: explorePage{Form: asked.form(problems), Hints: asked.hints, Quota: req.quota}})
 	}
 	if err != nil {
 		return err
 	}
 	req.allowBackCache()
-	p := explorePage{Form: asked.form(nil), Hints: append(asked.hints, result.Notes...), Results: req.searchResults(asked.params, result), Quota: req.quota}
-	return req.show(http.StatusOK, "explore", page{Title: p.Results.Title(), Data: p, Call: req.searchCall(asked.params)})
+	p := explorePage{Form: asked.form(nil), Hints: append(asked.hints, result.Notes...),
+		Results: req.searchResults(asked.params, result), Quota: req.quota}
+	return req.show(http.StatusOK, "explore",
+		page{Title: p.Results.Title(), Data: p, Call: req.searchCall(asked.params)})
 }
 
 // searchCall is the API call that returns the data of the page.
@@ -109,7 +118,8 @@ type notFoundPage struct {
 func (req *request) showNotFound(err error, title, sought string) error {
 	web.EventOf(req.ctx()).Code = cola.CodeNotFound
 	shown, _ := web.PublicError(err, "")
-	return req.show(http.StatusNotFound, "not_found", page{Title: title, Data: notFoundPage{shown.Message, singleLine(truncate(sought, 200))}})
+	return req.show(http.StatusNotFound, "not_found",
+		page{Title: title, Data: notFoundPage{shown.Message, singleLine(truncate(sought, 200))}})
 }
 
 // price is the cost of opening a page.

@@ -27,31 +27,37 @@ type searchRequest struct {
 	hints  []string // on unknown names that resemble a parameter
 }
 
-// readSearch reads the query of an address. What is wrong with it is in the problems of the parameters. It ignores parameters
-// that a search does not have, such as those that campaigns add to links.
+// readSearch reads the query of an address. What is wrong with it is in the problems of the
+// parameters. It ignores parameters that a search does not have, such as those that campaigns add
+// to links.
 func readSearch(reader *params.Reader[cola.SearchParams], raw string) searchRequest {
 	s := searchRequest{raw: raw}
 	var problems cola.Problems
 	if len(raw) > maxSearch {
-		problems.Add(addressField, "What the address asks for has %d characters; at most %d are read.", len(raw), maxSearch)
+		problems.Add(addressField, "What the address asks for has %d characters; at most %d are read.", len(raw),
+			maxSearch)
 		raw = ""
 	}
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		problems.Add(addressField, "It could not be read: a percent sign is written %%25 in an address, and a semicolon %%3B.")
+		problems.Add(addressField, "It could not be read: a percent sign is written %%25 in an address, and a "+
+			"semicolon %%3B.")
 	}
 	s.values, s.hints = searchValues(values)
 	s.params = reader.Read(reader.Fields(s.values), problems)
 	if n := s.params.PerPage; n.OK && n.V > cola.DefaultPerPage {
-		s.params.Problems.Add("per_page", "Pages have %d labels at most here; the API gives up to %d at once.", cola.DefaultPerPage, cola.MaxPerPage)
+		s.params.Problems.Add("per_page", "Pages have %d labels at most here; the API gives up to %d at once.",
+			cola.DefaultPerPage, cola.MaxPerPage)
 	}
-	if !s.params.VolumeMin.OK && !s.params.VolumeMax.OK && len(s.params.Problems["volume_min"])+len(s.params.Problems["volume_max"]) == 0 {
+	if !s.params.VolumeMin.OK && !s.params.VolumeMax.OK &&
+		len(s.params.Problems["volume_min"])+len(s.params.Problems["volume_max"]) == 0 {
 		s.params.VolumeUnit = "" // the form has a unit chosen always
 	}
 	return s
 }
 
-// searchValues returns the values of the parameters that a search has, and a hint for each other name that looks like one.
+// searchValues returns the values of the parameters that a search has, and a hint for each other
+// name that looks like one.
 func searchValues(values url.Values) (known url.Values, hints []string) {
 	var names []string
 	for _, f := range cola.FieldsOf[cola.SearchParams]() {
@@ -62,7 +68,8 @@ func searchValues(values url.Values) (known url.Values, hints []string) {
 		if slices.Contains(names, name) {
 			known[name] = values[name]
 		} else if near, ok := cola.Nearest(name, names); ok {
-			hints = append(hints, fmt.Sprintf("%s is not a filter and was ignored. Did you mean %s?", params.Quoted(name), near))
+			hints = append(hints, fmt.Sprintf("%s is not a filter and was ignored. Did you mean %s?",
+				params.Quoted(name), near))
 		}
 	}
 	return known, hints
@@ -114,7 +121,8 @@ func toolArguments(p cola.SearchParams) map[string]any {
 	return arguments
 }
 
-// eachParam calls do with every parameter that a search has: a string, a list of them, a whole number or another one.
+// eachParam calls do with every parameter that a search has: a string, a list of them, a whole
+// number or another one.
 func eachParam(p cola.SearchParams, do func(name string, value any)) {
 	all := reflect.ValueOf(p)
 	for _, f := range cola.FieldsOf[cola.SearchParams]() {
@@ -184,7 +192,8 @@ func exploreLabel(name string) string {
 	if f, ok := cola.FilterOf(name); ok && name != "q" {
 		return f.Label
 	}
-	labels := map[string]string{"q": "Search labels", "page": "Page", "per_page": "Labels on a page", "cursor": "Place in the list", addressField: "The address"}
+	labels := map[string]string{"q": "Search labels", "page": "Page", "per_page": "Labels on a page",
+		"cursor": "Place in the list", addressField: "The address"}
 	return cmp.Or(labels[name], name)
 }
 
@@ -209,7 +218,8 @@ func (f exploreForm) Field(name string) exploreField {
 	if !ok {
 		return exploreField{Name: name}
 	}
-	one := exploreField{Name: name, Label: filter.Label, Hint: filter.Hint, Kind: "text", MaxLength: 200, Problems: f.Problems[name]}
+	one := exploreField{Name: name, Label: filter.Label, Hint: filter.Hint, Kind: "text", MaxLength: 200,
+		Problems: f.Problems[name]}
 	sent := f.values[name]
 	one.Value = strings.ToValidUTF8(strings.Join(sent, " "), "\uFFFD")
 	switch filter.Kind {
@@ -226,7 +236,8 @@ func (f exploreForm) Field(name string) exploreField {
 		one.Kind = "unit"
 	}
 	for _, word := range filter.Words {
-		one.Options = append(one.Options, option{Value: word, Label: word, Chosen: slices.ContainsFunc(sent, func(s string) bool { return listContains(s, word) })})
+		one.Options = append(one.Options, option{Value: word, Label: word,
+			Chosen: slices.ContainsFunc(sent, func(s string) bool { return listContains(s, word) })})
 	}
 	return one
 }

@@ -40,11 +40,13 @@ type pageCost struct {
 }
 
 func listCost(q cola.QuotaState) pageCost {
-	return pageCost{q.Charged, "list record", "list records", q.ListRecordsRemaining(), q.Limits.ListRecords, q.Limits.PerMinute}
+	return pageCost{q.Charged, "list record", "list records", q.ListRecordsRemaining(), q.Limits.ListRecords,
+		q.Limits.PerMinute}
 }
 
 func detailCost(q cola.QuotaState) pageCost {
-	return pageCost{q.Charged, "detail view", "detail views", q.DetailViewsRemaining(), q.Limits.DetailViews, q.Limits.PerMinute}
+	return pageCost{q.Charged, "detail view", "detail views", q.DetailViewsRemaining(), q.Limits.DetailViews,
+		q.Limits.PerMinute}
 }
 
 // filterChip is a filter that a search has, and the search without it.
@@ -108,8 +110,10 @@ func (f *exploreResults) Title() string {
 func (req *request) newLabelRow(c *cola.ColaSummary, image string) labelRow {
 	name := func(s string) string { return truncate(singleLine(s), maxShownName) }
 	r := labelRow{
-		ID: c.TTBID.String(), Brand: name(c.BrandName), Product: name(string(c.ProductName)), Kind: string(c.ProductType), Class: name(string(c.ClassName)),
-		Origin: name(string(c.OriginName)), Status: string(c.ApplicationStatus), Approved: c.ApprovalDate, Permit: name(c.PermitNumber),
+		ID: c.TTBID.String(), Brand: name(c.BrandName), Product: name(string(c.ProductName)),
+		Kind: string(c.ProductType), Class: name(string(c.ClassName)),
+		Origin: name(string(c.OriginName)), Status: string(c.ApplicationStatus), Approved: c.ApprovalDate,
+		Permit:     name(c.PermitNumber),
 		PermitHref: permitHref(c.PermitNumber),
 	}
 	r.Picture = req.recordLinks().picture(image)
@@ -117,8 +121,8 @@ func (req *request) newLabelRow(c *cola.ColaSummary, image string) labelRow {
 	return r
 }
 
-// searchPager leads through the pages of a search by their numbers, and from the last page that has one by cursors. A page that was cut is
-// gone on from where it was cut.
+// searchPager leads through the pages of a search by their numbers, and from the last page that has
+// one by cursors. A page that was cut is gone on from where it was cut.
 func searchPager(p cola.SearchParams, at cola.Pagination, rows int, cut bool) pager {
 	next := pager{Page: at.Page, Pages: at.Pages, Total: at.Total}
 	to := func(page int, cursor string) string {
@@ -161,7 +165,8 @@ func filterChips(p cola.SearchParams) []filterChip {
 	return chips
 }
 
-// withoutValue returns the parameters without one value. The unit of volumes goes with the last of them.
+// withoutValue returns the parameters without one value. The unit of volumes goes with the last of
+// them.
 func withoutValue(values url.Values, name, value string) url.Values {
 	rest := url.Values{}
 	for n, all := range values {
@@ -219,7 +224,8 @@ func facetGroups(p cola.SearchParams, facets []cola.Facet) []facetGroup {
 			if f.Name == cola.FacetCategory && value.Value != p.DerivedSubcategory {
 				label = cmp.Or(cola.CategoryLeaf(label), label)
 			}
-			g.Values = append(g.Values, facetLink{truncate(singleLine(label), maxShownName), value.Count, value.Chosen, exploreURL(searchQuery(p.Toggle(f.Name, value.Value)))})
+			g.Values = append(g.Values, facetLink{truncate(singleLine(label), maxShownName), value.Count, value.Chosen,
+				exploreURL(searchQuery(p.Toggle(f.Name, value.Value)))})
 		}
 		if len(g.Values)+len(g.Parents) > 0 {
 			groups = append(groups, g)
@@ -228,7 +234,8 @@ func facetGroups(p cola.SearchParams, facets []cola.Facet) []facetGroup {
 	return groups
 }
 
-// categoryParents returns the levels of the category path of a search, each as the search within it.
+// categoryParents returns the levels of the category path of a search, each as the search within
+// it.
 func categoryParents(p cola.SearchParams) []facetLink {
 	path := cola.SettlePath(p.DerivedSubcategory)
 	if path == "" {
@@ -239,16 +246,20 @@ func categoryParents(p cola.SearchParams) []facetLink {
 	levels := strings.Split(path, separator)
 	for i, level := range levels {
 		within := strings.Join(levels[:i+1], separator)
-		up = append(up, facetLink{Label: truncate(singleLine(level), maxShownName), Chosen: i == len(levels)-1, Href: exploreURL(searchQuery(p.Choose(cola.FacetCategory, within)))})
+		up = append(up, facetLink{Label: truncate(singleLine(level), maxShownName), Chosen: i == len(levels)-1,
+			Href: exploreURL(searchQuery(p.Choose(cola.FacetCategory, within)))})
 	}
 	return up
 }
 
 // Text describes the cost of the page.
 func (c pageCost) Text() string {
-	request := " It also counts as one of the plan’s " + plural(c.PerMinute, "request", "requests") + " in any 60 seconds."
+	request := " It also counts as one of the plan’s " + plural(c.PerMinute, "request", "requests") +
+		" in any 60 seconds."
 	if c.Charged == 0 {
-		return fmt.Sprintf("This page cost nothing; %s of %s %s are left this month.", count(c.Left), count(c.Limit), c.Many) + request
+		return fmt.Sprintf("This page cost nothing; %s of %s %s are left this month.", count(c.Left), count(c.Limit),
+			c.Many) + request
 	}
-	return fmt.Sprintf("This page cost %s; %s of %s are left this month.", plural(c.Charged, c.One, c.Many), count(c.Left), count(c.Limit)) + request
+	return fmt.Sprintf("This page cost %s; %s of %s are left this month.", plural(c.Charged, c.One, c.Many),
+		count(c.Left), count(c.Limit)) + request
 }

@@ -35,8 +35,10 @@ func (req *request) makeFeed() error {
 		return err
 	}
 	return req.show(http.StatusCreated, "saved_search_feed", page{
-		Title: "Feed of “" + found.Value.Name + "”", Data: feedPage{found.Value, copied{"the address of the feed", feed.URL}},
-		Call: req.call(http.MethodPost, searchPath(found.Value.UUID)+"/feed", freeCost+" Each call makes a new address, and the one before stops."),
+		Title: "Feed of “" + found.Value.Name + "”",
+		Data:  feedPage{found.Value, copied{"the address of the feed", feed.URL}},
+		Call: req.call(http.MethodPost, searchPath(found.Value.UUID)+"/feed",
+			freeCost+" Each call makes a new address, and the one before stops."),
 	})
 }
 

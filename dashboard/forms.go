@@ -12,19 +12,21 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// Forms that make something which is shown once carry a token that is good for one sending: sending the form again, as reloading the answer
-// does, must not make another. See auth.Browsers.OpenForm.
+// Forms that make something which is shown once carry a token that is good for one sending: sending
+// the form again, as reloading the answer does, must not make another. See auth.Browsers.OpenForm.
 
 // formUsed starts the message for a form token that is not valid: used, expired or unknown.
 const formUsed = "This form was sent before, or is not one that is open for this account, so nothing was done now. "
 
 // formUsedSecret is the message for such a form if its answer is shown only once.
-const formUsedSecret = formUsed + "What it made, if it was sent, was shown then and cannot be shown again. If you do not have it, open the form anew."
+const formUsedSecret = formUsed +
+	"What it made, if it was sent, was shown then and cannot be shown again. If you do not have it, open the form anew."
 
 // newFormToken returns a token for a form.
 func (req *request) newFormToken() (token string, err error) { return req.browsers.OpenForm(req.ctx()) }
 
-// useFormToken reports whether a form with a token is sent for the first time. From then on it is not.
+// useFormToken reports whether a form with a token is sent for the first time. From then on it is
+// not.
 func (req *request) useFormToken(token string) (first bool, err error) {
 	return req.browsers.TakeForm(req.ctx(), token)
 }
@@ -43,21 +45,24 @@ func problemList(problems map[string][]string, label func(name string) (string, 
 	return all
 }
 
-// accountField is a hidden field of forms that make something: the account that the form was shown to. Somebody with two accounts may sign in to the
-// other one, in another tab, before it is sent.
+// accountField is a hidden field of forms that make something: the account that the form was shown
+// to. Somebody with two accounts may sign in to the other one, in another tab, before it is sent.
 const accountField = "holder"
 
 // maxForm bounds the body of a form, in bytes.
 const maxForm = 64 << 10
 
-// form reads the form that was sent, which must not have been shown to another account than the one that is signed in.
+// form reads the form that was sent, which must not have been shown to another account than the one
+// that is signed in.
 func (req *request) form() (url.Values, error) {
 	values, err := req.parseForm()
 	if err != nil {
 		return nil, err
 	}
 	if shownTo := values.Get(accountField); req.signedIn && shownTo != "" && shownTo != fmt.Sprint(req.caller.Account) {
-		return nil, cola.Errorf(cola.CodeForbidden, "This form was opened by another account than the one that is signed in now. Nothing was done: open the form anew, or sign in to the other account and send it again.")
+		return nil, cola.Errorf(cola.CodeForbidden,
+			"This form was opened by another account than the one that is signed in now. Nothing was done: open the "+
+				"form anew, or sign in to the other account and send it again.")
 	}
 	values.Del(accountField)
 	return values, nil
@@ -71,7 +76,8 @@ func (req *request) parseForm() (url.Values, error) {
 	}
 	values, err := url.ParseQuery(string(body))
 	if err != nil {
-		return nil, cola.Errorf(cola.CodeValidation, "The form could not be read; nothing was changed. Load the page again and send it once more.")
+		return nil, cola.Errorf(cola.CodeValidation,
+			"The form could not be read; nothing was changed. Load the page again and send it once more.")
 	}
 	return values, nil
 }

@@ -51,12 +51,14 @@ func (req *request) home() error {
 		}
 	}
 	// While the index is being built, the page shows everything else.
-	list, _, err := req.svc.SavedSearches(req.ctx(), req.caller, cola.SavedSearchListParams{PerPage: cola.Some(homeSearches)})
+	list, _, err := req.svc.SavedSearches(req.ctx(), req.caller,
+		cola.SavedSearchListParams{PerPage: cola.Some(homeSearches)})
 	if err != nil && cola.CodeOf(err) != cola.CodeUnavailable {
 		return err
 	}
 	p.Searches, p.Saved = list.Rows, list.Meta.Total
-	return req.show(http.StatusOK, "home", page{Title: "Overview", Data: p, Call: req.call("GET", "/usage", "It is free.").forTool("get_usage", nil)})
+	return req.show(http.StatusOK, "home", page{Title: "Overview", Data: p,
+		Call: req.call("GET", "/usage", "It is free.").forTool("get_usage", nil)})
 }
 
 // countActive counts the keys that let requests in now.

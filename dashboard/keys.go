@@ -16,7 +16,9 @@ import (
 type keyService interface {
 	Keys(context.Context, cola.Caller) ([]registry.Key, cola.QuotaState, error)
 	CreateKey(context.Context, cola.Caller, registry.KeyParams) (registry.NewKey, cola.QuotaState, error)
-	RotateKey(ctx context.Context, c cola.Caller, id int64, p registry.KeyRotationParams) (registry.NewKey, cola.QuotaState, error)
+	RotateKey(
+		ctx context.Context, c cola.Caller, id int64, p registry.KeyRotationParams,
+	) (registry.NewKey, cola.QuotaState, error)
 	RevokeKey(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error)
 }
 
@@ -50,7 +52,8 @@ func (k keyRow) Shown() string { return k.Prefix + "…" + k.LastFour }
 
 func (req *request) keyRow(k registry.Key) keyRow {
 	now := req.now()
-	return keyRow{Key: k, Active: k.IsActive(now), ExpiresSoon: !k.ExpiresAt.IsZero() && k.ExpiresAt.Sub(now) < expirySoon}
+	return keyRow{Key: k, Active: k.IsActive(now),
+		ExpiresSoon: !k.ExpiresAt.IsZero() && k.ExpiresAt.Sub(now) < expirySoon}
 }
 
 // keysPage lists keys: those that hold, and some that have ended, or all of those.
@@ -143,7 +146,8 @@ func (req *request) createKey() error {
 	made, state, err := req.svc.CreateKey(req.ctx(), req.caller, keyParams(form.Get("name"), form.Get("expires")))
 	req.recordQuota(state)
 	if problems, sentence, ok := correctable(err); ok {
-		f := keyForm{Name: stripHidden(form.Get("name")), Expires: stripHidden(form.Get("expires")), Problems: problems, Error: sentence}
+		f := keyForm{Name: stripHidden(form.Get("name")), Expires: stripHidden(form.Get("expires")), Problems: problems,
+			Error: sentence}
 		return req.showKeyForm(statusOf(err), f)
 	}
 	if err != nil {
@@ -159,7 +163,8 @@ func keyParams(name, expires string) registry.KeyParams {
 		return p
 	}
 	if err := p.Expires.UnmarshalText([]byte(expires)); err != nil {
-		p.Problems.Add("expires", "%s is not a day. Write it as YYYY-MM-DD, such as 2027-05-31, or leave it empty for a key that does not expire.", cola.Quoted(expires))
+		p.Problems.Add("expires", "%s is not a day. Write it as YYYY-MM-DD, such as 2027-05-31, or leave it empty "+
+			"for a key that does not expire.", cola.Quoted(expires))
 	}
 	return p
 }
@@ -188,7 +193,8 @@ func (req *request) key() (keyRow, error) {
 	id := req.id()
 	i := slices.IndexFunc(keys, func(k registry.Key) bool { return k.ID == id })
 	if i < 0 {
-		return keyRow{}, cola.Errorf(cola.CodeNotFound, "Your account has no such API key. The list of keys shows those that it has.")
+		return keyRow{}, cola.Errorf(cola.CodeNotFound,
+			"Your account has no such API key. The list of keys shows those that it has.")
 	}
 	return req.keyRow(keys[i]), nil
 }
@@ -227,7 +233,8 @@ func (req *request) rotationForm() error {
 		return err
 	}
 	if !k.Active {
-		return cola.Errorf(cola.CodeNotActive, "This key was revoked or has expired, so there is nothing to replace. Make a new key instead.")
+		return cola.Errorf(cola.CodeNotActive,
+			"This key was revoked or has expired, so there is nothing to replace. Make a new key instead.")
 	}
 	return req.showRotationForm(http.StatusOK, keyForm{Key: k})
 }
@@ -256,7 +263,8 @@ func (req *request) rotateKey() error {
 	if !first {
 		return req.redirectFormUsed()
 	}
-	made, state, err := req.svc.RotateKey(req.ctx(), req.caller, old.ID, registry.KeyRotationParams{Overlap: form.Get("overlap")})
+	made, state, err := req.svc.RotateKey(req.ctx(), req.caller, old.ID,
+		registry.KeyRotationParams{Overlap: form.Get("overlap")})
 	req.recordQuota(state)
 	if problems, sentence, ok := correctable(err); ok && old.Active {
 		return req.showRotationForm(statusOf(err), keyForm{Key: old, Problems: problems, Error: sentence})
@@ -292,5 +300,7 @@ func (req *request) revokeKey() error {
 	if err != nil {
 		return err
 	}
-	return req.redirect(keysPath, fmt.Sprintf("The key “%s” (%s) is revoked: every request with it is refused from now on.", stripHidden(k.Name), k.Shown()))
+	return req.redirect(keysPath,
+		fmt.Sprintf("The key “%s” (%s) is revoked: every request with it is refused from now on.", stripHidden(k.Name),
+			k.Shown()))
 }

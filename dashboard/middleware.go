@@ -13,8 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// securityHeaders sets the security headers of every page: only our scripts run, embedding is blocked, and
-// other sites get no referrer. Label images may come from any https address.
+// securityHeaders sets the security headers of every page: only our scripts run, embedding is
+// blocked, and other sites get no referrer. Label images may come from any https address.
 func (e *edge) securityHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -36,7 +36,8 @@ func (e *edge) https() bool { return strings.HasPrefix(e.opts.PublicURL, "https:
 // redirects included: the addresses that an issuer redirects to can't be listed. See
 // redirectExternal.
 func (e *edge) contentSecurityPolicy() string {
-	return "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' https: " + originOf(e.opts.PublicURL) +
+	return "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' https: " +
+		originOf(e.opts.PublicURL) +
 		"; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 }
 
@@ -64,14 +65,15 @@ func (e *edge) crossOriginProtection() *http.CrossOriginProtection {
 func (e *edge) rejectCrossOrigin(next http.Handler) http.Handler {
 	protection := e.crossOriginProtection()
 	protection.SetDenyHandler(e.public(func(req *request) error {
-		return cola.Errorf(cola.CodeForbidden, "The form was sent from another site, so nothing was done. Open the page here and send it again.")
+		return cola.Errorf(cola.CodeForbidden,
+			"The form was sent from another site, so nothing was done. Open the page here and send it again.")
 	}))
 	return protection.Handler(next)
 }
 
 // isDocument reports whether a browser loads a page as a top-level document, according to the
-// headers. Old browsers, and those without an encrypted connection, send no Sec-Fetch-Dest; when they
-// load an image, Accept still lists image types and not text/html.
+// headers. Old browsers, and those without an encrypted connection, send no Sec-Fetch-Dest; when
+// they load an image, Accept still lists image types and not text/html.
 func isDocument(h http.Header) bool {
 	if dest := h.Values("Sec-Fetch-Dest"); len(dest) > 0 {
 		return !slices.ContainsFunc(dest, func(d string) bool { return d != "document" })
@@ -80,8 +82,8 @@ func isDocument(h http.Header) bool {
 	return !strings.Contains(accept, "image/") || strings.Contains(accept, "text/html")
 }
 
-// isPrefetch reports whether a browser loads a page before the reader opens it. Purpose, X-Purpose and
-// X-Moz are older names of Sec-Purpose.
+// isPrefetch reports whether a browser loads a page before the reader opens it. Purpose, X-Purpose
+// and X-Moz are older names of Sec-Purpose.
 func isPrefetch(h http.Header) bool {
 	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
 		purpose := strings.ToLower(strings.Join(h.Values(name), ","))
@@ -94,8 +96,8 @@ func isPrefetch(h http.Header) bool {
 	return false
 }
 
-// rejectEmbedded rejects pages loaded as an image, a frame or another part of a page, or fetched by a
-// script of another origin: some GETs read the session, store a form token or cost quota. It runs
+// rejectEmbedded rejects pages loaded as an image, a frame or another part of a page, or fetched by
+// a script of another origin: some GETs read the session, store a form token or cost quota. It runs
 // before the session is read. Charged pages are stricter; see guardCharge.
 func (e *edge) rejectEmbedded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -114,17 +116,17 @@ func isOwnFetch(h http.Header) bool {
 }
 
 const (
-	// pagesPerSecond and pageBurst limit the pages of a sign-in, and of an account, in each process.
-	// The limit is above what people need, previews while typing included. Pages count toward no
-	// quota, so without it a script with a session could search without end.
+	// pagesPerSecond and pageBurst limit the pages of a sign-in, and of an account, in each
+	// process. The limit is above what people need, previews while typing included. Pages count
+	// toward no quota, so without it a script with a session could search without end.
 	pagesPerSecond = 5
 	pageBurst      = 60
 	maxLimitKeys   = 20_000 // sign-ins and accounts in memory; beyond that, the least recently used start over
 )
 
-// rateLimiter limits sign-ins and accounts to pagesPerSecond. A request counts against the sign-in of its
-// session before that is verified, and only afterwards against the account, so a signed-out browser
-// cannot slow down the account's others.
+// rateLimiter limits sign-ins and accounts to pagesPerSecond. A request counts against the sign-in
+// of its session before that is verified, and only afterwards against the account, so a signed-out
+// browser cannot slow down the account's others.
 type rateLimiter struct{ keys *ratelimit.Limiter[limitKey] }
 
 // limitKey is an account or a sign-in.
@@ -143,8 +145,9 @@ func (p *rateLimiter) take(of limitKey) error {
 		return nil
 	}
 	return &cola.Error{
-		Code:       cola.CodeQuotaExceeded,
-		Message:    "Pages are asked for faster than people read. Nothing was done, and nothing was charged. For programs there is the API.",
+		Code: cola.CodeQuotaExceeded,
+		Message: "Pages are asked for faster than people read. Nothing was done, and nothing was charged. For " +
+			"programs there is the API.",
 		RetryAfter: time.Second,
 	}
 }

@@ -48,7 +48,8 @@ var pageFiles embed.FS
 // pages holds the template of each page by its name, which is its file's.
 type pages map[string]*template.Template
 
-// sharedFiles are the files that every page is made with: the frame around it, and pieces that several pages have.
+// sharedFiles are the files that every page is made with: the frame around it, and pieces that
+// several pages have.
 var sharedFiles = []string{"pages/layout.html", "pages/components.html"}
 
 // parsePages parses the templates. It panics on errors, which any test would find.
@@ -64,7 +65,8 @@ func parsePages(a *assets) pages {
 		if name == sharedFiles[0] || name == sharedFiles[1] {
 			continue
 		}
-		all[strings.TrimSuffix(path.Base(name), ".html")] = template.Must(template.Must(base.Clone()).ParseFS(pageFiles, name))
+		all[strings.TrimSuffix(path.Base(name), ".html")] = template.Must(
+			template.Must(base.Clone()).ParseFS(pageFiles, name))
 	}
 	return all
 }
@@ -72,13 +74,15 @@ func parsePages(a *assets) pages {
 // show answers with a page in its frame.
 func (req *request) show(status int, name string, p page) error {
 	f := layoutData{
-		page: p, Area: areaOf(req.http.URL.Path), Path: req.http.URL.RequestURI(), SignedIn: req.signedIn, Account: req.account, Holder: req.caller.Account, Quota: req.quota,
+		page: p, Area: areaOf(req.http.URL.Path), Path: req.http.URL.RequestURI(), SignedIn: req.signedIn,
+		Account: req.account, Holder: req.caller.Account, Quota: req.quota,
 		Notice: req.browsers.Pop(req.ctx(), noticeKey), Assets: req.assets, API: req.opts.PublicURL + apiPath,
 	}
 	return req.write(status, name, "layout", f)
 }
 
-// showPart answers with a part of a page, to be put into one that is shown: a template that the page's file defines.
+// showPart answers with a part of a page, to be put into one that is shown: a template that the
+// page's file defines.
 func (req *request) showPart(name, part string, data any) error {
 	return req.write(http.StatusOK, name, part, data)
 }
@@ -138,7 +142,8 @@ func loadAssets() *assets {
 // URL returns the address of a file.
 func (a *assets) URL(name string) string { return assetsPath + a.version + "/" + name }
 
-// serve answers with a file, of whichever version: a page of the version before, still open, gets the file of this one.
+// serve answers with a file, of whichever version: a page of the version before, still open, gets
+// the file of this one.
 func (a *assets) serve(w http.ResponseWriter, r *http.Request) {
 	name := chi.URLParam(r, "name")
 	content, ok := a.files[name]

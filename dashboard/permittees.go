@@ -34,12 +34,14 @@ func (req *request) permittee() error {
 	req.allowBackCache()
 	d := &tagged.Value
 	p := permitteePage{
-		Facts: permitteeFacts(&d.PermitteeSummary), Labels: d.Colas, Search: allHistory("permit_number", d.PermitNumber), Cost: detailCost(req.quota),
+		Facts: permitteeFacts(&d.PermitteeSummary), Labels: d.Colas,
+		Search: allHistory("permit_number", d.PermitNumber), Cost: detailCost(req.quota),
 	}
 	for i := range d.RecentColas {
 		p.Recent = append(p.Recent, req.newLabelRow(&d.RecentColas[i], ""))
 	}
-	call := req.call("GET", "/permittees/"+url.PathEscape(d.PermitNumber), "It costs one detail view, the latest labels included, as this page did. A number that there is not is free.").
+	call := req.call("GET", "/permittees/"+url.PathEscape(d.PermitNumber),
+		"It costs one detail view, the latest labels included, as this page did. A number that there is not is free.").
 		forTool("get_permittee", map[string]any{"permit_number": d.PermitNumber})
 	return req.show(http.StatusOK, "permittee", page{Title: permitteeName(&d.PermitteeSummary), Data: p, Call: call})
 }
@@ -60,9 +62,11 @@ func permitteeFacts(p *cola.PermitteeSummary) []fact {
 		active = strings.TrimSuffix("yes: "+singleLine(string(p.ActiveReason)), ": ")
 	}
 	return facts(
-		wordsFact("Permit number", p.PermitNumber), textFact("Company", p.CompanyName), textFact("Trade name", p.OperatingName), textFact("Kind", p.PermitteeType),
+		wordsFact("Permit number", p.PermitNumber), textFact("Company", p.CompanyName),
+		textFact("Trade name", p.OperatingName), textFact("Kind", p.PermitteeType),
 		textFact("State", p.CompanyState), textFact("ZIP code", p.CompanyZipCode), wordsFact("Active", active),
-		wordsFact("Labels", fmt.Sprintf("%s, of which %s are approved now", count(p.Colas), count(p.ColasApproved))), dateFact("Latest application", p.LastColaApplicationDate),
+		wordsFact("Labels", fmt.Sprintf("%s, of which %s are approved now", count(p.Colas), count(p.ColasApproved))),
+		dateFact("Latest application", p.LastColaApplicationDate),
 	)
 }
 

@@ -12,9 +12,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// recordLinks turns addresses in records into links and images. Third parties wrote them, so they may
-// name pages of this server, which would charge the signed-in reader. The only addresses of this
-// server that it allows are label images.
+// recordLinks turns addresses in records into links and images. Third parties wrote them, so they
+// may name pages of this server, which would charge the signed-in reader. The only addresses of
+// this server that it allows are label images.
 type recordLinks struct {
 	publicURL string
 	own       []string // hosts where the reader may be signed in; see plainHost

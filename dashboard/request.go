@@ -121,8 +121,8 @@ func (req *request) loadAccount() error {
 	return err
 }
 
-// promptSignIn redirects to the sign-in page, which returns here afterwards. A submitted form is not
-// lost: a page offers to submit it again.
+// promptSignIn redirects to the sign-in page, which returns here afterwards. A submitted form is
+// not lost: a page offers to submit it again.
 func (req *request) promptSignIn(notice string) error {
 	switch {
 	case req.http.Header.Get("Hx-Request") != "":

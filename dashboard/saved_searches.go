@@ -15,17 +15,31 @@ import (
 
 // searchService contains the operations for saved searches.
 type searchService interface {
-	CreateSavedSearch(context.Context, cola.Caller, cola.SavedSearchParams) (registry.CreatedSavedSearch, cola.QuotaState, error)
-	SavedSearches(context.Context, cola.Caller, cola.SavedSearchListParams) (registry.PageList[cola.SavedSearch], cola.QuotaState, error)
+	CreateSavedSearch(
+		context.Context, cola.Caller, cola.SavedSearchParams,
+	) (registry.CreatedSavedSearch, cola.QuotaState, error)
+	SavedSearches(
+		context.Context, cola.Caller, cola.SavedSearchListParams,
+	) (registry.PageList[cola.SavedSearch], cola.QuotaState, error)
 	SavedSearchNames(context.Context, cola.Caller) (registry.SavedSearchNames, cola.QuotaState, error)
-	SavedSearch(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.SavedSearch], cola.QuotaState, error)
-	ChangeSavedSearch(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchChangeParams) (cola.SavedSearch, cola.QuotaState, error)
+	SavedSearch(
+		ctx context.Context, c cola.Caller, id, ifNoneMatch string,
+	) (registry.Tagged[cola.SavedSearch], cola.QuotaState, error)
+	ChangeSavedSearch(
+		ctx context.Context, c cola.Caller, id string, p cola.SavedSearchChangeParams,
+	) (cola.SavedSearch, cola.QuotaState, error)
 	DeleteSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error)
-	PreviewLabels(ctx context.Context, c cola.Caller, p cola.PreviewParams, most int) (registry.PreviewPage, cola.QuotaState, error)
+	PreviewLabels(
+		ctx context.Context, c cola.Caller, p cola.PreviewParams, most int,
+	) (registry.PreviewPage, cola.QuotaState, error)
 	Vocabulary(context.Context) (registry.Vocabulary, error)
-	SavedSearchRuns(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchRun], cola.QuotaState, error)
+	SavedSearchRuns(
+		ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams,
+	) (registry.PageList[cola.SavedSearchRun], cola.QuotaState, error)
 	SavedSearchRun(ctx context.Context, c cola.Caller, id, run string) (cola.SavedSearchRun, cola.QuotaState, error)
-	RunLabels(ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams) (registry.PageList[registry.RunLabel], cola.QuotaState, error)
+	RunLabels(
+		ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams,
+	) (registry.PageList[registry.RunLabel], cola.QuotaState, error)
 	ExplainSavedSearch(ctx context.Context, c cola.Caller, id, label string) (cola.Explanation, cola.QuotaState, error)
 	RunSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.SavedSearch, cola.QuotaState, error)
 	MakeFeed(ctx context.Context, c cola.Caller, id string) (cola.SavedSearchFeed, cola.QuotaState, error)
@@ -72,7 +86,8 @@ const freeCost = "It is free."
 // listReader reads the page parameter of lists.
 var listReader = params.New[cola.SavedSearchListParams]("this page")
 
-// listParams reads the page of a list from the address. Other parameters of the address are not the list's.
+// listParams reads the page of a list from the address. Other parameters of the address are not the
+// list's.
 func (req *request) listParams() cola.SavedSearchListParams {
 	return listReader.Read(listReader.Fields(url.Values{"page": req.query()["page"]}), nil)
 }
@@ -115,9 +130,11 @@ func (req *request) searches() error {
 		Active: meter{"Searches that run by themselves", roll.Active, req.account.ActiveLimit},
 	}
 	for _, s := range list.Rows {
-		p.Rows = append(p.Rows, searchRow{s, filterSummary(s.Filters), scheduleText(s.Schedule), scheduleStateOf(s.Schedule)})
+		p.Rows = append(p.Rows, searchRow{s, filterSummary(s.Filters), scheduleText(s.Schedule),
+			scheduleStateOf(s.Schedule)})
 	}
-	return req.show(http.StatusOK, "saved_searches", page{Title: "Saved searches", Data: p, Call: req.listCall(searchesPath)})
+	return req.show(http.StatusOK, "saved_searches",
+		page{Title: "Saved searches", Data: p, Call: req.listCall(searchesPath)})
 }
 
 // filterText is a filter of a saved search.
@@ -183,14 +200,19 @@ type scheduleState struct {
 func scheduleStateOf(s *cola.Schedule) scheduleState {
 	switch {
 	case s == nil:
-		return scheduleState{Word: "no schedule", Class: "soft", Why: "It has no schedule, so it does not run by itself. You can have it run now."}
+		return scheduleState{Word: "no schedule", Class: "soft",
+			Why: "It has no schedule, so it does not run by itself. You can have it run now."}
 	case s.PausedBecause.V == cola.PausedDowngraded:
-		return scheduleState{Word: "held back", Class: "bad", Why: "It does not run: your account has more active searches than it may, and the oldest of them run. " +
-			"Pause or delete another one, and it goes on. What it misses meanwhile its next run finds."}
+		return scheduleState{Word: "held back", Class: "bad",
+			Why: "It does not run: your account has more active searches than it may, and the oldest of them run. " +
+				"Pause or delete another one, and it goes on. What it misses meanwhile its next run finds."}
 	case s.PausedBecause.OK:
-		return scheduleState{Word: "held back", Class: "bad", Why: "It does not run: the account is suspended. Ask the operator of this service. What it misses meanwhile its next run finds."}
+		return scheduleState{Word: "held back", Class: "bad",
+			Why: "It does not run: the account is suspended. Ask the operator of this service. What it misses " +
+				"meanwhile its next run finds."}
 	case !s.Active:
-		return scheduleState{Word: "paused", Class: "soft", Why: "It is paused. Once you resume it, one run looks at all the time since."}
+		return scheduleState{Word: "paused", Class: "soft",
+			Why: "It is paused. Once you resume it, one run looks at all the time since."}
 	}
 	return scheduleState{Word: "active", Class: "good"}
 }

@@ -43,7 +43,9 @@ func (req *request) showSearch(status int, refusal string) error {
 	}
 	req.recordQuota(state)
 	s := found.Value
-	p := searchPage{Search: s, Filters: filterTexts(s.Filters), State: scheduleStateOf(s.Schedule), ScheduleText: scheduleText(s.Schedule), Due: isDue(s.Schedule, req.now()), ActionError: refusal, SendsMail: req.svc.SendsMail()}
+	p := searchPage{Search: s, Filters: filterTexts(s.Filters), State: scheduleStateOf(s.Schedule),
+		ScheduleText: scheduleText(s.Schedule), Due: isDue(s.Schedule, req.now()), ActionError: refusal,
+		SendsMail: req.svc.SendsMail()}
 	if words, err := req.svc.Vocabulary(req.ctx()); err == nil { // skip the notes until the index is built
 		p.UnknownWords = words.UnknownWords(s.Filters)
 		p.Reading = cola.OriginNote(s.Filters.Country, s.Filters.AsQuery().Domestic)
@@ -54,7 +56,8 @@ func (req *request) showSearch(status int, refusal string) error {
 	if p.HasFeed, _, err = req.svc.HasFeed(req.ctx(), req.caller, id); err != nil {
 		return err
 	}
-	p.Pager = newPager(req.pageURL(searchPath(id)), p.Runs.Meta.Page, p.Runs.Meta.PerPage, p.Runs.Meta.Total, len(p.Runs.Rows))
+	p.Pager = newPager(req.pageURL(searchPath(id)), p.Runs.Meta.Page, p.Runs.Meta.PerPage, p.Runs.Meta.Total,
+		len(p.Runs.Rows))
 	names, err := req.loadDestinationNames()
 	if err != nil {
 		return err
@@ -63,16 +66,18 @@ func (req *request) showSearch(status int, refusal string) error {
 		p.Destinations = append(p.Destinations, req.destinationRow(d, map[string]string{s.UUID: s.Name}))
 	}
 	names.searches = map[string]string{s.UUID: s.Name}
-	sent, _, err := req.svc.Deliveries(req.ctx(), req.caller, cola.DeliveryListParams{SavedSearch: s.UUID, PerPage: cola.Some(latestDeliveries)})
+	sent, _, err := req.svc.Deliveries(req.ctx(), req.caller,
+		cola.DeliveryListParams{SavedSearch: s.UUID, PerPage: cola.Some(latestDeliveries)})
 	if err != nil {
 		return err
 	}
 	p.Deliveries = names.rows(sent.Rows)
-	return req.show(status, "saved_search", page{Title: s.Name, Data: p, Call: req.call(http.MethodGet, searchPath(s.UUID), freeCost)})
+	return req.show(status, "saved_search", page{Title: s.Name, Data: p,
+		Call: req.call(http.MethodGet, searchPath(s.UUID), freeCost)})
 }
 
-// isDue reports whether a scheduled search is due to run, on schedule or on request. It is false for
-// a search without a schedule.
+// isDue reports whether a scheduled search is due to run, on schedule or on request. It is false
+// for a search without a schedule.
 func isDue(s *cola.Schedule, now time.Time) bool {
 	return s != nil && !s.PausedBecause.OK && s.NextRunAt.OK && !s.NextRunAt.V.Time().After(now)
 }
@@ -120,7 +125,8 @@ func (req *request) runSearch() error {
 	if err != nil {
 		return req.showSearchError(err)
 	}
-	return req.redirect(searchPath(asked.UUID), "The search runs within about a minute. Reload this page to see how many labels it found.")
+	return req.redirect(searchPath(asked.UUID),
+		"The search runs within about a minute. Reload this page to see how many labels it found.")
 }
 
 // searchConfirmation asks for confirmation of an irreversible action.
@@ -198,13 +204,15 @@ func (req *request) explainSearch() error {
 		return err
 	}
 	req.allowBackCache()
-	p := explainPage{Search: found.Value, Explanation: e, Name: labelName(&e.Label), VerdictText: withFieldLabels(e.Message)}
+	p := explainPage{Search: found.Value, Explanation: e, Name: labelName(&e.Label),
+		VerdictText: withFieldLabels(e.Message)}
 	for _, f := range e.Filters {
 		p.Filters = append(p.Filters, explainedFilter{filterWords(cola.FilterSetOf(f.Filter)), filterValue(f), f.Met})
 	}
 	return req.show(http.StatusOK, "saved_search_explain", page{
 		Title: "Why a label was found, or not", Data: p,
-		Call: req.call(http.MethodGet, searchPath(found.Value.UUID)+"/explain/"+url.PathEscape(e.TTBID.String()), "It costs a list record."),
+		Call: req.call(http.MethodGet, searchPath(found.Value.UUID)+"/explain/"+url.PathEscape(e.TTBID.String()),
+			"It costs a list record."),
 	})
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/params"
 )
 
-// nonFilterFields are the fields that are not filters. They are named as the API names them, except for the two that make up
-// schedule.day.
+// nonFilterFields are the fields that are not filters. They are named as the API names them, except
+// for the two that make up schedule.day.
 var nonFilterFields = map[string]formField{
 	"name":              {Label: "Name", Hint: "How you recognize the search, also in messages.", MaxLength: 200},
 	"schedule.monthday": {Label: "Day of the month", Hint: "1 to 28. The default is 1.", Mode: "numeric"},
@@ -103,7 +103,8 @@ func (f *searchForm) Field(name string) formField {
 	case name == "schedule.weekday":
 		for day := range 7 {
 			value := strconv.Itoa((day + 1) % 7) // from Monday on
-			field.Options = append(field.Options, option{Value: value, Label: time.Weekday((day + 1) % 7).String(), Chosen: value == field.Value})
+			field.Options = append(field.Options,
+				option{Value: value, Label: time.Weekday((day + 1) % 7).String(), Chosen: value == field.Value})
 		}
 	case ok && field.Chosen:
 		none := map[bool]string{true: "choose", false: "any"}[filter.Kind == cola.UnitFilter]
@@ -166,10 +167,12 @@ func changeParams(typed url.Values) cola.SavedSearchChangeParams {
 	return p
 }
 
-// apiFields returns the fields of the form as those of the API: the day is that of the cadence, and a box that is not ticked says no.
+// apiFields returns the fields of the form as those of the API: the day is that of the cadence, and
+// a box that is not ticked says no.
 func apiFields(typed url.Values) url.Values {
 	fields := maps.Clone(typed)
-	for _, name := range []string{idempotencyField, previewField, fingerprintField, "schedule.weekday", "schedule.monthday"} {
+	for _, name := range []string{idempotencyField, previewField, fingerprintField, "schedule.weekday",
+		"schedule.monthday"} {
 		delete(fields, name)
 	}
 	switch typed.Get("schedule.cadence") {
@@ -225,12 +228,14 @@ func fillFilters(typed url.Values, f cola.SavedSearchFilters) {
 	}
 }
 
-// formFingerprint is short for the name, the filters and the schedule that a form is filled with, however they are spaced and numbers are written.
+// formFingerprint is short for the name, the filters and the schedule that a form is filled with,
+// however they are spaced and numbers are written.
 func formFingerprint(typed url.Values) string {
 	said := url.Values{}
 	for name, values := range apiFields(typed) {
 		text := strings.Join(strings.Fields(strings.Join(values, " ")), " ")
-		if number, err := strconv.ParseFloat(text, 64); err == nil && (strings.HasSuffix(name, "_min") || strings.HasSuffix(name, "_max")) {
+		if number, err := strconv.ParseFloat(text, 64); err == nil &&
+			(strings.HasSuffix(name, "_min") || strings.HasSuffix(name, "_max")) {
 			text = formatValue(number)
 		}
 		if text != "" {
@@ -243,8 +248,8 @@ func formFingerprint(typed url.Values) string {
 
 var exploredReader = params.New[cola.SearchParams]("this page")
 
-// fillFromSearch fills the form with a search for labels, given in an address by the names of GET /colas. It notes filters that
-// saved searches lack, and ignores other names.
+// fillFromSearch fills the form with a search for labels, given in an address by the names of GET
+// /colas. It notes filters that saved searches lack, and ignores other names.
 func (f *searchForm) fillFromSearch(query url.Values) {
 	if from := query.Get("from"); from != "" {
 		query, _ = url.ParseQuery(strings.TrimPrefix(from, "?")) // unreadable parts are left out
@@ -260,11 +265,15 @@ func (f *searchForm) fillFromSearch(query url.Values) {
 
 // noteUnsupported notes the parts of a search that saved searches don't support.
 func (f *searchForm) noteUnsupported(p cola.SearchParams) {
-	if p.ApprovalDateFrom != 0 || p.ApprovalDateTo != 0 || len(p.Problems["approval_date_from"])+len(p.Problems["approval_date_to"]) > 0 {
-		f.Unsupported = append(f.Unsupported, "The approval dates: a saved search looks at the time since its run before.")
+	if p.ApprovalDateFrom != 0 || p.ApprovalDateTo != 0 ||
+		len(p.Problems["approval_date_from"])+len(p.Problems["approval_date_to"]) > 0 {
+		f.Unsupported = append(f.Unsupported,
+			"The approval dates: a saved search looks at the time since its run before.")
 	}
 	if p.PermitNumber != "" {
-		f.Unsupported = append(f.Unsupported, "The exact permit number "+cola.Quoted(p.PermitNumber)+": a saved search looks for a part of it, under “Numbers and status”.")
+		f.Unsupported = append(f.Unsupported,
+			"The exact permit number "+cola.Quoted(p.PermitNumber)+
+				": a saved search looks for a part of it, under “Numbers and status”.")
 	}
 	delete(p.Problems, "approval_date_from")
 	delete(p.Problems, "approval_date_to")

@@ -29,7 +29,8 @@ var (
 // newSearch shows an empty form, or one filled from a label search in the address, in the format of
 // Explore and GET /colas.
 func (req *request) newSearch() error {
-	f := &searchForm{Values: url.Values{"schedule.cadence": {cola.CadenceDaily}, "schedule.active": {"true"}}, IdempotencyKey: rand.Text()}
+	f := &searchForm{Values: url.Values{"schedule.cadence": {cola.CadenceDaily}, "schedule.active": {"true"}},
+		IdempotencyKey: rand.Text()}
 	f.fillFromSearch(req.query())
 	return req.showSearchForm(http.StatusOK, f, nil)
 }
@@ -77,7 +78,8 @@ const idempotencyAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 // savedNotice says when a new search will run.
 func savedNotice(s cola.SavedSearch) string {
 	if s.Schedule != nil && s.Schedule.NextRunAt.OK {
-		return "It runs " + scheduleText(s.Schedule) + ", first on " + s.Schedule.NextRunAt.V.Time().Format("2 January, 15:04 UTC") + "."
+		return "It runs " + scheduleText(s.Schedule) + ", first on " +
+			s.Schedule.NextRunAt.V.Time().Format("2 January, 15:04 UTC") + "."
 	}
 	return scheduleStateOf(s.Schedule).Why
 }
@@ -89,11 +91,12 @@ func (req *request) editSearch() error {
 		return err
 	}
 	req.recordQuota(state)
-	return req.showSearchForm(http.StatusOK, &searchForm{Values: formValues(found.Value), Fingerprint: formFingerprint(formValues(found.Value))}, nil)
+	return req.showSearchForm(http.StatusOK, &searchForm{Values: formValues(found.Value),
+		Fingerprint: formFingerprint(formValues(found.Value))}, nil)
 }
 
-// changeSearch saves a changed search. If the search has changed since the form was opened, it shows
-// the form again first.
+// changeSearch saves a changed search. If the search has changed since the form was opened, it
+// shows the form again first.
 func (req *request) changeSearch() error {
 	typed, err := req.form()
 	if err != nil {
@@ -128,13 +131,14 @@ func (f *searchForm) changedSince(now url.Values) bool {
 		return false
 	}
 	f.Fingerprint = mark
-	f.Error = "This search was changed meanwhile: in another window, by the API or by an assistant. Nothing was saved now, and what you typed is still here. " +
+	f.Error = "This search was changed meanwhile: in another window, by the API or by an assistant. Nothing was " +
+		"saved now, and what you typed is still here. " +
 		"Save once more to put it in place of that change, or cancel to see the search as it is."
 	return true
 }
 
-// showSearchForm shows the form with a preview. A correctable refusal is shown in the form, with its
-// status; any other error is returned.
+// showSearchForm shows the form with a preview. A correctable refusal is shown in the form, with
+// its status; any other error is returned.
 func (req *request) showSearchForm(status int, f *searchForm, refusal error) error {
 	if refusal != nil {
 		if !f.refuse(refusal) {

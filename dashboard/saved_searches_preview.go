@@ -61,7 +61,9 @@ func (req *request) previewSearch() error {
 
 // preview counts what the filters of a form would have found; words are those that labels have.
 // Problems are shown when the form is saved.
-func (req *request) preview(typed url.Values, words registry.Vocabulary) (filters cola.SavedSearchFilters, shown preview, err error) {
+func (req *request) preview(
+	typed url.Values, words registry.Vocabulary,
+) (filters cola.SavedSearchFilters, shown preview, err error) {
 	fields := url.Values{}
 	for name, values := range typed {
 		if strings.HasPrefix(name, "filters.") {
@@ -139,7 +141,8 @@ func (p preview) Summary() string {
 func (p preview) Withheld() string {
 	switch p.PreviewPage.Withheld {
 	case registry.WithheldDailyLimit:
-		return "Previews show up to " + strconv.Itoa(cola.MaxDailyPreviewLabels) + " different labels a day, and you have reached that limit. " +
+		return "Previews show up to " + strconv.Itoa(cola.MaxDailyPreviewLabels) +
+			" different labels a day, and you have reached that limit. " +
 			"Counts are still available, and labels are back at 00:00 UTC. To see the labels now, search for them in Explore."
 	case registry.WithheldUnavailable:
 		return "Labels can’t be shown right now. The counts are complete."

@@ -49,14 +49,16 @@ func (req *request) usage() error {
 		return err
 	}
 	p := usagePage{
-		Forecasts: forecasts(report), Reset: report.State.Period.End(), Since: report.State.Period.Start(), Largest: report.State.Tier.Largest(),
+		Forecasts: forecasts(report), Reset: report.State.Period.End(), Since: report.State.Period.Start(),
+		Largest:  report.State.Tier.Largest(),
 		Channels: newCharts("channel", "by channel", daySteps(report), channelSeries(report)),
 		Sources:  newCharts("source", "by key and app", daySteps(report), sourceSeries(report)),
 		Months:   monthCharts(report),
 		Rows:     usageRows(report, keys),
 		Refusals: refusalRows(report, refusalsShown), Refused: len(report.Refusals),
 	}
-	return req.show(http.StatusOK, "usage", page{Title: "Usage", Data: p, Call: req.call("GET", "/usage", "It is free.").forTool("get_usage", nil)})
+	return req.show(http.StatusOK, "usage", page{Title: "Usage", Data: p,
+		Call: req.call("GET", "/usage", "It is free.").forTool("get_usage", nil)})
 }
 
 func (req *request) refusals() error {
@@ -65,7 +67,8 @@ func (req *request) refusals() error {
 	if err != nil {
 		return err
 	}
-	return req.show(http.StatusOK, "refusals", page{Title: "Refused requests", Data: refusalRows(report, len(report.Refusals))})
+	return req.show(http.StatusOK, "refusals",
+		page{Title: "Refused requests", Data: refusalRows(report, len(report.Refusals))})
 }
 
 // forecast is a meter with its projection to the end of the month.
@@ -104,7 +107,8 @@ type usageRow struct {
 func usageRows(r registry.UsageReport, keys []registry.Key) []usageRow {
 	rows := make([]usageRow, len(r.Rows))
 	for i, row := range r.Rows {
-		rows[i] = usageRow{Channel: channelName(row.Channel), Source: sourceName(row), Kind: credentialText(row.Credential, keys), Usage: row.Total}
+		rows[i] = usageRow{Channel: channelName(row.Channel), Source: sourceName(row),
+			Kind: credentialText(row.Credential, keys), Usage: row.Total}
 	}
 	return rows
 }
@@ -158,9 +162,11 @@ func refusalText(reason string, q cola.QuotaState) refusalRow {
 	case registry.RefusedListRecords:
 		plans.Why, plans.Do = "The month's list records were used up", "They begin anew with the month."
 	case registry.RefusedScope:
-		return refusalRow{Why: "The app lacked a permission", Do: "Connect it again and allow what it asks for.", Link: appsPath, LinkText: "Connected apps"}
+		return refusalRow{Why: "The app lacked a permission", Do: "Connect it again and allow what it asks for.",
+			Link: appsPath, LinkText: "Connected apps"}
 	case registry.RefusedCredential:
-		return refusalRow{Why: "The key, app or sign-in has ended", Do: "Something still uses it: give it one that holds.", Link: keysPath, LinkText: "API keys"}
+		return refusalRow{Why: "The key, app or sign-in has ended",
+			Do: "Something still uses it: give it one that holds.", Link: keysPath, LinkText: "API keys"}
 	case registry.RefusedSuspended:
 		return refusalRow{Why: "The account was suspended", Do: "Ask the operator of this service."}
 	default:
@@ -196,7 +202,8 @@ func (req *request) plans() error {
 	}
 	shown := page{Title: "Plans", Data: p}
 	if req.signedIn {
-		shown.Call = req.call("GET", "/usage", "It is free, and tells your plan with its limits.").forTool("get_usage", nil)
+		shown.Call = req.call("GET", "/usage", "It is free, and tells your plan with its limits.").forTool("get_usage",
+			nil)
 	}
 	return req.show(http.StatusOK, "plans", shown)
 }

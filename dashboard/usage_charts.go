@@ -88,7 +88,11 @@ func sourceSeries(r registry.UsageReport) []usageSeries {
 	all := groupUsage(r, func(row registry.UsageRow) (string, bool) {
 		return sourceName(row), row.Credential == cola.Credential{}
 	})
-	all = slices.DeleteFunc(all, func(s usageSeries) bool { t := s.total(); return t.DetailViews == 0 && t.ListRecords == 0 })
+	all = slices.DeleteFunc(all, func(s usageSeries) bool {
+		t := s.total()
+		return t.DetailViews == 0 &&
+			t.ListRecords == 0
+	})
 	sortByShare(all)
 	maxSeries, named := len(seriesClasses()), len(all)
 	if named > 0 && all[named-1].rest {
@@ -121,7 +125,8 @@ func sortByShare(all []usageSeries) {
 			return -1
 		}
 		t := s.total()
-		return float64(t.DetailViews)/float64(max(1, sum.DetailViews)) + float64(t.ListRecords)/float64(max(1, sum.ListRecords))
+		return float64(t.DetailViews)/float64(max(1, sum.DetailViews)) +
+			float64(t.ListRecords)/float64(max(1, sum.ListRecords))
 	}
 	slices.SortStableFunc(all, func(a, b usageSeries) int { return cmp.Compare(share(b), share(a)) })
 }
@@ -137,8 +142,8 @@ func sourceName(row registry.UsageRow) string {
 	return stripHidden(row.Name)
 }
 
-// groupUsage adds up the rows of a report that have one name, in the order in which the names come. A key may be named like the rest and is not
-// part of it.
+// groupUsage adds up the rows of a report that have one name, in the order in which the names come.
+// A key may be named like the rest and is not part of it.
 func groupUsage(r registry.UsageReport, name func(registry.UsageRow) (_ string, rest bool)) []usageSeries {
 	var all []usageSeries
 	for n, row := range r.Rows {
@@ -165,7 +170,8 @@ func monthCharts(r registry.UsageReport) []chart {
 			s.Below = m.Period.Start().Format("Jan 06")
 		}
 		steps = append(steps, s)
-		whole.uses = append(whole.uses, registry.Usage{DetailViews: m.Used.DetailViews, ListRecords: m.Used.ListRecords})
+		whole.uses = append(whole.uses, registry.Usage{DetailViews: m.Used.DetailViews,
+			ListRecords: m.Used.ListRecords})
 	}
 	plots := newCharts("months", "", steps, []usageSeries{whole})
 	for i := range plots {

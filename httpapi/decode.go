@@ -90,7 +90,8 @@ func badEscape(err error) string {
 	if e, ok := err.(url.EscapeError); ok {
 		escape = string(e)
 	}
-	return "the invalid percent-encoding " + strconv.Quote(escape) + "; it is % and two hexadecimal digits, and a percent sign itself is %25"
+	return "the invalid percent-encoding " + strconv.Quote(escape) +
+		"; it is % and two hexadecimal digits, and a percent sign itself is %25"
 }
 
 // maxBodyDepth limits the nesting of objects and arrays in a body; valid bodies need less than half
@@ -100,7 +101,8 @@ const maxBodyDepth = 8
 // bodyField is the field name for problems with the body itself.
 const bodyField = "body"
 
-// The media types of bodies. A change is a merge patch (RFC 7396), even if it is sent as plain JSON.
+// The media types of bodies. A change is a merge patch (RFC 7396), even if it is sent as plain
+// JSON.
 const (
 	mediaJSON       = "application/json"
 	mediaMergePatch = "application/merge-patch+json"
@@ -108,14 +110,18 @@ const (
 
 // mediaTypeMessage says how a body is to be sent.
 func mediaTypeMessage(media []string) string {
-	return "The body is sent as " + strings.Join(media, " or ") + " in UTF-8, without a content encoding; set Content-Type: " + media[0] + "."
+	return "The body is sent as " + strings.Join(media, " or ") +
+		" in UTF-8, without a content encoding; set Content-Type: " + media[0] + "."
 }
 
 // bodyCall returns the call of an endpoint with a JSON body in one of some media types. An
-// unreadable body is refused here and counts toward the rate limit. Otherwise the service checks the
-// values, and reports the reader's problems with its own. ask gets the request for its path value
-// and headers.
-func bodyCall[P, R any](svc Service, media []string, ask func(*http.Request, cola.Caller, P) (R, cola.QuotaState, error), render func(R) result) call {
+// unreadable body is refused here and counts toward the rate limit. Otherwise the service checks
+// the values, and reports the reader's problems with its own. ask gets the request for its path
+// value and headers.
+func bodyCall[P, R any](
+	svc Service, media []string, ask func(*http.Request, cola.Caller, P) (R, cola.QuotaState, error),
+	render func(R) result,
+) call {
 	reader := params.New[P]("this endpoint")
 	return func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, error) {
 		members, err := readBody(r, media, reader.Form())
@@ -144,7 +150,8 @@ func rejectQuery(raw string, problems *cola.Problems) {
 	problems.Merge(wrong)
 }
 
-// readBody returns the members of the JSON object that is the body of a request. form is an example of one.
+// readBody returns the members of the JSON object that is the body of a request. form is an example
+// of one.
 func readBody(r *http.Request, media []string, form string) ([]strictjson.Member, error) {
 	if !hasMediaType(media, r.Header) {
 		return nil, &cola.Error{Code: cola.CodeUnsupportedMediaType, Message: mediaTypeMessage(media)}
@@ -161,7 +168,8 @@ func readBody(r *http.Request, media []string, form string) ([]strictjson.Member
 	return strictjson.Members(body), nil
 }
 
-// hasMediaType reports whether a body is said to be of one of some media types of JSON, in the one form that is read.
+// hasMediaType reports whether a body is said to be of one of some media types of JSON, in the one
+// form that is read.
 func hasMediaType(media []string, h http.Header) bool {
 	sent, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
 	charset, encoding := parameters["charset"], h.Get("Content-Encoding")

@@ -70,9 +70,11 @@ type plan struct {
 	Price  string
 }
 
-// mustRenderDocs draws the reference page. Its input is made by this package, so a failure is a fault of the program.
+// mustRenderDocs draws the reference page. Its input is made by this package, so a failure is a
+// fault of the program.
 func mustRenderDocs(doc description, publicURL string) []byte {
-	page := template.Must(template.New("docs").Funcs(template.FuncMap{"text": markup, "count": count}).Parse(docsSource))
+	page := template.Must(template.New("docs").Funcs(template.FuncMap{"text": markup, "count": count}).Parse(
+		docsSource))
 	var b bytes.Buffer
 	if err := page.Execute(&b, newReference(doc, publicURL)); err != nil {
 		panic(fmt.Sprintf("httpapi: render reference: %v", err))
@@ -213,7 +215,8 @@ func bodyFields(doc description, ref, prefix string) (fields []fieldDoc) {
 
 // newField describes a schema in words.
 func newField(name string, schema *huma.Schema) fieldDoc {
-	f := fieldDoc{Name: name, Doc: schema.Description, Nullable: schema.Nullable || len(schema.AnyOf) > 0, Default: plainText(schema.Default)}
+	f := fieldDoc{Name: name, Doc: schema.Description, Nullable: schema.Nullable || len(schema.AnyOf) > 0,
+		Default: plainText(schema.Default)}
 	f.Type, f.Link = typeOf(schema)
 	if len(schema.Examples) > 0 {
 		f.Example = plainText(schema.Examples[0])

@@ -28,28 +28,35 @@ func feedOperations(svc Service) []operation {
 	}
 	return []operation{
 		{
-			ID: "makeFeed", Method: http.MethodPost, Path: oneSavedSearchPath + "/feed", Tag: tagSearches, Summary: "Give a search a feed",
-			Description: "Creates a private Atom feed of the latest runs with matches, and returns its address, once. Anyone with the address can read the feed for free, without a key. " +
-				"The feed names at most 25 labels of scheduled runs in total, and gives counts and links for the rest. A previous address of the search stops working." + needsScope,
+			ID: "makeFeed", Method: http.MethodPost, Path: oneSavedSearchPath + "/feed", Tag: tagSearches,
+			Summary: "Give a search a feed",
+			Description: "Creates a private Atom feed of the latest runs with matches, and returns its address, " +
+				"once. Anyone with the address can read the feed for free, without a key. " +
+				"The feed names at most 25 labels of scheduled runs in total, and gives counts and links for the " +
+				"rest. A previous address of the search stops working." + needsScope,
 			PathParam: savedSearchID(), Creates: true,
-			Response: reflect.TypeFor[dataOf[cola.SavedSearchFeed]](), Example: dataOf[cola.SavedSearchFeed]{exampleFeed()}, Cost: free,
+			Response: reflect.TypeFor[dataOf[cola.SavedSearchFeed]](),
+			Example:  dataOf[cola.SavedSearchFeed]{exampleFeed()}, Cost: free,
 			Errors: []string{"InsufficientScope"},
 			call: bareCall(svc, func(r *http.Request, c cola.Caller) (m made, state cola.QuotaState, err error) {
 				m.search = pathValue(r, "uuid")
 				m.feed, state, err = svc.MakeFeed(r.Context(), c, m.search)
 				return m, state, err
 			}, func(m made) result { // the address is a secret, and headers are logged on the way
-				return result{body: jsonBody(dataOf[cola.SavedSearchFeed]{m.feed}), location: basePath + savedSearchesPath + "/" + m.search + "/feed"}
+				return result{body: jsonBody(dataOf[cola.SavedSearchFeed]{m.feed}),
+					location: basePath + savedSearchesPath + "/" + m.search + "/feed"}
 			}),
 		},
 		{
-			ID: "endFeed", Method: http.MethodDelete, Path: oneSavedSearchPath + "/feed", Tag: tagSearches, Summary: "End the feed of a search",
+			ID: "endFeed", Method: http.MethodDelete, Path: oneSavedSearchPath + "/feed", Tag: tagSearches,
+			Summary:     "End the feed of a search",
 			Description: "Ends the address of the search's feed. It is no error when there is none." + needsScope,
 			PathParam:   savedSearchID(), Cost: free, Errors: []string{"InsufficientScope"},
-			call: bareCall(svc, withUUID(func(ctx context.Context, c cola.Caller, id string) (struct{}, cola.QuotaState, error) {
-				state, err := svc.EndFeed(ctx, c, id)
-				return struct{}{}, state, err
-			}), func(struct{}) result { return result{empty: true} }),
+			call: bareCall(svc,
+				withUUID(func(ctx context.Context, c cola.Caller, id string) (struct{}, cola.QuotaState, error) {
+					state, err := svc.EndFeed(ctx, c, id)
+					return struct{}{}, state, err
+				}), func(struct{}) result { return result{empty: true} }),
 		},
 	}
 }
@@ -129,7 +136,8 @@ var feedEntrySource string
 // HTML. encoding/xml escapes the result for XML, and replaces characters that XML can't represent.
 var feedEntry = template.Must(template.New("entry").Parse(feedEntrySource))
 
-// renderFeed writes a feed. The same runs make the same entries, by the same ids, for as long as there are these runs.
+// renderFeed writes a feed. The same runs make the same entries, by the same ids, for as long as
+// there are these runs.
 func renderFeed(feed registry.Feed) ([]byte, error) {
 	page := atomLink{Rel: "alternate", Type: "text/html", Href: feed.Search.ManageURL}
 	out := atomFeed{
@@ -145,8 +153,9 @@ func renderFeed(feed registry.Feed) ([]byte, error) {
 		}
 		ran := atomTime(run.Run.RanAt)
 		out.Entries = append(out.Entries, atomEntry{
-			ID: entryID(feed.Search.UUID, run.Run.ID), Title: entryTitle(&run.Run, feed.Search.Name), Published: ran, Updated: ran,
-			Link: page, Content: atomHTML{"html", content},
+			ID: entryID(feed.Search.UUID, run.Run.ID), Title: entryTitle(&run.Run, feed.Search.Name), Published: ran,
+			Updated: ran,
+			Link:    page, Content: atomHTML{"html", content},
 		})
 	}
 	if len(out.Entries) > 0 {
@@ -171,7 +180,8 @@ func stripHidden(text string) string {
 
 func atomTime(t cola.Timestamp) string { return t.Time().Format(time.RFC3339Nano) }
 
-// entryID names the entry of a run for good: runs are numbered within a registry, so the search's UUID makes it one of all.
+// entryID names the entry of a run for good: runs are numbered within a registry, so the search's
+// UUID makes it one of all.
 func entryID(search string, run int64) string {
 	space, err := uuid.Parse(search)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// maxBodyBytes is the largest request body that is put up with. Reads take no body; one that comes along is not read.
+// maxBodyBytes is the largest request body that is put up with. Reads take no body; one that comes
+// along is not read.
 const maxBodyBytes = 64 << 10
 
 // authenticate identifies the caller, before the response reveals anything about the path or its
@@ -56,7 +57,8 @@ func (a *api) serve(op *operation) http.HandlerFunc {
 	}
 }
 
-// refuse answers an authenticated request that no operation takes. It counts in the burst like any other.
+// refuse answers an authenticated request that no operation takes. It counts in the burst like any
+// other.
 func (a *api) refuse(w http.ResponseWriter, r *http.Request, refusal error) {
 	caller, _ := cola.CallerFrom(r.Context())
 	state, err := a.svc.Refuse(r.Context(), caller, refusal)
@@ -72,10 +74,11 @@ func (a *api) notFoundPublic(w http.ResponseWriter, r *http.Request) {
 	web.Fail(w, r, a.pathNotFoundError(r))
 }
 
-// pathNotFoundError suggests the nearest existing path. The comparison leaves out the common prefix,
-// which would make any two paths similar.
+// pathNotFoundError suggests the nearest existing path. The comparison leaves out the common
+// prefix, which would make any two paths similar.
 func (a *api) pathNotFoundError(r *http.Request) error {
-	full := map[string]string{"/docs": "/docs", "/healthz": "/healthz", "/readyz": "/readyz", "/openapi.json": basePath + "/openapi.json"}
+	full := map[string]string{"/docs": "/docs", "/healthz": "/healthz", "/readyz": "/readyz",
+		"/openapi.json": basePath + "/openapi.json"}
 	for i := range a.ops {
 		if a.ops[i].PathParam.Name == "" {
 			full[a.ops[i].Path] = basePath + a.ops[i].Path
@@ -84,17 +87,19 @@ func (a *api) pathNotFoundError(r *http.Request) error {
 	path := r.URL.Path
 	nearest, ok := cola.Nearest(strings.TrimPrefix(path, basePath), sortedKeys(full))
 	if ok && full[nearest] != path {
-		return cola.Errorf(cola.CodeNotFound, "There is nothing at %s; did you mean %s?", params.Shown(path), full[nearest])
+		return cola.Errorf(cola.CodeNotFound, "There is nothing at %s; did you mean %s?", params.Shown(path),
+			full[nearest])
 	}
-	return cola.Errorf(cola.CodeNotFound, "There is nothing at %s. The reference at /docs lists every path.", params.Shown(path))
+	return cola.Errorf(cola.CodeNotFound, "There is nothing at %s. The reference at /docs lists every path.",
+		params.Shown(path))
 }
 
 func (a *api) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	a.refuse(w, r, methodNotAllowedError(w, r))
 }
 
-// methodNotAllowedPublic also gets the methods that chi has no name for, at any path, before the routes of the API could ask
-// for credentials.
+// methodNotAllowedPublic also gets the methods that chi has no name for, at any path, before the
+// routes of the API could ask for credentials.
 func (a *api) methodNotAllowedPublic(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(canonicalRoutePath(r), basePath+"/") {
 		a.authenticate(http.HandlerFunc(a.methodNotAllowed)).ServeHTTP(w, r)
@@ -103,13 +108,14 @@ func (a *api) methodNotAllowedPublic(w http.ResponseWriter, r *http.Request) {
 	web.Fail(w, r, methodNotAllowedError(w, r))
 }
 
-// methodNotAllowedError sets Allow to the methods of the path, and returns the error. chi checks for
-// methods that no route has before it looks at the path, so the path may also be unknown.
+// methodNotAllowedError sets Allow to the methods of the path, and returns the error. chi checks
+// for methods that no route has before it looks at the path, so the path may also be unknown.
 func methodNotAllowedError(w http.ResponseWriter, r *http.Request) error {
 	rctx := chi.RouteContext(r.Context())
 	var allowed []string
 	path, fixed := canonicalRoutePath(r), false
-	for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+	for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete} {
 		pattern := rctx.Routes.Find(chi.NewRouteContext(), m, path)
 		switch {
 		case pattern == path && !fixed: // the route that has it without a variable has it alone
@@ -119,13 +125,15 @@ func methodNotAllowedError(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if len(allowed) == 0 {
-		return cola.Errorf(cola.CodeNotFound, "There is nothing at %s. The reference at /docs lists every path.", params.Shown(r.URL.Path))
+		return cola.Errorf(cola.CodeNotFound, "There is nothing at %s. The reference at /docs lists every path.",
+			params.Shown(r.URL.Path))
 	}
 	list := strings.Join(allowed, ", ")
 	w.Header().Set("Allow", list)
 	return &cola.Error{
-		Code:    cola.CodeMethodNotAllowed,
-		Message: fmt.Sprintf("%s is not allowed at %s; use %s.", params.Shown(r.Method), params.Shown(r.URL.Path), strings.Join(allowed, " or ")),
+		Code: cola.CodeMethodNotAllowed,
+		Message: fmt.Sprintf("%s is not allowed at %s; use %s.", params.Shown(r.Method), params.Shown(r.URL.Path),
+			strings.Join(allowed, " or ")),
 		Details: map[string]any{"allowed": allowed},
 	}
 }

@@ -30,32 +30,64 @@ import (
 // it. Methods with a caller are for authenticated requests and count toward the rate limit. They
 // return the quota state with errors too, if it is known.
 type Service interface {
-	// Refuse lets through, at no cost, a request that the edge refuses itself, and returns the refusal; or why the
-	// request is not even let through.
+	// Refuse lets through, at no cost, a request that the edge refuses itself, and returns the
+	// refusal; or why the request is not even let through.
 	Refuse(ctx context.Context, c cola.Caller, refusal error) (cola.QuotaState, error)
 
 	SearchColas(context.Context, cola.Caller, cola.SearchParams) (registry.ColaPage, cola.QuotaState, error)
-	Cola(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.Cola], cola.QuotaState, error)
-	SearchPermittees(context.Context, cola.Caller, cola.PermitteeParams) (registry.PermitteePage, cola.QuotaState, error)
-	Permittee(ctx context.Context, c cola.Caller, number, ifNoneMatch string) (registry.Tagged[cola.PermitteeDetail], cola.QuotaState, error)
+	Cola(
+		ctx context.Context, c cola.Caller, id, ifNoneMatch string,
+	) (registry.Tagged[cola.Cola], cola.QuotaState, error)
+	SearchPermittees(
+		context.Context, cola.Caller, cola.PermitteeParams,
+	) (registry.PermitteePage, cola.QuotaState, error)
+	Permittee(
+		ctx context.Context, c cola.Caller, number, ifNoneMatch string,
+	) (registry.Tagged[cola.PermitteeDetail], cola.QuotaState, error)
 	Barcode(ctx context.Context, c cola.Caller, value string) (cola.BarcodeResult, cola.QuotaState, error)
 	Usage(context.Context, cola.Caller) (cola.UsageStats, cola.QuotaState, error)
-	ProcessingTimes(context.Context, cola.Caller, cola.ProcessingTimeParams) (registry.List[cola.ProcessingTime], cola.QuotaState, error)
-	FormulaProcessingTimes(context.Context, cola.Caller, cola.FormulaProcessingTimeParams) (registry.List[cola.FormulaProcessingTime], cola.QuotaState, error)
-	RegistrationProcessingTimes(context.Context, cola.Caller, cola.RegistrationProcessingTimeParams) (registry.List[cola.RegistrationProcessingTime], cola.QuotaState, error)
-	ProductionReports(context.Context, cola.Caller, cola.ProductionReportParams) (registry.PageList[cola.ProductionReport], cola.QuotaState, error)
+	ProcessingTimes(
+		context.Context, cola.Caller, cola.ProcessingTimeParams,
+	) (registry.List[cola.ProcessingTime], cola.QuotaState, error)
+	FormulaProcessingTimes(
+		context.Context, cola.Caller, cola.FormulaProcessingTimeParams,
+	) (registry.List[cola.FormulaProcessingTime], cola.QuotaState, error)
+	RegistrationProcessingTimes(
+		context.Context, cola.Caller, cola.RegistrationProcessingTimeParams,
+	) (registry.List[cola.RegistrationProcessingTime], cola.QuotaState, error)
+	ProductionReports(
+		context.Context, cola.Caller, cola.ProductionReportParams,
+	) (registry.PageList[cola.ProductionReport], cola.QuotaState, error)
 	AVAs(context.Context, cola.Caller, cola.AVAParams) (registry.List[cola.AVA], cola.QuotaState, error)
-	AVA(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.AVADetail], cola.QuotaState, error)
-	CreateSavedSearch(context.Context, cola.Caller, cola.SavedSearchParams) (registry.CreatedSavedSearch, cola.QuotaState, error)
+	AVA(
+		ctx context.Context, c cola.Caller, id, ifNoneMatch string,
+	) (registry.Tagged[cola.AVADetail], cola.QuotaState, error)
+	CreateSavedSearch(
+		context.Context, cola.Caller, cola.SavedSearchParams,
+	) (registry.CreatedSavedSearch, cola.QuotaState, error)
 	SavedSearchNotes(cola.SavedSearchFilters) []string
-	SavedSearches(context.Context, cola.Caller, cola.SavedSearchListParams) (registry.PageList[cola.SavedSearch], cola.QuotaState, error)
-	SavedSearch(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.SavedSearch], cola.QuotaState, error)
-	ChangeSavedSearch(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchChangeParams) (cola.SavedSearch, cola.QuotaState, error)
+	SavedSearches(
+		context.Context, cola.Caller, cola.SavedSearchListParams,
+	) (registry.PageList[cola.SavedSearch], cola.QuotaState, error)
+	SavedSearch(
+		ctx context.Context, c cola.Caller, id, ifNoneMatch string,
+	) (registry.Tagged[cola.SavedSearch], cola.QuotaState, error)
+	ChangeSavedSearch(
+		ctx context.Context, c cola.Caller, id string, p cola.SavedSearchChangeParams,
+	) (cola.SavedSearch, cola.QuotaState, error)
 	DeleteSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error)
-	PreviewSavedSearch(context.Context, cola.Caller, cola.PreviewParams) (cola.SavedSearchPreview, cola.QuotaState, error)
-	SavedSearchRuns(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchRun], cola.QuotaState, error)
-	SavedSearchMatches(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error)
-	RunMatches(ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error)
+	PreviewSavedSearch(
+		context.Context, cola.Caller, cola.PreviewParams,
+	) (cola.SavedSearchPreview, cola.QuotaState, error)
+	SavedSearchRuns(
+		ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams,
+	) (registry.PageList[cola.SavedSearchRun], cola.QuotaState, error)
+	SavedSearchMatches(
+		ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams,
+	) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error)
+	RunMatches(
+		ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams,
+	) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error)
 	RunSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.SavedSearch, cola.QuotaState, error)
 	ExplainSavedSearch(ctx context.Context, c cola.Caller, id, label string) (cola.Explanation, cola.QuotaState, error)
 
@@ -126,12 +158,13 @@ func Handles(path string) bool {
 func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 	o = o.withDefaults()
 	a := &api{
-		svc:        svc,
-		auth:       authenticator,
-		opts:       o,
-		ops:        operations(svc),
-		imageReads: newWorkQueue(maxImageReads, maxQueuedImageReads), imageReadLimit: rate.NewLimiter(imageReadRate, imageReadRate/4),
-		drawings: newDrawingCache(o.MaxDrawings, maxQueuedDrawings, drawingCacheBytes), tags: newTagCache(),
+		svc:            svc,
+		auth:           authenticator,
+		opts:           o,
+		ops:            operations(svc),
+		imageReads:     newWorkQueue(maxImageReads, maxQueuedImageReads),
+		imageReadLimit: rate.NewLimiter(imageReadRate, imageReadRate/4),
+		drawings:       newDrawingCache(o.MaxDrawings, maxQueuedDrawings, drawingCacheBytes), tags: newTagCache(),
 		buffers:    sync.Pool{New: newBuffer},
 		imageQuery: newDecoder[imageParams](),
 	}
@@ -190,11 +223,13 @@ func (a *api) routePatterns() map[string]bool {
 	return all
 }
 
-// routes mounts every route. Pages of any origin may call them: no request is authorized by a cookie.
+// routes mounts every route. Pages of any origin may call them: no request is authorized by a
+// cookie.
 func (a *api) routes() http.Handler {
 	root := chi.NewRouter()
 	cors := web.CORS{Exposed: []string{"ETag", "Location", replayedHeader}}
-	root.Use(web.RequestID, a.recorder.Record, web.WithChallenge(a.opts.Resource), canonicalPath, cors.Handler, web.Compress(), web.Recover, a.withTimeout)
+	root.Use(web.RequestID, a.recorder.Record, web.WithChallenge(a.opts.Resource), canonicalPath, cors.Handler,
+		web.Compress(), web.Recover, a.withTimeout)
 	root.NotFound(a.notFoundPublic)
 	root.MethodNotAllowed(a.methodNotAllowedPublic)
 	for path, handler := range a.publicRoutes() {
@@ -223,8 +258,8 @@ func mount(r chi.Router, op *operation, handler http.HandlerFunc) {
 	r.Method(op.Method, op.Path, handler)
 }
 
-// preferLiteralRoute leaves a path to the route that has it without a variable, also where that one takes other methods: it is no value of
-// the variable of another route.
+// preferLiteralRoute leaves a path to the route that has it without a variable, also where that one
+// takes other methods: it is no value of the variable of another route.
 func (a *api) preferLiteralRoute(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if path := canonicalRoutePath(r); a.patterns[path] && chi.RouteContext(r.Context()).RoutePattern() != path {
@@ -235,8 +270,8 @@ func (a *api) preferLiteralRoute(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// getAndHead mounts a handler. HEAD is answered, and charged, as GET is: the same work is done for it, and net/http leaves
-// out the body.
+// getAndHead mounts a handler. HEAD is answered, and charged, as GET is: the same work is done for
+// it, and net/http leaves out the body.
 func getAndHead(r chi.Router, path string, handler http.HandlerFunc) {
 	r.Get(path, handler)
 	r.Head(path, handler)

@@ -27,8 +27,8 @@ const (
 // defaultMaxDrawings leaves one processor for metered requests.
 func defaultMaxDrawings() int { return max(1, runtime.NumCPU()-1) }
 
-// drawingCache draws images at a bounded cost, since images need no credentials. A drawing has a key that
-// identifies its content: concurrent requests share one drawing, which is then cached.
+// drawingCache draws images at a bounded cost, since images need no credentials. A drawing has a
+// key that identifies its content: concurrent requests share one drawing, which is then cached.
 type drawingCache struct {
 	queue workQueue
 
@@ -37,8 +37,8 @@ type drawingCache struct {
 	kept    *byteCache
 }
 
-// pendingDrawing is an image being drawn, or waiting for it. Fields below done are set before done is
-// closed.
+// pendingDrawing is an image being drawn, or waiting for it. Fields below done are set before done
+// is closed.
 type pendingDrawing struct {
 	waiting int // number of waiting requests; guarded by drawings.mu
 	started bool
@@ -49,7 +49,8 @@ type pendingDrawing struct {
 }
 
 func newDrawingCache(running, waiting, keep int) *drawingCache {
-	return &drawingCache{queue: newWorkQueue(running, waiting), pending: map[string]*pendingDrawing{}, kept: newByteCache(keep)}
+	return &drawingCache{queue: newWorkQueue(running, waiting), pending: map[string]*pendingDrawing{},
+		kept: newByteCache(keep)}
 }
 
 // cached returns the cached drawing of a key, if any.
@@ -125,8 +126,8 @@ func (d *drawingCache) finish(key string, one *pendingDrawing, draw func() ([]by
 	close(one.done)
 }
 
-// drawRecovered turns a panic into an error. Drawings run outside request goroutines, which web.Recover
-// covers.
+// drawRecovered turns a panic into an error. Drawings run outside request goroutines, which
+// web.Recover covers.
 func drawRecovered(draw func() ([]byte, error)) (content []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -203,7 +204,8 @@ func newTagCache() *tagCache {
 	return &tagCache{lru: lru}
 }
 
-// get returns the latest tag of a picture; zero if it is unknown. recent is true if the record was read within tagTTL.
+// get returns the latest tag of a picture; zero if it is unknown. recent is true if the record was
+// read within tagTTL.
 func (p *tagCache) get(picture string) (known cachedTag, recent bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -217,8 +219,8 @@ func (p *tagCache) add(picture, tag string, format labelart.Format) {
 	p.lru.Add(picture, cachedTag{tag, format, time.Now()})
 }
 
-// workQueue bounds work that needs no credentials: some runs, some waits, and further work is refused at
-// once.
+// workQueue bounds work that needs no credentials: some runs, some waits, and further work is
+// refused at once.
 type workQueue struct {
 	places chan struct{} // one token per running or waiting piece of work
 	slots  chan struct{} // one token per running piece of work

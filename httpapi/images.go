@@ -15,8 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// image serves one image of a demonstration label. The path's extension or else ?format= names the format;
-// without either, it is the one that the record states.
+// image serves one image of a demonstration label. The path's extension or else ?format= names the
+// format; without either, it is the one that the record states.
 func (a *api) image(w http.ResponseWriter, r *http.Request) {
 	id, format, err := a.requestedImage(r)
 	if err != nil {
@@ -67,8 +67,8 @@ func notModified(w http.ResponseWriter, r *http.Request, tag string) bool {
 	return false
 }
 
-// sendCached answers with a cached drawing, without the record. If the drawing is not cached, it returns false
-// and sends nothing.
+// sendCached answers with a cached drawing, without the record. If the drawing is not cached, it
+// returns false and sends nothing.
 func (a *api) sendCached(w http.ResponseWriter, r *http.Request, known cachedTag) bool {
 	content, ok := a.drawings.cached(known.tag)
 	if ok && !notModified(w, r, known.tag) {
@@ -77,8 +77,8 @@ func (a *api) sendCached(w http.ResponseWriter, r *http.Request, known cachedTag
 	return ok
 }
 
-// drawableImage reads an image and its label. The route needs no credentials, so concurrency and rate
-// of these reads are limited.
+// drawableImage reads an image and its label. The route needs no credentials, so concurrency and
+// rate of these reads are limited.
 func (a *api) drawableImage(ctx context.Context, id string) (label cola.Cola, img cola.Image, err error) {
 	err = a.imageReads.run(ctx, func() error {
 		if err := a.imageReadLimit.Wait(ctx); err != nil {
@@ -88,7 +88,8 @@ func (a *api) drawableImage(ctx context.Context, id string) (label cola.Cola, im
 		return err
 	})
 	if err == nil && !drawable(img) {
-		err = cola.Errorf(cola.CodeNotFound, "The image %s cannot be drawn: each side must have 1 to %d pixels.", cola.Quoted(id), labelart.MaxSide)
+		err = cola.Errorf(cola.CodeNotFound, "The image %s cannot be drawn: each side must have 1 to %d pixels.",
+			cola.Quoted(id), labelart.MaxSide)
 	}
 	return label, img, err
 }
@@ -100,7 +101,9 @@ func drawable(img cola.Image) bool {
 }
 
 // sendDrawing sends the drawing that tag identifies.
-func (a *api) sendDrawing(w http.ResponseWriter, r *http.Request, tag string, label *cola.Cola, img *cola.Image, f labelart.Format) {
+func (a *api) sendDrawing(
+	w http.ResponseWriter, r *http.Request, tag string, label *cola.Cola, img *cola.Image, f labelart.Format,
+) {
 	content, err := a.drawings.get(r.Context(), tag, func() ([]byte, error) {
 		var drawn bytes.Buffer
 		err := labelart.Draw(&drawn, f, label, img)
@@ -146,7 +149,8 @@ func (a *api) requestedImage(r *http.Request) (id string, format labelart.Format
 	if wanted := strings.TrimSpace(asked.Format); wanted != "" {
 		var ok bool
 		if format, ok = labelart.ParseFormat(wanted); !ok {
-			asked.Problems.Add("format", "%s is not a supported format; use jpg, png or svg.", params.Quoted(asked.Format))
+			asked.Problems.Add("format", "%s is not a supported format; use jpg, png or svg.",
+				params.Quoted(asked.Format))
 		}
 	}
 	return id, format, asked.Problems.Err()

@@ -33,8 +33,8 @@ type documentedOperation struct {
 }
 
 // describe returns the OpenAPI document of the operations. Without a public URL, its server is
-// relative to the document's address. The document has one server, because generators ignore servers
-// of single paths; paths outside of it, such as /healthz and /images, are left out.
+// relative to the document's address. The document has one server, because generators ignore
+// servers of single paths; paths outside of it, such as /healthz and /images, are left out.
 func describe(ops []operation, publicURL string) description {
 	s := newComponents()
 	doc := description{OpenAPI: &huma.OpenAPI{
@@ -49,11 +49,14 @@ func describe(ops []operation, publicURL string) description {
 		Servers: []*huma.Server{{URL: publicURL + basePath, Description: "This service"}},
 		Tags: []*huma.Tag{
 			{Name: tagColas, Description: "Certificates of Label Approval (COLAs), and the barcodes on their labels."},
-			{Name: tagPermittees, Description: "Wineries, breweries, distilleries, importers and other permit holders."},
+			{Name: tagPermittees,
+				Description: "Wineries, breweries, distilleries, importers and other permit holders."},
 			{Name: tagAccount, Description: "What the account has used."},
 			{Name: tagSearches, Description: "Searches that an account keeps, and alerts."},
-			{Name: tagDestinations, Description: "Where messages of saved searches are sent, by email or webhook, and what became of each."},
-			{Name: tagReference, Description: "Processing times, production reports and American Viticultural Areas; free of quota."},
+			{Name: tagDestinations, Description: "Where messages of saved searches are sent, by email or webhook, " +
+				"and what became of each."},
+			{Name: tagReference, Description: "Processing times, production reports and American Viticultural Areas; " +
+				"free of quota."},
 		},
 		Security: []map[string][]string{{"apiKey": {}}, {"bearer": {}}},
 		Paths:    map[string]*huma.PathItem{},
@@ -63,16 +66,21 @@ func describe(ops []operation, publicURL string) description {
 			Responses: errorResponses(s),
 			SecuritySchemes: map[string]*huma.SecurityScheme{
 				"apiKey": {Type: "apiKey", In: "header", Name: "X-API-Key", Description: "An API key of the account."},
-				"bearer": {Type: "http", Scheme: "bearer", Description: "The same API key as a bearer token; or, where the operator has configured an issuer, an OAuth access token of a connected app. Creating saved searches needs its scope saved_searches:write."},
+				"bearer": {Type: "http", Scheme: "bearer",
+					Description: "The same API key as a bearer token; or, where the operator has configured an " +
+						"issuer, an OAuth access token of a connected app. Creating saved searches needs its scope " +
+						"saved_searches:write."},
 			},
 		},
 	}}
 	for i := range ops {
 		doc.add(documentedOperation{ops[i].method(), ops[i].Path, s.operation(&ops[i], publicURL)})
 	}
-	s.Close(reflect.TypeFor[cola.SavedSearchParams](), reflect.TypeFor[cola.ScheduleParams](), reflect.TypeFor[cola.PreviewParams](),
+	s.Close(reflect.TypeFor[cola.SavedSearchParams](), reflect.TypeFor[cola.ScheduleParams](),
+		reflect.TypeFor[cola.PreviewParams](),
 		reflect.TypeFor[cola.SavedSearchChangeParams](), reflect.TypeFor[cola.ScheduleChangeParams](),
-		reflect.TypeFor[cola.DestinationParams](), reflect.TypeFor[cola.DestinationChangeParams](), reflect.TypeFor[cola.DestinationConfirmParams]())
+		reflect.TypeFor[cola.DestinationParams](), reflect.TypeFor[cola.DestinationChangeParams](),
+		reflect.TypeFor[cola.DestinationConfirmParams]())
 	s.Finish()
 	return doc
 }
@@ -100,14 +108,19 @@ func (d *description) add(op documentedOperation) {
 // introduction is the description of the whole API, in CommonMark.
 func introduction() string {
 	return strings.Join([]string{
-		"Access to the registry of US alcohol label approvals (COLAs): labels, permit holders, barcodes and reference data; and searches to keep.",
-		"**Quotas.** Single-record lookups use detail views, lists and searches use list records, one for each record returned. " +
+		"Access to the registry of US alcohol label approvals (COLAs): labels, permit holders, barcodes and " +
+			"reference data; and searches to keep.",
+		"**Quotas.** Single-record lookups use detail views, lists and searches use list records, one for each " +
+			"record returned. " +
 			"Both are counted per account and calendar month (UTC), over every key and channel. " +
 			"Every request also counts in the burst, the requests allowed in any 60 seconds. " +
 			"Every authenticated answer, errors included, carries the five quota headers.",
-		"**Parameters.** All problems of a request are told at once. An unknown parameter is an error, an empty value is an absent one. " +
-			"Filters with several values are comma-separated, or repeated. Enumerated values are accepted in any letter case.",
-		"**Single records** carry an `ETag` that is valid for your account. Send it as `If-None-Match`; the response for an unchanged record is a free 304. " +
+		"**Parameters.** All problems of a request are told at once. An unknown parameter is an error, an empty " +
+			"value is an absent one. " +
+			"Filters with several values are comma-separated, or repeated. Enumerated values are accepted in any " +
+			"letter case.",
+		"**Single records** carry an `ETag` that is valid for your account. Send it as `If-None-Match`; the response " +
+			"for an unchanged record is a free 304. " +
 			"`If-None-Match: *` is ignored for metered records. HEAD is answered and charged like GET.",
 	}, "\n\n")
 }
@@ -123,14 +136,16 @@ func (s components) operation(op *operation, publicURL string) *huma.Operation {
 		Responses:   map[string]*huma.Response{},
 	}
 	s.describeSuccess(o, op)
-	codes := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestEntityTooLarge,
+	codes := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden,
+		http.StatusRequestEntityTooLarge,
 		http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
 	if op.PathParam.Name != "" {
 		codes = append(codes, http.StatusNotFound)
 	}
 	for _, p := range op.pathParams() {
 		o.Parameters = append(o.Parameters, &huma.Param{
-			Name: p.Name, In: "path", Required: true, Description: p.describe(), Example: p.Example, Schema: &huma.Schema{Type: huma.TypeString},
+			Name: p.Name, In: "path", Required: true, Description: p.describe(), Example: p.Example,
+			Schema: &huma.Schema{Type: huma.TypeString},
 		})
 	}
 	if op.Body != nil {
@@ -159,14 +174,17 @@ func statusKey(status int) string { return strconv.Itoa(status) }
 func addConditional(o *huma.Operation) {
 	o.Parameters = append(o.Parameters, &huma.Param{
 		Name: "If-None-Match", In: "header", Example: exampleTag, Schema: &huma.Schema{Type: huma.TypeString},
-		Description: "Entity tags of the versions that you have. * matches any version of a free resource, and is ignored for a metered one.",
+		Description: "Entity tags of the versions that you have. * matches any version of a free resource, and is " +
+			"ignored for a metered one.",
 	})
 	named := append(commonHeaders(), "ETag")
 	o.Responses["200"].Headers = headerRefs(named)
-	o.Responses["304"] = &huma.Response{Description: "The record has not changed since the tag you sent. Free.", Headers: headerRefs(named)}
+	o.Responses["304"] = &huma.Response{Description: "The record has not changed since the tag you sent. Free.",
+		Headers: headerRefs(named)}
 }
 
-// describeSuccess describes the success of an endpoint, with an example of it, and the body that it takes.
+// describeSuccess describes the success of an endpoint, with an example of it, and the body that it
+// takes.
 func (s components) describeSuccess(o *huma.Operation, op *operation) {
 	response := &huma.Response{Description: "What was asked for.", Headers: headerRefs(commonHeaders())}
 	if op.Response != nil {
@@ -192,7 +210,8 @@ func (s components) describeSuccess(o *huma.Operation, op *operation) {
 		response.Description = "It is done."
 	}
 	if op.Body != nil {
-		o.RequestBody = &huma.RequestBody{Required: true, Description: op.Body.Doc, Content: map[string]*huma.MediaType{}}
+		o.RequestBody = &huma.RequestBody{Required: true, Description: op.Body.Doc,
+			Content: map[string]*huma.MediaType{}}
 		for _, media := range op.Body.Media {
 			o.RequestBody.Content[media] = &huma.MediaType{Schema: s.Of(op.Body.Type), Example: op.Body.Example}
 		}
@@ -203,8 +222,9 @@ func (s components) describeSuccess(o *huma.Operation, op *operation) {
 func idempotencyKeyParam() *huma.Param {
 	return &huma.Param{
 		Name: idempotencyKey, In: "header", Example: "5f0c2c1e-7d6f-4a8e-9f0e-3f4f4a1d2b6c",
-		Description: "Any text of your own that no other request of yours has, such as a UUID, so that this one can be sent again. 1 to 255 visible ASCII characters.",
-		Schema:      &huma.Schema{Type: huma.TypeString, MaxLength: new(255), Pattern: "^[!-~]{1,255}$"},
+		Description: "Any text of your own that no other request of yours has, such as a UUID, so that this one can " +
+			"be sent again. 1 to 255 visible ASCII characters.",
+		Schema: &huma.Schema{Type: huma.TypeString, MaxLength: new(255), Pattern: "^[!-~]{1,255}$"},
 	}
 }
 
@@ -231,7 +251,8 @@ func (s components) parameters(t reflect.Type) []*huma.Param {
 	return params
 }
 
-// mustMarshal writes the document. Its values are made by this package, so a failure is a fault of the program.
+// mustMarshal writes the document. Its values are made by this package, so a failure is a fault of
+// the program.
 func mustMarshal(doc description) []byte {
 	b, err := json.Marshal(doc.OpenAPI)
 	if err != nil {
@@ -329,7 +350,8 @@ func schemaName(t reflect.Type, hint string) string {
 		return "Error"
 	}
 	name := huma.DefaultSchemaNamer(t, hint)
-	for prefix, suffix := range map[string]string{"DataOf": "Response", "NotedOf": "WithNotesResponse", "RowsOf": "ListResponse", "PageOf": "ListResponse"} {
+	for prefix, suffix := range map[string]string{"DataOf": "Response", "NotedOf": "WithNotesResponse",
+		"RowsOf": "ListResponse", "PageOf": "ListResponse"} {
 		if of, ok := strings.CutPrefix(name, prefix); ok {
 			return of + suffix
 		}

@@ -116,9 +116,11 @@ type result struct {
 	empty       bool   // 204 without a body
 }
 
-// listCall returns the call of an endpoint with query parameters. The service checks the parameters,
-// and reports the decoder's problems with its own.
-func listCall[P, R any](ask func(context.Context, cola.Caller, P) (R, cola.QuotaState, error), render func(R) result) call {
+// listCall returns the call of an endpoint with query parameters. The service checks the
+// parameters, and reports the decoder's problems with its own.
+func listCall[P, R any](
+	ask func(context.Context, cola.Caller, P) (R, cola.QuotaState, error), render func(R) result,
+) call {
 	d := newDecoder[P]()
 	return func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, error) {
 		value, state, err := ask(r.Context(), caller, d.decode(r.URL.RawQuery))
@@ -131,7 +133,9 @@ func listCall[P, R any](ask func(context.Context, cola.Caller, P) (R, cola.Quota
 
 // bareCall returns the call of an endpoint without query parameters. A request with any is refused
 // and counts toward the rate limit. ask gets the request for its path value and headers.
-func bareCall[R any](svc Service, ask func(*http.Request, cola.Caller) (R, cola.QuotaState, error), render func(R) result) call {
+func bareCall[R any](
+	svc Service, ask func(*http.Request, cola.Caller) (R, cola.QuotaState, error), render func(R) result,
+) call {
 	d := newDecoder[cola.NoParams]()
 	return func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, error) {
 		if problem := d.decode(r.URL.RawQuery).Problems.Err(); problem != nil {
@@ -146,9 +150,11 @@ func bareCall[R any](svc Service, ask func(*http.Request, cola.Caller) (R, cola.
 	}
 }
 
-// recordCall makes the call of a single record, found by the value in its path and tagged with its version.
+// recordCall makes the call of a single record, found by the value in its path and tagged with its
+// version.
 func recordCall[T any](svc Service, name string,
-	ask func(ctx context.Context, c cola.Caller, value, ifNoneMatch string) (registry.Tagged[T], cola.QuotaState, error),
+	ask func(ctx context.Context, c cola.Caller, value, ifNoneMatch string) (registry.Tagged[T], cola.QuotaState,
+		error),
 ) call {
 	return bareCall(svc,
 		func(r *http.Request, caller cola.Caller) (registry.Tagged[T], cola.QuotaState, error) {
@@ -178,7 +184,8 @@ type dataOf[T any] struct {
 	Data T `json:"data" doc:"The record."`
 }
 
-// notedOf is the body of an endpoint that answers with one object and may have something to say about it.
+// notedOf is the body of an endpoint that answers with one object and may have something to say
+// about it.
 type notedOf[T any] struct {
 	Data  T        `json:"data" doc:"The record."`
 	Notes []string `json:"notes,omitempty" nullable:"false" doc:"What to know about the record; present only when there is something to say." example:"[\"DE was read as Delaware; for Germany use germany or DEU.\"]"`

@@ -39,7 +39,8 @@ func appendPagination(b []byte, p cola.Pagination) []byte {
 	return append(b, '}')
 }
 
-// maxPooledBuffer is the largest buffer worth keeping for the next answer: a full page of labels is under 64 KiB.
+// maxPooledBuffer is the largest buffer worth keeping for the next answer: a full page of labels is
+// under 64 KiB.
 const maxPooledBuffer = 256 << 10
 
 // writeJSON writes a status and a body. If it returns an error, it has written nothing.
@@ -122,7 +123,8 @@ func (a *api) serveDocument(d *staticDocument) http.HandlerFunc {
 	}
 }
 
-// weakETag makes an entity tag of some content. It is weak because the content may be sent in several encodings.
+// weakETag makes an entity tag of some content. It is weak because the content may be sent in
+// several encodings.
 func weakETag(content []byte) string {
 	sum := sha256.Sum256(content)
 	return `W/"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
@@ -133,7 +135,8 @@ func ifNoneMatch(r *http.Request) string {
 	return strings.Join(r.Header.Values("If-None-Match"), ", ")
 }
 
-// etagMatches compares as If-None-Match does (RFC 9110, section 13.1.2): weakly, with any of a list, or with *.
+// etagMatches compares as If-None-Match does (RFC 9110, section 13.1.2): weakly, with any of a
+// list, or with *.
 func etagMatches(list, tag string) bool {
 	for one := range strings.SplitSeq(list, ",") {
 		one = strings.TrimSpace(one)

@@ -13,37 +13,50 @@ import (
 const matchesCost = "One list record per match returned. If fewer remain, the page is cut and `truncated_by_quota` is true. " +
 	"To read the rest, request the same page again after the quota resets or on a larger plan; all its matches are charged. The next page would skip the rows that were cut."
 
-// runOperations list runs and matches, start a manual run, and explain why a search matches a label.
+// runOperations list runs and matches, start a manual run, and explain why a search matches a
+// label.
 func runOperations(svc Service) []operation {
 	search := pathParam{Name: "uuid", Doc: "UUID of the search.", Example: exampleUUID, Placeholder: true}
 	run := pathParam{Name: "run", Doc: "Number of the run.", Example: "1841", Placeholder: true}
 	return []operation{
 		{
-			ID: "listSavedSearchRuns", Path: savedSearchesPath + "/{uuid}/runs", Tag: tagSearches, Summary: "Runs of a saved search",
-			Description: "The runs of the search, newest first, and how many labels each one found. A run covers approval dates from the day of the previous run, or of the search's creation, to its own day. " +
-				"It also covers labels approved up to 90 days earlier that reached the registry since; these are marked late. Each label is found once.",
+			ID: "listSavedSearchRuns", Path: savedSearchesPath + "/{uuid}/runs", Tag: tagSearches,
+			Summary: "Runs of a saved search",
+			Description: "The runs of the search, newest first, and how many labels each one found. A run covers " +
+				"approval dates from the day of the previous run, or of the search's creation, to its own day. " +
+				"It also covers labels approved up to 90 days earlier that reached the registry since; these are " +
+				"marked late. Each label is found once.",
 			PathParam: search, Params: reflect.TypeFor[cola.SavedSearchListParams](),
 			Response: reflect.TypeFor[pageOf[cola.SavedSearchRun]](), Example: exampleRuns(), Cost: free,
-			call: listUnder(func(r *http.Request, c cola.Caller, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchRun], cola.QuotaState, error) {
+			call: listUnder(func(r *http.Request, c cola.Caller,
+				p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchRun], cola.QuotaState, error) {
 				return svc.SavedSearchRuns(r.Context(), c, pathValue(r, "uuid"), p)
 			}),
 		},
 		{
-			ID: "listSavedSearchMatches", Path: savedSearchesPath + "/{uuid}/matches", Tag: tagSearches, Summary: "Matches of a saved search",
-			Description: "The labels that all runs of the search found, latest run first, each with the filters that it met; for a filter with several options, the options that matched. " +
-				"Look up a label by its ID; `/saved-searches/{uuid}/explain/{ttb_id}` explains why the search does or doesn't match it. Counts are free at `/saved-searches/{uuid}/runs`.",
+			ID: "listSavedSearchMatches", Path: savedSearchesPath + "/{uuid}/matches", Tag: tagSearches,
+			Summary: "Matches of a saved search",
+			Description: "The labels that all runs of the search found, latest run first, each with the filters that " +
+				"it met; for a filter with several options, the options that matched. " +
+				"Look up a label by its ID; `/saved-searches/{uuid}/explain/{ttb_id}` explains why the search does " +
+				"or doesn't match it. Counts are free at `/saved-searches/{uuid}/runs`.",
 			PathParam: search, Params: reflect.TypeFor[cola.SavedSearchListParams](),
-			Response: reflect.TypeFor[pageOf[cola.SavedSearchMatch]](), Example: exampleMatches(), Meter: cola.MeterListRecords, Cost: matchesCost,
-			call: listUnder(func(r *http.Request, c cola.Caller, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
+			Response: reflect.TypeFor[pageOf[cola.SavedSearchMatch]](), Example: exampleMatches(),
+			Meter: cola.MeterListRecords, Cost: matchesCost,
+			call: listUnder(func(r *http.Request, c cola.Caller,
+				p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 				return svc.SavedSearchMatches(r.Context(), c, pathValue(r, "uuid"), p)
 			}),
 		},
 		{
-			ID: "listRunMatches", Path: savedSearchesPath + "/{uuid}/runs/{run}/matches", Tag: tagSearches, Summary: "Matches of a run",
+			ID: "listRunMatches", Path: savedSearchesPath + "/{uuid}/runs/{run}/matches", Tag: tagSearches,
+			Summary:     "Matches of a run",
 			Description: "The new labels that a run of the search found, by ID, each with the filters that it met.",
 			PathParam:   search, InnerParam: run, Params: reflect.TypeFor[cola.SavedSearchListParams](),
-			Response: reflect.TypeFor[pageOf[cola.SavedSearchMatch]](), Example: exampleMatches(), Meter: cola.MeterListRecords, Cost: matchesCost,
-			call: listUnder(func(r *http.Request, c cola.Caller, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
+			Response: reflect.TypeFor[pageOf[cola.SavedSearchMatch]](), Example: exampleMatches(),
+			Meter: cola.MeterListRecords, Cost: matchesCost,
+			call: listUnder(func(r *http.Request, c cola.Caller,
+				p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 				return svc.RunMatches(r.Context(), c, pathValue(r, "uuid"), pathValue(r, "run"), p)
 			}),
 		},
@@ -54,11 +67,16 @@ func runOperations(svc Service) []operation {
 
 func runSavedSearch(svc Service) operation {
 	return operation{
-		ID: "runSavedSearch", Method: http.MethodPost, Path: oneSavedSearchPath + "/run", Tag: tagSearches, Summary: "Run a saved search now",
-		Description: "Runs the search within about a minute, with or without a schedule. It covers the same window as the next run would, and no later run finds the same labels. " +
-			"Messages about this run give the number of labels and a link, and feeds don't name its labels: list its matches to see them. The schedule is unchanged.\n\n" +
-			"An account has 24 manual runs a day (UTC). A request for a search that is already due is not counted, so it is safe to repeat. " +
-			"The search needs a filter that narrows it. An access token needs the scope `saved_searches:write`; an API key has it.",
+		ID: "runSavedSearch", Method: http.MethodPost, Path: oneSavedSearchPath + "/run", Tag: tagSearches,
+		Summary: "Run a saved search now",
+		Description: "Runs the search within about a minute, with or without a schedule. It covers the same window " +
+			"as the next run would, and no later run finds the same labels. " +
+			"Messages about this run give the number of labels and a link, and feeds don't name its labels: list its " +
+			"matches to see them. The schedule is unchanged.\n\n" +
+			"An account has 24 manual runs a day (UTC). A request for a search that is already due is not counted, " +
+			"so it is safe to repeat. " +
+			"The search needs a filter that narrows it. An access token needs the scope `saved_searches:write`; an " +
+			"API key has it.",
 		PathParam: savedSearchID(),
 		Async:     true,
 		Response:  reflect.TypeFor[dataOf[cola.SavedSearch]](),

@@ -78,9 +78,9 @@ func (a *api) showConfirm(w http.ResponseWriter, r *http.Request) {
 	a.writeNotice(w, r, http.StatusOK, subscriptionPage(s, token, "You get these messages"))
 }
 
-// unsubscribe ends the messages to the token's owner. The request comes from the button of the page,
-// or from the one-click link of a mail program (RFC 8058), without cookies or an origin; that gets
-// no page.
+// unsubscribe ends the messages to the token's owner. The request comes from the button of the
+// page, or from the one-click link of a mail program (RFC 8058), without cookies or an origin; that
+// gets no page.
 func (a *api) unsubscribe(w http.ResponseWriter, r *http.Request) {
 	web.ShortenBodyTimeout(w, r)
 	token, oneClick := pathValue(r, "token"), isOneClick(r)
@@ -121,25 +121,30 @@ func isOneClick(r *http.Request) bool {
 
 // subscriptionPage shows the state of a subscription. title is the title for an active one.
 func subscriptionPage(s registry.Subscription, token, title string) noticePage {
-	agree, end := button{"/confirm/" + token, "Send me these messages", true}, button{"/unsubscribe/" + token, "Stop these messages", false}
+	agree, end := button{"/confirm/" + token, "Send me these messages", true}, button{"/unsubscribe/" + token,
+		"Stop these messages", false}
 	what := "Messages about " + subscriptionTopic(s) + " are sent to " + recipientName(s) + "."
 	switch {
 	case s.Ended():
 		agree.Label = "Get them again"
-		return noticePage{"You are unsubscribed", []string{"No more messages about " + subscriptionTopic(s) + " are sent to " + recipientName(s) + ".", "Was that a mistake?"}, []button{agree}}
+		return noticePage{"You are unsubscribed",
+			[]string{"No more messages about " + subscriptionTopic(s) + " are sent to " + recipientName(s) + ".",
+				"Was that a mistake?"}, []button{agree}}
 	case !s.Confirmed():
 		end.Label = "No, thank you"
 		return noticePage{"Do you want these messages?", []string{
-			"Somebody asks to have messages about " + subscriptionTopic(s) + " sent to " + recipientName(s) + ".", "If you did not expect this, do nothing: then nothing is sent.",
+			"Somebody asks to have messages about " + subscriptionTopic(s) + " sent to " + recipientName(s) + ".",
+			"If you did not expect this, do nothing: then nothing is sent.",
 		}, []button{agree, end}}
 	case s.State != cola.DestinationActive:
-		what = "Messages about " + subscriptionTopic(s) + " may be sent to " + recipientName(s) + ". Just now they are paused, and not by you."
+		what = "Messages about " + subscriptionTopic(s) + " may be sent to " + recipientName(s) +
+			". Just now they are paused, and not by you."
 	}
 	return noticePage{title, []string{what}, []button{end}}
 }
 
-// subscriptionTopic describes the messages. The name of the search is shown only after the recipient
-// agreed, because the account holder could write anything in it.
+// subscriptionTopic describes the messages. The name of the search is shown only after the
+// recipient agreed, because the account holder could write anything in it.
 func subscriptionTopic(s registry.Subscription) string {
 	switch {
 	case s.Search == "":
@@ -164,7 +169,8 @@ func (a *api) writeErrorNotice(w http.ResponseWriter, r *http.Request, err error
 		switch shown.Code {
 		case cola.CodeNotFound:
 			l.Title = "There is nothing here any more"
-			l.Lines = append(l.Lines, "If messages go on coming, use the link in the latest one; make sure that the address is whole.")
+			l.Lines = append(l.Lines, "If messages go on coming, use the link in the latest one; make sure that the "+
+				"address is whole.")
 		case cola.CodeInternal:
 			l.Lines = append(l.Lines, "The request is "+web.EventOf(r.Context()).RequestID+".")
 		}
@@ -202,8 +208,8 @@ func writeText(w http.ResponseWriter, status int, text string) {
 	writePrivate(w, status, "text/plain; charset=utf-8", []byte(text+"\n"))
 }
 
-// writePrivate writes a response that must not be cached or indexed, and whose address must not leak
-// in a Referer header.
+// writePrivate writes a response that must not be cached or indexed, and whose address must not
+// leak in a Referer header.
 func writePrivate(w http.ResponseWriter, status int, contentType string, content []byte) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")

@@ -25,8 +25,10 @@ func avaTools() []tool {
 	return []tool{
 		newTool(tool{
 			name: "search_avas", title: "Search American Viticultural Areas",
-			description: "Finds American Viticultural Areas, the wine regions that a US label may name, by part of the name and by state. " +
-				"Use it to check an appellation. A superseded boundary has a valid_end_date; set current to false to include those. " +
+			description: "Finds American Viticultural Areas, the wine regions that a US label may name, by part of " +
+				"the name and by state. " +
+				"Use it to check an appellation. A superseded boundary has a valid_end_date; set current to false to " +
+				"include those. " +
 				"Then: get_ava for one area's validity, the areas around and within it, and its rule.",
 			cost:     free,
 			defaults: map[string]any{"current": true},
@@ -35,8 +37,10 @@ func avaTools() []tool {
 		}, searchAVAs),
 		newTool(tool{
 			name: "get_ava", title: "Get one American Viticultural Area",
-			description: "Returns one viticultural area, by its id: states, counties, when it was established and is valid, the areas it lies within and contains, " +
-				"and its section of 27 CFR part 9. Use it after search_avas found the id. Then: search_colas with the name as q for wines that name it.",
+			description: "Returns one viticultural area, by its id: states, counties, when it was established and is " +
+				"valid, the areas it lies within and contains, " +
+				"and its section of 27 CFR part 9. Use it after search_avas found the id. Then: search_colas with " +
+				"the name as q for wines that name it.",
 			cost:     free,
 			required: []string{"ava_id"},
 			output:   outputSchema(false, nil, reflect.TypeFor[cola.AVADetail]()),
@@ -46,7 +50,9 @@ func avaTools() []tool {
 	}
 }
 
-func searchAVAs(ctx context.Context, svc Service, c cola.Caller, p avaSearchArgs) (a toolResult, state cola.QuotaState, err error) {
+func searchAVAs(
+	ctx context.Context, svc Service, c cola.Caller, p avaSearchArgs,
+) (a toolResult, state cola.QuotaState, err error) {
 	v := view{p.detailed(&p.Problems)}
 	p.Current = cola.Some(p.Current.Or(true))
 	rows, state, err := svc.AVAs(ctx, c, p.AVAParams)
@@ -60,7 +66,9 @@ func searchAVAs(ctx context.Context, svc Service, c cola.Caller, p avaSearchArgs
 	return a, state, nil
 }
 
-func getAVA(ctx context.Context, svc Service, c cola.Caller, p avaArgs) (a toolResult, state cola.QuotaState, err error) {
+func getAVA(
+	ctx context.Context, svc Service, c cola.Caller, p avaArgs,
+) (a toolResult, state cola.QuotaState, err error) {
 	v := view{p.detailed(&p.Problems)}
 	if err := p.Problems.Err(); err != nil {
 		state, err := svc.Refuse(ctx, c, err)

@@ -23,9 +23,11 @@ type barcodeRecord struct {
 func barcodeTools() []tool {
 	return []tool{newTool(tool{
 		name: "lookup_barcode", title: "Look up a barcode",
-		description: "Returns every label with a barcode, in any status, newest approval first, at most 100. It looks among all barcodes read from label images; " +
+		description: "Returns every label with a barcode, in any status, newest approval first, at most 100. It " +
+			"looks among all barcodes read from label images; " +
 			"UPC-E, UPC-A, EAN-8 and EAN-13 forms of one number are equal. " +
-			"Use it when all you have is a barcode; to combine it with other filters use barcode_value of search_colas. Then: get_cola with a ttb_id.",
+			"Use it when all you have is a barcode; to combine it with other filters use barcode_value of " +
+			"search_colas. Then: get_cola with a ttb_id.",
 		cost: "one list record per label returned; not found is free.", meter: cola.MeterListRecords,
 		required: []string{"barcode_value"},
 		output:   outputSchema(false, extraSchemas(chargedMember), reflect.TypeFor[barcodeRecord]()),
@@ -34,7 +36,9 @@ func barcodeTools() []tool {
 	}, lookUpBarcode)}
 }
 
-func lookUpBarcode(ctx context.Context, svc Service, c cola.Caller, p barcodeArgs) (a toolResult, state cola.QuotaState, err error) {
+func lookUpBarcode(
+	ctx context.Context, svc Service, c cola.Caller, p barcodeArgs,
+) (a toolResult, state cola.QuotaState, err error) {
 	v := view{p.detailed(&p.Problems)}
 	if err := p.Problems.Err(); err != nil {
 		state, err := svc.Refuse(ctx, c, err)
@@ -47,7 +51,8 @@ func lookUpBarcode(ctx context.Context, svc Service, c cola.Caller, p barcodeArg
 	}
 	rows.noteTruncation(&a, len(found.Colas), state)
 	if len(found.Colas) < found.TotalColas {
-		a.note("These are %d of %d labels. For the others, combine barcode_value with other filters in search_colas.", len(found.Colas), found.TotalColas)
+		a.note("These are %d of %d labels. For the others, combine barcode_value with other filters in search_colas.",
+			len(found.Colas), found.TotalColas)
 	}
 	a.setData(v.append(nil, barcodeRecord{found, svc.Rows(found.Colas)}))
 	return a, state, nil

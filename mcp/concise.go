@@ -11,30 +11,38 @@ import (
 
 // labelSummaryFields identify a label and link to related records.
 var labelSummaryFields = []string{
-	"ttb_id", "brand_name", "product_name", "product_type", "class_name", "origin_name", "permit_number", "application_status", "approval_date",
+	"ttb_id", "brand_name", "product_name", "product_type", "class_name", "origin_name", "permit_number",
+	"application_status", "approval_date",
 }
 
 // permitteeSummaryFields are those of a permittee.
 var permitteeSummaryFields = []string{
-	"permit_number", "company_name", "operating_name", "company_state", "permittee_type", "is_active", "colas", "colas_approved",
+	"permit_number", "company_name", "operating_name", "company_state", "permittee_type", "is_active", "colas",
+	"colas_approved",
 	"last_cola_application_date",
 }
 
-// conciseFields names the fields of the concise size, by type. A type that is not here has all of its fields in either size.
+// conciseFields names the fields of the concise size, by type. A type that is not here has all of
+// its fields in either size.
 var conciseFields = map[reflect.Type][]string{
 	reflect.TypeFor[cola.ColaRow](): slices.Concat(labelSummaryFields, []string{"company_name", "abv", "volume_ml"}),
 	reflect.TypeFor[cola.Cola](): slices.Concat(labelSummaryFields, []string{
-		"image_count", "application_date", "expiration_date", "domestic_or_imported", "address_recipient", "address_state",
+		"image_count", "application_date", "expiration_date", "domestic_or_imported", "address_recipient",
+		"address_state",
 		"grape_varietals", "wine_vintage_year", "wine_appellation", "abv", "volume", "volume_unit",
-		"llm_container_type", "llm_product_description", "llm_category_path", "llm_tasting_note_flavors", "llm_wine_designation",
-		"llm_beer_ibu", "llm_beer_hops_varieties", "llm_liquor_aged_years", "llm_liquor_finishing_process", "llm_liquor_grains",
+		"llm_container_type", "llm_product_description", "llm_category_path", "llm_tasting_note_flavors",
+		"llm_wine_designation",
+		"llm_beer_ibu", "llm_beer_hops_varieties", "llm_liquor_aged_years", "llm_liquor_finishing_process",
+		"llm_liquor_grains",
 		"barcode_value", "main_image_url",
 	}),
 	reflect.TypeFor[cola.PermitteeSummary](): permitteeSummaryFields,
-	reflect.TypeFor[permitteeRecord]():       slices.Concat(permitteeSummaryFields, []string{"company_zip_code", "active_reason", "recent_colas"}),
-	reflect.TypeFor[cola.AVA]():              {"ava_id", "name", "states", "established_date", "removed_date", "valid_end_date"},
+	reflect.TypeFor[permitteeRecord](): slices.Concat(permitteeSummaryFields,
+		[]string{"company_zip_code", "active_reason", "recent_colas"}),
+	reflect.TypeFor[cola.AVA](): {"ava_id", "name", "states", "established_date", "removed_date", "valid_end_date"},
 	reflect.TypeFor[cola.ProductionReport](): {
-		"commodity", "report_type", "year", "month_number", "statistical_group", "statistical_category", "statistical_detail",
+		"commodity", "report_type", "year", "month_number", "statistical_group", "statistical_category",
+		"statistical_detail",
 		"value", "value_unit", "is_redacted",
 	},
 }
@@ -56,7 +64,8 @@ func outputFields(t reflect.Type, detailed bool) (shown []outputField) {
 		if f.Anonymous || name == "" || name == "-" || !detailed && listed && !slices.Contains(names, name) {
 			continue
 		}
-		omitted := f.Tag.Get("nullable") == "true" || schemas.OrNull(f.Tag) || strings.HasPrefix(options, "omit") || f.Type == reflect.TypeFor[[]string]()
+		omitted := f.Tag.Get("nullable") == "true" || schemas.OrNull(f.Tag) || strings.HasPrefix(options, "omit") ||
+			f.Type == reflect.TypeFor[[]string]()
 		shown = append(shown, outputField{name, f.Index, f.Type, f.Tag, omitted})
 	}
 	return shown

@@ -17,8 +17,8 @@ import (
 // quota outside of tool calls. It lies in the range that JSON-RPC reserves for servers.
 const codeRefused = -32000
 
-// rpcError is an error in JSON-RPC's own form: of the message itself, or of a read of a resource or prompt, which have no
-// other way to fail.
+// rpcError is an error in JSON-RPC's own form: of the message itself, or of a read of a resource or
+// prompt, which have no other way to fail.
 type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -64,7 +64,8 @@ func (e *rpcError) status(modern bool) int {
 		return e.httpStatus
 	}
 	switch e.Code {
-	case protocol.PARSE_ERROR, protocol.INVALID_REQUEST, protocol.HEADER_MISMATCH, protocol.UNSUPPORTED_PROTOCOL_VERSION,
+	case protocol.PARSE_ERROR, protocol.INVALID_REQUEST, protocol.HEADER_MISMATCH,
+		protocol.UNSUPPORTED_PROTOCOL_VERSION,
 		protocol.MISSING_REQUIRED_CLIENT_CAPABILITY:
 		return http.StatusBadRequest
 	case protocol.INVALID_PARAMS:
@@ -87,9 +88,9 @@ func (e *rpcError) response(id json.RawMessage) []byte {
 	return mustJSON(object{{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", id}, {"error", e}})
 }
 
-// errorResult returns the result of a failed call: the error envelope of REST, and a hint on what to
-// do next. It has no structured content, which would have to match the tool's output schema. state
-// is the quota state.
+// errorResult returns the result of a failed call: the error envelope of REST, and a hint on what
+// to do next. It has no structured content, which would have to match the tool's output schema.
+// state is the quota state.
 func errorResult(e *cola.Error, t *tool, state cola.QuotaState) *protocol.CallToolResult {
 	b, err := cola.AppendJSON(nil, web.Envelope(e))
 	if err != nil { // the details cannot be written as JSON
@@ -110,7 +111,8 @@ func errorHint(e *cola.Error, t *tool, state cola.QuotaState) string {
 	case cola.CodeSearchTooBroad:
 		return "Nothing was saved. Add filters for what the user wants watched, such as brand_name or query, and call again; or keep the search without a schedule."
 	case cola.CodeWatchlistLimit:
-		return "Nothing was saved, and the same call would fail again. Tell the user how many alerts may be active, and offer to pause one with " +
+		return "Nothing was saved, and the same call would fail again. Tell the user how many alerts may be active, " +
+			"and offer to pause one with " +
 			"update_saved_search, or to keep this search without a schedule or with schedule.active false."
 	case cola.CodeNotFound:
 		return "Nothing was charged. " + t.notFound
@@ -147,7 +149,8 @@ func remainingTools(state cola.QuotaState) string {
 		answering += fmt.Sprintf("; so do get_cola and get_permittee, for the %d detail views left", n)
 	}
 	if n := state.ListRecordsRemaining(); n > 0 {
-		answering += fmt.Sprintf("; so do search_colas, search_permittees and lookup_barcode, for the %d list records left", n)
+		answering += fmt.Sprintf("; so do search_colas, search_permittees and lookup_barcode, for the %d list "+
+			"records left", n)
 	}
 	return answering + "."
 }
@@ -171,15 +174,16 @@ func (e *edge) handleUnserved(ctx context.Context, req *request, wrong *rpcError
 	}
 }
 
-// countRefused counts a message that mcp-go refused toward the rate limit. refusal replaces mcp-go's
-// error; nil keeps it.
+// countRefused counts a message that mcp-go refused toward the rate limit. refusal replaces
+// mcp-go's error; nil keeps it.
 func (e *edge) countRefused(ctx context.Context, req *request, refusal *cola.Error) {
-	shown := e.execute(context.WithValue(ctx, requestKey{}, req), cola.MeterNone, func(ctx context.Context, req *request) (cola.QuotaState, error) {
-		if refusal == nil {
-			return e.svc.Refuse(ctx, req.caller, cola.Errorf(cola.CodeNotFound, "refused by the protocol"))
-		}
-		return e.svc.Refuse(ctx, req.caller, refusal)
-	})
+	shown := e.execute(context.WithValue(ctx, requestKey{}, req), cola.MeterNone,
+		func(ctx context.Context, req *request) (cola.QuotaState, error) {
+			if refusal == nil {
+				return e.svc.Refuse(ctx, req.caller, cola.Errorf(cola.CodeNotFound, "refused by the protocol"))
+			}
+			return e.svc.Refuse(ctx, req.caller, refusal)
+		})
 	switch {
 	case req.failure != nil || shown == nil:
 	case shown.Code != cola.CodeNotFound:
@@ -232,10 +236,13 @@ func unknownResource(uri string) *cola.Error {
 	case uri == "":
 		return cola.Errorf(cola.CodeValidation, "The message names no resource: uri is missing.")
 	case strings.HasPrefix(uri, labelScheme):
-		return cola.Errorf(cola.CodeNotFound, "There is no resource %s; a label is at %s followed by its 14-digit TTB ID.", cola.Quoted(uri), labelScheme)
+		return cola.Errorf(cola.CodeNotFound,
+			"There is no resource %s; a label is at %s followed by its 14-digit TTB ID.", cola.Quoted(uri), labelScheme)
 	case isReference && ok:
-		return cola.Errorf(cola.CodeNotFound, "There is no resource %s; did you mean %s?", cola.Quoted(uri), referenceScheme+nearest)
+		return cola.Errorf(cola.CodeNotFound, "There is no resource %s; did you mean %s?", cola.Quoted(uri),
+			referenceScheme+nearest)
 	default:
-		return cola.Errorf(cola.CodeNotFound, "There is no resource %s; see resources/list and resources/templates/list.", cola.Quoted(uri))
+		return cola.Errorf(cola.CodeNotFound,
+			"There is no resource %s; see resources/list and resources/templates/list.", cola.Quoted(uri))
 	}
 }

@@ -43,7 +43,8 @@ func (e *edge) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	req.addLogAttrs(e)
-	if revision := r.Header.Get(protocol.HeaderProtocolVersion); isUnsupportedVersion(revision) && req.method != string(protocol.MethodInitialize) {
+	if revision := r.Header.Get(protocol.HeaderProtocolVersion); isUnsupportedVersion(revision) &&
+		req.method != string(protocol.MethodInitialize) {
 		e.refuse(w, r, req, invalidMessage("Protocol version %s is not supported; supported versions: %s.",
 			cola.Quoted(revision), strings.Join(protocolVersions, ", ")))
 		return
@@ -70,7 +71,8 @@ func (e *edge) missingScope(req *request) cola.Scope {
 
 // refuseForScope refuses a call for a missing scope with an HTTP 403, so that the client asks the
 // account holder for the scope and retries; an error result would not make it do so. If the rate
-// limit refuses the call already, it responds like any other call, without asking the service again.
+// limit refuses the call already, it responds like any other call, without asking the service
+// again.
 func (e *edge) refuseForScope(w http.ResponseWriter, r *http.Request, req *request, scope cola.Scope) {
 	refused := e.execute(r.Context(), cola.MeterNone, func(ctx context.Context, req *request) (cola.QuotaState, error) {
 		return e.svc.Refuse(ctx, req.caller, req.caller.Lacks(scope))
@@ -88,15 +90,19 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		return nil, &cola.Error{
-			Code:    cola.CodeMethodNotAllowed,
-			Message: fmt.Sprintf("%s is not allowed at %s; use POST. The server keeps no sessions and opens no streams.", displayMethod(r.Method), Path),
+			Code: cola.CodeMethodNotAllowed,
+			Message: fmt.Sprintf(
+				"%s is not allowed at %s; use POST. The server keeps no sessions and opens no streams.",
+				displayMethod(r.Method), Path),
 			Details: map[string]any{"allowed": []string{http.MethodPost}},
 		}
 	}
 	media, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	charset, encoding := parameters["charset"], r.Header.Get("Content-Encoding")
-	if err != nil || media != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") || encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return nil, cola.Errorf(cola.CodeUnsupportedMediaType, "Send messages as application/json in UTF-8, without a content encoding.")
+	if err != nil || media != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") ||
+		encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return nil, cola.Errorf(cola.CodeUnsupportedMediaType,
+			"Send messages as application/json in UTF-8, without a content encoding.")
 	}
 	return web.ReadBody(r, maxMessageBytes, messageTooLong)
 }
@@ -161,7 +167,8 @@ func (e *edge) respond(w http.ResponseWriter, r *http.Request, req *request) {
 	case wrong != nil:
 		web.WriteJSON(w, wrong.status(req.modern), wrong.response(req.id))
 	default:
-		web.WriteJSON(w, http.StatusOK, mustJSON(object{{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", req.id}, {"result", result}}))
+		web.WriteJSON(w, http.StatusOK,
+			mustJSON(object{{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", req.id}, {"result", result}}))
 	}
 }
 
@@ -169,11 +176,13 @@ func (e *edge) respond(w http.ResponseWriter, r *http.Request, req *request) {
 func (e *edge) respondDirectly(w http.ResponseWriter, r *http.Request, req *request) bool {
 	switch {
 	case req.id == nil:
-		// Told and not asked. It is not passed on: mcp-go would take a cancellation for any caller's request with that id.
+		// Told and not asked. It is not passed on: mcp-go would take a cancellation for any
+		// caller's request with that id.
 		web.SetQuota(w.Header(), req.state)
 		w.WriteHeader(http.StatusAccepted)
 	case req.method == string(protocol.MethodSubscriptionsListen):
-		e.writeError(w, r, req, &rpcError{Code: protocol.METHOD_NOT_FOUND, Message: "The server sends no notifications."})
+		e.writeError(w, r, req, &rpcError{Code: protocol.METHOD_NOT_FOUND,
+			Message: "The server sends no notifications."})
 	case req.method == string(protocol.MethodSetLogLevel) && !req.modern:
 		e.setLogLevel(w, r, req)
 	default:
@@ -182,7 +191,8 @@ func (e *edge) respondDirectly(w http.ResponseWriter, r *http.Request, req *requ
 	return true
 }
 
-// logLevels are the severities from which on a client may want messages of a server's log, least first.
+// logLevels are the severities from which on a client may want messages of a server's log, least
+// first.
 var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
 // setLogLevel answers logging/setLevel. The server sends no log messages and does not claim to, so
@@ -196,5 +206,6 @@ func (e *edge) setLogLevel(w http.ResponseWriter, r *http.Request, req *request)
 		return
 	}
 	web.SetQuota(w.Header(), req.state)
-	web.WriteJSON(w, http.StatusOK, mustJSON(object{{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", req.id}, {"result", object{}}}))
+	web.WriteJSON(w, http.StatusOK,
+		mustJSON(object{{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", req.id}, {"result", object{}}}))
 }

@@ -40,29 +40,57 @@ type Service interface {
 	Standing(context.Context, cola.Caller) (cola.QuotaState, error)
 	// Admit admits a free request.
 	Admit(context.Context, cola.Caller) (cola.QuotaState, error)
-	// Refuse lets a request through that the edge refuses itself, and returns the refusal; or why it is not even let through.
+	// Refuse lets a request through that the edge refuses itself, and returns the refusal; or why
+	// it is not even let through.
 	Refuse(ctx context.Context, c cola.Caller, refusal error) (cola.QuotaState, error)
 
-	SearchColasFit(context.Context, cola.Caller, cola.SearchParams, registry.Fit[cola.ColaSummary]) (registry.ColaPage, cola.QuotaState, error)
-	Cola(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.Cola], cola.QuotaState, error)
-	SearchPermitteesFit(context.Context, cola.Caller, cola.PermitteeParams, registry.Fit[cola.PermitteeSummary]) (registry.PermitteePage, cola.QuotaState, error)
-	Permittee(ctx context.Context, c cola.Caller, number, ifNoneMatch string) (registry.Tagged[cola.PermitteeDetail], cola.QuotaState, error)
-	BarcodeFit(ctx context.Context, c cola.Caller, value string, fit registry.Fit[cola.ColaSummary]) (cola.BarcodeResult, cola.QuotaState, error)
+	SearchColasFit(
+		context.Context, cola.Caller, cola.SearchParams, registry.Fit[cola.ColaSummary],
+	) (registry.ColaPage, cola.QuotaState, error)
+	Cola(
+		ctx context.Context, c cola.Caller, id, ifNoneMatch string,
+	) (registry.Tagged[cola.Cola], cola.QuotaState, error)
+	SearchPermitteesFit(
+		context.Context, cola.Caller, cola.PermitteeParams, registry.Fit[cola.PermitteeSummary],
+	) (registry.PermitteePage, cola.QuotaState, error)
+	Permittee(
+		ctx context.Context, c cola.Caller, number, ifNoneMatch string,
+	) (registry.Tagged[cola.PermitteeDetail], cola.QuotaState, error)
+	BarcodeFit(
+		ctx context.Context, c cola.Caller, value string, fit registry.Fit[cola.ColaSummary],
+	) (cola.BarcodeResult, cola.QuotaState, error)
 	Usage(context.Context, cola.Caller) (cola.UsageStats, cola.QuotaState, error)
-	ProcessingTimes(context.Context, cola.Caller, cola.ProcessingTimeParams) (registry.List[cola.ProcessingTime], cola.QuotaState, error)
-	FormulaProcessingTimes(context.Context, cola.Caller, cola.FormulaProcessingTimeParams) (registry.List[cola.FormulaProcessingTime], cola.QuotaState, error)
-	RegistrationProcessingTimes(context.Context, cola.Caller, cola.RegistrationProcessingTimeParams) (registry.List[cola.RegistrationProcessingTime], cola.QuotaState, error)
-	ProductionReports(context.Context, cola.Caller, cola.ProductionReportParams) (registry.PageList[cola.ProductionReport], cola.QuotaState, error)
+	ProcessingTimes(
+		context.Context, cola.Caller, cola.ProcessingTimeParams,
+	) (registry.List[cola.ProcessingTime], cola.QuotaState, error)
+	FormulaProcessingTimes(
+		context.Context, cola.Caller, cola.FormulaProcessingTimeParams,
+	) (registry.List[cola.FormulaProcessingTime], cola.QuotaState, error)
+	RegistrationProcessingTimes(
+		context.Context, cola.Caller, cola.RegistrationProcessingTimeParams,
+	) (registry.List[cola.RegistrationProcessingTime], cola.QuotaState, error)
+	ProductionReports(
+		context.Context, cola.Caller, cola.ProductionReportParams,
+	) (registry.PageList[cola.ProductionReport], cola.QuotaState, error)
 	AVAs(context.Context, cola.Caller, cola.AVAParams) (registry.List[cola.AVA], cola.QuotaState, error)
-	AVA(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.AVADetail], cola.QuotaState, error)
-	CreateSavedSearch(context.Context, cola.Caller, cola.SavedSearchParams) (registry.CreatedSavedSearch, cola.QuotaState, error)
-	SavedSearches(context.Context, cola.Caller, cola.SavedSearchListParams) (registry.PageList[cola.SavedSearch], cola.QuotaState, error)
-	ChangeSavedSearch(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchChangeParams) (cola.SavedSearch, cola.QuotaState, error)
+	AVA(
+		ctx context.Context, c cola.Caller, id, ifNoneMatch string,
+	) (registry.Tagged[cola.AVADetail], cola.QuotaState, error)
+	CreateSavedSearch(
+		context.Context, cola.Caller, cola.SavedSearchParams,
+	) (registry.CreatedSavedSearch, cola.QuotaState, error)
+	SavedSearches(
+		context.Context, cola.Caller, cola.SavedSearchListParams,
+	) (registry.PageList[cola.SavedSearch], cola.QuotaState, error)
+	ChangeSavedSearch(
+		ctx context.Context, c cola.Caller, id string, p cola.SavedSearchChangeParams,
+	) (cola.SavedSearch, cola.QuotaState, error)
 	DeleteSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error)
 
 	// Rows returns labels that were charged for as rows of lists. It reads memory only.
 	Rows([]cola.ColaSummary) []cola.ColaRow
-	// Vocabulary returns the words that the records hold, for completion and the reference resources.
+	// Vocabulary returns the words that the records hold, for completion and the reference
+	// resources.
 	Vocabulary(context.Context) (registry.Vocabulary, error)
 }
 
@@ -80,8 +108,9 @@ type Options struct {
 	Timeout   time.Duration // for the work on one message; zero: 30 seconds
 	Now       cola.Clock    // nil: time.Now
 
-	// Hosts are the names by which the server may be called, without ports. A request with another name in its Host header is
-	// refused, unless that is the very address it came in at: a page that has its own name point here must not reach us.
+	// Hosts are the names by which the server may be called, without ports. A request with another
+	// name in its Host header is refused, unless that is the very address it came in at: a page
+	// that has its own name point here must not reach us.
 	Hosts []string
 	// Origins are the origins (scheme, host and port) of pages whose scripts may call. Requests
 	// without an origin don't come from scripts.
@@ -121,7 +150,8 @@ func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 	}
 	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
 	e := &edge{
-		svc: svc, auth: authenticator, opts: o, originPolicy: newOriginPolicy(o.Hosts, o.Origins), tools: map[string]*tool{},
+		svc: svc, auth: authenticator, opts: o, originPolicy: newOriginPolicy(o.Hosts, o.Origins),
+		tools:  map[string]*tool{},
 		limits: newMessageLimiter(o.Now),
 	}
 	table := tools()
@@ -152,8 +182,8 @@ func chain(h http.Handler, wraps ...func(http.Handler) http.Handler) http.Handle
 	return h
 }
 
-// wellKnown is where a client that knows no more than the host looks for the server's description (RFC 9728, section 3). One that
-// knows the endpoint looks below it, at the endpoint's path.
+// wellKnown is where a client that knows no more than the host looks for the server's description
+// (RFC 9728, section 3). One that knows the endpoint looks below it, at the endpoint's path.
 const wellKnown = "/.well-known/oauth-protected-resource"
 
 // paths are those that the edge answers at.
@@ -162,14 +192,14 @@ var paths = []string{Path, wellKnown, wellKnown + Path}
 // Handles reports whether a path is one that the edge answers at.
 func Handles(path string) bool { return slices.Contains(paths, path) }
 
-// Resource describes the edge to clients of OAuth. publicURL is the scheme and host that callers reach it at, without a slash at
-// its end.
+// Resource describes the edge to clients of OAuth. publicURL is the scheme and host that callers
+// reach it at, without a slash at its end.
 func Resource(publicURL string, issuers, scopes []string) auth.Resource {
 	return auth.Resource{ID: publicURL + Path, Metadata: publicURL + wellKnown + Path, Issuers: issuers, Scopes: scopes}
 }
 
-// metadata is the description (RFC 9728, section 2). It leaves out the scope that writes: clients ask for all that is listed, and
-// should not ask for that before it is needed.
+// metadata is the description (RFC 9728, section 2). It leaves out the scope that writes: clients
+// ask for all that is listed, and should not ask for that before it is needed.
 type metadata struct {
 	Resource      string   `json:"resource"`
 	Issuers       []string `json:"authorization_servers"`
@@ -179,8 +209,8 @@ type metadata struct {
 	Documentation string   `json:"resource_documentation"`
 }
 
-// describeResource serves the description. Anybody may read it, from a page of any origin too: it is the first thing that an
-// assistant asks for, before it has credentials.
+// describeResource serves the description. Anybody may read it, from a page of any origin too: it
+// is the first thing that an assistant asks for, before it has credentials.
 func (e *edge) describeResource() http.Handler {
 	r := e.opts.Resource
 	body := mustJSON(metadata{r.ID, r.Issuers, r.Scopes, []string{"header"}, serverTitle, e.opts.PublicURL + "/docs"})
@@ -190,7 +220,8 @@ func (e *edge) describeResource() http.Handler {
 			web.Fail(w, req, cola.Errorf(cola.CodeNotFound, "This server accepts API keys only; apps can't sign in."))
 		case req.Method != http.MethodGet && req.Method != http.MethodHead:
 			w.Header().Set("Allow", "GET, HEAD")
-			web.Fail(w, req, cola.Errorf(cola.CodeMethodNotAllowed, "%s is not allowed here; use GET.", displayMethod(req.Method)))
+			web.Fail(w, req, cola.Errorf(cola.CodeMethodNotAllowed, "%s is not allowed here; use GET.",
+				displayMethod(req.Method)))
 		default:
 			w.Header().Set("Cache-Control", "public, max-age=300")
 			web.WriteJSON(w, http.StatusOK, body)

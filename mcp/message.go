@@ -28,8 +28,9 @@ const (
 	messageTooLong = "The message has more than %d bytes, the limit."
 )
 
-// message is one JSON-RPC message. parse refuses one that could be read in two ways: a name given twice or in another letter
-// case. mcp-go gets the decoded parameters, so both act on the same message.
+// message is one JSON-RPC message. parse refuses one that could be read in two ways: a name given
+// twice or in another letter case. mcp-go gets the decoded parameters, so both act on the same
+// message.
 type message struct {
 	id              json.RawMessage // nil: a notification
 	method          string
@@ -41,8 +42,8 @@ type message struct {
 	modern          bool                // of a revision without a handshake
 }
 
-// messageParams are the parameters that methods have. mcp-go gets them all but the arguments, which only this package reads:
-// mcp-go would read their numbers as floating-point ones.
+// messageParams are the parameters that methods have. mcp-go gets them all but the arguments, which
+// only this package reads: mcp-go would read their numbers as floating-point ones.
 type messageParams struct {
 	Name            string              `json:"name,omitzero"`
 	URI             string              `json:"uri,omitzero"`
@@ -84,15 +85,16 @@ const (
 
 // knownNames are the known names. In another letter case they are refused.
 var knownNames = map[string][]string{
-	"message":  {"jsonrpc", "id", "method", "params", "result", "error"},
-	"params":   {"name", "uri", "arguments", "ref", "argument", "context", "cursor", "level", "protocolVersion", "capabilities", "clientInfo", "task", "requestState", "inputResponses", "_meta"},
+	"message": {"jsonrpc", "id", "method", "params", "result", "error"},
+	"params": {"name", "uri", "arguments", "ref", "argument", "context", "cursor", "level", "protocolVersion",
+		"capabilities", "clientInfo", "task", "requestState", "inputResponses", "_meta"},
 	"ref":      {"type", "name", "uri"},
 	"argument": {"name", "value"},
 	"_meta":    {protocol.MetaKeyProtocolVersion, protocol.MetaKeyClientCapabilities, protocol.MetaKeyClientInfo},
 }
 
-// parse reads a message. Its error is a *rpcError, or a *cola.Error for an HTTP response if the message
-// is too long for its method. It checks limits before decoding.
+// parse reads a message. Its error is a *rpcError, or a *cola.Error for an HTTP response if the
+// message is too long for its method. It checks limits before decoding.
 func parse(body []byte) (m message, err error) {
 	switch strictjson.Bounded(body, maxDepth, strictjson.MaxValues) {
 	case strictjson.ErrDepth:
@@ -202,7 +204,8 @@ func wrongType(err *json.UnmarshalTypeError) *rpcError {
 // page, or a completion without a reference or argument.
 func (m *message) checkTarget() *rpcError {
 	switch m.method {
-	case string(protocol.MethodToolsList), string(protocol.MethodResourcesList), string(protocol.MethodResourcesTemplatesList), string(protocol.MethodPromptsList):
+	case string(protocol.MethodToolsList), string(protocol.MethodResourcesList),
+		string(protocol.MethodResourcesTemplatesList), string(protocol.MethodPromptsList):
 		if m.params.Cursor != "" {
 			return invalidParams("There is no such page: the list has a single page. Omit cursor.")
 		}
@@ -216,7 +219,8 @@ func (p *messageParams) checkCompletion() *rpcError {
 	types := []string{promptReference, resourceReference}
 	switch {
 	case p.Ref == nil:
-		return invalidParams(`params.ref is missing; send an object, such as {"type": "ref/prompt", "name": "brand_clearance"}.`)
+		return invalidParams(
+			`params.ref is missing; send an object, such as {"type": "ref/prompt", "name": "brand_clearance"}.`)
 	case p.Argument == nil:
 		return invalidParams(`params.argument is missing; send an object, such as {"name": "class", "value": "red"}.`)
 	case !slices.Contains(types, p.Ref.Type):
@@ -253,8 +257,8 @@ func isRequestID(id json.RawMessage) bool {
 	return err == nil && f == math.Trunc(f) && math.Abs(f) < maxID
 }
 
-// strictMembers returns the members of an object. It fails if two have the same name, or one has a known name in another letter
-// case.
+// strictMembers returns the members of an object. It fails if two have the same name, or one has a
+// known name in another letter case.
 func strictMembers(what string, object json.RawMessage) ([]strictjson.Member, *rpcError) {
 	all, ambiguity := strictjson.Unambiguous(object, knownNames[what])
 	switch {
@@ -263,7 +267,8 @@ func strictMembers(what string, object json.RawMessage) ([]strictjson.Member, *r
 	case ambiguity.Right == "":
 		return nil, invalidMessage("%s appears twice in the %s.", params.Quoted(ambiguity.Name), what)
 	}
-	return nil, invalidMessage("Unknown member %s in the %s; did you mean %s?", params.Quoted(ambiguity.Name), what, params.Quoted(ambiguity.Right))
+	return nil, invalidMessage("Unknown member %s in the %s; did you mean %s?", params.Quoted(ambiguity.Name), what,
+		params.Quoted(ambiguity.Right))
 }
 
 func invalidMessage(format string, args ...any) *rpcError {

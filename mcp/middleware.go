@@ -31,7 +31,8 @@ func newOriginPolicy(hosts, origins []string) originPolicy {
 	return g
 }
 
-// hostName returns the name in a Host header, without its port, lower case and without a dot at its end.
+// hostName returns the name in a Host header, without its port, lower case and without a dot at its
+// end.
 func hostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -51,7 +52,8 @@ func (g originPolicy) enforce(next http.Handler) http.Handler {
 		}
 		w.Header().Add("Vary", "Origin")
 		web.Fail(w, r, cola.Errorf(cola.CodeForbidden,
-			"Pages of %s may not call this server. An operator can allow the origin (--allowed-origin).", cola.Quoted(r.Header.Get("Origin"))))
+			"Pages of %s may not call this server. An operator can allow the origin (--allowed-origin).",
+			cola.Quoted(r.Header.Get("Origin"))))
 	})
 }
 
@@ -67,7 +69,8 @@ func (g originPolicy) enforceHost(next http.Handler) http.Handler {
 	})
 }
 
-// allowsHost reports whether a request is for a name that is ours, or for the address that its connection came in at.
+// allowsHost reports whether a request is for a name that is ours, or for the address that its
+// connection came in at.
 func (g originPolicy) allowsHost(r *http.Request) bool {
 	name := hostName(r.Host)
 	if g.hosts[name] {
@@ -91,13 +94,14 @@ func (g originPolicy) allowsOrigin(sent []string) bool {
 	return false
 }
 
-// The message limits bound the cost of messages that the rate limit doesn't count: lists, completions,
-// pings, notifications and malformed messages. They count every message, including tool calls, per
-// process. A typical client sends a few dozen a minute.
+// The message limits bound the cost of messages that the rate limit doesn't count: lists,
+// completions, pings, notifications and malformed messages. They count every message, including
+// tool calls, per process. A typical client sends a few dozen a minute.
 const (
 	messagesPerMinute        = 600                   // of a credential
 	accountMessagesPerMinute = 5 * messagesPerMinute // over all credentials: an account may have a hundred keys
-	// messageUnit is the number of bytes that count as one message: long messages take longer to read.
+	// messageUnit is the number of bytes that count as one message: long messages take longer to
+	// read.
 	messageUnit       = 64 << 10
 	maxLimitedSenders = 20_000 // credentials, and accounts, in memory
 	reasonMessages    = "messages"
@@ -112,12 +116,13 @@ type messageLimiter struct {
 func newMessageLimiter(now cola.Clock) messageLimiter {
 	return messageLimiter{
 		ratelimit.New[cola.Credential](messagesPerMinute, time.Minute/messagesPerMinute, maxLimitedSenders, now),
-		ratelimit.New[cola.AccountID](accountMessagesPerMinute, time.Minute/accountMessagesPerMinute, maxLimitedSenders, now),
+		ratelimit.New[cola.AccountID](accountMessagesPerMinute, time.Minute/accountMessagesPerMinute, maxLimitedSenders,
+			now),
 	}
 }
 
-// take counts a request of a caller, or returns its refusal. The body has not been read yet; a body of
-// unknown length counts as the longest.
+// take counts a request of a caller, or returns its refusal. The body has not been read yet; a body
+// of unknown length counts as the longest.
 func (l messageLimiter) take(c cola.Caller, length int64) *cola.Error {
 	if length < 0 || length > maxMessageBytes {
 		length = maxMessageBytes
@@ -130,7 +135,8 @@ func (l messageLimiter) take(c cola.Caller, length int64) *cola.Error {
 	if wait == 0 {
 		return nil
 	}
-	return cola.TooMany(reasonMessages, limit, wait, fmt.Sprintf("%s accepts at most %d messages a minute.", Path, limit))
+	return cola.TooMany(reasonMessages, limit, wait,
+		fmt.Sprintf("%s accepts at most %d messages a minute.", Path, limit))
 }
 
 // refuseMessage answers a request over the message limits. To keep that cheap, it does not read the
@@ -138,6 +144,7 @@ func (l messageLimiter) take(c cola.Caller, length int64) *cola.Error {
 func (e *edge) refuseMessage(w http.ResponseWriter, r *http.Request, req *request, refusal *cola.Error) {
 	req.event.Code = refusal.Code
 	web.PrepareFailure(w, r, refusal)
-	wrong := &rpcError{Code: codeRefused, Message: refusal.Message, Data: web.Envelope(refusal), httpStatus: web.StatusOf(refusal.Code)}
+	wrong := &rpcError{Code: codeRefused, Message: refusal.Message, Data: web.Envelope(refusal),
+		httpStatus: web.StatusOf(refusal.Code)}
 	web.WriteJSON(w, wrong.status(req.modern), wrong.response(req.id))
 }

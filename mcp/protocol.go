@@ -15,13 +15,16 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// protocolVersions of the protocol that are served, newest first. The first has no handshake, the others have one.
+// protocolVersions of the protocol that are served, newest first. The first has no handshake, the
+// others have one.
 var protocolVersions = []string{
-	protocol.ProtocolVersion20260728, protocol.ProtocolVersion20251125, protocol.ProtocolVersion20250618, protocol.ProtocolVersion20250326,
+	protocol.ProtocolVersion20260728, protocol.ProtocolVersion20251125, protocol.ProtocolVersion20250618,
+	protocol.ProtocolVersion20250326,
 }
 
-// isUnsupportedVersion reports whether a client says that it speaks a revision which is not served. Newer ones than all of these are left
-// to mcp-go, which answers them in the form that the newest prescribes.
+// isUnsupportedVersion reports whether a client says that it speaks a revision which is not served.
+// Newer ones than all of these are left to mcp-go, which answers them in the form that the newest
+// prescribes.
 func isUnsupportedVersion(revision string) bool {
 	return revision != "" && !protocol.IsModernProtocol(revision) && !slices.Contains(protocolVersions, revision)
 }
@@ -48,7 +51,8 @@ Searches without a date cover only labels approved in the last 365 days; "notes"
 // clients can't subscribe to anything.
 func (e *edge) newProtocol(table []tool) *server.MCPServer {
 	hooks := &server.Hooks{}
-	hooks.AddAfterInitialize(func(_ context.Context, _ any, _ *protocol.InitializeRequest, result *protocol.InitializeResult) {
+	hooks.AddAfterInitialize(func(_ context.Context, _ any, _ *protocol.InitializeRequest,
+		result *protocol.InitializeResult) {
 		if isUnsupportedVersion(result.ProtocolVersion) { // mcp-go also supports an older version with another transport
 			result.ProtocolVersion = protocol.LATEST_LEGACY_PROTOCOL_VERSION
 		}
@@ -56,7 +60,8 @@ func (e *edge) newProtocol(table []tool) *server.MCPServer {
 	const listsHold = 5 * 60 * 1000 // milliseconds that clients may cache lists, which change only with the program
 	s := server.NewMCPServer("colaregistry", e.opts.Version,
 		server.WithTitle(serverTitle),
-		server.WithDescription("Certificates of Label Approval (COLAs) for US wine, beer and spirits, their permit holders and barcodes."),
+		server.WithDescription("Certificates of Label Approval (COLAs) for US wine, beer and spirits, their permit "+
+			"holders and barcodes."),
 		server.WithWebsiteURL(e.websiteURL()),
 		server.WithInstructions(instructions),
 		server.WithToolCapabilities(false),
@@ -83,7 +88,8 @@ func (e *edge) callProtocol(ctx context.Context, req *request, h http.Header) (r
 	if wrong := req.checkHeaders(h, sent); wrong != nil {
 		return nil, wrong
 	}
-	message := mustJSON(object{{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", req.id}, {"method", req.method}, {"params", sent}})
+	message := mustJSON(object{{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", req.id}, {"method", req.method},
+		{"params", sent}})
 	switch a := e.protocol.HandleMessage(server.WithSupportedProtocolVersions(ctx, protocolVersions), message).(type) {
 	case protocol.JSONRPCResponse:
 		return a.Result, nil
@@ -97,8 +103,8 @@ func fromJSONRPCError(e protocol.JSONRPCError) *rpcError {
 	return &rpcError{Code: e.Error.Code, Message: e.Error.Message, Data: e.Error.Data}
 }
 
-// checkHeaders holds the headers of the newest revision against the message: they repeat its revision, method and target, so that
-// proxies need not read it.
+// checkHeaders holds the headers of the newest revision against the message: they repeat its
+// revision, method and target, so that proxies need not read it.
 func (m *message) checkHeaders(h http.Header, params json.RawMessage) *rpcError {
 	revision := h.Get(protocol.HeaderProtocolVersion)
 	if !protocol.IsModernProtocol(revision) && !m.modern {
@@ -111,7 +117,8 @@ func (m *message) checkHeaders(h http.Header, params json.RawMessage) *rpcError 
 	case h.Get(protocol.HeaderLastEventID) != "":
 		return mismatch("There are no streams to resume: omit %s.", protocol.HeaderLastEventID)
 	case revision == "":
-		return mismatch("A message with %s needs the header %s.", protocol.MetaKeyProtocolVersion, protocol.HeaderProtocolVersion)
+		return mismatch("A message with %s needs the header %s.", protocol.MetaKeyProtocolVersion,
+			protocol.HeaderProtocolVersion)
 	case m.protocolVersion == "":
 		wrong := invalidParams("params._meta has no %s.", protocol.MetaKeyProtocolVersion)
 		wrong.httpStatus = http.StatusBadRequest
@@ -120,7 +127,8 @@ func (m *message) checkHeaders(h http.Header, params json.RawMessage) *rpcError 
 		return mismatch("The header %s is %s, but %s is %s.", protocol.HeaderProtocolVersion, cola.Quoted(revision),
 			protocol.MetaKeyProtocolVersion, cola.Quoted(m.protocolVersion))
 	case !slices.Contains(protocolVersions, revision):
-		return fromJSONRPCError(protocol.UnsupportedProtocolVersionError{Version: revision, Supported: protocolVersions}.JSONRPCError())
+		return fromJSONRPCError(protocol.UnsupportedProtocolVersionError{Version: revision,
+			Supported: protocolVersions}.JSONRPCError())
 	}
 	if err := protocol.ValidateStandardHeaders(h.Get, revision, protocol.MCPMethod(m.method), params); err != nil {
 		return mismatch("%v", err)
@@ -139,7 +147,8 @@ func (e *edge) websiteURL() string {
 // of a local server.
 func (e *edge) noteLocalLinks(a *toolResult) {
 	if web.IsLocalURL(e.opts.PublicURL) && bytes.Contains(a.data, []byte(`"`+e.opts.PublicURL+"/")) {
-		a.note("Links to %s open only on the computer where the server runs. Its operator can set --public-url to an address that users reach.",
+		a.note("Links to %s open only on the computer where the server runs. Its operator can set --public-url to an "+
+			"address that users reach.",
 			e.opts.PublicURL)
 	}
 }

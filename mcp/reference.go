@@ -12,8 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// processingTimesArgs are the arguments of get_processing_times: the parameters of the three lists of REST,
-// and which list is meant.
+// processingTimesArgs are the arguments of get_processing_times: the parameters of the three lists
+// of REST, and which list is meant.
 type processingTimesArgs struct {
 	Kind string `json:"kind" enum:"cola,formula,registration" default:"cola" doc:"cola: label approval. formula: formula approval. registration: original permits." example:"cola"`
 	cola.Decoded
@@ -35,8 +35,10 @@ var processingTimesFilters = map[string][]string{
 func processingTimeTools() []tool {
 	return []tool{newTool(tool{
 		name: "get_processing_times", title: "Get TTB processing times",
-		description: "Returns how long TTB takes, in median days, for label applications (kind cola), formula applications (formula) or original " +
-			"permits (registration), newest figures first. Use it for questions about waiting times. With latest true it returns only current figures.",
+		description: "Returns how long TTB takes, in median days, for label applications (kind cola), formula " +
+			"applications (formula) or original " +
+			"permits (registration), newest figures first. Use it for questions about waiting times. With latest " +
+			"true it returns only current figures.",
 		cost: free,
 		output: outputSchema(true, extraSchemas(metaMember), reflect.TypeFor[cola.ProcessingTime](),
 			reflect.TypeFor[cola.FormulaProcessingTime](), reflect.TypeFor[cola.RegistrationProcessingTime]()),
@@ -44,7 +46,9 @@ func processingTimeTools() []tool {
 	}, getProcessingTimes)}
 }
 
-func getProcessingTimes(ctx context.Context, svc Service, c cola.Caller, p processingTimesArgs) (a toolResult, state cola.QuotaState, err error) {
+func getProcessingTimes(
+	ctx context.Context, svc Service, c cola.Caller, p processingTimesArgs,
+) (a toolResult, state cola.QuotaState, err error) {
 	v := view{p.detailed(&p.Problems)}
 	kind := cmp.Or(p.Problems.Choice("kind", p.Kind, processingTimesKinds), processingTimesKinds[0])
 	p.checkFilters(kind)
@@ -64,7 +68,8 @@ func getProcessingTimes(ctx context.Context, svc Service, c cola.Caller, p proce
 		a = putList(v, rows, append(filters, p.latest()))
 	default:
 		var rows registry.List[cola.ProcessingTime]
-		rows, state, err = svc.ProcessingTimes(ctx, c, cola.ProcessingTimeParams{Decoded: p.Decoded, Commodity: p.Commodity, Latest: p.Latest})
+		rows, state, err = svc.ProcessingTimes(ctx, c,
+			cola.ProcessingTimeParams{Decoded: p.Decoded, Commodity: p.Commodity, Latest: p.Latest})
 		a = putList(v, rows, append(filters, p.latest()))
 	}
 	return a, state, err
@@ -73,7 +78,8 @@ func getProcessingTimes(ctx context.Context, svc Service, c cola.Caller, p proce
 // values returns the filters by name.
 func (p *processingTimesArgs) values() map[string]string {
 	return map[string]string{
-		"commodity": p.Commodity, "formula_type": p.FormulaType, "category": p.Category, "application_type": p.ApplicationType,
+		"commodity": p.Commodity, "formula_type": p.FormulaType, "category": p.Category,
+		"application_type": p.ApplicationType,
 	}
 }
 
@@ -106,7 +112,8 @@ func (p *processingTimesArgs) checkFilters(kind string) {
 		}
 		for _, other := range processingTimesKinds {
 			if slices.Contains(processingTimesFilters[other], name) {
-				p.Problems.Add(name, "Kind %s has no such filter, but kind %s does. Leave it out or change the kind.", kind, other)
+				p.Problems.Add(name, "Kind %s has no such filter, but kind %s does. Leave it out or change the kind.",
+					kind, other)
 				break
 			}
 		}
@@ -156,8 +163,10 @@ type productionReportArgs struct {
 func productionReportTools() []tool {
 	return []tool{newTool(tool{
 		name: "list_production_reports", title: "List production reports",
-		description: "Returns TTB's statistical production reports of beer, wine and spirits, newest first: one row per figure, such as a quantity produced, " +
-			"removed or in stock. Use it for questions about the industry's volumes. The figures of one report share commodity, year and month. " +
+		description: "Returns TTB's statistical production reports of beer, wine and spirits, newest first: one row " +
+			"per figure, such as a quantity produced, " +
+			"removed or in stock. Use it for questions about the industry's volumes. The figures of one report share " +
+			"commodity, year and month. " +
 			"A figure that TTB withheld has is_redacted true and no value.",
 		cost:    free,
 		output:  outputSchema(true, extraSchemas(pageMetaMember), reflect.TypeFor[cola.ProductionReport]()),
@@ -165,7 +174,9 @@ func productionReportTools() []tool {
 	}, listProductionReports)}
 }
 
-func listProductionReports(ctx context.Context, svc Service, c cola.Caller, p productionReportArgs) (a toolResult, state cola.QuotaState, err error) {
+func listProductionReports(
+	ctx context.Context, svc Service, c cola.Caller, p productionReportArgs,
+) (a toolResult, state cola.QuotaState, err error) {
 	v := view{p.detailed(&p.Problems)}
 	page, state, err := svc.ProductionReports(ctx, c, p.ProductionReportParams)
 	if err != nil {
@@ -182,9 +193,11 @@ func putPage[T any](a *toolResult, v view, page registry.PageList[T], name strin
 	kept := rows.limit(page.Rows)
 	switch at := page.Meta; {
 	case kept < len(page.Rows):
-		a.note("The page was cut to %d of %d rows to keep the answer small. Set per_page to %d or less.", kept, len(page.Rows), max(1, kept))
+		a.note("The page was cut to %d of %d rows to keep the answer small. Set per_page to %d or less.", kept,
+			len(page.Rows), max(1, kept))
 	case at.HasMore && at.Page < cola.MaxPage:
-		a.note("These are %d of %d rows. For more, call %s again with the same filters and page %d.", kept, at.Total, name, at.Page+1)
+		a.note("These are %d of %d rows. For more, call %s again with the same filters and page %d.", kept, at.Total,
+			name, at.Page+1)
 	}
 	a.notes = append(a.notes, page.Notes...)
 	a.setData(v.append(nil, nonNilRows(page.Rows[:kept])))

@@ -38,12 +38,14 @@ func requestFrom(ctx context.Context) *request {
 
 // countedMethods count toward the rate limit. The handshake and the lists do not, because clients
 // send them on their own.
-var countedMethods = []string{string(protocol.MethodToolsCall), string(protocol.MethodResourcesRead), string(protocol.MethodPromptsGet)}
+var countedMethods = []string{string(protocol.MethodToolsCall), string(protocol.MethodResourcesRead),
+	string(protocol.MethodPromptsGet)}
 
 // servedMethods are the supported methods. All others share one label in the log.
 var servedMethods = append([]string{
 	string(protocol.MethodInitialize), string(protocol.MethodPing), string(protocol.MethodServerDiscover),
-	string(protocol.MethodToolsList), string(protocol.MethodResourcesList), string(protocol.MethodResourcesTemplatesList),
+	string(protocol.MethodToolsList), string(protocol.MethodResourcesList),
+	string(protocol.MethodResourcesTemplatesList),
 	string(protocol.MethodPromptsList), string(protocol.MethodCompletionComplete), string(protocol.MethodSetLogLevel),
 }, countedMethods...)
 
@@ -82,7 +84,9 @@ func (req *request) metricLabel(e *edge) string {
 // execute runs work for a counted message with a time limit. It returns the public error, with a
 // request ID in place of internal errors and panics. The outcome is recorded for the log and the
 // metrics.
-func (e *edge) execute(ctx context.Context, meter cola.Meter, work func(context.Context, *request) (cola.QuotaState, error)) *cola.Error {
+func (e *edge) execute(
+	ctx context.Context, meter cola.Meter, work func(context.Context, *request) (cola.QuotaState, error),
+) *cola.Error {
 	req := requestFrom(ctx)
 	begun := time.Now()
 	req.handled = true
@@ -101,7 +105,9 @@ func (e *edge) execute(ctx context.Context, meter cola.Meter, work func(context.
 }
 
 // callRecovered makes a panic of the work an error.
-func (req *request) callRecovered(ctx context.Context, work func(context.Context, *request) (cola.QuotaState, error)) (state cola.QuotaState, err error) {
+func (req *request) callRecovered(
+	ctx context.Context, work func(context.Context, *request) (cola.QuotaState, error),
+) (state cola.QuotaState, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			req.event.Stack = debug.Stack()
@@ -111,8 +117,8 @@ func (req *request) callRecovered(ctx context.Context, work func(context.Context
 	return work(ctx, req)
 }
 
-// publicError returns the public form of an error, and records it. Errors of credentials become HTTP
-// errors; handlers return the others.
+// publicError returns the public form of an error, and records it. Errors of credentials become
+// HTTP errors; handlers return the others.
 func (req *request) publicError(ctx context.Context, err error) *cola.Error {
 	if err == nil {
 		return nil
@@ -158,7 +164,8 @@ func newMetrics(registerer prometheus.Registerer, names []string) *metrics {
 		}, []string{"tool"}),
 	}
 	registerer.MustRegister(m.calls, m.took)
-	for _, name := range slices.Concat(names, []string{string(protocol.MethodResourcesRead), string(protocol.MethodPromptsGet), web.Other}) {
+	for _, name := range slices.Concat(names,
+		[]string{string(protocol.MethodResourcesRead), string(protocol.MethodPromptsGet), web.Other}) {
 		m.calls.WithLabelValues(name, "ok")
 		m.took.WithLabelValues(name)
 	}

@@ -36,7 +36,8 @@ var referenceResources = []referenceResource{
 					break
 				}
 			}
-			return object{{"roots", cola.CategoryRoots()}, {"total", len(words.Categories)}, {"paths", nonNilRows(paths)}}, err
+			return object{{"roots", cola.CategoryRoots()}, {"total", len(words.Categories)},
+				{"paths", nonNilRows(paths)}}, err
 		},
 	},
 	{
@@ -61,7 +62,8 @@ var referenceResources = []referenceResource{
 	},
 }
 
-// filterWords lists the words of every filter that has fixed ones, as its schema does, and TTB's tables.
+// filterWords lists the words of every filter that has fixed ones, as its schema does, and TTB's
+// tables.
 func filterWords() object {
 	var filters object
 	for _, f := range cola.FieldsOf[cola.SearchParams]() {
@@ -72,7 +74,8 @@ func filterWords() object {
 	}
 	var classes, origins []object
 	for _, c := range cola.Classes() {
-		classes = append(classes, object{{"class_id", c.ID}, {"class_name", c.Name}, {"product_type", cola.Text(c.ProductType)}})
+		classes = append(classes, object{{"class_id", c.ID}, {"class_name", c.Name},
+			{"product_type", cola.Text(c.ProductType)}})
 	}
 	for _, o := range cola.Origins() {
 		origins = append(origins, object{{"origin_id", o.ID}, {"origin_name", o.Name}})
@@ -83,24 +86,28 @@ func filterWords() object {
 func (e *edge) addResources(s *server.MCPServer) {
 	for _, r := range referenceResources {
 		resource := protocol.NewResource(referenceScheme+r.name, r.name,
-			protocol.WithResourceTitle(r.title), protocol.WithResourceDescription(r.description+" Free."), protocol.WithMIMEType(jsonType))
-		s.AddResource(resource, e.resourceHandler(cola.MeterNone, func(ctx context.Context, req *request) ([]byte, cola.QuotaState, error) {
-			state, err := e.svc.Admit(ctx, req.caller)
-			if err != nil {
-				return nil, state, err
-			}
-			content, err := r.content(ctx, e.svc)
-			if err != nil {
-				return nil, state, err
-			}
-			return sanitizeJSON(mustJSON(content)), state, nil
-		}))
+			protocol.WithResourceTitle(r.title), protocol.WithResourceDescription(r.description+" Free."),
+			protocol.WithMIMEType(jsonType))
+		s.AddResource(resource, e.resourceHandler(cola.MeterNone,
+			func(ctx context.Context, req *request) ([]byte, cola.QuotaState, error) {
+				state, err := e.svc.Admit(ctx, req.caller)
+				if err != nil {
+					return nil, state, err
+				}
+				content, err := r.content(ctx, e.svc)
+				if err != nil {
+					return nil, state, err
+				}
+				return sanitizeJSON(mustJSON(content)), state, nil
+			}))
 	}
 	template := protocol.NewResourceTemplate(labelScheme+"{ttb_id}", "cola",
 		protocol.WithTemplateTitle("One label"),
-		protocol.WithTemplateDescription("Everything known about one label, as get_cola returns it with response_format detailed. Costs one detail view; not found is free."),
+		protocol.WithTemplateDescription("Everything known about one label, as get_cola returns it with "+
+			"response_format detailed. Costs one detail view; not found is free."),
 		protocol.WithTemplateMIMEType(jsonType))
-	s.AddResourceTemplate(template, server.ResourceTemplateHandlerFunc(e.resourceHandler(cola.MeterDetailViews, e.readLabel)))
+	s.AddResourceTemplate(template,
+		server.ResourceTemplateHandlerFunc(e.resourceHandler(cola.MeterDetailViews, e.readLabel)))
 }
 
 // readLabel returns the resource of one label.
@@ -117,7 +124,9 @@ func (e *edge) readLabel(ctx context.Context, req *request) ([]byte, cola.QuotaS
 }
 
 // resourceHandler reads a resource for the exchange in the context.
-func (e *edge) resourceHandler(m cola.Meter, read func(context.Context, *request) ([]byte, cola.QuotaState, error)) server.ResourceHandlerFunc {
+func (e *edge) resourceHandler(
+	m cola.Meter, read func(context.Context, *request) ([]byte, cola.QuotaState, error),
+) server.ResourceHandlerFunc {
 	return func(ctx context.Context, call protocol.ReadResourceRequest) ([]protocol.ResourceContents, error) {
 		var content []byte
 		shown := e.execute(ctx, m, func(ctx context.Context, req *request) (state cola.QuotaState, err error) {
@@ -127,12 +136,13 @@ func (e *edge) resourceHandler(m cola.Meter, read func(context.Context, *request
 		if shown != nil {
 			return nil, requestFrom(ctx).setFailure(shown)
 		}
-		return []protocol.ResourceContents{protocol.TextResourceContents{URI: call.Params.URI, MIMEType: jsonType, Text: string(content)}}, nil
+		return []protocol.ResourceContents{protocol.TextResourceContents{URI: call.Params.URI, MIMEType: jsonType,
+			Text: string(content)}}, nil
 	}
 }
 
-// setFailure returns the error to report: an HTTP error if there is one, or else shown as a JSON-RPC
-// error.
+// setFailure returns the error to report: an HTTP error if there is one, or else shown as a
+// JSON-RPC error.
 func (req *request) setFailure(shown *cola.Error) error {
 	if req.failure == nil {
 		req.failure = newRPCError(shown, req)

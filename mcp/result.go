@@ -63,11 +63,13 @@ func (a *toolResult) json() json.RawMessage {
 	return mustJSON(o)
 }
 
-// callResult is the answer as a tool's result: structured, and the same as text for clients that read no other.
+// callResult is the answer as a tool's result: structured, and the same as text for clients that
+// read no other.
 func (a *toolResult) callResult() *protocol.CallToolResult {
 	content := a.json()
 	return &protocol.CallToolResult{
-		Content:           []protocol.Content{protocol.TextContent{Type: protocol.ContentTypeText, Text: string(content)}},
+		Content: []protocol.Content{protocol.TextContent{Type: protocol.ContentTypeText,
+			Text: string(content)}},
 		StructuredContent: content,
 	}
 }
@@ -89,7 +91,8 @@ var (
 	chargedMember    = field{"charged", reflect.TypeFor[charged]()}
 )
 
-// How large an answer may be. Clients cut or refuse larger ones, and a client may show its model both copies of the content.
+// How large an answer may be. Clients cut or refuse larger ones, and a client may show its model
+// both copies of the content.
 const (
 	maxTokens       = 25_000
 	maxBytes        = maxTokens * 7 / 2 // at three and a half bytes a token
@@ -97,8 +100,8 @@ const (
 	maxContentBytes = maxBytes - reservedBytes
 )
 
-// encodedSize is how many bytes some JSON takes in an answer, which holds it twice: as structured content, and as a text that is a
-// JSON string. The protocol's encoder escapes <, > and & in both.
+// encodedSize is how many bytes some JSON takes in an answer, which holds it twice: as structured
+// content, and as a text that is a JSON string. The protocol's encoder escapes <, > and & in both.
 func encodedSize(b []byte) int {
 	n := 2 * len(b)
 	for _, c := range b {
@@ -122,7 +125,8 @@ type rowLimiter[T any] struct {
 
 // newLabelLimiter is a rowLimiter for labels, which become rows.
 func newLabelLimiter(v view, svc Service) rowLimiter[cola.ColaSummary] {
-	return rowLimiter[cola.ColaSummary]{view: v, shown: func(label cola.ColaSummary) any { return svc.Rows([]cola.ColaSummary{label})[0] }}
+	return rowLimiter[cola.ColaSummary]{view: v,
+		shown: func(label cola.ColaSummary) any { return svc.Rows([]cola.ColaSummary{label})[0] }}
 }
 
 func (f *rowLimiter[T]) limit(rows []T) int {
@@ -144,7 +148,8 @@ func (f *rowLimiter[T]) limit(rows []T) int {
 // registryFit returns the function that the registry asks.
 func (f *rowLimiter[T]) registryFit() registry.Fit[T] { return f.limit }
 
-// putRecord sets an answer's data to one record. One that is too large has its longest lists and texts cut, and a note says so.
+// putRecord sets an answer's data to one record. One that is too large has its longest lists and
+// texts cut, and a note says so.
 func putRecord[T any](a *toolResult, v view, record T) {
 	r := reflect.New(reflect.TypeFor[T]()).Elem()
 	r.Set(reflect.ValueOf(record))
@@ -211,9 +216,13 @@ func length(v reflect.Value) int {
 
 func truncationNote(name string, cut reflect.Value, whole int) string {
 	if cut.Kind() == reflect.String {
-		return fmt.Sprintf("%s is cut to its first %d of %d characters to keep the answer small; the REST API has all of it.", name, length(cut)-1, whole)
+		return fmt.Sprintf(
+			"%s is cut to its first %d of %d characters to keep the answer small; the REST API has all of it.", name,
+			length(cut)-1, whole)
 	}
-	return fmt.Sprintf("%s is cut to its first %d of %d entries to keep the answer small; the REST API has all of them.", name, length(cut), whole)
+	return fmt.Sprintf(
+		"%s is cut to its first %d of %d entries to keep the answer small; the REST API has all of them.", name,
+		length(cut), whole)
 }
 
 // nonNilRows makes no rows an empty list.
@@ -227,9 +236,9 @@ func nonNilRows[T any](rows []T) []T {
 // resetDay says when a quota starts again.
 func resetDay(state cola.QuotaState) string { return state.Period.End().Format("2 January 2006") }
 
-// sanitizeJSON removes hidden characters from the texts in JSON: control characters, and characters that
-// are invisible or change the direction of text. Line breaks stay and become \n; a tab becomes a
-// space. The JSON must be compact and as encoding/json writes it, so that these characters occur
+// sanitizeJSON removes hidden characters from the texts in JSON: control characters, and characters
+// that are invisible or change the direction of text. Line breaks stay and become \n; a tab becomes
+// a space. The JSON must be compact and as encoding/json writes it, so that these characters occur
 // only within strings.
 func sanitizeJSON(b []byte) []byte {
 	out := make([]byte, 0, len(b))
@@ -253,8 +262,8 @@ func sanitizeJSON(b []byte) []byte {
 
 var lineBreak = []byte(`\n`)
 
-// sanitizeEscape returns the length of the escape sequence at the start of b and its replacement. The two
-// characters \r\n are one line break.
+// sanitizeEscape returns the length of the escape sequence at the start of b and its replacement.
+// The two characters \r\n are one line break.
 func sanitizeEscape(b []byte) (n int, replacement []byte) {
 	if len(b) < 2 {
 		return len(b), b

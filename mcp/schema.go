@@ -66,7 +66,8 @@ func argumentsOf(set *schemas.Set, t reflect.Type) (all []argument) {
 
 // withoutExample removes sentences about the example, which tools don't show.
 func withoutExample(description string) string {
-	return strings.NewReplacer("; the example is a placeholder", "", " The example is a placeholder.", "").Replace(description)
+	return strings.NewReplacer("; the example is a placeholder", "", " The example is a placeholder.",
+		"").Replace(description)
 }
 
 // inputSchema is the schema of the arguments. It is strict, so that a client that validates reports
@@ -93,8 +94,8 @@ func closedObject(members []argument) object {
 	return append(s, field{"additionalProperties", false})
 }
 
-// publishedSchema returns the argument's schema in the list of tools. It admits every JSON type that
-// params.Reader.Values accepts, so that clients that validate don't refuse valid calls.
+// publishedSchema returns the argument's schema in the list of tools. It admits every JSON type
+// that params.Reader.Values accepts, so that clients that validate don't refuse valid calls.
 func (a *argument) publishedSchema() object {
 	s := a.schema
 	types := acceptedTypes(s)
@@ -137,8 +138,8 @@ func (a *argument) publishedSchema() object {
 	return o
 }
 
-// acceptedTypes returns the JSON types that params.Reader.Values reads into a parameter, its own type
-// first.
+// acceptedTypes returns the JSON types that params.Reader.Values reads into a parameter, its own
+// type first.
 func acceptedTypes(s *huma.Schema) []string {
 	switch {
 	case s.Type != huma.TypeString:
@@ -200,8 +201,8 @@ type schema object
 
 func (s schema) bytes() []byte { return mustJSON(object(s)) }
 
-// outputSchema describes a result whose data is a record, or a list of records, of one of the types.
-// extra are the members besides the data.
+// outputSchema describes a result whose data is a record, or a list of records, of one of the
+// types. extra are the members besides the data.
 func outputSchema(list bool, beside []field, types ...reflect.Type) schema {
 	data := recordSchema(types)
 	if list {
@@ -253,8 +254,8 @@ func membersOf(set *schemas.Set, t reflect.Type) (all object, always []string) {
 	return all, always
 }
 
-// memberSchema describes one field. Nested records are described inline, except for the filters of a
-// saved search, which the caller sent.
+// memberSchema describes one field. Nested records are described inline, except for the filters of
+// a saved search, which the caller sent.
 func memberSchema(set *schemas.Set, f outputField) object {
 	inner := f.typ
 	if inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer {

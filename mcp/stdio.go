@@ -19,8 +19,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// Bridge relays messages between a local assistant, one per line, and the server's endpoint, one per
-// request. So stdio behaves exactly like HTTP, whether the endpoint is in this process (see
+// Bridge relays messages between a local assistant, one per line, and the server's endpoint, one
+// per request. So stdio behaves exactly like HTTP, whether the endpoint is in this process (see
 // InProcess) or remote.
 type Bridge struct {
 	URL    string       // of the endpoint
@@ -92,11 +92,13 @@ func (b *Bridge) send(ctx context.Context, head messageHead, sent []byte) []byte
 	}
 	if media, _, _ := mime.ParseMediaType(contentType); media != "application/json" || !json.Valid(body) {
 		b.Logger.Error("the server's response is not JSON", "status", status)
-		return head.response(&rpcError{Code: codeRefused, Message: fmt.Sprintf("The server returned status %d without JSON. Check the URL.", status)})
+		return head.response(&rpcError{Code: codeRefused,
+			Message: fmt.Sprintf("The server returned status %d without JSON. Check the URL.", status)})
 	}
 	var told web.ErrorBody
 	if status != http.StatusOK && json.Unmarshal(body, &told) == nil && told.Error.Code != "" {
-		b.Logger.Warn("the server refused a message", "status", status, "code", told.Error.Code, "reason", told.Error.Message)
+		b.Logger.Warn("the server refused a message", "status", status, "code", told.Error.Code, "reason",
+			told.Error.Message)
 		return head.response(&rpcError{Code: codeRefused, Message: told.Error.Message, Data: told})
 	}
 	if wrong := anonymousError(body); wrong != nil {
@@ -107,8 +109,9 @@ func (b *Bridge) send(ctx context.Context, head messageHead, sent []byte) []byte
 	return line.Bytes()
 }
 
-// anonymousError returns the error in an answer without an ID, or nil for any other answer. A server
-// that refuses a message unread doesn't know its ID, but the assistant waits for an answer with it.
+// anonymousError returns the error in an answer without an ID, or nil for any other answer. A
+// server that refuses a message unread doesn't know its ID, but the assistant waits for an answer
+// with it.
 func anonymousError(body []byte) *rpcError {
 	var answer struct {
 		ID    any       `json:"id"`
@@ -120,7 +123,9 @@ func anonymousError(body []byte) *rpcError {
 	return answer.Error
 }
 
-func (b *Bridge) post(ctx context.Context, head messageHead, sent []byte) (status int, contentType string, body []byte, err error) {
+func (b *Bridge) post(
+	ctx context.Context, head messageHead, sent []byte,
+) (status int, contentType string, body []byte, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, b.URL, bytes.NewReader(sent))
 	if err != nil {
 		return 0, "", nil, err
@@ -280,8 +285,8 @@ type inputLine struct {
 	err     error
 }
 
-// readLines reads lines in the background: a read of standard input cannot be interrupted. It ends with the input, or at the
-// line after the context has ended.
+// readLines reads lines in the background: a read of standard input cannot be interrupted. It ends
+// with the input, or at the line after the context has ended.
 func readLines(ctx context.Context, in io.Reader) <-chan inputLine {
 	lines := make(chan inputLine)
 	go func() {

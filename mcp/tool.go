@@ -46,9 +46,11 @@ const (
 const free = "Free; counts toward the rate limit."
 
 // newTool completes a tool with arguments of type P. ask gets the arguments with their problems,
-// missing ones included, and lets the service refuse them, so that the caller learns of all problems
-// at once.
-func newTool[P any](t tool, ask func(ctx context.Context, svc Service, c cola.Caller, p P) (toolResult, cola.QuotaState, error)) tool {
+// missing ones included, and lets the service refuse them, so that the caller learns of all
+// problems at once.
+func newTool[P any](
+	t tool, ask func(ctx context.Context, svc Service, c cola.Caller, p P) (toolResult, cola.QuotaState, error),
+) tool {
 	reader := params.New[P]("this tool")
 	t.input = inputArguments[P](&t)
 	t.run = func(ctx context.Context, svc Service, req *request) (toolResult, cola.QuotaState, error) {
@@ -84,7 +86,8 @@ func (t *tool) describe() protocol.Tool {
 		RawInputSchema:  t.inputSchema(),
 		RawOutputSchema: json.RawMessage(t.output.bytes()),
 		Annotations: protocol.ToolAnnotation{
-			Title: t.title, ReadOnlyHint: &onlyReads, DestructiveHint: &destroys, IdempotentHint: &repeatable, OpenWorldHint: &no,
+			Title: t.title, ReadOnlyHint: &onlyReads, DestructiveHint: &destroys, IdempotentHint: &repeatable,
+			OpenWorldHint: &no,
 		},
 	}
 }
@@ -96,7 +99,8 @@ type formatArgs struct {
 
 var responseFormats = []string{"concise", "detailed"}
 
-// detailed reports whether the detailed size was requested. It reports an unknown size as a problem.
+// detailed reports whether the detailed size was requested. It reports an unknown size as a
+// problem.
 func (f formatArgs) detailed(problems *cola.Problems) bool {
 	return problems.Choice("response_format", f.ResponseFormat, responseFormats) == responseFormats[1]
 }
@@ -104,6 +108,7 @@ func (f formatArgs) detailed(problems *cola.Problems) bool {
 // tools returns every tool, in the order of the documentation.
 func tools() []tool {
 	return slices.Concat(
-		colaTools(), barcodeTools(), permitteeTools(), usageTools(), savedSearchTools(), processingTimeTools(), productionReportTools(), avaTools(),
+		colaTools(), barcodeTools(), permitteeTools(), usageTools(), savedSearchTools(), processingTimeTools(),
+		productionReportTools(), avaTools(),
 	)
 }

@@ -10,7 +10,8 @@ import (
 func usageTools() []tool {
 	return []tool{newTool(tool{
 		name: "get_usage", title: "Get usage against quotas",
-		description: "Returns this month's usage of the account's two quotas, over all keys and channels, and the plan's rate limit. " +
+		description: "Returns this month's usage of the account's two quotas, over all keys and channels, and the " +
+			"plan's rate limit. " +
 			"Use it before reading many pages, or when the user asks what is left.",
 		cost:    free,
 		output:  outputSchema(false, nil, reflect.TypeFor[cola.UsageStats]()),
@@ -18,7 +19,9 @@ func usageTools() []tool {
 	}, getUsage)}
 }
 
-func getUsage(ctx context.Context, svc Service, c cola.Caller, p cola.NoParams) (a toolResult, state cola.QuotaState, err error) {
+func getUsage(
+	ctx context.Context, svc Service, c cola.Caller, p cola.NoParams,
+) (a toolResult, state cola.QuotaState, err error) {
 	if err := p.Problems.Err(); err != nil {
 		state, err := svc.Refuse(ctx, c, err)
 		return a, state, err

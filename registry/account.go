@@ -15,7 +15,10 @@ type Access interface {
 	Account(ctx context.Context, id cola.AccountID) (store.Account, error)
 	Keys(ctx context.Context, account cola.AccountID) ([]store.Key, error)
 	CreateKey(ctx context.Context, key store.Key, hash store.KeyHash, most int) (store.Key, error)
-	ReplaceKey(ctx context.Context, account cola.AccountID, id int64, key store.Key, hash store.KeyHash, until time.Time, most int) (store.Key, error)
+	ReplaceKey(
+		ctx context.Context, account cola.AccountID, id int64, key store.Key, hash store.KeyHash, until time.Time,
+		most int,
+	) (store.Key, error)
 	RevokeKey(ctx context.Context, account cola.AccountID, id int64) error
 	Links(ctx context.Context, account cola.AccountID) ([]store.Link, error)
 	RevokeLink(ctx context.Context, account cola.AccountID, id int64) error
@@ -47,8 +50,8 @@ const (
 // must end its access, so neither may create keys.
 const dashboardOnly = "Keys, connected apps and sign-ins are managed in the dashboard, by the account holder: sign in there."
 
-// authorizeHolder checks that the caller is an account holder in the dashboard and not suspended. It
-// charges nothing, does not count toward the rate limit, and does not need the index.
+// authorizeHolder checks that the caller is an account holder in the dashboard and not suspended.
+// It charges nothing, does not count toward the rate limit, and does not need the index.
 func (s *Service) authorizeHolder(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
 	state, err := s.Standing(ctx, c)
 	if err != nil {
@@ -82,7 +85,9 @@ func readManaged[T any](ctx context.Context, s *Service, c cola.Caller, operatio
 
 // changeManaged changes data of an account. It returns unknown as the message if the outcome is
 // unknown, and missing if the record does not exist.
-func (s *Service) changeManaged(ctx context.Context, operation, unknown string, missing error, work func(ctx context.Context) error) error {
+func (s *Service) changeManaged(
+	ctx context.Context, operation, unknown string, missing error, work func(ctx context.Context) error,
+) error {
 	err := withTimeout(ctx, saveTimeout, work)
 	refusal, refused := errors.AsType[*cola.Error](err)
 	switch {
@@ -129,29 +134,32 @@ func (s *Service) SignIns(ctx context.Context, c cola.Caller) ([]SignIn, cola.Qu
 		shown := make([]SignIn, len(signIns))
 		for i, n := range signIns {
 			shown[i] = SignIn{
-				ID: n.ID, Via: n.Via, Browser: n.Browser, CreatedAt: n.CreatedAt, LastUsedAt: n.LastUsedAt, ExpiresAt: n.ExpiresAt,
-				Current: c.Credential == cola.Credential{Kind: cola.CredentialSignIn, ID: n.ID},
+				ID: n.ID, Via: n.Via, Browser: n.Browser, CreatedAt: n.CreatedAt, LastUsedAt: n.LastUsedAt,
+				ExpiresAt: n.ExpiresAt,
+				Current:   c.Credential == cola.Credential{Kind: cola.CredentialSignIn, ID: n.ID},
 			}
 		}
 		return shown, err
 	})
 }
 
-// EndSignIn signs a browser of the caller's account out, from its next request on; to end the one that asks is to sign out. Ending twice is no
-// error. It fails with CodeNotFound also for another account's. CodeUnavailable may leave unknown whether it was done.
+// EndSignIn signs a browser of the caller's account out, from its next request on; to end the one
+// that asks is to sign out. Ending twice is no error. It fails with CodeNotFound also for another
+// account's. CodeUnavailable may leave unknown whether it was done.
 func (s *Service) EndSignIn(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
 		return state, err
 	}
-	missing := cola.Errorf(cola.CodeNotFound, "Your account has no sign-in with the id %d. The list of sign-ins shows those that hold.", id)
+	missing := cola.Errorf(cola.CodeNotFound,
+		"Your account has no sign-in with the id %d. The list of sign-ins shows those that hold.", id)
 	return state, s.changeManaged(ctx, "end sign-in", signOutUnconfirmed, missing, func(ctx context.Context) error {
 		return s.store.EndSignIn(ctx, c.Account, id)
 	})
 }
 
-// EndOtherSignIns signs every browser of the caller's account out but the one that asks, and returns how many those were. CodeUnavailable may
-// leave unknown whether it was done.
+// EndOtherSignIns signs every browser of the caller's account out but the one that asks, and
+// returns how many those were. CodeUnavailable may leave unknown whether it was done.
 func (s *Service) EndOtherSignIns(ctx context.Context, c cola.Caller) (int, cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {

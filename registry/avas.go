@@ -26,7 +26,9 @@ func (s *Service) AVAs(ctx context.Context, c cola.Caller, p cola.AVAParams) (Li
 }
 
 // AVA returns a viticultural area. It is free.
-func (s *Service) AVA(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (Tagged[cola.AVADetail], cola.QuotaState, error) {
+func (s *Service) AVA(
+	ctx context.Context, c cola.Caller, id, ifNoneMatch string,
+) (Tagged[cola.AVADetail], cola.QuotaState, error) {
 	return lookup(ctx, s, c, cola.MeterNone, ifNoneMatch, func() (cola.AVADetail, error) {
 		id = strings.TrimSpace(id)
 		for _, a := range s.references.Load().AVAs {

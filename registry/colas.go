@@ -19,22 +19,29 @@ type ColaPage struct {
 	Notes      []string              // how the search was read, and why it found nothing
 }
 
-// SearchColas returns a page of the labels that match, newest approval first. It costs a list record for each label
-// returned. A page is cut to the list records that are left, and TruncatedByQuota says so.
-func (s *Service) SearchColas(ctx context.Context, c cola.Caller, p cola.SearchParams) (ColaPage, cola.QuotaState, error) {
+// SearchColas returns a page of the labels that match, newest approval first. It costs a list
+// record for each label returned. A page is cut to the list records that are left, and
+// TruncatedByQuota says so.
+func (s *Service) SearchColas(
+	ctx context.Context, c cola.Caller, p cola.SearchParams,
+) (ColaPage, cola.QuotaState, error) {
 	return s.SearchColasFit(ctx, c, p, nil)
 }
 
 // SearchColasFit is SearchColas for a response of limited size; it cuts the page to the rows that
 // fit.
-func (s *Service) SearchColasFit(ctx context.Context, c cola.Caller, p cola.SearchParams, fit Fit[cola.ColaSummary]) (ColaPage, cola.QuotaState, error) {
+func (s *Service) SearchColasFit(
+	ctx context.Context, c cola.Caller, p cola.SearchParams, fit Fit[cola.ColaSummary],
+) (ColaPage, cola.QuotaState, error) {
 	page, _, state, err := s.searchColas(ctx, c, p, fit)
 	return page, state, err
 }
 
-// searchColas searches and charges. It returns the results with the view of the index that they come
-// from.
-func (s *Service) searchColas(ctx context.Context, c cola.Caller, p cola.SearchParams, fit Fit[cola.ColaSummary]) (ColaPage, *search.View, cola.QuotaState, error) {
+// searchColas searches and charges. It returns the results with the view of the index that they
+// come from.
+func (s *Service) searchColas(
+	ctx context.Context, c cola.Caller, p cola.SearchParams, fit Fit[cola.ColaSummary],
+) (ColaPage, *search.View, cola.QuotaState, error) {
 	if state, err := s.precheck(c); err != nil {
 		return ColaPage{}, nil, state, err
 	}
@@ -80,14 +87,18 @@ func colaPage(q cola.ColaSearch, rows []cola.ColaSummary, total int, more bool) 
 	return page
 }
 
-// Rows returns labels, which the caller was charged for, as rows of lists. It reads memory only, and
-// charges nothing.
+// Rows returns labels, which the caller was charged for, as rows of lists. It reads memory only,
+// and charges nothing.
 func (s *Service) Rows(labels []cola.ColaSummary) []cola.ColaRow { return s.index.View().Rows(labels) }
 
-// Cola returns a label with all that is known of it. White space around the id does not count. It costs a detail view; not finding it, or finding that the caller
-// has it already by its ETag, is free.
-func (s *Service) Cola(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (Tagged[cola.Cola], cola.QuotaState, error) {
-	return lookup(ctx, s, c, cola.MeterDetailViews, ifNoneMatch, func() (cola.Cola, error) { return s.findCola(ctx, id) })
+// Cola returns a label with all that is known of it. White space around the id does not count. It
+// costs a detail view; not finding it, or finding that the caller has it already by its ETag, is
+// free.
+func (s *Service) Cola(
+	ctx context.Context, c cola.Caller, id, ifNoneMatch string,
+) (Tagged[cola.Cola], cola.QuotaState, error) {
+	return lookup(ctx, s, c, cola.MeterDetailViews, ifNoneMatch,
+		func() (cola.Cola, error) { return s.findCola(ctx, id) })
 }
 
 // findCola reads the label with an id as it is handed out.
@@ -108,8 +119,8 @@ func (s *Service) findCola(ctx context.Context, id string) (cola.Cola, error) {
 	return label, nil
 }
 
-// colaNotFound returns the error for an unknown label. It describes the format of IDs if id does not
-// have it.
+// colaNotFound returns the error for an unknown label. It describes the format of IDs if id does
+// not have it.
 func colaNotFound(id string) error {
 	hint := " A TTB id has 14 digits."
 	if len(id) == len("11054001000049") && strings.Trim(id, "0123456789") == "" {
@@ -137,8 +148,9 @@ func imageNotFound(id string) error {
 	return cola.Errorf(cola.CodeNotFound, "No image %s is drawn here.", cola.Quoted(id))
 }
 
-// DrawableImage returns an image that this server draws at /images/{imageID}, and its label; only demonstration labels have
-// such images. It needs no caller, so an ID that LabelOfImage rejects costs no read of the database.
+// DrawableImage returns an image that this server draws at /images/{imageID}, and its label; only
+// demonstration labels have such images. It needs no caller, so an ID that LabelOfImage rejects
+// costs no read of the database.
 func (s *Service) DrawableImage(ctx context.Context, imageID string) (cola.Cola, cola.Image, error) {
 	id, err := s.LabelOfImage(imageID)
 	if err != nil {
@@ -182,7 +194,8 @@ func (s *Service) absoluteURLs(label *cola.Cola) {
 	}
 }
 
-// absoluteURL completes the address of an image that this server draws, and returns any other as it is.
+// absoluteURL completes the address of an image that this server draws, and returns any other as it
+// is.
 func (s *Service) absoluteURL(u cola.Text) cola.Text {
 	if strings.HasPrefix(string(u), imagesPath) {
 		return cola.Text(s.publicURL) + u

@@ -10,18 +10,23 @@ import (
 )
 
 // Deliveries returns a page of the deliveries of the caller's account, newest first. It is free.
-func (s *Service) Deliveries(ctx context.Context, c cola.Caller, p cola.DeliveryListParams) (PageList[cola.Delivery], cola.QuotaState, error) {
+func (s *Service) Deliveries(
+	ctx context.Context, c cola.Caller, p cola.DeliveryListParams,
+) (PageList[cola.Delivery], cola.QuotaState, error) {
 	asked, invalid := p.Normalize()
 	which := store.DeliveryFilter{Destination: asked.Destination, SavedSearch: asked.SavedSearch, State: asked.State}
 	page := cola.SavedSearchPage{Page: asked.Page, PerPage: asked.PerPage}
-	return listPage(ctx, s, c, page, invalid, "list deliveries", func(ctx context.Context, part store.Slice) ([]cola.Delivery, int, error) {
-		return s.store.DeliveriesOf(ctx, c.Account, which, part)
-	})
+	return listPage(ctx, s, c, page, invalid, "list deliveries",
+		func(ctx context.Context, part store.Slice) ([]cola.Delivery, int, error) {
+			return s.store.DeliveriesOf(ctx, c.Account, which, part)
+		})
 }
 
-// Delivery returns a message of the caller's account with every attempt to deliver it. It is free. It fails with CodeNotFound also for
-// another account's.
-func (s *Service) Delivery(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (Tagged[cola.DeliveryDetail], cola.QuotaState, error) {
+// Delivery returns a message of the caller's account with every attempt to deliver it. It is free.
+// It fails with CodeNotFound also for another account's.
+func (s *Service) Delivery(
+	ctx context.Context, c cola.Caller, id, ifNoneMatch string,
+) (Tagged[cola.DeliveryDetail], cola.QuotaState, error) {
 	return lookup(ctx, s, c, cola.MeterNone, ifNoneMatch, func() (found cola.DeliveryDetail, err error) {
 		number, err := parseDeliveryID(id)
 		if err != nil {
@@ -44,7 +49,9 @@ func (s *Service) Delivery(ctx context.Context, c cola.Caller, id, ifNoneMatch s
 // ReplayDelivery resends a delivery of the caller's account, whatever its state, under the same ID.
 // It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for
 // another account's delivery, and with CodeNotActive if its destination is not active.
-func (s *Service) ReplayDelivery(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error) {
+func (s *Service) ReplayDelivery(
+	ctx context.Context, c cola.Caller, id string,
+) (cola.Delivery, cola.QuotaState, error) {
 	number, state, err := authorizeWrite(ctx, s, c, id, parseDeliveryID)
 	if err != nil {
 		return cola.Delivery{}, state, err
@@ -74,7 +81,9 @@ func (s *Service) ReplayDelivery(ctx context.Context, c cola.Caller, id string) 
 // active.
 func replayError(err, other error) error {
 	if errors.Is(err, store.ErrNotActive) {
-		return cola.Errorf(cola.CodeNotActive, "Nothing is sent to the destination of this message. GET /destinations tells why; PATCH /destinations/{uuid} with {\"active\": true} makes it active again.")
+		return cola.Errorf(cola.CodeNotActive,
+			"Nothing is sent to the destination of this message. GET /destinations tells why; PATCH "+
+				"/destinations/{uuid} with {\"active\": true} makes it active again.")
 	}
 	return other
 }
@@ -89,5 +98,6 @@ func parseDeliveryID(id string) (int64, error) {
 }
 
 func deliveryNotFound(id string) error {
-	return cola.Errorf(cola.CodeNotFound, "Your account has no delivery with the number %s. Deliveries are forgotten after some time.", cola.Quoted(id))
+	return cola.Errorf(cola.CodeNotFound, "Your account has no delivery with the number %s. Deliveries are forgotten "+
+		"after some time.", cola.Quoted(id))
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// redactDestination returns a destination as the caller may see it. Every operation that returns destinations
-// uses it: a webhook's address is often a credential, which read-only apps must not see.
+// redactDestination returns a destination as the caller may see it. Every operation that returns
+// destinations uses it: a webhook's address is often a credential, which read-only apps must not
+// see.
 func redactDestination(c cola.Caller, d cola.Destination) cola.Destination {
 	if c.Has(cola.ScopeWriteSavedSearches) {
 		return d
@@ -21,23 +22,27 @@ func redactDestination(c cola.Caller, d cola.Destination) cola.Destination {
 	return d.Redacted()
 }
 
-// Destinations returns a page of the destinations of the caller's account, oldest first. It is free.
-// For a caller without the scope cola.ScopeWriteSavedSearches they are redacted.
-func (s *Service) Destinations(ctx context.Context, c cola.Caller, p cola.SavedSearchListParams) (PageList[cola.Destination], cola.QuotaState, error) {
+// Destinations returns a page of the destinations of the caller's account, oldest first. It is
+// free. For a caller without the scope cola.ScopeWriteSavedSearches they are redacted.
+func (s *Service) Destinations(
+	ctx context.Context, c cola.Caller, p cola.SavedSearchListParams,
+) (PageList[cola.Destination], cola.QuotaState, error) {
 	page, invalid := p.Normalize()
-	return listPage(ctx, s, c, page, invalid, "list destinations", func(ctx context.Context, part store.Slice) ([]cola.Destination, int, error) {
-		kept, total, err := s.store.Destinations(ctx, c.Account, part)
-		rows := make([]cola.Destination, len(kept))
-		for i := range kept {
-			rows[i] = redactDestination(c, kept[i].Destination)
-		}
-		return rows, total, err
-	})
+	return listPage(ctx, s, c, page, invalid, "list destinations",
+		func(ctx context.Context, part store.Slice) ([]cola.Destination, int, error) {
+			kept, total, err := s.store.Destinations(ctx, c.Account, part)
+			rows := make([]cola.Destination, len(kept))
+			for i := range kept {
+				rows[i] = redactDestination(c, kept[i].Destination)
+			}
+			return rows, total, err
+		})
 }
 
 // listPage answers a free list of the caller's account: it checks the page, admits the request and
 // reads.
-func listPage[T any](ctx context.Context, s *Service, c cola.Caller, page cola.SavedSearchPage, invalid error, operation string,
+func listPage[T any](ctx context.Context, s *Service, c cola.Caller, page cola.SavedSearchPage, invalid error,
+	operation string,
 	read func(ctx context.Context, part store.Slice) ([]T, int, error),
 ) (list PageList[T], state cola.QuotaState, err error) {
 	if state, err = s.precheck(c); err != nil {
@@ -60,8 +65,11 @@ func listPage[T any](ctx context.Context, s *Service, c cola.Caller, page cola.S
 	return PageList[T]{Rows: rows, Meta: meta}, state, nil
 }
 
-// Destination returns a destination of the caller's account. It is free. It fails with CodeNotFound also for another account's.
-func (s *Service) Destination(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (Tagged[cola.Destination], cola.QuotaState, error) {
+// Destination returns a destination of the caller's account. It is free. It fails with CodeNotFound
+// also for another account's.
+func (s *Service) Destination(
+	ctx context.Context, c cola.Caller, id, ifNoneMatch string,
+) (Tagged[cola.Destination], cola.QuotaState, error) {
 	return lookup(ctx, s, c, cola.MeterNone, ifNoneMatch, func() (cola.Destination, error) {
 		key, err := parseDestinationID(id)
 		if err != nil {
@@ -73,7 +81,9 @@ func (s *Service) Destination(ctx context.Context, c cola.Caller, id, ifNoneMatc
 }
 
 // destination reads a destination by the UUID that the store has it by, or fails with CodeNotFound.
-func (s *Service) destination(ctx context.Context, account cola.AccountID, key string) (d store.Destination, err error) {
+func (s *Service) destination(
+	ctx context.Context, account cola.AccountID, key string,
+) (d store.Destination, err error) {
 	err = withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
 		d, err = s.store.Destination(ctx, account, key)
 		return err
@@ -87,16 +97,19 @@ func (s *Service) destination(ctx context.Context, account cola.AccountID, key s
 	return d, nil
 }
 
-// CreateDestination adds a destination to the caller's account. It is free and needs the scope cola.ScopeWriteSavedSearches.
+// CreateDestination adds a destination to the caller's account. It is free and needs the scope
+// cola.ScopeWriteSavedSearches.
 //
-// A new webhook is pending: its endpoint gets only a challenge until it confirms. Its signing secret
-// is never returned again. An email address other than the account's own is unconfirmed: its owner is
-// asked to agree.
+// A new webhook is pending: its endpoint gets only a challenge until it confirms. Its signing
+// secret is never returned again. An email address other than the account's own is unconfirmed: its
+// owner is asked to agree.
 //
 // It fails as Normalize does, with CodeDestinationLimit, with CodeDestinationExists, and with
 // CodeQuotaExceeded if the limits on requests to confirm are reached. After CodeUnavailable the
 // outcome is unknown.
-func (s *Service) CreateDestination(ctx context.Context, c cola.Caller, p cola.DestinationParams) (cola.DestinationWithSecret, cola.QuotaState, error) {
+func (s *Service) CreateDestination(
+	ctx context.Context, c cola.Caller, p cola.DestinationParams,
+) (cola.DestinationWithSecret, cola.QuotaState, error) {
 	none := cola.DestinationWithSecret{}
 	if state, err := s.precheck(c); err != nil {
 		return none, state, err
@@ -128,10 +141,13 @@ func withSecret(d store.Destination, secret string) cola.DestinationWithSecret {
 }
 
 // addDestination stores a normalized destination and asks its recipient to confirm if needed.
-func (s *Service) addDestination(ctx context.Context, account cola.AccountID, d cola.Destination) (cola.DestinationWithSecret, error) {
+func (s *Service) addDestination(
+	ctx context.Context, account cola.AccountID, d cola.Destination,
+) (cola.DestinationWithSecret, error) {
 	n := store.NewDestination{
-		UUID: uuid.NewString(), Account: account, Kind: d.Kind, Address: d.Address.V, SavedSearch: d.SavedSearch.V, SendEmpty: d.SendEmpty,
-		State: cola.DestinationActive, MaxDestinations: cola.MaxDestinations,
+		UUID: uuid.NewString(), Account: account, Kind: d.Kind, Address: d.Address.V, SavedSearch: d.SavedSearch.V,
+		SendEmpty: d.SendEmpty,
+		State:     cola.DestinationActive, MaxDestinations: cola.MaxDestinations,
 	}
 	var secret string
 	switch own, err := s.isAccountAddress(ctx, account, n); {
@@ -139,7 +155,8 @@ func (s *Service) addDestination(ctx context.Context, account cola.AccountID, d 
 		return cola.DestinationWithSecret{}, err
 	case n.Kind == cola.KindWebhook:
 		secret = cola.NewWebhookSecret()
-		n.State, n.Secret, n.Challenge = cola.DestinationPending, s.vault.Seal(vault.Secret, n.UUID, secret), s.newChallenge(n.UUID)
+		n.State, n.Secret, n.Challenge = cola.DestinationPending, s.vault.Seal(vault.Secret, n.UUID,
+			secret), s.newChallenge(n.UUID)
 	case !own:
 		n.State = cola.DestinationUnconfirmed
 	}
@@ -165,9 +182,12 @@ func (s *Service) storeDestination(ctx context.Context, n store.NewDestination) 
 		return made, nil
 	case errors.Is(err, store.ErrExists):
 		return made, cola.Errorf(cola.CodeDestinationExists,
-			"The account has this destination already, for the same searches. GET /destinations lists it; a lost secret is replaced with POST /destinations/{uuid}/secret.")
+			"The account has this destination already, for the same searches. GET /destinations lists it; a lost "+
+				"secret is replaced with POST /destinations/{uuid}/secret.")
 	case errors.Is(err, store.ErrLimit):
-		refusal := cola.Errorf(cola.CodeDestinationLimit, "An account may have %d destinations, and this one has them. Delete one of the others first.", n.MaxDestinations)
+		refusal := cola.Errorf(cola.CodeDestinationLimit,
+			"An account may have %d destinations, and this one has them. Delete one of the others first.",
+			n.MaxDestinations)
 		refusal.Details = map[string]any{"limit": n.MaxDestinations}
 		return made, refusal
 	case errors.Is(err, store.ErrNotFound):
@@ -175,13 +195,16 @@ func (s *Service) storeDestination(ctx context.Context, n store.NewDestination) 
 		problems.Add("saved_search", "Your account has no saved search with the id %s.", cola.Quoted(n.SavedSearch))
 		return made, problems.Err()
 	}
-	return made, destinationError(confirmationError(n.Kind, err), n.Address, "It is unknown whether the destination was created. "+
-		"Send the same request again in a few seconds; destination_exists means that it was.")
+	return made, destinationError(confirmationError(n.Kind, err), n.Address,
+		"It is unknown whether the destination was created. "+
+			"Send the same request again in a few seconds; destination_exists means that it was.")
 }
 
-// isAccountAddress reports whether a new destination has the account's own email address, in any letter
-// case.
-func (s *Service) isAccountAddress(ctx context.Context, account cola.AccountID, n store.NewDestination) (own bool, err error) {
+// isAccountAddress reports whether a new destination has the account's own email address, in any
+// letter case.
+func (s *Service) isAccountAddress(
+	ctx context.Context, account cola.AccountID, n store.NewDestination,
+) (own bool, err error) {
 	if n.Kind != cola.KindEmail {
 		return false, nil
 	}
@@ -199,7 +222,8 @@ func (s *Service) isAccountAddress(ctx context.Context, account cola.AccountID, 
 	return own, nil
 }
 
-// isAccountDestination reports whether a destination has the account's own email address, which needs no consent.
+// isAccountDestination reports whether a destination has the account's own email address, which
+// needs no consent.
 func (s *Service) isAccountDestination(ctx context.Context, d store.Destination) (bool, error) {
 	if d.Own {
 		return true, nil
@@ -242,7 +266,9 @@ func destinationError(err error, id, unknown string) error {
 // needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another
 // account's destination, and with the errors of cola.DestinationChangeParams. After CodeUnavailable
 // the outcome may be unknown.
-func (s *Service) ChangeDestination(ctx context.Context, c cola.Caller, id string, p cola.DestinationChangeParams) (cola.Destination, cola.QuotaState, error) {
+func (s *Service) ChangeDestination(
+	ctx context.Context, c cola.Caller, id string, p cola.DestinationChangeParams,
+) (cola.Destination, cola.QuotaState, error) {
 	key, state, err := authorizeWrite(ctx, s, c, id, parseDestinationID)
 	if err != nil {
 		return cola.Destination{}, state, err
@@ -271,7 +297,9 @@ func (s *Service) ChangeDestination(ctx context.Context, c cola.Caller, id strin
 
 // updateDestination changes a destination in the store. unknown is the message if the outcome is
 // unknown.
-func (s *Service) updateDestination(ctx context.Context, d store.Destination, unknown string, change func(*store.Destination) error) (changed store.Destination, err error) {
+func (s *Service) updateDestination(
+	ctx context.Context, d store.Destination, unknown string, change func(*store.Destination) error,
+) (changed store.Destination, err error) {
 	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
 		changed, err = s.store.UpdateDestination(ctx, d.Account, d.UUID, change)
 		return err
@@ -282,8 +310,9 @@ func (s *Service) updateDestination(ctx context.Context, d store.Destination, un
 	return changed, nil
 }
 
-// DeleteDestination forgets a destination of the caller's account, with all that was and is to be sent there. It is free and needs the scope
-// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's, and with CodeValidation for the account's own email
+// DeleteDestination forgets a destination of the caller's account, with all that was and is to be
+// sent there. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with
+// CodeNotFound also for another account's, and with CodeValidation for the account's own email
 // address, which can be paused. CodeUnavailable may leave unknown whether it was deleted.
 func (s *Service) DeleteDestination(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
 	d, state, err := s.authorizeDestinationWrite(ctx, c, id)
@@ -291,7 +320,8 @@ func (s *Service) DeleteDestination(ctx context.Context, c cola.Caller, id strin
 		return state, err
 	}
 	if d.Own {
-		return state, wrongKindError("It is the account's own email address, which stays. To have nothing sent there, send PATCH /destinations/" + d.UUID + " with {\"active\": false}.")
+		return state, wrongKindError("It is the account's own email address, which stays. To have nothing sent " +
+			"there, send PATCH /destinations/" + d.UUID + " with {\"active\": false}.")
 	}
 	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) error {
 		return s.store.DeleteDestination(ctx, d.Account, d.UUID)
@@ -304,7 +334,9 @@ func (s *Service) DeleteDestination(ctx context.Context, c cola.Caller, id strin
 
 // authorizeDestinationWrite admits a caller who changes or uses a destination, and reads the
 // destination.
-func (s *Service) authorizeDestinationWrite(ctx context.Context, c cola.Caller, id string) (store.Destination, cola.QuotaState, error) {
+func (s *Service) authorizeDestinationWrite(
+	ctx context.Context, c cola.Caller, id string,
+) (store.Destination, cola.QuotaState, error) {
 	key, state, err := authorizeWrite(ctx, s, c, id, parseDestinationID)
 	if err != nil {
 		return store.Destination{}, state, err

@@ -26,18 +26,21 @@ const (
 	maybeSent               = "It is unknown whether the message is to be sent. GET /deliveries tells; or send the same request again in a few seconds."
 )
 
-// RotateSecret replaces the secret that signs webhooks to a destination, and returns the new one. It
-// is never returned again. For 24 hours, messages are signed with the old secret as well. It is free
-// and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another
-// account's destination, and with CodeValidation for an email address. After CodeUnavailable the
-// outcome is unknown.
-func (s *Service) RotateSecret(ctx context.Context, c cola.Caller, id string) (cola.DestinationWithSecret, cola.QuotaState, error) {
+// RotateSecret replaces the secret that signs webhooks to a destination, and returns the new one.
+// It is never returned again. For 24 hours, messages are signed with the old secret as well. It is
+// free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for
+// another account's destination, and with CodeValidation for an email address. After
+// CodeUnavailable the outcome is unknown.
+func (s *Service) RotateSecret(
+	ctx context.Context, c cola.Caller, id string,
+) (cola.DestinationWithSecret, cola.QuotaState, error) {
 	d, state, err := s.authorizeDestinationWrite(ctx, c, id)
 	if err != nil {
 		return cola.DestinationWithSecret{}, state, err
 	}
 	if d.Kind != cola.KindWebhook {
-		return cola.DestinationWithSecret{}, state, wrongKindError("This is an email address; only webhooks are signed with a secret.")
+		return cola.DestinationWithSecret{}, state,
+			wrongKindError("This is an email address; only webhooks are signed with a secret.")
 	}
 	secret, until := cola.NewWebhookSecret(), s.now().Add(secretOverlap)
 	sealed := s.vault.Seal(vault.Secret, d.UUID, secret)
@@ -55,7 +58,9 @@ func (s *Service) RotateSecret(ctx context.Context, c cola.Caller, id string) (c
 // needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound, also for another
 // account's destination; with CodeNotActive if the destination gets no messages; and with
 // CodeQuotaExceeded after ten test messages within a minute.
-func (s *Service) TestDestination(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error) {
+func (s *Service) TestDestination(
+	ctx context.Context, c cola.Caller, id string,
+) (cola.Delivery, cola.QuotaState, error) {
 	d, state, err := s.authorizeDestinationWrite(ctx, c, id)
 	if err == nil {
 		err = s.checkSendable(ctx, d)
@@ -81,9 +86,11 @@ func (s *Service) TestDestination(ctx context.Context, c cola.Caller, id string)
 func (s *Service) checkSendable(ctx context.Context, d store.Destination) error {
 	switch {
 	case d.Kind == cola.KindEmail && !s.sends.SendsMail:
-		return cola.Errorf(cola.CodeNotActive, "This server sends no email; use a webhook, or the feed of a saved search.")
+		return cola.Errorf(cola.CodeNotActive,
+			"This server sends no email; use a webhook, or the feed of a saved search.")
 	case !d.Address.OK:
-		return cola.Errorf(cola.CodeNotActive, "The account has no email address. Add a destination with one, or a webhook.")
+		return cola.Errorf(cola.CodeNotActive,
+			"The account has no email address. Add a destination with one, or a webhook.")
 	case d.State == cola.DestinationActive:
 		return nil
 	}
@@ -99,7 +106,9 @@ func (s *Service) checkSendable(ctx context.Context, d store.Destination) error 
 // unsubscribed. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with
 // CodeNotFound also for another account's destination, with CodeValidation if the destination needs
 // no confirmation, and with CodeQuotaExceeded if the limits on requests to confirm are reached.
-func (s *Service) ResendConfirmation(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error) {
+func (s *Service) ResendConfirmation(
+	ctx context.Context, c cola.Caller, id string,
+) (cola.Delivery, cola.QuotaState, error) {
 	d, state, err := s.authorizeDestinationWrite(ctx, c, id)
 	if err == nil {
 		err = s.checkCanResend(ctx, d)
@@ -113,13 +122,14 @@ func (s *Service) ResendConfirmation(ctx context.Context, c cola.Caller, id stri
 	}
 	var made cola.Delivery
 	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
-		made, err = s.store.AskToConfirm(ctx, d.Account, d.UUID, s.confirmationRequest(d.Kind), func(d *store.Destination) error {
-			if !d.NeedsConsent() {
-				return wrongKindError(alreadyConfirmed)
-			}
-			d.Destination, d.Challenge = d.Asked(), challenge
-			return nil
-		})
+		made, err = s.store.AskToConfirm(ctx, d.Account, d.UUID, s.confirmationRequest(d.Kind),
+			func(d *store.Destination) error {
+				if !d.NeedsConsent() {
+					return wrongKindError(alreadyConfirmed)
+				}
+				d.Destination, d.Challenge = d.Asked(), challenge
+				return nil
+			})
 		return err
 	})
 	if err != nil {
@@ -148,7 +158,9 @@ func (s *Service) checkCanResend(ctx context.Context, d store.Destination) error
 // or it was paused: at most 1,000, oldest first. It is free and needs the scope
 // cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's destination,
 // and with CodeNotActive if the destination gets no messages.
-func (s *Service) ReplayDestination(ctx context.Context, c cola.Caller, id string) (cola.Replayed, cola.QuotaState, error) {
+func (s *Service) ReplayDestination(
+	ctx context.Context, c cola.Caller, id string,
+) (cola.Replayed, cola.QuotaState, error) {
 	d, state, err := s.authorizeDestinationWrite(ctx, c, id)
 	if err == nil {
 		err = s.checkSendable(ctx, d)
@@ -167,8 +179,8 @@ func (s *Service) ReplayDestination(ctx context.Context, c cola.Caller, id strin
 	return replayed, state, nil
 }
 
-// Limits on requests to confirm a destination. Recipients may not know us, so they must not be asked
-// often.
+// Limits on requests to confirm a destination. Recipients may not know us, so they must not be
+// asked often.
 const (
 	askedWithin = 24 * time.Hour // window of the limits per account and per recipient
 	maxAsked    = 10             // requests of an account, to any recipient
@@ -177,7 +189,8 @@ const (
 	askAddressAgain = time.Hour
 	maxAskedAddress = 3
 
-	// A host may be sent five challenges an hour by an account, and fifty a day by all; see store.AskLimits for the exceptions.
+	// A host may be sent five challenges an hour by an account, and fifty a day by all; see
+	// store.AskLimits for the exceptions.
 	askHostAgain    = time.Hour
 	maxAskedByOne   = 5
 	maxAskedHost    = 50
@@ -186,7 +199,8 @@ const (
 
 // confirmationRequest returns a request to confirm a destination of a kind, due now.
 func (s *Service) confirmationRequest(kind string) store.Ask {
-	l := store.AskLimits{Again: askAddressAgain, ByBoth: 1, Within: askedWithin, ByAccount: maxAsked, OfAddress: maxAskedAddress}
+	l := store.AskLimits{Again: askAddressAgain, ByBoth: 1, Within: askedWithin, ByAccount: maxAsked,
+		OfAddress: maxAskedAddress}
 	if kind == cola.KindWebhook {
 		l.Again, l.ByBoth, l.OfAddress = askHostAgain, maxAskedByOne, maxAskedHost
 	}
@@ -224,15 +238,18 @@ func confirmationLimitMessage(kind string, limit store.AskLimit) string {
 }
 
 // confirmUnconfirmed is the message if the outcome of a confirmation is unknown.
-const confirmUnconfirmed = "It is unknown whether the code was accepted. Check the state with GET /destinations/{uuid}, " +
+const confirmUnconfirmed = "It is unknown whether the code was accepted. Check the state with GET " +
+	"/destinations/{uuid}, " +
 	"or send the same request again in a few seconds."
 
-// ConfirmDestination confirms a pending endpoint with the code from its latest challenge, and returns
-// the destination, which is then active. It is free and needs the scope cola.ScopeWriteSavedSearches.
-// It fails with CodeNotFound also for another account's destination, with CodeValidation for a wrong
-// code or an email address, and with CodeNotActive if too many codes were entered for the challenge.
-// After CodeUnavailable the outcome is unknown.
-func (s *Service) ConfirmDestination(ctx context.Context, c cola.Caller, id string, p cola.DestinationConfirmParams) (cola.Destination, cola.QuotaState, error) {
+// ConfirmDestination confirms a pending endpoint with the code from its latest challenge, and
+// returns the destination, which is then active. It is free and needs the scope
+// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's destination,
+// with CodeValidation for a wrong code or an email address, and with CodeNotActive if too many
+// codes were entered for the challenge. After CodeUnavailable the outcome is unknown.
+func (s *Service) ConfirmDestination(
+	ctx context.Context, c cola.Caller, id string, p cola.DestinationConfirmParams,
+) (cola.Destination, cola.QuotaState, error) {
 	d, state, err := s.authorizeDestinationWrite(ctx, c, id)
 	if err != nil {
 		return cola.Destination{}, state, err
@@ -242,7 +259,8 @@ func (s *Service) ConfirmDestination(ctx context.Context, c cola.Caller, id stri
 	case err != nil:
 		return cola.Destination{}, state, err
 	case d.Kind != cola.KindWebhook:
-		return cola.Destination{}, state, wrongKindError("This is an email address; its owner confirms by the link in the email.")
+		return cola.Destination{}, state, wrongKindError(
+			"This is an email address; its owner confirms by the link in the email.")
 	}
 	var refusal error
 	changed, err := s.updateDestination(ctx, d, confirmUnconfirmed, func(d *store.Destination) error {
@@ -280,14 +298,16 @@ func (s *Service) checkCode(d *store.Destination, code string) error {
 		return codesExhaustedError(d)
 	}
 	var problems cola.Problems
-	problems.Add("code", "Wrong code for the latest challenge. You have %d more tries.", cola.MaxCodeTries-d.Challenge.Tries)
+	problems.Add("code", "Wrong code for the latest challenge. You have %d more tries.",
+		cola.MaxCodeTries-d.Challenge.Tries)
 	return problems.Err()
 }
 
 // codesExhaustedError returns the refusal of any further code.
 func codesExhaustedError(d *store.Destination) error {
-	refusal := cola.Errorf(cola.CodeNotActive, "No code can be entered: no challenge was sent, or too many wrong codes were entered. "+
-		"To send another challenge, use POST /destinations/%s/confirmation.", d.UUID)
+	refusal := cola.Errorf(cola.CodeNotActive,
+		"No code can be entered: no challenge was sent, or too many wrong codes were entered. "+
+			"To send another challenge, use POST /destinations/%s/confirmation.", d.UUID)
 	refusal.Details = map[string]any{"state": d.State}
 	return refusal
 }
@@ -314,5 +334,6 @@ func (l testMessageLimit) take(destination string) error {
 	if wait == 0 {
 		return nil
 	}
-	return cola.TooMany(ReasonTests, testsPerMinute, wait, fmt.Sprintf("Each destination is limited to %d test messages a minute.", testsPerMinute))
+	return cola.TooMany(ReasonTests, testsPerMinute, wait,
+		fmt.Sprintf("Each destination is limited to %d test messages a minute.", testsPerMinute))
 }

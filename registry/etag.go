@@ -19,9 +19,9 @@ type Tagged[T any] struct {
 	NotModified bool   // the caller already has this version; Value is zero
 }
 
-// lookup answers a single-record operation: it finds the record, compares the caller's entity tag, and
-// charges one unit of the meter. A missing or unmodified record is free. If-None-Match: * does not
-// prove that the caller has the record, so it is ignored for metered records.
+// lookup answers a single-record operation: it finds the record, compares the caller's entity tag,
+// and charges one unit of the meter. A missing or unmodified record is free. If-None-Match: * does
+// not prove that the caller has the record, so it is ignored for metered records.
 func lookup[T any](ctx context.Context, s *Service, c cola.Caller, m cola.Meter, ifNoneMatch string, find func() (T,
 	error)) (Tagged[T], cola.QuotaState, error) {
 	var none Tagged[T]
@@ -51,9 +51,9 @@ func lookup[T any](ctx context.Context, s *Service, c cola.Caller, m cola.Meter,
 	return Tagged[T]{Value: value, ETag: tag}, state, nil
 }
 
-// entityTag returns the entity tag of a record for an account. It proves that the account has read the
-// record. Most of the record is public, so the tag is a MAC with the database's random ID, which is
-// secret and shared by all processes. It is weak because a record has several encodings.
+// entityTag returns the entity tag of a record for an account. It proves that the account has read
+// the record. Most of the record is public, so the tag is a MAC with the database's random ID,
+// which is secret and shared by all processes. It is weak because a record has several encodings.
 func (s *Service) entityTag(c cola.Caller, value any) (string, error) {
 	b, err := json.Marshal(value)
 	if err != nil {

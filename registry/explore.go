@@ -23,8 +23,11 @@ type ExploreResult struct {
 // Explore is SearchColas with facets. It costs the same.
 //
 // Facets and images are added after the charge, so that a refused request does no more work than a
-// search. They can't fail: facets are counted in memory, and images that can't be read are left out.
-func (s *Service) Explore(ctx context.Context, c cola.Caller, p cola.SearchParams) (ExploreResult, cola.QuotaState, error) {
+// search. They can't fail: facets are counted in memory, and images that can't be read are left
+// out.
+func (s *Service) Explore(
+	ctx context.Context, c cola.Caller, p cola.SearchParams,
+) (ExploreResult, cola.QuotaState, error) {
 	page, view, state, err := s.searchColas(ctx, c, p, nil)
 	if err != nil {
 		return ExploreResult{}, state, err
@@ -39,7 +42,8 @@ func (s *Service) Explore(ctx context.Context, c cola.Caller, p cola.SearchParam
 	return ExploreResult{ColaPage: page, Facets: counted, Images: s.mainImages(ctx, page.Colas)}, state, nil
 }
 
-// mainImages returns the addresses of the main images of labels, as far as they can be read in time.
+// mainImages returns the addresses of the main images of labels, as far as they can be read in
+// time.
 func (s *Service) mainImages(ctx context.Context, labels []cola.ColaSummary) (images map[cola.TTBID]string) {
 	if len(labels) == 0 {
 		return nil
@@ -77,7 +81,8 @@ type ChainLink struct {
 	Summary *cola.ColaSummary // nil when the registry does not hold it
 }
 
-// LabelPage returns a label with its permittee and its chain of resubmissions. It costs a detail view, as Cola does; not finding it is free.
+// LabelPage returns a label with its permittee and its chain of resubmissions. It costs a detail
+// view, as Cola does; not finding it is free.
 func (s *Service) LabelPage(ctx context.Context, c cola.Caller, id string) (LabelPage, cola.QuotaState, error) {
 	var checked cola.QuotaState
 	tagged, state, err := lookup(ctx, s, c, cola.MeterDetailViews, "", func() (LabelPage, error) {
@@ -139,7 +144,9 @@ func (s *Service) chain(ctx context.Context, view *search.View, label *cola.Cola
 
 // neighbors returns the label that id resubmits (0 if none) and the labels that resubmit id. known
 // is a label that need not be read.
-func (s *Service) neighbors(ctx context.Context, id cola.TTBID, known *cola.Cola) (before cola.TTBID, after []cola.TTBID, err error) {
+func (s *Service) neighbors(
+	ctx context.Context, id cola.TTBID, known *cola.Cola,
+) (before cola.TTBID, after []cola.TTBID, err error) {
 	if id == known.TTBID {
 		before = known.ForResubmissionTTBID
 	} else {

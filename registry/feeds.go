@@ -48,7 +48,9 @@ const (
 // MakeFeed gives a search of the caller's account a feed with a new address, which replaces a
 // previous one, and returns the address, once. It is free and needs the scope
 // cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's search.
-func (s *Service) MakeFeed(ctx context.Context, c cola.Caller, id string) (cola.SavedSearchFeed, cola.QuotaState, error) {
+func (s *Service) MakeFeed(
+	ctx context.Context, c cola.Caller, id string,
+) (cola.SavedSearchFeed, cola.QuotaState, error) {
 	key, state, err := s.authorizeSearchWrite(ctx, c, id)
 	if err != nil {
 		return cola.SavedSearchFeed{}, state, err
@@ -108,10 +110,10 @@ func (s *Service) setFeed(ctx context.Context, c cola.Caller, search string, has
 
 func hashFeedToken(token string) store.FeedHash { return sha256.Sum256([]byte(token)) }
 
-// Feed returns the feed with a token, with at most cola.MaxMessageLabels labels in total. Anyone with
-// the token may read it, free of charge. It fails with CodeNotFound if the token is unknown or the
-// account is suspended, and with CodeQuotaExceeded if the feed is read too often or the client's
-// address sent too many wrong tokens.
+// Feed returns the feed with a token, with at most cola.MaxMessageLabels labels in total. Anyone
+// with the token may read it, free of charge. It fails with CodeNotFound if the token is unknown or
+// the account is suspended, and with CodeQuotaExceeded if the feed is read too often or the
+// client's address sent too many wrong tokens.
 func (s *Service) Feed(ctx context.Context, token string) (Feed, error) {
 	if !looksLikeToken(token) {
 		return Feed{}, s.events.Failed(ctx, security.Feed, feedNotFound())
@@ -144,5 +146,6 @@ func (s *Service) Feed(ctx context.Context, token string) (Feed, error) {
 
 // feedNotFound does not repeat the token: it is a secret, also when it is misspelt.
 func feedNotFound() error {
-	return cola.Errorf(cola.CodeNotFound, "There is no feed at this address: it has ended, got another address, or its account is suspended. The account holder can make it anew.")
+	return cola.Errorf(cola.CodeNotFound, "There is no feed at this address: it has ended, got another address, or "+
+		"its account is suspended. The account holder can make it anew.")
 }

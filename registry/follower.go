@@ -15,7 +15,8 @@ import (
 const (
 	// pollInterval bounds, together with the time to index a batch, how stale a process may be.
 	pollInterval = 250 * time.Millisecond
-	// pollIntervalNotified is the same where the store wakes the follower: the floor, for when a wake-up is lost.
+	// pollIntervalNotified is the same where the store wakes the follower: the floor, for when a
+	// wake-up is lost.
 	pollIntervalNotified = time.Second
 	// revisionTimeout limits revision lookups, which are fast unless the connection is dead.
 	revisionTimeout = 3 * time.Second
@@ -87,7 +88,8 @@ func (f *Follower) Run(ctx context.Context) error {
 		if f.service.ready.Store(true); !f.reportedBuilt {
 			f.reportedBuilt = true
 			stats := f.service.index.View().Stats()
-			f.options.Built(Build{Labels: stats.Labels, Undated: stats.Undated, Took: time.Since(begun), Restored: f.restored})
+			f.options.Built(Build{Labels: stats.Labels, Undated: stats.Undated, Took: time.Since(begun),
+				Restored: f.restored})
 		}
 		f.saveWhenIdle()
 	}
@@ -138,8 +140,8 @@ func (f *Follower) wait(ctx context.Context, p pollPause) bool {
 	return ctx.Err() == nil
 }
 
-// restore loads the snapshot. One that is damaged or of another database is left aside: the index is then built from the
-// store.
+// restore loads the snapshot. One that is damaged or of another database is left aside: the index
+// is then built from the store.
 func (f *Follower) restore() bool {
 	if f.options.Snapshot == "" {
 		return false
@@ -155,7 +157,8 @@ func (f *Follower) restore() bool {
 	return true
 }
 
-// sync brings the index and the reference data up to the store, in one publication, and returns how many labels changed.
+// sync brings the index and the reference data up to the store, in one publication, and returns how
+// many labels changed.
 func (f *Follower) sync(ctx context.Context) (labels int, err error) {
 	latest, err := f.latestRevision(ctx)
 	if err != nil {
@@ -271,12 +274,14 @@ func (f *Follower) save() error {
 	return nil
 }
 
-// errRolledBack means that the database has lost revisions that the index contains, or was about to.
+// errRolledBack means that the database has lost revisions that the index contains, or was about
+// to.
 var errRolledBack = errors.New("the database was set back while it was read")
 
-// checkRollback fails with errRolledBack unless all that the index was brought up to, and is about to be, is in the store's past.
-// After a backup was restored over it, or a standby took over that lacked the latest commits, it is not, although the numbers
-// may be higher than ever. It is asked after everything was read, so that the store is not set back in between.
+// checkRollback fails with errRolledBack unless all that the index was brought up to, and is about
+// to be, is in the store's past. After a backup was restored over it, or a standby took over that
+// lacked the latest commits, it is not, although the numbers may be higher than ever. It is asked
+// after everything was read, so that the store is not set back in between.
 func (f *Follower) checkRollback(ctx context.Context, marks ...search.Marks) error {
 	var revisions []cola.Revision
 	for _, m := range marks {
@@ -297,10 +302,11 @@ func (f *Follower) checkRollback(ctx context.Context, marks ...search.Marks) err
 	return nil
 }
 
-// rebuild starts over. Until it is done the service is not ready: to answer from an index that lacks almost everything would
-// be worse.
+// rebuild starts over. Until it is done the service is not ready: to answer from an index that
+// lacks almost everything would be worse.
 func (f *Follower) rebuild(ctx context.Context) (labels int, err error) {
-	f.service.log.Warn("the database is not the one, or not in the state, that the index was built from; building the index anew")
+	f.service.log.Warn("the database is not the one, or not in the state, that the index was built from; building " +
+		"the index anew")
 	f.service.ready.Store(false)
 	f.restored, f.complete = false, false
 	f.service.index.Reset()

@@ -61,15 +61,18 @@ type KeyParams struct {
 func (p KeyParams) normalize(now time.Time) (name string, expires time.Time, err error) {
 	var problems cola.Problems
 	problems.Merge(p.Problems)
-	name = problems.Legible("name", p.Name, maxKeyName, "A name to recognise the key by is required: 1 to 100 characters.")
+	name = problems.Legible("name", p.Name, maxKeyName,
+		"A name to recognise the key by is required: 1 to 100 characters.")
 	today := cola.DateOf(now)
 	latest := cola.DateOf(today.Time().AddDate(maxKeyYears, 0, 0))
 	switch {
 	case p.Expires == 0:
 	case p.Expires <= today:
-		problems.Add("expires", "%s is not after today, which is %s in UTC. Choose a later day, or none for a key that does not expire.", p.Expires, today)
+		problems.Add("expires", "%s is not after today, which is %s in UTC. Choose a later day, or none for a key "+
+			"that does not expire.", p.Expires, today)
 	case p.Expires > latest:
-		problems.Add("expires", "%s is too far ahead; the latest day is %s. Choose an earlier one, or none for a key that does not expire.", p.Expires, latest)
+		problems.Add("expires", "%s is too far ahead; the latest day is %s. Choose an earlier one, or none for a key "+
+			"that does not expire.", p.Expires, latest)
 	default:
 		expires = p.Expires.AddDays(1).Time()
 	}
@@ -108,7 +111,8 @@ func (p KeyRotationParams) normalize() (overlap time.Duration, err error) {
 	problems.Merge(p.Problems)
 	word := problems.Choice("overlap", p.Overlap, KeyOverlaps())
 	if word == "" && len(problems["overlap"]) == 0 {
-		problems.Add("overlap", "Say how long the old key is to go on to work; allowed: %s.", strings.Join(KeyOverlaps(), ", "))
+		problems.Add("overlap", "Say how long the old key is to go on to work; allowed: %s.",
+			strings.Join(KeyOverlaps(), ", "))
 	}
 	for _, o := range keyOverlaps() {
 		if o.words == word {
@@ -118,7 +122,8 @@ func (p KeyRotationParams) normalize() (overlap time.Duration, err error) {
 	return overlap, problems.Err()
 }
 
-// Keys returns the API keys of the caller's account, newest first, revoked and expired ones included.
+// Keys returns the API keys of the caller's account, newest first, revoked and expired ones
+// included.
 func (s *Service) Keys(ctx context.Context, c cola.Caller) ([]Key, cola.QuotaState, error) {
 	return readManaged(ctx, s, c, "list keys", func(ctx context.Context, state cola.QuotaState) ([]Key, error) {
 		keys, err := s.store.Keys(ctx, c.Account)
@@ -146,9 +151,10 @@ func keyOf(k store.Key) Key {
 	}
 }
 
-// CreateKey creates an API key for the caller's account and returns it with its secret, which is not
-// stored. It fails with a validation error, or with CodeKeyLimit if the account has MaxKeys valid
-// keys or has created too many today. After CodeUnavailable a key may exist whose secret is lost.
+// CreateKey creates an API key for the caller's account and returns it with its secret, which is
+// not stored. It fails with a validation error, or with CodeKeyLimit if the account has MaxKeys
+// valid keys or has created too many today. After CodeUnavailable a key may exist whose secret is
+// lost.
 func (s *Service) CreateKey(ctx context.Context, c cola.Caller, p KeyParams) (NewKey, cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
@@ -158,25 +164,28 @@ func (s *Service) CreateKey(ctx context.Context, c cola.Caller, p KeyParams) (Ne
 	if err != nil {
 		return NewKey{}, state, err
 	}
-	made, err := s.newKey(ctx, "create key", nil, func(ctx context.Context, key store.Key, hash store.KeyHash) (store.Key, error) {
-		if _, err := s.checkDailyKeyLimit(ctx, c.Account); err != nil {
-			return store.Key{}, err
-		}
-		key.AccountID, key.Name, key.ExpiresAt = c.Account, name, expires
-		return s.store.CreateKey(ctx, key, hash, MaxKeys)
-	})
+	made, err := s.newKey(ctx, "create key", nil,
+		func(ctx context.Context, key store.Key, hash store.KeyHash) (store.Key, error) {
+			if _, err := s.checkDailyKeyLimit(ctx, c.Account); err != nil {
+				return store.Key{}, err
+			}
+			key.AccountID, key.Name, key.ExpiresAt = c.Account, name, expires
+			return s.store.CreateKey(ctx, key, hash, MaxKeys)
+		})
 	s.recordKeyEvent(ctx, security.NewKey, c, made.ID, err)
 	return made, state, err
 }
 
-// RotateKey creates a key that replaces one of the caller's account. The old key stays valid for the
-// overlap, but not beyond its own expiry. The new key has the same name and, if the old one expires,
-// the same lifetime, from now on. It fails with CodeNotFound also for another account's key, with
-// CodeNotActive for an invalid key, and with CodeKeyLimit if the account has MaxKeys other valid
-// keys or has created too many today. Of two concurrent rotations without an overlap, one fails with
-// CodeNotActive; with an overlap, both create a key, and the old one expires at the earlier time.
-// After CodeUnavailable the outcome may be unknown.
-func (s *Service) RotateKey(ctx context.Context, c cola.Caller, id int64, p KeyRotationParams) (NewKey, cola.QuotaState, error) {
+// RotateKey creates a key that replaces one of the caller's account. The old key stays valid for
+// the overlap, but not beyond its own expiry. The new key has the same name and, if the old one
+// expires, the same lifetime, from now on. It fails with CodeNotFound also for another account's
+// key, with CodeNotActive for an invalid key, and with CodeKeyLimit if the account has MaxKeys
+// other valid keys or has created too many today. Of two concurrent rotations without an overlap,
+// one fails with CodeNotActive; with an overlap, both create a key, and the old one expires at the
+// earlier time. After CodeUnavailable the outcome may be unknown.
+func (s *Service) RotateKey(
+	ctx context.Context, c cola.Caller, id int64, p KeyRotationParams,
+) (NewKey, cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
 		return NewKey{}, state, err
@@ -185,50 +194,55 @@ func (s *Service) RotateKey(ctx context.Context, c cola.Caller, id int64, p KeyR
 	if err != nil {
 		return NewKey{}, state, err
 	}
-	made, err := s.newKey(ctx, "rotate key", keyNotFound(id), func(ctx context.Context, key store.Key, hash store.KeyHash) (store.Key, error) {
-		keys, err := s.checkDailyKeyLimit(ctx, c.Account)
-		if err != nil {
-			return store.Key{}, err
-		}
-		i := slices.IndexFunc(keys, func(k store.Key) bool { return k.ID == id })
-		if i < 0 {
-			return store.Key{}, store.ErrNotFound
-		}
-		now := s.now()
-		until := now.Add(overlap)
-		if overlap == 0 {
-			until = keys[i].CreatedAt // past on the database's clock too: at once
-		}
-		key.ExpiresAt = renewedExpiry(keyWithLifetime(keys, i), now)
-		return s.store.ReplaceKey(ctx, c.Account, id, key, hash, until, MaxKeys)
-	})
+	made, err := s.newKey(ctx, "rotate key", keyNotFound(id),
+		func(ctx context.Context, key store.Key, hash store.KeyHash) (store.Key, error) {
+			keys, err := s.checkDailyKeyLimit(ctx, c.Account)
+			if err != nil {
+				return store.Key{}, err
+			}
+			i := slices.IndexFunc(keys, func(k store.Key) bool { return k.ID == id })
+			if i < 0 {
+				return store.Key{}, store.ErrNotFound
+			}
+			now := s.now()
+			until := now.Add(overlap)
+			if overlap == 0 {
+				until = keys[i].CreatedAt // past on the database's clock too: at once
+			}
+			key.ExpiresAt = renewedExpiry(keyWithLifetime(keys, i), now)
+			return s.store.ReplaceKey(ctx, c.Account, id, key, hash, until, MaxKeys)
+		})
 	s.recordKeyEvent(ctx, security.NewKey, c, made.ID, err, slog.Int64("replaces", id))
 	return made, state, err
 }
 
 // recordKeyEvent records a change of one of the caller's keys, unless it failed.
-func (s *Service) recordKeyEvent(ctx context.Context, k security.Kind, c cola.Caller, id int64, failed error, more ...slog.Attr) {
+func (s *Service) recordKeyEvent(
+	ctx context.Context, k security.Kind, c cola.Caller, id int64, failed error, more ...slog.Attr,
+) {
 	if failed == nil {
 		s.events.Record(ctx, k, c.Account, cola.Credential{Kind: cola.CredentialKey, ID: id}, more...)
 	}
 }
 
-// checkDailyKeyLimit returns the keys of an account that is to get one more, or refuses that when it has made many of late.
+// checkDailyKeyLimit returns the keys of an account that is to get one more, or refuses that when
+// it has made many of late.
 func (s *Service) checkDailyKeyLimit(ctx context.Context, account cola.AccountID) ([]store.Key, error) {
 	keys, err := s.store.Keys(ctx, account)
 	since := s.now().Add(-24 * time.Hour)
 	if n := len(keys); n >= maxKeysPerDay && keys[n-maxKeysPerDay].CreatedAt.After(since) {
-		refusal := cola.Errorf(cola.CodeKeyLimit, "An account may make %d API keys in 24 hours, and this one has. Try again tomorrow; keys that work go on to.", maxKeysPerDay)
+		refusal := cola.Errorf(cola.CodeKeyLimit,
+			"An account may make %d API keys in 24 hours, and this one has. Try again tomorrow; keys that work go on to.", maxKeysPerDay)
 		refusal.Details = map[string]any{"limit": maxKeysPerDay}
 		return nil, refusal
 	}
 	return keys, err
 }
 
-// keyWithLifetime returns the key whose lifetime a rotation of keys[i] copies: keys[i] itself or, if
-// that is only valid for the overlap of an earlier rotation, a later key of the same name. Keys are
-// ordered by age. Keys are created to expire at the end of a day or never, so any other expiry is
-// the end of an overlap.
+// keyWithLifetime returns the key whose lifetime a rotation of keys[i] copies: keys[i] itself or,
+// if that is only valid for the overlap of an earlier rotation, a later key of the same name. Keys
+// are ordered by age. Keys are created to expire at the end of a day or never, so any other expiry
+// is the end of an overlap.
 func keyWithLifetime(keys []store.Key, i int) store.Key {
 	asMade := func(k store.Key) bool {
 		return k.Name == keys[i].Name && (k.ExpiresAt.IsZero() || k.ExpiresAt.Equal(cola.DateOf(k.ExpiresAt).Time()))
@@ -239,8 +253,8 @@ func keyWithLifetime(keys []store.Key, i int) store.Key {
 	return keys[i]
 }
 
-// renewedExpiry returns when a key ends that is made now and holds as long as an old one was made for; zero for never. A key that holds through a
-// day gives one that does, as many days ahead.
+// renewedExpiry returns when a key ends that is made now and holds as long as an old one was made
+// for; zero for never. A key that holds through a day gives one that does, as many days ahead.
 func renewedExpiry(old store.Key, now time.Time) time.Time {
 	if old.ExpiresAt.IsZero() {
 		return time.Time{}
@@ -264,7 +278,8 @@ func (s *Service) newKey(ctx context.Context, operation string, missing error,
 		case errors.Is(err, store.ErrLimit):
 			return keyLimitError()
 		case errors.Is(err, store.ErrNotActive):
-			return cola.Errorf(cola.CodeNotActive, "This key was revoked or has expired, so there is nothing to replace. Make a new key instead.")
+			return cola.Errorf(cola.CodeNotActive,
+				"This key was revoked or has expired, so there is nothing to replace. Make a new key instead.")
 		}
 		return err
 	})
@@ -279,13 +294,16 @@ const createKeyUnconfirmed = "It is unknown whether the key was made. Look at th
 	"if it has a new one, revoke it, since nobody knows its secret, and make another."
 
 func keyLimitError() error {
-	refusal := cola.Errorf(cola.CodeKeyLimit, "An account may have %d API keys that work, and this one has them. Revoke one that is no longer needed first.", MaxKeys)
+	refusal := cola.Errorf(cola.CodeKeyLimit,
+		"An account may have %d API keys that work, and this one has them. Revoke one that is no longer needed first.",
+		MaxKeys)
 	refusal.Details = map[string]any{"limit": MaxKeys}
 	return refusal
 }
 
-// RevokeKey ends a key of the caller's account from the next request on. Revoking twice is no error. It fails with CodeNotFound also for another
-// account's. CodeUnavailable may leave unknown whether it was done.
+// RevokeKey ends a key of the caller's account from the next request on. Revoking twice is no
+// error. It fails with CodeNotFound also for another account's. CodeUnavailable may leave unknown
+// whether it was done.
 func (s *Service) RevokeKey(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
@@ -299,11 +317,15 @@ func (s *Service) RevokeKey(ctx context.Context, c cola.Caller, id int64) (cola.
 }
 
 func keyNotFound(id int64) error {
-	return cola.Errorf(cola.CodeNotFound, "Your account has no API key with the id %d. The list of keys shows those that it has.", id)
+	return cola.Errorf(cola.CodeNotFound, "Your account has no API key with the id %d. The list of keys shows those "+
+		"that it has.", id)
 }
 
-// requestsByCredential returns how many requests an account has made in a month with each credential.
-func (s *Service) requestsByCredential(ctx context.Context, account cola.AccountID, month cola.Period) (map[cola.Credential]int, error) {
+// requestsByCredential returns how many requests an account has made in a month with each
+// credential.
+func (s *Service) requestsByCredential(
+	ctx context.Context, account cola.AccountID, month cola.Period,
+) (map[cola.Credential]int, error) {
 	first, last := periodDays(month)
 	days, err := s.store.DailyUsage(ctx, account, first, last)
 	requests := map[cola.Credential]int{}

@@ -73,7 +73,8 @@ const (
 // String returns the class as a metric label.
 func (c searchClass) String() string {
 	return [numClasses]string{
-		"browse", "text", "prefix", "phrase", "id", "barcode", "brand", "permit", "filters", "permittees", "permittee", "facets",
+		"browse", "text", "prefix", "phrase", "id", "barcode", "brand", "permit", "filters", "permittees", "permittee",
+		"facets",
 	}[c]
 }
 
@@ -148,12 +149,18 @@ func (c *indexCollector) add(kind prometheus.ValueType, name, help string, read 
 func (c *indexCollector) addIndex() {
 	const gauge = prometheus.GaugeValue
 	c.add(gauge, "index_labels", "Labels that can be found.", func(m *indexState) float64 { return float64(m.Labels) })
-	c.add(gauge, "index_undated_labels", "Labels that can be found and have no approval date.", func(m *indexState) float64 { return float64(m.Undated) })
-	c.add(gauge, "index_replaced_labels", "Labels that were replaced and are held until their segment is folded.", func(m *indexState) float64 { return float64(m.Dead) })
-	c.add(gauge, "index_permittees", "Permittees that can be found.", func(m *indexState) float64 { return float64(m.Permittees) })
-	c.add(gauge, "index_segments", "Parts of the index that a search visits.", func(m *indexState) float64 { return float64(m.Segments) })
-	c.add(gauge, "index_bytes", "Memory that the segments hold.", func(m *indexState) float64 { return float64(m.Bytes) })
-	c.add(gauge, "ready", "1 when requests should be sent here: the index is built, the latest attempt to follow the store succeeded, and the process is not about to end.", func(m *indexState) float64 {
+	c.add(gauge, "index_undated_labels", "Labels that can be found and have no approval date.",
+		func(m *indexState) float64 { return float64(m.Undated) })
+	c.add(gauge, "index_replaced_labels", "Labels that were replaced and are held until their segment is folded.",
+		func(m *indexState) float64 { return float64(m.Dead) })
+	c.add(gauge, "index_permittees", "Permittees that can be found.",
+		func(m *indexState) float64 { return float64(m.Permittees) })
+	c.add(gauge, "index_segments", "Parts of the index that a search visits.",
+		func(m *indexState) float64 { return float64(m.Segments) })
+	c.add(gauge, "index_bytes", "Memory that the segments hold.",
+		func(m *indexState) float64 { return float64(m.Bytes) })
+	c.add(gauge, "ready", "1 when requests should be sent here: the index is built, the latest attempt to follow the "+
+		"store succeeded, and the process is not about to end.", func(m *indexState) float64 {
 		if m.ready && !m.failing {
 			return 1
 		}
@@ -164,18 +171,27 @@ func (c *indexCollector) addIndex() {
 // addFollowing adds how the index follows the store.
 func (c *indexCollector) addFollowing() {
 	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
-	c.add(gauge, "index_revision", "Revision of the store up to which the index shows everything: microseconds since 1970 at the earliest.", func(m *indexState) float64 { return float64(indexedRevision(m.marks)) })
-	c.add(gauge, "store_revision", "Latest revision that the store was seen to have: microseconds since 1970 at the earliest.", func(m *indexState) float64 { return float64(m.store) })
-	c.add(gauge, "index_lag_seconds", "How long the index has not been what the store was seen to be; 0 while it is.", func(m *indexState) float64 {
-		if m.behindSince.IsZero() {
-			return 0
-		}
-		return max(0, m.now.Sub(m.behindSince).Seconds())
-	})
-	c.add(gauge, "index_changed_timestamp_seconds", "When the index last took something over; 0 before it did.", func(m *indexState) float64 { return unixSeconds(m.changedAt) })
-	c.add(gauge, "index_checked_timestamp_seconds", "When the store last told its revision; 0 before it did.", func(m *indexState) float64 { return unixSeconds(m.checkedAt) })
-	c.add(counter, "index_labels_followed_total", "Labels taken over from the store, those of the first build included.", func(m *indexState) float64 { return float64(m.appliedLabels) })
-	c.add(counter, "index_follow_failures_total", "Attempts to follow the store that failed.", func(m *indexState) float64 { return float64(m.failures) })
+	c.add(gauge, "index_revision", "Revision of the store up to which the index shows everything: microseconds since "+
+		"1970 at the earliest.", func(m *indexState) float64 { return float64(indexedRevision(m.marks)) })
+	c.add(gauge, "store_revision",
+		"Latest revision that the store was seen to have: microseconds since 1970 at the earliest.",
+		func(m *indexState) float64 { return float64(m.store) })
+	c.add(gauge, "index_lag_seconds", "How long the index has not been what the store was seen to be; 0 while it is.",
+		func(m *indexState) float64 {
+			if m.behindSince.IsZero() {
+				return 0
+			}
+			return max(0, m.now.Sub(m.behindSince).Seconds())
+		})
+	c.add(gauge, "index_changed_timestamp_seconds", "When the index last took something over; 0 before it did.",
+		func(m *indexState) float64 { return unixSeconds(m.changedAt) })
+	c.add(gauge, "index_checked_timestamp_seconds", "When the store last told its revision; 0 before it did.",
+		func(m *indexState) float64 { return unixSeconds(m.checkedAt) })
+	c.add(counter, "index_labels_followed_total",
+		"Labels taken over from the store, those of the first build included.",
+		func(m *indexState) float64 { return float64(m.appliedLabels) })
+	c.add(counter, "index_follow_failures_total", "Attempts to follow the store that failed.",
+		func(m *indexState) float64 { return float64(m.failures) })
 }
 
 // unixSeconds returns an instant as Prometheus writes it; the zero one is 0.
@@ -198,7 +214,8 @@ func (c *indexCollector) Collect(ch chan<- prometheus.Metric) {
 	s := c.service
 	seen := s.followed.snapshot() // before the view, so that the view is never behind the stats
 	view := s.index.View()
-	m := &indexState{Stats: view.Stats(), followerSnapshot: seen, marks: view.Marks(), ready: s.ready.Load() && !s.draining.Load(), now: time.Now()}
+	m := &indexState{Stats: view.Stats(), followerSnapshot: seen, marks: view.Marks(),
+		ready: s.ready.Load() && !s.draining.Load(), now: time.Now()}
 	for _, f := range c.facts {
 		ch <- prometheus.MustNewConstMetric(f.desc, f.kind, f.read(m))
 	}
@@ -241,7 +258,8 @@ func (s *followerStats) sawRevision(store cola.Revision, index search.Marks, at 
 	}
 }
 
-// applied notes that the index was brought up to all that was seen, and to marks, with a number of labels.
+// applied notes that the index was brought up to all that was seen, and to marks, with a number of
+// labels.
 func (s *followerStats) applied(index search.Marks, labels int, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,15 +18,18 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 	}
 	words := vocabularyOf(view)
 	const vacuous = " So a total of 0 says nothing about the other filters."
-	for _, unknown := range nonEmpty(words.UnknownOrigin("origin", p.Origin), words.UnknownCategory(p.DerivedSubcategory)) {
+	for _, unknown := range nonEmpty(words.UnknownOrigin("origin", p.Origin),
+		words.UnknownCategory(p.DerivedSubcategory)) {
 		notes = append(notes, unknown+vacuous)
 	}
 	if q.DefaultWindow {
 		always := q.Query
 		always.From, always.To = 0, 0
 		if n := countMatches(view, always); n > 0 {
-			notes = append(notes, fmt.Sprintf("%s outside the default window of %d days. To search all dates, set approval_date_from to 2005-01-01.",
-				labelsMatch(n), cola.DefaultWindowDays))
+			notes = append(notes,
+				fmt.Sprintf("%s outside the default window of %d days. To search all dates, set approval_date_from "+
+					"to 2005-01-01.",
+					labelsMatch(n), cola.DefaultWindowDays))
 		}
 	}
 	return append(notes, unknownFieldNotes(view, q.Query)...)
@@ -50,7 +53,8 @@ func countMatches(view *search.View, q cola.Query) int {
 	return view.Search(cola.ColaSearch{Query: q, Page: 1}).Total
 }
 
-// unknownFieldNotes returns a note for each field that is unknown for labels that match all other filters.
+// unknownFieldNotes returns a note for each field that is unknown for labels that match all other
+// filters.
 func unknownFieldNotes(view *search.View, q cola.Query) (notes []string) {
 	all := slices.DeleteFunc(cola.Filters(), func(f cola.Filter) bool { return !f.Unknown })
 	for _, f := range all {
@@ -103,10 +107,12 @@ func (w Vocabulary) UnknownCategory(path string) string {
 	if cola.SettlePath(path) == "" || w.HasCategory(path) {
 		return ""
 	}
-	return fmt.Sprintf("No label has the category path %s.%s", cola.Quoted(path), didYouMean(cola.Nearest(path, w.Categories)))
+	return fmt.Sprintf("No label has the category path %s.%s", cola.Quoted(path),
+		didYouMean(cola.Nearest(path, w.Categories)))
 }
 
-// UnknownState returns a sentence on a US state that no label is from, empty otherwise. The state itself is known to be valid.
+// UnknownState returns a sentence on a US state that no label is from, empty otherwise. The state
+// itself is known to be valid.
 func (w Vocabulary) UnknownState(state string) string {
 	if strings.TrimSpace(state) == "" || w.HasUSState(state) {
 		return ""
@@ -116,7 +122,8 @@ func (w Vocabulary) UnknownState(state string) string {
 
 // UnknownWords returns a sentence for each word in the filters of a saved search that no label has.
 func (w Vocabulary) UnknownWords(f cola.SavedSearchFilters) []string {
-	return nonEmpty(w.UnknownOrigin("country", f.Country), w.UnknownState(f.USState), w.UnknownCategory(f.DerivedCategory))
+	return nonEmpty(w.UnknownOrigin("country", f.Country), w.UnknownState(f.USState),
+		w.UnknownCategory(f.DerivedCategory))
 }
 
 // SavedSearchNotes returns notes on the filters of a saved search: how an ambiguous country was

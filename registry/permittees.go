@@ -16,15 +16,20 @@ type PermitteePage struct {
 	Pagination cola.Pagination
 }
 
-// SearchPermittees returns a page of the permittees that match, most labels first. It costs a list record for each permittee
-// returned. A page is cut to the list records that are left, and TruncatedByQuota says so.
-func (s *Service) SearchPermittees(ctx context.Context, c cola.Caller, p cola.PermitteeParams) (PermitteePage, cola.QuotaState, error) {
+// SearchPermittees returns a page of the permittees that match, most labels first. It costs a list
+// record for each permittee returned. A page is cut to the list records that are left, and
+// TruncatedByQuota says so.
+func (s *Service) SearchPermittees(
+	ctx context.Context, c cola.Caller, p cola.PermitteeParams,
+) (PermitteePage, cola.QuotaState, error) {
 	return s.SearchPermitteesFit(ctx, c, p, nil)
 }
 
 // SearchPermitteesFit is SearchPermittees for a response of limited size; it cuts the page to the
 // rows that fit.
-func (s *Service) SearchPermitteesFit(ctx context.Context, c cola.Caller, p cola.PermitteeParams, fit Fit[cola.PermitteeSummary]) (PermitteePage, cola.QuotaState, error) {
+func (s *Service) SearchPermitteesFit(
+	ctx context.Context, c cola.Caller, p cola.PermitteeParams, fit Fit[cola.PermitteeSummary],
+) (PermitteePage, cola.QuotaState, error) {
 	if state, err := s.precheck(c); err != nil {
 		return PermitteePage{}, state, err
 	}
@@ -48,13 +53,16 @@ func (s *Service) SearchPermitteesFit(ctx context.Context, c cola.Caller, p cola
 	}
 	return PermitteePage{Permittees: found.Rows, Pagination: cola.Pagination{
 		Mode: "offset", Page: q.Page, PerPage: q.PerPage,
-		Total: found.Total, Pages: pageCount(found.Total, q.PerPage), HasMore: found.HasMore, TruncatedByQuota: truncated,
+		Total: found.Total, Pages: pageCount(found.Total, q.PerPage), HasMore: found.HasMore,
+		TruncatedByQuota: truncated,
 	}}, grant.State, nil
 }
 
-// Permittee returns a permittee with its most recent labels. It costs a detail view; not finding it, or finding that the
-// caller has it already by its ETag, is free.
-func (s *Service) Permittee(ctx context.Context, c cola.Caller, number, ifNoneMatch string) (Tagged[cola.PermitteeDetail], cola.QuotaState, error) {
+// Permittee returns a permittee with its most recent labels. It costs a detail view; not finding
+// it, or finding that the caller has it already by its ETag, is free.
+func (s *Service) Permittee(
+	ctx context.Context, c cola.Caller, number, ifNoneMatch string,
+) (Tagged[cola.PermitteeDetail], cola.QuotaState, error) {
 	return lookup(ctx, s, c, cola.MeterDetailViews, ifNoneMatch, func() (cola.PermitteeDetail, error) {
 		begun := time.Now()
 		detail, ok := s.index.View().Permittee(cola.SettlePermit(number), s.today(), maxRecentColas)

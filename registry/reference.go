@@ -23,9 +23,10 @@ type PageList[T any] struct {
 	Notes []string // why there are no rows
 }
 
-// listReference answers a free list operation from the rows that find returns. It calls find only once the
-// request is admitted. Without rows, notes explains why.
-func listReference[T any](ctx context.Context, s *Service, c cola.Caller, invalid error, find func(*store.ReferenceSets) []T,
+// listReference answers a free list operation from the rows that find returns. It calls find only
+// once the request is admitted. Without rows, notes explains why.
+func listReference[T any](ctx context.Context, s *Service, c cola.Caller, invalid error,
+	find func(*store.ReferenceSets) []T,
 	notes func(Vocabulary) []string,
 ) (List[T], cola.QuotaState, error) {
 	state, err := s.admitFree(ctx, c, invalid)
@@ -90,7 +91,9 @@ func matchesFilter(filter, value string) bool {
 }
 
 // ProcessingTimes returns how long COLA applications take, newest snapshot first. It is free.
-func (s *Service) ProcessingTimes(ctx context.Context, c cola.Caller, p cola.ProcessingTimeParams) (List[cola.ProcessingTime], cola.QuotaState, error) {
+func (s *Service) ProcessingTimes(
+	ctx context.Context, c cola.Caller, p cola.ProcessingTimeParams,
+) (List[cola.ProcessingTime], cola.QuotaState, error) {
 	type row = cola.ProcessingTime
 	q, err := p.Normalize()
 	return listReference(ctx, s, c, err, func(r *store.ReferenceSets) []row {
@@ -99,36 +102,51 @@ func (s *Service) ProcessingTimes(ctx context.Context, c cola.Caller, p cola.Pro
 	}, func(w Vocabulary) []string { return w.Times.notes(listFilter{"commodity", q.Commodity}) })
 }
 
-// FormulaProcessingTimes returns how long formula applications take, newest snapshot first. It is free.
-func (s *Service) FormulaProcessingTimes(ctx context.Context, c cola.Caller, p cola.FormulaProcessingTimeParams) (List[cola.FormulaProcessingTime], cola.QuotaState, error) {
+// FormulaProcessingTimes returns how long formula applications take, newest snapshot first. It is
+// free.
+func (s *Service) FormulaProcessingTimes(
+	ctx context.Context, c cola.Caller, p cola.FormulaProcessingTimeParams,
+) (List[cola.FormulaProcessingTime], cola.QuotaState, error) {
 	type row = cola.FormulaProcessingTime
 	q, err := p.Normalize()
 	return listReference(ctx, s, c, err, func(r *store.ReferenceSets) []row {
 		found := filterRows(r.FormulaProcessingTimes, func(t *row) bool {
 			return matchesFilter(q.Commodity, t.Commodity) && matchesFilter(q.FormulaType, t.FormulaType)
 		})
-		return newestRows(q.Latest.V, found, func(t *row) ([2]string, cola.Date) { return [2]string{t.Commodity, t.FormulaType}, t.SnapshotDate })
+		return newestRows(q.Latest.V, found, func(t *row) ([2]string,
+			cola.Date) {
+			return [2]string{t.Commodity, t.FormulaType}, t.SnapshotDate
+		})
 	}, func(w Vocabulary) []string {
 		return w.FormulaTimes.notes(listFilter{"commodity", q.Commodity}, listFilter{"formula_type", q.FormulaType})
 	})
 }
 
-// RegistrationProcessingTimes returns how long original permits take, newest month first. It is free.
-func (s *Service) RegistrationProcessingTimes(ctx context.Context, c cola.Caller, p cola.RegistrationProcessingTimeParams) (List[cola.RegistrationProcessingTime], cola.QuotaState, error) {
+// RegistrationProcessingTimes returns how long original permits take, newest month first. It is
+// free.
+func (s *Service) RegistrationProcessingTimes(
+	ctx context.Context, c cola.Caller, p cola.RegistrationProcessingTimeParams,
+) (List[cola.RegistrationProcessingTime], cola.QuotaState, error) {
 	type row = cola.RegistrationProcessingTime
 	q, err := p.Normalize()
 	return listReference(ctx, s, c, err, func(r *store.ReferenceSets) []row {
 		found := filterRows(r.RegistrationProcessingTimes, func(t *row) bool {
 			return matchesFilter(q.Category, t.Category) && matchesFilter(q.ApplicationType, t.ApplicationType)
 		})
-		return newestRows(q.Latest.V, found, func(t *row) ([2]string, cola.Date) { return [2]string{t.Category, t.ApplicationType}, t.ReportMonth })
+		return newestRows(q.Latest.V, found, func(t *row) ([2]string,
+			cola.Date) {
+			return [2]string{t.Category, t.ApplicationType}, t.ReportMonth
+		})
 	}, func(w Vocabulary) []string {
-		return w.RegistrationTimes.notes(listFilter{"category", q.Category}, listFilter{"application_type", q.ApplicationType})
+		return w.RegistrationTimes.notes(listFilter{"category", q.Category},
+			listFilter{"application_type", q.ApplicationType})
 	})
 }
 
 // ProductionReports returns a page of the statistical production reports, newest first. It is free.
-func (s *Service) ProductionReports(ctx context.Context, c cola.Caller, p cola.ProductionReportParams) (PageList[cola.ProductionReport], cola.QuotaState, error) {
+func (s *Service) ProductionReports(
+	ctx context.Context, c cola.Caller, p cola.ProductionReportParams,
+) (PageList[cola.ProductionReport], cola.QuotaState, error) {
 	q, err := p.Normalize()
 	state, err := s.admitFree(ctx, c, err)
 	if err != nil {
@@ -142,7 +160,8 @@ func (s *Service) ProductionReports(ctx context.Context, c cola.Caller, p cola.P
 		Total: total, Page: q.Page, PerPage: q.PerPage, HasMore: last < total,
 	}}
 	if total == 0 {
-		list.Notes = s.referenceWords().Reports.notes(listFilter{"year", shownInt(q.Year)}, listFilter{"month", shownInt(q.Month)},
+		list.Notes = s.referenceWords().Reports.notes(listFilter{"year", shownInt(q.Year)},
+			listFilter{"month", shownInt(q.Month)},
 			listFilter{"commodity", q.Commodity}, listFilter{"report_type", q.ReportType},
 			listFilter{"statistical_group", q.StatisticalGroup}, listFilter{"statistical_detail", q.StatisticalDetail})
 	}
@@ -162,7 +181,8 @@ func reports(rows []cola.ProductionReport, q *cola.ProductionReportSearch) []col
 	found := filterRows(rows, func(r *cola.ProductionReport) bool {
 		return (!q.Year.OK || r.Year == q.Year.V) && (!q.Month.OK || r.MonthNumber == q.Month) &&
 			matchesFilter(q.Commodity, r.Commodity) && matchesFilter(q.ReportType, r.ReportType) &&
-			matchesFilter(q.StatisticalGroup, string(r.StatisticalGroup)) && matchesFilter(q.StatisticalDetail, string(r.StatisticalDetail))
+			matchesFilter(q.StatisticalGroup, string(r.StatisticalGroup)) &&
+			matchesFilter(q.StatisticalDetail, string(r.StatisticalDetail))
 	})
 	return newestRows(q.Latest, found, func(r *cola.ProductionReport) (cola.ReportKey, cola.Date) {
 		return cola.ReportKey{Commodity: r.Commodity, ReportType: r.ReportType}, r.ReportDate

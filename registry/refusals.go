@@ -21,7 +21,8 @@ const (
 	flushTimeout = 5 * time.Second
 	// maxPendingRefusals is how many different refusals wait at most; further ones are dropped.
 	maxPendingRefusals = 10_000
-	// flushBatchSize is how many are written in one transaction, so that the ledger's does not wait long for it.
+	// flushBatchSize is how many are written in one transaction, so that the ledger's does not wait
+	// long for it.
 	flushBatchSize = 50
 )
 
@@ -45,8 +46,8 @@ func (l recordingLedger) Precheck(q quota.Request) (cola.QuotaState, error) {
 	return state, err
 }
 
-// refusalReason returns the reason of a refusal for the usage report; ok is false if the report does
-// not list it.
+// refusalReason returns the reason of a refusal for the usage report; ok is false if the report
+// does not list it.
 //
 // Refusals in the dashboard are listed only for exhausted quotas and rate limits: its pages show by
 // themselves that a browser was signed out or the account is suspended.
@@ -222,12 +223,14 @@ func (r *refusalRecorder) writeBatches(ctx context.Context, waiting map[refusalK
 
 func (a refusalKey) refusal(t refusalCount) store.AccountRefusal {
 	return store.AccountRefusal{Account: a.account, Refusal: store.Refusal{
-		Minute: time.Unix(a.minute*60, 0).UTC(), Channel: a.channel, Credential: a.credential, Reason: a.reason, Count: t.count, LastAt: t.lastAt,
+		Minute: time.Unix(a.minute*60, 0).UTC(), Channel: a.channel, Credential: a.credential, Reason: a.reason,
+		Count: t.count, LastAt: t.lastAt,
 	}}
 }
 
 func refusalKeyOf(r store.AccountRefusal) refusalKey {
-	return refusalKey{account: r.Account, minute: r.Minute.Unix() / 60, channel: r.Channel, credential: r.Credential, reason: r.Reason}
+	return refusalKey{account: r.Account, minute: r.Minute.Unix() / 60, channel: r.Channel, credential: r.Credential,
+		reason: r.Reason}
 }
 
 // close writes the pending refusals and stops the recorder. Later refusals are dropped, and so are
@@ -257,10 +260,12 @@ type refusalMetrics struct{ recorded, dropped prometheus.Counter }
 func newRefusalMetrics(registerer prometheus.Registerer) *refusalMetrics {
 	m := &refusalMetrics{
 		recorded: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "colaregistry_refusals_recorded_total", Help: "Refused requests that were written down for account holders to see.",
+			Name: "colaregistry_refusals_recorded_total",
+			Help: "Refused requests that were written down for account holders to see.",
 		}),
 		dropped: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "colaregistry_refusals_dropped_total", Help: "Refused requests that account holders do not see, for want of room or of a database.",
+			Name: "colaregistry_refusals_dropped_total",
+			Help: "Refused requests that account holders do not see, for want of room or of a database.",
 		}),
 	}
 	if registerer != nil {

@@ -15,9 +15,11 @@ import (
 // runsTimeout is how long a list of runs or matches waits for the database.
 const runsTimeout = 5 * time.Second
 
-// SavedSearchRuns returns a page of the runs of a search of the caller's account, newest first. It is free. It fails with
-// CodeNotFound also for another account's search.
-func (s *Service) SavedSearchRuns(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams) (PageList[cola.SavedSearchRun], cola.QuotaState, error) {
+// SavedSearchRuns returns a page of the runs of a search of the caller's account, newest first. It
+// is free. It fails with CodeNotFound also for another account's search.
+func (s *Service) SavedSearchRuns(
+	ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams,
+) (PageList[cola.SavedSearchRun], cola.QuotaState, error) {
 	none := PageList[cola.SavedSearchRun]{}
 	if state, err := s.precheck(c); err != nil {
 		return none, state, err
@@ -27,15 +29,18 @@ func (s *Service) SavedSearchRuns(ctx context.Context, c cola.Caller, id string,
 	if err != nil {
 		return none, state, err
 	}
-	list, err := listForSearch(ctx, id, page, func(ctx context.Context, uuid string, part store.Slice) ([]cola.SavedSearchRun, int, error) {
-		return s.store.RunsOf(ctx, c.Account, uuid, part)
-	})
+	list, err := listForSearch(ctx, id, page,
+		func(ctx context.Context, uuid string, part store.Slice) ([]cola.SavedSearchRun, int, error) {
+			return s.store.RunsOf(ctx, c.Account, uuid, part)
+		})
 	return list, state, err
 }
 
-// SavedSearchRun returns a run of a search of the caller's account. It is free. It fails with CodeNotFound also for another
-// account's search, and for a run of another search.
-func (s *Service) SavedSearchRun(ctx context.Context, c cola.Caller, id, run string) (cola.SavedSearchRun, cola.QuotaState, error) {
+// SavedSearchRun returns a run of a search of the caller's account. It is free. It fails with
+// CodeNotFound also for another account's search, and for a run of another search.
+func (s *Service) SavedSearchRun(
+	ctx context.Context, c cola.Caller, id, run string,
+) (cola.SavedSearchRun, cola.QuotaState, error) {
 	found, state, err := lookup(ctx, s, c, cola.MeterNone, "", func() (found cola.SavedSearchRun, err error) {
 		search, err := parseSearchID(id)
 		if err != nil {
@@ -51,15 +56,20 @@ func (s *Service) SavedSearchRun(ctx context.Context, c cola.Caller, id, run str
 }
 
 // SavedSearchMatches returns a page of the matches of a search of the caller's account, latest run
-// first, and by TTB ID within a run. It costs one list record per match; if fewer remain, the page is
-// cut and TruncatedByQuota is true. It fails with CodeNotFound also for another account's search.
-func (s *Service) SavedSearchMatches(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
+// first, and by TTB ID within a run. It costs one list record per match; if fewer remain, the page
+// is cut and TruncatedByQuota is true. It fails with CodeNotFound also for another account's
+// search.
+func (s *Service) SavedSearchMatches(
+	ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams,
+) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 	return s.matchesOf(ctx, c, id, 0, p)
 }
 
-// RunMatches is SavedSearchMatches for one run. It fails with CodeNotFound also for a run of another
-// search.
-func (s *Service) RunMatches(ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
+// RunMatches is SavedSearchMatches for one run. It fails with CodeNotFound also for a run of
+// another search.
+func (s *Service) RunMatches(
+	ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams,
+) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 	return s.matchesOf(ctx, c, id, parseRunNumber(run), p)
 }
 
@@ -75,7 +85,9 @@ func parseRunNumber(run string) int64 {
 	return number
 }
 
-func (s *Service) matchesOf(ctx context.Context, c cola.Caller, id string, run int64, p cola.SavedSearchListParams) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
+func (s *Service) matchesOf(
+	ctx context.Context, c cola.Caller, id string, run int64, p cola.SavedSearchListParams,
+) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 	none := PageList[cola.SavedSearchMatch]{}
 	if state, err := s.precheck(c); err != nil {
 		return none, state, err
@@ -83,9 +95,10 @@ func (s *Service) matchesOf(ctx context.Context, c cola.Caller, id string, run i
 	page, err := p.Normalize()
 	var list PageList[cola.SavedSearchMatch]
 	if err == nil {
-		list, err = listForSearch(ctx, id, page, func(ctx context.Context, uuid string, part store.Slice) ([]cola.SavedSearchMatch, int, error) {
-			return s.store.MatchesOf(ctx, c.Account, uuid, run, part)
-		})
+		list, err = listForSearch(ctx, id, page,
+			func(ctx context.Context, uuid string, part store.Slice) ([]cola.SavedSearchMatch, int, error) {
+				return s.store.MatchesOf(ctx, c.Account, uuid, run, part)
+			})
 	}
 	if refusal, ok := errors.AsType[*cola.Error](err); ok && refusal.Code != cola.CodeUnavailable {
 		state, err := s.Refuse(ctx, c, err)
@@ -136,16 +149,19 @@ func runsError(err error, id string) error {
 	return storeError(err, "read runs of a saved search")
 }
 
-// RunSavedSearch makes a search of the caller's account run within about a minute, with or without a
-// schedule, and returns the search. The run is manual: messages about it give the count and a link,
-// and feeds don't name its labels.
+// RunSavedSearch makes a search of the caller's account run within about a minute, with or without
+// a schedule, and returns the search. The run is manual: messages about it give the count and a
+// link, and feeds don't name its labels.
 //
-// It is free, needs the scope cola.ScopeWriteSavedSearches, and counts toward cola.MaxDailyManualRuns
-// unless the search is already due. It fails with CodeNotFound also for another account's search,
-// with CodeSearchTooBroad if its filters are too broad, with CodeNotActive if the search was paused
-// because of the account, and with CodeQuotaExceeded if the account has used the manual runs of the
-// UTC day. After CodeUnavailable the outcome is unknown; the call can be repeated.
-func (s *Service) RunSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.SavedSearch, cola.QuotaState, error) {
+// It is free, needs the scope cola.ScopeWriteSavedSearches, and counts toward
+// cola.MaxDailyManualRuns unless the search is already due. It fails with CodeNotFound also for
+// another account's search, with CodeSearchTooBroad if its filters are too broad, with
+// CodeNotActive if the search was paused because of the account, and with CodeQuotaExceeded if the
+// account has used the manual runs of the UTC day. After CodeUnavailable the outcome is unknown;
+// the call can be repeated.
+func (s *Service) RunSavedSearch(
+	ctx context.Context, c cola.Caller, id string,
+) (cola.SavedSearch, cola.QuotaState, error) {
 	key, state, err := s.authorizeSearchWrite(ctx, c, id)
 	if err != nil {
 		return cola.SavedSearch{}, state, err
@@ -185,9 +201,11 @@ func manualRunLimitError(now time.Time) error {
 	wait := (cola.DateOf(now.UTC()) + 1).Time().Sub(now)
 	return &cola.Error{
 		Code: cola.CodeQuotaExceeded,
-		Message: fmt.Sprintf("Your account has used its %d manual runs of today (UTC). More are available from 00:00 UTC; scheduled runs continue.",
+		Message: fmt.Sprintf("Your account has used its %d manual runs of today (UTC). More are available from 00:00 "+
+			"UTC; scheduled runs continue.",
 			cola.MaxDailyManualRuns),
-		Details:    map[string]any{"reason": ReasonManualRuns, "limit": cola.MaxDailyManualRuns, "retry_after": int(math.Ceil(wait.Seconds()))},
+		Details: map[string]any{"reason": ReasonManualRuns, "limit": cola.MaxDailyManualRuns,
+			"retry_after": int(math.Ceil(wait.Seconds()))},
 		RetryAfter: wait,
 	}
 }
@@ -196,15 +214,19 @@ func manualRunLimitError(now time.Time) error {
 func notActiveError(plan *cola.Schedule) error {
 	reason, because := cola.PausedSuspended, "the account is suspended. Ask the operator of this service."
 	if plan != nil && plan.PausedBecause.V == cola.PausedDowngraded {
-		reason, because = cola.PausedDowngraded, "the account has more active schedules than it may, and the oldest of them run. Pause or delete one of the others."
+		reason,
+			because = cola.PausedDowngraded,
+			"the account has more active schedules than it may, and the oldest of them run. Pause or delete one of the others."
 	}
-	refusal := cola.Errorf(cola.CodeNotActive, "The search does not run: %s What it misses meanwhile its next run finds.", because)
+	refusal := cola.Errorf(cola.CodeNotActive,
+		"The search does not run: %s What it misses meanwhile its next run finds.", because)
 	refusal.Details = map[string]any{"reason": reason}
 	return refusal
 }
 
 func runsNotFound(id string) error {
-	return cola.Errorf(cola.CodeNotFound, "Your account has no saved search with the id %s, or it has no such run.", cola.Quoted(id))
+	return cola.Errorf(cola.CodeNotFound, "Your account has no saved search with the id %s, or it has no such run.",
+		cola.Quoted(id))
 }
 
 // RunLabel is a label that a run found. Label is its current record, or nil if it is gone.
@@ -215,7 +237,9 @@ type RunLabel struct {
 
 // RunLabels is RunMatches with the labels, at the same cost. It is for the dashboard only: it fails
 // with CodeForbidden for callers of other channels.
-func (s *Service) RunLabels(ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams) (PageList[RunLabel], cola.QuotaState, error) {
+func (s *Service) RunLabels(
+	ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams,
+) (PageList[RunLabel], cola.QuotaState, error) {
 	none := PageList[RunLabel]{}
 	if c.Channel != cola.ChannelDashboard {
 		state, err := s.admitDashboard(ctx, c, nil)

@@ -18,7 +18,8 @@ const savedSearchesPath = "/saved-searches"
 const (
 	// keyRemembered is how long a caller may send a creation again with its idempotency key.
 	keyRemembered = 24 * time.Hour
-	// callRemembered is the same for a tool call, which has no key: one with the same content is the same call.
+	// callRemembered is the same for a tool call, which has no key: one with the same content is
+	// the same call.
 	callRemembered = 10 * time.Minute
 	// saveTimeout limits writes of admitted requests.
 	saveTimeout = 5 * time.Second
@@ -37,7 +38,9 @@ type CreatedSavedSearch struct {
 // fails with CodeIdempotencyKeyReused if the key was used for another search, and with
 // CodeWatchlistLimit if the account has cola.MaxActiveSchedules active searches, or
 // cola.MaxSavedSearches in total. After CodeUnavailable the outcome may be unknown.
-func (s *Service) CreateSavedSearch(ctx context.Context, c cola.Caller, p cola.SavedSearchParams) (CreatedSavedSearch, cola.QuotaState, error) {
+func (s *Service) CreateSavedSearch(
+	ctx context.Context, c cola.Caller, p cola.SavedSearchParams,
+) (CreatedSavedSearch, cola.QuotaState, error) {
 	if state, err := s.precheck(c); err != nil {
 		return CreatedSavedSearch{}, state, err
 	}
@@ -71,13 +74,16 @@ func idempotencyOf(c cola.Caller, key string, search cola.SavedSearch) store.Onc
 	case key != "":
 		once.Key, once.Within = "key:"+key, keyRemembered
 	case c.Channel == cola.ChannelMCP:
-		once.Key, once.Within = fmt.Sprintf("call:%s:%d:%x", c.Credential.Kind, c.Credential.ID, once.Fingerprint), callRemembered
+		once.Key, once.Within = fmt.Sprintf("call:%s:%d:%x", c.Credential.Kind, c.Credential.ID,
+			once.Fingerprint), callRemembered
 	}
 	return once
 }
 
 // saveSearch stores a settled search of an admitted caller.
-func (s *Service) saveSearch(ctx context.Context, c cola.Caller, search cola.SavedSearch, once store.Once) (CreatedSavedSearch, error) {
+func (s *Service) saveSearch(
+	ctx context.Context, c cola.Caller, search cola.SavedSearch, once store.Once,
+) (CreatedSavedSearch, error) {
 	id, err := uuid.NewRandom()
 	if err != nil {
 		return CreatedSavedSearch{}, fmt.Errorf("name saved search: %w", err)
@@ -86,7 +92,8 @@ func (s *Service) saveSearch(ctx context.Context, c cola.Caller, search cola.Sav
 	var made CreatedSavedSearch
 	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
 		made.Search, made.Repeated, err = s.store.CreateSavedSearch(ctx, store.NewSavedSearch{
-			Account: c.Account, Search: search, MaxActive: cola.MaxActiveSchedules, MaxSearches: cola.MaxSavedSearches, Once: once,
+			Account: c.Account, Search: search, MaxActive: cola.MaxActiveSchedules, MaxSearches: cola.MaxSavedSearches,
+			Once: once,
 		})
 		return err
 	})
@@ -112,9 +119,11 @@ func saveSearchError(err error) error {
 	switch {
 	case errors.Is(err, store.ErrReused):
 		return cola.Errorf(cola.CodeIdempotencyKeyReused,
-			"This Idempotency-Key was sent with another search before. Send a new key with a new search, and the same one only to repeat a request.")
+			"This Idempotency-Key was sent with another search before. Send a new key with a new search, and the "+
+				"same one only to repeat a request.")
 	case errors.Is(err, store.ErrLimit):
-		return activeLimitError(err, "Save this search without a schedule or with \"active\": false, or pause or delete one of the others first.")
+		return activeLimitError(err, "Save this search without a schedule or with \"active\": false, or pause or "+
+			"delete one of the others first.")
 	case errors.Is(err, store.ErrUnavailable):
 		refusal := cola.Unavailable()
 		refusal.Message = "It is unknown whether the search was saved. Send the same request again in a few seconds; " +
@@ -133,7 +142,8 @@ func activeLimitError(err error, instead string) error {
 		}
 		most = reached.Limit // the account may have a lower one
 	}
-	refusal := cola.Errorf(cola.CodeWatchlistLimit, "An account may have %d saved searches that run by themselves, and this one has them. %s", most, instead)
+	refusal := cola.Errorf(cola.CodeWatchlistLimit,
+		"An account may have %d saved searches that run by themselves, and this one has them. %s", most, instead)
 	switch most {
 	case 0:
 		refusal.Message = "This account may have no saved search that runs by itself. Ask the operator of this service."
@@ -146,15 +156,19 @@ func activeLimitError(err error, instead string) error {
 
 // searchLimitError refuses one more saved search of any kind.
 func searchLimitError(limit int) error {
-	refusal := cola.Errorf(cola.CodeWatchlistLimit, "An account may have %d saved searches, with or without a schedule, and this one has them. "+
-		"Delete some that are no longer needed: GET /saved-searches lists them, DELETE /saved-searches/{uuid} deletes one.", limit)
+	refusal := cola.Errorf(cola.CodeWatchlistLimit,
+		"An account may have %d saved searches, with or without a schedule, and this one has them. "+
+			"Delete some that are no longer needed: GET /saved-searches lists them, DELETE /saved-searches/{uuid} "+
+			"deletes one.", limit)
 	refusal.Details = map[string]any{"limit": limit}
 	return refusal
 }
 
 // SavedSearches returns a page of the saved searches of the caller's account, oldest first. It is
 // free.
-func (s *Service) SavedSearches(ctx context.Context, c cola.Caller, p cola.SavedSearchListParams) (PageList[cola.SavedSearch], cola.QuotaState, error) {
+func (s *Service) SavedSearches(
+	ctx context.Context, c cola.Caller, p cola.SavedSearchListParams,
+) (PageList[cola.SavedSearch], cola.QuotaState, error) {
 	none := PageList[cola.SavedSearch]{}
 	if state, err := s.precheck(c); err != nil {
 		return none, state, err
@@ -184,9 +198,11 @@ func (s *Service) SavedSearches(ctx context.Context, c cola.Caller, p cola.Saved
 	return list, state, nil
 }
 
-// SavedSearch returns a saved search of the caller's account. It is free. It fails with CodeNotFound
-// also for another account's search.
-func (s *Service) SavedSearch(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (Tagged[cola.SavedSearch], cola.QuotaState, error) {
+// SavedSearch returns a saved search of the caller's account. It is free. It fails with
+// CodeNotFound also for another account's search.
+func (s *Service) SavedSearch(
+	ctx context.Context, c cola.Caller, id, ifNoneMatch string,
+) (Tagged[cola.SavedSearch], cola.QuotaState, error) {
 	return lookup(ctx, s, c, cola.MeterNone, ifNoneMatch, func() (found cola.SavedSearch, err error) {
 		key, err := parseSearchID(id)
 		if err != nil {
@@ -212,7 +228,9 @@ func (s *Service) SavedSearch(ctx context.Context, c cola.Caller, id, ifNoneMatc
 // search, with the errors of cola.SavedSearchChangeParams.Apply, and with CodeWatchlistLimit if the
 // search would become active and the account has cola.MaxActiveSchedules active ones. After
 // CodeUnavailable the outcome may be unknown; the change can be repeated.
-func (s *Service) ChangeSavedSearch(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchChangeParams) (cola.SavedSearch, cola.QuotaState, error) {
+func (s *Service) ChangeSavedSearch(
+	ctx context.Context, c cola.Caller, id string, p cola.SavedSearchChangeParams,
+) (cola.SavedSearch, cola.QuotaState, error) {
 	key, state, err := s.authorizeSearchWrite(ctx, c, id)
 	if err != nil {
 		return cola.SavedSearch{}, state, err
@@ -220,9 +238,10 @@ func (s *Service) ChangeSavedSearch(ctx context.Context, c cola.Caller, id strin
 	var changed cola.SavedSearch
 	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
 		now := s.now()
-		changed, err = s.store.UpdateSavedSearch(ctx, c.Account, key, cola.MaxActiveSchedules, func(search cola.SavedSearch) (cola.SavedSearch, error) {
-			return p.Apply(search, now)
-		})
+		changed, err = s.store.UpdateSavedSearch(ctx, c.Account, key, cola.MaxActiveSchedules,
+			func(search cola.SavedSearch) (cola.SavedSearch, error) {
+				return p.Apply(search, now)
+			})
 		return err
 	})
 	if err != nil {
@@ -232,8 +251,9 @@ func (s *Service) ChangeSavedSearch(ctx context.Context, c cola.Caller, id strin
 	return changed, state, nil
 }
 
-// DeleteSavedSearch forgets a search of the caller's account. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with
-// CodeNotFound also for another account's search. CodeUnavailable may leave unknown whether it was deleted.
+// DeleteSavedSearch forgets a search of the caller's account. It is free and needs the scope
+// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's search.
+// CodeUnavailable may leave unknown whether it was deleted.
 func (s *Service) DeleteSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
 	key, state, err := s.authorizeSearchWrite(ctx, c, id)
 	if err != nil {
@@ -250,12 +270,16 @@ func (s *Service) DeleteSavedSearch(ctx context.Context, c cola.Caller, id strin
 
 // authorizeSearchWrite admits a caller who changes a search, and returns its UUID as the store has
 // it.
-func (s *Service) authorizeSearchWrite(ctx context.Context, c cola.Caller, id string) (key string, state cola.QuotaState, err error) {
+func (s *Service) authorizeSearchWrite(
+	ctx context.Context, c cola.Caller, id string,
+) (key string, state cola.QuotaState, err error) {
 	return authorizeWrite(ctx, s, c, id, parseSearchID)
 }
 
 // authorizeWrite admits a caller who changes a record, and returns its key, parsed by key.
-func authorizeWrite[K any](ctx context.Context, s *Service, c cola.Caller, id string, key func(id string) (K, error)) (found K, state cola.QuotaState, err error) {
+func authorizeWrite[K any](
+	ctx context.Context, s *Service, c cola.Caller, id string, key func(id string) (K, error),
+) (found K, state cola.QuotaState, err error) {
 	var none K
 	if state, err := s.precheck(c); err != nil {
 		return none, state, err

@@ -13,9 +13,12 @@ import (
 )
 
 // ExplainSavedSearch explains, filter by filter, whether a label matches a search of the caller's
-// account, and why a run has found it, will find it, or will not. It costs one list record. It fails
-// with CodeNotFound, which is free, if the account has no such search or there is no such label.
-func (s *Service) ExplainSavedSearch(ctx context.Context, c cola.Caller, id, label string) (cola.Explanation, cola.QuotaState, error) {
+// account, and why a run has found it, will find it, or will not. It costs one list record. It
+// fails with CodeNotFound, which is free, if the account has no such search or there is no such
+// label.
+func (s *Service) ExplainSavedSearch(
+	ctx context.Context, c cola.Caller, id, label string,
+) (cola.Explanation, cola.QuotaState, error) {
 	found, state, err := lookup(ctx, s, c, cola.MeterListRecords, "", func() (cola.Explanation, error) {
 		return s.explain(ctx, c.Account, id, strings.TrimSpace(label))
 	})
@@ -23,7 +26,9 @@ func (s *Service) ExplainSavedSearch(ctx context.Context, c cola.Caller, id, lab
 }
 
 // explain reads the search, the label and its matches, and derives the verdict.
-func (s *Service) explain(ctx context.Context, account cola.AccountID, id, label string) (e cola.Explanation, err error) {
+func (s *Service) explain(
+	ctx context.Context, account cola.AccountID, id, label string,
+) (e cola.Explanation, err error) {
 	key, err := parseSearchID(id)
 	if err != nil {
 		return e, err
@@ -59,7 +64,8 @@ func explainFilters(e *cola.Explanation, view *search.View, filters cola.SavedSe
 	e.Matches, e.Filters = met(filters), []cola.FilterFinding{}
 	for _, p := range filters.Parts() {
 		e.Filters = append(e.Filters, cola.FilterFinding{
-			Filter: p.Filter, Group: cola.Opt[string]{V: p.Group, OK: p.Group != ""}, Sought: p.Sought, Met: met(p.Alone),
+			Filter: p.Filter, Group: cola.Opt[string]{V: p.Group, OK: p.Group != ""}, Sought: p.Sought,
+			Met: met(p.Alone),
 		})
 	}
 }
@@ -77,7 +83,8 @@ func (v verdict) describe() (word, message string) {
 	case v.Found != nil:
 		message = fmt.Sprintf("Run %d found it.", v.Found.RunID)
 		if v.Found.Late {
-			message = fmt.Sprintf("Run %d found it, late: it was approved before the days that the run looked at, and came since the run before.", v.Found.RunID)
+			message = fmt.Sprintf("Run %d found it, late: it was approved before the days that the run looked at, "+
+				"and came since the run before.", v.Found.RunID)
 		}
 		if !v.Matches {
 			message += " As both are now, it does not meet " + v.unmet() + "."
@@ -147,7 +154,8 @@ func (v verdict) timing() (word, message string) {
 	case v.trace.Arrived == 0:
 		return cola.VerdictNeverNews, "It was loaded with the history of the registry, which is news to no search."
 	case approved > cola.DateOf(v.now):
-		return cola.VerdictNotYet, fmt.Sprintf("It is approved on %v, a day to come; the run that looks at that day finds it.", approved)
+		return cola.VerdictNotYet, fmt.Sprintf(
+			"It is approved on %v, a day to come; the run that looks at that day finds it.", approved)
 	case approved >= from:
 		return cola.VerdictNextRun, v.nextRun()
 	case v.trace.Arrived <= mark.Revision:
@@ -162,23 +170,30 @@ func (v verdict) timing() (word, message string) {
 // the search was created.
 func (v verdict) seen() (word, message string) {
 	approved, made := v.Label.ApprovalDate, v.trace.Search.CreatedAt
-	// Revisions are instants, nearly. Until the first run it is known better: the mark is that of the creation.
+	// Revisions are instants, nearly. Until the first run it is known better: the mark is that of
+	// the creation.
 	before := v.trace.Arrived <= cola.Revision(made) || v.trace.Mark.At.Equal(made.Time())
 	switch {
 	case before && approved < cola.DateOf(made.Time()):
-		return cola.VerdictBeforeSearch, fmt.Sprintf("It was approved on %v and had reached the registry before the search was made, on %v.", approved, cola.DateOf(made.Time()))
+		return cola.VerdictBeforeSearch, fmt.Sprintf("It was approved on %v and had reached the registry before the "+
+			"search was made, on %v.", approved, cola.DateOf(made.Time()))
 	case v.trace.SeenFrom != 0 && approved < v.trace.SeenFrom.AddDays(-cola.LateDays):
 		return cola.VerdictTooOld, v.tooOld(v.trace.SeenFrom)
 	case v.trace.Seen.IsZero() || approved > cola.DateOf(v.trace.Seen):
-		return cola.VerdictPassed, fmt.Sprintf("Runs have looked at the labels approved on %v, and it did not meet the filters as both were then.", approved)
+		return cola.VerdictPassed, fmt.Sprintf(
+			"Runs have looked at the labels approved on %v, and it did not meet the filters as both were then.",
+			approved)
 	}
-	return cola.VerdictPassed, fmt.Sprintf("The run of %s looked at it, and it did not meet the filters as both were then.", formatInstant(v.trace.Seen))
+	return cola.VerdictPassed, fmt.Sprintf(
+		"The run of %s looked at it, and it did not meet the filters as both were then.", formatInstant(v.trace.Seen))
 }
 
 // tooOld returns the message for an approval before the window that starts on a day.
 func (v verdict) tooOld(from cola.Date) string {
-	return fmt.Sprintf("It was approved on %v and reached the registry on %v. The run that looks at what came then goes back %d days, to %v.",
-		v.Label.ApprovalDate, cola.DateOf(time.UnixMicro(int64(v.trace.Arrived))), cola.LateDays, from.AddDays(-cola.LateDays))
+	return fmt.Sprintf("It was approved on %v and reached the registry on %v. The run that looks at what came then "+
+		"goes back %d days, to %v.",
+		v.Label.ApprovalDate, cola.DateOf(time.UnixMicro(int64(v.trace.Arrived))), cola.LateDays,
+		from.AddDays(-cola.LateDays))
 }
 
 // nextRun says when a run finds the label.

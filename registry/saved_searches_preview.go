@@ -28,10 +28,12 @@ const (
 // cola.MaxPreviewLabels. It is free, and for the dashboard only: it fails with CodeForbidden for
 // callers of other channels.
 //
-// All previews of an account name at most cola.MaxDailyPreviewLabels distinct labels per UTC day. Beyond
-// that, a preview has only counts and sets Withheld: forms request previews on every pause in typing,
-// so they must not fail.
-func (s *Service) PreviewLabels(ctx context.Context, c cola.Caller, p cola.PreviewParams, maxLabels int) (PreviewPage, cola.QuotaState, error) {
+// All previews of an account name at most cola.MaxDailyPreviewLabels distinct labels per UTC day.
+// Beyond that, a preview has only counts and sets Withheld: forms request previews on every pause
+// in typing, so they must not fail.
+func (s *Service) PreviewLabels(
+	ctx context.Context, c cola.Caller, p cola.PreviewParams, maxLabels int,
+) (PreviewPage, cola.QuotaState, error) {
 	if state, err := s.precheck(c); err != nil {
 		return PreviewPage{}, state, err
 	}
@@ -50,9 +52,11 @@ func (s *Service) PreviewLabels(ctx context.Context, c cola.Caller, p cola.Previ
 	return page, state, nil
 }
 
-// takeAllowance returns the labels that a preview may name to the caller's account, and why others are
-// missing.
-func (s *Service) takeAllowance(ctx context.Context, c cola.Caller, found []cola.ColaSummary) (named []cola.ColaSummary, withheld string) {
+// takeAllowance returns the labels that a preview may name to the caller's account, and why others
+// are missing.
+func (s *Service) takeAllowance(
+	ctx context.Context, c cola.Caller, found []cola.ColaSummary,
+) (named []cola.ColaSummary, withheld string) {
 	ids := make([]cola.TTBID, len(found))
 	for i := range found {
 		ids[i] = found[i].TTBID
@@ -129,7 +133,9 @@ func (s *Service) SendsMail() bool { return s.sends.SendsMail }
 
 // PreviewSavedSearch counts the labels that filters match for each of the last cola.PreviewDays
 // days, today first. It is free.
-func (s *Service) PreviewSavedSearch(ctx context.Context, c cola.Caller, p cola.PreviewParams) (cola.SavedSearchPreview, cola.QuotaState, error) {
+func (s *Service) PreviewSavedSearch(
+	ctx context.Context, c cola.Caller, p cola.PreviewParams,
+) (cola.SavedSearchPreview, cola.QuotaState, error) {
 	if state, err := s.precheck(c); err != nil {
 		return cola.SavedSearchPreview{}, state, err
 	}

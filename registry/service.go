@@ -1,6 +1,6 @@
 // Package registry is the service behind every edge: a method for each operation of the registry.
-// The REST API, the MCP endpoint and the dashboard decode into the same parameters and call the same
-// method, so they cannot differ.
+// The REST API, the MCP endpoint and the dashboard decode into the same parameters and call the
+// same method, so they cannot differ.
 //
 // Every method takes the caller and returns the caller's quota state with its result, also with an
 // error if the state is known (QuotaState.Known). Each takes the same steps: normalize the
@@ -38,17 +38,25 @@ type Store interface {
 	Resubmissions(ctx context.Context, id cola.TTBID) ([]cola.TTBID, error)
 	AllReferences(ctx context.Context) (store.ReferenceSets, error)
 	store.SavedSearches
-	RunsOf(ctx context.Context, account cola.AccountID, uuid string, page store.Slice) ([]cola.SavedSearchRun, int, error)
-	MatchesOf(ctx context.Context, account cola.AccountID, uuid string, run int64, page store.Slice) ([]cola.SavedSearchMatch, int, error)
+	RunsOf(
+		ctx context.Context, account cola.AccountID, uuid string, page store.Slice,
+	) ([]cola.SavedSearchRun, int, error)
+	MatchesOf(
+		ctx context.Context, account cola.AccountID, uuid string, run int64, page store.Slice,
+	) ([]cola.SavedSearchMatch, int, error)
 	RunOf(ctx context.Context, account cola.AccountID, uuid string, run int64) (cola.SavedSearchRun, error)
 	AskRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time, limit int) (cola.SavedSearch, error)
 	store.Allowances
 	Trace(ctx context.Context, account cola.AccountID, uuid string, label cola.TTBID) (store.Trace, error)
 	store.Destinations
-	DeliveriesOf(ctx context.Context, account cola.AccountID, which store.DeliveryFilter, page store.Slice) ([]cola.Delivery, int, error)
+	DeliveriesOf(
+		ctx context.Context, account cola.AccountID, which store.DeliveryFilter, page store.Slice,
+	) ([]cola.Delivery, int, error)
 	DeliveryOf(ctx context.Context, account cola.AccountID, id int64) (cola.DeliveryDetail, error)
 	Replay(ctx context.Context, account cola.AccountID, id int64, due time.Time) (cola.Delivery, error)
-	ReplayUndelivered(ctx context.Context, account cola.AccountID, destination string, due time.Time, limit int) (int, error)
+	ReplayUndelivered(
+		ctx context.Context, account cola.AccountID, destination string, due time.Time, limit int,
+	) (int, error)
 	AddTest(ctx context.Context, account cola.AccountID, destination string, due time.Time) (cola.Delivery, error)
 	Access
 }
@@ -159,11 +167,13 @@ func (s *Service) charge(ctx context.Context, c cola.Caller, m cola.Meter, units
 // counted: browsing the pages must not use up the rate limit of the account's programs, or be
 // blocked by them.
 func quotaRequest(c cola.Caller, m cola.Meter, units int) quota.Request {
-	return quota.Request{Caller: c, Meter: m, Units: units, Peek: c.Channel == cola.ChannelDashboard && m == cola.MeterNone}
+	return quota.Request{Caller: c, Meter: m, Units: units,
+		Peek: c.Channel == cola.ChannelDashboard && m == cola.MeterNone}
 }
 
-// precheck refuses requests before any work on them: until the index is built, or if the caller's window is
-// full. The cost is not known yet, so it treats a request from the dashboard as free; the charge decides.
+// precheck refuses requests before any work on them: until the index is built, or if the caller's
+// window is full. The cost is not known yet, so it treats a request from the dashboard as free; the
+// charge decides.
 func (s *Service) precheck(c cola.Caller) (cola.QuotaState, error) {
 	if err := s.checkIndexBuilt(); err != nil {
 		return cola.QuotaState{}, err
@@ -171,8 +181,8 @@ func (s *Service) precheck(c cola.Caller) (cola.QuotaState, error) {
 	return s.ledger.Precheck(quotaRequest(c, cola.MeterNone, 0))
 }
 
-// withTimeout has the database work while a request waits, for so long at most. A database that gives no answer by then counts as one
-// that cannot be reached.
+// withTimeout has the database work while a request waits, for so long at most. A database that
+// gives no answer by then counts as one that cannot be reached.
 func withTimeout(ctx context.Context, limit time.Duration, work func(ctx context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -204,11 +214,13 @@ const (
 	pingInterval = 100 * time.Millisecond
 )
 
-// Drain fails readiness, so that load balancers send no more traffic. The service continues to answer.
+// Drain fails readiness, so that load balancers send no more traffic. The service continues to
+// answer.
 func (s *Service) Drain() { s.draining.Store(true) }
 
-// Ready returns nil if requests should be sent here: the index is built, the database answers and commits, and the process
-// is not shutting down. It pings the database at most ten times a second, regardless of the number of callers.
+// Ready returns nil if requests should be sent here: the index is built, the database answers and
+// commits, and the process is not shutting down. It pings the database at most ten times a second,
+// regardless of the number of callers.
 func (s *Service) Ready(ctx context.Context) error {
 	if s.draining.Load() {
 		return errors.New("shutting down")

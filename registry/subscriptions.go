@@ -55,7 +55,9 @@ func (s *Service) Confirm(ctx context.Context, token string) (Subscription, erro
 }
 
 // changeSubscription changes the email destination with a token.
-func (s *Service) changeSubscription(ctx context.Context, token string, change func(cola.Destination) cola.Destination) (Subscription, error) {
+func (s *Service) changeSubscription(
+	ctx context.Context, token string, change func(cola.Destination) cola.Destination,
+) (Subscription, error) {
 	d, err := s.subscribedDestination(ctx, token)
 	if err != nil {
 		return Subscription{}, err
@@ -73,9 +75,9 @@ func (s *Service) changeSubscription(ctx context.Context, token string, change f
 	return s.subscription(ctx, changed)
 }
 
-// subscribedDestination returns the email destination of a token. It fails with CodeNotFound for an unknown
-// token, and with CodeQuotaExceeded if the token is used too often or the client's address sent too
-// many wrong ones.
+// subscribedDestination returns the email destination of a token. It fails with CodeNotFound for an
+// unknown token, and with CodeQuotaExceeded if the token is used too often or the client's address
+// sent too many wrong ones.
 func (s *Service) subscribedDestination(ctx context.Context, token string) (d store.Destination, err error) {
 	if !looksLikeToken(token) {
 		return d, s.events.Failed(ctx, security.Subscription, subscriptionNotFound())
@@ -123,7 +125,8 @@ func (s *Service) subscription(ctx context.Context, d store.Destination) (Subscr
 
 // subscriptionNotFound does not repeat the token: it is a secret, also when it is misspelt.
 func subscriptionNotFound() error {
-	return cola.Errorf(cola.CodeNotFound, "There is nothing at this address any more: what it was about has been deleted, and no messages are sent for it.")
+	return cola.Errorf(cola.CodeNotFound, "There is nothing at this address any more: what it was about has been "+
+		"deleted, and no messages are sent for it.")
 }
 
 // looksLikeToken reports whether a text has the form of a token; others need no lookup.
@@ -136,8 +139,8 @@ func looksLikeToken(text string) bool {
 }
 
 const (
-	// tokenRequestsPerMinute is how often a feed or an emailed link may be requested at once, and per minute.
-	// Feed readers poll every few minutes.
+	// tokenRequestsPerMinute is how often a feed or an emailed link may be requested at once, and
+	// per minute. Feed readers poll every few minutes.
 	tokenRequestsPerMinute = 60
 	maxTokenLimits         = 20_000 // in memory
 	reasonToken            = "requests"
@@ -149,7 +152,8 @@ type tokenRateLimit struct {
 }
 
 func newTokenRateLimit(now cola.Clock) tokenRateLimit {
-	return tokenRateLimit{ratelimit.New[[sha256.Size]byte](tokenRequestsPerMinute, time.Minute/tokenRequestsPerMinute, maxTokenLimits, now)}
+	return tokenRateLimit{ratelimit.New[[sha256.Size]byte](tokenRequestsPerMinute, time.Minute/tokenRequestsPerMinute,
+		maxTokenLimits, now)}
 }
 
 // take counts a request with a token, or returns its refusal.
@@ -158,5 +162,6 @@ func (l tokenRateLimit) take(token string) error {
 	if wait == 0 {
 		return nil
 	}
-	return cola.TooMany(reasonToken, tokenRequestsPerMinute, wait, fmt.Sprintf("This address can be requested %d times a minute.", tokenRequestsPerMinute))
+	return cola.TooMany(reasonToken, tokenRequestsPerMinute, wait,
+		fmt.Sprintf("This address can be requested %d times a minute.", tokenRequestsPerMinute))
 }

@@ -102,13 +102,14 @@ type Refusal struct {
 // UsageReport returns the usage of the caller's account this month and in the last 12 months. It is
 // free.
 func (s *Service) UsageReport(ctx context.Context, c cola.Caller) (UsageReport, cola.QuotaState, error) {
-	report, state, err := readManaged(ctx, s, c, "read usage", func(ctx context.Context, state cola.QuotaState) (UsageReport, error) {
-		read, err := s.readUsage(ctx, c.Account, state.Period)
-		if err != nil {
-			return UsageReport{}, err
-		}
-		return read.report(state, s.now()), nil
-	})
+	report, state, err := readManaged(ctx, s, c, "read usage",
+		func(ctx context.Context, state cola.QuotaState) (UsageReport, error) {
+			read, err := s.readUsage(ctx, c.Account, state.Period)
+			if err != nil {
+				return UsageReport{}, err
+			}
+			return read.report(state, s.now()), nil
+		})
 	if err == nil {
 		state = report.State
 	}
@@ -254,7 +255,8 @@ func foldRows(rows []UsageRow) []UsageRow {
 	return append(shown, others...)
 }
 
-// rowsShownAlone returns how many of the first rows there is room for beside one row for the rest of each channel.
+// rowsShownAlone returns how many of the first rows there is room for beside one row for the rest
+// of each channel.
 func rowsShownAlone(rows []UsageRow) int {
 	if len(rows) <= maxUseRows {
 		return len(rows)
@@ -316,7 +318,8 @@ func (r usageData) refusalRows() []Refusal {
 	shown := make([]Refusal, len(r.refusals))
 	for i, n := range r.refusals {
 		shown[i] = Refusal{
-			LastAt: n.LastAt, Channel: n.Channel, Credential: n.Credential, Name: r.name(n.Credential), Reason: n.Reason, Count: n.Count,
+			LastAt: n.LastAt, Channel: n.Channel, Credential: n.Credential, Name: r.name(n.Credential),
+			Reason: n.Reason, Count: n.Count,
 		}
 	}
 	return shown

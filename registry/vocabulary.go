@@ -11,7 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Vocabulary lists the words that filters accept because records contain them. Listing them is free.
+// Vocabulary lists the words that filters accept because records contain them. Listing them is
+// free.
 type Vocabulary struct {
 	Categories []string // category paths that labels have, and those above them
 	Places     []string // that labels are from, as cola.PlaceOf has them, upper case
@@ -26,11 +27,12 @@ type Vocabulary struct {
 	resolve func(path string) string // maps an outdated category path to the current one; may be nil
 }
 
-// ListVocabulary are the words that the filters of a reference list take, by filter: those that its rows have, in order.
+// ListVocabulary are the words that the filters of a reference list take, by filter: those that its
+// rows have, in order.
 type ListVocabulary map[string][]string
 
-// Vocabulary returns the words that the records hold. It is not metered and no request of the burst: call it for an admitted
-// request only.
+// Vocabulary returns the words that the records hold. It is not metered and no request of the
+// burst: call it for an admitted request only.
 func (s *Service) Vocabulary(context.Context) (Vocabulary, error) {
 	if err := s.checkIndexBuilt(); err != nil {
 		return Vocabulary{}, err
@@ -50,14 +52,16 @@ func (w *Vocabulary) addReferences(r *store.ReferenceSets) {
 	w.Times = collectWords(r.ProcessingTimes, func(t *cola.ProcessingTime, add func(filter, word string)) {
 		add("commodity", t.Commodity)
 	})
-	w.FormulaTimes = collectWords(r.FormulaProcessingTimes, func(t *cola.FormulaProcessingTime, add func(filter, word string)) {
-		add("commodity", t.Commodity)
-		add("formula_type", t.FormulaType)
-	})
-	w.RegistrationTimes = collectWords(r.RegistrationProcessingTimes, func(t *cola.RegistrationProcessingTime, add func(filter, word string)) {
-		add("category", t.Category)
-		add("application_type", t.ApplicationType)
-	})
+	w.FormulaTimes = collectWords(r.FormulaProcessingTimes,
+		func(t *cola.FormulaProcessingTime, add func(filter, word string)) {
+			add("commodity", t.Commodity)
+			add("formula_type", t.FormulaType)
+		})
+	w.RegistrationTimes = collectWords(r.RegistrationProcessingTimes,
+		func(t *cola.RegistrationProcessingTime, add func(filter, word string)) {
+			add("category", t.Category)
+			add("application_type", t.ApplicationType)
+		})
 	w.Reports = collectWords(r.ProductionReports, func(p *cola.ProductionReport, add func(filter, word string)) {
 		add("year", strconv.Itoa(p.Year))
 		add("commodity", p.Commodity)
@@ -98,7 +102,8 @@ func (w Vocabulary) Origins() []string {
 // HasOrigin reports whether a label has an origin that a word means.
 func (w Vocabulary) HasOrigin(word string) bool { return w.hasOrigins(cola.OriginNames(word)) }
 
-// HasUSState reports whether a label is from a US state, as the filter of that name of a saved search has it.
+// HasUSState reports whether a label is from a US state, as the filter of that name of a saved
+// search has it.
 func (w Vocabulary) HasUSState(word string) bool {
 	return w.hasOrigins(cola.SavedSearchFilters{USState: word}.AsQuery().OriginNames)
 }
@@ -107,7 +112,8 @@ func (w Vocabulary) hasOrigins(names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(w.Places, name) })
 }
 
-// HasCategory reports whether a label has a category path, or one below it. A former path is its current one.
+// HasCategory reports whether a label has a category path, or one below it. A former path is its
+// current one.
 func (w Vocabulary) HasCategory(path string) bool {
 	if w.resolve != nil {
 		path = w.resolve(path)

@@ -18,10 +18,10 @@ import (
 // connection can be closed to make room.
 const slowAfter = 2 * time.Second
 
-// Listener is a listener with a limit on open connections. At the limit, Accept makes room by closing
-// the connection idle the longest, or else the one that the server has waited for longest: for its
-// first request, or for the rest of a body. If there is none, the next connection waits in Accept and
-// others in the system's backlog; they are not refused or reset.
+// Listener is a listener with a limit on open connections. At the limit, Accept makes room by
+// closing the connection idle the longest, or else the one that the server has waited for longest:
+// for its first request, or for the rest of a body. If there is none, the next connection waits in
+// Accept and others in the system's backlog; they are not refused or reset.
 //
 // Attach must be called with the server.
 type Listener struct {
@@ -51,7 +51,8 @@ type waiting struct {
 // exports metrics.
 func New(l net.Listener, maxConns int, metrics prometheus.Registerer) *Listener {
 	c := &Listener{
-		Listener: l, most: maxConns, now: time.Now, awaitingRequest: list.New(), awaitingBody: list.New(), idle: list.New(),
+		Listener: l, most: maxConns, now: time.Now, awaitingRequest: list.New(), awaitingBody: list.New(),
+		idle:     list.New(),
 		elements: map[net.Conn]*list.Element{}, closing: map[net.Conn]struct{}{},
 	}
 	c.changed = sync.NewCond(&c.mu)
@@ -166,8 +167,8 @@ func (l *Listener) trackRequests(next http.Handler) http.Handler {
 	})
 }
 
-// trackBody lists a connection as sending until its body ends or track is called. Where the handler leaves the body, net/http
-// waits for it.
+// trackBody lists a connection as sending until its body ends or track is called. Where the handler
+// leaves the body, net/http waits for it.
 func (l *Listener) trackBody(conn net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

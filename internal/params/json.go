@@ -24,7 +24,8 @@ func (r *Reader[P]) Values(members []strictjson.Member) (values []Value, problem
 	return r.flatten(members, false)
 }
 
-// StrictValues is Values for clients that follow a schema: each value must have the JSON type of its parameter.
+// StrictValues is Values for clients that follow a schema: each value must have the JSON type of
+// its parameter.
 func (r *Reader[P]) StrictValues(members []strictjson.Member) (values []Value, problems cola.Problems) {
 	return r.flatten(members, true)
 }
@@ -125,7 +126,9 @@ func (f *flattener) scalar(v Value, value json.RawMessage, wanted string) {
 		v.Text = digits(value)
 		if v.Name == idParameter {
 			if v.Text = ttbIDOf(v.Text); v.Text == "" {
-				f.problems.Add(v.Name, `The number %s is no TTB id; send it as a string of 14 digits, such as "11054001000049".`, Shown(string(value)))
+				f.problems.Add(v.Name,
+					`The number %s is no TTB id; send it as a string of 14 digits, such as "11054001000049".`,
+					Shown(string(value)))
 				return
 			}
 		}
@@ -148,8 +151,8 @@ func (f *flattener) elements(v Value, array json.RawMessage) {
 	}
 }
 
-// digits writes a JSON number without an exponent where it is a whole number that any client writes without loss, and as it
-// was sent elsewhere.
+// digits writes a JSON number without an exponent where it is a whole number that any client writes
+// without loss, and as it was sent elsewhere.
 func digits(number json.RawMessage) string {
 	sent := string(number)
 	if !strings.ContainsAny(sent, ".eE") {
@@ -163,8 +166,8 @@ func digits(number json.RawMessage) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// ttbIDOf returns the TTB id that a number stands for: of fourteen digits, or of thirteen and a leading zero that a number
-// cannot have (the years before 2010). It is empty for any other.
+// ttbIDOf returns the TTB id that a number stands for: of fourteen digits, or of thirteen and a
+// leading zero that a number cannot have (the years before 2010). It is empty for any other.
 func ttbIDOf(number string) string {
 	if len(number) == 13 {
 		number = "0" + number

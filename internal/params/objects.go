@@ -147,7 +147,8 @@ func (r *Reader[P]) addUnknown(v Value, problems *cola.Problems) {
 	problems.Add(label, "%s", problem)
 }
 
-// misplaced tells that a parameter of this very name is one of another object; it is empty where there is none.
+// misplaced tells that a parameter of this very name is one of another object; it is empty where
+// there is none.
 func (r *Reader[P]) misplaced(o *object, name string) string {
 	if slices.ContainsFunc(o.names, func(own string) bool { return strings.EqualFold(own, name) }) {
 		return ""

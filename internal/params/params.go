@@ -1,5 +1,6 @@
-// Package params reads what callers send, as text, into the parameter structs of package cola. Every edge takes its requests
-// apart in its own way and reads the values here, so that what is wrong with one is told in the same words.
+// Package params reads what callers send, as text, into the parameter structs of package cola.
+// Every edge takes its requests apart in its own way and reads the values here, so that what is
+// wrong with one is told in the same words.
 package params
 
 import (
@@ -12,9 +13,10 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Reader reads values into parameter structs. The JSON name of a field is the parameter's name; its type says how often the
-// parameter may be given and how it is read. A pointer to a struct is an object: parameters of its own, which are told with its
-// name before theirs ("filters.brand_name"). A Reader is safe for concurrent use.
+// Reader reads values into parameter structs. The JSON name of a field is the parameter's name; its
+// type says how often the parameter may be given and how it is read. A pointer to a struct is an
+// object: parameters of its own, which are told with its name before theirs ("filters.brand_name").
+// A Reader is safe for concurrent use.
 type Reader[P any] struct {
 	objects  map[string]*object // by prefix; the parameter struct itself has none
 	order    []*object          // in which they stand in the struct
@@ -31,11 +33,12 @@ type Value struct {
 	null   bool   // it is null, in a struct that has a use for that
 }
 
-// maxUnknown is how many unknown names are told of one by one: what anyone can send must not fill an answer.
+// maxUnknown is how many unknown names are told of one by one: what anyone can send must not fill
+// an answer.
 const maxUnknown = 20
 
-// New prepares a Reader. taker is what takes the parameters, for telling that it has no such one. New panics on a field type it
-// cannot read: that is a fault of the program, met by any test.
+// New prepares a Reader. taker is what takes the parameters, for telling that it has no such one.
+// New panics on a field type it cannot read: that is a fault of the program, met by any test.
 func New[P any](taker string) *Reader[P] {
 	t := reflect.TypeFor[P]()
 	found, ok := t.FieldByName("Problems")
@@ -56,8 +59,8 @@ func (r *Reader[P]) Takes(name string) (several, ok bool) {
 	return field.list, ok
 }
 
-// Read reads values, given with what is known to be wrong already. It always returns a struct: all that is wrong is in its
-// Problems. An empty value is an absent one.
+// Read reads values, given with what is known to be wrong already. It always returns a struct: all
+// that is wrong is in its Problems. An empty value is an absent one.
 func (r *Reader[P]) Read(values []Value, problems cola.Problems) P {
 	var params P
 	into := reflect.ValueOf(&params).Elem()
@@ -131,8 +134,9 @@ func (r *Reader[P]) Problems(read P) cola.Problems {
 	return reflect.ValueOf(read).FieldByIndex(r.problems).Interface().(cola.Problems)
 }
 
-// Fields turns the fields of a form of a browser into values. A dotted name, such as filters.brand_name, is a parameter of the object before
-// the dot; one that is empty is absent, as everywhere, and an object of which all are empty is, too.
+// Fields turns the fields of a form of a browser into values. A dotted name, such as
+// filters.brand_name, is a parameter of the object before the dot; one that is empty is absent, as
+// everywhere, and an object of which all are empty is, too.
 func (r *Reader[P]) Fields(form url.Values) []Value {
 	var values []Value
 	for _, name := range slices.Sorted(maps.Keys(form)) {

@@ -73,7 +73,8 @@ func (p parameter) setNumber(field reflect.Value, value string) string {
 	if value == "" {
 		return ""
 	}
-	// ParseFloat also reads hexadecimal and the names of infinities; a parameter is a plain decimal number.
+	// ParseFloat also reads hexadecimal and the names of infinities; a parameter is a plain decimal
+	// number.
 	n, err := strconv.ParseFloat(value, 64)
 	if err != nil || strings.Trim(value, "0123456789.eE+-") != "" {
 		return Quoted(value) + " is not accepted; write a number" + p.bounds() + "."
@@ -110,7 +111,8 @@ func setBoolean(field reflect.Value, value string) string {
 // MaxShown is how many characters of a caller's own text a message repeats.
 const MaxShown = 60
 
-// Shown shortens a caller's text and makes it valid UTF-8, for repeating it in a message or as a name.
+// Shown shortens a caller's text and makes it valid UTF-8, for repeating it in a message or as a
+// name.
 func Shown(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if utf8.RuneCountInString(s) <= MaxShown {

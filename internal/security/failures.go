@@ -19,7 +19,8 @@ const (
 	// failuresPerMinute is how many invalid credentials an address may send before it is limited.
 	failuresPerMinute = 30
 	limitedAddresses  = 50_000 // in memory
-	// ReasonFailedCredentials is the value of details.reason in a quota_exceeded error by this limit.
+	// ReasonFailedCredentials is the value of details.reason in a quota_exceeded error by this
+	// limit.
 	ReasonFailedCredentials = "failed_credentials"
 
 	reportEvery = time.Minute
@@ -58,8 +59,8 @@ func newFailures(now cola.Clock) failures {
 	return failures{limit: limit, by: map[netip.Prefix]int{}, secrets: map[Secret]int{}}
 }
 
-// Failed records a failed credential and returns the error for the response: refusal, or a 429 if its
-// address sent too many invalid ones.
+// Failed records a failed credential and returns the error for the response: refusal, or a 429 if
+// its address sent too many invalid ones.
 func (e *Events) Failed(ctx context.Context, s Secret, refusal error) error {
 	if e == nil {
 		return refusal
@@ -71,11 +72,12 @@ func (e *Events) Failed(ctx context.Context, s Secret, refusal error) error {
 	if wait == 0 {
 		return refusal
 	}
-	return cola.TooMany(ReasonFailedCredentials, 0, wait, "Too many invalid credentials from this address. Check the credential; valid ones are accepted at any time.")
+	return cola.TooMany(ReasonFailedCredentials, 0, wait,
+		"Too many invalid credentials from this address. Check the credential; valid ones are accepted at any time.")
 }
 
-// Network returns the unit that is limited: an IPv4 address, or the /64 of an IPv6 host. It is the zero
-// Prefix for an invalid address.
+// Network returns the unit that is limited: an IPv4 address, or the /64 of an IPv6 host. It is the
+// zero Prefix for an invalid address.
 func Network(client netip.Addr) netip.Prefix {
 	bits := client.BitLen()
 	if client.Is6() {

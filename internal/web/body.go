@@ -29,7 +29,8 @@ func ReadBody(r *http.Request, maxBytes int64, tooLarge string) ([]byte, error) 
 	}
 	EventOf(r.Context()).bodyTruncated = true
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, cola.Errorf(cola.CodeRequestTimeout, "The body did not come in time; nothing was done. Send the whole request again.")
+		return nil, cola.Errorf(cola.CodeRequestTimeout,
+			"The body did not come in time; nothing was done. Send the whole request again.")
 	}
 	return nil, cola.Errorf(cola.CodeValidation, "The body could not be read to its end.")
 }
@@ -37,12 +38,13 @@ func ReadBody(r *http.Request, maxBytes int64, tooLarge string) ([]byte, error) 
 const (
 	// formTimeout limits the time to receive a form from an unauthenticated sender.
 	formTimeout = 5 * time.Second
-	// afterForm is the deadline once the body is there. net/http reads ahead while a request is served, and a deadline that
-	// passes then ends the context of the request.
+	// afterForm is the deadline once the body is there. net/http reads ahead while a request is
+	// served, and a deadline that passes then ends the context of the request.
 	afterForm = 30 * time.Second
 )
 
-// ShortenBodyTimeout shortens the time that the server gives the body of a request from a stranger, until ReadBody has read it.
+// ShortenBodyTimeout shortens the time that the server gives the body of a request from a stranger,
+// until ReadBody has read it.
 func ShortenBodyTimeout(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength == 0 {
 		return

@@ -20,8 +20,9 @@ func (p Proxies) Identify(next http.Handler) http.Handler {
 }
 
 // client returns the client address: the peer or, behind trusted proxies, the rightmost address in
-// X-Forwarded-For that is not a trusted proxy's. Each proxy appends its peer, so a client may have forged
-// everything further left. If an entry is not an address, the proxy that reported it is the client.
+// X-Forwarded-For that is not a trusted proxy's. Each proxy appends its peer, so a client may have
+// forged everything further left. If an entry is not an address, the proxy that reported it is the
+// client.
 func (p Proxies) client(r *http.Request) netip.Addr {
 	client, ok := parseAddress(r.RemoteAddr)
 	lines := r.Header.Values("X-Forwarded-For")
@@ -75,5 +76,6 @@ func IsLocalURL(s string) bool {
 	}
 	host := strings.ToLower(u.Hostname())
 	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && (ip.Unmap().IsLoopback() || ip.IsUnspecified())
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") ||
+		err == nil && (ip.Unmap().IsLoopback() || ip.IsUnspecified())
 }

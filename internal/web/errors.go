@@ -25,7 +25,8 @@ func StatusOf(code cola.Code) int {
 		return http.StatusNotFound
 	case cola.CodeMethodNotAllowed:
 		return http.StatusMethodNotAllowed
-	case cola.CodeWatchlistLimit, cola.CodeIdempotencyKeyReused, cola.CodeDestinationLimit, cola.CodeDestinationExists, cola.CodeNotActive, cola.CodeKeyLimit:
+	case cola.CodeWatchlistLimit, cola.CodeIdempotencyKeyReused, cola.CodeDestinationLimit, cola.CodeDestinationExists,
+		cola.CodeNotActive, cola.CodeKeyLimit:
 		return http.StatusConflict
 	case cola.CodeRequestTimeout:
 		return http.StatusRequestTimeout
@@ -67,8 +68,8 @@ func Envelope(e *cola.Error) ErrorBody {
 	}
 }
 
-// PublicError turns any error into one that is safe to show. fault is the error to log when it is not the caller's doing,
-// and nil when it is.
+// PublicError turns any error into one that is safe to show. fault is the error to log when it is
+// not the caller's doing, and nil when it is.
 func PublicError(err error, requestID string) (shown *cola.Error, fault error) {
 	if errors.As(err, &shown) && shown.Code != cola.CodeInternal {
 		if shown.Code != cola.CodeUnavailable {
@@ -97,7 +98,8 @@ func InternalError(requestID string) *cola.Error {
 	}
 }
 
-// RetrySeconds rounds up to whole seconds, as Retry-After has them: coming back a moment early would be refused again.
+// RetrySeconds rounds up to whole seconds, as Retry-After has them: coming back a moment early
+// would be refused again.
 func RetrySeconds(d time.Duration) int64 {
 	return max(1, int64((d+time.Second-1)/time.Second))
 }
@@ -170,6 +172,7 @@ func SetQuota(h http.Header, q cola.QuotaState) {
 // QuotaHeaders returns the names of the quota headers.
 func QuotaHeaders() []string {
 	return []string{
-		"X-Detail-Views-Limit", "X-Detail-Views-Remaining", "X-List-Records-Limit", "X-List-Records-Remaining", "X-Quota-Reset",
+		"X-Detail-Views-Limit", "X-Detail-Views-Remaining", "X-List-Records-Limit", "X-List-Records-Remaining",
+		"X-Quota-Reset",
 	}
 }

@@ -24,8 +24,8 @@ type metrics struct {
 	routes   map[string]*routeMetrics // by pattern, and Other
 }
 
-// routeMetrics measures the requests of one route. Everything that is known beforehand is looked up by its labels once, here;
-// a request does not pay for it.
+// routeMetrics measures the requests of one route. Everything that is known beforehand is looked up
+// by its labels once, here; a request does not pay for it.
 type routeMetrics struct {
 	duration prometheus.Observer
 	bytes    prometheus.Counter
@@ -82,7 +82,8 @@ func newMetrics(registerer prometheus.Registerer, patterns []string) *metrics {
 	return m
 }
 
-// registerOrReuse registers a collector, and returns it or the one of its name that is there already.
+// registerOrReuse registers a collector, and returns it or the one of its name that is there
+// already.
 func registerOrReuse[C prometheus.Collector](registerer prometheus.Registerer, c C) C {
 	err := registerer.Register(c)
 	if already, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
@@ -116,8 +117,8 @@ func (m *metrics) finishRequest(route string, o outcome, took time.Duration, byt
 	r.bytes.Add(float64(bytes))
 }
 
-// counter returns the counter of an outcome. Outcomes are few, because methods and statuses are from
-// fixed lists.
+// counter returns the counter of an outcome. Outcomes are few, because methods and statuses are
+// from fixed lists.
 func (r *routeMetrics) counter(o outcome) prometheus.Counter {
 	if c, ok := (*r.met.Load())[o]; ok {
 		return c
@@ -134,7 +135,8 @@ func (r *routeMetrics) counter(o outcome) prometheus.Counter {
 // methodLabel returns the metric label of a method; clients can send any word.
 func methodLabel(method string) string {
 	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete:
 		return method
 	}
 	return Other

@@ -70,7 +70,8 @@ func validRequestID(s string) bool {
 
 var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// RequestID gives each request an id, its own when it brings a sane one, and returns it with the answer.
+// RequestID gives each request an id, its own when it brings a sane one, and returns it with the
+// answer.
 func RequestID(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get("X-Request-Id")
@@ -94,7 +95,9 @@ type Recorder struct {
 // NewRecorder returns a Recorder. route returns the route of a served request: one of routes, or
 // Other. Requests are measured if registerer is not nil; edges that share a registerer share the
 // metrics.
-func NewRecorder(log *slog.Logger, registerer prometheus.Registerer, routes []string, route func(*http.Request) string) *Recorder {
+func NewRecorder(
+	log *slog.Logger, registerer prometheus.Registerer, routes []string, route func(*http.Request) string,
+) *Recorder {
 	return &Recorder{log: log, metrics: newMetrics(registerer, routes), route: route}
 }
 
