@@ -196,13 +196,13 @@ func factGroups(c *cola.Cola, links recordLinks) []factGroup {
 			boolFact("Submitted again", c.IsResubmission), resubmissionFact(c.ForResubmissionTTBID))},
 		{Title: "Pictures", Facts: pictureFacts(c, links)},
 	}
-	var told []factGroup
+	var known []factGroup
 	for _, g := range all {
 		if len(g.Facts) > 0 {
-			told = append(told, g)
+			known = append(known, g)
 		}
 	}
-	return told
+	return known
 }
 
 func labelFacts(c *cola.Cola, links recordLinks) []fact {

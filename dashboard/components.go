@@ -259,8 +259,8 @@ func truncate(s string, limit int) string {
 func formatDecimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // formatValue writes the value of a filter as people type it.
-func formatValue(sought any) string {
-	switch sought := sought.(type) {
+func formatValue(value any) string {
+	switch sought := value.(type) {
 	case string:
 		return sought
 	case float64:

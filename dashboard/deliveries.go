@@ -78,14 +78,14 @@ type deliveriesPage struct {
 }
 
 func (req *request) deliveries() error {
-	asked := url.Values{}
+	filters := url.Values{}
 	for _, name := range []string{"state", "destination", "saved_search", "page"} {
 		if values := req.query()[name]; strings.Join(values, "") != "" {
-			asked[name] = values
+			filters[name] = values
 		}
 	}
 	list, state, err := req.svc.Deliveries(req.ctx(), req.caller,
-		deliveriesReader.Read(deliveriesReader.Fields(asked), nil))
+		deliveriesReader.Read(deliveriesReader.Fields(filters), nil))
 	if err != nil {
 		return err
 	}
@@ -98,18 +98,18 @@ func (req *request) deliveries() error {
 		Rows:  names.rows(list.Rows),
 		Pager: newPager(req.http.URL, list.Meta.Page, list.Meta.PerPage, list.Meta.Total, len(list.Rows)),
 		States: append([]option{{Label: "any state"}},
-			optionsOf(strings.ToLower(asked.Get("state")), cola.DeliveryStates()...)...),
-		Filtered: asked.Has("state") || asked.Has("destination") || asked.Has("saved_search"),
+			optionsOf(strings.ToLower(filters.Get("state")), cola.DeliveryStates()...)...),
+		Filtered: filters.Has("state") || filters.Has("destination") || filters.Has("saved_search"),
 	}
-	p.Searches, p.More = searchOptions(roll, asked.Get("saved_search"), "any search")
+	p.Searches, p.More = searchOptions(roll, filters.Get("saved_search"), "any search")
 	p.Destinations = []option{{Label: "any destination"}}
 	for _, d := range names.all {
 		p.Destinations = append(p.Destinations,
 			option{Value: d.UUID, Label: names.destinations[d.UUID],
-				Chosen: strings.EqualFold(d.UUID, asked.Get("destination"))})
+				Chosen: strings.EqualFold(d.UUID, filters.Get("destination"))})
 	}
 	return req.show(http.StatusOK, "deliveries",
-		page{Title: "Deliveries", Data: p, Call: req.call(http.MethodGet, withQuery(deliveriesPath, asked), freeCost)})
+		page{Title: "Deliveries", Data: p, Call: req.call(http.MethodGet, withQuery(deliveriesPath, filters), freeCost)})
 }
 
 // withQuery adds parameters to a path.

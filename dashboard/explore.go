@@ -55,34 +55,34 @@ func exampleSearches() []exampleSearch {
 // explore searches when the address has parameters of a search. Without any it shows the form,
 // which is free.
 func (req *request) explore(reader *params.Reader[cola.SearchParams]) error {
-	asked := readSearch(reader, req.http.URL.RawQuery)
-	if len(asked.values) == 0 && len(asked.params.Problems) == 0 {
+	search := readSearch(reader, req.http.URL.RawQuery)
+	if len(search.values) == 0 && len(search.params.Problems) == 0 {
 		return req.show(http.StatusOK, "explore",
-			page{Title: "Explore", Data: explorePage{Form: asked.form(nil), Hints: asked.hints,
+			page{Title: "Explore", Data: explorePage{Form: search.form(nil), Hints: search.hints,
 				Examples: exampleSearches(), Quota: req.quota}})
 	}
-	if to := asked.canonicalURL(); to != "" {
+	if to := search.canonicalURL(); to != "" {
 		return req.redirect(to, "")
 	}
 	if answered, err := req.guardCharge(searchPrice()); answered || err != nil {
 		return err
 	}
-	result, state, err := req.svc.Explore(req.ctx(), req.caller, asked.params)
+	result, state, err := req.svc.Explore(req.ctx(), req.caller, search.params)
 	req.recordQuota(state)
 	if problems := fieldProblems(err); problems != nil {
 		web.EventOf(req.ctx()).Code = cola.CodeValidation
 		return req.show(http.StatusBadRequest, "explore",
 			page{Title: "Nothing was searched · Explore",
-				Data: explorePage{Form: asked.form(problems), Hints: asked.hints, Quota: req.quota}})
+				Data: explorePage{Form: search.form(problems), Hints: search.hints, Quota: req.quota}})
 	}
 	if err != nil {
 		return err
 	}
 	req.allowBackCache()
-	p := explorePage{Form: asked.form(nil), Hints: append(asked.hints, result.Notes...),
-		Results: req.searchResults(asked.params, result), Quota: req.quota}
+	p := explorePage{Form: search.form(nil), Hints: append(search.hints, result.Notes...),
+		Results: req.searchResults(search.params, result), Quota: req.quota}
 	return req.show(http.StatusOK, "explore",
-		page{Title: p.Results.Title(), Data: p, Call: req.searchCall(asked.params)})
+		page{Title: p.Results.Title(), Data: p, Call: req.searchCall(search.params)})
 }
 
 // searchCall is the API call that returns the data of the page.

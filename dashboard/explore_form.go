@@ -254,18 +254,18 @@ func listContains(value, word string) bool {
 
 // ProblemList lists the problems, those of fields first in the order of their names.
 func (f exploreForm) ProblemList() []formProblem {
-	var told []formProblem
+	var problems []formProblem
 	for name, messages := range f.Problems {
 		_, field := cola.FilterOf(name)
-		told = append(told, formProblem{name, exploreLabel(name), messages, field})
+		problems = append(problems, formProblem{name, exploreLabel(name), messages, field})
 	}
-	slices.SortFunc(told, func(a, b formProblem) int {
+	slices.SortFunc(problems, func(a, b formProblem) int {
 		if a.Field != b.Field {
 			return map[bool]int{true: -1, false: 1}[a.Field]
 		}
 		return strings.Compare(a.Label, b.Label)
 	})
-	return told
+	return problems
 }
 
 // formProblem lists the problems of one parameter.

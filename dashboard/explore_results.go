@@ -95,9 +95,9 @@ func (req *request) searchResults(p cola.SearchParams, r registry.ExploreResult)
 
 // Title names the page among others: by its first filters.
 func (f *exploreResults) Title() string {
-	const most = 3
+	const maxChips = 3
 	var all []string
-	for _, c := range f.Chips[:min(len(f.Chips), most)] {
+	for _, c := range f.Chips[:min(len(f.Chips), maxChips)] {
 		all = append(all, c.Words)
 	}
 	if len(all) == 0 {

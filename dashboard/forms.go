@@ -93,26 +93,26 @@ type formValue struct{ Name, Value string }
 
 // showResubmit shows that nobody is signed in, with the form to submit again.
 func (req *request) showResubmit() error {
-	kept, err := req.readResubmitForm()
+	form, err := req.readResubmitForm()
 	if err != nil {
 		return err
 	}
-	return req.show(http.StatusUnauthorized, "signed_out", page{Title: "You are signed out", Data: kept})
+	return req.show(http.StatusUnauthorized, "signed_out", page{Title: "You are signed out", Data: form})
 }
 
 // readResubmitForm reads the form that was sent, to put it on a page that can send it again.
 func (req *request) readResubmitForm() (resubmitForm, error) {
-	form, err := req.parseForm()
+	values, err := req.parseForm()
 	if err != nil {
 		return resubmitForm{}, err
 	}
-	kept := resubmitForm{Action: req.http.URL.RequestURI()}
-	for _, name := range slices.Sorted(maps.Keys(form)) {
-		for _, value := range form[name] {
-			kept.Fields = append(kept.Fields, formValue{name, value})
+	form := resubmitForm{Action: req.http.URL.RequestURI()}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		for _, value := range values[name] {
+			form.Fields = append(form.Fields, formValue{name, value})
 		}
 	}
-	return kept, nil
+	return form, nil
 }
 
 // formField is a field of the form of a saved search.

@@ -30,7 +30,7 @@ type searchService interface {
 	) (cola.SavedSearch, cola.QuotaState, error)
 	DeleteSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error)
 	PreviewLabels(
-		ctx context.Context, c cola.Caller, p cola.PreviewParams, most int,
+		ctx context.Context, c cola.Caller, p cola.PreviewParams, maxLabels int,
 	) (registry.PreviewPage, cola.QuotaState, error)
 	Vocabulary(context.Context) (registry.Vocabulary, error)
 	SavedSearchRuns(

@@ -150,16 +150,16 @@ func (d *drawingCache) leave(key string, one *pendingDrawing) {
 
 // byteCache is an LRU cache bounded by bytes. It is not safe for concurrent use.
 type byteCache struct {
-	most, held int
-	lru        *simplelru.LRU[string, []byte]
+	maxBytes, bytes int
+	lru             *simplelru.LRU[string, []byte]
 }
 
 // entryOverhead is added to the size of every entry, so that the number of tiny entries is bounded.
 const entryOverhead = 512
 
 func newByteCache(maxBytes int) *byteCache {
-	k := &byteCache{most: maxBytes}
-	forget := func(_ string, content []byte) { k.held -= len(content) + entryOverhead }
+	k := &byteCache{maxBytes: maxBytes}
+	forget := func(_ string, content []byte) { k.bytes -= len(content) + entryOverhead }
 	lru, err := simplelru.NewLRU(max(1, maxBytes/entryOverhead), forget)
 	if err != nil {
 		panic(err) // its size is at least 1
@@ -173,13 +173,13 @@ func (k *byteCache) get(key string) ([]byte, bool) { return k.lru.Get(key) }
 // add caches a value under a new key, unless the value is larger than the cache.
 func (k *byteCache) add(key string, content []byte) {
 	size := len(content) + entryOverhead
-	if size > k.most {
+	if size > k.maxBytes {
 		return
 	}
-	for k.held+size > k.most {
+	for k.bytes+size > k.maxBytes {
 		k.lru.RemoveOldest()
 	}
-	k.held += size
+	k.bytes += size
 	k.lru.Add(key, content)
 }
 

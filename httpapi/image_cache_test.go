@@ -133,12 +133,12 @@ func TestKeptBytes(t *testing.T) {
 		k.add(fmt.Sprint(i), bytes.Repeat([]byte{1}, 1000))
 	}
 	k.add("small", nil)
-	k.add("too large", make([]byte, k.most))
+	k.add("too large", make([]byte, k.maxBytes))
 	_, oldest := k.get("0")
 	_, newest := k.get("99")
 	_, large := k.get("too large")
-	if oldest || !newest || large || k.held > k.most || k.lru.Len() != 10 {
-		t.Errorf("oldest %t, newest %t, large %t; %d bytes of %d in %d entries", oldest, newest, large, k.held,
-			k.most, k.lru.Len())
+	if oldest || !newest || large || k.bytes > k.maxBytes || k.lru.Len() != 10 {
+		t.Errorf("oldest %t, newest %t, large %t; %d bytes of %d in %d entries", oldest, newest, large, k.bytes,
+			k.maxBytes, k.lru.Len())
 	}
 }

@@ -141,17 +141,17 @@ type imageParams struct {
 
 // requestedImage returns the requested image and its format, empty for that of the record.
 func (a *api) requestedImage(r *http.Request) (id string, format labelart.Format, err error) {
-	asked := a.imageQuery.decode(r.URL.RawQuery)
+	query := a.imageQuery.decode(r.URL.RawQuery)
 	id = pathValue(r, "image")
 	if f, ok := labelart.ParseFormat(strings.TrimPrefix(path.Ext(id), ".")); ok {
-		return strings.TrimSuffix(id, path.Ext(id)), f, asked.Problems.Err()
+		return strings.TrimSuffix(id, path.Ext(id)), f, query.Problems.Err()
 	}
-	if wanted := strings.TrimSpace(asked.Format); wanted != "" {
+	if wanted := strings.TrimSpace(query.Format); wanted != "" {
 		var ok bool
 		if format, ok = labelart.ParseFormat(wanted); !ok {
-			asked.Problems.Add("format", "%s is not a supported format; use jpg, png or svg.",
-				params.Quoted(asked.Format))
+			query.Problems.Add("format", "%s is not a supported format; use jpg, png or svg.",
+				params.Quoted(query.Format))
 		}
 	}
-	return id, format, asked.Problems.Err()
+	return id, format, query.Problems.Err()
 }

@@ -14,10 +14,10 @@ import (
 type Access interface {
 	Account(ctx context.Context, id cola.AccountID) (store.Account, error)
 	Keys(ctx context.Context, account cola.AccountID) ([]store.Key, error)
-	CreateKey(ctx context.Context, key store.Key, hash store.KeyHash, most int) (store.Key, error)
+	CreateKey(ctx context.Context, key store.Key, hash store.KeyHash, maxKeys int) (store.Key, error)
 	ReplaceKey(
 		ctx context.Context, account cola.AccountID, id int64, key store.Key, hash store.KeyHash, until time.Time,
-		most int,
+		maxKeys int,
 	) (store.Key, error)
 	RevokeKey(ctx context.Context, account cola.AccountID, id int64) error
 	Links(ctx context.Context, account cola.AccountID) ([]store.Link, error)

@@ -72,7 +72,7 @@ func (s *Service) ReplayDelivery(
 	case errors.Is(err, store.ErrNotFound):
 		return cola.Delivery{}, state, deliveryNotFound(id)
 	case err != nil:
-		return cola.Delivery{}, state, replayError(err, destinationError(err, "", maybeSent))
+		return cola.Delivery{}, state, replayError(err, destinationError(err, "", sendUnconfirmed))
 	}
 	return again, state, nil
 }

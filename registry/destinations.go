@@ -133,11 +133,11 @@ func (s *Service) CreateDestination(
 
 // withSecret returns a destination with its new secret, which is empty for an email address.
 func withSecret(d store.Destination, secret string) cola.DestinationWithSecret {
-	told := cola.DestinationWithSecret{Destination: d.Destination}
+	result := cola.DestinationWithSecret{Destination: d.Destination}
 	if secret != "" {
-		told.Secret = cola.Some(secret)
+		result.Secret = cola.Some(secret)
 	}
-	return told
+	return result
 }
 
 // addDestination stores a normalized destination and asks its recipient to confirm if needed.
@@ -285,7 +285,7 @@ func (s *Service) ChangeDestination(
 	if err != nil {
 		return cola.Destination{}, state, err
 	}
-	changed, err := s.updateDestination(ctx, before, maybeDestinationChanged, func(d *store.Destination) (err error) {
+	changed, err := s.updateDestination(ctx, before, changeDestinationUnconfirmed, func(d *store.Destination) (err error) {
 		after, err := settled.Apply(d.Destination, own)
 		if err == nil {
 			d.Destination = after
@@ -327,7 +327,7 @@ func (s *Service) DeleteDestination(ctx context.Context, c cola.Caller, id strin
 		return s.store.DeleteDestination(ctx, d.Account, d.UUID)
 	})
 	if err != nil {
-		return state, destinationError(err, id, maybeDestinationDeleted)
+		return state, destinationError(err, id, deleteDestinationUnconfirmed)
 	}
 	return state, nil
 }

@@ -20,10 +20,10 @@ const maxReplayed = 1_000
 
 // Messages for requests with an unknown outcome.
 const (
-	maybeDestinationChanged = "It is unknown whether the destination was changed. Send the same request again in a few seconds: a change made twice is as good as one made once."
-	maybeDestinationDeleted = "It is unknown whether the destination was deleted. Send the same request again in a few seconds; not_found then says that it is gone."
-	maybeSecretReplaced     = "It is unknown whether the secret was replaced. Send the same request again in a few seconds for another one; the latest is the one that counts."
-	maybeSent               = "It is unknown whether the message is to be sent. GET /deliveries tells; or send the same request again in a few seconds."
+	changeDestinationUnconfirmed = "It is unknown whether the destination was changed. Send the same request again in a few seconds: a change made twice is as good as one made once."
+	deleteDestinationUnconfirmed = "It is unknown whether the destination was deleted. Send the same request again in a few seconds; not_found then says that it is gone."
+	rotateSecretUnconfirmed      = "It is unknown whether the secret was replaced. Send the same request again in a few seconds for another one; the latest is the one that counts."
+	sendUnconfirmed              = "It is unknown whether the message is to be sent. GET /deliveries tells; or send the same request again in a few seconds."
 )
 
 // RotateSecret replaces the secret that signs webhooks to a destination, and returns the new one.
@@ -44,7 +44,7 @@ func (s *Service) RotateSecret(
 	}
 	secret, until := cola.NewWebhookSecret(), s.now().Add(secretOverlap)
 	sealed := s.vault.Seal(vault.Secret, d.UUID, secret)
-	changed, err := s.updateDestination(ctx, d, maybeSecretReplaced, func(d *store.Destination) error {
+	changed, err := s.updateDestination(ctx, d, rotateSecretUnconfirmed, func(d *store.Destination) error {
 		d.Secrets = store.Secrets{Current: sealed, Old: d.Secrets.Current, OldUntil: until}
 		return nil
 	})
@@ -77,7 +77,7 @@ func (s *Service) TestDestination(
 		return err
 	})
 	if err != nil {
-		return cola.Delivery{}, state, destinationError(err, d.UUID, maybeSent)
+		return cola.Delivery{}, state, destinationError(err, d.UUID, sendUnconfirmed)
 	}
 	return made, state, nil
 }
@@ -133,7 +133,7 @@ func (s *Service) ResendConfirmation(
 		return err
 	})
 	if err != nil {
-		return cola.Delivery{}, state, destinationError(confirmationError(d.Kind, err), d.UUID, maybeSent)
+		return cola.Delivery{}, state, destinationError(confirmationError(d.Kind, err), d.UUID, sendUnconfirmed)
 	}
 	return made, state, nil
 }
@@ -174,7 +174,7 @@ func (s *Service) ReplayDestination(
 		return err
 	})
 	if err != nil {
-		return cola.Replayed{}, state, replayError(err, destinationError(err, id, maybeSent))
+		return cola.Replayed{}, state, replayError(err, destinationError(err, id, sendUnconfirmed))
 	}
 	return replayed, state, nil
 }

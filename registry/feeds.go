@@ -41,8 +41,8 @@ type FeedLabel struct {
 
 // Messages for requests with an unknown outcome.
 const (
-	maybeFeedMade  = "It is unknown whether the feed was made. Send the same request again in a few seconds: the latest address is the one that counts."
-	maybeFeedEnded = "It is unknown whether the feed has ended. Send the same request again in a few seconds."
+	createFeedUnconfirmed = "It is unknown whether the feed was made. Send the same request again in a few seconds: the latest address is the one that counts."
+	deleteFeedUnconfirmed = "It is unknown whether the feed has ended. Send the same request again in a few seconds."
 )
 
 // MakeFeed gives a search of the caller's account a feed with a new address, which replaces a
@@ -60,7 +60,7 @@ func (s *Service) MakeFeed(
 	token := base64.RawURLEncoding.EncodeToString(bits[:])
 	hash := hashFeedToken(token)
 	if err := s.setFeed(ctx, c, key, &hash); err != nil {
-		return cola.SavedSearchFeed{}, state, changeSearchError(err, id, maybeFeedMade)
+		return cola.SavedSearchFeed{}, state, changeSearchError(err, id, createFeedUnconfirmed)
 	}
 	return cola.SavedSearchFeed{URL: s.publicURL + feedsPath + token}, state, nil
 }
@@ -74,7 +74,7 @@ func (s *Service) EndFeed(ctx context.Context, c cola.Caller, id string) (cola.Q
 		return state, err
 	}
 	if err := s.setFeed(ctx, c, key, nil); err != nil {
-		return state, changeSearchError(err, id, maybeFeedEnded)
+		return state, changeSearchError(err, id, deleteFeedUnconfirmed)
 	}
 	return state, nil
 }

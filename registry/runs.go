@@ -187,7 +187,7 @@ func (s *Service) RunSavedSearch(
 		return err
 	})
 	if err != nil {
-		return cola.SavedSearch{}, state, changeSearchError(err, id, maybeAsked)
+		return cola.SavedSearch{}, state, changeSearchError(err, id, runSearchUnconfirmed)
 	}
 	s.setURLs(&asked)
 	return asked, state, nil

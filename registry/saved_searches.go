@@ -135,22 +135,22 @@ func saveSearchError(err error) error {
 
 // activeLimitError returns the error for too many active schedules. instead says what to do.
 func activeLimitError(err error, instead string) error {
-	most := cola.MaxActiveSchedules
+	limit := cola.MaxActiveSchedules
 	if reached, ok := errors.AsType[store.LimitError](err); ok {
 		if reached.All {
 			return searchLimitError(reached.Limit)
 		}
-		most = reached.Limit // the account may have a lower one
+		limit = reached.Limit // the account may have a lower one
 	}
 	refusal := cola.Errorf(cola.CodeWatchlistLimit,
-		"An account may have %d saved searches that run by themselves, and this one has them. %s", most, instead)
-	switch most {
+		"An account may have %d saved searches that run by themselves, and this one has them. %s", limit, instead)
+	switch limit {
 	case 0:
 		refusal.Message = "This account may have no saved search that runs by itself. Ask the operator of this service."
 	case 1:
 		refusal.Message = "This account may have one saved search that runs by itself, and has it. " + instead
 	}
-	refusal.Details = map[string]any{"limit": most}
+	refusal.Details = map[string]any{"limit": limit}
 	return refusal
 }
 
@@ -245,7 +245,7 @@ func (s *Service) ChangeSavedSearch(
 		return err
 	})
 	if err != nil {
-		return cola.SavedSearch{}, state, changeSearchError(err, id, maybeChanged)
+		return cola.SavedSearch{}, state, changeSearchError(err, id, changeSearchUnconfirmed)
 	}
 	s.setURLs(&changed)
 	return changed, state, nil
@@ -263,7 +263,7 @@ func (s *Service) DeleteSavedSearch(ctx context.Context, c cola.Caller, id strin
 		return s.store.DeleteSavedSearch(ctx, c.Account, key)
 	})
 	if err != nil {
-		return state, changeSearchError(err, id, maybeDeleted)
+		return state, changeSearchError(err, id, deleteSearchUnconfirmed)
 	}
 	return state, nil
 }
@@ -320,9 +320,9 @@ func savedSearchNotFound(id string) *cola.Error {
 
 // Messages for requests with an unknown outcome.
 const (
-	maybeChanged = "It is unknown whether the search was changed. Send the same request again in a few seconds: a change made twice is as good as one made once."
-	maybeDeleted = "It is unknown whether the search was deleted. Send the same request again in a few seconds; not_found then says that it is gone."
-	maybeAsked   = "It is unknown whether the search will run. Send the same request again in a few seconds: asking twice does no harm."
+	changeSearchUnconfirmed = "It is unknown whether the search was changed. Send the same request again in a few seconds: a change made twice is as good as one made once."
+	deleteSearchUnconfirmed = "It is unknown whether the search was deleted. Send the same request again in a few seconds; not_found then says that it is gone."
+	runSearchUnconfirmed    = "It is unknown whether the search will run. Send the same request again in a few seconds: asking twice does no harm."
 )
 
 // changeSearchError returns the public error of a failed change or deletion. unknown is the message

@@ -131,11 +131,11 @@ func subscriptionNotFound() error {
 
 // looksLikeToken reports whether a text has the form of a token; others need no lookup.
 func looksLikeToken(text string) bool {
-	const least, most = 16, 128 // characters
+	const minLength, maxLength = 16, 128 // characters
 	other := func(r rune) bool {
 		return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	}
-	return len(text) >= least && len(text) <= most && !strings.ContainsFunc(text, other)
+	return len(text) >= minLength && len(text) <= maxLength && !strings.ContainsFunc(text, other)
 }
 
 const (
