@@ -239,8 +239,8 @@ func refusalSentence(refusal *cola.Error) string {
 	switch refusal.Code {
 	case cola.CodeSearchTooBroad:
 		return "A search that runs by itself needs something that narrows it: words, a name, a number, a place, a " +
-			"category path, a strength, a size, " +
-			"or some but not all of the kinds, categories, origins or containers. A status alone is too broad. Without a schedule it can be kept as it is."
+			"category path, a strength, a size, or some but not all of the kinds, categories, origins or containers. " +
+			"A status alone is too broad. Without a schedule it can be kept as it is."
 	case cola.CodeWatchlistLimit:
 		return watchlistLimitSentence(refusal)
 	case cola.CodeDestinationLimit:

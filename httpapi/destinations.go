@@ -119,17 +119,17 @@ func createDestination(svc Service) operation {
 		ID: "createDestination", Method: http.MethodPost, Path: destinationsPath, Tag: tagDestinations,
 		Summary: "Add a destination",
 		Description: "Sends messages to an email address or a webhook: those of all searches of the account, or of " +
-			"one. For that search it replaces a destination " +
-			"of the whole account with the same address. An account has at most 20.\n\n" +
+			"one. For that search it replaces a destination of the whole account with the same address. An account " +
+			"has at most 20.\n\n" +
 			"Each **webhook** message is a POST of JSON, signed as in Standard Webhooks " +
 			"(https://www.standardwebhooks.com: `webhook-id`, `webhook-timestamp`, `webhook-signature`) with the " +
-			"`secret` in the response, which is shown only once. " +
-			"A receiver accepts a message with any 2xx within 15 seconds; otherwise it is retried over three days, " +
-			"with the same `webhook-id`. A 410 disables the destination.\n\n" +
+			"`secret` in the response, which is shown only once. A receiver accepts a message with any 2xx within 15 " +
+			"seconds; otherwise it is retried over three days, with the same `webhook-id`. A 410 disables the " +
+			"destination.\n\n" +
 			"A new endpoint is `pending`. Until it confirms, it is sent only a challenge: a signed message of the " +
-			"type `destination.confirm`. It confirms by answering 2xx with the token " +
-			"in `data.challenge`, as text or as `{\"challenge\": token}`, or you confirm it by sending the message's " +
-			"`data.code` to `/destinations/{uuid}/confirm`. A challenge is retried for about half an hour.\n\n" +
+			"type `destination.confirm`. It confirms by answering 2xx with the token in `data.challenge`, as text or " +
+			"as `{\"challenge\": token}`, or you confirm it by sending the message's `data.code` to " +
+			"`/destinations/{uuid}/confirm`. A challenge is retried for about half an hour.\n\n" +
 			"An **email** address other than the account's own is `unconfirmed` until its owner agrees, by a link in " +
 			"the email they are sent. Every message has a link to unsubscribe.\n\n" +
 			"If the response is lost, send the request again: `destination_exists` means that the destination was " +

@@ -116,10 +116,9 @@ func errorKinds() []errorKind {
 				Message: mediaTypeMessage([]string{mediaJSON})}}},
 		{http.StatusTooManyRequests, "QuotaExceeded",
 			"A monthly quota is used up (details.reason is detail_views or list_records; upgrade_url is set), the " +
-				"rate limit of 60 seconds was reached (burst), " +
-				"the client's address sent too many invalid credentials (failed_credentials; valid ones are always " +
-				"accepted), or a feed or emailed link was requested too often (requests). All but the first set " +
-				"Retry-After.",
+				"rate limit of 60 seconds was reached (burst), the client's address sent too many invalid " +
+				"credentials (failed_credentials; valid ones are always accepted), or a feed or emailed link was " +
+				"requested too often (requests). All but the first set Retry-After.",
 			append([]string{"Retry-After"}, requestID...), quotaExamples()},
 		{http.StatusInternalServerError, "InternalError",
 			"Something went wrong on our side. Nothing more is told than the request id.", requestID,
@@ -215,31 +214,19 @@ func errorResponses(s components) map[string]*huma.Response {
 	return responses
 }
 
-// savedSearchErrors are the errors that only saved searches are answered with.
+// savedSearchErrors are the errors of saved searches only.
 func savedSearchErrors() []errorKind {
+	return slices.Concat(invalidSearchErrors(), searchLimitErrors(), searchRunErrors())
+}
+
+// invalidSearchErrors are the errors of invalid searches, and of callers who may not change them.
+func invalidSearchErrors() []errorKind {
 	var invalid cola.Problems
 	invalid.Add("filters.brand", "There is no such parameter; did you mean filters.brand_name?")
 	invalid.Add("schedule.day", "A weekly schedule needs a day: 0 to 6, 0 is Sunday.")
 	var unknown cola.Problems
 	unknown.Add("when", "There is no such parameter.")
 	scope := cola.InsufficientScope(cola.ScopeWriteSavedSearches)
-	limit := func(instead string) *cola.Error {
-		return &cola.Error{
-			Code:    cola.CodeWatchlistLimit,
-			Message: "An account may have 10 saved searches that run by themselves, and this one has them. " + instead,
-			Details: map[string]any{"limit": cola.MaxActiveSchedules},
-		}
-	}
-	manualRuns := quotaExamples()
-	delete(manualRuns, "quota")
-	manualRuns["manual_runs"] = &cola.Error{
-		Code: cola.CodeQuotaExceeded,
-		Message: "Your account has used its 24 manual runs of today (UTC). More are available from 00:00 UTC; " +
-			"scheduled runs continue.",
-		Details: map[string]any{"reason": registry.ReasonManualRuns, "limit": cola.MaxDailyManualRuns,
-			"retry_after": 31_380},
-		RetryAfter: 31_380 * time.Second,
-	}
 	return []errorKind{
 		{http.StatusBadRequest, "BadSavedSearch",
 			"The body or a field of it is invalid: all problems are told at once, by dotted name. Or the search is " +
@@ -261,6 +248,19 @@ func savedSearchErrors() []errorKind {
 			"The access token lacks the scope that this needs; WWW-Authenticate tells it. Or the account is suspended.",
 			commonHeaders(),
 			map[string]*cola.Error{"scope": scope, "suspended": exampleSuspended()}},
+	}
+}
+
+// searchLimitErrors are the errors of the limits on saved searches, and of reused idempotency keys.
+func searchLimitErrors() []errorKind {
+	limit := func(instead string) *cola.Error {
+		return &cola.Error{
+			Code:    cola.CodeWatchlistLimit,
+			Message: "An account may have 10 saved searches that run by themselves, and this one has them. " + instead,
+			Details: map[string]any{"limit": cola.MaxActiveSchedules},
+		}
+	}
+	return []errorKind{
 		{http.StatusConflict, "Conflict", "The account has as many active schedules as it may, or as many saved " +
 			"searches (details.limit tells which), or the idempotency key was sent with another request before.",
 			commonHeaders(),
@@ -281,6 +281,22 @@ func savedSearchErrors() []errorKind {
 		{http.StatusConflict, "LimitReached",
 			"The search would become active, and the account has as many active schedules as it may.", commonHeaders(),
 			map[string]*cola.Error{"limit": limit("Pause or delete one of the others first.")}},
+	}
+}
+
+// searchRunErrors are the errors of manual runs.
+func searchRunErrors() []errorKind {
+	manualRuns := quotaExamples()
+	delete(manualRuns, "quota")
+	manualRuns["manual_runs"] = &cola.Error{
+		Code: cola.CodeQuotaExceeded,
+		Message: "Your account has used its 24 manual runs of today (UTC). More are available from 00:00 UTC; " +
+			"scheduled runs continue.",
+		Details: map[string]any{"reason": registry.ReasonManualRuns, "limit": cola.MaxDailyManualRuns,
+			"retry_after": 31_380},
+		RetryAfter: 31_380 * time.Second,
+	}
+	return []errorKind{
 		{http.StatusConflict, "SearchNotActive",
 			"The search is paused for a reason of the account's, so it does not run.", commonHeaders(),
 			map[string]*cola.Error{"downgraded": {

@@ -171,9 +171,8 @@ func explainSavedSearch(svc Service) operation {
 		ID: "explainSavedSearch", Path: oneSavedSearchPath + "/explain/{ttb_id}", Tag: tagSearches,
 		Summary: "Explain why a search finds a label",
 		Description: "Tells, filter by filter, whether a label meets the search as both are now, and why a run has " +
-			"found it, will find it, or will not: `verdict` is one word, " +
-			"`message` a sentence or two. A label meets the search when it meets every filter without a group, and " +
-			"one of each group.",
+			"found it, will find it, or will not: `verdict` is one word, `message` a sentence or two. A label meets " +
+			"the search when it meets every filter without a group, and one of each group.",
 		PathParam: savedSearchID(),
 		InnerParam: pathParam{Name: "ttb_id", Doc: "COLA identifier, 14 digits.",
 			Example: exampleMatches().Data[0].TTBID.String()},

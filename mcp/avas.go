@@ -38,9 +38,8 @@ func avaTools() []tool {
 		newTool(tool{
 			name: "get_ava", title: "Get one American Viticultural Area",
 			description: "Returns one viticultural area, by its id: states, counties, when it was established and is " +
-				"valid, the areas it lies within and contains, " +
-				"and its section of 27 CFR part 9. Use it after search_avas found the id. Then: search_colas with " +
-				"the name as q for wines that name it.",
+				"valid, the areas it lies within and contains, and its section of 27 CFR part 9. Use it after " +
+				"search_avas found the id. Then: search_colas with the name as q for wines that name it.",
 			cost:     free,
 			required: []string{"ava_id"},
 			output:   outputSchema(false, nil, reflect.TypeFor[cola.AVADetail]()),

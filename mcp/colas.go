@@ -28,18 +28,14 @@ func colaTools() []tool {
 		newTool(tool{
 			name: "search_colas", title: "Search labels",
 			description: "Searches label approvals (COLAs) of US wine, beer and spirits, newest approval first. " +
-				"Returns labels in every status unless status " +
-				"is set: check application_status (approved, expired, surrendered or revoked) before you call a " +
-				"label approved. " +
-				"Use it to check whether a name is taken, what a company has had approved, or how many labels match: " +
-				"pagination.total is exact on any page. Filters narrow each other; several values of one filter " +
-				"widen it.\n\n" +
+				"Returns labels in every status unless status is set: check application_status (approved, expired, " +
+				"surrendered or revoked) before you call a label approved. Use it to check whether a name is taken, " +
+				"what a company has had approved, or how many labels match: pagination.total is exact on any page. " +
+				"Filters narrow each other; several values of one filter widen it.\n\n" +
 				"Without approval_date_from or approval_date_to it covers the last 365 days, unless q is a TTB id or " +
-				"status is expired, surrendered or " +
-				"revoked. For all history set approval_date_from to 2005-01-01. For more rows call again with the " +
-				"same filters and cursor. " +
-				"Then: get_cola for everything about one label, get_permittee for its permit holder, lookup_barcode " +
-				"for every label with a barcode.",
+				"status is expired, surrendered or revoked. For all history set approval_date_from to 2005-01-01. " +
+				"For more rows call again with the same filters and cursor. Then: get_cola for everything about one " +
+				"label, get_permittee for its permit holder, lookup_barcode for every label with a barcode.",
 			cost: "one list record per label returned; no results is free.", meter: cola.MeterListRecords,
 			output: outputSchema(true, extraSchemas(paginationMember, defaultsMember, chargedMember),
 				reflect.TypeFor[cola.ColaRow]()),
@@ -48,10 +44,9 @@ func colaTools() []tool {
 		newTool(tool{
 			name: "get_cola", title: "Get one label",
 			description: "Returns everything known about one label, by its TTB id: what is on it, who applied, " +
-				"dates, ABV, contents, varietals or grains, " +
-				"tasting notes and a link to its image; with response_format detailed also all images, barcodes and codes. " +
-				"Use it for labels that matter, after search_colas or lookup_barcode found their ids. Then: " +
-				"get_permittee with its permit_number.",
+				"dates, ABV, contents, varietals or grains, tasting notes and a link to its image; with " +
+				"response_format detailed also all images, barcodes and codes. Use it for labels that matter, after " +
+				"search_colas or lookup_barcode found their ids. Then: get_permittee with its permit_number.",
 			cost: "one detail view; not found is free.", meter: cola.MeterDetailViews,
 			required: []string{"ttb_id"},
 			output:   outputSchema(false, extraSchemas(chargedMember), reflect.TypeFor[cola.Cola]()),

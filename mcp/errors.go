@@ -112,8 +112,8 @@ func errorHint(e *cola.Error, t *tool, state cola.QuotaState) string {
 		return "Nothing was saved. Add filters for what the user wants watched, such as brand_name or query, and call again; or keep the search without a schedule."
 	case cola.CodeWatchlistLimit:
 		return "Nothing was saved, and the same call would fail again. Tell the user how many alerts may be active, " +
-			"and offer to pause one with " +
-			"update_saved_search, or to keep this search without a schedule or with schedule.active false."
+			"and offer to pause one with update_saved_search, or to keep this search without a schedule or with " +
+			"schedule.active false."
 	case cola.CodeNotFound:
 		return "Nothing was charged. " + t.notFound
 	case cola.CodeUnavailable:

@@ -36,9 +36,8 @@ func processingTimeTools() []tool {
 	return []tool{newTool(tool{
 		name: "get_processing_times", title: "Get TTB processing times",
 		description: "Returns how long TTB takes, in median days, for label applications (kind cola), formula " +
-			"applications (formula) or original " +
-			"permits (registration), newest figures first. Use it for questions about waiting times. With latest " +
-			"true it returns only current figures.",
+			"applications (formula) or original permits (registration), newest figures first. Use it for questions " +
+			"about waiting times. With latest true it returns only current figures.",
 		cost: free,
 		output: outputSchema(true, extraSchemas(metaMember), reflect.TypeFor[cola.ProcessingTime](),
 			reflect.TypeFor[cola.FormulaProcessingTime](), reflect.TypeFor[cola.RegistrationProcessingTime]()),
@@ -164,10 +163,9 @@ func productionReportTools() []tool {
 	return []tool{newTool(tool{
 		name: "list_production_reports", title: "List production reports",
 		description: "Returns TTB's statistical production reports of beer, wine and spirits, newest first: one row " +
-			"per figure, such as a quantity produced, " +
-			"removed or in stock. Use it for questions about the industry's volumes. The figures of one report share " +
-			"commodity, year and month. " +
-			"A figure that TTB withheld has is_redacted true and no value.",
+			"per figure, such as a quantity produced, removed or in stock. Use it for questions about the industry's " +
+			"volumes. The figures of one report share commodity, year and month. A figure that TTB withheld has " +
+			"is_redacted true and no value.",
 		cost:    free,
 		output:  outputSchema(true, extraSchemas(pageMetaMember), reflect.TypeFor[cola.ProductionReport]()),
 		example: `{"commodity":"beer","year":2019,"month":3,"per_page":2}`,

@@ -38,75 +38,83 @@ const (
 )
 
 func savedSearchTools() []tool {
-	one := outputSchema(false, nil, reflect.TypeFor[cola.SavedSearch]())
-	return []tool{
-		newTool(tool{
-			name: "list_saved_searches", title: "List saved searches",
-			description: "Lists the saved searches of the user's account, oldest first: filters, schedule, next and " +
-				"last run, and why a run is held back. " +
-				"Use it to see what is watched, and to find the uuid for update_saved_search or delete_saved_search.",
-			cost:    free,
-			output:  outputSchema(true, extraSchemas(pageMetaMember), reflect.TypeFor[cola.SavedSearch]()),
-			example: `{}`,
-		}, listSavedSearches),
-		newTool(tool{
-			name: "create_saved_search", title: "Create a saved search",
-			description: "Saves a search in the user's account and returns it, not labels. With a schedule it is an " +
-				"alert: it runs daily, weekly or monthly and " +
-				"reports labels approved since the previous run, and older ones that reached the registry late. " +
-				"Results go to the account's destinations, " +
-				"such as its email address where the server sends email: up to 25 labels a message, for free. The " +
-				"REST API lists all matches, for a list " +
-				"record each. Use it when the user wants a search kept or something watched, and agreed to the " +
-				"filters and the " +
-				"schedule. To look for labels now use search_colas.\n\n" +
-				"Filters narrow each other; several types, categories or containers mean any of them. There is no " +
-				"date filter. " +
-				"A schedule needs a filter that narrows the search: a status alone, or all product types together, " +
-				"is too broad. " +
-				"An account has at most 10 active schedules and 1,000 saved searches. Repeating a call within ten " +
-				"minutes creates nothing new. " +
-				needsScope,
-			cost:   free,
-			scope:  cola.ScopeWriteSavedSearches,
-			effect: creates, required: []string{"name", "filters"}, serviceValidates: true,
-			output:  one,
-			example: `{"name":"Wines called oak","filters":{"brand_name":"oak","type_wine":true},"schedule":{"cadence":"weekly","day":1}}`,
-		}, createSavedSearch),
-		newTool(tool{
-			name: "update_saved_search", title: "Change a saved search",
-			description: "Changes a saved search of the user's account; what you leave out stays. schedule.active " +
-				"false pauses its alert, true resumes it. " +
-				"filters replaces all filters of the search: send those to keep, too, as create_saved_search takes them. " +
-				"Use it when the user asks to rename, change, pause or resume one. Get its uuid from " +
-				"list_saved_searches. " + needsScope,
-			cost:   free,
-			scope:  cola.ScopeWriteSavedSearches,
-			effect: changes, required: []string{"uuid"},
-			docs: map[string]string{
-				"filters":  "All filters of the search from now on.",
-				"schedule": "What to change of the schedule. A search without one needs all of it.",
-			},
-			documentedElsewhere: "filters",
-			output:              one,
-			notFound:            findSavedSearchesHint,
-			example:             `{"uuid":"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11","schedule":{"active":false}}`,
-		}, updateSavedSearch),
-		newTool(tool{
-			name: "delete_saved_search", title: "Delete a saved search",
-			description: "Deletes a saved search of the user's account for good, with its alert and its past runs. " +
-				"Use it only when the user asked to delete this one; " +
-				"to stop an alert for a while, pause it with update_saved_search. Get its uuid from " +
-				"list_saved_searches. " + needsScope,
-			cost:   free,
-			scope:  cola.ScopeWriteSavedSearches,
-			effect: changes, required: []string{"uuid"},
-			output:   outputSchema(false, nil, reflect.TypeFor[deletedSearch]()),
-			notFound: findSavedSearchesHint,
-			example:  `{"uuid":"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"}`,
-		}, deleteSavedSearch),
-	}
+	return []tool{listSavedSearchesTool(), createSavedSearchTool(), updateSavedSearchTool(), deleteSavedSearchTool()}
 }
+
+func listSavedSearchesTool() tool {
+	return newTool(tool{
+		name: "list_saved_searches", title: "List saved searches",
+		description: "Lists the saved searches of the user's account, oldest first: filters, schedule, next and " +
+			"last run, and why a run is held back. " +
+			"Use it to see what is watched, and to find the uuid for update_saved_search or delete_saved_search.",
+		cost:    free,
+		output:  outputSchema(true, extraSchemas(pageMetaMember), reflect.TypeFor[cola.SavedSearch]()),
+		example: `{}`,
+	}, listSavedSearches)
+}
+
+func createSavedSearchTool() tool {
+	return newTool(tool{
+		name: "create_saved_search", title: "Create a saved search",
+		description: "Saves a search in the user's account and returns it, not labels. With a schedule it is an " +
+			"alert: it runs daily, weekly or monthly and reports labels approved since the previous run, and " +
+			"older ones that reached the registry late. Results go to the account's destinations, such as its " +
+			"email address where the server sends email: up to 25 labels a message, for free. The REST API lists " +
+			"all matches, for a list record each. Use it when the user wants a search kept or something watched, " +
+			"and agreed to the filters and the schedule. To look for labels now use search_colas.\n\n" +
+			"Filters narrow each other; several types, categories or containers mean any of them. There is no " +
+			"date filter. A schedule needs a filter that narrows the search: a status alone, or all product " +
+			"types together, is too broad. An account has at most 10 active schedules and 1,000 saved searches. " +
+			"Repeating a call within ten minutes creates nothing new. " +
+			needsScope,
+		cost:   free,
+		scope:  cola.ScopeWriteSavedSearches,
+		effect: creates, required: []string{"name", "filters"}, serviceValidates: true,
+		output:  savedSearchOutput(),
+		example: `{"name":"Wines called oak","filters":{"brand_name":"oak","type_wine":true},"schedule":{"cadence":"weekly","day":1}}`,
+	}, createSavedSearch)
+}
+
+func updateSavedSearchTool() tool {
+	return newTool(tool{
+		name: "update_saved_search", title: "Change a saved search",
+		description: "Changes a saved search of the user's account; what you leave out stays. schedule.active " +
+			"false pauses its alert, true resumes it. " +
+			"filters replaces all filters of the search: send those to keep, too, as create_saved_search takes them. " +
+			"Use it when the user asks to rename, change, pause or resume one. Get its uuid from " +
+			"list_saved_searches. " + needsScope,
+		cost:   free,
+		scope:  cola.ScopeWriteSavedSearches,
+		effect: changes, required: []string{"uuid"},
+		docs: map[string]string{
+			"filters":  "All filters of the search from now on.",
+			"schedule": "What to change of the schedule. A search without one needs all of it.",
+		},
+		documentedElsewhere: "filters",
+		output:              savedSearchOutput(),
+		notFound:            findSavedSearchesHint,
+		example:             `{"uuid":"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11","schedule":{"active":false}}`,
+	}, updateSavedSearch)
+}
+
+func deleteSavedSearchTool() tool {
+	return newTool(tool{
+		name: "delete_saved_search", title: "Delete a saved search",
+		description: "Deletes a saved search of the user's account for good, with its alert and its past runs. " +
+			"Use it only when the user asked to delete this one; " +
+			"to stop an alert for a while, pause it with update_saved_search. Get its uuid from " +
+			"list_saved_searches. " + needsScope,
+		cost:   free,
+		scope:  cola.ScopeWriteSavedSearches,
+		effect: changes, required: []string{"uuid"},
+		output:   outputSchema(false, nil, reflect.TypeFor[deletedSearch]()),
+		notFound: findSavedSearchesHint,
+		example:  `{"uuid":"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"}`,
+	}, deleteSavedSearch)
+}
+
+// savedSearchOutput is the output schema of tools that return a saved search.
+func savedSearchOutput() schema { return outputSchema(false, nil, reflect.TypeFor[cola.SavedSearch]()) }
 
 func listSavedSearches(
 	ctx context.Context, svc Service, c cola.Caller, p listSavedSearchesArgs,

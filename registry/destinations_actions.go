@@ -239,8 +239,7 @@ func confirmationLimitMessage(kind string, limit store.AskLimit) string {
 
 // confirmUnconfirmed is the message if the outcome of a confirmation is unknown.
 const confirmUnconfirmed = "It is unknown whether the code was accepted. Check the state with GET " +
-	"/destinations/{uuid}, " +
-	"or send the same request again in a few seconds."
+	"/destinations/{uuid}, or send the same request again in a few seconds."
 
 // ConfirmDestination confirms a pending endpoint with the code from its latest challenge, and
 // returns the destination, which is then active. It is free and needs the scope
