@@ -174,11 +174,13 @@ type pager struct {
 	Previous, Next     string // addresses; may be empty
 }
 
-// newPager returns the pager of a list at an address with a page parameter.
-func newPager(u *url.URL, page, perPage, total, rows int) pager {
-	p := pager{Page: page, Pages: max(1, (total+perPage-1)/perPage), Total: total}
+// newPager returns the pager of a list at an address with a page parameter. rows is the number of
+// rows on the page.
+func newPager(u *url.URL, meta cola.PageMeta, rows int) pager {
+	page := meta.Page
+	p := pager{Page: page, Pages: max(1, (meta.Total+meta.PerPage-1)/meta.PerPage), Total: meta.Total}
 	if rows > 0 {
-		p.First, p.Last = (page-1)*perPage+1, (page-1)*perPage+rows
+		p.First, p.Last = (page-1)*meta.PerPage+1, (page-1)*meta.PerPage+rows
 	}
 	at := func(n int) string {
 		q := u.Query()
@@ -222,7 +224,7 @@ func paginate[T any](req *request, all []T, perPage int) ([]T, pager) {
 	last := max(1, (len(all)+perPage-1)/perPage)
 	page = min(max(page, 1), last)
 	rows := all[(page-1)*perPage : min(page*perPage, len(all))]
-	return rows, newPager(req.http.URL, page, perPage, len(all), len(rows))
+	return rows, newPager(req.http.URL, cola.PageMeta{Page: page, PerPage: perPage, Total: len(all)}, len(rows))
 }
 
 // stripHidden removes hidden characters, such as bidirectional controls, and invalid UTF-8 from

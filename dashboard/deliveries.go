@@ -90,18 +90,18 @@ func (req *request) deliveries() error {
 		return err
 	}
 	req.recordQuota(state)
-	names, roll, err := req.loadNames()
+	names, searches, err := req.loadNames()
 	if err != nil {
 		return err
 	}
 	p := deliveriesPage{
 		Rows:  names.rows(list.Rows),
-		Pager: newPager(req.http.URL, list.Meta.Page, list.Meta.PerPage, list.Meta.Total, len(list.Rows)),
+		Pager: newPager(req.http.URL, list.Meta, len(list.Rows)),
 		States: append([]option{{Label: "any state"}},
 			optionsOf(strings.ToLower(filters.Get("state")), cola.DeliveryStates()...)...),
 		Filtered: filters.Has("state") || filters.Has("destination") || filters.Has("saved_search"),
 	}
-	p.Searches, p.More = searchOptions(roll, filters.Get("saved_search"), "any search")
+	p.Searches, p.More = searchOptions(searches, filters.Get("saved_search"), "any search")
 	p.Destinations = []option{{Label: "any destination"}}
 	for _, d := range names.all {
 		p.Destinations = append(p.Destinations,

@@ -206,11 +206,18 @@ func (req *request) loadNames() (nameIndex, registry.SavedSearchNames, error) {
 	if err != nil {
 		return n, registry.SavedSearchNames{}, err
 	}
-	roll, _, err := req.svc.SavedSearchNames(req.ctx(), req.caller)
-	for _, s := range roll.Names {
-		n.searches[s.UUID] = s.Name
+	searches, _, err := req.svc.SavedSearchNames(req.ctx(), req.caller)
+	n.searches = searchNames(searches)
+	return n, searches, err
+}
+
+// searchNames returns the names of saved searches by ID.
+func searchNames(list registry.SavedSearchNames) map[string]string {
+	names := map[string]string{}
+	for _, s := range list.Names {
+		names[s.UUID] = s.Name
 	}
-	return n, roll, err
+	return names
 }
 
 // destinationsPage lists the destinations of the account.
@@ -227,17 +234,14 @@ func (req *request) destinations() error {
 		return err
 	}
 	req.recordQuota(state)
-	roll, _, err := req.svc.SavedSearchNames(req.ctx(), req.caller)
+	searches, _, err := req.svc.SavedSearchNames(req.ctx(), req.caller)
 	if err != nil {
 		return err
 	}
-	names := map[string]string{}
-	for _, s := range roll.Names {
-		names[s.UUID] = s.Name
-	}
+	names := searchNames(searches)
 	p := destinationsPage{
 		SendsMail: req.svc.SendsMail(), MaxDestinations: cola.MaxDestinations,
-		Pager: newPager(req.http.URL, list.Meta.Page, list.Meta.PerPage, list.Meta.Total, len(list.Rows)),
+		Pager: newPager(req.http.URL, list.Meta, len(list.Rows)),
 	}
 	for _, d := range list.Rows {
 		p.Rows = append(p.Rows, req.destinationRow(d, names))

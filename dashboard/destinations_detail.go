@@ -18,18 +18,23 @@ type destinationPage struct {
 	Code        formField // of the challenge of a pending endpoint
 }
 
+// destination returns the destination in the path, with the names to describe it and its deliveries.
+func (req *request) destination() (cola.Destination, nameIndex, error) {
+	found, state, err := req.svc.Destination(req.ctx(), req.caller, req.path("uuid"), "")
+	if err != nil {
+		return cola.Destination{}, nameIndex{}, err
+	}
+	req.recordQuota(state)
+	names, _, err := req.loadNames()
+	return found.Value, names, err
+}
+
 func (req *request) destinationDetail() error { return req.showDestination(http.StatusOK, "", nil) }
 
 // showDestination shows the page of a destination. refusal is the reason an action failed; problems
 // concern an entered code.
 func (req *request) showDestination(status int, refusal string, problems []string) error {
-	found, state, err := req.svc.Destination(req.ctx(), req.caller, req.path("uuid"), "")
-	if err != nil {
-		return err
-	}
-	req.recordQuota(state)
-	d := found.Value
-	names, _, err := req.loadNames()
+	d, names, err := req.destination()
 	if err != nil {
 		return err
 	}
@@ -168,16 +173,11 @@ func (req *request) confirmDeleteDestination() error {
 // confirmDestinationAction shows a confirmation page. below is the API path of the action, relative
 // to the destination.
 func (req *request) confirmDestinationAction(template, title, method, below string) error {
-	found, state, err := req.svc.Destination(req.ctx(), req.caller, req.path("uuid"), "")
+	d, names, err := req.destination()
 	if err != nil {
 		return err
 	}
-	req.recordQuota(state)
-	names, _, err := req.loadNames()
-	if err != nil {
-		return err
-	}
-	row := req.destinationRow(found.Value, names.searches)
+	row := req.destinationRow(d, names.searches)
 	if method == http.MethodPost {
 		if row.Form, err = req.newFormToken(); err != nil {
 			return err

@@ -103,28 +103,28 @@ func (req *request) addDestination() error {
 
 // showDestinationForm shows the form, with the searches that a destination may be for.
 func (req *request) showDestinationForm(status int, f *destinationForm) error {
-	roll, state, err := req.svc.SavedSearchNames(req.ctx(), req.caller)
+	searches, state, err := req.svc.SavedSearchNames(req.ctx(), req.caller)
 	if err != nil {
 		return err
 	}
 	req.recordQuota(state)
 	f.SendsMail = req.svc.SendsMail()
-	f.Searches, f.More = searchOptions(roll, f.Text("saved_search"), "all saved searches")
+	f.Searches, f.More = searchOptions(searches, f.Text("saved_search"), "all saved searches")
 	return req.show(status, "destination_form",
 		page{Title: "New destination", Data: f, Call: req.destinationCall(f.Values)})
 }
 
 // searchOptions returns the first saved searches, and the chosen one, as options. more is true if
 // there are others.
-func searchOptions(roll registry.SavedSearchNames, chosen, none string) (options []option, more bool) {
+func searchOptions(searches registry.SavedSearchNames, chosen, none string) (options []option, more bool) {
 	options = []option{{Label: none}}
-	for i, s := range roll.Names {
+	for i, s := range searches.Names {
 		is := strings.EqualFold(s.UUID, chosen)
 		if i < maxSearchOptions || is {
 			options = append(options, option{Value: s.UUID, Label: truncate(s.Name, maxOptionName), Chosen: is})
 		}
 	}
-	return options, len(options) <= len(roll.Names)
+	return options, len(options) <= len(searches.Names)
 }
 
 // maxOptionName is how many characters of a name a field offers.

@@ -18,7 +18,7 @@ func (req *request) makeFeed() error {
 	if err != nil {
 		return err
 	}
-	found, _, err := req.svc.SavedSearch(req.ctx(), req.caller, id, "")
+	s, err := req.savedSearch()
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (req *request) makeFeed() error {
 		return err
 	}
 	if !first {
-		return req.redirect(searchPath(found.Value.UUID), formUsedSecret)
+		return req.redirect(searchPath(s.UUID), formUsedSecret)
 	}
 	feed, state, err := req.svc.MakeFeed(req.ctx(), req.caller, id)
 	req.recordQuota(state)
@@ -35,9 +35,9 @@ func (req *request) makeFeed() error {
 		return err
 	}
 	return req.show(http.StatusCreated, "saved_search_feed", page{
-		Title: "Feed of “" + found.Value.Name + "”",
-		Data:  feedPage{found.Value, copied{"the address of the feed", feed.URL}},
-		Call: req.call(http.MethodPost, searchPath(found.Value.UUID)+"/feed",
+		Title: "Feed of “" + s.Name + "”",
+		Data:  feedPage{s, copied{"the address of the feed", feed.URL}},
+		Call: req.call(http.MethodPost, searchPath(s.UUID)+"/feed",
 			freeCost+" Each call makes a new address, and the one before stops."),
 	})
 }

@@ -18,22 +18,21 @@ type runPage struct {
 
 func (req *request) searchRun() error {
 	id, number := req.path("uuid"), req.path("run")
-	found, state, err := req.svc.SavedSearch(req.ctx(), req.caller, id, "")
+	s, err := req.savedSearch()
 	if err != nil {
 		return err
 	}
-	req.recordQuota(state)
 	run, _, err := req.svc.SavedSearchRun(req.ctx(), req.caller, id, number)
 	if err != nil {
 		return err
 	}
 	p := runPage{
-		Search: found.Value, Run: run,
-		Labels: runPath(found.Value.UUID, number) + "/labels", First: min(run.MatchCount, cola.DefaultPerPage),
+		Search: s, Run: run,
+		Labels: runPath(s.UUID, number) + "/labels", First: min(run.MatchCount, cola.DefaultPerPage),
 	}
 	return req.show(http.StatusOK, "saved_search_run", page{
-		Title: runTitle(found.Value, number), Data: p,
-		Call: req.call(http.MethodGet, searchPath(found.Value.UUID)+"/runs", freeCost),
+		Title: runTitle(s, number), Data: p,
+		Call: req.call(http.MethodGet, searchPath(s.UUID)+"/runs", freeCost),
 	})
 }
 
@@ -58,11 +57,10 @@ func (req *request) runLabels() error {
 		return err
 	}
 	id, run := req.path("uuid"), req.path("run")
-	found, state, err := req.svc.SavedSearch(req.ctx(), req.caller, id, "")
+	s, err := req.savedSearch()
 	if err != nil {
 		return err
 	}
-	req.recordQuota(state)
 	list, state, err := req.svc.RunLabels(req.ctx(), req.caller, id, run, req.listParams())
 	req.recordQuota(state)
 	if err != nil {
@@ -70,8 +68,8 @@ func (req *request) runLabels() error {
 	}
 	req.allowBackCache()
 	p := runLabelsPage{
-		Search: found.Value, Run: run,
-		Pager: newPager(req.http.URL, list.Meta.Page, list.Meta.PerPage, list.Meta.Total, len(list.Rows)),
+		Search: s, Run: run,
+		Pager: newPager(req.http.URL, list.Meta, len(list.Rows)),
 		Cut:   list.Meta.TruncatedByQuota,
 	}
 	if p.Cut {
@@ -84,11 +82,11 @@ func (req *request) runLabels() error {
 		}
 		p.Rows = append(p.Rows, row)
 	}
-	call := req.listCall(runPath(found.Value.UUID, run) + "/matches")
+	call := req.listCall(runPath(s.UUID, run) + "/matches")
 	call.Cost = "It costs one list record per match, like this page. " +
 		"It returns TTB IDs, late flags and filters; look up labels by ID."
 	return req.show(http.StatusOK, "saved_search_run_labels", page{
-		Title: "Labels · " + runTitle(found.Value, run), Data: p, Call: call,
+		Title: "Labels · " + runTitle(s, run), Data: p, Call: call,
 	})
 }
 

@@ -80,6 +80,16 @@ func searchRoutes() []route {
 // searchPath is where the page of a saved search is.
 func searchPath(uuid string) string { return searchesPath + "/" + url.PathEscape(uuid) }
 
+// savedSearch returns the saved search in the path.
+func (req *request) savedSearch() (cola.SavedSearch, error) {
+	found, state, err := req.svc.SavedSearch(req.ctx(), req.caller, req.path("uuid"), "")
+	if err != nil {
+		return cola.SavedSearch{}, err
+	}
+	req.recordQuota(state)
+	return found.Value, nil
+}
+
 // freeCost is the cost of a free API call.
 const freeCost = "It is free."
 
@@ -121,13 +131,13 @@ func (req *request) searches() error {
 		return err
 	}
 	req.recordQuota(state)
-	roll, _, err := req.svc.SavedSearchNames(req.ctx(), req.caller)
+	searches, _, err := req.svc.SavedSearchNames(req.ctx(), req.caller)
 	if err != nil {
 		return err
 	}
 	p := searchesPage{
-		Pager:  newPager(req.http.URL, list.Meta.Page, list.Meta.PerPage, list.Meta.Total, len(list.Rows)),
-		Active: meter{"Searches that run by themselves", roll.Active, req.account.ActiveLimit},
+		Pager:  newPager(req.http.URL, list.Meta, len(list.Rows)),
+		Active: meter{"Searches that run by themselves", searches.Active, req.account.ActiveLimit},
 	}
 	for _, s := range list.Rows {
 		p.Rows = append(p.Rows, searchRow{s, filterSummary(s.Filters), scheduleText(s.Schedule),

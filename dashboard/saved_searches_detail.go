@@ -37,12 +37,10 @@ func (req *request) searchDetail() error { return req.showSearch(http.StatusOK, 
 // showSearch shows the page of a search. refusal says why an action failed; it may be empty.
 func (req *request) showSearch(status int, refusal string) error {
 	id := req.path("uuid")
-	found, state, err := req.svc.SavedSearch(req.ctx(), req.caller, id, "")
+	s, err := req.savedSearch()
 	if err != nil {
 		return err
 	}
-	req.recordQuota(state)
-	s := found.Value
 	p := searchPage{Search: s, Filters: filterTexts(s.Filters), State: scheduleStateOf(s.Schedule),
 		ScheduleText: scheduleText(s.Schedule), Due: isDue(s.Schedule, req.now()), ActionError: refusal,
 		SendsMail: req.svc.SendsMail()}
@@ -56,8 +54,7 @@ func (req *request) showSearch(status int, refusal string) error {
 	if p.HasFeed, _, err = req.svc.HasFeed(req.ctx(), req.caller, id); err != nil {
 		return err
 	}
-	p.Pager = newPager(req.pageURL(searchPath(id)), p.Runs.Meta.Page, p.Runs.Meta.PerPage, p.Runs.Meta.Total,
-		len(p.Runs.Rows))
+	p.Pager = newPager(req.pageURL(searchPath(id)), p.Runs.Meta, len(p.Runs.Rows))
 	names, err := req.loadDestinationNames()
 	if err != nil {
 		return err
@@ -142,12 +139,10 @@ func (req *request) confirmDeleteSearch() error {
 // confirmSearchAction shows a confirmation page. below is the API path of the action, relative to
 // the search.
 func (req *request) confirmSearchAction(template, title, method, below string) error {
-	found, state, err := req.svc.SavedSearch(req.ctx(), req.caller, req.path("uuid"), "")
+	s, err := req.savedSearch()
 	if err != nil {
 		return err
 	}
-	req.recordQuota(state)
-	s := found.Value
 	p := searchConfirmation{Search: s}
 	if method == http.MethodPost {
 		if p.Form, err = req.newFormToken(); err != nil {
@@ -190,11 +185,10 @@ func (req *request) explainSearch() error {
 			return err
 		}
 	}
-	found, state, err := req.svc.SavedSearch(req.ctx(), req.caller, id, "")
+	search, err := req.savedSearch()
 	if err != nil {
 		return err
 	}
-	req.recordQuota(state)
 	if label == "" {
 		return req.redirect(searchPath(id), "Type the TTB id of a label, to see why it was found or not.")
 	}
@@ -204,14 +198,14 @@ func (req *request) explainSearch() error {
 		return err
 	}
 	req.allowBackCache()
-	p := explainPage{Search: found.Value, Explanation: e, Name: labelName(&e.Label),
+	p := explainPage{Search: search, Explanation: e, Name: labelName(&e.Label),
 		VerdictText: withFieldLabels(e.Message)}
 	for _, f := range e.Filters {
 		p.Filters = append(p.Filters, explainedFilter{filterWords(cola.FilterSetOf(f.Filter)), filterValue(f), f.Met})
 	}
 	return req.show(http.StatusOK, "saved_search_explain", page{
 		Title: "Why a label was found, or not", Data: p,
-		Call: req.call(http.MethodGet, searchPath(found.Value.UUID)+"/explain/"+url.PathEscape(e.TTBID.String()),
+		Call: req.call(http.MethodGet, searchPath(search.UUID)+"/explain/"+url.PathEscape(e.TTBID.String()),
 			"It costs a list record."),
 	})
 }

@@ -86,13 +86,12 @@ func savedNotice(s cola.SavedSearch) string {
 
 // editSearch shows the form filled with a search.
 func (req *request) editSearch() error {
-	found, state, err := req.svc.SavedSearch(req.ctx(), req.caller, req.path("uuid"), "")
+	s, err := req.savedSearch()
 	if err != nil {
 		return err
 	}
-	req.recordQuota(state)
-	return req.showSearchForm(http.StatusOK, &searchForm{Values: formValues(found.Value),
-		Fingerprint: formFingerprint(formValues(found.Value))}, nil)
+	return req.showSearchForm(http.StatusOK, &searchForm{Values: formValues(s),
+		Fingerprint: formFingerprint(formValues(s))}, nil)
 }
 
 // changeSearch saves a changed search. If the search has changed since the form was opened, it
@@ -102,7 +101,7 @@ func (req *request) changeSearch() error {
 	if err != nil {
 		return err
 	}
-	found, _, err := req.svc.SavedSearch(req.ctx(), req.caller, req.path("uuid"), "")
+	s, err := req.savedSearch()
 	if err != nil {
 		return err
 	}
@@ -111,7 +110,7 @@ func (req *request) changeSearch() error {
 	if typed.Has(previewField) {
 		return req.showSearchForm(http.StatusOK, f, nil)
 	}
-	if f.changedSince(formValues(found.Value)) {
+	if f.changedSince(formValues(s)) {
 		return req.showSearchForm(http.StatusConflict, f, nil)
 	}
 	p := changeParams(typed)
