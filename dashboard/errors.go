@@ -145,13 +145,13 @@ func (req *request) methodNotAllowed() error {
 
 type edgeKey struct{}
 
-// ShowFault answers a request whose session can't be read or stored, with a page for a signed-out
+// ShowSessionError answers a request whose session can't be read or stored, with a page for a signed-out
 // visitor. It is for auth.BrowserOptions.
 //
 // If the form has not been read yet, the page offers to submit it again. A form that was read may
 // have been processed before storing the session failed, so it is not offered. Neither is a form
 // from another site: it has not been checked for forgery yet, and our own page must not submit it.
-func ShowFault(w http.ResponseWriter, r *http.Request, err error) {
+func ShowSessionError(w http.ResponseWriter, r *http.Request, err error) {
 	e, ok := r.Context().Value(edgeKey{}).(*edge)
 	if !ok {
 		web.Fail(w, r, err)

@@ -34,7 +34,7 @@ func (u unreadable) Load(next http.Handler) http.Handler {
 		if u.after {
 			u.fakeBrowsers.Load(next).ServeHTTP(httptest.NewRecorder(), r)
 		}
-		ShowFault(w, r, cola.Unavailable())
+		ShowSessionError(w, r, cola.Unavailable())
 	})
 }
 
