@@ -196,7 +196,7 @@ const (
 	signInsPerPage = 25
 )
 
-// signInRow is a sign-in, with its browser in words.
+// signInRow is a sign-in with the name of its browser.
 type signInRow struct{ registry.SignIn }
 
 // BrowserName names the browser.

@@ -71,8 +71,8 @@ const (
 	maxLevels  = 4 // above zero
 )
 
-// seriesClasses are the looks of series, in order. Each has a colour and, but for the first, a
-// pattern.
+// seriesClasses are the style classes of series, in order. Each has a color and, except for the
+// first, a pattern.
 func seriesClasses() []string { return []string{"one", "two", "three", "four", "five", "six"} }
 
 // row is a table row for one step: the values of the series and their total.

@@ -150,8 +150,8 @@ func newLabelBarcode(b *cola.Barcode, images []cola.Image) labelBarcode {
 	}
 }
 
-// barcodeHref returns the address of a search for all labels with a barcode. Words of a search that
-// look like one are taken for one, unless they are a TTB id.
+// barcodeHref returns the address of a search for all labels with a barcode. A q that looks like a
+// barcode finds barcodes, unless it is also a TTB ID.
 func barcodeHref(value string) string {
 	if _, isID := cola.ParseTTBID(value); cola.BarcodeShaped(value) && !isID {
 		return allHistory("q", value)

@@ -109,7 +109,7 @@ type apiCall struct {
 	base         string
 }
 
-// call makes an apiCall of a page.
+// call returns an apiCall for a page.
 func (req *request) call(method, path string, cost string) *apiCall {
 	return &apiCall{Method: method, Path: path, Cost: cost, base: req.opts.PublicURL}
 }
@@ -154,7 +154,7 @@ func (c *apiCall) ToolCall() string {
 		c.Tool, compactJSON(arguments))
 }
 
-// shellQuote writes a text so that a shell takes it as it is.
+// shellQuote quotes a text for a shell.
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 func compactJSON(v any) string {
@@ -257,7 +257,7 @@ func truncate(s string, limit int) string {
 	return string([]rune(s)[:limit]) + "…"
 }
 
-// formatDecimal writes a number without an exponent and without zeros at its end.
+// formatDecimal formats a number without an exponent or trailing zeros.
 func formatDecimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // formatValue writes the value of a filter as people type it.

@@ -60,8 +60,7 @@ func (req *request) connect() error {
 
 func (req *request) mcpURL() string { return req.opts.PublicURL + mcpPath }
 
-// assistants returns how to connect each assistant: by signing in, where that is possible, else
-// with a key.
+// assistants returns the ways to connect each assistant: by signing in if possible, and with a key.
 func (req *request) assistants() []assistant {
 	withKey := req.assistantsWithKey(keyPlaceholder)
 	var list []assistant
@@ -219,7 +218,7 @@ func (req *request) assistantsSignedIn() []setup {
 	}
 }
 
-// settings fills in words of a text of settings: NAME, and the pairs given.
+// settings replaces NAME, and the given pairs, in a settings text.
 func settings(text string, pairs ...string) string {
 	return strings.NewReplacer(append([]string{"NAME", serverName, "COLAREGISTRY_API_KEY", "COLAREGISTRY_API_KEY"},
 		pairs...)...).Replace(text)

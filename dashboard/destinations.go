@@ -184,8 +184,8 @@ func (req *request) loadDestinationNames() (nameIndex, error) {
 	return n, nil
 }
 
-// destinationsFor returns the destinations that messages of a search go to: its own, and those of
-// all searches unless it has one of its own with the same address.
+// destinationsFor returns the destinations of a search: its own, and those of all searches, unless
+// it has its own destination with the same address.
 func (n nameIndex) destinationsFor(search string) (list []cola.Destination) {
 	own := func(d cola.Destination) bool { return d.SavedSearch.V == search }
 	for _, d := range n.all {

@@ -14,10 +14,10 @@ import (
 
 var newDestinationReader = params.New[cola.DestinationParams]("this form")
 
-// maxSearchOptions is how many searches a field offers: a page must stay small.
+// maxSearchOptions limits the searches in a select, to keep the page small.
 const maxSearchOptions = 100
 
-// destinationForm is the form of a new destination, as it is shown.
+// destinationForm is the form of a new destination.
 type destinationForm struct {
 	Values    url.Values
 	Problems  map[string][]string
@@ -73,7 +73,7 @@ func (req *request) newDestination() error {
 	return req.showDestinationForm(http.StatusOK, f)
 }
 
-// addDestination makes a destination. The secret of a webhook is in the answer, this once.
+// addDestination creates a destination. The secret of a webhook appears only in this response.
 func (req *request) addDestination() error {
 	typed, err := req.form()
 	if err != nil {
@@ -130,7 +130,7 @@ func searchOptions(searches registry.SavedSearchNames, chosen, none string) (opt
 // maxOptionName is how many characters of a name a field offers.
 const maxOptionName = 60
 
-// destinationCall is the call of the API that makes the destination of a form.
+// destinationCall is the API call that creates the destination.
 func (req *request) destinationCall(typed url.Values) *apiCall {
 	body := map[string]any{"kind": typed.Get("kind"), "address": typed.Get("address")}
 	if typed.Get("address") == "" {

@@ -27,9 +27,8 @@ type searchRequest struct {
 	hints  []string // on unknown names that resemble a parameter
 }
 
-// readSearch reads the query of an address. What is wrong with it is in the problems of the
-// parameters. It ignores parameters that a search does not have, such as those that campaigns add
-// to links.
+// readSearch reads the query of an address. The problems are in the parameters. It ignores unknown
+// parameters, such as those that campaigns add to links.
 func readSearch(reader *params.Reader[cola.SearchParams], raw string) searchRequest {
 	s := searchRequest{raw: raw}
 	var problems cola.Problems
@@ -242,7 +241,7 @@ func (f exploreForm) Field(name string) exploreField {
 	return one
 }
 
-// listContains reports whether a value, which may be several between commas, has a word.
+// listContains reports whether a comma-separated value contains a word.
 func listContains(value, word string) bool {
 	for one := range strings.SplitSeq(value, ",") {
 		if strings.EqualFold(strings.TrimSpace(one), word) {
@@ -252,7 +251,7 @@ func listContains(value, word string) bool {
 	return false
 }
 
-// ProblemList lists the problems, those of fields first in the order of their names.
+// ProblemList lists the problems: those of fields by name, then the others.
 func (f exploreForm) ProblemList() []formProblem {
 	var problems []formProblem
 	for name, messages := range f.Problems {

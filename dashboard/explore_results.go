@@ -149,7 +149,7 @@ func searchPager(p cola.SearchParams, at cola.Pagination, rows int, cut bool) pa
 	return next
 }
 
-// filterChips returns the filters that a search has, in words.
+// filterChips returns the filters of a search.
 func filterChips(p cola.SearchParams) []filterChip {
 	var chips []filterChip
 	values := searchQuery(p)
@@ -165,8 +165,8 @@ func filterChips(p cola.SearchParams) []filterChip {
 	return chips
 }
 
-// withoutValue returns the parameters without one value. The unit of volumes goes with the last of
-// them.
+// withoutValue returns the parameters without one value. The volume unit is removed with the last
+// volume.
 func withoutValue(values url.Values, name, value string) url.Values {
 	rest := url.Values{}
 	for n, all := range values {
@@ -192,7 +192,7 @@ type facetGroup struct {
 	Narrow  bool // values are short: in columns
 }
 
-// facetLink is the search with a value of a facet or, when it has the value, without.
+// facetLink is a link that adds a facet value to the search or, if it is chosen, removes it.
 type facetLink struct {
 	Label  string
 	Count  int

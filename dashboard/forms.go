@@ -12,8 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// Forms that make something which is shown once carry a token that is good for one sending: sending
-// the form again, as reloading the answer does, must not make another. See auth.Browsers.OpenForm.
+// Forms whose result is shown once carry a single-use token: submitting the form again, as reloading
+// the result does, must not create another. See auth.Browsers.OpenForm.
 
 // formUsed starts the message for a form token that is not valid: used, expired or unknown.
 const formUsed = "This form was sent before, or is not one that is open for this account, so nothing was done now. "
@@ -52,8 +52,7 @@ const accountField = "holder"
 // maxForm bounds the body of a form, in bytes.
 const maxForm = 64 << 10
 
-// form reads the form that was sent, which must not have been shown to another account than the one
-// that is signed in.
+// form reads the submitted form. It refuses a form that was opened by another account.
 func (req *request) form() (url.Values, error) {
 	values, err := req.parseForm()
 	if err != nil {
@@ -68,7 +67,7 @@ func (req *request) form() (url.Values, error) {
 	return values, nil
 }
 
-// parseForm reads the form that was sent, as it is.
+// parseForm reads the submitted form.
 func (req *request) parseForm() (url.Values, error) {
 	body, err := web.ReadBody(req.http, maxForm, "A form has %d bytes at most; nothing was changed. Send less at once.")
 	if err != nil {
@@ -100,7 +99,7 @@ func (req *request) showResubmit() error {
 	return req.show(http.StatusUnauthorized, "signed_out", page{Title: "You are signed out", Data: form})
 }
 
-// readResubmitForm reads the form that was sent, to put it on a page that can send it again.
+// readResubmitForm reads the submitted form, to offer it for submission again.
 func (req *request) readResubmitForm() (resubmitForm, error) {
 	values, err := req.parseForm()
 	if err != nil {

@@ -61,7 +61,7 @@ func (req *request) home() error {
 		Call: req.call("GET", "/usage", "It is free.").forTool("get_usage", nil)})
 }
 
-// countActive counts the keys that let requests in now.
+// countActive counts the valid keys.
 func countActive(keys []registry.Key, now cola.Clock) (n int) {
 	for _, k := range keys {
 		if k.IsActive(now()) {

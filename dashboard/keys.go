@@ -56,7 +56,7 @@ func (req *request) keyRow(k registry.Key) keyRow {
 		ExpiresSoon: !k.ExpiresAt.IsZero() && k.ExpiresAt.Sub(now) < expirySoon}
 }
 
-// keysPage lists keys: those that hold, and some that have ended, or all of those.
+// keysPage lists the valid keys and some that have ended, or all that have ended.
 type keysPage struct {
 	Active     []keyRow
 	Ended      []keyRow
@@ -100,7 +100,7 @@ func (req *request) endedKeys() error {
 	return req.show(http.StatusOK, "keys_ended", page{Title: "API keys that have ended", Data: p})
 }
 
-// keyForm is the form of a new key, or of one in place of another.
+// keyForm is the form of a new key, or of a rotation.
 type keyForm struct {
 	Token           string // see newFormToken
 	Name, Expires   string // as typed

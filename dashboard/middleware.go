@@ -61,7 +61,7 @@ func (e *edge) crossOriginProtection() *http.CrossOriginProtection {
 	return protection
 }
 
-// rejectCrossOrigin refuses forms that a page of another origin has a browser send.
+// rejectCrossOrigin refuses forms sent from other origins.
 func (e *edge) rejectCrossOrigin(next http.Handler) http.Handler {
 	protection := e.crossOriginProtection()
 	protection.SetDenyHandler(e.public(func(req *request) error {
@@ -110,7 +110,7 @@ func (e *edge) rejectEmbedded(next http.Handler) http.Handler {
 	})
 }
 
-// isOwnFetch reports whether a script on one of our pages makes the request.
+// isOwnFetch reports whether a script of our own page makes the request.
 func isOwnFetch(h http.Header) bool {
 	return h.Get("Sec-Fetch-Dest") == "empty" && h.Get("Sec-Fetch-Site") == "same-origin"
 }
@@ -139,7 +139,7 @@ func newRateLimiter(now cola.Clock) *rateLimiter {
 	return &rateLimiter{ratelimit.New[limitKey](pageBurst, time.Second/pagesPerSecond, maxLimitKeys, now)}
 }
 
-// take lets a page of a sign-in or an account through, or refuses it.
+// take admits a page request of a sign-in or an account, or returns its refusal.
 func (p *rateLimiter) take(of limitKey) error {
 	if p.keys.Take(of, 1) == 0 {
 		return nil

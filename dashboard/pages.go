@@ -71,7 +71,7 @@ func parsePages(a *assets) pages {
 	return all
 }
 
-// show answers with a page in its frame.
+// show writes a page within the layout.
 func (req *request) show(status int, name string, p page) error {
 	f := layoutData{
 		page: p, Area: areaOf(req.http.URL.Path), Path: req.http.URL.RequestURI(), SignedIn: req.signedIn,
@@ -81,8 +81,7 @@ func (req *request) show(status int, name string, p page) error {
 	return req.write(status, name, "layout", f)
 }
 
-// showPart answers with a part of a page, to be put into one that is shown: a template that the
-// page's file defines.
+// showPart writes a fragment of a page: a template that the page's file defines.
 func (req *request) showPart(name, part string, data any) error {
 	return req.write(http.StatusOK, name, part, data)
 }
@@ -142,8 +141,8 @@ func loadAssets() *assets {
 // URL returns the address of a file.
 func (a *assets) URL(name string) string { return assetsPath + a.version + "/" + name }
 
-// serve answers with a file, of whichever version: a page of the version before, still open, gets
-// the file of this one.
+// serve serves an asset of any version: a page of the previous version, still open, gets the current
+// file.
 func (a *assets) serve(w http.ResponseWriter, r *http.Request) {
 	name := chi.URLParam(r, "name")
 	content, ok := a.files[name]

@@ -123,7 +123,7 @@ type picture struct {
 	Height int
 }
 
-// Known reports whether the record has the address of the picture.
+// Known reports whether the record has an image address.
 func (p picture) Known() bool { return p.Text != "" }
 
 // codedFact writes a name with its code.
@@ -212,7 +212,7 @@ func boolFact(name string, b cola.Opt[bool]) fact {
 	return wordsFact(name, "no")
 }
 
-// linkedTo makes a fact a link.
+// linkedTo adds a link to a fact.
 func (f fact) linkedTo(href string) fact { f.Href = href; return f }
 
 // derived marks a fact as one that a model has read.

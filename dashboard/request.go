@@ -44,7 +44,7 @@ func (req *request) path(name string) string {
 // query returns the values in the address. What cannot be read is left out.
 func (req *request) query() url.Values { return req.http.URL.Query() }
 
-// recordQuota notes the quota state that an answer of the service came with, for the page to show.
+// recordQuota stores the quota state of a service call, for the page to show.
 func (req *request) recordQuota(q cola.QuotaState) {
 	if q.Known() {
 		req.quota = q
@@ -52,7 +52,7 @@ func (req *request) recordQuota(q cola.QuotaState) {
 	web.EventOf(req.ctx()).Units = req.quota.Charged
 }
 
-// redirect sends the browser on to a page after a form was taken. The notice is shown there once.
+// redirect redirects the browser after a form was processed. The next page shows the notice once.
 func (req *request) redirect(path, notice string) error {
 	if notice != "" {
 		req.browsers.Put(req.ctx(), noticeKey, notice)

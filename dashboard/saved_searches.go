@@ -102,7 +102,7 @@ func (req *request) listParams() cola.SavedSearchListParams {
 	return listReader.Read(listReader.Fields(url.Values{"page": req.query()["page"]}), nil)
 }
 
-// listCall is the call of the API that gives the page of a list.
+// listCall is the API call that returns the page of a list.
 func (req *request) listCall(path string) *apiCall {
 	if page := req.query().Get("page"); page != "" {
 		path += "?page=" + url.QueryEscape(page)

@@ -64,7 +64,7 @@ type checkboxGroup struct {
 	Boxes  []checkbox
 }
 
-// formSection is the filters of one section of the form.
+// formSection is a section of filters in the form.
 type formSection struct {
 	Title  string
 	Folded bool // it can be folded, and is unless it has values or problems
@@ -73,7 +73,7 @@ type formSection struct {
 	Fields []formField
 }
 
-// searchForm is the form of a saved search, as it is shown.
+// searchForm is the form of a saved search.
 type searchForm struct {
 	Action, Submit, Back string
 	Values               url.Values
@@ -167,8 +167,8 @@ func changeParams(typed url.Values) cola.SavedSearchChangeParams {
 	return p
 }
 
-// apiFields returns the fields of the form as those of the API: the day is that of the cadence, and
-// a box that is not ticked says no.
+// apiFields converts the fields of the form to those of the API: the day depends on the cadence, and
+// an unchecked box means false.
 func apiFields(typed url.Values) url.Values {
 	fields := maps.Clone(typed)
 	for _, name := range []string{idempotencyField, previewField, fingerprintField, "schedule.weekday",

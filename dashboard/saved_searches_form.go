@@ -72,7 +72,7 @@ func idempotencyKey(typed url.Values) string {
 	return once
 }
 
-// idempotencyAlphabet are those that rand.Text writes with.
+// idempotencyAlphabet is the alphabet of rand.Text.
 const idempotencyAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
 // savedNotice says when a new search will run.
@@ -175,7 +175,7 @@ func (f *searchForm) refuse(refusal error) (mendable bool) {
 	return mendable
 }
 
-// maxWordOptions is how many words a field offers: a page must stay small.
+// maxWordOptions limits the words in a datalist, to keep the page small.
 const maxWordOptions = 200
 
 // limitWords returns at most maxWordOptions words. Of category paths, it keeps the shorter ones,

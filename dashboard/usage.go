@@ -178,7 +178,7 @@ func refusalText(reason string, q cola.QuotaState) refusalRow {
 	return plans
 }
 
-// plan is a tier as it is compared with others.
+// plan is a tier in the comparison of plans.
 type plan struct {
 	Tier   cola.Tier
 	Limits cola.Limits

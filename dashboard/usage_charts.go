@@ -21,7 +21,7 @@ func measures() []measure {
 	}
 }
 
-// usageSeries is usage of one name, by step.
+// usageSeries is the usage of a named source by step.
 type usageSeries struct {
 	name string
 	rest bool // the sum of all others
@@ -113,7 +113,7 @@ func sourceSeries(r registry.UsageReport) []usageSeries {
 	return append(all[:named], rest)
 }
 
-// sortByShare puts the series that used the largest shares first, and the rest last.
+// sortByShare sorts series by their share of the usage, with the sum of the others last.
 func sortByShare(all []usageSeries) {
 	whole := usageSeries{}
 	for _, s := range all {
@@ -160,7 +160,7 @@ func groupUsage(r registry.UsageReport, name func(registry.UsageRow) (_ string, 
 	return all
 }
 
-// monthCharts draws the last months.
+// monthCharts draws the usage of the last months.
 func monthCharts(r registry.UsageReport) []chart {
 	var steps []chartStep
 	whole := usageSeries{}

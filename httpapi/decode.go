@@ -30,7 +30,7 @@ func (d decoder[P]) decode(rawQuery string) P {
 	return d.Read(values, problems)
 }
 
-// What is read of one query string. No search needs as much; more is a mistake or an attack.
+// Limits on a query string. Valid searches stay far below them.
 const (
 	maxQueryBytes = 8192
 	maxQueryPairs = 100
@@ -150,8 +150,8 @@ func rejectQuery(raw string, problems *cola.Problems) {
 	problems.Merge(wrong)
 }
 
-// readBody returns the members of the JSON object that is the body of a request. form is an example
-// of one.
+// readBody returns the members of the JSON object in the body. form is an example, for error
+// messages.
 func readBody(r *http.Request, media []string, form string) ([]strictjson.Member, error) {
 	if !hasMediaType(media, r.Header) {
 		return nil, &cola.Error{Code: cola.CodeUnsupportedMediaType, Message: mediaTypeMessage(media)}
@@ -168,8 +168,7 @@ func readBody(r *http.Request, media []string, form string) ([]strictjson.Member
 	return strictjson.Members(body), nil
 }
 
-// hasMediaType reports whether a body is said to be of one of some media types of JSON, in the one
-// form that is read.
+// hasMediaType reports whether a body has one of the media types, in UTF-8 and without an encoding.
 func hasMediaType(media []string, h http.Header) bool {
 	sent, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
 	charset, encoding := parameters["charset"], h.Get("Content-Encoding")

@@ -53,7 +53,7 @@ const redacts = " An access token without the scope `saved_searches:write` sees 
 // needsScope ends the descriptions of operations that need the write scope.
 const needsScope = " An access token needs the scope `saved_searches:write`; an API key has it."
 
-// destinationID is the variable of the paths of one destination.
+// destinationID is the path parameter for a destination.
 func destinationID() pathParam {
 	return pathParam{Name: "uuid", Doc: "UUID of the destination, in any letter case.", Example: exampleDestinationUUID,
 		Placeholder: true}

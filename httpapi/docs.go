@@ -70,8 +70,8 @@ type plan struct {
 	Price  string
 }
 
-// mustRenderDocs draws the reference page. Its input is made by this package, so a failure is a
-// fault of the program.
+// mustRenderDocs renders the reference page. It panics on errors, because this package makes its
+// input.
 func mustRenderDocs(doc description, publicURL string) []byte {
 	page := template.Must(template.New("docs").Funcs(template.FuncMap{"text": markup, "count": count}).Parse(
 		docsSource))
@@ -197,7 +197,7 @@ func fieldsOf(doc description, ref string) (fields []fieldDoc) {
 	return fields
 }
 
-// bodyFields lists the fields of a request's body, those of objects in it by their dotted names.
+// bodyFields lists the fields of a request body; nested fields have dotted names.
 func bodyFields(doc description, ref, prefix string) (fields []fieldDoc) {
 	for _, f := range fieldsOf(doc, ref) {
 		link := f.Link
@@ -213,7 +213,7 @@ func bodyFields(doc description, ref, prefix string) (fields []fieldDoc) {
 	return fields
 }
 
-// newField describes a schema in words.
+// newField describes a schema as a field.
 func newField(name string, schema *huma.Schema) fieldDoc {
 	f := fieldDoc{Name: name, Doc: schema.Description, Nullable: schema.Nullable || len(schema.AnyOf) > 0,
 		Default: plainText(schema.Default)}

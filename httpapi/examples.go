@@ -257,7 +257,7 @@ func exampleDestinations() pageOf[cola.Destination] {
 	}
 }
 
-// exampleDestinationChange leaves exampleWebhook as it is.
+// exampleDestinationChange is a change after which the destination equals exampleWebhook.
 func exampleDestinationChange() cola.DestinationChangeParams {
 	return cola.DestinationChangeParams{Active: cola.Some(true)}
 }

@@ -14,8 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// maxBodyBytes is the largest request body that is put up with. Reads take no body; one that comes
-// along is not read.
+// maxBodyBytes limits request bodies. Bodies of read requests are not read.
 const maxBodyBytes = 64 << 10
 
 // authenticate identifies the caller, before the response reveals anything about the path or its
@@ -98,8 +97,8 @@ func (a *api) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	a.refuse(w, r, methodNotAllowedError(w, r))
 }
 
-// methodNotAllowedPublic also gets the methods that chi has no name for, at any path, before the
-// routes of the API could ask for credentials.
+// methodNotAllowedPublic also gets methods unknown to chi, at any path, before the API's routes
+// could check credentials.
 func (a *api) methodNotAllowedPublic(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(canonicalRoutePath(r), basePath+"/") {
 		a.authenticate(http.HandlerFunc(a.methodNotAllowed)).ServeHTTP(w, r)

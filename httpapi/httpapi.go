@@ -30,8 +30,8 @@ import (
 // it. Methods with a caller are for authenticated requests and count toward the rate limit. They
 // return the quota state with errors too, if it is known.
 type Service interface {
-	// Refuse lets through, at no cost, a request that the edge refuses itself, and returns the
-	// refusal; or why the request is not even let through.
+	// Refuse admits a request that the edge refuses itself, for free, and returns the refusal, or
+	// the error if it is not admitted.
 	Refuse(ctx context.Context, c cola.Caller, refusal error) (cola.QuotaState, error)
 
 	SearchColas(context.Context, cola.Caller, cola.SearchParams) (registry.ColaPage, cola.QuotaState, error)

@@ -230,7 +230,7 @@ func newWorkQueue(running, waiting int) workQueue {
 	return workQueue{places: make(chan struct{}, running+waiting), slots: make(chan struct{}, running)}
 }
 
-// enter takes a place, which free returns. It reports false if all places are taken.
+// enter takes a place, which leave returns. It reports false if all places are taken.
 func (g workQueue) enter() bool {
 	select {
 	case g.places <- struct{}{}:
@@ -242,7 +242,7 @@ func (g workQueue) enter() bool {
 
 func (g workQueue) leave() { <-g.places }
 
-// acquire waits for a slot, which end returns.
+// acquire waits for a slot, which release returns.
 func (g workQueue) acquire(ctx context.Context) error {
 	select {
 	case g.slots <- struct{}{}:

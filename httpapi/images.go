@@ -15,8 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// image serves one image of a demonstration label. The path's extension or else ?format= names the
-// format; without either, it is the one that the record states.
+// image serves an image of a demonstration label. The format is that of the path's extension, or of
+// ?format=, or of the record.
 func (a *api) image(w http.ResponseWriter, r *http.Request) {
 	id, format, err := a.requestedImage(r)
 	if err != nil {
@@ -55,7 +55,8 @@ func (a *api) image(w http.ResponseWriter, r *http.Request) {
 	a.sendDrawing(w, r, tag, &label, &img, format)
 }
 
-// notModified sends the headers of every picture, and the rest if the client has the picture.
+// notModified sets the headers of every image. If the client has the current version, it answers
+// with 304 and returns true.
 func notModified(w http.ResponseWriter, r *http.Request, tag string) bool {
 	h := w.Header()
 	h.Set("Etag", tag)

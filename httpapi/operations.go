@@ -150,8 +150,7 @@ func bareCall[R any](
 	}
 }
 
-// recordCall makes the call of a single record, found by the value in its path and tagged with its
-// version.
+// recordCall returns the call of a single record, found by its path value, with an entity tag.
 func recordCall[T any](svc Service, name string,
 	ask func(ctx context.Context, c cola.Caller, value, ifNoneMatch string) (registry.Tagged[T], cola.QuotaState,
 		error),
@@ -179,13 +178,12 @@ func pathValue(r *http.Request, name string) string {
 	return value
 }
 
-// dataOf is the body of an endpoint that answers with one object.
+// dataOf is the body of a response with one object.
 type dataOf[T any] struct {
 	Data T `json:"data" doc:"The record."`
 }
 
-// notedOf is the body of an endpoint that answers with one object and may have something to say
-// about it.
+// notedOf is the body of a response with one object and notes.
 type notedOf[T any] struct {
 	Data  T        `json:"data" doc:"The record."`
 	Notes []string `json:"notes,omitempty" nullable:"false" doc:"What to know about the record; present only when there is something to say." example:"[\"DE was read as Delaware; for Germany use germany or DEU.\"]"`
@@ -198,7 +196,7 @@ type rowsOf[T any] struct {
 	Notes []string  `json:"notes,omitempty" nullable:"false" doc:"Why no row matches; present only when there is something to say." example:"[\"No row has the commodity \\\"beer\\\"; there are Distilled Spirits, Malt Beverage, Wine.\"]"`
 }
 
-// pageOf is the body of a reference list that comes in pages.
+// pageOf is the body of a paginated list.
 type pageOf[T any] struct {
 	Data  []T           `json:"data" nullable:"false" doc:"The rows of this page."`
 	Meta  cola.PageMeta `json:"meta" doc:"Where this page stands."`

@@ -17,7 +17,7 @@ type body interface {
 	appendJSON(b []byte) ([]byte, error)
 }
 
-// jsonBody makes a body of any value that encoding/json can write.
+// jsonBody returns a body that encoding/json marshals.
 func jsonBody(v any) body { return marshalBody{v} }
 
 type marshalBody struct{ v any }
@@ -93,7 +93,7 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, ans result) {
 	}
 }
 
-// staticDocument is an answer that never changes while the process runs.
+// staticDocument is a response that never changes while the process runs.
 type staticDocument struct {
 	contentType string
 	content     []byte
@@ -123,7 +123,7 @@ func (a *api) serveDocument(d *staticDocument) http.HandlerFunc {
 	}
 }
 
-// weakETag makes an entity tag of some content. It is weak because the content may be sent in
+// weakETag returns an entity tag for some content. It is weak because the content may be sent in
 // several encodings.
 func weakETag(content []byte) string {
 	sum := sha256.Sum256(content)

@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// The headers of a request that may be sent again, and of an answer to one that was.
+// The headers of idempotent requests and their responses.
 const (
 	idempotencyKey = "Idempotency-Key"
 	replayedHeader = "Idempotent-Replayed"
@@ -16,7 +16,7 @@ const (
 
 const savedSearchesPath = "/saved-searches"
 
-// savedSearchID is the variable of the paths of one search.
+// savedSearchID is the path parameter for a saved search.
 func savedSearchID() pathParam {
 	return pathParam{Name: "uuid", Doc: "UUID of the search, in any letter case.", Example: exampleUUID,
 		Placeholder: true}
@@ -186,7 +186,7 @@ func explainSavedSearch(svc Service) operation {
 	}
 }
 
-// exampleExplanation is of a label that exampleColas shows and exampleMatches has.
+// exampleExplanation explains a label of exampleColas and exampleMatches.
 func exampleExplanation() cola.Explanation {
 	match, label := exampleMatches().Data[0], exampleColas().Data[1]
 	e := cola.Explanation{

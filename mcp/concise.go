@@ -15,7 +15,7 @@ var labelSummaryFields = []string{
 	"application_status", "approval_date",
 }
 
-// permitteeSummaryFields are those of a permittee.
+// permitteeSummaryFields identify a permittee.
 var permitteeSummaryFields = []string{
 	"permit_number", "company_name", "operating_name", "company_state", "permittee_type", "is_active", "colas",
 	"colas_approved",
@@ -47,7 +47,7 @@ var conciseFields = map[reflect.Type][]string{
 	},
 }
 
-// outputField is a field of a record as an answer shows it.
+// outputField is a field of a record in a result.
 type outputField struct {
 	name    string
 	index   []int

@@ -85,7 +85,7 @@ func (e *edge) refuseForScope(w http.ResponseWriter, r *http.Request, req *reque
 	e.respond(w, r, req)
 }
 
-// readBody returns the body of a request in the one form that is taken.
+// readBody returns the body of a POST request with JSON.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -125,7 +125,7 @@ func (e *edge) refuse(w http.ResponseWriter, r *http.Request, req *request, refu
 	e.writeError(w, r, req, refusal)
 }
 
-// writeError answers with an error in the form that it has.
+// writeError writes a JSON-RPC or HTTP error.
 func (e *edge) writeError(w http.ResponseWriter, r *http.Request, req *request, err error) {
 	web.SetQuota(w.Header(), req.state)
 	wrong, ok := err.(*rpcError)

@@ -28,7 +28,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// Path is where messages are taken, under the root of the service.
+// Path is the path of the endpoint.
 const Path = "/mcp"
 
 // Service contains the operations of the registry that the edge uses; *registry.Service implements
@@ -40,8 +40,8 @@ type Service interface {
 	Standing(context.Context, cola.Caller) (cola.QuotaState, error)
 	// Admit admits a free request.
 	Admit(context.Context, cola.Caller) (cola.QuotaState, error)
-	// Refuse lets a request through that the edge refuses itself, and returns the refusal; or why
-	// it is not even let through.
+	// Refuse admits a request that the edge refuses itself, and returns the refusal, or the error if
+	// it is not admitted.
 	Refuse(ctx context.Context, c cola.Caller, refusal error) (cola.QuotaState, error)
 
 	SearchColasFit(
@@ -108,9 +108,8 @@ type Options struct {
 	Timeout   time.Duration // for the work on one message; zero: 30 seconds
 	Now       cola.Clock    // nil: time.Now
 
-	// Hosts are the names by which the server may be called, without ports. A request with another
-	// name in its Host header is refused, unless that is the very address it came in at: a page
-	// that has its own name point here must not reach us.
+	// Hosts are the accepted host names, without ports. Requests with another name in the Host
+	// header are refused, unless it is the address they came in at. This prevents DNS rebinding.
 	Hosts []string
 	// Origins are the origins (scheme, host and port) of pages whose scripts may call. Requests
 	// without an origin don't come from scripts.
@@ -186,14 +185,14 @@ func chain(h http.Handler, wraps ...func(http.Handler) http.Handler) http.Handle
 // (RFC 9728, section 3). One that knows the endpoint looks below it, at the endpoint's path.
 const wellKnown = "/.well-known/oauth-protected-resource"
 
-// paths are those that the edge answers at.
+// paths are the paths that the edge serves.
 var paths = []string{Path, wellKnown, wellKnown + Path}
 
 // Handles reports whether a path is one that the edge answers at.
 func Handles(path string) bool { return slices.Contains(paths, path) }
 
-// Resource describes the edge to clients of OAuth. publicURL is the scheme and host that callers
-// reach it at, without a slash at its end.
+// Resource returns the description for OAuth clients. publicURL is the scheme and host for callers,
+// without a trailing slash.
 func Resource(publicURL string, issuers, scopes []string) auth.Resource {
 	return auth.Resource{ID: publicURL + Path, Metadata: publicURL + wellKnown + Path, Issuers: issuers, Scopes: scopes}
 }

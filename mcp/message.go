@@ -69,7 +69,7 @@ type completionRef struct {
 	URI  string `json:"uri,omitzero"`
 }
 
-// completionArgument is the argument that a completion completes, as far as it is typed.
+// completionArgument is a partially typed argument.
 type completionArgument struct {
 	Name  string `json:"name,omitzero"`
 	Value string `json:"value,omitzero"`
@@ -257,8 +257,8 @@ func isRequestID(id json.RawMessage) bool {
 	return err == nil && f == math.Trunc(f) && math.Abs(f) < maxID
 }
 
-// strictMembers returns the members of an object. It fails if two have the same name, or one has a
-// known name in another letter case.
+// strictMembers returns the members of an object. It fails if a name appears twice, or a known name
+// has another letter case.
 func strictMembers(what string, object json.RawMessage) ([]strictjson.Member, *rpcError) {
 	all, ambiguity := strictjson.Unambiguous(object, knownNames[what])
 	switch {

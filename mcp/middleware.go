@@ -31,8 +31,7 @@ func newOriginPolicy(hosts, origins []string) originPolicy {
 	return g
 }
 
-// hostName returns the name in a Host header, without its port, lower case and without a dot at its
-// end.
+// hostName returns the name in a Host header in lower case, without port and trailing dot.
 func hostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -81,7 +80,7 @@ func (g originPolicy) allowsHost(r *http.Request) bool {
 	return err == nil && ok && local != nil && local.AddrPort().Addr().Unmap() == called.Unmap()
 }
 
-// allowsOrigin reports whether a request is of no page, or of one that may call.
+// allowsOrigin reports whether a request has no Origin header or an allowed one.
 func (g originPolicy) allowsOrigin(sent []string) bool {
 	if len(sent) == 0 {
 		return true

@@ -124,8 +124,8 @@ func checkPromptTexts(values []params.Value, required []string, problems *cola.P
 	}
 }
 
-// brandClearancePrompt is the prompt of brand_clearance. What the user gave is quoted, so that it
-// reads as a name.
+// brandClearancePrompt writes the prompt brand_clearance. User input is quoted, so that it reads as
+// a name.
 func brandClearancePrompt(p clearanceArgs, words registry.Vocabulary) (string, error) {
 	first := unknownWordsNote(words, p.Class, &p.Category, &p.Origin)
 	product := joinNonEmpty(", ", formatIfSet("class %q", p.Class), formatIfSet("category %q", p.Category),
@@ -145,8 +145,8 @@ Labels that are expired, surrendered or revoked count less. Say that trademarks 
 		p.BrandName, product, first, p.BrandName, filters), nil
 }
 
-// watchBrandPrompt is the prompt of watch_brand. A saved search has no filter by class; it has one
-// by origin for countries and one for states.
+// watchBrandPrompt writes the prompt watch_brand. Saved searches have no class filter, and separate
+// filters for countries and states.
 func watchBrandPrompt(p watchArgs, words registry.Vocabulary) (string, error) {
 	first := unknownWordsNote(words, p.Class, &p.Category, &p.Origin)
 	product := joinNonEmpty(", ", formatIfSet("class %q", p.Class), formatIfSet("category %q", p.Category),

@@ -15,8 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// protocolVersions of the protocol that are served, newest first. The first has no handshake, the
-// others have one.
+// protocolVersions are the supported versions of the protocol, newest first. The first has no
+// handshake.
 var protocolVersions = []string{
 	protocol.ProtocolVersion20260728, protocol.ProtocolVersion20251125, protocol.ProtocolVersion20250618,
 	protocol.ProtocolVersion20250326,
@@ -153,7 +153,7 @@ func (e *edge) noteLocalLinks(a *toolResult) {
 	}
 }
 
-// toolHandler runs a tool for the exchange in the context. It never returns an error to mcp-go: a
+// toolHandler runs a tool for the request in the context. It never returns an error to mcp-go: a
 // failed call has a result that an assistant can act on.
 func (e *edge) toolHandler(t *tool) server.ToolHandlerFunc {
 	return func(ctx context.Context, _ protocol.CallToolRequest) (*protocol.CallToolResult, error) {

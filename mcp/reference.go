@@ -122,8 +122,8 @@ func (p *processingTimesArgs) checkFilters(kind string) {
 // maxConciseRows is how many rows of a list without pages the concise size has.
 const maxConciseRows = 30
 
-// putList answers with as much of a list without pages as the size has room for, from its start. A
-// note on a cut list names the filters that were not given.
+// putList writes the first rows of an unpaginated list that fit. If rows are cut, a note names the
+// filters that were not set.
 func putList[T any](v view, list registry.List[T], filters []filterValue) (a toolResult) {
 	rows := rowLimiter[T]{view: v}
 	kept := rows.limit(list.Rows)
@@ -184,8 +184,8 @@ func listProductionReports(
 	return a, state, nil
 }
 
-// putPage answers with as much of a page of a free list as the answer has room for. name is the
-// tool that has the next page.
+// putPage writes the rows of a free list's page that fit. name is the tool that returns the next
+// page.
 func putPage[T any](a *toolResult, v view, page registry.PageList[T], name string) {
 	rows := rowLimiter[T]{view: v}
 	kept := rows.limit(page.Rows)

@@ -104,7 +104,7 @@ func (e *edge) execute(
 	return shown
 }
 
-// callRecovered makes a panic of the work an error.
+// callRecovered calls work and turns a panic into an error.
 func (req *request) callRecovered(
 	ctx context.Context, work func(context.Context, *request) (cola.QuotaState, error),
 ) (state cola.QuotaState, err error) {

@@ -110,7 +110,7 @@ func (e *edge) addResources(s *server.MCPServer) {
 		server.ResourceTemplateHandlerFunc(e.resourceHandler(cola.MeterDetailViews, e.readLabel)))
 }
 
-// readLabel returns the resource of one label.
+// readLabel returns the content of a label resource.
 func (e *edge) readLabel(ctx context.Context, req *request) ([]byte, cola.QuotaState, error) {
 	found, state, err := e.svc.Cola(ctx, req.caller, strings.TrimPrefix(req.target, labelScheme), "")
 	if err != nil {

@@ -91,8 +91,8 @@ var (
 	chargedMember    = field{"charged", reflect.TypeFor[charged]()}
 )
 
-// How large an answer may be. Clients cut or refuse larger ones, and a client may show its model
-// both copies of the content.
+// Limits on the size of a result. Clients cut or refuse larger ones, and may show both copies of the
+// content to the model.
 const (
 	maxTokens       = 25_000
 	maxBytes        = maxTokens * 7 / 2 // at three and a half bytes a token
@@ -100,8 +100,8 @@ const (
 	maxContentBytes = maxBytes - reservedBytes
 )
 
-// encodedSize is how many bytes some JSON takes in an answer, which holds it twice: as structured
-// content, and as a text that is a JSON string. The protocol's encoder escapes <, > and & in both.
+// encodedSize returns the size of some JSON in a response, which contains it twice: as structured
+// content, and as a JSON string. The protocol's encoder escapes <, > and & in both.
 func encodedSize(b []byte) int {
 	n := 2 * len(b)
 	for _, c := range b {
@@ -148,8 +148,8 @@ func (f *rowLimiter[T]) limit(rows []T) int {
 // registryFit returns the function that the registry asks.
 func (f *rowLimiter[T]) registryFit() registry.Fit[T] { return f.limit }
 
-// putRecord sets an answer's data to one record. One that is too large has its longest lists and
-// texts cut, and a note says so.
+// putRecord sets the data to one record. If it is too large, its longest lists and texts are cut,
+// with a note.
 func putRecord[T any](a *toolResult, v view, record T) {
 	r := reflect.New(reflect.TypeFor[T]()).Elem()
 	r.Set(reflect.ValueOf(record))

@@ -185,7 +185,7 @@ func deleteSavedSearch(
 	return a, state, nil
 }
 
-// putSavedSearch answers with a search that was created or changed, and says whether it runs.
+// putSavedSearch sets the data to a created or changed search, and notes whether it runs.
 func putSavedSearch(ctx context.Context, svc Service, a *toolResult, search cola.SavedSearch) {
 	switch s := search.Schedule; {
 	case s == nil:

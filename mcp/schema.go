@@ -195,8 +195,8 @@ func mustJSON(v any) []byte {
 	return b
 }
 
-// schema is the schema of a tool's structured content. It names fields and their types and no more:
-// clients check answers with it, and models read the answers themselves.
+// schema is the schema of a tool's structured content. It has names and types only: clients validate
+// results with it, and models read the results themselves.
 type schema object
 
 func (s schema) bytes() []byte { return mustJSON(object(s)) }
@@ -242,7 +242,7 @@ func recordSchema(types []reflect.Type) object {
 	return o
 }
 
-// membersOf describes the fields of a struct and names those that every answer has.
+// membersOf describes the fields of a struct, and returns the names of the required ones.
 func membersOf(set *schemas.Set, t reflect.Type) (all object, always []string) {
 	shown := outputFields(t, false)
 	for _, f := range outputFields(t, true) {

@@ -285,8 +285,8 @@ type inputLine struct {
 	err     error
 }
 
-// readLines reads lines in the background: a read of standard input cannot be interrupted. It ends
-// with the input, or at the line after the context has ended.
+// readLines reads lines in the background, because reads of standard input can't be interrupted. It
+// ends with the input, or at the first line after the context was canceled.
 func readLines(ctx context.Context, in io.Reader) <-chan inputLine {
 	lines := make(chan inputLine)
 	go func() {
@@ -306,7 +306,7 @@ func readLines(ctx context.Context, in io.Reader) <-chan inputLine {
 	return lines
 }
 
-// readLine reads one line. The rest of one that is too long is skipped.
+// readLine reads one line, and skips the rest of a line that is too long.
 func readLine(r *bufio.Reader) (line inputLine) {
 	for {
 		part, err := r.ReadSlice('\n')

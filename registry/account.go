@@ -143,9 +143,9 @@ func (s *Service) SignIns(ctx context.Context, c cola.Caller) ([]SignIn, cola.Qu
 	})
 }
 
-// EndSignIn signs a browser of the caller's account out, from its next request on; to end the one
-// that asks is to sign out. Ending twice is no error. It fails with CodeNotFound also for another
-// account's. CodeUnavailable may leave unknown whether it was done.
+// EndSignIn signs out a browser of the caller's account, starting with its next request. Use
+// sign-out for the caller's own browser. Repeating it is not an error. It fails with CodeNotFound
+// also for another account's sign-in. After CodeUnavailable the outcome may be unknown.
 func (s *Service) EndSignIn(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
@@ -158,8 +158,8 @@ func (s *Service) EndSignIn(ctx context.Context, c cola.Caller, id int64) (cola.
 	})
 }
 
-// EndOtherSignIns signs every browser of the caller's account out but the one that asks, and
-// returns how many those were. CodeUnavailable may leave unknown whether it was done.
+// EndOtherSignIns signs out all other browsers of the caller's account, and returns their number.
+// After CodeUnavailable the outcome may be unknown.
 func (s *Service) EndOtherSignIns(ctx context.Context, c cola.Caller) (int, cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {

@@ -23,7 +23,7 @@ type Connection struct {
 	Requests   int          // in this month
 }
 
-// Acts reports whether requests of the app are let in.
+// Acts reports whether the app's requests are accepted.
 func (n Connection) Acts() bool { return n.RevokedAt.IsZero() && !n.Disabled }
 
 // Connections returns the apps that may act, or might, for the caller's account, latest first.

@@ -101,7 +101,7 @@ func (s *Service) Cola(
 		func() (cola.Cola, error) { return s.findCola(ctx, id) })
 }
 
-// findCola reads the label with an id as it is handed out.
+// findCola reads a label, with complete image addresses.
 func (s *Service) findCola(ctx context.Context, id string) (cola.Cola, error) {
 	id = strings.TrimSpace(id)
 	ttbID, ok := cola.ParseTTBID(id)
@@ -194,8 +194,8 @@ func (s *Service) absoluteURLs(label *cola.Cola) {
 	}
 }
 
-// absoluteURL completes the address of an image that this server draws, and returns any other as it
-// is.
+// absoluteURL completes the address of an image that this server draws, and returns any other
+// address unchanged.
 func (s *Service) absoluteURL(u cola.Text) cola.Text {
 	if strings.HasPrefix(string(u), imagesPath) {
 		return cola.Text(s.publicURL) + u

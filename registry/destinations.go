@@ -171,7 +171,7 @@ func (s *Service) addDestination(
 	return withSecret(made, secret), nil
 }
 
-// storeDestination makes a destination in the store.
+// storeDestination creates a destination in the store.
 func (s *Service) storeDestination(ctx context.Context, n store.NewDestination) (made store.Destination, err error) {
 	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
 		made, err = s.store.CreateDestination(ctx, n)

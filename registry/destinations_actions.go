@@ -302,7 +302,7 @@ func (s *Service) checkCode(d *store.Destination, code string) error {
 	return problems.Err()
 }
 
-// codesExhaustedError returns the refusal of any further code.
+// codesExhaustedError returns the error after too many wrong codes.
 func codesExhaustedError(d *store.Destination) error {
 	refusal := cola.Errorf(cola.CodeNotActive,
 		"No code can be entered: no challenge was sent, or too many wrong codes were entered. "+

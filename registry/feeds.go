@@ -33,7 +33,7 @@ type FeedRun struct {
 	Labels []FeedLabel // named by messages about the run, up to the feed's limit
 }
 
-// FeedLabel is a label that a run found, as it is now.
+// FeedLabel is a label of a run, in its current state.
 type FeedLabel struct {
 	cola.ColaSummary
 	Late bool

@@ -38,7 +38,7 @@ type Key struct {
 	Requests   int       // in this month
 }
 
-// IsActive reports whether requests with the key are let in at an instant.
+// IsActive reports whether the key is valid at an instant.
 func (k Key) IsActive(now time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || k.ExpiresAt.After(now))
 }
@@ -253,8 +253,8 @@ func keyWithLifetime(keys []store.Key, i int) store.Key {
 	return keys[i]
 }
 
-// renewedExpiry returns when a key ends that is made now and holds as long as an old one was made
-// for; zero for never. A key that holds through a day gives one that does, as many days ahead.
+// renewedExpiry returns the expiry of a key created now with the lifetime of an old key; zero if it
+// never expires. Lifetimes in whole days stay whole days.
 func renewedExpiry(old store.Key, now time.Time) time.Time {
 	if old.ExpiresAt.IsZero() {
 		return time.Time{}
@@ -301,9 +301,9 @@ func keyLimitError() error {
 	return refusal
 }
 
-// RevokeKey ends a key of the caller's account from the next request on. Revoking twice is no
-// error. It fails with CodeNotFound also for another account's. CodeUnavailable may leave unknown
-// whether it was done.
+// RevokeKey revokes a key of the caller's account, starting with the next request. Revoking twice is
+// not an error. It fails with CodeNotFound also for another account's key. After CodeUnavailable the
+// outcome may be unknown.
 func (s *Service) RevokeKey(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {

@@ -19,10 +19,9 @@ const (
 	flushInterval = 2 * time.Second
 	// flushTimeout is how long the database may take for all that is to be written.
 	flushTimeout = 5 * time.Second
-	// maxPendingRefusals is how many different refusals wait at most; further ones are dropped.
+	// maxPendingRefusals limits the pending keys; further ones are dropped.
 	maxPendingRefusals = 10_000
-	// flushBatchSize is how many are written in one transaction, so that the ledger's does not wait
-	// long for it.
+	// flushBatchSize limits the rows of a transaction, so that the ledger does not wait long for it.
 	flushBatchSize = 50
 )
 
@@ -106,7 +105,7 @@ type refusalCount struct {
 	lastAt time.Time
 }
 
-// add counts further refusals that are alike.
+// add adds further refusals with the same key.
 func (t *refusalCount) add(more refusalCount) {
 	t.count += more.count
 	if more.lastAt.After(t.lastAt) {

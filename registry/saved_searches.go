@@ -18,8 +18,8 @@ const savedSearchesPath = "/saved-searches"
 const (
 	// keyRemembered is how long a caller may send a creation again with its idempotency key.
 	keyRemembered = 24 * time.Hour
-	// callRemembered is the same for a tool call, which has no key: one with the same content is
-	// the same call.
+	// callRemembered is the same for tool calls, which have no key: calls with the same content are
+	// the same.
 	callRemembered = 10 * time.Minute
 	// saveTimeout limits writes of admitted requests.
 	saveTimeout = 5 * time.Second
@@ -80,7 +80,7 @@ func idempotencyOf(c cola.Caller, key string, search cola.SavedSearch) store.Onc
 	return once
 }
 
-// saveSearch stores a settled search of an admitted caller.
+// saveSearch stores a normalized search of an admitted caller.
 func (s *Service) saveSearch(
 	ctx context.Context, c cola.Caller, search cola.SavedSearch, once store.Once,
 ) (CreatedSavedSearch, error) {

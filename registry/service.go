@@ -130,7 +130,7 @@ func (s *Service) Admit(ctx context.Context, c cola.Caller) (cola.QuotaState, er
 	return s.charge(ctx, c, cola.MeterNone, 0)
 }
 
-// Refuse admits a request and returns refusal, unless the request is not even let through.
+// Refuse admits a request and returns refusal, or the error if it is not admitted.
 func (s *Service) Refuse(ctx context.Context, c cola.Caller, refusal error) (cola.QuotaState, error) {
 	state, err := s.Admit(ctx, c)
 	if err != nil {
@@ -181,8 +181,7 @@ func (s *Service) precheck(c cola.Caller) (cola.QuotaState, error) {
 	return s.ledger.Precheck(quotaRequest(c, cola.MeterNone, 0))
 }
 
-// withTimeout has the database work while a request waits, for so long at most. A database that
-// gives no answer by then counts as one that cannot be reached.
+// withTimeout runs database work with a time limit. A timeout counts as an unreachable database.
 func withTimeout(ctx context.Context, limit time.Duration, work func(ctx context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

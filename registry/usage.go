@@ -16,11 +16,11 @@ const (
 	// maxUseRows limits the rows of a report. If there are more sources, the last rows sum up the
 	// rest of each channel.
 	maxUseRows = 12
-	// monthsReported is how many months it goes back, this one included.
+	// monthsReported is the number of months in a report, including the current one.
 	monthsReported = 12
 	// refusalsReported limits the refusals of a report.
 	refusalsReported = 50
-	// otherUses names a row that has the rest of its channel.
+	// otherUses names the row that sums up the others of a channel.
 	otherUses = "others"
 )
 
@@ -89,7 +89,7 @@ const (
 	RefusedSuspended   = "account_suspended"
 )
 
-// Refusal is requests of one minute that were refused alike.
+// Refusal counts refused requests of one minute with the same source and reason.
 type Refusal struct {
 	LastAt     time.Time // when the latest of them came
 	Channel    cola.Channel
@@ -222,7 +222,7 @@ func (r usageData) rows() ([]UsageRow, map[usageSource]int) {
 	return shown, rowOf
 }
 
-// byRequests puts the rows with the most requests first, and those with as many in a fixed order.
+// byRequests sorts rows by requests, descending, with a fixed order for ties.
 func byRequests(a, b UsageRow) int {
 	return cmp.Or(
 		cmp.Compare(b.Total.Requests, a.Total.Requests), cmp.Compare(a.Channel, b.Channel),

@@ -27,8 +27,7 @@ type Vocabulary struct {
 	resolve func(path string) string // maps an outdated category path to the current one; may be nil
 }
 
-// ListVocabulary are the words that the filters of a reference list take, by filter: those that its
-// rows have, in order.
+// ListVocabulary lists the words of a reference list's rows by filter, sorted.
 type ListVocabulary map[string][]string
 
 // Vocabulary returns the words that the records hold. It is not metered and no request of the
@@ -112,8 +111,8 @@ func (w Vocabulary) hasOrigins(names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(w.Places, name) })
 }
 
-// HasCategory reports whether a label has a category path, or one below it. A former path is its
-// current one.
+// HasCategory reports whether a label has a category path or one below it. Outdated paths are mapped
+// to current ones.
 func (w Vocabulary) HasCategory(path string) bool {
 	if w.resolve != nil {
 		path = w.resolve(path)
