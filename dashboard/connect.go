@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-func connectRoutes() []route { return []route{get(connectPath, (*visit).connect)} }
+func connectRoutes() []route { return []route{get(connectPath, (*request).connect)} }
 
-// Names of what an assistant may be connected with, which stand for themselves in settings.
+// Placeholders in the settings of assistants.
 const (
-	connectionName = "colaregistry"
-	ownKey         = "YOUR_KEY" // where the reader's own key goes
+	serverName     = "colaregistry"
+	keyPlaceholder = "YOUR_KEY" // where the reader's own key goes
 )
 
 // setup is how one program is connected.
 type setup struct {
 	ID, Name string
-	Before   string // what to do with the text
-	Text     string // to be copied; empty: there is none
-	After    string // what else there is to know
+	Before   string // instructions
+	Text     string // text to copy; may be empty
+	After    string // further notes
 }
 
 // Copied returns the text as a box with a button.
@@ -37,7 +37,7 @@ type way struct {
 	setup
 }
 
-// connectPage tells how to connect programs and assistants.
+// connectPage explains how to connect programs and assistants.
 type connectPage struct {
 	API, MCP   string // their URLs
 	SignIn     bool   // apps may be signed in to
@@ -47,30 +47,30 @@ type connectPage struct {
 	Others     setup // for clients that are not named
 }
 
-func (v *visit) connect() error {
+func (req *request) connect() error {
 	p := connectPage{
-		API: v.opts.PublicURL + apiPath, MCP: v.mcpURL(), SignIn: v.opts.SignInForApps,
+		API: req.opts.PublicURL + apiPath, MCP: req.mcpURL(), SignIn: req.opts.SignInForApps,
 		Prompt:     copied{"the commands that keep a key", "read -rs KEY\nexport KEY"},
-		Try:        copied{"the first call", v.call("GET", "/usage", "").Curl()},
-		Assistants: v.assistants(),
-		Others:     v.otherClients(ownKey),
+		Try:        copied{"the first call", req.call("GET", "/usage", "").Curl()},
+		Assistants: req.assistants(),
+		Others:     req.otherClients(keyPlaceholder),
 	}
-	return v.show(http.StatusOK, "connect", page{Title: "Connect", Data: p})
+	return req.show(http.StatusOK, "connect", page{Title: "Connect", Data: p})
 }
 
-func (v *visit) mcpURL() string { return v.opts.PublicURL + mcpPath }
+func (req *request) mcpURL() string { return req.opts.PublicURL + mcpPath }
 
-// assistants returns how to connect each assistant: by signing in, where that is possible, else with a key.
-func (v *visit) assistants() []assistant {
-	withKey := v.assistantsWithKey(ownKey)
+// assistants returns the ways to connect each assistant: by signing in if possible, and with a key.
+func (req *request) assistants() []assistant {
+	withKey := req.assistantsWithKey(keyPlaceholder)
 	var list []assistant
-	if !v.opts.SignInForApps {
+	if !req.opts.SignInForApps {
 		for _, s := range withKey {
 			list = append(list, assistant{s.ID, s.Name, []way{{"With a key", s}}})
 		}
-		return append(list, v.withoutSignIn())
+		return append(list, req.withoutSignIn())
 	}
-	for _, s := range v.assistantsSignedIn() {
+	for _, s := range req.assistantsSignedIn() {
 		a := assistant{s.ID, s.Name, []way{{"By signing in", s}}}
 		for _, k := range withKey {
 			if k.ID == s.ID {
@@ -82,36 +82,38 @@ func (v *visit) assistants() []assistant {
 	return list
 }
 
-// withoutSignIn tells of the assistant that takes no keys.
-func (v *visit) withoutSignIn() assistant {
+// withoutSignIn explains why an assistant that accepts no keys can't be connected.
+func (req *request) withoutSignIn() assistant {
 	return assistant{"chatgpt", "ChatGPT", []way{{"Not possible here", setup{
 		ID: "chatgpt", Name: "ChatGPT",
-		Before: "ChatGPT takes no keys: it signs in. This server has no sign-in for apps; its operator can set one up (docs/OAUTH.md).",
+		Before: "ChatGPT takes no keys: it signs in. This server has no sign-in for apps; its operator can set one " +
+			"up (docs/OAUTH.md).",
 	}}}}
 }
 
 // setupsWithKey returns how to use a key that was just made, with the key filled in.
-func (v *visit) setupsWithKey(key string) []setup {
+func (req *request) setupsWithKey(key string) []setup {
 	rest := setup{
 		ID: "rest", Name: "REST API",
 		Before: "In a shell. The call is free and tells what your account has used.",
-		Text:   "export KEY=" + key + "\n" + v.call("GET", "/usage", "").Curl(),
+		Text:   "export KEY=" + key + "\n" + req.call("GET", "/usage", "").Curl(),
 	}
-	return append(append([]setup{rest}, v.assistantsWithKey(key)...), v.otherClients(key))
+	return append(append([]setup{rest}, req.assistantsWithKey(key)...), req.otherClients(key))
 }
 
 // assistantsWithKey returns the settings of each assistant that takes a key.
-func (v *visit) assistantsWithKey(key string) []setup {
+func (req *request) assistantsWithKey(key string) []setup {
 	return []setup{
 		{
 			ID: "claude-code", Name: "Claude Code",
 			Before: "In a shell:",
 			Text: fmt.Sprintf("claude mcp add --transport http %s %s --header %s",
-				connectionName, shellQuoted(v.mcpURL()), shellQuoted("Authorization: Bearer "+key)),
+				serverName, shellQuote(req.mcpURL()), shellQuote("Authorization: Bearer "+key)),
 		},
 		{
 			ID: "claude-desktop", Name: "Claude Desktop",
-			Before: "It starts programs on its own machine: put the program colaregistry there, and add this to claude_desktop_config.json with the path that it has.",
+			Before: "It starts programs on its own machine: put the program colaregistry there, and add this to " +
+				"claude_desktop_config.json with the path that it has.",
 			Text: settings(`{
   "mcpServers": {
     "NAME": {
@@ -120,7 +122,7 @@ func (v *visit) assistantsWithKey(key string) []setup {
       "env": { "COLAREGISTRY_API_KEY": "KEY" }
     }
   }
-}`, "BASE", v.opts.PublicURL, "KEY", key),
+}`, "BASE", req.opts.PublicURL, "KEY", key),
 			After: "Any client that starts a program can run the same command.",
 		},
 		{
@@ -133,7 +135,7 @@ func (v *visit) assistantsWithKey(key string) []setup {
       "headers": { "Authorization": "Bearer KEY" }
     }
   }
-}`, "MCP", v.mcpURL(), "KEY", key),
+}`, "MCP", req.mcpURL(), "KEY", key),
 			After: "To keep the key out of the file, put it into the environment and write ${env:KEY} in its place.",
 		},
 		{
@@ -148,16 +150,17 @@ func (v *visit) assistantsWithKey(key string) []setup {
       "headers": { "Authorization": "Bearer ${input:NAME-key}" }
     }
   }
-}`, "MCP", v.mcpURL()),
+}`, "MCP", req.mcpURL()),
 		},
 	}
 }
 
 // otherClients returns the settings of assistants that take a URL and headers.
-func (v *visit) otherClients(key string) setup {
+func (req *request) otherClients(key string) setup {
 	return setup{
 		ID: "others", Name: "Other clients",
-		Before: "Clients that take a URL and headers need these; some name the fields otherwise. The transport is Streamable HTTP.",
+		Before: "Clients that take a URL and headers need these; some name the fields otherwise. The transport is " +
+			"Streamable HTTP.",
 		Text: settings(`{
   "mcpServers": {
     "NAME": {
@@ -166,23 +169,24 @@ func (v *visit) otherClients(key string) setup {
       "headers": { "Authorization": "Bearer KEY" }
     }
   }
-}`, "MCP", v.mcpURL(), "KEY", key),
+}`, "MCP", req.mcpURL(), "KEY", key),
 	}
 }
 
 // assistantsSignedIn returns the settings of each assistant that signs in.
-func (v *visit) assistantsSignedIn() []setup {
+func (req *request) assistantsSignedIn() []setup {
 	return []setup{
 		{
 			ID: "claude-code", Name: "Claude Code",
 			Before: "In a shell:",
-			Text:   fmt.Sprintf("claude mcp add --transport http %s %s", connectionName, shellQuoted(v.mcpURL())),
-			After:  "Then start Claude Code, type /mcp, choose " + connectionName + " and sign in.",
+			Text:   fmt.Sprintf("claude mcp add --transport http %s %s", serverName, shellQuote(req.mcpURL())),
+			After:  "Then start Claude Code, type /mcp, choose " + serverName + " and sign in.",
 		},
 		{
 			ID: "claude-desktop", Name: "Claude Desktop",
-			Before: "In Settings, Connectors, add a custom connector with this URL and sign in. It is reached from Anthropic's servers, so this server must be on the internet, with https.",
-			Text:   v.mcpURL(),
+			Before: "In Settings, Connectors, add a custom connector with this URL and sign in. It is reached from " +
+				"Anthropic's servers, so this server must be on the internet, with https.",
+			Text: req.mcpURL(),
 		},
 		{
 			ID: "cursor", Name: "Cursor",
@@ -191,7 +195,7 @@ func (v *visit) assistantsSignedIn() []setup {
   "mcpServers": {
     "NAME": { "url": "MCP" }
   }
-}`, "MCP", v.mcpURL()),
+}`, "MCP", req.mcpURL()),
 		},
 		{
 			ID: "vs-code", Name: "VS Code",
@@ -200,19 +204,22 @@ func (v *visit) assistantsSignedIn() []setup {
   "servers": {
     "NAME": { "type": "http", "url": "MCP" }
   }
-}`, "MCP", v.mcpURL()),
+}`, "MCP", req.mcpURL()),
 		},
 		{
 			ID: "chatgpt", Name: "ChatGPT",
-			Before: "With developer mode on (Settings, Apps & Connectors, Advanced settings), create a connector with this URL and the authentication OAuth. " +
+			Before: "With developer mode on (Settings, Apps & Connectors, Advanced settings), create a connector " +
+				"with this URL and the authentication OAuth. " +
 				"ChatGPT reaches servers on the internet only, with https.",
-			Text:  v.mcpURL(),
-			After: "Leave the client id and secret empty. If that is refused, ask the operator of this service for those that are registered for ChatGPT.",
+			Text: req.mcpURL(),
+			After: "Leave the client id and secret empty. If that is refused, ask the operator of this service for " +
+				"those that are registered for ChatGPT.",
 		},
 	}
 }
 
-// settings fills in words of a text of settings: NAME, and the pairs given.
+// settings replaces NAME, and the given pairs, in a settings text.
 func settings(text string, pairs ...string) string {
-	return strings.NewReplacer(append([]string{"NAME", connectionName, "COLAREGISTRY_API_KEY", "COLAREGISTRY_API_KEY"}, pairs...)...).Replace(text)
+	return strings.NewReplacer(append([]string{"NAME", serverName, "COLAREGISTRY_API_KEY", "COLAREGISTRY_API_KEY"},
+		pairs...)...).Replace(text)
 }

@@ -38,7 +38,7 @@ func TestConnectBySigningIn(t *testing.T) {
 
 // TestSettingsCanBeRead: every text of settings in JSON is JSON, has the address, and the key where it is not asked for.
 func TestSettingsCanBeRead(t *testing.T) {
-	v := &visit{edge: &edge{opts: Options{PublicURL: "https://registry.example:8443"}}}
+	v := &request{edge: &edge{opts: Options{PublicURL: "https://registry.example:8443"}}}
 	const key = "lar_NAMEMCPKEYBASE"
 	setups := append(v.setupsWithKey(key), v.assistantsSignedIn()...)
 	read := 0

@@ -1,9 +1,11 @@
-// Package dashboard is the edge for people: the pages on which account holders see what they use and manage keys, saved searches and
-// connected apps. Pages are drawn on the server and work without JavaScript; each says which call of the API gives the same.
+// Package dashboard is the edge for people: pages on which account holders see their usage and
+// manage keys, saved searches and connected apps. Pages are rendered on the server and work without
+// JavaScript. Each shows the API call that returns the same data.
 //
-// A request goes one way: the session in the cookie tells the caller, who is checked by the ledger as any other; the handler
-// reads the form into a parameter struct of package cola or registry, calls one method of the service, and shows a page or
-// leads on to one. Every fault is a page too (see errors.go).
+// A request is handled in three steps: the session cookie identifies the caller, whom the ledger
+// checks like any other; the handler reads the form into a parameter struct of package cola or
+// registry and calls one method of the service; then it shows a page or redirects. Errors are pages
+// too (see errors.go).
 package dashboard
 
 import (
@@ -11,6 +13,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,9 +26,11 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// Service is what the edge asks of the registry; *registry.Service is the one in use.
+// Service contains the operations of the registry that the dashboard uses; *registry.Service
+// implements it.
 type Service interface {
-	// Standing returns where the caller's account stands, or why its requests are refused. It counts nowhere.
+	// Standing returns the caller's quota state, or the error that would refuse the caller's
+	// requests. It does not count toward the rate limit.
 	Standing(ctx context.Context, c cola.Caller) (cola.QuotaState, error)
 	Account(ctx context.Context, c cola.Caller) (registry.Account, cola.QuotaState, error)
 
@@ -37,7 +42,7 @@ type Service interface {
 	exploreService
 }
 
-// Browsers tells who uses a browser, and signs people in and out; *auth.Browsers is the one in use.
+// Browsers identifies signed-in browsers and signs people in and out; *auth.Browsers implements it.
 type Browsers interface {
 	Load(next http.Handler) http.Handler
 	Caller(ctx context.Context) (cola.Caller, bool)
@@ -58,10 +63,10 @@ type Options struct {
 	PublicURL  string   // scheme and host that users reach the service at, without a slash at the end
 	Hosts      []string // further host names of the service, without ports
 	BillingURL string   // where the operator sells larger plans; empty: nowhere
-	// SignInForApps tells that apps may act for account holders who sign in at an issuer, besides with keys.
+	// SignInForApps is true if apps can sign in with an issuer, besides using keys.
 	SignInForApps bool
 	Logger        *slog.Logger          // gets one event a request
-	Metrics       prometheus.Registerer // where the edge registers what it measures, once for each registerer; nil: nothing is measured
+	Metrics       prometheus.Registerer // registers the edge's metrics, once per registerer; nil disables them
 	Now           cola.Clock            // nil: time.Now
 }
 
@@ -71,7 +76,7 @@ type edge struct {
 	browsers Browsers
 	opts     Options
 	now      cola.Clock
-	pace     *pace
+	limiter  *rateLimiter
 	assets   *assets
 	pages    pages
 	hosts    []string // host names of the service; see plainHost
@@ -83,17 +88,17 @@ func New(svc Service, browsers Browsers, o Options) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	e := &edge{svc: svc, browsers: browsers, opts: o, now: o.Now, pace: newPace(o.Now), assets: loadAssets()}
+	e := &edge{svc: svc, browsers: browsers, opts: o, now: o.Now, limiter: newRateLimiter(o.Now), assets: loadAssets()}
 	e.pages, e.hosts = parsePages(e.assets), ownHosts(o)
 	table := routes()
 	r := chi.NewRouter()
-	recorder := web.NewRecorder(o.Logger, o.Metrics, patternsOf(table), routeOf)
-	r.Use(web.RequestID, recorder.Record, web.Compress(), e.secure, web.Recover)
+	recorder := web.NewRecorder(o.Logger, o.Metrics, routePatterns(table), routePattern)
+	r.Use(web.RequestID, recorder.Record, web.Compress(), e.securityHeaders, web.Recover)
 	r.Get(assetsPath+"{version}/{name}", e.assets.serve) // which no session is read for
 	r.Group(func(r chi.Router) {
-		r.Use(e.refuseEmbedded, browsers.Load, e.refuseForged)
-		r.NotFound(e.anybody((*visit).notFound))
-		r.MethodNotAllowed(e.anybody((*visit).wrongMethod))
+		r.Use(e.rejectEmbedded, browsers.Load, e.rejectCrossOrigin)
+		r.NotFound(e.public((*request).notFoundPage))
+		r.MethodNotAllowed(e.public((*request).methodNotAllowed))
 		for _, to := range table {
 			e.mount(r, to)
 		}
@@ -103,9 +108,9 @@ func New(svc Service, browsers Browsers, o Options) http.Handler {
 
 // mount adds a page to the router.
 func (e *edge) mount(r chi.Router, to route) {
-	serve := e.anybody(to.serve)
-	if !to.open {
-		serve = e.holder(to.serve)
+	serve := e.public(to.serve)
+	if !to.public {
+		serve = e.authenticated(to.serve)
 	}
 	r.Method(to.method, to.pattern, serve)
 	if to.method == http.MethodGet {
@@ -113,10 +118,102 @@ func (e *edge) mount(r chi.Router, to route) {
 	}
 }
 
-// routeOf returns the pattern of the route that a request took.
-func routeOf(r *http.Request) string {
+// routePattern returns the pattern of the route that a request took.
+func routePattern(r *http.Request) string {
 	if c := chi.RouteContext(r.Context()); c != nil && c.RoutePattern() != "" && c.RoutePattern() != "/*" {
 		return c.RoutePattern()
 	}
 	return web.Other
+}
+
+// route is a page or the target of a form.
+type route struct {
+	method, pattern string
+	serve           func(*request) error
+	public          bool // needs no sign-in
+}
+
+// The areas of the dashboard; each is the first segment of its paths.
+const (
+	homePath         = "/"
+	signInPath       = "/sign-in"
+	signOutPath      = "/sign-out"
+	keysPath         = "/keys"
+	usagePath        = "/usage"
+	plansPath        = "/plans"
+	appsPath         = "/apps"
+	accountPath      = "/account"
+	searchesPath     = "/saved-searches"
+	destinationsPath = "/destinations"
+	deliveriesPath   = "/deliveries"
+	explorePath      = "/explore"
+	connectPath      = "/connect"
+	assetsPath       = "/assets/"
+)
+
+// areas lists the paths that Handles answers for, besides the root.
+func areas() []string {
+	return []string{
+		signInPath, signOutPath, keysPath, usagePath, plansPath, appsPath, accountPath, searchesPath, destinationsPath,
+		deliveriesPath,
+		explorePath, connectPath, strings.TrimRight(assetsPath, "/"),
+	}
+}
+
+// Handles reports whether a path is one that the edge answers at.
+func Handles(path string) bool {
+	return path == homePath || slices.ContainsFunc(areas(), func(area string) bool {
+		return path == area || strings.HasPrefix(path, area+"/")
+	})
+}
+
+func get(pattern string, serve func(*request) error) route {
+	return route{method: http.MethodGet, pattern: pattern, serve: serve}
+}
+
+func post(pattern string, serve func(*request) error) route {
+	return route{method: http.MethodPost, pattern: pattern, serve: serve}
+}
+
+// publicRoutes marks routes as public.
+func publicRoutes(routes ...route) []route {
+	for i := range routes {
+		routes[i].public = true
+	}
+	return routes
+}
+
+// Pages returns the patterns of all GET routes.
+func Pages() (patterns []string) {
+	for _, r := range routes() {
+		if r.method == http.MethodGet {
+			patterns = append(patterns, r.pattern)
+		}
+	}
+	return patterns
+}
+
+// routes is every page of the dashboard.
+func routes() []route {
+	return slices.Concat(
+		[]route{get(homePath, (*request).home)},
+		signInRoutes(),
+		keyRoutes(),
+		usageRoutes(),
+		accessRoutes(),
+		searchRoutes(),
+		destinationRoutes(),
+		exploreRoutes(),
+		connectRoutes(),
+	)
+}
+
+// routePatterns returns the patterns of the routes, each once.
+func routePatterns(table []route) []string {
+	patterns := []string{assetsPath + "{version}/{name}"}
+	for _, r := range table {
+		patterns = append(patterns, r.pattern)
+	}
+	slices.Sort(patterns)
+	return slices.Compact(patterns)
 }

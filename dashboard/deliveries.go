@@ -20,15 +20,15 @@ func deliveryPath(id int64) string { return deliveriesPath + "/" + strconv.Forma
 // deliveryRow is a delivery as lists show it.
 type deliveryRow struct {
 	cola.Delivery
-	About string // what it tells of
-	To    string // address of its destination; empty when that is gone
-	Path  string // of the page of the destination; empty when it is not that one's own
-	Class string // of its state
-	Stuck bool   // it waits to be sent by email, and none is sent
+	About         string // what the message is about
+	To            string // address of its destination; empty when that is gone
+	Path          string // of the page of the destination; empty when it is not that one's own
+	Class         string // of its state
+	Undeliverable bool   // a pending email on a server that sends no email
 }
 
 // rows describes deliveries.
-func (n named) rows(list []cola.Delivery) []deliveryRow {
+func (n nameIndex) rows(list []cola.Delivery) []deliveryRow {
 	rows := make([]deliveryRow, len(list))
 	for i, d := range list {
 		rows[i] = n.row(d)
@@ -36,9 +36,10 @@ func (n named) rows(list []cola.Delivery) []deliveryRow {
 	return rows
 }
 
-func (n named) row(d cola.Delivery) deliveryRow {
-	row := deliveryRow{Delivery: d, To: n.destinations[d.Destination], Path: destinationPath(d.Destination), Class: "soft"}
-	row.Stuck = n.noMail && d.Kind == cola.KindEmail && d.State == cola.DeliveryPending
+func (n nameIndex) row(d cola.Delivery) deliveryRow {
+	row := deliveryRow{Delivery: d, To: n.destinations[d.Destination], Path: destinationPath(d.Destination),
+		Class: "soft"}
+	row.Undeliverable = n.noMail && d.Kind == cola.KindEmail && d.State == cola.DeliveryPending
 	switch d.Event {
 	case cola.EventRan:
 		row.About = "Run " + strconv.FormatInt(d.RunID.V, 10)
@@ -76,34 +77,39 @@ type deliveriesPage struct {
 	Filtered                       bool
 }
 
-func (v *visit) deliveries() error {
-	asked := url.Values{}
+func (req *request) deliveries() error {
+	filters := url.Values{}
 	for _, name := range []string{"state", "destination", "saved_search", "page"} {
-		if values := v.query()[name]; strings.Join(values, "") != "" {
-			asked[name] = values
+		if values := req.query()[name]; strings.Join(values, "") != "" {
+			filters[name] = values
 		}
 	}
-	list, state, err := v.svc.Deliveries(v.ctx(), v.caller, deliveriesReader.Read(deliveriesReader.Fields(asked), nil))
+	list, state, err := req.svc.Deliveries(req.ctx(), req.caller,
+		deliveriesReader.Read(deliveriesReader.Fields(filters), nil))
 	if err != nil {
 		return err
 	}
-	v.asked(state)
-	names, roll, err := v.allNames()
+	req.recordQuota(state)
+	names, searches, err := req.loadNames()
 	if err != nil {
 		return err
 	}
 	p := deliveriesPage{
-		Rows:     names.rows(list.Rows),
-		Pager:    pageAt(v.r.URL, list.Meta.Page, list.Meta.PerPage, list.Meta.Total, len(list.Rows)),
-		States:   append([]option{{Label: "any state"}}, optionsOf(strings.ToLower(asked.Get("state")), cola.DeliveryStates()...)...),
-		Filtered: asked.Has("state") || asked.Has("destination") || asked.Has("saved_search"),
+		Rows:  names.rows(list.Rows),
+		Pager: newPager(req.http.URL, list.Meta, len(list.Rows)),
+		States: append([]option{{Label: "any state"}},
+			optionsOf(strings.ToLower(filters.Get("state")), cola.DeliveryStates()...)...),
+		Filtered: filters.Has("state") || filters.Has("destination") || filters.Has("saved_search"),
 	}
-	p.Searches, p.More = searchOptions(roll, asked.Get("saved_search"), "any search")
+	p.Searches, p.More = searchOptions(searches, filters.Get("saved_search"), "any search")
 	p.Destinations = []option{{Label: "any destination"}}
 	for _, d := range names.all {
-		p.Destinations = append(p.Destinations, option{Value: d.UUID, Label: names.destinations[d.UUID], Chosen: strings.EqualFold(d.UUID, asked.Get("destination"))})
+		p.Destinations = append(p.Destinations,
+			option{Value: d.UUID, Label: names.destinations[d.UUID],
+				Chosen: strings.EqualFold(d.UUID, filters.Get("destination"))})
 	}
-	return v.show(http.StatusOK, "deliveries", page{Title: "Deliveries", Data: p, Call: v.call(http.MethodGet, withQuery(deliveriesPath, asked), freeAlways)})
+	return req.show(http.StatusOK, "deliveries",
+		page{Title: "Deliveries", Data: p, Call: req.call(http.MethodGet, withQuery(deliveriesPath, filters), freeCost)})
 }
 
 // withQuery adds parameters to a path.
@@ -117,37 +123,38 @@ func withQuery(path string, query url.Values) string {
 // deliveryPage is a delivery with its attempts.
 type deliveryPage struct {
 	deliveryRow
-	Refusal  string // why what was asked for was not done
-	Attempts []cola.DeliveryAttempt
+	ActionError string // why an action failed; may be empty
+	Attempts    []cola.DeliveryAttempt
 }
 
-func (v *visit) oneDelivery() error { return v.showDelivery(http.StatusOK, "") }
+func (req *request) deliveryDetail() error { return req.showDelivery(http.StatusOK, "") }
 
-// showDelivery shows the page of a delivery. refusal says why what was asked for was not done, if so.
-func (v *visit) showDelivery(status int, refusal string) error {
-	found, state, err := v.svc.Delivery(v.ctx(), v.caller, v.path("id"), "")
+// showDelivery shows the page of a delivery. refusal says why an action failed; it may be empty.
+func (req *request) showDelivery(status int, refusal string) error {
+	found, state, err := req.svc.Delivery(req.ctx(), req.caller, req.path("id"), "")
 	if err != nil {
 		return err
 	}
-	v.asked(state)
-	names, _, err := v.allNames()
+	req.recordQuota(state)
+	names, _, err := req.loadNames()
 	if err != nil {
 		return err
 	}
 	d := found.Value
-	p := deliveryPage{deliveryRow: names.row(d.Delivery), Refusal: refusal, Attempts: d.Attempts}
-	return v.show(status, "delivery", page{Title: "Delivery " + strconv.FormatInt(d.ID, 10), Data: p, Call: v.call(http.MethodGet, deliveryPath(d.ID), freeAlways)})
+	p := deliveryPage{deliveryRow: names.row(d.Delivery), ActionError: refusal, Attempts: d.Attempts}
+	return req.show(status, "delivery", page{Title: "Delivery " + strconv.FormatInt(d.ID, 10), Data: p,
+		Call: req.call(http.MethodGet, deliveryPath(d.ID), freeCost)})
 }
 
-func (v *visit) replayDelivery() error {
-	again, state, err := v.svc.ReplayDelivery(v.ctx(), v.caller, v.path("id"))
-	v.asked(state)
+func (req *request) replayDelivery() error {
+	again, state, err := req.svc.ReplayDelivery(req.ctx(), req.caller, req.path("id"))
+	req.recordQuota(state)
 	if err == nil {
-		return v.leadTo(deliveryPath(again.ID), "It is sent again, with the id that it had.")
+		return req.redirect(deliveryPath(again.ID), "It is sent again, with the id that it had.")
 	}
-	_, sentence, ok := refused(err)
+	_, sentence, ok := refusalDetails(err)
 	if !ok {
 		return err
 	}
-	return v.showDelivery(web.StatusOf(cola.CodeOf(err)), sentence)
+	return req.showDelivery(web.StatusOf(cola.CodeOf(err)), sentence)
 }

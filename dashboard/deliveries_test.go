@@ -154,7 +154,7 @@ func TestDeliveriesOfManySearches(t *testing.T) {
 		s.registry.Pass(time.Second) // more are refused at once, and they are listed oldest first
 		last = made.Search.UUID
 	}
-	for i := range mostOffered {
+	for i := range maxSearchOptions {
 		save(fmt.Sprint("Search ", i))
 	}
 	s.get("/deliveries").lacks(t, "to choose from are the first of yours")

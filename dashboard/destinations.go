@@ -10,51 +10,65 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// destinationService is what the pages of destinations and deliveries ask.
+// destinationService contains the operations for destinations and deliveries.
 type destinationService interface {
 	// SendsMail reports whether messages to email addresses are sent.
 	SendsMail() bool
-	Destinations(context.Context, cola.Caller, cola.SavedSearchListParams) (registry.PageList[cola.Destination], cola.QuotaState, error)
-	Destination(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.Destination], cola.QuotaState, error)
-	CreateDestination(context.Context, cola.Caller, cola.DestinationParams) (cola.DestinationWithSecret, cola.QuotaState, error)
-	ChangeDestination(ctx context.Context, c cola.Caller, id string, p cola.DestinationChangeParams) (cola.Destination, cola.QuotaState, error)
+	Destinations(
+		context.Context, cola.Caller, cola.SavedSearchListParams,
+	) (registry.PageList[cola.Destination], cola.QuotaState, error)
+	Destination(
+		ctx context.Context, c cola.Caller, id, ifNoneMatch string,
+	) (registry.Tagged[cola.Destination], cola.QuotaState, error)
+	CreateDestination(
+		context.Context, cola.Caller, cola.DestinationParams,
+	) (cola.DestinationWithSecret, cola.QuotaState, error)
+	ChangeDestination(
+		ctx context.Context, c cola.Caller, id string, p cola.DestinationChangeParams,
+	) (cola.Destination, cola.QuotaState, error)
 	DeleteDestination(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error)
 	RotateSecret(ctx context.Context, c cola.Caller, id string) (cola.DestinationWithSecret, cola.QuotaState, error)
 	TestDestination(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error)
 	ResendConfirmation(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error)
-	ConfirmDestination(ctx context.Context, c cola.Caller, id string, p cola.DestinationConfirmParams) (cola.Destination, cola.QuotaState, error)
+	ConfirmDestination(
+		ctx context.Context, c cola.Caller, id string, p cola.DestinationConfirmParams,
+	) (cola.Destination, cola.QuotaState, error)
 	ReplayDestination(ctx context.Context, c cola.Caller, id string) (cola.Replayed, cola.QuotaState, error)
-	Deliveries(context.Context, cola.Caller, cola.DeliveryListParams) (registry.PageList[cola.Delivery], cola.QuotaState, error)
-	Delivery(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.DeliveryDetail], cola.QuotaState, error)
+	Deliveries(
+		context.Context, cola.Caller, cola.DeliveryListParams,
+	) (registry.PageList[cola.Delivery], cola.QuotaState, error)
+	Delivery(
+		ctx context.Context, c cola.Caller, id, ifNoneMatch string,
+	) (registry.Tagged[cola.DeliveryDetail], cola.QuotaState, error)
 	ReplayDelivery(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error)
 }
 
 const (
 	newDestinationPath = destinationsPath + "/new"
-	oneDestinationPath = destinationsPath + "/{uuid}"
-	oneDeliveryPath    = deliveriesPath + "/{id}"
+	destinationPattern = destinationsPath + "/{uuid}"
+	deliveryPattern    = deliveriesPath + "/{id}"
 )
 
 func destinationRoutes() []route {
 	return []route{
-		get(destinationsPath, (*visit).destinations),
-		get(newDestinationPath, (*visit).newDestination),
-		post(newDestinationPath, (*visit).addDestination),
-		get(oneDestinationPath, (*visit).oneDestination),
-		post(oneDestinationPath+"/pause", (*visit).pauseDestination),
-		post(oneDestinationPath+"/resume", (*visit).resumeDestination),
-		post(oneDestinationPath+"/empty", (*visit).setSendEmpty),
-		post(oneDestinationPath+"/test", (*visit).testDestination),
-		post(oneDestinationPath+"/confirmation", (*visit).resendConfirmation),
-		post(oneDestinationPath+"/confirm", (*visit).confirmDestination),
-		post(oneDestinationPath+"/replay", (*visit).replayDestination),
-		get(oneDestinationPath+"/secret", (*visit).askRotateSecret),
-		post(oneDestinationPath+"/secret", (*visit).rotateSecret),
-		get(oneDestinationPath+"/delete", (*visit).askDeleteDestination),
-		post(oneDestinationPath+"/delete", (*visit).deleteDestination),
-		get(deliveriesPath, (*visit).deliveries),
-		get(oneDeliveryPath, (*visit).oneDelivery),
-		post(oneDeliveryPath+"/replay", (*visit).replayDelivery),
+		get(destinationsPath, (*request).destinations),
+		get(newDestinationPath, (*request).newDestination),
+		post(newDestinationPath, (*request).addDestination),
+		get(destinationPattern, (*request).destinationDetail),
+		post(destinationPattern+"/pause", (*request).pauseDestination),
+		post(destinationPattern+"/resume", (*request).resumeDestination),
+		post(destinationPattern+"/empty", (*request).setSendEmpty),
+		post(destinationPattern+"/test", (*request).testDestination),
+		post(destinationPattern+"/confirmation", (*request).resendConfirmation),
+		post(destinationPattern+"/confirm", (*request).confirmDestination),
+		post(destinationPattern+"/replay", (*request).replayDestination),
+		get(destinationPattern+"/secret", (*request).confirmRotateSecret),
+		post(destinationPattern+"/secret", (*request).rotateSecret),
+		get(destinationPattern+"/delete", (*request).confirmDeleteDestination),
+		post(destinationPattern+"/delete", (*request).deleteDestination),
+		get(deliveriesPath, (*request).deliveries),
+		get(deliveryPattern, (*request).deliveryDetail),
+		post(deliveryPattern+"/replay", (*request).replayDelivery),
 	}
 }
 
@@ -70,13 +84,14 @@ type destinationRow struct {
 	Class       string // of its state
 	Why         string // it is in its state
 	Short       string // the same in a few words
-	Unreachable bool   // it is an email address, and none is sent
+	Unreachable bool   // an email address on a server that sends no email
 	Form        string // token of a form that is good for one sending
 }
 
 // destinationRow describes a destination; searches are the names of searches by their ids.
-func (v *visit) destinationRow(d cola.Destination, searches map[string]string) destinationRow {
-	row := destinationRow{Destination: d, Name: d.Address.V, Own: v.isOwn(d), Class: "soft", Why: whyState(d), Short: shortState(d)}
+func (req *request) destinationRow(d cola.Destination, searches map[string]string) destinationRow {
+	row := destinationRow{Destination: d, Name: d.Address.V, Own: req.isOwn(d), Class: "soft", Why: stateReason(d),
+		Short: shortStateReason(d)}
 	if row.Name == "" {
 		row.Name = "the account’s own address"
 	}
@@ -91,18 +106,20 @@ func (v *visit) destinationRow(d cola.Destination, searches map[string]string) d
 	case d.State == cola.DestinationActive, d.Reason.V == cola.ReasonFailing, d.State == cola.DestinationDisabled:
 		row.Class = "bad"
 	}
-	row.Unreachable = d.Kind == cola.KindEmail && !v.svc.SendsMail()
+	row.Unreachable = d.Kind == cola.KindEmail && !req.svc.SendsMail()
 	return row
 }
 
-// isOwn reports whether a destination is the account's own email address for all searches, which every account has and keeps.
-func (v *visit) isOwn(d cola.Destination) bool {
+// isOwn reports whether a destination is the account's own email address for all searches, which
+// every account has.
+func (req *request) isOwn(d cola.Destination) bool {
 	return d.Kind == cola.KindEmail && !d.SavedSearch.OK &&
-		(!d.Address.OK || cola.FoldAddress(d.Kind, d.Address.V) == cola.FoldAddress(d.Kind, v.account.Email))
+		(!d.Address.OK || cola.FoldAddress(d.Kind, d.Address.V) == cola.FoldAddress(d.Kind, req.account.Email))
 }
 
-// whyState explains the state of an inactive or failing destination; it is empty for a working one.
-func whyState(d cola.Destination) string {
+// stateReason explains the state of an inactive or failing destination; it is empty for a working
+// one.
+func stateReason(d cola.Destination) string {
 	switch {
 	case d.State == cola.DestinationPending:
 		return "The endpoint has not confirmed yet. It was sent a challenge and must answer it, or you enter the code. Until then, messages are recorded as skipped; you can send them again later."
@@ -122,8 +139,8 @@ func whyState(d cola.Destination) string {
 	return ""
 }
 
-// shortState is a short form of whyState.
-func shortState(d cola.Destination) string {
+// shortStateReason is a short form of stateReason.
+func shortStateReason(d cola.Destination) string {
 	switch {
 	case d.State == cola.DestinationPending:
 		return "waiting for the endpoint to confirm"
@@ -143,30 +160,33 @@ func shortState(d cola.Destination) string {
 	return ""
 }
 
-// named are the destinations and searches of an account, to name them in lists.
-type named struct {
+// nameIndex are the destinations and searches of an account, to name them in lists.
+type nameIndex struct {
 	all          []cola.Destination
 	destinations map[string]string // address by id
 	searches     map[string]string // name by id
 	noMail       bool              // no email is sent
 }
 
-// destinationNames reads the destinations of the account: an account has few.
-func (v *visit) destinationNames() (named, error) {
-	list, state, err := v.svc.Destinations(v.ctx(), v.caller, cola.SavedSearchListParams{PerPage: cola.Some(cola.MaxPerPage)})
+// loadDestinationNames reads the destinations of the account: an account has few.
+func (req *request) loadDestinationNames() (nameIndex, error) {
+	list, state, err := req.svc.Destinations(req.ctx(), req.caller,
+		cola.SavedSearchListParams{PerPage: cola.Some(cola.MaxPerPage)})
 	if err != nil {
-		return named{}, err
+		return nameIndex{}, err
 	}
-	v.asked(state)
-	n := named{all: list.Rows, destinations: map[string]string{}, searches: map[string]string{}, noMail: !v.svc.SendsMail()}
+	req.recordQuota(state)
+	n := nameIndex{all: list.Rows, destinations: map[string]string{}, searches: map[string]string{},
+		noMail: !req.svc.SendsMail()}
 	for _, d := range list.Rows {
-		n.destinations[d.UUID] = v.destinationRow(d, nil).Name
+		n.destinations[d.UUID] = req.destinationRow(d, nil).Name
 	}
 	return n, nil
 }
 
-// of returns the destinations that messages of a search go to: its own, and those of all searches unless it has one of its own with the same address.
-func (n named) of(search string) (list []cola.Destination) {
+// destinationsFor returns the destinations of a search: its own, and those of all searches, unless
+// it has its own destination with the same address.
+func (n nameIndex) destinationsFor(search string) (list []cola.Destination) {
 	own := func(d cola.Destination) bool { return d.SavedSearch.V == search }
 	for _, d := range n.all {
 		replaced := slices.ContainsFunc(n.all, func(o cola.Destination) bool {
@@ -180,47 +200,52 @@ func (n named) of(search string) (list []cola.Destination) {
 	return list
 }
 
-// allNames reads the searches of the account, too.
-func (v *visit) allNames() (named, registry.SearchRoll, error) {
-	n, err := v.destinationNames()
+// loadNames reads the searches of the account, too.
+func (req *request) loadNames() (nameIndex, registry.SavedSearchNames, error) {
+	n, err := req.loadDestinationNames()
 	if err != nil {
-		return n, registry.SearchRoll{}, err
+		return n, registry.SavedSearchNames{}, err
 	}
-	roll, _, err := v.svc.SearchRoll(v.ctx(), v.caller)
-	for _, s := range roll.Names {
-		n.searches[s.UUID] = s.Name
+	searches, _, err := req.svc.SavedSearchNames(req.ctx(), req.caller)
+	n.searches = searchNames(searches)
+	return n, searches, err
+}
+
+// searchNames returns the names of saved searches by ID.
+func searchNames(list registry.SavedSearchNames) map[string]string {
+	names := map[string]string{}
+	for _, s := range list.Names {
+		names[s.UUID] = s.Name
 	}
-	return n, roll, err
+	return names
 }
 
 // destinationsPage lists the destinations of the account.
 type destinationsPage struct {
-	Rows      []destinationRow
-	Pager     pager
-	SendsMail bool
-	Most      int
+	Rows            []destinationRow
+	Pager           pager
+	SendsMail       bool
+	MaxDestinations int
 }
 
-func (v *visit) destinations() error {
-	list, state, err := v.svc.Destinations(v.ctx(), v.caller, v.listed())
+func (req *request) destinations() error {
+	list, state, err := req.svc.Destinations(req.ctx(), req.caller, req.listParams())
 	if err != nil {
 		return err
 	}
-	v.asked(state)
-	roll, _, err := v.svc.SearchRoll(v.ctx(), v.caller)
+	req.recordQuota(state)
+	searches, _, err := req.svc.SavedSearchNames(req.ctx(), req.caller)
 	if err != nil {
 		return err
 	}
-	names := map[string]string{}
-	for _, s := range roll.Names {
-		names[s.UUID] = s.Name
-	}
+	names := searchNames(searches)
 	p := destinationsPage{
-		SendsMail: v.svc.SendsMail(), Most: cola.MaxDestinations,
-		Pager: pageAt(v.r.URL, list.Meta.Page, list.Meta.PerPage, list.Meta.Total, len(list.Rows)),
+		SendsMail: req.svc.SendsMail(), MaxDestinations: cola.MaxDestinations,
+		Pager: newPager(req.http.URL, list.Meta, len(list.Rows)),
 	}
 	for _, d := range list.Rows {
-		p.Rows = append(p.Rows, v.destinationRow(d, names))
+		p.Rows = append(p.Rows, req.destinationRow(d, names))
 	}
-	return v.show(http.StatusOK, "destinations", page{Title: "Destinations", Data: p, Call: v.listCall(destinationsPath)})
+	return req.show(http.StatusOK, "destinations",
+		page{Title: "Destinations", Data: p, Call: req.listCall(destinationsPath)})
 }

@@ -34,7 +34,7 @@ func (u unreadable) Load(next http.Handler) http.Handler {
 		if u.after {
 			u.fakeBrowsers.Load(next).ServeHTTP(httptest.NewRecorder(), r)
 		}
-		ShowFault(w, r, cola.Unavailable())
+		ShowSessionError(w, r, cola.Unavailable())
 	})
 }
 
@@ -118,7 +118,7 @@ func TestSecondsAreToldOnce(t *testing.T) {
 		"Pages are asked for faster than people read.":                   false,
 		"The plan allows 60 requests in any 60 seconds.":                 false,
 	} {
-		if got := saysAgain.MatchString(message); got != want {
+		if got := mentionsRetry.MatchString(message); got != want {
 			t.Errorf("%q: %v", message, got)
 		}
 	}

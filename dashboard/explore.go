@@ -10,11 +10,13 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// exploreService is what the Explore pages ask.
+// exploreService contains the operations of the Explore pages.
 type exploreService interface {
-	Explore(context.Context, cola.Caller, cola.SearchParams) (registry.Explored, cola.QuotaState, error)
+	Explore(context.Context, cola.Caller, cola.SearchParams) (registry.ExploreResult, cola.QuotaState, error)
 	LabelPage(ctx context.Context, c cola.Caller, id string) (registry.LabelPage, cola.QuotaState, error)
-	Permittee(ctx context.Context, c cola.Caller, number, ifNoneMatch string) (registry.Tagged[cola.PermitteeDetail], cola.QuotaState, error)
+	Permittee(
+		ctx context.Context, c cola.Caller, number, ifNoneMatch string,
+	) (registry.Tagged[cola.PermitteeDetail], cola.QuotaState, error)
 }
 
 const permitteesPath = explorePath + "/permittees/"
@@ -22,22 +24,22 @@ const permitteesPath = explorePath + "/permittees/"
 func exploreRoutes() []route {
 	reader := params.New[cola.SearchParams]("a search")
 	return []route{
-		get(explorePath, func(v *visit) error { return v.explore(reader) }),
-		get(explorePath+"/{ttb_id}", (*visit).label),
-		get(permitteesPath+"*", (*visit).permittee), // a permit number may hold a slash
+		get(explorePath, func(req *request) error { return req.explore(reader) }),
+		get(explorePath+"/{ttb_id}", (*request).label),
+		get(permitteesPath+"*", (*request).permittee), // a permit number may hold a slash
 	}
 }
 
-// explorePage is the form of a search and, when one was made, what it found.
+// explorePage is the search form and the results, if a search was made.
 type explorePage struct {
 	Form     exploreForm
 	Hints    []string // on parameters of the address that were ignored
-	Found    *exploreFound
+	Results  *exploreResults
 	Examples []exampleSearch
 	Quota    cola.QuotaState
 }
 
-// exampleSearch is a search to begin with.
+// exampleSearch is a suggested search.
 type exampleSearch struct{ Words, Href string }
 
 func exampleSearches() []exampleSearch {
@@ -50,62 +52,135 @@ func exampleSearches() []exampleSearch {
 	}
 }
 
-// explore searches when the address has parameters of a search. Without any it shows the form, which is free.
-func (v *visit) explore(reader *params.Reader[cola.SearchParams]) error {
-	asked := readSearch(reader, v.r.URL.RawQuery)
-	if len(asked.values) == 0 && len(asked.params.Problems) == 0 {
-		return v.show(http.StatusOK, "explore", page{Title: "Explore", Data: explorePage{Form: asked.form(nil), Hints: asked.hints, Examples: exampleSearches(), Quota: v.quota}})
+// explore searches when the address has parameters of a search. Without any it shows the form,
+// which is free.
+func (req *request) explore(reader *params.Reader[cola.SearchParams]) error {
+	search := readSearch(reader, req.http.URL.RawQuery)
+	if len(search.values) == 0 && len(search.params.Problems) == 0 {
+		return req.show(http.StatusOK, "explore",
+			page{Title: "Explore", Data: explorePage{Form: search.form(nil), Hints: search.hints,
+				Examples: exampleSearches(), Quota: req.quota}})
 	}
-	if to := asked.settled(); to != "" {
-		return v.leadTo(to, "")
+	if to := search.canonicalURL(); to != "" {
+		return req.redirect(to, "")
 	}
-	if answered, err := v.beforeCharge(searchPrice()); answered || err != nil {
+	if answered, err := req.guardCharge(searchPrice()); answered || err != nil {
 		return err
 	}
-	result, state, err := v.svc.Explore(v.ctx(), v.caller, asked.params)
-	v.asked(state)
-	if problems := problemsOf(err); problems != nil {
-		web.EventOf(v.ctx()).Code = cola.CodeValidation
-		return v.show(http.StatusBadRequest, "explore", page{Title: "Nothing was searched · Explore", Data: explorePage{Form: asked.form(problems), Hints: asked.hints, Quota: v.quota}})
+	result, state, err := req.svc.Explore(req.ctx(), req.caller, search.params)
+	req.recordQuota(state)
+	if problems := fieldProblems(err); problems != nil {
+		web.EventOf(req.ctx()).Code = cola.CodeValidation
+		return req.show(http.StatusBadRequest, "explore",
+			page{Title: "Nothing was searched · Explore",
+				Data: explorePage{Form: search.form(problems), Hints: search.hints, Quota: req.quota}})
 	}
 	if err != nil {
 		return err
 	}
-	v.keepForBack()
-	p := explorePage{Form: asked.form(nil), Hints: append(asked.hints, result.Notes...), Found: v.found(asked.params, result), Quota: v.quota}
-	return v.show(http.StatusOK, "explore", page{Title: p.Found.Title(), Data: p, Call: v.searchCall(asked.params)})
+	req.allowBackCache()
+	p := explorePage{Form: search.form(nil), Hints: append(search.hints, result.Notes...),
+		Results: req.searchResults(search.params, result), Quota: req.quota}
+	return req.show(http.StatusOK, "explore",
+		page{Title: p.Results.Title(), Data: p, Call: req.searchCall(search.params)})
 }
 
-// searchCall is the API call that returns what the page shows.
-func (v *visit) searchCall(p cola.SearchParams) *apiCall {
+// searchCall is the API call that returns the data of the page.
+func (req *request) searchCall(p cola.SearchParams) *apiCall {
 	path := "/colas"
-	if q := queryOf(p).Encode(); q != "" {
+	if q := searchQuery(p).Encode(); q != "" {
 		path += "?" + q
 	}
 	cost := "It costs one list record per label returned, as this page did. No results is free."
-	return v.call("GET", path, cost).forTool("search_colas", argumentsOf(p))
+	return req.call("GET", path, cost).forTool("search_colas", toolArguments(p))
 }
 
-// keepForBack lets the browser keep a page that was charged, so that going back to it costs nothing: who reads five labels that a search found would
-// otherwise pay for the search six times, and a free plan would run into its requests of a minute. Other pages are not kept at all.
+// allowBackCache lets the browser cache a charged page for the back button. Otherwise a reader who
+// opens five labels of a search would pay for the search six times and soon reach the rate limit of
+// a free plan. Other pages are not cached at all.
 //
-// It is kept for going back only: any other way to the address asks anew (no-cache), so counters are not old, and after another one has signed in
-// the cookie is another one (Vary). On a computer that people share signing out has the browser drop what it keeps (Clear-Site-Data, see signOut).
-func (v *visit) keepForBack() {
-	h := v.w.Header()
+// Any other way to the address requests the page again (no-cache), so counters are current. After
+// another user signs in, the cookie differs (Vary). Signing out clears the cache, for shared
+// computers (Clear-Site-Data, see signOut).
+func (req *request) allowBackCache() {
+	h := req.w.Header()
 	h.Set("Cache-Control", "private, no-cache")
 	h.Add("Vary", "Cookie")
 }
 
-// missingPage is the page of a record that the registry does not hold.
-type missingPage struct {
-	Message string
-	Sought  string // what to search for instead
+// notFoundPage is the page of a record that the registry does not hold.
+type notFoundPage struct {
+	Message    string
+	SearchText string // suggested search
 }
 
-// showMissing answers that there is no such record, with a search for what was asked for.
-func (v *visit) showMissing(err error, title, sought string) error {
-	web.EventOf(v.ctx()).Code = cola.CodeNotFound
-	shown, _ := web.Shown(err, "")
-	return v.show(http.StatusNotFound, "missing", page{Title: title, Data: missingPage{shown.Message, plainText(shortened(sought, 200))}})
+// showNotFound shows that a record does not exist, with a search for its identifier.
+func (req *request) showNotFound(err error, title, sought string) error {
+	web.EventOf(req.ctx()).Code = cola.CodeNotFound
+	shown, _ := web.PublicError(err, "")
+	return req.show(http.StatusNotFound, "not_found",
+		page{Title: title, Data: notFoundPage{shown.Message, singleLine(truncate(sought, 200))}})
+}
+
+// price is the cost of opening a page.
+type price struct {
+	Words string // the cost in words
+	Open  string // text of the link that opens the page
+}
+
+func searchPrice() price {
+	return price{"one list record for each label shown, 20 at most; no results are free", "Make the search"}
+}
+
+func explanationPrice() price {
+	return price{"one list record; free if the label does not exist", "Open the page"}
+}
+
+func runPrice() price {
+	return price{"one list record for each label shown, 20 at most", "Show the labels"}
+}
+
+func recordPrice() price {
+	return price{"one detail view; free if the record does not exist", "Open the page"}
+}
+
+// chargeConfirmation is a charged page that another site linked to.
+type chargeConfirmation struct {
+	price
+	To, Shown string // its address, in full and as displayed
+	Quota     cola.QuotaState
+}
+
+// guardCharge answers requests for a charged page that must not be charged, and reports whether it
+// did. It runs before any lookup, and no header makes the page itself free:
+//
+//   - HEAD is answered without a lookup, because lookups are charged. Its status is 200, because many
+//     clients follow a 405 with a GET.
+//   - Prefetching and embedding get a 403.
+//   - A link from another site, including a sibling domain, gets a confirmation page. Otherwise
+//     any website could spend the quota of a signed-in visitor.
+//
+// Requests without these headers are charged.
+func (req *request) guardCharge(p price) (answered bool, err error) {
+	h := req.http.Header
+	if req.http.Method == http.MethodHead {
+		req.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		req.w.WriteHeader(http.StatusOK)
+		return true, nil
+	}
+	if !isDocument(h) {
+		return true, cola.Errorf(cola.CodeForbidden,
+			"This page costs quota, so it can't be embedded in another page. You were not charged.")
+	}
+	if isPrefetch(h) {
+		return true, cola.Errorf(cola.CodeForbidden,
+			"This page costs quota, so it can't be loaded in advance. You were not charged.")
+	}
+	switch h.Get("Sec-Fetch-Site") {
+	case "", "none", "same-origin":
+		return false, nil
+	}
+	to := req.http.URL.RequestURI()
+	ask := chargeConfirmation{p, to, truncate(to, 200), req.quota}
+	return true, req.show(http.StatusOK, "explore_confirm", page{Title: "Open this page?", Data: ask})
 }

@@ -372,9 +372,9 @@ func TestAddressesAreRead(t *testing.T) {
 		if want.VolumeMax.OK {
 			want.VolumeUnit = "liters"
 		}
-		got := readSearch(reader, queryOf(want).Encode()).params
+		got := readSearch(reader, searchQuery(want).Encode()).params
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatalf("%s (-want +got):\n%s", queryOf(want).Encode(), diff)
+			t.Fatalf("%s (-want +got):\n%s", searchQuery(want).Encode(), diff)
 		}
 	})
 }

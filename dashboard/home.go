@@ -7,7 +7,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// meter is what is used of a limit.
+// meter is the used part of a limit.
 type meter struct {
 	Name        string
 	Used, Limit int
@@ -21,7 +21,7 @@ func metersOf(q cola.QuotaState) []meter {
 	}
 }
 
-// homePage is what an account holder sees first: what is used, what runs, and what is still to be set up.
+// homePage is the overview: usage, saved searches, and the remaining setup steps.
 type homePage struct {
 	Meters   []meter
 	Keys     int // that hold
@@ -33,15 +33,15 @@ type homePage struct {
 // homeSearches is how many saved searches the first page names.
 const homeSearches = 5
 
-func (v *visit) home() error {
-	p := homePage{Meters: metersOf(v.quota)}
-	keys, state, err := v.svc.Keys(v.ctx(), v.caller)
+func (req *request) home() error {
+	p := homePage{Meters: metersOf(req.quota)}
+	keys, state, err := req.svc.Keys(req.ctx(), req.caller)
 	if err != nil {
 		return err
 	}
-	v.asked(state)
-	p.Keys = holding(keys, v.now)
-	apps, _, err := v.svc.Connections(v.ctx(), v.caller)
+	req.recordQuota(state)
+	p.Keys = countActive(keys, req.now)
+	apps, _, err := req.svc.Connections(req.ctx(), req.caller)
 	if err != nil {
 		return err
 	}
@@ -50,19 +50,21 @@ func (v *visit) home() error {
 			p.Apps++
 		}
 	}
-	// The index may still be being built; everything else can be told all the same.
-	list, _, err := v.svc.SavedSearches(v.ctx(), v.caller, cola.SavedSearchListParams{PerPage: cola.Some(homeSearches)})
+	// While the index is being built, the page shows everything else.
+	list, _, err := req.svc.SavedSearches(req.ctx(), req.caller,
+		cola.SavedSearchListParams{PerPage: cola.Some(homeSearches)})
 	if err != nil && cola.CodeOf(err) != cola.CodeUnavailable {
 		return err
 	}
 	p.Searches, p.Saved = list.Rows, list.Meta.Total
-	return v.show(http.StatusOK, "home", page{Title: "Overview", Data: p, Call: v.call("GET", "/usage", "It is free.").forTool("get_usage", nil)})
+	return req.show(http.StatusOK, "home", page{Title: "Overview", Data: p,
+		Call: req.call("GET", "/usage", "It is free.").forTool("get_usage", nil)})
 }
 
-// holding counts the keys that let requests in now.
-func holding(keys []registry.Key, now cola.Clock) (n int) {
+// countActive counts the valid keys.
+func countActive(keys []registry.Key, now cola.Clock) (n int) {
 	for _, k := range keys {
-		if k.Holds(now()) {
+		if k.IsActive(now()) {
 			n++
 		}
 	}

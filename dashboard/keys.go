@@ -12,63 +12,66 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// keyService is what the pages of keys ask.
+// keyService contains the operations for API keys.
 type keyService interface {
 	Keys(context.Context, cola.Caller) ([]registry.Key, cola.QuotaState, error)
 	CreateKey(context.Context, cola.Caller, registry.KeyParams) (registry.NewKey, cola.QuotaState, error)
-	RotateKey(ctx context.Context, c cola.Caller, id int64, p registry.KeyRotationParams) (registry.NewKey, cola.QuotaState, error)
+	RotateKey(
+		ctx context.Context, c cola.Caller, id int64, p registry.KeyRotationParams,
+	) (registry.NewKey, cola.QuotaState, error)
 	RevokeKey(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error)
 }
 
 func keyRoutes() []route {
 	return []route{
-		get(keysPath, (*visit).keys),
-		get(keysPath+"/ended", (*visit).endedKeys),
-		get(keysPath+"/new", (*visit).newKeyForm),
-		post(keysPath+"/new", (*visit).createKey),
-		get(keysPath+"/{id}/rotate", (*visit).rotationForm),
-		post(keysPath+"/{id}/rotate", (*visit).rotateKey),
-		get(keysPath+"/{id}/revoke", (*visit).keyRevocation),
-		post(keysPath+"/{id}/revoke", (*visit).revokeKey),
+		get(keysPath, (*request).keys),
+		get(keysPath+"/ended", (*request).endedKeys),
+		get(keysPath+"/new", (*request).newKeyForm),
+		post(keysPath+"/new", (*request).createKey),
+		get(keysPath+"/{id}/rotate", (*request).rotationForm),
+		post(keysPath+"/{id}/rotate", (*request).rotateKey),
+		get(keysPath+"/{id}/revoke", (*request).confirmRevokeKey),
+		post(keysPath+"/{id}/revoke", (*request).revokeKey),
 	}
 }
 
 const (
 	keysPerPage    = 25
-	endedKeysFirst = 5 // that the list of keys shows of those that have ended
-	keyEndsSoon    = 14 * 24 * time.Hour
+	endedKeysShown = 5 // that the list of keys shows of those that have ended
+	expirySoon     = 14 * 24 * time.Hour
 )
 
-// keyRow is a key and how it stands now.
+// keyRow is a key with its current state.
 type keyRow struct {
 	registry.Key
-	Holds, Soon bool // Soon: it ends soon
+	Active, ExpiresSoon bool // Soon: it ends soon
 }
 
-// Shown returns what the key can be recognised by.
+// Shown returns the recognizable part of the key.
 func (k keyRow) Shown() string { return k.Prefix + "…" + k.LastFour }
 
-func (v *visit) keyRow(k registry.Key) keyRow {
-	now := v.now()
-	return keyRow{Key: k, Holds: k.Holds(now), Soon: !k.ExpiresAt.IsZero() && k.ExpiresAt.Sub(now) < keyEndsSoon}
+func (req *request) keyRow(k registry.Key) keyRow {
+	now := req.now()
+	return keyRow{Key: k, Active: k.IsActive(now),
+		ExpiresSoon: !k.ExpiresAt.IsZero() && k.ExpiresAt.Sub(now) < expirySoon}
 }
 
-// keysPage lists keys: those that hold, and some that have ended, or all of those.
+// keysPage lists the valid keys and some that have ended, or all that have ended.
 type keysPage struct {
-	Holding []keyRow
-	Ended   []keyRow
-	EndedIn int // all that have ended
-	Pager   pager
-	Most    int // that may hold
+	Active     []keyRow
+	Ended      []keyRow
+	EndedTotal int // all that have ended
+	Pager      pager
+	MaxKeys    int // that may hold
 }
 
 // keyRows returns the caller's keys, apart by whether they hold.
-func (v *visit) keyRows() (holding, ended []keyRow, err error) {
-	keys, state, err := v.svc.Keys(v.ctx(), v.caller)
-	v.asked(state)
+func (req *request) keyRows() (holding, ended []keyRow, err error) {
+	keys, state, err := req.svc.Keys(req.ctx(), req.caller)
+	req.recordQuota(state)
 	for _, k := range keys {
-		row := v.keyRow(k)
-		if row.Holds {
+		row := req.keyRow(k)
+		if row.Active {
 			holding = append(holding, row)
 		} else {
 			ended = append(ended, row)
@@ -77,133 +80,136 @@ func (v *visit) keyRows() (holding, ended []keyRow, err error) {
 	return holding, ended, err
 }
 
-func (v *visit) keys() error {
-	holding, ended, err := v.keyRows()
+func (req *request) keys() error {
+	holding, ended, err := req.keyRows()
 	if err != nil {
 		return err
 	}
-	p := keysPage{Ended: ended[:min(len(ended), endedKeysFirst)], EndedIn: len(ended), Most: registry.MaxKeys}
-	p.Holding, p.Pager = paged(v, holding, keysPerPage)
-	return v.show(http.StatusOK, "keys", page{Title: "API keys", Data: p})
+	p := keysPage{Ended: ended[:min(len(ended), endedKeysShown)], EndedTotal: len(ended), MaxKeys: registry.MaxKeys}
+	p.Active, p.Pager = paginate(req, holding, keysPerPage)
+	return req.show(http.StatusOK, "keys", page{Title: "API keys", Data: p})
 }
 
-func (v *visit) endedKeys() error {
-	_, ended, err := v.keyRows()
+func (req *request) endedKeys() error {
+	_, ended, err := req.keyRows()
 	if err != nil {
 		return err
 	}
-	p := keysPage{EndedIn: len(ended)}
-	p.Ended, p.Pager = paged(v, ended, keysPerPage)
-	return v.show(http.StatusOK, "keysended", page{Title: "API keys that have ended", Data: p})
+	p := keysPage{EndedTotal: len(ended)}
+	p.Ended, p.Pager = paginate(req, ended, keysPerPage)
+	return req.show(http.StatusOK, "keys_ended", page{Title: "API keys that have ended", Data: p})
 }
 
-// keyForm is the form of a new key, or of one in place of another.
+// keyForm is the form of a new key, or of a rotation.
 type keyForm struct {
-	Token           string // see openForm
+	Token           string // see newFormToken
 	Name, Expires   string // as typed
 	Earliest, Until cola.Date
 	Key             keyRow // to be replaced
 	Overlaps        []option
 	Problems        map[string][]string
-	Refusal         string // why it was refused, in a sentence; empty: it was not
+	Error           string // why it was refused, in a sentence; empty: it was not
 }
 
-// keyYears is how far ahead the field of the last day lets one choose; the service says what holds.
+// keyYears limits the date picker; the service enforces the actual limit.
 const keyYears = 10
 
-func (v *visit) newKeyForm() error { return v.showKeyForm(http.StatusOK, keyForm{}) }
+func (req *request) newKeyForm() error { return req.showKeyForm(http.StatusOK, keyForm{}) }
 
-func (v *visit) showKeyForm(status int, f keyForm) (err error) {
-	if f.Token, err = v.openForm(); err != nil {
+func (req *request) showKeyForm(status int, f keyForm) (err error) {
+	if f.Token, err = req.newFormToken(); err != nil {
 		return err
 	}
-	today := cola.DateOf(v.now())
+	today := cola.DateOf(req.now())
 	f.Earliest, f.Until = today.AddDays(1), cola.DateOf(today.Time().AddDate(keyYears, 0, 0))
-	return v.show(status, "keynew", page{Title: "New API key", Data: f})
+	return req.show(status, "key_new", page{Title: "New API key", Data: f})
 }
 
-// sentBefore leads on from a form that is not taken.
-func (v *visit) sentBefore() error {
-	return v.leadTo(keysPath, notOpen+"If it made a key, the key is in the list; it cannot be shown again. "+
+// redirectFormUsed redirects after a used form token.
+func (req *request) redirectFormUsed() error {
+	return req.redirect(keysPath, formUsed+"If it made a key, the key is in the list; it cannot be shown again. "+
 		"Revoke it and make another if you did not copy it. If it made none, open the form anew.")
 }
 
-func (v *visit) createKey() error {
-	form, err := v.form()
+func (req *request) createKey() error {
+	form, err := req.form()
 	if err != nil {
 		return err
 	}
-	first, err := v.takeForm(form.Get("form"))
+	first, err := req.useFormToken(form.Get("form"))
 	if err != nil {
 		return err
 	}
 	if !first {
-		return v.sentBefore()
+		return req.redirectFormUsed()
 	}
-	made, state, err := v.svc.CreateKey(v.ctx(), v.caller, keyParams(form.Get("name"), form.Get("expires")))
-	v.asked(state)
+	made, state, err := req.svc.CreateKey(req.ctx(), req.caller, keyParams(form.Get("name"), form.Get("expires")))
+	req.recordQuota(state)
 	if problems, sentence, ok := correctable(err); ok {
-		f := keyForm{Name: legible(form.Get("name")), Expires: legible(form.Get("expires")), Problems: problems, Refusal: sentence}
-		return v.showKeyForm(statusOf(err), f)
+		f := keyForm{Name: stripHidden(form.Get("name")), Expires: stripHidden(form.Get("expires")), Problems: problems,
+			Error: sentence}
+		return req.showKeyForm(statusOf(err), f)
 	}
 	if err != nil {
 		return err
 	}
-	return v.showNewKey(newKeyPage{Key: made})
+	return req.showNewKey(newKeyPage{Key: made})
 }
 
-// keyParams reads what a new key is to be.
+// keyParams reads the form of a new key.
 func keyParams(name, expires string) registry.KeyParams {
 	p := registry.KeyParams{Name: name}
 	if expires == "" {
 		return p
 	}
 	if err := p.Expires.UnmarshalText([]byte(expires)); err != nil {
-		p.Problems.Add("expires", "%s is not a day. Write it as YYYY-MM-DD, such as 2027-05-31, or leave it empty for a key that does not expire.", cola.Quoted(expires))
+		p.Problems.Add("expires", "%s is not a day. Write it as YYYY-MM-DD, such as 2027-05-31, or leave it empty "+
+			"for a key that does not expire.", cola.Quoted(expires))
 	}
 	return p
 }
 
 // newKeyPage shows a new key, once.
 type newKeyPage struct {
-	Key    registry.NewKey
-	Old    *keyRow // which it replaces; nil: none
-	Sure   bool    // Old is as it stands now
-	Setups []setup
+	Key          registry.NewKey
+	Old          *keyRow // the replaced key; may be nil
+	OldIsCurrent bool    // Old was read after the rotation
+	Setups       []setup
 }
 
-// showNewKey answers with a new key. The answer to the form is the only place where it ever stands.
-func (v *visit) showNewKey(p newKeyPage) error {
-	p.Setups = v.setupsWithKey(p.Key.Secret)
-	return v.show(http.StatusOK, "keymade", page{Title: "Your new API key", Data: p})
+// showNewKey shows a new key. The secret appears only in this response.
+func (req *request) showNewKey(p newKeyPage) error {
+	p.Setups = req.setupsWithKey(p.Key.Secret)
+	return req.show(http.StatusOK, "key_created", page{Title: "Your new API key", Data: p})
 }
 
 // key returns the key of the caller's that the path names.
-func (v *visit) key() (keyRow, error) {
-	keys, state, err := v.svc.Keys(v.ctx(), v.caller)
-	v.asked(state)
+func (req *request) key() (keyRow, error) {
+	keys, state, err := req.svc.Keys(req.ctx(), req.caller)
+	req.recordQuota(state)
 	if err != nil {
 		return keyRow{}, err
 	}
-	id := v.id()
+	id := req.id()
 	i := slices.IndexFunc(keys, func(k registry.Key) bool { return k.ID == id })
 	if i < 0 {
-		return keyRow{}, cola.Errorf(cola.CodeNotFound, "Your account has no such API key. The list of keys shows those that it has.")
+		return keyRow{}, cola.Errorf(cola.CodeNotFound,
+			"Your account has no such API key. The list of keys shows those that it has.")
 	}
-	return v.keyRow(keys[i]), nil
+	return req.keyRow(keys[i]), nil
 }
 
-// id returns the number in the path, or 0, which names nothing.
-func (v *visit) id() int64 {
-	id, err := strconv.ParseInt(v.path("id"), 10, 64)
+// id returns the number in the path, or 0, which no record has.
+func (req *request) id() int64 {
+	id, err := strconv.ParseInt(req.path("id"), 10, 64)
 	if err != nil {
 		return 0
 	}
 	return id
 }
 
-// overlapWords tells what each of registry.KeyOverlaps means, in their order.
-func overlapWords() []string {
+// overlapLabels describes registry.KeyOverlaps, in their order.
+func overlapLabels() []string {
 	return []string{
 		"Not at all: it stops now. For a key that may be in wrong hands.",
 		"1 hour, for one program that you set up right away.",
@@ -215,82 +221,86 @@ func overlapWords() []string {
 
 func overlapOptions(chosen string) []option {
 	list := optionsOf(chosen, registry.KeyOverlaps()...)
-	for i, words := range overlapWords() {
+	for i, words := range overlapLabels() {
 		list[i].Label = words
 	}
 	return list
 }
 
-func (v *visit) rotationForm() error {
-	k, err := v.key()
+func (req *request) rotationForm() error {
+	k, err := req.key()
 	if err != nil {
 		return err
 	}
-	if !k.Holds {
-		return cola.Errorf(cola.CodeNotActive, "This key was revoked or has expired, so there is nothing to replace. Make a new key instead.")
+	if !k.Active {
+		return cola.Errorf(cola.CodeNotActive,
+			"This key was revoked or has expired, so there is nothing to replace. Make a new key instead.")
 	}
-	return v.showRotationForm(http.StatusOK, keyForm{Key: k})
+	return req.showRotationForm(http.StatusOK, keyForm{Key: k})
 }
 
-func (v *visit) showRotationForm(status int, f keyForm) (err error) {
-	if f.Token, err = v.openForm(); err != nil {
+func (req *request) showRotationForm(status int, f keyForm) (err error) {
+	if f.Token, err = req.newFormToken(); err != nil {
 		return err
 	}
 	f.Overlaps = overlapOptions("1 day")
-	return v.show(status, "keyrotate", page{Title: "Rotate an API key", Data: f})
+	return req.show(status, "key_rotate", page{Title: "Rotate an API key", Data: f})
 }
 
-func (v *visit) rotateKey() error {
-	form, err := v.form()
+func (req *request) rotateKey() error {
+	form, err := req.form()
 	if err != nil {
 		return err
 	}
-	old, err := v.key()
+	old, err := req.key()
 	if err != nil {
 		return err
 	}
-	first, err := v.takeForm(form.Get("form"))
+	first, err := req.useFormToken(form.Get("form"))
 	if err != nil {
 		return err
 	}
 	if !first {
-		return v.sentBefore()
+		return req.redirectFormUsed()
 	}
-	made, state, err := v.svc.RotateKey(v.ctx(), v.caller, old.ID, registry.KeyRotationParams{Overlap: form.Get("overlap")})
-	v.asked(state)
-	if problems, sentence, ok := correctable(err); ok && old.Holds {
-		return v.showRotationForm(statusOf(err), keyForm{Key: old, Problems: problems, Refusal: sentence})
+	made, state, err := req.svc.RotateKey(req.ctx(), req.caller, old.ID,
+		registry.KeyRotationParams{Overlap: form.Get("overlap")})
+	req.recordQuota(state)
+	if problems, sentence, ok := correctable(err); ok && old.Active {
+		return req.showRotationForm(statusOf(err), keyForm{Key: old, Problems: problems, Error: sentence})
 	}
 	if err != nil {
 		return err
 	}
 	p := newKeyPage{Key: made, Old: &old}
-	if now, err := v.key(); err == nil { // else the new one is shown all the same: it is never again
-		p.Old, p.Sure = &now, true
+	if now, err := req.key(); err == nil { // otherwise show the new key anyway: there is no second chance
+		p.Old, p.OldIsCurrent = &now, true
 	}
-	return v.showNewKey(p)
+	return req.showNewKey(p)
 }
 
-func (v *visit) keyRevocation() error {
-	k, err := v.key()
+func (req *request) confirmRevokeKey() error {
+	k, err := req.key()
 	if err != nil {
 		return err
 	}
 	if !k.RevokedAt.IsZero() {
-		return v.leadTo(keysPath, fmt.Sprintf("The key “%s” was revoked before.", legible(k.Name)))
+		return req.redirect(keysPath, fmt.Sprintf("The key “%s” was revoked before.", stripHidden(k.Name)))
 	}
-	return v.show(http.StatusOK, "keyrevoke", page{Title: "Revoke an API key", Data: k})
+	return req.show(http.StatusOK, "key_revoke", page{Title: "Revoke an API key", Data: k})
 }
 
-func (v *visit) revokeKey() error {
-	k, err := v.key()
+func (req *request) revokeKey() error {
+	k, err := req.key()
 	if err != nil {
 		return err
 	}
-	state, err := v.svc.RevokeKey(v.ctx(), v.caller, k.ID)
-	v.asked(state)
+	state, err := req.svc.RevokeKey(req.ctx(), req.caller, k.ID)
+	req.recordQuota(state)
 	if err != nil {
 		return err
 	}
-	return v.leadTo(keysPath, fmt.Sprintf("The key “%s” (%s) is revoked: every request with it is refused from now on.", legible(k.Name), k.Shown()))
+	return req.redirect(keysPath,
+		fmt.Sprintf("The key “%s” (%s) is revoked: every request with it is refused from now on.", stripHidden(k.Name),
+			k.Shown()))
 }

@@ -209,7 +209,7 @@ func TestKeysThatCannotBeMade(t *testing.T) {
 			a := s.makeKey(test.key, test.expires)
 			a.shows(t, http.StatusBadRequest, test.says, `role="alert"`, `aria-invalid="true"`, "No key was made.")
 			a.wellMade(t)
-			if typed := strings.TrimSpace(legible(test.key)); !strings.Contains(a.text, typed) {
+			if typed := strings.TrimSpace(stripHidden(test.key)); !strings.Contains(a.text, typed) {
 				t.Errorf("the name that was typed is gone:\n%s", a.body)
 			}
 			if len(s.held()) != made {
@@ -312,7 +312,7 @@ func TestNewKeyIsShownWhateverElse(t *testing.T) {
 }
 
 func TestOverlapsHaveWords(t *testing.T) {
-	if got, want := len(overlapWords()), len(registry.KeyOverlaps()); got != want {
+	if got, want := len(overlapLabels()), len(registry.KeyOverlaps()); got != want {
 		t.Errorf("%d words for %d overlaps", got, want)
 	}
 }

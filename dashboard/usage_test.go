@@ -75,18 +75,18 @@ func TestOutlooks(t *testing.T) {
 	for _, test := range []struct {
 		name                   string
 		used, limit, projected int
-		want                   outlook
+		want                   forecast
 	}{
-		{"nothing", 0, 200, 0, outlook{Last: last}},
-		{"within", 100, 200, 150, outlook{Projected: 150, Last: last}},
-		{"just", 100, 200, 200, outlook{Projected: 200, Last: last}},
-		{"over", 150, 200, 300, outlook{Projected: 300, Over: true, Last: last, FullOn: cola.NewDate(2026, 11, 21)}},
-		{"used up", 200, 200, 300, outlook{Projected: 300, Over: true, Full: true, Last: last}},
-		{"more than there is, after a downgrade", 900, 200, 900, outlook{Projected: 900, Over: true, Full: true, Last: last}},
+		{"nothing", 0, 200, 0, forecast{Last: last}},
+		{"within", 100, 200, 150, forecast{Projected: 150, Last: last}},
+		{"just", 100, 200, 200, forecast{Projected: 200, Last: last}},
+		{"over", 150, 200, 300, forecast{Projected: 300, Over: true, Last: last, ExhaustedOn: cola.NewDate(2026, 11, 21)}},
+		{"used up", 200, 200, 300, forecast{Projected: 300, Over: true, Exhausted: true, Last: last}},
+		{"more than there is, after a downgrade", 900, 200, 900, forecast{Projected: 900, Over: true, Exhausted: true, Last: last}},
 	} {
 		m := meter{"Detail views", test.used, test.limit}
 		test.want.Meter = m
-		if diff := cmp.Diff(test.want, outlookOf(m, test.projected, november)); diff != "" {
+		if diff := cmp.Diff(test.want, newForecast(m, test.projected, november)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
 	}
@@ -128,7 +128,7 @@ func TestTheOthersAreOneSource(t *testing.T) {
 	r.Rows[0].Name = othersName
 	for d := range r.Days {
 		r.Days[d].By[0].DetailViews = 2_000 // the most
-		r.Days[d].By[1] = registry.Use{Requests: 1}
+		r.Days[d].By[1] = registry.Usage{Requests: 1}
 	}
 	for rows, want := range map[int]int{12: 6, 4: 3} {
 		some := r
@@ -173,17 +173,17 @@ func fullReport(name string) registry.UsageReport {
 	for i := range 12 {
 		kind := []cola.CredentialKind{cola.CredentialKey, cola.CredentialLink}[i%2]
 		channel := []cola.Channel{cola.ChannelREST, cola.ChannelMCP, cola.ChannelDashboard}[i%3]
-		r.Rows = append(r.Rows, registry.UseRow{
+		r.Rows = append(r.Rows, registry.UsageRow{
 			Channel: channel, Credential: cola.Credential{Kind: kind, ID: int64(i)}, Name: fmt.Sprintf("%s %d", name, i),
-			Total: registry.Use{DetailViews: 31 * (500 + i), ListRecords: 31 * (88_000 + i), Requests: 31 * (600 + i)},
+			Total: registry.Usage{DetailViews: 31 * (500 + i), ListRecords: 31 * (88_000 + i), Requests: 31 * (600 + i)},
 		})
-		r.Months = append(r.Months, registry.MonthOfUse{Period: month - 11 + cola.Period(i), Used: cola.Used{DetailViews: 1_900 + i, ListRecords: 96_000 + i}})
+		r.Months = append(r.Months, registry.MonthUsage{Period: month - 11 + cola.Period(i), Used: cola.Used{DetailViews: 1_900 + i, ListRecords: 96_000 + i}})
 	}
 	for d := range 31 {
-		day := registry.DayOfUse{Day: cola.NewDate(2026, 12, 1+d), By: make([]registry.Use, 12)}
+		day := registry.DayUsage{Day: cola.NewDate(2026, 12, 1+d), By: make([]registry.Usage, 12)}
 		for i := range day.By {
-			day.By[i] = registry.Use{DetailViews: 500 + i, ListRecords: 88_000 + i, Requests: 600 + i}
-			day.Total = sumOf(day.Total, day.By[i])
+			day.By[i] = registry.Usage{DetailViews: 500 + i, ListRecords: 88_000 + i, Requests: 600 + i}
+			day.Total = day.Total.Plus(day.By[i])
 		}
 		r.Days = append(r.Days, day)
 	}
@@ -205,8 +205,8 @@ func TestFullUsage(t *testing.T) {
 	a.shows(t, http.StatusOK, "Used up. What needs them is refused until", "At this rate they are used up about", "120,000 of 100,000", "Plans with more", "The others",
 		"All 50 of the latest refusals", "More than 60 requests within 60 seconds", "The month's detail views were used up", "The app lacked a permission",
 		"has ended", "The account was suspended")
-	if got := strings.Count(a.body, "data-label=\"What to do\""); got != refusalsFirst {
-		t.Errorf("%d refusals, want %d", got, refusalsFirst)
+	if got := strings.Count(a.body, "data-label=\"What to do\""); got != refusalsShown {
+		t.Errorf("%d refusals, want %d", got, refusalsShown)
 	}
 	all := s.get("/usage/refusals")
 	all.wellMade(t)
@@ -219,14 +219,14 @@ func TestFullUsage(t *testing.T) {
 // TestSourcesAddUp: series tell all that was used, however many sources there are.
 func TestSourcesAddUp(t *testing.T) {
 	r := fullReport("x")
-	for name, all := range map[string][]useSeries{"channels": channelSeries(r), "sources": sourceSeries(r)} {
+	for name, all := range map[string][]usageSeries{"channels": channelSeries(r), "sources": sourceSeries(r)} {
 		if len(all) > len(seriesClasses()) {
 			t.Errorf("%d series of %s", len(all), name)
 		}
 		for d, day := range r.Days {
-			var sum registry.Use
+			var sum registry.Usage
 			for _, s := range all {
-				sum = sumOf(sum, s.uses[d])
+				sum = sum.Plus(s.uses[d])
 			}
 			if sum != day.Total {
 				t.Errorf("%s on %s come to %+v, want %+v", name, day.Day, sum, day.Total)
@@ -254,4 +254,27 @@ func TestBurstsInABrowser(t *testing.T) {
 	if !strings.Contains(rows[0].Do, "wait a minute") || !strings.Contains(rows[1].Do, "Retry-After") {
 		t.Errorf("%q, %q", rows[0].Do, rows[1].Do)
 	}
+}
+
+func TestPlans(t *testing.T) {
+	s := mustSite(t)
+	open := s.by("").get("/plans")
+	open.wellMade(t)
+	open.shows(t, http.StatusOK, "Free", "Starter", "Pro", "39 USD a month", "99 USD a month", "free of charge", "10,000", "1,000,000", "What happens at a limit",
+		"ask the operator of this service", "Sign in to see your plan")
+	if strings.Contains(open.body, "your plan</span>") {
+		t.Error("nobody has a plan")
+	}
+	own := s.get("/plans")
+	own.wellMade(t)
+	own.shows(t, http.StatusOK, `<th scope="col" class="own">Pro <span class="state good">your plan</span></th>`, "What you have used", "/api/v1/usage'")
+	if strings.Count(own.body, "your plan</span>") != 1 {
+		t.Error("not one plan is the own one")
+	}
+	s.handler = New(s.registry.Service, s.browsers, Options{
+		PublicURL: registrytest.PublicURL, BillingURL: "https://billing.example/change?a=1&b=2", Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now,
+	})
+	paid := s.get("/plans")
+	paid.wellMade(t)
+	paid.shows(t, http.StatusOK, `<a class="button" href="https://billing.example/change?a=1&b=2">Change plan</a>`)
 }

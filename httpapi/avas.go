@@ -10,13 +10,14 @@ func avaOperations(svc Service) []operation {
 	return []operation{
 		{
 			ID: "listAVAs", Path: "/avas", Tag: tagReference, Summary: "American Viticultural Areas",
-			Description: "Viticultural areas by name, then by validity. A superseded boundary has a `valid_end_date`; `current=true` leaves those out.",
-			Params:      reflect.TypeFor[cola.AVAParams](),
-			Sample:      "q=alexander&state=CA",
-			Response:    reflect.TypeFor[rowsOf[cola.AVA]](),
-			Example:     rowsOf[cola.AVA]{Data: []cola.AVA{exampleAVA().AVA}, Meta: cola.Meta{Total: 1}},
-			Cost:        free,
-			call:        list(svc.AVAs, rows[cola.AVA]),
+			Description: "Viticultural areas by name, then by validity. A superseded boundary has a " +
+				"`valid_end_date`; `current=true` leaves those out.",
+			Params:   reflect.TypeFor[cola.AVAParams](),
+			Sample:   "q=alexander&state=CA",
+			Response: reflect.TypeFor[rowsOf[cola.AVA]](),
+			Example:  rowsOf[cola.AVA]{Data: []cola.AVA{exampleAVA().AVA}, Meta: cola.Meta{Total: 1}},
+			Cost:     free,
+			call:     listCall(svc.AVAs, rows[cola.AVA]),
 		},
 		{
 			ID: "getAVA", Path: "/avas/{ava_id}", Tag: tagReference, Summary: "Get one American Viticultural Area",
@@ -25,8 +26,8 @@ func avaOperations(svc Service) []operation {
 			Response:    reflect.TypeFor[dataOf[cola.AVADetail]](),
 			Example:     dataOf[cola.AVADetail]{exampleAVA()},
 			Cost:        free,
-			Tagged:      true,
-			call:        record(svc, "ava_id", svc.AVA),
+			HasETag:     true,
+			call:        recordCall(svc, "ava_id", svc.AVA),
 		},
 	}
 }

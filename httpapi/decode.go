@@ -1,8 +1,21 @@
 package httpapi
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/params"
+	"github.com/colaregistry/colaregistry/internal/strictjson"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 // decoder reads query strings into a parameter struct.
@@ -10,9 +23,191 @@ type decoder[P any] struct{ *params.Reader[P] }
 
 func newDecoder[P any]() decoder[P] { return decoder[P]{params.New[P]("this endpoint")} }
 
-// decode reads a raw query string. It always returns a struct: whatever is wrong is in its Problems.
+// decode reads a raw query string. It always returns a struct, with the problems in its Problems.
 func (d decoder[P]) decode(rawQuery string) P {
 	var problems cola.Problems
 	values := splitQuery(rawQuery, &problems)
 	return d.Read(values, problems)
+}
+
+// Limits on a query string. Valid searches stay far below them.
+const (
+	maxQueryBytes = 8192
+	maxQueryPairs = 100
+)
+
+// queryField is the field name for problems with the query string itself.
+const queryField = "query"
+
+// splitQuery splits a raw query string. It reports each unreadable pair as a problem of its
+// parameter and continues; url.ParseQuery would drop it and report only the first error.
+func splitQuery(raw string, problems *cola.Problems) []params.Value {
+	if len(raw) > maxQueryBytes {
+		problems.Add(queryField, "The query string has %d bytes; at most %d are read.", len(raw), maxQueryBytes)
+		return nil
+	}
+	var pairs []params.Value
+	for part := range strings.SplitSeq(raw, "&") {
+		if part == "" {
+			continue
+		}
+		if len(pairs) == maxQueryPairs {
+			problems.Add(queryField, "The query string has more than %d parameters.", maxQueryPairs)
+			break
+		}
+		if p, ok := splitPair(part, problems); ok {
+			pairs = append(pairs, p)
+		}
+	}
+	return pairs
+}
+
+func splitPair(part string, problems *cola.Problems) (params.Value, bool) {
+	rawName, rawValue, _ := strings.Cut(part, "=")
+	name, err := url.QueryUnescape(rawName)
+	if err != nil {
+		problems.Add(params.Shown(rawName), "The name of this parameter has %s.", badEscape(err))
+		return params.Value{}, false
+	}
+	if name == "" {
+		problems.Add(queryField, "%s has no parameter name before the equals sign.", params.Quoted(part))
+		return params.Value{}, false
+	}
+	if strings.Contains(part, ";") {
+		problems.Add(params.Shown(name), "A semicolon is written %%3B; parameters are separated by &.")
+		return params.Value{}, false
+	}
+	value, err := url.QueryUnescape(rawValue)
+	if err != nil {
+		problems.Add(params.Shown(name), "%s has %s.", params.Quoted(rawValue), badEscape(err))
+		return params.Value{}, false
+	}
+	return params.Value{Name: name, Text: value}, true
+}
+
+func badEscape(err error) string {
+	escape := err.Error()
+	if e, ok := err.(url.EscapeError); ok {
+		escape = string(e)
+	}
+	return "the invalid percent-encoding " + strconv.Quote(escape) +
+		"; it is % and two hexadecimal digits, and a percent sign itself is %25"
+}
+
+// maxBodyDepth limits the nesting of objects and arrays in a body; valid bodies need less than half
+// of it.
+const maxBodyDepth = 8
+
+// bodyField is the field name for problems with the body itself.
+const bodyField = "body"
+
+// The media types of bodies. A change is a merge patch (RFC 7396), even if it is sent as plain
+// JSON.
+const (
+	mediaJSON       = "application/json"
+	mediaMergePatch = "application/merge-patch+json"
+)
+
+// mediaTypeMessage says how a body is to be sent.
+func mediaTypeMessage(media []string) string {
+	return "The body is sent as " + strings.Join(media, " or ") +
+		" in UTF-8, without a content encoding; set Content-Type: " + media[0] + "."
+}
+
+// bodyCall returns the call of an endpoint with a JSON body in one of some media types. An
+// unreadable body is refused here and counts toward the rate limit. Otherwise the service checks
+// the values, and reports the reader's problems with its own. ask gets the request for its path
+// value and headers.
+func bodyCall[P, R any](
+	svc Service, media []string, ask func(*http.Request, cola.Caller, P) (R, cola.QuotaState, error),
+	render func(R) result,
+) call {
+	reader := params.New[P]("this endpoint")
+	return func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, error) {
+		members, err := readBody(r, media, reader.Form())
+		if err != nil {
+			state, err := svc.Refuse(web.Detach(r.Context()), caller, err)
+			return result{}, state, err
+		}
+		values, problems := reader.StrictValues(members)
+		rejectQuery(r.URL.RawQuery, &problems)
+		value, state, err := ask(r, caller, reader.Read(values, problems))
+		if err != nil {
+			return result{}, state, err
+		}
+		return render(value), state, nil
+	}
+}
+
+// rejectQuery reports query parameters of an endpoint that takes its parameters in the body.
+func rejectQuery(raw string, problems *cola.Problems) {
+	var wrong cola.Problems
+	for _, v := range splitQuery(raw, &wrong) {
+		if name := params.Shown(v.Name); len(wrong[name]) == 0 {
+			wrong.Add(name, "It is in the query string, where nothing is taken; send it in the body.")
+		}
+	}
+	problems.Merge(wrong)
+}
+
+// readBody returns the members of the JSON object in the body. form is an example, for error
+// messages.
+func readBody(r *http.Request, media []string, form string) ([]strictjson.Member, error) {
+	if !hasMediaType(media, r.Header) {
+		return nil, &cola.Error{Code: cola.CodeUnsupportedMediaType, Message: mediaTypeMessage(media)}
+	}
+	body, err := web.ReadBody(r, maxBodyBytes, "The body has more than %d bytes, which is the most that is accepted.")
+	if err != nil {
+		return nil, err
+	}
+	var problems cola.Problems
+	if problem := objectProblem(body, form); problem != "" {
+		problems.Add(bodyField, "%s", problem)
+		return nil, problems.Err()
+	}
+	return strictjson.Members(body), nil
+}
+
+// hasMediaType reports whether a body has one of the media types, in UTF-8 and without an encoding.
+func hasMediaType(media []string, h http.Header) bool {
+	sent, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
+	charset, encoding := parameters["charset"], h.Get("Content-Encoding")
+	return err == nil && slices.Contains(media, sent) && (charset == "" || strings.EqualFold(charset, "utf-8")) &&
+		(encoding == "" || strings.EqualFold(encoding, "identity"))
+}
+
+// objectProblem says why a body is not a JSON object; it is empty if it is one.
+func objectProblem(body []byte, form string) string {
+	body = bytes.Trim(body, " \t\r\n")
+	example := "send a JSON object, such as " + form + "."
+	switch {
+	case len(body) == 0:
+		return "The body is empty; " + example
+	case !utf8.Valid(body):
+		return "The body is not valid UTF-8."
+	}
+	switch strictjson.Bounded(body, maxBodyDepth, strictjson.MaxValues) {
+	case strictjson.ErrDepth:
+		return "The body is nested too deeply; " + example
+	case strictjson.ErrValues:
+		return fmt.Sprintf("The body has too many values; the limit is %d.", strictjson.MaxValues)
+	}
+	var value json.RawMessage
+	if err := json.Unmarshal(body, &value); err != nil {
+		return "The body is not JSON: " + err.Error() + "; " + example
+	}
+	if body[0] != '{' {
+		return "The body is no object; " + example
+	}
+	return ""
+}
+
+// singleHeader returns the one value of a header, noting a problem when it is given more often.
+func singleHeader(h http.Header, name string, problems *cola.Problems) string {
+	values := h.Values(name)
+	if len(values) > 1 {
+		problems.Add(name, "It is given %d times; give it once.", len(values))
+		return ""
+	}
+	return h.Get(name)
 }

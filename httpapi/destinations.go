@@ -9,20 +9,34 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// destinationService is what the edge asks of the registry about where messages go and what became of them.
+// destinationService contains the operations for destinations and deliveries.
 type destinationService interface {
-	Destinations(context.Context, cola.Caller, cola.SavedSearchListParams) (registry.PageList[cola.Destination], cola.QuotaState, error)
-	Destination(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.Destination], cola.QuotaState, error)
-	CreateDestination(context.Context, cola.Caller, cola.DestinationParams) (cola.DestinationWithSecret, cola.QuotaState, error)
-	ChangeDestination(ctx context.Context, c cola.Caller, id string, p cola.DestinationChangeParams) (cola.Destination, cola.QuotaState, error)
+	Destinations(
+		context.Context, cola.Caller, cola.SavedSearchListParams,
+	) (registry.PageList[cola.Destination], cola.QuotaState, error)
+	Destination(
+		ctx context.Context, c cola.Caller, id, ifNoneMatch string,
+	) (registry.Tagged[cola.Destination], cola.QuotaState, error)
+	CreateDestination(
+		context.Context, cola.Caller, cola.DestinationParams,
+	) (cola.DestinationWithSecret, cola.QuotaState, error)
+	ChangeDestination(
+		ctx context.Context, c cola.Caller, id string, p cola.DestinationChangeParams,
+	) (cola.Destination, cola.QuotaState, error)
 	DeleteDestination(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error)
 	RotateSecret(ctx context.Context, c cola.Caller, id string) (cola.DestinationWithSecret, cola.QuotaState, error)
 	TestDestination(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error)
 	ResendConfirmation(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error)
-	ConfirmDestination(ctx context.Context, c cola.Caller, id string, p cola.DestinationConfirmParams) (cola.Destination, cola.QuotaState, error)
+	ConfirmDestination(
+		ctx context.Context, c cola.Caller, id string, p cola.DestinationConfirmParams,
+	) (cola.Destination, cola.QuotaState, error)
 	ReplayDestination(ctx context.Context, c cola.Caller, id string) (cola.Replayed, cola.QuotaState, error)
-	Deliveries(context.Context, cola.Caller, cola.DeliveryListParams) (registry.PageList[cola.Delivery], cola.QuotaState, error)
-	Delivery(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.DeliveryDetail], cola.QuotaState, error)
+	Deliveries(
+		context.Context, cola.Caller, cola.DeliveryListParams,
+	) (registry.PageList[cola.Delivery], cola.QuotaState, error)
+	Delivery(
+		ctx context.Context, c cola.Caller, id, ifNoneMatch string,
+	) (registry.Tagged[cola.DeliveryDetail], cola.QuotaState, error)
 	ReplayDelivery(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error)
 	MakeFeed(ctx context.Context, c cola.Caller, id string) (cola.SavedSearchFeed, cola.QuotaState, error)
 	EndFeed(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error)
@@ -36,12 +50,13 @@ const (
 // redacts is the last sentence of the descriptions of operations that return addresses.
 const redacts = " An access token without the scope `saved_searches:write` sees only the scheme and host of URLs, and the first letter and the domain of email addresses."
 
-// needsScope ends the description of what an access token must have a scope for.
+// needsScope ends the descriptions of operations that need the write scope.
 const needsScope = " An access token needs the scope `saved_searches:write`; an API key has it."
 
-// destinationID is the variable of the paths of one destination.
+// destinationID is the path parameter for a destination.
 func destinationID() pathParam {
-	return pathParam{Name: "uuid", Doc: "UUID of the destination, in any letter case.", Example: exampleDestinationUUID, Placeholder: true}
+	return pathParam{Name: "uuid", Doc: "UUID of the destination, in any letter case.", Example: exampleDestinationUUID,
+		Placeholder: true}
 }
 
 func destinationOperations(svc Service) []operation {
@@ -49,28 +64,34 @@ func destinationOperations(svc Service) []operation {
 	return []operation{
 		{
 			ID: "listDestinations", Path: destinationsPath, Tag: tagDestinations, Summary: "List destinations",
-			Description: "Where messages of the account's saved searches are sent, oldest first. The account's own email address is always listed; it can be paused." + redacts,
-			Params:      reflect.TypeFor[cola.SavedSearchListParams](), Sample: "per_page=1",
+			Description: "Where messages of the account's saved searches are sent, oldest first. The account's own " +
+				"email address is always listed; it can be paused." + redacts,
+			Params: reflect.TypeFor[cola.SavedSearchListParams](), Sample: "per_page=1",
 			Response: reflect.TypeFor[pageOf[destination]](), Example: exampleDestinations(), Cost: free,
-			call: list(svc.Destinations, page),
+			call: listCall(svc.Destinations, page),
 		},
 		createDestination(svc),
 		{
 			ID: "getDestination", Path: oneDestinationPath, Tag: tagDestinations, Summary: "Get a destination",
-			Description: "A destination of the account and its state: whether it is active, and since when deliveries fail. Another account's destination is not found." + redacts,
-			PathParam:   destinationID(), Response: reflect.TypeFor[dataOf[destination]](), Example: dataOf[destination]{exampleWebhook()},
-			Cost: free, Tagged: true,
-			call: record(svc, "uuid", svc.Destination),
+			Description: "A destination of the account and its state: whether it is active, and since when " +
+				"deliveries fail. Another account's destination is not found." + redacts,
+			PathParam: destinationID(), Response: reflect.TypeFor[dataOf[destination]](),
+			Example: dataOf[destination]{exampleWebhook()},
+			Cost:    free, HasETag: true,
+			call: recordCall(svc, "uuid", svc.Destination),
 		},
 		changeDestination(svc),
 		{
-			ID: "deleteDestination", Method: http.MethodDelete, Path: oneDestinationPath, Tag: tagDestinations, Summary: "Delete a destination",
-			Description: "Deletes a destination with its deliveries, sent and unsent. The account's own email address can't be deleted; pause it instead." + needsScope,
-			PathParam:   destinationID(), Cost: free, Errors: []string{"InsufficientScope"},
-			call: one(svc, withUUID(func(ctx context.Context, c cola.Caller, id string) (struct{}, cola.QuotaState, error) {
-				state, err := svc.DeleteDestination(ctx, c, id)
-				return struct{}{}, state, err
-			}), func(struct{}) answer { return answer{done: true} }),
+			ID: "deleteDestination", Method: http.MethodDelete, Path: oneDestinationPath, Tag: tagDestinations,
+			Summary: "Delete a destination",
+			Description: "Deletes a destination with its deliveries, sent and unsent. The account's own email " +
+				"address can't be deleted; pause it instead." + needsScope,
+			PathParam: destinationID(), Cost: free, Errors: []string{"InsufficientScope"},
+			call: bareCall(svc,
+				withUUID(func(ctx context.Context, c cola.Caller, id string) (struct{}, cola.QuotaState, error) {
+					state, err := svc.DeleteDestination(ctx, c, id)
+					return struct{}{}, state, err
+				}), func(struct{}) result { return result{empty: true} }),
 		},
 		rotateSecret(svc),
 		testDestination(svc),
@@ -80,8 +101,10 @@ func destinationOperations(svc Service) []operation {
 	}
 }
 
-// withUUID makes what asks about what the UUID in the path of a request is of.
-func withUUID[R any](ask func(ctx context.Context, c cola.Caller, id string) (R, cola.QuotaState, error)) func(*http.Request, cola.Caller) (R, cola.QuotaState, error) {
+// withUUID adapts an operation on the record whose UUID is in the path.
+func withUUID[R any](
+	ask func(ctx context.Context, c cola.Caller, id string) (R, cola.QuotaState, error),
+) func(*http.Request, cola.Caller) (R, cola.QuotaState, error) {
 	return func(r *http.Request, c cola.Caller) (R, cola.QuotaState, error) {
 		return ask(r.Context(), c, pathValue(r, "uuid"))
 	}
@@ -93,26 +116,36 @@ func createDestination(svc Service) operation {
 		return svc.CreateDestination(r.Context(), caller, p)
 	}
 	return operation{
-		ID: "createDestination", Method: http.MethodPost, Path: destinationsPath, Tag: tagDestinations, Summary: "Add a destination",
-		Description: "Sends messages to an email address or a webhook: those of all searches of the account, or of one. For that search it replaces a destination " +
-			"of the whole account with the same address. An account has at most 20.\n\n" +
-			"Each **webhook** message is a POST of JSON, signed as in Standard Webhooks (https://www.standardwebhooks.com: `webhook-id`, `webhook-timestamp`, `webhook-signature`) with the `secret` in the response, which is shown only once. " +
-			"A receiver accepts a message with any 2xx within 15 seconds; otherwise it is retried over three days, with the same `webhook-id`. A 410 disables the destination.\n\n" +
-			"A new endpoint is `pending`. Until it confirms, it is sent only a challenge: a signed message of the type `destination.confirm`. It confirms by answering 2xx with the token " +
-			"in `data.challenge`, as text or as `{\"challenge\": token}`, or you confirm it by sending the message's `data.code` to `/destinations/{uuid}/confirm`. A challenge is retried for about half an hour.\n\n" +
-			"An **email** address other than the account's own is `unconfirmed` until its owner agrees, by a link in the email they are sent. Every message has a link to unsubscribe.\n\n" +
-			"If the response is lost, send the request again: `destination_exists` means that the destination was created. Then rotate the secret." + needsScope,
+		ID: "createDestination", Method: http.MethodPost, Path: destinationsPath, Tag: tagDestinations,
+		Summary: "Add a destination",
+		Description: "Sends messages to an email address or a webhook: those of all searches of the account, or of " +
+			"one. For that search it replaces a destination of the whole account with the same address. An account " +
+			"has at most 20.\n\n" +
+			"Each **webhook** message is a POST of JSON, signed as in Standard Webhooks " +
+			"(https://www.standardwebhooks.com: `webhook-id`, `webhook-timestamp`, `webhook-signature`) with the " +
+			"`secret` in the response, which is shown only once. A receiver accepts a message with any 2xx within 15 " +
+			"seconds; otherwise it is retried over three days, with the same `webhook-id`. A 410 disables the " +
+			"destination.\n\n" +
+			"A new endpoint is `pending`. Until it confirms, it is sent only a challenge: a signed message of the " +
+			"type `destination.confirm`. It confirms by answering 2xx with the token in `data.challenge`, as text or " +
+			"as `{\"challenge\": token}`, or you confirm it by sending the message's `data.code` to " +
+			"`/destinations/{uuid}/confirm`. A challenge is retried for about half an hour.\n\n" +
+			"An **email** address other than the account's own is `unconfirmed` until its owner agrees, by a link in " +
+			"the email they are sent. Every message has a link to unsubscribe.\n\n" +
+			"If the response is lost, send the request again: `destination_exists` means that the destination was " +
+			"created. Then rotate the secret." + needsScope,
 		Body: &requestBody{
-			Type: reflect.TypeFor[cola.DestinationParams](), Example: exampleDestinationBody(), Media: []string{mediaJSON},
-			Doc: "Where to send messages. An unknown field is an error; null means absent.",
+			Type: reflect.TypeFor[cola.DestinationParams](), Example: exampleDestinationBody(),
+			Media: []string{mediaJSON},
+			Doc:   "Where to send messages. An unknown field is an error; null means absent.",
 		},
-		Makes:    true,
+		Creates:  true,
 		Response: reflect.TypeFor[dataOf[made]](),
 		Example:  dataOf[made]{exampleNewWebhook()},
 		Cost:     free,
 		Errors:   []string{"InsufficientScope", "DestinationConflict", "UnsupportedMediaType", "AskedTooOften"},
-		call: withBody(svc, []string{mediaJSON}, ask, func(d made) answer {
-			return answer{body: plain(dataOf[made]{d}), created: basePath + destinationsPath + "/" + d.UUID}
+		call: bodyCall(svc, []string{mediaJSON}, ask, func(d made) result {
+			return result{body: jsonBody(dataOf[made]{d}), location: basePath + destinationsPath + "/" + d.UUID}
 		}),
 	}
 }
@@ -120,13 +153,17 @@ func createDestination(svc Service) operation {
 func changeDestination(svc Service) operation {
 	type destination = cola.Destination
 	media := []string{mediaJSON, mediaMergePatch}
-	ask := func(r *http.Request, caller cola.Caller, p cola.DestinationChangeParams) (destination, cola.QuotaState, error) {
+	ask := func(r *http.Request, caller cola.Caller, p cola.DestinationChangeParams) (destination, cola.QuotaState,
+		error) {
 		return svc.ChangeDestination(r.Context(), caller, pathValue(r, "uuid"), p)
 	}
 	return operation{
-		ID: "changeDestination", Method: http.MethodPatch, Path: oneDestinationPath, Tag: tagDestinations, Summary: "Pause or resume a destination",
-		Description: "`{\"active\": false}` pauses it: what would have been sent is noted as skipped. `true` has it sent to again, also when messages failed for days or the receiver had answered 410; " +
-			"`/destinations/{uuid}/replay` sends missed messages. If the recipient has not confirmed, or has unsubscribed, the answer is `not_active`; ask the recipient again.\n\n" +
+		ID: "changeDestination", Method: http.MethodPatch, Path: oneDestinationPath, Tag: tagDestinations,
+		Summary: "Pause or resume a destination",
+		Description: "`{\"active\": false}` pauses it: what would have been sent is noted as skipped. `true` has it " +
+			"sent to again, also when messages failed for days or the receiver had answered 410; " +
+			"`/destinations/{uuid}/replay` sends missed messages. If the recipient has not confirmed, or has " +
+			"unsubscribed, the answer is `not_active`; ask the recipient again.\n\n" +
 			"The same change may be sent again without harm." + needsScope,
 		PathParam: destinationID(),
 		Body: &requestBody{
@@ -137,90 +174,108 @@ func changeDestination(svc Service) operation {
 		Example:  dataOf[destination]{exampleWebhook()},
 		Cost:     free,
 		Errors:   []string{"InsufficientScope", "DestinationNotActive", "UnsupportedMediaType"},
-		call:     withBody(svc, media, ask, func(d destination) answer { return answer{body: plain(dataOf[destination]{d})} }),
+		call: bodyCall(svc, media, ask,
+			func(d destination) result { return result{body: jsonBody(dataOf[destination]{d})} }),
 	}
 }
 
 func rotateSecret(svc Service) operation {
 	type rotated = cola.DestinationWithSecret
 	return operation{
-		ID: "rotateDestinationSecret", Method: http.MethodPost, Path: oneDestinationPath + "/secret", Tag: tagDestinations, Summary: "Replace the secret of a webhook",
-		Description: "Makes a new secret and shows it, this once. For 24 hours messages carry a signature of the replaced one as well, so that a receiver can change over without losing any; " +
+		ID: "rotateDestinationSecret", Method: http.MethodPost, Path: oneDestinationPath + "/secret",
+		Tag: tagDestinations, Summary: "Replace the secret of a webhook",
+		Description: "Makes a new secret and shows it, this once. For 24 hours messages carry a signature of the " +
+			"replaced one as well, so that a receiver can change over without losing any; " +
 			"one that was replaced before that is no longer used." + needsScope,
 		PathParam: destinationID(),
 		Response:  reflect.TypeFor[dataOf[rotated]](),
 		Example:   dataOf[rotated]{exampleNewWebhook()},
 		Cost:      free,
 		Errors:    []string{"InsufficientScope"},
-		call: one(svc, withUUID(svc.RotateSecret), func(d rotated) answer {
-			return answer{body: plain(dataOf[rotated]{d})}
+		call: bareCall(svc, withUUID(svc.RotateSecret), func(d rotated) result {
+			return result{body: jsonBody(dataOf[rotated]{d})}
 		}),
 	}
 }
 
 func testDestination(svc Service) operation {
 	return operation{
-		ID: "testDestination", Method: http.MethodPost, Path: oneDestinationPath + "/test", Tag: tagDestinations, Summary: "Send a message for trials",
-		Description: "Sends a message of the event `destination.test` soon after the answer, signed and delivered like any other. `/deliveries/{id}` tells what became of it. Limit: 10 per minute per destination." + needsScope,
-		PathParam:   destinationID(),
-		Later:       true,
-		Response:    reflect.TypeFor[dataOf[cola.Delivery]](),
-		Example:     dataOf[cola.Delivery]{exampleNewDelivery(cola.EventTest)},
-		Cost:        free,
-		Errors:      []string{"InsufficientScope", "DestinationNotActive", "TestedTooOften"},
-		call:        one(svc, withUUID(svc.TestDestination), accepted[cola.Delivery]),
+		ID: "testDestination", Method: http.MethodPost, Path: oneDestinationPath + "/test", Tag: tagDestinations,
+		Summary: "Send a message for trials",
+		Description: "Sends a message of the event `destination.test` soon after the answer, signed and delivered " +
+			"like any other. `/deliveries/{id}` tells what became of it. Limit: 10 per minute per destination." +
+			needsScope,
+		PathParam: destinationID(),
+		Async:     true,
+		Response:  reflect.TypeFor[dataOf[cola.Delivery]](),
+		Example:   dataOf[cola.Delivery]{exampleNewDelivery(cola.EventTest)},
+		Cost:      free,
+		Errors:    []string{"InsufficientScope", "DestinationNotActive", "TestedTooOften"},
+		call:      bareCall(svc, withUUID(svc.TestDestination), accepted[cola.Delivery]),
 	}
 }
 
-// accepted renders what is done after the answer.
-func accepted[T any](v T) answer { return answer{body: plain(dataOf[T]{v}), later: true} }
+// accepted renders the result of an asynchronous operation.
+func accepted[T any](v T) result { return result{body: jsonBody(dataOf[T]{v}), async: true} }
 
 func resendConfirmation(svc Service) operation {
 	return operation{
-		ID: "resendConfirmation", Method: http.MethodPost, Path: oneDestinationPath + "/confirmation", Tag: tagDestinations, Summary: "Ask a recipient to confirm",
-		Description: "Sends a `pending` endpoint another challenge, or the owner of an email address another request: one that is `unconfirmed`, or has unsubscribed. " +
-			"Limits of an account: ten requests in 24 hours, five challenges an hour to a host, one request an hour to an email address. Limits over all accounts: 50 challenges in 24 hours to a URL, three requests in 24 hours to an email address." + needsScope,
+		ID: "resendConfirmation", Method: http.MethodPost, Path: oneDestinationPath + "/confirmation",
+		Tag: tagDestinations, Summary: "Ask a recipient to confirm",
+		Description: "Sends a `pending` endpoint another challenge, or the owner of an email address another " +
+			"request: one that is `unconfirmed`, or has unsubscribed. " +
+			"Limits of an account: ten requests in 24 hours, five challenges an hour to a host, one request an hour " +
+			"to an email address. Limits over all accounts: 50 challenges in 24 hours to a URL, three requests in 24 " +
+			"hours to an email address." + needsScope,
 		PathParam: destinationID(),
-		Later:     true,
+		Async:     true,
 		Response:  reflect.TypeFor[dataOf[cola.Delivery]](),
 		Example:   dataOf[cola.Delivery]{exampleNewDelivery(cola.EventConfirm)},
 		Cost:      free,
 		Errors:    []string{"InsufficientScope", "DestinationNotActive", "AskedTooOften"},
-		call:      one(svc, withUUID(svc.ResendConfirmation), accepted[cola.Delivery]),
+		call:      bareCall(svc, withUUID(svc.ResendConfirmation), accepted[cola.Delivery]),
 	}
 }
 
 func confirmDestination(svc Service) operation {
 	type destination = cola.Destination
-	ask := func(r *http.Request, caller cola.Caller, p cola.DestinationConfirmParams) (destination, cola.QuotaState, error) {
+	ask := func(r *http.Request, caller cola.Caller, p cola.DestinationConfirmParams) (destination, cola.QuotaState,
+		error) {
 		return svc.ConfirmDestination(r.Context(), caller, pathValue(r, "uuid"), p)
 	}
 	return operation{
-		ID: "confirmDestination", Method: http.MethodPost, Path: oneDestinationPath + "/confirm", Tag: tagDestinations, Summary: "Confirm an endpoint by code",
-		Description: "Makes a `pending` endpoint active with the code from its latest challenge, for receivers that can't answer with the token. " +
-			"Ten codes can be entered per challenge; after that, the answer is `not_active`: send another challenge. A confirmed endpoint is unchanged." + needsScope,
+		ID: "confirmDestination", Method: http.MethodPost, Path: oneDestinationPath + "/confirm", Tag: tagDestinations,
+		Summary: "Confirm an endpoint by code",
+		Description: "Makes a `pending` endpoint active with the code from its latest challenge, for receivers that " +
+			"can't answer with the token. " +
+			"Ten codes can be entered per challenge; after that, the answer is `not_active`: send another challenge. " +
+			"A confirmed endpoint is unchanged." + needsScope,
 		PathParam: destinationID(),
 		Body: &requestBody{
-			Type: reflect.TypeFor[cola.DestinationConfirmParams](), Example: cola.DestinationConfirmParams{Code: "KX7Q-2MFA"}, Media: []string{mediaJSON},
+			Type:    reflect.TypeFor[cola.DestinationConfirmParams](),
+			Example: cola.DestinationConfirmParams{Code: "KX7Q-2MFA"}, Media: []string{mediaJSON},
 			Doc: "The code. An unknown field is an error.",
 		},
 		Response: reflect.TypeFor[dataOf[destination]](),
 		Example:  dataOf[destination]{exampleWebhook()},
 		Cost:     free,
 		Errors:   []string{"InsufficientScope", "DestinationNotActive", "UnsupportedMediaType"},
-		call:     withBody(svc, []string{mediaJSON}, ask, func(d destination) answer { return answer{body: plain(dataOf[destination]{d})} }),
+		call: bodyCall(svc, []string{mediaJSON}, ask,
+			func(d destination) result { return result{body: jsonBody(dataOf[destination]{d})} }),
 	}
 }
 
 func replayDestination(svc Service) operation {
 	return operation{
-		ID: "replayDestination", Method: http.MethodPost, Path: oneDestinationPath + "/replay", Tag: tagDestinations, Summary: "Send again what was missed",
-		Description: "Has every message of a run sent again that failed, or was skipped while the destination was paused: the oldest 1,000, with the ids that they had. Ask again while `count` is 1,000." + needsScope,
-		PathParam:   destinationID(),
-		Later:       true,
-		Response:    reflect.TypeFor[dataOf[cola.Replayed]](),
-		Cost:        free,
-		Errors:      []string{"InsufficientScope", "DestinationNotActive"},
-		call:        one(svc, withUUID(svc.ReplayDestination), accepted[cola.Replayed]),
+		ID: "replayDestination", Method: http.MethodPost, Path: oneDestinationPath + "/replay", Tag: tagDestinations,
+		Summary: "Send again what was missed",
+		Description: "Has every message of a run sent again that failed, or was skipped while the destination was " +
+			"paused: the oldest 1,000, with the ids that they had. Ask again while `count` is 1,000." + needsScope,
+		PathParam: destinationID(),
+		Async:     true,
+		Response:  reflect.TypeFor[dataOf[cola.Replayed]](),
+		Cost:      free,
+		Errors:    []string{"InsufficientScope", "DestinationNotActive"},
+		call:      bareCall(svc, withUUID(svc.ReplayDestination), accepted[cola.Replayed]),
 	}
 }

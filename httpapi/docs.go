@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +22,8 @@ import (
 //go:embed docs.html
 var docsSource string
 
-// reference is what the page at /docs shows; all of it comes from the OpenAPI document, but for the plans.
+// reference is the data of the page at /docs. All of it comes from the OpenAPI document, except for
+// the plans.
 type reference struct {
 	Title, Version, Intro, BaseURL string
 	Plans                          []plan
@@ -67,9 +70,11 @@ type plan struct {
 	Price  string
 }
 
-// mustRenderDocs draws the reference page. Its input is made by this package, so a failure is a fault of the program.
+// mustRenderDocs renders the reference page. It panics on errors, because this package makes its
+// input.
 func mustRenderDocs(doc description, publicURL string) []byte {
-	page := template.Must(template.New("docs").Funcs(template.FuncMap{"text": markup, "count": count}).Parse(docsSource))
+	page := template.Must(template.New("docs").Funcs(template.FuncMap{"text": markup, "count": count}).Parse(
+		docsSource))
 	var b bytes.Buffer
 	if err := page.Execute(&b, newReference(doc, publicURL)); err != nil {
 		panic(fmt.Sprintf("httpapi: render reference: %v", err))
@@ -114,7 +119,7 @@ func newGroup(doc description, tag *huma.Tag) group {
 	return g
 }
 
-func newOperationDoc(doc description, op described) operationDoc {
+func newOperationDoc(doc description, op documentedOperation) operationDoc {
 	description, _, _ := strings.Cut(op.Description, "\n\n**Cost:**") // shown apart
 	d := operationDoc{
 		ID: op.OperationID, Method: op.method, Path: basePath + op.path, Summary: op.Summary, Description: description,
@@ -167,7 +172,7 @@ func newAnswer(status, mediaType string, m *huma.MediaType) answerDoc {
 	return a
 }
 
-// indented shows a value as JSON for people: html/template escapes what HTML needs.
+// indented formats a value as indented JSON, without HTML escapes: html/template adds those.
 func indented(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -192,7 +197,7 @@ func fieldsOf(doc description, ref string) (fields []fieldDoc) {
 	return fields
 }
 
-// bodyFields lists the fields of a request's body, those of objects in it by their dotted names.
+// bodyFields lists the fields of a request body; nested fields have dotted names.
 func bodyFields(doc description, ref, prefix string) (fields []fieldDoc) {
 	for _, f := range fieldsOf(doc, ref) {
 		link := f.Link
@@ -207,3 +212,106 @@ func bodyFields(doc description, ref, prefix string) (fields []fieldDoc) {
 	}
 	return fields
 }
+
+// newField describes a schema as a field.
+func newField(name string, schema *huma.Schema) fieldDoc {
+	f := fieldDoc{Name: name, Doc: schema.Description, Nullable: schema.Nullable || len(schema.AnyOf) > 0,
+		Default: plainText(schema.Default)}
+	f.Type, f.Link = typeOf(schema)
+	if len(schema.Examples) > 0 {
+		f.Example = plainText(schema.Examples[0])
+	}
+	values := schema
+	if schema.Items != nil {
+		values = schema.Items
+	}
+	for _, v := range values.Enum {
+		if v != nil {
+			f.Allowed = append(f.Allowed, plainText(v))
+		}
+	}
+	return f
+}
+
+// typeOf names the type of a schema with its bounds; link is the object it refers to, if any.
+func typeOf(schema *huma.Schema) (words, link string) {
+	switch {
+	case len(schema.AnyOf) > 0: // an object or null
+		return typeOf(schema.AnyOf[0])
+	case schema.Ref != "":
+		name := strings.TrimPrefix(schema.Ref, schemaPrefix)
+		return name, name
+	case schema.Type == huma.TypeArray:
+		words, link = typeOf(schema.Items)
+		words = "array of " + words
+		if schema.MaxItems != nil {
+			words += ", at most " + strconv.Itoa(*schema.MaxItems)
+		}
+		return words, link
+	case schema.Format == "date":
+		return "date", ""
+	}
+	return schema.Type + bounds(schema), ""
+}
+
+func bounds(s *huma.Schema) string {
+	number := func(f *float64) string { return strconv.FormatFloat(*f, 'f', -1, 64) }
+	switch {
+	case s.Minimum != nil && s.Maximum != nil:
+		return ", " + number(s.Minimum) + " to " + number(s.Maximum)
+	case s.Minimum != nil:
+		return ", at least " + number(s.Minimum)
+	case s.Maximum != nil:
+		return ", at most " + number(s.Maximum)
+	case s.MaxLength != nil:
+		return ", up to " + strconv.Itoa(*s.MaxLength) + " characters"
+	}
+	return ""
+}
+
+// plainText shows an example or default as a person would write it in a request.
+func plainText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case []string:
+		return strings.Join(v, ",")
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+var (
+	codeSpan = regexp.MustCompile("`([^`]+)`")
+	boldSpan = regexp.MustCompile(`\*\*([^*]+)\*\*`)
+)
+
+// markup turns the little CommonMark that descriptions use (paragraphs, code, bold) into HTML.
+func markup(s string) template.HTML {
+	var b strings.Builder
+	for paragraph := range strings.SplitSeq(s, "\n\n") {
+		p := template.HTMLEscapeString(paragraph)
+		p = codeSpan.ReplaceAllString(p, "<code>$1</code>")
+		p = boldSpan.ReplaceAllString(p, "<strong>$1</strong>")
+		b.WriteString("<p>" + p + "</p>")
+	}
+	return template.HTML(b.String()) // escaped above
+}
+
+// count writes a number with commas between thousands.
+func count(n int) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+func anchor(name string) string { return strings.ReplaceAll(strings.ToLower(name), " ", "-") }
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

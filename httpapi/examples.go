@@ -7,16 +7,17 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// The examples of answers. Each is what the example call of its operation could be answered with: its rows match the
-// filters, and its counts agree with its rows. They are written out where examples put together field by field would
+// Examples of responses. Each matches the example call of its operation: rows match the filters,
+// and counts agree with rows. They are written out where examples assembled field by field would
 // contradict each other.
 
 func exampleColas() colaPage {
 	row := func(id cola.TTBID, product, class cola.Text, approved cola.Date, images int) cola.ColaSummary {
 		return cola.ColaSummary{
 			TTBID: id, BrandName: "RAVEN OAK", ProductName: product, ProductType: vocabulary.Wine, ClassName: class,
-			OriginName: "OREGON", PermitNumber: "BWN-OR-16677", ApplicationStatus: vocabulary.StatusApproved, ApprovalDate: approved,
-			ImageCount: images, HasBarcode: images > 1,
+			OriginName: "OREGON", PermitNumber: "BWN-OR-16677", ApplicationStatus: vocabulary.StatusApproved,
+			ApprovalDate: approved,
+			ImageCount:   images, HasBarcode: images > 1,
 		}
 	}
 	return colaPage{
@@ -25,13 +26,14 @@ func exampleColas() colaPage {
 			row(26282001000009, "", "TABLE WHITE WINE", cola.NewDate(2026, 10, 14), 1),
 		},
 		Pagination: cola.Pagination{
-			Mode: "offset", Page: 1, PerPage: 2, Total: 7, Pages: 4, HasMore: true, NextCursor: "AQG_lC0BF-dBVWZJ089FaGGxcxz3kS1WQn7W",
+			Mode: "offset", Page: 1, PerPage: 2, Total: 7, Pages: 4, HasMore: true,
+			NextCursor: "AQG_lC0BF-dBVWZJ089FaGGxcxz3kS1WQn7W",
 		},
 		DefaultsApplied: &cola.DefaultsApplied{DateRange: true, DateFrom: cola.NewDate(2025, 11, 20)},
 	}
 }
 
-// exampleLabel is a wine, so what is only known of beer and spirits is null or empty.
+// exampleLabel is a wine, so fields of beer and spirits are null or empty.
 func exampleLabel() cola.Cola {
 	const permit = "NJ-I-721"
 	label := cola.Cola{
@@ -40,8 +42,9 @@ func exampleLabel() cola.Cola {
 			ClassName: "TABLE RED WINE", OriginName: "AUSTRIA", PermitNumber: permit,
 			ApplicationStatus: vocabulary.StatusSurrendered, ApprovalDate: cola.NewDate(2011, 3, 18),
 		},
-		ApplicationType: "LABEL APPROVAL", ApplicationDate: cola.NewDate(2011, 2, 23), LatestUpdateDate: cola.NewDate(2025, 7, 16),
-		ClassID: "80", OriginID: "64", DomesticOrImported: vocabulary.Imported,
+		ApplicationType: "LABEL APPROVAL", ApplicationDate: cola.NewDate(2011, 2, 23),
+		LatestUpdateDate: cola.NewDate(2025, 7, 16),
+		ClassID:          "80", OriginID: "64", DomesticOrImported: vocabulary.Imported,
 		IsDistinctiveContainer: cola.Some(false), IsResubmission: cola.Some(false),
 		AddressRecipient: "NIEDERHOFF IMPORTS INC", AddressZipCode: "07927", AddressState: "NJ",
 		GrapeVarietals: []string{"Zweigelt"}, WineVintageYear: cola.Some(2009), WineAppellation: "BURGENLAND",
@@ -52,7 +55,8 @@ func exampleLabel() cola.Cola {
 		Images:                []cola.Image{exampleImage(0, "front", 0), exampleImage(1, "back", 1)},
 		Barcodes: []cola.Barcode{{
 			BarcodeType: "UPC-A", BarcodeValue: "036000291452", TTBImageID: "11054001000049-2",
-			WidthPixels: cola.Some(240), HeightPixels: cola.Some(120), Orientation: "horizontal", RelativeImagePosition: "bottom right",
+			WidthPixels: cola.Some(240), HeightPixels: cola.Some(120), Orientation: "horizontal",
+			RelativeImagePosition: "bottom right",
 		}},
 	}
 	label.Derive()
@@ -63,8 +67,9 @@ func exampleImage(index int, position cola.Text, barcodes int) cola.Image {
 	id := [...]string{"11054001000049-1", "11054001000049-2"}[index]
 	return cola.Image{
 		TTBImageID: id, ImageIndex: index, ContainerPosition: position, ExtensionType: "jpg",
-		WidthPixels: cola.Some(900), HeightPixels: cola.Some(1200), WidthInches: cola.Some(3.0), HeightInches: cola.Some(4.0),
-		FileSizeMB: cola.Some(0.42), BarcodeCount: cola.Some(barcodes), QRCodeCount: cola.Some(0),
+		WidthPixels: cola.Some(900), HeightPixels: cola.Some(1200), WidthInches: cola.Some(3.0),
+		HeightInches: cola.Some(4.0),
+		FileSizeMB:   cola.Some(0.42), BarcodeCount: cola.Some(barcodes), QRCodeCount: cola.Some(0),
 		ImageURL: cola.Text("https://example.com/images/" + id),
 	}
 }
@@ -72,7 +77,8 @@ func exampleImage(index int, position cola.Text, barcodes int) cola.Image {
 func exampleBarcode() cola.BarcodeResult {
 	label := exampleLabel()
 	return cola.BarcodeResult{
-		BarcodeValue: string(label.BarcodeValue), BarcodeType: label.BarcodeType, Colas: []cola.ColaSummary{label.ColaSummary}, TotalColas: 1,
+		BarcodeValue: string(label.BarcodeValue), BarcodeType: label.BarcodeType,
+		Colas: []cola.ColaSummary{label.ColaSummary}, TotalColas: 1,
 	}
 }
 
@@ -80,14 +86,17 @@ func examplePermittees() permitteePage {
 	return permitteePage{
 		Data: []cola.PermitteeSummary{
 			{
-				PermitNumber: "BWN-CA-20118", CompanyName: "LINDQVIST HOLLOW LLC", OperatingName: "SLEEPY QUARRY VINEYARDS",
-				CompanyState: "CA", CompanyZipCode: "95434", PermitteeType: "Bonded Winery", IsActive: true, ActiveReason: cola.ActiveListed,
-				Colas: 20, ColasApproved: 19, LastColaApplicationDate: cola.NewDate(2026, 10, 16),
+				PermitNumber: "BWN-CA-20118", CompanyName: "LINDQVIST HOLLOW LLC",
+				OperatingName: "SLEEPY QUARRY VINEYARDS",
+				CompanyState:  "CA", CompanyZipCode: "95434", PermitteeType: "Bonded Winery", IsActive: true,
+				ActiveReason: cola.ActiveListed,
+				Colas:        20, ColasApproved: 19, LastColaApplicationDate: cola.NewDate(2026, 10, 16),
 			},
 			{
 				PermitNumber: "BWN-CA-1180", CompanyName: "SILENT TRACE VINEYARDS L.P.",
-				CompanyState: "CA", CompanyZipCode: "93477", PermitteeType: "Bonded Winery", IsActive: true, ActiveReason: cola.ActiveListed,
-				Colas: 14, ColasApproved: 12, LastColaApplicationDate: cola.NewDate(2021, 2, 12),
+				CompanyState: "CA", CompanyZipCode: "93477", PermitteeType: "Bonded Winery", IsActive: true,
+				ActiveReason: cola.ActiveListed,
+				Colas:        14, ColasApproved: 12, LastColaApplicationDate: cola.NewDate(2021, 2, 12),
 			},
 		},
 		Pagination: cola.Pagination{Mode: "offset", Page: 1, PerPage: 2, Total: 20, Pages: 10, HasMore: true},
@@ -109,7 +118,8 @@ func examplePermittee() cola.PermitteeDetail {
 
 // exampleUsage agrees with the examples of the quota headers.
 func exampleUsage() cola.UsageStats {
-	state := cola.QuotaState{Tier: cola.TierFree, Limits: cola.TierFree.Limits(), Used: cola.Used{DetailViews: 12, ListRecords: 400}}
+	state := cola.QuotaState{Tier: cola.TierFree, Limits: cola.TierFree.Limits(),
+		Used: cola.Used{DetailViews: 12, ListRecords: 400}}
 	usage := state.Stats()
 	usage.CurrentPeriod = "2026-11"
 	return usage
@@ -118,7 +128,8 @@ func exampleUsage() cola.UsageStats {
 func exampleReports() pageOf[cola.ProductionReport] {
 	return pageOf[cola.ProductionReport]{
 		Data: []cola.ProductionReport{{
-			Commodity: "Beer", ReportType: "monthly", Year: 2019, MonthNumber: cola.Some(3), ReportDate: cola.NewDate(2019, 3, 31),
+			Commodity: "Beer", ReportType: "monthly", Year: 2019, MonthNumber: cola.Some(3),
+			ReportDate:       cola.NewDate(2019, 3, 31),
 			StatisticalGroup: "Barrels Produced", StatisticalCategory: "Totals", StatisticalDetail: "Production",
 			Value: cola.Some(15513319.0), ValueUnit: "barrels",
 		}},
@@ -140,7 +151,7 @@ func exampleAVA() cola.AVADetail {
 
 const exampleUUID = "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"
 
-// exampleSavedSearchBody asks for what exampleSavedSearch answers.
+// exampleSavedSearchBody is the request that creates exampleSavedSearch.
 func exampleSavedSearchBody() cola.SavedSearchParams {
 	return cola.SavedSearchParams{
 		Name:     "Wines called oak",
@@ -155,8 +166,10 @@ func exampleSavedSearch() cola.SavedSearch {
 	schedule := cola.Schedule{Active: true, Cadence: asked.Schedule.Cadence, Day: asked.Schedule.Day.V}
 	schedule.NextRunAt = cola.Some(cola.TimestampOf(schedule.Next(created)))
 	return cola.SavedSearch{
-		UUID: exampleUUID, Name: asked.Name, Filters: *asked.Filters, Schedule: &schedule, CreatedAt: cola.TimestampOf(created),
-		ManageURL: "https://example.com/saved-searches/" + exampleUUID, DashboardURL: "https://example.com/saved-searches",
+		UUID: exampleUUID, Name: asked.Name, Filters: *asked.Filters, Schedule: &schedule,
+		CreatedAt:    cola.TimestampOf(created),
+		ManageURL:    "https://example.com/saved-searches/" + exampleUUID,
+		DashboardURL: "https://example.com/saved-searches",
 	}
 }
 
@@ -196,4 +209,109 @@ func examplePreview() cola.SavedSearchPreview {
 		preview.Total += day.Count
 	}
 	return preview
+}
+
+const (
+	exampleDestinationUUID = "5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"
+	exampleFeedToken       = "2hZ0mJ7c0cT1rK9vQxYp3sVbN8eLwGdUoF5iMa4tXyE"
+	exampleMailToken       = "0f3a9c5b7e1d2468ace013579bdf02468ace1357"
+)
+
+// exampleDestinationBody is the request that creates exampleNewWebhook.
+func exampleDestinationBody() cola.DestinationParams {
+	return cola.DestinationParams{Kind: cola.KindWebhook, Address: "https://hooks.example.com/labels"}
+}
+
+func exampleNewWebhook() cola.DestinationWithSecret {
+	return cola.DestinationWithSecret{
+		Destination: cola.Destination{
+			UUID: exampleDestinationUUID, Kind: cola.KindWebhook, Address: cola.Some(exampleDestinationBody().Address),
+			State:     cola.DestinationPending,
+			CreatedAt: cola.TimestampOf(time.Date(2026, 11, 20, 13, 20, 0, 0, time.UTC)),
+		},
+		Secret: cola.Some("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw7X0nqS5yJ1k="),
+	}
+}
+
+// exampleWebhook is the destination after the delivery of exampleDelivery.
+func exampleWebhook() cola.Destination {
+	d := exampleNewWebhook().Destination
+	d.State = cola.DestinationActive
+	d.LastDeliveredAt = exampleDelivery().SettledAt
+	return d
+}
+
+// exampleMailbox is the account's own email address as a destination.
+func exampleMailbox() cola.Destination {
+	return cola.Destination{
+		UUID: "c0a1f6f2-93a7-4c0e-8d0b-6f2f5f1f7a11", Kind: cola.KindEmail, Address: cola.Some("taster@example.com"),
+		State:     cola.DestinationActive,
+		CreatedAt: cola.TimestampOf(time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)),
+	}
+}
+
+// exampleDestinations is the first page of two.
+func exampleDestinations() pageOf[cola.Destination] {
+	return pageOf[cola.Destination]{
+		Data: []cola.Destination{exampleMailbox()},
+		Meta: cola.PageMeta{Total: 2, Page: 1, PerPage: 1, HasMore: true},
+	}
+}
+
+// exampleDestinationChange is a change after which the destination equals exampleWebhook.
+func exampleDestinationChange() cola.DestinationChangeParams {
+	return cola.DestinationChangeParams{Active: cola.Some(true)}
+}
+
+// exampleDelivery is the delivery of the later run of exampleRuns to the webhook, which succeeded
+// at the second attempt.
+func exampleDelivery() cola.DeliveryDetail {
+	run := exampleRuns().Data[0]
+	first := run.RanAt.Time().Add(300 * time.Millisecond)
+	second := first.Add(11 * time.Second)
+	const took = 184
+	return cola.DeliveryDetail{
+		Delivery: cola.Delivery{
+			ID: 5127, MessageID: "msg_9d3f1c7a52e84b60a1f4c2d07be8365a", Event: cola.EventRan,
+			Destination: exampleDestinationUUID, Kind: cola.KindWebhook,
+			SavedSearch: cola.Some(exampleUUID), RunID: cola.Some(run.ID), State: cola.DeliveryDelivered,
+			AttemptCount: 2,
+			CreatedAt:    run.RanAt, SettledAt: cola.Some(cola.TimestampOf(second.Add(took * time.Millisecond))),
+		},
+		Attempts: []cola.DeliveryAttempt{
+			{At: cola.TimestampOf(first), DurationMS: 97, Status: cola.Some(503),
+				Error: cola.Some("The receiver answered 503.")},
+			{At: cola.TimestampOf(second), DurationMS: took, Status: cola.Some(204)},
+		},
+	}
+}
+
+// exampleDeliveries is the first page of two.
+func exampleDeliveries() pageOf[cola.Delivery] {
+	return pageOf[cola.Delivery]{
+		Data: []cola.Delivery{exampleDelivery().Delivery},
+		Meta: cola.PageMeta{Total: 2, Page: 1, PerPage: 1, HasMore: true},
+	}
+}
+
+// exampleReplayed is exampleDelivery just after a replay was requested.
+func exampleReplayed() cola.Delivery {
+	d := exampleDelivery().Delivery
+	d.State, d.SettledAt = cola.DeliveryPending, cola.Opt[cola.Timestamp]{}
+	d.NextAttemptAt = cola.Some(cola.TimestampOf(time.Date(2026, 12, 1, 8, 30, 0, 0, time.UTC)))
+	return d
+}
+
+// exampleNewDelivery is a delivery of an event that was just requested.
+func exampleNewDelivery(event string) cola.Delivery {
+	asked := cola.TimestampOf(time.Date(2026, 11, 20, 13, 21, 0, 0, time.UTC))
+	return cola.Delivery{
+		ID: 5101, MessageID: "msg_4b8a0e6d1f2c49d7b3a5968c7d0e1f23", Event: event, Destination: exampleDestinationUUID,
+		Kind:  cola.KindWebhook,
+		State: cola.DeliveryPending, CreatedAt: asked, NextAttemptAt: cola.Some(asked),
+	}
+}
+
+func exampleFeed() cola.SavedSearchFeed {
+	return cola.SavedSearchFeed{URL: "https://example.com/feeds/" + exampleFeedToken}
 }

@@ -1,13 +1,25 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
+	_ "embed"
+	"encoding/xml"
+	"fmt"
+	"html/template"
 	"net/http"
 	"reflect"
 	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/google/uuid"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/web"
+	"github.com/colaregistry/colaregistry/registry"
 )
 
 func feedOperations(svc Service) []operation {
@@ -17,36 +29,43 @@ func feedOperations(svc Service) []operation {
 	}
 	return []operation{
 		{
-			ID: "makeFeed", Method: http.MethodPost, Path: oneSavedSearchPath + "/feed", Tag: tagSearches, Summary: "Give a search a feed",
-			Description: "Creates a private Atom feed of the latest runs with matches, and returns its address, once. Anyone with the address can read the feed for free, without a key. " +
-				"The feed names at most 25 labels of scheduled runs in total, and gives counts and links for the rest. A previous address of the search stops working." + needsScope,
-			PathParam: savedSearchID(), Makes: true,
-			Response: reflect.TypeFor[dataOf[cola.SavedSearchFeed]](), Example: dataOf[cola.SavedSearchFeed]{exampleFeed()}, Cost: free,
+			ID: "makeFeed", Method: http.MethodPost, Path: oneSavedSearchPath + "/feed", Tag: tagSearches,
+			Summary: "Give a search a feed",
+			Description: "Creates a private Atom feed of the latest runs with matches, and returns its address, " +
+				"once. Anyone with the address can read the feed for free, without a key. " +
+				"The feed names at most 25 labels of scheduled runs in total, and gives counts and links for the " +
+				"rest. A previous address of the search stops working." + needsScope,
+			PathParam: savedSearchID(), Creates: true,
+			Response: reflect.TypeFor[dataOf[cola.SavedSearchFeed]](),
+			Example:  dataOf[cola.SavedSearchFeed]{exampleFeed()}, Cost: free,
 			Errors: []string{"InsufficientScope"},
-			call: one(svc, func(r *http.Request, c cola.Caller) (m made, state cola.QuotaState, err error) {
+			call: bareCall(svc, func(r *http.Request, c cola.Caller) (m made, state cola.QuotaState, err error) {
 				m.search = pathValue(r, "uuid")
 				m.feed, state, err = svc.MakeFeed(r.Context(), c, m.search)
 				return m, state, err
-			}, func(m made) answer { // the address is a secret, and headers are logged on the way
-				return answer{body: plain(dataOf[cola.SavedSearchFeed]{m.feed}), created: basePath + savedSearchesPath + "/" + m.search + "/feed"}
+			}, func(m made) result { // the address is a secret, and headers are logged on the way
+				return result{body: jsonBody(dataOf[cola.SavedSearchFeed]{m.feed}),
+					location: basePath + savedSearchesPath + "/" + m.search + "/feed"}
 			}),
 		},
 		{
-			ID: "endFeed", Method: http.MethodDelete, Path: oneSavedSearchPath + "/feed", Tag: tagSearches, Summary: "End the feed of a search",
+			ID: "endFeed", Method: http.MethodDelete, Path: oneSavedSearchPath + "/feed", Tag: tagSearches,
+			Summary:     "End the feed of a search",
 			Description: "Ends the address of the search's feed. It is no error when there is none." + needsScope,
 			PathParam:   savedSearchID(), Cost: free, Errors: []string{"InsufficientScope"},
-			call: one(svc, withUUID(func(ctx context.Context, c cola.Caller, id string) (struct{}, cola.QuotaState, error) {
-				state, err := svc.EndFeed(ctx, c, id)
-				return struct{}{}, state, err
-			}), func(struct{}) answer { return answer{done: true} }),
+			call: bareCall(svc,
+				withUUID(func(ctx context.Context, c cola.Caller, id string) (struct{}, cola.QuotaState, error) {
+					state, err := svc.EndFeed(ctx, c, id)
+					return struct{}{}, state, err
+				}), func(struct{}) result { return result{empty: true} }),
 		},
 	}
 }
 
-// feedPolicy has nobody show anything that the feed holds but its text.
+// feedPolicy blocks everything in a feed but its text.
 const feedPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
 
-// feed answers with what a saved search has found lately, as Atom, to whoever has the token in the path.
+// feed returns the latest runs of a saved search as Atom. The token in the path is the credential.
 func (a *api) feed(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("X-Robots-Tag", "noindex, nofollow")
@@ -61,15 +80,132 @@ func (a *api) feed(w http.ResponseWriter, r *http.Request) {
 		web.Fail(w, r, err)
 		return
 	}
-	tag := weakTag(content)
+	tag := weakETag(content)
 	h.Set("Etag", tag)
 	h.Set("Cache-Control", "private, max-age=300")
 	h.Set("Content-Security-Policy", feedPolicy)
-	if tagMatches(ifNoneMatch(r), tag) {
+	if etagMatches(ifNoneMatch(r), tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
 	h.Set("Content-Type", "application/atom+xml; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(len(content)))
 	w.Write(content)
+}
+
+// atomFeed is a feed as RFC 4287 has it.
+type atomFeed struct {
+	XMLName   xml.Name    `xml:"http://www.w3.org/2005/Atom feed"`
+	ID        string      `xml:"id"`
+	Title     string      `xml:"title"`
+	Updated   string      `xml:"updated"`
+	Author    atomPerson  `xml:"author"`
+	Generator string      `xml:"generator"`
+	Links     []atomLink  `xml:"link"`
+	Entries   []atomEntry `xml:"entry"`
+}
+
+type atomPerson struct {
+	Name string `xml:"name"`
+}
+
+type atomLink struct {
+	Rel  string `xml:"rel,attr"`
+	Type string `xml:"type,attr"`
+	Href string `xml:"href,attr"`
+}
+
+type atomEntry struct {
+	ID        string   `xml:"id"`
+	Title     string   `xml:"title"`
+	Published string   `xml:"published"`
+	Updated   string   `xml:"updated"`
+	Link      atomLink `xml:"link"`
+	Content   atomHTML `xml:"content"`
+}
+
+// atomHTML is HTML, escaped as text.
+type atomHTML struct {
+	Type string `xml:"type,attr"`
+	Text string `xml:",chardata"`
+}
+
+//go:embed feed_entry.html
+var feedEntrySource string
+
+// feedEntry renders the content of an entry. Label text is untrusted: the template escapes it for
+// HTML. encoding/xml escapes the result for XML, and replaces characters that XML can't represent.
+var feedEntry = template.Must(template.New("entry").Parse(feedEntrySource))
+
+// renderFeed writes a feed. The same runs make the same entries, by the same ids, for as long as
+// there are these runs.
+func renderFeed(feed registry.Feed) ([]byte, error) {
+	page := atomLink{Rel: "alternate", Type: "text/html", Href: feed.Search.ManageURL}
+	out := atomFeed{
+		ID: "urn:uuid:" + feed.Search.UUID, Title: feed.Search.Name, Updated: atomTime(feed.Search.CreatedAt),
+		Author: atomPerson{"Label approval registry"}, Generator: "colaregistry",
+		Links: []atomLink{{Rel: "self", Type: "application/atom+xml", Href: feed.URL}, page},
+	}
+	for i := range feed.Runs {
+		run := &feed.Runs[i]
+		content, err := entryContent(run, fmt.Sprintf("%s/runs/%d", page.Href, run.Run.ID))
+		if err != nil {
+			return nil, err
+		}
+		ran := atomTime(run.Run.RanAt)
+		out.Entries = append(out.Entries, atomEntry{
+			ID: entryID(feed.Search.UUID, run.Run.ID), Title: entryTitle(&run.Run, feed.Search.Name), Published: ran,
+			Updated: ran,
+			Link:    page, Content: atomHTML{"html", content},
+		})
+	}
+	if len(out.Entries) > 0 {
+		out.Updated = out.Entries[0].Updated
+	}
+	b, err := xml.Marshal(out)
+	if err != nil {
+		return nil, fmt.Errorf("render feed: %w", err)
+	}
+	return append([]byte(xml.Header), b...), nil
+}
+
+// stripHidden removes hidden characters, such as bidirectional controls, but keeps white space.
+func stripHidden(text string) string {
+	return strings.Map(func(r rune) rune {
+		if vocabulary.IsInvisible(r) && !unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+func atomTime(t cola.Timestamp) string { return t.Time().Format(time.RFC3339Nano) }
+
+// entryID names the entry of a run for good: runs are numbered within a registry, so the search's
+// UUID makes it one of all.
+func entryID(search string, run int64) string {
+	space, err := uuid.Parse(search)
+	if err != nil {
+		space = uuid.NameSpaceURL // unreachable: searches have UUIDs
+	}
+	return "urn:uuid:" + uuid.NewSHA1(space, []byte("run "+strconv.FormatInt(run, 10))).String()
+}
+
+func entryTitle(run *cola.SavedSearchRun, search string) string {
+	if run.MatchCount == 1 {
+		return "1 new label: " + search
+	}
+	return count(run.MatchCount) + " new labels: " + search
+}
+
+// entryContent renders the labels of a run; page is the address of the full list.
+func entryContent(run *registry.FeedRun, page string) (string, error) {
+	var b bytes.Buffer
+	err := feedEntry.Execute(&b, map[string]any{
+		"Run": run.Run, "Labels": run.Labels, "More": max(0, run.Run.MatchCount-len(run.Labels)), "Page": page,
+	})
+	if err != nil {
+		return "", fmt.Errorf("render entry of a feed: %w", err)
+	}
+	return stripHidden(b.String()), nil
 }

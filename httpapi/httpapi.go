@@ -1,8 +1,10 @@
-// Package httpapi is the REST edge of the registry: it decodes requests, asks package registry and renders the answers.
+// Package httpapi is the REST edge of the registry: it decodes requests, calls package registry and
+// renders the results.
 //
-// One table of operations mounts the routes and describes them in the OpenAPI document, which the reference page at /docs
-// is drawn from; so what is served and what is documented cannot differ. Requests are decoded here rather than by a
-// framework because the contract wants every problem of a request told at once, in words shared with the other edges.
+// One table of operations mounts the routes and describes them in the OpenAPI document, from which
+// the reference page at /docs is rendered, so that implementation and documentation cannot differ.
+// Requests are decoded here rather than by a framework, because the contract requires all problems
+// of a request to be reported at once, in messages shared with the other edges.
 package httpapi
 
 import (
@@ -24,48 +26,81 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// Service is what the edge asks of the registry; *registry.Service is the one in use. Every method but the last two and those of
-// recipientService takes the caller of an authenticated request, counts in its burst, and returns the quota state also with an error when it is
-// known.
+// Service contains the operations of the registry that the edge uses; *registry.Service implements
+// it. Methods with a caller are for authenticated requests and count toward the rate limit. They
+// return the quota state with errors too, if it is known.
 type Service interface {
-	// Refuse lets through, at no cost, a request that the edge refuses itself, and returns the refusal; or why the
-	// request is not even let through.
+	// Refuse admits a request that the edge refuses itself, for free, and returns the refusal, or
+	// the error if it is not admitted.
 	Refuse(ctx context.Context, c cola.Caller, refusal error) (cola.QuotaState, error)
 
 	SearchColas(context.Context, cola.Caller, cola.SearchParams) (registry.ColaPage, cola.QuotaState, error)
-	Cola(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.Cola], cola.QuotaState, error)
-	SearchPermittees(context.Context, cola.Caller, cola.PermitteeParams) (registry.PermitteePage, cola.QuotaState, error)
-	Permittee(ctx context.Context, c cola.Caller, number, ifNoneMatch string) (registry.Tagged[cola.PermitteeDetail], cola.QuotaState, error)
+	Cola(
+		ctx context.Context, c cola.Caller, id, ifNoneMatch string,
+	) (registry.Tagged[cola.Cola], cola.QuotaState, error)
+	SearchPermittees(
+		context.Context, cola.Caller, cola.PermitteeParams,
+	) (registry.PermitteePage, cola.QuotaState, error)
+	Permittee(
+		ctx context.Context, c cola.Caller, number, ifNoneMatch string,
+	) (registry.Tagged[cola.PermitteeDetail], cola.QuotaState, error)
 	Barcode(ctx context.Context, c cola.Caller, value string) (cola.BarcodeResult, cola.QuotaState, error)
 	Usage(context.Context, cola.Caller) (cola.UsageStats, cola.QuotaState, error)
-	ProcessingTimes(context.Context, cola.Caller, cola.ProcessingTimeParams) (registry.List[cola.ProcessingTime], cola.QuotaState, error)
-	FormulaProcessingTimes(context.Context, cola.Caller, cola.FormulaProcessingTimeParams) (registry.List[cola.FormulaProcessingTime], cola.QuotaState, error)
-	RegistrationProcessingTimes(context.Context, cola.Caller, cola.RegistrationProcessingTimeParams) (registry.List[cola.RegistrationProcessingTime], cola.QuotaState, error)
-	ProductionReports(context.Context, cola.Caller, cola.ProductionReportParams) (registry.PageList[cola.ProductionReport], cola.QuotaState, error)
+	ProcessingTimes(
+		context.Context, cola.Caller, cola.ProcessingTimeParams,
+	) (registry.List[cola.ProcessingTime], cola.QuotaState, error)
+	FormulaProcessingTimes(
+		context.Context, cola.Caller, cola.FormulaProcessingTimeParams,
+	) (registry.List[cola.FormulaProcessingTime], cola.QuotaState, error)
+	RegistrationProcessingTimes(
+		context.Context, cola.Caller, cola.RegistrationProcessingTimeParams,
+	) (registry.List[cola.RegistrationProcessingTime], cola.QuotaState, error)
+	ProductionReports(
+		context.Context, cola.Caller, cola.ProductionReportParams,
+	) (registry.PageList[cola.ProductionReport], cola.QuotaState, error)
 	AVAs(context.Context, cola.Caller, cola.AVAParams) (registry.List[cola.AVA], cola.QuotaState, error)
-	AVA(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.AVADetail], cola.QuotaState, error)
-	CreateSavedSearch(context.Context, cola.Caller, cola.SavedSearchParams) (registry.SavedSearchMade, cola.QuotaState, error)
+	AVA(
+		ctx context.Context, c cola.Caller, id, ifNoneMatch string,
+	) (registry.Tagged[cola.AVADetail], cola.QuotaState, error)
+	CreateSavedSearch(
+		context.Context, cola.Caller, cola.SavedSearchParams,
+	) (registry.CreatedSavedSearch, cola.QuotaState, error)
 	SavedSearchNotes(cola.SavedSearchFilters) []string
-	SavedSearches(context.Context, cola.Caller, cola.SavedSearchListParams) (registry.PageList[cola.SavedSearch], cola.QuotaState, error)
-	SavedSearch(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.SavedSearch], cola.QuotaState, error)
-	ChangeSavedSearch(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchChangeParams) (cola.SavedSearch, cola.QuotaState, error)
+	SavedSearches(
+		context.Context, cola.Caller, cola.SavedSearchListParams,
+	) (registry.PageList[cola.SavedSearch], cola.QuotaState, error)
+	SavedSearch(
+		ctx context.Context, c cola.Caller, id, ifNoneMatch string,
+	) (registry.Tagged[cola.SavedSearch], cola.QuotaState, error)
+	ChangeSavedSearch(
+		ctx context.Context, c cola.Caller, id string, p cola.SavedSearchChangeParams,
+	) (cola.SavedSearch, cola.QuotaState, error)
 	DeleteSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error)
-	PreviewSavedSearch(context.Context, cola.Caller, cola.PreviewParams) (cola.SavedSearchPreview, cola.QuotaState, error)
-	SavedSearchRuns(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchRun], cola.QuotaState, error)
-	SavedSearchMatches(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error)
-	RunMatches(ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error)
+	PreviewSavedSearch(
+		context.Context, cola.Caller, cola.PreviewParams,
+	) (cola.SavedSearchPreview, cola.QuotaState, error)
+	SavedSearchRuns(
+		ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams,
+	) (registry.PageList[cola.SavedSearchRun], cola.QuotaState, error)
+	SavedSearchMatches(
+		ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams,
+	) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error)
+	RunMatches(
+		ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams,
+	) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error)
 	RunSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.SavedSearch, cola.QuotaState, error)
 	ExplainSavedSearch(ctx context.Context, c cola.Caller, id, label string) (cola.Explanation, cola.QuotaState, error)
 
 	destinationService
-	recipientService
+	subscriptionService
 
 	LabelOfImage(imageID string) (cola.TTBID, error)
 	DrawableImage(ctx context.Context, imageID string) (cola.Cola, cola.Image, error)
 	Ready(context.Context) error
 }
 
-// Authenticator tells who makes a request from its headers. Its errors are unauthorized ones, or faults of ours.
+// Authenticator identifies the caller of a request by its headers. It returns unauthorized or
+// internal errors.
 type Authenticator interface {
 	Authenticate(context.Context, http.Header, cola.Channel) (cola.Caller, error)
 }
@@ -73,15 +108,16 @@ type Authenticator interface {
 // Options settle how the edge serves. The zero value serves with defaults.
 type Options struct {
 	PublicURL   string        // where callers reach the service, without a path's trailing slash; empty: links are relative
-	Version     string        // of the program, as /healthz tells it
+	Version     string        // of the program; reported by /healthz
 	Logger      *slog.Logger  // gets one event a request; nil: slog.Default
 	Timeout     time.Duration // for one request's work; zero: 30 seconds
 	MaxDrawings int           // concurrent drawings of label images; 0: one fewer than processors, at least one
 
-	// Resource is what clients of OAuth are told where their token is refused; the zero Resource when keys are the only credentials.
+	// Resource describes the API to OAuth clients whose token is refused; zero if API keys are the
+	// only credentials.
 	Resource auth.Resource
 
-	// Metrics is where the edge registers what it measures, once for each registerer; nil: nothing is measured.
+	// Metrics registers the edge's metrics, once per registerer; nil disables them.
 	Metrics prometheus.Registerer
 }
 
@@ -90,23 +126,23 @@ const basePath = "/api/v1"
 
 // api is the edge at work.
 type api struct {
-	svc        Service
-	auth       Authenticator
-	opts       Options
-	ops        []operation
-	patterns   map[string]bool // of the routes, as chi tells them
-	recorder   *web.Recorder
-	imageReads gate // for reading label records for images
-	imagePace  *rate.Limiter
-	drawings   *drawings
-	tags       *pictureTags
-	buffers    sync.Pool // of *bytes.Buffer
-	imageQuery decoder[imageParams]
-	spec       document // the OpenAPI document
-	page       document // the reference page
+	svc            Service
+	auth           Authenticator
+	opts           Options
+	ops            []operation
+	patterns       map[string]bool // of the routes, in chi's syntax
+	recorder       *web.Recorder
+	imageReads     workQueue // for reading label records for images
+	imageReadLimit *rate.Limiter
+	drawings       *drawingCache
+	tags           *tagCache
+	buffers        sync.Pool // of *bytes.Buffer
+	imageQuery     decoder[imageParams]
+	spec           staticDocument // the OpenAPI document
+	page           staticDocument // the reference page
 }
 
-// Handles reports whether a path is in an area that the edge answers for; it tells of others, too, that there is nothing.
+// Handles reports whether the edge answers for a path, be it with a 404.
 func Handles(path string) bool {
 	area, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch area {
@@ -116,24 +152,25 @@ func Handles(path string) bool {
 	return false
 }
 
-// New returns the handler of everything this edge serves: /api/v1/…, /docs, /healthz, /readyz, /images/…, and what messages have the
-// addresses of: /unsubscribe/…, /confirm/… and /feeds/…. It expects
-// to see request paths as they were sent: mount it without a mux that cleans paths.
+// New returns the handler for everything this edge serves: /api/v1/…, /docs, /healthz, /readyz,
+// /images/…, and the addresses in messages: /unsubscribe/…, /confirm/… and /feeds/…. It needs
+// unmodified request paths: do not mount it in a mux that cleans paths.
 func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 	o = o.withDefaults()
 	a := &api{
-		svc:        svc,
-		auth:       authenticator,
-		opts:       o,
-		ops:        operations(svc),
-		imageReads: newGate(readingImages, waitingReads), imagePace: rate.NewLimiter(imageReadRate, imageReadRate/4),
-		drawings: newDrawings(o.MaxDrawings, waitingDrawings, keptDrawings), tags: newPictureTags(),
+		svc:            svc,
+		auth:           authenticator,
+		opts:           o,
+		ops:            operations(svc),
+		imageReads:     newWorkQueue(maxImageReads, maxQueuedImageReads),
+		imageReadLimit: rate.NewLimiter(imageReadRate, imageReadRate/4),
+		drawings:       newDrawingCache(o.MaxDrawings, maxQueuedDrawings, drawingCacheBytes), tags: newTagCache(),
 		buffers:    sync.Pool{New: newBuffer},
 		imageQuery: newDecoder[imageParams](),
 	}
 	spec := describe(a.ops, o.PublicURL)
-	a.spec = newDocument("application/json", mustMarshal(spec))
-	a.page = newDocument("text/html; charset=utf-8", mustRenderDocs(spec, o.PublicURL))
+	a.spec = newStaticDocument("application/json", mustMarshal(spec))
+	a.page = newStaticDocument("text/html; charset=utf-8", mustRenderDocs(spec, o.PublicURL))
 	a.patterns = a.routePatterns()
 	a.recorder = web.NewRecorder(o.Logger, o.Metrics, sortedKeys(a.patterns), a.routeLabel)
 	return a.routes()
@@ -150,16 +187,16 @@ func (o Options) withDefaults() Options {
 		o.Timeout = 30 * time.Second
 	}
 	if o.MaxDrawings <= 0 {
-		o.MaxDrawings = defaultDrawings()
+		o.MaxDrawings = defaultMaxDrawings()
 	}
 	return o
 }
 
-// open returns what is read without credentials, by route.
-func (a *api) open() map[string]http.HandlerFunc {
+// publicRoutes returns the GET routes without credentials.
+func (a *api) publicRoutes() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
-		unsubscribePath:            a.askUnsubscribe,
-		confirmPath:                a.askConfirm,
+		unsubscribePath:            a.showUnsubscribe,
+		confirmPath:                a.showConfirm,
 		feedPath:                   a.feed,
 		"/docs":                    a.serveDocument(&a.page),
 		"/healthz":                 a.health,
@@ -169,15 +206,15 @@ func (a *api) open() map[string]http.HandlerFunc {
 	}
 }
 
-// openPosts returns what is done without credentials, by route; each is one of open, too.
-func (a *api) openPosts() map[string]http.HandlerFunc {
+// publicPosts returns the POST routes without credentials; each is one of publicRoutes too.
+func (a *api) publicPosts() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{unsubscribePath: a.unsubscribe, confirmPath: a.confirm}
 }
 
 // routePatterns returns the pattern of every route.
 func (a *api) routePatterns() map[string]bool {
 	all := map[string]bool{}
-	for path := range a.open() {
+	for path := range a.publicRoutes() {
 		all[path] = true
 	}
 	for i := range a.ops {
@@ -186,17 +223,19 @@ func (a *api) routePatterns() map[string]bool {
 	return all
 }
 
-// routes mounts every route. Pages of any origin may call them: no request is authorized by a cookie.
+// routes mounts every route. Pages of any origin may call them: no request is authorized by a
+// cookie.
 func (a *api) routes() http.Handler {
 	root := chi.NewRouter()
 	cors := web.CORS{Exposed: []string{"ETag", "Location", replayedHeader}}
-	root.Use(web.RequestID, a.recorder.Record, web.Challenging(a.opts.Resource), canonicalPath, cors.Handler, web.Compress(), web.Recover, a.limitTime)
-	root.NotFound(a.notFoundOpen)
-	root.MethodNotAllowed(a.methodNotAllowedOpen)
-	for path, handler := range a.open() {
+	root.Use(web.RequestID, a.recorder.Record, web.WithChallenge(a.opts.Resource), canonicalPath, cors.Handler,
+		web.Compress(), web.Recover, a.withTimeout)
+	root.NotFound(a.notFoundPublic)
+	root.MethodNotAllowed(a.methodNotAllowedPublic)
+	for path, handler := range a.publicRoutes() {
 		getAndHead(root, path, handler)
 	}
-	for path, handler := range a.openPosts() {
+	for path, handler := range a.publicPosts() {
 		root.Post(path, handler)
 	}
 	root.Route(basePath, func(r chi.Router) {
@@ -204,7 +243,7 @@ func (a *api) routes() http.Handler {
 		r.NotFound(a.notFound)
 		r.MethodNotAllowed(a.methodNotAllowed)
 		for i := range a.ops {
-			mount(r, &a.ops[i], a.unlessFixed(a.serve(&a.ops[i])))
+			mount(r, &a.ops[i], a.preferLiteralRoute(a.serve(&a.ops[i])))
 		}
 	})
 	return root
@@ -219,11 +258,11 @@ func mount(r chi.Router, op *operation, handler http.HandlerFunc) {
 	r.Method(op.Method, op.Path, handler)
 }
 
-// unlessFixed leaves a path to the route that has it without a variable, also where that one takes other methods: it is no value of
-// the variable of another route.
-func (a *api) unlessFixed(next http.HandlerFunc) http.HandlerFunc {
+// preferLiteralRoute leaves a path to the route that has it without a variable, also where that one
+// takes other methods: it is no value of the variable of another route.
+func (a *api) preferLiteralRoute(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if path := routedPath(r); a.patterns[path] && chi.RouteContext(r.Context()).RoutePattern() != path {
+		if path := canonicalRoutePath(r); a.patterns[path] && chi.RouteContext(r.Context()).RoutePattern() != path {
 			a.methodNotAllowed(w, r)
 			return
 		}
@@ -231,8 +270,8 @@ func (a *api) unlessFixed(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// getAndHead mounts a handler. HEAD is answered, and charged, as GET is: the same work is done for it, and net/http leaves
-// out the body.
+// getAndHead mounts a handler. HEAD is answered, and charged, as GET is: the same work is done for
+// it, and net/http leaves out the body.
 func getAndHead(r chi.Router, path string, handler http.HandlerFunc) {
 	r.Get(path, handler)
 	r.Head(path, handler)

@@ -15,26 +15,26 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// image serves one image of a demonstration label. The path's extension or else ?format= names the format;
-// without either, it is the one that the record states.
+// image serves an image of a demonstration label. The format is that of the path's extension, or of
+// ?format=, or of the record.
 func (a *api) image(w http.ResponseWriter, r *http.Request) {
-	id, format, err := a.pictureOf(r)
+	id, format, err := a.requestedImage(r)
 	if err != nil {
 		web.Fail(w, r, err)
 		return
 	}
-	if _, err := a.svc.LabelOfImage(id); err != nil { // before a place among those who read
+	if _, err := a.svc.LabelOfImage(id); err != nil { // before queueing for a read
 		web.Fail(w, r, err)
 		return
 	}
 	key := id + "." + string(format)
 	known, recent := a.tags.get(key)
-	if recent && a.sendKept(w, r, known) {
+	if recent && a.sendCached(w, r, known) {
 		return
 	}
 	label, img, err := a.drawableImage(r.Context(), id)
-	if cola.CodeOf(err) == cola.CodeUnavailable && a.sendKept(w, r, known) {
-		return // perhaps outdated, but better than none
+	if cola.CodeOf(err) == cola.CodeUnavailable && a.sendCached(w, r, known) {
+		return // possibly outdated, but better than an error
 	}
 	if err != nil {
 		web.Fail(w, r, err)
@@ -43,7 +43,7 @@ func (a *api) image(w http.ResponseWriter, r *http.Request) {
 	if format == "" {
 		format = labelart.FormatOf(&img)
 	}
-	tag, err := a.pictureTag(&label, &img, format)
+	tag, err := a.imageTag(&label, &img, format)
 	if err != nil {
 		web.Fail(w, r, err)
 		return
@@ -55,40 +55,42 @@ func (a *api) image(w http.ResponseWriter, r *http.Request) {
 	a.sendDrawing(w, r, tag, &label, &img, format)
 }
 
-// notModified sends the headers of every picture, and the rest if the client has the picture.
+// notModified sets the headers of every image. If the client has the current version, it answers
+// with 304 and returns true.
 func notModified(w http.ResponseWriter, r *http.Request, tag string) bool {
 	h := w.Header()
 	h.Set("Etag", tag)
 	h.Set("Cache-Control", "public, max-age=3600")
-	if tagMatches(ifNoneMatch(r), tag) {
+	if etagMatches(ifNoneMatch(r), tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return true
 	}
 	return false
 }
 
-// sendKept answers with a cached drawing, without the record. If the drawing is not cached, it returns false
-// and sends nothing.
-func (a *api) sendKept(w http.ResponseWriter, r *http.Request, known taggedPicture) bool {
-	content, ok := a.drawings.find(known.tag)
+// sendCached answers with a cached drawing, without the record. If the drawing is not cached, it
+// returns false and sends nothing.
+func (a *api) sendCached(w http.ResponseWriter, r *http.Request, known cachedTag) bool {
+	content, ok := a.drawings.cached(known.tag)
 	if ok && !notModified(w, r, known.tag) {
-		sendPicture(w, known.format, content)
+		sendImage(w, known.format, content)
 	}
 	return ok
 }
 
-// drawableImage reads an image and its label. The route needs no credentials, so concurrency and rate
-// of these reads are limited.
+// drawableImage reads an image and its label. The route needs no credentials, so concurrency and
+// rate of these reads are limited.
 func (a *api) drawableImage(ctx context.Context, id string) (label cola.Cola, img cola.Image, err error) {
 	err = a.imageReads.run(ctx, func() error {
-		if err := a.imagePace.Wait(ctx); err != nil {
+		if err := a.imageReadLimit.Wait(ctx); err != nil {
 			return err
 		}
 		label, img, err = a.svc.DrawableImage(ctx, id)
 		return err
 	})
 	if err == nil && !drawable(img) {
-		err = cola.Errorf(cola.CodeNotFound, "The image %s cannot be drawn: each side must have 1 to %d pixels.", cola.Quoted(id), labelart.MaxSide)
+		err = cola.Errorf(cola.CodeNotFound, "The image %s cannot be drawn: each side must have 1 to %d pixels.",
+			cola.Quoted(id), labelart.MaxSide)
 	}
 	return label, img, err
 }
@@ -100,7 +102,9 @@ func drawable(img cola.Image) bool {
 }
 
 // sendDrawing sends the drawing that tag identifies.
-func (a *api) sendDrawing(w http.ResponseWriter, r *http.Request, tag string, label *cola.Cola, img *cola.Image, f labelart.Format) {
+func (a *api) sendDrawing(
+	w http.ResponseWriter, r *http.Request, tag string, label *cola.Cola, img *cola.Image, f labelart.Format,
+) {
 	content, err := a.drawings.get(r.Context(), tag, func() ([]byte, error) {
 		var drawn bytes.Buffer
 		err := labelart.Draw(&drawn, f, label, img)
@@ -110,10 +114,10 @@ func (a *api) sendDrawing(w http.ResponseWriter, r *http.Request, tag string, la
 		web.Fail(w, r, err)
 		return
 	}
-	sendPicture(w, f, content)
+	sendImage(w, f, content)
 }
 
-func sendPicture(w http.ResponseWriter, f labelart.Format, content []byte) {
+func sendImage(w http.ResponseWriter, f labelart.Format, content []byte) {
 	h := w.Header()
 	h.Set("Content-Type", f.ContentType())
 	h.Set("Content-Length", strconv.Itoa(len(content)))
@@ -121,13 +125,13 @@ func sendPicture(w http.ResponseWriter, f labelart.Format, content []byte) {
 	w.Write(content)
 }
 
-// pictureTag returns the entity tag of a drawing, which the record and the program version determine.
-func (a *api) pictureTag(label *cola.Cola, img *cola.Image, f labelart.Format) (string, error) {
+// imageTag returns the entity tag of a drawing, which the record and the program version determine.
+func (a *api) imageTag(label *cola.Cola, img *cola.Image, f labelart.Format) (string, error) {
 	b, err := json.Marshal([]any{label, img, f, a.opts.Version})
 	if err != nil {
 		return "", err
 	}
-	return weakTag(b), nil
+	return weakETag(b), nil
 }
 
 // imageParams are the query parameters of /images/{image}.
@@ -136,18 +140,19 @@ type imageParams struct {
 	Format string `json:"format" enum:"jpg,png,svg" doc:"Image format, unless the path has an extension. Default: the record's extension_type." example:"png"`
 }
 
-// pictureOf returns the requested image and its format, empty for that of the record.
-func (a *api) pictureOf(r *http.Request) (id string, format labelart.Format, err error) {
-	asked := a.imageQuery.decode(r.URL.RawQuery)
+// requestedImage returns the requested image and its format, empty for that of the record.
+func (a *api) requestedImage(r *http.Request) (id string, format labelart.Format, err error) {
+	query := a.imageQuery.decode(r.URL.RawQuery)
 	id = pathValue(r, "image")
 	if f, ok := labelart.ParseFormat(strings.TrimPrefix(path.Ext(id), ".")); ok {
-		return strings.TrimSuffix(id, path.Ext(id)), f, asked.Problems.Err()
+		return strings.TrimSuffix(id, path.Ext(id)), f, query.Problems.Err()
 	}
-	if wanted := strings.TrimSpace(asked.Format); wanted != "" {
+	if wanted := strings.TrimSpace(query.Format); wanted != "" {
 		var ok bool
 		if format, ok = labelart.ParseFormat(wanted); !ok {
-			asked.Problems.Add("format", "%s is not a supported format; use jpg, png or svg.", params.Quoted(asked.Format))
+			query.Problems.Add("format", "%s is not a supported format; use jpg, png or svg.",
+				params.Quoted(query.Format))
 		}
 	}
-	return id, format, asked.Problems.Err()
+	return id, format, query.Problems.Err()
 }

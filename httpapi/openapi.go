@@ -12,26 +12,29 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/schemas"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 // apiVersion is the version of the interface description, not of the program.
 const apiVersion = "1.0.0"
 
-// description is the OpenAPI document with the order of its operations, which the document itself does not keep.
+// description is the OpenAPI document with the order of its operations, which the document itself
+// lacks.
 type description struct {
 	*huma.OpenAPI
-	operations []described
+	operations []documentedOperation
 }
 
-// described is an operation in the document.
-type described struct {
+// documentedOperation is an operation in the document.
+type documentedOperation struct {
 	method, path string
 	*huma.Operation
 }
 
-// describe makes the OpenAPI document of the operations. Without a public URL its server is relative
-// to wherever the document was fetched. The document has one server, because generators ignore those
-// of single paths: what lies beside it, such as /healthz and /images, is left out.
+// describe returns the OpenAPI document of the operations. Without a public URL, its server is
+// relative to the document's address. The document has one server, because generators ignore
+// servers of single paths; paths outside of it, such as /healthz and /images, are left out.
 func describe(ops []operation, publicURL string) description {
 	s := newComponents()
 	doc := description{OpenAPI: &huma.OpenAPI{
@@ -46,11 +49,14 @@ func describe(ops []operation, publicURL string) description {
 		Servers: []*huma.Server{{URL: publicURL + basePath, Description: "This service"}},
 		Tags: []*huma.Tag{
 			{Name: tagColas, Description: "Certificates of Label Approval (COLAs), and the barcodes on their labels."},
-			{Name: tagPermittees, Description: "Wineries, breweries, distilleries, importers and other permit holders."},
+			{Name: tagPermittees,
+				Description: "Wineries, breweries, distilleries, importers and other permit holders."},
 			{Name: tagAccount, Description: "What the account has used."},
 			{Name: tagSearches, Description: "Searches that an account keeps, and alerts."},
-			{Name: tagDestinations, Description: "Where messages of saved searches are sent, by email or webhook, and what became of each."},
-			{Name: tagReference, Description: "Processing times, production reports and American Viticultural Areas; free of quota."},
+			{Name: tagDestinations, Description: "Where messages of saved searches are sent, by email or webhook, " +
+				"and what became of each."},
+			{Name: tagReference, Description: "Processing times, production reports and American Viticultural Areas; " +
+				"free of quota."},
 		},
 		Security: []map[string][]string{{"apiKey": {}}, {"bearer": {}}},
 		Paths:    map[string]*huma.PathItem{},
@@ -60,22 +66,27 @@ func describe(ops []operation, publicURL string) description {
 			Responses: errorResponses(s),
 			SecuritySchemes: map[string]*huma.SecurityScheme{
 				"apiKey": {Type: "apiKey", In: "header", Name: "X-API-Key", Description: "An API key of the account."},
-				"bearer": {Type: "http", Scheme: "bearer", Description: "The same API key as a bearer token; or, where the operator has configured an issuer, an OAuth access token of a connected app. Creating saved searches needs its scope saved_searches:write."},
+				"bearer": {Type: "http", Scheme: "bearer",
+					Description: "The same API key as a bearer token; or, where the operator has configured an " +
+						"issuer, an OAuth access token of a connected app. Creating saved searches needs its scope " +
+						"saved_searches:write."},
 			},
 		},
 	}}
 	for i := range ops {
-		doc.add(described{ops[i].method(), ops[i].Path, s.operation(&ops[i], publicURL)})
+		doc.add(documentedOperation{ops[i].method(), ops[i].Path, s.operation(&ops[i], publicURL)})
 	}
-	s.Close(reflect.TypeFor[cola.SavedSearchParams](), reflect.TypeFor[cola.ScheduleParams](), reflect.TypeFor[cola.PreviewParams](),
+	s.Close(reflect.TypeFor[cola.SavedSearchParams](), reflect.TypeFor[cola.ScheduleParams](),
+		reflect.TypeFor[cola.PreviewParams](),
 		reflect.TypeFor[cola.SavedSearchChangeParams](), reflect.TypeFor[cola.ScheduleChangeParams](),
-		reflect.TypeFor[cola.DestinationParams](), reflect.TypeFor[cola.DestinationChangeParams](), reflect.TypeFor[cola.DestinationConfirmParams]())
+		reflect.TypeFor[cola.DestinationParams](), reflect.TypeFor[cola.DestinationChangeParams](),
+		reflect.TypeFor[cola.DestinationConfirmParams]())
 	s.Finish()
 	return doc
 }
 
 // add adds an operation to the document.
-func (d *description) add(op described) {
+func (d *description) add(op documentedOperation) {
 	d.operations = append(d.operations, op)
 	item := d.Paths[op.path]
 	if item == nil {
@@ -97,14 +108,19 @@ func (d *description) add(op described) {
 // introduction is the description of the whole API, in CommonMark.
 func introduction() string {
 	return strings.Join([]string{
-		"Access to the registry of US alcohol label approvals (COLAs): labels, permit holders, barcodes and reference data; and searches to keep.",
-		"**Quotas.** Single-record lookups use detail views, lists and searches use list records, one for each record returned. " +
+		"Access to the registry of US alcohol label approvals (COLAs): labels, permit holders, barcodes and " +
+			"reference data; and searches to keep.",
+		"**Quotas.** Single-record lookups use detail views, lists and searches use list records, one for each " +
+			"record returned. " +
 			"Both are counted per account and calendar month (UTC), over every key and channel. " +
 			"Every request also counts in the burst, the requests allowed in any 60 seconds. " +
 			"Every authenticated answer, errors included, carries the five quota headers.",
-		"**Parameters.** All problems of a request are told at once. An unknown parameter is an error, an empty value is an absent one. " +
-			"Filters with several values are comma-separated, or repeated. Enumerated values are accepted in any letter case.",
-		"**Single records** carry an `ETag` that is valid for your account. Send it as `If-None-Match`; the response for an unchanged record is a free 304. " +
+		"**Parameters.** All problems of a request are told at once. An unknown parameter is an error, an empty " +
+			"value is an absent one. " +
+			"Filters with several values are comma-separated, or repeated. Enumerated values are accepted in any " +
+			"letter case.",
+		"**Single records** carry an `ETag` that is valid for your account. Send it as `If-None-Match`; the response " +
+			"for an unchanged record is a free 304. " +
 			"`If-None-Match: *` is ignored for metered records. HEAD is answered and charged like GET.",
 	}, "\n\n")
 }
@@ -119,15 +135,17 @@ func (s components) operation(op *operation, publicURL string) *huma.Operation {
 		Extensions:  extensions(op.Cost, curl(publicURL, op), op.PathParam.placeholder()),
 		Responses:   map[string]*huma.Response{},
 	}
-	s.succeed(o, op)
-	codes := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestEntityTooLarge,
+	s.describeSuccess(o, op)
+	codes := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden,
+		http.StatusRequestEntityTooLarge,
 		http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
 	if op.PathParam.Name != "" {
 		codes = append(codes, http.StatusNotFound)
 	}
 	for _, p := range op.pathParams() {
 		o.Parameters = append(o.Parameters, &huma.Param{
-			Name: p.Name, In: "path", Required: true, Description: p.describe(), Example: p.Example, Schema: &huma.Schema{Type: huma.TypeString},
+			Name: p.Name, In: "path", Required: true, Description: p.describe(), Example: p.Example,
+			Schema: &huma.Schema{Type: huma.TypeString},
 		})
 	}
 	if op.Body != nil {
@@ -136,8 +154,8 @@ func (s components) operation(op *operation, publicURL string) *huma.Operation {
 	if op.Params != nil {
 		o.Parameters = append(o.Parameters, s.parameters(op.Params)...)
 	}
-	if op.Tagged {
-		conditional(o)
+	if op.HasETag {
+		addConditional(o)
 	}
 	for _, status := range codes {
 		o.Responses[statusKey(status)] = &huma.Response{Ref: responsePrefix + errorResponseName(status)}
@@ -152,20 +170,23 @@ const responsePrefix = "#/components/responses/"
 
 func statusKey(status int) string { return strconv.Itoa(status) }
 
-// conditional adds If-None-Match, and the response to it, to the operation of a single record.
-func conditional(o *huma.Operation) {
+// addConditional adds If-None-Match, and the response to it, to the operation of a single record.
+func addConditional(o *huma.Operation) {
 	o.Parameters = append(o.Parameters, &huma.Param{
 		Name: "If-None-Match", In: "header", Example: exampleTag, Schema: &huma.Schema{Type: huma.TypeString},
-		Description: "Entity tags of the versions that you have. * matches any version of a free resource, and is ignored for a metered one.",
+		Description: "Entity tags of the versions that you have. * matches any version of a free resource, and is " +
+			"ignored for a metered one.",
 	})
-	named := append(everyAnswer(), "ETag")
+	named := append(commonHeaders(), "ETag")
 	o.Responses["200"].Headers = headerRefs(named)
-	o.Responses["304"] = &huma.Response{Description: "The record has not changed since the tag you sent. Free.", Headers: headerRefs(named)}
+	o.Responses["304"] = &huma.Response{Description: "The record has not changed since the tag you sent. Free.",
+		Headers: headerRefs(named)}
 }
 
-// succeed describes the success of an endpoint, with an example of it, and the body that it takes.
-func (s components) succeed(o *huma.Operation, op *operation) {
-	response := &huma.Response{Description: "What was asked for.", Headers: headerRefs(everyAnswer())}
+// describeSuccess describes the success of an endpoint, with an example of it, and the body that it
+// takes.
+func (s components) describeSuccess(o *huma.Operation, op *operation) {
+	response := &huma.Response{Description: "What was asked for.", Headers: headerRefs(commonHeaders())}
 	if op.Response != nil {
 		schema := s.Of(op.Response)
 		example := op.Example
@@ -176,32 +197,34 @@ func (s components) succeed(o *huma.Operation, op *operation) {
 	}
 	o.Responses[statusKey(op.success())] = response
 	switch {
-	case op.Keyed:
+	case op.Idempotent:
 		response.Description = "It was made, now or by the same request before."
-		response.Headers = headerRefs(append(everyAnswer(), "Location", replayedHeader))
-		o.Parameters = append(o.Parameters, sentAgain())
-	case op.Makes:
+		response.Headers = headerRefs(append(commonHeaders(), "Location", replayedHeader))
+		o.Parameters = append(o.Parameters, idempotencyKeyParam())
+	case op.Creates:
 		response.Description = "It was made."
-		response.Headers = headerRefs(append(everyAnswer(), "Location"))
-	case op.Later:
+		response.Headers = headerRefs(append(commonHeaders(), "Location"))
+	case op.Async:
 		response.Description = "It will be done."
 	case op.Response == nil:
 		response.Description = "It is done."
 	}
 	if op.Body != nil {
-		o.RequestBody = &huma.RequestBody{Required: true, Description: op.Body.Doc, Content: map[string]*huma.MediaType{}}
+		o.RequestBody = &huma.RequestBody{Required: true, Description: op.Body.Doc,
+			Content: map[string]*huma.MediaType{}}
 		for _, media := range op.Body.Media {
 			o.RequestBody.Content[media] = &huma.MediaType{Schema: s.Of(op.Body.Type), Example: op.Body.Example}
 		}
 	}
 }
 
-// sentAgain describes the header of a request that may be sent again.
-func sentAgain() *huma.Param {
+// idempotencyKeyParam describes the header of a request that may be sent again.
+func idempotencyKeyParam() *huma.Param {
 	return &huma.Param{
 		Name: idempotencyKey, In: "header", Example: "5f0c2c1e-7d6f-4a8e-9f0e-3f4f4a1d2b6c",
-		Description: "Any text of your own that no other request of yours has, such as a UUID, so that this one can be sent again. 1 to 255 visible ASCII characters.",
-		Schema:      &huma.Schema{Type: huma.TypeString, MaxLength: new(255), Pattern: "^[!-~]{1,255}$"},
+		Description: "Any text of your own that no other request of yours has, such as a UUID, so that this one can " +
+			"be sent again. 1 to 255 visible ASCII characters.",
+		Schema: &huma.Schema{Type: huma.TypeString, MaxLength: new(255), Pattern: "^[!-~]{1,255}$"},
 	}
 }
 
@@ -228,7 +251,8 @@ func (s components) parameters(t reflect.Type) []*huma.Param {
 	return params
 }
 
-// mustMarshal writes the document. Its values are made by this package, so a failure is a fault of the program.
+// mustMarshal writes the document. Its values are made by this package, so a failure is a fault of
+// the program.
 func mustMarshal(doc description) []byte {
 	b, err := json.Marshal(doc.OpenAPI)
 	if err != nil {
@@ -237,8 +261,9 @@ func mustMarshal(doc description) []byte {
 	return b
 }
 
-// extensions are what OpenAPI has no words for: the cost, and a call to paste. placeholder names the parameter of the call
-// that a caller must give a value of their own; it is empty when the call works as it is.
+// extensions are the parts that OpenAPI has no fields for: the cost, and a call to paste.
+// placeholder names the parameter that the caller must replace; it is empty if the call works
+// unchanged.
 func extensions(cost, source, placeholder string) map[string]any {
 	label := "curl"
 	if placeholder != "" {
@@ -252,7 +277,7 @@ func extensions(cost, source, placeholder string) map[string]any {
 
 const placeholderLabel = "curl, with a placeholder for "
 
-// defaultURL is where the program serves unless told otherwise.
+// defaultURL is the default address of the program.
 const defaultURL = "http://127.0.0.1:8080"
 
 // curl writes an example call of an operation.
@@ -279,4 +304,57 @@ func mustEncodeJSON(v any) []byte {
 		panic(fmt.Sprintf("httpapi: encode example: %v", err))
 	}
 	return b
+}
+
+const schemaPrefix = schemas.Prefix
+
+// components are the schemas of the OpenAPI document.
+type components struct{ *schemas.Set }
+
+func newComponents() components { return components{schemas.New(schemaName)} }
+
+// schemaName names the components: types of the contract by their own names, response bodies by
+// their content.
+func schemaName(t reflect.Type, hint string) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t {
+	case reflect.TypeFor[cola.Cola]():
+		return "ColaDetail"
+	case reflect.TypeFor[dataOf[cola.Cola]]():
+		return "ColaDetailResponse"
+	case reflect.TypeFor[colaPage]():
+		return "ColaSearchResponse"
+	case reflect.TypeFor[permitteePage]():
+		return "PermitteeSearchResponse"
+	case reflect.TypeFor[cola.SavedSearchParams]():
+		return "SavedSearchRequest"
+	case reflect.TypeFor[cola.ScheduleParams]():
+		return "ScheduleRequest"
+	case reflect.TypeFor[cola.SavedSearchChangeParams]():
+		return "SavedSearchChange"
+	case reflect.TypeFor[cola.ScheduleChangeParams]():
+		return "ScheduleChange"
+	case reflect.TypeFor[cola.DestinationParams]():
+		return "DestinationRequest"
+	case reflect.TypeFor[cola.DestinationChangeParams]():
+		return "DestinationChange"
+	case reflect.TypeFor[cola.DestinationConfirmParams]():
+		return "DestinationConfirmation"
+	case reflect.TypeFor[cola.PreviewParams]():
+		return "PreviewRequest"
+	case reflect.TypeFor[web.ErrorBody]():
+		return "ErrorResponse"
+	case reflect.TypeFor[web.ErrorInfo]():
+		return "Error"
+	}
+	name := huma.DefaultSchemaNamer(t, hint)
+	for prefix, suffix := range map[string]string{"DataOf": "Response", "NotedOf": "WithNotesResponse",
+		"RowsOf": "ListResponse", "PageOf": "ListResponse"} {
+		if of, ok := strings.CutPrefix(name, prefix); ok {
+			return of + suffix
+		}
+	}
+	return name
 }

@@ -123,7 +123,7 @@ func TestOperationsDescribeWhatTheyAnswer(t *testing.T) {
 		if op.PathParam.Name != "" {
 			want = append(want, "404")
 		}
-		if op.Tagged {
+		if op.HasETag {
 			want = append(want, "304")
 		}
 		slices.Sort(want)
@@ -145,9 +145,9 @@ func TestOperationsDescribeWhatTheyAnswer(t *testing.T) {
 }
 
 // operationIn finds an operation in a document.
-func operationIn(t *testing.T, doc description, id string) described {
+func operationIn(t *testing.T, doc description, id string) documentedOperation {
 	t.Helper()
-	i := slices.IndexFunc(doc.operations, func(op described) bool { return op.OperationID == id })
+	i := slices.IndexFunc(doc.operations, func(op documentedOperation) bool { return op.OperationID == id })
 	if i < 0 {
 		t.Fatalf("%s is not described", id)
 	}

@@ -20,20 +20,22 @@ func permitteeOperations(svc Service) []operation {
 			Description: "Finds permit holders, those with the most labels first. Counts are exact and follow the labels.",
 			Params:      reflect.TypeFor[cola.PermitteeParams](), Sample: "q=vineyards&state=CA&per_page=2",
 			Response: reflect.TypeFor[permitteePage](), Example: examplePermittees(),
-			Meter: cola.MeterListRecords, Cost: "One list record for each permittee returned. When fewer remain, the page is cut to what remains.",
-			call: list(svc.SearchPermittees, func(p registry.PermitteePage) answer {
-				return answer{body: plain(permitteePage{array(p.Permittees), p.Pagination})}
+			Meter: cola.MeterListRecords,
+			Cost:  "One list record for each permittee returned. When fewer remain, the page is cut to what remains.",
+			call: listCall(svc.SearchPermittees, func(p registry.PermitteePage) result {
+				return result{body: jsonBody(permitteePage{nonNilRows(p.Permittees), p.Pagination})}
 			}),
 		},
 		{
 			ID: "getPermittee", Path: "/permittees/{permit_number}", Tag: tagPermittees, Summary: "Get one permittee",
 			Description: "One permit holder and its ten most recent labels. A slash in a permit number is written %2F.",
-			PathParam:   pathParam{Name: "permit_number", Doc: "Permit number, any case.", Example: "NJ-I-721", Placeholder: true},
-			Response:    reflect.TypeFor[dataOf[cola.PermitteeDetail]](),
-			Example:     dataOf[cola.PermitteeDetail]{examplePermittee()},
-			Meter:       cola.MeterDetailViews, Cost: "One detail view. Not found and not modified are free.",
-			Tagged: true,
-			call:   record(svc, "permit_number", svc.Permittee),
+			PathParam: pathParam{Name: "permit_number", Doc: "Permit number, any case.", Example: "NJ-I-721",
+				Placeholder: true},
+			Response: reflect.TypeFor[dataOf[cola.PermitteeDetail]](),
+			Example:  dataOf[cola.PermitteeDetail]{examplePermittee()},
+			Meter:    cola.MeterDetailViews, Cost: "One detail view. Not found and not modified are free.",
+			HasETag: true,
+			call:    recordCall(svc, "permit_number", svc.Permittee),
 		},
 	}
 }

@@ -2,8 +2,11 @@ package httpapi
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/web"
@@ -14,14 +17,14 @@ type body interface {
 	appendJSON(b []byte) ([]byte, error)
 }
 
-// plain makes a body of any value that encoding/json can write.
-func plain(v any) body { return plainBody{v} }
+// jsonBody returns a body that encoding/json marshals.
+func jsonBody(v any) body { return marshalBody{v} }
 
-type plainBody struct{ v any }
+type marshalBody struct{ v any }
 
-func (p plainBody) appendJSON(b []byte) ([]byte, error) { return cola.AppendJSON(b, p.v) }
+func (p marshalBody) appendJSON(b []byte) ([]byte, error) { return cola.AppendJSON(b, p.v) }
 
-// appendPagination appends what encoding/json makes of p.
+// appendPagination appends p as encoding/json would write it.
 func appendPagination(b []byte, p cola.Pagination) []byte {
 	b = cola.AppendJSONString(append(b, `{"mode":`...), p.Mode)
 	b = strconv.AppendInt(append(b, `,"page":`...), int64(p.Page), 10)
@@ -36,15 +39,16 @@ func appendPagination(b []byte, p cola.Pagination) []byte {
 	return append(b, '}')
 }
 
-// maxKeptBuffer is the largest buffer worth keeping for the next answer: a full page of labels is under 64 KiB.
-const maxKeptBuffer = 256 << 10
+// maxPooledBuffer is the largest buffer worth keeping for the next answer: a full page of labels is
+// under 64 KiB.
+const maxPooledBuffer = 256 << 10
 
-// writeJSON sends a status and a body. Nothing has been sent when it returns an error.
+// writeJSON writes a status and a body. If it returns an error, it has written nothing.
 func (a *api) writeJSON(w http.ResponseWriter, status int, content body) error {
 	buf := a.buffers.Get().(*bytes.Buffer)
 	buf.Reset()
 	defer func() {
-		if buf.Cap() <= maxKeptBuffer {
+		if buf.Cap() <= maxPooledBuffer {
 			a.buffers.Put(buf)
 		}
 	}()
@@ -57,15 +61,15 @@ func (a *api) writeJSON(w http.ResponseWriter, status int, content body) error {
 	return nil
 }
 
-// answer sends what a call came to.
-func (a *api) answer(w http.ResponseWriter, r *http.Request, ans answer) {
+// answer writes the result of a call.
+func (a *api) answer(w http.ResponseWriter, r *http.Request, ans result) {
 	h := w.Header()
 	h.Set("Cache-Control", "private, no-store")
 	if ans.etag != "" {
 		h.Set("Etag", ans.etag)
-		h.Set("Cache-Control", "private, no-cache") // may be kept, is asked for again with its tag
+		h.Set("Cache-Control", "private, no-cache") // cacheable, but revalidated with its tag
 	}
-	if ans.done {
+	if ans.empty {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
@@ -75,10 +79,10 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, ans answer) {
 	}
 	status := http.StatusOK
 	switch {
-	case ans.created != "":
+	case ans.location != "":
 		status = http.StatusCreated
-		h.Set("Location", ans.created)
-	case ans.later:
+		h.Set("Location", ans.location)
+	case ans.async:
 		status = http.StatusAccepted
 	}
 	if ans.replayed {
@@ -87,4 +91,58 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, ans answer) {
 	if err := a.writeJSON(w, status, ans.body); err != nil {
 		web.Fail(w, r, err)
 	}
+}
+
+// staticDocument is a response that never changes while the process runs.
+type staticDocument struct {
+	contentType string
+	content     []byte
+	etag        string
+}
+
+func newStaticDocument(contentType string, content []byte) staticDocument {
+	return staticDocument{contentType: contentType, content: content, etag: weakETag(content)}
+}
+
+// docsPolicy allows inline styles and our images only, and no scripts.
+const docsPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+func (a *api) serveDocument(d *staticDocument) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Cache-Control", "public, max-age=300")
+		h.Set("Etag", d.etag)
+		h.Set("Content-Security-Policy", docsPolicy)
+		if etagMatches(ifNoneMatch(r), d.etag) {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		h.Set("Content-Type", d.contentType)
+		h.Set("Content-Length", strconv.Itoa(len(d.content)))
+		w.Write(d.content)
+	}
+}
+
+// weakETag returns an entity tag for some content. It is weak because the content may be sent in
+// several encodings.
+func weakETag(content []byte) string {
+	sum := sha256.Sum256(content)
+	return `W/"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
+}
+
+// ifNoneMatch returns the tags that a request brings, as one list.
+func ifNoneMatch(r *http.Request) string {
+	return strings.Join(r.Header.Values("If-None-Match"), ", ")
+}
+
+// etagMatches compares as If-None-Match does (RFC 9110, section 13.1.2): weakly, with any of a
+// list, or with *.
+func etagMatches(list, tag string) bool {
+	for one := range strings.SplitSeq(list, ",") {
+		one = strings.TrimSpace(one)
+		if one == "*" || one != "" && strings.TrimPrefix(one, "W/") == strings.TrimPrefix(tag, "W/") {
+			return true
+		}
+	}
+	return false
 }

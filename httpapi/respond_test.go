@@ -55,7 +55,7 @@ func TestColaPageIsEncodingJSON(t *testing.T) {
 		if rapid.Bool().Draw(rt, "default window") {
 			page.DefaultsApplied = &cola.DefaultsApplied{DateRange: true, DateFrom: cola.Date(rapid.IntRange(1, 3_000_000).Draw(rt, "from"))}
 		}
-		page.Data = array(page.Data)
+		page.Data = nonNilRows(page.Data)
 		got, err := page.appendJSON([]byte("kept"))
 		if err != nil {
 			rt.Fatal(err)

@@ -9,41 +9,54 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// costsMatches describes the cost of reading matches.
-const costsMatches = "One list record per match returned. If fewer remain, the page is cut and `truncated_by_quota` is true. " +
+// matchesCost describes the cost of reading matches.
+const matchesCost = "One list record per match returned. If fewer remain, the page is cut and `truncated_by_quota` is true. " +
 	"To read the rest, request the same page again after the quota resets or on a larger plan; all its matches are charged. The next page would skip the rows that were cut."
 
-// runOperations list runs and matches, start a manual run, and explain why a search matches a label.
+// runOperations list runs and matches, start a manual run, and explain why a search matches a
+// label.
 func runOperations(svc Service) []operation {
 	search := pathParam{Name: "uuid", Doc: "UUID of the search.", Example: exampleUUID, Placeholder: true}
 	run := pathParam{Name: "run", Doc: "Number of the run.", Example: "1841", Placeholder: true}
 	return []operation{
 		{
-			ID: "listSavedSearchRuns", Path: savedSearchesPath + "/{uuid}/runs", Tag: tagSearches, Summary: "Runs of a saved search",
-			Description: "The runs of the search, newest first, and how many labels each one found. A run covers approval dates from the day of the previous run, or of the search's creation, to its own day. " +
-				"It also covers labels approved up to 90 days earlier that reached the registry since; these are marked late. Each label is found once.",
+			ID: "listSavedSearchRuns", Path: savedSearchesPath + "/{uuid}/runs", Tag: tagSearches,
+			Summary: "Runs of a saved search",
+			Description: "The runs of the search, newest first, and how many labels each one found. A run covers " +
+				"approval dates from the day of the previous run, or of the search's creation, to its own day. " +
+				"It also covers labels approved up to 90 days earlier that reached the registry since; these are " +
+				"marked late. Each label is found once.",
 			PathParam: search, Params: reflect.TypeFor[cola.SavedSearchListParams](),
 			Response: reflect.TypeFor[pageOf[cola.SavedSearchRun]](), Example: exampleRuns(), Cost: free,
-			call: listWithin(func(r *http.Request, c cola.Caller, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchRun], cola.QuotaState, error) {
+			call: listUnder(func(r *http.Request, c cola.Caller,
+				p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchRun], cola.QuotaState, error) {
 				return svc.SavedSearchRuns(r.Context(), c, pathValue(r, "uuid"), p)
 			}),
 		},
 		{
-			ID: "listSavedSearchMatches", Path: savedSearchesPath + "/{uuid}/matches", Tag: tagSearches, Summary: "Matches of a saved search",
-			Description: "The labels that all runs of the search found, latest run first, each with the filters that it met; for a filter with several options, the options that matched. " +
-				"Look up a label by its ID; `/saved-searches/{uuid}/explain/{ttb_id}` explains why the search does or doesn't match it. Counts are free at `/saved-searches/{uuid}/runs`.",
+			ID: "listSavedSearchMatches", Path: savedSearchesPath + "/{uuid}/matches", Tag: tagSearches,
+			Summary: "Matches of a saved search",
+			Description: "The labels that all runs of the search found, latest run first, each with the filters that " +
+				"it met; for a filter with several options, the options that matched. " +
+				"Look up a label by its ID; `/saved-searches/{uuid}/explain/{ttb_id}` explains why the search does " +
+				"or doesn't match it. Counts are free at `/saved-searches/{uuid}/runs`.",
 			PathParam: search, Params: reflect.TypeFor[cola.SavedSearchListParams](),
-			Response: reflect.TypeFor[pageOf[cola.SavedSearchMatch]](), Example: exampleMatches(), Meter: cola.MeterListRecords, Cost: costsMatches,
-			call: listWithin(func(r *http.Request, c cola.Caller, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
+			Response: reflect.TypeFor[pageOf[cola.SavedSearchMatch]](), Example: exampleMatches(),
+			Meter: cola.MeterListRecords, Cost: matchesCost,
+			call: listUnder(func(r *http.Request, c cola.Caller,
+				p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 				return svc.SavedSearchMatches(r.Context(), c, pathValue(r, "uuid"), p)
 			}),
 		},
 		{
-			ID: "listRunMatches", Path: savedSearchesPath + "/{uuid}/runs/{run}/matches", Tag: tagSearches, Summary: "Matches of a run",
+			ID: "listRunMatches", Path: savedSearchesPath + "/{uuid}/runs/{run}/matches", Tag: tagSearches,
+			Summary:     "Matches of a run",
 			Description: "The new labels that a run of the search found, by ID, each with the filters that it met.",
 			PathParam:   search, InnerParam: run, Params: reflect.TypeFor[cola.SavedSearchListParams](),
-			Response: reflect.TypeFor[pageOf[cola.SavedSearchMatch]](), Example: exampleMatches(), Meter: cola.MeterListRecords, Cost: costsMatches,
-			call: listWithin(func(r *http.Request, c cola.Caller, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
+			Response: reflect.TypeFor[pageOf[cola.SavedSearchMatch]](), Example: exampleMatches(),
+			Meter: cola.MeterListRecords, Cost: matchesCost,
+			call: listUnder(func(r *http.Request, c cola.Caller,
+				p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 				return svc.RunMatches(r.Context(), c, pathValue(r, "uuid"), pathValue(r, "run"), p)
 			}),
 		},
@@ -54,32 +67,38 @@ func runOperations(svc Service) []operation {
 
 func runSavedSearch(svc Service) operation {
 	return operation{
-		ID: "runSavedSearch", Method: http.MethodPost, Path: oneSavedSearchPath + "/run", Tag: tagSearches, Summary: "Run a saved search now",
-		Description: "Runs the search within about a minute, with or without a schedule. It covers the same window as the next run would, and no later run finds the same labels. " +
-			"Messages about this run give the number of labels and a link, and feeds don't name its labels: list its matches to see them. The schedule is unchanged.\n\n" +
-			"An account has 24 manual runs a day (UTC). A request for a search that is already due is not counted, so it is safe to repeat. " +
-			"The search needs a filter that narrows it. An access token needs the scope `saved_searches:write`; an API key has it.",
+		ID: "runSavedSearch", Method: http.MethodPost, Path: oneSavedSearchPath + "/run", Tag: tagSearches,
+		Summary: "Run a saved search now",
+		Description: "Runs the search within about a minute, with or without a schedule. It covers the same window " +
+			"as the next run would, and no later run finds the same labels. " +
+			"Messages about this run give the number of labels and a link, and feeds don't name its labels: list its " +
+			"matches to see them. The schedule is unchanged.\n\n" +
+			"An account has 24 manual runs a day (UTC). A request for a search that is already due is not counted, " +
+			"so it is safe to repeat. " +
+			"The search needs a filter that narrows it. An access token needs the scope `saved_searches:write`; an " +
+			"API key has it.",
 		PathParam: savedSearchID(),
-		Later:     true,
+		Async:     true,
 		Response:  reflect.TypeFor[dataOf[cola.SavedSearch]](),
-		Example:   dataOf[cola.SavedSearch]{exampleAskedSearch()},
+		Example:   dataOf[cola.SavedSearch]{exampleRequestedRun()},
 		Cost:      free,
 		Errors:    []string{"TooBroad", "InsufficientScope", "SearchNotActive", "TooManyManualRuns"},
-		call: one(svc, func(r *http.Request, caller cola.Caller) (cola.SavedSearch, cola.QuotaState, error) {
+		call: bareCall(svc, func(r *http.Request, caller cola.Caller) (cola.SavedSearch, cola.QuotaState, error) {
 			return svc.RunSavedSearch(r.Context(), caller, pathValue(r, "uuid"))
-		}, func(s cola.SavedSearch) answer {
-			return answer{body: plain(dataOf[cola.SavedSearch]{s}), later: true}
+		}, func(s cola.SavedSearch) result {
+			return result{body: jsonBody(dataOf[cola.SavedSearch]{s}), async: true}
 		}),
 	}
 }
 
-// listWithin makes the call of a list in pages of what belongs to the record in the path, whose values ask gets with the request.
-func listWithin[P, T any](ask func(*http.Request, cola.Caller, P) (registry.PageList[T], cola.QuotaState, error)) call {
+// listUnder returns the call of a list of the record in the path. ask gets the request for its path
+// values.
+func listUnder[P, T any](ask func(*http.Request, cola.Caller, P) (registry.PageList[T], cola.QuotaState, error)) call {
 	d := newDecoder[P]()
-	return func(r *http.Request, caller cola.Caller) (answer, cola.QuotaState, error) {
+	return func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, error) {
 		l, state, err := ask(r, caller, d.decode(r.URL.RawQuery))
 		if err != nil {
-			return answer{}, state, err
+			return result{}, state, err
 		}
 		return page(l), state, nil
 	}
@@ -102,7 +121,7 @@ func exampleRuns() pageOf[cola.SavedSearchRun] {
 	}
 }
 
-// exampleMatches are what the later run of exampleRuns found.
+// exampleMatches are the matches of the later run of exampleRuns.
 func exampleMatches() pageOf[cola.SavedSearchMatch] {
 	return pageOf[cola.SavedSearchMatch]{
 		Data: []cola.SavedSearchMatch{
@@ -122,8 +141,8 @@ func exampleMet() cola.FilterSet {
 	return met
 }
 
-// exampleAskedSearch is exampleSavedSearch after its first run, when it was asked to run again.
-func exampleAskedSearch() cola.SavedSearch {
+// exampleRequestedRun is exampleSavedSearch after its first run, when it was asked to run again.
+func exampleRequestedRun() cola.SavedSearch {
 	s := exampleSavedSearch()
 	ran := s.Schedule.NextRunAt.V
 	s.Schedule.LastRunAt = cola.Some(ran)

@@ -17,8 +17,8 @@ func usageOperations(svc Service) []operation {
 		Response:    reflect.TypeFor[dataOf[cola.UsageStats]](),
 		Example:     dataOf[cola.UsageStats]{exampleUsage()},
 		Cost:        free,
-		call: one(svc, ask, func(u cola.UsageStats) answer {
-			return answer{body: plain(dataOf[cola.UsageStats]{u})}
+		call: bareCall(svc, ask, func(u cola.UsageStats) result {
+			return result{body: jsonBody(dataOf[cola.UsageStats]{u})}
 		}),
 	}}
 }

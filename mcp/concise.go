@@ -9,38 +9,46 @@ import (
 	"github.com/colaregistry/colaregistry/internal/schemas"
 )
 
-// summaryFields are the fields of a label that say what it is, and those that lead on.
-var summaryFields = []string{
-	"ttb_id", "brand_name", "product_name", "product_type", "class_name", "origin_name", "permit_number", "application_status", "approval_date",
+// labelSummaryFields identify a label and link to related records.
+var labelSummaryFields = []string{
+	"ttb_id", "brand_name", "product_name", "product_type", "class_name", "origin_name", "permit_number",
+	"application_status", "approval_date",
 }
 
-// holderFields are those of a permittee.
-var holderFields = []string{
-	"permit_number", "company_name", "operating_name", "company_state", "permittee_type", "is_active", "colas", "colas_approved",
+// permitteeSummaryFields identify a permittee.
+var permitteeSummaryFields = []string{
+	"permit_number", "company_name", "operating_name", "company_state", "permittee_type", "is_active", "colas",
+	"colas_approved",
 	"last_cola_application_date",
 }
 
-// concise names the fields of the concise size, by type. A type that is not here has all of its fields in either size.
-var concise = map[reflect.Type][]string{
-	reflect.TypeFor[cola.ColaRow](): slices.Concat(summaryFields, []string{"company_name", "abv", "volume_ml"}),
-	reflect.TypeFor[cola.Cola](): slices.Concat(summaryFields, []string{
-		"image_count", "application_date", "expiration_date", "domestic_or_imported", "address_recipient", "address_state",
+// conciseFields names the fields of the concise size, by type. A type that is not here has all of
+// its fields in either size.
+var conciseFields = map[reflect.Type][]string{
+	reflect.TypeFor[cola.ColaRow](): slices.Concat(labelSummaryFields, []string{"company_name", "abv", "volume_ml"}),
+	reflect.TypeFor[cola.Cola](): slices.Concat(labelSummaryFields, []string{
+		"image_count", "application_date", "expiration_date", "domestic_or_imported", "address_recipient",
+		"address_state",
 		"grape_varietals", "wine_vintage_year", "wine_appellation", "abv", "volume", "volume_unit",
-		"llm_container_type", "llm_product_description", "llm_category_path", "llm_tasting_note_flavors", "llm_wine_designation",
-		"llm_beer_ibu", "llm_beer_hops_varieties", "llm_liquor_aged_years", "llm_liquor_finishing_process", "llm_liquor_grains",
+		"llm_container_type", "llm_product_description", "llm_category_path", "llm_tasting_note_flavors",
+		"llm_wine_designation",
+		"llm_beer_ibu", "llm_beer_hops_varieties", "llm_liquor_aged_years", "llm_liquor_finishing_process",
+		"llm_liquor_grains",
 		"barcode_value", "main_image_url",
 	}),
-	reflect.TypeFor[cola.PermitteeSummary](): holderFields,
-	reflect.TypeFor[holderRecord]():          slices.Concat(holderFields, []string{"company_zip_code", "active_reason", "recent_colas"}),
-	reflect.TypeFor[cola.AVA]():              {"ava_id", "name", "states", "established_date", "removed_date", "valid_end_date"},
+	reflect.TypeFor[cola.PermitteeSummary](): permitteeSummaryFields,
+	reflect.TypeFor[permitteeRecord](): slices.Concat(permitteeSummaryFields,
+		[]string{"company_zip_code", "active_reason", "recent_colas"}),
+	reflect.TypeFor[cola.AVA](): {"ava_id", "name", "states", "established_date", "removed_date", "valid_end_date"},
 	reflect.TypeFor[cola.ProductionReport](): {
-		"commodity", "report_type", "year", "month_number", "statistical_group", "statistical_category", "statistical_detail",
+		"commodity", "report_type", "year", "month_number", "statistical_group", "statistical_category",
+		"statistical_detail",
 		"value", "value_unit", "is_redacted",
 	},
 }
 
-// shownField is a field of a record as an answer shows it.
-type shownField struct {
+// outputField is a field of a record in a result.
+type outputField struct {
 	name    string
 	index   []int
 	typ     reflect.Type
@@ -48,16 +56,17 @@ type shownField struct {
 	omitted bool // left out of the concise size when it is unknown or has no values
 }
 
-// shownFields returns the fields of a record in the order of its struct.
-func shownFields(t reflect.Type, detailed bool) (shown []shownField) {
-	names, listed := concise[t]
+// outputFields returns the fields of a record in the order of its struct.
+func outputFields(t reflect.Type, detailed bool) (shown []outputField) {
+	names, listed := conciseFields[t]
 	for _, f := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous || name == "" || name == "-" || !detailed && listed && !slices.Contains(names, name) {
 			continue
 		}
-		omitted := f.Tag.Get("nullable") == "true" || schemas.OrNull(f.Tag) || strings.HasPrefix(options, "omit") || f.Type == reflect.TypeFor[[]string]()
-		shown = append(shown, shownField{name, f.Index, f.Type, f.Tag, omitted})
+		omitted := f.Tag.Get("nullable") == "true" || schemas.OrNull(f.Tag) || strings.HasPrefix(options, "omit") ||
+			f.Type == reflect.TypeFor[[]string]()
+		shown = append(shown, outputField{name, f.Index, f.Type, f.Tag, omitted})
 	}
 	return shown
 }
@@ -70,7 +79,7 @@ func (v view) append(b []byte, record any) []byte {
 	if v.detailed {
 		b, err := cola.AppendJSON(b, record)
 		if err != nil {
-			panic(err) // a record of ours is always JSON; the call fails, and the log tells it
+			panic(err) // our records are always valid JSON; the call would fail and be logged
 		}
 		return b
 	}
@@ -97,7 +106,7 @@ func appendConcise(b []byte, v reflect.Value) []byte {
 func appendConciseRecord(b []byte, v reflect.Value) []byte {
 	b = append(b, '{')
 	first := true
-	for _, f := range shownFields(v.Type(), false) {
+	for _, f := range outputFields(v.Type(), false) {
 		value := v.FieldByIndex(f.index)
 		if f.omitted && (value.IsZero() || value.Kind() == reflect.Slice && value.Len() == 0) {
 			continue

@@ -17,14 +17,14 @@ func TestDemonstrationFits(t *testing.T) {
 		t.Skip("answers twenty thousand labels")
 	}
 	largest, heaviest := map[string]int{}, map[string]int{}
-	weigh := func(what string, a answer) {
+	weigh := func(what string, a toolResult) {
 		t.Helper()
-		if w := weight(a.data); w > heaviest[what] {
+		if w := encodedSize(a.data); w > heaviest[what] {
 			heaviest[what] = w
 		} else {
 			return
 		}
-		b, err := json.Marshal(a.result())
+		b, err := json.Marshal(a.callResult())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,18 +38,18 @@ func TestDemonstrationFits(t *testing.T) {
 	for label := range demo.Labels(o) {
 		label.Derive()
 		for _, v := range []view{{false}, {true}} {
-			var a answer
+			var a toolResult
 			putRecord(&a, v, *label)
 			weigh("get_cola", a)
 		}
 		if page = append(page, label.ColaSummary); len(page) == cola.MaxPerPage {
 			for _, v := range []view{{false}, {true}} {
-				rows := rowFit[cola.ColaSummary]{view: v}
-				var a answer
-				if kept := rows.fit(page); kept != len(page) {
+				rows := rowLimiter[cola.ColaSummary]{view: v}
+				var a toolResult
+				if kept := rows.limit(page); kept != len(page) {
 					t.Errorf("%d of %d rows fit", kept, len(page))
 				}
-				a.put(v.append(nil, page))
+				a.setData(v.append(nil, page))
 				weigh("search_colas", a)
 			}
 			page = page[:0]
@@ -78,9 +78,9 @@ func TestReferenceDataOfTheDemonstrationFits(t *testing.T) {
 		}
 	}
 	for _, area := range demo.AVAs(o) {
-		var a answer
+		var a toolResult
 		putRecord(&a, view{detailed: true}, area)
-		if len(a.notes) > 0 || weight(a.data) > room {
+		if len(a.notes) > 0 || encodedSize(a.data) > maxContentBytes {
 			t.Errorf("%s is cut: %v", area.AVAID, a.notes)
 		}
 	}
@@ -103,7 +103,7 @@ func TestRealLabelsFit(t *testing.T) {
 		if err := d.Decode(&record); err != nil {
 			t.Fatal(err)
 		}
-		largest = max(largest, weight(record)*2/7)
+		largest = max(largest, encodedSize(record)*2/7)
 	}
 	if t.Logf("the largest real label takes some %d tokens", largest); largest == 0 || largest > maxTokens/4 {
 		t.Errorf("the largest real label takes %d tokens", largest)

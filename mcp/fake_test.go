@@ -40,7 +40,7 @@ type fake struct {
 	times      []cola.ProcessingTime
 	reports    []cola.ProductionReport
 	company    cola.Text // of every label
-	words      registry.Words
+	words      registry.Vocabulary
 
 	tier   cola.Tier
 	used   cola.Used
@@ -105,9 +105,9 @@ func newFake() *fake {
 		},
 		CreatedAt: cola.TimestampOf(now), DashboardURL: "https://" + testHost + "/saved-searches", ManageURL: "https://" + testHost + "/saved-searches/" + savedUUID,
 	}}
-	f.words = registry.Words{
-		Times: registry.ListWords{"commodity": {"Distilled Spirits", "Malt Beverage", "Wine"}},
-		Reports: registry.ListWords{
+	f.words = registry.Vocabulary{
+		Times: registry.ListVocabulary{"commodity": {"Distilled Spirits", "Malt Beverage", "Wine"}},
+		Reports: registry.ListVocabulary{
 			"year": {"2018", "2019"}, "commodity": {"Beer", "Wine"}, "report_type": {"monthly"}, "statistical_group": {"Barrels Produced"},
 			"statistical_detail": {"Production"},
 		},
@@ -145,7 +145,7 @@ func (f *fake) charge(m cola.Meter, units int) cola.QuotaState {
 	return state
 }
 
-// admit is what every call begins with.
+// admit is called first by every method.
 func (f *fake) admit(ctx context.Context) (cola.QuotaState, error) {
 	if f.panic != nil {
 		panic(f.panic)
@@ -324,7 +324,7 @@ func (f *fake) AVAs(ctx context.Context, _ cola.Caller, p cola.AVAParams) (regis
 	})...)
 }
 
-func (f *fake) CreateSavedSearch(ctx context.Context, c cola.Caller, p cola.SavedSearchParams) (registry.SavedSearchMade, cola.QuotaState, error) {
+func (f *fake) CreateSavedSearch(ctx context.Context, c cola.Caller, p cola.SavedSearchParams) (registry.CreatedSavedSearch, cola.QuotaState, error) {
 	state, err := f.admit(ctx)
 	f.created = p
 	if err == nil && !c.Has(cola.ScopeWriteSavedSearches) {
@@ -335,7 +335,7 @@ func (f *fake) CreateSavedSearch(ctx context.Context, c cola.Caller, p cola.Save
 		made, err = p.Normalize(now)
 	}
 	if err != nil {
-		return registry.SavedSearchMade{}, state, err
+		return registry.CreatedSavedSearch{}, state, err
 	}
 	made.UUID, made.CreatedAt = "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", cola.TimestampOf(now)
 	made.DashboardURL = "https://" + testHost + "/saved-searches"
@@ -343,7 +343,7 @@ func (f *fake) CreateSavedSearch(ctx context.Context, c cola.Caller, p cola.Save
 	if made.Schedule != nil {
 		made.Schedule.PausedBecause = f.paused
 	}
-	return registry.SavedSearchMade{Search: made, Repeated: f.repeated}, state, nil
+	return registry.CreatedSavedSearch{Search: made, Repeated: f.repeated}, state, nil
 }
 
 func (f *fake) SavedSearches(ctx context.Context, _ cola.Caller, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearch], cola.QuotaState, error) {
@@ -407,4 +407,4 @@ func (f *fake) Rows(labels []cola.ColaSummary) (rows []cola.ColaRow) {
 	return rows
 }
 
-func (f *fake) Words(context.Context) (registry.Words, error) { return f.words, f.err }
+func (f *fake) Vocabulary(context.Context) (registry.Vocabulary, error) { return f.words, f.err }

@@ -1,18 +1,21 @@
-// Package mcp is the edge for assistants: the registry's operations as tools of the Model Context Protocol, over Streamable
-// HTTP on one path and over standard input and output.
+// Package mcp is the edge for assistants: the registry's operations as tools of the Model Context
+// Protocol, over Streamable HTTP on one path and over standard input and output.
 //
-// One table of tools says what is offered and documented. A tool decodes its arguments into the same parameters as the REST
-// edge and calls the same method of package registry, so the two cannot differ. The protocol itself is mcp-go's; this package
-// keeps what must not depend on it: who may ask, what a message may look like, what is charged, and what an error tells.
+// One table of tools defines what is offered and documented. A tool decodes its arguments into the
+// same parameters as the REST edge and calls the same method of package registry, so the two cannot
+// differ. mcp-go implements the protocol itself. This package keeps what must not depend on it:
+// authentication, strict parsing, charging and error messages.
 //
-// The server is stateless: no sessions, no streams, nothing that one process would know and another would not. Answers are
-// small, because an assistant reads all of one; label text in them is data of third parties and kept apart from our sentences.
+// The server is stateless: no sessions, no streams, and no state that one process has and another
+// lacks. Results are small, because an assistant reads all of them. Label text in them is untrusted
+// third-party data, kept apart from our own notes.
 package mcp
 
 import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,81 +28,112 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// Path is where messages are taken, under the root of the service.
+// Path is the path of the endpoint.
 const Path = "/mcp"
 
-// Service is what the edge asks of the registry; *registry.Service implements it. Every method but
-// Standing, Rows and Words counts toward the caller's rate limit. Methods return the quota state
-// with errors too, when it is known.
+// Service contains the operations of the registry that the edge uses; *registry.Service implements
+// it. Every method but Standing, Rows and Vocabulary counts toward the caller's rate limit. Methods
+// return the quota state with errors too, if it is known.
 type Service interface {
-	// Standing tells where an account stands, for messages that count nowhere, and checks the credential.
+	// Standing returns the quota state for messages that count toward no limit, and checks the
+	// credential.
 	Standing(context.Context, cola.Caller) (cola.QuotaState, error)
-	// Admit lets a request through that costs nothing.
+	// Admit admits a free request.
 	Admit(context.Context, cola.Caller) (cola.QuotaState, error)
-	// Refuse lets a request through that the edge refuses itself, and returns the refusal; or why it is not even let through.
+	// Refuse admits a request that the edge refuses itself, and returns the refusal, or the error if
+	// it is not admitted.
 	Refuse(ctx context.Context, c cola.Caller, refusal error) (cola.QuotaState, error)
 
-	SearchColasFit(context.Context, cola.Caller, cola.SearchParams, registry.Fit[cola.ColaSummary]) (registry.ColaPage, cola.QuotaState, error)
-	Cola(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.Cola], cola.QuotaState, error)
-	SearchPermitteesFit(context.Context, cola.Caller, cola.PermitteeParams, registry.Fit[cola.PermitteeSummary]) (registry.PermitteePage, cola.QuotaState, error)
-	Permittee(ctx context.Context, c cola.Caller, number, ifNoneMatch string) (registry.Tagged[cola.PermitteeDetail], cola.QuotaState, error)
-	BarcodeFit(ctx context.Context, c cola.Caller, value string, fit registry.Fit[cola.ColaSummary]) (cola.BarcodeResult, cola.QuotaState, error)
+	SearchColasFit(
+		context.Context, cola.Caller, cola.SearchParams, registry.Fit[cola.ColaSummary],
+	) (registry.ColaPage, cola.QuotaState, error)
+	Cola(
+		ctx context.Context, c cola.Caller, id, ifNoneMatch string,
+	) (registry.Tagged[cola.Cola], cola.QuotaState, error)
+	SearchPermitteesFit(
+		context.Context, cola.Caller, cola.PermitteeParams, registry.Fit[cola.PermitteeSummary],
+	) (registry.PermitteePage, cola.QuotaState, error)
+	Permittee(
+		ctx context.Context, c cola.Caller, number, ifNoneMatch string,
+	) (registry.Tagged[cola.PermitteeDetail], cola.QuotaState, error)
+	BarcodeFit(
+		ctx context.Context, c cola.Caller, value string, fit registry.Fit[cola.ColaSummary],
+	) (cola.BarcodeResult, cola.QuotaState, error)
 	Usage(context.Context, cola.Caller) (cola.UsageStats, cola.QuotaState, error)
-	ProcessingTimes(context.Context, cola.Caller, cola.ProcessingTimeParams) (registry.List[cola.ProcessingTime], cola.QuotaState, error)
-	FormulaProcessingTimes(context.Context, cola.Caller, cola.FormulaProcessingTimeParams) (registry.List[cola.FormulaProcessingTime], cola.QuotaState, error)
-	RegistrationProcessingTimes(context.Context, cola.Caller, cola.RegistrationProcessingTimeParams) (registry.List[cola.RegistrationProcessingTime], cola.QuotaState, error)
-	ProductionReports(context.Context, cola.Caller, cola.ProductionReportParams) (registry.PageList[cola.ProductionReport], cola.QuotaState, error)
+	ProcessingTimes(
+		context.Context, cola.Caller, cola.ProcessingTimeParams,
+	) (registry.List[cola.ProcessingTime], cola.QuotaState, error)
+	FormulaProcessingTimes(
+		context.Context, cola.Caller, cola.FormulaProcessingTimeParams,
+	) (registry.List[cola.FormulaProcessingTime], cola.QuotaState, error)
+	RegistrationProcessingTimes(
+		context.Context, cola.Caller, cola.RegistrationProcessingTimeParams,
+	) (registry.List[cola.RegistrationProcessingTime], cola.QuotaState, error)
+	ProductionReports(
+		context.Context, cola.Caller, cola.ProductionReportParams,
+	) (registry.PageList[cola.ProductionReport], cola.QuotaState, error)
 	AVAs(context.Context, cola.Caller, cola.AVAParams) (registry.List[cola.AVA], cola.QuotaState, error)
-	AVA(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.AVADetail], cola.QuotaState, error)
-	CreateSavedSearch(context.Context, cola.Caller, cola.SavedSearchParams) (registry.SavedSearchMade, cola.QuotaState, error)
-	SavedSearches(context.Context, cola.Caller, cola.SavedSearchListParams) (registry.PageList[cola.SavedSearch], cola.QuotaState, error)
-	ChangeSavedSearch(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchChangeParams) (cola.SavedSearch, cola.QuotaState, error)
+	AVA(
+		ctx context.Context, c cola.Caller, id, ifNoneMatch string,
+	) (registry.Tagged[cola.AVADetail], cola.QuotaState, error)
+	CreateSavedSearch(
+		context.Context, cola.Caller, cola.SavedSearchParams,
+	) (registry.CreatedSavedSearch, cola.QuotaState, error)
+	SavedSearches(
+		context.Context, cola.Caller, cola.SavedSearchListParams,
+	) (registry.PageList[cola.SavedSearch], cola.QuotaState, error)
+	ChangeSavedSearch(
+		ctx context.Context, c cola.Caller, id string, p cola.SavedSearchChangeParams,
+	) (cola.SavedSearch, cola.QuotaState, error)
 	DeleteSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error)
 
 	// Rows returns labels that were charged for as rows of lists. It reads memory only.
 	Rows([]cola.ColaSummary) []cola.ColaRow
-	// Words returns the words that the records hold, for completion and the reference resources.
-	Words(context.Context) (registry.Words, error)
+	// Vocabulary returns the words that the records hold, for completion and the reference
+	// resources.
+	Vocabulary(context.Context) (registry.Vocabulary, error)
 }
 
-// Authenticator tells who makes a request from its headers. Its errors are unauthorized ones, or faults of ours.
+// Authenticator identifies the caller of a request by its headers. It returns unauthorized or
+// internal errors.
 type Authenticator interface {
 	Authenticate(context.Context, http.Header, cola.Channel) (cola.Caller, error)
 }
 
-// Options settle how the edge serves. Hosts must be set, or nobody is answered.
+// Options configure the edge. Hosts must be set, or every request is refused.
 type Options struct {
-	PublicURL string        // where callers reach the service; told to clients. Empty: not told
+	PublicURL string        // where callers reach the service; may be empty
 	Version   string        // of the program
 	Logger    *slog.Logger  // gets one event a request; nil: slog.Default
 	Timeout   time.Duration // for the work on one message; zero: 30 seconds
 	Now       cola.Clock    // nil: time.Now
 
-	// Hosts are the names by which the server may be called, without ports. A request with another name in its Host header is
-	// refused, unless that is the very address it came in at: a page that has its own name point here must not reach us.
+	// Hosts are the accepted host names, without ports. Requests with another name in the Host
+	// header are refused, unless it is the address they came in at. This prevents DNS rebinding.
 	Hosts []string
-	// Origins are the origins (scheme, host and port) of pages whose scripts may call. A request without one is no script's.
+	// Origins are the origins (scheme, host and port) of pages whose scripts may call. Requests
+	// without an origin don't come from scripts.
 	Origins []string
 
-	// Resource is what clients of OAuth are told of the edge; the zero Resource when keys are the only credentials.
+	// Resource describes the edge to OAuth clients; zero if API keys are the only credentials.
 	Resource auth.Resource
 
-	// Metrics is where the edge registers what it measures, once for each registerer; nil: nothing is measured.
+	// Metrics registers the edge's metrics, once per registerer; nil disables them.
 	Metrics prometheus.Registerer
 }
 
 // edge is the edge at work.
 type edge struct {
-	svc      Service
-	auth     Authenticator
-	opts     Options
-	guard    guard
-	tools    map[string]*tool
-	names    []string // of the tools, in their order
-	prompts  []string // their names
-	protocol *server.MCPServer
-	limits   messageLimits
-	metrics  *metrics
+	svc          Service
+	auth         Authenticator
+	opts         Options
+	originPolicy originPolicy
+	tools        map[string]*tool
+	names        []string // of the tools, in their order
+	prompts      []string // their names
+	protocol     *server.MCPServer
+	limits       messageLimiter
+	metrics      *metrics
 }
 
 // New returns the handler of the paths that the edge Handles.
@@ -115,8 +149,9 @@ func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 	}
 	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
 	e := &edge{
-		svc: svc, auth: authenticator, opts: o, guard: newGuard(o.Hosts, o.Origins), tools: map[string]*tool{},
-		limits: newMessageLimits(o.Now),
+		svc: svc, auth: authenticator, opts: o, originPolicy: newOriginPolicy(o.Hosts, o.Origins),
+		tools:  map[string]*tool{},
+		limits: newMessageLimiter(o.Now),
 	}
 	table := tools()
 	for i := range table {
@@ -126,7 +161,7 @@ func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 	e.protocol = e.newProtocol(table)
 	e.metrics = newMetrics(o.Metrics, e.names)
 	recorder := web.NewRecorder(o.Logger, o.Metrics, paths, func(r *http.Request) string { return r.URL.Path })
-	messages := chain(http.HandlerFunc(e.serve), web.Recover, e.guard.admit, web.Compress())
+	messages := chain(http.HandlerFunc(e.serveHTTP), web.Recover, e.originPolicy.enforce, web.Compress())
 	description := chain(e.describeResource(), web.Recover)
 	byPath := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == Path {
@@ -135,7 +170,7 @@ func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 		}
 		description.ServeHTTP(w, r)
 	})
-	return chain(byPath, web.Challenging(o.Resource), recorder.Record, web.RequestID)
+	return chain(byPath, web.WithChallenge(o.Resource), recorder.Record, web.RequestID)
 }
 
 // chain wraps a handler, the innermost first.
@@ -144,4 +179,51 @@ func chain(h http.Handler, wraps ...func(http.Handler) http.Handler) http.Handle
 		h = wrap(h)
 	}
 	return h
+}
+
+// wellKnown is where a client that knows no more than the host looks for the server's description
+// (RFC 9728, section 3). One that knows the endpoint looks below it, at the endpoint's path.
+const wellKnown = "/.well-known/oauth-protected-resource"
+
+// paths are the paths that the edge serves.
+var paths = []string{Path, wellKnown, wellKnown + Path}
+
+// Handles reports whether a path is one that the edge answers at.
+func Handles(path string) bool { return slices.Contains(paths, path) }
+
+// Resource returns the description for OAuth clients. publicURL is the scheme and host for callers,
+// without a trailing slash.
+func Resource(publicURL string, issuers, scopes []string) auth.Resource {
+	return auth.Resource{ID: publicURL + Path, Metadata: publicURL + wellKnown + Path, Issuers: issuers, Scopes: scopes}
+}
+
+// metadata is the description (RFC 9728, section 2). It leaves out the scope that writes: clients
+// ask for all that is listed, and should not ask for that before it is needed.
+type metadata struct {
+	Resource      string   `json:"resource"`
+	Issuers       []string `json:"authorization_servers"`
+	Scopes        []string `json:"scopes_supported,omitempty"`
+	Methods       []string `json:"bearer_methods_supported"`
+	Name          string   `json:"resource_name"`
+	Documentation string   `json:"resource_documentation"`
+}
+
+// describeResource serves the description. Anybody may read it, from a page of any origin too: it
+// is the first thing that an assistant asks for, before it has credentials.
+func (e *edge) describeResource() http.Handler {
+	r := e.opts.Resource
+	body := mustJSON(metadata{r.ID, r.Issuers, r.Scopes, []string{"header"}, serverTitle, e.opts.PublicURL + "/docs"})
+	return web.CORS{}.Handler(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		switch {
+		case len(r.Issuers) == 0:
+			web.Fail(w, req, cola.Errorf(cola.CodeNotFound, "This server accepts API keys only; apps can't sign in."))
+		case req.Method != http.MethodGet && req.Method != http.MethodHead:
+			w.Header().Set("Allow", "GET, HEAD")
+			web.Fail(w, req, cola.Errorf(cola.CodeMethodNotAllowed, "%s is not allowed here; use GET.",
+				displayMethod(req.Method)))
+		default:
+			w.Header().Set("Cache-Control", "public, max-age=300")
+			web.WriteJSON(w, http.StatusOK, body)
+		}
+	}))
 }

@@ -21,28 +21,29 @@ import (
 // Limits on a message. strictjson.MaxValues limits its values.
 const (
 	maxMessageBytes = 1 << 20  // of a tool call
-	maxPlainBytes   = 64 << 10 // of any other message
+	maxOtherBytes   = 64 << 10 // of any other message
 	maxDepth        = 32       // of nested objects and arrays; messages of the protocol need less than a third
 	maxID           = 1 << 53  // the largest number that every client writes and reads without loss
 
 	messageTooLong = "The message has more than %d bytes, the limit."
 )
 
-// message is one JSON-RPC message. parse refuses one that could be read in two ways: a name given twice or in another letter
-// case. mcp-go gets the decoded parameters, so both act on the same message.
+// message is one JSON-RPC message. parse refuses one that could be read in two ways: a name given
+// twice or in another letter case. mcp-go gets the decoded parameters, so both act on the same
+// message.
 type message struct {
-	id        json.RawMessage // nil: a notification
-	method    string
-	params    messageParams
-	target    string              // what is called, got or read: the name of a tool or prompt, the URI of a resource, a level
-	arguments []strictjson.Member // of the call, in the order sent
-	malformed bool                // the arguments are not an object
-	revision  string              // of the protocol, if the message states it
-	modern    bool                // of a revision without a handshake
+	id              json.RawMessage // nil: a notification
+	method          string
+	params          messageParams
+	target          string              // name of a tool or prompt, URI of a resource, or log level
+	arguments       []strictjson.Member // of the call, in the order sent
+	malformed       bool                // the arguments are not an object
+	protocolVersion string              // of the protocol, if the message states it
+	modern          bool                // of a revision without a handshake
 }
 
-// messageParams are the parameters that methods have. mcp-go gets them all but the arguments, which only this package reads:
-// mcp-go would read their numbers as floating-point ones.
+// messageParams are the parameters that methods have. mcp-go gets them all but the arguments, which
+// only this package reads: mcp-go would read their numbers as floating-point ones.
 type messageParams struct {
 	Name            string              `json:"name,omitzero"`
 	URI             string              `json:"uri,omitzero"`
@@ -51,8 +52,8 @@ type messageParams struct {
 	ProtocolVersion string              `json:"protocolVersion,omitzero"`
 	RequestState    string              `json:"requestState,omitzero"`
 	Arguments       json.RawMessage     `json:"arguments,omitzero"`
-	Ref             *completionRef      `json:"ref,omitzero"`      // what a completion is for
-	Argument        *completionArgument `json:"argument,omitzero"` // what it completes
+	Ref             *completionRef      `json:"ref,omitzero"`      // subject of a completion
+	Argument        *completionArgument `json:"argument,omitzero"` // argument to complete
 	Context         jsonObject          `json:"context,omitzero"`
 	Capabilities    jsonObject          `json:"capabilities,omitzero"`
 	ClientInfo      jsonObject          `json:"clientInfo,omitzero"`
@@ -68,7 +69,7 @@ type completionRef struct {
 	URI  string `json:"uri,omitzero"`
 }
 
-// completionArgument is the argument that a completion completes, as far as it is typed.
+// completionArgument is a partially typed argument.
 type completionArgument struct {
 	Name  string `json:"name,omitzero"`
 	Value string `json:"value,omitzero"`
@@ -76,23 +77,24 @@ type completionArgument struct {
 
 type jsonObject map[string]json.RawMessage
 
-// The types of what has arguments to complete.
+// The types of references in completions.
 const (
 	promptReference   = "ref/prompt"
 	resourceReference = "ref/resource"
 )
 
-// spellings are the known names. In another letter case they are refused.
-var spellings = map[string][]string{
-	"message":  {"jsonrpc", "id", "method", "params", "result", "error"},
-	"params":   {"name", "uri", "arguments", "ref", "argument", "context", "cursor", "level", "protocolVersion", "capabilities", "clientInfo", "task", "requestState", "inputResponses", "_meta"},
+// knownNames are the known names. In another letter case they are refused.
+var knownNames = map[string][]string{
+	"message": {"jsonrpc", "id", "method", "params", "result", "error"},
+	"params": {"name", "uri", "arguments", "ref", "argument", "context", "cursor", "level", "protocolVersion",
+		"capabilities", "clientInfo", "task", "requestState", "inputResponses", "_meta"},
 	"ref":      {"type", "name", "uri"},
 	"argument": {"name", "value"},
 	"_meta":    {protocol.MetaKeyProtocolVersion, protocol.MetaKeyClientCapabilities, protocol.MetaKeyClientInfo},
 }
 
-// parse reads a message. Its error is a *rpcError, or a *cola.Error for an HTTP response if the message
-// is too long for its method. It checks limits before decoding.
+// parse reads a message. Its error is a *rpcError, or a *cola.Error for an HTTP response if the
+// message is too long for its method. It checks limits before decoding.
 func parse(body []byte) (m message, err error) {
 	switch strictjson.Bounded(body, maxDepth, strictjson.MaxValues) {
 	case strictjson.ErrDepth:
@@ -114,34 +116,34 @@ func parse(body []byte) (m message, err error) {
 	return m, err
 }
 
-// read decodes a message, of so many bytes with the space around it. It fails as parse does.
+// read decodes a message. length is its size with surrounding white space. It fails as parse does.
 func (m *message) read(body json.RawMessage, length int) error {
-	all, wrong := unambiguous("message", body)
+	all, wrong := strictMembers("message", body)
 	if wrong != nil {
 		return wrong
 	}
 	m.id = strictjson.Find(all, "id")
-	if !isID(m.id) {
+	if !isRequestID(m.id) {
 		m.id = nil
-		return invalidMessage("The id of a message is a text or a whole number from -2^53 to 2^53; a message that wants no answer has none.")
+		return invalidMessage("The id must be a string or an integer from -2^53 to 2^53; a notification has no id.")
 	}
 	version, _ := strictjson.Text(strictjson.Find(all, "jsonrpc"))
 	m.method, _ = strictjson.Text(strictjson.Find(all, "method"))
 	given := strictjson.Find(all, "params")
 	switch {
 	case version != protocol.JSONRPC_VERSION:
-		return invalidMessage(`The message is not JSON-RPC 2.0; "jsonrpc" is "2.0".`)
+		return invalidMessage(`The message is not JSON-RPC 2.0: set "jsonrpc" to "2.0".`)
 	case m.method == "":
-		return invalidMessage(`The message has no "method": this server asks nothing, so there is nothing to answer.`)
-	case length > maxPlainBytes && m.method != string(protocol.MethodToolsCall):
-		return cola.Errorf(cola.CodePayloadTooLarge, messageTooLong, maxPlainBytes)
+		return invalidMessage(`The message has no "method". This server sends no requests, so it accepts no responses.`)
+	case length > maxOtherBytes && m.method != string(protocol.MethodToolsCall):
+		return cola.Errorf(cola.CodePayloadTooLarge, messageTooLong, maxOtherBytes)
 	case given != nil && given[0] != '{' && given[0] != 'n':
-		return invalidMessage(`The "params" of a message are an object, such as {"name": "get_usage"}.`)
+		return invalidMessage(`"params" must be an object, such as {"name": "get_usage"}.`)
 	case given != nil && given[0] == '{':
 		wrong = m.readParams(given)
 	}
 	if wrong == nil {
-		wrong = m.misdirected()
+		wrong = m.checkTarget()
 	}
 	if wrong != nil {
 		return wrong
@@ -151,20 +153,20 @@ func (m *message) read(body json.RawMessage, length int) error {
 
 // readParams decodes the parameters. null is an absent one.
 func (m *message) readParams(given json.RawMessage) *rpcError {
-	all, wrong := unambiguous("params", given)
+	all, wrong := strictMembers("params", given)
 	for _, one := range all {
 		nested := one.Name == "ref" || one.Name == "argument" || one.Name == "_meta"
 		if wrong == nil && nested && one.Value[0] == '{' {
-			_, wrong = unambiguous(one.Name, one.Value)
+			_, wrong = strictMembers(one.Name, one.Value)
 		}
 	}
 	if wrong != nil {
 		return wrong
 	}
 	p := &m.params
-	err := json.Unmarshal(given, p) // it goes on after a value of another type
-	m.revision, _ = strictjson.Text(p.Meta[protocol.MetaKeyProtocolVersion])
-	m.modern = protocol.IsModernProtocol(m.revision)
+	err := json.Unmarshal(given, p) // continues after a value of the wrong type
+	m.protocolVersion, _ = strictjson.Text(p.Meta[protocol.MetaKeyProtocolVersion])
+	m.modern = protocol.IsModernProtocol(m.protocolVersion)
 	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return wrongType(mistyped)
 	}
@@ -193,18 +195,19 @@ func wrongType(err *json.UnmarshalTypeError) *rpcError {
 	}
 	wanted := "an object"
 	if err.Type.Kind() == reflect.String {
-		wanted = "a text"
+		wanted = "a string"
 	}
 	return invalidParams("The %s in %s must be %s.", name, in, wanted)
 }
 
-// misdirected reports a request that cannot be met although its parameters have the right types: a further page of a list that
-// has one, or a completion without a reference or argument.
-func (m *message) misdirected() *rpcError {
+// checkTarget reports well-typed requests that can't be met: a further page of a list with a single
+// page, or a completion without a reference or argument.
+func (m *message) checkTarget() *rpcError {
 	switch m.method {
-	case string(protocol.MethodToolsList), string(protocol.MethodResourcesList), string(protocol.MethodResourcesTemplatesList), string(protocol.MethodPromptsList):
+	case string(protocol.MethodToolsList), string(protocol.MethodResourcesList),
+		string(protocol.MethodResourcesTemplatesList), string(protocol.MethodPromptsList):
 		if m.params.Cursor != "" {
-			return invalidParams("There is no such page: the list has one, and gives out no cursor. Leave cursor out.")
+			return invalidParams("There is no such page: the list has a single page. Omit cursor.")
 		}
 	case string(protocol.MethodCompletionComplete):
 		return m.params.checkCompletion()
@@ -216,33 +219,34 @@ func (p *messageParams) checkCompletion() *rpcError {
 	types := []string{promptReference, resourceReference}
 	switch {
 	case p.Ref == nil:
-		return invalidParams(`The params have no ref; send an object, such as {"type": "ref/prompt", "name": "brand_clearance"}.`)
+		return invalidParams(
+			`params.ref is missing; send an object, such as {"type": "ref/prompt", "name": "brand_clearance"}.`)
 	case p.Argument == nil:
-		return invalidParams(`The params have no argument; send an object, such as {"name": "class", "value": "red"}.`)
+		return invalidParams(`params.argument is missing; send an object, such as {"name": "class", "value": "red"}.`)
 	case !slices.Contains(types, p.Ref.Type):
-		return invalidParams("The type of ref is %s.", strings.Join(types, " or "))
+		return invalidParams("ref.type must be %s.", strings.Join(types, " or "))
 	case p.Argument.Name == "":
-		return invalidParams("The argument has no name: there is nothing to complete.")
+		return invalidParams("argument.name is missing.")
 	}
 	return nil
 }
 
 // values turns the arguments of a call into text, and reports problems with their JSON.
-func (m *message) values(f flattener) (values []params.Value, problems cola.Problems) {
+func (m *message) values(f argumentReader) (values []params.Value, problems cola.Problems) {
 	if m.malformed {
-		problems.Add("arguments", "They are no object; send them by name, such as {\"q\": \"oak\"}.")
+		problems.Add("arguments", "The arguments must be an object, such as {\"q\": \"oak\"}.")
 		return nil, problems
 	}
 	return f.Values(m.arguments)
 }
 
-// flattener turns JSON into text; params.Reader implements it.
-type flattener interface {
+// argumentReader turns JSON into text; params.Reader implements it.
+type argumentReader interface {
 	Values(members []strictjson.Member) ([]params.Value, cola.Problems)
 }
 
-// isID reports whether a value is an id or absent. null is neither.
-func isID(id json.RawMessage) bool {
+// isRequestID reports whether a value is an id or absent. null is neither.
+func isRequestID(id json.RawMessage) bool {
 	if id == nil || id[0] == '"' {
 		return true
 	}
@@ -253,17 +257,18 @@ func isID(id json.RawMessage) bool {
 	return err == nil && f == math.Trunc(f) && math.Abs(f) < maxID
 }
 
-// unambiguous returns the members of an object. It fails if two have the same name, or one has a known name in another letter
-// case.
-func unambiguous(what string, object json.RawMessage) ([]strictjson.Member, *rpcError) {
-	all, ambiguity := strictjson.Unambiguous(object, spellings[what])
+// strictMembers returns the members of an object. It fails if a name appears twice, or a known name
+// has another letter case.
+func strictMembers(what string, object json.RawMessage) ([]strictjson.Member, *rpcError) {
+	all, ambiguity := strictjson.Unambiguous(object, knownNames[what])
 	switch {
 	case ambiguity == nil:
 		return all, nil
 	case ambiguity.Right == "":
-		return nil, invalidMessage("The %s has %s twice.", what, params.Quoted(ambiguity.Name))
+		return nil, invalidMessage("%s appears twice in the %s.", params.Quoted(ambiguity.Name), what)
 	}
-	return nil, invalidMessage("The %s has %s; it is spelt %s.", what, params.Quoted(ambiguity.Name), params.Quoted(ambiguity.Right))
+	return nil, invalidMessage("Unknown member %s in the %s; did you mean %s?", params.Quoted(ambiguity.Name), what,
+		params.Quoted(ambiguity.Right))
 }
 
 func invalidMessage(format string, args ...any) *rpcError {

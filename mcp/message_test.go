@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -92,7 +93,7 @@ func TestIDsComeBack(t *testing.T) {
 	}
 	for _, id := range []string{`null`, `1.5`, `9007199254740993`, `-9007199254740993`, `1e16`, `1e400`, `123456789012345678901234567890`, `true`, `[]`, `[1]`, `{}`} {
 		got := send(id, "tools/call")
-		if got.StatusCode != http.StatusBadRequest || !strings.HasPrefix(got.body, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"The id of a message is `) {
+		if got.StatusCode != http.StatusBadRequest || !strings.HasPrefix(got.body, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"`) {
 			t.Errorf("the id %s is answered with %d %s", id, got.StatusCode, got.body)
 		}
 	}
@@ -104,56 +105,56 @@ const promptToComplete = `"ref":{"type":"ref/prompt","name":"brand_clearance"}`
 var misshapen = []struct {
 	method, params string
 	code           int
-	says           string
 	spent          int
 }{
-	{"tools/call", `[]`, -32600, `The \"params\" of a message are an object`, 0},
-	{"ping", `[{}]`, -32600, `The \"params\" of a message are an object`, 0},
-	{"tools/list", `"x"`, -32600, `The \"params\" of a message are an object`, 0},
-	{"tools/call", `1`, -32600, `The \"params\" of a message are an object`, 0},
-	{"tools/call", `{"name":1}`, -32602, `The name in params must be a text.`, 0},
-	{"tools/call", `{"name":"get_usage","_meta":"x"}`, -32602, `The _meta in params must be an object.`, 0},
-	{"tools/call", `{"name":"get_usage","task":1}`, -32602, `The task in params must be an object.`, 0},
-	{"tools/call", `{"name":"get_usage","inputResponses":[]}`, -32602, `The inputResponses in params must be an object.`, 0},
-	{"tools/call", `{}`, -32602, `The message names no tool; there are search_colas, get_cola`, 1},
-	{"tools/call", `{"name":null}`, -32602, `The message names no tool; there are`, 1},
-	{"tools/call", `{"name":"search_cola"}`, -32602, `There is no tool \"search_cola\"; did you mean search_colas?`, 1},
-	{"prompts/get", `{}`, -32602, `The message names no prompt; there are brand_clearance, permittee_report, watch_brand.`, 1},
-	{"prompts/get", `{"name":1}`, -32602, `The name in params must be a text.`, 0},
-	{"prompts/get", `{"name":"brand_clearence"}`, -32602, `There is no prompt \"brand_clearence\"; did you mean brand_clearance?`, 1},
-	{"prompts/get", `{"name":"x"}`, -32602, `There is no prompt \"x\"; there are brand_clearance, permittee_report, watch_brand.`, 1},
-	{"resources/read", `{}`, -32602, `The message names no resource: it has no uri.`, 1},
-	{"resources/read", `{"uri":""}`, -32602, `The message names no resource: it has no uri.`, 1},
-	{"resources/read", `{"uri":1}`, -32602, `The uri in params must be a text.`, 0},
-	{"resources/read", `{"uri":"registry://colas/11054001000049?x=1"}`, -32002, `is registry://colas/ and its TTB id of 14 digits, and nothing else.`, 1},
-	{"resources/read", `{"uri":"registry://colas/11054001000049#x"}`, -32002, `and nothing else.`, 1},
-	{"resources/read", `{"uri":"registry://colas/a/b"}`, -32002, `and nothing else.`, 1},
-	{"resources/read", `{"uri":"registry://colas/"}`, -32002, `There is no `, 1},
-	{"resources/read", `{"uri":"registry://reference/tierz"}`, -32002, `did you mean registry://reference/tiers?`, 1},
-	{"resources/read", `{"uri":"registry://reference/"}`, -32002, `resources/list and resources/templates/list tell which there are.`, 1},
-	{"resources/read", `{"uri":"file:///etc/passwd"}`, -32002, `resources/list and resources/templates/list tell which there are.`, 1},
-	{"completion/complete", `{}`, -32602, `The params have no ref; send an object, such as`, 0},
-	{"completion/complete", `{"ref":"x"}`, -32602, `The ref in params must be an object.`, 0},
-	{"completion/complete", `{"ref":null,"argument":{}}`, -32602, `The params have no ref; send an object, such as`, 0},
-	{"completion/complete", `{"ref":{"type":"ref/bogus","name":"x"},"argument":{"name":"class","value":""}}`, -32602, `The type of ref is ref/prompt or ref/resource.`, 0},
-	{"completion/complete", `{"ref":{"name":"x"},"argument":{"name":"class","value":""}}`, -32602, `The type of ref is ref/prompt or ref/resource.`, 0},
-	{"completion/complete", `{"ref":{"type":"ref/prompt","type":"ref/bogus"},"argument":{"name":"class","value":""}}`, -32600, `The ref has \"type\" twice.`, 0},
-	{"completion/complete", `{"ref":{"type":"ref/prompt","name":1},"argument":{"name":"class","value":""}}`, -32602, `The name in ref must be a text.`, 0},
-	{"completion/complete", `{` + promptToComplete + `}`, -32602, `The params have no argument; send an object, such as`, 0},
-	{"completion/complete", `{` + promptToComplete + `,"argument":"class"}`, -32602, `The argument in params must be an object.`, 0},
-	{"completion/complete", `{` + promptToComplete + `,"argument":{"value":""}}`, -32602, `The argument has no name`, 0},
-	{"completion/complete", `{` + promptToComplete + `,"argument":{"name":"class","value":1}}`, -32602, `The value in argument must be a text.`, 0},
-	{"completion/complete", `{` + promptToComplete + `,"argument":{"name":"class","value":""},"context":1}`, -32602, `The context in params must be an object.`, 0},
-	{"completion/complete", `{` + promptToComplete + `,"argument":{"name":"class","value":""},"context":{"arguments":1}}`, -32602, `The params of \"completion/complete\" are not of the form`, 0},
-	{"tools/list", `{"cursor":"bogus"}`, -32602, `Leave cursor out.`, 0},
-	{"resources/templates/list", `{"cursor":"AQ=="}`, -32602, `Leave cursor out.`, 0},
-	{"prompts/list", `{"cursor":1}`, -32602, `The cursor in params must be a text.`, 0},
-	{"initialize", `{"protocolVersion":1}`, -32602, `The protocolVersion in params must be a text.`, 0},
-	{"initialize", `{"protocolVersion":"2025-06-18","capabilities":{"roots":1},"clientInfo":{}}`, -32602, `The params of \"initialize\" are not of the form`, 0},
+	{"tools/call", `[]`, -32600, 0},
+	{"ping", `[{}]`, -32600, 0},
+	{"tools/list", `"x"`, -32600, 0},
+	{"tools/call", `1`, -32600, 0},
+	{"tools/call", `{"name":1}`, -32602, 0},
+	{"tools/call", `{"name":"get_usage","_meta":"x"}`, -32602, 0},
+	{"tools/call", `{"name":"get_usage","task":1}`, -32602, 0},
+	{"tools/call", `{"name":"get_usage","inputResponses":[]}`, -32602, 0},
+	{"tools/call", `{}`, -32602, 1},
+	{"tools/call", `{"name":null}`, -32602, 1},
+	{"tools/call", `{"name":"search_cola"}`, -32602, 1},
+	{"prompts/get", `{}`, -32602, 1},
+	{"prompts/get", `{"name":1}`, -32602, 0},
+	{"prompts/get", `{"name":"brand_clearence"}`, -32602, 1},
+	{"prompts/get", `{"name":"x"}`, -32602, 1},
+	{"resources/read", `{}`, -32602, 1},
+	{"resources/read", `{"uri":""}`, -32602, 1},
+	{"resources/read", `{"uri":1}`, -32602, 0},
+	{"resources/read", `{"uri":"registry://colas/11054001000049?x=1"}`, -32002, 1},
+	{"resources/read", `{"uri":"registry://colas/11054001000049#x"}`, -32002, 1},
+	{"resources/read", `{"uri":"registry://colas/a/b"}`, -32002, 1},
+	{"resources/read", `{"uri":"registry://colas/"}`, -32002, 1},
+	{"resources/read", `{"uri":"registry://reference/tierz"}`, -32002, 1},
+	{"resources/read", `{"uri":"registry://reference/"}`, -32002, 1},
+	{"resources/read", `{"uri":"file:///etc/passwd"}`, -32002, 1},
+	{"completion/complete", `{}`, -32602, 0},
+	{"completion/complete", `{"ref":"x"}`, -32602, 0},
+	{"completion/complete", `{"ref":null,"argument":{}}`, -32602, 0},
+	{"completion/complete", `{"ref":{"type":"ref/bogus","name":"x"},"argument":{"name":"class","value":""}}`, -32602, 0},
+	{"completion/complete", `{"ref":{"name":"x"},"argument":{"name":"class","value":""}}`, -32602, 0},
+	{"completion/complete", `{"ref":{"type":"ref/prompt","type":"ref/bogus"},"argument":{"name":"class","value":""}}`, -32600, 0},
+	{"completion/complete", `{"ref":{"type":"ref/prompt","name":1},"argument":{"name":"class","value":""}}`, -32602, 0},
+	{"completion/complete", `{` + promptToComplete + `}`, -32602, 0},
+	{"completion/complete", `{` + promptToComplete + `,"argument":"class"}`, -32602, 0},
+	{"completion/complete", `{` + promptToComplete + `,"argument":{"value":""}}`, -32602, 0},
+	{"completion/complete", `{` + promptToComplete + `,"argument":{"name":"class","value":1}}`, -32602, 0},
+	{"completion/complete", `{` + promptToComplete + `,"argument":{"name":"class","value":""},"context":1}`, -32602, 0},
+	{"completion/complete", `{` + promptToComplete + `,"argument":{"name":"class","value":""},"context":{"arguments":1}}`, -32602, 0},
+	{"tools/list", `{"cursor":"bogus"}`, -32602, 0},
+	{"resources/templates/list", `{"cursor":"AQ=="}`, -32602, 0},
+	{"prompts/list", `{"cursor":1}`, -32602, 0},
+	{"initialize", `{"protocolVersion":1}`, -32602, 0},
+	{"initialize", `{"protocolVersion":"2025-06-18","capabilities":{"roots":1},"clientInfo":{}}`, -32602, 0},
 }
 
-// TestMisshapenMessages are told of in our words, with the code that each revision has for it.
-func TestMisshapenMessages(t *testing.T) {
+// TestGoldenMessages checks the code of each error, and its message in our words against a golden file.
+func TestGoldenMessages(t *testing.T) {
+	var messages strings.Builder
 	for _, tt := range misshapen {
 		f := newFake()
 		h := mustServe(t, f, io.Discard)
@@ -162,8 +163,11 @@ func TestMisshapenMessages(t *testing.T) {
 		if tt.code == -32600 {
 			status = http.StatusBadRequest
 		}
-		if got.StatusCode != status || got.json.Error == nil || got.json.Error.Code != tt.code || !strings.Contains(got.body, tt.says) || got.json.ID != 1. {
+		if got.StatusCode != status || got.json.Error == nil || got.json.Error.Code != tt.code || got.json.ID != 1. {
 			t.Errorf("%s %s: %d %s", tt.method, tt.params, got.StatusCode, got.body)
+		}
+		if got.json.Error != nil {
+			fmt.Fprintf(&messages, "%s %s\n\t%s\n", tt.method, tt.params, got.json.Error.Message)
 		}
 		if f.spent != tt.spent || f.used != (cola.Used{}) {
 			t.Errorf("%s %s: %d requests spent", tt.method, tt.params, f.spent)
@@ -177,6 +181,7 @@ func TestMisshapenMessages(t *testing.T) {
 			t.Errorf("%s %s in the newest revision: %d %s", tt.method, tt.params, newest.StatusCode, newest.body)
 		}
 	}
+	checkGolden(t, filepath.Join("testdata", "messages.golden"), []byte(messages.String()))
 }
 
 // nameIn is what the header Mcp-Name says of parameters.

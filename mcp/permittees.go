@@ -7,22 +7,22 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// holderSearchArgs are the arguments of search_permittees: the parameters of GET /permittees and
+// permitteeSearchArgs are the arguments of search_permittees: the parameters of GET /permittees and
 // the size of the answer.
-type holderSearchArgs struct {
+type permitteeSearchArgs struct {
 	cola.PermitteeParams
-	formatted
+	formatArgs
 }
 
-// holderArgs are the arguments of get_permittee.
-type holderArgs struct {
+// permitteeArgs are the arguments of get_permittee.
+type permitteeArgs struct {
 	cola.Decoded
 	PermitNumber string `json:"permit_number" doc:"Permit number, any case." example:"NJ-I-721"`
-	formatted
+	formatArgs
 }
 
-// holderRecord is what get_permittee returns: a permit holder, and its latest labels as rows.
-type holderRecord struct {
+// permitteeRecord is the result of get_permittee: a permit holder with its latest labels as rows.
+type permitteeRecord struct {
 	cola.PermitteeDetail
 	RecentColas []cola.ColaRow `json:"recent_colas" nullable:"false"`
 }
@@ -31,48 +31,57 @@ func permitteeTools() []tool {
 	return []tool{
 		newTool(tool{
 			name: "search_permittees", title: "Search permit holders",
-			description: "Finds wineries, breweries, distilleries, importers and other permit holders, most labels first, with the number of their labels. " +
+			description: "Finds wineries, breweries, distilleries, importers and other permit holders, most labels " +
+				"first, with the number of their labels. " +
 				"Use it to get from a company's name to its permit numbers; a company may hold several. " +
 				"Then: get_permittee for one with its latest labels, or search_colas with permit_number for all of its labels.",
 			cost: "one list record per permit holder returned; no results is free.", meter: cola.MeterListRecords,
-			output:  outputOf(true, besideSchema(paginationMember, chargedMember), reflect.TypeFor[cola.PermitteeSummary]()),
+			output: outputSchema(true, extraSchemas(paginationMember, chargedMember),
+				reflect.TypeFor[cola.PermitteeSummary]()),
 			example: `{"q":"vineyards","state":"CA","per_page":2}`,
 		}, searchPermittees),
 		newTool(tool{
 			name: "get_permittee", title: "Get one permit holder",
-			description: "Returns one permit holder, by permit number: name, place, kind, activity, label counts, and its ten most recent labels in any status. " +
-				"Use it after search_permittees, or for the permit_number of a label. Then: search_colas with permit_number for more of its labels.",
+			description: "Returns one permit holder, by permit number: name, place, kind, activity, label counts, " +
+				"and its ten most recent labels in any status. " +
+				"Use it after search_permittees, or for the permit_number of a label. Then: search_colas with " +
+				"permit_number for more of its labels.",
 			cost: "one detail view, labels included; not found is free.", meter: cola.MeterDetailViews,
 			required: []string{"permit_number"},
-			output:   outputOf(false, besideSchema(chargedMember), reflect.TypeFor[holderRecord]()),
+			output:   outputSchema(false, extraSchemas(chargedMember), reflect.TypeFor[permitteeRecord]()),
 			notFound: "search_permittees finds permit holders by name.",
 			example:  `{"permit_number":"NJ-I-721"}`,
 		}, getPermittee),
 	}
 }
 
-func searchPermittees(ctx context.Context, svc Service, c cola.Caller, p holderSearchArgs) (a answer, state cola.QuotaState, err error) {
+func searchPermittees(
+	ctx context.Context, svc Service, c cola.Caller, p permitteeSearchArgs,
+) (a toolResult, state cola.QuotaState, err error) {
 	v := view{p.detailed(&p.Problems)}
-	rows := rowFit[cola.PermitteeSummary]{view: v}
-	page, state, err := svc.SearchPermitteesFit(ctx, c, p.PermitteeParams, rows.asFit())
+	rows := rowLimiter[cola.PermitteeSummary]{view: v}
+	page, state, err := svc.SearchPermitteesFit(ctx, c, p.PermitteeParams, rows.registryFit())
 	if err != nil {
 		return a, state, err
 	}
 	given := len(page.Permittees)
-	rows.noteCut(&a, given, state)
+	rows.noteTruncation(&a, given, state)
 	switch at := page.Pagination; {
 	case rows.kept < rows.found && given == rows.kept:
 		a.note("No later page of this size has the rows that were cut. Set per_page to %d or less.", max(1, rows.kept))
 	case at.HasMore && given > 0 && given == rows.found:
-		a.note("These are %d of %d permit holders. For more, call search_permittees again with the same filters and page %d.",
+		a.note(
+			"These are %d of %d permit holders. For more, call search_permittees again with the same filters and page %d.",
 			given, at.Total, at.Page+1)
 	}
-	a.put(v.append(nil, emptyRows(page.Permittees)))
-	a.add("pagination", page.Pagination)
+	a.setData(v.append(nil, nonNilRows(page.Permittees)))
+	a.addMember("pagination", page.Pagination)
 	return a, state, nil
 }
 
-func getPermittee(ctx context.Context, svc Service, c cola.Caller, p holderArgs) (a answer, state cola.QuotaState, err error) {
+func getPermittee(
+	ctx context.Context, svc Service, c cola.Caller, p permitteeArgs,
+) (a toolResult, state cola.QuotaState, err error) {
 	v := view{p.detailed(&p.Problems)}
 	if err := p.Problems.Err(); err != nil {
 		state, err := svc.Refuse(ctx, c, err)
@@ -83,9 +92,10 @@ func getPermittee(ctx context.Context, svc Service, c cola.Caller, p holderArgs)
 		return a, state, err
 	}
 	if found.Value.Colas > len(found.Value.RecentColas) {
-		a.note("recent_colas has the latest %d of %d labels. For all of them call search_colas with this permit_number and approval_date_from 2005-01-01.",
+		a.note("recent_colas has the latest %d of %d labels. For all of them call search_colas with this "+
+			"permit_number and approval_date_from 2005-01-01.",
 			len(found.Value.RecentColas), found.Value.Colas)
 	}
-	putRecord(&a, v, holderRecord{found.Value, svc.Rows(found.Value.RecentColas)})
+	putRecord(&a, v, permitteeRecord{found.Value, svc.Rows(found.Value.RecentColas)})
 	return a, state, nil
 }

@@ -18,26 +18,27 @@ const (
 	referenceScheme = "registry://reference/"
 )
 
-// reference is a resource that is read for nothing but its place in the burst.
-type reference struct {
+// referenceResource is a free resource; reading it counts toward the rate limit.
+type referenceResource struct {
 	name, title, description string
 	content                  func(ctx context.Context, svc Service) (object, error)
 }
 
-var references = []reference{
+var referenceResources = []referenceResource{
 	{
 		"categories", "Category paths",
 		"The category paths that labels have, for derived_subcategory of search_colas: roots, and every path in use.",
 		func(ctx context.Context, svc Service) (object, error) {
-			words, err := svc.Words(ctx)
-			paths, left := words.Categories, room
+			words, err := svc.Vocabulary(ctx)
+			paths, left := words.Categories, maxContentBytes
 			for i, p := range paths {
 				if left -= 2 * len(p); left < 0 {
 					paths = paths[:i]
 					break
 				}
 			}
-			return object{{"roots", vocabulary.CategoryRoots()}, {"total", len(words.Categories)}, {"paths", emptyRows(paths)}}, err
+			return object{{"roots", vocabulary.CategoryRoots()}, {"total", len(words.Categories)},
+				{"paths", nonNilRows(paths)}}, err
 		},
 	},
 	{
@@ -62,7 +63,8 @@ var references = []reference{
 	},
 }
 
-// filterWords lists the words of every filter that has fixed ones, as its schema does, and TTB's tables.
+// filterWords lists the words of every filter that has fixed ones, as its schema does, and TTB's
+// tables.
 func filterWords() object {
 	var filters object
 	for _, f := range cola.FieldsOf[cola.SearchParams]() {
@@ -73,7 +75,8 @@ func filterWords() object {
 	}
 	var classes, origins []object
 	for _, c := range vocabulary.Classes() {
-		classes = append(classes, object{{"class_id", c.ID}, {"class_name", c.Name}, {"product_type", cola.Text(c.ProductType)}})
+		classes = append(classes, object{{"class_id", c.ID}, {"class_name", c.Name},
+			{"product_type", cola.Text(c.ProductType)}})
 	}
 	for _, o := range vocabulary.Origins() {
 		origins = append(origins, object{{"origin_id", o.ID}, {"origin_name", o.Name}})
@@ -82,60 +85,68 @@ func filterWords() object {
 }
 
 func (e *edge) addResources(s *server.MCPServer) {
-	for _, r := range references {
+	for _, r := range referenceResources {
 		resource := protocol.NewResource(referenceScheme+r.name, r.name,
-			protocol.WithResourceTitle(r.title), protocol.WithResourceDescription(r.description+" Free of quota."), protocol.WithMIMEType(jsonType))
-		s.AddResource(resource, e.resourceHandler(cola.MeterNone, func(ctx context.Context, x *exchange) ([]byte, cola.QuotaState, error) {
-			state, err := e.svc.Admit(ctx, x.caller)
-			if err != nil {
-				return nil, state, err
-			}
-			content, err := r.content(ctx, e.svc)
-			if err != nil {
-				return nil, state, err
-			}
-			return clean(mustJSON(content)), state, nil
-		}))
+			protocol.WithResourceTitle(r.title), protocol.WithResourceDescription(r.description+" Free."),
+			protocol.WithMIMEType(jsonType))
+		s.AddResource(resource, e.resourceHandler(cola.MeterNone,
+			func(ctx context.Context, req *request) ([]byte, cola.QuotaState, error) {
+				state, err := e.svc.Admit(ctx, req.caller)
+				if err != nil {
+					return nil, state, err
+				}
+				content, err := r.content(ctx, e.svc)
+				if err != nil {
+					return nil, state, err
+				}
+				return sanitizeJSON(mustJSON(content)), state, nil
+			}))
 	}
 	template := protocol.NewResourceTemplate(labelScheme+"{ttb_id}", "cola",
 		protocol.WithTemplateTitle("One label"),
-		protocol.WithTemplateDescription("Everything known about one label, as get_cola returns it with response_format detailed. Costs one detail view; not found is free."),
+		protocol.WithTemplateDescription("Everything known about one label, as get_cola returns it with "+
+			"response_format detailed. Costs one detail view; not found is free."),
 		protocol.WithTemplateMIMEType(jsonType))
-	s.AddResourceTemplate(template, server.ResourceTemplateHandlerFunc(e.resourceHandler(cola.MeterDetailViews, e.readLabel)))
+	s.AddResourceTemplate(template,
+		server.ResourceTemplateHandlerFunc(e.resourceHandler(cola.MeterDetailViews, e.readLabel)))
 }
 
-// readLabel returns the resource of one label.
-func (e *edge) readLabel(ctx context.Context, x *exchange) ([]byte, cola.QuotaState, error) {
-	found, state, err := e.svc.Cola(ctx, x.caller, strings.TrimPrefix(x.target, labelScheme), "")
+// readLabel returns the content of a label resource.
+func (e *edge) readLabel(ctx context.Context, req *request) ([]byte, cola.QuotaState, error) {
+	found, state, err := e.svc.Cola(ctx, req.caller, strings.TrimPrefix(req.target, labelScheme), "")
 	if err != nil {
 		return nil, state, err
 	}
-	var a answer
+	var a toolResult
 	putRecord(&a, view{detailed: true}, found.Value)
 	e.noteLocalLinks(&a)
-	a.charge(cola.MeterDetailViews, state)
+	a.setCharge(cola.MeterDetailViews, state)
 	return a.json(), state, nil
 }
 
 // resourceHandler reads a resource for the exchange in the context.
-func (e *edge) resourceHandler(m cola.Meter, read func(context.Context, *exchange) ([]byte, cola.QuotaState, error)) server.ResourceHandlerFunc {
-	return func(ctx context.Context, request protocol.ReadResourceRequest) ([]protocol.ResourceContents, error) {
+func (e *edge) resourceHandler(
+	m cola.Meter, read func(context.Context, *request) ([]byte, cola.QuotaState, error),
+) server.ResourceHandlerFunc {
+	return func(ctx context.Context, call protocol.ReadResourceRequest) ([]protocol.ResourceContents, error) {
 		var content []byte
-		shown := e.attempt(ctx, m, func(ctx context.Context, x *exchange) (state cola.QuotaState, err error) {
-			content, state, err = read(ctx, x)
+		shown := e.execute(ctx, m, func(ctx context.Context, req *request) (state cola.QuotaState, err error) {
+			content, state, err = read(ctx, req)
 			return state, err
 		})
 		if shown != nil {
-			return nil, exchangeOf(ctx).fail(shown)
+			return nil, requestFrom(ctx).setFailure(shown)
 		}
-		return []protocol.ResourceContents{protocol.TextResourceContents{URI: request.Params.URI, MIMEType: jsonType, Text: string(content)}}, nil
+		return []protocol.ResourceContents{protocol.TextResourceContents{URI: call.Params.URI, MIMEType: jsonType,
+			Text: string(content)}}, nil
 	}
 }
 
-// fail has an error told in JSON-RPC's form, unless it is one that is told by HTTP.
-func (x *exchange) fail(shown *cola.Error) error {
-	if x.failure == nil {
-		x.failure = rpcErrorOf(shown, x)
+// setFailure returns the error to report: an HTTP error if there is one, or else shown as a
+// JSON-RPC error.
+func (req *request) setFailure(shown *cola.Error) error {
+	if req.failure == nil {
+		req.failure = newRPCError(shown, req)
 	}
-	return x.failure
+	return req.failure
 }

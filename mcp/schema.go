@@ -21,8 +21,8 @@ type argument struct {
 	required bool
 }
 
-// inputOf describes the arguments of a tool by the fields of their struct.
-func inputOf[P any](t *tool) []argument {
+// inputArguments describes the arguments of a tool by the fields of their struct.
+func inputArguments[P any](t *tool) []argument {
 	input := argumentsOf(schemas.New(huma.DefaultSchemaNamer), reflect.TypeFor[P]())
 	for i := range input {
 		a := &input[i]
@@ -33,7 +33,7 @@ func inputOf[P any](t *tool) []argument {
 		if doc, ok := t.docs[a.name]; ok {
 			a.schema.Description = doc
 		}
-		if a.name == t.elsewhere {
+		if a.name == t.documentedElsewhere {
 			for j := range a.members {
 				a.members[j].schema.Description = ""
 			}
@@ -64,24 +64,25 @@ func argumentsOf(set *schemas.Set, t reflect.Type) (all []argument) {
 	return all
 }
 
-// withoutExample removes what a description says of its example, which tools do not show.
+// withoutExample removes sentences about the example, which tools don't show.
 func withoutExample(description string) string {
-	return strings.NewReplacer("; the example is a placeholder", "", " The example is a placeholder.", "").Replace(description)
+	return strings.NewReplacer("; the example is a placeholder", "", " The example is a placeholder.",
+		"").Replace(description)
 }
 
 // inputSchema is the schema of the arguments. It is strict, so that a client that validates reports
 // misspelled names itself, and short, because every call of an assistant pays for the list of
 // tools.
 func (t *tool) inputSchema() json.RawMessage {
-	return mustJSON(append(object{{"type", "object"}}, strict(t.input)...))
+	return mustJSON(append(object{{"type", "object"}}, closedObject(t.input)...))
 }
 
-// strict lists the members of an object and excludes others.
-func strict(members []argument) object {
+// closedObject lists the members of an object and excludes others.
+func closedObject(members []argument) object {
 	properties, required := object{}, []string{}
 	for i := range members {
 		m := &members[i]
-		properties = append(properties, field{m.name, m.published()})
+		properties = append(properties, field{m.name, m.publishedSchema()})
 		if m.required {
 			required = append(required, m.name)
 		}
@@ -93,21 +94,20 @@ func strict(members []argument) object {
 	return append(s, field{"additionalProperties", false})
 }
 
-// published is the argument's schema in the list of tools. It admits every JSON type that
-// params.Reader.Values reads into the argument, so that a client that validates passes on whatever
-// the server accepts.
-func (a *argument) published() object {
+// publishedSchema returns the argument's schema in the list of tools. It admits every JSON type
+// that params.Reader.Values accepts, so that clients that validate don't refuse valid calls.
+func (a *argument) publishedSchema() object {
 	s := a.schema
-	types := typesRead(s)
+	types := acceptedTypes(s)
 	if !a.required {
 		types = append(types, "null")
 	}
-	o := object{{"type", typeOrTypes(types)}}
+	o := object{{"type", schemaType(types)}}
 	if s.Description != "" {
 		o = append(o, field{"description", s.Description})
 	}
 	if a.members != nil {
-		return append(o, strict(a.members)...)
+		return append(o, closedObject(a.members)...)
 	}
 	if s.Items != nil {
 		o = append(o, field{"items", object{{"type", s.Items.Type}, {"enum", s.Items.Enum}}})
@@ -138,9 +138,9 @@ func (a *argument) published() object {
 	return o
 }
 
-// typesRead returns the JSON types that params.Reader.Values reads into a parameter, its own type
-// first.
-func typesRead(s *huma.Schema) []string {
+// acceptedTypes returns the JSON types that params.Reader.Values reads into a parameter, its own
+// type first.
+func acceptedTypes(s *huma.Schema) []string {
 	switch {
 	case s.Type != huma.TypeString:
 		if s.Type == huma.TypeObject {
@@ -155,15 +155,15 @@ func typesRead(s *huma.Schema) []string {
 	return []string{s.Type, huma.TypeNumber}
 }
 
-// typeOrTypes is the value of "type" in a schema.
-func typeOrTypes(types []string) any {
+// schemaType is the value of "type" in a schema.
+func schemaType(types []string) any {
 	if len(types) == 1 {
 		return types[0]
 	}
 	return types
 }
 
-// object is JSON whose members keep their order.
+// object is a JSON object with ordered members.
 type object []field
 
 type field struct {
@@ -195,15 +195,15 @@ func mustJSON(v any) []byte {
 	return b
 }
 
-// schema is the schema of a tool's structured content. It names fields and their types and no more:
-// clients check answers with it, and models read the answers themselves.
+// schema is the schema of a tool's structured content. It has names and types only: clients validate
+// results with it, and models read the results themselves.
 type schema object
 
 func (s schema) bytes() []byte { return mustJSON(object(s)) }
 
-// outputOf describes an answer whose data is one record (or a list of them) of the types, with the members that come beside
-// it. Of several types, a record is any one.
-func outputOf(list bool, beside []field, types ...reflect.Type) schema {
+// outputSchema describes a result whose data is a record, or a list of records, of one of the
+// types. extra are the members besides the data.
+func outputSchema(list bool, beside []field, types ...reflect.Type) schema {
 	data := recordSchema(types)
 	if list {
 		data = object{{"type", "array"}, {"items", data}}
@@ -242,21 +242,21 @@ func recordSchema(types []reflect.Type) object {
 	return o
 }
 
-// membersOf describes the fields of a struct and names those that every answer has.
+// membersOf describes the fields of a struct, and returns the names of the required ones.
 func membersOf(set *schemas.Set, t reflect.Type) (all object, always []string) {
-	shown := shownFields(t, false)
-	for _, f := range shownFields(t, true) {
+	shown := outputFields(t, false)
+	for _, f := range outputFields(t, true) {
 		all = append(all, field{f.name, memberSchema(set, f)})
-		if slices.ContainsFunc(shown, func(s shownField) bool { return s.name == f.name }) && !f.omitted {
+		if slices.ContainsFunc(shown, func(s outputField) bool { return s.name == f.name }) && !f.omitted {
 			always = append(always, f.name)
 		}
 	}
 	return all, always
 }
 
-// memberSchema describes one field. Records within records are described in place, but not the
-// filters of a saved search, which are what the caller sent.
-func memberSchema(set *schemas.Set, f shownField) object {
+// memberSchema describes one field. Nested records are described inline, except for the filters of
+// a saved search, which the caller sent.
+func memberSchema(set *schemas.Set, f outputField) object {
 	inner := f.typ
 	if inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer {
 		inner = inner.Elem()
@@ -279,7 +279,7 @@ func memberSchema(set *schemas.Set, f shownField) object {
 	if s.Nullable {
 		types = append(types, "null")
 	}
-	o := object{{"type", typeOrTypes(types)}}
+	o := object{{"type", schemaType(types)}}
 	if s.Items != nil {
 		o = append(o, field{"items", object{{"type", s.Items.Type}}})
 	}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -18,8 +19,9 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// Bridge carries messages between an assistant on this machine, a line each, and the server's endpoint, a request each. So what
-// is true over HTTP is true here, whether the endpoint is of this process (see InProcess) or far away.
+// Bridge relays messages between a local assistant, one per line, and the server's endpoint, one
+// per request. So stdio behaves exactly like HTTP, whether the endpoint is in this process (see
+// InProcess) or remote.
 type Bridge struct {
 	URL    string       // of the endpoint
 	Key    string       // API key
@@ -27,20 +29,20 @@ type Bridge struct {
 	Logger *slog.Logger
 }
 
-// maxAnswerBytes bounds what is read of an answer; ours are a tenth of it.
-const maxAnswerBytes = 4 << 20
+// maxResponseBytes limits responses; ours are at most a tenth of it.
+const maxResponseBytes = 4 << 20
 
-// atOnce is how many messages are under way at one time.
-const atOnce = 16
+// maxConcurrentCalls is how many messages are under way at one time.
+const maxConcurrentCalls = 16
 
-// Serve answers lines of in with lines of out until in ends or the context does, and then waits for what is under way. It
-// returns what in or out failed with.
+// Serve answers lines of in with lines of out until in ends or the context is canceled, then waits
+// for pending calls. It returns the error of in or out.
 func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	lines := &lineWriter{w: out}
-	calls := &calls{cancel: map[string]context.CancelFunc{}}
+	calls := &pendingCalls{cancel: map[string]context.CancelFunc{}}
 	var running sync.WaitGroup
 	defer running.Wait()
-	slots := make(chan struct{}, atOnce)
+	slots := make(chan struct{}, maxConcurrentCalls)
 	input := readLines(ctx, in)
 	for {
 		var line inputLine
@@ -55,12 +57,12 @@ func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		case line.err != nil:
 			return fmt.Errorf("read a message: %w", line.err)
 		case line.tooLong:
-			lines.write(invalidMessage(messageTooLong, maxMessageBytes).answer(nil))
+			lines.write(invalidMessage(messageTooLong, maxMessageBytes).response(nil))
 			continue
 		case len(line.text) == 0:
 			continue
 		}
-		head := headOf(line.text)
+		head := parseHead(line.text)
 		if calls.cancelled(head) {
 			continue
 		}
@@ -68,7 +70,7 @@ func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		call, end := calls.begin(ctx, string(head.ID))
 		running.Go(func() {
 			defer func() { end(); <-slots }()
-			if answer := b.exchange(call, head, line.text); call.Err() == nil {
+			if answer := b.send(call, head, line.text); call.Err() == nil {
 				lines.write(answer)
 			}
 		})
@@ -78,35 +80,38 @@ func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 }
 
-// exchange sends one message and returns the line that answers it; none where nothing is to be answered.
-func (b *Bridge) exchange(ctx context.Context, head head, sent []byte) []byte {
+// send sends one message and returns the response line; nil if there is none.
+func (b *Bridge) send(ctx context.Context, head messageHead, sent []byte) []byte {
 	status, contentType, body, err := b.post(ctx, head, sent)
 	switch {
 	case err != nil && ctx.Err() == nil:
 		b.Logger.Error("the server cannot be reached", "error", err)
-		return head.answer(&rpcError{Code: refusedCode, Message: "The registry's server cannot be reached."})
+		return head.response(&rpcError{Code: codeRefused, Message: "The registry server cannot be reached."})
 	case err != nil || status == http.StatusAccepted:
 		return nil
 	}
 	if media, _, _ := mime.ParseMediaType(contentType); media != "application/json" || !json.Valid(body) {
-		b.Logger.Error("the server's answer is none of this protocol", "status", status)
-		return head.answer(&rpcError{Code: refusedCode, Message: fmt.Sprintf("The server answered with status %d and no JSON; is the URL right?", status)})
+		b.Logger.Error("the server's response is not JSON", "status", status)
+		return head.response(&rpcError{Code: codeRefused,
+			Message: fmt.Sprintf("The server returned status %d without JSON. Check the URL.", status)})
 	}
 	var told web.ErrorBody
 	if status != http.StatusOK && json.Unmarshal(body, &told) == nil && told.Error.Code != "" {
-		b.Logger.Warn("the server refused a message", "status", status, "code", told.Error.Code, "reason", told.Error.Message)
-		return head.answer(&rpcError{Code: refusedCode, Message: told.Error.Message, Data: told})
+		b.Logger.Warn("the server refused a message", "status", status, "code", told.Error.Code, "reason",
+			told.Error.Message)
+		return head.response(&rpcError{Code: codeRefused, Message: told.Error.Message, Data: told})
 	}
 	if wrong := anonymousError(body); wrong != nil {
-		return head.answer(wrong)
+		return head.response(wrong)
 	}
 	var line bytes.Buffer
 	_ = json.Compact(&line, body) // it is valid
 	return line.Bytes()
 }
 
-// anonymousError returns the error in an answer without an ID, or nil for any other answer. A server
-// that refuses a message unread doesn't know its ID, but the assistant waits for an answer with it.
+// anonymousError returns the error in an answer without an ID, or nil for any other answer. A
+// server that refuses a message unread doesn't know its ID, but the assistant waits for an answer
+// with it.
 func anonymousError(body []byte) *rpcError {
 	var answer struct {
 		ID    any       `json:"id"`
@@ -118,7 +123,9 @@ func anonymousError(body []byte) *rpcError {
 	return answer.Error
 }
 
-func (b *Bridge) post(ctx context.Context, head head, sent []byte) (status int, contentType string, body []byte, err error) {
+func (b *Bridge) post(
+	ctx context.Context, head messageHead, sent []byte,
+) (status int, contentType string, body []byte, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, b.URL, bytes.NewReader(sent))
 	if err != nil {
 		return 0, "", nil, err
@@ -137,12 +144,12 @@ func (b *Bridge) post(ctx context.Context, head head, sent []byte) (status int, 
 		return 0, "", nil, err
 	}
 	defer resp.Body.Close()
-	body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes))
+	body, err = io.ReadAll(io.LimitReader(resp.Body, maxResponseBytes))
 	return resp.StatusCode, resp.Header.Get("Content-Type"), body, err
 }
 
-// head is what a bridge reads of a message; the server reads it properly.
-type head struct {
+// messageHead contains the fields that a bridge needs; the server parses the message strictly.
+type messageHead struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
@@ -150,8 +157,8 @@ type head struct {
 	version string // that the message itself names
 }
 
-func headOf(sent []byte) (h head) {
-	_ = json.Unmarshal(sent, &h) // what is no message is the server's to refuse
+func parseHead(sent []byte) (h messageHead) {
+	_ = json.Unmarshal(sent, &h) // the server refuses invalid messages
 	var params struct {
 		Meta map[string]any `json:"_meta"`
 	}
@@ -161,22 +168,22 @@ func headOf(sent []byte) (h head) {
 	return h
 }
 
-// answer returns the line that tells an error, or none to a message that wants no answer.
-func (h head) answer(e *rpcError) []byte {
+// response returns the line for an error, or nil for a notification.
+func (h messageHead) response(e *rpcError) []byte {
 	if len(h.ID) == 0 && h.Method != "" {
 		return nil
 	}
-	return e.answer(h.ID)
+	return e.response(h.ID)
 }
 
-// calls are those under way, by their ids: an assistant may cancel one.
-type calls struct {
+// pendingCalls are those under way, by their ids: an assistant may cancel one.
+type pendingCalls struct {
 	mu     sync.Mutex
 	cancel map[string]context.CancelFunc
 }
 
-// begin returns the context of a call, and what ends it.
-func (c *calls) begin(ctx context.Context, id string) (context.Context, func()) {
+// begin returns the context of a call and a function that ends it.
+func (c *pendingCalls) begin(ctx context.Context, id string) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -190,7 +197,7 @@ func (c *calls) begin(ctx context.Context, id string) (context.Context, func()) 
 }
 
 // cancelled carries out a message that cancels a call; it reports false for any other.
-func (c *calls) cancelled(h head) bool {
+func (c *pendingCalls) cancelled(h messageHead) bool {
 	var cancelling struct {
 		ID json.RawMessage `json:"requestId"`
 	}
@@ -205,14 +212,14 @@ func (c *calls) cancelled(h head) bool {
 	return true
 }
 
-// InProcess returns a client whose requests a handler answers within this process.
+// InProcess returns a client that sends requests to a handler in this process.
 func InProcess(h http.Handler) *http.Client { return &http.Client{Transport: inProcess{h}} }
 
 type inProcess struct{ h http.Handler }
 
 // RoundTrip implements http.RoundTripper.
 func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
-	got := &captured{header: http.Header{}}
+	got := &responseRecorder{header: http.Header{}}
 	r = r.Clone(r.Context())
 	r.Host = strings.TrimSpace(r.URL.Host)
 	p.h.ServeHTTP(got, r)
@@ -225,24 +232,95 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// captured is the response of a handler within this process.
-type captured struct {
+// responseRecorder is the response of a handler within this process.
+type responseRecorder struct {
 	header http.Header
 	status int
 	body   []byte
 }
 
 // Header implements http.ResponseWriter.
-func (c *captured) Header() http.Header { return c.header }
+func (c *responseRecorder) Header() http.Header { return c.header }
 
 // WriteHeader implements http.ResponseWriter.
-func (c *captured) WriteHeader(status int) { c.status = status }
+func (c *responseRecorder) WriteHeader(status int) { c.status = status }
 
 // Write implements http.ResponseWriter.
-func (c *captured) Write(b []byte) (int, error) {
+func (c *responseRecorder) Write(b []byte) (int, error) {
 	if c.status == 0 {
 		c.status = http.StatusOK
 	}
 	c.body = append(c.body, b...)
 	return len(b), nil
+}
+
+// lineWriter writes whole lines of several goroutines.
+type lineWriter struct {
+	mu  sync.Mutex
+	w   io.Writer
+	err error // the first
+}
+
+func (l *lineWriter) write(line []byte) {
+	if len(line) == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, err := l.w.Write(append(line, '\n')); err != nil && l.err == nil {
+		l.err = fmt.Errorf("write an answer: %w", err)
+	}
+}
+
+func (l *lineWriter) failed() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// inputLine is a line of input, or an error.
+type inputLine struct {
+	text    []byte
+	tooLong bool
+	err     error
+}
+
+// readLines reads lines in the background, because reads of standard input can't be interrupted. It
+// ends with the input, or at the first line after the context was canceled.
+func readLines(ctx context.Context, in io.Reader) <-chan inputLine {
+	lines := make(chan inputLine)
+	go func() {
+		r := bufio.NewReaderSize(in, 64<<10)
+		for {
+			line := readLine(r)
+			select {
+			case lines <- line:
+			case <-ctx.Done():
+				return
+			}
+			if line.err != nil {
+				return
+			}
+		}
+	}()
+	return lines
+}
+
+// readLine reads one line, and skips the rest of a line that is too long.
+func readLine(r *bufio.Reader) (line inputLine) {
+	for {
+		part, err := r.ReadSlice('\n')
+		if line.tooLong = line.tooLong || len(line.text)+len(part) > maxMessageBytes+1; !line.tooLong {
+			line.text = append(line.text, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case errors.Is(err, io.EOF) && (len(line.text) > 0 || line.tooLong):
+		case err != nil:
+			return inputLine{err: err}
+		}
+		line.text = bytes.TrimSpace(line.text)
+		return line
+	}
 }

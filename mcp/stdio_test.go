@@ -95,7 +95,7 @@ func TestBridgeToAServer(t *testing.T) {
 	t.Cleanup(server.Close)
 	ping := `{"jsonrpc":"2.0","id":7,"method":"ping"}`
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	for path, want := range map[string]string{"/mcp": "The key has been revoked.", "/html": "is the URL right?", "/moved": "is the URL right?"} {
+	for path, want := range map[string]string{"/mcp": "The key has been revoked.", "/html": "Check the URL.", "/moved": "Check the URL."} {
 		b := &Bridge{URL: server.URL + path, Key: testKey, Client: client, Logger: slog.New(slog.DiscardHandler)}
 		got := mustLines(t, b, ping, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 		if len(got) != 1 || got[0].json.Error == nil || got[0].json.ID != 7. || !strings.Contains(got[0].json.Error.Message, want) {

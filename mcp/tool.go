@@ -13,27 +13,27 @@ import (
 
 // tool is one tool: the row that offers it, describes it and runs it.
 type tool struct {
-	name        string
-	title       string
-	description string // what it returns, when to use it, what comes next
-	cost        string
-	meter       cola.Meter
-	scope       cola.Scope // that the caller needs; empty: none
-	required    []string   // arguments
-	effect      effect
-	settles     bool              // the service reports missing arguments
-	elsewhere   string            // an object among the arguments whose members another tool describes
-	defaults    map[string]any    // of arguments, where they differ from REST
-	docs        map[string]string // descriptions of arguments, where they differ from REST
-	output      schema            // of the structured content
-	notFound    string            // hint for a record that does not exist: what finds one
-	example     string            // arguments of an example call, as JSON
+	name                string
+	title               string
+	description         string // result, purpose and follow-up tools
+	cost                string
+	meter               cola.Meter
+	scope               cola.Scope // required scope; may be empty
+	required            []string   // arguments
+	effect              effect
+	serviceValidates    bool              // the service reports missing arguments
+	documentedElsewhere string            // object argument whose members another tool describes
+	defaults            map[string]any    // of arguments, where they differ from REST
+	docs                map[string]string // descriptions of arguments, where they differ from REST
+	output              schema            // of the structured content
+	notFound            string            // hint for an unknown record: how to find one
+	example             string            // arguments of an example call, as JSON
 
 	input []argument // in the order of the parameters; set by newTool
-	run   func(ctx context.Context, svc Service, x *exchange) (answer, cola.QuotaState, error)
+	run   func(ctx context.Context, svc Service, req *request) (toolResult, cola.QuotaState, error)
 }
 
-// effect is what a call does to the account's data.
+// effect is the effect of a call on the account's data.
 type effect int
 
 const (
@@ -42,30 +42,32 @@ const (
 	changes        // or deletes; repeating a call changes no more
 )
 
-// free is the cost of what no quota pays for.
-const free = "Free of quota; counts as one request of the minute."
+// free is the cost of calls that use no quota.
+const free = "Free; counts toward the rate limit."
 
-// newTool completes a tool whose arguments are read into a P. ask gets them with their problems,
+// newTool completes a tool with arguments of type P. ask gets the arguments with their problems,
 // missing ones included, and lets the service refuse them, so that the caller learns of all
 // problems at once.
-func newTool[P any](t tool, ask func(ctx context.Context, svc Service, c cola.Caller, p P) (answer, cola.QuotaState, error)) tool {
+func newTool[P any](
+	t tool, ask func(ctx context.Context, svc Service, c cola.Caller, p P) (toolResult, cola.QuotaState, error),
+) tool {
 	reader := params.New[P]("this tool")
-	t.input = inputOf[P](&t)
-	t.run = func(ctx context.Context, svc Service, x *exchange) (answer, cola.QuotaState, error) {
-		values, problems := x.values(reader)
+	t.input = inputArguments[P](&t)
+	t.run = func(ctx context.Context, svc Service, req *request) (toolResult, cola.QuotaState, error) {
+		values, problems := req.values(reader)
 		for _, name := range t.required {
-			if !t.settles && !given(values, name) && problems[name] == nil {
+			if !t.serviceValidates && !isGiven(values, name) && problems[name] == nil {
 				problems.Add(name, "It is required.")
 			}
 		}
-		ans, state, err := ask(ctx, svc, x.caller, reader.Read(values, problems))
-		ans.charge(t.meter, state)
+		ans, state, err := ask(ctx, svc, req.caller, reader.Read(values, problems))
+		ans.setCharge(t.meter, state)
 		return ans, state, err
 	}
 	return t
 }
 
-func given(values []params.Value, name string) bool {
+func isGiven(values []params.Value, name string) bool {
 	for _, v := range values {
 		if v.Name == name && v.Text != "" {
 			return true
@@ -84,26 +86,29 @@ func (t *tool) describe() protocol.Tool {
 		RawInputSchema:  t.inputSchema(),
 		RawOutputSchema: json.RawMessage(t.output.bytes()),
 		Annotations: protocol.ToolAnnotation{
-			Title: t.title, ReadOnlyHint: &onlyReads, DestructiveHint: &destroys, IdempotentHint: &repeatable, OpenWorldHint: &no,
+			Title: t.title, ReadOnlyHint: &onlyReads, DestructiveHint: &destroys, IdempotentHint: &repeatable,
+			OpenWorldHint: &no,
 		},
 	}
 }
 
-// formatted are the arguments of a tool whose answer comes in two sizes.
-type formatted struct {
+// formatArgs are the arguments of a tool with two response sizes.
+type formatArgs struct {
 	ResponseFormat string `json:"response_format" enum:"concise,detailed" default:"concise" doc:"detailed adds unknown and rarely needed fields." example:"concise"`
 }
 
-var formats = []string{"concise", "detailed"}
+var responseFormats = []string{"concise", "detailed"}
 
-// detailed reports whether the detailed size was asked for. It notes an unknown size as a problem.
-func (f formatted) detailed(problems *cola.Problems) bool {
-	return problems.Choice("response_format", f.ResponseFormat, formats) == formats[1]
+// detailed reports whether the detailed size was requested. It reports an unknown size as a
+// problem.
+func (f formatArgs) detailed(problems *cola.Problems) bool {
+	return problems.Choice("response_format", f.ResponseFormat, responseFormats) == responseFormats[1]
 }
 
 // tools returns every tool, in the order of the documentation.
 func tools() []tool {
 	return slices.Concat(
-		colaTools(), barcodeTools(), permitteeTools(), usageTools(), savedSearchTools(), processingTimeTools(), productionReportTools(), avaTools(),
+		colaTools(), barcodeTools(), permitteeTools(), usageTools(), savedSearchTools(), processingTimeTools(),
+		productionReportTools(), avaTools(),
 	)
 }

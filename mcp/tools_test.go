@@ -18,7 +18,7 @@ import (
 // requires in either size.
 func TestExamplesAreAnswered(t *testing.T) {
 	for _, one := range tools() {
-		for _, format := range formats {
+		for _, format := range responseFormats {
 			arguments := one.example
 			if slices.ContainsFunc(one.input, func(a argument) bool { return a.name == "response_format" }) {
 				arguments = strings.TrimSuffix(arguments, "}") + `,"response_format":"` + format + `"}`

@@ -10,15 +10,18 @@ import (
 func usageTools() []tool {
 	return []tool{newTool(tool{
 		name: "get_usage", title: "Get usage against quotas",
-		description: "What the account has used this month of its two quotas, over every key and channel, and how many requests its plan lets through in a minute. " +
+		description: "Returns this month's usage of the account's two quotas, over all keys and channels, and the " +
+			"plan's rate limit. " +
 			"Use it before reading many pages, or when the user asks what is left.",
 		cost:    free,
-		output:  outputOf(false, nil, reflect.TypeFor[cola.UsageStats]()),
+		output:  outputSchema(false, nil, reflect.TypeFor[cola.UsageStats]()),
 		example: `{}`,
 	}, getUsage)}
 }
 
-func getUsage(ctx context.Context, svc Service, c cola.Caller, p cola.NoParams) (a answer, state cola.QuotaState, err error) {
+func getUsage(
+	ctx context.Context, svc Service, c cola.Caller, p cola.NoParams,
+) (a toolResult, state cola.QuotaState, err error) {
 	if err := p.Problems.Err(); err != nil {
 		state, err := svc.Refuse(ctx, c, err)
 		return a, state, err
@@ -27,6 +30,6 @@ func getUsage(ctx context.Context, svc Service, c cola.Caller, p cola.NoParams) 
 	if err != nil {
 		return a, state, err
 	}
-	a.put(view{detailed: true}.append(nil, usage))
+	a.setData(view{detailed: true}.append(nil, usage))
 	return a, state, nil
 }

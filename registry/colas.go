@@ -16,24 +16,33 @@ type ColaPage struct {
 	Colas      []cola.ColaSummary
 	Pagination cola.Pagination
 	Defaults   *cola.DefaultsApplied // nil unless the default date window is active
-	Notes      []string              // sentences on how the search was read, and why it found nothing
+	Notes      []string              // how the search was read, and why it found nothing
 }
 
-// SearchColas returns a page of the labels that match, newest approval first. It costs a list record for each label
-// returned. A page is cut to the list records that are left, and TruncatedByQuota says so.
-func (s *Service) SearchColas(ctx context.Context, c cola.Caller, p cola.SearchParams) (ColaPage, cola.QuotaState, error) {
+// SearchColas returns a page of the labels that match, newest approval first. It costs a list
+// record for each label returned. A page is cut to the list records that are left, and
+// TruncatedByQuota says so.
+func (s *Service) SearchColas(
+	ctx context.Context, c cola.Caller, p cola.SearchParams,
+) (ColaPage, cola.QuotaState, error) {
 	return s.SearchColasFit(ctx, c, p, nil)
 }
 
-// SearchColasFit is SearchColas for an answer that has room for so many rows only; the page is cut to them.
-func (s *Service) SearchColasFit(ctx context.Context, c cola.Caller, p cola.SearchParams, fit Fit[cola.ColaSummary]) (ColaPage, cola.QuotaState, error) {
+// SearchColasFit is SearchColas for a response of limited size; it cuts the page to the rows that
+// fit.
+func (s *Service) SearchColasFit(
+	ctx context.Context, c cola.Caller, p cola.SearchParams, fit Fit[cola.ColaSummary],
+) (ColaPage, cola.QuotaState, error) {
 	page, _, state, err := s.searchColas(ctx, c, p, fit)
 	return page, state, err
 }
 
-// searchColas searches, charges what it found and returns it with the view that it was found in.
-func (s *Service) searchColas(ctx context.Context, c cola.Caller, p cola.SearchParams, fit Fit[cola.ColaSummary]) (ColaPage, *search.View, cola.QuotaState, error) {
-	if state, err := s.begin(c); err != nil {
+// searchColas searches and charges. It returns the results with the view of the index that they
+// come from.
+func (s *Service) searchColas(
+	ctx context.Context, c cola.Caller, p cola.SearchParams, fit Fit[cola.ColaSummary],
+) (ColaPage, *search.View, cola.QuotaState, error) {
+	if state, err := s.precheck(c); err != nil {
 		return ColaPage{}, nil, state, err
 	}
 	q, err := p.Normalize(s.now())
@@ -43,10 +52,10 @@ func (s *Service) searchColas(ctx context.Context, c cola.Caller, p cola.SearchP
 	}
 	begun, view := time.Now(), s.index.View()
 	found := view.Search(q)
-	s.metrics.searched(classOf(&q.Query), begun)
+	s.metrics.observeSearch(classifyQuery(&q.Query), begun)
 	rows, fewer := fit.cut(found.Rows)
 	found.Rows, found.HasMore = rows, found.HasMore || fewer
-	grant, err := s.ledger.Charge(ctx, chargeOf(c, cola.MeterListRecords, len(found.Rows)))
+	grant, err := s.ledger.Charge(ctx, quotaRequest(c, cola.MeterListRecords, len(found.Rows)))
 	if err != nil {
 		return ColaPage{}, nil, grant.State, err
 	}
@@ -78,26 +87,30 @@ func colaPage(q cola.ColaSearch, rows []cola.ColaSummary, total int, more bool) 
 	return page
 }
 
-// Rows returns labels that a caller was charged for as rows of lists show them. It reads memory
-// only, and charges nothing.
+// Rows returns labels, which the caller was charged for, as rows of lists. It reads memory only,
+// and charges nothing.
 func (s *Service) Rows(labels []cola.ColaSummary) []cola.ColaRow { return s.index.View().Rows(labels) }
 
-// Cola returns a label with all that is known of it. White space around the id does not count. It costs a detail view; not finding it, or finding that the caller
-// has it already by its ETag, is free.
-func (s *Service) Cola(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (Tagged[cola.Cola], cola.QuotaState, error) {
-	return lookup(ctx, s, c, cola.MeterDetailViews, ifNoneMatch, func() (cola.Cola, error) { return s.findCola(ctx, id) })
+// Cola returns a label with all that is known of it. White space around the id does not count. It
+// costs a detail view; not finding it, or finding that the caller has it already by its ETag, is
+// free.
+func (s *Service) Cola(
+	ctx context.Context, c cola.Caller, id, ifNoneMatch string,
+) (Tagged[cola.Cola], cola.QuotaState, error) {
+	return lookup(ctx, s, c, cola.MeterDetailViews, ifNoneMatch,
+		func() (cola.Cola, error) { return s.findCola(ctx, id) })
 }
 
-// findCola reads the label with an id as it is handed out.
+// findCola reads a label, with complete image addresses.
 func (s *Service) findCola(ctx context.Context, id string) (cola.Cola, error) {
 	id = strings.TrimSpace(id)
 	ttbID, ok := cola.ParseTTBID(id)
 	if !ok {
-		return cola.Cola{}, noCola(id)
+		return cola.Cola{}, colaNotFound(id)
 	}
 	label, err := s.label(ctx, ttbID)
 	if errors.Is(err, store.ErrNotFound) {
-		return cola.Cola{}, noCola(id)
+		return cola.Cola{}, colaNotFound(id)
 	}
 	if err != nil {
 		return cola.Cola{}, storeError(err, "read COLA "+ttbID.String())
@@ -106,8 +119,9 @@ func (s *Service) findCola(ctx context.Context, id string) (cola.Cola, error) {
 	return label, nil
 }
 
-// noCola tells that there is no label of an id, and what ids look like where it looks like none.
-func noCola(id string) error {
+// colaNotFound returns the error for an unknown label. It describes the format of IDs if id does
+// not have it.
+func colaNotFound(id string) error {
 	hint := " A TTB id has 14 digits."
 	if len(id) == len("11054001000049") && strings.Trim(id, "0123456789") == "" {
 		hint = ""
@@ -115,8 +129,9 @@ func noCola(id string) error {
 	return cola.Errorf(cola.CodeNotFound, "No COLA has the id %s.%s", cola.Quoted(id), hint)
 }
 
-// LabelOfImage returns the ID of the label that an image belongs to, without reading the database. It fails with CodeNotFound
-// if imageID names no label, or, once the index is built, none that the index holds.
+// LabelOfImage returns the ID of the label that an image belongs to, without reading the database.
+// It fails with CodeNotFound if imageID names no label or, once the index is built, a label that is
+// not in the index.
 func (s *Service) LabelOfImage(imageID string) (cola.TTBID, error) {
 	number, _, _ := strings.Cut(imageID, "-")
 	id, ok := cola.ParseTTBID(number)
@@ -124,17 +139,18 @@ func (s *Service) LabelOfImage(imageID string) (cola.TTBID, error) {
 		_, ok = s.index.View().Label(id)
 	}
 	if !ok {
-		return 0, noImage(imageID)
+		return 0, imageNotFound(imageID)
 	}
 	return id, nil
 }
 
-func noImage(id string) error {
+func imageNotFound(id string) error {
 	return cola.Errorf(cola.CodeNotFound, "No image %s is drawn here.", cola.Quoted(id))
 }
 
-// DrawableImage returns an image that this server draws at /images/{imageID}, and its label; only demonstration labels have
-// such images. It needs no caller, so an ID that LabelOfImage rejects costs no read of the database.
+// DrawableImage returns an image that this server draws at /images/{imageID}, and its label; only
+// demonstration labels have such images. It needs no caller, so an ID that LabelOfImage rejects
+// costs no read of the database.
 func (s *Service) DrawableImage(ctx context.Context, imageID string) (cola.Cola, cola.Image, error) {
 	id, err := s.LabelOfImage(imageID)
 	if err != nil {
@@ -142,33 +158,33 @@ func (s *Service) DrawableImage(ctx context.Context, imageID string) (cola.Cola,
 	}
 	label, err := s.label(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return cola.Cola{}, cola.Image{}, noImage(imageID)
+		return cola.Cola{}, cola.Image{}, imageNotFound(imageID)
 	}
 	if err != nil {
 		return cola.Cola{}, cola.Image{}, storeError(err, "read COLA "+id.String()+" of an image")
 	}
 	for _, image := range label.Images {
-		if image.TTBImageID == imageID && strings.HasPrefix(string(image.ImageURL), ownImages) {
+		if image.TTBImageID == imageID && strings.HasPrefix(string(image.ImageURL), imagesPath) {
 			return label, image, nil
 		}
 	}
-	return cola.Cola{}, cola.Image{}, noImage(imageID)
+	return cola.Cola{}, cola.Image{}, imageNotFound(imageID)
 }
 
-// readWithin is how long a request waits for the database to read what is to be charged for then.
-const readWithin = 3 * time.Second
+// readTimeout limits reads before a charge.
+const readTimeout = 3 * time.Second
 
 // label reads a label while a request waits.
 func (s *Service) label(ctx context.Context, id cola.TTBID) (label cola.Cola, err error) {
-	err = within(ctx, readWithin, func(ctx context.Context) error {
+	err = withTimeout(ctx, readTimeout, func(ctx context.Context) error {
 		label, err = s.store.Cola(ctx, id)
 		return err
 	})
 	return label, err
 }
 
-// ownImages starts the stored address of an image that this server draws.
-const ownImages = "/images/"
+// imagesPath starts the stored address of an image that this server draws.
+const imagesPath = "/images/"
 
 // absoluteURLs completes the addresses of images that this server draws.
 func (s *Service) absoluteURLs(label *cola.Cola) {
@@ -178,10 +194,24 @@ func (s *Service) absoluteURLs(label *cola.Cola) {
 	}
 }
 
-// absoluteURL completes the address of an image that this server draws, and returns any other as it is.
+// absoluteURL completes the address of an image that this server draws, and returns any other
+// address unchanged.
 func (s *Service) absoluteURL(u cola.Text) cola.Text {
-	if strings.HasPrefix(string(u), ownImages) {
+	if strings.HasPrefix(string(u), imagesPath) {
 		return cola.Text(s.publicURL) + u
 	}
 	return u
+}
+
+// Fit returns how many of the rows, from the first, fit into a response. It is called before the
+// charge, so that only returned rows are charged. A nil Fit has no limit.
+type Fit[T any] func(rows []T) int
+
+// cut returns the rows that fit, and whether that is fewer than all.
+func (fit Fit[T]) cut(rows []T) (kept []T, fewer bool) {
+	if fit == nil {
+		return rows, false
+	}
+	n := min(fit(rows), len(rows))
+	return rows[:n], n < len(rows)
 }

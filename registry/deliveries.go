@@ -9,31 +9,36 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Deliveries returns a page of the messages of the caller's account, newest first, and what became of them. It is free.
-func (s *Service) Deliveries(ctx context.Context, c cola.Caller, p cola.DeliveryListParams) (PageList[cola.Delivery], cola.QuotaState, error) {
+// Deliveries returns a page of the deliveries of the caller's account, newest first. It is free.
+func (s *Service) Deliveries(
+	ctx context.Context, c cola.Caller, p cola.DeliveryListParams,
+) (PageList[cola.Delivery], cola.QuotaState, error) {
 	asked, invalid := p.Normalize()
 	which := store.DeliveryFilter{Destination: asked.Destination, SavedSearch: asked.SavedSearch, State: asked.State}
 	page := cola.SavedSearchPage{Page: asked.Page, PerPage: asked.PerPage}
-	return pages(ctx, s, c, page, invalid, "list deliveries", func(ctx context.Context, part store.Slice) ([]cola.Delivery, int, error) {
-		return s.store.DeliveriesOf(ctx, c.Account, which, part)
-	})
+	return listPage(ctx, s, c, page, invalid, "list deliveries",
+		func(ctx context.Context, part store.Slice) ([]cola.Delivery, int, error) {
+			return s.store.DeliveriesOf(ctx, c.Account, which, part)
+		})
 }
 
-// Delivery returns a message of the caller's account with every attempt to deliver it. It is free. It fails with CodeNotFound also for
-// another account's.
-func (s *Service) Delivery(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (Tagged[cola.DeliveryDetail], cola.QuotaState, error) {
+// Delivery returns a message of the caller's account with every attempt to deliver it. It is free.
+// It fails with CodeNotFound also for another account's.
+func (s *Service) Delivery(
+	ctx context.Context, c cola.Caller, id, ifNoneMatch string,
+) (Tagged[cola.DeliveryDetail], cola.QuotaState, error) {
 	return lookup(ctx, s, c, cola.MeterNone, ifNoneMatch, func() (found cola.DeliveryDetail, err error) {
-		number, err := deliveryID(id)
+		number, err := parseDeliveryID(id)
 		if err != nil {
 			return found, err
 		}
-		err = within(ctx, readWithin, func(ctx context.Context) (err error) {
+		err = withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
 			found, err = s.store.DeliveryOf(ctx, c.Account, number)
 			return err
 		})
 		switch {
 		case errors.Is(err, store.ErrNotFound):
-			return found, noSuchDelivery(id)
+			return found, deliveryNotFound(id)
 		case err != nil:
 			return found, storeError(err, "read delivery")
 		}
@@ -41,19 +46,21 @@ func (s *Service) Delivery(ctx context.Context, c cola.Caller, id, ifNoneMatch s
 	})
 }
 
-// ReplayDelivery has a message of the caller's account sent again, whatever became of it, with the id that it had. It is free and needs
-// the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's, and with CodeNotActive when nothing is sent to
-// its destination.
-func (s *Service) ReplayDelivery(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error) {
-	number, state, err := beginWritingOf(ctx, s, c, id, deliveryID)
+// ReplayDelivery resends a delivery of the caller's account, whatever its state, under the same ID.
+// It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for
+// another account's delivery, and with CodeNotActive if its destination is not active.
+func (s *Service) ReplayDelivery(
+	ctx context.Context, c cola.Caller, id string,
+) (cola.Delivery, cola.QuotaState, error) {
+	number, state, err := authorizeWrite(ctx, s, c, id, parseDeliveryID)
 	if err != nil {
 		return cola.Delivery{}, state, err
 	}
 	var again cola.Delivery
-	err = within(ctx, saveWithin, func(ctx context.Context) error {
+	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) error {
 		was, err := s.store.DeliveryOf(ctx, c.Account, number)
 		if err == nil && was.Event == cola.EventTest {
-			err = s.tests.take(was.Destination)
+			err = s.testLimit.take(was.Destination)
 		}
 		if err != nil {
 			return err
@@ -63,30 +70,34 @@ func (s *Service) ReplayDelivery(ctx context.Context, c cola.Caller, id string) 
 	})
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return cola.Delivery{}, state, noSuchDelivery(id)
+		return cola.Delivery{}, state, deliveryNotFound(id)
 	case err != nil:
-		return cola.Delivery{}, state, replayError(err, destinationError(err, "", maybeSent))
+		return cola.Delivery{}, state, replayError(err, destinationError(err, "", sendUnconfirmed))
 	}
 	return again, state, nil
 }
 
-// replayError is what a caller may see of an error of sending again: told, unless it is that the destination is not active.
-func replayError(err, told error) error {
+// replayError returns the public error of a failed replay: other, unless the destination is not
+// active.
+func replayError(err, other error) error {
 	if errors.Is(err, store.ErrNotActive) {
-		return cola.Errorf(cola.CodeNotActive, "Nothing is sent to the destination of this message. GET /destinations tells why; PATCH /destinations/{uuid} with {\"active\": true} makes it active again.")
+		return cola.Errorf(cola.CodeNotActive,
+			"Nothing is sent to the destination of this message. GET /destinations tells why; PATCH "+
+				"/destinations/{uuid} with {\"active\": true} makes it active again.")
 	}
-	return told
+	return other
 }
 
-// deliveryID reads the number of a delivery, or returns a refusal for what is none.
-func deliveryID(id string) (int64, error) {
+// parseDeliveryID parses the number of a delivery.
+func parseDeliveryID(id string) (int64, error) {
 	number, err := strconv.ParseInt(id, 10, 64)
 	if err != nil || number < 1 || strconv.FormatInt(number, 10) != id {
-		return 0, noSuchDelivery(id)
+		return 0, deliveryNotFound(id)
 	}
 	return number, nil
 }
 
-func noSuchDelivery(id string) error {
-	return cola.Errorf(cola.CodeNotFound, "Your account has no delivery with the number %s. Deliveries are forgotten after some time.", cola.Quoted(id))
+func deliveryNotFound(id string) error {
+	return cola.Errorf(cola.CodeNotFound, "Your account has no delivery with the number %s. Deliveries are forgotten "+
+		"after some time.", cola.Quoted(id))
 }

@@ -12,43 +12,49 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// shown returns a destination as the caller may see it. Every operation that returns destinations
-// uses it: a webhook's address is often a credential, which read-only apps must not see.
-func shown(c cola.Caller, d cola.Destination) cola.Destination {
+// redactDestination returns a destination as the caller may see it. Every operation that returns
+// destinations uses it: a webhook's address is often a credential, which read-only apps must not
+// see.
+func redactDestination(c cola.Caller, d cola.Destination) cola.Destination {
 	if c.Has(cola.ScopeWriteSavedSearches) {
 		return d
 	}
 	return d.Redacted()
 }
 
-// Destinations returns a page of the destinations of the caller's account, oldest first. It is free.
-// For a caller without the scope cola.ScopeWriteSavedSearches they are redacted.
-func (s *Service) Destinations(ctx context.Context, c cola.Caller, p cola.SavedSearchListParams) (PageList[cola.Destination], cola.QuotaState, error) {
+// Destinations returns a page of the destinations of the caller's account, oldest first. It is
+// free. For a caller without the scope cola.ScopeWriteSavedSearches they are redacted.
+func (s *Service) Destinations(
+	ctx context.Context, c cola.Caller, p cola.SavedSearchListParams,
+) (PageList[cola.Destination], cola.QuotaState, error) {
 	page, invalid := p.Normalize()
-	return pages(ctx, s, c, page, invalid, "list destinations", func(ctx context.Context, part store.Slice) ([]cola.Destination, int, error) {
-		kept, total, err := s.store.Destinations(ctx, c.Account, part)
-		rows := make([]cola.Destination, len(kept))
-		for i := range kept {
-			rows[i] = shown(c, kept[i].Destination)
-		}
-		return rows, total, err
-	})
+	return listPage(ctx, s, c, page, invalid, "list destinations",
+		func(ctx context.Context, part store.Slice) ([]cola.Destination, int, error) {
+			kept, total, err := s.store.Destinations(ctx, c.Account, part)
+			rows := make([]cola.Destination, len(kept))
+			for i := range kept {
+				rows[i] = redactDestination(c, kept[i].Destination)
+			}
+			return rows, total, err
+		})
 }
 
-// pages answers a free list of what belongs to the caller's account: settle, admit, read.
-func pages[T any](ctx context.Context, s *Service, c cola.Caller, page cola.SavedSearchPage, invalid error, operation string,
+// listPage answers a free list of the caller's account: it checks the page, admits the request and
+// reads.
+func listPage[T any](ctx context.Context, s *Service, c cola.Caller, page cola.SavedSearchPage, invalid error,
+	operation string,
 	read func(ctx context.Context, part store.Slice) ([]T, int, error),
 ) (list PageList[T], state cola.QuotaState, err error) {
-	if state, err = s.begin(c); err != nil {
+	if state, err = s.precheck(c); err != nil {
 		return list, state, err
 	}
-	if state, err = s.free(ctx, c, invalid); err != nil {
+	if state, err = s.admitFree(ctx, c, invalid); err != nil {
 		return list, state, err
 	}
 	part := store.Slice{Offset: (page.Page - 1) * page.PerPage, Limit: page.PerPage}
 	meta := cola.PageMeta{Page: page.Page, PerPage: page.PerPage}
 	var rows []T
-	err = within(ctx, readWithin, func(ctx context.Context) (err error) {
+	err = withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
 		rows, meta.Total, err = read(ctx, part)
 		return err
 	})
@@ -59,45 +65,53 @@ func pages[T any](ctx context.Context, s *Service, c cola.Caller, page cola.Save
 	return PageList[T]{Rows: rows, Meta: meta}, state, nil
 }
 
-// Destination returns a destination of the caller's account. It is free. It fails with CodeNotFound also for another account's.
-func (s *Service) Destination(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (Tagged[cola.Destination], cola.QuotaState, error) {
+// Destination returns a destination of the caller's account. It is free. It fails with CodeNotFound
+// also for another account's.
+func (s *Service) Destination(
+	ctx context.Context, c cola.Caller, id, ifNoneMatch string,
+) (Tagged[cola.Destination], cola.QuotaState, error) {
 	return lookup(ctx, s, c, cola.MeterNone, ifNoneMatch, func() (cola.Destination, error) {
-		key, err := destinationID(id)
+		key, err := parseDestinationID(id)
 		if err != nil {
 			return cola.Destination{}, err
 		}
 		d, err := s.destination(ctx, c.Account, key)
-		return shown(c, d.Destination), err
+		return redactDestination(c, d.Destination), err
 	})
 }
 
 // destination reads a destination by the UUID that the store has it by, or fails with CodeNotFound.
-func (s *Service) destination(ctx context.Context, account cola.AccountID, key string) (d store.Destination, err error) {
-	err = within(ctx, readWithin, func(ctx context.Context) (err error) {
+func (s *Service) destination(
+	ctx context.Context, account cola.AccountID, key string,
+) (d store.Destination, err error) {
+	err = withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
 		d, err = s.store.Destination(ctx, account, key)
 		return err
 	})
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return store.Destination{}, noSuchDestination(key)
+		return store.Destination{}, destinationNotFound(key)
 	case err != nil:
 		return store.Destination{}, storeError(err, "read destination")
 	}
 	return d, nil
 }
 
-// CreateDestination adds a destination to the caller's account. It is free and needs the scope cola.ScopeWriteSavedSearches.
+// CreateDestination adds a destination to the caller's account. It is free and needs the scope
+// cola.ScopeWriteSavedSearches.
 //
-// A new webhook is pending: its endpoint gets only a challenge until it confirms. Its signing secret
-// is never returned again. An email address other than the account's own is unconfirmed: its owner is
-// asked to agree.
+// A new webhook is pending: its endpoint gets only a challenge until it confirms. Its signing
+// secret is never returned again. An email address other than the account's own is unconfirmed: its
+// owner is asked to agree.
 //
 // It fails as Normalize does, with CodeDestinationLimit, with CodeDestinationExists, and with
 // CodeQuotaExceeded if the limits on requests to confirm are reached. After CodeUnavailable the
 // outcome is unknown.
-func (s *Service) CreateDestination(ctx context.Context, c cola.Caller, p cola.DestinationParams) (cola.DestinationWithSecret, cola.QuotaState, error) {
+func (s *Service) CreateDestination(
+	ctx context.Context, c cola.Caller, p cola.DestinationParams,
+) (cola.DestinationWithSecret, cola.QuotaState, error) {
 	none := cola.DestinationWithSecret{}
-	if state, err := s.begin(c); err != nil {
+	if state, err := s.precheck(c); err != nil {
 		return none, state, err
 	}
 	if !c.Has(cola.ScopeWriteSavedSearches) {
@@ -113,49 +127,53 @@ func (s *Service) CreateDestination(ctx context.Context, c cola.Caller, p cola.D
 	if err != nil {
 		return none, state, err
 	}
-	made, err := s.keep(ctx, c.Account, settled)
+	made, err := s.addDestination(ctx, c.Account, settled)
 	return made, state, err
 }
 
 // withSecret returns a destination with its new secret, which is empty for an email address.
 func withSecret(d store.Destination, secret string) cola.DestinationWithSecret {
-	told := cola.DestinationWithSecret{Destination: d.Destination}
+	result := cola.DestinationWithSecret{Destination: d.Destination}
 	if secret != "" {
-		told.Secret = cola.Some(secret)
+		result.Secret = cola.Some(secret)
 	}
-	return told
+	return result
 }
 
-// keep stores a normalized destination and asks its recipient to confirm if needed.
-func (s *Service) keep(ctx context.Context, account cola.AccountID, d cola.Destination) (cola.DestinationWithSecret, error) {
+// addDestination stores a normalized destination and asks its recipient to confirm if needed.
+func (s *Service) addDestination(
+	ctx context.Context, account cola.AccountID, d cola.Destination,
+) (cola.DestinationWithSecret, error) {
 	n := store.NewDestination{
-		UUID: uuid.NewString(), Account: account, Kind: d.Kind, Address: d.Address.V, SavedSearch: d.SavedSearch.V, SendEmpty: d.SendEmpty,
-		State: cola.DestinationActive, MaxDestinations: cola.MaxDestinations,
+		UUID: uuid.NewString(), Account: account, Kind: d.Kind, Address: d.Address.V, SavedSearch: d.SavedSearch.V,
+		SendEmpty: d.SendEmpty,
+		State:     cola.DestinationActive, MaxDestinations: cola.MaxDestinations,
 	}
 	var secret string
-	switch own, err := s.isOwnAddress(ctx, account, n); {
+	switch own, err := s.isAccountAddress(ctx, account, n); {
 	case err != nil:
 		return cola.DestinationWithSecret{}, err
 	case n.Kind == cola.KindWebhook:
 		secret = cola.NewWebhookSecret()
-		n.State, n.Secret, n.Challenge = cola.DestinationPending, s.vault.Seal(vault.Secret, n.UUID, secret), s.newChallenge(n.UUID)
+		n.State, n.Secret, n.Challenge = cola.DestinationPending, s.vault.Seal(vault.Secret, n.UUID,
+			secret), s.newChallenge(n.UUID)
 	case !own:
 		n.State = cola.DestinationUnconfirmed
 	}
 	if n.State != cola.DestinationActive {
-		ask := s.ask(n.Kind)
+		ask := s.confirmationRequest(n.Kind)
 		n.Confirm = &ask
 	}
-	made, err := s.keepNew(ctx, n)
+	made, err := s.storeDestination(ctx, n)
 	if err != nil {
 		return cola.DestinationWithSecret{}, err
 	}
 	return withSecret(made, secret), nil
 }
 
-// keepNew makes a destination in the store.
-func (s *Service) keepNew(ctx context.Context, n store.NewDestination) (made store.Destination, err error) {
-	err = within(ctx, saveWithin, func(ctx context.Context) (err error) {
+// storeDestination creates a destination in the store.
+func (s *Service) storeDestination(ctx context.Context, n store.NewDestination) (made store.Destination, err error) {
+	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
 		made, err = s.store.CreateDestination(ctx, n)
 		return err
 	})
@@ -164,9 +182,12 @@ func (s *Service) keepNew(ctx context.Context, n store.NewDestination) (made sto
 		return made, nil
 	case errors.Is(err, store.ErrExists):
 		return made, cola.Errorf(cola.CodeDestinationExists,
-			"The account has this destination already, for the same searches. GET /destinations lists it; a lost secret is replaced with POST /destinations/{uuid}/secret.")
+			"The account has this destination already, for the same searches. GET /destinations lists it; a lost "+
+				"secret is replaced with POST /destinations/{uuid}/secret.")
 	case errors.Is(err, store.ErrLimit):
-		refusal := cola.Errorf(cola.CodeDestinationLimit, "An account may have %d destinations, and this one has them. Delete one of the others first.", n.MaxDestinations)
+		refusal := cola.Errorf(cola.CodeDestinationLimit,
+			"An account may have %d destinations, and this one has them. Delete one of the others first.",
+			n.MaxDestinations)
 		refusal.Details = map[string]any{"limit": n.MaxDestinations}
 		return made, refusal
 	case errors.Is(err, store.ErrNotFound):
@@ -174,17 +195,20 @@ func (s *Service) keepNew(ctx context.Context, n store.NewDestination) (made sto
 		problems.Add("saved_search", "Your account has no saved search with the id %s.", cola.Quoted(n.SavedSearch))
 		return made, problems.Err()
 	}
-	return made, destinationError(askError(n.Kind, err), n.Address, "It is unknown whether the destination was created. "+
-		"Send the same request again in a few seconds; destination_exists means that it was.")
+	return made, destinationError(confirmationError(n.Kind, err), n.Address,
+		"It is unknown whether the destination was created. "+
+			"Send the same request again in a few seconds; destination_exists means that it was.")
 }
 
-// isOwnAddress reports whether a new destination has the account's own email address, in any letter
-// case.
-func (s *Service) isOwnAddress(ctx context.Context, account cola.AccountID, n store.NewDestination) (own bool, err error) {
+// isAccountAddress reports whether a new destination has the account's own email address, in any
+// letter case.
+func (s *Service) isAccountAddress(
+	ctx context.Context, account cola.AccountID, n store.NewDestination,
+) (own bool, err error) {
 	if n.Kind != cola.KindEmail {
 		return false, nil
 	}
-	err = within(ctx, readWithin, func(ctx context.Context) error {
+	err = withTimeout(ctx, readTimeout, func(ctx context.Context) error {
 		list, _, err := s.store.Destinations(ctx, account, store.Slice{Limit: cola.MaxDestinations + 1})
 		for _, d := range list {
 			own = own || d.Own && d.Address.OK &&
@@ -198,40 +222,132 @@ func (s *Service) isOwnAddress(ctx context.Context, account cola.AccountID, n st
 	return own, nil
 }
 
-// isOwn reports whether a destination has the account's own email address, which needs no consent.
-func (s *Service) isOwn(ctx context.Context, d store.Destination) (bool, error) {
+// isAccountDestination reports whether a destination has the account's own email address, which
+// needs no consent.
+func (s *Service) isAccountDestination(ctx context.Context, d store.Destination) (bool, error) {
 	if d.Own {
 		return true, nil
 	}
-	return s.isOwnAddress(ctx, d.Account, store.NewDestination{Kind: d.Kind, Address: d.Address.V})
+	return s.isAccountAddress(ctx, d.Account, store.NewDestination{Kind: d.Kind, Address: d.Address.V})
 }
 
-// destinationID returns the form in which the store has the UUID of a destination, or a refusal for what is none.
-func destinationID(id string) (string, error) {
-	if key, ok := settleUUID(id); ok {
+// parseDestinationID returns the UUID of a destination as the store has it.
+func parseDestinationID(id string) (string, error) {
+	if key, ok := normalizeUUID(id); ok {
 		return key, nil
 	}
-	refusal := noSuchDestination(id)
+	refusal := destinationNotFound(id)
 	refusal.Message += " The id of a destination is a UUID."
 	return "", refusal
 }
 
-func noSuchDestination(id string) *cola.Error {
+func destinationNotFound(id string) *cola.Error {
 	return cola.Errorf(cola.CodeNotFound, "Your account has no destination with the id %s.", cola.Quoted(id))
 }
 
-// destinationError turns an error of changing a destination into what a caller may see. unknown is what to say when it may have been done.
+// destinationError returns the public error of a failed change. unknown is the message if the
+// outcome is unknown.
 func destinationError(err error, id, unknown string) error {
 	if refusal, ok := errors.AsType[*cola.Error](err); ok {
 		return refusal
 	}
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return noSuchDestination(id)
+		return destinationNotFound(id)
 	case errors.Is(err, store.ErrUnavailable):
 		refusal := cola.Unavailable()
 		refusal.Message = unknown
 		return refusal
 	}
 	return fmt.Errorf("change destination: %w", err)
+}
+
+// ChangeDestination changes a destination of the caller's account, and returns it. It is free and
+// needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another
+// account's destination, and with the errors of cola.DestinationChangeParams. After CodeUnavailable
+// the outcome may be unknown.
+func (s *Service) ChangeDestination(
+	ctx context.Context, c cola.Caller, id string, p cola.DestinationChangeParams,
+) (cola.Destination, cola.QuotaState, error) {
+	key, state, err := authorizeWrite(ctx, s, c, id, parseDestinationID)
+	if err != nil {
+		return cola.Destination{}, state, err
+	}
+	before, err := s.destination(ctx, c.Account, key)
+	if err != nil {
+		return cola.Destination{}, state, err
+	}
+	settled, err := p.Normalize()
+	if err != nil {
+		return cola.Destination{}, state, err
+	}
+	own, err := s.isAccountDestination(ctx, before)
+	if err != nil {
+		return cola.Destination{}, state, err
+	}
+	changed, err := s.updateDestination(ctx, before, changeDestinationUnconfirmed, func(d *store.Destination) (err error) {
+		after, err := settled.Apply(d.Destination, own)
+		if err == nil {
+			d.Destination = after
+		}
+		return err
+	})
+	return changed.Destination, state, err
+}
+
+// updateDestination changes a destination in the store. unknown is the message if the outcome is
+// unknown.
+func (s *Service) updateDestination(
+	ctx context.Context, d store.Destination, unknown string, change func(*store.Destination) error,
+) (changed store.Destination, err error) {
+	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
+		changed, err = s.store.UpdateDestination(ctx, d.Account, d.UUID, change)
+		return err
+	})
+	if err != nil {
+		return store.Destination{}, destinationError(err, d.UUID, unknown)
+	}
+	return changed, nil
+}
+
+// DeleteDestination forgets a destination of the caller's account, with all that was and is to be
+// sent there. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with
+// CodeNotFound also for another account's, and with CodeValidation for the account's own email
+// address, which can be paused. CodeUnavailable may leave unknown whether it was deleted.
+func (s *Service) DeleteDestination(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
+	d, state, err := s.authorizeDestinationWrite(ctx, c, id)
+	if err != nil {
+		return state, err
+	}
+	if d.Own {
+		return state, wrongKindError("It is the account's own email address, which stays. To have nothing sent " +
+			"there, send PATCH /destinations/" + d.UUID + " with {\"active\": false}.")
+	}
+	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) error {
+		return s.store.DeleteDestination(ctx, d.Account, d.UUID)
+	})
+	if err != nil {
+		return state, destinationError(err, id, deleteDestinationUnconfirmed)
+	}
+	return state, nil
+}
+
+// authorizeDestinationWrite admits a caller who changes or uses a destination, and reads the
+// destination.
+func (s *Service) authorizeDestinationWrite(
+	ctx context.Context, c cola.Caller, id string,
+) (store.Destination, cola.QuotaState, error) {
+	key, state, err := authorizeWrite(ctx, s, c, id, parseDestinationID)
+	if err != nil {
+		return store.Destination{}, state, err
+	}
+	d, err := s.destination(ctx, c.Account, key)
+	return d, state, err
+}
+
+// wrongKindError refuses an action that a destination of this kind does not support.
+func wrongKindError(message string) error {
+	var problems cola.Problems
+	problems.Add("uuid", "%s", message)
+	return problems.Err()
 }

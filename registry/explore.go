@@ -14,33 +14,37 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Explored is the answer to Explore: what SearchColas answers, with facets.
-type Explored struct {
+// ExploreResult is a ColaPage with facets and images.
+type ExploreResult struct {
 	ColaPage
 	Facets []cola.Facet
-	Images map[cola.TTBID]string // address of the main image of the labels of the page that have one; none when they cannot be read in time
+	Images map[cola.TTBID]string // main image by label; missing if it can't be read in time
 }
 
-// Explore is SearchColas with the counts of what the search could be narrowed or widened to. It costs what SearchColas costs.
+// Explore is SearchColas with facets. It costs the same.
 //
-// Facets and images come after the charge, so that a refused request is no more work than a search. What is charged does not fail then:
-// facets are counted in memory, and images that cannot be read are left out.
-func (s *Service) Explore(ctx context.Context, c cola.Caller, p cola.SearchParams) (Explored, cola.QuotaState, error) {
+// Facets and images are added after the charge, so that a refused request does no more work than a
+// search. They can't fail: facets are counted in memory, and images that can't be read are left
+// out.
+func (s *Service) Explore(
+	ctx context.Context, c cola.Caller, p cola.SearchParams,
+) (ExploreResult, cola.QuotaState, error) {
 	page, view, state, err := s.searchColas(ctx, c, p, nil)
 	if err != nil {
-		return Explored{}, state, err
+		return ExploreResult{}, state, err
 	}
 	begun := time.Now()
 	facets, err := p.FacetSearch(s.now())
 	if err != nil {
-		return Explored{}, state, fmt.Errorf("count facets of a search that was made: %w", err)
+		return ExploreResult{}, state, fmt.Errorf("count facets of a search that was made: %w", err)
 	}
 	counted := view.Facets(facets)
-	s.metrics.searched(facetCounts, begun)
-	return Explored{ColaPage: page, Facets: counted, Images: s.mainImages(ctx, page.Colas)}, state, nil
+	s.metrics.observeSearch(facetCounts, begun)
+	return ExploreResult{ColaPage: page, Facets: counted, Images: s.mainImages(ctx, page.Colas)}, state, nil
 }
 
-// mainImages returns the addresses of the main images of labels, as far as they can be read in time.
+// mainImages returns the addresses of the main images of labels, as far as they can be read in
+// time.
 func (s *Service) mainImages(ctx context.Context, labels []cola.ColaSummary) (images map[cola.TTBID]string) {
 	if len(labels) == 0 {
 		return nil
@@ -49,7 +53,7 @@ func (s *Service) mainImages(ctx context.Context, labels []cola.ColaSummary) (im
 	for i := range labels {
 		ids[i] = labels[i].TTBID
 	}
-	err := within(ctx, readWithin, func(ctx context.Context) (err error) {
+	err := withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
 		images, err = s.store.MainImages(ctx, ids)
 		return err
 	})
@@ -65,11 +69,11 @@ func (s *Service) mainImages(ctx context.Context, labels []cola.ColaSummary) (im
 	return images
 }
 
-// LabelPage is a label with what stands around it.
+// LabelPage is a label with related records.
 type LabelPage struct {
 	Label     cola.Cola
 	Permittee *cola.PermitteeSummary // nil when it is not known
-	Chain     []ChainLink            // the applications that were submitted again, oldest first, the label itself included; empty when it stands alone
+	Chain     []ChainLink            // resubmissions, oldest first, including this label; empty if there are none
 }
 
 // ChainLink is a label in a chain of resubmissions.
@@ -78,7 +82,8 @@ type ChainLink struct {
 	Summary *cola.ColaSummary // nil when the registry does not hold it
 }
 
-// LabelPage returns a label with its permittee and its chain of resubmissions. It costs a detail view, as Cola does; not finding it is free.
+// LabelPage returns a label with its permittee and its chain of resubmissions. It costs a detail
+// view, as Cola does; not finding it is free.
 func (s *Service) LabelPage(ctx context.Context, c cola.Caller, id string) (LabelPage, cola.QuotaState, error) {
 	var checked cola.QuotaState
 	tagged, state, err := lookup(ctx, s, c, cola.MeterDetailViews, "", func() (LabelPage, error) {
@@ -86,8 +91,8 @@ func (s *Service) LabelPage(ctx context.Context, c cola.Caller, id string) (Labe
 		if err != nil {
 			return LabelPage{}, err
 		}
-		// What stands around a label is looked up only if it may be charged.
-		if checked, err = s.ledger.Precheck(chargeOf(c, cola.MeterDetailViews, 1)); err != nil {
+		// Related records are read only if the request can be charged.
+		if checked, err = s.ledger.Precheck(quotaRequest(c, cola.MeterDetailViews, 1)); err != nil {
 			return LabelPage{}, err
 		}
 		view := s.index.View()
@@ -104,20 +109,21 @@ func (s *Service) LabelPage(ctx context.Context, c cola.Caller, id string) (Labe
 	return tagged.Value, state, err
 }
 
-// chainMost is how many labels of a chain are shown: the ones nearest to the label.
-const chainMost = 20
+// maxChain is how many labels of a chain are shown: the ones nearest to the label.
+const maxChain = 20
 
-// chain returns the labels that are connected with one by resubmissions, whichever way they lead; none when it stands alone.
+// chain returns the labels connected to a label by resubmissions, in either direction; empty if
+// there are none.
 func (s *Service) chain(ctx context.Context, view *search.View, label *cola.Cola) ([]ChainLink, error) {
 	found := []cola.TTBID{label.TTBID}
 	add := func(id cola.TTBID) {
-		if id != 0 && len(found) < chainMost && !slices.Contains(found, id) {
+		if id != 0 && len(found) < maxChain && !slices.Contains(found, id) {
 			found = append(found, id)
 		}
 	}
-	err := within(ctx, readWithin, func(ctx context.Context) error {
-		for i := 0; i < len(found) && len(found) < chainMost; i++ {
-			before, after, err := s.neighbours(ctx, found[i], label)
+	err := withTimeout(ctx, readTimeout, func(ctx context.Context) error {
+		for i := 0; i < len(found) && len(found) < maxChain; i++ {
+			before, after, err := s.neighbors(ctx, found[i], label)
 			if err != nil {
 				return err
 			}
@@ -134,11 +140,14 @@ func (s *Service) chain(ctx context.Context, view *search.View, label *cola.Cola
 	if len(found) == 1 {
 		return nil, nil
 	}
-	return links(view, found), nil
+	return chainLinks(view, found), nil
 }
 
-// neighbours returns the label that a label submits again, zero for none, and those that submit it again. known is one that need not be read.
-func (s *Service) neighbours(ctx context.Context, id cola.TTBID, known *cola.Cola) (before cola.TTBID, after []cola.TTBID, err error) {
+// neighbors returns the label that id resubmits (0 if none) and the labels that resubmit id. known
+// is a label that need not be read.
+func (s *Service) neighbors(
+	ctx context.Context, id cola.TTBID, known *cola.Cola,
+) (before cola.TTBID, after []cola.TTBID, err error) {
 	if id == known.TTBID {
 		before = known.ForResubmissionTTBID
 	} else {
@@ -152,9 +161,9 @@ func (s *Service) neighbours(ctx context.Context, id cola.TTBID, known *cola.Col
 	return before, after, err
 }
 
-// links returns labels as a chain shows them, oldest first.
-func links(view *search.View, ids []cola.TTBID) []ChainLink {
-	slices.SortFunc(ids, func(a, b cola.TTBID) int { return cmp.Compare(age(a), age(b)) })
+// chainLinks returns labels as a chain shows them, oldest first.
+func chainLinks(view *search.View, ids []cola.TTBID) []ChainLink {
+	slices.SortFunc(ids, func(a, b cola.TTBID) int { return cmp.Compare(chronological(a), chronological(b)) })
 	chain := make([]ChainLink, len(ids))
 	for i, id := range ids {
 		chain[i].TTBID = id
@@ -165,8 +174,9 @@ func links(view *search.View, ids []cola.TTBID) []ChainLink {
 	return chain
 }
 
-// age orders ids by the day of receipt that they begin with: those of the last century come before those of this one.
-func age(id cola.TTBID) cola.TTBID {
+// chronological maps IDs to an order by date of receipt, their prefix: IDs of the last century come
+// first.
+func chronological(id cola.TTBID) cola.TTBID {
 	const year, century = 1_000_000_000_000, 100_000_000_000_000
 	if id/year < 70 { // computers came to TTB's predecessor later than in 1970
 		return id + century

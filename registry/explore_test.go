@@ -94,7 +94,7 @@ func (w *world) checkFacets(t *testing.T, p cola.SearchParams, facets []cola.Fac
 	}
 }
 
-func (w *world) checkImages(t *testing.T, got registry.Explored) {
+func (w *world) checkImages(t *testing.T, got registry.ExploreResult) {
 	t.Helper()
 	want := map[cola.TTBID]string{}
 	for _, row := range got.Colas {

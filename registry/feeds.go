@@ -12,15 +12,15 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// feedRuns is how many runs a feed shows: the newest with matches.
-const feedRuns = 30
+// maxFeedRuns is how many runs a feed shows: the newest with matches.
+const maxFeedRuns = 30
 
 const (
 	feedsPath = "/feeds/" // below the public URL, before the token
 	feedBytes = 32        // of randomness in a token
 )
 
-// Feed is what the feed of a saved search shows.
+// Feed is the content of a saved search's feed.
 type Feed struct {
 	Search cola.SavedSearch
 	URL    string // of the feed itself
@@ -33,65 +33,69 @@ type FeedRun struct {
 	Labels []FeedLabel // named by messages about the run, up to the feed's limit
 }
 
-// FeedLabel is a label that a run found, as it is now.
+// FeedLabel is a label of a run, in its current state.
 type FeedLabel struct {
 	cola.ColaSummary
 	Late bool
 }
 
-// What a caller is told when the outcome of a request is not known.
+// Messages for requests with an unknown outcome.
 const (
-	maybeFeedMade  = "It is unknown whether the feed was made. Send the same request again in a few seconds: the latest address is the one that counts."
-	maybeFeedEnded = "It is unknown whether the feed has ended. Send the same request again in a few seconds."
+	createFeedUnconfirmed = "It is unknown whether the feed was made. Send the same request again in a few seconds: the latest address is the one that counts."
+	deleteFeedUnconfirmed = "It is unknown whether the feed has ended. Send the same request again in a few seconds."
 )
 
-// MakeFeed gives a search of the caller's account a feed with a new address, in place of the one that it has, and tells the address, this once.
-// It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's search.
-func (s *Service) MakeFeed(ctx context.Context, c cola.Caller, id string) (cola.SavedSearchFeed, cola.QuotaState, error) {
-	key, state, err := s.beginWriting(ctx, c, id)
+// MakeFeed gives a search of the caller's account a feed with a new address, which replaces a
+// previous one, and returns the address, once. It is free and needs the scope
+// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's search.
+func (s *Service) MakeFeed(
+	ctx context.Context, c cola.Caller, id string,
+) (cola.SavedSearchFeed, cola.QuotaState, error) {
+	key, state, err := s.authorizeSearchWrite(ctx, c, id)
 	if err != nil {
 		return cola.SavedSearchFeed{}, state, err
 	}
 	var bits [feedBytes]byte
 	rand.Read(bits[:])
 	token := base64.RawURLEncoding.EncodeToString(bits[:])
-	hash := feedHash(token)
+	hash := hashFeedToken(token)
 	if err := s.setFeed(ctx, c, key, &hash); err != nil {
-		return cola.SavedSearchFeed{}, state, changeError(err, id, maybeFeedMade)
+		return cola.SavedSearchFeed{}, state, changeSearchError(err, id, createFeedUnconfirmed)
 	}
 	return cola.SavedSearchFeed{URL: s.publicURL + feedsPath + token}, state, nil
 }
 
-// EndFeed ends the feed of a search of the caller's account; it is no error when there is none. It is free and needs the scope
-// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's search.
+// EndFeed deletes the feed of a search of the caller's account. A missing feed is not an error. It
+// is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for
+// another account's search.
 func (s *Service) EndFeed(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
-	key, state, err := s.beginWriting(ctx, c, id)
+	key, state, err := s.authorizeSearchWrite(ctx, c, id)
 	if err != nil {
 		return state, err
 	}
 	if err := s.setFeed(ctx, c, key, nil); err != nil {
-		return state, changeError(err, id, maybeFeedEnded)
+		return state, changeSearchError(err, id, deleteFeedUnconfirmed)
 	}
 	return state, nil
 }
 
-// HasFeed reports whether a search of the caller's account has a feed. It is free, and for account holders on the dashboard: others know what they
-// have made. It fails with CodeNotFound also for another account's search.
+// HasFeed reports whether a search of the caller's account has a feed. It is free, and for the
+// dashboard only. It fails with CodeNotFound also for another account's search.
 func (s *Service) HasFeed(ctx context.Context, c cola.Caller, id string) (has bool, state cola.QuotaState, err error) {
-	if state, err = s.freeForPages(ctx, c, nil); err != nil {
+	if state, err = s.admitDashboard(ctx, c, nil); err != nil {
 		return false, state, err
 	}
-	key, err := searchID(id)
+	key, err := parseSearchID(id)
 	if err != nil {
 		return false, state, err
 	}
-	err = within(ctx, readWithin, func(ctx context.Context) (err error) {
+	err = withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
 		has, err = s.store.HasFeed(ctx, c.Account, key)
 		return err
 	})
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return false, state, noSuchSearch(id)
+		return false, state, savedSearchNotFound(id)
 	case err != nil:
 		return false, state, storeError(err, "look for a feed")
 	}
@@ -99,37 +103,37 @@ func (s *Service) HasFeed(ctx context.Context, c cola.Caller, id string) (has bo
 }
 
 func (s *Service) setFeed(ctx context.Context, c cola.Caller, search string, hash *store.FeedHash) error {
-	return within(ctx, saveWithin, func(ctx context.Context) error {
+	return withTimeout(ctx, saveTimeout, func(ctx context.Context) error {
 		return s.store.SetFeed(ctx, c.Account, search, hash)
 	})
 }
 
-func feedHash(token string) store.FeedHash { return sha256.Sum256([]byte(token)) }
+func hashFeedToken(token string) store.FeedHash { return sha256.Sum256([]byte(token)) }
 
-// Feed returns the feed with a token, with at most cola.MaxMessageLabels labels in total. Anyone with
-// the token may read it, free of charge. It fails with CodeNotFound if the token is unknown or the
-// account is suspended, and with CodeQuotaExceeded if the feed is read too often or the client's
-// address sent too many wrong tokens.
+// Feed returns the feed with a token, with at most cola.MaxMessageLabels labels in total. Anyone
+// with the token may read it, free of charge. It fails with CodeNotFound if the token is unknown or
+// the account is suspended, and with CodeQuotaExceeded if the feed is read too often or the
+// client's address sent too many wrong tokens.
 func (s *Service) Feed(ctx context.Context, token string) (Feed, error) {
-	if !tokenLike(token) {
-		return Feed{}, s.events.Failed(ctx, security.Feed, noSuchFeed())
+	if !looksLikeToken(token) {
+		return Feed{}, s.events.Failed(ctx, security.Feed, feedNotFound())
 	}
-	if err := s.tokens.take(token); err != nil {
+	if err := s.tokenLimit.take(token); err != nil {
 		return Feed{}, err
 	}
 	var kept store.Feed
-	err := within(ctx, runsWithin, func(ctx context.Context) (err error) {
-		kept, err = s.store.Feed(ctx, feedHash(token), feedRuns, cola.MaxMessageLabels)
+	err := withTimeout(ctx, runsTimeout, func(ctx context.Context) (err error) {
+		kept, err = s.store.Feed(ctx, hashFeedToken(token), maxFeedRuns, cola.MaxMessageLabels)
 		return err
 	})
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return Feed{}, s.events.Failed(ctx, security.Feed, noSuchFeed())
+		return Feed{}, s.events.Failed(ctx, security.Feed, feedNotFound())
 	case err != nil:
 		return Feed{}, storeError(err, "read feed")
 	}
 	feed := Feed{Search: kept.Search, URL: s.publicURL + feedsPath + token}
-	s.address(&feed.Search)
+	s.setURLs(&feed.Search)
 	for _, run := range kept.Runs {
 		shown := FeedRun{Run: run.Run}
 		for _, l := range run.Labels {
@@ -140,7 +144,8 @@ func (s *Service) Feed(ctx context.Context, token string) (Feed, error) {
 	return feed, nil
 }
 
-// noSuchFeed does not repeat the token: it is a secret, also when it is misspelt.
-func noSuchFeed() error {
-	return cola.Errorf(cola.CodeNotFound, "There is no feed at this address: it has ended, got another address, or its account is suspended. The account holder can make it anew.")
+// feedNotFound does not repeat the token: it is a secret, also when it is misspelt.
+func feedNotFound() error {
+	return cola.Errorf(cola.CodeNotFound, "There is no feed at this address: it has ended, got another address, or "+
+		"its account is suspended. The account holder can make it anew.")
 }

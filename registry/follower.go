@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -12,31 +13,31 @@ import (
 )
 
 const (
-	// pollEvery bounds, with the time to index a batch, how late a process shows what was committed.
-	pollEvery = 250 * time.Millisecond
-	// pollWoken is the same where the store wakes the follower: the floor, for when a wake-up is lost.
-	pollWoken = time.Second
-	// revisionWait is how long the store may take to tell its revision, or look some up, which it does at once unless the
-	// connection is dead.
-	revisionWait = 3 * time.Second
-	// pollBusy is the pause after many labels came at once, as in an import: fewer and larger batches cost less to index, and
-	// what is committed is still shown within two seconds.
-	pollBusy   = time.Second
-	busyLabels = 1_000
-	// retryEvery is the pause after the store could not be read; the index serves what it has meanwhile.
-	retryEvery = time.Second
-	// snapshotAfter is how long nothing must have changed before the index is saved.
-	snapshotAfter = 30 * time.Second
+	// pollInterval bounds, together with the time to index a batch, how stale a process may be.
+	pollInterval = 250 * time.Millisecond
+	// pollIntervalNotified is the same where the store wakes the follower: the floor, for when a
+	// wake-up is lost.
+	pollIntervalNotified = time.Second
+	// revisionTimeout limits revision lookups, which are fast unless the connection is dead.
+	revisionTimeout = 3 * time.Second
+	// pollIntervalBusy applies after many labels arrived at once, as in an import: larger batches
+	// cost less to index, and commits are still visible within two seconds.
+	pollIntervalBusy = time.Second
+	busyLabels       = 1_000
+	// retryInterval applies after a failed read; the index serves what it has.
+	retryInterval = time.Second
+	// snapshotIdleTime is how long the index must be unchanged before it is saved.
+	snapshotIdleTime = 30 * time.Second
 )
 
 // FollowerOptions configure a Follower.
 type FollowerOptions struct {
-	Snapshot string           // file the index is saved to and restored from; empty for none
-	Progress func(labels int) // told now and then during the first build; may be nil
-	Built    func(Build)      // told once, when the service is ready; may be nil
+	Snapshot string           // snapshot file; empty for none
+	Progress func(labels int) // called during the first build; may be nil
+	Built    func(Build)      // called once, when the service is ready; may be nil
 }
 
-// Build tells how the index was first built.
+// Build describes the first build of the index.
 type Build struct {
 	Labels   int
 	Undated  int // labels without an approval date
@@ -44,17 +45,17 @@ type Build struct {
 	Restored bool // from a snapshot
 }
 
-// Follower keeps a service's index and reference data what the store says: it builds them once, then polls the store's
-// change sequence. It is the only writer of the index.
+// Follower keeps a service's index and reference data up to date with the store: it builds them
+// once, then polls the store's change sequence. It is the only writer of the index.
 type Follower struct {
-	service  *Service
-	options  FollowerOptions
-	saved    search.Marks // what the snapshot file holds
-	changed  time.Time    // when the index last changed
-	restored bool         // the index comes from the snapshot
-	complete bool         // the index has been brought up to the store once
-	told     bool         // options.Built was called
-	failing  bool         // the store could not be followed at the last try
+	service       *Service
+	options       FollowerOptions
+	saved         search.Marks // marks of the snapshot file
+	changed       time.Time    // when the index last changed
+	restored      bool         // the index comes from the snapshot
+	complete      bool         // the index has been brought up to the store once
+	reportedBuilt bool         // options.Built was called
+	failing       bool         // the store could not be followed at the last try
 }
 
 // NewFollower returns the follower of a service.
@@ -68,33 +69,35 @@ func NewFollower(s *Service, o FollowerOptions) *Follower {
 	return &Follower{service: s, options: o}
 }
 
-// Run builds the index, makes the service ready, and follows the store until the context ends; then it saves the snapshot.
-// It retries what fails: an unreachable store delays news, it does not end the service.
+// Run builds the index, makes the service ready, and follows the store until the context ends; then
+// it saves the snapshot. It retries after failures: while the store is unreachable, the service
+// shows older data.
 func (f *Follower) Run(ctx context.Context) error {
 	begun := time.Now()
 	f.restored = f.restore()
-	for p := (pause{}); f.rest(ctx, p); {
+	for p := (pollPause{}); f.wait(ctx, p); {
 		labels, err := f.sync(ctx)
 		if ctx.Err() != nil {
 			break
 		}
-		f.service.seen.tried(err)
-		f.tell(err)
+		f.service.followed.finished(err)
+		f.logOutcome(err)
 		if p = f.pauseAfter(labels, err); err != nil {
 			continue
 		}
-		if f.service.ready.Store(true); !f.told {
-			f.told = true
+		if f.service.ready.Store(true); !f.reportedBuilt {
+			f.reportedBuilt = true
 			stats := f.service.index.View().Stats()
-			f.options.Built(Build{Labels: stats.Labels, Undated: stats.Undated, Took: time.Since(begun), Restored: f.restored})
+			f.options.Built(Build{Labels: stats.Labels, Undated: stats.Undated, Took: time.Since(begun),
+				Restored: f.restored})
 		}
-		f.saveWhenQuiet()
+		f.saveWhenIdle()
 	}
 	return f.save()
 }
 
-// tell logs when the store can no longer be followed, and when it can be again.
-func (f *Follower) tell(err error) {
+// logOutcome logs when the store can no longer be followed, and when it can be again.
+func (f *Follower) logOutcome(err error) {
 	switch {
 	case err != nil && !f.failing:
 		f.service.log.Error("index cannot follow the store; it tries again every second", "error", err)
@@ -104,41 +107,41 @@ func (f *Follower) tell(err error) {
 	f.failing = err != nil
 }
 
-// pause is what lies between two looks at the store.
-type pause struct {
-	atMost time.Duration
-	whole  bool // it is not cut short by a wake-up
+// pollPause is the pause between two polls.
+type pollPause struct {
+	timeout       time.Duration
+	ignoreWakeups bool // it is not cut short by a wake-up
 }
 
-func (f *Follower) pauseAfter(labels int, err error) pause {
+func (f *Follower) pauseAfter(labels int, err error) pollPause {
 	switch {
 	case err != nil:
-		return pause{retryEvery, true}
+		return pollPause{retryInterval, true}
 	case labels >= busyLabels:
-		return pause{pollBusy, true}
+		return pollPause{pollIntervalBusy, true}
 	case f.service.store.Wakeups() != nil:
-		return pause{pollWoken, false}
+		return pollPause{pollIntervalNotified, false}
 	}
-	return pause{pollEvery, false}
+	return pollPause{pollInterval, false}
 }
 
-// rest waits, and reports whether to go on.
-func (f *Follower) rest(ctx context.Context, p pause) bool {
+// wait waits for the next poll. It reports false if the context was canceled.
+func (f *Follower) wait(ctx context.Context, p pollPause) bool {
 	wakeups := f.service.store.Wakeups()
-	if p.whole {
+	if p.ignoreWakeups {
 		wakeups = nil
 	}
 	select {
 	case <-ctx.Done():
 		return false
 	case <-wakeups:
-	case <-time.After(p.atMost):
+	case <-time.After(p.timeout):
 	}
 	return ctx.Err() == nil
 }
 
-// restore loads the snapshot. One that is damaged or of another database is left aside: the index is then built from the
-// store.
+// restore loads the snapshot. One that is damaged or of another database is left aside: the index
+// is then built from the store.
 func (f *Follower) restore() bool {
 	if f.options.Snapshot == "" {
 		return false
@@ -154,25 +157,26 @@ func (f *Follower) restore() bool {
 	return true
 }
 
-// sync brings the index and the reference data up to the store, in one publication, and returns how many labels changed.
+// sync brings the index and the reference data up to the store, in one publication, and returns how
+// many labels changed.
 func (f *Follower) sync(ctx context.Context) (labels int, err error) {
-	latest, err := f.revision(ctx)
+	latest, err := f.latestRevision(ctx)
 	if err != nil {
 		return 0, err
 	}
 	marks := f.service.index.View().Marks()
-	f.service.seen.saw(latest, marks, time.Now())
+	f.service.followed.sawRevision(latest, marks, time.Now())
 	if f.complete && latest == marks.Labels && latest == marks.Permittees && latest == marks.References {
 		return 0, nil
 	}
-	if labels, err = f.update(ctx, marks, latest); errors.Is(err, errOtherPast) {
+	if labels, err = f.update(ctx, marks, latest); errors.Is(err, errRolledBack) {
 		return f.rebuild(ctx)
 	}
 	return labels, err
 }
 
-func (f *Follower) revision(ctx context.Context) (cola.Revision, error) {
-	ctx, cancel := context.WithTimeout(ctx, revisionWait)
+func (f *Follower) latestRevision(ctx context.Context) (cola.Revision, error) {
+	ctx, cancel := context.WithTimeout(ctx, revisionTimeout)
 	defer cancel()
 	latest, err := f.service.store.Revision(ctx)
 	if err != nil {
@@ -181,9 +185,9 @@ func (f *Follower) revision(ctx context.Context) (cola.Revision, error) {
 	return latest, nil
 }
 
-// update reads what changed since marks and publishes it. Labels are read before permittees: a permittee is written with
-// its first label, so every label read has its permittee. It returns how many labels changed, and fails with errOtherPast
-// when the changes are not ones of what the index shows.
+// update reads the changes since marks and publishes them. Labels are read before permittees: a
+// permittee is written with its first label, so every label read has its permittee. It returns the
+// number of changed labels, and fails with errRolledBack if the database was rolled back.
 func (f *Follower) update(ctx context.Context, marks search.Marks, latest cola.Revision) (labels int, err error) {
 	st := f.service.store
 	u := f.service.index.Begin()
@@ -217,18 +221,18 @@ func (f *Follower) update(ctx context.Context, marks search.Marks, latest cola.R
 	next.Labels = max(next.Labels, latest)
 	next.Permittees = max(next.Permittees, latest)
 	next.References = max(next.References, latest)
-	if err := f.checkPast(ctx, marks, next); err != nil {
+	if err := f.checkRollback(ctx, marks, next); err != nil {
 		return labels, err
 	}
 	if err := u.Commit(next); err != nil {
 		return labels, fmt.Errorf("publish index: %w", err)
 	}
 	f.complete, f.changed = true, time.Now()
-	f.service.seen.took(next, labels, f.changed)
+	f.service.followed.applied(next, labels, f.changed)
 	return labels, nil
 }
 
-// updateReferences reads the reference data anew when any of it changed, or none is held yet.
+// updateReferences reloads the reference data if any of it changed, or it has not been loaded yet.
 func (f *Follower) updateReferences(ctx context.Context, u *search.Update, have cola.Revision) (cola.Revision, error) {
 	st := f.service.store
 	revision, err := st.ReferenceRevision(ctx)
@@ -248,9 +252,9 @@ func (f *Follower) updateReferences(ctx context.Context, u *search.Update, have 
 	return sets.Revision, nil
 }
 
-// saveWhenQuiet saves the snapshot once nothing has changed for a while.
-func (f *Follower) saveWhenQuiet() {
-	if time.Since(f.changed) < snapshotAfter {
+// saveWhenIdle saves the snapshot once the index has been unchanged for snapshotIdleTime.
+func (f *Follower) saveWhenIdle() {
+	if time.Since(f.changed) < snapshotIdleTime {
 		return
 	}
 	if err := f.save(); err != nil {
@@ -269,4 +273,47 @@ func (f *Follower) save() error {
 	}
 	f.saved = marks
 	return nil
+}
+
+// errRolledBack means that the database has lost revisions that the index contains, or was about
+// to.
+var errRolledBack = errors.New("the database was set back while it was read")
+
+// checkRollback fails with errRolledBack unless all that the index was brought up to, and is about
+// to be, is in the store's past. After a backup was restored over it, or a standby took over that
+// lacked the latest commits, it is not, although the numbers may be higher than ever. It is asked
+// after everything was read, so that the store is not set back in between.
+func (f *Follower) checkRollback(ctx context.Context, marks ...search.Marks) error {
+	var revisions []cola.Revision
+	for _, m := range marks {
+		revisions = append(revisions, m.Labels, m.Permittees, m.References)
+	}
+	slices.Sort(revisions)
+	ctx, cancel := context.WithTimeout(ctx, revisionTimeout)
+	defer cancel()
+	for _, rev := range slices.Compact(revisions) {
+		has, err := f.service.store.HasRevision(ctx, rev)
+		if err != nil {
+			return fmt.Errorf("look up revision: %w", err)
+		}
+		if !has {
+			return errRolledBack
+		}
+	}
+	return nil
+}
+
+// rebuild starts over. Until it is done the service is not ready: to answer from an index that
+// lacks almost everything would be worse.
+func (f *Follower) rebuild(ctx context.Context) (labels int, err error) {
+	f.service.log.Warn("the database is not the one, or not in the state, that the index was built from; building " +
+		"the index anew")
+	f.service.ready.Store(false)
+	f.restored, f.complete = false, false
+	f.service.index.Reset()
+	latest, err := f.latestRevision(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return f.update(ctx, search.Marks{}, latest)
 }

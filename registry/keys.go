@@ -20,9 +20,9 @@ const MaxKeys = 100
 const (
 	maxKeyName  = 100 // characters
 	maxKeyYears = 10  // that an API key with an end may hold
-	// maxKeysMade is how many keys an account makes in a day. Keys are kept when they are over, since usage is told by key; and managing them
-	// counts in no burst.
-	maxKeysMade = 2 * MaxKeys
+	// maxKeysPerDay limits new keys. Expired keys are stored, because usage is reported by key, and
+	// managing keys does not count toward the rate limit.
+	maxKeysPerDay = 2 * MaxKeys
 )
 
 // Key is an API key as its account holder sees it.
@@ -38,8 +38,8 @@ type Key struct {
 	Requests   int       // in this month
 }
 
-// Holds reports whether requests with the key are let in at an instant.
-func (k Key) Holds(now time.Time) bool {
+// IsActive reports whether the key is valid at an instant.
+func (k Key) IsActive(now time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || k.ExpiresAt.After(now))
 }
 
@@ -49,26 +49,30 @@ type NewKey struct {
 	Secret string
 }
 
-// KeyParams are what a new key is to be, as sent.
+// KeyParams are the parameters of a new key.
 type KeyParams struct {
 	cola.Decoded
 	Name    string    // 1 to 100 characters
 	Expires cola.Date // last day (UTC) that it holds; zero for never
 }
 
-// settle returns the name and the end of the key, zero for none, or a validation Error that tells all problems at once.
-func (p KeyParams) settle(now time.Time) (name string, expires time.Time, err error) {
+// normalize returns the name and the expiry of the key, zero for none, or a validation error with
+// all problems.
+func (p KeyParams) normalize(now time.Time) (name string, expires time.Time, err error) {
 	var problems cola.Problems
 	problems.Merge(p.Problems)
-	name = problems.Legible("name", p.Name, maxKeyName, "A name to recognise the key by is required: 1 to 100 characters.")
+	name = problems.Legible("name", p.Name, maxKeyName,
+		"A name to recognise the key by is required: 1 to 100 characters.")
 	today := cola.DateOf(now)
 	latest := cola.DateOf(today.Time().AddDate(maxKeyYears, 0, 0))
 	switch {
 	case p.Expires == 0:
 	case p.Expires <= today:
-		problems.Add("expires", "%s is not after today, which is %s in UTC. Choose a later day, or none for a key that does not expire.", p.Expires, today)
+		problems.Add("expires", "%s is not after today, which is %s in UTC. Choose a later day, or none for a key "+
+			"that does not expire.", p.Expires, today)
 	case p.Expires > latest:
-		problems.Add("expires", "%s is too far ahead; the latest day is %s. Choose an earlier one, or none for a key that does not expire.", p.Expires, latest)
+		problems.Add("expires", "%s is too far ahead; the latest day is %s. Choose an earlier one, or none for a key "+
+			"that does not expire.", p.Expires, latest)
 	default:
 		expires = p.Expires.AddDays(1).Time()
 	}
@@ -78,10 +82,10 @@ func (p KeyParams) settle(now time.Time) (name string, expires time.Time, err er
 // KeyRotationParams are how a key is to be replaced, as sent.
 type KeyRotationParams struct {
 	cola.Decoded
-	Overlap string // how long the old key goes on to hold: one of KeyOverlaps
+	Overlap string // how long the old key stays valid: one of KeyOverlaps
 }
 
-// keyOverlap is a choice of how long an old key goes on to hold.
+// keyOverlap is a choice of how long an old key stays valid.
 type keyOverlap struct {
 	words string
 	takes time.Duration
@@ -101,13 +105,14 @@ func KeyOverlaps() []string {
 	return words
 }
 
-// settle returns how long the old key is to go on to hold, or a validation Error.
-func (p KeyRotationParams) settle() (overlap time.Duration, err error) {
+// normalize returns how long the old key is to go on to hold, or a validation Error.
+func (p KeyRotationParams) normalize() (overlap time.Duration, err error) {
 	var problems cola.Problems
 	problems.Merge(p.Problems)
 	word := problems.Choice("overlap", p.Overlap, KeyOverlaps())
 	if word == "" && len(problems["overlap"]) == 0 {
-		problems.Add("overlap", "Say how long the old key is to go on to work; allowed: %s.", strings.Join(KeyOverlaps(), ", "))
+		problems.Add("overlap", "Say how long the old key is to go on to work; allowed: %s.",
+			strings.Join(KeyOverlaps(), ", "))
 	}
 	for _, o := range keyOverlaps() {
 		if o.words == word {
@@ -117,14 +122,15 @@ func (p KeyRotationParams) settle() (overlap time.Duration, err error) {
 	return overlap, problems.Err()
 }
 
-// Keys returns the API keys of the caller's account, newest first, revoked and expired ones included.
+// Keys returns the API keys of the caller's account, newest first, revoked and expired ones
+// included.
 func (s *Service) Keys(ctx context.Context, c cola.Caller) ([]Key, cola.QuotaState, error) {
-	return held(ctx, s, c, "list keys", func(ctx context.Context, state cola.QuotaState) ([]Key, error) {
+	return readManaged(ctx, s, c, "list keys", func(ctx context.Context, state cola.QuotaState) ([]Key, error) {
 		keys, err := s.store.Keys(ctx, c.Account)
 		if err != nil {
 			return nil, err
 		}
-		requests, err := s.requestsOf(ctx, c.Account, state.Period)
+		requests, err := s.requestsByCredential(ctx, c.Account, state.Period)
 		if err != nil {
 			return nil, err
 		}
@@ -145,86 +151,99 @@ func keyOf(k store.Key) Key {
 	}
 }
 
-// CreateKey makes an API key for the caller's account and returns it with its secret, which nobody can tell again. It fails with what the
-// parameters are refused for, and with CodeKeyLimit when the account has MaxKeys that hold or has made many of late. CodeUnavailable may
-// leave unknown whether a key was made; nobody knows its secret then.
+// CreateKey creates an API key for the caller's account and returns it with its secret, which is
+// not stored. It fails with a validation error, or with CodeKeyLimit if the account has MaxKeys
+// valid keys or has created too many today. After CodeUnavailable a key may exist whose secret is
+// lost.
 func (s *Service) CreateKey(ctx context.Context, c cola.Caller, p KeyParams) (NewKey, cola.QuotaState, error) {
-	state, err := s.manage(ctx, c)
+	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
 		return NewKey{}, state, err
 	}
-	name, expires, err := p.settle(s.now())
+	name, expires, err := p.normalize(s.now())
 	if err != nil {
 		return NewKey{}, state, err
 	}
-	made, err := s.newKey(ctx, "create key", nil, func(ctx context.Context, key store.Key, hash store.KeyHash) (store.Key, error) {
-		if _, err := s.keysBefore(ctx, c.Account); err != nil {
-			return store.Key{}, err
-		}
-		key.AccountID, key.Name, key.ExpiresAt = c.Account, name, expires
-		return s.store.CreateKey(ctx, key, hash, MaxKeys)
-	})
-	s.recordKey(ctx, security.NewKey, c, made.ID, err)
+	made, err := s.newKey(ctx, "create key", nil,
+		func(ctx context.Context, key store.Key, hash store.KeyHash) (store.Key, error) {
+			if _, err := s.checkDailyKeyLimit(ctx, c.Account); err != nil {
+				return store.Key{}, err
+			}
+			key.AccountID, key.Name, key.ExpiresAt = c.Account, name, expires
+			return s.store.CreateKey(ctx, key, hash, MaxKeys)
+		})
+	s.recordKeyEvent(ctx, security.NewKey, c, made.ID, err)
 	return made, state, err
 }
 
-// RotateKey makes a key in place of one of the caller's account, which goes on to hold for the overlap, but not longer than it would have.
-// The new key has its name and, when it has an end, holds as long as it was made for, counted from now. It fails with CodeNotFound also
-// for another account's key, with CodeNotActive for a key that does not hold any more, and with CodeKeyLimit when the account has MaxKeys
-// that hold beside it or has made many of late. Of two rotations of a key at the same time without an overlap, one fails with CodeNotActive;
-// with one, each makes a key, and the old one ends at the earlier of their ends. CodeUnavailable may leave unknown whether it was done.
-func (s *Service) RotateKey(ctx context.Context, c cola.Caller, id int64, p KeyRotationParams) (NewKey, cola.QuotaState, error) {
-	state, err := s.manage(ctx, c)
+// RotateKey creates a key that replaces one of the caller's account. The old key stays valid for
+// the overlap, but not beyond its own expiry. The new key has the same name and, if the old one
+// expires, the same lifetime, from now on. It fails with CodeNotFound also for another account's
+// key, with CodeNotActive for an invalid key, and with CodeKeyLimit if the account has MaxKeys
+// other valid keys or has created too many today. Of two concurrent rotations without an overlap,
+// one fails with CodeNotActive; with an overlap, both create a key, and the old one expires at the
+// earlier time. After CodeUnavailable the outcome may be unknown.
+func (s *Service) RotateKey(
+	ctx context.Context, c cola.Caller, id int64, p KeyRotationParams,
+) (NewKey, cola.QuotaState, error) {
+	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
 		return NewKey{}, state, err
 	}
-	overlap, err := p.settle()
+	overlap, err := p.normalize()
 	if err != nil {
 		return NewKey{}, state, err
 	}
-	made, err := s.newKey(ctx, "rotate key", noSuchKey(id), func(ctx context.Context, key store.Key, hash store.KeyHash) (store.Key, error) {
-		keys, err := s.keysBefore(ctx, c.Account)
-		if err != nil {
-			return store.Key{}, err
-		}
-		i := slices.IndexFunc(keys, func(k store.Key) bool { return k.ID == id })
-		if i < 0 {
-			return store.Key{}, store.ErrNotFound
-		}
-		now := s.now()
-		until := now.Add(overlap)
-		if overlap == 0 {
-			until = keys[i].CreatedAt // past on the database's clock too: at once
-		}
-		key.ExpiresAt = renewed(lifeOf(keys, i), now)
-		return s.store.ReplaceKey(ctx, c.Account, id, key, hash, until, MaxKeys)
-	})
-	s.recordKey(ctx, security.NewKey, c, made.ID, err, slog.Int64("replaces", id))
+	made, err := s.newKey(ctx, "rotate key", keyNotFound(id),
+		func(ctx context.Context, key store.Key, hash store.KeyHash) (store.Key, error) {
+			keys, err := s.checkDailyKeyLimit(ctx, c.Account)
+			if err != nil {
+				return store.Key{}, err
+			}
+			i := slices.IndexFunc(keys, func(k store.Key) bool { return k.ID == id })
+			if i < 0 {
+				return store.Key{}, store.ErrNotFound
+			}
+			now := s.now()
+			until := now.Add(overlap)
+			if overlap == 0 {
+				until = keys[i].CreatedAt // past on the database's clock too: at once
+			}
+			key.ExpiresAt = renewedExpiry(keyWithLifetime(keys, i), now)
+			return s.store.ReplaceKey(ctx, c.Account, id, key, hash, until, MaxKeys)
+		})
+	s.recordKeyEvent(ctx, security.NewKey, c, made.ID, err, slog.Int64("replaces", id))
 	return made, state, err
 }
 
-// recordKey records a change of one of the caller's keys, unless it failed.
-func (s *Service) recordKey(ctx context.Context, k security.Kind, c cola.Caller, id int64, failed error, more ...slog.Attr) {
+// recordKeyEvent records a change of one of the caller's keys, unless it failed.
+func (s *Service) recordKeyEvent(
+	ctx context.Context, k security.Kind, c cola.Caller, id int64, failed error, more ...slog.Attr,
+) {
 	if failed == nil {
 		s.events.Record(ctx, k, c.Account, cola.Credential{Kind: cola.CredentialKey, ID: id}, more...)
 	}
 }
 
-// keysBefore returns the keys of an account that is to get one more, or refuses that when it has made many of late.
-func (s *Service) keysBefore(ctx context.Context, account cola.AccountID) ([]store.Key, error) {
+// checkDailyKeyLimit returns the keys of an account that is to get one more, or refuses that when
+// it has made many of late.
+func (s *Service) checkDailyKeyLimit(ctx context.Context, account cola.AccountID) ([]store.Key, error) {
 	keys, err := s.store.Keys(ctx, account)
 	since := s.now().Add(-24 * time.Hour)
-	if n := len(keys); n >= maxKeysMade && keys[n-maxKeysMade].CreatedAt.After(since) {
-		refusal := cola.Errorf(cola.CodeKeyLimit, "An account may make %d API keys in 24 hours, and this one has. Try again tomorrow; keys that work go on to.", maxKeysMade)
-		refusal.Details = map[string]any{"limit": maxKeysMade}
+	if n := len(keys); n >= maxKeysPerDay && keys[n-maxKeysPerDay].CreatedAt.After(since) {
+		refusal := cola.Errorf(cola.CodeKeyLimit,
+			"An account may make %d API keys in 24 hours, and this one has. Try again tomorrow; keys that work go on to.", maxKeysPerDay)
+		refusal.Details = map[string]any{"limit": maxKeysPerDay}
 		return nil, refusal
 	}
 	return keys, err
 }
 
-// lifeOf returns the key that tells how long keys[i] was made for: itself, or, where it goes on for the overlap of an earlier rotation only, a key of its name
-// that was made since. Keys come the oldest first; they are made to end at the end of a day or never, so another end is that of an overlap.
-func lifeOf(keys []store.Key, i int) store.Key {
+// keyWithLifetime returns the key whose lifetime a rotation of keys[i] copies: keys[i] itself or,
+// if that is only valid for the overlap of an earlier rotation, a later key of the same name. Keys
+// are ordered by age. Keys are created to expire at the end of a day or never, so any other expiry
+// is the end of an overlap.
+func keyWithLifetime(keys []store.Key, i int) store.Key {
 	asMade := func(k store.Key) bool {
 		return k.Name == keys[i].Name && (k.ExpiresAt.IsZero() || k.ExpiresAt.Equal(cola.DateOf(k.ExpiresAt).Time()))
 	}
@@ -234,9 +253,9 @@ func lifeOf(keys []store.Key, i int) store.Key {
 	return keys[i]
 }
 
-// renewed returns when a key ends that is made now and holds as long as an old one was made for; zero for never. A key that holds through a
-// day gives one that does, as many days ahead.
-func renewed(old store.Key, now time.Time) time.Time {
+// renewedExpiry returns the expiry of a key created now with the lifetime of an old key; zero if it
+// never expires. Lifetimes in whole days stay whole days.
+func renewedExpiry(old store.Key, now time.Time) time.Time {
 	if old.ExpiresAt.IsZero() {
 		return time.Time{}
 	}
@@ -247,19 +266,20 @@ func renewed(old store.Key, now time.Time) time.Time {
 	return now.Add(old.ExpiresAt.Sub(old.CreatedAt))
 }
 
-// newKey makes a secret, has the database keep its key, and returns both.
+// newKey generates a secret, stores its key, and returns both.
 func (s *Service) newKey(ctx context.Context, operation string, missing error,
 	keep func(ctx context.Context, key store.Key, hash store.KeyHash) (store.Key, error),
 ) (NewKey, error) {
 	secret := auth.NewSecret()
 	var made store.Key
-	err := s.change(ctx, operation, maybeMade, missing, func(ctx context.Context) (err error) {
+	err := s.changeManaged(ctx, operation, createKeyUnconfirmed, missing, func(ctx context.Context) (err error) {
 		made, err = keep(ctx, secret.Key(), secret.Hash())
 		switch {
 		case errors.Is(err, store.ErrLimit):
-			return tooManyKeys()
+			return keyLimitError()
 		case errors.Is(err, store.ErrNotActive):
-			return cola.Errorf(cola.CodeNotActive, "This key was revoked or has expired, so there is nothing to replace. Make a new key instead.")
+			return cola.Errorf(cola.CodeNotActive,
+				"This key was revoked or has expired, so there is nothing to replace. Make a new key instead.")
 		}
 		return err
 	})
@@ -269,37 +289,44 @@ func (s *Service) newKey(ctx context.Context, operation string, missing error,
 	return NewKey{Key: keyOf(made), Secret: secret.Reveal()}, nil
 }
 
-// maybeMade is what a caller is told when it is not known whether a key was made.
-const maybeMade = "It is unknown whether the key was made. Look at the list of keys in a few seconds: " +
+// createKeyUnconfirmed is the message if it is unknown whether a key was created.
+const createKeyUnconfirmed = "It is unknown whether the key was made. Look at the list of keys in a few seconds: " +
 	"if it has a new one, revoke it, since nobody knows its secret, and make another."
 
-func tooManyKeys() error {
-	refusal := cola.Errorf(cola.CodeKeyLimit, "An account may have %d API keys that work, and this one has them. Revoke one that is no longer needed first.", MaxKeys)
+func keyLimitError() error {
+	refusal := cola.Errorf(cola.CodeKeyLimit,
+		"An account may have %d API keys that work, and this one has them. Revoke one that is no longer needed first.",
+		MaxKeys)
 	refusal.Details = map[string]any{"limit": MaxKeys}
 	return refusal
 }
 
-// RevokeKey ends a key of the caller's account from the next request on. Revoking twice is no error. It fails with CodeNotFound also for another
-// account's. CodeUnavailable may leave unknown whether it was done.
+// RevokeKey revokes a key of the caller's account, starting with the next request. Revoking twice is
+// not an error. It fails with CodeNotFound also for another account's key. After CodeUnavailable the
+// outcome may be unknown.
 func (s *Service) RevokeKey(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
-	state, err := s.manage(ctx, c)
+	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
 		return state, err
 	}
-	err = s.change(ctx, "revoke key", maybeRevoked, noSuchKey(id), func(ctx context.Context) error {
+	err = s.changeManaged(ctx, "revoke key", revokeUnconfirmed, keyNotFound(id), func(ctx context.Context) error {
 		return s.store.RevokeKey(ctx, c.Account, id)
 	})
-	s.recordKey(ctx, security.RevokedKey, c, id, err)
+	s.recordKeyEvent(ctx, security.RevokedKey, c, id, err)
 	return state, err
 }
 
-func noSuchKey(id int64) error {
-	return cola.Errorf(cola.CodeNotFound, "Your account has no API key with the id %d. The list of keys shows those that it has.", id)
+func keyNotFound(id int64) error {
+	return cola.Errorf(cola.CodeNotFound, "Your account has no API key with the id %d. The list of keys shows those "+
+		"that it has.", id)
 }
 
-// requestsOf returns how many requests an account has made in a month with each credential.
-func (s *Service) requestsOf(ctx context.Context, account cola.AccountID, month cola.Period) (map[cola.Credential]int, error) {
-	first, last := daysOf(month)
+// requestsByCredential returns how many requests an account has made in a month with each
+// credential.
+func (s *Service) requestsByCredential(
+	ctx context.Context, account cola.AccountID, month cola.Period,
+) (map[cola.Credential]int, error) {
+	first, last := periodDays(month)
 	days, err := s.store.DailyUsage(ctx, account, first, last)
 	requests := map[cola.Credential]int{}
 	for _, d := range days {
@@ -308,7 +335,7 @@ func (s *Service) requestsOf(ctx context.Context, account cola.AccountID, month 
 	return requests, err
 }
 
-// daysOf returns the first and the last day of a month.
-func daysOf(month cola.Period) (first, last cola.Date) {
+// periodDays returns the first and the last day of a month.
+func periodDays(month cola.Period) (first, last cola.Date) {
 	return cola.DateOf(month.Start()), cola.DateOf(month.End()).AddDays(-1)
 }

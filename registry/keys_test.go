@@ -116,7 +116,7 @@ func TestKeyExpires(t *testing.T) {
 	holder := w.mustHolder(t, "expires@example.com", cola.TierFree)
 	made := w.mustMake(t, holder, registry.KeyParams{Name: "n", Expires: cola.NewDate(2026, 11, 21)})
 	end := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
-	if !made.ExpiresAt.Equal(end) || !made.Holds(end.Add(-1)) || made.Holds(end) {
+	if !made.ExpiresAt.Equal(end) || !made.IsActive(end.Add(-1)) || made.IsActive(end) {
 		t.Errorf("ends at %v, want %v", made.ExpiresAt, end)
 	}
 	w.advance(36*time.Hour - time.Microsecond)
@@ -359,7 +359,7 @@ func TestRevokeKey(t *testing.T) {
 		t.Error("the wrong key holds")
 	}
 	keys, _, err := w.Keys(t.Context(), holder)
-	if err != nil || len(keys) != 2 || keys[0].ID != newer.ID || !keys[1].RevokedAt.Equal(instant) || keys[1].Holds(instant) {
+	if err != nil || len(keys) != 2 || keys[0].ID != newer.ID || !keys[1].RevokedAt.Equal(instant) || keys[1].IsActive(instant) {
 		t.Errorf("%+v, %v; want the newest first, and the older revoked when it was", keys, err)
 	}
 }

@@ -10,48 +10,52 @@ import (
 	"github.com/colaregistry/colaregistry/search"
 )
 
-// searchNotes returns what to tell the caller of a search beside its rows: how an ambiguous origin was read and, when no
-// label matches, what may be the reason.
+// searchNotes returns notes on a search: how an ambiguous origin was read and, if no label matches,
+// possible reasons.
 func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, total int) []string {
-	notes := noted(vocabulary.OriginNote(p.Origin, q.Domestic))
+	notes := nonEmpty(vocabulary.OriginNote(p.Origin, q.Domestic))
 	if total > 0 {
 		return notes
 	}
-	words := wordsIn(view)
+	words := vocabularyOf(view)
 	const vacuous = " So a total of 0 says nothing about the other filters."
-	for _, unknown := range noted(words.UnknownOrigin("origin", p.Origin), words.UnknownCategory(p.DerivedSubcategory)) {
+	for _, unknown := range nonEmpty(words.UnknownOrigin("origin", p.Origin),
+		words.UnknownCategory(p.DerivedSubcategory)) {
 		notes = append(notes, unknown+vacuous)
 	}
 	if q.DefaultWindow {
 		always := q.Query
 		always.From, always.To = 0, 0
-		if n := countOf(view, always); n > 0 {
-			notes = append(notes, fmt.Sprintf("%s outside the default window of %d days. To search all dates, set approval_date_from to 2005-01-01.",
-				matching(n), cola.DefaultWindowDays))
+		if n := countMatches(view, always); n > 0 {
+			notes = append(notes,
+				fmt.Sprintf("%s outside the default window of %d days. To search all dates, set approval_date_from "+
+					"to 2005-01-01.",
+					labelsMatch(n), cola.DefaultWindowDays))
 		}
 	}
 	return append(notes, unknownFieldNotes(view, q.Query)...)
 }
 
-// noted returns the notes that say something.
-func noted(notes ...string) []string {
+// nonEmpty returns the notes that say something.
+func nonEmpty(notes ...string) []string {
 	return slices.DeleteFunc(notes, func(n string) bool { return n == "" })
 }
 
-// matching says how many labels match.
-func matching(n int) string {
+// labelsMatch says how many labels match.
+func labelsMatch(n int) string {
 	if n == 1 {
 		return "1 label matches"
 	}
 	return fmt.Sprintf("%d labels match", n)
 }
 
-// countOf counts the labels that match.
-func countOf(view *search.View, q cola.Query) int {
+// countMatches counts the labels that match.
+func countMatches(view *search.View, q cola.Query) int {
 	return view.Search(cola.ColaSearch{Query: q, Page: 1}).Total
 }
 
-// unknownFieldNotes returns a note for each field that is unknown for labels that match all other filters.
+// unknownFieldNotes returns a note for each field that is unknown for labels that match all other
+// filters.
 func unknownFieldNotes(view *search.View, q cola.Query) (notes []string) {
 	all := slices.DeleteFunc(cola.Filters(), func(f cola.Filter) bool { return !f.Unknown })
 	for _, f := range all {
@@ -66,32 +70,32 @@ func unknownFieldNotes(view *search.View, q cola.Query) (notes []string) {
 		if !given || known == nil {
 			continue
 		}
-		n := countOf(view, lifted)
+		n := countMatches(view, lifted)
 		for _, k := range known {
-			n -= countOf(view, k)
+			n -= countMatches(view, k)
 		}
 		if n > 0 {
-			notes = append(notes, fmt.Sprintf("%s every other filter, but the %s is unknown.", matching(n), f.Noun))
+			notes = append(notes, fmt.Sprintf("%s every other filter, but the %s is unknown.", labelsMatch(n), f.Noun))
 		}
 	}
 	return notes
 }
 
-// UnknownOrigin returns a sentence on a word for an origin that no label has, empty otherwise. name is what the caller calls
-// the filter.
-func (w Words) UnknownOrigin(name, word string) string {
+// UnknownOrigin returns a note on an origin that no label has; otherwise it is empty. name is the
+// caller's name of the filter.
+func (w Vocabulary) UnknownOrigin(name, word string) string {
 	if strings.TrimSpace(word) == "" || w.HasOrigin(word) {
 		return ""
 	}
 	hint := ""
 	if !vocabulary.IsOrigin(word) {
-		hint = meant(vocabulary.NearestSpelling(word, w.originWords()))
+		hint = didYouMean(vocabulary.NearestSpelling(word, w.originWords()))
 	}
 	return fmt.Sprintf("No label has the %s %s.%s", name, cola.Quoted(word), hint)
 }
 
 // originWords returns the words that find labels by origin.
-func (w Words) originWords() []string {
+func (w Vocabulary) originWords() []string {
 	words := slices.DeleteFunc(vocabulary.OriginWords(), func(word string) bool { return !w.HasOrigin(word) })
 	for _, name := range w.Origins() {
 		words = append(words, strings.ToLower(name))
@@ -100,15 +104,17 @@ func (w Words) originWords() []string {
 }
 
 // UnknownCategory returns a sentence on a category path that no label has, empty otherwise.
-func (w Words) UnknownCategory(path string) string {
+func (w Vocabulary) UnknownCategory(path string) string {
 	if vocabulary.NormalizePath(path) == "" || w.HasCategory(path) {
 		return ""
 	}
-	return fmt.Sprintf("No label has the category path %s.%s", cola.Quoted(path), meant(vocabulary.Nearest(path, w.Categories)))
+	return fmt.Sprintf("No label has the category path %s.%s", cola.Quoted(path),
+		didYouMean(vocabulary.Nearest(path, w.Categories)))
 }
 
-// UnknownState returns a sentence on a US state that no label is from, empty otherwise. The state itself is known to be valid.
-func (w Words) UnknownState(state string) string {
+// UnknownState returns a sentence on a US state that no label is from, empty otherwise. The state
+// itself is known to be valid.
+func (w Vocabulary) UnknownState(state string) string {
 	if strings.TrimSpace(state) == "" || w.HasUSState(state) {
 		return ""
 	}
@@ -116,22 +122,23 @@ func (w Words) UnknownState(state string) string {
 }
 
 // UnknownWords returns a sentence for each word in the filters of a saved search that no label has.
-func (w Words) UnknownWords(f cola.SavedSearchFilters) []string {
-	return noted(w.UnknownOrigin("country", f.Country), w.UnknownState(f.USState), w.UnknownCategory(f.DerivedCategory))
+func (w Vocabulary) UnknownWords(f cola.SavedSearchFilters) []string {
+	return nonEmpty(w.UnknownOrigin("country", f.Country), w.UnknownState(f.USState),
+		w.UnknownCategory(f.DerivedCategory))
 }
 
-// SavedSearchNotes returns what to tell the owner of a saved search about its filters: how an ambiguous country was read, and
-// which words no label has yet.
-func (w Words) SavedSearchNotes(f cola.SavedSearchFilters) []string {
-	notes := noted(vocabulary.OriginNote(f.Country, f.AsQuery().Domestic))
+// SavedSearchNotes returns notes on the filters of a saved search: how an ambiguous country was
+// read, and which words no label has yet.
+func (w Vocabulary) SavedSearchNotes(f cola.SavedSearchFilters) []string {
+	notes := nonEmpty(vocabulary.OriginNote(f.Country, f.AsQuery().Domestic))
 	for _, u := range w.UnknownWords(f) {
 		notes = append(notes, u+" The search finds nothing until a label has it.")
 	}
 	return notes
 }
 
-// meant asks whether the caller meant a word that is near.
-func meant(near string, ok bool) string {
+// didYouMean asks whether the caller meant a word that is near.
+func didYouMean(near string, ok bool) string {
 	if !ok {
 		return ""
 	}
@@ -141,12 +148,12 @@ func meant(near string, ok bool) string {
 // listFilter is a filter of a reference list and its value.
 type listFilter struct{ name, value string }
 
-// mostWords is how many words of a filter a note lists.
-const mostWords = 20
+// maxListedWords is how many words of a filter a note lists.
+const maxListedWords = 20
 
-// notes returns what to tell the caller of a reference list that has no rows: which filter values no row has, and the
-// values that there are.
-func (w ListWords) notes(filters ...listFilter) (notes []string) {
+// notes returns notes on an empty reference list: which filter values no row has, and the existing
+// values.
+func (w ListVocabulary) notes(filters ...listFilter) (notes []string) {
 	if len(w) == 0 {
 		return []string{"The registry holds no figures of this kind."}
 	}
@@ -158,7 +165,7 @@ func (w ListWords) notes(filters ...listFilter) (notes []string) {
 		given++
 		if have, ok := w[f.name]; ok && !w.Has(f.name, f.value) {
 			notes = append(notes, fmt.Sprintf("No row has the %s %s; there are %s.%s",
-				f.name, cola.Quoted(f.value), listed(f.name, have), meant(vocabulary.Nearest(f.value, have))))
+				f.name, cola.Quoted(f.value), joinWords(f.name, have), didYouMean(vocabulary.Nearest(f.value, have))))
 		}
 	}
 	if given > 1 && notes == nil {
@@ -167,13 +174,13 @@ func (w ListWords) notes(filters ...listFilter) (notes []string) {
 	return notes
 }
 
-// listed writes the words of a filter as part of a sentence.
-func listed(filter string, words []string) string {
+// joinWords writes the words of a filter as part of a sentence.
+func joinWords(filter string, words []string) string {
 	switch {
 	case filter == "year":
 		return "some from " + words[0] + " to " + words[len(words)-1]
-	case len(words) > mostWords:
-		return fmt.Sprintf("%s and %d others", strings.Join(words[:mostWords], ", "), len(words)-mostWords)
+	case len(words) > maxListedWords:
+		return fmt.Sprintf("%s and %d others", strings.Join(words[:maxListedWords], ", "), len(words)-maxListedWords)
 	}
 	return strings.Join(words, ", ")
 }

@@ -15,41 +15,42 @@ import (
 )
 
 const (
-	// noteEvery is how long refusals are added up until they are written.
-	noteEvery = 2 * time.Second
-	// noteWithin is how long the database may take for all that is to be written.
-	noteWithin = 5 * time.Second
-	// maxNoted is how many different refusals wait at most; further ones are dropped.
-	maxNoted = 10_000
-	// notedTogether is how many are written in one transaction, so that the ledger's does not wait long for it.
-	notedTogether = 50
+	// flushInterval is how long refusals are added up until they are written.
+	flushInterval = 2 * time.Second
+	// flushTimeout is how long the database may take for all that is to be written.
+	flushTimeout = 5 * time.Second
+	// maxPendingRefusals limits the pending keys; further ones are dropped.
+	maxPendingRefusals = 10_000
+	// flushBatchSize limits the rows of a transaction, so that the ledger does not wait long for it.
+	flushBatchSize = 50
 )
 
-// notingLedger is the ledger, and notes whom it refuses and why.
-type notingLedger struct {
+// recordingLedger is the ledger, and notes whom it refuses and why.
+type recordingLedger struct {
 	*quota.Ledger
-	refusals *refusals
+	refusals *refusalRecorder
 }
 
 // Charge is the ledger's.
-func (l notingLedger) Charge(ctx context.Context, q quota.Request) (quota.Grant, error) {
+func (l recordingLedger) Charge(ctx context.Context, q quota.Request) (quota.Grant, error) {
 	grant, err := l.Ledger.Charge(ctx, q)
-	l.refusals.note(q.Caller, err)
+	l.refusals.record(q.Caller, err)
 	return grant, err
 }
 
 // Precheck is the ledger's.
-func (l notingLedger) Precheck(q quota.Request) (cola.QuotaState, error) {
+func (l recordingLedger) Precheck(q quota.Request) (cola.QuotaState, error) {
 	state, err := l.Ledger.Precheck(q)
-	l.refusals.note(q.Caller, err)
+	l.refusals.record(q.Caller, err)
 	return state, err
 }
 
-// reasonRefused returns why an error refuses a caller, in the words that account holders are told; ok is false for what they are not told.
+// refusalReason returns the reason of a refusal for the usage report; ok is false if the report
+// does not list it.
 //
-// Of a browser only what the search of the registry is refused for is told. That a browser was signed out, or that the account is suspended,
-// every page of the dashboard says itself.
-func reasonRefused(c cola.Caller, err error) (reason string, ok bool) {
+// Refusals in the dashboard are listed only for exhausted quotas and rate limits: its pages show by
+// themselves that a browser was signed out or the account is suspended.
+func refusalReason(c cola.Caller, err error) (reason string, ok bool) {
 	refusal, ok := errors.AsType[*cola.Error](err)
 	if !ok {
 		return "", false
@@ -68,30 +69,30 @@ func reasonRefused(c cola.Caller, err error) (reason string, ok bool) {
 	return reason, reason != "" && c.Channel != cola.ChannelDashboard
 }
 
-// refusals adds up what is refused to accounts, and has it written a little later, so that no refusal waits for the database. What could not be
-// written is tried again; it may be counted twice when the database did write it and could not say so. What waits when the process is
-// killed is lost.
-type refusals struct {
+// refusalRecorder counts refusals by account and writes them in the background, so that refusals
+// don't wait for the database. Failed writes are repeated; if the database had committed one, its
+// refusals are counted twice. Pending refusals are lost if the process is killed.
+type refusalRecorder struct {
 	store   store.Refusals
 	now     cola.Clock
 	log     *slog.Logger
 	metrics *refusalMetrics
 
-	writing chan struct{} // holds one while the database writes
-	failing bool          // the latest attempt failed; for whoever writes
+	flushing chan struct{} // holds one while the database writes
+	failing  bool          // the latest write failed; guarded by flushing
 
 	mu      sync.Mutex
-	waiting map[alike]*tally
+	pending map[refusalKey]*refusalCount
 	timer   *time.Timer // nil unless anything waits or is being written
 	closed  bool
 }
 
-func newRefusals(st store.Refusals, now cola.Clock, log *slog.Logger, m *refusalMetrics) *refusals {
-	return &refusals{store: st, now: now, log: log, metrics: m, writing: make(chan struct{}, 1)}
+func newRefusalRecorder(st store.Refusals, now cola.Clock, log *slog.Logger, m *refusalMetrics) *refusalRecorder {
+	return &refusalRecorder{store: st, now: now, log: log, metrics: m, flushing: make(chan struct{}, 1)}
 }
 
-// alike is what refusals have in common that are added up.
-type alike struct {
+// refusalKey identifies refusals that are counted together.
+type refusalKey struct {
 	account    cola.AccountID
 	minute     int64 // since 1970
 	channel    cola.Channel
@@ -99,90 +100,93 @@ type alike struct {
 	reason     string
 }
 
-type tally struct {
+type refusalCount struct {
 	count  int
 	lastAt time.Time
 }
 
-// add counts further refusals that are alike.
-func (t *tally) add(more tally) {
+// add adds further refusals with the same key.
+func (t *refusalCount) add(more refusalCount) {
 	t.count += more.count
 	if more.lastAt.After(t.lastAt) {
 		t.lastAt = more.lastAt
 	}
 }
 
-// note adds a refusal, if err is one that account holders are told. It waits for nothing.
-func (r *refusals) note(c cola.Caller, err error) {
+// record counts a refusal if the usage report lists errors like err. It never blocks on the
+// database.
+func (r *refusalRecorder) record(c cola.Caller, err error) {
 	if err == nil {
 		return
 	}
-	reason, ok := reasonRefused(c, err)
+	reason, ok := refusalReason(c, err)
 	if !ok {
 		return
 	}
 	now := r.now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.add(alike{
+	r.add(refusalKey{
 		account: c.Account, minute: now.Unix() / 60, channel: c.Channel, credential: c.Credential, reason: reason,
-	}, tally{count: 1, lastAt: now})
+	}, refusalCount{count: 1, lastAt: now})
 	if r.timer == nil && !r.closed {
-		r.timer = time.AfterFunc(noteEvery, r.write)
+		r.timer = time.AfterFunc(flushInterval, r.flush)
 	}
 }
 
-// add counts refusals under the lock, unless there is no room for another kind, or nobody to write them.
-func (r *refusals) add(which alike, more tally) {
-	switch t := r.waiting[which]; {
+// add counts refusals. It drops them if there are too many keys, or the recorder is closed. The
+// caller holds the lock.
+func (r *refusalRecorder) add(which refusalKey, more refusalCount) {
+	switch t := r.pending[which]; {
 	case t != nil:
 		t.add(more)
-	case r.closed || len(r.waiting) >= maxNoted:
+	case r.closed || len(r.pending) >= maxPendingRefusals:
 		r.metrics.dropped.Add(float64(more.count))
 	default:
-		if r.waiting == nil {
-			r.waiting = map[alike]*tally{}
+		if r.pending == nil {
+			r.pending = map[refusalKey]*refusalCount{}
 		}
-		t = new(tally) // only now: refusals that are alike cost no allocation
+		t = new(refusalCount) // only now: refusals that are alike cost no allocation
 		*t = more
-		r.waiting[which] = t
+		r.pending[which] = t
 	}
 }
 
-// take returns what waits, which waits no more.
-func (r *refusals) take() map[alike]*tally {
+// takePending returns the pending refusals and resets them.
+func (r *refusalRecorder) takePending() map[refusalKey]*refusalCount {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	taken := r.waiting
-	r.waiting = nil
+	taken := r.pending
+	r.pending = nil
 	return taken
 }
 
-// giveBack has what could not be written wait again. The smaller part is added to the larger one, so that the lock is not held long.
-func (r *refusals) giveBack(left map[alike]*tally) {
+// requeue returns unwritten refusals to the pending ones. It merges the smaller map into the larger
+// one, to hold the lock briefly.
+func (r *refusalRecorder) requeue(left map[refusalKey]*refusalCount) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	smaller := r.waiting
-	if r.waiting = left; len(smaller) > len(left) {
-		smaller, r.waiting = left, smaller
+	smaller := r.pending
+	if r.pending = left; len(smaller) > len(left) {
+		smaller, r.pending = left, smaller
 	}
 	for which, t := range smaller {
 		r.add(which, *t)
 	}
 	r.timer = nil
-	if len(r.waiting) > 0 && !r.closed {
-		r.timer = time.AfterFunc(noteEvery, r.write)
+	if len(r.pending) > 0 && !r.closed {
+		r.timer = time.AfterFunc(flushInterval, r.flush)
 	}
 }
 
-// write has the database write what waits.
-func (r *refusals) write() {
-	r.writing <- struct{}{}
-	defer func() { <-r.writing }()
-	ctx, cancel := context.WithTimeout(context.Background(), noteWithin)
+// flush writes the pending refusals.
+func (r *refusalRecorder) flush() {
+	r.flushing <- struct{}{}
+	defer func() { <-r.flushing }()
+	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
-	waiting := r.take()
-	err := r.save(ctx, waiting)
+	waiting := r.takePending()
+	err := r.writeBatches(ctx, waiting)
 	switch {
 	case err != nil && !r.failing:
 		r.log.Warn("refusals not written, tried again", "error", err)
@@ -190,18 +194,18 @@ func (r *refusals) write() {
 		r.log.Info("refusals are written again")
 	}
 	r.failing = err != nil
-	r.giveBack(waiting)
+	r.requeue(waiting)
 }
 
-// save writes refusals in parts, and removes those from the map that were written.
-func (r *refusals) save(ctx context.Context, waiting map[alike]*tally) error {
-	part := make([]store.AccountRefusal, 0, min(len(waiting), notedTogether))
+// writeBatches writes refusals in parts, and removes those from the map that were written.
+func (r *refusalRecorder) writeBatches(ctx context.Context, waiting map[refusalKey]*refusalCount) error {
+	part := make([]store.AccountRefusal, 0, min(len(waiting), flushBatchSize))
 	for len(waiting) > 0 {
 		part = part[:0]
 		requests := 0
 		for which, t := range waiting {
 			part = append(part, which.refusal(*t))
-			if requests += t.count; len(part) == notedTogether {
+			if requests += t.count; len(part) == flushBatchSize {
 				break
 			}
 		}
@@ -210,32 +214,35 @@ func (r *refusals) save(ctx context.Context, waiting map[alike]*tally) error {
 		}
 		r.metrics.recorded.Add(float64(requests))
 		for _, written := range part {
-			delete(waiting, alikeOf(written))
+			delete(waiting, refusalKeyOf(written))
 		}
 	}
 	return nil
 }
 
-func (a alike) refusal(t tally) store.AccountRefusal {
+func (a refusalKey) refusal(t refusalCount) store.AccountRefusal {
 	return store.AccountRefusal{Account: a.account, Refusal: store.Refusal{
-		Minute: time.Unix(a.minute*60, 0).UTC(), Channel: a.channel, Credential: a.credential, Reason: a.reason, Count: t.count, LastAt: t.lastAt,
+		Minute: time.Unix(a.minute*60, 0).UTC(), Channel: a.channel, Credential: a.credential, Reason: a.reason,
+		Count: t.count, LastAt: t.lastAt,
 	}}
 }
 
-func alikeOf(r store.AccountRefusal) alike {
-	return alike{account: r.Account, minute: r.Minute.Unix() / 60, channel: r.Channel, credential: r.Credential, reason: r.Reason}
+func refusalKeyOf(r store.AccountRefusal) refusalKey {
+	return refusalKey{account: r.Account, minute: r.Minute.Unix() / 60, channel: r.Channel, credential: r.Credential,
+		reason: r.Reason}
 }
 
-// close writes what waits, and ends the writing. What is refused later is dropped, and so is what the database does not take within noteWithin.
-func (r *refusals) close() {
+// close writes the pending refusals and stops the recorder. Later refusals are dropped, and so are
+// those that the database does not accept within flushTimeout.
+func (r *refusalRecorder) close() {
 	r.mu.Lock()
 	r.closed = true
 	if r.timer != nil {
 		r.timer.Stop()
 	}
 	r.mu.Unlock()
-	r.write()
-	if lost := r.take(); len(lost) > 0 {
+	r.flush()
+	if lost := r.takePending(); len(lost) > 0 {
 		requests := 0
 		for _, t := range lost {
 			requests += t.count
@@ -245,17 +252,19 @@ func (r *refusals) close() {
 	}
 }
 
-// refusalMetrics measures what becomes of refusals.
+// refusalMetrics counts recorded and dropped refusals.
 type refusalMetrics struct{ recorded, dropped prometheus.Counter }
 
 // newRefusalMetrics registers the metrics; without a registerer they are counted and never seen.
 func newRefusalMetrics(registerer prometheus.Registerer) *refusalMetrics {
 	m := &refusalMetrics{
 		recorded: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "colaregistry_refusals_recorded_total", Help: "Refused requests that were written down for account holders to see.",
+			Name: "colaregistry_refusals_recorded_total",
+			Help: "Refused requests that were written down for account holders to see.",
 		}),
 		dropped: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "colaregistry_refusals_dropped_total", Help: "Refused requests that account holders do not see, for want of room or of a database.",
+			Name: "colaregistry_refusals_dropped_total",
+			Help: "Refused requests that account holders do not see, for want of room or of a database.",
 		}),
 	}
 	if registerer != nil {

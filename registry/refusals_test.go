@@ -75,15 +75,15 @@ func (n *notebook) set(fault error, hangs bool) {
 	n.fault, n.hangs = fault, hangs
 }
 
-func notingIn(n *notebook) *refusals {
-	return newRefusals(n, time.Now, slog.New(slog.DiscardHandler), newRefusalMetrics(nil))
+func notingIn(n *notebook) *refusalRecorder {
+	return newRefusalRecorder(n, time.Now, slog.New(slog.DiscardHandler), newRefusalMetrics(nil))
 }
 
 // waits returns how many kinds of refusals wait, and whether they will be written by themselves.
-func (r *refusals) waits() (kinds int, timed bool) {
+func (r *refusalRecorder) waits() (kinds int, timed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.waiting), r.timer != nil
+	return len(r.pending), r.timer != nil
 }
 
 func burstRefusal() error {
@@ -116,7 +116,7 @@ func TestReasonRefused(t *testing.T) {
 		{nil, "", ""},
 	} {
 		for channel, want := range map[cola.Channel]string{cola.ChannelREST: tt.want, cola.ChannelMCP: tt.want, cola.ChannelDashboard: tt.inDashboard} {
-			got, ok := reasonRefused(cola.Caller{Channel: channel}, tt.err)
+			got, ok := refusalReason(cola.Caller{Channel: channel}, tt.err)
 			if ok != (want != "") || ok && got != want {
 				t.Errorf("%v over %s: %q, %t; want %q", tt.err, channel, got, ok, want)
 			}
@@ -135,13 +135,13 @@ func TestRefusalsAreAddedUp(t *testing.T) {
 		app.Credential.Kind, app.Channel = cola.CredentialLink, cola.ChannelMCP
 		begun := time.Now().UTC() // bubbles begin at a full minute
 		for range 3 {
-			r.note(one, burstRefusal())
+			r.record(one, burstRefusal())
 		}
-		r.note(other, burstRefusal())
-		r.note(app, burstRefusal())
-		r.note(one, cola.Errorf(cola.CodeUnauthorized, "Ended."))
-		r.note(one, cola.Errorf(cola.CodeNotFound, "None."))
-		time.Sleep(noteEvery - time.Nanosecond)
+		r.record(other, burstRefusal())
+		r.record(app, burstRefusal())
+		r.record(one, cola.Errorf(cola.CodeUnauthorized, "Ended."))
+		r.record(one, cola.Errorf(cola.CodeNotFound, "None."))
+		time.Sleep(flushInterval - time.Nanosecond)
 		synctest.Wait()
 		if calls, _ := n.has(); calls != 0 {
 			t.Errorf("%d calls before the time", calls)
@@ -149,7 +149,7 @@ func TestRefusalsAreAddedUp(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		time.Sleep(time.Minute)
-		r.note(one, burstRefusal())
+		r.record(one, burstRefusal())
 		r.close()
 		at := func(minute int, c cola.Caller, reason string) store.AccountRefusal {
 			return store.AccountRefusal{Account: c.Account, Refusal: store.Refusal{
@@ -185,11 +185,11 @@ func TestRefusalsOutliveAFault(t *testing.T) {
 				r.log = slog.New(slog.NewTextHandler(logged, nil))
 				fail(n)
 				for account := range 2_000 {
-					r.note(keyOfAccount(account), burstRefusal())
+					r.record(keyOfAccount(account), burstRefusal())
 				}
 				time.Sleep(time.Minute)
 				for account := range 3_000 { // half of them are other minutes' and accounts'
-					r.note(keyOfAccount(account), burstRefusal())
+					r.record(keyOfAccount(account), burstRefusal())
 				}
 				time.Sleep(time.Minute)
 				n.set(nil, false)
@@ -224,24 +224,24 @@ func TestRefusalsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &notebook{fault: store.ErrUnavailable}
 		r := notingIn(n)
-		for account := range maxNoted + 50 {
-			r.note(keyOfAccount(account), burstRefusal())
+		for account := range maxPendingRefusals + 50 {
+			r.record(keyOfAccount(account), burstRefusal())
 		}
-		time.Sleep(noteEvery + time.Second) // refused, and given back
-		for account := range 2 * maxNoted {
-			r.note(keyOfAccount(account), burstRefusal())
+		time.Sleep(flushInterval + time.Second) // refused, and given back
+		for account := range 2 * maxPendingRefusals {
+			r.record(keyOfAccount(account), burstRefusal())
 		}
-		if waits, _ := r.waits(); waits != maxNoted {
-			t.Errorf("%d wait, want %d", waits, maxNoted)
+		if waits, _ := r.waits(); waits != maxPendingRefusals {
+			t.Errorf("%d wait, want %d", waits, maxPendingRefusals)
 		}
 		n.set(nil, false)
 		r.close()
 		_, requests := n.has()
-		if dropped := testutil.ToFloat64(r.metrics.dropped); requests != 2*maxNoted || dropped != maxNoted+50 {
-			t.Errorf("%d written and %v dropped, want %d and %d", requests, dropped, 2*maxNoted, maxNoted+50)
+		if dropped := testutil.ToFloat64(r.metrics.dropped); requests != 2*maxPendingRefusals || dropped != maxPendingRefusals+50 {
+			t.Errorf("%d written and %v dropped, want %d and %d", requests, dropped, 2*maxPendingRefusals, maxPendingRefusals+50)
 		}
 		for _, size := range n.calls {
-			if size > notedTogether {
+			if size > flushBatchSize {
 				t.Errorf("%d in one transaction", size)
 			}
 		}
@@ -253,20 +253,20 @@ func TestGivenBackIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &notebook{hangs: true}
 		r := notingIn(n)
-		for account := range maxNoted - 10 {
-			r.note(keyOfAccount(account), burstRefusal())
+		for account := range maxPendingRefusals - 10 {
+			r.record(keyOfAccount(account), burstRefusal())
 		}
-		time.Sleep(noteEvery + time.Second) // on its way
-		for account := range maxNoted {
-			r.note(keyOfAccount(maxNoted+account), burstRefusal())
+		time.Sleep(flushInterval + time.Second) // on its way
+		for account := range maxPendingRefusals {
+			r.record(keyOfAccount(maxPendingRefusals+account), burstRefusal())
 		}
-		time.Sleep(noteWithin) // back, and on its way again
+		time.Sleep(flushTimeout) // back, and on its way again
 		synctest.Wait()
 		n.set(nil, false)
 		r.close()
 		_, requests := n.has()
-		if dropped := testutil.ToFloat64(r.metrics.dropped); requests != maxNoted || dropped != maxNoted-10 {
-			t.Errorf("%d written and %v dropped, want %d and %d", requests, dropped, maxNoted, maxNoted-10)
+		if dropped := testutil.ToFloat64(r.metrics.dropped); requests != maxPendingRefusals || dropped != maxPendingRefusals-10 {
+			t.Errorf("%d written and %v dropped, want %d and %d", requests, dropped, maxPendingRefusals, maxPendingRefusals-10)
 		}
 	})
 }
@@ -276,21 +276,21 @@ func TestCloseLosesNothingItNeedNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &notebook{}
 		r := notingIn(n)
-		r.note(keyOfAccount(1), burstRefusal())
+		r.record(keyOfAccount(1), burstRefusal())
 		r.close()
 		r.close()
-		r.note(keyOfAccount(1), burstRefusal())
+		r.record(keyOfAccount(1), burstRefusal())
 		time.Sleep(time.Minute)
 		if calls, requests := n.has(); calls != 1 || requests != 1 || testutil.ToFloat64(r.metrics.dropped) != 1 {
 			t.Errorf("%d calls, %d requests, %v dropped", calls, requests, testutil.ToFloat64(r.metrics.dropped))
 		}
 
 		silent := notingIn(&notebook{hangs: true})
-		silent.note(keyOfAccount(1), burstRefusal())
-		silent.note(keyOfAccount(1), burstRefusal())
+		silent.record(keyOfAccount(1), burstRefusal())
+		silent.record(keyOfAccount(1), burstRefusal())
 		begun := time.Now()
 		silent.close()
-		if took := time.Since(begun); took != noteWithin || testutil.ToFloat64(silent.metrics.dropped) != 2 {
+		if took := time.Since(begun); took != flushTimeout || testutil.ToFloat64(silent.metrics.dropped) != 2 {
 			t.Errorf("closed after %v, %v dropped", took, testutil.ToFloat64(silent.metrics.dropped))
 		}
 	})
@@ -305,7 +305,7 @@ func TestRefusalsFromManySides(t *testing.T) {
 		for account := range 8 {
 			all.Go(func() {
 				for i := range 500 {
-					r.note(keyOfAccount(account), burstRefusal())
+					r.record(keyOfAccount(account), burstRefusal())
 					time.Sleep(time.Duration(account+1) * 7 * time.Millisecond)
 					if i%100 == 0 {
 						n.set([]error{nil, errors.New("odd")}[i/100%2], false)
@@ -332,7 +332,7 @@ func BenchmarkNote(b *testing.B) {
 			b.ReportAllocs()
 			b.RunParallel(func(pb *testing.PB) {
 				for i := 0; pb.Next(); i++ {
-					r.note(keyOfAccount(i%accounts), err)
+					r.record(keyOfAccount(i%accounts), err)
 				}
 			})
 		})

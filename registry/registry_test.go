@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -161,88 +160,6 @@ func (w *world) newest(t *testing.T, c cola.Caller, p cola.SearchParams) []cola.
 
 func code(err error) cola.Code { return cola.CodeOf(err) }
 
-func TestSearchChargesWhatItReturns(t *testing.T) {
-	w := mustWorld(t, 2_000)
-	c := w.mustCaller(t, "search@example.com", cola.TierPro)
-	page, state, err := w.SearchColas(t.Context(), c, cola.SearchParams{PerPage: cola.Some(7)})
-	if err != nil || len(page.Colas) != 7 || state.Used.ListRecords != 7 || state.Used.DetailViews != 0 {
-		t.Fatalf("%d rows, %+v, %v; want 7 rows and 7 list records", len(page.Colas), state.Used, err)
-	}
-	if page.Defaults == nil || page.Defaults.DateFrom.String() != "2025-11-20" {
-		t.Errorf("defaults = %+v, want the last 365 days", page.Defaults)
-	}
-	empty, state, err := w.SearchColas(t.Context(), c, cola.SearchParams{Q: "nothinglikethis"})
-	if err != nil || len(empty.Colas) != 0 || state.Used.ListRecords != 7 || empty.Pagination.Pages != 0 {
-		t.Errorf("an empty page: %+v, %+v, %v", empty.Pagination, state.Used, err)
-	}
-	_, state, err = w.SearchColas(t.Context(), c, cola.SearchParams{PerPage: cola.Some(1000)})
-	if code(err) != cola.CodeValidation || state.Used.ListRecords != 7 || !state.Known() {
-		t.Errorf("a bad parameter: %v, %+v", err, state.Used)
-	}
-}
-
-// TestCursorWalk: the pages of a walk hold every label once, in order, whatever their sizes.
-func TestCursorWalk(t *testing.T) {
-	w := mustWorld(t, 1_500)
-	c := w.mustCaller(t, "walk@example.com", cola.TierPro)
-	params := cola.SearchParams{ApprovalDateFrom: cola.NewDate(2005, 1, 1), PerPage: cola.Some(100)}
-	var walked []cola.TTBID
-	total, page := 0, 0
-	for {
-		got, _, err := w.SearchColas(t.Context(), c, params)
-		if err != nil {
-			t.Fatal(err)
-		}
-		page++
-		if got.Pagination.Page != page || got.Pagination.HasMore != (got.Pagination.NextCursor != "") {
-			t.Fatalf("page %d: %+v", page, got.Pagination)
-		}
-		for _, row := range got.Colas {
-			walked = append(walked, row.TTBID)
-		}
-		total = got.Pagination.Total
-		if params.Cursor = got.Pagination.NextCursor; params.Cursor == "" {
-			break
-		}
-		params.PerPage = cola.Some(40 + page)
-		if page == 3 { // the walk survives midnight
-			w.clock.Add(int64(24 * time.Hour / time.Microsecond))
-		}
-	}
-	distinct := slices.Compact(slices.Sorted(slices.Values(walked)))
-	if len(walked) != total || len(distinct) != total {
-		t.Errorf("walked %d labels, %d distinct, of %d", len(walked), len(distinct), total)
-	}
-}
-
-func TestPageIsCutToTheQuota(t *testing.T) {
-	w := mustWorld(t, 1_000)
-	c := w.mustCaller(t, "cut@example.com", cola.TierFree)
-	w.spend(t, c, 9_990)
-	params := cola.SearchParams{ApprovalDateFrom: cola.NewDate(2005, 1, 1)}
-	cut, state, err := w.SearchColas(t.Context(), c, params)
-	if err != nil || len(cut.Colas) != 10 || !cut.Pagination.HasMore || cut.Pagination.NextCursor == "" || !cut.Pagination.TruncatedByQuota || state.ListRecordsRemaining() != 0 {
-		t.Fatalf("%d rows, %+v, %+v, %v; want 10 rows and more to come", len(cut.Colas), cut.Pagination, state, err)
-	}
-	_, _, err = w.SearchColas(t.Context(), c, params)
-	var refused *cola.Error
-	if !errors.As(err, &refused) || refused.UpgradeURL != publicURL+"/plans" || refused.Details["reason"] != "list_records" {
-		t.Fatalf("with nothing left: %v", err)
-	}
-	if err := w.store.SetTier(t.Context(), c.Account, cola.TierStarter); err != nil {
-		t.Fatal(err)
-	}
-	params.Cursor = cut.Pagination.NextCursor
-	rest := w.newest(t, c, params)
-	whole := w.newest(t, w.mustCaller(t, "whole@example.com", cola.TierPro), cola.SearchParams{ApprovalDateFrom: cola.NewDate(2005, 1, 1), PerPage: cola.Some(30)})
-	if again, _, err := w.SearchColas(t.Context(), c, params); err != nil || again.Pagination.TruncatedByQuota {
-		t.Errorf("with enough left the page is %+v, %v", again.Pagination, err)
-	}
-	if got := append(cut.Colas, rest...); !slices.Equal(got, whole) {
-		t.Error("the cut page and the one its cursor leads to are not the whole")
-	}
-}
-
 // spend charges list records to a caller, as if they had been used.
 func (w *world) spend(t *testing.T, c cola.Caller, units int) {
 	t.Helper()
@@ -254,61 +171,6 @@ func (w *world) spend(t *testing.T, c cola.Caller, units int) {
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestSingleRecords(t *testing.T) {
-	w := mustWorld(t, 500)
-	c := w.mustCaller(t, "detail@example.com", cola.TierPro)
-	var withImages cola.ColaSummary
-	rows := w.newest(t, c, cola.SearchParams{PerPage: cola.Some(100)})
-	for _, row := range rows {
-		if row.ImageCount > 0 {
-			withImages = row
-		}
-	}
-	label, state, err := w.Cola(t.Context(), c, withImages.TTBID.String(), "")
-	if err != nil || label.Value.ColaSummary != withImages || state.Used.DetailViews != 1 {
-		t.Fatalf("%+v, %+v, %v; want the label of the list for one detail view", label.Value.ColaSummary, state.Used, err)
-	}
-	if url := string(label.Value.Images[0].ImageURL); url != publicURL+"/images/"+label.Value.Images[0].TTBImageID {
-		t.Errorf("image_url = %q, want it on the public URL", url)
-	}
-	for _, ifNoneMatch := range []string{label.ETag, `"x", ` + label.ETag, "*, " + strings.TrimPrefix(label.ETag, "W/")} {
-		again, state, err := w.Cola(t.Context(), c, withImages.TTBID.String(), ifNoneMatch)
-		if err != nil || !again.NotModified || state.Used.DetailViews != 1 {
-			t.Errorf("If-None-Match %s: modified %v, %+v, %v; want a free 304", ifNoneMatch, !again.NotModified, state.Used, err)
-		}
-	}
-	for i, ifNoneMatch := range []string{`"other"`, "*", ` * , "x"`} {
-		other, state, err := w.Cola(t.Context(), c, withImages.TTBID.String(), ifNoneMatch)
-		if err != nil || other.NotModified || state.Used.DetailViews != i+2 {
-			t.Errorf("If-None-Match %s: modified %v, %+v, %v; want the record, charged", ifNoneMatch, !other.NotModified, state.Used, err)
-		}
-	}
-	permittee, state, err := w.Permittee(t.Context(), c, " "+withImages.PermitNumber, "")
-	if err != nil || permittee.Value.Colas == 0 || len(permittee.Value.RecentColas) == 0 || state.Used.DetailViews != 5 {
-		t.Errorf("%+v, %+v, %v", permittee.Value, state.Used, err)
-	}
-	endless := strings.Repeat("9", 5000)
-	for name, missing := range map[string]func() error{
-		"unknown id":     func() error { _, _, err := w.Cola(t.Context(), c, "99999999999999", ""); return err },
-		"malformed id":   func() error { _, _, err := w.Cola(t.Context(), c, "abc", ""); return err },
-		"unknown permit": func() error { _, _, err := w.Permittee(t.Context(), c, "XX-X-0", ""); return err },
-		"unknown code":   func() error { _, _, err := w.Barcode(t.Context(), c, "4006381333931"); return err },
-		"unknown area":   func() error { _, _, err := w.AVA(t.Context(), c, "atlantis", ""); return err },
-		"endless id":     func() error { _, _, err := w.Cola(t.Context(), c, endless, ""); return err },
-		"endless permit": func() error { _, _, err := w.Permittee(t.Context(), c, endless, ""); return err },
-		"endless code":   func() error { _, _, err := w.Barcode(t.Context(), c, endless); return err },
-		"endless area":   func() error { _, _, err := w.AVA(t.Context(), c, endless, ""); return err },
-		"endless image":  func() error { _, _, err := w.DrawableImage(t.Context(), endless); return err },
-	} {
-		if err := missing(); code(err) != cola.CodeNotFound || len(err.Error()) > 200 {
-			t.Errorf("%s: %.300v, want not found, told briefly", name, err)
-		}
-	}
-	if usage, _, err := w.Usage(t.Context(), c); err != nil || usage.DetailViews.Used != 5 || usage.ListRecords.Used != len(rows) {
-		t.Errorf("usage %+v, %v; what is not found is free", usage, err)
 	}
 }
 
@@ -390,28 +252,6 @@ func TestReferenceDataIsFree(t *testing.T) {
 	for _, r := range times.Rows {
 		if r.Commodity != "Wine" {
 			t.Errorf("asked for wine, got %s", r.Commodity)
-		}
-	}
-}
-
-func TestDrawableImage(t *testing.T) {
-	w := mustWorld(t, 200)
-	c := w.mustCaller(t, "image@example.com", cola.TierPro)
-	for _, row := range w.newest(t, c, cola.SearchParams{PerPage: cola.Some(50)}) {
-		label, _, err := w.Cola(t.Context(), c, row.TTBID.String(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, want := range label.Value.Images {
-			_, image, err := w.DrawableImage(t.Context(), want.TTBImageID)
-			if err != nil || image.TTBImageID != want.TTBImageID {
-				t.Errorf("%s: %+v, %v", want.TTBImageID, image, err)
-			}
-		}
-	}
-	for _, id := range []string{"", "x", "99999999999999-1", w.newest(t, c, cola.SearchParams{})[0].TTBID.String() + "-99"} {
-		if _, _, err := w.DrawableImage(t.Context(), id); code(err) != cola.CodeNotFound {
-			t.Errorf("image %q: %v, want not found", id, err)
 		}
 	}
 }

@@ -12,37 +12,42 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// runsWithin is how long a list of runs or matches waits for the database.
-const runsWithin = 5 * time.Second
+// runsTimeout is how long a list of runs or matches waits for the database.
+const runsTimeout = 5 * time.Second
 
-// SavedSearchRuns returns a page of the runs of a search of the caller's account, newest first. It is free. It fails with
-// CodeNotFound also for another account's search.
-func (s *Service) SavedSearchRuns(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams) (PageList[cola.SavedSearchRun], cola.QuotaState, error) {
+// SavedSearchRuns returns a page of the runs of a search of the caller's account, newest first. It
+// is free. It fails with CodeNotFound also for another account's search.
+func (s *Service) SavedSearchRuns(
+	ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams,
+) (PageList[cola.SavedSearchRun], cola.QuotaState, error) {
 	none := PageList[cola.SavedSearchRun]{}
-	if state, err := s.begin(c); err != nil {
+	if state, err := s.precheck(c); err != nil {
 		return none, state, err
 	}
 	page, invalid := p.Normalize()
-	state, err := s.free(ctx, c, invalid)
+	state, err := s.admitFree(ctx, c, invalid)
 	if err != nil {
 		return none, state, err
 	}
-	list, err := listOf(ctx, id, page, func(ctx context.Context, uuid string, part store.Slice) ([]cola.SavedSearchRun, int, error) {
-		return s.store.RunsOf(ctx, c.Account, uuid, part)
-	})
+	list, err := listForSearch(ctx, id, page,
+		func(ctx context.Context, uuid string, part store.Slice) ([]cola.SavedSearchRun, int, error) {
+			return s.store.RunsOf(ctx, c.Account, uuid, part)
+		})
 	return list, state, err
 }
 
-// SavedSearchRun returns a run of a search of the caller's account. It is free. It fails with CodeNotFound also for another
-// account's search, and for a run of another search.
-func (s *Service) SavedSearchRun(ctx context.Context, c cola.Caller, id, run string) (cola.SavedSearchRun, cola.QuotaState, error) {
+// SavedSearchRun returns a run of a search of the caller's account. It is free. It fails with
+// CodeNotFound also for another account's search, and for a run of another search.
+func (s *Service) SavedSearchRun(
+	ctx context.Context, c cola.Caller, id, run string,
+) (cola.SavedSearchRun, cola.QuotaState, error) {
 	found, state, err := lookup(ctx, s, c, cola.MeterNone, "", func() (found cola.SavedSearchRun, err error) {
-		search, err := searchID(id)
+		search, err := parseSearchID(id)
 		if err != nil {
 			return found, err
 		}
-		err = within(ctx, runsWithin, func(ctx context.Context) (err error) {
-			found, err = s.store.RunOf(ctx, c.Account, search, runNumber(run))
+		err = withTimeout(ctx, runsTimeout, func(ctx context.Context) (err error) {
+			found, err = s.store.RunOf(ctx, c.Account, search, parseRunNumber(run))
 			return err
 		})
 		return found, runsError(err, id)
@@ -51,23 +56,28 @@ func (s *Service) SavedSearchRun(ctx context.Context, c cola.Caller, id, run str
 }
 
 // SavedSearchMatches returns a page of the matches of a search of the caller's account, latest run
-// first, and by TTB ID within a run. It costs one list record per match; if fewer remain, the page is
-// cut and TruncatedByQuota is true. It fails with CodeNotFound also for another account's search.
-func (s *Service) SavedSearchMatches(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
+// first, and by TTB ID within a run. It costs one list record per match; if fewer remain, the page
+// is cut and TruncatedByQuota is true. It fails with CodeNotFound also for another account's
+// search.
+func (s *Service) SavedSearchMatches(
+	ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams,
+) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 	return s.matchesOf(ctx, c, id, 0, p)
 }
 
-// RunMatches is SavedSearchMatches for one run. It fails with CodeNotFound also for a run of another
-// search.
-func (s *Service) RunMatches(ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
-	return s.matchesOf(ctx, c, id, runNumber(run), p)
+// RunMatches is SavedSearchMatches for one run. It fails with CodeNotFound also for a run of
+// another search.
+func (s *Service) RunMatches(
+	ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams,
+) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
+	return s.matchesOf(ctx, c, id, parseRunNumber(run), p)
 }
 
 // noRun is the number of no run.
 const noRun = -1
 
-// runNumber parses the number of a run; it returns noRun if malformed.
-func runNumber(run string) int64 {
+// parseRunNumber parses the number of a run; it returns noRun if malformed.
+func parseRunNumber(run string) int64 {
 	number, err := strconv.ParseInt(run, 10, 64)
 	if err != nil || number < 1 || strconv.FormatInt(number, 10) != run {
 		return noRun
@@ -75,17 +85,20 @@ func runNumber(run string) int64 {
 	return number
 }
 
-func (s *Service) matchesOf(ctx context.Context, c cola.Caller, id string, run int64, p cola.SavedSearchListParams) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
+func (s *Service) matchesOf(
+	ctx context.Context, c cola.Caller, id string, run int64, p cola.SavedSearchListParams,
+) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 	none := PageList[cola.SavedSearchMatch]{}
-	if state, err := s.begin(c); err != nil {
+	if state, err := s.precheck(c); err != nil {
 		return none, state, err
 	}
 	page, err := p.Normalize()
 	var list PageList[cola.SavedSearchMatch]
 	if err == nil {
-		list, err = listOf(ctx, id, page, func(ctx context.Context, uuid string, part store.Slice) ([]cola.SavedSearchMatch, int, error) {
-			return s.store.MatchesOf(ctx, c.Account, uuid, run, part)
-		})
+		list, err = listForSearch(ctx, id, page,
+			func(ctx context.Context, uuid string, part store.Slice) ([]cola.SavedSearchMatch, int, error) {
+				return s.store.MatchesOf(ctx, c.Account, uuid, run, part)
+			})
 	}
 	if refusal, ok := errors.AsType[*cola.Error](err); ok && refusal.Code != cola.CodeUnavailable {
 		state, err := s.Refuse(ctx, c, err)
@@ -94,7 +107,7 @@ func (s *Service) matchesOf(ctx context.Context, c cola.Caller, id string, run i
 	if err != nil {
 		return none, cola.QuotaState{}, err
 	}
-	grant, err := s.ledger.Charge(ctx, chargeOf(c, cola.MeterListRecords, len(list.Rows)))
+	grant, err := s.ledger.Charge(ctx, quotaRequest(c, cola.MeterListRecords, len(list.Rows)))
 	if err != nil {
 		return none, grant.State, err
 	}
@@ -104,17 +117,17 @@ func (s *Service) matchesOf(ctx context.Context, c cola.Caller, id string, run i
 	return list, grant.State, nil
 }
 
-// listOf reads a page of runs or matches of a saved search.
-func listOf[T any](ctx context.Context, id string, page cola.SavedSearchPage,
+// listForSearch reads a page of runs or matches of a saved search.
+func listForSearch[T any](ctx context.Context, id string, page cola.SavedSearchPage,
 	read func(ctx context.Context, uuid string, part store.Slice) ([]T, int, error),
 ) (list PageList[T], err error) {
-	search, err := searchID(id)
+	search, err := parseSearchID(id)
 	if err != nil {
 		return list, err
 	}
 	part := store.Slice{Offset: (page.Page - 1) * page.PerPage, Limit: page.PerPage}
 	list.Meta = cola.PageMeta{Page: page.Page, PerPage: page.PerPage}
-	err = within(ctx, runsWithin, func(ctx context.Context) (err error) {
+	err = withTimeout(ctx, runsTimeout, func(ctx context.Context) (err error) {
 		list.Rows, list.Meta.Total, err = read(ctx, search, part)
 		return err
 	})
@@ -131,27 +144,30 @@ func runsError(err error, id string) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, store.ErrNotFound):
-		return noSuchRuns(id)
+		return runsNotFound(id)
 	}
 	return storeError(err, "read runs of a saved search")
 }
 
-// RunSavedSearch makes a search of the caller's account run within about a minute, with or without a
-// schedule, and returns the search. The run is manual: messages about it give the count and a link,
-// and feeds don't name its labels.
+// RunSavedSearch makes a search of the caller's account run within about a minute, with or without
+// a schedule, and returns the search. The run is manual: messages about it give the count and a
+// link, and feeds don't name its labels.
 //
-// It is free, needs the scope cola.ScopeWriteSavedSearches, and counts toward cola.MaxDailyManualRuns
-// unless the search is already due. It fails with CodeNotFound also for another account's search,
-// with CodeSearchTooBroad if its filters are too broad, with CodeNotActive if the search was paused
-// because of the account, and with CodeQuotaExceeded if the account has used the manual runs of the
-// UTC day. After CodeUnavailable the outcome is unknown; the call can be repeated.
-func (s *Service) RunSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.SavedSearch, cola.QuotaState, error) {
-	key, state, err := s.beginWriting(ctx, c, id)
+// It is free, needs the scope cola.ScopeWriteSavedSearches, and counts toward
+// cola.MaxDailyManualRuns unless the search is already due. It fails with CodeNotFound also for
+// another account's search, with CodeSearchTooBroad if its filters are too broad, with
+// CodeNotActive if the search was paused because of the account, and with CodeQuotaExceeded if the
+// account has used the manual runs of the UTC day. After CodeUnavailable the outcome is unknown;
+// the call can be repeated.
+func (s *Service) RunSavedSearch(
+	ctx context.Context, c cola.Caller, id string,
+) (cola.SavedSearch, cola.QuotaState, error) {
+	key, state, err := s.authorizeSearchWrite(ctx, c, id)
 	if err != nil {
 		return cola.SavedSearch{}, state, err
 	}
 	var asked cola.SavedSearch
-	err = within(ctx, saveWithin, func(ctx context.Context) (err error) {
+	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
 		if asked, err = s.store.SavedSearch(ctx, c.Account, key); err != nil {
 			return err
 		}
@@ -163,46 +179,83 @@ func (s *Service) RunSavedSearch(ctx context.Context, c cola.Caller, id string) 
 		ran, err := s.store.RequestRun(ctx, c.Account, key, now, cola.MaxDailyManualRuns)
 		switch {
 		case errors.Is(err, store.ErrNotActive):
-			return whyNotActive(asked.Schedule)
+			return notActiveError(asked.Schedule)
 		case errors.Is(err, store.ErrLimit):
-			return tooManyManualRuns(now)
+			return manualRunLimitError(now)
 		}
 		asked = ran
 		return err
 	})
 	if err != nil {
-		return cola.SavedSearch{}, state, changeError(err, id, maybeAsked)
+		return cola.SavedSearch{}, state, changeSearchError(err, id, runSearchUnconfirmed)
 	}
-	s.address(&asked)
+	s.setURLs(&asked)
 	return asked, state, nil
 }
 
 // ReasonManualRuns is the value of details.reason if the manual runs of the day are used up.
 const ReasonManualRuns = "manual_runs"
 
-// tooManyManualRuns returns the refusal of manual runs until the next UTC day.
-func tooManyManualRuns(now time.Time) error {
+// manualRunLimitError returns the refusal of manual runs until the next UTC day.
+func manualRunLimitError(now time.Time) error {
 	wait := (cola.DateOf(now.UTC()) + 1).Time().Sub(now)
 	return &cola.Error{
 		Code: cola.CodeQuotaExceeded,
-		Message: fmt.Sprintf("Your account has used its %d manual runs of today (UTC). More are available from 00:00 UTC; scheduled runs continue.",
+		Message: fmt.Sprintf("Your account has used its %d manual runs of today (UTC). More are available from 00:00 "+
+			"UTC; scheduled runs continue.",
 			cola.MaxDailyManualRuns),
-		Details:    map[string]any{"reason": ReasonManualRuns, "limit": cola.MaxDailyManualRuns, "retry_after": int(math.Ceil(wait.Seconds()))},
+		Details: map[string]any{"reason": ReasonManualRuns, "limit": cola.MaxDailyManualRuns,
+			"retry_after": int(math.Ceil(wait.Seconds()))},
 		RetryAfter: wait,
 	}
 }
 
-// whyNotActive refuses to run a search that is paused for a reason of its account's.
-func whyNotActive(plan *cola.Schedule) error {
+// notActiveError refuses to run a search that is paused for a reason of its account's.
+func notActiveError(plan *cola.Schedule) error {
 	reason, because := cola.PausedSuspended, "the account is suspended. Ask the operator of this service."
 	if plan != nil && plan.PausedBecause.V == cola.PausedDowngraded {
-		reason, because = cola.PausedDowngraded, "the account has more active schedules than it may, and the oldest of them run. Pause or delete one of the others."
+		reason,
+			because = cola.PausedDowngraded,
+			"the account has more active schedules than it may, and the oldest of them run. Pause or delete one of the others."
 	}
-	refusal := cola.Errorf(cola.CodeNotActive, "The search does not run: %s What it misses meanwhile its next run finds.", because)
+	refusal := cola.Errorf(cola.CodeNotActive,
+		"The search does not run: %s What it misses meanwhile its next run finds.", because)
 	refusal.Details = map[string]any{"reason": reason}
 	return refusal
 }
 
-func noSuchRuns(id string) error {
-	return cola.Errorf(cola.CodeNotFound, "Your account has no saved search with the id %s, or it has no such run.", cola.Quoted(id))
+func runsNotFound(id string) error {
+	return cola.Errorf(cola.CodeNotFound, "Your account has no saved search with the id %s, or it has no such run.",
+		cola.Quoted(id))
+}
+
+// RunLabel is a label that a run found. Label is its current record, or nil if it is gone.
+type RunLabel struct {
+	cola.SavedSearchMatch
+	Label *cola.ColaSummary
+}
+
+// RunLabels is RunMatches with the labels, at the same cost. It is for the dashboard only: it fails
+// with CodeForbidden for callers of other channels.
+func (s *Service) RunLabels(
+	ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams,
+) (PageList[RunLabel], cola.QuotaState, error) {
+	none := PageList[RunLabel]{}
+	if c.Channel != cola.ChannelDashboard {
+		state, err := s.admitDashboard(ctx, c, nil)
+		return none, state, err
+	}
+	found, state, err := s.RunMatches(ctx, c, id, run, p)
+	if err != nil {
+		return none, state, err
+	}
+	list := PageList[RunLabel]{Meta: found.Meta, Rows: make([]RunLabel, len(found.Rows))}
+	view := s.index.View()
+	for i, match := range found.Rows {
+		list.Rows[i].SavedSearchMatch = match
+		if label, ok := view.Label(match.TTBID); ok {
+			list.Rows[i].Label = &label
+		}
+	}
+	return list, state, nil
 }

@@ -1,10 +1,11 @@
-// Package registry is the one service behind every edge: a method for each operation of the registry. The REST API, the
-// MCP endpoint and the dashboard decode into the same parameters and call the same method, so they cannot differ.
+// Package registry is the service behind every edge: a method for each operation of the registry.
+// The REST API, the MCP endpoint and the dashboard decode into the same parameters and call the
+// same method, so they cannot differ.
 //
-// Every method takes the caller and returns the caller's quota state beside its result, also with an error where the state
-// is known (QuotaState.Known). Each does the same things in the same order: normalise the parameters, do the work, let the
-// ledger admit and charge the request, and only then hand out the result. Errors that are not a *cola.Error are faults of
-// ours.
+// Every method takes the caller and returns the caller's quota state with its result, also with an
+// error if the state is known (QuotaState.Known). Each takes the same steps: normalize the
+// parameters, do the work, let the ledger admit and charge the request, and only then return the
+// result. Errors that are not a *cola.Error are internal errors.
 package registry
 
 import (
@@ -13,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,7 +28,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Store is what the service needs of a database.
+// Store contains the database operations of the service.
 type Store interface {
 	store.Changes
 	ID() string
@@ -36,17 +38,25 @@ type Store interface {
 	Resubmissions(ctx context.Context, id cola.TTBID) ([]cola.TTBID, error)
 	AllReferences(ctx context.Context) (store.ReferenceSets, error)
 	store.SavedSearches
-	RunsOf(ctx context.Context, account cola.AccountID, uuid string, page store.Slice) ([]cola.SavedSearchRun, int, error)
-	MatchesOf(ctx context.Context, account cola.AccountID, uuid string, run int64, page store.Slice) ([]cola.SavedSearchMatch, int, error)
+	RunsOf(
+		ctx context.Context, account cola.AccountID, uuid string, page store.Slice,
+	) ([]cola.SavedSearchRun, int, error)
+	MatchesOf(
+		ctx context.Context, account cola.AccountID, uuid string, run int64, page store.Slice,
+	) ([]cola.SavedSearchMatch, int, error)
 	RunOf(ctx context.Context, account cola.AccountID, uuid string, run int64) (cola.SavedSearchRun, error)
 	RequestRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time, limit int) (cola.SavedSearch, error)
 	store.Allowances
 	Trace(ctx context.Context, account cola.AccountID, uuid string, label cola.TTBID) (store.Trace, error)
 	store.Destinations
-	DeliveriesOf(ctx context.Context, account cola.AccountID, which store.DeliveryFilter, page store.Slice) ([]cola.Delivery, int, error)
+	DeliveriesOf(
+		ctx context.Context, account cola.AccountID, which store.DeliveryFilter, page store.Slice,
+	) ([]cola.Delivery, int, error)
 	DeliveryOf(ctx context.Context, account cola.AccountID, id int64) (cola.DeliveryDetail, error)
 	Replay(ctx context.Context, account cola.AccountID, id int64, due time.Time) (cola.Delivery, error)
-	ReplayUndelivered(ctx context.Context, account cola.AccountID, destination string, due time.Time, limit int) (int, error)
+	ReplayUndelivered(
+		ctx context.Context, account cola.AccountID, destination string, due time.Time, limit int,
+	) (int, error)
 	AddTest(ctx context.Context, account cola.AccountID, destination string, due time.Time) (cola.Delivery, error)
 	Access
 }
@@ -64,29 +74,30 @@ type Options struct {
 	SendsMail       bool // email is sent, by this process or another one
 	PrivateWebhooks bool // webhooks may go to private addresses, and without encryption
 
-	// Metrics is where the service registers what it measures, once for each registerer; nil: nothing is measured.
+	// Metrics registers the metrics of the service, once per registerer; nil disables them.
 	Metrics prometheus.Registerer
 	// Events records failed tokens, and created and revoked keys; may be nil.
 	Events *security.Events
 }
 
-// Service answers every operation. It is safe for concurrent use. Run a Follower to keep its index current.
+// Service implements every operation. It is safe for concurrent use. Run a Follower to keep its
+// index current.
 type Service struct {
 	store      Store
 	index      *search.Index
-	ledger     notingLedger
-	refusals   *refusals
+	ledger     recordingLedger
+	refusals   *refusalRecorder
 	publicURL  string
 	sends      cola.DestinationRules
 	now        cola.Clock
 	log        *slog.Logger
 	metrics    *metrics
 	events     *security.Events
-	tokens     tokenLimit
-	tests      testLimit
+	tokenLimit tokenRateLimit
+	testLimit  testMessageLimit
 	vault      *vault.Vault
-	seen       sightings // of its follower
-	pings      pings
+	followed   followerStats // of its follower
+	pings      pingCache
 	references atomic.Pointer[store.ReferenceSets]
 	ready      atomic.Bool
 	draining   atomic.Bool
@@ -102,50 +113,41 @@ func New(o Options) *Service {
 		publicURL: strings.TrimRight(o.PublicURL, "/"), now: o.Now, log: o.Logger,
 		sends: cola.DestinationRules{SendsMail: o.SendsMail, PrivateWebhooks: o.PrivateWebhooks},
 	}
-	s.pings = pings{store: o.Store, now: o.Now}
-	s.events, s.tokens, s.tests = o.Events, newTokenLimit(o.Now), newTestLimit(o.Now)
+	s.pings = pingCache{store: o.Store, now: o.Now}
+	s.events, s.tokenLimit, s.testLimit = o.Events, newTokenRateLimit(o.Now), newTestMessageLimit(o.Now)
 	s.metrics = newMetrics(o.Metrics, s)
-	s.refusals = newRefusals(o.Store, o.Now, o.Logger, newRefusalMetrics(o.Metrics))
-	s.ledger = notingLedger{o.Ledger, s.refusals}
+	s.refusals = newRefusalRecorder(o.Store, o.Now, o.Logger, newRefusalMetrics(o.Metrics))
+	s.ledger = recordingLedger{o.Ledger, s.refusals}
 	return s
 }
 
-// Close has what was refused of late written down. It is called when no request comes any more, and before the store is closed.
+// Close writes pending refusals. Call it after the last request and before the store is closed.
 func (s *Service) Close() { s.refusals.close() }
 
-// Admit lets a request through that costs nothing: one that is free, or that the edge refuses itself. It counts in the
-// burst, unless it comes from the dashboard (see chargeOf), and checks that the credential holds.
+// Admit admits a free request, or one that the edge refuses itself. The request counts toward the
+// rate limit, unless it comes from the dashboard (see quotaRequest). Admit checks the credential.
 func (s *Service) Admit(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
 	return s.charge(ctx, c, cola.MeterNone, 0)
 }
 
-// Refuse admits a request and returns refusal, unless the request is not even let through.
+// Refuse admits a request and returns refusal, or the error if it is not admitted.
 func (s *Service) Refuse(ctx context.Context, c cola.Caller, refusal error) (cola.QuotaState, error) {
 	state, err := s.Admit(ctx, c)
 	if err != nil {
 		return state, err
 	}
-	s.refusals.note(c, refusal)
+	s.refusals.record(c, refusal)
 	return state, refusal
 }
 
-// Standing returns where the caller's account stands, for a request that counts nowhere, such as a handshake. It checks that
-// the credential holds.
+// Standing returns the caller's quota state, for a request that counts toward no limit, such as a
+// handshake. It checks the credential.
 func (s *Service) Standing(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
 	grant, err := s.ledger.Charge(ctx, quota.Request{Caller: c, Peek: true})
 	return grant.State, err
 }
 
-// Usage returns where the caller's account stands. It is free.
-func (s *Service) Usage(ctx context.Context, c cola.Caller) (cola.UsageStats, cola.QuotaState, error) {
-	state, err := s.Admit(ctx, c)
-	if err != nil {
-		return cola.UsageStats{}, state, err
-	}
-	return state.Stats(), state, nil
-}
-
-func (s *Service) built() error {
+func (s *Service) checkIndexBuilt() error {
 	if s.ready.Load() {
 		return nil
 	}
@@ -157,28 +159,30 @@ func (s *Service) built() error {
 }
 
 func (s *Service) charge(ctx context.Context, c cola.Caller, m cola.Meter, units int) (cola.QuotaState, error) {
-	grant, err := s.ledger.Charge(ctx, chargeOf(c, m, units))
+	grant, err := s.ledger.Charge(ctx, quotaRequest(c, m, units))
 	return grant.State, err
 }
 
-// chargeOf is what the ledger is asked for a request. One that is free and comes from the dashboard is only looked at: a person who
-// clicks through the pages takes no room in the window from the account's programs, and is not shut out by them.
-func chargeOf(c cola.Caller, m cola.Meter, units int) quota.Request {
-	return quota.Request{Caller: c, Meter: m, Units: units, Peek: c.Channel == cola.ChannelDashboard && m == cola.MeterNone}
+// quotaRequest returns the ledger request of an operation. Free requests from the dashboard are not
+// counted: browsing the pages must not use up the rate limit of the account's programs, or be
+// blocked by them.
+func quotaRequest(c cola.Caller, m cola.Meter, units int) quota.Request {
+	return quota.Request{Caller: c, Meter: m, Units: units,
+		Peek: c.Channel == cola.ChannelDashboard && m == cola.MeterNone}
 }
 
-// begin refuses requests before any work on them: until the index is built, or if the caller's window is
-// full. The cost is not known yet, so it treats a request from the dashboard as free; the charge decides.
-func (s *Service) begin(c cola.Caller) (cola.QuotaState, error) {
-	if err := s.built(); err != nil {
+// precheck refuses requests before any work on them: until the index is built, or if the caller's
+// window is full. The cost is not known yet, so it treats a request from the dashboard as free; the
+// charge decides.
+func (s *Service) precheck(c cola.Caller) (cola.QuotaState, error) {
+	if err := s.checkIndexBuilt(); err != nil {
 		return cola.QuotaState{}, err
 	}
-	return s.ledger.Precheck(chargeOf(c, cola.MeterNone, 0))
+	return s.ledger.Precheck(quotaRequest(c, cola.MeterNone, 0))
 }
 
-// within has the database work while a request waits, for so long at most. A database that gives no answer by then counts as one
-// that cannot be reached.
-func within(ctx context.Context, limit time.Duration, work func(ctx context.Context) error) error {
+// withTimeout runs database work with a time limit. A timeout counts as an unreachable database.
+func withTimeout(ctx context.Context, limit time.Duration, work func(ctx context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := work(limited)
@@ -188,7 +192,7 @@ func within(ctx context.Context, limit time.Duration, work func(ctx context.Cont
 	return err
 }
 
-// storeError turns an error of the store into what a caller may see.
+// storeError returns the public error of a failed read.
 func storeError(err error, operation string) error {
 	if errors.Is(err, store.ErrUnavailable) {
 		return cola.Unavailable()
@@ -201,3 +205,56 @@ func (s *Service) today() cola.Date { return cola.DateOf(s.now().UTC()) }
 
 // pageCount returns how many pages of a size hold total records.
 func pageCount(total, perPage int) int { return (total + perPage - 1) / perPage }
+
+const (
+	// pingTimeout is the time limit for the database's answer.
+	pingTimeout = 2 * time.Second
+	// pingInterval limits how often readiness probes reach the database, since /readyz is public.
+	pingInterval = 100 * time.Millisecond
+)
+
+// Drain fails readiness, so that load balancers send no more traffic. The service continues to
+// answer.
+func (s *Service) Drain() { s.draining.Store(true) }
+
+// Ready returns nil if requests should be sent here: the index is built, the database answers and
+// commits, and the process is not shutting down. It pings the database at most ten times a second,
+// regardless of the number of callers.
+func (s *Service) Ready(ctx context.Context) error {
+	if s.draining.Load() {
+		return errors.New("shutting down")
+	}
+	if err := s.checkIndexBuilt(); err != nil {
+		return err
+	}
+	if err := s.pings.ping(ctx); err != nil {
+		return fmt.Errorf("database: %w", err)
+	}
+	if !s.ledger.Up() {
+		return errors.New("database: answers but does not commit")
+	}
+	return nil
+}
+
+// pingCache shares the result of one ping of the database among callers.
+type pingCache struct {
+	store Store
+	now   cola.Clock
+
+	mu   sync.Mutex
+	at   time.Time // when the result was obtained; zero before the first ping
+	last error
+}
+
+func (p *pingCache) ping(ctx context.Context) error {
+	p.mu.Lock() // held for at most pingTimeout
+	defer p.mu.Unlock()
+	if age := p.now().Sub(p.at); !p.at.IsZero() && age >= 0 && age < pingInterval {
+		return p.last
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingTimeout) // others also wait for the result
+	defer cancel()
+	p.last = p.store.Ping(ctx)
+	p.at = p.now()
+	return p.last
+}

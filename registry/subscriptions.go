@@ -4,81 +4,88 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/ratelimit"
 	"github.com/colaregistry/colaregistry/internal/security"
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Subscription is what whoever gets email of an account's searches is shown of it, by a link in a message. It names no account.
+// Subscription is an email destination as its recipient sees it by a link in a message. It does not
+// name the account.
 type Subscription struct {
-	Address string // with most of it left out; empty when there is none
+	Address string // masked; may be empty
 	Search  string // name of the only search that it is of; empty: all of the account
 	State   string // of the destination
 	Reason  string // why it is paused; empty else
 }
 
-// Ended reports whether nothing is sent to the address for the reason that its owner has ended it.
+// Ended reports whether the recipient has unsubscribed.
 func (s Subscription) Ended() bool { return s.Reason == cola.ReasonUnsubscribed }
 
 // Confirmed reports whether its owner has agreed to it.
 func (s Subscription) Confirmed() bool { return !s.Ended() && s.State != cola.DestinationUnconfirmed }
 
-// What somebody is told when the outcome of a request is not known.
-const maybeSubscribed = "It cannot be told right now whether that was done. Try again in a few seconds: done twice is as good as done once."
+// subscribeUnconfirmed is the message for a request with an unknown outcome.
+const subscribeUnconfirmed = "It cannot be told right now whether that was done. Try again in a few seconds: done twice is as good as done once."
 
-// Subscription returns what a link in an email is about, by its token. It fails with CodeNotFound when there is no such email destination any more.
+// Subscription returns the subscription of a token. It fails with CodeNotFound if the email
+// destination no longer exists.
 func (s *Service) Subscription(ctx context.Context, token string) (Subscription, error) {
-	d, err := s.subscribed(ctx, token)
+	d, err := s.subscribedDestination(ctx, token)
 	if err != nil {
 		return Subscription{}, err
 	}
 	return s.subscription(ctx, d)
 }
 
-// Unsubscribe ends what a link in an email is about, by its token: nothing more is sent there until its owner agrees to it again. It fails with
-// CodeNotFound when there is no such email destination any more.
+// Unsubscribe ends the subscription of a token: no messages are sent until the recipient agrees
+// again. It fails with CodeNotFound if the email destination no longer exists.
 func (s *Service) Unsubscribe(ctx context.Context, token string) (Subscription, error) {
-	return s.resubscribe(ctx, token, cola.Destination.Unsubscribed)
+	return s.changeSubscription(ctx, token, cola.Destination.Unsubscribed)
 }
 
-// Confirm agrees to what a link in an email is about, by its token, for the first time or after Unsubscribe. It fails with CodeNotFound when
-// there is no such email destination any more.
+// Confirm records the recipient's consent, for the first time or after Unsubscribe. It fails with
+// CodeNotFound if the email destination no longer exists.
 func (s *Service) Confirm(ctx context.Context, token string) (Subscription, error) {
-	return s.resubscribe(ctx, token, cola.Destination.Confirmed)
+	return s.changeSubscription(ctx, token, cola.Destination.Confirmed)
 }
 
-// resubscribe changes the email destination with a token.
-func (s *Service) resubscribe(ctx context.Context, token string, change func(cola.Destination) cola.Destination) (Subscription, error) {
-	d, err := s.subscribed(ctx, token)
+// changeSubscription changes the email destination with a token.
+func (s *Service) changeSubscription(
+	ctx context.Context, token string, change func(cola.Destination) cola.Destination,
+) (Subscription, error) {
+	d, err := s.subscribedDestination(ctx, token)
 	if err != nil {
 		return Subscription{}, err
 	}
-	changed, err := s.update(ctx, d, maybeSubscribed, func(d *store.Destination) error {
+	changed, err := s.updateDestination(ctx, d, subscribeUnconfirmed, func(d *store.Destination) error {
 		d.Destination = change(d.Destination)
 		return nil
 	})
 	switch {
 	case cola.CodeOf(err) == cola.CodeNotFound:
-		return Subscription{}, noSuchSubscription()
+		return Subscription{}, subscriptionNotFound()
 	case err != nil:
 		return Subscription{}, err
 	}
 	return s.subscription(ctx, changed)
 }
 
-// subscribed returns the email destination of a token. It fails with CodeNotFound for an unknown
-// token, and with CodeQuotaExceeded if the token is used too often or the client's address sent too
-// many wrong ones.
-func (s *Service) subscribed(ctx context.Context, token string) (d store.Destination, err error) {
-	if !tokenLike(token) {
-		return d, s.events.Failed(ctx, security.Subscription, noSuchSubscription())
+// subscribedDestination returns the email destination of a token. It fails with CodeNotFound for an
+// unknown token, and with CodeQuotaExceeded if the token is used too often or the client's address
+// sent too many wrong ones.
+func (s *Service) subscribedDestination(ctx context.Context, token string) (d store.Destination, err error) {
+	if !looksLikeToken(token) {
+		return d, s.events.Failed(ctx, security.Subscription, subscriptionNotFound())
 	}
-	if err := s.tokens.take(token); err != nil {
+	if err := s.tokenLimit.take(token); err != nil {
 		return d, err
 	}
-	err = within(ctx, readWithin, func(ctx context.Context) (err error) {
+	err = withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
 		if account, destination, ok := s.vault.OpenLink(token); ok {
 			d, err = s.store.Destination(ctx, account, destination)
 			return err
@@ -89,43 +96,72 @@ func (s *Service) subscribed(ctx context.Context, token string) (d store.Destina
 	})
 	switch {
 	case errors.Is(err, store.ErrNotFound), err == nil && d.Kind != cola.KindEmail:
-		return store.Destination{}, s.events.Failed(ctx, security.Subscription, noSuchSubscription())
+		return store.Destination{}, s.events.Failed(ctx, security.Subscription, subscriptionNotFound())
 	case err != nil:
 		return store.Destination{}, storeError(err, "find destination by link")
 	}
 	return d, nil
 }
 
-// subscription returns what is shown of an email destination.
+// subscription returns the recipient's view of an email destination.
 func (s *Service) subscription(ctx context.Context, d store.Destination) (Subscription, error) {
 	shown := Subscription{Address: cola.MaskEmail(d.Address.V), State: d.State, Reason: d.Reason.V}
 	if !d.SavedSearch.OK {
 		return shown, nil
 	}
-	err := within(ctx, readWithin, func(ctx context.Context) error {
+	err := withTimeout(ctx, readTimeout, func(ctx context.Context) error {
 		search, err := s.store.SavedSearch(ctx, d.Account, d.SavedSearch.V)
 		shown.Search = search.Name
 		return err
 	})
 	switch {
 	case errors.Is(err, store.ErrNotFound): // deleted just now, and the destination with it
-		return Subscription{}, noSuchSubscription()
+		return Subscription{}, subscriptionNotFound()
 	case err != nil:
 		return Subscription{}, storeError(err, "read saved search of a destination")
 	}
 	return shown, nil
 }
 
-// noSuchSubscription does not repeat the token: it is a secret, also when it is misspelt.
-func noSuchSubscription() error {
-	return cola.Errorf(cola.CodeNotFound, "There is nothing at this address any more: what it was about has been deleted, and no messages are sent for it.")
+// subscriptionNotFound does not repeat the token: it is a secret, also when it is misspelt.
+func subscriptionNotFound() error {
+	return cola.Errorf(cola.CodeNotFound, "There is nothing at this address any more: what it was about has been "+
+		"deleted, and no messages are sent for it.")
 }
 
-// tokenLike reports whether a text can be a token in an address of ours. Others need not be looked for.
-func tokenLike(text string) bool {
-	const least, most = 16, 128 // characters
+// looksLikeToken reports whether a text has the form of a token; others need no lookup.
+func looksLikeToken(text string) bool {
+	const minLength, maxLength = 16, 128 // characters
 	other := func(r rune) bool {
 		return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	}
-	return len(text) >= least && len(text) <= most && !strings.ContainsFunc(text, other)
+	return len(text) >= minLength && len(text) <= maxLength && !strings.ContainsFunc(text, other)
+}
+
+const (
+	// tokenRequestsPerMinute is how often a feed or an emailed link may be requested at once, and
+	// per minute. Feed readers poll every few minutes.
+	tokenRequestsPerMinute = 60
+	maxTokenLimits         = 20_000 // in memory
+	reasonToken            = "requests"
+)
+
+// tokenRateLimit bounds the database work that a holder of a feed or email token can cause.
+type tokenRateLimit struct {
+	*ratelimit.Limiter[[sha256.Size]byte]
+}
+
+func newTokenRateLimit(now cola.Clock) tokenRateLimit {
+	return tokenRateLimit{ratelimit.New[[sha256.Size]byte](tokenRequestsPerMinute, time.Minute/tokenRequestsPerMinute,
+		maxTokenLimits, now)}
+}
+
+// take counts a request with a token, or returns its refusal.
+func (l tokenRateLimit) take(token string) error {
+	wait := l.Take(sha256.Sum256([]byte(token)), 1)
+	if wait == 0 {
+		return nil
+	}
+	return cola.TooMany(reasonToken, tokenRequestsPerMinute, wait,
+		fmt.Sprintf("This address can be requested %d times a minute.", tokenRequestsPerMinute))
 }

@@ -117,7 +117,7 @@ func (s *server) people(c *serveCommand, d deployment, links auth.LinkPolicies) 
 	}
 	s.browsers, err = auth.NewBrowsers(auth.BrowserOptions{
 		Store: d.store, Attempts: d.vault.Box(vault.Attempt), PublicURL: d.publicURL, Issuers: issuers, LinkEmail: links,
-		Logger: s.env.log, Metrics: d.admin.registerer(), Events: s.events, OnFault: dashboard.ShowFault,
+		Logger: s.env.log, Metrics: d.admin.registerer(), Events: s.events, OnFault: dashboard.ShowSessionError,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("--sign-in-issuer: %w", err)

@@ -25,7 +25,7 @@ func TestLongWords(t *testing.T) {
 			IsResubmission: cola.Some(earlier != 0), ForResubmissionTTBID: earlier,
 		}
 	}
-	s.registry.LockRows(t, label(26_101_001_000_901, 0), label(26_201_001_000_902, 26_101_001_000_901))
+	s.registry.AddLabels(t, label(26_101_001_000_901, 0), label(26_201_001_000_902, 26_101_001_000_901))
 	key := s.registry.Key(t, s.holder.Account, strings.Repeat("k", 100))
 	at := s.registry.Now()
 	refusal := store.Refusal{Minute: at.Truncate(time.Minute), Channel: cola.ChannelREST, Credential: key.Credential, Reason: registry.RefusedBurst, Count: 1_000, LastAt: at}

@@ -54,7 +54,7 @@ func (s *site) handler() http.Handler {
 		s.t.Fatal(err)
 	}
 	browsers, err := auth.NewBrowsers(auth.BrowserOptions{
-		Store: s.registry.Store, Attempts: keys.Box("sign-in attempt"), PublicURL: registrytest.PublicURL, Now: s.registry.Now, OnFault: dashboard.ShowFault,
+		Store: s.registry.Store, Attempts: keys.Box("sign-in attempt"), PublicURL: registrytest.PublicURL, Now: s.registry.Now, OnFault: dashboard.ShowSessionError,
 	})
 	if err != nil {
 		s.t.Fatal(err)

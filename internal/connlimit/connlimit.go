@@ -14,14 +14,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// slowFor is how long a client may take to send a request, and again to send its body, before the
+// slowAfter is how long a client may take to send a request, and again to send its body, before the
 // connection can be closed to make room.
-const slowFor = 2 * time.Second
+const slowAfter = 2 * time.Second
 
-// Listener is a listener with a limit on open connections. At the limit, Accept makes room by closing
-// the connection idle the longest, or else the one that the server has waited for longest: for its
-// first request, or for the rest of a body. If there is none, the next connection waits in Accept and
-// others in the system's backlog; they are not refused or reset.
+// Listener is a listener with a limit on open connections. At the limit, Accept makes room by
+// closing the connection idle the longest, or else the one that the server has waited for longest:
+// for its first request, or for the rest of a body. If there is none, the next connection waits in
+// Accept and others in the system's backlog; they are not refused or reset.
 //
 // Attach must be called with the server.
 type Listener struct {
@@ -29,16 +29,16 @@ type Listener struct {
 	most int
 	now  func() time.Time
 
-	mu      sync.Mutex
-	changed *sync.Cond  // with mu
-	wake    *time.Timer // signals changed when a slow connection may be closed
-	closed  bool
-	open    int                        // connections that were admitted
-	silent  *list.List                 // of waiting: without a request yet, oldest first
-	sending *list.List                 // of waiting: amid a body, longest first
-	idle    *list.List                 // of waiting: between two requests, longest idle first
-	places  map[net.Conn]*list.Element // in silent, sending or idle
-	leaving map[net.Conn]struct{}      // closed to make room, and still open to the server
+	mu              sync.Mutex
+	changed         *sync.Cond  // with mu
+	wake            *time.Timer // signals changed when a slow connection may be closed
+	closed          bool
+	open            int                        // connections that were admitted
+	awaitingRequest *list.List                 // of waiting: without a request yet, oldest first
+	awaitingBody    *list.List                 // of waiting: amid a body, longest first
+	idle            *list.List                 // of waiting: between two requests, longest idle first
+	elements        map[net.Conn]*list.Element // in silent, sending or idle
+	closing         map[net.Conn]struct{}      // closed to make room, and still open to the server
 }
 
 // waiting is a connection whose client must send something next.
@@ -49,10 +49,11 @@ type waiting struct {
 
 // New returns a listener with at most the given number of open connections. With a registerer, it
 // exports metrics.
-func New(l net.Listener, most int, metrics prometheus.Registerer) *Listener {
+func New(l net.Listener, maxConns int, metrics prometheus.Registerer) *Listener {
 	c := &Listener{
-		Listener: l, most: most, now: time.Now, silent: list.New(), sending: list.New(), idle: list.New(),
-		places: map[net.Conn]*list.Element{}, leaving: map[net.Conn]struct{}{},
+		Listener: l, most: maxConns, now: time.Now, awaitingRequest: list.New(), awaitingBody: list.New(),
+		idle:     list.New(),
+		elements: map[net.Conn]*list.Element{}, closing: map[net.Conn]struct{}{},
 	}
 	c.changed = sync.NewCond(&c.mu)
 	c.wake = time.AfterFunc(time.Hour, func() {
@@ -66,7 +67,7 @@ func New(l net.Listener, most int, metrics prometheus.Registerer) *Listener {
 	}, c.count)
 	promauto.With(metrics).NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "colaregistry_http_connections_max", Help: "Maximum open connections to the public listener.",
-	}, func() float64 { return float64(most) })
+	}, func() float64 { return float64(maxConns) })
 	return c
 }
 
@@ -94,7 +95,7 @@ func (l *Listener) admit(conn net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for !l.closed && l.open >= l.most {
-		if len(l.leaving) == 0 {
+		if len(l.closing) == 0 {
 			l.makeRoom()
 		}
 		l.changed.Wait()
@@ -103,7 +104,7 @@ func (l *Listener) admit(conn net.Conn) bool {
 		return false
 	}
 	l.open++
-	l.places[conn] = l.silent.PushBack(waiting{conn, l.now()})
+	l.elements[conn] = l.awaitingRequest.PushBack(waiting{conn, l.now()})
 	return true
 }
 
@@ -111,23 +112,23 @@ func (l *Listener) admit(conn net.Conn) bool {
 func (l *Listener) makeRoom() {
 	slowest := l.idle.Front()
 	if slowest == nil {
-		slowest = earlier(l.silent.Front(), l.sending.Front())
+		slowest = longestWaiting(l.awaitingRequest.Front(), l.awaitingBody.Front())
 	}
 	if slowest == nil {
 		return
 	}
 	w := slowest.Value.(waiting)
-	if left := slowFor - l.now().Sub(w.since); l.idle.Len() == 0 && left > 0 {
+	if left := slowAfter - l.now().Sub(w.since); l.idle.Len() == 0 && left > 0 {
 		l.wake.Reset(left)
 		return
 	}
 	l.forget(w.Conn)
-	l.leaving[w.Conn] = struct{}{}
+	l.closing[w.Conn] = struct{}{}
 	_ = w.Close() // the server notices, and track hears of it as closed
 }
 
-// earlier returns the element that has waited for longer; either may be nil.
-func earlier(a, b *list.Element) *list.Element {
+// longestWaiting returns the element that has waited for longer; either may be nil.
+func longestWaiting(a, b *list.Element) *list.Element {
 	if a == nil || b != nil && b.Value.(waiting).since.Before(a.Value.(waiting).since) {
 		return b
 	}
@@ -136,11 +137,11 @@ func earlier(a, b *list.Element) *list.Element {
 
 // forget takes a connection off the lists.
 func (l *Listener) forget(conn net.Conn) {
-	if place := l.places[conn]; place != nil {
-		for _, from := range []*list.List{l.silent, l.sending, l.idle} {
+	if place := l.elements[conn]; place != nil {
+		for _, from := range []*list.List{l.awaitingRequest, l.awaitingBody, l.idle} {
 			from.Remove(place) // does nothing unless it is the element's list
 		}
-		delete(l.places, conn)
+		delete(l.elements, conn)
 	}
 }
 
@@ -150,29 +151,29 @@ func (l *Listener) Attach(s *http.Server) {
 	s.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
 		return context.WithValue(ctx, connKey{}, conn)
 	}
-	s.Handler = l.watch(s.Handler)
+	s.Handler = l.trackRequests(s.Handler)
 }
 
 type connKey struct{}
 
-// watch lists the connections of requests whose body is not read yet.
-func (l *Listener) watch(next http.Handler) http.Handler {
+// trackRequests lists the connections of requests whose body is not read yet.
+func (l *Listener) trackRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if conn, ok := r.Context().Value(connKey{}).(net.Conn); ok && r.Body != nil && r.Body != http.NoBody {
-			l.await(conn)
+			l.trackBody(conn)
 			r.Body = &body{r.Body, l, conn}
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// await lists a connection as sending until its body ends or track is called. Where the handler leaves the body, net/http
-// waits for it.
-func (l *Listener) await(conn net.Conn) {
+// trackBody lists a connection as sending until its body ends or track is called. Where the handler
+// leaves the body, net/http waits for it.
+func (l *Listener) trackBody(conn net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, gone := l.leaving[conn]; !gone {
-		l.places[conn] = l.sending.PushBack(waiting{conn, l.now()})
+	if _, gone := l.closing[conn]; !gone {
+		l.elements[conn] = l.awaitingBody.PushBack(waiting{conn, l.now()})
 		l.changed.Broadcast()
 	}
 }
@@ -207,10 +208,10 @@ func (l *Listener) track(conn net.Conn, state http.ConnState) {
 		return
 	case http.StateIdle:
 		l.forget(conn)
-		l.places[conn] = l.idle.PushBack(waiting{conn, l.now()})
+		l.elements[conn] = l.idle.PushBack(waiting{conn, l.now()})
 	case http.StateHijacked, http.StateClosed:
 		l.forget(conn)
-		delete(l.leaving, conn)
+		delete(l.closing, conn)
 		l.open--
 	}
 	l.changed.Broadcast()

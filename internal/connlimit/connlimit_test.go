@@ -212,7 +212,7 @@ func TestSlowBodiesMakeRoom(t *testing.T) {
 	if err := s.dial(t).get(); err != nil {
 		t.Fatalf("a connection beside slow ones: %v", err)
 	}
-	if took := time.Since(begun); took > 3*slowFor {
+	if took := time.Since(begun); took > 3*slowAfter {
 		t.Errorf("a connection beside slow ones waited %v", took)
 	}
 	close(stop)
@@ -241,7 +241,7 @@ func TestReadBodies(t *testing.T) {
 	<-s.held
 	next := s.dial(t)
 	next.send("/")
-	time.Sleep(slowFor + slowFor/4)
+	time.Sleep(slowAfter + slowAfter/4)
 	close(s.release)
 	for _, c := range []*client{c, next} {
 		if err := c.answer(); err != nil {
@@ -287,8 +287,8 @@ func TestManyConnections(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 	s.await(t, 0)
-	if len(s.places) != 0 || len(s.leaving) != 0 || s.idle.Len()+s.silent.Len()+s.sending.Len() != 0 {
-		t.Errorf("%d places, %d leaving", len(s.places), len(s.leaving))
+	if len(s.elements) != 0 || len(s.closing) != 0 || s.idle.Len()+s.awaitingRequest.Len()+s.awaitingBody.Len() != 0 {
+		t.Errorf("%d places, %d leaving", len(s.elements), len(s.closing))
 	}
 }
 

@@ -1,8 +1,8 @@
 // Package keyring encrypts small secrets under keys from a file.
 //
-// A key file has one key per line: 32 random bytes in base64. Blank lines and lines that start with # are ignored. The
-// first key seals, and every key opens. To rotate a key, add a new first line, reseal everything, and delete the old
-// line. Every process of a deployment uses the same file.
+// A key file has one key per line: 32 random bytes in base64. Blank lines and lines that start with
+// # are ignored. The first key seals, and every key opens. To rotate a key, add a new first line,
+// reseal everything, and delete the old line. Every process of a deployment uses the same file.
 package keyring
 
 import (
@@ -25,7 +25,8 @@ import (
 const (
 	keySize = 32
 	idSize  = 4
-	// sealedVersion is the first byte of sealed data. The key ID, the nonce and the ciphertext follow.
+	// sealedVersion is the first byte of sealed data. The key ID, the nonce and the ciphertext
+	// follow.
 	sealedVersion = 1
 	header        = 1 + idSize
 )
@@ -117,8 +118,9 @@ func Create(path string) error {
 	return nil
 }
 
-// AddFirst adds a new key to a key file, before the others, and returns its id. The other keys stay and still open what they
-// sealed. The file keeps its owner, group and mode. A symbolic link stays one, and the file it leads to is replaced.
+// AddFirst adds a new key to a key file, before the others, and returns its id. The other keys stay
+// and still open what they sealed. The file keeps its owner, group and mode. A symbolic link stays
+// one, and the file it leads to is replaced.
 func AddFirst(path string) (ID, error) { return addFirst(path, os.Rename) }
 
 func addFirst(path string, rename func(from, to string) error) (ID, error) {
@@ -145,7 +147,8 @@ func addFirst(path string, rename func(from, to string) error) (ID, error) {
 		return file.Chmod(info.Mode().Perm())
 	})
 	if errors.Is(err, syscall.EBUSY) {
-		err = fmt.Errorf("%s is mounted by itself, so it cannot be replaced from here. Rotate the file on the host and restart "+
+		err = fmt.Errorf("%s is mounted by itself, so it cannot be replaced from here. Rotate the file on the host "+
+			"and restart "+
 			"the containers that mount it, or mount its folder instead: %w", target, err)
 	}
 	if err != nil {
@@ -157,8 +160,9 @@ func addFirst(path string, rename func(from, to string) error) (ID, error) {
 	return k.keys[0].id, nil
 }
 
-// write writes a temporary file, syncs it, and calls place to give it its name. The file is readable by its owner only, unless
-// prepare, which may be nil, changes that before anything is written.
+// write writes a temporary file, syncs it, and calls place to give it its name. The file is
+// readable by its owner only, unless prepare, which may be nil, changes that before anything is
+// written.
 func write(path, content string, place func(from, to string) error, prepare func(*os.File) error) error {
 	dir := filepath.Dir(path)
 	file, err := os.CreateTemp(dir, ".key-*") // mode 0600
@@ -189,8 +193,8 @@ func syncDir(path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// LoadOrCreate loads a key file and creates a missing one. Processes that start together agree on one
-// key.
+// LoadOrCreate loads a key file and creates a missing one. Processes that start together agree on
+// one key.
 func LoadOrCreate(path string) (*Keyring, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		if err := Create(path); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -215,8 +219,8 @@ type Box struct {
 	aeads map[ID]cipher.AEAD
 }
 
-// Box returns the box of a purpose. Each purpose has its own encryption keys, derived from those of the
-// keyring, so data sealed for one purpose can't be opened for another.
+// Box returns the box of a purpose. Each purpose has its own encryption keys, derived from those of
+// the keyring, so data sealed for one purpose can't be opened for another.
 func (k *Keyring) Box(purpose string) *Box {
 	b := &Box{first: k.keys[0].id, aeads: make(map[ID]cipher.AEAD, len(k.keys))}
 	for _, key := range k.keys {
@@ -241,8 +245,8 @@ func newAEAD(secret []byte, purpose string) cipher.AEAD {
 	return aead
 }
 
-// Seal encrypts a secret with AES-256-GCM under the first key. bound is additional data that must be
-// passed to Open again, such as the ID of the row that stores the secret; it may be nil.
+// Seal encrypts a secret with AES-256-GCM under the first key. bound is additional data that must
+// be passed to Open again, such as the ID of the row that stores the secret; it may be nil.
 func (b *Box) Seal(secret, bound []byte) []byte {
 	sealed := append(make([]byte, 0, header+len(secret)+b.aeads[b.first].Overhead()), sealedVersion)
 	sealed = append(sealed, b.first[:]...)

@@ -23,7 +23,8 @@ func keepOwner(file *os.File, of fs.FileInfo) error {
 		return nil
 	}
 	if err := file.Chown(int(want.Uid), int(want.Gid)); err != nil {
-		return fmt.Errorf("keep the owner of the file (user %d, group %d): run this as that user or as root: %w", want.Uid, want.Gid, err)
+		return fmt.Errorf("keep the owner of the file (user %d, group %d): run this as that user or as root: %w",
+			want.Uid, want.Gid, err)
 	}
 	return nil
 }

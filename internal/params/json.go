@@ -24,13 +24,14 @@ func (r *Reader[P]) Values(members []strictjson.Member) (values []Value, problem
 	return r.flatten(members, false)
 }
 
-// StrictValues is Values for clients that follow a schema: each value must have the JSON type of its parameter.
+// StrictValues is Values for clients that follow a schema: each value must have the JSON type of
+// its parameter.
 func (r *Reader[P]) StrictValues(members []strictjson.Member) (values []Value, problems cola.Problems) {
 	return r.flatten(members, true)
 }
 
 func (r *Reader[P]) flatten(members []strictjson.Member, strict bool) (values []Value, problems cola.Problems) {
-	f := flattening{nulls: r.nulls != nil, strict: strict}
+	f := flattener{nulls: r.nulls != nil, strict: strict}
 	f.object(r.objects[""], members)
 	return f.values, f.problems
 }
@@ -38,15 +39,15 @@ func (r *Reader[P]) flatten(members []strictjson.Member, strict bool) (values []
 // Form is an example of what is read, as JSON: the first of its parameters.
 func (r *Reader[P]) Form() string { return r.objects[""].form }
 
-// flattening collects the values of objects within one another.
-type flattening struct {
+// flattener collects the values of objects within one another.
+type flattener struct {
 	nulls    bool // null means something else than an absent value
 	strict   bool // values must have the types of their parameters
 	values   []Value
 	problems cola.Problems
 }
 
-func (f *flattening) object(o *object, members []strictjson.Member) {
+func (f *flattener) object(o *object, members []strictjson.Member) {
 	met := map[string]int{}
 	for _, m := range members {
 		v := Value{Name: o.prefix + m.Name, within: o.prefix}
@@ -69,7 +70,7 @@ func (f *flattening) object(o *object, members []strictjson.Member) {
 			f.values = append(f.values, v)
 			f.object(field.object, strictjson.Members(m.Value))
 		case field.object != nil:
-			f.problems.Add(v.Name, "%s", field.object.misread(kindOf(m.Value)))
+			f.problems.Add(v.Name, "%s", field.object.wrongType(kindOf(m.Value)))
 		case f.strict && !field.takes(m.Value), field.wanted == aString && kindOf(m.Value) == aBoolean:
 			f.problems.Add(v.Name, "It is %s; send %s.", kindOf(m.Value), field.wanted)
 		case field.list && m.Value[0] == '[':
@@ -112,7 +113,7 @@ func kindOf(value json.RawMessage) string {
 }
 
 // scalar reads one value, which is not null. wanted is the type of its parameter.
-func (f *flattening) scalar(v Value, value json.RawMessage, wanted string) {
+func (f *flattener) scalar(v Value, value json.RawMessage, wanted string) {
 	switch value[0] {
 	case '"':
 		v.Text, _ = strictjson.Text(value)
@@ -124,8 +125,10 @@ func (f *flattening) scalar(v Value, value json.RawMessage, wanted string) {
 	default:
 		v.Text = digits(value)
 		if v.Name == idParameter {
-			if v.Text = idOf(v.Text); v.Text == "" {
-				f.problems.Add(v.Name, `The number %s is no TTB id; send it as a string of 14 digits, such as "11054001000049".`, Shown(string(value)))
+			if v.Text = ttbIDOf(v.Text); v.Text == "" {
+				f.problems.Add(v.Name,
+					`The number %s is no TTB id; send it as a string of 14 digits, such as "11054001000049".`,
+					Shown(string(value)))
 				return
 			}
 		}
@@ -134,7 +137,7 @@ func (f *flattening) scalar(v Value, value json.RawMessage, wanted string) {
 }
 
 // elements reads an array of strings.
-func (f *flattening) elements(v Value, array json.RawMessage) {
+func (f *flattener) elements(v Value, array json.RawMessage) {
 	wrong := 0
 	for i, e := range strictjson.Elements(array) {
 		var ok bool
@@ -148,8 +151,8 @@ func (f *flattening) elements(v Value, array json.RawMessage) {
 	}
 }
 
-// digits writes a JSON number without an exponent where it is a whole number that any client writes without loss, and as it
-// was sent elsewhere.
+// digits writes a JSON number without an exponent where it is a whole number that any client writes
+// without loss, and as it was sent elsewhere.
 func digits(number json.RawMessage) string {
 	sent := string(number)
 	if !strings.ContainsAny(sent, ".eE") {
@@ -163,9 +166,9 @@ func digits(number json.RawMessage) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// idOf returns the TTB id that a number stands for: of fourteen digits, or of thirteen and a leading zero that a number
-// cannot have (the years before 2010). It is empty for any other.
-func idOf(number string) string {
+// ttbIDOf returns the TTB id that a number stands for: of fourteen digits, or of thirteen and a
+// leading zero that a number cannot have (the years before 2010). It is empty for any other.
+func ttbIDOf(number string) string {
 	if len(number) == 13 {
 		number = "0" + number
 	}

@@ -31,18 +31,18 @@ type object struct {
 	whyNot func(name string) string // see reasoned
 }
 
-// reasoned is a parameter struct that knows of some names why it does not take them.
-type reasoned interface {
+// nameExplainer is a parameter struct that knows of some names why it does not take them.
+type nameExplainer interface {
 	// WhyNot says why there is no parameter of a name; it is empty where there is no more to say.
 	WhyNot(name string) string
 }
 
 // addObject adds a struct, and the objects within it, to the Reader. index leads to it.
 func addObject[P any](r *Reader[P], t reflect.Type, index []int, prefix, taker string) *object {
-	o := &object{prefix: prefix, taker: taker, fields: map[string]parameter{}, form: formOf(t)}
+	o := &object{prefix: prefix, taker: taker, fields: map[string]parameter{}, form: exampleObject(t)}
 	r.objects[prefix] = o
 	r.order = append(r.order, o)
-	if knowing, ok := reflect.Zero(t).Interface().(reasoned); ok {
+	if knowing, ok := reflect.Zero(t).Interface().(nameExplainer); ok {
 		o.whyNot = knowing.WhyNot
 	}
 	for _, f := range reflect.VisibleFields(t) {
@@ -92,8 +92,8 @@ func nameOf(f reflect.StructField) string {
 	return name
 }
 
-// formOf writes an object of the examples of its first two fields.
-func formOf(t reflect.Type) string {
+// exampleObject writes an object of the examples of its first two fields.
+func exampleObject(t reflect.Type) string {
 	var members []string
 	for _, f := range reflect.VisibleFields(t) {
 		if name, example := nameOf(f), exampleOf(f); name != "" && example != "" && len(members) < 2 {
@@ -108,7 +108,7 @@ func exampleOf(f reflect.StructField) string {
 	example := f.Tag.Get("example")
 	switch {
 	case isObject(f.Type):
-		return formOf(f.Type.Elem())
+		return exampleObject(f.Type.Elem())
 	case example == "":
 		return ""
 	case f.Type == reflect.TypeFor[[]string]():
@@ -123,13 +123,13 @@ func isObject(t reflect.Type) bool {
 	return t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct
 }
 
-// misread tells that something else was sent in place of the object.
-func (o *object) misread(what string) string {
+// wrongType tells that something else was sent in place of the object.
+func (o *object) wrongType(what string) string {
 	return "It is " + what + "; send an object, such as " + o.form + "."
 }
 
-// tellUnknown notes that there is no parameter that a value could be of, once for each name.
-func (r *Reader[P]) tellUnknown(v Value, problems *cola.Problems) {
+// addUnknown notes that there is no parameter that a value could be of, once for each name.
+func (r *Reader[P]) addUnknown(v Value, problems *cola.Problems) {
 	label := Shown(v.Name)
 	if _, told := (*problems)[label]; told {
 		return
@@ -148,7 +148,8 @@ func (r *Reader[P]) tellUnknown(v Value, problems *cola.Problems) {
 	problems.Add(label, "%s", problem)
 }
 
-// misplaced tells that a parameter of this very name is one of another object; it is empty where there is none.
+// misplaced tells that a parameter of this very name is one of another object; it is empty where
+// there is none.
 func (r *Reader[P]) misplaced(o *object, name string) string {
 	if slices.ContainsFunc(o.names, func(own string) bool { return strings.EqualFold(own, name) }) {
 		return ""

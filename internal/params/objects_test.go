@@ -157,7 +157,7 @@ func drawObject(t *rapid.T, of reflect.Type) (object map[string]any, want reflec
 		default:
 			inner, value := drawObject(t, f.Type.Elem())
 			object[name] = inner
-			open(field).Set(value)
+			allocate(field).Set(value)
 		}
 	}
 	return object, want

@@ -1,16 +1,22 @@
-// Package params reads what callers send, as text, into the parameter structs of package cola. Every edge takes its requests
-// apart in its own way and reads the values here, so that what is wrong with one is told in the same words.
+// Package params reads what callers send, as text, into the parameter structs of package cola.
+// Every edge takes its requests apart in its own way and reads the values here, so that what is
+// wrong with one is told in the same words.
 package params
 
 import (
+	"maps"
+	"net/url"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Reader reads values into parameter structs. The JSON name of a field is the parameter's name; its type says how often the
-// parameter may be given and how it is read. A pointer to a struct is an object: parameters of its own, which are told with its
-// name before theirs ("filters.brand_name"). A Reader is safe for concurrent use.
+// Reader reads values into parameter structs. The JSON name of a field is the parameter's name; its
+// type says how often the parameter may be given and how it is read. A pointer to a struct is an
+// object: parameters of its own, which are told with its name before theirs ("filters.brand_name").
+// A Reader is safe for concurrent use.
 type Reader[P any] struct {
 	objects  map[string]*object // by prefix; the parameter struct itself has none
 	order    []*object          // in which they stand in the struct
@@ -27,11 +33,12 @@ type Value struct {
 	null   bool   // it is null, in a struct that has a use for that
 }
 
-// maxUnknown is how many unknown names are told of one by one: what anyone can send must not fill an answer.
+// maxUnknown is how many unknown names are told of one by one: what anyone can send must not fill
+// an answer.
 const maxUnknown = 20
 
-// New prepares a Reader. taker is what takes the parameters, for telling that it has no such one. New panics on a field type it
-// cannot read: that is a fault of the program, met by any test.
+// New prepares a Reader. taker is what takes the parameters, for telling that it has no such one.
+// New panics on a field type it cannot read: that is a fault of the program, met by any test.
 func New[P any](taker string) *Reader[P] {
 	t := reflect.TypeFor[P]()
 	found, ok := t.FieldByName("Problems")
@@ -52,8 +59,8 @@ func (r *Reader[P]) Takes(name string) (several, ok bool) {
 	return field.list, ok
 }
 
-// Read reads values, given with what is known to be wrong already. It always returns a struct: all that is wrong is in its
-// Problems. An empty value is an absent one.
+// Read reads values, given with what is known to be wrong already. It always returns a struct: all
+// that is wrong is in its Problems. An empty value is an absent one.
 func (r *Reader[P]) Read(values []Value, problems cola.Problems) P {
 	var params P
 	into := reflect.ValueOf(&params).Elem()
@@ -63,18 +70,18 @@ func (r *Reader[P]) Read(values []Value, problems cola.Problems) P {
 		switch {
 		case !known:
 			if unknown++; unknown <= maxUnknown {
-				r.tellUnknown(v, &problems)
+				r.addUnknown(v, &problems)
 			}
 		case v.null:
 			nulls := into.FieldByIndex(r.nulls)
 			nulls.Set(reflect.Append(nulls, reflect.ValueOf(v.Name)))
 		case field.object != nil && !v.opens:
-			problems.Add(v.Name, "%s", field.object.misread(aString))
+			problems.Add(v.Name, "%s", field.object.wrongType(aString))
 		case field.object != nil:
-			open(at(into, field.index))
+			allocate(fieldAt(into, field.index))
 		case v.Text == "":
 		case field.list:
-			field.set(at(into, field.index), v.Text)
+			field.set(fieldAt(into, field.index), v.Text)
 		default:
 			given[v.Name] = append(given[v.Name], v)
 		}
@@ -89,7 +96,7 @@ func (r *Reader[P]) Read(values []Value, problems cola.Problems) P {
 			continue
 		}
 		field, _ := r.field(all[0])
-		if problem := field.set(at(into, field.index), all[0].Text); problem != "" {
+		if problem := field.set(fieldAt(into, field.index), all[0].Text); problem != "" {
 			problems.Add(name, "%s", problem)
 		}
 	}
@@ -103,19 +110,19 @@ func (r *Reader[P]) field(v Value) (parameter, bool) {
 	return field, known
 }
 
-// at returns the field that an index leads to, opening the objects on the way.
-func at(v reflect.Value, index []int) reflect.Value {
+// fieldAt returns the field that an index leads to, opening the objects on the way.
+func fieldAt(v reflect.Value, index []int) reflect.Value {
 	for _, i := range index {
 		if v.Kind() == reflect.Pointer {
-			v = open(v)
+			v = allocate(v)
 		}
 		v = v.Field(i)
 	}
 	return v
 }
 
-// open returns the object that a field points to, making it where there is none.
-func open(field reflect.Value) reflect.Value {
+// allocate returns the object that a field points to, making it where there is none.
+func allocate(field reflect.Value) reflect.Value {
 	if field.IsNil() {
 		field.Set(reflect.New(field.Type().Elem()))
 	}
@@ -125,4 +132,21 @@ func open(field reflect.Value) reflect.Value {
 // Problems returns what is wrong with what was read.
 func (r *Reader[P]) Problems(read P) cola.Problems {
 	return reflect.ValueOf(read).FieldByIndex(r.problems).Interface().(cola.Problems)
+}
+
+// Fields turns the fields of a form of a browser into values. A dotted name, such as
+// filters.brand_name, is a parameter of the object before the dot; one that is empty is absent, as
+// everywhere, and an object of which all are empty is, too.
+func (r *Reader[P]) Fields(form url.Values) []Value {
+	var values []Value
+	for _, name := range slices.Sorted(maps.Keys(form)) {
+		within := ""
+		if at := strings.LastIndexByte(name, '.'); r.objects[name[:at+1]] != nil {
+			within = name[:at+1]
+		}
+		for _, text := range form[name] {
+			values = append(values, Value{Name: name, Text: text, within: within})
+		}
+	}
+	return values
 }

@@ -1,6 +1,7 @@
 package params
 
 import (
+	"net/url"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -49,5 +50,39 @@ func TestNewRefusesUnreadableFields(t *testing.T) {
 			}()
 			build()
 		}()
+	}
+}
+
+// TestForms: a form is read as the JSON object is that says the same, and its faults are told by the names of its fields.
+func TestForms(t *testing.T) {
+	for name, tt := range map[string]struct {
+		form string
+		want cola.SavedSearchParams
+	}{
+		"nothing":   {"", cola.SavedSearchParams{}},
+		"all empty": {"name=&filters.brand_name=&schedule.cadence=", cola.SavedSearchParams{}},
+		"all objects": {"name=a&filters.brand_name=oak&filters.type_wine=true&filters.abv_min=12.5&schedule.cadence=weekly&schedule.day=1", cola.SavedSearchParams{
+			Name:     "a",
+			Filters:  &cola.SavedSearchFilters{BrandName: "oak", TypeWine: cola.Some(true), ABVMin: cola.Some(12.5)},
+			Schedule: &cola.ScheduleParams{Cadence: "weekly", Day: cola.Some(1)},
+		}},
+		"wrong": {"filters.abv_min=x&filters=a&.=b&a.b=c&filters.query=d&filters.query=e", cola.SavedSearchParams{
+			Filters: &cola.SavedSearchFilters{},
+			Decoded: cola.Decoded{Problems: cola.Problems{
+				"filters.abv_min": {`"x" is not accepted; write a number from 0 to 100.`},
+				"filters":         {`It is a string; send an object, such as {"query": "barrel aged", "brand_name": "oak"}.`},
+				"filters.query":   {`It is given 2 times, first as "d" and last as "e"; give it once.`},
+				".":               {Unknown(".", "a test", []string{"filters", "name", "schedule"})},
+				"a.b":             {Unknown("a.b", "a test", []string{"filters", "name", "schedule"})},
+			}},
+		}},
+	} {
+		form, err := url.ParseQuery(tt.form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, savedSearch.Read(savedSearch.Fields(form), nil)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }

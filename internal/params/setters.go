@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
@@ -72,7 +73,8 @@ func (p parameter) setNumber(field reflect.Value, value string) string {
 	if value == "" {
 		return ""
 	}
-	// ParseFloat also reads hexadecimal and the names of infinities; a parameter is a plain decimal number.
+	// ParseFloat also reads hexadecimal and the names of infinities; a parameter is a plain decimal
+	// number.
 	n, err := strconv.ParseFloat(value, 64)
 	if err != nil || strings.Trim(value, "0123456789.eE+-") != "" {
 		return Quoted(value) + " is not accepted; write a number" + p.bounds() + "."
@@ -105,3 +107,19 @@ func setBoolean(field reflect.Value, value string) string {
 	}
 	return ""
 }
+
+// MaxShown is how many characters of a caller's own text a message repeats.
+const MaxShown = 60
+
+// Shown shortens a caller's text and makes it valid UTF-8, for repeating it in a message or as a
+// name.
+func Shown(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if utf8.RuneCountInString(s) <= MaxShown {
+		return s
+	}
+	return string([]rune(s)[:MaxShown]) + "…"
+}
+
+// Quoted quotes a caller's text, shortened, for repeating it in a message.
+func Quoted(s string) string { return strconv.Quote(Shown(s)) }

@@ -22,9 +22,9 @@ type Limiter[K comparable] struct {
 	buckets *lru.Cache[K, *rate.Limiter]
 }
 
-// New returns a Limiter whose buckets have burst tokens and regain one per interval. It stores at most
-// the given number of buckets; beyond that, the least recently used key starts over with a full one.
-// All arguments must be positive.
+// New returns a Limiter whose buckets have burst tokens and regain one per interval. It stores at
+// most the given number of buckets; beyond that, the least recently used key starts over with a
+// full one. All arguments must be positive.
 func New[K comparable](burst int, every time.Duration, keys int, now cola.Clock) *Limiter[K] {
 	buckets, err := lru.New[K, *rate.Limiter](keys)
 	if err != nil {
@@ -36,7 +36,8 @@ func New[K comparable](burst int, every time.Duration, keys int, now cola.Clock)
 // Take takes n tokens from a key's bucket and returns 0. If the bucket has fewer, Take leaves it
 // unchanged and returns how long to wait for n. n must not exceed the burst.
 func (l *Limiter[K]) Take(key K, n int) (wait time.Duration) {
-	// The lock covers the clock as well: a bucket that is given an earlier time regains the same tokens twice.
+	// The lock covers the clock as well: a bucket that is given an earlier time regains the same
+	// tokens twice.
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now, bucket := l.now(), l.bucket(key)

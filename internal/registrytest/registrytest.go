@@ -118,7 +118,7 @@ func New(t testing.TB) *Registry {
 // Now is the clock of the registry and its database.
 func (r *Registry) Now() time.Time { return time.UnixMicro(r.clock.Load()).UTC() }
 
-// Pass moves the clock.
+// Pass advances the clock.
 func (r *Registry) Pass(d time.Duration) { r.clock.Add(d.Microseconds()) }
 
 // Holder makes an account and returns its holder, signed in.

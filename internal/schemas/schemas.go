@@ -1,5 +1,5 @@
-// Package schemas makes JSON schemas of the structs that requests are decoded into and answers are made of, for every edge:
-// what their tags say of bounds, words and examples is written once.
+// Package schemas makes JSON schemas of the structs that requests are decoded into and answers are
+// made of, for every edge: what their tags say of bounds, words and examples is written once.
 package schemas
 
 import (
@@ -58,11 +58,12 @@ func (s *Set) Close(types ...reflect.Type) {
 	}
 }
 
-// OrNull reports whether a field holds an object or null. Its tag is one of ours: huma knows null for scalars only.
+// OrNull reports whether a field holds an object or null. Its tag is one of ours: huma knows null
+// for scalars only.
 func OrNull(tag reflect.StructTag) bool { return tag.Get("ornull") == "true" }
 
-// Field returns the schema of one field of a parameter struct. Its alias stands in for its type, because huma takes a tag
-// such as default to be of the Go type.
+// Field returns the schema of one field of a parameter struct. Its alias stands in for its type,
+// because huma takes a tag such as default to be of the Go type.
 func (s *Set) Field(f reflect.StructField) *huma.Schema {
 	if form, ok := s.aliases[f.Type]; ok {
 		f.Type = form
@@ -70,9 +71,10 @@ func (s *Set) Field(f reflect.StructField) *huma.Schema {
 	return huma.SchemaFromField(s.registry, f, f.Name)
 }
 
-// Finish settles in every schema of the Set what huma leaves: null is one of the values of a nullable enumeration, an object may be
-// null where it says so, and objects of answers may grow fields, so a client must not refuse those it does not know. Required fields
-// come in the order of the JSON.
+// Finish settles in every schema of the Set what huma leaves: null is one of the values of a
+// nullable enumeration, an object may be null where it says so, and objects of answers may grow
+// fields, so a client must not refuse those it does not know. Required fields come in the order of
+// the JSON.
 func (s *Set) Finish() {
 	for name, schema := range s.registry.Map() {
 		t := s.registry.TypeFromRef(Prefix + name)
@@ -114,7 +116,8 @@ func jsonName(f reflect.StructField) string {
 	return name
 }
 
-// notesField is what answers have only when there is something to say about their data, such as why there is none.
+// notesField is what answers have only when there is something to say about their data, such as why
+// there is none.
 const notesField = "notes"
 
 // Sample makes an example of a schema from the examples of its fields, without notes.

@@ -1,8 +1,10 @@
-// Package security records security events: failed, created, changed and revoked credentials. Each is a log line with
-// event=security, and a count. Events contain no secrets, tokens or email addresses.
+// Package security records security events: failed, created, changed and revoked credentials. Each
+// is a log line with event=security, and a count. Events contain no secrets, tokens or email
+// addresses.
 //
-// Failed credentials are summarized in one line a minute, so that a flood does not fill the log, and limited by client
-// address. Because addresses are shared, the limit applies only to credentials that are already known to be wrong.
+// Failed credentials are summarized in one line a minute, so that a flood does not fill the log,
+// and limited by client address. Because addresses are shared, the limit applies only to
+// credentials that are already known to be wrong.
 package security
 
 import (
@@ -40,8 +42,8 @@ type Options struct {
 	Now     cola.Clock            // nil: time.Now
 }
 
-// Events records security events. A nil *Events neither records nor limits. It is safe for concurrent
-// use. Failed credentials are logged only while Run runs.
+// Events records security events. A nil *Events neither records nor limits. It is safe for
+// concurrent use. Failed credentials are logged only while Run runs.
 type Events struct {
 	log      *slog.Logger
 	counts   map[Kind]prometheus.Counter
@@ -63,16 +65,19 @@ func New(o Options) *Events {
 	return e
 }
 
-// Record records an event of an account. credential is the one that was made, changed or revoked, if any; the client is
-// the context's.
-func (e *Events) Record(ctx context.Context, k Kind, account cola.AccountID, credential cola.Credential, more ...slog.Attr) {
+// Record records an event of an account. credential is the one that was made, changed or revoked,
+// if any; the client is the context's.
+func (e *Events) Record(
+	ctx context.Context, k Kind, account cola.AccountID, credential cola.Credential, more ...slog.Attr,
+) {
 	if e == nil {
 		return
 	}
 	e.counts[k].Inc()
 	attrs := []slog.Attr{slog.Int64("account", int64(account))}
 	if credential.ID != 0 {
-		attrs = append(attrs, slog.String("credential_kind", string(credential.Kind)), slog.Int64("credential", credential.ID))
+		attrs = append(attrs, slog.String("credential_kind", string(credential.Kind)),
+			slog.Int64("credential", credential.ID))
 	}
 	if client := cola.ClientFrom(ctx); client.IsValid() {
 		attrs = append(attrs, slog.String("client", client.String()))

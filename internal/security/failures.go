@@ -19,12 +19,13 @@ const (
 	// failuresPerMinute is how many invalid credentials an address may send before it is limited.
 	failuresPerMinute = 30
 	limitedAddresses  = 50_000 // in memory
-	// ReasonFailedCredentials is the value of details.reason in a quota_exceeded error by this limit.
+	// ReasonFailedCredentials is the value of details.reason in a quota_exceeded error by this
+	// limit.
 	ReasonFailedCredentials = "failed_credentials"
 
-	reportEvery    = time.Minute
-	reportedMost   = 10_000 // distinct addresses in a report
-	busiestInLines = 5      // addresses named in a report
+	reportEvery = time.Minute
+	maxReported = 10_000 // distinct addresses in a report
+	maxLogged   = 5      // addresses named in a report
 )
 
 // Secret is a kind of invalid credential.
@@ -46,7 +47,7 @@ type failures struct {
 
 	mu      sync.Mutex
 	total   int
-	by      map[netip.Prefix]int // at most reportedMost
+	by      map[netip.Prefix]int // at most maxReported
 	secrets map[Secret]int
 }
 
@@ -58,24 +59,25 @@ func newFailures(now cola.Clock) failures {
 	return failures{limit: limit, by: map[netip.Prefix]int{}, secrets: map[Secret]int{}}
 }
 
-// Failed records a failed credential and returns the error for the response: refusal, or a 429 if its
-// address sent too many invalid ones.
+// Failed records a failed credential and returns the error for the response: refusal, or a 429 if
+// its address sent too many invalid ones.
 func (e *Events) Failed(ctx context.Context, s Secret, refusal error) error {
 	if e == nil {
 		return refusal
 	}
 	e.counts[FailedCredential].Inc()
 	from := Network(cola.ClientFrom(ctx))
-	e.failures.note(from, s)
+	e.failures.record(from, s)
 	wait := e.failures.limit.Take(from, 1)
 	if wait == 0 {
 		return refusal
 	}
-	return cola.TooMany(ReasonFailedCredentials, 0, wait, "Too many invalid credentials from this address. Check the credential; valid ones are accepted at any time.")
+	return cola.TooMany(ReasonFailedCredentials, 0, wait,
+		"Too many invalid credentials from this address. Check the credential; valid ones are accepted at any time.")
 }
 
-// Network returns the unit that is limited: an IPv4 address, or the /64 of an IPv6 host. It is the zero
-// Prefix for an invalid address.
+// Network returns the unit that is limited: an IPv4 address, or the /64 of an IPv6 host. It is the
+// zero Prefix for an invalid address.
 func Network(client netip.Addr) netip.Prefix {
 	bits := client.BitLen()
 	if client.Is6() {
@@ -85,12 +87,12 @@ func Network(client netip.Addr) netip.Prefix {
 	return prefix
 }
 
-func (f *failures) note(from netip.Prefix, s Secret) {
+func (f *failures) record(from netip.Prefix, s Secret) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.total++
 	f.secrets[s]++
-	if _, known := f.by[from]; known || len(f.by) < reportedMost {
+	if _, known := f.by[from]; known || len(f.by) < maxReported {
 		f.by[from]++
 	}
 }
@@ -133,7 +135,7 @@ func busiest(by map[netip.Prefix]int) []string {
 		return cmp.Or(cmp.Compare(by[b], by[a]), a.Addr().Compare(b.Addr()))
 	})
 	var list []string
-	for _, from := range all[:min(len(all), busiestInLines)] {
+	for _, from := range all[:min(len(all), maxLogged)] {
 		name := from.String()
 		switch {
 		case !from.IsValid():

@@ -1,6 +1,6 @@
-// Package strictjson reads untrusted JSON: it preserves duplicate names, treats names as case sensitive, and checks the
-// size before decoding. encoding/json ignores letter case and takes the last of two equal names, so two readers of the
-// same bytes could disagree.
+// Package strictjson reads untrusted JSON: it preserves duplicate names, treats names as case
+// sensitive, and checks the size before decoding. encoding/json ignores letter case and takes the
+// last of two equal names, so two readers of the same bytes could disagree.
 package strictjson
 
 import (
@@ -11,7 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxValues is the usual limit on values in an untrusted document. Decoding takes about 4 µs per value.
+// MaxValues is the usual limit on values in an untrusted document. Decoding takes about 4 µs per
+// value.
 const MaxValues = 2_000
 
 // Errors of Bounded.
@@ -20,9 +21,10 @@ var (
 	ErrValues = errors.New("too many values")
 )
 
-// Bounded returns ErrDepth if b nests objects and arrays deeper than depth levels, and ErrValues if it has more than
-// the given number of members and elements. It does not decode, and stops at the first excess value, so a hostile
-// document costs no more than an allowed one. Invalid JSON may pass; see Valid.
+// Bounded returns ErrDepth if b nests objects and arrays deeper than depth levels, and ErrValues if
+// it has more than the given number of members and elements. It does not decode, and stops at the
+// first excess value, so a hostile document costs no more than an allowed one. Invalid JSON may
+// pass; see Valid.
 func Bounded(b []byte, depth, values int) error {
 	level, seen := 0, 0
 	for i := 0; i < len(b); i++ {
@@ -48,8 +50,8 @@ func Bounded(b []byte, depth, values int) error {
 	return nil
 }
 
-// endOfString returns the index of the closing quote of the string that starts at i, or at least len(b)
-// if it is missing.
+// endOfString returns the index of the closing quote of the string that starts at i, or at least
+// len(b) if it is missing.
 func endOfString(b []byte, i int) int {
 	for i++; i < len(b) && b[i] != '"'; i++ {
 		if b[i] == '\\' {
@@ -68,7 +70,8 @@ type Member struct {
 // Valid reports whether b is JSON and nothing else, in UTF-8.
 func Valid(b []byte) bool { return utf8.Valid(b) && json.Valid(b) }
 
-// Members returns the members of valid JSON that is an object, in their order, also those of one name.
+// Members returns the members of valid JSON that is an object, in their order, also those of one
+// name.
 func Members(object json.RawMessage) (all []Member) {
 	d := json.NewDecoder(bytes.NewReader(object))
 	_, _ = d.Token() // the brace; nothing here fails on valid JSON
@@ -109,8 +112,9 @@ type Ambiguity struct {
 	Right string // how it is spelt; empty: it is given twice
 }
 
-// Unambiguous returns the members of valid JSON that is an object. ambiguity tells of the first name that is given twice, or that is
-// one of the names that mean something in another letter case; it is nil when there is none.
+// Unambiguous returns the members of valid JSON that is an object. ambiguity tells of the first
+// name that is given twice, or that is one of the names that mean something in another letter case;
+// it is nil when there is none.
 func Unambiguous(object json.RawMessage, meaningful []string) (all []Member, ambiguity *Ambiguity) {
 	all = Members(object)
 	met := make(map[string]bool, len(all))

@@ -4,11 +4,11 @@
 //
 //	sealed:1f2e3d4c:AR8uPUw…
 //
-// so that a query can count secrets by key, and a start can detect a missing key. Each text is bound to its purpose and
-// its destination: it does not open in another row.
+// so that a query can count secrets by key, and a start can detect a missing key. Each text is
+// bound to its purpose and its destination: it does not open in another row.
 //
-// Links in email are not stored. Their token is the sealed identity of the destination, so they work as long as the key
-// that sealed them is in the key file.
+// Links in email are not stored. Their token is the sealed identity of the destination, so they
+// work as long as the key that sealed them is in the key file.
 package vault
 
 import (
@@ -30,8 +30,9 @@ import (
 // Prefix starts every sealed text. The key ID and a colon follow.
 const Prefix = "sealed:"
 
-// reloadEvery limits how often the key file is reloaded: anyone can send a link that names an unknown key.
-const reloadEvery = time.Second
+// reloadInterval limits how often the key file is reloaded: anyone can send a link that names an
+// unknown key.
+const reloadInterval = time.Second
 
 // Purpose is the use of a text. A text sealed for one purpose does not open for another.
 type Purpose string
@@ -50,8 +51,8 @@ const (
 type Options struct {
 	Keys *keyring.Keyring
 
-	// Reload reads the key file again. It is called for data sealed under an unknown key, so that a process finds a key
-	// that was added after it started. Nil: keys never change.
+	// Reload reads the key file again. It is called for data sealed under an unknown key, so that a
+	// process finds a key that was added after it started. Nil: keys never change.
 	Reload func() (*keyring.Keyring, error)
 	Now    func() time.Time // nil: time.Now
 	Log    *slog.Logger     // gets errors of Reload, each once until it changes; nil: slog.Default
@@ -146,7 +147,7 @@ func (v *Vault) open(p Purpose, sealed, bound []byte) ([]byte, error) {
 	if !errors.Is(err, keyring.ErrUnknownKey) {
 		return text, err
 	}
-	v.readAgain()
+	v.reloadKeys()
 	current := v.box(p)
 	if current == box {
 		return nil, err
@@ -154,13 +155,13 @@ func (v *Vault) open(p Purpose, sealed, bound []byte) ([]byte, error) {
 	return current.Open(sealed, bound) // with keys that this call has read, or another one meanwhile
 }
 
-// readAgain reloads the key file, unless that was done just now. A broken file leaves the keys
+// reloadKeys reloads the key file, unless that was done just now. A broken file leaves the keys
 // unchanged.
-func (v *Vault) readAgain() {
+func (v *Vault) reloadKeys() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	now := v.now()
-	if v.reload == nil || !v.reloadedAt.IsZero() && now.Sub(v.reloadedAt) < reloadEvery {
+	if v.reload == nil || !v.reloadedAt.IsZero() && now.Sub(v.reloadedAt) < reloadInterval {
 		return
 	}
 	v.reloadedAt = now
@@ -176,7 +177,8 @@ func (v *Vault) readAgain() {
 	v.use(keys)
 }
 
-// Box seals and opens data of one purpose that is not stored in the database. It is safe for concurrent use.
+// Box seals and opens data of one purpose that is not stored in the database. It is safe for
+// concurrent use.
 type Box struct {
 	v *Vault
 	p Purpose
@@ -188,8 +190,8 @@ func (v *Vault) Box(p Purpose) Box { return Box{v, p} }
 // Seal encrypts a secret under the first key. Open must be given the same bound data.
 func (b Box) Seal(secret, bound []byte) []byte { return b.v.box(b.p).Seal(secret, bound) }
 
-// Open decrypts what Seal returned, here or in another process. It reads the key file again when it meets an unknown key. The
-// error wraps keyring.ErrUnknownKey or keyring.ErrDamaged.
+// Open decrypts what Seal returned, here or in another process. It reads the key file again when it
+// meets an unknown key. The error wraps keyring.ErrUnknownKey or keyring.ErrDamaged.
 func (b Box) Open(sealed, bound []byte) ([]byte, error) { return b.v.open(b.p, sealed, bound) }
 
 // Reseal returns a text of a destination sealed under the first key, whatever sealed it before.
@@ -222,8 +224,8 @@ func KeyOf(kept string) string {
 // linkSize is the length of a link's content: an account ID and a destination's UUID.
 const linkSize = 8 + 16
 
-// Link returns a token for links in email about a destination. Every call returns a different token;
-// all of them are valid.
+// Link returns a token for links in email about a destination. Every call returns a different
+// token; all of them are valid.
 func (v *Vault) Link(account cola.AccountID, destination string) (string, error) {
 	id, err := uuid.Parse(destination)
 	if err != nil {
@@ -233,7 +235,8 @@ func (v *Vault) Link(account cola.AccountID, destination string) (string, error)
 	return base64.RawURLEncoding.EncodeToString(v.box(link).Seal(append(about, id[:]...), nil)), nil
 }
 
-// OpenLink returns the account and the destination of a link's token. ok is false for a forged token.
+// OpenLink returns the account and the destination of a link's token. ok is false for a forged
+// token.
 func (v *Vault) OpenLink(token string) (account cola.AccountID, destination string, ok bool) {
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(token)
 	if err != nil || strings.ContainsAny(token, "\r\n") { // the decoder would skip these

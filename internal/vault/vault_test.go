@@ -74,7 +74,7 @@ func TestRotation(t *testing.T) {
 	if reads != 1 {
 		t.Errorf("the file was read %d times, want once", reads)
 	}
-	file, now = mustKeys(t, after, before), now.Add(reloadEvery)
+	file, now = mustKeys(t, after, before), now.Add(reloadInterval)
 	if got, err := running.Open(Secret, one, late); err != nil || got != "late" {
 		t.Errorf("once the file has it: %q, %v", got, err)
 	}
@@ -99,7 +99,7 @@ func TestReloadFailure(t *testing.T) {
 	})
 	late := New(Options{Keys: mustKeys(t, after, before)}).Seal(Secret, one, "late")
 	open := func() {
-		now = now.Add(reloadEvery)
+		now = now.Add(reloadInterval)
 		if _, err := running.Open(Secret, one, late); !errors.Is(err, keyring.ErrUnknownKey) {
 			t.Errorf("%v, want ErrUnknownKey", err)
 		}

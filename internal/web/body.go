@@ -11,45 +11,47 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// ReadBody reads the body of a request to its end, of which at most so many bytes are wanted. It fails with
-// cola.CodePayloadTooLarge, in the words of tooLarge, with CodeRequestTimeout when the body does not come in the time that the server
-// gives it, and with CodeValidation when it is cut off.
-func ReadBody(r *http.Request, most int64, tooLarge string) ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, most))
+// ReadBody reads the body of a request, at most maxBytes long. It fails with
+// cola.CodePayloadTooLarge and the message tooLarge, with CodeRequestTimeout if the body does not
+// arrive before the server's deadline, and with CodeValidation if it is truncated.
+func ReadBody(r *http.Request, maxBytes int64, tooLarge string) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBytes))
 	switch {
 	case err == nil:
 		event := EventOf(r.Context())
 		event.bodyRead = true
-		if event.unhurry != nil {
-			event.unhurry()
+		if event.restoreDeadline != nil {
+			event.restoreDeadline()
 		}
 		return body, nil
 	case isTooLarge(err):
-		return nil, cola.Errorf(cola.CodePayloadTooLarge, tooLarge, most)
+		return nil, cola.Errorf(cola.CodePayloadTooLarge, tooLarge, maxBytes)
 	}
-	EventOf(r.Context()).bodyLost = true
+	EventOf(r.Context()).bodyTruncated = true
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, cola.Errorf(cola.CodeRequestTimeout, "The body did not come in time; nothing was done. Send the whole request again.")
+		return nil, cola.Errorf(cola.CodeRequestTimeout,
+			"The body did not come in time; nothing was done. Send the whole request again.")
 	}
 	return nil, cola.Errorf(cola.CodeValidation, "The body could not be read to its end.")
 }
 
 const (
-	// formWait is how long the body of a form may take whose sender proved nothing.
-	formWait = 5 * time.Second
-	// afterForm is the deadline once the body is there. net/http reads ahead while a request is served, and a deadline that
-	// passes then ends the context of the request.
+	// formTimeout limits the time to receive a form from an unauthenticated sender.
+	formTimeout = 5 * time.Second
+	// afterForm is the deadline once the body is there. net/http reads ahead while a request is
+	// served, and a deadline that passes then ends the context of the request.
 	afterForm = 30 * time.Second
 )
 
-// Hurry shortens the time that the server gives the body of a request from a stranger, until ReadBody has read it.
-func Hurry(w http.ResponseWriter, r *http.Request) {
+// ShortenBodyTimeout shortens the time that the server gives the body of a request from a stranger,
+// until ReadBody has read it.
+func ShortenBodyTimeout(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength == 0 {
 		return
 	}
 	control := http.NewResponseController(w)
-	if control.SetReadDeadline(time.Now().Add(formWait)) == nil { // fails in tests without a connection
-		EventOf(r.Context()).unhurry = func() { _ = control.SetReadDeadline(time.Now().Add(afterForm)) }
+	if control.SetReadDeadline(time.Now().Add(formTimeout)) == nil { // fails in tests without a connection
+		EventOf(r.Context()).restoreDeadline = func() { _ = control.SetReadDeadline(time.Now().Add(afterForm)) }
 	}
 }
 
@@ -58,17 +60,17 @@ func isTooLarge(err error) bool {
 	return ok
 }
 
-// Outlasting returns a context for what is still to be done for a request. net/http ends the context of one whose body does not come in
-// time or ends early, although its caller may still be there to be answered.
-func Outlasting(ctx context.Context) context.Context {
-	if EventOf(ctx).bodyLost {
+// Detach returns a context for work that must continue after the body failed to arrive: net/http
+// cancels the context of such a request, although the client may still wait for the response.
+func Detach(ctx context.Context) context.Context {
+	if EventOf(ctx).bodyTruncated {
 		return context.WithoutCancel(ctx)
 	}
 	return ctx
 }
 
-// closeUnread has the connection closed after an answer to a request whose body was not read. Otherwise net/http waits for the body
-// before it sends the answer, for as long as the body may take.
+// closeUnread closes the connection after a response if the body was not read. Otherwise net/http
+// waits for the body before it sends the response.
 func closeUnread(h http.Header, r *http.Request) {
 	if r.ContentLength != 0 && !EventOf(r.Context()).bodyRead {
 		h.Set("Connection", "close")

@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -19,8 +20,9 @@ func (p Proxies) Identify(next http.Handler) http.Handler {
 }
 
 // client returns the client address: the peer or, behind trusted proxies, the rightmost address in
-// X-Forwarded-For that is not a trusted proxy's. Each proxy appends its peer, so a client may have forged
-// everything further left. If an entry is not an address, the proxy that reported it is the client.
+// X-Forwarded-For that is not a trusted proxy's. Each proxy appends its peer, so a client may have
+// forged everything further left. If an entry is not an address, the proxy that reported it is the
+// client.
 func (p Proxies) client(r *http.Request) netip.Addr {
 	client, ok := parseAddress(r.RemoteAddr)
 	lines := r.Header.Values("X-Forwarded-For")
@@ -63,4 +65,17 @@ func parseAddress(text string) (netip.Addr, bool) {
 	}
 	address, err := netip.ParseAddr(strings.Trim(text, "[]"))
 	return address.Unmap().WithZone(""), err == nil
+}
+
+// IsLocalURL reports whether only the machine itself reaches a URL: its host is a loopback or
+// unspecified address, or localhost.
+func IsLocalURL(s string) bool {
+	u, err := url.Parse(s)
+	if err != nil {
+		return false
+	}
+	host := strings.ToLower(u.Hostname())
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") ||
+		err == nil && (ip.Unmap().IsLoopback() || ip.IsUnspecified())
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/go-chi/cors"
 )
 
-// maxRequestedHeaders bounds the Access-Control-Request-Headers value that a preflight response repeats, in bytes.
+// maxRequestedHeaders bounds the Access-Control-Request-Headers value that a preflight response
+// repeats, in bytes.
 const maxRequestedHeaders = 2 << 10
 
 // CORS lets pages of other origins call an edge. Credentials travel in headers that a script holds
@@ -29,8 +30,9 @@ func (c CORS) Handler(next http.Handler) http.Handler {
 			http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
 		},
 		AllowedHeaders: []string{"*"},
-		ExposedHeaders: slices.Concat(QuotaHeaders(), []string{"X-Request-Id", "Retry-After", "WWW-Authenticate", "Allow"}, c.Exposed),
-		MaxAge:         int(time.Hour / time.Second),
+		ExposedHeaders: slices.Concat(QuotaHeaders(),
+			[]string{"X-Request-Id", "Retry-After", "WWW-Authenticate", "Allow"}, c.Exposed),
+		MaxAge: int(time.Hour / time.Second),
 	}
 	if c.AllowOrigin != nil {
 		o.AllowOriginFunc = func(_ *http.Request, origin string) bool { return c.AllowOrigin(origin) }

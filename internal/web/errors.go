@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -24,7 +25,8 @@ func StatusOf(code cola.Code) int {
 		return http.StatusNotFound
 	case cola.CodeMethodNotAllowed:
 		return http.StatusMethodNotAllowed
-	case cola.CodeWatchlistLimit, cola.CodeIdempotencyKeyReused, cola.CodeDestinationLimit, cola.CodeDestinationExists, cola.CodeNotActive, cola.CodeKeyLimit:
+	case cola.CodeWatchlistLimit, cola.CodeIdempotencyKeyReused, cola.CodeDestinationLimit, cola.CodeDestinationExists,
+		cola.CodeNotActive, cola.CodeKeyLimit:
 		return http.StatusConflict
 	case cola.CodeRequestTimeout:
 		return http.StatusRequestTimeout
@@ -66,9 +68,9 @@ func Envelope(e *cola.Error) ErrorBody {
 	}
 }
 
-// Shown turns any error into one that is safe to show. fault is the error to log when it is not the caller's doing,
-// and nil when it is.
-func Shown(err error, requestID string) (shown *cola.Error, fault error) {
+// PublicError turns any error into one that is safe to show. fault is the error to log when it is
+// not the caller's doing, and nil when it is.
+func PublicError(err error, requestID string) (shown *cola.Error, fault error) {
 	if errors.As(err, &shown) && shown.Code != cola.CodeInternal {
 		if shown.Code != cola.CodeUnavailable {
 			return shown, nil
@@ -87,7 +89,7 @@ func Shown(err error, requestID string) (shown *cola.Error, fault error) {
 	return InternalError(requestID), err
 }
 
-// InternalError is what a caller sees of a fault of ours.
+// InternalError is the public error for an internal error.
 func InternalError(requestID string) *cola.Error {
 	return &cola.Error{
 		Code:    cola.CodeInternal,
@@ -96,7 +98,81 @@ func InternalError(requestID string) *cola.Error {
 	}
 }
 
-// RetrySeconds rounds up to whole seconds, as Retry-After has them: coming back a moment early would be refused again.
+// RetrySeconds rounds up to whole seconds, as Retry-After has them: coming back a moment early
+// would be refused again.
 func RetrySeconds(d time.Duration) int64 {
 	return max(1, int64((d+time.Second-1)/time.Second))
+}
+
+// StatusClientGone is the logged status of a request whose client disconnected before the response.
+const StatusClientGone = 499
+
+// IsClientGone reports whether an error was caused by the client disconnecting.
+func IsClientGone(r *http.Request, err error) bool {
+	return errors.Is(err, context.Canceled) && errors.Is(r.Context().Err(), context.Canceled)
+}
+
+// Fail sends an error in the envelope.
+func Fail(w http.ResponseWriter, r *http.Request, err error) {
+	event := EventOf(r.Context())
+	if IsClientGone(r, err) {
+		w.WriteHeader(StatusClientGone)
+		return
+	}
+	shown, fault := PublicError(err, event.RequestID)
+	if event.Fault == nil { // else it is noted more exactly
+		event.Fault = fault
+	}
+	event.Code = shown.Code
+	PrepareFailure(w, r, shown)
+	b, err := cola.AppendJSON(nil, Envelope(shown))
+	if err != nil {
+		// The details are not valid JSON. Send the error without them.
+		event.Fault = errors.Join(event.Fault, err)
+		b, _ = cola.AppendJSON(nil, Envelope(&cola.Error{Code: shown.Code, Message: shown.Message}))
+	}
+	WriteJSON(w, StatusOf(shown.Code), b)
+}
+
+// PrepareFailure sets the headers of an error that is safe to show, for a body in any format.
+func PrepareFailure(w http.ResponseWriter, r *http.Request, shown *cola.Error) {
+	h := w.Header()
+	h.Set("Cache-Control", "private, no-store")
+	h.Del("Etag")
+	closeUnread(h, r)
+	if shown.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.FormatInt(RetrySeconds(shown.RetryAfter), 10))
+	}
+	if challenge := EventOf(r.Context()).resource.Challenge(r.Header, shown); challenge != "" {
+		h.Set("Www-Authenticate", challenge)
+	}
+}
+
+// WriteJSON sends a status and a body.
+func WriteJSON(w http.ResponseWriter, status int, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	w.Write(body) // an error means that the caller is gone
+}
+
+// SetQuota sets the five quota headers, unless the state is not known.
+func SetQuota(h http.Header, q cola.QuotaState) {
+	if !q.Known() {
+		return
+	}
+	h.Set("X-Detail-Views-Limit", strconv.Itoa(q.Limits.DetailViews))
+	h.Set("X-Detail-Views-Remaining", strconv.Itoa(q.DetailViewsRemaining()))
+	h.Set("X-List-Records-Limit", strconv.Itoa(q.Limits.ListRecords))
+	h.Set("X-List-Records-Remaining", strconv.Itoa(q.ListRecordsRemaining()))
+	h.Set("X-Quota-Reset", strconv.FormatInt(q.Period.End().Unix(), 10))
+}
+
+// QuotaHeaders returns the names of the quota headers.
+func QuotaHeaders() []string {
+	return []string{
+		"X-Detail-Views-Limit", "X-Detail-Views-Remaining", "X-List-Records-Limit", "X-List-Records-Remaining",
+		"X-Quota-Reset",
+	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Other is what a request is told under, in metrics and in the log, whose route or method is none of ours: what callers make
-// up must neither make new series nor come into the log.
+// Other is the label of unknown routes and methods in metrics and in the log: clients must not be
+// able to create new time series or log values.
 const Other = "other"
 
 // metrics measures requests. A nil *metrics measures nothing.
@@ -24,8 +24,8 @@ type metrics struct {
 	routes   map[string]*routeMetrics // by pattern, and Other
 }
 
-// routeMetrics measures the requests of one route. Everything that is known beforehand is looked up by its labels once, here;
-// a request does not pay for it.
+// routeMetrics measures the requests of one route. Everything that is known beforehand is looked up
+// by its labels once, here; a request does not pay for it.
 type routeMetrics struct {
 	duration prometheus.Observer
 	bytes    prometheus.Counter
@@ -34,37 +34,37 @@ type routeMetrics struct {
 	meeting  sync.Mutex // held while met is replaced
 }
 
-// outcome is what the requests of a route are told apart by.
+// outcome distinguishes the requests of a route.
 type outcome struct {
 	method string // as methodLabel gives it
 	status int
 }
 
-// newMetrics registers the metrics of an edge with these routes; there are none without a registerer. What another edge has
-// registered there before is used: one request is of one edge.
+// newMetrics registers the metrics of an edge with these routes; it returns nil without a
+// registerer. Edges that share a registerer share the metrics.
 func newMetrics(registerer prometheus.Registerer, patterns []string) *metrics {
 	if registerer == nil {
 		return nil
 	}
-	requests := registered(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
+	requests := registerOrReuse(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "colaregistry_http_requests_total",
 		Help: "Requests answered, by route pattern and status. Status 499: the caller went away; 0: cut off without an answer.",
 	}, []string{"method", "route", "status"}))
-	durations := registered(registerer, prometheus.NewHistogramVec(prometheus.HistogramOpts{
+	durations := registerOrReuse(registerer, prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "colaregistry_http_request_duration_seconds",
 		Help:    "Time from the head of a request until its answer was handed to the network.",
 		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 	}, []string{"route"}))
-	sent := registered(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
+	sent := registerOrReuse(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "colaregistry_http_response_bytes_total",
 		Help: "Bytes of answers' bodies, as sent: after compression.",
 	}, []string{"route"}))
 	m := &metrics{
-		inFlight: registered(registerer, prometheus.NewGauge(prometheus.GaugeOpts{
+		inFlight: registerOrReuse(registerer, prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "colaregistry_http_requests_in_flight",
 			Help: "Requests being answered.",
 		})),
-		panics: registered(registerer, prometheus.NewCounter(prometheus.CounterOpts{
+		panics: registerOrReuse(registerer, prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "colaregistry_http_panics_total",
 			Help: "Requests that made the program panic. Each is an error in the log, with its stack.",
 		})),
@@ -82,8 +82,9 @@ func newMetrics(registerer prometheus.Registerer, patterns []string) *metrics {
 	return m
 }
 
-// registered registers a collector, and returns it or the one of its name that is there already.
-func registered[C prometheus.Collector](registerer prometheus.Registerer, c C) C {
+// registerOrReuse registers a collector, and returns it or the one of its name that is there
+// already.
+func registerOrReuse[C prometheus.Collector](registerer prometheus.Registerer, c C) C {
 	err := registerer.Register(c)
 	if already, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
 		return already.ExistingCollector.(C)
@@ -94,15 +95,15 @@ func registered[C prometheus.Collector](registerer prometheus.Registerer, c C) C
 	return c
 }
 
-// began counts a request in.
-func (m *metrics) began() {
+// startRequest counts a request in.
+func (m *metrics) startRequest() {
 	if m != nil {
 		m.inFlight.Inc()
 	}
 }
 
-// ended counts a request out. route and o.method are labels, of routeLabel and methodLabel.
-func (m *metrics) ended(route string, o outcome, took time.Duration, bytes int, panicked bool) {
+// finishRequest counts a request out. route and o.method are labels, of routeLabel and methodLabel.
+func (m *metrics) finishRequest(route string, o outcome, took time.Duration, bytes int, panicked bool) {
 	if m == nil {
 		return
 	}
@@ -116,7 +117,8 @@ func (m *metrics) ended(route string, o outcome, took time.Duration, bytes int, 
 	r.bytes.Add(float64(bytes))
 }
 
-// counter returns the counter of an outcome. Outcomes are few: methods and statuses both come from fixed lists of ours.
+// counter returns the counter of an outcome. Outcomes are few, because methods and statuses are
+// from fixed lists.
 func (r *routeMetrics) counter(o outcome) prometheus.Counter {
 	if c, ok := (*r.met.Load())[o]; ok {
 		return c
@@ -130,10 +132,11 @@ func (r *routeMetrics) counter(o outcome) prometheus.Counter {
 	return c
 }
 
-// methodLabel returns the method by which a request is told: any word may be sent as one.
+// methodLabel returns the metric label of a method; clients can send any word.
 func methodLabel(method string) string {
 	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete:
 		return method
 	}
 	return Other

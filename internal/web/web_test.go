@@ -44,7 +44,7 @@ func TestRequestID(t *testing.T) {
 	seen := map[string]bool{}
 	for _, bad := range []string{"", "has space", "semi;colon", "naïve", "-leading", strings.Repeat("x", 65), `"><script>`, key, "id-" + key} {
 		got := get(h, bad).Header.Get("X-Request-Id")
-		if got == bad || !saneRequestID(got) || seen[got] {
+		if got == bad || !validRequestID(got) || seen[got] {
 			t.Errorf("%q is answered with the id %q", bad, got)
 		}
 		seen[got] = true
@@ -127,8 +127,8 @@ func TestCountsAreExact(t *testing.T) {
 	for range goroutines {
 		all.Go(func() {
 			for i := range each {
-				m.began()
-				m.ended("/a", outcome{"GET", 200 + i%10}, 0, 1, false)
+				m.startRequest()
+				m.finishRequest("/a", outcome{"GET", 200 + i%10}, 0, 1, false)
 			}
 		})
 	}

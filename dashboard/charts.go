@@ -1,0 +1,228 @@
+package dashboard
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// chart is a stacked bar chart of counts over time. A table next to it has the same numbers.
+// Coordinates are in the units of its view box.
+type chart struct {
+	ID          string // unique on its page
+	Title       string
+	Description string // text alternative
+	TimeUnit    string // heading of the table's first column: Day or Month
+	Steps       []chartStep
+	Series      []series
+	Totals      []int       // of all series, by step
+	Levels      []axisLabel // of the vertical axis, lowest first
+	Below       []axisLabel // of the horizontal axis
+	Layers      []layer
+}
+
+// chartStep is the time span of one bar.
+type chartStep struct {
+	Label string // in the table
+	Below string // label below the axis; may be empty
+}
+
+// series is one part of every bar.
+type series struct {
+	Name   string // empty for one that is all there is
+	Class  string // its look: one of seriesClasses
+	Values []int  // by step; future steps are missing
+}
+
+// Total returns the sum over all steps.
+func (s series) Total() (sum int) {
+	for _, v := range s.Values {
+		sum += v
+	}
+	return sum
+}
+
+// At returns the value of a step, 0 for one to come.
+func (s series) At(i int) int {
+	if i >= len(s.Values) {
+		return 0
+	}
+	return s.Values[i]
+}
+
+// axisLabel is a label of an axis and its place along it.
+type axisLabel struct {
+	At    int
+	Label string
+}
+
+// layer is the parts of all bars that a series has, as one path.
+type layer struct{ Class, Path string }
+
+// The view box of a chart and the position of the bars in it. Text is about 13 units high; the
+// style sheet enlarges it on small screens.
+const (
+	boxWidth   = 480
+	boxHeight  = 212
+	barsLeft   = 50
+	barsRight  = 466
+	barsTop    = 12
+	barsBottom = 180
+	maxLevels  = 4 // above zero
+)
+
+// seriesClasses are the style classes of series, in order. Each has a color and, except for the
+// first, a pattern.
+func seriesClasses() []string { return []string{"one", "two", "three", "four", "five", "six"} }
+
+// row is a table row for one step: the values of the series and their total.
+type row struct {
+	Label  string
+	Values []int
+}
+
+// Rows returns the rows of the table, without future steps.
+func (p chart) Rows() []row {
+	var rows []row
+	for i, s := range p.Steps {
+		r := row{Label: s.Label}
+		known := false
+		for _, one := range p.Series {
+			known = known || i < len(one.Values)
+			if len(p.Series) > 1 {
+				r.Values = append(r.Values, one.At(i))
+			}
+		}
+		if known {
+			r.Values = append(r.Values, p.Totals[i])
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// newChart draws series by step. unit is the plural noun for the counted things.
+func newChart(id, title, of, unit string, steps []chartStep, all []series) chart {
+	p := chart{ID: id, Title: title, TimeUnit: of, Steps: steps, Series: all, Totals: totalsOf(len(steps), all)}
+	top, levels := roundLevels(maxValue(p.Totals))
+	for _, level := range levels {
+		p.Levels = append(p.Levels, axisLabel{barsBottom - barHeight(level, top), shortCount(level)})
+	}
+	for i, s := range steps {
+		if s.Below != "" {
+			p.Below = append(p.Below, axisLabel{(stepX(i, len(steps)) + stepX(i+1, len(steps))) / 2, s.Below})
+		}
+	}
+	p.Layers = layersOf(all, len(steps), top)
+	p.Description = p.description(unit)
+	return p
+}
+
+// Box returns the view box of the drawing.
+func (p chart) Box() string { return fmt.Sprintf("0 0 %d %d", boxWidth, boxHeight) }
+
+// Line returns the path of a level's grid line.
+func (m axisLabel) Line() string { return fmt.Sprintf("M%d %dH%d", barsLeft, m.At, barsRight) }
+
+// Empty reports whether all values are 0.
+func (p chart) Empty() bool { return maxValue(p.Totals) == 0 }
+
+// Named reports whether the series have names to show.
+func (p chart) Named() bool { return len(p.Series) > 1 || len(p.Series) == 1 && p.Series[0].Name != "" }
+
+// description summarizes the chart in a sentence or two.
+func (p chart) description(unit string) string {
+	sum, busiest := 0, 0
+	for i, total := range p.Totals {
+		sum += total
+		if total > p.Totals[busiest] {
+			busiest = i
+		}
+	}
+	if sum == 0 {
+		return "No " + unit + "."
+	}
+	words := fmt.Sprintf("%s %s in all, most for %s: %s.", count(sum), unit, p.Steps[busiest].Label,
+		count(p.Totals[busiest]))
+	if p.Named() {
+		parts := make([]string, len(p.Series))
+		for i, s := range p.Series {
+			parts[i] = s.Name + " " + count(s.Total())
+		}
+		words += " " + strings.Join(parts, ", ") + "."
+	}
+	return words + " The table below has every number."
+}
+
+func totalsOf(steps int, all []series) []int {
+	totals := make([]int, steps)
+	for i := range totals {
+		for _, s := range all {
+			totals[i] += s.At(i)
+		}
+	}
+	return totals
+}
+
+func maxValue(values []int) (result int) {
+	for _, v := range values {
+		result = max(result, v)
+	}
+	return result
+}
+
+// layersOf draws the bars. Each series starts where the one below it ends, so rounding leaves no
+// gaps.
+func layersOf(all []series, steps, top int) []layer {
+	below := make([]int, steps)
+	layers := make([]layer, len(all))
+	for n, s := range all {
+		var path strings.Builder
+		for i := range below {
+			from, to := barHeight(below[i], top), barHeight(below[i]+s.At(i), top)
+			below[i] += s.At(i)
+			if to > from {
+				x := stepX(i, steps)
+				gap := max(1, (stepX(i+1, steps)-x)/6)
+				width := stepX(i+1, steps) - x - 2*gap
+				fmt.Fprintf(&path, "M%d %dh%dv-%dh-%dz", x+gap, barsBottom-from, width, to-from, width)
+			}
+		}
+		layers[n] = layer{s.Class, path.String()}
+	}
+	return layers
+}
+
+// stepX returns the left edge of a step.
+func stepX(i, steps int) int { return barsLeft + i*(barsRight-barsLeft)/steps }
+
+// barHeight returns the height of a count on an axis that ends at top. It rounds up, so that every
+// nonzero bar is visible.
+func barHeight(n, top int) int { return (n*(barsBottom-barsTop) + top - 1) / top }
+
+// roundLevels returns the levels of an axis up to most, which are multiples of 1, 2 or 5 and a
+// power of ten, and the highest of them.
+func roundLevels(highest int) (top int, levels []int) {
+	apart, power := 1, 1
+	for next := 1; apart*maxLevels < highest; next++ {
+		if next%3 == 0 {
+			power *= 10
+		}
+		apart = []int{1, 2, 5}[next%3] * power
+	}
+	for top = 0; top < max(1, highest); top += apart {
+		levels = append(levels, top)
+	}
+	return top, append(levels, top)
+}
+
+// shortCount writes a round number with few characters: 500, 20k, 1.5M.
+func shortCount(n int) string {
+	switch {
+	case n >= 1_000_000:
+		return strconv.FormatFloat(float64(n)/1e6, 'f', -1, 64) + "M"
+	case n >= 1_000:
+		return strconv.FormatFloat(float64(n)/1e3, 'f', -1, 64) + "k"
+	}
+	return strconv.Itoa(n)
+}

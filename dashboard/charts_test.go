@@ -1,0 +1,149 @@
+package dashboard
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestPlotIsDrawn compares a plot, as it stands in a page, with the one that was looked at last.
+func TestPlotIsDrawn(t *testing.T) {
+	var steps []chartStep
+	for i := range 10 {
+		s := chartStep{Label: strconv.Itoa(i+1) + " Nov"}
+		if i%3 == 0 {
+			s.Below = s.Label
+		}
+		steps = append(steps, s)
+	}
+	p := newChart("some", "Detail views each day", "Day", "detail views", steps, []series{
+		{Name: "REST API", Class: "one", Values: []int{120, 40, 0, 1, 300, 77, 0}},
+		{Name: "<b>Assistants</b>", Class: "two", Values: []int{10, 40, 0, 0, 1, 230, 5}},
+	})
+	var got bytes.Buffer
+	if err := parsePages(loadAssets())["usage"].ExecuteTemplate(&got, "plot", p); err != nil {
+		t.Fatal(err)
+	}
+	golden := filepath.Join("testdata", "plot.html")
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("the plot has changed (-want +got); look at it, then go test ./dashboard -run TestPlotIsDrawn -update:\n%s", diff)
+	}
+}
+
+// bar is a part of a bar as it is drawn.
+type bar struct{ x, bottom, width, height int }
+
+// barsOf reads a path that layersOf has written.
+func barsOf(t *rapid.T, path string) []bar {
+	var bars []bar
+	for _, part := range strings.Split(path, "z") {
+		if part == "" {
+			continue
+		}
+		var numbers []int
+		for _, word := range strings.FieldsFunc(part, func(r rune) bool { return strings.ContainsRune("Mhv -", r) }) {
+			n, err := strconv.Atoi(word)
+			if err != nil {
+				t.Fatalf("%q: %v", part, err)
+			}
+			numbers = append(numbers, n)
+		}
+		if len(numbers) != 5 || numbers[2] != numbers[4] {
+			t.Fatalf("%q is no bar", part)
+		}
+		bars = append(bars, bar{numbers[0], numbers[1], numbers[2], numbers[3]})
+	}
+	return bars
+}
+
+// TestBarsAddUp: the parts of a bar stand on each other without a gap, come to its total's height, and keep to the room of their step.
+func TestBarsAddUp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		steps := make([]chartStep, rapid.IntRange(1, 31).Draw(t, "steps"))
+		past := rapid.IntRange(0, len(steps)).Draw(t, "past")
+		most := rapid.SampledFrom([]int{1, 9, 1000, 1_000_000, 1 << 50}).Draw(t, "most")
+		all := make([]series, rapid.IntRange(1, 6).Draw(t, "series"))
+		for i := range all {
+			all[i] = series{Class: seriesClasses()[i], Values: rapid.SliceOfN(rapid.IntRange(0, most), past, past).Draw(t, "values")}
+		}
+		p := newChart("p", "", "", "", steps, all)
+		tops := map[int]int{} // how high each bar is so far, by its place
+		for _, l := range p.Layers {
+			for _, b := range barsOf(t, l.Path) {
+				if b.bottom != barsBottom-tops[b.x] {
+					t.Fatalf("a part begins at %d, the one below it ends at %d", b.bottom, barsBottom-tops[b.x])
+				}
+				if b.height < 1 || b.width < 1 || b.x < barsLeft || b.x+b.width > barsRight {
+					t.Fatalf("a part lies outside: %+v", b)
+				}
+				tops[b.x] += b.height
+			}
+		}
+		top, _ := roundLevels(maxValue(p.Totals))
+		var drawn int
+		for _, total := range p.Totals {
+			if total > 0 {
+				drawn++
+			}
+		}
+		if drawn != len(tops) {
+			t.Fatalf("%d bars for %d steps with something", len(tops), drawn)
+		}
+		for i, total := range p.Totals {
+			gap := max(1, (stepX(i+1, len(steps))-stepX(i, len(steps)))/6)
+			if got, want := tops[stepX(i, len(steps))+gap], barHeight(total, top); got != want || got > barsBottom-barsTop || (got == 0) != (total == 0) {
+				t.Fatalf("the bar of %d is %d high, want %d", total, got, want)
+			}
+		}
+	})
+}
+
+func TestLevelsAreRound(t *testing.T) {
+	for _, test := range []struct {
+		most   int
+		labels string
+	}{
+		{0, "0 1"},
+		{1, "0 1"},
+		{3, "0 1 2 3"},
+		{4, "0 1 2 3 4"},
+		{5, "0 2 4 6"},
+		{17, "0 5 10 15 20"},
+		{40, "0 10 20 30 40"},
+		{41, "0 20 40 60"},
+		{1_900, "0 500 1k 1.5k 2k"},
+		{36_000, "0 10k 20k 30k 40k"},
+		{999_999, "0 500k 1M"},
+		{1_700_000, "0 500k 1M 1.5M 2M"},
+	} {
+		top, levels := roundLevels(test.most)
+		var labels []string
+		for _, level := range levels {
+			labels = append(labels, shortCount(level))
+		}
+		if got := strings.Join(labels, " "); got != test.labels || top < test.most {
+			t.Errorf("up to %d: %s, top %d; want %s", test.most, got, top, test.labels)
+		}
+	}
+}

@@ -1,0 +1,273 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+)
+
+const (
+	apiPath = "/api/v1"
+	mcpPath = "/mcp"
+)
+
+// templateFuncs returns the functions for templates.
+func templateFuncs(a *assets) template.FuncMap {
+	return template.FuncMap{
+		"asset":    a.URL,
+		"when":     timeHTML,
+		"stamp":    timestampHTML,
+		"day":      dateHTML,
+		"count":    count,
+		"plural":   plural,
+		"percent":  percent,
+		"here":     func(area, path string) bool { return area == path },
+		"tiername": func(t cola.Tier) string { return strings.ToUpper(string(t[:1])) + string(t[1:]) },
+	}
+}
+
+// timeHTML shows an instant in UTC to the minute. A script adds the reader's local time as a
+// tooltip.
+func timeHTML(t time.Time) template.HTML {
+	if t.IsZero() {
+		return `<span class="soft">never</span>`
+	}
+	t = t.UTC()
+	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(time.RFC3339),
+		t.Format("2 Jan 2006, 15:04 UTC"))) // #nosec: contains no user input
+}
+
+// timestampHTML is timeHTML for the timestamp types of the API; zero is shown as never.
+func timestampHTML(t any) template.HTML {
+	switch t := t.(type) {
+	case cola.Timestamp:
+		if t == 0 {
+			return timeHTML(time.Time{})
+		}
+		return timeHTML(t.Time())
+	case cola.Opt[cola.Timestamp]:
+		if !t.OK {
+			return timeHTML(time.Time{})
+		}
+		return timeHTML(t.V.Time())
+	}
+	return ""
+}
+
+// dateHTML shows a calendar day.
+func dateHTML(d cola.Date) template.HTML {
+	if d == 0 {
+		return `<span class="soft">not stated</span>`
+	}
+	t := d.Time()
+	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(time.DateOnly), t.Format("2 Jan 2006"))) // #nosec: contains no user input
+}
+
+// count writes a whole number with its thousands apart.
+func count(n any) string {
+	s := fmt.Sprint(n)
+	sign := ""
+	if strings.HasPrefix(s, "-") {
+		sign, s = "-", s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return sign + s
+}
+
+// plural writes a number with a noun: "1 label", "2 labels".
+func plural(n any, one, many string) string {
+	if count(n) == "1" {
+		return "1 " + one
+	}
+	return count(n) + " " + many
+}
+
+// percent returns how much of a limit is used, from 0 to 100.
+func percent(used, limit int) int {
+	if limit <= 0 {
+		return 100
+	}
+	return min(100, used*100/limit)
+}
+
+// apiCall is the API call, and the tool call, that returns the data of a page.
+type apiCall struct {
+	Method, Path string // below /api/v1, with its query
+	Body         any    // sent as JSON; may be nil
+	Tool         string // for assistants; may be empty
+	Arguments    any    // of the tool, as JSON
+	Cost         string // a sentence
+	base         string
+}
+
+// call returns an apiCall for a page.
+func (req *request) call(method, path string, cost string) *apiCall {
+	return &apiCall{Method: method, Path: path, Cost: cost, base: req.opts.PublicURL}
+}
+
+// forTool adds the tool for assistants.
+func (c *apiCall) forTool(name string, arguments any) *apiCall {
+	c.Tool, c.Arguments = name, arguments
+	return c
+}
+
+// with adds a body.
+func (c *apiCall) with(body any) *apiCall {
+	c.Body = body
+	return c
+}
+
+// Curl writes the call for a shell.
+func (c *apiCall) Curl() string {
+	var b strings.Builder
+	b.WriteString("curl ")
+	if c.Method != "GET" {
+		b.WriteString("-X " + c.Method + " ")
+	}
+	b.WriteString(`-H "X-API-Key: $KEY" `)
+	if c.Body != nil {
+		fmt.Fprintf(&b, "-H 'Content-Type: application/json' -d %s ", shellQuote(compactJSON(c.Body)))
+	}
+	b.WriteString(shellQuote(c.base + apiPath + c.Path))
+	return b.String()
+}
+
+// ToolCall writes the tool call as a complete JSON-RPC message, ready to be sent to /mcp.
+func (c *apiCall) ToolCall() string {
+	if c.Tool == "" {
+		return ""
+	}
+	arguments := c.Arguments
+	if arguments == nil {
+		arguments = struct{}{}
+	}
+	return fmt.Sprintf(`{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": %q, "arguments": %s}}`,
+		c.Tool, compactJSON(arguments))
+}
+
+// shellQuote quotes a text for a shell.
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+func compactJSON(v any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // templates escape the output
+	if err := e.Encode(v); err != nil {
+		return "{}"
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// pager leads through a list in pages.
+type pager struct {
+	Page, Pages, Total int
+	First, Last        int    // numbers of the rows shown, from 1
+	Previous, Next     string // addresses; may be empty
+}
+
+// newPager returns the pager of a list at an address with a page parameter. rows is the number of
+// rows on the page.
+func newPager(u *url.URL, meta cola.PageMeta, rows int) pager {
+	page := meta.Page
+	p := pager{Page: page, Pages: max(1, (meta.Total+meta.PerPage-1)/meta.PerPage), Total: meta.Total}
+	if rows > 0 {
+		p.First, p.Last = (page-1)*meta.PerPage+1, (page-1)*meta.PerPage+rows
+	}
+	at := func(n int) string {
+		q := u.Query()
+		q.Set("page", strconv.Itoa(n))
+		return u.Path + "?" + q.Encode()
+	}
+	if page > 1 {
+		p.Previous = at(min(page-1, p.Pages))
+	}
+	if page < p.Pages {
+		p.Next = at(page + 1)
+	}
+	return p
+}
+
+// option is a choice of a select or a group of radio buttons.
+type option struct {
+	Value, Label string
+	Chosen       bool
+}
+
+// optionsOf makes options of values that are their own labels.
+func optionsOf(chosen string, values ...string) []option {
+	list := make([]option, len(values))
+	for i, v := range values {
+		list[i] = option{Value: v, Label: v, Chosen: v == chosen}
+	}
+	return list
+}
+
+// copied is a text to be copied: shown in a box with a button.
+type copied struct{ Label, Text string }
+
+// paginate returns the rows of the requested page and a pager. A page number out of range selects
+// the first or the last page.
+func paginate[T any](req *request, all []T, perPage int) ([]T, pager) {
+	page, err := strconv.Atoi(req.query().Get("page"))
+	if err != nil {
+		page = 1
+	}
+	last := max(1, (len(all)+perPage-1)/perPage)
+	page = min(max(page, 1), last)
+	rows := all[(page-1)*perPage : min(page*perPage, len(all))]
+	return rows, newPager(req.http.URL, cola.PageMeta{Page: page, PerPage: perPage, Total: len(all)}, len(rows))
+}
+
+// stripHidden removes hidden characters, such as bidirectional controls, and invalid UTF-8 from
+// untrusted text.
+func stripHidden(text string) string {
+	return strings.Map(func(r rune) rune {
+		if vocabulary.IsInvisible(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+// singleLine is legible, with spaces for line breaks.
+func singleLine(s string) string {
+	return stripHidden(strings.Map(func(r rune) rune {
+		switch r {
+		case '\n', '\r', '\t', '\u2028', '\u2029':
+			return ' '
+		}
+		return r
+	}, s))
+}
+
+// truncate shortens a text to limit characters.
+func truncate(s string, limit int) string {
+	if utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	return string([]rune(s)[:limit]) + "…"
+}
+
+// formatDecimal formats a number without an exponent or trailing zeros.
+func formatDecimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// formatValue writes the value of a filter as people type it.
+func formatValue(value any) string {
+	switch sought := value.(type) {
+	case string:
+		return sought
+	case float64:
+		return strconv.FormatFloat(sought, 'f', -1, 64)
+	}
+	return "true"
+}

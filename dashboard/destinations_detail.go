@@ -1,0 +1,232 @@
+package dashboard
+
+import (
+	"net/http"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/params"
+	"github.com/colaregistry/colaregistry/internal/web"
+)
+
+// destinationPage is a destination with its latest deliveries.
+type destinationPage struct {
+	destinationRow
+	ActionError string // why an action failed; may be empty
+	Deliveries  []deliveryRow
+	CanResend   bool // the recipient can be asked to confirm
+	Resumable   bool
+	Code        formField // of the challenge of a pending endpoint
+}
+
+// destination returns the destination in the path, with the names to describe it and its deliveries.
+func (req *request) destination() (cola.Destination, nameIndex, error) {
+	found, state, err := req.svc.Destination(req.ctx(), req.caller, req.path("uuid"), "")
+	if err != nil {
+		return cola.Destination{}, nameIndex{}, err
+	}
+	req.recordQuota(state)
+	names, _, err := req.loadNames()
+	return found.Value, names, err
+}
+
+func (req *request) destinationDetail() error { return req.showDestination(http.StatusOK, "", nil) }
+
+// showDestination shows the page of a destination. refusal is the reason an action failed; problems
+// concern an entered code.
+func (req *request) showDestination(status int, refusal string, problems []string) error {
+	d, names, err := req.destination()
+	if err != nil {
+		return err
+	}
+	p := destinationPage{destinationRow: req.destinationRow(d, names.searches), ActionError: refusal, Code: formField{
+		Name: "code", Label: "Code", Hint: "From data.code in the challenge, such as KX7Q-2MFA.", MaxLength: 40,
+		Problems: problems,
+	}}
+	p.CanResend = d.NeedsConsent() && !req.ownAddress(d) && !p.Unreachable
+	p.Resumable = d.State != cola.DestinationActive && (!d.NeedsConsent() || req.ownAddress(d))
+	sent, _, err := req.svc.Deliveries(req.ctx(), req.caller,
+		cola.DeliveryListParams{Destination: d.UUID, PerPage: cola.Some(latestDeliveries)})
+	if err != nil {
+		return err
+	}
+	p.Deliveries = names.rows(sent.Rows)
+	return req.show(status, "destination", page{Title: p.Name, Data: p,
+		Call: req.call(http.MethodGet, destinationPath(d.UUID), freeCost)})
+}
+
+// ownAddress reports whether a destination is the account's own email address, for any searches. It
+// needs no consent.
+func (req *request) ownAddress(d cola.Destination) bool {
+	d.SavedSearch = cola.Opt[string]{}
+	return req.isOwn(d)
+}
+
+// showDestinationError shows the page of a destination with the reason an action failed. It returns
+// errors that the user can't correct.
+func (req *request) showDestinationError(err error) error {
+	problems, sentence, ok := refusalDetails(err)
+	if !ok {
+		return err
+	}
+	for _, messages := range problems {
+		sentence = messages[0]
+	}
+	req.setRetryAfter(err)
+	return req.showDestination(web.StatusOf(cola.CodeOf(err)), sentence, problems["code"])
+}
+
+func (req *request) pauseDestination() error {
+	return req.changeDestination(cola.DestinationChangeParams{Active: cola.Some(false)},
+		"Paused. What would be sent is noted as skipped, and can be sent again later.")
+}
+
+func (req *request) resumeDestination() error {
+	return req.changeDestination(cola.DestinationChangeParams{Active: cola.Some(true)},
+		"Resumed. What was missed is sent when you choose “Send again what was missed”.")
+}
+
+// setSendEmpty turns messages about runs without matches on or off.
+func (req *request) setSendEmpty() error {
+	typed, err := req.form()
+	if err != nil {
+		return err
+	}
+	on := typed.Get("send_empty") == "true"
+	notice := "Runs that find nothing are not told any more."
+	if on {
+		notice = "Runs that find nothing are told, too."
+	}
+	return req.changeDestination(cola.DestinationChangeParams{SendEmpty: cola.Some(on)}, notice)
+}
+
+func (req *request) changeDestination(p cola.DestinationChangeParams, notice string) error {
+	changed, state, err := req.svc.ChangeDestination(req.ctx(), req.caller, req.path("uuid"), p)
+	req.recordQuota(state)
+	if err != nil {
+		return req.showDestinationError(err)
+	}
+	return req.redirect(destinationPath(changed.UUID), notice)
+}
+
+func (req *request) testDestination() error {
+	d, state, err := req.svc.TestDestination(req.ctx(), req.caller, req.path("uuid"))
+	return req.redirectToDelivery(d, state, err,
+		"A test message is on its way. Load this page again to see what became of it.")
+}
+
+func (req *request) resendConfirmation() error {
+	d, state, err := req.svc.ResendConfirmation(req.ctx(), req.caller, req.path("uuid"))
+	notice := "The owner of the address is asked by email to agree."
+	if d.Kind == cola.KindWebhook {
+		notice = "Another challenge is on its way to the endpoint. Codes of earlier challenges are no longer valid."
+	}
+	return req.redirectToDelivery(d, state, err, notice)
+}
+
+var confirmReader = params.New[cola.DestinationConfirmParams]("this form")
+
+func (req *request) confirmDestination() error {
+	typed, err := req.form()
+	if err != nil {
+		return err
+	}
+	changed, state, err := req.svc.ConfirmDestination(req.ctx(), req.caller, req.path("uuid"),
+		confirmReader.Read(confirmReader.Fields(typed), nil))
+	req.recordQuota(state)
+	if err != nil {
+		return req.showDestinationError(err)
+	}
+	return req.redirect(destinationPath(changed.UUID),
+		"Endpoint confirmed. To send skipped messages, choose “Send again what was missed”.")
+}
+
+// redirectToDelivery redirects to the page of a new message, or shows why there is none.
+func (req *request) redirectToDelivery(d cola.Delivery, state cola.QuotaState, err error, notice string) error {
+	req.recordQuota(state)
+	if err != nil {
+		return req.showDestinationError(err)
+	}
+	return req.redirect(deliveryPath(d.ID), notice)
+}
+
+func (req *request) replayDestination() error {
+	again, state, err := req.svc.ReplayDestination(req.ctx(), req.caller, req.path("uuid"))
+	req.recordQuota(state)
+	if err != nil {
+		return req.showDestinationError(err)
+	}
+	notice := "Nothing was missed, so nothing is sent again."
+	if again.Count > 0 {
+		notice = plural(again.Count, "message is", "messages are") + " sent again."
+	}
+	return req.redirect(destinationPath(req.path("uuid")), notice)
+}
+
+func (req *request) confirmRotateSecret() error {
+	return req.confirmDestinationAction("destination_rotate", "Replace the secret of ", http.MethodPost, "/secret")
+}
+
+func (req *request) confirmDeleteDestination() error {
+	return req.confirmDestinationAction("destination_delete", "Delete ", http.MethodDelete, "")
+}
+
+// confirmDestinationAction shows a confirmation page. below is the API path of the action, relative
+// to the destination.
+func (req *request) confirmDestinationAction(template, title, method, below string) error {
+	d, names, err := req.destination()
+	if err != nil {
+		return err
+	}
+	row := req.destinationRow(d, names.searches)
+	if method == http.MethodPost {
+		if row.Form, err = req.newFormToken(); err != nil {
+			return err
+		}
+	}
+	return req.show(http.StatusOK, template, page{Title: title + row.Name, Data: row,
+		Call: req.call(method, destinationPath(row.UUID)+below, freeCost)})
+}
+
+func (req *request) rotateSecret() error {
+	typed, err := req.form()
+	if err != nil {
+		return err
+	}
+	first, err := req.useFormToken(typed.Get("form"))
+	if err != nil {
+		return err
+	}
+	if !first {
+		return req.redirect(destinationPath(req.path("uuid")), formUsedSecret)
+	}
+	d, state, err := req.svc.RotateSecret(req.ctx(), req.caller, req.path("uuid"))
+	req.recordQuota(state)
+	if err != nil {
+		return req.showDestinationError(err)
+	}
+	return req.showSecret(http.StatusOK, d, "The secret is replaced",
+		req.call(http.MethodPost, destinationPath(d.UUID)+"/secret", freeCost+" Each call makes a new secret."))
+}
+
+func (req *request) deleteDestination() error {
+	state, err := req.svc.DeleteDestination(req.ctx(), req.caller, req.path("uuid"))
+	req.recordQuota(state)
+	if err != nil {
+		return req.showDestinationError(err)
+	}
+	return req.redirect(destinationsPath, "The destination is deleted, with what was and was to be sent there.")
+}
+
+// secretPage shows the secret of a webhook, this once.
+type secretPage struct {
+	Destination cola.Destination
+	Secret      copied
+	Rotated     bool
+}
+
+func (req *request) showSecret(status int, d cola.DestinationWithSecret, title string, call *apiCall) error {
+	return req.show(status, "destination_secret", page{
+		Title: title, Data: secretPage{d.Destination, copied{"the secret", d.Secret.V}, status == http.StatusOK},
+		Call: call,
+	})
+}

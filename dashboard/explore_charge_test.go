@@ -1,0 +1,198 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// chargedPages are pages of each kind that is charged, and what opening each costs.
+func (s *site) chargedPages() map[string]string {
+	return map[string]string{
+		"/explore?q=":                                                   "one list record",
+		"/explore?origin=france&page=2":                                 "one list record",
+		"/explore/" + s.someLabel():                                     "one detail view",
+		"/explore/permittees/" + s.somePermit():                         "one detail view",
+		"/explore/99999999999999":                                       "one detail view",
+		s.mustSaved(typedSearch()) + "/explain?ttb_id=" + s.someLabel(): "one list record",
+		"/explore/permittees/%3Cscript%3Ealert%2F/":                     "one detail view",
+		s.mustSaved(typedSearch("name", "Runs")) + "/runs/1/labels":     "one list record",
+	}
+}
+
+// somePermit returns the number of a permit that has labels.
+func (s *site) somePermit() string {
+	s.t.Helper()
+	label, _, err := s.registry.Cola(s.t.Context(), s.browsers.callers[ann], s.someLabel(), "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return label.Value.PermitNumber
+}
+
+func (s *site) ask(method, target string, headers ...string) answer {
+	s.t.Helper()
+	r := httptest.NewRequest(method, target, nil)
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		r.Header.Set(name, value)
+	}
+	return s.send(r)
+}
+
+// requests returns how many requests the account has made that count in its limits.
+func (s *site) requests() (n int) {
+	s.t.Helper()
+	report, _, err := s.registry.UsageReport(s.t.Context(), s.browsers.callers[s.as])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, row := range report.Rows {
+		n += row.Total.Requests
+	}
+	return n
+}
+
+// TestOnlyItsReaderSpends: a page that is charged is made for somebody who goes to it from here, by its address or by a browser that does not say from where.
+func TestOnlyItsReaderSpends(t *testing.T) {
+	s := mustSite(t)
+	for target, price := range s.chargedPages() {
+		for _, from := range []string{"cross-site", "same-site", "elsewhere", "CROSS-SITE"} {
+			before, requests := s.used(), s.requests()
+			page := s.ask(http.MethodGet, target, "Sec-Fetch-Site: "+from, "Sec-Fetch-Mode: navigate")
+			page.shows(t, http.StatusOK, "Open this page?", "not charged", "It costs "+price, "one of the plan’s 120 requests in any 60 seconds",
+				`<a class="button" href="`+target+`">`)
+			page.wellMade(t)
+			if got := page.Header.Get("Cache-Control"); got != "private, no-store" {
+				t.Errorf("%s: %s", target, got)
+			}
+			s.costs(before, 0, 0)
+			if n := s.requests(); n != requests {
+				t.Errorf("%s from %s counts as %d requests", target, from, n-requests)
+			}
+		}
+		for _, from := range []string{"Sec-Fetch-Site: same-origin", "Sec-Fetch-Site: none", "Sec-Fetch-Mode: navigate"} {
+			if page := s.ask(http.MethodGet, target, from); strings.Contains(page.text, "Open this page?") {
+				t.Errorf("%s, %s: the page waits", target, from)
+			}
+		}
+	}
+	s.by("").ask(http.MethodGet, "/explore?q=oak", "Sec-Fetch-Site: cross-site").leads(t)
+	long := s.ask(http.MethodGet, `/explore?q=%22%3E%3Cscript%3Ealert(1)`+strings.Repeat("x", 9000), "Sec-Fetch-Site: cross-site")
+	long.shows(t, http.StatusOK, "Open this page?")
+	long.wellMade(t)
+}
+
+// TestOnlyPagesOfTheirOwnSpend: a charged page that a browser loads as part of another page, or ahead, is refused and free.
+func TestOnlyPagesOfTheirOwnSpend(t *testing.T) {
+	s := mustSite(t)
+	label := s.someLabel()
+	headers := []string{
+		"Accept: image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8", "Sec-Purpose: prefetch;prerender", "Purpose: prefetch", "X-Moz: prefetch",
+		"X-Purpose: preview", "Sec-Fetch-Dest: ", "Sec-Fetch-Dest: Document", "Sec-Fetch-Dest: document, image",
+	}
+	for _, dest := range []string{
+		"audio", "audioworklet", "embed", "empty", "font", "frame", "iframe", "image", "json", "manifest", "object", "paintworklet", "report", "script",
+		"serviceworker", "sharedworker", "style", "track", "video", "webidentity", "worker", "xslt", "of tomorrow",
+	} {
+		headers = append(headers, "Sec-Fetch-Dest: "+dest)
+	}
+	for target := range s.chargedPages() {
+		for _, header := range headers {
+			s.registry.Pass(time.Second) // pages have a pace
+			before, requests := s.used(), s.requests()
+			page := s.ask(http.MethodGet, target, header, "Sec-Fetch-Site: same-origin")
+			if page.StatusCode != http.StatusForbidden || strings.Contains(page.body, label+`"`) {
+				t.Errorf("%s, %s: %d", target, header, page.StatusCode)
+			}
+			s.costs(before, 0, 0)
+			if n := s.requests(); n != requests {
+				t.Errorf("%s, %s counts as %d requests", target, header, n-requests)
+			}
+		}
+	}
+}
+
+// TestDocumentsSpend checks that a person who opens a page is charged, with any headers.
+func TestDocumentsSpend(t *testing.T) {
+	s := mustSite(t)
+	label := s.someLabel()
+	for _, headers := range [][]string{
+		nil, {"Sec-Fetch-Dest: document", "Sec-Fetch-Site: same-origin"}, {"Accept: */*"},
+		{"Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"},
+	} {
+		before := s.used()
+		if page := s.ask(http.MethodGet, "/explore/"+label, headers...); page.StatusCode != http.StatusOK {
+			t.Errorf("%v: %d", headers, page.StatusCode)
+		}
+		s.costs(before, 0, 1)
+	}
+}
+
+// TestEmbeddedPages: no page at all is part of another one. Only our own scripts fetch free pages.
+func TestEmbeddedPages(t *testing.T) {
+	s := mustSite(t)
+	for _, target := range []string{"/", "/keys/new", "/usage", "/sign-in", "/sign-in/callback?code=x&state=y", "/sign-in/link/x", "/nothing/here"} {
+		for _, headers := range [][]string{
+			{"Sec-Fetch-Dest: image", "Sec-Fetch-Site: same-origin"}, {"Sec-Fetch-Dest: iframe", "Sec-Fetch-Site: same-origin"},
+			{"Sec-Fetch-Dest: empty", "Sec-Fetch-Site: same-site"}, {"Sec-Fetch-Dest: empty"},
+		} {
+			if page := s.ask(http.MethodGet, target, headers...); page.StatusCode != http.StatusForbidden {
+				t.Errorf("%s, %v: %d", target, headers, page.StatusCode)
+			}
+		}
+	}
+	s.ask(http.MethodGet, "/usage", "Sec-Fetch-Dest: empty", "Sec-Fetch-Site: same-origin").shows(t, http.StatusOK, "This month")
+}
+
+// TestFreeFromElsewhere: what costs nothing does not wait.
+func TestFreeFromElsewhere(t *testing.T) {
+	s := mustSite(t)
+	for target, says := range map[string]string{"/explore": "Searches to begin with", "/usage": "This month", "/": "Overview"} {
+		s.ask(http.MethodGet, target, "Sec-Fetch-Site: cross-site").shows(t, http.StatusOK, says)
+	}
+	if to := s.ask(http.MethodGet, "/explore?q=oak&brand_name=", "Sec-Fetch-Site: cross-site").leads(t); to != "/explore?q=oak" {
+		t.Errorf("a form leads to %s", to)
+	}
+}
+
+// TestHeadIsFree: whoever asks whether a page is there is not charged, and learns nothing of what it is about.
+func TestHeadIsFree(t *testing.T) {
+	s := mustSite(t)
+	for target := range s.chargedPages() {
+		for _, header := range []string{"Sec-Fetch-Site: none", "Sec-Fetch-Site: cross-site", "Sec-Purpose: prefetch"} {
+			before, requests := s.used(), s.requests()
+			head := s.ask(http.MethodHead, target, header)
+			if head.StatusCode != http.StatusOK || head.body != "" || head.Header.Get("Content-Type") != "text/html; charset=utf-8" {
+				t.Errorf("HEAD %s: %d, %v, %q", target, head.StatusCode, head.Header, head.body)
+			}
+			s.costs(before, 0, 0)
+			if n := s.requests(); n != requests {
+				t.Errorf("HEAD %s counts as %d requests", target, n-requests)
+			}
+		}
+	}
+	if to := s.by("").ask(http.MethodHead, "/explore?q=oak").leads(t); !strings.HasPrefix(to, signInPath) {
+		t.Errorf("HEAD leads to %s", to)
+	}
+}
+
+// TestTryAgain: a page that a limit was in the way of leads to itself, and a form that was sent does not.
+func TestTryAgain(t *testing.T) {
+	s := mustSite(t)
+	for range pageBurst {
+		s.get("/connect")
+	}
+	s.get("/explore?q=a&page=2").shows(t, http.StatusTooManyRequests, `href="/explore?q=a&page=2">Try again</a>`, "Back to the overview")
+	form := s.post("/keys/new", nil)
+	form.shows(t, http.StatusTooManyRequests, "Back to the overview")
+	if strings.Contains(form.text, "Try again</a>") {
+		t.Errorf("a form leads on:\n%s", form.body)
+	}
+	s.registry.Pass(time.Minute)
+	if page := s.get("/explore/99999999999999"); strings.Contains(page.text, "Try again</a>") {
+		t.Error("what is not there is to be tried again")
+	}
+}

@@ -1,0 +1,266 @@
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// historyBegins is the start of a search over all history: the registry has no earlier approvals.
+var historyBegins = cola.NewDate(2005, time.January, 1)
+
+// exploreResults are the results of a search, with links to related searches.
+type exploreResults struct {
+	Total       int
+	Rows        []labelRow
+	Chips       []filterChip
+	Facets      []facetGroup
+	Pager       pager
+	FirstURL    string    // address of the first page, when this one lies behind the last
+	Since       cola.Date // first day of the default window; zero when all history was searched
+	AllDatesURL string    // the same search of all history
+	Cut         bool      // fewer labels than the page has room for: the month's list records are used up
+	SaveURL     string    // form to save this search
+	Cost        pageCost
+}
+
+// pageCost is the cost of a page and the remaining quota.
+type pageCost struct {
+	Charged   int
+	One, Many string
+	Left      int
+	Limit     int
+	PerMinute int // the rate limit
+}
+
+func listCost(q cola.QuotaState) pageCost {
+	return pageCost{q.Charged, "list record", "list records", q.ListRecordsRemaining(), q.Limits.ListRecords,
+		q.Limits.PerMinute}
+}
+
+func detailCost(q cola.QuotaState) pageCost {
+	return pageCost{q.Charged, "detail view", "detail views", q.DetailViewsRemaining(), q.Limits.DetailViews,
+		q.Limits.PerMinute}
+}
+
+// filterChip is a filter that a search has, and the search without it.
+type filterChip struct{ Words, Href string }
+
+// labelRow is a label as lists show it.
+type labelRow struct {
+	ID             string
+	Brand, Product string
+	Kind           string
+	Class, Origin  string
+	Status         string
+	Approved       cola.Date
+	Permit         string
+	PermitHref     string
+	Picture        picture
+}
+
+// maxShownName is how many characters of a name a list shows; the page of the label shows all.
+const maxShownName = 120
+
+// searchResults prepares the results for the page.
+func (req *request) searchResults(p cola.SearchParams, r registry.ExploreResult) *exploreResults {
+	bare := p
+	bare.Page, bare.PerPage, bare.Cursor = cola.Opt[int]{}, cola.Opt[int]{}, ""
+	at := r.Pagination
+	f := &exploreResults{
+		Total: at.Total, Chips: filterChips(bare), Facets: facetGroups(p, r.Facets), Cut: at.TruncatedByQuota,
+		SaveURL: strings.TrimSuffix(searchesPath+"/new?"+searchQuery(bare).Encode(), "?"), Cost: listCost(req.quota),
+	}
+	f.Pager = searchPager(p, at, len(r.Colas), f.Cut)
+	if len(r.Colas) == 0 && at.Total > 0 {
+		f.FirstURL = exploreURL(searchQuery(bare))
+	}
+	if r.Defaults != nil {
+		f.Since = r.Defaults.DateFrom
+		all := bare
+		all.ApprovalDateFrom = historyBegins
+		f.AllDatesURL = exploreURL(searchQuery(all))
+	}
+	for i := range r.Colas {
+		f.Rows = append(f.Rows, req.newLabelRow(&r.Colas[i], r.Images[r.Colas[i].TTBID]))
+	}
+	return f
+}
+
+// Title names the page among others: by its first filters.
+func (f *exploreResults) Title() string {
+	const maxChips = 3
+	var all []string
+	for _, c := range f.Chips[:min(len(f.Chips), maxChips)] {
+		all = append(all, c.Words)
+	}
+	if len(all) == 0 {
+		return "All labels · Explore"
+	}
+	return strings.Join(all, ", ") + " · Explore"
+}
+
+// newLabelRow prepares a label of a list; image is the address of its picture, if one is known.
+func (req *request) newLabelRow(c *cola.ColaSummary, image string) labelRow {
+	name := func(s string) string { return truncate(singleLine(s), maxShownName) }
+	r := labelRow{
+		ID: c.TTBID.String(), Brand: name(c.BrandName), Product: name(string(c.ProductName)),
+		Kind: string(c.ProductType), Class: name(string(c.ClassName)),
+		Origin: name(string(c.OriginName)), Status: string(c.ApplicationStatus), Approved: c.ApprovalDate,
+		Permit:     name(c.PermitNumber),
+		PermitHref: permitHref(c.PermitNumber),
+	}
+	r.Picture = req.recordLinks().picture(image)
+	r.Picture.Alt = "Label of " + strings.TrimSpace(r.Brand+" "+r.Product)
+	return r
+}
+
+// searchPager leads through the pages of a search by their numbers, and from the last page that has
+// one by cursors. A page that was cut is gone on from where it was cut.
+func searchPager(p cola.SearchParams, at cola.Pagination, rows int, cut bool) pager {
+	next := pager{Page: at.Page, Pages: at.Pages, Total: at.Total}
+	to := func(page int, cursor string) string {
+		p.Page, p.Cursor = cola.Opt[int]{}, cursor
+		if page > 1 {
+			p.Page = cola.Some(page)
+		}
+		return exploreURL(searchQuery(p))
+	}
+	numbered := at.Mode != "cursor"
+	if numbered && rows > 0 {
+		next.First, next.Last = (at.Page-1)*at.PerPage+1, (at.Page-1)*at.PerPage+rows
+	}
+	if numbered && at.Page > 1 && rows > 0 {
+		next.Previous = to(at.Page-1, "")
+	}
+	switch {
+	case !at.HasMore:
+	case numbered && at.Page < cola.MaxPage && !cut:
+		next.Next = to(at.Page+1, "")
+	case at.NextCursor != "":
+		next.Next = to(0, at.NextCursor)
+	}
+	return next
+}
+
+// filterChips returns the filters of a search.
+func filterChips(p cola.SearchParams) []filterChip {
+	var chips []filterChip
+	values := searchQuery(p)
+	for _, f := range cola.FieldsOf[cola.SearchParams]() {
+		for _, value := range values[f.Name] {
+			asked, ok := p.Condition(f.Name, truncate(singleLine(value), maxShownName))
+			if !ok || asked.Kind == cola.UnitFilter { // the bounds have the unit
+				continue
+			}
+			chips = append(chips, filterChip{asked.String(), exploreURL(withoutValue(values, f.Name, value))})
+		}
+	}
+	return chips
+}
+
+// withoutValue returns the parameters without one value. The volume unit is removed with the last
+// volume.
+func withoutValue(values url.Values, name, value string) url.Values {
+	rest := url.Values{}
+	for n, all := range values {
+		if n == name {
+			all = slices.DeleteFunc(slices.Clone(all), func(v string) bool { return v == value })
+		}
+		if len(all) > 0 {
+			rest[n] = all
+		}
+	}
+	if !rest.Has("volume_min") && !rest.Has("volume_max") {
+		rest.Del("volume_unit")
+	}
+	return rest
+}
+
+// facetGroup is a facet with a link for each of its values.
+type facetGroup struct {
+	Title   string
+	Parents []facetLink // enclosing values, outermost first
+	Values  []facetLink
+	More    int
+	Narrow  bool // values are short: in columns
+}
+
+// facetLink is a link that adds a facet value to the search or, if it is chosen, removes it.
+type facetLink struct {
+	Label  string
+	Count  int
+	Chosen bool
+	Href   string
+}
+
+func facetTitle(name string) string {
+	if name == cola.FacetYear {
+		return "Year of approval"
+	}
+	f, ok := cola.FilterOf(name)
+	if !ok {
+		return name
+	}
+	return strings.ToUpper(f.Noun[:1]) + f.Noun[1:]
+}
+
+// facetGroups prepares the facets that have values.
+func facetGroups(p cola.SearchParams, facets []cola.Facet) []facetGroup {
+	var groups []facetGroup
+	for _, f := range facets {
+		g := facetGroup{Title: facetTitle(f.Name), More: f.More, Narrow: f.Name == cola.FacetYear}
+		if f.Name == cola.FacetCategory {
+			g.Parents = categoryParents(p)
+		}
+		for _, value := range f.Values {
+			label := value.Value
+			if f.Name == cola.FacetCategory && value.Value != p.DerivedSubcategory {
+				label = cmp.Or(vocabulary.CategoryLeaf(label), label)
+			}
+			g.Values = append(g.Values, facetLink{truncate(singleLine(label), maxShownName), value.Count, value.Chosen,
+				exploreURL(searchQuery(p.Toggle(f.Name, value.Value)))})
+		}
+		if len(g.Values)+len(g.Parents) > 0 {
+			groups = append(groups, g)
+		}
+	}
+	return groups
+}
+
+// categoryParents returns the levels of the category path of a search, each as the search within
+// it.
+func categoryParents(p cola.SearchParams) []facetLink {
+	path := vocabulary.NormalizePath(p.DerivedSubcategory)
+	if path == "" {
+		return nil
+	}
+	up := []facetLink{{Label: "All categories", Href: exploreURL(searchQuery(p.Without(cola.FacetCategory)))}}
+	const separator = " > "
+	levels := strings.Split(path, separator)
+	for i, level := range levels {
+		within := strings.Join(levels[:i+1], separator)
+		up = append(up, facetLink{Label: truncate(singleLine(level), maxShownName), Chosen: i == len(levels)-1,
+			Href: exploreURL(searchQuery(p.Choose(cola.FacetCategory, within)))})
+	}
+	return up
+}
+
+// Text describes the cost of the page.
+func (c pageCost) Text() string {
+	request := " It also counts as one of the plan’s " + plural(c.PerMinute, "request", "requests") +
+		" in any 60 seconds."
+	if c.Charged == 0 {
+		return fmt.Sprintf("This page cost nothing; %s of %s %s are left this month.", count(c.Left), count(c.Limit),
+			c.Many) + request
+	}
+	return fmt.Sprintf("This page cost %s; %s of %s are left this month.", plural(c.Charged, c.One, c.Many),
+		count(c.Left), count(c.Limit)) + request
+}

@@ -1,0 +1,153 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/ratelimit"
+	"github.com/colaregistry/colaregistry/internal/web"
+)
+
+// securityHeaders sets the security headers of every page: only our scripts run, embedding is
+// blocked, and other sites get no referrer. Label images may come from any https address.
+func (e *edge) securityHeaders(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", e.contentSecurityPolicy())
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("X-Robots-Tag", "noindex, nofollow")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()")
+		h.Set("Cache-Control", "private, no-store")
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), edgeKey{}, e)))
+	})
+}
+
+// https reports whether users reach the service over https.
+func (e *edge) https() bool { return strings.HasPrefix(e.opts.PublicURL, "https://") }
+
+// contentSecurityPolicy is the Content-Security-Policy. Forms may only be sent to this site,
+// redirects included: the addresses that an issuer redirects to can't be listed. See
+// redirectExternal.
+func (e *edge) contentSecurityPolicy() string {
+	return "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' https: " +
+		originOf(e.opts.PublicURL) +
+		"; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+}
+
+// originOf returns the origin of a URL, or "".
+func originOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// crossOriginProtection detects forms sent from other origins.
+func (e *edge) crossOriginProtection() *http.CrossOriginProtection {
+	protection := http.NewCrossOriginProtection()
+	if origin := originOf(e.opts.PublicURL); origin != "" {
+		if err := protection.AddTrustedOrigin(origin); err != nil { // also where a proxy says another Host
+			panic(err) // it is an origin
+		}
+	}
+	return protection
+}
+
+// rejectCrossOrigin refuses forms sent from other origins.
+func (e *edge) rejectCrossOrigin(next http.Handler) http.Handler {
+	protection := e.crossOriginProtection()
+	protection.SetDenyHandler(e.public(func(req *request) error {
+		return cola.Errorf(cola.CodeForbidden,
+			"The form was sent from another site, so nothing was done. Open the page here and send it again.")
+	}))
+	return protection.Handler(next)
+}
+
+// isDocument reports whether a browser loads a page as a top-level document, according to the
+// headers. Old browsers, and those without an encrypted connection, send no Sec-Fetch-Dest; when
+// they load an image, Accept still lists image types and not text/html.
+func isDocument(h http.Header) bool {
+	if dest := h.Values("Sec-Fetch-Dest"); len(dest) > 0 {
+		return !slices.ContainsFunc(dest, func(d string) bool { return d != "document" })
+	}
+	accept := strings.ToLower(strings.Join(h.Values("Accept"), ","))
+	return !strings.Contains(accept, "image/") || strings.Contains(accept, "text/html")
+}
+
+// isPrefetch reports whether a browser loads a page before the reader opens it. Purpose, X-Purpose
+// and X-Moz are older names of Sec-Purpose.
+func isPrefetch(h http.Header) bool {
+	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
+		purpose := strings.ToLower(strings.Join(h.Values(name), ","))
+		for _, ahead := range []string{"prefetch", "prerender", "preview"} {
+			if strings.Contains(purpose, ahead) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// rejectEmbedded rejects pages loaded as an image, a frame or another part of a page, or fetched by
+// a script of another origin: some GETs read the session, store a form token or cost quota. It runs
+// before the session is read. Charged pages are stricter; see guardCharge.
+func (e *edge) rejectEmbedded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+		if reads && !isDocument(r.Header) && !isOwnFetch(r.Header) {
+			web.Fail(w, r, cola.Errorf(cola.CodeForbidden, "This page can't be embedded in another page."))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// isOwnFetch reports whether a script of our own page makes the request.
+func isOwnFetch(h http.Header) bool {
+	return h.Get("Sec-Fetch-Dest") == "empty" && h.Get("Sec-Fetch-Site") == "same-origin"
+}
+
+const (
+	// pagesPerSecond and pageBurst limit the pages of a sign-in, and of an account, in each
+	// process. The limit is above what people need, previews while typing included. Pages count
+	// toward no quota, so without it a script with a session could search without end.
+	pagesPerSecond = 5
+	pageBurst      = 60
+	maxLimitKeys   = 20_000 // sign-ins and accounts in memory; beyond that, the least recently used start over
+)
+
+// rateLimiter limits sign-ins and accounts to pagesPerSecond. A request counts against the sign-in
+// of its session before that is verified, and only afterwards against the account, so a signed-out
+// browser cannot slow down the account's others.
+type rateLimiter struct{ keys *ratelimit.Limiter[limitKey] }
+
+// limitKey is an account or a sign-in.
+type limitKey struct {
+	account cola.AccountID
+	signIn  int64
+}
+
+func newRateLimiter(now cola.Clock) *rateLimiter {
+	return &rateLimiter{ratelimit.New[limitKey](pageBurst, time.Second/pagesPerSecond, maxLimitKeys, now)}
+}
+
+// take admits a page request of a sign-in or an account, or returns its refusal.
+func (p *rateLimiter) take(of limitKey) error {
+	if p.keys.Take(of, 1) == 0 {
+		return nil
+	}
+	return &cola.Error{
+		Code: cola.CodeQuotaExceeded,
+		Message: "Pages are asked for faster than people read. Nothing was done, and nothing was charged. For " +
+			"programs there is the API.",
+		RetryAfter: time.Second,
+	}
+}

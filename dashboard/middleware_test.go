@@ -1,0 +1,42 @@
+package dashboard
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// TestPace: who asks for pages without an end is held up, nobody else is, and after a second goes on.
+func TestPace(t *testing.T) {
+	s := mustSite(t)
+	s.join("bob@example.com", cola.TierFree)
+	for range pageBurst {
+		s.get("/connect").shows(t, http.StatusOK)
+	}
+	s.get("/plans").shows(t, http.StatusOK) // open to anybody: not held up
+	refused := s.get("/connect")
+	refused.shows(t, http.StatusTooManyRequests, "faster than people read", "Too many requests at once")
+	if refused.Header.Get("Retry-After") != "1" {
+		t.Errorf("Retry-After: %q", refused.Header.Get("Retry-After"))
+	}
+	s.by("bob@example.com").get("/connect").shows(t, http.StatusOK)
+	s.registry.Pass(time.Second)
+	for range pagesPerSecond {
+		s.get("/connect").shows(t, http.StatusOK)
+	}
+	s.get("/connect").shows(t, http.StatusTooManyRequests)
+}
+
+// TestPaceOfEndedSignIns: a browser that was signed out does not hold up whom the account is of, however much it asks for.
+func TestPaceOfEndedSignIns(t *testing.T) {
+	s := mustSite(t)
+	s.browsers.callers["thief"] = s.registry.SignIn(t, s.browsers.callers[ann].Account, "Thief", "")
+	s.by("thief").get("/connect").shows(t, http.StatusOK)
+	s.post("/account/sign-ins/end-others", nil).leads(t)
+	for range 2 * pageBurst {
+		s.by("thief").get("/connect")
+	}
+	s.get("/connect").shows(t, http.StatusOK)
+}

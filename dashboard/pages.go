@@ -1,0 +1,158 @@
+package dashboard
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// page is a title and the data for a template.
+type page struct {
+	Title string
+	Data  any
+	Call  *apiCall // the equivalent API call; may be nil
+	Away  string   // address to redirect to; may be empty
+}
+
+// layoutData is a page with the data of the layout around it.
+type layoutData struct {
+	page
+	Area     string // path of the area that the page is in, for the navigation
+	Path     string // of the page, to come back to
+	SignedIn bool
+	Account  registry.Account
+	Holder   cola.AccountID // the account that is signed in, for accountField
+	Quota    cola.QuotaState
+	Notice   string
+	Assets   *assets
+	API      string // base URL of the REST API
+}
+
+//go:embed pages
+var pageFiles embed.FS
+
+// pages holds the template of each page by its name, which is its file's.
+type pages map[string]*template.Template
+
+// sharedFiles are the files that every page is made with: the frame around it, and pieces that
+// several pages have.
+var sharedFiles = []string{"pages/layout.html", "pages/components.html"}
+
+// parsePages parses the templates. It panics on errors, which any test would find.
+func parsePages(a *assets) pages {
+	base := template.Must(template.New("layout").Funcs(templateFuncs(a)).ParseFS(pageFiles, sharedFiles...))
+	files, err := pageFiles.ReadDir("pages")
+	if err != nil {
+		panic(err)
+	}
+	all := pages{}
+	for _, f := range files {
+		name := "pages/" + f.Name()
+		if name == sharedFiles[0] || name == sharedFiles[1] {
+			continue
+		}
+		all[strings.TrimSuffix(path.Base(name), ".html")] = template.Must(
+			template.Must(base.Clone()).ParseFS(pageFiles, name))
+	}
+	return all
+}
+
+// show writes a page within the layout.
+func (req *request) show(status int, name string, p page) error {
+	f := layoutData{
+		page: p, Area: areaOf(req.http.URL.Path), Path: req.http.URL.RequestURI(), SignedIn: req.signedIn,
+		Account: req.account, Holder: req.caller.Account, Quota: req.quota,
+		Notice: req.browsers.Pop(req.ctx(), noticeKey), Assets: req.assets, API: req.opts.PublicURL + apiPath,
+	}
+	return req.write(status, name, "layout", f)
+}
+
+// showPart writes a fragment of a page: a template that the page's file defines.
+func (req *request) showPart(name, part string, data any) error {
+	return req.write(http.StatusOK, name, part, data)
+}
+
+func (req *request) write(status int, name, part string, data any) error {
+	t, ok := req.pages[name]
+	if !ok {
+		return fmt.Errorf("there is no page %q", name)
+	}
+	var b bytes.Buffer
+	if err := t.ExecuteTemplate(&b, part, data); err != nil {
+		return fmt.Errorf("draw page %s: %w", name, err)
+	}
+	h := req.w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	req.w.WriteHeader(status)
+	_, _ = req.w.Write(b.Bytes()) // the client may have disconnected
+	return nil
+}
+
+// areaOf returns the area that a path is in.
+func areaOf(path string) string {
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return "/" + first
+}
+
+//go:embed assets
+var assetFiles embed.FS
+
+// assets are the files that pages load: style sheet, scripts and icon. Their addresses contain a
+// hash of their content, so that browsers can cache them permanently.
+type assets struct {
+	files   map[string][]byte
+	version string
+}
+
+func loadAssets() *assets {
+	a := &assets{files: map[string][]byte{}}
+	sum := sha256.New()
+	err := fs.WalkDir(assetFiles, "assets", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := assetFiles.ReadFile(name)
+		a.files[d.Name()] = content
+		sum.Write(content)
+		return err
+	})
+	if err != nil {
+		panic(err) // they are part of the program
+	}
+	a.version = hex.EncodeToString(sum.Sum(nil)[:8])
+	return a
+}
+
+// URL returns the address of a file.
+func (a *assets) URL(name string) string { return assetsPath + a.version + "/" + name }
+
+// serve serves an asset of any version: a page of the previous version, still open, gets the current
+// file.
+func (a *assets) serve(w http.ResponseWriter, r *http.Request) {
+	name := chi.URLParam(r, "name")
+	content, ok := a.files[name]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Cache-Control", "public, max-age=60")
+	if chi.URLParam(r, "version") == a.version {
+		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
+}

@@ -1,0 +1,85 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// permitteePage is a permit holder with its latest labels.
+type permitteePage struct {
+	Facts  []fact
+	Recent []labelRow
+	Labels int    // of the permittee, in all
+	Search string // finds all of them
+	Cost   pageCost
+}
+
+func (req *request) permittee() error {
+	if answered, err := req.guardCharge(recordPrice()); answered || err != nil {
+		return err
+	}
+	number := req.path("*")
+	tagged, state, err := req.svc.Permittee(req.ctx(), req.caller, number, "")
+	req.recordQuota(state)
+	if cola.CodeOf(err) == cola.CodeNotFound {
+		return req.showNotFound(err, "No such permittee", number)
+	}
+	if err != nil {
+		return err
+	}
+	req.allowBackCache()
+	d := &tagged.Value
+	p := permitteePage{
+		Facts: permitteeFacts(&d.PermitteeSummary), Labels: d.Colas,
+		Search: allHistory("permit_number", d.PermitNumber), Cost: detailCost(req.quota),
+	}
+	for i := range d.RecentColas {
+		p.Recent = append(p.Recent, req.newLabelRow(&d.RecentColas[i], ""))
+	}
+	call := req.call("GET", "/permittees/"+url.PathEscape(d.PermitNumber),
+		"It costs one detail view, the latest labels included, as this page did. A number that there is not is free.").
+		forTool("get_permittee", map[string]any{"permit_number": d.PermitNumber})
+	return req.show(http.StatusOK, "permittee", page{Title: permitteeName(&d.PermitteeSummary), Data: p, Call: call})
+}
+
+// permitteeName returns the name of a permittee, or its number.
+func permitteeName(p *cola.PermitteeSummary) string {
+	for _, name := range []string{string(p.CompanyName), string(p.OperatingName), p.PermitNumber} {
+		if name = truncate(singleLine(name), maxShownName); strings.TrimSpace(name) != "" {
+			return name
+		}
+	}
+	return "Permittee"
+}
+
+func permitteeFacts(p *cola.PermitteeSummary) []fact {
+	active := "no"
+	if p.IsActive {
+		active = strings.TrimSuffix("yes: "+singleLine(string(p.ActiveReason)), ": ")
+	}
+	return facts(
+		wordsFact("Permit number", p.PermitNumber), textFact("Company", p.CompanyName),
+		textFact("Trade name", p.OperatingName), textFact("Kind", p.PermitteeType),
+		textFact("State", p.CompanyState), textFact("ZIP code", p.CompanyZipCode), wordsFact("Active", active),
+		wordsFact("Labels", fmt.Sprintf("%s, of which %s are approved now", count(p.Colas), count(p.ColasApproved))),
+		dateFact("Latest application", p.LastColaApplicationDate),
+	)
+}
+
+// newPermitteeLink prepares a permittee for the page of a label.
+func newPermitteeLink(p *cola.PermitteeSummary) *permitteeLink {
+	return &permitteeLink{Name: permitteeName(p), Href: permitHref(p.PermitNumber), Facts: permitteeFacts(p)}
+}
+
+// permitteeLink is a permittee with the address of its page.
+type permitteeLink struct {
+	Name, Href string
+	Facts      []fact
+}
+
+// permitHref returns the address of a permittee's page.
+func permitHref(number string) string { return permitteesPath + url.PathEscape(number) }

@@ -1,0 +1,241 @@
+package dashboard
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// recordLinks turns addresses in records into links and images. Third parties wrote them, so they
+// may name pages of this server, which would charge the signed-in reader. The only addresses of
+// this server that it allows are label images.
+type recordLinks struct {
+	publicURL string
+	own       []string // hosts where the reader may be signed in; see plainHost
+}
+
+// recordLinks returns the recordLinks of this request. Cookies belong to the host in the browser's
+// address bar, so that host also counts as our own.
+func (req *request) recordLinks() recordLinks {
+	own := req.hosts
+	if host, ok := plainHost(req.http.Host); ok {
+		own = append(slices.Clip(own), host)
+	}
+	return recordLinks{req.opts.PublicURL, own}
+}
+
+// ownHosts returns the hosts in the options; see plainHost.
+func ownHosts(o Options) (hosts []string) {
+	named := o.Hosts
+	if u, err := url.Parse(o.PublicURL); err == nil {
+		named = append(slices.Clip(named), u.Host)
+	}
+	for _, name := range named {
+		if host, ok := plainHost(name); ok {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts
+}
+
+// picture returns the image at an address.
+func (l recordLinks) picture(address string) picture {
+	p := picture{Text: singleLine(address), Href: l.href(address)}
+	if strings.HasPrefix(p.Href, "/") || strings.HasPrefix(p.Href, "https:") {
+		p.Src = p.Href // the content security policy blocks other schemes
+	}
+	if strings.HasPrefix(p.Href, "/") && path.Ext(p.Href) == "" {
+		p.Src += ".svg" // cheaper to draw than the format that the record states
+	}
+	return p
+}
+
+// maxAddressLength is the maximum length of a linked address, in bytes.
+const maxAddressLength = 2048
+
+// href returns an address that may be linked: relative for a label image of this server, so that it
+// works under any of the server's names; otherwise absolute, with http or https. It returns "" for
+// any other address.
+func (l recordLinks) href(address string) string {
+	if id, ok := strings.CutPrefix(address, l.publicURL+"/images/"); ok && l.publicURL != "" && isImageID(id) {
+		return "/images/" + url.PathEscape(id)
+	}
+	u, err := url.Parse(address)
+	if err != nil || len(address) > maxAddressLength || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+		return ""
+	}
+	if host, ok := plainHost(u.Host); !ok || slices.Contains(l.own, host) || isLocal(host) {
+		return ""
+	}
+	return u.String()
+}
+
+// isImageID reports whether browsers treat id as one path segment other than . and ..
+func isImageID(id string) bool {
+	return strings.Trim(id, ".") != "" && !strings.ContainsAny(id, `/\?#%`) && len(id) <= maxAddressLength
+}
+
+// plainHost returns the normalized form of a host, without its port: cookies ignore ports, too. It
+// reports false for hosts that browsers rewrite: non-ASCII letters, which they map to others, and
+// numbers that they read as IPv4 addresses, such as 127.1 and 0x7f000001.
+func plainHost(hostport string) (host string, ok bool) {
+	host = hostport
+	if name, _, err := net.SplitHostPort(hostport); err == nil {
+		host = name
+	}
+	host = strings.TrimRight(strings.ToLower(strings.Trim(host, "[]")), ".")
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.Unmap().String(), addr.Zone() == ""
+	}
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	if last == "" || last[0] >= '0' && last[0] <= '9' {
+		return "", false
+	}
+	for _, c := range []byte(host) {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '.' && c != '_' {
+			return "", false
+		}
+	}
+	return host, true
+}
+
+// isLocal reports whether a host is the reader's own machine, which hosts no record's images.
+func isLocal(host string) bool {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.IsLoopback() || addr.IsUnspecified()
+	}
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
+// picture is an image of a label.
+type picture struct {
+	Src    string // address to load it from; empty if not shown
+	Href   string // address to open it at; empty if it cannot be opened
+	Text   string // address in the record
+	Alt    string
+	Width  int // pixels; 0: unknown
+	Height int
+}
+
+// Known reports whether the record has an image address.
+func (p picture) Known() bool { return p.Text != "" }
+
+// codedFact writes a name with its code.
+func codedFact(name string, value, code cola.Text) fact {
+	switch {
+	case value == "" && code != "":
+		return wordsFact(name, "code "+string(code))
+	case code != "":
+		return wordsFact(name, string(value)+" (code "+string(code)+")")
+	}
+	return textFact(name, value)
+}
+
+// fact is one thing that is known of a record.
+type fact struct {
+	Name     string
+	Values   []string
+	More     int       // values that are left out
+	Day      cola.Date // in place of values
+	Href     string    // link; may be empty
+	External bool      // the link is to another site
+	Derived  bool      // a model has read it from the pictures
+}
+
+// factGroup is facts under a heading.
+type factGroup struct {
+	Title string
+	Facts []fact
+}
+
+// Known reports whether the fact has a value.
+func (f fact) Known() bool { return len(f.Values) > 0 || f.Day != 0 }
+
+// facts leaves out unknown facts.
+func facts(all ...fact) []fact {
+	var known []fact
+	for _, f := range all {
+		if f.Known() {
+			known = append(known, f)
+		}
+	}
+	return known
+}
+
+func wordsFact(name, value string) fact {
+	if value = singleLine(value); value == "" {
+		return fact{}
+	}
+	return fact{Name: name, Values: []string{value}}
+}
+
+func textFact(name string, value cola.Text) fact { return wordsFact(name, string(value)) }
+
+func listFact(name string, values []string) fact {
+	f := fact{Name: name}
+	for _, v := range values[:min(len(values), maxValues)] {
+		f.Values = append(f.Values, singleLine(v))
+	}
+	f.More = len(values) - len(f.Values)
+	return f
+}
+
+func dateFact(name string, d cola.Date) fact { return fact{Name: name, Day: d} }
+
+func intFact(name string, n cola.Opt[int]) fact {
+	if !n.OK {
+		return fact{}
+	}
+	return wordsFact(name, strconv.Itoa(n.V))
+}
+
+func decimalFact(name string, n cola.Opt[float64]) fact {
+	if !n.OK {
+		return fact{}
+	}
+	return wordsFact(name, formatDecimal(n.V))
+}
+
+func boolFact(name string, b cola.Opt[bool]) fact {
+	switch {
+	case !b.OK:
+		return fact{}
+	case b.V:
+		return wordsFact(name, "yes")
+	}
+	return wordsFact(name, "no")
+}
+
+// linkedTo adds a link to a fact.
+func (f fact) linkedTo(href string) fact { f.Href = href; return f }
+
+// derived marks a fact as one that a model has read.
+func (f fact) derived() fact { f.Derived = true; return f }
+
+// dimensions writes two sizes, such as "900 × 1200"; it is empty unless one of them is known.
+func dimensions[T int | float64](a, b cola.Opt[T], between string) string {
+	one := func(n cola.Opt[T]) string {
+		if !n.OK {
+			return "?"
+		}
+		return formatDecimal(float64(n.V))
+	}
+	if !a.OK && !b.OK {
+		return ""
+	}
+	return one(a) + between + one(b)
+}
+
+// linkFact is an address from a record, as a link if allowed.
+func linkFact(name string, address cola.Text, links recordLinks) fact {
+	f := textFact(name, address)
+	f.Href = links.href(string(address))
+	f.External = f.Href != "" && f.Href[0] != '/'
+	return f
+}

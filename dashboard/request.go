@@ -1,0 +1,145 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// request is one HTTP request with its caller. For visitors who are not signed in, the caller, the
+// quota and the account are zero.
+type request struct {
+	*edge
+	w        http.ResponseWriter
+	http     *http.Request
+	caller   cola.Caller
+	signedIn bool
+	quota    cola.QuotaState
+	account  registry.Account
+}
+
+// ctx is the context of the request.
+func (req *request) ctx() context.Context { return req.http.Context() }
+
+// path returns a path parameter, decoded exactly once. chi returns the escaped form if the path
+// contains significant escapes, such as a slash within a parameter, and the decoded form otherwise.
+func (req *request) path(name string) string {
+	sent := chi.URLParam(req.http, name)
+	if req.http.URL.RawPath == "" {
+		return sent
+	}
+	value, err := url.PathUnescape(sent)
+	if err != nil {
+		return "" // matches no record
+	}
+	return value
+}
+
+// query returns the values in the address. What cannot be read is left out.
+func (req *request) query() url.Values { return req.http.URL.Query() }
+
+// recordQuota stores the quota state of a service call, for the page to show.
+func (req *request) recordQuota(q cola.QuotaState) {
+	if q.Known() {
+		req.quota = q
+	}
+	web.EventOf(req.ctx()).Units = req.quota.Charged
+}
+
+// redirect redirects the browser after a form was processed. The next page shows the notice once.
+func (req *request) redirect(path, notice string) error {
+	if notice != "" {
+		req.browsers.Put(req.ctx(), noticeKey, notice)
+	}
+	http.Redirect(req.w, req.http, path, http.StatusSeeOther)
+	return nil
+}
+
+// noticeKey is the session key of the notice for the next page.
+const noticeKey = "notice"
+
+// public serves a page that needs no sign-in. It identifies signed-in visitors, too.
+func (e *edge) public(serve func(*request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		req := &request{edge: e, w: w, http: r}
+		if req.caller, req.signedIn = e.browsers.Caller(r.Context()); req.signedIn {
+			// If the account can't be loaded, or its rate limit is reached, serve the page as for a
+			// visitor.
+			req.signedIn = e.limiter.take(limitKey{signIn: req.caller.Credential.ID}) == nil && req.loadAccount() == nil
+		}
+		if !req.signedIn {
+			web.ShortenBodyTimeout(w, r)
+		}
+		req.finish(serve(req))
+	}
+}
+
+// authenticated serves a page of an account holder, and leads others to the sign-in.
+func (e *edge) authenticated(serve func(*request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		req := &request{edge: e, w: w, http: r}
+		if req.caller, req.signedIn = e.browsers.Caller(r.Context()); !req.signedIn {
+			web.ShortenBodyTimeout(w, r)
+			req.finish(req.promptSignIn(""))
+			return
+		}
+		err := e.limiter.take(limitKey{signIn: req.caller.Credential.ID})
+		if err == nil {
+			err = req.loadAccount()
+		}
+		if cola.CodeOf(err) == cola.CodeUnauthorized {
+			req.signedIn = false
+			req.finish(req.promptSignIn("You were signed out here. Sign in again to go on."))
+			return
+		}
+		if err == nil {
+			err = e.limiter.take(limitKey{account: req.caller.Account})
+		}
+		if err != nil {
+			req.failRetryable(err)
+			return
+		}
+		req.finish(serve(req))
+	}
+}
+
+// loadAccount checks that the sign-in is still valid, and loads the account and its quota state.
+func (req *request) loadAccount() error {
+	event := web.EventOf(req.ctx())
+	event.Channel, event.Caller = cola.ChannelDashboard, req.caller
+	account, state, err := req.svc.Account(req.ctx(), req.caller)
+	req.recordQuota(state)
+	if err == nil {
+		req.account = account
+	}
+	return err
+}
+
+// promptSignIn redirects to the sign-in page, which returns here afterwards. A submitted form is
+// not lost: a page offers to submit it again.
+func (req *request) promptSignIn(notice string) error {
+	switch {
+	case req.http.Header.Get("Hx-Request") != "":
+		return req.write(http.StatusOK, "signed_out", "signedout", nil) // a part of a page, which htmx puts in its place
+	case req.http.Method == http.MethodPost:
+		return req.showResubmit()
+	}
+	target := signInPath
+	if req.http.URL.Path != homePath {
+		target += "?" + url.Values{"return": {req.http.URL.RequestURI()}}.Encode()
+	}
+	return req.redirect(target, notice)
+}
+
+// finish shows the error page if err is not nil.
+func (req *request) finish(err error) {
+	if err != nil {
+		req.fail(err)
+	}
+}

@@ -1,0 +1,99 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// runPage is a run; viewing it is free.
+type runPage struct {
+	Search cola.SavedSearch
+	Run    cola.SavedSearchRun
+	Labels string // page with its labels, which is charged
+	First  int    // labels on the first page there
+}
+
+func (req *request) searchRun() error {
+	id, number := req.path("uuid"), req.path("run")
+	s, err := req.savedSearch()
+	if err != nil {
+		return err
+	}
+	run, _, err := req.svc.SavedSearchRun(req.ctx(), req.caller, id, number)
+	if err != nil {
+		return err
+	}
+	p := runPage{
+		Search: s, Run: run,
+		Labels: runPath(s.UUID, number) + "/labels", First: min(run.MatchCount, cola.DefaultPerPage),
+	}
+	return req.show(http.StatusOK, "saved_search_run", page{
+		Title: runTitle(s, number), Data: p,
+		Call: req.call(http.MethodGet, searchPath(s.UUID)+"/runs", freeCost),
+	})
+}
+
+// runLabelsPage is a page of the labels of a run.
+type runLabelsPage struct {
+	Search cola.SavedSearch
+	Run    string
+	Rows   []runRow
+	Pager  pager
+	Cut    bool // fewer labels than the page has room for: the month's list records are used up
+}
+
+// runRow is a label that a run found.
+type runRow struct {
+	registry.RunLabel
+	Name string // brand and product; empty if the label is gone
+	Met  string
+}
+
+func (req *request) runLabels() error {
+	if answered, err := req.guardCharge(runPrice()); answered {
+		return err
+	}
+	id, run := req.path("uuid"), req.path("run")
+	s, err := req.savedSearch()
+	if err != nil {
+		return err
+	}
+	list, state, err := req.svc.RunLabels(req.ctx(), req.caller, id, run, req.listParams())
+	req.recordQuota(state)
+	if err != nil {
+		return err
+	}
+	req.allowBackCache()
+	p := runLabelsPage{
+		Search: s, Run: run,
+		Pager: newPager(req.http.URL, list.Meta, len(list.Rows)),
+		Cut:   list.Meta.TruncatedByQuota,
+	}
+	if p.Cut {
+		p.Pager.Next = "" // it would skip the labels that were cut
+	}
+	for _, l := range list.Rows {
+		row := runRow{RunLabel: l, Met: filterWords(l.Met)}
+		if l.Label != nil {
+			row.Name = labelName(l.Label)
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	call := req.listCall(runPath(s.UUID, run) + "/matches")
+	call.Cost = "It costs one list record per match, like this page. " +
+		"It returns TTB IDs, late flags and filters; look up labels by ID."
+	return req.show(http.StatusOK, "saved_search_run_labels", page{
+		Title: "Labels · " + runTitle(s, run), Data: p, Call: call,
+	})
+}
+
+// runPath returns the path of a run of a saved search.
+func runPath(uuid, run string) string { return searchPath(uuid) + "/runs/" + url.PathEscape(run) }
+
+// runTitle returns the title of a run's page.
+func runTitle(s cola.SavedSearch, run string) string {
+	return "Run " + run + " of “" + s.Name + "”"
+}

@@ -1,0 +1,240 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/internal/web"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// latestDeliveries is how many deliveries the page of a search names.
+const latestDeliveries = 5
+
+// searchPage is a saved search with its runs and where its messages go.
+type searchPage struct {
+	Search       cola.SavedSearch
+	Filters      []filterText
+	UnknownWords []string // notes on filter words that no label has
+	Reading      string   // how an ambiguous country was read
+	State        scheduleState
+	ScheduleText string
+	Due          bool   // a run was requested or is scheduled for now
+	ActionError  string // why an action failed; may be empty
+	Runs         registry.PageList[cola.SavedSearchRun]
+	Pager        pager
+	Destinations []destinationRow // of the search and of the account
+	Deliveries   []deliveryRow
+	SendsMail    bool
+	HasFeed      bool
+}
+
+func (req *request) searchDetail() error { return req.showSearch(http.StatusOK, "") }
+
+// showSearch shows the page of a search. refusal says why an action failed; it may be empty.
+func (req *request) showSearch(status int, refusal string) error {
+	id := req.path("uuid")
+	s, err := req.savedSearch()
+	if err != nil {
+		return err
+	}
+	p := searchPage{Search: s, Filters: filterTexts(s.Filters), State: scheduleStateOf(s.Schedule),
+		ScheduleText: scheduleText(s.Schedule), Due: isDue(s.Schedule, req.now()), ActionError: refusal,
+		SendsMail: req.svc.SendsMail()}
+	if words, err := req.svc.Vocabulary(req.ctx()); err == nil { // skip the notes until the index is built
+		p.UnknownWords = words.UnknownWords(s.Filters)
+		p.Reading = vocabulary.OriginNote(s.Filters.Country, s.Filters.AsQuery().Domestic)
+	}
+	if p.Runs, _, err = req.svc.SavedSearchRuns(req.ctx(), req.caller, id, req.listParams()); err != nil {
+		return err
+	}
+	if p.HasFeed, _, err = req.svc.HasFeed(req.ctx(), req.caller, id); err != nil {
+		return err
+	}
+	p.Pager = newPager(req.pageURL(searchPath(id)), p.Runs.Meta, len(p.Runs.Rows))
+	names, err := req.loadDestinationNames()
+	if err != nil {
+		return err
+	}
+	for _, d := range names.destinationsFor(s.UUID) {
+		p.Destinations = append(p.Destinations, req.destinationRow(d, map[string]string{s.UUID: s.Name}))
+	}
+	names.searches = map[string]string{s.UUID: s.Name}
+	sent, _, err := req.svc.Deliveries(req.ctx(), req.caller,
+		cola.DeliveryListParams{SavedSearch: s.UUID, PerPage: cola.Some(latestDeliveries)})
+	if err != nil {
+		return err
+	}
+	p.Deliveries = names.rows(sent.Rows)
+	return req.show(status, "saved_search", page{Title: s.Name, Data: p,
+		Call: req.call(http.MethodGet, searchPath(s.UUID), freeCost)})
+}
+
+// isDue reports whether a scheduled search is due to run, on schedule or on request. It is false
+// for a search without a schedule.
+func isDue(s *cola.Schedule, now time.Time) bool {
+	return s != nil && !s.PausedBecause.OK && s.NextRunAt.OK && !s.NextRunAt.V.Time().After(now)
+}
+
+// pageURL is the address of a page of a list: that of this page, unless it is the answer to a form.
+func (req *request) pageURL(path string) *url.URL {
+	if req.http.Method == http.MethodPost {
+		return &url.URL{Path: path}
+	}
+	return req.http.URL
+}
+
+// showSearchError shows the page of a search with the reason an action failed. It returns errors
+// that the user can't correct.
+func (req *request) showSearchError(err error) error {
+	_, sentence, ok := refusalDetails(err)
+	if !ok {
+		return err
+	}
+	return req.showSearch(web.StatusOf(cola.CodeOf(err)), sentence)
+}
+
+func (req *request) pauseSearch() error {
+	return req.setActive(false, "Paused. Nothing is lost: once you resume it, one run looks at all the time since.")
+}
+
+func (req *request) resumeSearch() error {
+	return req.setActive(true, "Resumed. Its next run looks at all the time since the last one.")
+}
+
+// setActive pauses the search, or resumes it.
+func (req *request) setActive(active bool, notice string) error {
+	p := cola.SavedSearchChangeParams{Schedule: &cola.ScheduleChangeParams{Active: cola.Some(active)}}
+	changed, state, err := req.svc.ChangeSavedSearch(req.ctx(), req.caller, req.path("uuid"), p)
+	req.recordQuota(state)
+	if err != nil {
+		return req.showSearchError(err)
+	}
+	return req.redirect(searchPath(changed.UUID), notice)
+}
+
+func (req *request) runSearch() error {
+	asked, state, err := req.svc.RunSavedSearch(req.ctx(), req.caller, req.path("uuid"))
+	req.recordQuota(state)
+	if err != nil {
+		return req.showSearchError(err)
+	}
+	return req.redirect(searchPath(asked.UUID),
+		"The search runs within about a minute. Reload this page to see how many labels it found.")
+}
+
+// searchConfirmation asks for confirmation of an irreversible action.
+type searchConfirmation struct {
+	Search cola.SavedSearch
+	Form   string // token of a form that is good for one sending; empty where sending it twice does no harm
+}
+
+func (req *request) confirmDeleteSearch() error {
+	return req.confirmSearchAction("saved_search_delete", "Delete", http.MethodDelete, "")
+}
+
+// confirmSearchAction shows a confirmation page. below is the API path of the action, relative to
+// the search.
+func (req *request) confirmSearchAction(template, title, method, below string) error {
+	s, err := req.savedSearch()
+	if err != nil {
+		return err
+	}
+	p := searchConfirmation{Search: s}
+	if method == http.MethodPost {
+		if p.Form, err = req.newFormToken(); err != nil {
+			return err
+		}
+	}
+	return req.show(http.StatusOK, template, page{
+		Title: title + " “" + s.Name + "”", Data: p, Call: req.call(method, searchPath(s.UUID)+below, freeCost),
+	})
+}
+
+func (req *request) deleteSearch() error {
+	state, err := req.svc.DeleteSavedSearch(req.ctx(), req.caller, req.path("uuid"))
+	req.recordQuota(state)
+	if err != nil {
+		return err
+	}
+	return req.redirect(searchesPath, "The search is deleted, with its runs, its own destinations and its feed.")
+}
+
+// explainPage explains why a search finds a label or not.
+type explainPage struct {
+	Search cola.SavedSearch
+	cola.Explanation
+	Name        string // brand and product
+	VerdictText string // the verdict
+	Filters     []explainedFilter
+}
+
+// explainedFilter is a filter and whether the label matches it.
+type explainedFilter struct {
+	Label, Value string
+	Met          bool
+}
+
+func (req *request) explainSearch() error {
+	id, label := req.path("uuid"), strings.TrimSpace(req.query().Get("ttb_id"))
+	if label != "" {
+		if answered, err := req.guardCharge(explanationPrice()); answered {
+			return err
+		}
+	}
+	search, err := req.savedSearch()
+	if err != nil {
+		return err
+	}
+	if label == "" {
+		return req.redirect(searchPath(id), "Type the TTB id of a label, to see why it was found or not.")
+	}
+	e, state, err := req.svc.ExplainSavedSearch(req.ctx(), req.caller, id, label)
+	req.recordQuota(state)
+	if err != nil {
+		return err
+	}
+	req.allowBackCache()
+	p := explainPage{Search: search, Explanation: e, Name: labelName(&e.Label),
+		VerdictText: withFieldLabels(e.Message)}
+	for _, f := range e.Filters {
+		p.Filters = append(p.Filters, explainedFilter{filterWords(cola.FilterSetOf(f.Filter)), filterValue(f), f.Met})
+	}
+	return req.show(http.StatusOK, "saved_search_explain", page{
+		Title: "Why a label was found, or not", Data: p,
+		Call: req.call(http.MethodGet, searchPath(search.UUID)+"/explain/"+url.PathEscape(e.TTBID.String()),
+			"It costs a list record."),
+	})
+}
+
+// filterValue describes the value of a filter.
+func filterValue(f cola.FilterFinding) string {
+	if f.Sought == true {
+		return "any such label"
+	}
+	text := stripHidden(formatValue(f.Sought))
+	filter, _, ok := cola.SavedFilter(f.Filter)
+	switch {
+	case ok && filter.Kind == cola.MinFilter:
+		return "at least " + text
+	case ok && filter.Kind == cola.MaxFilter:
+		return "at most " + text
+	}
+	return text
+}
+
+// withFieldLabels says a sentence that names filters as the API does with the words of pages.
+func withFieldLabels(sentence string) string {
+	words := strings.Fields(sentence)
+	for i, word := range words {
+		bare := strings.TrimRight(word, ",.")
+		if set := cola.FilterSetOf(bare); set != 0 {
+			words[i] = filterWords(set) + word[len(bare):]
+		}
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,320 @@
+package dashboard
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"maps"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/params"
+)
+
+// nonFilterFields are the fields that are not filters. They are named as the API names them, except
+// for the two that make up schedule.day.
+var nonFilterFields = map[string]formField{
+	"name":              {Label: "Name", Hint: "How you recognize the search, also in messages.", MaxLength: 200},
+	"schedule.monthday": {Label: "Day of the month", Hint: "1 to 28. The default is 1.", Mode: "numeric"},
+	"schedule.weekday":  {Label: "Day of the week"},
+	"schedule.cadence":  {Label: "Schedule"},
+	"schedule.active":   {Label: "Active"},
+	"schedule":          {Label: "Schedule"},
+	"filters":           {Label: "Filters"},
+}
+
+// lookupField returns an empty field by name; ok is false for an unknown name.
+func lookupField(name string) (field formField, ok bool) {
+	if field, ok = nonFilterFields[name]; ok {
+		field.Name = name
+		return field, true
+	}
+	bare := strings.TrimPrefix(name, "filters.")
+	f, word, ok := cola.SavedFilter(bare)
+	if !ok || bare == name {
+		return formField{Name: name}, false
+	}
+	field = formField{Name: name, Label: f.Label, Hint: f.Hint}
+	switch {
+	case word != "":
+		field.Label = word
+	case f.Kind == cola.MinFilter || f.Kind == cola.MaxFilter:
+		field.Mode, field.Hint = "decimal", "Excludes labels whose "+f.Noun+" is unknown."
+	case f.Kind == cola.ChoiceFilter || f.Kind == cola.UnitFilter:
+		field.Chosen = true
+	default:
+		field.MaxLength, field.Datalist = 200, datalists[bare]
+		if bare == "barcode_value" {
+			field.Mode = "numeric"
+		}
+	}
+	return field, true
+}
+
+// datalists are the lists of words that labels have, by field.
+var datalists = map[string]string{"derived_category": "categories", "country": "origins"}
+
+// checkboxGroup is a group of checkboxes that are combined with OR.
+type checkboxGroup struct {
+	Legend string
+	Boxes  []checkbox
+}
+
+// formSection is a section of filters in the form.
+type formSection struct {
+	Title  string
+	Folded bool // it can be folded, and is unless it has values or problems
+	Open   bool
+	Groups []checkboxGroup
+	Fields []formField
+}
+
+// searchForm is the form of a saved search.
+type searchForm struct {
+	Action, Submit, Back string
+	Values               url.Values
+	Problems             map[string][]string
+	Error                string // a problem that concerns no single field
+	IdempotencyKey       string // makes a form that is sent twice the same request; empty for a change
+	Fingerprint          string // of the search when the form was opened; see formFingerprint
+	Preview              preview
+	Unsupported          []string // parts of the source search that saved searches don't support
+	Categories, Origins  []string // words that labels have
+}
+
+// Text returns the value of a field.
+func (f *searchForm) Text(name string) string {
+	return strings.ToValidUTF8(f.Values.Get(name), "\uFFFD")
+}
+
+// Is reports whether a field has a value.
+func (f *searchForm) Is(name, value string) bool { return f.Values.Get(name) == value }
+
+// Field returns a field with its value.
+func (f *searchForm) Field(name string) formField {
+	field, _ := lookupField(name)
+	field.Value, field.Problems = f.Text(name), f.Problems[name]
+	filter, _, ok := cola.SavedFilter(strings.TrimPrefix(name, "filters."))
+	switch {
+	case name == "schedule.weekday":
+		for day := range 7 {
+			value := strconv.Itoa((day + 1) % 7) // from Monday on
+			field.Options = append(field.Options,
+				option{Value: value, Label: time.Weekday((day + 1) % 7).String(), Chosen: value == field.Value})
+		}
+	case ok && field.Chosen:
+		none := map[bool]string{true: "choose", false: "any"}[filter.Kind == cola.UnitFilter]
+		field.Options = append([]option{{Label: none}}, optionsOf(field.Value, filter.Words...)...)
+	}
+	return field
+}
+
+// Sections returns the fields of all filters.
+func (f *searchForm) Sections() (sections []formSection) {
+	at := map[string]int{}
+	for _, c := range cola.Filters() {
+		if c.Saved == nil {
+			continue
+		}
+		n, ok := at[c.Section]
+		if !ok {
+			n, at[c.Section] = len(sections), len(sections)
+			sections = append(sections, formSection{Title: c.Section, Folded: n > 1})
+		}
+		s := &sections[n]
+		if len(c.Saved) == 1 {
+			s.Fields = append(s.Fields, f.Field("filters."+c.Saved[0]))
+		} else {
+			s.Groups = append(s.Groups, f.group(c))
+		}
+		s.Open = s.Open || f.has(c)
+	}
+	return sections
+}
+
+// group returns the boxes of a filter.
+func (f *searchForm) group(c cola.Filter) checkboxGroup {
+	g := checkboxGroup{Legend: c.Label}
+	for i, name := range c.Saved {
+		g.Boxes = append(g.Boxes, checkbox{"filters." + name, c.Words[i], f.Is("filters."+name, "true")})
+	}
+	return g
+}
+
+// has reports whether something is typed into a field of a filter, or wrong with it.
+func (f *searchForm) has(c cola.Filter) bool {
+	return slices.ContainsFunc(c.Saved, func(name string) bool {
+		return strings.Join(f.Values["filters."+name], "") != "" || f.Problems["filters."+name] != nil
+	})
+}
+
+// changeParams reads the form as a complete replacement: fields missing from the form are removed.
+func changeParams(typed url.Values) cola.SavedSearchChangeParams {
+	p := changeSearchReader.Read(changeSearchReader.Fields(apiFields(typed)), nil)
+	if p.Name == "" {
+		p.Problems.Add("name", "A name to recognise the search by is required: 1 to 200 characters.")
+	}
+	if p.Filters == nil {
+		p.Filters = &cola.SavedSearchFilters{}
+	}
+	if typed.Get("schedule.cadence") == "" {
+		p.Schedule, p.Nulls = nil, append(p.Nulls, "schedule")
+	}
+	return p
+}
+
+// apiFields converts the fields of the form to those of the API: the day depends on the cadence, and
+// an unchecked box means false.
+func apiFields(typed url.Values) url.Values {
+	fields := maps.Clone(typed)
+	for _, name := range []string{idempotencyField, previewField, fingerprintField, "schedule.weekday",
+		"schedule.monthday"} {
+		delete(fields, name)
+	}
+	switch typed.Get("schedule.cadence") {
+	case "":
+		delete(fields, "schedule.active")
+		return fields
+	case cola.CadenceWeekly:
+		fields["schedule.day"] = typed["schedule.weekday"]
+	case cola.CadenceMonthly:
+		fields["schedule.day"] = typed["schedule.monthday"]
+	}
+	if strings.Join(fields["schedule.active"], "") == "" {
+		fields.Set("schedule.active", "false")
+	}
+	return fields
+}
+
+// formValues fills the form with a search.
+func formValues(s cola.SavedSearch) url.Values {
+	typed := url.Values{"name": {s.Name}}
+	fillFilters(typed, s.Filters)
+	if plan := s.Schedule; plan != nil {
+		typed.Set("schedule.cadence", plan.Cadence)
+		typed.Set("schedule.active", strconv.FormatBool(plan.Active))
+		switch plan.Cadence {
+		case cola.CadenceWeekly:
+			typed.Set("schedule.weekday", strconv.Itoa(plan.Day))
+		case cola.CadenceMonthly:
+			typed.Set("schedule.monthday", strconv.Itoa(plan.Day))
+		}
+	}
+	return typed
+}
+
+// fillFilters sets the fields of filters that are given.
+func fillFilters(typed url.Values, f cola.SavedSearchFilters) {
+	all := reflect.ValueOf(f)
+	for _, field := range cola.FieldsOf[cola.SavedSearchFilters]() {
+		switch value := all.FieldByIndex(field.Index).Interface().(type) {
+		case string:
+			if value != "" {
+				typed.Set("filters."+field.Name, value)
+			}
+		case cola.Opt[float64]:
+			if value.OK {
+				typed.Set("filters."+field.Name, formatDecimal(value.V))
+			}
+		case cola.Opt[bool]:
+			if value.V {
+				typed.Set("filters."+field.Name, "true")
+			}
+		}
+	}
+}
+
+// formFingerprint is short for the name, the filters and the schedule that a form is filled with,
+// however they are spaced and numbers are written.
+func formFingerprint(typed url.Values) string {
+	said := url.Values{}
+	for name, values := range apiFields(typed) {
+		text := strings.Join(strings.Fields(strings.Join(values, " ")), " ")
+		if number, err := strconv.ParseFloat(text, 64); err == nil &&
+			(strings.HasSuffix(name, "_min") || strings.HasSuffix(name, "_max")) {
+			text = formatValue(number)
+		}
+		if text != "" {
+			said.Set(name, text)
+		}
+	}
+	sum := sha256.Sum256([]byte(said.Encode()))
+	return base64.RawURLEncoding.EncodeToString(sum[:12])
+}
+
+var exploredReader = params.New[cola.SearchParams]("this page")
+
+// fillFromSearch fills the form with a search for labels, given in an address by the names of GET
+// /colas. It notes filters that saved searches lack, and ignores other names.
+func (f *searchForm) fillFromSearch(query url.Values) {
+	if from := query.Get("from"); from != "" {
+		query, _ = url.ParseQuery(strings.TrimPrefix(from, "?")) // unreadable parts are left out
+	}
+	values := slices.DeleteFunc(exploredReader.Fields(query), func(v params.Value) bool {
+		_, known := exploredReader.Takes(v.Name)
+		return !known
+	})
+	p := exploredReader.Read(values, nil)
+	fillFilters(f.Values, p.ForSavedSearch())
+	f.noteUnsupported(p)
+}
+
+// noteUnsupported notes the parts of a search that saved searches don't support.
+func (f *searchForm) noteUnsupported(p cola.SearchParams) {
+	if p.ApprovalDateFrom != 0 || p.ApprovalDateTo != 0 ||
+		len(p.Problems["approval_date_from"])+len(p.Problems["approval_date_to"]) > 0 {
+		f.Unsupported = append(f.Unsupported,
+			"The approval dates: a saved search looks at the time since its run before.")
+	}
+	if p.PermitNumber != "" {
+		f.Unsupported = append(f.Unsupported,
+			"The exact permit number "+cola.Quoted(p.PermitNumber)+
+				": a saved search looks for a part of it, under “Numbers and status”.")
+	}
+	delete(p.Problems, "approval_date_from")
+	delete(p.Problems, "approval_date_to")
+	if len(p.Problems) > 0 {
+		f.Unsupported = append(f.Unsupported, "What could not be read.")
+	}
+}
+
+// ProblemList lists the problems of the fields.
+func (f *searchForm) ProblemList() []fieldProblem {
+	return problemList(f.Problems, func(name string) (string, bool) {
+		field, ok := lookupField(name)
+		return field.Label, ok && name != "filters" && name != "schedule"
+	})
+}
+
+// nameDay moves the problems of schedule.day to the field in which the day was chosen.
+func (f *searchForm) nameDay() {
+	messages, wrong := f.Problems["schedule.day"]
+	if !wrong {
+		return
+	}
+	delete(f.Problems, "schedule.day")
+	name := "schedule.weekday"
+	if f.Is("schedule.cadence", cola.CadenceMonthly) {
+		name = "schedule.monthday"
+	}
+	for _, message := range messages {
+		f.Problems[name] = append(f.Problems[name], dayBounds(name, message))
+	}
+}
+
+// dayBounds replaces the bounds of schedule.day, which covers weekdays and days of the month, by
+// those of the field.
+func dayBounds(name, message string) string {
+	said, both := strings.CutSuffix(message, " from 0 to 28.")
+	switch {
+	case !both:
+		return message
+	case name == "schedule.monthday":
+		return said + " from 1 to 28."
+	}
+	return said + " from 0 to 6."
+}

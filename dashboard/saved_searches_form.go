@@ -1,0 +1,214 @@
+package dashboard
+
+import (
+	"cmp"
+	"crypto/rand"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/params"
+	"github.com/colaregistry/colaregistry/internal/web"
+)
+
+// The fields of the form that are no parameters of a search.
+const (
+	idempotencyField = "once"
+	previewField     = "preview" // the preview button
+	fingerprintField = "was"     // see formFingerprint
+)
+
+var (
+	newSearchReader    = params.New[cola.SavedSearchParams]("this form")
+	changeSearchReader = params.New[cola.SavedSearchChangeParams]("this form")
+)
+
+// newSearch shows an empty form, or one filled from a label search in the address, in the format of
+// Explore and GET /colas.
+func (req *request) newSearch() error {
+	f := &searchForm{Values: url.Values{"schedule.cadence": {cola.CadenceDaily}, "schedule.active": {"true"}},
+		IdempotencyKey: rand.Text()}
+	f.fillFromSearch(req.query())
+	return req.showSearchForm(http.StatusOK, f, nil)
+}
+
+// saveSearch saves the form, or previews it.
+func (req *request) saveSearch() error {
+	typed, err := req.form()
+	if err != nil {
+		return err
+	}
+	f := &searchForm{Values: typed, IdempotencyKey: idempotencyKey(typed)}
+	if typed.Has(previewField) {
+		return req.showSearchForm(http.StatusOK, f, nil)
+	}
+	p := newSearchReader.Read(newSearchReader.Fields(apiFields(typed)), nil)
+	p.IdempotencyKey = f.IdempotencyKey
+	if p.Filters == nil {
+		p.Filters = &cola.SavedSearchFilters{}
+	}
+	made, state, err := req.svc.CreateSavedSearch(req.ctx(), req.caller, p)
+	req.recordQuota(state)
+	if err != nil {
+		return req.showSearchForm(0, f, err)
+	}
+	notice := "Saved. " + savedNotice(made.Search)
+	if made.Repeated {
+		notice = "This search was saved already; it was not saved twice."
+	}
+	return req.redirect(searchPath(made.Search.UUID), notice)
+}
+
+// idempotencyKey returns the key that the form got when it was shown, so that submitting it twice
+// saves once.
+func idempotencyKey(typed url.Values) string {
+	once := typed.Get(idempotencyField)
+	if strings.Trim(once, idempotencyAlphabet) != "" || once == "" || len(once) > len(idempotencyAlphabet) {
+		return rand.Text()
+	}
+	return once
+}
+
+// idempotencyAlphabet is the alphabet of rand.Text.
+const idempotencyAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+
+// savedNotice says when a new search will run.
+func savedNotice(s cola.SavedSearch) string {
+	if s.Schedule != nil && s.Schedule.NextRunAt.OK {
+		return "It runs " + scheduleText(s.Schedule) + ", first on " +
+			s.Schedule.NextRunAt.V.Time().Format("2 January, 15:04 UTC") + "."
+	}
+	return scheduleStateOf(s.Schedule).Why
+}
+
+// editSearch shows the form filled with a search.
+func (req *request) editSearch() error {
+	s, err := req.savedSearch()
+	if err != nil {
+		return err
+	}
+	return req.showSearchForm(http.StatusOK, &searchForm{Values: formValues(s),
+		Fingerprint: formFingerprint(formValues(s))}, nil)
+}
+
+// changeSearch saves a changed search. If the search has changed since the form was opened, it
+// shows the form again first.
+func (req *request) changeSearch() error {
+	typed, err := req.form()
+	if err != nil {
+		return err
+	}
+	s, err := req.savedSearch()
+	if err != nil {
+		return err
+	}
+	f := &searchForm{Values: typed}
+	f.Fingerprint = f.Text(fingerprintField)
+	if typed.Has(previewField) {
+		return req.showSearchForm(http.StatusOK, f, nil)
+	}
+	if f.changedSince(formValues(s)) {
+		return req.showSearchForm(http.StatusConflict, f, nil)
+	}
+	p := changeParams(typed)
+	changed, state, err := req.svc.ChangeSavedSearch(req.ctx(), req.caller, req.path("uuid"), p)
+	req.recordQuota(state)
+	if err != nil {
+		return req.showSearchForm(0, f, err)
+	}
+	return req.redirect(searchPath(changed.UUID), "Changed. The next run looks for what it says now.")
+}
+
+// changedSince reports whether the search was changed since the form was opened, other than to the
+// submitted values. It then updates the fingerprint, so that a second submission is accepted.
+func (f *searchForm) changedSince(now url.Values) bool {
+	mark := formFingerprint(now)
+	if f.Fingerprint == "" || f.Fingerprint == mark || mark == formFingerprint(f.Values) { // the last: the form is sent twice
+		return false
+	}
+	f.Fingerprint = mark
+	f.Error = "This search was changed meanwhile: in another window, by the API or by an assistant. Nothing was " +
+		"saved now, and what you typed is still here. " +
+		"Save once more to put it in place of that change, or cancel to see the search as it is."
+	return true
+}
+
+// showSearchForm shows the form with a preview. A correctable refusal is shown in the form, with
+// its status; any other error is returned.
+func (req *request) showSearchForm(status int, f *searchForm, refusal error) error {
+	if refusal != nil {
+		if !f.refuse(refusal) {
+			return refusal
+		}
+		status = web.StatusOf(cola.CodeOf(refusal))
+	}
+	words, err := req.svc.Vocabulary(req.ctx())
+	if err != nil {
+		return err
+	}
+	f.Categories, f.Origins = limitWords(words.Categories), limitWords(words.Origins())
+	filters, shown, err := req.preview(f.Values, words)
+	if err != nil {
+		return err
+	}
+	f.Preview = shown
+	p := page{Title: "New saved search", Data: f}
+	f.Action, f.Submit, f.Back = newSearchPath, "Save the search", searchesPath
+	if f.IdempotencyKey == "" {
+		p.Title, f.Submit, f.Back = "Change saved search", "Save the changes", searchPath(req.path("uuid"))
+		f.Action = f.Back + "/edit"
+	}
+	p.Call = req.formCall(f, filters)
+	return req.show(status, "saved_search_form", p)
+}
+
+// refuse adds a refusal to the form, and reports whether the user can correct it.
+func (f *searchForm) refuse(refusal error) (mendable bool) {
+	f.Problems, f.Error, mendable = refusalDetails(refusal)
+	if cola.CodeOf(refusal) == cola.CodeIdempotencyKeyReused {
+		f.IdempotencyKey = rand.Text()
+	}
+	f.nameDay()
+	return mendable
+}
+
+// maxWordOptions limits the words in a datalist, to keep the page small.
+const maxWordOptions = 200
+
+// limitWords returns at most maxWordOptions words. Of category paths, it keeps the shorter ones,
+// which are prefixes of the others.
+func limitWords(words []string) []string {
+	if len(words) <= maxWordOptions {
+		return words
+	}
+	levels := func(path string) int { return strings.Count(path, ">") }
+	words = slices.Clone(words)
+	slices.SortStableFunc(words, func(a, b string) int { return cmp.Compare(levels(a), levels(b)) })
+	words = words[:maxWordOptions]
+	slices.Sort(words)
+	return words
+}
+
+// formCall is the API call that the form makes, or an example if no filter is set.
+func (req *request) formCall(f *searchForm, filters cola.SavedSearchFilters) *apiCall {
+	if filters == (cola.SavedSearchFilters{}) {
+		filters.BrandName = "oak"
+	}
+	body := map[string]any{"name": cmp.Or(f.Text("name"), "New labels"), "filters": filters}
+	if cadence := f.Text("schedule.cadence"); cadence != "" {
+		schedule := map[string]any{"cadence": cadence, "active": f.Is("schedule.active", "true")}
+		if day, err := strconv.Atoi(apiFields(f.Values).Get("schedule.day")); err == nil {
+			schedule["day"] = day
+		}
+		body["schedule"] = schedule
+	} else if f.IdempotencyKey == "" {
+		body["schedule"] = nil
+	}
+	if f.IdempotencyKey == "" {
+		return req.call(http.MethodPatch, searchPath(req.path("uuid")), freeCost).with(body)
+	}
+	return req.call(http.MethodPost, searchesPath, freeCost).with(body).forTool("create_saved_search", body)
+}

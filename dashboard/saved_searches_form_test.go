@@ -1,0 +1,276 @@
+package dashboard
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/params"
+)
+
+// TestTwoFormsOfOneSearch: what was changed since a form was filled is not overwritten before its sender knows; whatever else the form is sent for, it stays the
+// same form.
+func TestTwoFormsOfOneSearch(t *testing.T) {
+	s := mustSite(t)
+	made := typedSearch("filters.query", "oak", "filters.volume_max", "1.50", "filters.volume_unit", "liters", "schedule.cadence", "weekly", "schedule.weekday", "2")
+	for name, change := range map[string]func(path string){
+		"name":          func(path string) { s.post(path+"/edit", with(made, "name", "Other")).leads(t) },
+		"filters":       func(path string) { s.post(path+"/edit", with(made, "filters.brand_name", "other")).leads(t) },
+		"fewer filters": func(path string) { s.post(path+"/edit", with(made, "filters.query", "")).leads(t) },
+		"cadence":       func(path string) { s.post(path+"/edit", with(made, "schedule.cadence", "daily")).leads(t) },
+		"day":           func(path string) { s.post(path+"/edit", with(made, "schedule.weekday", "3")).leads(t) },
+		"no schedule":   func(path string) { s.post(path+"/edit", with(made, "schedule.cadence", "")).leads(t) },
+		"pause":         func(path string) { s.post(path+"/pause", nil).leads(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.registry.Pass(time.Minute) // as people write
+			path := s.mustSaved(made)
+			was := cutOut(s.get(path+"/edit").body, `name="was" value="`, `"`)
+			if was == "" {
+				t.Fatal("the form does not know what it was filled with")
+			}
+			mine := with(made, "name", "Mine", "was", was)
+			change(path)
+			s.post(path+"/edit", with(mine, "preview", "true")).shows(t, http.StatusOK, `name="was" value="`+was+`"`)
+			again := s.post(path+"/edit", mine)
+			again.shows(t, http.StatusConflict, "changed meanwhile", `value="Mine"`, `role="alert"`)
+			again.wellMade(t)
+			s.get(path).lacks(t, "Mine")
+			mine.Set("was", cutOut(again.body, `name="was" value="`, `"`))
+			s.post(path+"/edit", with(mine, "name", "")).shows(t, http.StatusBadRequest, "A name to recognise the search by is required", `name="was" value="`+mine.Get("was")+`"`)
+			s.post(path+"/edit", mine).leads(t)
+			s.get(path).shows(t, http.StatusOK, "Mine")
+			s.post(path+"/edit", with(mine, "was", was)).leads(t) // sent twice
+			s.post(path+"/delete", nil).leads(t)
+		})
+	}
+}
+
+// TestFormsOfAnotherAccount: what was opened as one account is not made for another that has signed in meanwhile.
+func TestFormsOfAnotherAccount(t *testing.T) {
+	s := mustSite(t)
+	s.join("bob@example.com", cola.TierPro)
+	bob := s.by("bob@example.com")
+	for path, typed := range map[string]url.Values{"/saved-searches/new": typedSearch(), "/destinations/new": typedWebhook()} {
+		typed = with(typed, "holder", cutOut(s.get(path).body, `name="holder" value="`, `"`))
+		if typed.Get("holder") == "" {
+			t.Fatalf("the form at %s does not know whom it was shown to", path)
+		}
+		refused := bob.post(path, typed)
+		refused.shows(t, http.StatusForbidden, "opened by another account than the one that is signed in now", "Nothing was done")
+		refused.wellMade(t)
+		s.by("").post(path, typed).shows(t, http.StatusUnauthorized, `name="holder" value="`+typed.Get("holder")+`"`)
+		if a := s.post(path, typed); a.StatusCode != http.StatusSeeOther && a.StatusCode != http.StatusCreated {
+			t.Errorf("%s: %d for who opened it\n%s", path, a.StatusCode, a.body)
+		}
+	}
+	bob.get("/saved-searches").lacks(t, "All wine")
+	bob.get("/destinations").lacks(t, hook)
+}
+
+// TestBoundsOfTheDay: whatever is wrong with a day, the form tells the bounds of the field that it was typed into.
+func TestBoundsOfTheDay(t *testing.T) {
+	s := mustSite(t)
+	path := s.mustSaved(typedSearch())
+	for _, tt := range []struct{ cadence, field, typed, says string }{
+		{"monthly", "schedule.monthday", "x", `"x" is not accepted; write a whole number from 1 to 28.`},
+		{"monthly", "schedule.monthday", "1.5", `"1.5" is not accepted; write a whole number from 1 to 28.`},
+		{"monthly", "schedule.monthday", "0", "allowed: 1 to 28"},
+		{"monthly", "schedule.monthday", "29", "allowed: 1 to 28"},
+		{"weekly", "schedule.weekday", "x", `"x" is not accepted; write a whole number from 0 to 6.`},
+		{"weekly", "schedule.weekday", "7", "allowed: 0 to 6"},
+	} {
+		for _, form := range []string{newSearchPath, path + "/edit"} {
+			page := s.post(form, typedSearch("schedule.cadence", tt.cadence, tt.field, tt.typed))
+			page.shows(t, http.StatusBadRequest, tt.says, `href="#`+fieldID(tt.field)+`"`)
+			page.lacks(t, "0 to 28")
+		}
+	}
+}
+
+// TestFormOfAnUnchangedSearch: runs change nothing that a form holds, and no field of it is markup or a fault, whatever it has.
+func TestFormOfAnUnchangedSearch(t *testing.T) {
+	s := mustSite(t)
+	path := s.mustSaved(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
+	was := cutOut(s.get(path+"/edit").body, `name="was" value="`, `"`)
+	s.mustRun(path)
+	s.post(path+"/edit", typedSearch("filters.query", "oak", "was", was)).leads(t)
+	for _, hostile := range []string{`"><script>`, "\x00", "\xff", strings.Repeat("A", 9000), was} {
+		a := s.post(path+"/edit", typedSearch("name", "Again", "was", hostile))
+		a.shows(t, http.StatusConflict, "changed meanwhile")
+		if strings.Contains(a.body, "<script>") {
+			t.Errorf("a field has become markup:\n%s", a.body)
+		}
+	}
+	s.get(path).shows(t, http.StatusOK, "All wine", "oak")
+}
+
+// TestFormThatWasNeverOpened: what is told of a form that is not taken is true of one that nobody opened here, too.
+func TestFormThatWasNeverOpened(t *testing.T) {
+	s := mustSite(t)
+	path := s.mustSaved(typedSearch())
+	hookPath, _ := s.mustWebhook(typedWebhook())
+	for form, shown := range map[string]string{path + "/feed": path, hookPath + "/secret": hookPath, "/keys/new": "/keys"} {
+		if to := s.post(form, url.Values{"form": {"never"}, "name": {"x"}}).leads(t); to != shown {
+			t.Errorf("%s leads to %s", form, to)
+		}
+		page := s.get(shown)
+		page.shows(t, http.StatusOK, "This form was sent before, or is not one that is open for this account, so nothing was done now.", "open the form anew")
+		page.lacks(t, "was done already")
+	}
+	s.get(path).lacks(t, "This search has one")
+}
+
+// with returns a form with some fields set otherwise; one that is set to nothing is left out.
+func with(form url.Values, fields ...string) url.Values {
+	form = maps.Clone(form)
+	for i := 0; i < len(fields); i += 2 {
+		if form.Set(fields[i], fields[i+1]); fields[i+1] == "" {
+			form.Del(fields[i])
+		}
+	}
+	return form
+}
+
+// TestWordsThatNoLabelHas: the preview, the form and the page of a search tell of words that no label has, and are silent of those that labels have.
+func TestWordsThatNoLabelHas(t *testing.T) {
+	s := mustSite(t)
+	for name, tt := range map[string]struct {
+		field, value, says string // says nothing where a label has it
+	}{
+		"no such category":   {"derived_category", "Wine > Nope", `No label has the category path "Wine > Nope".`},
+		"misspelled":         {"derived_category", "Wine > Red Wina", `No label has the category path "Wine > Red Wina". Did you mean Wine > Red Wine?`},
+		"category":           {"derived_category", "wine>red  wine", ""},
+		"no such country":    {"country", "Atlantis", `No label has the country "Atlantis".`},
+		"misspelled country": {"country", "Frrance", `No label has the country "Frrance". Did you mean france?`},
+		"adjective":          {"country", "french", ""},
+		"without labels":     {"country", "Iceland", `No label has the country "Iceland".`},
+		"state":              {"us_state", "california", ""},
+		"state without any":  {"us_state", "Guam", `No label is from the US state "Guam".`},
+		"hostile":            {"country", "<script>alert(1)</script>", `No label has the country "<script>alert(1)</script>".`},
+		"other words":        {"query", "zzzzqqqq", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.registry.Pass(time.Minute) // as people write
+			form := typedSearch("filters."+tt.field, tt.value)
+			part := s.post("/saved-searches/preview", form)
+			whole := s.post("/saved-searches/new", with(form, "preview", "true"))
+			path := s.mustSaved(form)
+			for _, a := range []answer{part, whole, s.get(path), s.get(path + "/edit")} {
+				a.shows(t, http.StatusOK, tt.says)
+				if tt.says == "" {
+					a.lacks(t, "No label has", "No label is from", "finds nothing until")
+				}
+				if strings.Contains(a.body, "<script>alert") {
+					t.Errorf("a word has become markup:\n%s", a.body)
+				}
+			}
+			page := s.get(path)
+			page.wellMade(t)
+			if strings.Contains(page.text, "The search finds nothing until a label has it.") != (tt.says != "") {
+				t.Errorf("the page of the search says:\n%s", page.body)
+			}
+			whole.wellMade(t)
+			s.post(path+"/delete", nil).leads(t)
+		})
+	}
+}
+
+func TestWhatASearchLooksForInWords(t *testing.T) {
+	yes := cola.Some(true)
+	for want, f := range map[string]cola.SavedSearchFilters{
+		"all labels":                               {},
+		"“barrel aged”":                            {Query: "barrel aged"},
+		"brand contains “oak”":                     {BrandName: "oak"},
+		"wine, malt beverage or distilled spirits": {TypeWine: yes, TypeMaltBeverage: yes, TypeDistilledSpirit: yes},
+		"category Beer or Liquor":                  {DerivedBeer: yes, DerivedLiquor: yes},
+		"category Wine > Red Wine · from france":   {DerivedCategory: "Wine > Red Wine", Country: "france"},
+		"imported":        {OriginImported: yes},
+		"status approved": {OriginImported: yes, OriginDomestic: yes, ApplicationStatus: "approved"},
+		"at least 12% ABV · at most 1.5 liters · can":                                 {ABVMin: cola.Some(12.0), VolumeMax: cola.Some(1.5), VolumeUnit: "liters", ContainerCan: yes},
+		"permit contains “CA-W” · applicant in CA · at least 5% ABV · at most 7% ABV": {ApplicantUSState: "CA", PermitNumberText: "CA-W", ABVMin: cola.Some(5.0), ABVMax: cola.Some(7.0)},
+		"brand contains “ab” · barcode 036":                                           {BrandName: "a\u202eb", BarcodeValue: "036"},
+	} {
+		if got := filterSummary(f); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestEveryFilterHasAField checks that both forms have a field for every filter, and show a chip for every filter of a search.
+func TestEveryFilterHasAField(t *testing.T) {
+	form := &searchForm{Values: url.Values{}}
+	fields := map[string]bool{}
+	for _, s := range form.Sections() {
+		if s.Title == "" {
+			t.Error("a section of the form has no title")
+		}
+		for _, f := range s.Fields {
+			fields[f.Name] = f.Label != ""
+		}
+		for _, g := range s.Groups {
+			for _, b := range g.Boxes {
+				fields[b.Name] = b.Label != "" && g.Legend != ""
+			}
+		}
+	}
+	for _, name := range cola.FilterNames() {
+		if !fields["filters."+name] {
+			t.Errorf("the form of saved searches has no field for %s", name)
+		}
+	}
+	explore := map[string]bool{"q": true}
+	for _, f := range append(exploreForm{}.Checks(), exploreForm{}.Fields()...) {
+		explore[f.Name] = f.Label != ""
+	}
+	for _, field := range cola.FieldsOf[cola.SearchParams]() {
+		switch field.Name {
+		case "page", "per_page", "cursor":
+			continue
+		}
+		if !explore[field.Name] {
+			t.Errorf("Explore has no field for %s", field.Name)
+		}
+		example := reflect.TypeFor[cola.SearchParams]().FieldByIndex(field.Index).Tag.Get("example")
+		asked := readSearch(params.New[cola.SearchParams]("a test"), url.Values{field.Name: {example}}.Encode())
+		if chips := filterChips(asked.params); len(chips) == 0 && field.Name != "volume_unit" {
+			t.Errorf("a search with %s has no chip", field.Name)
+		}
+	}
+}
+
+func TestSchedulesInWords(t *testing.T) {
+	var got []string
+	for _, s := range []*cola.Schedule{
+		nil, {Cadence: "daily"}, {Cadence: "weekly", Day: 0}, {Cadence: "monthly", Day: 1}, {Cadence: "monthly", Day: 11},
+		{Cadence: "monthly", Day: 22}, {Cadence: "monthly", Day: 13}, {Cadence: "monthly", Day: 23},
+	} {
+		got = append(got, scheduleText(s))
+	}
+	want := []string{"", "every day", "every Sunday", "on the 1st of every month", "on the 11th of every month", "on the 22nd of every month", "on the 13th of every month", "on the 23rd of every month"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestWordsOffered checks that of too many category paths the short ones are offered, in order.
+func TestWordsOffered(t *testing.T) {
+	paths := []string{"Beer"}
+	for i := range maxWordOptions {
+		paths = append(paths, fmt.Sprintf("Beer > Ale > %03d", i))
+	}
+	paths = append(paths, "Wine", "Wine > Red Wine")
+	got := limitWords(paths)
+	want := append(paths[:maxWordOptions-2:maxWordOptions-2], "Wine", "Wine > Red Wine")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,222 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/internal/params"
+	"github.com/colaregistry/colaregistry/internal/web"
+)
+
+// maxBodyBytes limits request bodies. Bodies of read requests are not read.
+const maxBodyBytes = 64 << 10
+
+// authenticate identifies the caller, before the response reveals anything about the path or its
+// parameters.
+func (a *api) authenticate(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Add("Vary", "Authorization, X-API-Key")
+		web.EventOf(r.Context()).Channel = cola.ChannelREST
+		caller, err := a.auth.Authenticate(r.Context(), r.Header, cola.ChannelREST)
+		if err != nil {
+			web.Fail(w, r, err)
+			return
+		}
+		web.EventOf(r.Context()).Caller = caller
+		r = r.WithContext(cola.WithCaller(r.Context(), caller))
+		if r.ContentLength > maxBodyBytes {
+			a.refuse(w, r, cola.Errorf(cola.CodePayloadTooLarge,
+				"The body has %d bytes; at most %d are accepted.", r.ContentLength, maxBodyBytes))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// serve runs an operation for the caller in the request's context.
+func (a *api) serve(op *operation) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		caller, _ := cola.CallerFrom(r.Context())
+		event := web.EventOf(r.Context())
+		event.Meter = op.Meter
+		ans, state, err := op.call(r, caller)
+		event.Units = state.Charged
+		web.SetQuota(w.Header(), state)
+		if err != nil {
+			web.Fail(w, r, err)
+			return
+		}
+		a.answer(w, r, ans)
+	}
+}
+
+// refuse answers an authenticated request that no operation takes. It counts in the burst like any
+// other.
+func (a *api) refuse(w http.ResponseWriter, r *http.Request, refusal error) {
+	caller, _ := cola.CallerFrom(r.Context())
+	state, err := a.svc.Refuse(r.Context(), caller, refusal)
+	web.SetQuota(w.Header(), state)
+	web.Fail(w, r, err)
+}
+
+func (a *api) notFound(w http.ResponseWriter, r *http.Request) {
+	a.refuse(w, r, a.pathNotFoundError(r))
+}
+
+func (a *api) notFoundPublic(w http.ResponseWriter, r *http.Request) {
+	web.Fail(w, r, a.pathNotFoundError(r))
+}
+
+// pathNotFoundError suggests the nearest existing path. The comparison leaves out the common
+// prefix, which would make any two paths similar.
+func (a *api) pathNotFoundError(r *http.Request) error {
+	full := map[string]string{"/docs": "/docs", "/healthz": "/healthz", "/readyz": "/readyz",
+		"/openapi.json": basePath + "/openapi.json"}
+	for i := range a.ops {
+		if a.ops[i].PathParam.Name == "" {
+			full[a.ops[i].Path] = basePath + a.ops[i].Path
+		}
+	}
+	path := r.URL.Path
+	nearest, ok := vocabulary.Nearest(strings.TrimPrefix(path, basePath), sortedKeys(full))
+	if ok && full[nearest] != path {
+		return cola.Errorf(cola.CodeNotFound, "There is nothing at %s; did you mean %s?", params.Shown(path),
+			full[nearest])
+	}
+	return cola.Errorf(cola.CodeNotFound, "There is nothing at %s. The reference at /docs lists every path.",
+		params.Shown(path))
+}
+
+func (a *api) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
+	a.refuse(w, r, methodNotAllowedError(w, r))
+}
+
+// methodNotAllowedPublic also gets methods unknown to chi, at any path, before the API's routes
+// could check credentials.
+func (a *api) methodNotAllowedPublic(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(canonicalRoutePath(r), basePath+"/") {
+		a.authenticate(http.HandlerFunc(a.methodNotAllowed)).ServeHTTP(w, r)
+		return
+	}
+	web.Fail(w, r, methodNotAllowedError(w, r))
+}
+
+// methodNotAllowedError sets Allow to the methods of the path, and returns the error. chi checks
+// for methods that no route has before it looks at the path, so the path may also be unknown.
+func methodNotAllowedError(w http.ResponseWriter, r *http.Request) error {
+	rctx := chi.RouteContext(r.Context())
+	var allowed []string
+	path, fixed := canonicalRoutePath(r), false
+	for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete} {
+		pattern := rctx.Routes.Find(chi.NewRouteContext(), m, path)
+		switch {
+		case pattern == path && !fixed: // the route that has it without a variable has it alone
+			fixed, allowed = true, []string{m}
+		case pattern == path, pattern != "" && !fixed:
+			allowed = append(allowed, m)
+		}
+	}
+	if len(allowed) == 0 {
+		return cola.Errorf(cola.CodeNotFound, "There is nothing at %s. The reference at /docs lists every path.",
+			params.Shown(r.URL.Path))
+	}
+	list := strings.Join(allowed, ", ")
+	w.Header().Set("Allow", list)
+	return &cola.Error{
+		Code: cola.CodeMethodNotAllowed,
+		Message: fmt.Sprintf("%s is not allowed at %s; use %s.", params.Shown(r.Method), params.Shown(r.URL.Path),
+			strings.Join(allowed, " or ")),
+		Details: map[string]any{"allowed": allowed},
+	}
+}
+
+// routeLabel returns the pattern of a request's route, without the values of its parameters. A
+// request refused before routing, for its credentials or its method, is labeled with the route for
+// its method, GET or POST.
+func (a *api) routeLabel(r *http.Request) string {
+	if path := canonicalRoutePath(r); a.patterns[path] { // see preferLiteralRoute
+		return path
+	}
+	rctx := chi.RouteContext(r.Context())
+	if pattern := rctx.RoutePattern(); a.patterns[pattern] {
+		return pattern
+	}
+	for _, method := range []string{r.Method, http.MethodGet, http.MethodPost} {
+		if pattern := rctx.Routes.Find(chi.NewRouteContext(), method, canonicalRoutePath(r)); a.patterns[pattern] {
+			return pattern
+		}
+	}
+	return web.Other
+}
+
+// withTimeout cancels requests that take too long; the response tells the caller to retry.
+func (a *api) withTimeout(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), a.opts.Timeout)
+		defer cancel()
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// canonicalPath routes by path segments that are decoded and escaped again. Otherwise chi would
+// match the decoded or the escaped path, depending on its escapes, and its parameters would be
+// decoded once or not at all.
+func canonicalPath(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		chi.RouteContext(r.Context()).RoutePath = canonicalRoutePath(r)
+		next.ServeHTTP(w, r)
+	})
+}
+
+func canonicalRoutePath(r *http.Request) string {
+	segments := strings.Split(r.URL.EscapedPath(), "/")
+	for i, s := range segments {
+		if plain, err := url.PathUnescape(s); err == nil {
+			segments[i] = url.PathEscape(plain)
+		}
+	}
+	if path := strings.Join(segments, "/"); strings.HasPrefix(path, "/") {
+		return path
+	}
+	return "/" // as of OPTIONS *
+}
+
+// healthBody is the body of /healthz and /readyz.
+type healthBody struct {
+	Status  string `json:"status"`
+	Version string `json:"version"` // of the program
+}
+
+// health reports that the process is running. It has no dependencies.
+func (a *api) health(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	if err := a.writeJSON(w, http.StatusOK, jsonBody(healthBody{Status: "ok", Version: a.opts.Version})); err != nil {
+		web.Fail(w, r, err)
+	}
+}
+
+// ready reports whether the service can answer requests; load balancers send none while it returns
+// 503.
+func (a *api) ready(w http.ResponseWriter, r *http.Request) {
+	if err := a.svc.Ready(r.Context()); err != nil {
+		if cola.CodeOf(err) == cola.CodeInternal {
+			web.EventOf(r.Context()).Fault = err
+			err = &cola.Error{
+				Code:       cola.CodeUnavailable,
+				Message:    "The service is not ready: something it depends on does not answer.",
+				RetryAfter: cola.UnavailableRetry,
+			}
+		}
+		web.Fail(w, r, err)
+		return
+	}
+	a.health(w, r)
+}

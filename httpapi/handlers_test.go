@@ -1,0 +1,315 @@
+package httpapi
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/openapitest"
+	"github.com/colaregistry/colaregistry/internal/web"
+)
+
+// TestOneEventARequest reads the log line of each kind of request.
+func TestOneEventARequest(t *testing.T) {
+	tests := []struct {
+		method, target string
+		key            bool
+		want           map[string]any
+	}{
+		{"GET", "/api/v1/colas?q=sensitive", true, map[string]any{"route": "/api/v1/colas", "status": 200., "meter": "list_records", "units": 1., "account": 7., "credential": 3., "channel": "rest"}},
+		{"GET", "/api/v1/colas/11054001000049", true, map[string]any{"route": "/api/v1/colas/{ttb_id}", "status": 200., "meter": "detail_views", "units": 1.}},
+		{"HEAD", "/api/v1/permittees/NJ-I-721", true, map[string]any{"method": "HEAD", "route": "/api/v1/permittees/{permit_number}", "status": 200., "units": 1.}},
+		{"GET", "/api/v1/colas/1", true, map[string]any{"status": 404., "units": 0., "code": "not_found"}},
+		{"GET", "/api/v1/usage", true, map[string]any{"status": 200., "meter": nil, "units": 0., "code": nil}},
+		{"GET", "/api/v1/usage", false, map[string]any{"status": 401., "account": nil, "units": nil, "code": "unauthorized", "channel": "rest"}},
+		{"POST", "/api/v1/usage", true, map[string]any{"status": 405., "account": 7., "units": 0.}},
+		{"BREW", "/api/v1/usage", true, map[string]any{"method": "other", "route": "/api/v1/usage", "status": 405., "account": 7., "channel": "rest"}},
+		{"GET", "/api/v1/nothing", true, map[string]any{"route": "other", "status": 404., "account": 7., "credential": 3., "units": 0., "channel": "rest"}},
+		{"GET", "/nothing", false, map[string]any{"route": "other", "status": 404., "channel": nil, "account": nil}},
+		{"GET", "/healthz", false, map[string]any{"route": "/healthz", "status": 200., "channel": nil, "account": nil}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.method+tt.target, func(t *testing.T) {
+			var log strings.Builder
+			lines := []string{"X-Request-Id: seen"}
+			if tt.key {
+				lines = append(lines, "X-API-Key: "+testKey)
+			}
+			resp := send(t, mustServe(t, newFake(), &log), tt.method, tt.target, lines...)
+			var event map[string]any
+			if err := json.Unmarshal([]byte(log.String()), &event); err != nil {
+				t.Fatalf("not one line of JSON: %s", log.String())
+			}
+			for name, value := range tt.want {
+				if event[name] != value {
+					t.Errorf("%s is %v, want %v", name, event[name], value)
+				}
+			}
+			if event["request_id"] != "seen" || event["duration"] == nil || event["level"] != "INFO" {
+				t.Errorf("event: %v", event)
+			}
+			body := mustRead(t, resp)
+			if tt.method == "HEAD" {
+				body = "" // of a real server; the recorder keeps it
+			}
+			if event["bytes"] != float64(len(body)) {
+				t.Errorf("bytes: %v", event["bytes"])
+			}
+			if strings.Contains(log.String(), testKey) || strings.Contains(log.String(), "sensitive") {
+				t.Errorf("the log tells a secret or a query: %s", log.String())
+			}
+		})
+	}
+}
+
+func TestAbortStaysAnAbort(t *testing.T) {
+	f := newFake()
+	f.panic = http.ErrAbortHandler
+	var log strings.Builder
+	defer func() {
+		if p := recover(); p != http.ErrAbortHandler || strings.Count(log.String(), "\n") != 1 {
+			t.Errorf("recovered %v, log %q", p, log.String())
+		}
+	}()
+	get(t, mustServe(t, f, &log), "/api/v1/usage")
+}
+
+func TestCompression(t *testing.T) {
+	f := newFake()
+	h := mustServe(t, f, io.Discard)
+	want := mustRead(t, get(t, h, "/api/v1/colas/11054001000049"))
+	if len(want) < 1024 {
+		t.Fatalf("the answer is too short to be compressed: %d bytes", len(want))
+	}
+	readers := map[string]func(io.Reader) (io.Reader, error){
+		"gzip": func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
+		"zstd": func(r io.Reader) (io.Reader, error) { return zstd.NewReader(r) },
+	}
+	for encoding, open := range readers {
+		resp := get(t, h, "/api/v1/colas/11054001000049", "Accept-Encoding: "+encoding)
+		if got := resp.Header.Get("Content-Encoding"); got != encoding {
+			t.Fatalf("Content-Encoding %q, want %q", got, encoding)
+		}
+		if !slices.Contains(resp.Header.Values("Vary"), "Accept-Encoding") || resp.Header.Get("Content-Length") == "" && resp.ContentLength == int64(len(want)) {
+			t.Errorf("%s: headers %v", encoding, resp.Header)
+		}
+		r, err := open(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(r); err != nil || string(got) != want {
+			t.Errorf("%s decodes to %q, %v", encoding, got, err)
+		}
+	}
+	if got := get(t, h, "/api/v1/usage", "Accept-Encoding: gzip, zstd").Header.Get("Content-Encoding"); got != "" {
+		t.Errorf("a short answer is compressed with %q", got)
+	}
+	for _, refusal := range []string{"gzip;q=0, zstd;q=0", "identity", "br"} {
+		if got := get(t, h, "/docs", "Accept-Encoding: "+refusal).Header.Get("Content-Encoding"); got != "" {
+			t.Errorf("Accept-Encoding %q is answered with %q", refusal, got)
+		}
+	}
+}
+
+// TestPreflight is what a browser asks before a script may send a key.
+func TestPreflight(t *testing.T) {
+	f := newFake()
+	resp := send(t, mustServe(t, f, io.Discard), "OPTIONS", "/api/v1/colas", "Origin: https://shop.example",
+		"Access-Control-Request-Method: GET", "Access-Control-Request-Headers: x-api-key,authorization,x-cola-client,traceparent,baggage,sentry-trace")
+	if resp.StatusCode != http.StatusOK || f.spent != 0 {
+		t.Errorf("status %d, %d requests spent", resp.StatusCode, f.spent)
+	}
+	want := map[string]string{
+		"Access-Control-Allow-Origin": "*", "Access-Control-Allow-Methods": "GET", "Access-Control-Max-Age": "3600",
+		"Access-Control-Allow-Headers": "X-Api-Key, Authorization, X-Cola-Client, Traceparent, Baggage, Sentry-Trace",
+	}
+	for name, value := range want {
+		if got := resp.Header.Get(name); !strings.EqualFold(got, value) {
+			t.Errorf("%s is %q, want %q", name, got, value)
+		}
+	}
+	if got := resp.Header.Get("Access-Control-Allow-Credentials"); got != "" {
+		t.Errorf("cookies are allowed: %q", got)
+	}
+	for _, method := range []string{"PATCH", "DELETE", "PUT"} { // PUT is a 405 that scripts can read
+		allowed := send(t, mustServe(t, f, io.Discard), "OPTIONS", "/api/v1/saved-searches/"+exampleUUID, "Origin: https://shop.example",
+			"Access-Control-Request-Method: "+method, "Access-Control-Request-Headers: content-type,x-api-key")
+		if got := allowed.Header.Get("Access-Control-Allow-Methods"); got != method {
+			t.Errorf("%s: %q is allowed", method, got)
+		}
+	}
+}
+
+// TestScriptsReadHeaders sends requests with all kinds of responses, errors included: a script on
+// another origin may read each response and every header in it that means something to a caller.
+func TestScriptsReadHeaders(t *testing.T) {
+	// Browsers show the first line's headers without being asked, and use the others themselves.
+	known := []string{"Cache-Control", "Content-Length", "Content-Type",
+		"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Content-Encoding", "Content-Security-Policy",
+		"Referrer-Policy", "Vary", "X-Content-Type-Options", "X-Robots-Tag"}
+	h := mustServe(t, newFake(), io.Discard)
+	for _, tt := range []struct {
+		method, target, body string
+		more                 []string
+		status               int
+		header               string // one that the response must have
+	}{
+		{"GET", "/api/v1/colas", "", nil, 200, "X-Quota-Reset"},
+		{"GET", "/api/v1/colas/11054001000049", "", nil, 200, "Etag"},
+		{"GET", "/api/v1/colas/11054001000049", "", []string{`If-None-Match: W/"one"`}, 304, "Etag"},
+		{"POST", createPath, goodBody, nil, 201, "Location"},
+		{"GET", "/api/v1/colas?surely_unknown=1", "", nil, 400, "X-Request-Id"},
+		{"GET", "/api/v1/colas", "", []string{"X-API-Key: "}, 401, "Www-Authenticate"},
+		{"GET", "/api/v1/nothing", "", nil, 404, "X-Request-Id"},
+		{"PUT", "/api/v1/colas", "", nil, 405, "Allow"},
+		{"GET", "/healthz", "", nil, 200, "X-Request-Id"},
+		{"GET", "/images/11054001000049-1", "", nil, 200, "Etag"},
+	} {
+		resp := write(t, h, tt.method, tt.target, tt.body, append(tt.more, "Origin: https://shop.example")...)
+		if resp.StatusCode != tt.status || resp.Header.Get(tt.header) == "" || resp.Header.Get("Access-Control-Allow-Origin") != "*" {
+			t.Errorf("%s %s: %d %v", tt.method, tt.target, resp.StatusCode, resp.Header)
+		}
+		exposed := strings.Split(resp.Header.Get("Access-Control-Expose-Headers"), ", ")
+		for name := range resp.Header {
+			if !slices.Contains(exposed, name) && !slices.Contains(known, name) {
+				t.Errorf("%s %s: scripts cannot read %s; exposed are %s", tt.method, tt.target, name, exposed)
+			}
+		}
+	}
+}
+
+// slow is a service whose usage takes until the request is given up.
+type slow struct{ *fake }
+
+func (slow) Usage(ctx context.Context, _ cola.Caller) (cola.UsageStats, cola.QuotaState, error) {
+	<-ctx.Done()
+	return cola.UsageStats{}, cola.QuotaState{}, ctx.Err()
+}
+
+func TestTimeout(t *testing.T) {
+	var log strings.Builder
+	h := New(slow{newFake()}, keys{}, Options{Logger: slog.New(slog.NewJSONHandler(&log, nil)), Timeout: time.Millisecond})
+	resp := get(t, h, "/api/v1/usage")
+	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") != "5" {
+		t.Errorf("%d, Retry-After %q", resp.StatusCode, resp.Header.Get("Retry-After"))
+	}
+	if !strings.Contains(log.String(), "ERROR") {
+		t.Errorf("a request that was given up is not an error in the log: %s", log.String())
+	}
+}
+
+// TestHostIsNotTrusted has a stranger's Host come back nowhere.
+func TestHostIsNotTrusted(t *testing.T) {
+	h := mustServe(t, newFake(), io.Discard)
+	for _, target := range []string{"/docs", "/api/v1/openapi.json", "/api/v1/colas/11054001000049", "/api/v1/nothing"} {
+		r := httptest.NewRequest("GET", target, nil)
+		r.Host = "evil.example"
+		r.Header.Set("X-Api-Key", testKey)
+		r.Header.Set("X-Forwarded-Host", "evil.example")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		var all strings.Builder
+		if err := w.Result().Header.Write(&all); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(all.String()+w.Body.String(), "evil.example") {
+			t.Errorf("%s repeats the Host header", target)
+		}
+	}
+}
+
+// mustBegin sends the head of a request and a part of its body to a server that waits so long for the rest, and returns the answer.
+func mustBegin(t *testing.T, h http.Handler, wait time.Duration, head string) *http.Response {
+	t.Helper()
+	server := httptest.NewUnstartedServer(h)
+	server.Config.ReadTimeout = wait
+	server.Start()
+	t.Cleanup(server.Close)
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() }) // before the server is closed, which waits for it
+	conn.SetReadDeadline(time.Now().Add(time.Minute))
+	part := "{"
+	if strings.Contains(head, "chunked") {
+		part = "14\r\n{"
+	}
+	fmt.Fprintf(conn, "%s\r\nHost: x\r\nContent-Type: application/json\r\n\r\n%s", head, part)
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
+	return resp
+}
+
+// TestSlowBodies: a body that does not come in time is told so to the caller, who is still there, and counts as a request.
+func TestSlowBodies(t *testing.T) {
+	spec := openapitest.Load(t, goldenOpenAPI)
+	for _, length := range []string{"Content-Length: 20", "Transfer-Encoding: chunked"} {
+		f := newFake()
+		var log strings.Builder
+		resp := mustBegin(t, mustServe(t, f, &log), 100*time.Millisecond, "POST "+createPath+" HTTP/1.1\r\nX-API-Key: "+testKey+"\r\n"+length)
+		spec.Validate(t, httptest.NewRequest(http.MethodPost, createPath, nil), resp)
+		got := mustDecode(t, resp)
+		if resp.StatusCode != http.StatusRequestTimeout || got.Error.Code != "request_timeout" || f.spent != 1 || f.created.Name != "" {
+			t.Errorf("%s: %d %+v, %d requests spent", length, resp.StatusCode, got, f.spent)
+		}
+		if !resp.Close || resp.Header.Get(web.QuotaHeaders()[0]) == "" {
+			t.Errorf("%s: closing %t, headers %v", length, resp.Close, resp.Header)
+		}
+	}
+}
+
+// TestRefusedAtOnce: who is refused before the body counts is not kept waiting for it. This server would wait for an hour.
+func TestRefusedAtOnce(t *testing.T) {
+	for head, status := range map[string]int{
+		"POST " + createPath + " HTTP/1.1\r\nContent-Length: 20":                                                        401,
+		"POST " + createPath + " HTTP/1.1\r\nX-API-Key: wrong\r\nTransfer-Encoding: chunked":                            401,
+		"GET " + createPath + " HTTP/1.1\r\nContent-Length: 20":                                                         401,
+		"PUT " + createPath + " HTTP/1.1\r\nX-API-Key: " + testKey + "\r\nContent-Length: 20":                           405,
+		"POST " + createPath + " HTTP/1.1\r\nX-API-Key: " + testKey + "\r\nContent-Length: 70000":                       413,
+		"POST " + createPath + " HTTP/1.1\r\nX-API-Key: " + testKey + "\r\nContent-Encoding: gzip\r\nContent-Length: 9": 415,
+	} {
+		resp := mustBegin(t, mustServe(t, newFake(), io.Discard), time.Hour, head)
+		if resp.StatusCode != status || !resp.Close {
+			t.Errorf("%q is answered with %d, closing %t", head, resp.StatusCode, resp.Close)
+		}
+	}
+}
+
+// TestConnectionsAreKept where the body was read, or there is none.
+func TestConnectionsAreKept(t *testing.T) {
+	server := httptest.NewServer(mustServe(t, newFake(), io.Discard))
+	defer server.Close()
+	for _, body := range []string{"", "{}"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+createPath, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-API-Key", testKey)
+		r.Header.Set("Content-Type", "application/json")
+		resp, err := server.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mustRead(t, resp); resp.Close {
+			t.Errorf("the connection is closed after %d to %q", resp.StatusCode, body)
+		}
+	}
+}

@@ -1,0 +1,275 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/labelart"
+)
+
+const (
+	maxQueuedDrawings   = 64       // images waiting to be drawn
+	drawingCacheBytes   = 64 << 20 // bytes of cached drawings
+	maxImageReads       = 4        // concurrent reads of label records for images
+	imageReadRate       = 200      // such reads a second
+	maxQueuedImageReads = 256      // image requests waiting for such a read
+	maxCachedTags       = 16 << 10 // images with a cached tag
+	tagTTL              = time.Minute
+)
+
+// defaultMaxDrawings leaves one processor for metered requests.
+func defaultMaxDrawings() int { return max(1, runtime.NumCPU()-1) }
+
+// drawingCache draws images at a bounded cost, since images need no credentials. A drawing has a
+// key that identifies its content: concurrent requests share one drawing, which is then cached.
+type drawingCache struct {
+	queue workQueue
+
+	mu      sync.Mutex
+	pending map[string]*pendingDrawing
+	kept    *byteCache
+}
+
+// pendingDrawing is an image being drawn, or waiting for it. Fields below done are set before done
+// is closed.
+type pendingDrawing struct {
+	waiting int // number of waiting requests; guarded by drawings.mu
+	started bool
+	cancel  context.CancelFunc
+	done    chan struct{}
+	content []byte
+	err     error
+}
+
+func newDrawingCache(running, waiting, keep int) *drawingCache {
+	return &drawingCache{queue: newWorkQueue(running, waiting), pending: map[string]*pendingDrawing{},
+		kept: newByteCache(keep)}
+}
+
+// cached returns the cached drawing of a key, if any.
+func (d *drawingCache) cached(key string) ([]byte, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.kept.get(key)
+}
+
+// get returns the drawing of a key, calling draw if it is not cached. It fails with CodeUnavailable
+// if too many others wait. A drawing leaves the queue when its last request is canceled.
+func (d *drawingCache) get(ctx context.Context, key string, draw func() ([]byte, error)) ([]byte, error) {
+	d.mu.Lock()
+	if content, ok := d.kept.get(key); ok {
+		d.mu.Unlock()
+		return content, nil
+	}
+	one := d.pending[key]
+	if one == nil {
+		if !d.queue.enter() {
+			d.mu.Unlock()
+			return nil, errTooManyImages()
+		}
+		one = d.start(ctx, key, draw)
+	}
+	one.waiting++
+	d.mu.Unlock()
+	select {
+	case <-one.done:
+		return one.content, one.err
+	case <-ctx.Done():
+		d.leave(key, one)
+		return nil, ctx.Err()
+	}
+}
+
+// start draws in the background. The drawing outlives the first request, since others may wait for
+// it.
+func (d *drawingCache) start(ctx context.Context, key string, draw func() ([]byte, error)) *pendingDrawing {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	one := &pendingDrawing{cancel: cancel, done: make(chan struct{})}
+	d.pending[key] = one
+	go func() {
+		defer cancel()
+		defer d.queue.leave()
+		if d.queue.acquire(ctx) != nil {
+			return // removed by leave: no request waits
+		}
+		defer d.queue.release()
+		if d.begin(one) {
+			d.finish(key, one, draw)
+		}
+	}()
+	return one
+}
+
+// begin reports whether a request still waits for the drawing. If so, drawing it can't be canceled.
+func (d *drawingCache) begin(one *pendingDrawing) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	one.started = one.waiting > 0
+	return one.started
+}
+
+func (d *drawingCache) finish(key string, one *pendingDrawing, draw func() ([]byte, error)) {
+	one.content, one.err = drawRecovered(draw)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.pending, key)
+	if one.err == nil {
+		d.kept.add(key, one.content)
+	}
+	close(one.done)
+}
+
+// drawRecovered turns a panic into an error. Drawings run outside request goroutines, which
+// web.Recover covers.
+func drawRecovered(draw func() ([]byte, error)) (content []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("draw label image: panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return draw()
+}
+
+// leave removes a request that no longer waits.
+func (d *drawingCache) leave(key string, one *pendingDrawing) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	one.waiting--
+	if one.waiting == 0 && !one.started {
+		delete(d.pending, key)
+		one.cancel()
+	}
+}
+
+// byteCache is an LRU cache bounded by bytes. It is not safe for concurrent use.
+type byteCache struct {
+	maxBytes, bytes int
+	lru             *simplelru.LRU[string, []byte]
+}
+
+// entryOverhead is added to the size of every entry, so that the number of tiny entries is bounded.
+const entryOverhead = 512
+
+func newByteCache(maxBytes int) *byteCache {
+	k := &byteCache{maxBytes: maxBytes}
+	forget := func(_ string, content []byte) { k.bytes -= len(content) + entryOverhead }
+	lru, err := simplelru.NewLRU(max(1, maxBytes/entryOverhead), forget)
+	if err != nil {
+		panic(err) // its size is at least 1
+	}
+	k.lru = lru
+	return k
+}
+
+func (k *byteCache) get(key string) ([]byte, bool) { return k.lru.Get(key) }
+
+// add caches a value under a new key, unless the value is larger than the cache.
+func (k *byteCache) add(key string, content []byte) {
+	size := len(content) + entryOverhead
+	if size > k.maxBytes {
+		return
+	}
+	for k.bytes+size > k.maxBytes {
+		k.lru.RemoveOldest()
+	}
+	k.bytes += size
+	k.lru.Add(key, content)
+}
+
+// tagCache maps recently requested images to their tags, so that a cached drawing is found without
+// reading its record. It is safe for concurrent use.
+type tagCache struct {
+	mu  sync.Mutex
+	lru *simplelru.LRU[string, cachedTag]
+}
+
+type cachedTag struct {
+	tag    string
+	format labelart.Format
+	read   time.Time // when the record was read
+}
+
+func newTagCache() *tagCache {
+	lru, err := simplelru.NewLRU[string, cachedTag](maxCachedTags, nil)
+	if err != nil {
+		panic(err) // its size is at least 1
+	}
+	return &tagCache{lru: lru}
+}
+
+// get returns the latest tag of a picture; zero if it is unknown. recent is true if the record was
+// read within tagTTL.
+func (p *tagCache) get(picture string) (known cachedTag, recent bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known, ok := p.lru.Get(picture)
+	return known, ok && time.Since(known.read) < tagTTL
+}
+
+func (p *tagCache) add(picture, tag string, format labelart.Format) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lru.Add(picture, cachedTag{tag, format, time.Now()})
+}
+
+// workQueue bounds work that needs no credentials: some runs, some waits, and further work is
+// refused at once.
+type workQueue struct {
+	places chan struct{} // one token per running or waiting piece of work
+	slots  chan struct{} // one token per running piece of work
+}
+
+func newWorkQueue(running, waiting int) workQueue {
+	return workQueue{places: make(chan struct{}, running+waiting), slots: make(chan struct{}, running)}
+}
+
+// enter takes a place, which leave returns. It reports false if all places are taken.
+func (g workQueue) enter() bool {
+	select {
+	case g.places <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (g workQueue) leave() { <-g.places }
+
+// acquire waits for a slot, which release returns.
+func (g workQueue) acquire(ctx context.Context) error {
+	select {
+	case g.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (g workQueue) release() { <-g.slots }
+
+// run does work once a slot is free. It fails with CodeUnavailable if all places are taken.
+func (g workQueue) run(ctx context.Context, work func() error) error {
+	if !g.enter() {
+		return errTooManyImages()
+	}
+	defer g.leave()
+	if err := g.acquire(ctx); err != nil {
+		return err
+	}
+	defer g.release()
+	return work()
+}
+
+func errTooManyImages() error {
+	return &cola.Error{
+		Code: cola.CodeUnavailable, Message: "Too many label images are being drawn. Try again shortly.",
+		RetryAfter: cola.UnavailableRetry,
+	}
+}

@@ -1,0 +1,144 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// hold returns a drawing that waits until release is called, and counts how often it is drawn.
+func hold() (draw func() ([]byte, error), drawn *atomic.Int32, release func()) {
+	gate, drawn := make(chan struct{}), new(atomic.Int32)
+	return func() ([]byte, error) {
+		drawn.Add(1)
+		<-gate
+		return []byte("drawn"), nil
+	}, drawn, func() { close(gate) }
+}
+
+func TestDrawnOnceForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDrawingCache(2, 2, 1<<20)
+		draw, drawn, release := hold()
+		var group sync.WaitGroup
+		for range 20 {
+			group.Go(func() {
+				if content, err := d.get(t.Context(), "a", draw); err != nil || string(content) != "drawn" {
+					t.Errorf("%q, %v", content, err)
+				}
+			})
+		}
+		synctest.Wait()
+		release()
+		group.Wait()
+		if _, err := d.get(t.Context(), "a", draw); err != nil || drawn.Load() != 1 {
+			t.Errorf("drawn %d times, %v", drawn.Load(), err)
+		}
+	})
+}
+
+// TestDrawingQueue fills the queue. Requests beyond it are refused until one that waits goes away.
+func TestDrawingQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const running, waiting = 2, 3
+		d := newDrawingCache(running, waiting, 1<<20)
+		draw, drawn, release := hold()
+		var group sync.WaitGroup
+		leave := map[int]context.CancelFunc{}
+		ask := func(i int, want error) {
+			ctx, cancel := context.WithCancel(t.Context())
+			leave[i] = cancel
+			group.Go(func() {
+				if _, err := d.get(ctx, fmt.Sprint(i), draw); !errors.Is(err, want) {
+					t.Errorf("image %d: %v, want %v", i, err, want)
+				}
+			})
+			synctest.Wait()
+		}
+		for i := range running + waiting - 1 {
+			ask(i, nil)
+		}
+		const leaves, comes = 98, 99
+		ask(leaves, context.Canceled)
+		if _, err := d.get(t.Context(), "one more", draw); cola.CodeOf(err) != cola.CodeUnavailable {
+			t.Errorf("beyond the queue: %v", err)
+		}
+		leave[leaves]()
+		synctest.Wait()
+		ask(comes, nil)
+		if drawn.Load() != running {
+			t.Errorf("%d drawings at a time, want %d", drawn.Load(), running)
+		}
+		release()
+		group.Wait()
+		synctest.Wait()
+		if drawn.Load() != running+waiting || len(d.queue.places) != 0 || len(d.queue.slots) != 0 || len(d.pending) != 0 {
+			t.Errorf("%d drawn; %d places and %d slots taken, %d pending", drawn.Load(), len(d.queue.places),
+				len(d.queue.slots), len(d.pending))
+		}
+	})
+}
+
+// TestDrawingOutlivesItsFirstRequest: others still wait for it, and one that has begun is kept
+// although no request waits.
+func TestDrawingOutlivesItsFirstRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDrawingCache(1, 1, 1<<20)
+		draw, drawn, release := hold()
+		first, leave := context.WithCancel(t.Context())
+		var group sync.WaitGroup
+		group.Go(func() {
+			if _, err := d.get(first, "a", draw); !errors.Is(err, context.Canceled) {
+				t.Errorf("the first: %v", err)
+			}
+		})
+		synctest.Wait()
+		leave()
+		group.Wait()
+		group.Go(func() {
+			if _, err := d.get(t.Context(), "a", draw); err != nil {
+				t.Errorf("the second: %v", err)
+			}
+		})
+		synctest.Wait()
+		release()
+		group.Wait()
+		if drawn.Load() != 1 {
+			t.Errorf("drawn %d times", drawn.Load())
+		}
+	})
+}
+
+func TestFailedDrawing(t *testing.T) {
+	d := newDrawingCache(1, 1, 1<<20)
+	if _, err := d.get(t.Context(), "a", func() ([]byte, error) { panic("of a drawing") }); err == nil {
+		t.Error("a panic is no error")
+	}
+	if content, err := d.get(t.Context(), "a", func() ([]byte, error) { return []byte("b"), nil }); err != nil ||
+		string(content) != "b" {
+		t.Errorf("after a panic: %q, %v", content, err)
+	}
+}
+
+func TestKeptBytes(t *testing.T) {
+	k := newByteCache(10 * (1000 + entryOverhead))
+	for i := range 100 {
+		k.add(fmt.Sprint(i), bytes.Repeat([]byte{1}, 1000))
+	}
+	k.add("small", nil)
+	k.add("too large", make([]byte, k.maxBytes))
+	_, oldest := k.get("0")
+	_, newest := k.get("99")
+	_, large := k.get("too large")
+	if oldest || !newest || large || k.bytes > k.maxBytes || k.lru.Len() != 10 {
+		t.Errorf("oldest %t, newest %t, large %t; %d bytes of %d in %d entries", oldest, newest, large, k.bytes,
+			k.maxBytes, k.lru.Len())
+	}
+}

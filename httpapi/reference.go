@@ -1,0 +1,56 @@
+package httpapi
+
+import (
+	"reflect"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+func processingTimeOperations(svc Service) []operation {
+	return []operation{
+		{
+			ID: "listProcessingTimes", Path: "/processing-times", Tag: tagReference, Summary: "COLA processing times",
+			Description: "How long label applications take, newest snapshot first.",
+			Params:      reflect.TypeFor[cola.ProcessingTimeParams](),
+			Sample:      "commodity=wine",
+			Response:    reflect.TypeFor[rowsOf[cola.ProcessingTime]](),
+			Cost:        free,
+			call:        listCall(svc.ProcessingTimes, rows[cola.ProcessingTime]),
+		},
+		{
+			ID: "listFormulaProcessingTimes", Path: "/processing-times/formula", Tag: tagReference,
+			Summary:     "Formula processing times",
+			Description: "How long formula applications take, newest snapshot first.",
+			Params:      reflect.TypeFor[cola.FormulaProcessingTimeParams](),
+			Sample:      "formula_type=formula+approval",
+			Response:    reflect.TypeFor[rowsOf[cola.FormulaProcessingTime]](),
+			Cost:        free,
+			call:        listCall(svc.FormulaProcessingTimes, rows[cola.FormulaProcessingTime]),
+		},
+		{
+			ID: "listRegistrationProcessingTimes", Path: "/processing-times/registration", Tag: tagReference,
+			Summary:     "Registration processing times",
+			Description: "How long original permits take, newest month first.",
+			Params:      reflect.TypeFor[cola.RegistrationProcessingTimeParams](),
+			Sample:      "application_type=brewery",
+			Response:    reflect.TypeFor[rowsOf[cola.RegistrationProcessingTime]](),
+			Cost:        free,
+			call:        listCall(svc.RegistrationProcessingTimes, rows[cola.RegistrationProcessingTime]),
+		},
+	}
+}
+
+func productionReportOperations(svc Service) []operation {
+	type row = cola.ProductionReport
+	return []operation{{
+		ID: "listProductionReports", Path: "/production-reports", Tag: tagReference, Summary: "Production reports",
+		Description: "Rows of TTB's statistical production reports, newest first. A figure that TTB withheld has " +
+			"`is_redacted` true and `value` null.",
+		Params:   reflect.TypeFor[cola.ProductionReportParams](),
+		Sample:   "commodity=beer&year=2019&month=3&per_page=1",
+		Response: reflect.TypeFor[pageOf[row]](),
+		Example:  exampleReports(),
+		Cost:     free,
+		call:     listCall(svc.ProductionReports, page),
+	}}
+}

@@ -1,0 +1,274 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/openapitest"
+)
+
+func TestSavedSearchReachesTheService(t *testing.T) {
+	f := newFake()
+	resp := post(t, mustServe(t, f, io.Discard), createPath,
+		`{"name":"Oaks","filters":{"brand_name":"oak","type_wine":true,"container_can":false,"abv_min":12.5,"volume_unit":"liters","volume_max":2},"schedule":{"cadence":"monthly","day":28,"active":false}}`,
+		"Idempotency-Key: 5f0c2c1e")
+	if resp.StatusCode != http.StatusCreated {
+		t.Fatalf("status %d: %s", resp.StatusCode, mustRead(t, resp))
+	}
+	want := cola.SavedSearchParams{
+		Name: "Oaks", IdempotencyKey: "5f0c2c1e",
+		Filters: &cola.SavedSearchFilters{
+			BrandName: "oak", TypeWine: cola.Some(true), ContainerCan: cola.Some(false), ABVMin: cola.Some(12.5), VolumeUnit: "liters", VolumeMax: cola.Some(2.0),
+		},
+		Schedule: &cola.ScheduleParams{Cadence: "monthly", Day: cola.Some(28), Active: cola.Some(false)},
+	}
+	if diff := cmp.Diff(want, f.created); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if f.used != (cola.Used{}) || f.spent != 1 {
+		t.Errorf("a creation cost %+v and %d requests", f.used, f.spent)
+	}
+}
+
+// TestSentAgain: an answer to a request that was sent before says so, and is else the same.
+func TestSentAgain(t *testing.T) {
+	spec := openapitest.Load(t, goldenOpenAPI)
+	f := newFake()
+	h := mustServe(t, f, io.Discard)
+	first := post(t, h, createPath, goodBody, "Idempotency-Key: a", "X-Request-Id: same")
+	f.repeated = true
+	again := post(t, h, createPath, goodBody, "Idempotency-Key: a", "X-Request-Id: same")
+	spec.Validate(t, httptest.NewRequest(http.MethodPost, createPath, nil), again)
+	if got := again.Header.Get("Idempotent-Replayed"); got != "true" || first.Header.Get("Idempotent-Replayed") != "" {
+		t.Errorf("the first says %q, the second %q", first.Header.Get("Idempotent-Replayed"), got)
+	}
+	again.Header.Del("Idempotent-Replayed")
+	if diff := cmp.Diff(first.Header, again.Header); diff != "" || again.StatusCode != http.StatusCreated {
+		t.Errorf("sent again: %d (-first +again):\n%s", again.StatusCode, diff)
+	}
+	if a, b := mustRead(t, first), mustRead(t, again); a != b {
+		t.Errorf("first %s\nthen %s", a, b)
+	}
+}
+
+func TestIdempotencyKeys(t *testing.T) {
+	for name, tt := range map[string]struct {
+		keys []string
+		says string
+	}{
+		"none": {}, "one": {keys: []string{"8e03978e-40d5-43dd-bc93-6894a57f9324"}}, "longest": {keys: []string{strings.Repeat("x", 255)}},
+		"too long":    {[]string{strings.Repeat("x", 256)}, "The key has 256 characters; at most 255 are allowed."},
+		"a space":     {[]string{"a b"}, "is not visible ASCII"},
+		"not ASCII":   {[]string{"clé"}, "is not visible ASCII"},
+		"twice":       {[]string{"a", "b"}, "It is given 2 times; give it once."},
+		"twice alike": {[]string{"a", "a"}, "It is given 2 times; give it once."},
+	} {
+		f := newFake()
+		var lines []string
+		for _, key := range tt.keys {
+			lines = append(lines, "Idempotency-Key: "+key)
+		}
+		resp := post(t, mustServe(t, f, io.Discard), createPath, goodBody, lines...)
+		if tt.says == "" {
+			if resp.StatusCode != http.StatusCreated || f.created.IdempotencyKey != strings.Join(tt.keys, "") {
+				t.Errorf("%s: %d, the service gets %q", name, resp.StatusCode, f.created.IdempotencyKey)
+			}
+			continue
+		}
+		messages, _ := mustDecode(t, resp).Error.Details["Idempotency-Key"].([]any)
+		if resp.StatusCode != http.StatusBadRequest || len(messages) != 1 || !strings.Contains(messages[0].(string), tt.says) {
+			t.Errorf("%s: %d %v", name, resp.StatusCode, messages)
+		}
+	}
+}
+
+// TestRefusedSavedSearches has the service refuse in each of its ways, and holds the answers against the description.
+func TestRefusedSavedSearches(t *testing.T) {
+	spec := openapitest.Load(t, goldenOpenAPI)
+	tests := []struct {
+		err       *cola.Error
+		status    int
+		challenge string
+	}{
+		{cola.Errorf(cola.CodeSearchTooBroad, "Too broad."), 400, ""},
+		{cola.InsufficientScope(cola.ScopeWriteSavedSearches), 403, `error="insufficient_scope"`},
+		{&cola.Error{Code: cola.CodeWatchlistLimit, Message: "Ten.", Details: map[string]any{"limit": 10}}, 409, ""},
+		{cola.Errorf(cola.CodeIdempotencyKeyReused, "Reused."), 409, ""},
+	}
+	for _, tt := range tests {
+		f := newFake()
+		f.err = tt.err
+		resp := post(t, mustServe(t, f, io.Discard), createPath, goodBody)
+		spec.Validate(t, httptest.NewRequest(http.MethodPost, createPath, nil), resp)
+		got := mustDecode(t, resp)
+		if resp.StatusCode != tt.status || got.Error.Code != string(tt.err.Code) || resp.Header.Get("Location") != "" {
+			t.Errorf("%s: %d %s", tt.err.Code, resp.StatusCode, got.Error.Code)
+		}
+		if challenge := resp.Header.Get("Www-Authenticate"); !strings.Contains(challenge, tt.challenge) || tt.challenge == "" && challenge != "" {
+			t.Errorf("%s: WWW-Authenticate %q", tt.err.Code, challenge)
+		}
+	}
+}
+
+// TestScopeOfACreation: a token without the scope reads and does not create, whatever else is wrong.
+func TestScopeOfACreation(t *testing.T) {
+	for _, body := range []string{goodBody, `{"filters":{"brand":1}}`} {
+		f := newFake()
+		resp := sendBody(t, mustServe(t, f, io.Discard), http.MethodPost, createPath, strings.NewReader(body), "Authorization: Bearer "+testToken, "Content-Type: application/json")
+		got := mustDecode(t, resp)
+		if resp.StatusCode != http.StatusForbidden || got.Error.Details["required_scope"] != "saved_searches:write" || f.spent != 1 {
+			t.Errorf("%s: %d %+v, %d requests spent", body, resp.StatusCode, got.Error, f.spent)
+		}
+	}
+	if resp := send(t, mustServe(t, newFake(), io.Discard), http.MethodGet, "/api/v1/usage", "Authorization: Bearer "+testToken); resp.StatusCode != http.StatusOK {
+		t.Errorf("a token without scopes reads: %d", resp.StatusCode)
+	}
+}
+
+// TestScriptsCreate: a browser lets a script of another origin send what a creation needs, and read where what was made is.
+func TestScriptsCreate(t *testing.T) {
+	h := mustServe(t, newFake(), io.Discard)
+	preflight := send(t, h, http.MethodOptions, createPath, "Origin: https://shop.example", "Access-Control-Request-Method: POST",
+		"Access-Control-Request-Headers: content-type,idempotency-key,x-api-key")
+	if got := preflight.Header.Get("Access-Control-Allow-Methods"); got != http.MethodPost {
+		t.Errorf("methods %q", got)
+	}
+	if got := preflight.Header.Get("Access-Control-Allow-Headers"); !strings.EqualFold(got, "Content-Type, Idempotency-Key, X-Api-Key") {
+		t.Errorf("headers %q", got)
+	}
+	exposed := strings.Split(strings.ToLower(post(t, h, createPath, goodBody, "Origin: https://shop.example").Header.Get("Access-Control-Expose-Headers")), ", ")
+	for _, name := range []string{"location", "idempotent-replayed", "www-authenticate", "x-quota-reset"} {
+		if !slices.Contains(exposed, name) {
+			t.Errorf("%s is hidden; exposed are %s", name, exposed)
+		}
+	}
+}
+
+// TestExampleSavedSearchAgrees holds the example answer against the example body: it is what the body settles to.
+func TestExampleSavedSearchAgrees(t *testing.T) {
+	want := exampleSavedSearch()
+	got, err := exampleSavedSearchBody().Normalize(want.CreatedAt.Time())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.UUID, got.CreatedAt, got.ManageURL, got.DashboardURL = want.UUID, want.CreatedAt, want.ManageURL, want.DashboardURL
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-example +settled):\n%s", diff)
+	}
+}
+
+// TestRequestSchemaIsStrict: a client that validates finds what is misspelt by itself, and need not send what is optional.
+func TestRequestSchemaIsStrict(t *testing.T) {
+	schemas := describe(operations(newFake()), "").Components.Schemas.Map()
+	for name, required := range map[string][]string{
+		"SavedSearchRequest": {"name", "filters"}, "ScheduleRequest": {"cadence"}, "PreviewRequest": {"filters"}, "SavedSearchChange": {}, "ScheduleChange": {},
+	} {
+		if diff := cmp.Diff(required, append([]string{}, schemas[name].Required...)); diff != "" || schemas[name].AdditionalProperties != false {
+			t.Errorf("%s takes other fields: %v; required (-want +got):\n%s", name, schemas[name].AdditionalProperties, diff)
+		}
+	}
+	filters := schemas["SavedSearchFilters"]
+	if got := len(cola.FieldsOf[cola.SavedSearchFilters]()); len(filters.Properties) != got || len(filters.Required) != 0 {
+		t.Errorf("%d of %d filters are described, %v required", len(filters.Properties), got, filters.Required)
+	}
+	b, err := json.Marshal(exampleSavedSearchBody())
+	if want := `{"name":"Wines called oak","filters":{"brand_name":"oak","type_wine":true},"schedule":{"cadence":"weekly","day":1}}`; err != nil || string(b) != want {
+		t.Errorf("the example body is %s (%v)", b, err)
+	}
+}
+
+const (
+	explainPath = onePath + "/explain/26282001000009"
+	runPath     = onePath + "/run"
+)
+
+// TestExplanationIsCharged for the label that it shows; what is not found is free.
+func TestExplanationIsCharged(t *testing.T) {
+	spec := openapitest.Load(t, goldenOpenAPI)
+	for target, want := range map[string]int{
+		explainPath:                           200,
+		onePath + "/explain/26282001000010":   404,
+		createPath + "/1/explain/26282001000": 404,
+		explainPath + "?page=1":               400,
+	} {
+		f := newFake()
+		resp := get(t, mustServe(t, f, io.Discard), target)
+		spec.Validate(t, httptest.NewRequest(http.MethodGet, target, nil), resp)
+		units := map[bool]int{true: 1}[want == 200]
+		if resp.StatusCode != want || f.spent != 1 || f.used != (cola.Used{ListRecords: units}) {
+			t.Errorf("%s: %d at %d requests and %+v", target, resp.StatusCode, f.spent, f.used)
+		}
+	}
+}
+
+// TestRunNow: it is accepted, not done; the search says when it is due. A body is not read, and a query is refused.
+func TestRunNow(t *testing.T) {
+	spec := openapitest.Load(t, goldenOpenAPI)
+	for _, tt := range []struct {
+		target, body string
+		status       int
+	}{
+		{runPath, "", 202}, {runPath, `{"now":true}`, 202}, {runPath + "?when=now", "", 400}, {createPath + "/1/run", "", 404},
+	} {
+		f := newFake()
+		resp := write(t, mustServe(t, f, io.Discard), http.MethodPost, tt.target, tt.body)
+		spec.Validate(t, httptest.NewRequest(http.MethodPost, tt.target, nil), resp)
+		body := mustRead(t, resp)
+		if due := strings.Contains(body, `"next_run_at":"2026-11-20T12:00:00Z"`); resp.StatusCode != tt.status || due != (tt.status == 202) {
+			t.Errorf("%s %s: %d %s", tt.target, tt.body, resp.StatusCode, body)
+		}
+		if f.spent != 1 || f.used != (cola.Used{}) || resp.Header.Get("Location") != "" {
+			t.Errorf("%s cost %d requests and %+v", tt.target, f.spent, f.used)
+		}
+	}
+}
+
+// TestRefusedRuns has the service refuse in each of its ways, and holds the answers against the description.
+func TestRefusedRuns(t *testing.T) {
+	spec := openapitest.Load(t, goldenOpenAPI)
+	for status, refusal := range map[int]*cola.Error{
+		400: cola.Errorf(cola.CodeSearchTooBroad, "Too broad."),
+		403: cola.InsufficientScope(cola.ScopeWriteSavedSearches),
+		404: cola.Errorf(cola.CodeNotFound, "Gone."),
+		409: {Code: cola.CodeNotActive, Message: "Downgraded.", Details: map[string]any{"reason": cola.PausedDowngraded}},
+	} {
+		f := newFake()
+		f.err = refusal
+		resp := write(t, mustServe(t, f, io.Discard), http.MethodPost, runPath, "")
+		spec.Validate(t, httptest.NewRequest(http.MethodPost, runPath, nil), resp)
+		if got := mustDecode(t, resp); resp.StatusCode != status || got.Error.Code != string(refusal.Code) {
+			t.Errorf("%s: %d %s", refusal.Code, resp.StatusCode, got.Error.Code)
+		}
+	}
+	resp := send(t, mustServe(t, newFake(), io.Discard), http.MethodPost, runPath, "Authorization: Bearer "+testToken)
+	if challenge := resp.Header.Get("Www-Authenticate"); resp.StatusCode != http.StatusForbidden || !strings.Contains(challenge, `error="insufficient_scope"`) {
+		t.Errorf("a token without the scope: %d, WWW-Authenticate %q", resp.StatusCode, challenge)
+	}
+}
+
+// TestExampleExplanationAgrees with the example search and the example match.
+func TestExampleExplanationAgrees(t *testing.T) {
+	e, match := exampleExplanation(), exampleMatches().Data[0]
+	var filters []string
+	for _, f := range e.Filters {
+		filters = append(filters, f.Filter)
+	}
+	if diff := cmp.Diff(match.Met.Names(), filters); diff != "" {
+		t.Errorf("filters (-match +explained):\n%s", diff)
+	}
+	if e.TTBID != match.TTBID || e.Label.TTBID != e.TTBID || *e.Found != match || e.Verdict != cola.VerdictFound || !strings.Contains(e.Message, "Run 1841 ") {
+		t.Errorf("%+v", e)
+	}
+	asked := exampleRequestedRun().Schedule
+	if !asked.NextRunAt.V.Time().After(asked.LastRunAt.V.Time()) || asked.NextRunAt.V.Time().After(asked.Next(asked.LastRunAt.V.Time())) {
+		t.Errorf("a search that was asked to run is due at %v", asked.NextRunAt)
+	}
+}

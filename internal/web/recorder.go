@@ -1,0 +1,198 @@
+// Package web contains what all HTTP edges share: request IDs, log lines, metrics, panic recovery,
+// and the formats of errors and quota headers. It knows no routes or operations.
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5/middleware"
+	"github.com/klauspost/compress/gzhttp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/colaregistry/colaregistry/auth"
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// Event is the content of a request's log line. Handlers fill it in. It never contains secrets or
+// search terms.
+type Event struct {
+	RequestID string
+	Channel   cola.Channel // empty for public routes
+	Caller    cola.Caller  // zero when not authenticated
+	Meter     cola.Meter
+	Units     int         // charged
+	Code      cola.Code   // of an error answer
+	Fault     error       // ours, not the caller's
+	Stack     []byte      // of a panic
+	Attrs     []slog.Attr // further attributes; values from fixed lists only
+
+	resource        auth.Resource // for challenges
+	bodyRead        bool          // to its end
+	restoreDeadline func()        // undoes ShortenBodyTimeout; may be nil
+	bodyTruncated   bool          // it did not come in time, or ended early
+}
+
+type eventKey struct{}
+
+// EventOf returns the request's event. Without RequestID, as in a test of a single handler, it
+// returns an unused one.
+func EventOf(ctx context.Context) *Event {
+	if e, ok := ctx.Value(eventKey{}).(*Event); ok {
+		return e
+	}
+	return &Event{}
+}
+
+// WithChallenge adds WWW-Authenticate to responses that refuse credentials or a scope. It goes
+// inside RequestID.
+func WithChallenge(resource auth.Resource) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			EventOf(r.Context()).resource = resource
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// validRequestID reports whether a client's request ID is safe for logs and headers. It rejects
+// anything that could be a key.
+func validRequestID(s string) bool {
+	return requestIDPattern.MatchString(s) && !strings.Contains(s, auth.KeyPrefix)
+}
+
+var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// RequestID gives each request an id, its own when it brings a sane one, and returns it with the
+// answer.
+func RequestID(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := r.Header.Get("X-Request-Id")
+		if !validRequestID(id) {
+			id = rand.Text()
+		}
+		w.Header().Set("X-Request-Id", id)
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		ctx := context.WithValue(r.Context(), eventKey{}, &Event{RequestID: id})
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// Recorder writes a log line and metrics for each request.
+type Recorder struct {
+	log     *slog.Logger
+	metrics *metrics
+	route   func(*http.Request) string
+}
+
+// NewRecorder returns a Recorder. route returns the route of a served request: one of routes, or
+// Other. Requests are measured if registerer is not nil; edges that share a registerer share the
+// metrics.
+func NewRecorder(
+	log *slog.Logger, registerer prometheus.Registerer, routes []string, route func(*http.Request) string,
+) *Recorder {
+	return &Recorder{log: log, metrics: newMetrics(registerer, routes), route: route}
+}
+
+// Record measures a request and logs one event of it, when it is done.
+func (rec *Recorder) Record(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		rec.metrics.startRequest()
+		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
+		defer func() {
+			// Deferred, so that a connection cut off by a panic is recorded too.
+			took, route, sent := time.Since(start), rec.route(r), ww.BytesWritten()
+			if r.Method == http.MethodHead {
+				sent = 0 // net/http takes the body and leaves it out
+			}
+			o := outcome{methodLabel(r.Method), ww.Status()}
+			rec.metrics.finishRequest(route, o, took, sent, EventOf(r.Context()).Stack != nil)
+			rec.logEvent(r, route, o, took, sent)
+		}()
+		next.ServeHTTP(ww, r)
+	})
+}
+
+func (rec *Recorder) logEvent(r *http.Request, route string, o outcome, took time.Duration, bytes int) {
+	e := EventOf(r.Context())
+	attrs := []slog.Attr{
+		slog.String("request_id", e.RequestID),
+		slog.String("method", o.method),
+		slog.String("route", route),
+		slog.Int("status", o.status),
+		slog.Duration("duration", took),
+		slog.Int("bytes", bytes),
+	}
+	if client := cola.ClientFrom(r.Context()); client.IsValid() {
+		attrs = append(attrs, slog.String("client", client.String()))
+	}
+	if e.Channel != "" {
+		attrs = append(attrs, slog.String("channel", string(e.Channel)))
+	}
+	if e.Caller.Account != 0 {
+		attrs = append(attrs,
+			slog.Int64("account", int64(e.Caller.Account)),
+			slog.String("credential_kind", string(e.Caller.Credential.Kind)),
+			slog.Int64("credential", e.Caller.Credential.ID),
+			slog.Int("units", e.Units))
+	}
+	if e.Meter != cola.MeterNone {
+		attrs = append(attrs, slog.String("meter", string(e.Meter)))
+	}
+	if e.Code != "" {
+		attrs = append(attrs, slog.String("code", string(e.Code)))
+	}
+	attrs = append(attrs, e.Attrs...)
+	level := slog.LevelInfo
+	if e.Fault != nil {
+		level = slog.LevelError
+		attrs = append(attrs, slog.String("error", e.Fault.Error()))
+	}
+	if e.Stack != nil {
+		attrs = append(attrs, slog.String("stack", string(e.Stack)))
+	}
+	rec.log.LogAttrs(r.Context(), level, "request", attrs...)
+}
+
+// Recover turns a panic into a 500 without details. If the response has started, it closes the
+// connection instead, so that a partial response is not mistaken for a complete one.
+func Recover(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
+		defer func() {
+			p := recover()
+			if p == nil {
+				return
+			}
+			if p == http.ErrAbortHandler {
+				panic(p)
+			}
+			e := EventOf(r.Context())
+			e.Stack = debug.Stack()
+			fault := fmt.Errorf("panic: %v", p)
+			if ww.Status() != 0 {
+				e.Fault, e.Code = fault, cola.CodeInternal
+				panic(http.ErrAbortHandler)
+			}
+			Fail(ww, r, fault)
+		}()
+		next.ServeHTTP(ww, r)
+	})
+}
+
+// Compress encodes responses with zstd or gzip if the client accepts it.
+func Compress() func(http.Handler) http.Handler {
+	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(1024))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return func(next http.Handler) http.Handler { return wrap(next) }
+}

@@ -1,0 +1,249 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	protocol "github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/internal/web"
+)
+
+// codeRefused is the JSON-RPC code of refusals without a code of their own, such as an exhausted
+// quota outside of tool calls. It lies in the range that JSON-RPC reserves for servers.
+const codeRefused = -32000
+
+// rpcError is an error in JSON-RPC's own form: of the message itself, or of a read of a resource or
+// prompt, which have no other way to fail.
+type rpcError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data,omitempty"` // the envelope that REST would answer with, or an unread
+
+	httpStatus int // 0: derived from Code
+}
+
+// readErrorData is the data of a failed read: the envelope and, as the newest protocol version
+// requires, the URI.
+type readErrorData struct {
+	web.ErrorBody
+	URI string `json:"uri"`
+}
+
+// Error returns the message.
+func (e *rpcError) Error() string { return e.Message }
+
+// newRPCError is the one table from an error that is safe to show to its JSON-RPC form.
+func newRPCError(shown *cola.Error, req *request) *rpcError {
+	e := &rpcError{Code: codeRefused, Message: shown.Message, Data: web.Envelope(shown)}
+	if req.method == string(protocol.MethodResourcesRead) {
+		e.Data = readErrorData{web.Envelope(shown), req.target}
+	}
+	switch shown.Code {
+	case cola.CodeValidation:
+		e.Code = protocol.INVALID_PARAMS
+	case cola.CodeInternal:
+		e.Code = protocol.INTERNAL_ERROR
+	case cola.CodeNotFound:
+		e.Code = protocol.RESOURCE_NOT_FOUND
+		if req.modern {
+			e.Code = protocol.INVALID_PARAMS // the newer revision has no code of its own for it
+		}
+	}
+	return e
+}
+
+// status returns the HTTP status of an error. The newest protocol version maps all errors to a
+// status, older ones only errors in the message itself.
+func (e *rpcError) status(modern bool) int {
+	if e.httpStatus != 0 {
+		return e.httpStatus
+	}
+	switch e.Code {
+	case protocol.PARSE_ERROR, protocol.INVALID_REQUEST, protocol.HEADER_MISMATCH,
+		protocol.UNSUPPORTED_PROTOCOL_VERSION,
+		protocol.MISSING_REQUIRED_CLIENT_CAPABILITY:
+		return http.StatusBadRequest
+	case protocol.INVALID_PARAMS:
+		if modern {
+			return http.StatusBadRequest
+		}
+	case protocol.METHOD_NOT_FOUND:
+		if modern {
+			return http.StatusNotFound
+		}
+	}
+	return http.StatusOK
+}
+
+// response returns the answer to the message with an id. A nil id is one that could not be read.
+func (e *rpcError) response(id json.RawMessage) []byte {
+	if len(id) == 0 {
+		id = json.RawMessage("null")
+	}
+	return mustJSON(object{{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", id}, {"error", e}})
+}
+
+// errorResult returns the result of a failed call: the error envelope of REST, and a hint on what
+// to do next. It has no structured content, which would have to match the tool's output schema.
+// state is the quota state.
+func errorResult(e *cola.Error, t *tool, state cola.QuotaState) *protocol.CallToolResult {
+	b, err := cola.AppendJSON(nil, web.Envelope(e))
+	if err != nil { // the details cannot be written as JSON
+		b, _ = cola.AppendJSON(nil, web.Envelope(&cola.Error{Code: e.Code, Message: e.Message}))
+	}
+	content := []protocol.Content{protocol.TextContent{Type: protocol.ContentTypeText, Text: string(b)}}
+	if hint := errorHint(e, t, state); hint != "" {
+		content = append(content, protocol.TextContent{Type: protocol.ContentTypeText, Text: hint})
+	}
+	return &protocol.CallToolResult{Content: content, IsError: true}
+}
+
+// errorHint tells an assistant what to do about an error.
+func errorHint(e *cola.Error, t *tool, state cola.QuotaState) string {
+	switch e.Code {
+	case cola.CodeValidation:
+		return "Correct the arguments named in error.details, all at once, and call again. Nothing was charged."
+	case cola.CodeSearchTooBroad:
+		return "Nothing was saved. Add filters for what the user wants watched, such as brand_name or query, and call again; or keep the search without a schedule."
+	case cola.CodeWatchlistLimit:
+		return "Nothing was saved, and the same call would fail again. Tell the user how many alerts may be active, " +
+			"and offer to pause one with update_saved_search, or to keep this search without a schedule or with " +
+			"schedule.active false."
+	case cola.CodeNotFound:
+		return "Nothing was charged. " + t.notFound
+	case cola.CodeUnavailable:
+		return fmt.Sprintf("Nothing was charged. Wait %s and call again, once.", cola.WaitWords(e.RetryAfter))
+	case cola.CodeInternal:
+		return "This is a fault of the service, not of the arguments. Call again once. If it fails again, give the user the request_id in error.details."
+	case cola.CodeQuotaExceeded:
+		return quotaHint(e, state)
+	}
+	return ""
+}
+
+// quotaHint distinguishes the rate limit, which is worth waiting for, from a used-up quota, which
+// is not.
+func quotaHint(e *cola.Error, state cola.QuotaState) string {
+	if e.RetryAfter > 0 {
+		return fmt.Sprintf("Wait %s before calling this or any other tool again.", cola.WaitWords(e.RetryAfter))
+	}
+	hint := "Do not call again before error.details.reset. Tell the user that the month's quota is used up"
+	if e.UpgradeURL != "" && !state.Tier.Largest() {
+		hint += " and that larger plans are at " + e.UpgradeURL
+	}
+	return hint + ". " + remainingTools(state)
+}
+
+// remainingTools names the tools that an account has quota for.
+func remainingTools(state cola.QuotaState) string {
+	answering := "The reference tools, the saved-search tools and get_usage still work"
+	if !state.Known() {
+		return answering + "."
+	}
+	if n := state.DetailViewsRemaining(); n > 0 {
+		answering += fmt.Sprintf("; so do get_cola and get_permittee, for the %d detail views left", n)
+	}
+	if n := state.ListRecordsRemaining(); n > 0 {
+		answering += fmt.Sprintf("; so do search_colas, search_permittees and lookup_barcode, for the %d list "+
+			"records left", n)
+	}
+	return answering + "."
+}
+
+// handleUnserved completes a message that reached no handler, because it needs none or mcp-go
+// refused it. It replaces mcp-go's error messages, and counts the message toward the rate limit if
+// its method counts.
+func (e *edge) handleUnserved(ctx context.Context, req *request, wrong *rpcError) {
+	var refusal *cola.Error
+	switch {
+	case wrong == nil:
+	case wrong.Code == protocol.INVALID_PARAMS, wrong.Code == protocol.RESOURCE_NOT_FOUND:
+		refusal = e.unknownTarget(req)
+	case wrong.Code == protocol.INVALID_REQUEST:
+		refusal = cola.Errorf(cola.CodeValidation, "The params of %s are invalid.", cola.Quoted(req.method))
+	}
+	if req.isCounted() {
+		e.countRefused(ctx, req, refusal)
+	} else if refusal != nil {
+		req.failure = newRPCError(refusal, req)
+	}
+}
+
+// countRefused counts a message that mcp-go refused toward the rate limit. refusal replaces
+// mcp-go's error; nil keeps it.
+func (e *edge) countRefused(ctx context.Context, req *request, refusal *cola.Error) {
+	shown := e.execute(context.WithValue(ctx, requestKey{}, req), cola.MeterNone,
+		func(ctx context.Context, req *request) (cola.QuotaState, error) {
+			if refusal == nil {
+				return e.svc.Refuse(ctx, req.caller, cola.Errorf(cola.CodeNotFound, "refused by the protocol"))
+			}
+			return e.svc.Refuse(ctx, req.caller, refusal)
+		})
+	switch {
+	case req.failure != nil || shown == nil:
+	case shown.Code != cola.CodeNotFound:
+		req.failure = newRPCError(shown, req)
+	case refusal != nil && req.method == string(protocol.MethodResourcesRead):
+		req.failure = newRPCError(shown, req)
+	case refusal != nil:
+		req.failure = &rpcError{Code: protocol.INVALID_PARAMS, Message: shown.Message, Data: web.Envelope(shown)}
+	}
+}
+
+// unknownTarget returns an error if the requested tool, prompt or resource does not exist, or else
+// nil.
+func (e *edge) unknownTarget(req *request) *cola.Error {
+	switch req.method {
+	case string(protocol.MethodToolsCall):
+		return unknownName("tool", req.target, e.names)
+	case string(protocol.MethodPromptsGet):
+		return unknownName("prompt", req.target, e.prompts)
+	case string(protocol.MethodResourcesRead):
+		return unknownResource(req.target)
+	}
+	return nil
+}
+
+// unknownName returns an error if names does not contain name, or else nil.
+func unknownName(kind, name string, names []string) *cola.Error {
+	nearest, ok := vocabulary.Nearest(name, names)
+	switch all := strings.Join(names, ", "); {
+	case ok && nearest == name:
+		return nil
+	case name == "":
+		return cola.Errorf(cola.CodeValidation, "The message names no %s; available: %s.", kind, all)
+	case ok:
+		return cola.Errorf(cola.CodeNotFound, "There is no %s %s; did you mean %s?", kind, cola.Quoted(name), nearest)
+	default:
+		return cola.Errorf(cola.CodeNotFound, "There is no %s %s; available: %s.", kind, cola.Quoted(name), all)
+	}
+}
+
+// unknownResource returns the error for a URI without a handler.
+func unknownResource(uri string) *cola.Error {
+	var names []string
+	for _, r := range referenceResources {
+		names = append(names, r.name)
+	}
+	name, isReference := strings.CutPrefix(uri, referenceScheme)
+	nearest, ok := vocabulary.Nearest(name, names)
+	switch {
+	case uri == "":
+		return cola.Errorf(cola.CodeValidation, "The message names no resource: uri is missing.")
+	case strings.HasPrefix(uri, labelScheme):
+		return cola.Errorf(cola.CodeNotFound,
+			"There is no resource %s; a label is at %s followed by its 14-digit TTB ID.", cola.Quoted(uri), labelScheme)
+	case isReference && ok:
+		return cola.Errorf(cola.CodeNotFound, "There is no resource %s; did you mean %s?", cola.Quoted(uri),
+			referenceScheme+nearest)
+	default:
+		return cola.Errorf(cola.CodeNotFound,
+			"There is no resource %s; see resources/list and resources/templates/list.", cola.Quoted(uri))
+	}
+}

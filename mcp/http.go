@@ -1,0 +1,211 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+
+	protocol "github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/params"
+	"github.com/colaregistry/colaregistry/internal/web"
+)
+
+// serveHTTP handles one request. It authenticates the caller first, and parses the message strictly
+// before mcp-go sees it.
+func (e *edge) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Add("Vary", "Authorization, X-API-Key")
+	h.Set("Cache-Control", "private, no-store")
+	event := web.EventOf(r.Context())
+	event.Channel = cola.ChannelMCP
+	caller, err := e.auth.Authenticate(r.Context(), r.Header, cola.ChannelMCP)
+	if err != nil {
+		web.Fail(w, r, err)
+		return
+	}
+	event.Caller = caller
+	req := &request{caller: caller, event: event}
+	if refusal := e.limits.take(caller, r.ContentLength); refusal != nil {
+		e.refuseMessage(w, r, req, refusal)
+		return
+	}
+	body, err := readBody(w, r)
+	if err == nil {
+		req.message, err = parse(body)
+	}
+	if err != nil {
+		e.refuse(w, r, req, err)
+		return
+	}
+	req.addLogAttrs(e)
+	if revision := r.Header.Get(protocol.HeaderProtocolVersion); isUnsupportedVersion(revision) &&
+		req.method != string(protocol.MethodInitialize) {
+		e.refuse(w, r, req, invalidMessage("Protocol version %s is not supported; supported versions: %s.",
+			cola.Quoted(revision), strings.Join(protocolVersions, ", ")))
+		return
+	}
+	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, req))
+	if scope := e.missingScope(req); scope != "" {
+		e.refuseForScope(w, r, req, scope)
+		return
+	}
+	e.respond(w, r, req)
+}
+
+// missingScope returns the scope that the call needs and the caller lacks, or "".
+func (e *edge) missingScope(req *request) cola.Scope {
+	if req.method != string(protocol.MethodToolsCall) {
+		return ""
+	}
+	t := e.tools[req.target]
+	if t == nil || t.scope == "" || req.caller.Has(t.scope) {
+		return ""
+	}
+	return t.scope
+}
+
+// refuseForScope refuses a call for a missing scope with an HTTP 403, so that the client asks the
+// account holder for the scope and retries; an error result would not make it do so. If the rate
+// limit refuses the call already, it responds like any other call, without asking the service
+// again.
+func (e *edge) refuseForScope(w http.ResponseWriter, r *http.Request, req *request, scope cola.Scope) {
+	refused := e.execute(r.Context(), cola.MeterNone, func(ctx context.Context, req *request) (cola.QuotaState, error) {
+		return e.svc.Refuse(ctx, req.caller, req.caller.Lacks(scope))
+	})
+	if isAuthError(refused.Code) {
+		e.writeError(w, r, req, refused)
+		return
+	}
+	req.refused = refused
+	e.respond(w, r, req)
+}
+
+// readBody returns the body of a POST request with JSON.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		return nil, &cola.Error{
+			Code: cola.CodeMethodNotAllowed,
+			Message: fmt.Sprintf(
+				"%s is not allowed at %s; use POST. The server keeps no sessions and opens no streams.",
+				displayMethod(r.Method), Path),
+			Details: map[string]any{"allowed": []string{http.MethodPost}},
+		}
+	}
+	media, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	charset, encoding := parameters["charset"], r.Header.Get("Content-Encoding")
+	if err != nil || media != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") ||
+		encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return nil, cola.Errorf(cola.CodeUnsupportedMediaType,
+			"Send messages as application/json in UTF-8, without a content encoding.")
+	}
+	return web.ReadBody(r, maxMessageBytes, messageTooLong)
+}
+
+func displayMethod(method string) string {
+	if len(method) > 20 {
+		return "This method"
+	}
+	return method
+}
+
+// refuse refuses a request before it reaches the protocol. The request counts toward no limit; only
+// the quota headers are looked up.
+func (e *edge) refuse(w http.ResponseWriter, r *http.Request, req *request, refusal error) {
+	if state, err := e.svc.Standing(web.Detach(r.Context()), req.caller); err != nil {
+		req.state, refusal = state, err
+	} else {
+		req.state = state
+	}
+	e.writeError(w, r, req, refusal)
+}
+
+// writeError writes a JSON-RPC or HTTP error.
+func (e *edge) writeError(w http.ResponseWriter, r *http.Request, req *request, err error) {
+	web.SetQuota(w.Header(), req.state)
+	wrong, ok := err.(*rpcError)
+	if !ok {
+		web.Fail(w, r, err)
+		return
+	}
+	if req.event.Code == "" {
+		req.event.Code = cola.CodeValidation
+	}
+	web.WriteJSON(w, wrong.status(req.modern), wrong.response(req.id))
+}
+
+// respond answers a message by the protocol. The cost must be known before the response is written,
+// for the quota headers: handlers have called the service by then, and for any other message the
+// account is looked up.
+func (e *edge) respond(w http.ResponseWriter, r *http.Request, req *request) {
+	if !req.isCounted() || req.id == nil {
+		state, err := e.svc.Standing(r.Context(), req.caller)
+		req.state = state
+		if err != nil {
+			e.writeError(w, r, req, err)
+			return
+		}
+	}
+	if e.respondDirectly(w, r, req) {
+		return
+	}
+	result, wrong := e.callProtocol(r.Context(), req, r.Header)
+	if !req.handled {
+		e.handleUnserved(r.Context(), req, wrong)
+	}
+	web.SetQuota(w.Header(), req.state)
+	switch {
+	case req.failure != nil:
+		e.writeError(w, r, req, req.failure)
+	case r.Context().Err() != nil:
+		w.WriteHeader(web.StatusClientGone)
+	case wrong != nil:
+		web.WriteJSON(w, wrong.status(req.modern), wrong.response(req.id))
+	default:
+		web.WriteJSON(w, http.StatusOK,
+			mustJSON(object{{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", req.id}, {"result", result}}))
+	}
+}
+
+// respondDirectly answers messages that mcp-go must not handle, and reports whether it did.
+func (e *edge) respondDirectly(w http.ResponseWriter, r *http.Request, req *request) bool {
+	switch {
+	case req.id == nil:
+		// Told and not asked. It is not passed on: mcp-go would take a cancellation for any
+		// caller's request with that id.
+		web.SetQuota(w.Header(), req.state)
+		w.WriteHeader(http.StatusAccepted)
+	case req.method == string(protocol.MethodSubscriptionsListen):
+		e.writeError(w, r, req, &rpcError{Code: protocol.METHOD_NOT_FOUND,
+			Message: "The server sends no notifications."})
+	case req.method == string(protocol.MethodSetLogLevel) && !req.modern:
+		e.setLogLevel(w, r, req)
+	default:
+		return false
+	}
+	return true
+}
+
+// logLevels are the severities from which on a client may want messages of a server's log, least
+// first.
+var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
+// setLogLevel answers logging/setLevel. The server sends no log messages and does not claim to, so
+// every valid level succeeds without effect. The newest protocol version has no such method.
+func (e *edge) setLogLevel(w http.ResponseWriter, r *http.Request, req *request) {
+	if !slices.Contains(logLevels, req.target) {
+		e.writeError(w, r, req, &rpcError{
+			Code:    protocol.INVALID_PARAMS,
+			Message: "Unknown log level " + params.Quoted(req.target) + "; use " + strings.Join(logLevels, ", ") + ".",
+		})
+		return
+	}
+	web.SetQuota(w.Header(), req.state)
+	web.WriteJSON(w, http.StatusOK,
+		mustJSON(object{{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", req.id}, {"result", object{}}}))
+}

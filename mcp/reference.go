@@ -1,0 +1,203 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// processingTimesArgs are the arguments of get_processing_times: the parameters of the three lists
+// of REST, and which list is meant.
+type processingTimesArgs struct {
+	Kind string `json:"kind" enum:"cola,formula,registration" default:"cola" doc:"cola: label approval. formula: formula approval. registration: original permits." example:"cola"`
+	cola.Decoded
+	FormulaType     string         `json:"formula_type" doc:"Kind of formula, any case; for kind formula." maxLength:"200" example:"Formula Approval"`
+	Commodity       string         `json:"commodity" doc:"Commodity, any case; for kinds cola and formula." maxLength:"200" example:"Wine"`
+	Category        string         `json:"category" doc:"Category, any case; for kind registration." maxLength:"200" example:"Alcohol"`
+	ApplicationType string         `json:"application_type" doc:"Kind of permit, any case; for kind registration." maxLength:"200" example:"Brewery"`
+	Latest          cola.Opt[bool] `json:"latest" doc:"true: only the newest figures of each commodity, kind of formula or kind of permit." example:"true"`
+	formatArgs
+}
+
+var processingTimesKinds = []string{"cola", "formula", "registration"}
+
+// processingTimesFilters names the filters of each kind.
+var processingTimesFilters = map[string][]string{
+	"cola": {"commodity"}, "formula": {"formula_type", "commodity"}, "registration": {"category", "application_type"},
+}
+
+func processingTimeTools() []tool {
+	return []tool{newTool(tool{
+		name: "get_processing_times", title: "Get TTB processing times",
+		description: "Returns how long TTB takes, in median days, for label applications (kind cola), formula " +
+			"applications (formula) or original permits (registration), newest figures first. Use it for questions " +
+			"about waiting times. With latest true it returns only current figures.",
+		cost: free,
+		output: outputSchema(true, extraSchemas(metaMember), reflect.TypeFor[cola.ProcessingTime](),
+			reflect.TypeFor[cola.FormulaProcessingTime](), reflect.TypeFor[cola.RegistrationProcessingTime]()),
+		example: `{"kind":"cola","commodity":"wine","latest":true}`,
+	}, getProcessingTimes)}
+}
+
+func getProcessingTimes(
+	ctx context.Context, svc Service, c cola.Caller, p processingTimesArgs,
+) (a toolResult, state cola.QuotaState, err error) {
+	v := view{p.detailed(&p.Problems)}
+	kind := cmp.Or(p.Problems.Choice("kind", p.Kind, processingTimesKinds), processingTimesKinds[0])
+	p.checkFilters(kind)
+	filters := p.given(processingTimesFilters[kind])
+	switch kind {
+	case "formula":
+		var rows registry.List[cola.FormulaProcessingTime]
+		rows, state, err = svc.FormulaProcessingTimes(ctx, c, cola.FormulaProcessingTimeParams{
+			Decoded: p.Decoded, FormulaType: p.FormulaType, Commodity: p.Commodity, Latest: p.Latest,
+		})
+		a = putList(v, rows, append(filters, p.latest()))
+	case "registration":
+		var rows registry.List[cola.RegistrationProcessingTime]
+		rows, state, err = svc.RegistrationProcessingTimes(ctx, c, cola.RegistrationProcessingTimeParams{
+			Decoded: p.Decoded, Category: p.Category, ApplicationType: p.ApplicationType, Latest: p.Latest,
+		})
+		a = putList(v, rows, append(filters, p.latest()))
+	default:
+		var rows registry.List[cola.ProcessingTime]
+		rows, state, err = svc.ProcessingTimes(ctx, c,
+			cola.ProcessingTimeParams{Decoded: p.Decoded, Commodity: p.Commodity, Latest: p.Latest})
+		a = putList(v, rows, append(filters, p.latest()))
+	}
+	return a, state, err
+}
+
+// values returns the filters by name.
+func (p *processingTimesArgs) values() map[string]string {
+	return map[string]string{
+		"commodity": p.Commodity, "formula_type": p.FormulaType, "category": p.Category,
+		"application_type": p.ApplicationType,
+	}
+}
+
+// filterValue is a filter of a reference list and its value.
+type filterValue struct{ filter, value string }
+
+// given returns the named filters with their values, in order.
+func (p *processingTimesArgs) given(names []string) (given []filterValue) {
+	values := p.values()
+	for _, name := range names {
+		given = append(given, filterValue{name, values[name]})
+	}
+	return given
+}
+
+// latest returns the argument latest as a filter.
+func (p *processingTimesArgs) latest() filterValue {
+	if p.Latest.V {
+		return filterValue{"latest", "true"}
+	}
+	return filterValue{filter: "latest"}
+}
+
+// checkFilters notes filters that the kind does not have as problems. Ignored, they would seem to
+// apply.
+func (p *processingTimesArgs) checkFilters(kind string) {
+	for name, value := range p.values() {
+		if value == "" || slices.Contains(processingTimesFilters[kind], name) {
+			continue
+		}
+		for _, other := range processingTimesKinds {
+			if slices.Contains(processingTimesFilters[other], name) {
+				p.Problems.Add(name, "Kind %s has no such filter, but kind %s does. Leave it out or change the kind.",
+					kind, other)
+				break
+			}
+		}
+	}
+}
+
+// maxConciseRows is how many rows of a list without pages the concise size has.
+const maxConciseRows = 30
+
+// putList writes the first rows of an unpaginated list that fit. If rows are cut, a note names the
+// filters that were not set.
+func putList[T any](v view, list registry.List[T], filters []filterValue) (a toolResult) {
+	rows := rowLimiter[T]{view: v}
+	kept := rows.limit(list.Rows)
+	if !v.detailed {
+		kept = min(kept, maxConciseRows)
+	}
+	if total := list.Meta.Total; kept < total {
+		var ways []string
+		for _, f := range filters {
+			if f.value == "" {
+				ways = append(ways, "set "+f.filter)
+			}
+		}
+		if !v.detailed {
+			ways = append(ways, "set response_format to detailed for more rows")
+		}
+		note := fmt.Sprintf("These are the first %d of %d rows.", kept, total)
+		if len(ways) > 0 {
+			note += " To see others, " + strings.Join(ways, " or ") + "."
+		}
+		a.notes = append(a.notes, note)
+	}
+	a.notes = append(a.notes, list.Notes...)
+	a.setData(v.append(nil, nonNilRows(list.Rows[:kept])))
+	a.addMember("meta", list.Meta)
+	return a
+}
+
+// productionReportArgs are the arguments of list_production_reports: the parameters of GET
+// /production-reports and the size of the answer.
+type productionReportArgs struct {
+	cola.ProductionReportParams
+	formatArgs
+}
+
+func productionReportTools() []tool {
+	return []tool{newTool(tool{
+		name: "list_production_reports", title: "List production reports",
+		description: "Returns TTB's statistical production reports of beer, wine and spirits, newest first: one row " +
+			"per figure, such as a quantity produced, removed or in stock. Use it for questions about the industry's " +
+			"volumes. The figures of one report share commodity, year and month. A figure that TTB withheld has " +
+			"is_redacted true and no value.",
+		cost:    free,
+		output:  outputSchema(true, extraSchemas(pageMetaMember), reflect.TypeFor[cola.ProductionReport]()),
+		example: `{"commodity":"beer","year":2019,"month":3,"per_page":2}`,
+	}, listProductionReports)}
+}
+
+func listProductionReports(
+	ctx context.Context, svc Service, c cola.Caller, p productionReportArgs,
+) (a toolResult, state cola.QuotaState, err error) {
+	v := view{p.detailed(&p.Problems)}
+	page, state, err := svc.ProductionReports(ctx, c, p.ProductionReportParams)
+	if err != nil {
+		return a, state, err
+	}
+	putPage(&a, v, page, "list_production_reports")
+	return a, state, nil
+}
+
+// putPage writes the rows of a free list's page that fit. name is the tool that returns the next
+// page.
+func putPage[T any](a *toolResult, v view, page registry.PageList[T], name string) {
+	rows := rowLimiter[T]{view: v}
+	kept := rows.limit(page.Rows)
+	switch at := page.Meta; {
+	case kept < len(page.Rows):
+		a.note("The page was cut to %d of %d rows to keep the answer small. Set per_page to %d or less.", kept,
+			len(page.Rows), max(1, kept))
+	case at.HasMore && at.Page < cola.MaxPage:
+		a.note("These are %d of %d rows. For more, call %s again with the same filters and page %d.", kept, at.Total,
+			name, at.Page+1)
+	}
+	a.notes = append(a.notes, page.Notes...)
+	a.setData(v.append(nil, nonNilRows(page.Rows[:kept])))
+	a.addMember("meta", page.Meta)
+}

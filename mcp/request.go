@@ -1,0 +1,181 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	protocol "github.com/mark3labs/mcp-go/mcp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
+)
+
+// request is one message and its outcome. It travels in the context, through mcp-go, to the handler
+// of a tool, resource or prompt.
+type request struct {
+	message
+	caller  cola.Caller
+	event   *web.Event
+	state   cola.QuotaState // quota state after the message, for the headers; unknown until it is looked up
+	handled bool            // a handler has asked the service
+	refused *cola.Error     // the service's refusal before a handler was called
+	failure error           // replaces mcp-go's response: a *rpcError, or a *cola.Error for an HTTP error
+}
+
+type requestKey struct{}
+
+func requestFrom(ctx context.Context) *request {
+	req, _ := ctx.Value(requestKey{}).(*request)
+	return req
+}
+
+// countedMethods count toward the rate limit. The handshake and the lists do not, because clients
+// send them on their own.
+var countedMethods = []string{string(protocol.MethodToolsCall), string(protocol.MethodResourcesRead),
+	string(protocol.MethodPromptsGet)}
+
+// servedMethods are the supported methods. All others share one label in the log.
+var servedMethods = append([]string{
+	string(protocol.MethodInitialize), string(protocol.MethodPing), string(protocol.MethodServerDiscover),
+	string(protocol.MethodToolsList), string(protocol.MethodResourcesList),
+	string(protocol.MethodResourcesTemplatesList),
+	string(protocol.MethodPromptsList), string(protocol.MethodCompletionComplete), string(protocol.MethodSetLogLevel),
+}, countedMethods...)
+
+func (req *request) isCounted() bool { return slices.Contains(countedMethods, req.method) }
+
+// addLogAttrs adds the method and the tool to the request's event, as fixed words only.
+func (req *request) addLogAttrs(e *edge) {
+	method := web.Other
+	if slices.Contains(servedMethods, req.method) {
+		method = req.method
+	} else if req.id == nil {
+		method = "notification"
+	}
+	req.event.Attrs = append(req.event.Attrs, slog.String("mcp_method", method))
+	if req.method == string(protocol.MethodToolsCall) {
+		req.event.Attrs = append(req.event.Attrs, slog.String("mcp_tool", e.toolLabel(req.target)))
+	}
+}
+
+// toolLabel returns the name of a tool, or web.Other for an unknown one.
+func (e *edge) toolLabel(name string) string {
+	if e.tools[name] != nil {
+		return name
+	}
+	return web.Other
+}
+
+// metricLabel returns the metric label of a counted message: its tool or its method.
+func (req *request) metricLabel(e *edge) string {
+	if req.method == string(protocol.MethodToolsCall) {
+		return e.toolLabel(req.target)
+	}
+	return req.method
+}
+
+// execute runs work for a counted message with a time limit. It returns the public error, with a
+// request ID in place of internal errors and panics. The outcome is recorded for the log and the
+// metrics.
+func (e *edge) execute(
+	ctx context.Context, meter cola.Meter, work func(context.Context, *request) (cola.QuotaState, error),
+) *cola.Error {
+	req := requestFrom(ctx)
+	begun := time.Now()
+	req.handled = true
+	limited, cancel := context.WithTimeout(ctx, e.opts.Timeout)
+	defer cancel()
+	state, err := req.callRecovered(limited, work)
+	req.state = state
+	req.event.Meter, req.event.Units = meter, state.Charged
+	shown := req.publicError(ctx, err)
+	code := "ok"
+	if shown != nil {
+		code = string(shown.Code)
+	}
+	e.metrics.observeCall(req.metricLabel(e), code, time.Since(begun))
+	return shown
+}
+
+// callRecovered calls work and turns a panic into an error.
+func (req *request) callRecovered(
+	ctx context.Context, work func(context.Context, *request) (cola.QuotaState, error),
+) (state cola.QuotaState, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			req.event.Stack = debug.Stack()
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return work(ctx, req)
+}
+
+// publicError returns the public form of an error, and records it. Errors of credentials become
+// HTTP errors; handlers return the others.
+func (req *request) publicError(ctx context.Context, err error) *cola.Error {
+	if err == nil {
+		return nil
+	}
+	shown, fault := web.PublicError(err, req.event.RequestID)
+	if !errors.Is(ctx.Err(), context.Canceled) { // otherwise the client has disconnected
+		req.event.Fault = fault
+	}
+	req.event.Code = shown.Code
+	if isAuthError(shown.Code) {
+		req.failure = shown
+	}
+	return shown
+}
+
+// isAuthError reports whether an error concerns credentials. Those become HTTP errors, so that
+// clients can handle them.
+func isAuthError(code cola.Code) bool {
+	return web.StatusOf(code) == http.StatusUnauthorized || web.StatusOf(code) == http.StatusForbidden
+}
+
+// metrics measures calls. A nil *metrics measures nothing.
+type metrics struct {
+	calls *prometheus.CounterVec
+	took  *prometheus.HistogramVec
+}
+
+// newMetrics registers the metrics for these tools; it returns nil without a registerer. Reads of
+// resources and prompts are labeled with their methods.
+func newMetrics(registerer prometheus.Registerer, names []string) *metrics {
+	if registerer == nil {
+		return nil
+	}
+	m := &metrics{
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "colaregistry_mcp_calls_total",
+			Help: "Calls of tools, and reads of resources and prompts, by outcome: ok, or the code of the error.",
+		}, []string{"tool", "outcome"}),
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "colaregistry_mcp_call_duration_seconds",
+			Help:    "Time that a call took, the ledger's commit included, without the network.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+		}, []string{"tool"}),
+	}
+	registerer.MustRegister(m.calls, m.took)
+	for _, name := range slices.Concat(names,
+		[]string{string(protocol.MethodResourcesRead), string(protocol.MethodPromptsGet), web.Other}) {
+		m.calls.WithLabelValues(name, "ok")
+		m.took.WithLabelValues(name)
+	}
+	return m
+}
+
+// observeCall records a call. Both labels are from fixed lists.
+func (m *metrics) observeCall(tool, outcome string, took time.Duration) {
+	if m != nil {
+		m.calls.WithLabelValues(tool, outcome).Inc()
+		m.took.WithLabelValues(tool).Observe(took.Seconds())
+	}
+}

@@ -1,0 +1,303 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"unicode/utf8"
+
+	protocol "github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// toolResult is the result of a tool call.
+type toolResult struct {
+	notes   []string // our own sentences, apart from the data
+	data    []byte   // JSON, cleaned
+	extra   []field  // our own members after the data
+	charged *charged
+}
+
+// charged is the cost of a call, since assistants don't see the quota headers.
+type charged struct {
+	Units     int        `json:"units"`
+	Meter     cola.Meter `json:"meter"`     // the quota that was charged
+	Remaining int        `json:"remaining"` // of that quota, this month
+}
+
+// note adds a sentence.
+func (a *toolResult) note(format string, args ...any) {
+	a.notes = append(a.notes, fmt.Sprintf(format, args...))
+}
+
+// setData sets the data.
+func (a *toolResult) setData(data []byte) { a.data = sanitizeJSON(data) }
+
+// addMember adds a member beside the data.
+func (a *toolResult) addMember(name string, value any) { a.extra = append(a.extra, field{name, value}) }
+
+// setCharge sets the cost, unless the call is free.
+func (a *toolResult) setCharge(m cola.Meter, state cola.QuotaState) {
+	switch m {
+	case cola.MeterDetailViews:
+		a.charged = &charged{state.Charged, m, state.DetailViewsRemaining()}
+	case cola.MeterListRecords:
+		a.charged = &charged{state.Charged, m, state.ListRecordsRemaining()}
+	}
+}
+
+// json assembles the structured content.
+func (a *toolResult) json() json.RawMessage {
+	o := object{}
+	if len(a.notes) > 0 {
+		o = append(o, field{"notes", a.notes})
+	}
+	o = append(append(o, field{"data", json.RawMessage(a.data)}), a.extra...)
+	if a.charged != nil {
+		o = append(o, field{"charged", a.charged})
+	}
+	return mustJSON(o)
+}
+
+// callResult is the answer as a tool's result: structured, and the same as text for clients that
+// read no other.
+func (a *toolResult) callResult() *protocol.CallToolResult {
+	content := a.json()
+	return &protocol.CallToolResult{
+		Content: []protocol.Content{protocol.TextContent{Type: protocol.ContentTypeText,
+			Text: string(content)}},
+		StructuredContent: content,
+	}
+}
+
+// extraSchemas describes members beside the data by their Go types.
+func extraSchemas(members ...field) (beside []field) {
+	for _, m := range members {
+		beside = append(beside, field{m.name, recordSchema([]reflect.Type{m.value.(reflect.Type)})})
+	}
+	return beside
+}
+
+// Members besides the data, with their types.
+var (
+	paginationMember = field{"pagination", reflect.TypeFor[cola.Pagination]()}
+	defaultsMember   = field{"defaults_applied", reflect.TypeFor[cola.DefaultsApplied]()}
+	metaMember       = field{"meta", reflect.TypeFor[cola.Meta]()}
+	pageMetaMember   = field{"meta", reflect.TypeFor[cola.PageMeta]()}
+	chargedMember    = field{"charged", reflect.TypeFor[charged]()}
+)
+
+// Limits on the size of a result. Clients cut or refuse larger ones, and may show both copies of the
+// content to the model.
+const (
+	maxTokens       = 25_000
+	maxBytes        = maxTokens * 7 / 2 // at three and a half bytes a token
+	reservedBytes   = 6_000             // for notes, pagination and the protocol's own
+	maxContentBytes = maxBytes - reservedBytes
+)
+
+// encodedSize returns the size of some JSON in a response, which contains it twice: as structured
+// content, and as a JSON string. The protocol's encoder escapes <, > and & in both.
+func encodedSize(b []byte) int {
+	n := 2 * len(b)
+	for _, c := range b {
+		switch c {
+		case '"', '\\':
+			n++
+		case '<', '>', '&':
+			n += 10
+		}
+	}
+	return n
+}
+
+// rowLimiter is a registry.Fit for the rows of a list. It records how many rows fit.
+type rowLimiter[T any] struct {
+	view  view
+	shown func(T) any // converts a row for the result; nil: no conversion
+	found int         // rows there were
+	kept  int
+}
+
+// newLabelLimiter is a rowLimiter for labels, which become rows.
+func newLabelLimiter(v view, svc Service) rowLimiter[cola.ColaSummary] {
+	return rowLimiter[cola.ColaSummary]{view: v,
+		shown: func(label cola.ColaSummary) any { return svc.Rows([]cola.ColaSummary{label})[0] }}
+}
+
+func (f *rowLimiter[T]) limit(rows []T) int {
+	f.found, f.kept = len(rows), 0
+	left := maxContentBytes
+	for i := range rows {
+		var row any = rows[i]
+		if f.shown != nil {
+			row = f.shown(rows[i])
+		}
+		if left -= encodedSize(f.view.append(nil, row)) + 2; left < 0 {
+			break
+		}
+		f.kept++
+	}
+	return f.kept
+}
+
+// registryFit returns the function that the registry asks.
+func (f *rowLimiter[T]) registryFit() registry.Fit[T] { return f.limit }
+
+// putRecord sets the data to one record. If it is too large, its longest lists and texts are cut,
+// with a note.
+func putRecord[T any](a *toolResult, v view, record T) {
+	r := reflect.New(reflect.TypeFor[T]()).Elem()
+	r.Set(reflect.ValueOf(record))
+	fields := outputFields(r.Type(), v.detailed)
+	whole := map[string]int{} // original lengths of cut fields
+	var order []int
+	data := v.append(nil, r.Interface())
+	for encodedSize(data) > maxContentBytes {
+		i := largestField(v, r, fields)
+		if _, cut := whole[fields[i].name]; !cut {
+			order = append(order, i)
+			whole[fields[i].name] = length(r.FieldByIndex(fields[i].index))
+		}
+		halve(r.FieldByIndex(fields[i].index))
+		data = v.append(nil, r.Interface())
+	}
+	for _, i := range order {
+		f := fields[i]
+		a.notes = append(a.notes, truncationNote(f.name, r.FieldByIndex(f.index), whole[f.name]))
+	}
+	a.setData(data)
+}
+
+// largestField returns the index of the largest list or text of a record.
+func largestField(v view, r reflect.Value, fields []outputField) (index int) {
+	largest := -1
+	for i, f := range fields {
+		value := r.FieldByIndex(f.index)
+		if value.Kind() != reflect.Slice && value.Kind() != reflect.String {
+			continue
+		}
+		if w := encodedSize(v.append(nil, value.Interface())); w > largest {
+			index, largest = i, w
+		}
+	}
+	return index
+}
+
+// halve cuts a list or a text in half; a list of one text has the text cut. It does not modify
+// shared backing arrays.
+func halve(v reflect.Value) {
+	switch n := length(v); {
+	case v.Kind() == reflect.String && n < 2:
+		v.SetString("")
+	case v.Kind() == reflect.String:
+		v.SetString(string([]rune(v.String())[:n/2]) + "…")
+	case n == 1 && v.Type().Elem().Kind() == reflect.String && len(v.Index(0).String()) > 4:
+		one := reflect.MakeSlice(v.Type(), 1, 1)
+		one.Index(0).SetString(v.Index(0).String())
+		halve(one.Index(0))
+		v.Set(one)
+	default:
+		v.SetLen(n / 2)
+	}
+}
+
+// length counts the entries of a list, or the characters of a text.
+func length(v reflect.Value) int {
+	if v.Kind() == reflect.String {
+		return len([]rune(v.String()))
+	}
+	return v.Len()
+}
+
+func truncationNote(name string, cut reflect.Value, whole int) string {
+	if cut.Kind() == reflect.String {
+		return fmt.Sprintf(
+			"%s is cut to its first %d of %d characters to keep the answer small; the REST API has all of it.", name,
+			length(cut)-1, whole)
+	}
+	return fmt.Sprintf(
+		"%s is cut to its first %d of %d entries to keep the answer small; the REST API has all of them.", name,
+		length(cut), whole)
+}
+
+// nonNilRows makes no rows an empty list.
+func nonNilRows[T any](rows []T) []T {
+	if rows == nil {
+		return []T{}
+	}
+	return rows
+}
+
+// resetDay says when a quota starts again.
+func resetDay(state cola.QuotaState) string { return state.Period.End().Format("2 January 2006") }
+
+// sanitizeJSON removes hidden characters from the texts in JSON: control characters, and characters
+// that are invisible or change the direction of text. Line breaks stay and become \n; a tab becomes
+// a space. The JSON must be compact and as encoding/json writes it, so that these characters occur
+// only within strings.
+func sanitizeJSON(b []byte) []byte {
+	out := make([]byte, 0, len(b))
+	for i := 0; i < len(b); {
+		if b[i] == '\\' {
+			n, replacement := sanitizeEscape(b[i:])
+			out = append(out, replacement...)
+			i += n
+			continue
+		}
+		r, n := utf8.DecodeRune(b[i:])
+		if n == 1 && r != utf8.RuneError && r != 0x7f {
+			out = append(out, b[i]) // everything below ' ' is escaped
+		} else if !vocabulary.IsInvisible(r) {
+			out = append(out, b[i:i+n]...)
+		}
+		i += n
+	}
+	return out
+}
+
+var lineBreak = []byte(`\n`)
+
+// sanitizeEscape returns the length of the escape sequence at the start of b and its replacement.
+// The two characters \r\n are one line break.
+func sanitizeEscape(b []byte) (n int, replacement []byte) {
+	if len(b) < 2 {
+		return len(b), b
+	}
+	switch b[1] {
+	case 'u':
+		return sanitizeEscapedRune(b)
+	case 'n':
+		return 2, lineBreak
+	case 'r':
+		if bytes.HasPrefix(b[2:], lineBreak) {
+			return 4, lineBreak
+		}
+		return 2, lineBreak
+	case 't':
+		return 2, []byte{' '}
+	case 'b', 'f':
+		return 2, nil
+	}
+	return 2, b[:2]
+}
+
+// sanitizeEscapedRune is escaped for \u and four hexadecimal digits.
+func sanitizeEscapedRune(b []byte) (n int, replacement []byte) {
+	n = min(len(b), 6)
+	r, err := strconv.ParseUint(string(b[2:n]), 16, 16)
+	switch {
+	case err != nil:
+		return n, b[:n]
+	case r == '\u2028' || r == '\u2029':
+		return n, lineBreak
+	case vocabulary.IsInvisible(rune(r)):
+		return n, nil
+	}
+	return n, b[:n]
+}

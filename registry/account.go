@@ -1,0 +1,174 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Access contains the database operations for what account holders manage: credentials and usage.
+type Access interface {
+	Account(ctx context.Context, id cola.AccountID) (store.Account, error)
+	Keys(ctx context.Context, account cola.AccountID) ([]store.Key, error)
+	CreateKey(ctx context.Context, key store.Key, hash store.KeyHash, maxKeys int) (store.Key, error)
+	ReplaceKey(
+		ctx context.Context, account cola.AccountID, id int64, key store.Key, hash store.KeyHash, until time.Time,
+		maxKeys int,
+	) (store.Key, error)
+	RevokeKey(ctx context.Context, account cola.AccountID, id int64) error
+	Links(ctx context.Context, account cola.AccountID) ([]store.Link, error)
+	RevokeLink(ctx context.Context, account cola.AccountID, id int64) error
+	RestoreLink(ctx context.Context, account cola.AccountID, id int64) error
+	SignIns(ctx context.Context, account cola.AccountID) ([]store.SignIn, error)
+	EndSignIn(ctx context.Context, account cola.AccountID, id int64) error
+	EndOtherSignIns(ctx context.Context, account cola.AccountID, but int64) (int, error)
+	DailyUsage(ctx context.Context, id cola.AccountID, first, last cola.Date) ([]store.DayUsage, error)
+	MonthlyUsage(ctx context.Context, id cola.AccountID, first, last cola.Period) ([]store.MonthUsage, error)
+	store.Refusals
+}
+
+// Account is an account as its holder sees it.
+type Account struct {
+	Email       string // empty if unknown
+	Tier        cola.Tier
+	CreatedAt   time.Time
+	ActiveLimit int // saved searches that may run by themselves
+}
+
+// Messages for requests with an unknown outcome.
+const (
+	revokeUnconfirmed  = "It is unknown whether that was ended. Do it again in a few seconds: done twice is as good as done once."
+	restoreUnconfirmed = "It is unknown whether the app may act again. Do it again in a few seconds: done twice is as good as done once."
+	signOutUnconfirmed = "It is unknown whether the browser was signed out. Do it again in a few seconds: done twice is as good as done once."
+)
+
+// dashboardOnly refuses callers who are not account holders in a browser. Revoking a key or an app
+// must end its access, so neither may create keys.
+const dashboardOnly = "Keys, connected apps and sign-ins are managed in the dashboard, by the account holder: sign in there."
+
+// authorizeHolder checks that the caller is an account holder in the dashboard and not suspended.
+// It charges nothing, does not count toward the rate limit, and does not need the index.
+func (s *Service) authorizeHolder(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
+	state, err := s.Standing(ctx, c)
+	if err != nil {
+		return state, err
+	}
+	if c.Channel != cola.ChannelDashboard || c.Credential.Kind != cola.CredentialSignIn {
+		return state, cola.Errorf(cola.CodeForbidden, dashboardOnly)
+	}
+	return state, nil
+}
+
+// readManaged reads data of the caller's account after authorizeHolder.
+func readManaged[T any](ctx context.Context, s *Service, c cola.Caller, operation string,
+	read func(ctx context.Context, state cola.QuotaState) (T, error),
+) (T, cola.QuotaState, error) {
+	var none T
+	state, err := s.authorizeHolder(ctx, c)
+	if err != nil {
+		return none, state, err
+	}
+	var found T
+	err = withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
+		found, err = read(ctx, state)
+		return err
+	})
+	if err != nil {
+		return none, state, storeError(err, operation)
+	}
+	return found, state, nil
+}
+
+// changeManaged changes data of an account. It returns unknown as the message if the outcome is
+// unknown, and missing if the record does not exist.
+func (s *Service) changeManaged(
+	ctx context.Context, operation, unknown string, missing error, work func(ctx context.Context) error,
+) error {
+	err := withTimeout(ctx, saveTimeout, work)
+	refusal, refused := errors.AsType[*cola.Error](err)
+	switch {
+	case err == nil:
+		return nil
+	case refused:
+		return refusal
+	case errors.Is(err, store.ErrNotFound) && missing != nil:
+		return missing
+	case errors.Is(err, store.ErrUnavailable):
+		refusal := cola.Unavailable()
+		refusal.Message = unknown
+		return refusal
+	}
+	return fmt.Errorf("%s: %w", operation, err)
+}
+
+// Account returns the caller's account.
+func (s *Service) Account(ctx context.Context, c cola.Caller) (Account, cola.QuotaState, error) {
+	return readManaged(ctx, s, c, "read account", func(ctx context.Context, _ cola.QuotaState) (Account, error) {
+		a, err := s.store.Account(ctx, c.Account)
+		if store.IsIdentityName(a.Email) {
+			a.Email = ""
+		}
+		return Account{Email: a.Email, Tier: a.Tier, CreatedAt: a.CreatedAt, ActiveLimit: a.ActiveLimit}, err
+	})
+}
+
+// SignIn is a browser that the account holder has signed in with.
+type SignIn struct {
+	ID         int64
+	Via        string // URL of the issuer; empty: a link
+	Browser    string // User-Agent of the browser; may be empty
+	CreatedAt  time.Time
+	LastUsedAt time.Time // zero when never; may lag by a minute
+	ExpiresAt  time.Time
+	Current    bool // the request came by it
+}
+
+// SignIns returns the sign-ins of the caller's account that hold, newest first.
+func (s *Service) SignIns(ctx context.Context, c cola.Caller) ([]SignIn, cola.QuotaState, error) {
+	return readManaged(ctx, s, c, "list sign-ins", func(ctx context.Context, _ cola.QuotaState) ([]SignIn, error) {
+		signIns, err := s.store.SignIns(ctx, c.Account)
+		shown := make([]SignIn, len(signIns))
+		for i, n := range signIns {
+			shown[i] = SignIn{
+				ID: n.ID, Via: n.Via, Browser: n.Browser, CreatedAt: n.CreatedAt, LastUsedAt: n.LastUsedAt,
+				ExpiresAt: n.ExpiresAt,
+				Current:   c.Credential == cola.Credential{Kind: cola.CredentialSignIn, ID: n.ID},
+			}
+		}
+		return shown, err
+	})
+}
+
+// EndSignIn signs out a browser of the caller's account, starting with its next request. Use
+// sign-out for the caller's own browser. Repeating it is not an error. It fails with CodeNotFound
+// also for another account's sign-in. After CodeUnavailable the outcome may be unknown.
+func (s *Service) EndSignIn(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
+	state, err := s.authorizeHolder(ctx, c)
+	if err != nil {
+		return state, err
+	}
+	missing := cola.Errorf(cola.CodeNotFound,
+		"Your account has no sign-in with the id %d. The list of sign-ins shows those that hold.", id)
+	return state, s.changeManaged(ctx, "end sign-in", signOutUnconfirmed, missing, func(ctx context.Context) error {
+		return s.store.EndSignIn(ctx, c.Account, id)
+	})
+}
+
+// EndOtherSignIns signs out all other browsers of the caller's account, and returns their number.
+// After CodeUnavailable the outcome may be unknown.
+func (s *Service) EndOtherSignIns(ctx context.Context, c cola.Caller) (int, cola.QuotaState, error) {
+	state, err := s.authorizeHolder(ctx, c)
+	if err != nil {
+		return 0, state, err
+	}
+	ended := 0
+	err = s.changeManaged(ctx, "end other sign-ins", signOutUnconfirmed, nil, func(ctx context.Context) (err error) {
+		ended, err = s.store.EndOtherSignIns(ctx, c.Account, c.Credential.ID)
+		return err
+	})
+	return ended, state, err
+}

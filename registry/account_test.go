@@ -1,0 +1,396 @@
+package registry_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/quota"
+	"github.com/colaregistry/colaregistry/registry"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// mustHolder makes an account whose holder has signed in with a browser.
+func (w *world) mustHolder(t testing.TB, email string, tier cola.Tier) cola.Caller {
+	t.Helper()
+	account, err := w.store.CreateAccount(t.Context(), email, tier)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.mustSignIn(t, account.ID, "Firefox")
+}
+
+// mustSignIn signs the holder of an account in with one more browser.
+func (w *world) mustSignIn(t testing.TB, account cola.AccountID, browser string) cola.Caller {
+	t.Helper()
+	s, err := w.store.CreateSignIn(t.Context(), store.SignIn{Account: account, Via: "https://issuer.example", Browser: browser, ExpiresAt: w.now().AddDate(0, 0, 14)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cola.Caller{
+		Account: account, Credential: cola.Credential{Kind: cola.CredentialSignIn, ID: s.ID}, Channel: cola.ChannelDashboard, Scopes: cola.Scopes(),
+	}
+}
+
+// mustConnect connects an app to an account, and returns the app's id and its caller.
+func (w *world) mustConnect(t testing.TB, account cola.AccountID, app string) (int64, cola.Caller) {
+	t.Helper()
+	made, err := w.store.EnsureApp(t.Context(), store.App{Issuer: "https://issuer.example", ClientID: "client-" + app, Name: app, Scopes: cola.Scopes()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	link, err := w.store.Connect(t.Context(), account, made.ID, cola.Scopes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.ID, cola.Caller{
+		Account: account, Credential: cola.Credential{Kind: cola.CredentialLink, ID: link.ID}, Channel: cola.ChannelMCP, Scopes: cola.Scopes(),
+	}
+}
+
+// keyCaller returns the caller of a key.
+func keyCaller(account cola.AccountID, id int64) cola.Caller {
+	return cola.Caller{Account: account, Credential: cola.Credential{Kind: cola.CredentialKey, ID: id}, Channel: cola.ChannelREST, Scopes: cola.Scopes()}
+}
+
+// target is what the calls of managing are about.
+type target struct{ key, link, signIn int64 }
+
+// managing calls every method of managing an account, and returns what each said.
+func managing(ctx context.Context, s *registry.Service, c cola.Caller, on target) map[string]answered {
+	said := map[string]answered{}
+	note := func(name string, state cola.QuotaState, err error) { said[name] = answered{state, err} }
+	_, state, err := s.Account(ctx, c)
+	note("account", state, err)
+	_, state, err = s.Keys(ctx, c)
+	note("keys", state, err)
+	_, state, err = s.CreateKey(ctx, c, registry.KeyParams{Name: "made"})
+	note("create key", state, err)
+	_, state, err = s.RotateKey(ctx, c, on.key, registry.KeyRotationParams{Overlap: "1 day"})
+	note("rotate key", state, err)
+	state, err = s.RevokeKey(ctx, c, on.key)
+	note("revoke key", state, err)
+	_, state, err = s.Connections(ctx, c)
+	note("connections", state, err)
+	state, err = s.RevokeConnection(ctx, c, on.link)
+	note("revoke connection", state, err)
+	state, err = s.RestoreConnection(ctx, c, on.link)
+	note("restore connection", state, err)
+	_, state, err = s.SignIns(ctx, c)
+	note("sign-ins", state, err)
+	_, state, err = s.UsageReport(ctx, c)
+	note("usage report", state, err)
+	state, err = s.EndSignIn(ctx, c, on.signIn)
+	note("end sign-in", state, err)
+	_, state, err = s.EndOtherSignIns(ctx, c)
+	note("end other sign-ins", state, err)
+	return said
+}
+
+type answered struct {
+	state cola.QuotaState
+	err   error
+}
+
+// managed is a world with an account that has one of everything, and a second browser.
+func managed(t *testing.T, w *world, email string) (holder, second cola.Caller, on target) {
+	t.Helper()
+	holder = w.mustHolder(t, email, cola.TierPro)
+	second = w.mustSignIn(t, holder.Account, "Chromium")
+	made, _, err := w.CreateKey(t.Context(), holder, registry.KeyParams{Name: "first"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, link := w.mustConnect(t, holder.Account, "Assistant")
+	return holder, second, target{key: made.ID, link: link.Credential.ID, signIn: second.Credential.ID}
+}
+
+// mustStand holds what an account has to one key, one connection and two sign-ins, all of which hold.
+func (w *world) mustStand(t *testing.T, holder cola.Caller, why string) {
+	t.Helper()
+	keys, _, err := w.Keys(t.Context(), holder)
+	if err != nil || len(keys) != 1 || !keys[0].IsActive(w.now()) {
+		t.Errorf("%s: keys %+v, %v; want the one", why, keys, err)
+	}
+	links, _, err := w.Connections(t.Context(), holder)
+	if err != nil || len(links) != 1 || !links[0].Acts() {
+		t.Errorf("%s: connections %+v, %v; want the one", why, links, err)
+	}
+	signIns, _, err := w.SignIns(t.Context(), holder)
+	if err != nil || len(signIns) != 2 {
+		t.Errorf("%s: sign-ins %+v, %v; want the two", why, signIns, err)
+	}
+}
+
+// TestOnlyAccountHoldersManage: whatever else a caller has, it makes no keys and ends nothing, and is told where that is done.
+func TestOnlyAccountHoldersManage(t *testing.T) {
+	w := mustWorld(t, 0)
+	holder, _, on := managed(t, w, "holder@example.com")
+	on2 := func(c cola.Caller, channel cola.Channel) cola.Caller { c.Channel = channel; return c }
+	_, link := w.mustConnect(t, holder.Account, "Assistant")
+	for name, c := range map[string]cola.Caller{
+		"a key":                        keyCaller(holder.Account, on.key),
+		"a key in MCP":                 on2(keyCaller(holder.Account, on.key), cola.ChannelMCP),
+		"a key said to be a browser":   on2(keyCaller(holder.Account, on.key), cola.ChannelDashboard),
+		"an app":                       link,
+		"an app said to be a browser":  on2(link, cola.ChannelDashboard),
+		"a sign-in used over REST":     on2(holder, cola.ChannelREST),
+		"a sign-in used by assistants": on2(holder, cola.ChannelMCP),
+	} {
+		for call, said := range managing(t.Context(), w.Service, c, on) {
+			if code(said.err) != cola.CodeForbidden || !strings.Contains(said.err.Error(), "dashboard") || !said.state.Known() {
+				t.Errorf("%s: %s: %v, %+v; want forbidden", name, call, said.err, said.state)
+			}
+		}
+	}
+	w.mustStand(t, holder, "afterwards")
+}
+
+// TestWhoMayNotManage: who has signed out, is suspended or uses another's sign-in changes nothing.
+func TestWhoMayNotManage(t *testing.T) {
+	w := mustWorld(t, 0)
+	holder, second, on := managed(t, w, "holder@example.com")
+	other := w.mustHolder(t, "other@example.com", cola.TierFree)
+	foreign := other
+	foreign.Account = holder.Account
+	ended := w.mustSignIn(t, holder.Account, "Lynx")
+	if _, err := w.EndSignIn(t.Context(), ended, ended.Credential.ID); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]cola.Caller{"signed out": ended, "another's sign-in": foreign} {
+		for call, said := range managing(t.Context(), w.Service, c, on) {
+			if code(said.err) != cola.CodeUnauthorized {
+				t.Errorf("%s: %s: %v; want unauthorized", name, call, said.err)
+			}
+		}
+	}
+	if err := w.store.Suspend(t.Context(), holder.Account, "Bills are open"); err != nil {
+		t.Fatal(err)
+	}
+	for call, said := range managing(t.Context(), w.Service, second, on) {
+		if code(said.err) != cola.CodeAccountSuspended || !strings.Contains(said.err.Error(), "Bills are open.") || !said.state.Known() {
+			t.Errorf("suspended: %s: %v, %+v; want the reason", call, said.err, said.state)
+		}
+	}
+	if err := w.store.Restore(t.Context(), holder.Account); err != nil {
+		t.Fatal(err)
+	}
+	w.mustStand(t, holder, "afterwards")
+	w.advance(14 * 24 * time.Hour)
+	if _, _, err := w.Keys(t.Context(), holder); code(err) != cola.CodeUnauthorized {
+		t.Errorf("after two weeks: %v; want the sign-in to have expired", err)
+	}
+}
+
+// TestOthersIDs: what another account has is as if it were not there, and stays as it is.
+func TestOthersIDs(t *testing.T) {
+	w := mustWorld(t, 0)
+	victim, _, on := managed(t, w, "victim@example.com")
+	thief := w.mustHolder(t, "thief@example.com", cola.TierPro)
+	nowhere := target{key: 1 << 40, link: -1, signIn: 0}
+	for name, on := range map[string]target{"another's": on, "nobody's": nowhere} {
+		said := managing(t.Context(), w.Service, thief, on)
+		for _, call := range []string{"rotate key", "revoke key", "revoke connection", "restore connection", "end sign-in"} {
+			if code(said[call].err) != cola.CodeNotFound || !said[call].state.Known() {
+				t.Errorf("%s of %s: %v, %+v; want not_found", call, name, said[call].err, said[call].state)
+			}
+		}
+	}
+	if n, _, err := w.EndOtherSignIns(t.Context(), thief); n != 0 || err != nil {
+		t.Errorf("ended %d browsers, %v; want none", n, err)
+	}
+	w.mustStand(t, victim, "afterwards")
+}
+
+// TestManagingCountsNowhere: an account whose window is full and whose quota is used up is managed all the same, before the index is built too.
+func TestManagingCountsNowhere(t *testing.T) {
+	w := mustWorld(t, 0)
+	holder, _, on := managed(t, w, "holder@example.com")
+	caller := keyCaller(holder.Account, on.key)
+	for range cola.TierPro.Limits().PerMinute {
+		if _, err := w.Admit(t.Context(), caller); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.Admit(t.Context(), caller); code(err) != cola.CodeQuotaExceeded {
+		t.Fatalf("the window: %v; want it full", err)
+	}
+	ledger := quota.New(w.store, quota.Options{})
+	defer ledger.Close()
+	starting := registry.New(registry.Options{Store: w.store, Ledger: ledger, PublicURL: publicURL, Now: w.now})
+	defer starting.Close()
+	for call, said := range managing(t.Context(), starting, holder, on) {
+		if said.err != nil || !said.state.Known() || said.state.Charged != 0 {
+			t.Errorf("%s: %v, %+v; want it done for nothing", call, said.err, said.state)
+		}
+	}
+	days, err := w.store.DailyUsage(t.Context(), holder.Account, cola.DateOf(instant), cola.DateOf(instant))
+	if err != nil || len(days) != 1 || days[0].Requests != cola.TierPro.Limits().PerMinute || days[0].Credential.Kind != cola.CredentialKey {
+		t.Errorf("the day has %+v, %v; want the requests with the key alone", days, err)
+	}
+}
+
+// failing is a store that lets nobody manage an account, for a reason that a test chooses.
+type failing struct {
+	registry.Store
+	err atomic.Pointer[error]
+}
+
+func (f *failing) fault() error {
+	if err := f.err.Load(); err != nil {
+		return fmt.Errorf("disk: %w", *err)
+	}
+	return nil
+}
+
+func (f *failing) Account(ctx context.Context, id cola.AccountID) (store.Account, error) {
+	return either(f, func() (store.Account, error) { return f.Store.Account(ctx, id) })
+}
+
+func (f *failing) Keys(ctx context.Context, id cola.AccountID) ([]store.Key, error) {
+	return either(f, func() ([]store.Key, error) { return f.Store.Keys(ctx, id) })
+}
+
+func (f *failing) CreateKey(ctx context.Context, k store.Key, hash store.KeyHash, most int) (store.Key, error) {
+	return either(f, func() (store.Key, error) { return f.Store.CreateKey(ctx, k, hash, most) })
+}
+
+func (f *failing) RevokeKey(context.Context, cola.AccountID, int64) error { return f.fault() }
+
+func (f *failing) Links(ctx context.Context, id cola.AccountID) ([]store.Link, error) {
+	return either(f, func() ([]store.Link, error) { return f.Store.Links(ctx, id) })
+}
+
+func (f *failing) RevokeLink(context.Context, cola.AccountID, int64) error { return f.fault() }
+
+func (f *failing) SignIns(ctx context.Context, id cola.AccountID) ([]store.SignIn, error) {
+	return either(f, func() ([]store.SignIn, error) { return f.Store.SignIns(ctx, id) })
+}
+
+func (f *failing) EndSignIn(context.Context, cola.AccountID, int64) error { return f.fault() }
+
+func (f *failing) EndOtherSignIns(context.Context, cola.AccountID, int64) (int, error) {
+	return 0, f.fault()
+}
+
+func (f *failing) MonthlyUsage(ctx context.Context, id cola.AccountID, first, last cola.Period) ([]store.MonthUsage, error) {
+	return either(f, func() ([]store.MonthUsage, error) { return f.Store.MonthlyUsage(ctx, id, first, last) })
+}
+
+func either[T any](f *failing, work func() (T, error)) (T, error) {
+	if err := f.fault(); err != nil {
+		var none T
+		return none, err
+	}
+	return work()
+}
+
+// TestManagingWithABadDatabase: one that is away is told as such, and so that nobody thinks that nothing was done; a fault of ours is ours.
+func TestManagingWithABadDatabase(t *testing.T) {
+	bad := &failing{}
+	w := mustWorldOf(t, 0, func(o *registry.Options) { bad.Store, o.Store = o.Store, bad })
+	holder, _, on := managed(t, w, "holder@example.com")
+	unsure := map[string]string{
+		"create key": "revoke it", "rotate key": "revoke it", "revoke key": "Do it again", "revoke connection": "Do it again",
+		"restore connection": "Do it again", "end sign-in": "Do it again", "end other sign-ins": "Do it again",
+	}
+	away, odd := store.ErrUnavailable, errors.New("a column is gone")
+	bad.err.Store(&away)
+	for call, said := range managing(t.Context(), w.Service, holder, on) {
+		if code(said.err) != cola.CodeUnavailable || !strings.Contains(said.err.Error(), unsure[call]) || !said.state.Known() {
+			t.Errorf("%s without a database: %v; want unavailable, saying %q", call, said.err, unsure[call])
+		}
+	}
+	bad.err.Store(&odd)
+	for call, said := range managing(t.Context(), w.Service, holder, on) {
+		if code(said.err) != cola.CodeInternal || !errors.Is(said.err, odd) {
+			t.Errorf("%s with a fault: %v; want it as it is", call, said.err)
+		}
+	}
+	bad.err.Store(nil)
+	w.mustStand(t, holder, "afterwards")
+}
+
+// TestAccount: what an account holder sees; a name that stands for an address is none.
+func TestAccount(t *testing.T) {
+	w := mustWorld(t, 0)
+	holder := w.mustHolder(t, "Holder@example.com", cola.TierStarter)
+	if err := w.store.SetActiveLimit(t.Context(), holder.Account, 3); err != nil {
+		t.Fatal(err)
+	}
+	got, state, err := w.Account(t.Context(), holder)
+	want := registry.Account{Email: "Holder@example.com", Tier: cola.TierStarter, CreatedAt: instant, ActiveLimit: 3}
+	if err != nil || got != want || state.Tier != cola.TierStarter {
+		t.Errorf("%+v, %+v, %v; want %+v", got, state, err, want)
+	}
+	nameless, err := w.store.AccountOf(t.Context(), store.Identity{Issuer: "https://issuer.example", Subject: "u1"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _, err = w.Account(t.Context(), w.mustSignIn(t, nameless.ID, "Firefox"))
+	if err != nil || got.Email != "" || got.Tier != cola.TierFree {
+		t.Errorf("without an address: %+v, %v; want none", got, err)
+	}
+}
+
+// TestSignIns: an account holder sees the browsers that are signed in, which of them this is, and signs out any.
+func TestSignIns(t *testing.T) {
+	w := mustWorld(t, 0)
+	first := w.mustHolder(t, "browsers@example.com", cola.TierFree)
+	w.advance(time.Hour)
+	second := w.mustSignIn(t, first.Account, "<b>Chromium</b>")
+	got, state, err := w.SignIns(t.Context(), first)
+	want := []registry.SignIn{
+		{ID: second.Credential.ID, Via: "https://issuer.example", Browser: "<b>Chromium</b>", CreatedAt: w.now(), ExpiresAt: w.now().AddDate(0, 0, 14)},
+		{ID: first.Credential.ID, Via: "https://issuer.example", Browser: "Firefox", CreatedAt: instant, ExpiresAt: instant.AddDate(0, 0, 14), Current: true},
+	}
+	for i := range got {
+		got[i].LastUsedAt = time.Time{}
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" || !state.Known() {
+		t.Fatalf("%v (-want +got):\n%s", err, diff)
+	}
+	for range 2 {
+		if _, err := w.EndSignIn(t.Context(), first, second.Credential.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := w.Account(t.Context(), second); code(err) != cola.CodeUnauthorized {
+		t.Errorf("a browser that was signed out: %v; want unauthorized", err)
+	}
+	if got, _, err = w.SignIns(t.Context(), first); err != nil || len(got) != 1 || got[0].ID != first.Credential.ID {
+		t.Errorf("%+v, %v; want the one", got, err)
+	}
+	if _, err := w.EndSignIn(t.Context(), first, first.Credential.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := w.Account(t.Context(), first); code(err) != cola.CodeUnauthorized {
+		t.Errorf("who has signed out: %v; want unauthorized", err)
+	}
+}
+
+// TestEndOtherSignIns: the browser that asks stays signed in, and so do those of others.
+func TestEndOtherSignIns(t *testing.T) {
+	w := mustWorld(t, 0)
+	here, other := w.mustHolder(t, "others@example.com", cola.TierFree), w.mustHolder(t, "other@example.com", cola.TierFree)
+	for _, browser := range []string{"a", "b", "c"} {
+		w.mustSignIn(t, here.Account, browser)
+	}
+	for _, want := range []int{3, 0} {
+		if n, state, err := w.EndOtherSignIns(t.Context(), here); n != want || err != nil || !state.Known() {
+			t.Errorf("%d, %v; want %d ended", n, err, want)
+		}
+	}
+	for _, c := range []cola.Caller{here, other} {
+		if got, _, err := w.SignIns(t.Context(), c); err != nil || len(got) != 1 || !got[0].Current {
+			t.Errorf("%+v, %v; want the browser that asks", got, err)
+		}
+	}
+}

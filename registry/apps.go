@@ -1,0 +1,98 @@
+package registry
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Connection is a connected app as the account holder sees it.
+type Connection struct {
+	ID         int64
+	App        string // name of the app
+	ClientID   string
+	Issuer     string
+	Scopes     []cola.Scope // that the latest token gave it, beside reading
+	CreatedAt  time.Time    // when it was first used
+	LastUsedAt time.Time    // zero if never used; may lag by a minute
+	RevokedAt  time.Time    // zero while it holds
+	Disabled   bool         // the operator has disabled the app
+	Requests   int          // in this month
+}
+
+// Acts reports whether the app's requests are accepted.
+func (n Connection) Acts() bool { return n.RevokedAt.IsZero() && !n.Disabled }
+
+// Connections returns the apps that may act, or might, for the caller's account, latest first.
+func (s *Service) Connections(ctx context.Context, c cola.Caller) ([]Connection, cola.QuotaState, error) {
+	return readManaged(ctx, s, c, "list connected apps",
+		func(ctx context.Context, state cola.QuotaState) ([]Connection, error) {
+			links, err := s.store.Links(ctx, c.Account)
+			if err != nil {
+				return nil, err
+			}
+			requests, err := s.requestsByCredential(ctx, c.Account, state.Period)
+			if err != nil {
+				return nil, err
+			}
+			shown := make([]Connection, len(links))
+			for i, l := range links {
+				shown[i] = connectionOf(l)
+				shown[i].Requests = requests[cola.Credential{Kind: cola.CredentialLink, ID: l.ID}]
+			}
+			slices.Reverse(shown) // the store has them by id
+			return shown, nil
+		})
+}
+
+func connectionOf(l store.Link) Connection {
+	return Connection{
+		ID: l.ID, App: l.App.Name, ClientID: l.App.ClientID, Issuer: l.App.Issuer, Scopes: l.Effective(),
+		CreatedAt: l.CreatedAt, LastUsedAt: l.LastUsedAt, RevokedAt: l.RevokedAt, Disabled: !l.App.DisabledAt.IsZero(),
+	}
+}
+
+// RevokeConnection revokes an app's access to the caller's account, starting with the next request.
+// Revoking twice is not an error. It fails with CodeNotFound also for another account's connection.
+// After CodeUnavailable the outcome may be unknown.
+func (s *Service) RevokeConnection(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
+	state, err := s.authorizeHolder(ctx, c)
+	if err != nil {
+		return state, err
+	}
+	return state, s.changeManaged(ctx, "revoke connection", revokeUnconfirmed, connectionNotFound(id),
+		func(ctx context.Context) error {
+			return s.store.RevokeLink(ctx, c.Account, id)
+		})
+}
+
+// RestoreConnection restores the access of a revoked app. It fails with CodeNotActive if the
+// operator has disabled the app, and with CodeNotFound also for another account's connection. After
+// CodeUnavailable the outcome may be unknown.
+func (s *Service) RestoreConnection(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
+	state, err := s.authorizeHolder(ctx, c)
+	if err != nil {
+		return state, err
+	}
+	return state, s.changeManaged(ctx, "restore connection", restoreUnconfirmed, connectionNotFound(id),
+		func(ctx context.Context) error {
+			links, err := s.store.Links(ctx, c.Account)
+			if err != nil {
+				return err
+			}
+			if slices.ContainsFunc(links, func(l store.Link) bool { return l.ID == id && !l.App.DisabledAt.IsZero() }) {
+				return cola.Errorf(cola.CodeNotActive,
+					"The operator of this service has disabled this app for every account, so it cannot act for "+
+						"yours. Ask the operator.")
+			}
+			return s.store.RestoreLink(ctx, c.Account, id)
+		})
+}
+
+func connectionNotFound(id int64) error {
+	return cola.Errorf(cola.CodeNotFound, "Your account has no connected app with the id %d. The list of connected "+
+		"apps shows those that it has.", id)
+}

@@ -1,0 +1,323 @@
+package registry_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// TestFit: a page that is cut to the room of an answer costs the rows that are left, and is gone on with at the next of them.
+func TestFit(t *testing.T) {
+	w := mustWorld(t, 300)
+	c := w.mustCaller(t, "fit@example.com", cola.TierPro)
+	params := cola.SearchParams{ApprovalDateFrom: cola.NewDate(2005, 1, 1), PerPage: cola.Some(20)}
+	whole, _, err := w.SearchColas(t.Context(), c, params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	first, state, err := w.SearchColasFit(t.Context(), c, params, func(rows []cola.ColaSummary) int { asked = len(rows); return 7 })
+	if err != nil || asked != 20 || len(first.Colas) != 7 || state.Used.ListRecords != 27 || !first.Pagination.HasMore {
+		t.Fatalf("%d rows of %d, %d list records, %+v, %v", len(first.Colas), asked, state.Used.ListRecords, first.Pagination, err)
+	}
+	params.Cursor = first.Pagination.NextCursor
+	second, state, err := w.SearchColasFit(t.Context(), c, params, func([]cola.ColaSummary) int { return 1000 })
+	if err != nil || len(second.Colas) != 20 || state.Used.ListRecords != 47 {
+		t.Fatalf("%d rows, %d list records, %v", len(second.Colas), state.Used.ListRecords, err)
+	}
+	if diff := cmp.Diff(whole.Colas, append(first.Colas, second.Colas[:13]...)); diff != "" {
+		t.Errorf("the walk differs from the page (-page +walk):\n%s", diff)
+	}
+
+	holders, state, err := w.SearchPermitteesFit(t.Context(), c, cola.PermitteeParams{}, func([]cola.PermitteeSummary) int { return 3 })
+	if err != nil || len(holders.Permittees) != 3 || state.Used.ListRecords != 50 || !holders.Pagination.HasMore {
+		t.Errorf("%d permittees, %d list records, %v", len(holders.Permittees), state.Used.ListRecords, err)
+	}
+}
+
+func TestFitOfABarcode(t *testing.T) {
+	w := mustWorld(t, 300)
+	c := w.mustCaller(t, "fit@example.com", cola.TierPro)
+	value := w.barcode(t, c)
+	whole, _, err := w.Barcode(t.Context(), c, value)
+	if err != nil || len(whole.Colas) == 0 {
+		t.Fatalf("%+v, %v", whole, err)
+	}
+	none, state, err := w.BarcodeFit(t.Context(), c, value, func([]cola.ColaSummary) int { return 0 })
+	if err != nil || len(none.Colas) != 0 || none.TotalColas != whole.TotalColas || state.Charged != 0 {
+		t.Errorf("%+v, %+v, %v", none, state, err)
+	}
+}
+
+// barcode returns the barcode of some label.
+func (w *world) barcode(t *testing.T, c cola.Caller) string {
+	t.Helper()
+	for _, row := range w.newest(t, c, cola.SearchParams{ApprovalDateFrom: cola.NewDate(2005, 1, 1), PerPage: cola.Some(100)}) {
+		if row.HasBarcode {
+			label, err := w.store.Cola(t.Context(), row.TTBID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(label.BarcodeValue)
+		}
+	}
+	t.Fatal("no label has a barcode")
+	return ""
+}
+
+// TestStanding: to look costs no place in the window, not even a full one, and needs a key that holds.
+func TestStanding(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustCaller(t, "standing@example.com", cola.TierFree)
+	for range 20 {
+		if state, err := w.Standing(t.Context(), c); err != nil || !state.Known() || state.Tier != cola.TierFree {
+			t.Fatalf("%+v, %v", state, err)
+		}
+	}
+	for i := range 11 {
+		_, err := w.Admit(t.Context(), c)
+		if full := code(err) == cola.CodeQuotaExceeded; full != (i == 10) {
+			t.Fatalf("request %d: %v", i+1, err)
+		}
+	}
+	for range 3 {
+		if _, err := w.Standing(t.Context(), c); err != nil {
+			t.Errorf("a look through a full window: %v", err)
+		}
+		if _, err := w.Admit(t.Context(), c); code(err) != cola.CodeQuotaExceeded {
+			t.Errorf("a look made room: %v", err)
+		}
+	}
+	days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(instant), cola.DateOf(instant))
+	if err != nil || len(days) != 1 || days[0].Requests != 10 {
+		t.Errorf("the day has %+v, %v", days, err)
+	}
+	if err := w.store.RevokeKey(t.Context(), 0, c.Credential.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Standing(t.Context(), c); code(err) != cola.CodeUnauthorized {
+		t.Errorf("a revoked key sees %v", err)
+	}
+}
+
+func TestWords(t *testing.T) {
+	w := mustWorld(t, 300)
+	words, err := w.Vocabulary(t.Context())
+	if err != nil || len(words.Categories) < 10 || len(words.States) < 5 {
+		t.Fatalf("%+v, %v", words, err)
+	}
+}
+
+// TestIdentifiers: white space around one does not count, and what is wrong with one is said where something is.
+func TestIdentifiers(t *testing.T) {
+	w := mustWorld(t, 50)
+	c := w.mustCaller(t, "ids@example.com", cola.TierPro)
+	id := w.newest(t, c, cola.SearchParams{PerPage: cola.Some(1)})[0].TTBID
+	if label, _, err := w.Cola(t.Context(), c, " \t"+id.String()+" ", ""); err != nil || label.Value.TTBID != id {
+		t.Errorf("with white space around: %v, %v", label.Value.TTBID, err)
+	}
+	areas, _, err := w.AVAs(t.Context(), c, cola.AVAParams{})
+	if err != nil || len(areas.Rows) == 0 {
+		t.Fatalf("%d areas, %v", len(areas.Rows), err)
+	}
+	if area, _, err := w.AVA(t.Context(), c, " "+areas.Rows[0].AVAID+" ", ""); err != nil || area.Value.AVAID != areas.Rows[0].AVAID {
+		t.Errorf("an area with white space around: %v, %v", area.Value.AVAID, err)
+	}
+	for given, hint := range map[string]bool{
+		"00000000000000": false, "99999999999999": false, " 99999999999999": false, "": true, "1105400100004": true, "110540010000490": true, "1105400100004a": true, "１１０５４００１００００４９": true,
+	} {
+		_, _, err := w.Cola(t.Context(), c, given, "")
+		if cola.CodeOf(err) != cola.CodeNotFound || strings.Contains(err.Error(), "A TTB id has 14 digits.") != hint {
+			t.Errorf("%q: %v", given, err)
+		}
+	}
+}
+
+// BenchmarkSearchColas measures a search through the whole service: parameters, index, and the charge committed to the
+// embedded ledger. Many run at once, as they would in a server, and share commits.
+func BenchmarkSearchColas(b *testing.B) {
+	w := mustWorld(b, 20_000)
+	callers := make([]cola.Caller, 200)
+	for i := range callers {
+		callers[i] = w.mustCaller(b, string(rune('a'+i/26))+string(rune('a'+i%26))+"@example.com", cola.TierPro)
+	}
+	b.SetParallelism(64)
+	var next atomic.Int64
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			w.clock.Add(time.Minute.Microseconds()) // so that no window fills
+			p := cola.SearchParams{Q: "oak", ApprovalDateFrom: cola.NewDate(2005, 1, 1), PerPage: cola.Some(1)}
+			if _, _, err := w.SearchColas(b.Context(), callers[next.Add(1)%int64(len(callers))], p); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+}
+
+func TestSearchChargesWhatItReturns(t *testing.T) {
+	w := mustWorld(t, 2_000)
+	c := w.mustCaller(t, "search@example.com", cola.TierPro)
+	page, state, err := w.SearchColas(t.Context(), c, cola.SearchParams{PerPage: cola.Some(7)})
+	if err != nil || len(page.Colas) != 7 || state.Used.ListRecords != 7 || state.Used.DetailViews != 0 {
+		t.Fatalf("%d rows, %+v, %v; want 7 rows and 7 list records", len(page.Colas), state.Used, err)
+	}
+	if page.Defaults == nil || page.Defaults.DateFrom.String() != "2025-11-20" {
+		t.Errorf("defaults = %+v, want the last 365 days", page.Defaults)
+	}
+	empty, state, err := w.SearchColas(t.Context(), c, cola.SearchParams{Q: "nothinglikethis"})
+	if err != nil || len(empty.Colas) != 0 || state.Used.ListRecords != 7 || empty.Pagination.Pages != 0 {
+		t.Errorf("an empty page: %+v, %+v, %v", empty.Pagination, state.Used, err)
+	}
+	_, state, err = w.SearchColas(t.Context(), c, cola.SearchParams{PerPage: cola.Some(1000)})
+	if code(err) != cola.CodeValidation || state.Used.ListRecords != 7 || !state.Known() {
+		t.Errorf("a bad parameter: %v, %+v", err, state.Used)
+	}
+}
+
+// TestCursorWalk: the pages of a walk hold every label once, in order, whatever their sizes.
+func TestCursorWalk(t *testing.T) {
+	w := mustWorld(t, 1_500)
+	c := w.mustCaller(t, "walk@example.com", cola.TierPro)
+	params := cola.SearchParams{ApprovalDateFrom: cola.NewDate(2005, 1, 1), PerPage: cola.Some(100)}
+	var walked []cola.TTBID
+	total, page := 0, 0
+	for {
+		got, _, err := w.SearchColas(t.Context(), c, params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page++
+		if got.Pagination.Page != page || got.Pagination.HasMore != (got.Pagination.NextCursor != "") {
+			t.Fatalf("page %d: %+v", page, got.Pagination)
+		}
+		for _, row := range got.Colas {
+			walked = append(walked, row.TTBID)
+		}
+		total = got.Pagination.Total
+		if params.Cursor = got.Pagination.NextCursor; params.Cursor == "" {
+			break
+		}
+		params.PerPage = cola.Some(40 + page)
+		if page == 3 { // the walk survives midnight
+			w.clock.Add(int64(24 * time.Hour / time.Microsecond))
+		}
+	}
+	distinct := slices.Compact(slices.Sorted(slices.Values(walked)))
+	if len(walked) != total || len(distinct) != total {
+		t.Errorf("walked %d labels, %d distinct, of %d", len(walked), len(distinct), total)
+	}
+}
+
+func TestPageIsCutToTheQuota(t *testing.T) {
+	w := mustWorld(t, 1_000)
+	c := w.mustCaller(t, "cut@example.com", cola.TierFree)
+	w.spend(t, c, 9_990)
+	params := cola.SearchParams{ApprovalDateFrom: cola.NewDate(2005, 1, 1)}
+	cut, state, err := w.SearchColas(t.Context(), c, params)
+	if err != nil || len(cut.Colas) != 10 || !cut.Pagination.HasMore || cut.Pagination.NextCursor == "" || !cut.Pagination.TruncatedByQuota || state.ListRecordsRemaining() != 0 {
+		t.Fatalf("%d rows, %+v, %+v, %v; want 10 rows and more to come", len(cut.Colas), cut.Pagination, state, err)
+	}
+	_, _, err = w.SearchColas(t.Context(), c, params)
+	var refused *cola.Error
+	if !errors.As(err, &refused) || refused.UpgradeURL != publicURL+"/plans" || refused.Details["reason"] != "list_records" {
+		t.Fatalf("with nothing left: %v", err)
+	}
+	if err := w.store.SetTier(t.Context(), c.Account, cola.TierStarter); err != nil {
+		t.Fatal(err)
+	}
+	params.Cursor = cut.Pagination.NextCursor
+	rest := w.newest(t, c, params)
+	whole := w.newest(t, w.mustCaller(t, "whole@example.com", cola.TierPro), cola.SearchParams{ApprovalDateFrom: cola.NewDate(2005, 1, 1), PerPage: cola.Some(30)})
+	if again, _, err := w.SearchColas(t.Context(), c, params); err != nil || again.Pagination.TruncatedByQuota {
+		t.Errorf("with enough left the page is %+v, %v", again.Pagination, err)
+	}
+	if got := append(cut.Colas, rest...); !slices.Equal(got, whole) {
+		t.Error("the cut page and the one its cursor leads to are not the whole")
+	}
+}
+
+func TestSingleRecords(t *testing.T) {
+	w := mustWorld(t, 500)
+	c := w.mustCaller(t, "detail@example.com", cola.TierPro)
+	var withImages cola.ColaSummary
+	rows := w.newest(t, c, cola.SearchParams{PerPage: cola.Some(100)})
+	for _, row := range rows {
+		if row.ImageCount > 0 {
+			withImages = row
+		}
+	}
+	label, state, err := w.Cola(t.Context(), c, withImages.TTBID.String(), "")
+	if err != nil || label.Value.ColaSummary != withImages || state.Used.DetailViews != 1 {
+		t.Fatalf("%+v, %+v, %v; want the label of the list for one detail view", label.Value.ColaSummary, state.Used, err)
+	}
+	if url := string(label.Value.Images[0].ImageURL); url != publicURL+"/images/"+label.Value.Images[0].TTBImageID {
+		t.Errorf("image_url = %q, want it on the public URL", url)
+	}
+	for _, ifNoneMatch := range []string{label.ETag, `"x", ` + label.ETag, "*, " + strings.TrimPrefix(label.ETag, "W/")} {
+		again, state, err := w.Cola(t.Context(), c, withImages.TTBID.String(), ifNoneMatch)
+		if err != nil || !again.NotModified || state.Used.DetailViews != 1 {
+			t.Errorf("If-None-Match %s: modified %v, %+v, %v; want a free 304", ifNoneMatch, !again.NotModified, state.Used, err)
+		}
+	}
+	for i, ifNoneMatch := range []string{`"other"`, "*", ` * , "x"`} {
+		other, state, err := w.Cola(t.Context(), c, withImages.TTBID.String(), ifNoneMatch)
+		if err != nil || other.NotModified || state.Used.DetailViews != i+2 {
+			t.Errorf("If-None-Match %s: modified %v, %+v, %v; want the record, charged", ifNoneMatch, !other.NotModified, state.Used, err)
+		}
+	}
+	permittee, state, err := w.Permittee(t.Context(), c, " "+withImages.PermitNumber, "")
+	if err != nil || permittee.Value.Colas == 0 || len(permittee.Value.RecentColas) == 0 || state.Used.DetailViews != 5 {
+		t.Errorf("%+v, %+v, %v", permittee.Value, state.Used, err)
+	}
+	endless := strings.Repeat("9", 5000)
+	for name, missing := range map[string]func() error{
+		"unknown id":     func() error { _, _, err := w.Cola(t.Context(), c, "99999999999999", ""); return err },
+		"malformed id":   func() error { _, _, err := w.Cola(t.Context(), c, "abc", ""); return err },
+		"unknown permit": func() error { _, _, err := w.Permittee(t.Context(), c, "XX-X-0", ""); return err },
+		"unknown code":   func() error { _, _, err := w.Barcode(t.Context(), c, "4006381333931"); return err },
+		"unknown area":   func() error { _, _, err := w.AVA(t.Context(), c, "atlantis", ""); return err },
+		"endless id":     func() error { _, _, err := w.Cola(t.Context(), c, endless, ""); return err },
+		"endless permit": func() error { _, _, err := w.Permittee(t.Context(), c, endless, ""); return err },
+		"endless code":   func() error { _, _, err := w.Barcode(t.Context(), c, endless); return err },
+		"endless area":   func() error { _, _, err := w.AVA(t.Context(), c, endless, ""); return err },
+		"endless image":  func() error { _, _, err := w.DrawableImage(t.Context(), endless); return err },
+	} {
+		if err := missing(); code(err) != cola.CodeNotFound || len(err.Error()) > 200 {
+			t.Errorf("%s: %.300v, want not found, told briefly", name, err)
+		}
+	}
+	if usage, _, err := w.Usage(t.Context(), c); err != nil || usage.DetailViews.Used != 5 || usage.ListRecords.Used != len(rows) {
+		t.Errorf("usage %+v, %v; what is not found is free", usage, err)
+	}
+}
+
+func TestDrawableImage(t *testing.T) {
+	w := mustWorld(t, 200)
+	c := w.mustCaller(t, "image@example.com", cola.TierPro)
+	for _, row := range w.newest(t, c, cola.SearchParams{PerPage: cola.Some(50)}) {
+		label, _, err := w.Cola(t.Context(), c, row.TTBID.String(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range label.Value.Images {
+			_, image, err := w.DrawableImage(t.Context(), want.TTBImageID)
+			if err != nil || image.TTBImageID != want.TTBImageID {
+				t.Errorf("%s: %+v, %v", want.TTBImageID, image, err)
+			}
+		}
+	}
+	for _, id := range []string{"", "x", "99999999999999-1", w.newest(t, c, cola.SearchParams{})[0].TTBID.String() + "-99"} {
+		if _, _, err := w.DrawableImage(t.Context(), id); code(err) != cola.CodeNotFound {
+			t.Errorf("image %q: %v, want not found", id, err)
+		}
+	}
+}

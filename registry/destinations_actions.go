@@ -1,0 +1,338 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/ratelimit"
+	"github.com/colaregistry/colaregistry/internal/vault"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// secretOverlap is for how long webhooks are signed with a replaced secret as well.
+const secretOverlap = 24 * time.Hour
+
+// maxReplayed is how many deliveries one request has sent again.
+const maxReplayed = 1_000
+
+// Messages for requests with an unknown outcome.
+const (
+	changeDestinationUnconfirmed = "It is unknown whether the destination was changed. Send the same request again in a few seconds: a change made twice is as good as one made once."
+	deleteDestinationUnconfirmed = "It is unknown whether the destination was deleted. Send the same request again in a few seconds; not_found then says that it is gone."
+	rotateSecretUnconfirmed      = "It is unknown whether the secret was replaced. Send the same request again in a few seconds for another one; the latest is the one that counts."
+	sendUnconfirmed              = "It is unknown whether the message is to be sent. GET /deliveries tells; or send the same request again in a few seconds."
+)
+
+// RotateSecret replaces the secret that signs webhooks to a destination, and returns the new one.
+// It is never returned again. For 24 hours, messages are signed with the old secret as well. It is
+// free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for
+// another account's destination, and with CodeValidation for an email address. After
+// CodeUnavailable the outcome is unknown.
+func (s *Service) RotateSecret(
+	ctx context.Context, c cola.Caller, id string,
+) (cola.DestinationWithSecret, cola.QuotaState, error) {
+	d, state, err := s.authorizeDestinationWrite(ctx, c, id)
+	if err != nil {
+		return cola.DestinationWithSecret{}, state, err
+	}
+	if d.Kind != cola.KindWebhook {
+		return cola.DestinationWithSecret{}, state,
+			wrongKindError("This is an email address; only webhooks are signed with a secret.")
+	}
+	secret, until := cola.NewWebhookSecret(), s.now().Add(secretOverlap)
+	sealed := s.vault.Seal(vault.Secret, d.UUID, secret)
+	changed, err := s.updateDestination(ctx, d, rotateSecretUnconfirmed, func(d *store.Destination) error {
+		d.Secrets = store.Secrets{Current: sealed, Old: d.Secrets.Current, OldUntil: until}
+		return nil
+	})
+	if err != nil {
+		return cola.DestinationWithSecret{}, state, err
+	}
+	return withSecret(changed, secret), state, nil
+}
+
+// TestDestination sends a test message to a destination of the caller's account. It is free and
+// needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound, also for another
+// account's destination; with CodeNotActive if the destination gets no messages; and with
+// CodeQuotaExceeded after ten test messages within a minute.
+func (s *Service) TestDestination(
+	ctx context.Context, c cola.Caller, id string,
+) (cola.Delivery, cola.QuotaState, error) {
+	d, state, err := s.authorizeDestinationWrite(ctx, c, id)
+	if err == nil {
+		err = s.checkSendable(ctx, d)
+	}
+	if err == nil {
+		err = s.testLimit.take(d.UUID)
+	}
+	if err != nil {
+		return cola.Delivery{}, state, err
+	}
+	var made cola.Delivery
+	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
+		made, err = s.store.AddTest(ctx, d.Account, d.UUID, s.now())
+		return err
+	})
+	if err != nil {
+		return cola.Delivery{}, state, destinationError(err, d.UUID, sendUnconfirmed)
+	}
+	return made, state, nil
+}
+
+// checkSendable fails with CodeNotActive, and says what to do, if a destination gets no messages.
+func (s *Service) checkSendable(ctx context.Context, d store.Destination) error {
+	switch {
+	case d.Kind == cola.KindEmail && !s.sends.SendsMail:
+		return cola.Errorf(cola.CodeNotActive,
+			"This server sends no email; use a webhook, or the feed of a saved search.")
+	case !d.Address.OK:
+		return cola.Errorf(cola.CodeNotActive,
+			"The account has no email address. Add a destination with one, or a webhook.")
+	case d.State == cola.DestinationActive:
+		return nil
+	}
+	own, err := s.isAccountDestination(ctx, d)
+	if err != nil {
+		return err
+	}
+	return d.CheckActive(own)
+}
+
+// ResendConfirmation asks the recipient of a destination again to confirm it. It sends an endpoint
+// another challenge, or another email to the owner of an address who has not agreed or has
+// unsubscribed. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with
+// CodeNotFound also for another account's destination, with CodeValidation if the destination needs
+// no confirmation, and with CodeQuotaExceeded if the limits on requests to confirm are reached.
+func (s *Service) ResendConfirmation(
+	ctx context.Context, c cola.Caller, id string,
+) (cola.Delivery, cola.QuotaState, error) {
+	d, state, err := s.authorizeDestinationWrite(ctx, c, id)
+	if err == nil {
+		err = s.checkCanResend(ctx, d)
+	}
+	if err != nil {
+		return cola.Delivery{}, state, err
+	}
+	var challenge store.Challenge
+	if d.Kind == cola.KindWebhook {
+		challenge.Sealed = s.newChallenge(d.UUID)
+	}
+	var made cola.Delivery
+	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
+		made, err = s.store.RequestConfirmation(ctx, d.Account, d.UUID, s.confirmationRequest(d.Kind),
+			func(d *store.Destination) error {
+				if !d.NeedsConsent() {
+					return wrongKindError(alreadyConfirmed)
+				}
+				d.Destination, d.Challenge = d.Asked(), challenge
+				return nil
+			})
+		return err
+	})
+	if err != nil {
+		return cola.Delivery{}, state, destinationError(confirmationError(d.Kind, err), d.UUID, sendUnconfirmed)
+	}
+	return made, state, nil
+}
+
+const alreadyConfirmed = "It is already confirmed. To make it active again, send PATCH /destinations/{uuid} with {\"active\": true}."
+
+// checkCanResend fails if the destination needs no consent, or if the server can't ask for it.
+func (s *Service) checkCanResend(ctx context.Context, d store.Destination) error {
+	own, err := s.isAccountDestination(ctx, d)
+	switch {
+	case err != nil:
+		return err
+	case own || !d.NeedsConsent():
+		return wrongKindError(alreadyConfirmed)
+	case d.Kind == cola.KindEmail && !s.sends.SendsMail:
+		return s.checkSendable(ctx, d)
+	}
+	return nil
+}
+
+// ReplayDestination resends the messages about runs that a destination missed, because they failed
+// or it was paused: at most 1,000, oldest first. It is free and needs the scope
+// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's destination,
+// and with CodeNotActive if the destination gets no messages.
+func (s *Service) ReplayDestination(
+	ctx context.Context, c cola.Caller, id string,
+) (cola.Replayed, cola.QuotaState, error) {
+	d, state, err := s.authorizeDestinationWrite(ctx, c, id)
+	if err == nil {
+		err = s.checkSendable(ctx, d)
+	}
+	if err != nil {
+		return cola.Replayed{}, state, err
+	}
+	var replayed cola.Replayed
+	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
+		replayed.Count, err = s.store.ReplayUndelivered(ctx, d.Account, d.UUID, s.now(), maxReplayed)
+		return err
+	})
+	if err != nil {
+		return cola.Replayed{}, state, replayError(err, destinationError(err, id, sendUnconfirmed))
+	}
+	return replayed, state, nil
+}
+
+// Limits on requests to confirm a destination. Recipients may not know us, so they must not be
+// asked often.
+const (
+	askedWithin = 24 * time.Hour // window of the limits per account and per recipient
+	maxAsked    = 10             // requests of an account, to any recipient
+
+	// An email address may be asked once an hour by an account, and three times a day by all.
+	askAddressAgain = time.Hour
+	maxAskedAddress = 3
+
+	// A host may be sent five challenges an hour by an account, and fifty a day by all; see
+	// store.ConfirmationLimits for the exceptions.
+	askHostAgain    = time.Hour
+	maxAskedByOne   = 5
+	maxAskedHost    = 50
+	reasonAskLimits = "confirmations" // value of details.reason
+)
+
+// confirmationRequest returns a request to confirm a destination of a kind, due now.
+func (s *Service) confirmationRequest(kind string) store.ConfirmationRequest {
+	l := store.ConfirmationLimits{RepeatWindow: askAddressAgain, MaxRepeats: 1, Window: askedWithin, MaxByAccount: maxAsked,
+		MaxOfAddress: maxAskedAddress}
+	if kind == cola.KindWebhook {
+		l.RepeatWindow, l.MaxRepeats, l.MaxOfAddress = askHostAgain, maxAskedByOne, maxAskedHost
+	}
+	return store.ConfirmationRequest{Due: s.now(), Limits: l}
+}
+
+// newChallenge returns a new encrypted challenge for an endpoint.
+func (s *Service) newChallenge(destination string) string {
+	return s.vault.Seal(vault.Challenge, destination, string(cola.NewChallenge()))
+}
+
+// confirmationError returns the public error if a confirmation limit is reached, and other errors
+// unchanged.
+func confirmationError(kind string, err error) error {
+	reached, ok := errors.AsType[store.ConfirmationLimitError](err)
+	if !ok {
+		return err
+	}
+	return cola.TooMany(reasonAskLimits, 0, reached.Wait, confirmationLimitMessage(kind, reached.Limit))
+}
+
+func confirmationLimitMessage(kind string, limit store.ConfirmationLimit) string {
+	webhook := kind == cola.KindWebhook
+	switch {
+	case limit == store.LimitRepeats && webhook:
+		return fmt.Sprintf("An account may send a host %d challenges an hour.", maxAskedByOne)
+	case limit == store.LimitRepeats:
+		return "The owner of this address was asked within the last hour."
+	case limit == store.LimitOfAddress && webhook:
+		return fmt.Sprintf("All accounts together may send a host %d challenges in 24 hours.", maxAskedHost)
+	case limit == store.LimitOfAddress:
+		return fmt.Sprintf("An address is asked to confirm at most %d times in 24 hours.", maxAskedAddress)
+	}
+	return fmt.Sprintf("An account may request %d confirmations in 24 hours.", maxAsked)
+}
+
+// confirmUnconfirmed is the message if the outcome of a confirmation is unknown.
+const confirmUnconfirmed = "It is unknown whether the code was accepted. Check the state with GET " +
+	"/destinations/{uuid}, or send the same request again in a few seconds."
+
+// ConfirmDestination confirms a pending endpoint with the code from its latest challenge, and
+// returns the destination, which is then active. It is free and needs the scope
+// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's destination,
+// with CodeValidation for a wrong code or an email address, and with CodeNotActive if too many
+// codes were entered for the challenge. After CodeUnavailable the outcome is unknown.
+func (s *Service) ConfirmDestination(
+	ctx context.Context, c cola.Caller, id string, p cola.DestinationConfirmParams,
+) (cola.Destination, cola.QuotaState, error) {
+	d, state, err := s.authorizeDestinationWrite(ctx, c, id)
+	if err != nil {
+		return cola.Destination{}, state, err
+	}
+	settled, err := p.Normalize()
+	switch {
+	case err != nil:
+		return cola.Destination{}, state, err
+	case d.Kind != cola.KindWebhook:
+		return cola.Destination{}, state, wrongKindError(
+			"This is an email address; its owner confirms by the link in the email.")
+	}
+	var refusal error
+	changed, err := s.updateDestination(ctx, d, confirmUnconfirmed, func(d *store.Destination) error {
+		refusal = s.checkCode(d, settled.Code)
+		return nil // a wrong code counts
+	})
+	if err == nil {
+		err = refusal
+	}
+	if err != nil {
+		return cola.Destination{}, state, err
+	}
+	return changed.Destination, state, nil
+}
+
+// checkCode confirms an endpoint if the code is right, and counts a wrong one. It does not change a
+// confirmed endpoint.
+func (s *Service) checkCode(d *store.Destination, code string) error {
+	if d.State != cola.DestinationPending {
+		return nil
+	}
+	challenge, err := s.vault.Open(vault.Challenge, d.UUID, d.Challenge.Sealed)
+	switch {
+	case err != nil:
+		return fmt.Errorf("confirm destination: %w", err)
+	case challenge == "" || d.Challenge.Tries >= cola.MaxCodeTries:
+		return codesExhaustedError(d)
+	}
+	if cola.Challenge(challenge).Matches(code) {
+		d.Destination, d.VerifiedAt = d.Confirmed(), s.now()
+		return nil
+	}
+	d.Challenge.Tries++
+	if d.Challenge.Tries == cola.MaxCodeTries {
+		return codesExhaustedError(d)
+	}
+	var problems cola.Problems
+	problems.Add("code", "Wrong code for the latest challenge. You have %d more tries.",
+		cola.MaxCodeTries-d.Challenge.Tries)
+	return problems.Err()
+}
+
+// codesExhaustedError returns the error after too many wrong codes.
+func codesExhaustedError(d *store.Destination) error {
+	refusal := cola.Errorf(cola.CodeNotActive,
+		"No code can be entered: no challenge was sent, or too many wrong codes were entered. "+
+			"To send another challenge, use POST /destinations/%s/confirmation.", d.UUID)
+	refusal.Details = map[string]any{"state": d.State}
+	return refusal
+}
+
+const (
+	testsPerMinute = 10     // test messages to one destination, in each process
+	maxTestLimits  = 20_000 // destinations remembered
+)
+
+// ReasonTests is details.reason of the error for too many test messages.
+const ReasonTests = "tests"
+
+// testMessageLimit limits the test messages to each destination, by its UUID. Replays of test
+// messages count, too. Users can send them at any moment, so they need a limit of their own.
+type testMessageLimit struct{ *ratelimit.Limiter[string] }
+
+func newTestMessageLimit(now cola.Clock) testMessageLimit {
+	return testMessageLimit{ratelimit.New[string](testsPerMinute, time.Minute/testsPerMinute, maxTestLimits, now)}
+}
+
+// take counts a test message, or returns a CodeQuotaExceeded error.
+func (l testMessageLimit) take(destination string) error {
+	wait := l.Take(destination, 1)
+	if wait == 0 {
+		return nil
+	}
+	return cola.TooMany(ReasonTests, testsPerMinute, wait,
+		fmt.Sprintf("Each destination is limited to %d test messages a minute.", testsPerMinute))
+}

@@ -1,0 +1,168 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/quota"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// silent is a store that takes every question and answers none, as a frozen server does.
+type silent struct {
+	Store
+	store.Ledger
+}
+
+func (silent) Cola(ctx context.Context, _ cola.TTBID) (cola.Cola, error) {
+	<-ctx.Done()
+	return cola.Cola{}, ctx.Err()
+}
+
+// What the ledger is asked for what account holders see comes from the store beside it.
+func (s silent) DailyUsage(ctx context.Context, id cola.AccountID, first, last cola.Date) ([]store.DayUsage, error) {
+	return s.Ledger.DailyUsage(ctx, id, first, last)
+}
+
+func (s silent) MonthlyUsage(ctx context.Context, id cola.AccountID, first, last cola.Period) ([]store.MonthUsage, error) {
+	return s.Ledger.MonthlyUsage(ctx, id, first, last)
+}
+
+func (silent) Revision(ctx context.Context) (cola.Revision, error) {
+	<-ctx.Done()
+	return 0, ctx.Err()
+}
+
+func (silent) Settle(ctx context.Context, _ store.Batch, _ func(time.Time, []store.AccountState) []store.Entry) error {
+	<-ctx.Done()
+	return fmt.Errorf("%w: %v", store.ErrUnavailable, ctx.Err())
+}
+
+func (silent) Void(ctx context.Context, _ store.BatchID, _ []store.Entry) error {
+	<-ctx.Done()
+	return fmt.Errorf("%w: %v", store.ErrUnavailable, ctx.Err())
+}
+
+// newSilent returns a service whose index was built before its store fell silent.
+func newSilent(t *testing.T) *Service {
+	t.Helper()
+	ledger := quota.New(silent{}, quota.Options{})
+	t.Cleanup(ledger.Close)
+	s := New(Options{Store: silent{}, Ledger: ledger, Now: time.Now})
+	s.ready.Store(true)
+	return s
+}
+
+// TestSilentStoreIsUnavailable: reading a label from a store that does not respond fails after three seconds, with a time to
+// try again, or earlier when the context ends.
+func TestSilentStoreIsUnavailable(t *testing.T) {
+	for name, ask := range map[string]func(context.Context, *Service) error{
+		"a label": func(ctx context.Context, s *Service) error {
+			_, _, err := s.Cola(ctx, cola.Caller{Account: 7}, "11054001000049", "")
+			return err
+		},
+		"an image": func(ctx context.Context, s *Service) error {
+			s.ready.Store(false) // else the index would answer that there is no such label
+			_, _, err := s.DrawableImage(ctx, "11054001000049-0")
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSilent(t)
+				begun := time.Now()
+				err := ask(t.Context(), s)
+				var refusal *cola.Error
+				if !errors.As(err, &refusal) || refusal.Code != cola.CodeUnavailable || refusal.RetryAfter <= 0 {
+					t.Errorf("got %v, want unavailable with a time to try again", err)
+				}
+				if took := time.Since(begun); took != 3*time.Second {
+					t.Errorf("after %v, want 3 s", took)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				if err := ask(ctx, s); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("whose caller has gone: %v, want the end of the context", err)
+				}
+			})
+		})
+	}
+}
+
+// TestFollowerDoesNotWaitForASilentStore for longer than a request does.
+func TestFollowerDoesNotWaitForASilentStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := NewFollower(newSilent(t), FollowerOptions{})
+		begun := time.Now()
+		if _, err := f.latestRevision(t.Context()); !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) != 3*time.Second {
+			t.Errorf("%v after %v, want the end of 3 s", err, time.Since(begun))
+		}
+	})
+}
+
+// TestNothingIsReadWhileNothingCommits: once the ledger knows that the store does not commit, nobody waits for a read either.
+func TestNothingIsReadWhileNothingCommits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSilent(t)
+		caller := cola.Caller{Account: 7}
+		begun := time.Now()
+		if _, err := s.Admit(t.Context(), caller); cola.CodeOf(err) != cola.CodeUnavailable || time.Since(begun) != 5*time.Second {
+			t.Fatalf("a charge: %v after %v, want unavailable after 5 s", err, time.Since(begun))
+		}
+		begun = time.Now()
+		if _, _, err := s.Cola(t.Context(), caller, "11054001000049", ""); cola.CodeOf(err) != cola.CodeUnavailable || time.Since(begun) != 0 {
+			t.Errorf("a label then: %v after %v, want unavailable at once", err, time.Since(begun))
+		}
+	})
+}
+
+// admitting is a store whose ledger lets everybody through, and which answers nothing else.
+type admitting struct{ silent }
+
+func (admitting) Settle(_ context.Context, b store.Batch, decide func(time.Time, []store.AccountState) []store.Entry) error {
+	var states []store.AccountState
+	for _, id := range b.Accounts {
+		state := store.AccountState{Account: id, Exists: true, Tier: cola.TierPro, Valid: map[cola.Credential]bool{}}
+		for _, c := range b.Credentials {
+			state.Valid[c] = true
+		}
+		states = append(states, state)
+	}
+	decide(time.Now(), states)
+	return nil
+}
+
+func (admitting) CreateSavedSearch(ctx context.Context, _ store.NewSavedSearch) (cola.SavedSearch, bool, error) {
+	<-ctx.Done()
+	return cola.SavedSearch{}, false, ctx.Err()
+}
+
+// TestSavingDoesNotWaitForASilentStore for longer than a charge does.
+func TestSavingDoesNotWaitForASilentStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ledger := quota.New(admitting{}, quota.Options{})
+		t.Cleanup(ledger.Close)
+		s := New(Options{Store: admitting{}, Ledger: ledger, Now: time.Now})
+		caller := cola.Caller{Account: 7, Credential: cola.Credential{Kind: cola.CredentialKey, ID: 1}, Scopes: cola.Scopes()}
+		search := cola.SavedSearchParams{Name: "n", Filters: &cola.SavedSearchFilters{}}
+		if _, _, err := s.CreateSavedSearch(t.Context(), caller, search); cola.CodeOf(err) != cola.CodeUnavailable {
+			t.Errorf("before the index is built: %v, want unavailable", err)
+		}
+		s.ready.Store(true)
+		begun := time.Now()
+		_, state, err := s.CreateSavedSearch(t.Context(), caller, search)
+		if cola.CodeOf(err) != cola.CodeUnavailable || !state.Known() || time.Since(begun) != 5*time.Second {
+			t.Errorf("%v after %v, want unavailable after 5 s", err, time.Since(begun))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, _, err := s.CreateSavedSearch(ctx, caller, search); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("whose caller has gone: %v, want the end of the context", err)
+		}
+	})
+}

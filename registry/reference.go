@@ -1,0 +1,190 @@
+package registry
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// List is a whole list of reference data.
+type List[T any] struct {
+	Rows  []T
+	Meta  cola.Meta
+	Notes []string // why there are no rows
+}
+
+// PageList is a page of a list of reference data.
+type PageList[T any] struct {
+	Rows  []T
+	Meta  cola.PageMeta
+	Notes []string // why there are no rows
+}
+
+// listReference answers a free list operation from the rows that find returns. It calls find only
+// once the request is admitted. Without rows, notes explains why.
+func listReference[T any](ctx context.Context, s *Service, c cola.Caller, invalid error,
+	find func(*store.ReferenceSets) []T,
+	notes func(Vocabulary) []string,
+) (List[T], cola.QuotaState, error) {
+	state, err := s.admitFree(ctx, c, invalid)
+	if err != nil {
+		return List[T]{}, state, err
+	}
+	found := find(s.references.Load())
+	list := List[T]{Rows: found, Meta: cola.Meta{Total: len(found)}}
+	if len(found) == 0 {
+		list.Notes = notes(s.referenceWords())
+	}
+	return list, state, nil
+}
+
+// referenceWords returns the words of the reference lists alone.
+func (s *Service) referenceWords() (w Vocabulary) {
+	w.addReferences(s.references.Load())
+	return w
+}
+
+// admitFree admits a free request, or refuses it with invalid if that is not nil.
+func (s *Service) admitFree(ctx context.Context, c cola.Caller, invalid error) (cola.QuotaState, error) {
+	if err := s.checkIndexBuilt(); err != nil {
+		return cola.QuotaState{}, err
+	}
+	if invalid != nil {
+		return s.Refuse(ctx, c, invalid)
+	}
+	return s.Admit(ctx, c)
+}
+
+func filterRows[T any](rows []T, keep func(*T) bool) []T {
+	found := []T{}
+	for i := range rows {
+		if keep(&rows[i]) {
+			found = append(found, rows[i])
+		}
+	}
+	return found
+}
+
+// newestRows keeps the rows with the latest date of their series when only is true, and all rows
+// otherwise.
+func newestRows[T any, S comparable](only bool, rows []T, of func(*T) (series S, date cola.Date)) []T {
+	if !only {
+		return rows
+	}
+	latest := map[S]cola.Date{}
+	for i := range rows {
+		series, date := of(&rows[i])
+		latest[series] = max(latest[series], date)
+	}
+	return filterRows(rows, func(row *T) bool {
+		series, date := of(row)
+		return date == latest[series]
+	})
+}
+
+// matchesFilter reports whether a filter is absent or equals the value, in any case.
+func matchesFilter(filter, value string) bool {
+	return filter == "" || strings.EqualFold(filter, value)
+}
+
+// ProcessingTimes returns how long COLA applications take, newest snapshot first. It is free.
+func (s *Service) ProcessingTimes(
+	ctx context.Context, c cola.Caller, p cola.ProcessingTimeParams,
+) (List[cola.ProcessingTime], cola.QuotaState, error) {
+	type row = cola.ProcessingTime
+	q, err := p.Normalize()
+	return listReference(ctx, s, c, err, func(r *store.ReferenceSets) []row {
+		found := filterRows(r.ProcessingTimes, func(t *row) bool { return matchesFilter(q.Commodity, t.Commodity) })
+		return newestRows(q.Latest.V, found, func(t *row) (string, cola.Date) { return t.Commodity, t.SnapshotDate })
+	}, func(w Vocabulary) []string { return w.Times.notes(listFilter{"commodity", q.Commodity}) })
+}
+
+// FormulaProcessingTimes returns how long formula applications take, newest snapshot first. It is
+// free.
+func (s *Service) FormulaProcessingTimes(
+	ctx context.Context, c cola.Caller, p cola.FormulaProcessingTimeParams,
+) (List[cola.FormulaProcessingTime], cola.QuotaState, error) {
+	type row = cola.FormulaProcessingTime
+	q, err := p.Normalize()
+	return listReference(ctx, s, c, err, func(r *store.ReferenceSets) []row {
+		found := filterRows(r.FormulaProcessingTimes, func(t *row) bool {
+			return matchesFilter(q.Commodity, t.Commodity) && matchesFilter(q.FormulaType, t.FormulaType)
+		})
+		return newestRows(q.Latest.V, found, func(t *row) ([2]string,
+			cola.Date) {
+			return [2]string{t.Commodity, t.FormulaType}, t.SnapshotDate
+		})
+	}, func(w Vocabulary) []string {
+		return w.FormulaTimes.notes(listFilter{"commodity", q.Commodity}, listFilter{"formula_type", q.FormulaType})
+	})
+}
+
+// RegistrationProcessingTimes returns how long original permits take, newest month first. It is
+// free.
+func (s *Service) RegistrationProcessingTimes(
+	ctx context.Context, c cola.Caller, p cola.RegistrationProcessingTimeParams,
+) (List[cola.RegistrationProcessingTime], cola.QuotaState, error) {
+	type row = cola.RegistrationProcessingTime
+	q, err := p.Normalize()
+	return listReference(ctx, s, c, err, func(r *store.ReferenceSets) []row {
+		found := filterRows(r.RegistrationProcessingTimes, func(t *row) bool {
+			return matchesFilter(q.Category, t.Category) && matchesFilter(q.ApplicationType, t.ApplicationType)
+		})
+		return newestRows(q.Latest.V, found, func(t *row) ([2]string,
+			cola.Date) {
+			return [2]string{t.Category, t.ApplicationType}, t.ReportMonth
+		})
+	}, func(w Vocabulary) []string {
+		return w.RegistrationTimes.notes(listFilter{"category", q.Category},
+			listFilter{"application_type", q.ApplicationType})
+	})
+}
+
+// ProductionReports returns a page of the statistical production reports, newest first. It is free.
+func (s *Service) ProductionReports(
+	ctx context.Context, c cola.Caller, p cola.ProductionReportParams,
+) (PageList[cola.ProductionReport], cola.QuotaState, error) {
+	q, err := p.Normalize()
+	state, err := s.admitFree(ctx, c, err)
+	if err != nil {
+		return PageList[cola.ProductionReport]{}, state, err
+	}
+	found := reports(s.references.Load().ProductionReports, &q)
+	total := len(found)
+	first := min((q.Page-1)*q.PerPage, total)
+	last := min(first+q.PerPage, total)
+	list := PageList[cola.ProductionReport]{Rows: found[first:last], Meta: cola.PageMeta{
+		Total: total, Page: q.Page, PerPage: q.PerPage, HasMore: last < total,
+	}}
+	if total == 0 {
+		list.Notes = s.referenceWords().Reports.notes(listFilter{"year", shownInt(q.Year)},
+			listFilter{"month", shownInt(q.Month)},
+			listFilter{"commodity", q.Commodity}, listFilter{"report_type", q.ReportType},
+			listFilter{"statistical_group", q.StatisticalGroup}, listFilter{"statistical_detail", q.StatisticalDetail})
+	}
+	return list, state, nil
+}
+
+// shownInt writes a number, empty when it is not given.
+func shownInt(n cola.Opt[int]) string {
+	if !n.OK {
+		return ""
+	}
+	return strconv.Itoa(n.V)
+}
+
+// reports returns the rows that match a search.
+func reports(rows []cola.ProductionReport, q *cola.ProductionReportSearch) []cola.ProductionReport {
+	found := filterRows(rows, func(r *cola.ProductionReport) bool {
+		return (!q.Year.OK || r.Year == q.Year.V) && (!q.Month.OK || r.MonthNumber == q.Month) &&
+			matchesFilter(q.Commodity, r.Commodity) && matchesFilter(q.ReportType, r.ReportType) &&
+			matchesFilter(q.StatisticalGroup, string(r.StatisticalGroup)) &&
+			matchesFilter(q.StatisticalDetail, string(r.StatisticalDetail))
+	})
+	return newestRows(q.Latest, found, func(r *cola.ProductionReport) (cola.ReportKey, cola.Date) {
+		return cola.ReportKey{Commodity: r.Commodity, ReportType: r.ReportType}, r.ReportDate
+	})
+}

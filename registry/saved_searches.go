@@ -1,0 +1,345 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// savedSearchesPath is where account holders see their searches, below the public URL.
+const savedSearchesPath = "/saved-searches"
+
+const (
+	// keyRemembered is how long a caller may send a creation again with its idempotency key.
+	keyRemembered = 24 * time.Hour
+	// callRemembered is the same for tool calls, which have no key: calls with the same content are
+	// the same.
+	callRemembered = 10 * time.Minute
+	// saveTimeout limits writes of admitted requests.
+	saveTimeout = 5 * time.Second
+)
+
+// CreatedSavedSearch is the answer to CreateSavedSearch.
+type CreatedSavedSearch struct {
+	Search   cola.SavedSearch
+	Repeated bool // an earlier identical request created it
+}
+
+// CreateSavedSearch stores a search for the caller's account. It is free and needs the scope
+// cola.ScopeWriteSavedSearches. Repeating a request creates no second search: within 24 hours with
+// the same idempotency key or, on MCP, which has none, within ten minutes with the same content and
+// credential. It then returns the search in its current state. Besides the errors of Normalize, it
+// fails with CodeIdempotencyKeyReused if the key was used for another search, and with
+// CodeWatchlistLimit if the account has cola.MaxActiveSchedules active searches, or
+// cola.MaxSavedSearches in total. After CodeUnavailable the outcome may be unknown.
+func (s *Service) CreateSavedSearch(
+	ctx context.Context, c cola.Caller, p cola.SavedSearchParams,
+) (CreatedSavedSearch, cola.QuotaState, error) {
+	if state, err := s.precheck(c); err != nil {
+		return CreatedSavedSearch{}, state, err
+	}
+	if !c.Has(cola.ScopeWriteSavedSearches) {
+		state, err := s.Refuse(ctx, c, c.Lacks(cola.ScopeWriteSavedSearches))
+		return CreatedSavedSearch{}, state, err
+	}
+	search, err := p.Normalize(s.now())
+	if err != nil {
+		state, err := s.Refuse(ctx, c, err)
+		return CreatedSavedSearch{}, state, err
+	}
+	state, err := s.Admit(ctx, c)
+	if err != nil {
+		return CreatedSavedSearch{}, state, err
+	}
+	made, err := s.saveSearch(ctx, c, search, idempotencyOf(c, p.IdempotencyKey, search))
+	return made, state, err
+}
+
+// SavedSearchNotes returns notes on the filters of a saved search: how an ambiguous country was
+// read, and which words no label has yet. It is not metered: call it for an admitted request.
+func (s *Service) SavedSearchNotes(f cola.SavedSearchFilters) []string {
+	return vocabularyOf(s.index.View()).SavedSearchNotes(f)
+}
+
+// idempotencyOf returns what identifies a repeated request.
+func idempotencyOf(c cola.Caller, key string, search cola.SavedSearch) store.Once {
+	once := store.Once{Fingerprint: search.Fingerprint()}
+	switch {
+	case key != "":
+		once.Key, once.Within = "key:"+key, keyRemembered
+	case c.Channel == cola.ChannelMCP:
+		once.Key, once.Within = fmt.Sprintf("call:%s:%d:%x", c.Credential.Kind, c.Credential.ID,
+			once.Fingerprint), callRemembered
+	}
+	return once
+}
+
+// saveSearch stores a normalized search of an admitted caller.
+func (s *Service) saveSearch(
+	ctx context.Context, c cola.Caller, search cola.SavedSearch, once store.Once,
+) (CreatedSavedSearch, error) {
+	id, err := uuid.NewRandom()
+	if err != nil {
+		return CreatedSavedSearch{}, fmt.Errorf("name saved search: %w", err)
+	}
+	search.UUID = id.String()
+	var made CreatedSavedSearch
+	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
+		made.Search, made.Repeated, err = s.store.CreateSavedSearch(ctx, store.NewSavedSearch{
+			Account: c.Account, Search: search, MaxActive: cola.MaxActiveSchedules, MaxSearches: cola.MaxSavedSearches,
+			Once: once,
+		})
+		return err
+	})
+	if err != nil {
+		return CreatedSavedSearch{}, saveSearchError(err)
+	}
+	s.setURLs(&made.Search)
+	return made, nil
+}
+
+// setURLs adds the dashboard links to a stored search, and hides the next run of a search that is
+// held back.
+func (s *Service) setURLs(search *cola.SavedSearch) {
+	search.DashboardURL = s.publicURL + savedSearchesPath
+	search.ManageURL = search.DashboardURL + "/" + search.UUID
+	if search.Schedule != nil && search.Schedule.PausedBecause.OK {
+		search.Schedule.NextRunAt = cola.Opt[cola.Timestamp]{}
+	}
+}
+
+// saveSearchError returns the public error of a failed creation.
+func saveSearchError(err error) error {
+	switch {
+	case errors.Is(err, store.ErrReused):
+		return cola.Errorf(cola.CodeIdempotencyKeyReused,
+			"This Idempotency-Key was sent with another search before. Send a new key with a new search, and the "+
+				"same one only to repeat a request.")
+	case errors.Is(err, store.ErrLimit):
+		return activeLimitError(err, "Save this search without a schedule or with \"active\": false, or pause or "+
+			"delete one of the others first.")
+	case errors.Is(err, store.ErrUnavailable):
+		refusal := cola.Unavailable()
+		refusal.Message = "It is unknown whether the search was saved. Send the same request again in a few seconds; " +
+			"with an Idempotency-Key, or as a tool call, it is saved once."
+		return refusal
+	}
+	return fmt.Errorf("create saved search: %w", err)
+}
+
+// activeLimitError returns the error for too many active schedules. instead says what to do.
+func activeLimitError(err error, instead string) error {
+	limit := cola.MaxActiveSchedules
+	if reached, ok := errors.AsType[store.LimitError](err); ok {
+		if reached.All {
+			return searchLimitError(reached.Limit)
+		}
+		limit = reached.Limit // the account may have a lower one
+	}
+	refusal := cola.Errorf(cola.CodeWatchlistLimit,
+		"An account may have %d saved searches that run by themselves, and this one has them. %s", limit, instead)
+	switch limit {
+	case 0:
+		refusal.Message = "This account may have no saved search that runs by itself. Ask the operator of this service."
+	case 1:
+		refusal.Message = "This account may have one saved search that runs by itself, and has it. " + instead
+	}
+	refusal.Details = map[string]any{"limit": limit}
+	return refusal
+}
+
+// searchLimitError refuses one more saved search of any kind.
+func searchLimitError(limit int) error {
+	refusal := cola.Errorf(cola.CodeWatchlistLimit,
+		"An account may have %d saved searches, with or without a schedule, and this one has them. "+
+			"Delete some that are no longer needed: GET /saved-searches lists them, DELETE /saved-searches/{uuid} "+
+			"deletes one.", limit)
+	refusal.Details = map[string]any{"limit": limit}
+	return refusal
+}
+
+// SavedSearches returns a page of the saved searches of the caller's account, oldest first. It is
+// free.
+func (s *Service) SavedSearches(
+	ctx context.Context, c cola.Caller, p cola.SavedSearchListParams,
+) (PageList[cola.SavedSearch], cola.QuotaState, error) {
+	none := PageList[cola.SavedSearch]{}
+	if state, err := s.precheck(c); err != nil {
+		return none, state, err
+	}
+	q, err := p.Normalize()
+	if err != nil {
+		state, err := s.Refuse(ctx, c, err)
+		return none, state, err
+	}
+	state, err := s.Admit(ctx, c)
+	if err != nil {
+		return none, state, err
+	}
+	list := PageList[cola.SavedSearch]{Meta: cola.PageMeta{Page: q.Page, PerPage: q.PerPage}}
+	before := (q.Page - 1) * q.PerPage
+	err = withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
+		list.Rows, list.Meta.Total, err = s.store.SavedSearches(ctx, c.Account, before, q.PerPage)
+		return err
+	})
+	if err != nil {
+		return none, state, storeError(err, "list saved searches")
+	}
+	for i := range list.Rows {
+		s.setURLs(&list.Rows[i])
+	}
+	list.Meta.HasMore = before+len(list.Rows) < list.Meta.Total
+	return list, state, nil
+}
+
+// SavedSearch returns a saved search of the caller's account. It is free. It fails with
+// CodeNotFound also for another account's search.
+func (s *Service) SavedSearch(
+	ctx context.Context, c cola.Caller, id, ifNoneMatch string,
+) (Tagged[cola.SavedSearch], cola.QuotaState, error) {
+	return lookup(ctx, s, c, cola.MeterNone, ifNoneMatch, func() (found cola.SavedSearch, err error) {
+		key, err := parseSearchID(id)
+		if err != nil {
+			return cola.SavedSearch{}, err
+		}
+		err = withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
+			found, err = s.store.SavedSearch(ctx, c.Account, key)
+			return err
+		})
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			return cola.SavedSearch{}, savedSearchNotFound(id)
+		case err != nil:
+			return cola.SavedSearch{}, storeError(err, "read saved search")
+		}
+		s.setURLs(&found)
+		return found, nil
+	})
+}
+
+// ChangeSavedSearch changes a search of the caller's account, and returns it. It is free and needs
+// the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's
+// search, with the errors of cola.SavedSearchChangeParams.Apply, and with CodeWatchlistLimit if the
+// search would become active and the account has cola.MaxActiveSchedules active ones. After
+// CodeUnavailable the outcome may be unknown; the change can be repeated.
+func (s *Service) ChangeSavedSearch(
+	ctx context.Context, c cola.Caller, id string, p cola.SavedSearchChangeParams,
+) (cola.SavedSearch, cola.QuotaState, error) {
+	key, state, err := s.authorizeSearchWrite(ctx, c, id)
+	if err != nil {
+		return cola.SavedSearch{}, state, err
+	}
+	var changed cola.SavedSearch
+	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
+		now := s.now()
+		changed, err = s.store.UpdateSavedSearch(ctx, c.Account, key, cola.MaxActiveSchedules,
+			func(search cola.SavedSearch) (cola.SavedSearch, error) {
+				return p.Apply(search, now)
+			})
+		return err
+	})
+	if err != nil {
+		return cola.SavedSearch{}, state, changeSearchError(err, id, changeSearchUnconfirmed)
+	}
+	s.setURLs(&changed)
+	return changed, state, nil
+}
+
+// DeleteSavedSearch forgets a search of the caller's account. It is free and needs the scope
+// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's search.
+// CodeUnavailable may leave unknown whether it was deleted.
+func (s *Service) DeleteSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
+	key, state, err := s.authorizeSearchWrite(ctx, c, id)
+	if err != nil {
+		return state, err
+	}
+	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) error {
+		return s.store.DeleteSavedSearch(ctx, c.Account, key)
+	})
+	if err != nil {
+		return state, changeSearchError(err, id, deleteSearchUnconfirmed)
+	}
+	return state, nil
+}
+
+// authorizeSearchWrite admits a caller who changes a search, and returns its UUID as the store has
+// it.
+func (s *Service) authorizeSearchWrite(
+	ctx context.Context, c cola.Caller, id string,
+) (key string, state cola.QuotaState, err error) {
+	return authorizeWrite(ctx, s, c, id, parseSearchID)
+}
+
+// authorizeWrite admits a caller who changes a record, and returns its key, parsed by key.
+func authorizeWrite[K any](
+	ctx context.Context, s *Service, c cola.Caller, id string, key func(id string) (K, error),
+) (found K, state cola.QuotaState, err error) {
+	var none K
+	if state, err := s.precheck(c); err != nil {
+		return none, state, err
+	}
+	if !c.Has(cola.ScopeWriteSavedSearches) {
+		state, err := s.Refuse(ctx, c, c.Lacks(cola.ScopeWriteSavedSearches))
+		return none, state, err
+	}
+	found, err = key(id)
+	if err != nil {
+		state, err := s.Refuse(ctx, c, err)
+		return none, state, err
+	}
+	state, err = s.Admit(ctx, c)
+	return found, state, err
+}
+
+// parseSearchID returns the UUID of a search as the store has it.
+func parseSearchID(id string) (string, error) {
+	if key, ok := normalizeUUID(id); ok {
+		return key, nil
+	}
+	refusal := savedSearchNotFound(id)
+	refusal.Message += " The id of a search is a UUID."
+	return "", refusal
+}
+
+// normalizeUUID returns a UUID in lower case. It accepts only the form with hyphens.
+func normalizeUUID(id string) (settled string, ok bool) {
+	const written = 36 // characters
+	parsed, err := uuid.Parse(id)
+	return parsed.String(), err == nil && len(id) == written
+}
+
+func savedSearchNotFound(id string) *cola.Error {
+	return cola.Errorf(cola.CodeNotFound, "Your account has no saved search with the id %s.", cola.Quoted(id))
+}
+
+// Messages for requests with an unknown outcome.
+const (
+	changeSearchUnconfirmed = "It is unknown whether the search was changed. Send the same request again in a few seconds: a change made twice is as good as one made once."
+	deleteSearchUnconfirmed = "It is unknown whether the search was deleted. Send the same request again in a few seconds; not_found then says that it is gone."
+	runSearchUnconfirmed    = "It is unknown whether the search will run. Send the same request again in a few seconds: asking twice does no harm."
+)
+
+// changeSearchError returns the public error of a failed change or deletion. unknown is the message
+// if the outcome is unknown.
+func changeSearchError(err error, id, unknown string) error {
+	if refusal, ok := errors.AsType[*cola.Error](err); ok {
+		return refusal
+	}
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return savedSearchNotFound(id)
+	case errors.Is(err, store.ErrLimit):
+		return activeLimitError(err, "Pause or delete one of the others first.")
+	case errors.Is(err, store.ErrUnavailable):
+		refusal := cola.Unavailable()
+		refusal.Message = unknown
+		return refusal
+	}
+	return fmt.Errorf("change saved search: %w", err)
+}

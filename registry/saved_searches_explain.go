@@ -1,0 +1,212 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/search"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// ExplainSavedSearch explains, filter by filter, whether a label matches a search of the caller's
+// account, and why a run has found it, will find it, or will not. It costs one list record. It
+// fails with CodeNotFound, which is free, if the account has no such search or there is no such
+// label.
+func (s *Service) ExplainSavedSearch(
+	ctx context.Context, c cola.Caller, id, label string,
+) (cola.Explanation, cola.QuotaState, error) {
+	found, state, err := lookup(ctx, s, c, cola.MeterListRecords, "", func() (cola.Explanation, error) {
+		return s.explain(ctx, c.Account, id, strings.TrimSpace(label))
+	})
+	return found.Value, state, err
+}
+
+// explain reads the search, the label and its matches, and derives the verdict.
+func (s *Service) explain(
+	ctx context.Context, account cola.AccountID, id, label string,
+) (e cola.Explanation, err error) {
+	key, err := parseSearchID(id)
+	if err != nil {
+		return e, err
+	}
+	ttbID, _ := cola.ParseTTBID(label) // 0 for an invalid ID, which no label has
+	var trace store.Trace
+	err = withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
+		trace, err = s.store.Trace(ctx, account, key, ttbID)
+		return err
+	})
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return e, savedSearchNotFound(id)
+	case err != nil:
+		return e, storeError(err, "trace a label")
+	}
+	view := s.index.View()
+	shown, ok := view.Label(ttbID)
+	if !ok {
+		return e, colaNotFound(label)
+	}
+	e.TTBID, e.Label, e.Found = ttbID, shown, trace.Match
+	explainFilters(&e, view, trace.Search.Filters)
+	e.Verdict, e.Message = verdict{&e, &trace, s.now().UTC()}.describe()
+	return e, nil
+}
+
+// explainFilters compares the label of an explanation with all filters together, and with each
+// alone.
+func explainFilters(e *cola.Explanation, view *search.View, filters cola.SavedSearchFilters) {
+	one := view.Subset([]cola.TTBID{e.TTBID})
+	met := func(f cola.SavedSearchFilters) bool { return len(view.Matches(f.AsQuery(), one)) > 0 }
+	e.Matches, e.Filters = met(filters), []cola.FilterFinding{}
+	for _, p := range filters.Parts() {
+		e.Filters = append(e.Filters, cola.FilterFinding{
+			Filter: p.Filter, Group: cola.Opt[string]{V: p.Group, OK: p.Group != ""}, Sought: p.Sought,
+			Met: met(p.Alone),
+		})
+	}
+}
+
+// verdict derives the outcome for a label by the rules of runs (package alerts).
+type verdict struct {
+	*cola.Explanation
+	trace *store.Trace
+	now   time.Time
+}
+
+// describe returns the verdict and a message. The first case that applies wins.
+func (v verdict) describe() (word, message string) {
+	switch {
+	case v.Found != nil:
+		message = fmt.Sprintf("Run %d found it.", v.Found.RunID)
+		if v.Found.Late {
+			message = fmt.Sprintf("Run %d found it, late: it was approved before the days that the run looked at, "+
+				"and came since the run before.", v.Found.RunID)
+		}
+		if !v.Matches {
+			message += " As both are now, it does not meet " + v.unmet() + "."
+		}
+		return cola.VerdictFound, message
+	case !v.Matches:
+		return cola.VerdictFilters, fmt.Sprintf("It does not meet %s, so no run finds it while that is so.", v.unmet())
+	}
+	word, message = v.timing()
+	if idle := v.idle(); idle != "" {
+		return cola.VerdictNotScheduled, idle + " " + message
+	}
+	return word, message
+}
+
+// unmet names the filters that the label does not meet.
+func (v verdict) unmet() string {
+	options, met := map[string][]string{}, map[string]bool{}
+	for _, f := range v.Filters {
+		options[f.Group.V] = append(options[f.Group.V], f.Filter)
+		met[f.Group.V] = met[f.Group.V] || f.Met
+	}
+	var unmet []string
+	for _, f := range v.Filters {
+		switch names := options[f.Group.V]; {
+		case !f.Group.OK && !f.Met:
+			unmet = append(unmet, f.Filter)
+		case f.Group.OK && !met[f.Group.V] && f.Filter == names[0]:
+			unmet = append(unmet, joinAny(names))
+		}
+	}
+	return strings.Join(unmet, ", nor ")
+}
+
+// joinAny lists alternatives, one of which would be enough.
+func joinAny(names []string) string {
+	if last := len(names) - 1; last > 0 {
+		return "any of " + strings.Join(names[:last], ", ") + " and " + names[last]
+	}
+	return names[0]
+}
+
+// idle says why the search does not run; it is empty if it does.
+func (v verdict) idle() string {
+	plan := v.trace.Search.Schedule
+	switch {
+	case plan == nil:
+		return "It meets the filters, but the search has no schedule, so it does not run by itself."
+	case plan.PausedBecause.V == cola.PausedDowngraded:
+		return "It meets the filters, but the search does not run: the account has more active schedules than it may, and the oldest of them run."
+	case plan.PausedBecause.V == cola.PausedSuspended:
+		return "It meets the filters, but the search does not run: the account is suspended."
+	case !plan.Active && !plan.NextRunAt.OK:
+		return "It meets the filters, but the schedule of the search is paused."
+	}
+	return ""
+}
+
+// timing returns the verdict for a label that matches the filters. A run covers approvals since the
+// day of the mark, and late arrivals of the 90 days before that.
+func (v verdict) timing() (word, message string) {
+	approved, mark := v.Label.ApprovalDate, v.trace.Mark
+	from := cola.DateOf(mark.At)
+	switch {
+	case approved == 0:
+		return cola.VerdictNotYet, "No approval date is known of it, and runs look at labels by that date."
+	case v.trace.Arrived == 0:
+		return cola.VerdictNeverNews, "It was loaded with the history of the registry, which is news to no search."
+	case approved > cola.DateOf(v.now):
+		return cola.VerdictNotYet, fmt.Sprintf(
+			"It is approved on %v, a day to come; the run that looks at that day finds it.", approved)
+	case approved >= from:
+		return cola.VerdictNextRun, v.nextRun()
+	case v.trace.Arrived <= mark.Revision:
+		return v.seen()
+	case approved < from.AddDays(-cola.LateDays):
+		return cola.VerdictTooOld, v.tooOld(from)
+	}
+	return cola.VerdictNextRun, v.nextRun()
+}
+
+// seen returns the verdict for a label whose period has been covered by a run, or was over before
+// the search was created.
+func (v verdict) seen() (word, message string) {
+	approved, made := v.Label.ApprovalDate, v.trace.Search.CreatedAt
+	// Revisions are instants, nearly. Until the first run it is known better: the mark is that of
+	// the creation.
+	before := v.trace.Arrived <= cola.Revision(made) || v.trace.Mark.At.Equal(made.Time())
+	switch {
+	case before && approved < cola.DateOf(made.Time()):
+		return cola.VerdictBeforeSearch, fmt.Sprintf("It was approved on %v and had reached the registry before the "+
+			"search was made, on %v.", approved, cola.DateOf(made.Time()))
+	case v.trace.SeenFrom != 0 && approved < v.trace.SeenFrom.AddDays(-cola.LateDays):
+		return cola.VerdictTooOld, v.tooOld(v.trace.SeenFrom)
+	case v.trace.Seen.IsZero() || approved > cola.DateOf(v.trace.Seen):
+		return cola.VerdictPassed, fmt.Sprintf(
+			"Runs have looked at the labels approved on %v, and it did not meet the filters as both were then.",
+			approved)
+	}
+	return cola.VerdictPassed, fmt.Sprintf(
+		"The run of %s looked at it, and it did not meet the filters as both were then.", formatInstant(v.trace.Seen))
+}
+
+// tooOld returns the message for an approval before the window that starts on a day.
+func (v verdict) tooOld(from cola.Date) string {
+	return fmt.Sprintf("It was approved on %v and reached the registry on %v. The run that looks at what came then "+
+		"goes back %d days, to %v.",
+		v.Label.ApprovalDate, cola.DateOf(time.UnixMicro(int64(v.trace.Arrived))), cola.LateDays,
+		from.AddDays(-cola.LateDays))
+}
+
+// nextRun says when a run finds the label.
+func (v verdict) nextRun() string {
+	plan := v.trace.Search.Schedule
+	if v.idle() != "" || plan == nil {
+		return "A run would find it."
+	}
+	if due := plan.NextRunAt.V.Time(); due.After(v.now) {
+		return fmt.Sprintf("The next run finds it as things are: that of %s.", formatInstant(due))
+	}
+	return "The next run finds it as things are; it is due."
+}
+
+// formatInstant writes an instant for people.
+func formatInstant(at time.Time) string { return at.UTC().Format("2006-01-02, 15:04 UTC") }

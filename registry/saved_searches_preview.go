@@ -1,0 +1,167 @@
+package registry
+
+import (
+	"context"
+	"slices"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/search"
+)
+
+// dashboardLabelsOnly is the error for callers outside the dashboard.
+const dashboardLabelsOnly = "Only the dashboard names labels in previews and runs. Use POST /saved-searches/preview for counts, list matches, and look up labels."
+
+// PreviewPage is a preview with the first of the labels that it counts, newest first.
+type PreviewPage struct {
+	cola.SavedSearchPreview
+	Labels   []cola.ColaSummary
+	Withheld string // why labels are missing: one of Withheld…; empty if complete
+}
+
+// Why a preview names fewer labels.
+const (
+	WithheldDailyLimit  = "daily_limit" // previews named cola.MaxDailyPreviewLabels distinct labels to the account that UTC day
+	WithheldUnavailable = "unavailable" // the store could not count them
+)
+
+// PreviewLabels is PreviewSavedSearch with the first matching labels, up to the given number and
+// cola.MaxPreviewLabels. It is free, and for the dashboard only: it fails with CodeForbidden for
+// callers of other channels.
+//
+// All previews of an account name at most cola.MaxDailyPreviewLabels distinct labels per UTC day.
+// Beyond that, a preview has only counts and sets Withheld: forms request previews on every pause
+// in typing, so they must not fail.
+func (s *Service) PreviewLabels(
+	ctx context.Context, c cola.Caller, p cola.PreviewParams, maxLabels int,
+) (PreviewPage, cola.QuotaState, error) {
+	if state, err := s.precheck(c); err != nil {
+		return PreviewPage{}, state, err
+	}
+	filters, invalid := p.Normalize()
+	state, err := s.admitDashboard(ctx, c, invalid)
+	if err != nil {
+		return PreviewPage{}, state, err
+	}
+	view := s.index.View()
+	q, preview := s.preview(view, filters)
+	page := PreviewPage{SavedSearchPreview: preview}
+	if maxLabels = min(maxLabels, cola.MaxPreviewLabels); maxLabels > 0 && preview.Total > 0 {
+		found := view.Search(cola.ColaSearch{Query: q, Page: 1, PerPage: maxLabels}).Rows
+		page.Labels, page.Withheld = s.takeAllowance(ctx, c, found)
+	}
+	return page, state, nil
+}
+
+// takeAllowance returns the labels that a preview may name to the caller's account, and why others
+// are missing.
+func (s *Service) takeAllowance(
+	ctx context.Context, c cola.Caller, found []cola.ColaSummary,
+) (named []cola.ColaSummary, withheld string) {
+	ids := make([]cola.TTBID, len(found))
+	for i := range found {
+		ids[i] = found[i].TTBID
+	}
+	err := withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
+		ids, err = s.store.NamePreviewLabels(ctx, c.Account, s.today(), ids, cola.MaxDailyPreviewLabels)
+		return err
+	})
+	if err != nil {
+		if ctx.Err() == nil {
+			s.log.Warn("could not count the labels of a preview; it names none", "account", c.Account, "error", err)
+		}
+		return nil, WithheldUnavailable
+	}
+	for _, label := range found {
+		if slices.Contains(ids, label.TTBID) {
+			named = append(named, label)
+		}
+	}
+	if len(named) < len(found) {
+		withheld = WithheldDailyLimit
+	}
+	return named, withheld
+}
+
+// admitDashboard admits a free request of the dashboard, or refuses it with invalid if that is not
+// nil.
+func (s *Service) admitDashboard(ctx context.Context, c cola.Caller, invalid error) (cola.QuotaState, error) {
+	if c.Channel != cola.ChannelDashboard {
+		invalid = cola.Errorf(cola.CodeForbidden, dashboardLabelsOnly)
+	}
+	return s.admitFree(ctx, c, invalid)
+}
+
+// SavedSearchNames lists all saved searches of an account by name.
+type SavedSearchNames struct {
+	Names  []SearchName // oldest first
+	Active int          // searches with an active schedule, those that are held back for a reason of the account's included
+}
+
+// SearchName is the name of a saved search.
+type SearchName struct{ UUID, Name string }
+
+// SavedSearchNames returns the names of all saved searches of the caller's account, and how many
+// have an active schedule. It is free.
+func (s *Service) SavedSearchNames(ctx context.Context, c cola.Caller) (SavedSearchNames, cola.QuotaState, error) {
+	if state, err := s.precheck(c); err != nil {
+		return SavedSearchNames{}, state, err
+	}
+	state, err := s.admitFree(ctx, c, nil)
+	if err != nil {
+		return SavedSearchNames{}, state, err
+	}
+	var kept []cola.SavedSearch
+	err = withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
+		kept, _, err = s.store.SavedSearches(ctx, c.Account, 0, cola.MaxSavedSearches)
+		return err
+	})
+	if err != nil {
+		return SavedSearchNames{}, state, storeError(err, "list saved searches")
+	}
+	roll := SavedSearchNames{Names: make([]SearchName, len(kept))}
+	for i := range kept {
+		roll.Names[i] = SearchName{kept[i].UUID, kept[i].Name}
+		if plan := kept[i].Schedule; plan != nil && plan.Active {
+			roll.Active++
+		}
+	}
+	return roll, state, nil
+}
+
+// SendsMail reports whether messages to email addresses are sent, by this process or another one.
+func (s *Service) SendsMail() bool { return s.sends.SendsMail }
+
+// PreviewSavedSearch counts the labels that filters match for each of the last cola.PreviewDays
+// days, today first. It is free.
+func (s *Service) PreviewSavedSearch(
+	ctx context.Context, c cola.Caller, p cola.PreviewParams,
+) (cola.SavedSearchPreview, cola.QuotaState, error) {
+	if state, err := s.precheck(c); err != nil {
+		return cola.SavedSearchPreview{}, state, err
+	}
+	filters, err := p.Normalize()
+	if err != nil {
+		state, err := s.Refuse(ctx, c, err)
+		return cola.SavedSearchPreview{}, state, err
+	}
+	state, err := s.Admit(ctx, c)
+	if err != nil {
+		return cola.SavedSearchPreview{}, state, err
+	}
+	_, preview := s.preview(s.index.View(), filters)
+	return preview, state, nil
+}
+
+// preview counts the recent labels that filters match, and returns the query.
+func (s *Service) preview(view *search.View, filters cola.SavedSearchFilters) (cola.Query, cola.SavedSearchPreview) {
+	q := filters.AsQuery()
+	q.To = s.today()
+	q.From = q.To.AddDays(1 - cola.PreviewDays)
+	counts := view.CountByDay(q)
+	preview := cola.SavedSearchPreview{Days: make([]cola.PreviewDay, len(counts)), TooBroad: !filters.Narrow()}
+	for i, n := range counts {
+		preview.Days[i] = cola.PreviewDay{Date: q.To.AddDays(-i), Count: n}
+		preview.Total += n
+	}
+	return q, preview
+}

@@ -1,0 +1,367 @@
+package registry_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+func (f flaky) CreateSavedSearch(ctx context.Context, n store.NewSavedSearch) (cola.SavedSearch, bool, error) {
+	if f.w.full.Load() {
+		return cola.SavedSearch{}, false, fmt.Errorf("create: %w", store.ErrUnavailable)
+	}
+	return f.Store.CreateSavedSearch(ctx, n)
+}
+
+// mustWriter makes an account with a key that may write.
+func (w *world) mustWriter(t testing.TB, email string, tier cola.Tier) cola.Caller {
+	t.Helper()
+	c := w.mustCaller(t, email, tier)
+	c.Scopes = cola.Scopes()
+	return c
+}
+
+// alert returns a search that runs weekly.
+func alert(name string) cola.SavedSearchParams {
+	return cola.SavedSearchParams{
+		Name: name, Filters: &cola.SavedSearchFilters{BrandName: "oak"},
+		Schedule: &cola.ScheduleParams{Cadence: cola.CadenceWeekly, Day: cola.Some(1)},
+	}
+}
+
+// withKey is an alert with an idempotency key.
+func withKey(name, key string) cola.SavedSearchParams {
+	p := alert(name)
+	p.IdempotencyKey = key
+	return p
+}
+
+func (w *world) mustSave(t *testing.T, c cola.Caller, p cola.SavedSearchParams) registry.CreatedSavedSearch {
+	t.Helper()
+	made, _, err := w.CreateSavedSearch(t.Context(), c, p)
+	if err != nil {
+		t.Fatalf("%s: %v", p.Name, err)
+	}
+	return made
+}
+
+// mustHaveSaved holds the searches of an account to their names, in order.
+func (w *world) mustHaveSaved(t *testing.T, c cola.Caller, want ...string) {
+	t.Helper()
+	list, _, err := w.store.SavedSearches(t.Context(), c.Account, 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, s := range list {
+		names = append(names, s.Name)
+	}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("searches (-want +got):\n%s", diff)
+	}
+}
+
+var uuidPattern = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+
+func TestCreateSavedSearch(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "save@example.com", cola.TierFree)
+	made, state, err := w.CreateSavedSearch(t.Context(), c, alert(" New oak "))
+	if err != nil || made.Repeated || !state.Known() || state.Used != (cola.Used{}) || state.Charged != 0 {
+		t.Fatalf("%+v, %+v, %v; want a new search, free", made, state, err)
+	}
+	id := made.Search.UUID
+	want := cola.SavedSearch{
+		UUID: id, Name: "New oak", Filters: cola.SavedSearchFilters{BrandName: "oak"},
+		Schedule: &cola.Schedule{Active: true, Cadence: cola.CadenceWeekly, Day: 1,
+			NextRunAt: cola.Some(cola.TimestampOf(time.Date(2026, 11, 23, cola.RunHour, 0, 0, 0, time.UTC)))},
+		CreatedAt: cola.TimestampOf(instant),
+		ManageURL: publicURL + "/saved-searches/" + id, DashboardURL: publicURL + "/saved-searches",
+	}
+	if diff := cmp.Diff(want, made.Search); diff != "" || !uuidPattern.MatchString(id) {
+		t.Errorf("search %s (-want +got):\n%s", id, diff)
+	}
+	want.ManageURL, want.DashboardURL = "", ""
+	kept, err := w.store.SavedSearch(t.Context(), c.Account, id)
+	if diff := cmp.Diff(want, kept); err != nil || diff != "" {
+		t.Errorf("kept: %v (-want +got):\n%s", err, diff)
+	}
+	if days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(instant), cola.DateOf(instant)); err != nil || len(days) != 1 || days[0].Requests != 1 || days[0].Units != 0 {
+		t.Errorf("the day has %+v, %v; want one request that cost nothing", days, err)
+	}
+	if again := w.mustSave(t, c, alert("New oak")); again.Repeated || again.Search.UUID == id {
+		t.Errorf("without a key: %+v, want another search", again)
+	}
+}
+
+// TestRefusedSavedSearches count in the burst, cost nothing, and nothing is saved.
+func TestRefusedSavedSearches(t *testing.T) {
+	w := mustWorld(t, 0)
+	writer := w.mustWriter(t, "refused@example.com", cola.TierPro)
+	reader := writer
+	reader.Scopes = nil
+	broad := alert("broad")
+	broad.Filters = &cola.SavedSearchFilters{ABVMin: cola.Some(0.0), ApplicationStatus: "approved"}
+	for _, tt := range []struct {
+		name   string
+		caller cola.Caller
+		params cola.SavedSearchParams
+		want   cola.Code
+		detail string
+	}{
+		{"without the scope", reader, alert("n"), cola.CodeInsufficientScope, "required_scope"},
+		{"without the scope, and invalid", reader, cola.SavedSearchParams{}, cola.CodeInsufficientScope, "required_scope"},
+		{"invalid", writer, cola.SavedSearchParams{}, cola.CodeValidation, "filters"},
+		{"found unreadable by the edge", writer, cola.SavedSearchParams{Decoded: cola.Decoded{Problems: cola.Problems{"filters.brand": {"Unknown."}}},
+			Name: "n", Filters: &cola.SavedSearchFilters{}}, cola.CodeValidation, "filters.brand"},
+		{"with a bad key", writer, withKey("n", "a key"), cola.CodeValidation, "Idempotency-Key"},
+		{"too broad", writer, broad, cola.CodeSearchTooBroad, ""},
+	} {
+		made, state, err := w.CreateSavedSearch(t.Context(), tt.caller, tt.params)
+		var refusal *cola.Error
+		if !errors.As(err, &refusal) || refusal.Code != tt.want || !cmp.Equal(made, registry.CreatedSavedSearch{}) || !state.Known() {
+			t.Errorf("%s: %+v, %+v, %v; want %s", tt.name, made, state, err, tt.want)
+			continue
+		}
+		if _, has := refusal.Details[tt.detail]; tt.detail != "" && !has {
+			t.Errorf("%s: details %v, want %s", tt.name, refusal.Details, tt.detail)
+		}
+	}
+	days, err := w.store.DailyUsage(t.Context(), writer.Account, cola.DateOf(instant), cola.DateOf(instant))
+	if err != nil || len(days) != 1 || days[0].Requests != 6 {
+		t.Errorf("the day has %+v, %v; want 6 requests", days, err)
+	}
+	w.mustHaveSaved(t, writer)
+}
+
+// TestNotAdmittedNotSaved: a request that the ledger does not let through saves nothing.
+func TestNotAdmittedNotSaved(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "burst@example.com", cola.TierFree)
+	paused := alert("n")
+	paused.Schedule.Active = cola.Some(false)
+	for range 10 {
+		w.mustSave(t, c, paused)
+	}
+	if _, _, err := w.CreateSavedSearch(t.Context(), c, paused); code(err) != cola.CodeQuotaExceeded {
+		t.Errorf("the 11th in a minute: %v", err)
+	}
+	other := w.mustWriter(t, "revoked@example.com", cola.TierFree)
+	if err := w.store.RevokeKey(t.Context(), 0, other.Credential.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := w.CreateSavedSearch(t.Context(), other, paused); code(err) != cola.CodeUnauthorized {
+		t.Errorf("with a revoked key: %v", err)
+	}
+	w.mustHaveSaved(t, other)
+	if list, _, err := w.store.SavedSearches(t.Context(), c.Account, 0, 100); err != nil || len(list) != 10 {
+		t.Errorf("%d searches are kept (%v), want the 10 that were let through", len(list), err)
+	}
+}
+
+func TestIdempotencyKey(t *testing.T) {
+	w := mustWorld(t, 0)
+	c, other := w.mustWriter(t, "key@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
+	first := w.mustSave(t, c, withKey("n", "k"))
+	w.advance(24*time.Hour - time.Microsecond)
+	again := w.mustSave(t, c, withKey(" n ", "k")) // what is settled counts, not how it was sent
+	if !again.Repeated || !cmp.Equal(again.Search, first.Search) {
+		t.Errorf("sent again: %+v, want %+v", again, first.Search)
+	}
+	made, state, err := w.CreateSavedSearch(t.Context(), c, withKey("another", "k"))
+	if code(err) != cola.CodeIdempotencyKeyReused || !cmp.Equal(made, registry.CreatedSavedSearch{}) || !state.Known() {
+		t.Errorf("with another search: %+v, %v", made, err)
+	}
+	if w.mustSave(t, other, withKey("n", "k")).Repeated {
+		t.Error("another account's key was taken for this one's")
+	}
+	if w.mustSave(t, c, withKey("n", "K")).Repeated {
+		t.Error("another key was taken for this one")
+	}
+	mcp := c
+	mcp.Channel = cola.ChannelMCP
+	if !w.mustSave(t, mcp, withKey("n", "k")).Repeated {
+		t.Error("a key counts on one channel only")
+	}
+	w.advance(time.Microsecond)
+	if w.mustSave(t, c, withKey("another", "k")).Repeated {
+		t.Error("a key counts after a day")
+	}
+	w.mustHaveSaved(t, c, "n", "n", "another")
+}
+
+// TestToolCallSentAgain: a tool call has no key; its content and its credential stand for it for ten minutes.
+func TestToolCallSentAgain(t *testing.T) {
+	w := mustWorld(t, 0)
+	rest := w.mustWriter(t, "call@example.com", cola.TierPro)
+	c := rest
+	c.Channel = cola.ChannelMCP
+	second, err := w.store.CreateKey(t.Context(), store.Key{AccountID: c.Account, Name: "second"}, sha256.Sum256([]byte("second")), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := w.mustSave(t, c, alert("a"))
+	w.advance(10*time.Minute - time.Microsecond)
+	if again := w.mustSave(t, c, alert("a")); !again.Repeated || !cmp.Equal(again.Search, first.Search) {
+		t.Errorf("sent again: %+v, want %+v", again, first.Search)
+	}
+	changed := alert("a")
+	changed.Schedule.Day = cola.Some(2)
+	if w.mustSave(t, c, changed).Repeated {
+		t.Error("another content was taken for the same call")
+	}
+	if w.mustSave(t, rest, alert("a")).Repeated {
+		t.Error("a REST request was taken for a call")
+	}
+	c.Credential.ID = second.ID
+	if w.mustSave(t, c, alert("a")).Repeated {
+		t.Error("the call of another credential was taken for the same")
+	}
+	c.Credential.ID = rest.Credential.ID
+	w.advance(time.Microsecond)
+	if w.mustSave(t, c, alert("a")).Repeated {
+		t.Error("a call counts after ten minutes")
+	}
+	w.mustHaveSaved(t, rest, "a", "a", "a", "a", "a")
+}
+
+func (w *world) advance(d time.Duration) { w.clock.Add(d.Microseconds()) }
+
+func TestActiveSchedulesAreLimited(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "limit@example.com", cola.TierPro)
+	var made, refused atomic.Int64
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			_, state, err := w.CreateSavedSearch(t.Context(), c, alert("n"))
+			switch {
+			case err == nil:
+				made.Add(1)
+			case code(err) == cola.CodeWatchlistLimit && state.Known():
+				refused.Add(1)
+			default:
+				t.Errorf("%+v, %v", state, err)
+			}
+		})
+	}
+	wg.Wait()
+	if made.Load() != cola.MaxActiveSchedules || refused.Load() != 20-cola.MaxActiveSchedules {
+		t.Errorf("%d were made and %d refused, want %d made", made.Load(), refused.Load(), cola.MaxActiveSchedules)
+	}
+	_, _, err := w.CreateSavedSearch(t.Context(), c, withKey("one more", "k"))
+	var refusal *cola.Error
+	if !errors.As(err, &refusal) || refusal.Details["limit"] != 10 || !strings.Contains(refusal.Message, `"active": false`) {
+		t.Errorf("one more: %v, want the limit and what to do", err)
+	}
+	paused, unscheduled := withKey("paused", "k"), alert("unscheduled") // the refused one used up no key
+	paused.Schedule.Active, unscheduled.Schedule = cola.Some(false), nil
+	for _, p := range []cola.SavedSearchParams{paused, unscheduled} {
+		if got := w.mustSave(t, c, p).Search.Schedule; got != nil && (got.Active || got.NextRunAt.OK) {
+			t.Errorf("%s: %+v, want one that does not run", p.Name, got)
+		}
+	}
+	w.mustSave(t, w.mustWriter(t, "another@example.com", cola.TierPro), alert("n"))
+}
+
+// TestSavingFails: a caller who is not told whether the search is kept learns how to find out without making two.
+func TestSavingFails(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "fails@example.com", cola.TierPro)
+	w.full.Store(true)
+	_, state, err := w.CreateSavedSearch(t.Context(), c, withKey("n", "k"))
+	var refusal *cola.Error
+	if !errors.As(err, &refusal) || refusal.Code != cola.CodeUnavailable || refusal.RetryAfter <= 0 || !strings.Contains(refusal.Message, "Idempotency-Key") || !state.Known() {
+		t.Errorf("%+v, %v; want unavailable, with what to do", state, err)
+	}
+	w.full.Store(false)
+	if w.mustSave(t, c, withKey("n", "k")).Repeated {
+		t.Error("what failed was kept")
+	}
+	w.down.Store(true)
+	if _, _, err := w.CreateSavedSearch(t.Context(), c, alert("n")); code(err) != cola.CodeUnavailable {
+		t.Errorf("while the ledger is down: %v", err)
+	}
+	w.mustHaveSaved(t, c, "n")
+}
+
+// TestOwnLimit: an account with a lower limit is told that one, and its searches above it do not say when they run.
+func TestOwnLimit(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "low@example.com", cola.TierPro)
+	for _, name := range []string{"a", "b", "c"} {
+		w.mustSave(t, c, alert(name))
+	}
+	for limit, says := range map[int]string{2: "An account may have 2 saved searches", 1: "This account may have one saved search", 0: "This account may have no saved search that runs"} {
+		if err := w.store.SetActiveLimit(t.Context(), c.Account, limit); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := w.CreateSavedSearch(t.Context(), c, alert("d"))
+		var refusal *cola.Error
+		if !errors.As(err, &refusal) || refusal.Code != cola.CodeWatchlistLimit || refusal.Details["limit"] != limit || !strings.Contains(refusal.Message, says) {
+			t.Errorf("limit %d: %+v", limit, err)
+		}
+		list, _, err := w.SavedSearches(t.Context(), c, cola.SavedSearchListParams{})
+		if err != nil || len(list.Rows) != 3 {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		for i, s := range list.Rows {
+			runs := i < limit
+			if paused := s.Schedule.PausedBecause == cola.Some(cola.PausedDowngraded); paused == runs || s.Schedule.NextRunAt.OK != runs || !s.Schedule.Active {
+				t.Errorf("limit %d: search %d has %+v", limit, i, s.Schedule)
+			}
+			read, _, err := w.SavedSearch(t.Context(), c, s.UUID, "")
+			if err != nil || read.Value.Schedule.NextRunAt != s.Schedule.NextRunAt {
+				t.Errorf("limit %d: search %d is read as %+v, %v", limit, i, read.Value.Schedule, err)
+			}
+		}
+	}
+	if err := w.store.SetActiveLimit(t.Context(), c.Account, cola.MaxActiveSchedules); err != nil {
+		t.Fatal(err)
+	}
+	list, _, _ := w.SavedSearches(t.Context(), c, cola.SavedSearchListParams{})
+	for i, s := range list.Rows {
+		if !s.Schedule.NextRunAt.OK || s.Schedule.PausedBecause.OK {
+			t.Errorf("with room again: search %d has %+v", i, s.Schedule)
+		}
+	}
+}
+
+// TestSavedSearchesAreLimited: an account has so many in all, and is told what to do about it.
+func TestSavedSearchesAreLimited(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "full@example.com", cola.TierPro)
+	var last string
+	for n := range cola.MaxSavedSearches {
+		last = fmt.Sprintf("0b9f8c0e-6a55-4f0e-9a39-%012d", n)
+		_, _, err := w.store.CreateSavedSearch(t.Context(), store.NewSavedSearch{Account: c.Account, Search: cola.SavedSearch{UUID: last, Name: "x"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	params := cola.SavedSearchParams{Name: "One more", Filters: &cola.SavedSearchFilters{BrandName: "oak"}}
+	_, state, err := w.CreateSavedSearch(t.Context(), c, params)
+	var refusal *cola.Error
+	if !errors.As(err, &refusal) || refusal.Code != cola.CodeWatchlistLimit || refusal.Details["limit"] != 1000 || !strings.Contains(refusal.Message, "DELETE /saved-searches/{uuid}") || !state.Known() {
+		t.Errorf("one more: %+v", err)
+	}
+	if _, err := w.DeleteSavedSearch(t.Context(), c, last); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := w.CreateSavedSearch(t.Context(), c, params); err != nil {
+		t.Errorf("after one was deleted: %v", err)
+	}
+}

@@ -1,0 +1,31 @@
+package registry
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// TestTokenLimit checks that an address with a token may be requested so often, each for itself.
+func TestTokenLimit(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	l := newTokenRateLimit(func() time.Time { return now })
+	for range tokenRequestsPerMinute {
+		if err := l.take("a"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var refusal *cola.Error
+	if err := l.take("a"); !errors.As(err, &refusal) || refusal.Code != cola.CodeQuotaExceeded || refusal.Details["reason"] != "requests" || refusal.RetryAfter != time.Second {
+		t.Errorf("over the limit: %+v", refusal)
+	}
+	if err := l.take("b"); err != nil {
+		t.Errorf("another token: %v", err)
+	}
+	now = now.Add(time.Second)
+	if err := l.take("a"); err != nil {
+		t.Errorf("after a second: %v", err)
+	}
+}

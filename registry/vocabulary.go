@@ -1,0 +1,130 @@
+package registry
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/search"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Vocabulary lists the words that filters accept because records contain them. Listing them is
+// free.
+type Vocabulary struct {
+	Categories []string // category paths that labels have, and those above them
+	Places     []string // that labels are from, as vocabulary.PlaceOf has them, upper case
+	States     []string // of permittees, two letters
+
+	Times             ListVocabulary // of the processing times of labels
+	FormulaTimes      ListVocabulary
+	RegistrationTimes ListVocabulary
+	Reports           ListVocabulary // production reports
+	AVAs              ListVocabulary // states that areas lie in
+
+	resolve func(path string) string // maps an outdated category path to the current one; may be nil
+}
+
+// ListVocabulary lists the words of a reference list's rows by filter, sorted.
+type ListVocabulary map[string][]string
+
+// Vocabulary returns the words that the records hold. It is not metered and no request of the
+// burst: call it for an admitted request only.
+func (s *Service) Vocabulary(context.Context) (Vocabulary, error) {
+	if err := s.checkIndexBuilt(); err != nil {
+		return Vocabulary{}, err
+	}
+	w := vocabularyOf(s.index.View())
+	w.addReferences(s.references.Load())
+	return w, nil
+}
+
+// vocabularyOf returns the words that labels and permittees hold.
+func vocabularyOf(v *search.View) Vocabulary {
+	return Vocabulary{Categories: v.Categories(), Places: v.Origins(), States: v.States(), resolve: v.Resolve}
+}
+
+// addReferences adds the words of the reference lists.
+func (w *Vocabulary) addReferences(r *store.ReferenceSets) {
+	w.Times = collectWords(r.ProcessingTimes, func(t *cola.ProcessingTime, add func(filter, word string)) {
+		add("commodity", t.Commodity)
+	})
+	w.FormulaTimes = collectWords(r.FormulaProcessingTimes,
+		func(t *cola.FormulaProcessingTime, add func(filter, word string)) {
+			add("commodity", t.Commodity)
+			add("formula_type", t.FormulaType)
+		})
+	w.RegistrationTimes = collectWords(r.RegistrationProcessingTimes,
+		func(t *cola.RegistrationProcessingTime, add func(filter, word string)) {
+			add("category", t.Category)
+			add("application_type", t.ApplicationType)
+		})
+	w.Reports = collectWords(r.ProductionReports, func(p *cola.ProductionReport, add func(filter, word string)) {
+		add("year", strconv.Itoa(p.Year))
+		add("commodity", p.Commodity)
+		add("report_type", p.ReportType)
+		add("statistical_group", string(p.StatisticalGroup))
+		add("statistical_detail", string(p.StatisticalDetail))
+	})
+	w.AVAs = collectWords(r.AVAs, func(a *cola.AVADetail, add func(filter, word string)) {
+		for _, state := range a.States {
+			add("state", state)
+		}
+	})
+}
+
+func collectWords[T any](rows []T, each func(row *T, add func(filter, word string))) ListVocabulary {
+	words := ListVocabulary{}
+	for i := range rows {
+		each(&rows[i], func(filter, word string) {
+			if at, met := slices.BinarySearch(words[filter], word); !met && word != "" {
+				words[filter] = slices.Insert(words[filter], at, word)
+			}
+		})
+	}
+	return words
+}
+
+// Origins returns the names of the places, each once, upper case.
+func (w Vocabulary) Origins() []string {
+	var names []string
+	for _, place := range w.Places {
+		if name := vocabulary.PlaceName(place); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// HasOrigin reports whether a label has an origin that a word means.
+func (w Vocabulary) HasOrigin(word string) bool { return w.hasOrigins(vocabulary.OriginNames(word)) }
+
+// HasUSState reports whether a label is from a US state, as the filter of that name of a saved
+// search has it.
+func (w Vocabulary) HasUSState(word string) bool {
+	return w.hasOrigins(cola.SavedSearchFilters{USState: word}.AsQuery().OriginNames)
+}
+
+func (w Vocabulary) hasOrigins(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(w.Places, name) })
+}
+
+// HasCategory reports whether a label has a category path or one below it. Outdated paths are mapped
+// to current ones.
+func (w Vocabulary) HasCategory(path string) bool {
+	if w.resolve != nil {
+		path = w.resolve(path)
+	}
+	folded := vocabulary.FoldPath(path)
+	return slices.ContainsFunc(w.Categories, func(c string) bool { return vocabulary.FoldPath(c) == folded })
+}
+
+// Has reports whether a row of the list has a word, ignoring case and spacing as the list's filter
+// does.
+func (w ListVocabulary) Has(filter, word string) bool {
+	word = strings.Join(strings.Fields(word), " ")
+	return slices.ContainsFunc(w[filter], func(have string) bool { return matchesFilter(have, word) })
+}
