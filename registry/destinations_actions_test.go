@@ -215,7 +215,7 @@ func reaches(from, to reflect.Type) bool {
 func TestRedactedForReaders(t *testing.T) {
 	w := mustWorld(t, 0)
 	writer := w.mustWriter(t, "holder@example.com", cola.TierPro)
-	made := w.mustHook(t, writer, "https://user:password@hooks.example.com/T0/B0/secret?key=1")
+	made := w.mustHook(t, writer, "https://user:password@hooks.example.com/TEAM-PATH/B0/secret?key=1")
 	w.mustAdd(t, writer, mailTo("stranger@example.com"))
 	d, _, err := w.TestDestination(t.Context(), writer, made.UUID)
 	if err != nil {
@@ -259,7 +259,7 @@ func TestRedactedForReaders(t *testing.T) {
 		}
 		reads++
 		shown := fmt.Sprintf("%+v", r[0])
-		for _, hidden := range []string{"secret", "password", "T0", "key=1", "stranger@", "holder@"} {
+		for _, hidden := range []string{"secret", "password", "TEAM-PATH", "key=1", "stranger@", "holder@"} {
 			if strings.Contains(shown, hidden) {
 				t.Errorf("%s shows %s: %s", name, hidden, shown)
 			}
