@@ -187,7 +187,7 @@ func (h testRegistry) requireRefused(t *testing.T, version int64, command string
 		t.Errorf("%s: exit code %d, printed %q", command, code, out.String())
 	}
 	for _, part := range []string{
-		fmt.Sprintf("schema version %d, this program's is %d", version, version+1), "run colaregistry migrate, or start the server, once every process is of this version",
+		fmt.Sprintf("schema version %d, this program's is %d", version, version+1), "run colaregistry migrate or start the server",
 	} {
 		if !strings.Contains(errs.String(), part) {
 			t.Errorf("%s says %q, want %q", command, errs.String(), part)
