@@ -18,7 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// notebook records refusals, or fails if told to.
+// notebook records refusals, or fails on demand.
 type notebook struct {
 	mu    sync.Mutex
 	fault error
