@@ -246,8 +246,8 @@ func TestARotatedKeyIsOneSource(t *testing.T) {
 	}
 }
 
-// TestBurstsInABrowser checks that an exceeded page rate limit shows the wait to people and sets
-// Retry-After for programs.
+// TestBurstsInABrowser checks the advice on exceeded rate limits: people wait a minute, and
+// programs follow Retry-After.
 func TestBurstsInABrowser(t *testing.T) {
 	r := registry.UsageReport{Refusals: []registry.Refusal{
 		{Channel: cola.ChannelDashboard, Reason: registry.RefusedBurst}, {Channel: cola.ChannelREST, Reason: registry.RefusedBurst},
