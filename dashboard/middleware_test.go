@@ -8,7 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestPace checks that only the visitor who exceeds the page rate limit is delayed, for one second.
+// TestPace checks that exceeding the page rate limit affects only that visitor, and that requests
+// pass again after a second.
 func TestPace(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)

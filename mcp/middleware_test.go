@@ -191,7 +191,7 @@ func TestAccountMessageLimit(t *testing.T) {
 	}
 }
 
-// TestLongMessagesCountMore checks that a message counts once for each 64 KiB that are to be read.
+// TestLongMessagesCountMore checks that a message counts once per 64 KiB.
 func TestLongMessagesCountMore(t *testing.T) {
 	for length, units := range map[int64]int{0: 1, 1: 1, messageUnit: 1, messageUnit + 1: 2, maxMessageBytes: 16, maxMessageBytes + 1: 16, -1: 16} {
 		l, passed := newMessageLimiter(stopped), 0

@@ -76,8 +76,8 @@ func TestDisabledApp(t *testing.T) {
 	}
 }
 
-// TestScopesOfConnections checks that a connection has the scopes in the token that the app may
-// have.
+// TestScopesOfConnections checks that a connection lists only those of the token's scopes that its
+// app may have.
 func TestScopesOfConnections(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "scopes@example.com", cola.TierFree)

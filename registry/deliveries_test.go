@@ -34,7 +34,7 @@ func TestDeliveries(t *testing.T) {
 	reader.Scopes = nil // any credential of the account may read
 	search := w.mustSave(t, c, alert("oaks")).Search.UUID
 	made := w.mustHook(t, c, hook)
-	w.mustRun(t, 2, 0, 1) // the second run has no matches, and no destination asks for empty runs
+	w.mustRun(t, 2, 0, 1) // the second run has no matches, and no destination has empty runs enabled
 	list, state, err := w.Deliveries(t.Context(), reader, cola.DeliveryListParams{Destination: made.UUID, SavedSearch: strings.ToUpper(search), PerPage: cola.Some(1)})
 	if err != nil || !state.Known() || state.Used != (cola.Used{}) || len(list.Rows) != 1 || list.Meta != (cola.PageMeta{Total: 2, Page: 1, PerPage: 1, HasMore: true}) {
 		t.Fatalf("%+v, %+v, %v", list, state, err)

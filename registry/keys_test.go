@@ -191,8 +191,8 @@ func TestReplacingKeepsToTheLimit(t *testing.T) {
 	}
 }
 
-// TestKeysMadeInADay checks that expired and revoked keys count toward the daily limit until the
-// day ends.
+// TestKeysMadeInADay checks that each key counts toward the daily limit for 24 hours after its
+// creation, even if it expired or was revoked.
 func TestKeysMadeInADay(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder, other := w.mustHolder(t, "busy@example.com", cola.TierFree), w.mustHolder(t, "calm@example.com", cola.TierFree)

@@ -182,7 +182,7 @@ func TestSilentMakesRoom(t *testing.T) {
 }
 
 // TestSlowBodiesMakeRoom checks that connections that send a body byte by byte cannot block others,
-// and that the slowest one is closed.
+// and that the one that has been sending the longest is closed.
 func TestSlowBodiesMakeRoom(t *testing.T) {
 	s := serve(t, 3)
 	busy := s.dial(t)

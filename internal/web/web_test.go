@@ -19,7 +19,7 @@ import (
 
 var errBroken = errors.New("disk full of secrets")
 
-// mustServe serves a request with all of this package's middleware. The log goes to out.
+// mustServe wraps a handler in the middleware of this package. The log goes to out.
 func mustServe(out *strings.Builder, registerer prometheus.Registerer, route string, h http.HandlerFunc) http.Handler {
 	rec := NewRecorder(slog.New(slog.NewJSONHandler(out, nil)), registerer, []string{route}, func(*http.Request) string { return route })
 	return RequestID(rec.Record(Recover(h)))
