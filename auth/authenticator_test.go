@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// silent is a store that does not answer.
+// silent is a store that does not respond.
 type silent struct{}
 
 func (silent) KeyByHash(ctx context.Context, _ store.KeyHash) (store.Key, error) {
@@ -20,8 +20,8 @@ func (silent) KeyByHash(ctx context.Context, _ store.KeyHash) (store.Key, error)
 	return store.Key{}, ctx.Err()
 }
 
-// TestAuthenticateDoesNotWaitForASilentStore: a key that is not known yet is refused within three seconds, with when to try
-// again.
+// TestAuthenticateDoesNotWaitForASilentStore checks that an uncached key is refused within three
+// seconds, with a Retry-After.
 func TestAuthenticateDoesNotWaitForASilentStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		header := http.Header{"X-Api-Key": {NewSecret().Reveal()}}

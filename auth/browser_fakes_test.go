@@ -25,12 +25,12 @@ type browserStore struct {
 
 	mu       sync.Mutex
 	accounts map[store.Identity]store.Account
-	people   []store.Account // those that were made, by order
+	people   []store.Account // in order of creation
 	signIns  map[int64]store.SignIn
 	links    map[store.SignInLinkHash]store.Account
 	sessions map[string]keptRow
 	calls    map[string]int
-	fail     map[string]error // of calls by name
+	fail     map[string]error // errors by method name
 }
 
 type keptRow struct {
@@ -45,7 +45,7 @@ func newBrowserStore(now cola.Clock) *browserStore {
 	}
 }
 
-// begin counts a call and returns how it is to fail. The caller unlocks.
+// begin counts a call and returns its injected error. It locks; the caller unlocks.
 func (s *browserStore) begin(ctx context.Context, name string) error {
 	s.mu.Lock()
 	s.calls[name]++
@@ -55,14 +55,14 @@ func (s *browserStore) begin(ctx context.Context, name string) error {
 	return s.fail[name]
 }
 
-// set changes the store as others do meanwhile.
+// set changes the store, like a concurrent client.
 func (s *browserStore) set(change func(*browserStore)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(s)
 }
 
-// called returns how often a call was made, and forgets it.
+// called returns the number of calls to a method and resets it.
 func (s *browserStore) called(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +71,7 @@ func (s *browserStore) called(name string) int {
 	return n
 }
 
-// holds reports whether a sign-in holds, as the ledger does.
+// holds reports whether a sign-in is valid, as the ledger does.
 func (s *browserStore) holds(id int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +79,7 @@ func (s *browserStore) holds(id int64) bool {
 	return ok && kept.EndedAt.IsZero() && s.now().Before(kept.ExpiresAt)
 }
 
-// link makes a link for an account.
+// link creates a sign-in link for an account.
 func (s *browserStore) link(account store.Account) string {
 	token, hash := NewSignInLink()
 	s.set(func(s *browserStore) { s.links[hash] = account })
@@ -193,7 +193,7 @@ func (s *browserStore) DeleteSession(ctx context.Context, name string) (bool, er
 	return ok && s.now().Before(row.until), nil
 }
 
-// madeClock is a clock that is set by hand.
+// madeClock is a manually set clock.
 type madeClock struct {
 	mu sync.Mutex
 	at time.Time
@@ -211,7 +211,7 @@ func (c *madeClock) pass(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// desk is Browsers with all that it asks.
+// desk is a Browsers with all its dependencies.
 type desk struct {
 	*Browsers
 	clock    *madeClock
@@ -238,7 +238,7 @@ func (b *lockedBuffer) text() string {
 	return b.String()
 }
 
-// newKeys returns a keyring of some keys, given as lines of a key file; of a new one without any.
+// newKeys returns a keyring with the keys in the given key file lines, or with one new key.
 func newKeys(t testing.TB, lines ...string) *keyring.Keyring {
 	t.Helper()
 	if len(lines) == 0 {
@@ -276,7 +276,7 @@ func newDesk(t testing.TB, change func(*desk, *BrowserOptions)) *desk {
 	return d
 }
 
-// browser is one browser. It keeps the cookies that it is told to.
+// browser is a browser that stores cookies.
 type browser struct {
 	*desk
 	cookies map[string]*http.Cookie
@@ -284,7 +284,7 @@ type browser struct {
 
 func (d *desk) browser() *browser { return &browser{d, map[string]*http.Cookie{}} }
 
-// visit has a page answer the browser.
+// visit requests a page with a handler.
 func (b *browser) visit(page http.HandlerFunc) *http.Response {
 	r := httptest.NewRequest(http.MethodGet, ourURL+"/", nil)
 	for _, c := range b.cookies {
@@ -301,7 +301,7 @@ func (b *browser) visit(page http.HandlerFunc) *http.Response {
 	return response
 }
 
-// do has a page do something that may fail.
+// do runs a function that can fail inside a request.
 func (b *browser) do(action func(context.Context) error) (err error) {
 	b.visit(func(w http.ResponseWriter, r *http.Request) {
 		err = action(r.Context())
@@ -310,12 +310,12 @@ func (b *browser) do(action func(context.Context) error) (err error) {
 	return err
 }
 
-// look has a page do something that cannot.
+// look runs a function that cannot fail inside a request.
 func (b *browser) look(action func(context.Context)) {
 	_ = b.do(func(ctx context.Context) error { action(ctx); return nil })
 }
 
-// caller returns who is signed in, as far as the ledger would let them; zero when nobody is.
+// caller returns the signed-in caller if the ledger would admit it, or the zero caller.
 func (b *browser) caller() (c cola.Caller) {
 	b.look(func(ctx context.Context) { c, _ = b.Caller(ctx) })
 	if !b.store.holds(c.Credential.ID) {
@@ -343,7 +343,7 @@ func (b *browser) finish(query url.Values) (returnTo string, err error) {
 	return returnTo, err
 }
 
-// signIn signs a person in by the first issuer.
+// signIn signs a person in through the first issuer.
 func (b *browser) signIn(t testing.TB, subject string) cola.Caller {
 	t.Helper()
 	if _, err := b.finish(b.provider.approve(t, b.begin(t, "0", "/"), subject, subject+"@example.com")); err != nil {
@@ -367,7 +367,7 @@ func (b *browser) signOut(t testing.TB) (redirect string) {
 	return redirect
 }
 
-// session returns what is kept of the browser, unsealed.
+// session returns the browser's stored session, decrypted.
 func (b *browser) session(t testing.TB) string {
 	t.Helper()
 	data, ok := unseal(b.cookie(), b.store.sessions[sessionName(b.cookie())].data)
@@ -377,7 +377,7 @@ func (b *browser) session(t testing.TB) string {
 	return string(data)
 }
 
-// cookie returns the value of the session's cookie, or nothing.
+// cookie returns the value of the session cookie, or "".
 func (b *browser) cookie() string {
 	for name, c := range b.cookies {
 		if !strings.HasPrefix(name, b.attempts.prefix()) {
@@ -387,7 +387,7 @@ func (b *browser) cookie() string {
 	return ""
 }
 
-// attemptCookies returns the cookies of the sign-ins that the browser has started.
+// attemptCookies returns the cookies of the browser's pending sign-ins.
 func (b *browser) attemptCookies() (all []*http.Cookie) {
 	for name, c := range b.cookies {
 		if strings.HasPrefix(name, b.attempts.prefix()) {

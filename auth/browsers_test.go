@@ -17,7 +17,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestVisitorsLeaveNothing: who only looks gets no cookie, and nothing is read or kept.
+// TestVisitorsLeaveNothing checks that anonymous visits set no cookie and do not use the store.
 func TestVisitorsLeaveNothing(t *testing.T) {
 	b := newDesk(t, nil).browser()
 	response := b.visit(func(w http.ResponseWriter, r *http.Request) {
@@ -37,7 +37,8 @@ func TestVisitorsLeaveNothing(t *testing.T) {
 	}
 }
 
-// TestCookies: scripts, other sites and, on https, neighbours and plain connections have no part in them.
+// TestCookies checks that cookies are hidden from scripts and other sites and, over https, from
+// sibling hosts and plain connections.
 func TestCookies(t *testing.T) {
 	for public, want := range map[string]http.Cookie{
 		"https://cola.example.com":   {Name: "__Host-colaregistry", Secure: true},
@@ -63,7 +64,7 @@ func TestCookies(t *testing.T) {
 	}
 }
 
-// TestMadeUpCookies: nothing is ever kept under what a browser comes with by itself.
+// TestMadeUpCookies checks that a session ID chosen by the browser is never used.
 func TestMadeUpCookies(t *testing.T) {
 	known := newSecretText()
 	for _, planted := range []string{known, "x", strings.Repeat("A", 5000), known[:42] + "/", "a\u00e9", known + "="} {
@@ -87,7 +88,8 @@ func TestMadeUpCookies(t *testing.T) {
 	}
 }
 
-// TestTokensChange: the token from before a sign-in leads nowhere after it, and the one from before a sign-out neither.
+// TestTokensChange checks that signing in and signing out both invalidate the previous session
+// token.
 func TestTokensChange(t *testing.T) {
 	d := newDesk(t, nil)
 	for name, enter := range map[string]func(b *browser){
@@ -102,7 +104,7 @@ func TestTokensChange(t *testing.T) {
 		b := d.browser()
 		b.look(func(ctx context.Context) { b.Put(ctx, "notice", "of a visitor") })
 		attacker := d.browser()
-		attacker.cookies["x"] = b.cookies["__Host-colaregistry"] // fixed by the attacker, or seen
+		attacker.cookies["x"] = b.cookies["__Host-colaregistry"] // set or seen by the attacker
 		enter(b)
 		if attacker.caller().Account != 0 || attacker.cookie() == b.cookie() {
 			t.Errorf("%s: the old token is signed in", name)
@@ -122,7 +124,8 @@ func TestTokensChange(t *testing.T) {
 	}
 }
 
-// TestSignInsEnd: after a day without a request, and after fourteen days whatever is asked.
+// TestSignInsEnd checks that sign-ins end after a day of inactivity, and after fourteen days in any
+// case.
 func TestSignInsEnd(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -146,12 +149,12 @@ func TestSignInsEnd(t *testing.T) {
 			}
 		}
 		b.clock.pass(begun.Add(c.last).Sub(b.clock.now()) - time.Second)
-		if b.caller().Account == 0 && c.every != 30*time.Second { // it was seen 30 seconds ago at most
+		if b.caller().Account == 0 && c.every != 30*time.Second { // last seen at most 30 seconds ago
 			t.Errorf("%s: signed out a second too early", c.name)
 		}
 		b.clock.pass(time.Second)
 		if c.every == 0 {
-			b.clock.pass(24 * time.Hour) // since the look just now
+			b.clock.pass(24 * time.Hour) // since the request just now
 		}
 		if _, ok := callerOf(b); ok {
 			t.Errorf("%s: still signed in", c.name)
@@ -164,7 +167,8 @@ func callerOf(b *browser) (c cola.Caller, ok bool) {
 	return c, ok
 }
 
-// TestSignOut: the issuer is told who signs out, and leads back here; a store that is away signs nobody out silently.
+// TestSignOut checks that the issuer receives the ID token of the person signing out and redirects
+// back, and that signing out reports an error if the store is unavailable.
 func TestSignOut(t *testing.T) {
 	d := newDesk(t, nil)
 	b := d.browser()
@@ -194,7 +198,7 @@ func TestSignOut(t *testing.T) {
 	}
 }
 
-// TestBrowserOptions: what cannot work is refused before a server starts.
+// TestBrowserOptions checks that invalid options are rejected at startup.
 func TestBrowserOptions(t *testing.T) {
 	good := SignInIssuer{URL: ourIssuer, ClientID: "x"}
 	for want, o := range map[string]BrowserOptions{
@@ -222,7 +226,7 @@ func TestBrowserOptions(t *testing.T) {
 	}
 }
 
-// TestShownBrowser: what a browser says of itself is kept short and without what cannot be seen.
+// TestShownBrowser checks that the User-Agent is truncated and stripped of invisible characters.
 func TestShownBrowser(t *testing.T) {
 	for said, want := range map[string]string{
 		"Mozilla/5.0 (X11)":             "Mozilla/5.0 (X11)",
@@ -237,7 +241,8 @@ func TestShownBrowser(t *testing.T) {
 	}
 }
 
-// TestForms: a form is good for one sending, by who opened it, in time, however often it is sent at once.
+// TestForms checks that a form can be submitted once, by the account that opened it, before it
+// expires, even under concurrent submissions.
 func TestForms(t *testing.T) {
 	d := newDesk(t, nil)
 	ann, bob, nobody := d.browser(), d.browser(), d.browser()

@@ -6,10 +6,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestClaimsTakeNoValueForAnother: what is not of the kind that is asked for is an error, null as well, and is never empty.
+// TestClaimsTakeNoValueForAnother checks that a claim of the wrong type, including null, is an
+// error and is never treated as empty.
 func TestClaimsTakeNoValueForAnother(t *testing.T) {
 	tests := []struct {
-		value string // empty: there is none
+		value string // empty: claim missing
 		text  any    // nil: an error
 		texts any
 		time  any // milliseconds

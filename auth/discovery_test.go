@@ -14,14 +14,14 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc/oidctest"
 )
 
-// TestAskOverTheNetwork asks servers for their keys as we do it: by TLS, and from this machine without.
+// TestAskOverTheNetwork fetches keys from real servers: over TLS, and in plain HTTP on localhost.
 func TestAskOverTheNetwork(t *testing.T) {
 	key := newSigner(t, "ES256", "k1")
 	tests := []struct {
 		name   string
 		tls    bool
-		page   func(w http.ResponseWriter, r *http.Request, self string) // at the place of the keys
-		reason string                                                    // empty: it works
+		page   func(w http.ResponseWriter, r *http.Request, self string) // serves the key set
+		reason string                                                    // empty: success
 	}{
 		{"https", true, publishing(key), ""},
 		{"http on this machine", false, publishing(key), ""},
@@ -45,7 +45,8 @@ func TestAskOverTheNetwork(t *testing.T) {
 	}
 }
 
-// TestCertificatesAreChecked: an issuer whose certificate nobody vouches for is not asked.
+// TestCertificatesAreChecked checks that the keys of an issuer with an untrusted certificate are
+// not requested.
 func TestCertificatesAreChecked(t *testing.T) {
 	server, _ := newServer(t, true, publishing(newSigner(t, "ES256", "k1")))
 	if err := check(t, server.URL, nil); err == nil || !strings.Contains(err.Error(), "certificate") {
@@ -53,7 +54,7 @@ func TestCertificatesAreChecked(t *testing.T) {
 	}
 }
 
-// TestLongErrorsAreCut: what an issuer answers in place of discovery must not fill the log.
+// TestLongErrorsAreCut checks that a long invalid discovery response is truncated in the log.
 func TestLongErrorsAreCut(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, strings.Repeat("oops ", 10_000), http.StatusInternalServerError)
@@ -64,7 +65,7 @@ func TestLongErrorsAreCut(t *testing.T) {
 	}
 }
 
-// TestServerOfTheLibrary: what go-oidc itself tests with is understood.
+// TestServerOfTheLibrary uses the test server of go-oidc.
 func TestServerOfTheLibrary(t *testing.T) {
 	b := newBench(t, nil)
 	theirs := &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: b.key.key.Public(), KeyID: "k1", Algorithm: "ES256"}}}
@@ -86,7 +87,8 @@ func TestServerOfTheLibrary(t *testing.T) {
 	wantRefusal(t, err, "is not recognizable as an access token")
 }
 
-// newServer starts an issuer whose keys are at a page, and returns it with a client that trusts it.
+// newServer starts an issuer whose key set is served by page, and returns it with a client that
+// trusts it.
 func newServer(t *testing.T, secure bool, page func(http.ResponseWriter, *http.Request, string)) (*httptest.Server, *http.Client) {
 	t.Helper()
 	var self atomic.Pointer[url.URL]
@@ -98,7 +100,7 @@ func newServer(t *testing.T, secure bool, page func(http.ResponseWriter, *http.R
 		}
 		page(w, r, root)
 	}))
-	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // handshakes that are broken off
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // aborted handshakes
 	if secure {
 		server.StartTLS()
 	} else {
@@ -135,7 +137,7 @@ func to(address string) func(http.ResponseWriter, *http.Request, string) {
 	return func(w http.ResponseWriter, r *http.Request, _ string) { http.Redirect(w, r, address, http.StatusFound) }
 }
 
-// redirecting redirects to itself some times before it publishes.
+// redirecting redirects to itself the given number of times, then serves the keys.
 func redirecting(times int, key signer) func(http.ResponseWriter, *http.Request, string) {
 	return func(w http.ResponseWriter, r *http.Request, self string) {
 		if n := len(r.URL.Path) - len("/keys"); n < times {

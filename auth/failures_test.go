@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// limited returns a context of a request from an address that sent so many wrong keys that it is limited.
+// limited returns the context of a request from an address that exceeded the limit of invalid keys.
 func limited(t *testing.T, events *security.Events) context.Context {
 	t.Helper()
 	ctx := cola.WithClient(t.Context(), netip.MustParseAddr("203.0.113.7"))
@@ -26,7 +26,7 @@ func limited(t *testing.T, events *security.Events) context.Context {
 	return nil
 }
 
-// still is a clock that stands still, so that an address stays limited.
+// still is a stopped clock, so that an address stays limited.
 func still() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
 // TestLimitedAddress checks that an address that sent too many invalid credentials gets a 429 only for
@@ -61,7 +61,8 @@ func TestLimitedAddress(t *testing.T) {
 	}
 }
 
-// TestLimitedSignInLinks checks that a valid link works from a limited address, and a wrong one is refused with a 429.
+// TestLimitedSignInLinks checks that a valid link works from a limited address, and that an invalid
+// one is refused with a 429.
 func TestLimitedSignInLinks(t *testing.T) {
 	events := security.New(security.Options{Now: still})
 	d := newDesk(t, func(_ *desk, o *BrowserOptions) { o.Events = events })
@@ -78,7 +79,8 @@ func TestLimitedSignInLinks(t *testing.T) {
 	}
 }
 
-// TestUnknownCookie checks that a browser whose session is gone is served as one without a cookie, and counts as failed.
+// TestUnknownCookie checks that a browser with an unknown session is served as an anonymous one,
+// and that the request counts as a failure.
 func TestUnknownCookie(t *testing.T) {
 	events := security.New(security.Options{Now: still})
 	d := newDesk(t, func(_ *desk, o *BrowserOptions) { o.Events = events })

@@ -16,7 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// FuzzParseToken: what has the form of a token names an algorithm of ours and an issuer, and everything else is refused.
+// FuzzParseToken checks that an accepted token names a supported algorithm and an issuer.
 func FuzzParseToken(f *testing.F) {
 	claims := encoded([]byte(`{"iss":"` + ourIssuer + `"}`))
 	for _, header := range []string{
@@ -44,7 +44,8 @@ func FuzzParseToken(f *testing.F) {
 	})
 }
 
-// FuzzReadTokenClaims: whatever an issuer signs, what is taken is whole, is for us and is of this time.
+// FuzzReadTokenClaims checks that accepted claims are complete, for our audience and valid now,
+// whatever an issuer signs.
 func FuzzReadTokenClaims(f *testing.F) {
 	now := time.Unix(1_800_000_000, 0)
 	for _, claims := range []string{
@@ -114,8 +115,8 @@ func FuzzAccountOfClaims(f *testing.F) {
 	})
 }
 
-// equalInASCII reports whether two texts differ in the case of ASCII letters at most, in another
-// way than the program does.
+// equalInASCII reports whether two texts are equal except for the case of ASCII letters. It is
+// implemented independently of the program.
 func equalInASCII(a, b string) bool {
 	upper := func(s string) []byte {
 		out := []byte(s)
@@ -129,7 +130,7 @@ func equalInASCII(a, b string) bool {
 	return bytes.Equal(upper(a), upper(b))
 }
 
-// FuzzParseClaims: an object that is taken is the one that any reader finds.
+// FuzzParseClaims checks that every JSON parser reads an accepted object the same way.
 func FuzzParseClaims(f *testing.F) {
 	for _, s := range []string{`{}`, `{"a":1}`, `{"a":1,"a":2}`, `{"a":1,"A":2}`, ` {"a" : [1, {"b":null}] } `, `{"a":1}x`, `{"a":1,}`, `{"\u0061":1,"a":2}`, `{"a"`, `[]`, `"a"`, ``, "{\"\xff\":1}"} {
 		f.Add([]byte(s))

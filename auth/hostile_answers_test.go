@@ -15,21 +15,21 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// answer is what comes back from an issuer in a way that it should not.
+// answer is an invalid authorization response.
 type answer struct {
 	name  string
-	setup func(*desk)                               // before it is begun
-	query func(d *desk, good url.Values) url.Values // that the browser comes back with
-	later func(d *desk, b *browser)                 // after it came back
-	want  string                                    // in what the person is told
-	code  cola.Code                                 // CodeUnauthorized when empty
+	setup func(*desk)                               // before the sign-in starts
+	query func(d *desk, good url.Values) url.Values // of the callback
+	later func(d *desk, b *browser)                 // after the callback
+	want  string                                    // part of the error message
+	code  cola.Code                                 // default: CodeUnauthorized
 }
 
 func idToken(changes ...change) func(*desk) {
 	return func(d *desk) { d.provider.set(func(p *provider) { p.idToken = changes }) }
 }
 
-// hostileQueries are wrong in what the browser comes back with.
+// hostileQueries have an invalid callback query.
 func hostileQueries() []answer {
 	query := func(name string, values ...string) func(*desk, url.Values) url.Values {
 		return func(_ *desk, good url.Values) url.Values { return with(good, name, values...) }
@@ -61,7 +61,7 @@ func hostileQueries() []answer {
 	}
 }
 
-// hostileTokens are wrong in the ID token.
+// hostileTokens have an invalid ID token.
 func hostileTokens(t *testing.T) []answer {
 	return []answer{
 		{name: "another service's token", setup: idToken(claim("aud", "shop")), want: "for another service"},
@@ -99,7 +99,7 @@ func hostileTokens(t *testing.T) []answer {
 	}
 }
 
-// hostileServices are wrong in what the issuer's endpoints do, or the store.
+// hostileServices have failures of the issuer's endpoints or the store.
 func hostileServices() []answer {
 	return []answer{
 		{name: "another person's details", setup: func(d *desk) {
@@ -139,8 +139,9 @@ func hostileServices() []answer {
 	}
 }
 
-// TestHostileAnswers: nothing but a good answer signs anybody in, whoever made it, nor can it be used after it failed; who was signed in
-// stays signed in; what the issuer or the browser says goes neither to the page nor, where it is a secret, to the log.
+// TestHostileAnswers checks that only a valid response signs a browser in, and that a failed one
+// cannot be reused. An existing sign-in is unaffected. Values from the issuer or browser do not
+// reach the page, and secrets do not reach the log.
 func TestHostileAnswers(t *testing.T) {
 	for _, c := range slices.Concat(hostileQueries(), hostileTokens(t), hostileServices()) {
 		if c.code == "" {
@@ -190,7 +191,7 @@ func (c answer) try(t *testing.T, b *browser) {
 	}
 	d.wantNothingTold(t, good.Get("code"), good.Get("state"), "access-ann", "hush", "error_description")
 	if strings.Contains(c.want, "another browser") {
-		return // the attempt was not touched
+		return // the attempt is still usable
 	}
 	d.provider.set(func(p *provider) {
 		p.idToken, p.raw, p.status, p.answer = nil, "", map[string]int{}, map[string]string{}
@@ -200,7 +201,8 @@ func (c answer) try(t *testing.T, b *browser) {
 	}
 }
 
-// wantNothingTold fails the test when the log tells a secret, or much, or when another than the issuer was asked.
+// wantNothingTold fails the test if the log is long or contains a secret, or if a host other than
+// the issuer received a request.
 func (d *desk) wantNothingTold(t *testing.T, secrets ...string) {
 	t.Helper()
 	for _, secret := range secrets {

@@ -12,14 +12,15 @@ import (
 	"time"
 )
 
-// hostile is a token that must be refused, with a part of the reason.
+// hostile is an invalid token and a part of the expected error.
 type hostile struct {
 	name   string
 	token  string
 	reason string
 }
 
-// TestHostileTokens: each is refused for the right reason. Nothing is written for any of them, and nothing of them is told.
+// TestHostileTokens checks that each token is refused for the expected reason, writes nothing to
+// the store, and does not appear in the log.
 func TestHostileTokens(t *testing.T) {
 	b := newBench(t, nil)
 	var log bytes.Buffer
@@ -54,7 +55,7 @@ func TestHostileTokens(t *testing.T) {
 	}
 }
 
-// tells reports whether text holds a piece of a token, encoded or decoded.
+// tells reports whether text contains part of a token, encoded or decoded.
 func tells(text, token string) bool {
 	const piece = 12
 	var pieces []string
@@ -70,7 +71,7 @@ func tells(text, token string) bool {
 	return false
 }
 
-// garbled returns what has not even the form of a token.
+// garbled returns texts without the syntax of a token.
 func (b *bench) garbled() []hostile {
 	good := b.token()
 	parts := strings.Split(good, ".")
@@ -107,7 +108,7 @@ func (b *bench) garbled() []hostile {
 	}
 }
 
-// forged returns tokens that no issuer has signed.
+// forged returns tokens without an issuer's signature.
 func (b *bench) forged(t *testing.T) []hostile {
 	good := b.token()
 	cut := strings.LastIndexByte(good, '.') + 1
@@ -156,13 +157,13 @@ func (b *bench) forged(t *testing.T) []hostile {
 	}
 }
 
-// tampered returns the token with other claims under the same signature.
+// tampered returns a token with changed claims under the original signature.
 func tampered(token, claims string) string {
 	parts := strings.Split(token, ".")
 	return parts[0] + "." + encoded([]byte(claims)) + "." + parts[2]
 }
 
-// misused returns tokens that are well signed, for another use.
+// misused returns correctly signed tokens for another use.
 func (b *bench) misused() []hostile {
 	plain := func(changes ...change) string { return b.token(append(changes, header("typ", "JWT"))...) }
 	untyped := func(changes ...change) string { return b.token(append(changes, header("typ", nil))...) }
@@ -193,7 +194,7 @@ func (b *bench) misused() []hostile {
 	}
 }
 
-// elsewhere returns tokens that are well signed, for or by somebody else.
+// elsewhere returns correctly signed tokens from another issuer or for another audience.
 func (b *bench) elsewhere(t *testing.T) []hostile {
 	unknown := newSigner(t, "ES256", "k1")
 	theirs := newSigner(t, "ES256", "k2")
@@ -246,7 +247,7 @@ func (b *bench) ofAnotherTime() []hostile {
 	}
 }
 
-// ofNobody returns tokens that do not say well whose they are.
+// ofNobody returns tokens without a valid subject.
 func (b *bench) ofNobody() []hostile {
 	const subject, noApp, badApp = "needs a subject (sub)", "does not name its client", "is not a client ID"
 	return []hostile{
@@ -268,7 +269,7 @@ func (b *bench) ofNobody() []hostile {
 	}
 }
 
-// ambiguous returns tokens that two readers could read in two ways.
+// ambiguous returns tokens that two parsers could read differently.
 func (b *bench) ambiguous() []hostile {
 	twice := func(object, name string, value any) string {
 		return strings.TrimSuffix(toJSON(map[string]any{name: value}), "}") + "," + object[1:]

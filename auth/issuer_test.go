@@ -13,16 +13,16 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// inTime runs a test in a bubble where time is made up.
+// inTime runs a test in a synctest bubble.
 func inTime(t *testing.T, test func(t *testing.T, b *bench)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		test(t, newBench(t, nil))
-		time.Sleep(requestTimeout) // attempts under way have ended by then
+		time.Sleep(requestTimeout) // pending fetches have ended by then
 	})
 }
 
-// good sends a new good token and fails the test when it is refused.
+// good sends a new valid token and fails the test if it is refused.
 func (b *bench) good(t *testing.T) {
 	t.Helper()
 	if _, err := b.send(t.Context(), b.token(claim("jti", time.Now().String()))); err != nil {
@@ -40,7 +40,8 @@ func (b *bench) wantFetches(t *testing.T, want int) {
 
 var errDown = errors.New("connection refused")
 
-// TestFloodOfUnknownKeys: tokens of made-up keys make no more than one request in 30 seconds.
+// TestFloodOfUnknownKeys checks that tokens with unknown key IDs cause at most one request in 30
+// seconds.
 func TestFloodOfUnknownKeys(t *testing.T) {
 	inTime(t, func(t *testing.T, b *bench) {
 		flood := func() {
@@ -66,7 +67,7 @@ func TestFloodOfUnknownKeys(t *testing.T) {
 	})
 }
 
-// TestUnknownIssuersAreNotAsked: nothing but our issuers is ever asked, whatever tokens say.
+// TestUnknownIssuersAreNotAsked checks that only configured issuers receive requests.
 func TestUnknownIssuersAreNotAsked(t *testing.T) {
 	inTime(t, func(t *testing.T, b *bench) {
 		for _, c := range []change{claim("iss", "https://evil.example.com"), header("typ", "dpop+jwt"), header("alg", "HS256"), header("crit", []string{"b64"})} {
@@ -78,7 +79,8 @@ func TestUnknownIssuersAreNotAsked(t *testing.T) {
 	})
 }
 
-// TestFirstTokensShareOneFetch: the keys are asked for when the first tokens come, once for all of them.
+// TestFirstTokensShareOneFetch checks that keys are fetched on first use, once for all concurrent
+// tokens.
 func TestFirstTokensShareOneFetch(t *testing.T) {
 	inTime(t, func(t *testing.T, b *bench) {
 		hold := make(chan struct{})
@@ -98,7 +100,8 @@ func TestFirstTokensShareOneFetch(t *testing.T) {
 	})
 }
 
-// TestRotationIsPickedUp: a token of a new key is good at once, one of a key that is gone no more.
+// TestRotationIsPickedUp checks that tokens signed with a new key are accepted immediately, and
+// tokens signed with a removed key are refused.
 func TestRotationIsPickedUp(t *testing.T) {
 	inTime(t, func(t *testing.T, b *bench) {
 		b.good(t)
@@ -114,7 +117,7 @@ func TestRotationIsPickedUp(t *testing.T) {
 	})
 }
 
-// TestRotationRightAfterAFetch: the next one is due 30 seconds after the last, not earlier.
+// TestRotationRightAfterAFetch checks that the next fetch is due 30 seconds after the last one.
 func TestRotationRightAfterAFetch(t *testing.T) {
 	inTime(t, func(t *testing.T, b *bench) {
 		b.good(t)
@@ -128,7 +131,8 @@ func TestRotationRightAfterAFetch(t *testing.T) {
 	})
 }
 
-// TestRotationOfKeysWithoutNames: tokens that name no key are tried with those that fit, and then with newer ones.
+// TestRotationOfKeysWithoutNames checks that tokens without a key ID are verified with all matching
+// keys, then with newly fetched ones.
 func TestRotationOfKeysWithoutNames(t *testing.T) {
 	inTime(t, func(t *testing.T, b *bench) {
 		unnamed := func() string { return b.token(header("kid", nil), claim("jti", time.Now().String())) }
@@ -146,7 +150,8 @@ func TestRotationOfKeysWithoutNames(t *testing.T) {
 	})
 }
 
-// TestOldKeysAreRefreshedBehindTheScenes: nobody waits for it, and keys that the issuer took back are gone.
+// TestOldKeysAreRefreshedBehindTheScenes checks that the refresh does not block requests and drops
+// keys that the issuer removed.
 func TestOldKeysAreRefreshedBehindTheScenes(t *testing.T) {
 	inTime(t, func(t *testing.T, b *bench) {
 		b.good(t)
@@ -157,7 +162,7 @@ func TestOldKeysAreRefreshedBehindTheScenes(t *testing.T) {
 		time.Sleep(time.Second)
 		hold := make(chan struct{})
 		b.issuer.set(func(f *fakeIssuer) { f.hold = hold })
-		b.good(t) // with the keys there are, while the issuer is being asked
+		b.good(t) // verified with the cached keys during the fetch
 		b.wantFetches(t, 2)
 		close(hold)
 		synctest.Wait()
@@ -166,7 +171,8 @@ func TestOldKeysAreRefreshedBehindTheScenes(t *testing.T) {
 	})
 }
 
-// TestKnownKeysOutliveTheIssuer: while it is down its tokens are good for a day; then nobody can tell.
+// TestKnownKeysOutliveTheIssuer checks that if the issuer is down, its tokens are accepted for a
+// day. After that, authentication is unavailable.
 func TestKnownKeysOutliveTheIssuer(t *testing.T) {
 	inTime(t, func(t *testing.T, b *bench) {
 		b.good(t)
@@ -175,7 +181,7 @@ func TestKnownKeysOutliveTheIssuer(t *testing.T) {
 		b.good(t)
 		b.wantFetches(t, 2)
 		b.good(t)
-		b.wantFetches(t, 2) // not more often than every 30 seconds
+		b.wantFetches(t, 2) // at most one fetch in 30 seconds
 		_, err := b.send(t.Context(), b.token(header("kid", "k-new")))
 		if again := wantUnavailable(t, err); again > minFetchInterval {
 			t.Errorf("a key that cannot be asked for: try again in %v", again)
@@ -191,7 +197,8 @@ func TestKnownKeysOutliveTheIssuer(t *testing.T) {
 	})
 }
 
-// TestIssuerThatIsDownFromTheStart: tokens are neither good nor bad, and it is asked again every five seconds.
+// TestIssuerThatIsDownFromTheStart checks that tokens are neither accepted nor refused, and that
+// the keys are fetched again every five seconds.
 func TestIssuerThatIsDownFromTheStart(t *testing.T) {
 	inTime(t, func(t *testing.T, b *bench) {
 		b.issuer.set(func(f *fakeIssuer) { f.err = errDown })
@@ -218,7 +225,7 @@ func TestIssuerThatIsDownFromTheStart(t *testing.T) {
 	})
 }
 
-// TestSilentIssuer: a request waits five seconds at most, and not longer than its own context.
+// TestSilentIssuer checks that a request waits for at most five seconds, or until its context ends.
 func TestSilentIssuer(t *testing.T) {
 	inTime(t, func(t *testing.T, b *bench) {
 		b.issuer.set(func(f *fakeIssuer) { f.hold = make(chan struct{}) })
@@ -237,7 +244,8 @@ func TestSilentIssuer(t *testing.T) {
 	})
 }
 
-// TestSlowIssuer: the two requests for keys have five seconds together, and keys that come in time count.
+// TestSlowIssuer checks that the two requests for keys share a timeout of five seconds, and that
+// keys that arrive in time are used.
 func TestSlowIssuer(t *testing.T) {
 	inTime(t, func(t *testing.T, b *bench) {
 		b.issuer.set(func(f *fakeIssuer) { f.delay = requestTimeout/2 + time.Millisecond })
@@ -253,7 +261,8 @@ func TestSlowIssuer(t *testing.T) {
 	})
 }
 
-// TestNewerKeysThatAreThere: whoever looked for a key in a set that has been replaced meanwhile gets the new one, and asks nobody.
+// TestNewerKeysThatAreThere checks that if another request has already replaced the key set, the
+// new set is used without a fetch.
 func TestNewerKeysThatAreThere(t *testing.T) {
 	inTime(t, func(t *testing.T, b *bench) {
 		b.good(t)
@@ -269,7 +278,8 @@ func TestNewerKeysThatAreThere(t *testing.T) {
 	})
 }
 
-// TestWrongAnswersOfIssuers: an answer that is not one counts as none, and keeps the keys there are.
+// TestWrongAnswersOfIssuers checks that an invalid response is ignored and the cached keys are
+// kept.
 func TestWrongAnswersOfIssuers(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -312,7 +322,7 @@ func TestWrongAnswersOfIssuers(t *testing.T) {
 	}
 }
 
-// TestCheck: it asks now, however lately an issuer was asked.
+// TestCheck checks that Check sends a request even right after a fetch.
 func TestCheck(t *testing.T) {
 	inTime(t, func(t *testing.T, b *bench) {
 		for range 2 {

@@ -65,7 +65,8 @@ func TestKeysThatAreForSignatures(t *testing.T) {
 	}
 }
 
-// TestKeysFitTheirAlgorithms: each kind of key proves its own algorithms only, whether its issuer says so or not.
+// TestKeysFitTheirAlgorithms checks that each kind of key is accepted only for its own algorithms,
+// whether or not its JWK has an alg.
 func TestKeysFitTheirAlgorithms(t *testing.T) {
 	kinds := map[string][]jose.SignatureAlgorithm{
 		"RS256": {jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512},
@@ -88,7 +89,8 @@ func TestKeysFitTheirAlgorithms(t *testing.T) {
 	}
 }
 
-// TestFewKeysAreTried: a token that names no key, or one that many have, costs a handful of signatures.
+// TestFewKeysAreTried checks that a token with no key ID, or with one that many keys share, needs
+// only a few signature checks.
 func TestFewKeysAreTried(t *testing.T) {
 	b := newBench(t, nil)
 	var others []signer

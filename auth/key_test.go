@@ -72,7 +72,7 @@ func TestAuthenticate(t *testing.T) {
 	tests := []struct {
 		name   string
 		header http.Header
-		want   int64 // key id; 0 is refused
+		want   int64 // key ID; 0 is refused
 	}{
 		{"X-API-Key", http.Header{"X-Api-Key": {good.Reveal()}}, 3},
 		{"bearer", http.Header{"Authorization": {"Bearer " + good.Reveal()}}, 3},

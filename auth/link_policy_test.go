@@ -7,7 +7,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestLinkPolicies: which addresses link, for each issuer, and which policies are rejected.
+// TestLinkPolicies checks which addresses link for each issuer, and which policies are rejected.
 func TestLinkPolicies(t *testing.T) {
 	all, err := ParseLinkPolicies([]string{"verified:Example.com:example.org", ourIssuer + "=never", "https://id.example/a=b=verified"},
 		[]string{ourIssuer, otherIssuer, "https://id.example/a=b"})
@@ -25,7 +25,7 @@ func TestLinkPolicies(t *testing.T) {
 		{otherIssuer, "ann@sub.example.com", false},
 		{otherIssuer, "ann@notexample.com", false},
 		{otherIssuer, "ann@example.com.evil.example", false},
-		{otherIssuer, "example.com", true}, // what is no address is verifiedEmail's to refuse
+		{otherIssuer, "example.com", true}, // verifiedEmail rejects invalid addresses
 		{"https://id.example/a=b", "ann@elsewhere.example", true},
 	} {
 		if got := all.of(tt.issuer).allows(tt.email); got != tt.want {
@@ -45,8 +45,8 @@ func TestLinkPolicies(t *testing.T) {
 	}
 }
 
-// TestLinksOfTokens: an access token links by its address only as far as the policy of its issuer
-// goes.
+// TestLinksOfTokens checks that the issuer's policy limits linking by the address in an access
+// token.
 func TestLinksOfTokens(t *testing.T) {
 	for policy, want := range map[string]string{"verified": "ann@example.com", "never": "", "verified:example.com": "ann@example.com", "verified:example.org": ""} {
 		links, err := ParseLinkPolicies([]string{ourIssuer + "=" + policy}, []string{ourIssuer})
@@ -61,8 +61,8 @@ func TestLinksOfTokens(t *testing.T) {
 	}
 }
 
-// TestLinksOfSignIns: so does a sign-in to the dashboard. An address that would not link is neither
-// asked for nor asked to be verified.
+// TestLinksOfSignIns checks the same for dashboard sign-ins. An address that would not link is not
+// requested and does not have to be verified.
 func TestLinksOfSignIns(t *testing.T) {
 	verified := map[string]any{"email": "ann@example.com", "email_verified": true}
 	unverified := map[string]any{"email": "ann@example.com", "email_verified": false}

@@ -18,7 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestSignInsAreCounted: each attempt once, by what became of it.
+// TestSignInsAreCounted checks that each attempt is counted once, by outcome.
 func TestSignInsAreCounted(t *testing.T) {
 	metrics := prometheus.NewPedanticRegistry()
 	d := newDesk(t, func(_ *desk, o *BrowserOptions) { o.Metrics = metrics })
@@ -48,8 +48,8 @@ colaregistry_sign_ins_total{by="link",result="unavailable"} 0
 	}
 }
 
-// TestDuplicateAccounts checks that the log names an account without an address whose tokens carry one,
-// once a minute.
+// TestDuplicateAccounts checks that the log reports, once a minute, an account without an address
+// whose tokens contain one.
 func TestDuplicateAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -91,8 +91,8 @@ func TestDuplicateAccounts(t *testing.T) {
 	})
 }
 
-// TestOccasionalLogIsBounded checks that a kind is logged once a minute, and that the log forgets the
-// kind that it logged the longest ago.
+// TestOccasionalLogIsBounded checks that each kind is logged once a minute, and that the least
+// recently logged kind is evicted.
 func TestOccasionalLogIsBounded(t *testing.T) {
 	lines := &lockedBuffer{}
 	l := newRateLimitedLog(slog.New(slog.NewTextHandler(lines, nil)), (&madeClock{}).now)

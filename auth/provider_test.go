@@ -16,7 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// provider is an issuer to sign in with: it plays the part of both its pages and its endpoints.
+// provider is an OpenID provider with its pages and endpoints.
 type provider struct {
 	url, clientID, secret string
 	key                   signer
@@ -24,21 +24,21 @@ type provider struct {
 
 	mu        sync.Mutex
 	codes     map[string]ticket
-	document  map[string]any // changes of the discovery document
-	idToken   []change       // changes of ID tokens
-	raw       string         // in place of an ID token
-	info      map[string]any // what it tells at its userinfo_endpoint besides
+	document  map[string]any // overrides for the discovery document
+	idToken   []change       // changes to ID tokens
+	raw       string         // replaces the ID token
+	info      map[string]any // extra claims in the userinfo response
 	infoKind  string
-	status    map[string]int           // by path, in place of an answer
-	answer    map[string]string        // by path, the same
-	err       error                    // of every request
+	status    map[string]int           // response status by path
+	answer    map[string]string        // response body by path
+	err       error                    // returned for every request
 	delay     map[string]time.Duration // by path
 	asked     map[string]int
-	basic     bool // the secret came in the header
+	basic     bool // the secret was in the Authorization header
 	presented string
 }
 
-// ticket is what a code stands for.
+// ticket is the authorization that a code stands for.
 type ticket struct{ nonce, challenge, redirect, subject, email string }
 
 func newProvider(t testing.TB, url string, now cola.Clock) *provider {
@@ -62,7 +62,8 @@ func (p *provider) settings() SignInIssuer {
 
 func (p *provider) at(path string) string { return strings.TrimSuffix(p.url, "/") + path }
 
-// approve has a person sign in at the issuer, where a browser was sent to, and returns the query that the browser comes back with.
+// approve signs a person in at the issuer, given the URL of the redirect, and returns the callback
+// query.
 func (p *provider) approve(t testing.TB, redirect, subject, email string) url.Values {
 	t.Helper()
 	u, err := url.Parse(redirect)
@@ -87,7 +88,7 @@ func (p *provider) approve(t testing.TB, redirect, subject, email string) url.Va
 	return url.Values{"code": {code}, "state": {q.Get("state")}}
 }
 
-// RoundTrip answers requests of the service.
+// RoundTrip responds to the service's requests.
 func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	path := strings.TrimPrefix(r.URL.String(), strings.TrimSuffix(p.url, "/"))
@@ -179,7 +180,7 @@ func (p *provider) token(of ticket) string {
 	return p.key.sign(toJSON(head), toJSON(claims))
 }
 
-// providers is a network with these in it.
+// providers is a network that contains only these providers.
 type providers []*provider
 
 func (all providers) RoundTrip(r *http.Request) (*http.Response, error) {

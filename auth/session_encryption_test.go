@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestSessionsAreSealed: what the database holds of a session tells nothing of it, and is worth nothing when it was changed or is kept for another.
+// TestSessionsAreSealed checks that a stored session is unreadable, and that it is rejected if it
+// was changed or stored under another ID.
 func TestSessionsAreSealed(t *testing.T) {
 	d := newDesk(t, nil)
 	ann, bob := d.browser(), d.browser()

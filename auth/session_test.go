@@ -19,7 +19,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestPagesCostFewWrites: that a browser is still there is noted once a minute, whatever it asks for.
+// TestPagesCostFewWrites checks that a browser's activity is written at most once a minute.
 func TestPagesCostFewWrites(t *testing.T) {
 	b := newDesk(t, nil).browser()
 	b.signIn(t, "ann")
@@ -38,7 +38,7 @@ func TestPagesCostFewWrites(t *testing.T) {
 	}
 }
 
-// TestSlowPagesUndoNothing: a page that takes long does not put back what another request has changed meanwhile.
+// TestSlowPagesUndoNothing checks that a slow request does not overwrite changes made by another.
 func TestSlowPagesUndoNothing(t *testing.T) {
 	b := newDesk(t, nil).browser()
 	b.signIn(t, "ann")
@@ -53,7 +53,8 @@ func TestSlowPagesUndoNothing(t *testing.T) {
 	})
 }
 
-// TestInAndOutAtOnce checks that a browser that is signed in and out by one request leaves no session.
+// TestInAndOutAtOnce checks that a browser that is signed in and out by one request leaves no
+// session.
 func TestInAndOutAtOnce(t *testing.T) {
 	for _, before := range []bool{false, true} {
 		d := newDesk(t, nil)
@@ -80,7 +81,8 @@ func TestInAndOutAtOnce(t *testing.T) {
 	}
 }
 
-// TestNotices: they survive until they are read, are few and short, and are nobody else's.
+// TestNotices checks that notices last until they are read, are limited in number and length, and
+// are private to the browser.
 func TestNotices(t *testing.T) {
 	d := newDesk(t, nil)
 	b := d.browser()
@@ -129,7 +131,8 @@ func TestNotices(t *testing.T) {
 	})
 }
 
-// TestStoreFaults: a request whose session cannot be read or kept is answered by the fault alone, with nothing of what the page said.
+// TestStoreFaults checks that if a session cannot be read or saved, the response is the error
+// alone, without any part of the page.
 func TestStoreFaults(t *testing.T) {
 	for _, c := range []struct {
 		call string
@@ -177,7 +180,8 @@ func TestStoreFaults(t *testing.T) {
 	}
 }
 
-// TestAnswersInParts: the cookie goes out with the first part, whoever sends it, and what comes later is kept where there is a cookie.
+// TestAnswersInParts checks that a streamed response sends the cookie with its first part, and that
+// later session changes are saved if there is a cookie.
 func TestAnswersInParts(t *testing.T) {
 	b := newDesk(t, nil).browser()
 	server := httptest.NewServer(b.Load(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -217,7 +221,8 @@ func TestAnswersInParts(t *testing.T) {
 	}
 }
 
-// TestGoneVisitors: what was done is kept when the visitor has gone before the answer.
+// TestGoneVisitors checks that session changes are saved if the visitor disconnects before the
+// response.
 func TestGoneVisitors(t *testing.T) {
 	d := newDesk(t, nil)
 	b := d.browser()
@@ -236,7 +241,8 @@ func TestGoneVisitors(t *testing.T) {
 	})
 }
 
-// TestUnreadableSessions: what another version or a fault has left is nobody's sign-in, and no fault of the visitor's.
+// TestUnreadableSessions checks that a corrupt session, or one from another version, signs in no
+// account and is not an error for the visitor.
 func TestUnreadableSessions(t *testing.T) {
 	for _, data := range []string{"", "\x00\xff", "[]", `{"sign_in":"x"}`, `{"sign_in":{"id":1,"account":2}}`, `{"attempts":[{}]}`,
 		`{"attempts":[{"until":"2030-01-01T00:00:00Z","issuer":"` + ourIssuer + `"}]}`} {
@@ -258,7 +264,8 @@ func TestUnreadableSessions(t *testing.T) {
 	}
 }
 
-// TestTabsBesideEachOther: what tabs change of a session at the same time is all kept, and what one has taken does not come back.
+// TestTabsBesideEachOther checks that concurrent changes to a session are all saved, and that a
+// value taken by one tab does not come back.
 func TestTabsBesideEachOther(t *testing.T) {
 	b := newDesk(t, nil).browser()
 	b.look(func(ctx context.Context) {
@@ -295,7 +302,8 @@ func TestTabsBesideEachOther(t *testing.T) {
 	}
 }
 
-// TestLateTabs: a request of a session that has ended meanwhile neither brings it back nor takes away the one that came in its place.
+// TestLateTabs checks that a request of an ended session neither restores it nor removes its
+// replacement.
 func TestLateTabs(t *testing.T) {
 	for name, meanwhile := range map[string]func(*browser){
 		"signed in":  func(b *browser) { b.signIn(t, "ann") },

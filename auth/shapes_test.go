@@ -12,18 +12,19 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// shape is an access token as an issuer in use makes it. Its times are added.
+// shape is an access token in the format of a real issuer. The test adds its times.
 type shape struct {
 	name     string
-	header   string // %s is the key's name
+	header   string // %s is the key ID
 	claims   string // %s is the issuer
 	client   string
 	identity string // the subject
-	email    string // that is known to be verified
+	email    string // verified address
 	scopes   []cola.Scope
 }
 
-// shapesJWT follow what the issuers document, reduced to what could matter; the type in their header is JWT or none.
+// shapesJWT follow the issuers' documentation, reduced to the relevant claims. The type in their
+// header is JWT or missing.
 func shapesJWT() []shape {
 	write := []cola.Scope{cola.ScopeWriteSavedSearches}
 	return []shape{
@@ -74,7 +75,7 @@ func shapesJWT() []shape {
 	}
 }
 
-// shapesTyped are those whose header names them access tokens.
+// shapesTyped have an access token type in their header.
 func shapesTyped() []shape {
 	write := []cola.Scope{cola.ScopeWriteSavedSearches}
 	return []shape{
@@ -105,7 +106,7 @@ func shapesTyped() []shape {
 	}
 }
 
-// TestShapesOfIssuers: the access tokens of issuers in use are taken and understood.
+// TestShapesOfIssuers checks that the access tokens of real issuers are accepted and understood.
 func TestShapesOfIssuers(t *testing.T) {
 	for _, tt := range append(shapesJWT(), shapesTyped()...) {
 		t.Run(tt.name, func(t *testing.T) {
@@ -128,7 +129,7 @@ func TestShapesOfIssuers(t *testing.T) {
 	}
 }
 
-// TestClockLeeway: clocks may be half a minute apart.
+// TestClockLeeway checks that clocks may differ by half a minute.
 func TestClockLeeway(t *testing.T) {
 	b := newBench(t, nil)
 	at := func(d time.Duration) float64 { return float64(b.now().Add(d).UnixMilli()) / 1000 }
@@ -177,7 +178,8 @@ func TestScopesOfTokens(t *testing.T) {
 	}
 }
 
-// TestVerifiedEmail: an address finds somebody's account, so it counts only when the issuer says plainly that it is theirs.
+// TestVerifiedEmail checks that an address, which can link to an account, counts only if the issuer
+// states that it is verified.
 func TestVerifiedEmail(t *testing.T) {
 	const ann = "ann@example.com"
 	tests := []struct {
@@ -216,7 +218,7 @@ func TestVerifiedEmail(t *testing.T) {
 	}
 }
 
-// TestScopePrefix: an issuer may name our scopes in full or not, once it is known what stands before them.
+// TestScopePrefix checks that scopes may have the issuer's configured prefix or none.
 func TestScopePrefix(t *testing.T) {
 	for _, tt := range []struct {
 		prefix, scope string
@@ -235,7 +237,7 @@ func TestScopePrefix(t *testing.T) {
 	}
 }
 
-// TestOddAddress: an address that could be taken for the name of an identity is none.
+// TestOddAddress checks that an address that looks like an identity name is ignored.
 func TestOddAddress(t *testing.T) {
 	b := newBench(t, nil)
 	got, err := b.send(t.Context(), b.token(claim("email", `"https://x#y"@example.com`), claim("email_verified", true)))

@@ -14,8 +14,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/keyring"
 )
 
-// TestStartedSignInsStoreNothing checks that starting a sign-in, or returning with a forged answer,
-// does not use the store.
+// TestStartedSignInsStoreNothing checks that starting a sign-in, or returning with a forged
+// response, does not use the store.
 func TestStartedSignInsStoreNothing(t *testing.T) {
 	d := newDesk(t, nil)
 	for n := range 50 {
@@ -70,8 +70,8 @@ func TestAttemptCookies(t *testing.T) {
 	}
 }
 
-// TestAttemptsOfOtherProcesses checks that another process can finish a sign-in if it has the same key
-// file, even after a rotation, and only then.
+// TestAttemptsOfOtherProcesses checks that another process can finish a sign-in only if it has the
+// same key file, even after a rotation.
 func TestAttemptsOfOtherProcesses(t *testing.T) {
 	first, second := keyring.NewKey(), keyring.NewKey()
 	for name, tt := range map[string]struct {
@@ -101,7 +101,7 @@ func TestAttemptsOfOtherProcesses(t *testing.T) {
 	}
 }
 
-// TestTamperedAttempts: a cookie that was changed, renamed or made up finishes no sign-in, and is
+// TestTamperedAttempts checks that a changed, renamed or invented cookie finishes no sign-in and is
 // deleted.
 func TestTamperedAttempts(t *testing.T) {
 	for name, tamper := range map[string]func(mine, other *http.Cookie){
@@ -134,13 +134,13 @@ func flipped(letter byte) string {
 	return "A"
 }
 
-// sealedFor returns the value of a cookie as another purpose seals it.
+// sealedFor returns a cookie value encrypted for another purpose.
 func sealedFor(t *testing.T, c *http.Cookie) string {
 	return base64.RawURLEncoding.EncodeToString(newKeys(t).Box("another purpose").Seal([]byte(`{}`), []byte(c.Name)))
 }
 
-// TestTossedCookies: a second cookie of the same name, which a neighbouring host can add where
-// there is no https, does not get in the way of the browser's own.
+// TestTossedCookies checks that a second cookie of the same name, which a sibling host can add
+// without https, does not block the browser's own cookie.
 func TestTossedCookies(t *testing.T) {
 	d := newDesk(t, func(_ *desk, o *BrowserOptions) { o.PublicURL = "http://cola.example.com" })
 	b := d.browser()
@@ -158,8 +158,8 @@ func TestTossedCookies(t *testing.T) {
 	}
 }
 
-// TestReplayedSignIn checks that copies of the cookie and the answer are useless, because the issuer
-// has already redeemed the code.
+// TestReplayedSignIn checks that copies of the cookie and the response are useless, because the
+// issuer has already redeemed the code.
 func TestReplayedSignIn(t *testing.T) {
 	d := newDesk(t, nil)
 	b, thief := d.browser(), d.browser()
@@ -175,8 +175,8 @@ func TestReplayedSignIn(t *testing.T) {
 	}
 }
 
-// TestAttemptsAndClocks: an attempt ends after ten minutes, and does not live on when the clock is
-// set back.
+// TestAttemptsAndClocks checks that an attempt expires after ten minutes, and that setting the
+// clock back does not extend it.
 func TestAttemptsAndClocks(t *testing.T) {
 	for name, tt := range map[string]struct {
 		pass time.Duration
@@ -199,8 +199,8 @@ func TestAttemptsAndClocks(t *testing.T) {
 	}
 }
 
-// TestAttemptsAreBounded checks that with long return pages and any cookies in requests, the cookies
-// stay within the limits of proxies, and a new sign-in can be started.
+// TestAttemptsAreBounded checks that the cookies stay within proxy limits for long return pages and
+// any request cookies, and that a new sign-in can still start.
 func TestAttemptsAreBounded(t *testing.T) {
 	d := newDesk(t, nil)
 	b := d.browser()
@@ -226,8 +226,8 @@ func TestAttemptsAreBounded(t *testing.T) {
 	}
 }
 
-// TestSessionsOfTheVersionBefore checks that a session with its end and attempts, as earlier versions
-// wrote it, is still signed in.
+// TestSessionsOfTheVersionBefore checks that a session in the earlier format, with its expiry and
+// attempts inside, is still signed in.
 func TestSessionsOfTheVersionBefore(t *testing.T) {
 	b := newDesk(t, nil).browser()
 	c := b.signIn(t, "ann")
@@ -246,7 +246,7 @@ func TestSessionsOfTheVersionBefore(t *testing.T) {
 	}
 }
 
-// FuzzAttemptCookie: no cookie that the server has not sealed is ever opened.
+// FuzzAttemptCookie checks that only cookies encrypted by the server decrypt.
 func FuzzAttemptCookie(f *testing.F) {
 	d := newDesk(f, nil)
 	sealed := d.attempts.seal(attempt{State: "s", Issuer: ourIssuer, ReturnTo: "/", Until: d.clock.now().Add(time.Minute)})

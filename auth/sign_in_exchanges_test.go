@@ -22,7 +22,7 @@ func (b *browser) finishFrom(address string, query url.Values) error {
 	})
 }
 
-// exchanged returns how often the first issuer was asked to redeem a code.
+// exchanged returns the number of codes sent to the first issuer.
 func (d *desk) exchanged() (n int) {
 	d.provider.set(func(p *provider) { n = p.asked["/token"] })
 	return n
@@ -37,7 +37,7 @@ func stateOf(t *testing.T, redirect string) string {
 	return u.Query().Get("state")
 }
 
-// TestAttemptsAreExchangedOnce replays a callback with the cookie that its answer deleted.
+// TestAttemptsAreExchangedOnce replays a callback with the cookie that its response deleted.
 func TestAttemptsAreExchangedOnce(t *testing.T) {
 	d := newDesk(t, nil)
 	b := d.browser()
@@ -58,8 +58,8 @@ func TestAttemptsAreExchangedOnce(t *testing.T) {
 	}
 }
 
-// TestFailedExchangesAreLimited checks that an address with failed exchanges has to wait, alone, and
-// that its attempts survive the wait.
+// TestFailedExchangesAreLimited checks that failed exchanges limit only their own address, and that
+// its attempts remain valid after the wait.
 func TestFailedExchangesAreLimited(t *testing.T) {
 	const flooding, honest = "203.0.113.7", "203.0.113.8"
 	d := newDesk(t, nil)
@@ -80,7 +80,7 @@ func TestFailedExchangesAreLimited(t *testing.T) {
 		refusal.RetryAfter != exchangeRegained || len(late.attemptCookies()) != 1 {
 		t.Errorf("from the flooding address: %v, with %d cookies left", err, len(late.attemptCookies()))
 	}
-	for n := range 3 * exchangesByAddress { // successes count against no limit
+	for n := range 3 * exchangesByAddress { // successes do not count toward a limit
 		b := d.browser()
 		subject := fmt.Sprint("person", n)
 		if err := b.finishFrom(honest, d.provider.approve(t, b.begin(t, "0", "/"), subject, subject+"@example.com")); err != nil {
@@ -99,7 +99,8 @@ func TestFailedExchangesAreLimited(t *testing.T) {
 	}
 }
 
-// TestExchangesInFlight checks that further exchanges wait a little, and that one that gave up may be tried again.
+// TestExchangesInFlight checks that exchanges over the limit wait briefly, and that one that timed
+// out can be retried.
 func TestExchangesInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCodeExchanges(time.Now)
@@ -116,7 +117,7 @@ func TestExchangesInFlight(t *testing.T) {
 			done = append(done, end)
 		}
 		begun := time.Now()
-		for range 2 * exchangesByAddress { // giving up counts as no failure
+		for range 2 * exchangesByAddress { // a timeout is not a failure
 			if _, err := begin(maxExchanges); !errors.Is(err, errTooManyExchanges) {
 				t.Fatalf("beyond the limit: %v", err)
 			}

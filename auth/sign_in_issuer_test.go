@@ -22,8 +22,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestHostileDiscovery: an issuer whose document leads to where secrets are not safe signs nobody in; the person is told to come back
-// later, the operator why.
+// TestHostileDiscovery checks that an issuer whose discovery document contains unsafe URLs signs no
+// one in. The person sees "try again later"; the log has the reason.
 func TestHostileDiscovery(t *testing.T) {
 	for name, c := range map[string]struct {
 		document map[string]any
@@ -71,7 +71,8 @@ func TestHostileDiscovery(t *testing.T) {
 	}
 }
 
-// TestIssuersThatAreAway: they are not asked with every click, and work again soon after they are back.
+// TestIssuersThatAreAway checks that not every click sends a request to an unavailable issuer, and
+// that sign-ins work soon after it recovers.
 func TestIssuersThatAreAway(t *testing.T) {
 	d := newDesk(t, nil)
 	b := d.browser()
@@ -100,7 +101,7 @@ func TestIssuersThatAreAway(t *testing.T) {
 	}
 }
 
-// TestSlowIssuers: nobody waits for one longer than five seconds, at any step.
+// TestSlowIssuers checks that each step waits for an issuer for at most five seconds.
 func TestSlowIssuers(t *testing.T) {
 	for path, delay := range map[string]map[string]time.Duration{
 		"discovery": {"/.well-known/openid-configuration": time.Hour}, "code": {"/token": time.Hour}, "keys": {"/keys": time.Hour}, "details": {"/me": time.Hour},
@@ -122,12 +123,12 @@ func TestSlowIssuers(t *testing.T) {
 			if took := time.Since(begun); cola.CodeOf(err) != cola.CodeUnavailable || took > requestTimeout {
 				t.Errorf("%s: %v after %v", path, err, took)
 			}
-			time.Sleep(requestTimeout) // what is under way ends
+			time.Sleep(requestTimeout) // pending requests end
 		})
 	}
 }
 
-// TestCheckSignIn says which issuers cannot be used, and no other.
+// TestCheckSignIn checks that CheckSignIn reports exactly the unusable issuers.
 func TestCheckSignIn(t *testing.T) {
 	d := newDesk(t, func(d *desk, _ *BrowserOptions) { d.other.err = errors.New("connection refused") })
 	if err := d.Check(t.Context()); err == nil || !strings.Contains(err.Error(), otherIssuer) || strings.Contains(err.Error(), ourIssuer) {
@@ -135,7 +136,7 @@ func TestCheckSignIn(t *testing.T) {
 	}
 }
 
-// TestScopesToAsk: an issuer that lists its scopes is asked for no other.
+// TestScopesToAsk checks that only scopes listed by the issuer are requested, if it lists any.
 func TestScopesToAsk(t *testing.T) {
 	for _, c := range []struct{ supported, want []string }{
 		{nil, []string{"openid", "email"}},
@@ -148,7 +149,8 @@ func TestScopesToAsk(t *testing.T) {
 	}
 }
 
-// TestSignInByAnotherHandsIssuer signs in over a real connection by an issuer whose documents and signatures go-oidc makes.
+// TestSignInByAnotherHandsIssuer signs in over a real connection at an issuer whose documents and
+// signatures come from go-oidc.
 func TestSignInByAnotherHandsIssuer(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -15,7 +15,7 @@ func (b *browser) use(token string) error {
 	return b.do(func(ctx context.Context) error { return b.UseLink(ctx, token, "Firefox") })
 }
 
-// TestSignInByALink: a link shows whom it is for as often as it is looked at, and signs in once.
+// TestSignInByALink checks that a link shows its account any number of times and signs in once.
 func TestSignInByALink(t *testing.T) {
 	d := newDesk(t, nil)
 	token := d.store.link(store.Account{ID: 77, Email: "eve@example.com"})
@@ -57,7 +57,8 @@ func TestSignInByALink(t *testing.T) {
 	}
 }
 
-// TestLinksThatAreNone: what cannot be a link's token is refused in the same words, and the store is not asked.
+// TestLinksThatAreNone checks that malformed tokens return the same error as unknown ones, without
+// using the store.
 func TestLinksThatAreNone(t *testing.T) {
 	b := newDesk(t, nil).browser()
 	for _, token := range []string{"", "x", strings.Repeat("A", 42), strings.Repeat("A", 44), strings.Repeat("/", 43), "\x00", strings.Repeat("é", 5000)} {
@@ -77,7 +78,7 @@ func TestLinksThatAreNone(t *testing.T) {
 	}
 }
 
-// TestLinksAtTheSameTime: of many who use one link, one is signed in.
+// TestLinksAtTheSameTime checks that one of many concurrent uses of a link signs in.
 func TestLinksAtTheSameTime(t *testing.T) {
 	d := newDesk(t, nil)
 	token := d.store.link(store.Account{ID: 77, Email: "eve@example.com"})
@@ -99,7 +100,8 @@ func TestLinksAtTheSameTime(t *testing.T) {
 	}
 }
 
-// TestNewSignInLink: tokens differ, fit into an address as they are, and are known by their hash.
+// TestNewSignInLink checks that tokens are unique, need no escaping in URLs, and are stored as
+// hashes.
 func TestNewSignInLink(t *testing.T) {
 	one, hash := NewSignInLink()
 	two, _ := NewSignInLink()

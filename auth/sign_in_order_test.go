@@ -13,8 +13,9 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestWhateverTheOrder: in whatever order two browsers begin, finish, use links, sign out and take each other's answers and earlier cookies, a
-// browser is signed in to the account that was last proven in it, and to none before that and after signing out.
+// TestWhateverTheOrder lets two browsers begin and finish sign-ins, use links, sign out, and use
+// each other's responses and earlier cookies in any order. A browser is always signed in to the
+// account last proven in it, and to no account before that or after signing out.
 func TestWhateverTheOrder(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		d := newDesk(t, nil)
@@ -27,7 +28,7 @@ func TestWhateverTheOrder(t *testing.T) {
 			"answer":   w.answer,
 			"link":     w.link,
 			"sign out": func(r *rapid.T) { b := w.one(r); b.signOut(t); b.proven = 0 },
-			"old cookie": func(r *rapid.T) { // comes back with one from before, as a thief of it would
+			"old cookie": func(r *rapid.T) { // returns with an earlier cookie, like a thief
 				b := w.one(r)
 				if now := b.cookie(); len(b.old) > 0 && now != "" {
 					thief := d.browser()
@@ -44,7 +45,7 @@ func TestWhateverTheOrder(t *testing.T) {
 	})
 }
 
-// walk is two browsers, and what an attacker who sees everything could send to either.
+// walk is two browsers and everything that an all-seeing attacker could send to either.
 type walk struct {
 	*desk
 	t        *testing.T
@@ -55,13 +56,13 @@ type walk struct {
 
 type walker struct {
 	*browser
-	proven cola.AccountID // zero: nobody
-	old    []string       // cookies that it had
+	proven cola.AccountID // zero: signed out
+	old    []string       // earlier session cookies
 }
 
 type sentAnswer struct {
 	query   url.Values
-	by      *walker // who began it
+	by      *walker // the browser that began it
 	subject string
 	issuer  string
 	used    bool
@@ -85,7 +86,7 @@ func (w *walk) begin(r *rapid.T) {
 	w.answers = append(w.answers, sentAnswer{p.approve(w.t, b.begin(w.t, key, "/"), subject, ""), b, subject, p.url, false})
 }
 
-// answer sends a browser an answer, or a mixture of two.
+// answer sends a browser a response, or a mixture of two.
 func (w *walk) answer(r *rapid.T) {
 	if len(w.answers) == 0 {
 		return
@@ -96,7 +97,7 @@ func (w *walk) answer(r *rapid.T) {
 	_, err := b.finish(with(a.query, "code", code.query.Get("code")))
 	good := a == code && a.by == b && !a.used
 	if a.by == b {
-		a.used = true // whatever came of it
+		a.used = true // whether it succeeded or not
 	}
 	if a.issuer == code.issuer && a.by == b {
 		code.used = code.used || err == nil
@@ -122,7 +123,7 @@ func (w *walk) link(r *rapid.T) {
 	}
 }
 
-// check compares who is signed in with who has proven it.
+// check compares each browser's account with the one proven in it.
 func (w *walk) check(r *rapid.T) {
 	for n, b := range w.browsers {
 		if got := b.caller().Account; got != b.proven {
@@ -134,7 +135,7 @@ func (w *walk) check(r *rapid.T) {
 	}
 }
 
-// TestLocalPage: a sign-in leads back to pages of this service and nowhere else.
+// TestLocalPage checks that a sign-in returns only to pages of this service.
 func TestLocalPage(t *testing.T) {
 	for _, good := range []string{"/", "/keys", "/keys?page=2&q=a%20b", "/saved-searches/1/runs?x=//y", "/explore?q=100%25", "/a/..b", "/colas/1#image"} {
 		if got := localPage(good); got != good {
@@ -157,7 +158,8 @@ func hostileReturns() []string {
 	}
 }
 
-// FuzzLocalPage: wherever a sign-in leads, a browser that reads the address as liberally as they do stays on this host.
+// FuzzLocalPage checks that the return URL stays on this host when parsed as leniently as browsers
+// do.
 func FuzzLocalPage(f *testing.F) {
 	for _, s := range append(hostileReturns(), "/keys?page=2") {
 		f.Add(s)
@@ -171,7 +173,7 @@ func FuzzLocalPage(f *testing.F) {
 		w := httptest.NewRecorder()
 		http.Redirect(w, httptest.NewRequest(http.MethodGet, "/sign-in/callback", nil), page, http.StatusSeeOther)
 		for _, address := range []string{page, w.Header().Get("Location")} {
-			// What browsers make of an address before they read it.
+			// Browsers normalize a URL like this before parsing it.
 			liberal := strings.NewReplacer("\t", "", "\n", "", "\r", "", "\\", "/").Replace(strings.TrimFunc(address, func(r rune) bool { return r <= ' ' }))
 			for _, a := range []string{address, liberal} {
 				u, err := base.Parse(a)

@@ -14,7 +14,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestSignInByAnIssuer: a person who comes back from the issuer is signed in to their account, where they wanted to go.
+// TestSignInByAnIssuer checks that a person returning from the issuer is signed in to their account
+// and redirected to the page they wanted.
 func TestSignInByAnIssuer(t *testing.T) {
 	d := newDesk(t, nil)
 	b := d.browser()
@@ -47,7 +48,7 @@ func TestSignInByAnIssuer(t *testing.T) {
 	}
 }
 
-// TestPublicClients: without a secret the client id goes where issuers look for it.
+// TestPublicClients checks that a client without a secret sends its ID in the request body.
 func TestPublicClients(t *testing.T) {
 	d := newDesk(t, func(d *desk, _ *BrowserOptions) { d.provider.secret = "" })
 	d.browser().signIn(t, "ann")
@@ -63,7 +64,7 @@ func TestPublicClients(t *testing.T) {
 	}
 }
 
-// TestSignInAgain: who signs in in place of another leaves nothing of the other's behind.
+// TestSignInAgain checks that signing in as another person removes the first person's session data.
 func TestSignInAgain(t *testing.T) {
 	b := newDesk(t, nil).browser()
 	first := b.signIn(t, "ann")
@@ -73,7 +74,8 @@ func TestSignInAgain(t *testing.T) {
 	}
 }
 
-// TestTabs: attempts of one browser are apart; the oldest of six is forgotten, and each ends after ten minutes.
+// TestTabs checks that a browser's attempts are independent, that the oldest of six is dropped, and
+// that each expires after ten minutes.
 func TestTabs(t *testing.T) {
 	d := newDesk(t, nil)
 	b := d.browser()
@@ -103,7 +105,7 @@ func TestTabs(t *testing.T) {
 	}
 }
 
-// with returns a query with a parameter changed; without values it is left out.
+// with returns a query with one parameter replaced, or removed if there are no values.
 func with(query url.Values, name string, values ...string) url.Values {
 	changed := url.Values{}
 	for n, v := range query {
@@ -115,7 +117,7 @@ func with(query url.Values, name string, values ...string) url.Values {
 	return changed
 }
 
-// TestGoodAnswers: what issuers do differently and may.
+// TestGoodAnswers covers valid differences between issuers.
 func TestGoodAnswers(t *testing.T) {
 	for name, setup := range map[string]func(*desk){
 		"audience in an array":     idToken(claim("aud", []string{"dashboard"})),
@@ -147,7 +149,8 @@ func TestGoodAnswers(t *testing.T) {
 	}
 }
 
-// TestAddresses: the account with an address that the issuer has verified is the person's, wherever the issuer tells of it.
+// TestAddresses checks that a verified address links to its account, whether it is in the ID token
+// or in the userinfo response.
 func TestAddresses(t *testing.T) {
 	for name, c := range map[string]struct {
 		token []change
@@ -175,7 +178,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestSignInsApartAreToldOf: the operator hears of a person who may have two accounts, as with access tokens.
+// TestSignInsApartAreToldOf checks that the log reports a person who may have two accounts, as it
+// does for access tokens.
 func TestSignInsApartAreToldOf(t *testing.T) {
 	d := newDesk(t, nil)
 	b := d.browser()
@@ -189,7 +193,8 @@ func TestSignInsApartAreToldOf(t *testing.T) {
 	}
 }
 
-// TestMixUp: an answer is taken to the issuer that the attempt was begun with, and to no other, whichever it came from.
+// TestMixUp checks that a response is sent only to the issuer that the attempt began with, wherever
+// it came from.
 func TestMixUp(t *testing.T) {
 	d := newDesk(t, nil)
 	b := d.browser()
@@ -214,7 +219,8 @@ func TestMixUp(t *testing.T) {
 	}
 }
 
-// TestForgedSignIn: an answer that was begun in another browser signs nobody in, so nobody is led into a stranger's account.
+// TestForgedSignIn checks that a response for another browser's attempt signs no one in, which
+// prevents login CSRF.
 func TestForgedSignIn(t *testing.T) {
 	d := newDesk(t, nil)
 	attacker, victim := d.browser(), d.browser()
@@ -228,7 +234,7 @@ func TestForgedSignIn(t *testing.T) {
 	}
 }
 
-// TestUnknownIssuers: a key that is made up leads nowhere.
+// TestUnknownIssuers checks that an unknown issuer key does not redirect.
 func TestUnknownIssuers(t *testing.T) {
 	b := newDesk(t, nil).browser()
 	for _, key := range []string{"", "2", "-1", "00", ourIssuer, "0 "} {
@@ -239,7 +245,8 @@ func TestUnknownIssuers(t *testing.T) {
 	}
 }
 
-// TestIssuerTakenOut: who comes back from an issuer that is configured no more is told so.
+// TestIssuerTakenOut checks the error for a person returning from an issuer that is no longer
+// configured.
 func TestIssuerTakenOut(t *testing.T) {
 	keys := newKeys(t)
 	d := newDesk(t, func(_ *desk, o *BrowserOptions) { o.Attempts = sealer(keys) })
@@ -254,7 +261,7 @@ func TestIssuerTakenOut(t *testing.T) {
 	}
 }
 
-// TestOutsideLoad: a handler that is not under Load is a fault of the program, except that it may ask who is signed in.
+// TestOutsideLoad checks that session methods panic in a handler outside Load, except Caller.
 func TestOutsideLoad(t *testing.T) {
 	d := newDesk(t, nil)
 	if _, ok := d.Caller(t.Context()); ok {

@@ -19,15 +19,15 @@ import (
 	jose "github.com/go-jose/go-jose/v4"
 )
 
-// signer signs what it is given, however wrong it is: no library would make the tokens that are to be refused.
+// signer signs anything, including tokens that a library would refuse to create.
 type signer struct {
 	alg, kid string
 	key      crypto.Signer
-	secret   []byte         // in place of the key, for HS256
-	in       map[string]any // members that its JWK has besides
+	secret   []byte         // replaces the key, for HS256
+	in       map[string]any // extra members of its JWK
 }
 
-// rsaKey is made once: it takes long.
+// rsaKey is generated once because generation is slow.
 var rsaKey = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
 
 func newSigner(t testing.TB, alg, kid string) signer {
@@ -52,13 +52,13 @@ func newSigner(t testing.TB, alg, kid string) signer {
 	return signer{alg: alg, kid: kid, key: key}
 }
 
-// with returns the same key with members of its JWK changed; nil leaves one out.
+// with returns the same key with changed JWK members. A nil value removes a member.
 func (s signer) with(members map[string]any) signer {
 	s.in = members
 	return s
 }
 
-// jwk returns the public key as issuers publish it.
+// jwk returns the public key in the format that issuers publish.
 func (s signer) jwk() string {
 	plain, err := jose.JSONWebKey{Key: s.key.Public(), KeyID: s.kid, Algorithm: s.alg, Use: "sig"}.MarshalJSON()
 	if err != nil {
@@ -71,7 +71,7 @@ func (s signer) jwk() string {
 	return toJSON(changed(members, s.in))
 }
 
-// sign returns a token of a header and a payload.
+// sign returns a token with a header and a payload.
 func (s signer) sign(header, payload string) string {
 	input := encoded([]byte(header)) + "." + encoded([]byte(payload))
 	return input + "." + encoded(s.signature(input))
@@ -124,7 +124,7 @@ func toJSON(v any) string {
 	return string(bytes.TrimSpace(out.Bytes()))
 }
 
-// change says what of a good token is otherwise. A nil value leaves a member out.
+// change changes members of a valid token. A nil value removes a member.
 type change struct {
 	header, claims map[string]any
 }
@@ -138,7 +138,7 @@ func changed(members, by map[string]any) map[string]any {
 	return members
 }
 
-// header returns the header of a good token with changes.
+// header returns the changed header of a valid token.
 func (b *bench) header(changes []change) string {
 	members := map[string]any{"alg": b.key.alg, "kid": b.key.kid, "typ": "at+jwt"}
 	for _, c := range changes {
@@ -147,7 +147,7 @@ func (b *bench) header(changes []change) string {
 	return toJSON(members)
 }
 
-// claims returns the claims of a good token with changes.
+// claims returns the changed claims of a valid token.
 func (b *bench) claims(changes []change) string {
 	now := b.now()
 	members := map[string]any{

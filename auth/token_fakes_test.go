@@ -25,17 +25,18 @@ const (
 	ourAudience = "https://cola.example.com/mcp"
 )
 
-// fakeIssuer answers discovery and key requests without a network, so that it can be used where time is made up.
+// fakeIssuer serves discovery documents and keys without a network, so that it works in a synctest
+// bubble.
 type fakeIssuer struct {
 	url string
 
 	mu       sync.Mutex
 	keys     []string      // JWKs
-	document string        // discovery in place of the right one
-	jwks     string        // key set in place of the one of the keys
-	err      error         // of every request
-	hold     chan struct{} // requests wait until it is closed
-	delay    time.Duration // of every answer
+	document string        // replaces the discovery document
+	jwks     string        // replaces the key set
+	err      error         // returned for every request
+	hold     chan struct{} // blocks requests until closed
+	delay    time.Duration // of every response
 	asked    map[string]int
 }
 
@@ -54,14 +55,14 @@ func (f *fakeIssuer) publish(keys ...signer) {
 	}
 }
 
-// set changes what the issuer does.
+// set changes the issuer's behavior.
 func (f *fakeIssuer) set(change func(*fakeIssuer)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	change(f)
 }
 
-// fetches returns how often the keys were asked for, or would have been had discovery worked.
+// fetches returns the number of key fetches, including those that failed at discovery.
 func (f *fakeIssuer) fetches() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,7 +104,7 @@ func (f *fakeIssuer) answer(r *http.Request) (string, error) {
 	return "", fmt.Errorf("no page at %s", path)
 }
 
-// fakeNetwork has the issuers in it, and nothing else.
+// fakeNetwork is a network that contains only these issuers.
 type fakeNetwork []*fakeIssuer
 
 func (n fakeNetwork) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -124,13 +125,13 @@ func (n fakeNetwork) client() *http.Client { return &http.Client{Transport: n} }
 // fakeStore is a TokenStore in memory.
 type fakeStore struct {
 	mu       sync.Mutex
-	apps     map[string]store.App // by issuer and client id
+	apps     map[string]store.App // by issuer and client ID
 	accounts map[store.Identity]cola.AccountID
 	emails   map[cola.AccountID]string
 	links    map[[2]int64]store.Link
 	calls    map[string]int
-	err      error         // of every call
-	hold     chan struct{} // calls wait until it is closed
+	err      error         // returned by every call
+	hold     chan struct{} // blocks calls until closed
 }
 
 func newFakeStore(apps ...store.App) *fakeStore {
@@ -152,7 +153,7 @@ func (s *fakeStore) put(a store.App) store.App {
 	return a
 }
 
-// begin counts a call, and waits and fails when it is to.
+// begin counts a call, then blocks or fails if set up to do so.
 func (s *fakeStore) begin(ctx context.Context, name string) error {
 	s.mu.Lock()
 	s.calls[name]++
@@ -220,7 +221,7 @@ func (s *fakeStore) Connect(ctx context.Context, account cola.AccountID, app int
 	return l, nil
 }
 
-// change changes the store as an operator or an account holder does meanwhile.
+// change changes the store, like a concurrent operator or account holder.
 func (s *fakeStore) change(f func(*fakeStore)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -233,12 +234,12 @@ func (s *fakeStore) called(name string) int {
 	return s.calls[name]
 }
 
-// ourApp is the app that good tokens are of.
+// ourApp is the app in valid tokens.
 func ourApp() store.App {
 	return store.App{Issuer: ourIssuer, ClientID: "assistant", Name: "Assistant", Scopes: cola.Scopes()}
 }
 
-// bench is an Authenticator with all that it asks.
+// bench is an Authenticator with all its dependencies.
 type bench struct {
 	*Authenticator
 	issuer *fakeIssuer
@@ -248,7 +249,8 @@ type bench struct {
 	now    func() time.Time
 }
 
-// newBench returns one whose issuer signs with a key of its own. In a synctest bubble time is that of the bubble.
+// newBench returns a bench whose issuer has its own signing key. In a synctest bubble it uses the
+// bubble's clock.
 func newBench(t testing.TB, change func(*TokenOptions)) *bench {
 	t.Helper()
 	b := &bench{key: newSigner(t, "ES256", "k1"), store: newFakeStore(ourApp()), now: time.Now}
@@ -274,7 +276,7 @@ func (b *bench) send(ctx context.Context, token string) (cola.Caller, error) {
 	return b.Authenticate(ctx, http.Header{"Authorization": {"Bearer " + token}}, cola.ChannelMCP)
 }
 
-// token returns a good token with some things changed.
+// token returns a valid token with changes.
 func (b *bench) token(changes ...change) string {
 	return b.key.sign(b.header(changes), b.claims(changes))
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestTokenIsRememberedForAMinute: then it is checked again, which shows what changed meanwhile.
+// TestTokenIsRememberedForAMinute checks that a token is checked again after a minute, which picks
+// up changes.
 func TestTokenIsRememberedForAMinute(t *testing.T) {
 	inTime(t, func(t *testing.T, b *bench) {
 		token := b.token()
@@ -48,7 +49,7 @@ func TestTokenIsRememberedForAMinute(t *testing.T) {
 	})
 }
 
-// TestTokenExpiresWhileRemembered: no token is good past its time.
+// TestTokenExpiresWhileRemembered checks that a cached token is refused once it expires.
 func TestTokenExpiresWhileRemembered(t *testing.T) {
 	inTime(t, func(t *testing.T, b *bench) {
 		token := b.token(claim("exp", time.Now().Add(10*time.Second).Unix()))
@@ -64,7 +65,8 @@ func TestTokenExpiresWhileRemembered(t *testing.T) {
 	})
 }
 
-// TestGivenIdentityShowsAfterAMinute: the token goes on with the account that its identity had until then, and a new one does not.
+// TestGivenIdentityShowsAfterAMinute moves an identity to another account. A cached token uses the
+// old account for a minute; a new token uses the new account immediately.
 func TestGivenIdentityShowsAfterAMinute(t *testing.T) {
 	inTime(t, func(t *testing.T, b *bench) {
 		account := func(token string) cola.AccountID {
@@ -96,7 +98,8 @@ func TestGivenIdentityShowsAfterAMinute(t *testing.T) {
 	})
 }
 
-// TestDisabledAppIsRefusedAfterAMinute: the ledger refuses it before; here the caller is told why.
+// TestDisabledAppIsRefusedAfterAMinute checks that the error gives the reason. The ledger refuses
+// the app earlier.
 func TestDisabledAppIsRefusedAfterAMinute(t *testing.T) {
 	inTime(t, func(t *testing.T, b *bench) {
 		token := b.token()
@@ -114,8 +117,8 @@ func TestDisabledAppIsRefusedAfterAMinute(t *testing.T) {
 	})
 }
 
-// TestRefusalsAreBounded checks that a token whose app may not act cannot make the store work for long, and that an app may
-// act as soon as it is registered, or a second later if it kept trying.
+// TestRefusalsAreBounded checks that repeated tokens of a refused app do not load the store, and
+// that the app works as soon as it is registered, or a second later if it kept trying.
 func TestRefusalsAreBounded(t *testing.T) {
 	inTime(t, func(t *testing.T, b *bench) {
 		token := b.token(claim("client_id", "new"))
@@ -140,7 +143,7 @@ func TestRefusalsAreBounded(t *testing.T) {
 	})
 }
 
-// TestOneTokenAtOnceIsCheckedOnce: as when an assistant opens several connections.
+// TestOneTokenAtOnceIsCheckedOnce covers an assistant that opens several connections.
 func TestOneTokenAtOnceIsCheckedOnce(t *testing.T) {
 	inTime(t, func(t *testing.T, b *bench) {
 		hold := make(chan struct{})
@@ -154,7 +157,7 @@ func TestOneTokenAtOnceIsCheckedOnce(t *testing.T) {
 				}
 			})
 		}
-		synctest.Wait() // all of them wait for the one check, which waits for the store
+		synctest.Wait() // all requests wait for the one check, which waits for the store
 		close(hold)
 		all.Wait()
 		for _, name := range []string{"AppByClient", "AccountOf", "Connect"} {
@@ -165,7 +168,8 @@ func TestOneTokenAtOnceIsCheckedOnce(t *testing.T) {
 	})
 }
 
-// TestCheckOutlivesItsRequest: whoever waits with it is not sent away because the first one has gone.
+// TestCheckOutlivesItsRequest checks that requests waiting for a shared check do not fail if the
+// first request is canceled.
 func TestCheckOutlivesItsRequest(t *testing.T) {
 	inTime(t, func(t *testing.T, b *bench) {
 		hold := make(chan struct{})
@@ -193,7 +197,8 @@ func TestCheckOutlivesItsRequest(t *testing.T) {
 	})
 }
 
-// TestRememberedTokensAreBounded and are not kept as they are.
+// TestRememberedTokensAreBounded checks that the cache is bounded and does not contain tokens in
+// clear text.
 func TestRememberedTokensAreBounded(t *testing.T) {
 	b := newBench(t, nil)
 	for n := range cachedTokens + 10 {

@@ -15,7 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestTokenOfEveryAlgorithm: a good token makes its subject's account the caller, by the link to the app.
+// TestTokenOfEveryAlgorithm checks that a valid token authenticates as its subject's account,
+// through the link to the app.
 func TestTokenOfEveryAlgorithm(t *testing.T) {
 	for _, alg := range algorithms() {
 		t.Run(string(alg), func(t *testing.T) {
@@ -37,7 +38,8 @@ func TestTokenOfEveryAlgorithm(t *testing.T) {
 	}
 }
 
-// TestKeysWorkBesideTokens: the prefix alone tells which is which, and neither is tried as the other.
+// TestKeysWorkBesideTokens checks that the prefix alone distinguishes keys from tokens, and that
+// neither is tried as the other.
 func TestKeysWorkBesideTokens(t *testing.T) {
 	b := newBench(t, nil)
 	secret, token := NewSecret(), b.token()
@@ -45,7 +47,7 @@ func TestKeysWorkBesideTokens(t *testing.T) {
 	tests := []struct {
 		name   string
 		header http.Header
-		want   cola.CredentialKind // empty is refused
+		want   cola.CredentialKind // empty: refused
 		reason string
 	}{
 		{"key", http.Header{"X-Api-Key": {secret.Reveal()}}, cola.CredentialKey, ""},
@@ -81,7 +83,7 @@ func wantRefusal(t *testing.T, err error, reason string) {
 	}
 }
 
-// wantUnavailable checks that an error says when to try again, and returns that.
+// wantUnavailable checks that an error has a Retry-After and returns it.
 func wantUnavailable(t *testing.T, err error) time.Duration {
 	t.Helper()
 	var e *cola.Error
@@ -99,7 +101,7 @@ func TestAppsThatMayAct(t *testing.T) {
 		name   string
 		app    store.App
 		any    bool
-		reason string // empty: it may
+		reason string // empty: allowed
 		scopes []cola.Scope
 	}{
 		{"registered", ourApp(), false, "", cola.Scopes()},
@@ -130,7 +132,8 @@ func TestAppsThatMayAct(t *testing.T) {
 	}
 }
 
-// TestAnyAppIsRegisteredOnce: an app is made known to the operator when it first acts, by its client id.
+// TestAnyAppIsRegisteredOnce checks that an app's first request registers its client ID for the
+// operator.
 func TestAnyAppIsRegisteredOnce(t *testing.T) {
 	b := newBench(t, func(o *TokenOptions) { o.AnyApp = true })
 	b.store.apps = map[string]store.App{}
@@ -163,7 +166,7 @@ func TestRevokedLinkIsRefused(t *testing.T) {
 	wantRefusal(t, err, `The account holder revoked the access of the app "assistant".`)
 }
 
-// TestTokensFailClosed: what the store cannot say is never taken for a yes, nor for a no.
+// TestTokensFailClosed checks that a store failure counts as neither acceptance nor refusal.
 func TestTokensFailClosed(t *testing.T) {
 	for err, want := range map[error]cola.Code{store.ErrUnavailable: cola.CodeUnavailable, errors.New("boom"): cola.CodeInternal} {
 		b := newBench(t, nil)
@@ -193,14 +196,15 @@ func TestTokensDoNotWaitForASilentStore(t *testing.T) {
 		if _, err := b.send(ctx, b.token()); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("whose caller has gone: %v, want the end of the context", err)
 		}
-		time.Sleep(storeTimeout) // the work has ended by then, or the bubble would tell
+		time.Sleep(storeTimeout) // the check has ended by then; otherwise the bubble fails
 	})
 }
 
-// TestPanicOfACheckIsAFault: the check has a goroutine of its own; a panic there must not end the program.
+// TestPanicOfACheckIsAFault checks that a panic in a check, which runs in its own goroutine, does
+// not end the program.
 func TestPanicOfACheckIsAFault(t *testing.T) {
 	b := newBench(t, nil)
-	b.tokens.store = nil // and so panics
+	b.tokens.store = nil // causes a panic
 	if _, err := b.send(t.Context(), b.token()); cola.CodeOf(err) != cola.CodeInternal {
 		t.Errorf("error = %v, want a fault", err)
 	}
@@ -212,7 +216,7 @@ func TestWrongOptionsAreRefused(t *testing.T) {
 		name      string
 		issuers   []string
 		audiences []string
-		reason    string // empty: they are right
+		reason    string // empty: valid
 	}{
 		{"right", issuers, audiences, ""},
 		{"loopback name", []string{"http://localhost:9000/oidc"}, audiences, ""},
@@ -245,10 +249,10 @@ func TestWrongOptionsAreRefused(t *testing.T) {
 	}
 }
 
-// BenchmarkKnownToken is what a request with a token costs before the ledger is asked.
+// BenchmarkKnownToken measures a request with a cached token, without the ledger.
 func BenchmarkKnownToken(b *testing.B) { benchmarkToken(b, "ES256", true) }
 
-// BenchmarkNewToken is what the first request with a token costs, besides the store.
+// BenchmarkNewToken measures the first request with a token, without the store.
 func BenchmarkNewToken(b *testing.B) {
 	for _, alg := range []string{"ES256", "RS256"} {
 		b.Run(alg, func(b *testing.B) { benchmarkToken(b, alg, false) })

@@ -22,7 +22,7 @@ func TestAppellations(t *testing.T) {
 		area("Napa Valley", []string{"CA"}, []string{"Napa"}, []string{"North Coast"}, nil),
 		area("Oakville", []string{"CA"}, []string{"Napa"}, []string{"Napa Valley"}, nil),
 		area("Columbia Valley", []string{"OR", "WA"}, nil, nil, []string{"Red Mountain"}),
-		area("Red Mountain", []string{"WA"}, nil, nil, []string{"Columbia Valley"}), // a cycle ends
+		area("Red Mountain", []string{"WA"}, nil, nil, []string{"Columbia Valley"}), // a cycle terminates
 		former,
 	})
 	for name, want := range map[string][]string{

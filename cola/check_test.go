@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/shareddata"
 )
 
-// fullCola is a label with every field known.
+// fullCola returns a label with every field set.
 func fullCola() *Cola {
 	c := &Cola{
 		ColaSummary:     exampleSummary(),
@@ -140,7 +140,8 @@ func TestCheckColaNamesFieldAndValue(t *testing.T) {
 	}
 }
 
-// TestCheckColaLooksAtEveryText spoils each text of a label, its images and barcodes in turn: none may be forgotten.
+// TestCheckColaLooksAtEveryText makes each text of a label, its images and its barcodes invalid in
+// turn, to check that CheckCola covers every field.
 func TestCheckColaLooksAtEveryText(t *testing.T) {
 	spoil := func(name string, c *Cola, v reflect.Value) {
 		if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.String {
@@ -168,7 +169,7 @@ func TestCheckColaLooksAtEveryText(t *testing.T) {
 	}
 }
 
-// TestCheckColaLooksAtEveryNumber does the same with a number that no field may hold.
+// TestCheckColaLooksAtEveryNumber does the same with a number that is invalid in every field.
 func TestCheckColaLooksAtEveryNumber(t *testing.T) {
 	spoil := func(name string, c *Cola, field any) {
 		switch v := field.(type) {
@@ -242,7 +243,7 @@ func TestRealLabelsAreRight(t *testing.T) {
 	for d := json.NewDecoder(f); d.More(); {
 		var c struct {
 			Cola
-			GrapeVarietals any `json:"grape_varietals"` // one text here; the importer splits it
+			GrapeVarietals any `json:"grape_varietals"` // a single string here; the importer splits it
 		}
 		if err := d.Decode(&c); err != nil {
 			t.Fatal(err)

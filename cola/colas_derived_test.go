@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestImagesAndBarcodesAreComplete: what clients type as never null is derived from the record.
+// TestImagesAndBarcodesAreComplete checks that fields documented as never null are derived from the
+// record.
 func TestImagesAndBarcodesAreComplete(t *testing.T) {
 	const id TTBID = 11054001000049
 	counted := func(n int) Image { return Image{TTBImageID: "b", ExtensionType: "png", BarcodeCount: Some(n)} }
@@ -75,7 +76,7 @@ func TestImagesAndBarcodesAreComplete(t *testing.T) {
 	}
 }
 
-// TestDerivedLabelsHaveNoNullParts holds for any images and barcodes that were ever stored.
+// TestDerivedLabelsHaveNoNullParts checks the same for any stored images and barcodes.
 func TestDerivedLabelsHaveNoNullParts(t *testing.T) {
 	text := rapid.SampledFrom([]string{"", "unknown", "other", "jpg", "11054001000049", "036000291452", "/a.png", "x"})
 	rapid.Check(t, func(t *rapid.T) {

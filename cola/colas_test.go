@@ -13,7 +13,7 @@ import (
 func TestDeriveFromImages(t *testing.T) {
 	c := Cola{
 		ColaSummary:   ColaSummary{ImageCount: 9, HasBarcode: true},
-		HasStripImage: Some(true), // stated, but the images say otherwise
+		HasStripImage: Some(true), // contradicts the images
 		Images: []Image{
 			{TTBImageID: "1", ContainerPosition: "back", ImageURL: "/images/1"},
 			{TTBImageID: "2", ContainerPosition: "front"},

@@ -209,7 +209,7 @@ func TestCursorWithAPage(t *testing.T) {
 	}
 }
 
-// TestFingerprintsAreKept pins what is hashed: cursors are handed out by one version of the program and taken by the next.
+// TestFingerprintsAreKept pins the hashed text, because cursors must remain valid across versions.
 func TestFingerprintsAreKept(t *testing.T) {
 	for _, tt := range []struct {
 		params SearchParams
@@ -231,7 +231,8 @@ func TestFingerprintsAreKept(t *testing.T) {
 	}
 }
 
-// TestEarlierFingerprintsAreAccepted: versions that told letter case apart handed out cursors, which still continue their walk.
+// TestEarlierFingerprintsAreAccepted checks that cursors from versions with case-sensitive
+// fingerprints still work.
 func TestEarlierFingerprintsAreAccepted(t *testing.T) {
 	h := fnvhash.New64a()
 	h.Write([]byte("q\x00Lenz\x00brand_name\x00OAK\x00"))

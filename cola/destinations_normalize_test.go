@@ -33,7 +33,7 @@ func TestChallengeAnswer(t *testing.T) {
 	for body, want := range map[string]bool{
 		token: true, token + "\r\n": true, `{"challenge": "` + token + `"}`: true, ` {"ok": true, "challenge": "` + token + `"} `: true,
 		"": false, "ok": false, token[:20]: false, strings.ToLower(token): false, "x" + token: false, `{"challenge": 1}`: false,
-		// An endpoint that echoes its requests has not agreed.
+		// An endpoint that echoes requests has not confirmed.
 		`{"type": "destination.confirm", "data": {"challenge": "` + token + `"}}`: false,
 		`"` + token + `"`: false, `[{"challenge": "` + token + `"}]`: false,
 	} {

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// public is what a server that sends email, and nothing to its own network, allows.
+// public are the rules of a server with email that does not send to its own network.
 var public = DestinationRules{SendsMail: true}
 
 func TestDestinationParams(t *testing.T) {
@@ -70,7 +70,7 @@ func TestDestinationProblems(t *testing.T) {
 	}
 }
 
-// checkProblems holds a validation error against parts of its messages, one a parameter.
+// checkProblems compares a validation error with one message part per parameter.
 func checkProblems(t *testing.T, name string, err error, want map[string]string) {
 	t.Helper()
 	refusal, ok := err.(*Error)
@@ -108,7 +108,7 @@ func TestMailboxes(t *testing.T) {
 }
 
 func TestWebhookURLs(t *testing.T) {
-	const good, private, bad = "good", "private", "bad" // always, when private ones are allowed, never
+	const good, private, bad = "good", "private", "bad" // accepted always, if private ones are allowed, or never
 	for address, want := range map[string]string{
 		"https://example.com": good, "https://example.com/": good, "https://a.b.example.com:443/x?y=z&key=%20": good, "https://93.184.216.34/": good,
 		"https://[2606:4700::1111]/": good, "https://xn--bcher-kva.example/": good, "https://example.com/a%2Fb": good,
@@ -130,7 +130,7 @@ func TestWebhookURLs(t *testing.T) {
 	}
 }
 
-// TestWebhookURLsSettle: what was accepted is accepted again as it is.
+// TestWebhookURLsSettle checks that a normalized URL normalizes to itself.
 func TestWebhookURLsSettle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := DestinationParams{Kind: KindWebhook, Address: rapid.StringMatching(`[hH]ttps?://[a-zA-Z0-9.:\[\]-]{1,12}\.[a-zA-Z]{2}(:[0-9]{1,5})?(/.{0,9}){0,2}`).Draw(t, "address")}
@@ -190,7 +190,8 @@ func TestWebhookSecrets(t *testing.T) {
 	}
 }
 
-// FuzzDestination: what is accepted is accepted again as it is, is short, and holds nothing that ends a line.
+// FuzzDestination checks that a normalized address normalizes to itself, is short and contains no
+// line breaks.
 func FuzzDestination(f *testing.F) {
 	for _, address := range []string{"a@example.com", "https://Example.com:8443/a?b=c", "http://127.0.0.1:9090", "https://[::1]/", "https://user@example.com/#x"} {
 		f.Add(address, true)
@@ -211,7 +212,7 @@ func FuzzDestination(f *testing.F) {
 	})
 }
 
-// standing is what a destination comes to, in short.
+// standing is the state of a destination and the reason for it.
 type standing struct{ state, reason string }
 
 func (s standing) destination() Destination {
@@ -238,12 +239,12 @@ var (
 	refused      = standing{} // with CodeNotActive
 )
 
-// TestStandings goes through everything that can be done to a destination in each of its states.
+// TestStandings checks every transition from every state of a destination.
 func TestStandings(t *testing.T) {
 	for _, tt := range []struct {
 		from                             standing
 		resumed, resumedOwn, paused      standing // by the account holder
-		confirmed, unsubscribed, checked standing // by the recipient; and whether it can be used
+		confirmed, unsubscribed, checked standing // by the recipient; the last is the result of CheckActive
 	}{
 		{active, active, active, holders, active, unsubscribed, active},
 		{unconfirmed, refused, active, unconfirmed, active, unsubscribed, refused},
@@ -282,7 +283,8 @@ func TestStandings(t *testing.T) {
 	}
 }
 
-// TestNoWayAroundConsent: whatever the account holder does, nothing is sent to who has not agreed.
+// TestNoWayAroundConsent checks that no action of the account holder activates a destination
+// without its recipient's consent.
 func TestNoWayAroundConsent(t *testing.T) {
 	for _, from := range []standing{unconfirmed, pending, unsubscribed} {
 		d := from.destination()

@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// walked is a search with everything, on its third page.
+// walked returns a search with every parameter set, on its third page.
 func walked() cola.SearchParams {
 	return cola.SearchParams{
 		Q: "oak", ProductType: []string{"wine"}, Category: []string{"Wine"}, DerivedSubcategory: "Wine > Red Wine", Origin: "french",
@@ -64,7 +64,8 @@ func TestChoosingFacets(t *testing.T) {
 	}
 }
 
-// TestChoosingChangesNothingElse: the parameters that a link starts from stay as they are for the next link.
+// TestChoosingChangesNothingElse checks that building a link does not modify the parameters, so
+// that the next link starts from the same ones.
 func TestChoosingChangesNothingElse(t *testing.T) {
 	p := walked()
 	p.ContainerType = append(make([]string, 0, 8), p.ContainerType...)

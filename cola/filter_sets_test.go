@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestEveryFilterHasABit: the fields of SavedSearchFilters are the filters that a FilterSet may hold, in the same order.
+// TestEveryFilterHasABit checks that the fields of SavedSearchFilters are the filters of a
+// FilterSet, in the same order.
 func TestEveryFilterHasABit(t *testing.T) {
 	var names []string
 	fields := reflect.TypeFor[SavedSearchFilters]()
@@ -32,7 +33,7 @@ func TestFilterSetAsJSON(t *testing.T) {
 	for set, want := range map[FilterSet]string{
 		0:                                      `[]`,
 		FilterSetOf("type_wine", "brand_name"): `["brand_name","type_wine"]`,
-		FilterSetOf("container_jug") | 1<<60:   `["container_jug"]`, // one that a newer version knows is left out
+		FilterSetOf("container_jug") | 1<<60:   `["container_jug"]`, // filters of later versions are omitted
 	} {
 		b, err := json.Marshal(set)
 		if err != nil || string(b) != want {
@@ -49,7 +50,8 @@ func TestFilterSetAsJSON(t *testing.T) {
 	}
 }
 
-// TestEveryFilterIsAPart: filters of which every one is given have them all as parts, each with its own field alone and its value.
+// TestEveryFilterIsAPart checks that filters with every field set have each one as a part, with
+// only its own field and value.
 func TestEveryFilterIsAPart(t *testing.T) {
 	whole := everyFilter()
 	parts := whole.Parts()
@@ -82,7 +84,8 @@ func TestEveryFilterIsAPart(t *testing.T) {
 	}
 }
 
-// everyFilter returns filters of which all are given but one origin: with both there is none.
+// everyFilter returns filters with every field set except one origin, because both origins together
+// are not a filter.
 func everyFilter() SavedSearchFilters {
 	var f SavedSearchFilters
 	v := reflect.ValueOf(&f).Elem()

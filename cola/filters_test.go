@@ -39,8 +39,8 @@ func setExample[T any](t *testing.T, s *T, name string) {
 	}
 }
 
-// TestEverySearchParamIsAFilter checks that each parameter of a search changes the query and the fingerprint of cursors, and that
-// people can read it.
+// TestEverySearchParamIsAFilter checks that each search parameter changes the query and the cursor
+// fingerprint, and has a description for people.
 func TestEverySearchParamIsAFilter(t *testing.T) {
 	for _, field := range FieldsOf[SearchParams]() {
 		if slices.Contains([]string{"page", "per_page", "cursor"}, field.Name) {
@@ -66,8 +66,8 @@ func TestEverySearchParamIsAFilter(t *testing.T) {
 	}
 }
 
-// TestEverySavedFilterIsAFilter checks that each filter of a saved search changes its query, is a part of it, and that people can
-// read it.
+// TestEverySavedFilterIsAFilter checks that each saved search filter changes the query, is a part,
+// and has a description for people.
 func TestEverySavedFilterIsAFilter(t *testing.T) {
 	var names []string
 	for _, f := range Filters() {

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// encode is what AppendJSON is held to.
+// encode returns the reference output for AppendJSON.
 func encode(t interface{ Fatal(...any) }, v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -21,7 +21,7 @@ func encode(t interface{ Fatal(...any) }, v any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// trickyStrings hold everything that JSON strings treat in a way of its own.
+// trickyStrings cover every special case of JSON strings.
 var trickyStrings = []string{
 	"", "LENZ MOSER", `quote " backslash \ slash /`, "<b>R&D</b>", "tab\tnewline\nreturn\rfeed\fback\b", "\x00\x01\x1f\x7f",
 	"CHÂTEAU É", "酒", "🍷", "a\u2028b\u2029c", "\u2027\u202a", "\xff", "a\xc3", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\ufffd", "é\xffé",
@@ -111,7 +111,8 @@ func TestColaSummaryAppendJSONDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// TestTextEscapesLikeAString holds Text to what a string does with either setting of the encoder.
+// TestTextEscapesLikeAString compares the encoding of Text with that of a string, with and without
+// HTML escaping.
 func TestTextEscapesLikeAString(t *testing.T) {
 	for _, s := range trickyStrings[1:] {
 		if got, want := encode(t, Text(s)), encode(t, s); !bytes.Equal(got, want) {

@@ -98,7 +98,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// patchOf returns a patch that carries fields of a label.
+// patchOf returns a patch with the named fields of a label.
 func patchOf(t *testing.T, record Cola, names ...string) Patch[Cola] {
 	t.Helper()
 	p := Patch[Cola]{Record: record}
@@ -117,7 +117,7 @@ func TestCompletePatch(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		patch  Patch[Cola]
-		change func(*Cola) // what it does to the stored label
+		change func(*Cola) // effect on the stored label
 	}{
 		{"nothing carried", patchOf(t, Cola{}), func(*Cola) {}},
 		{"images null", patchOf(t, Cola{}, "images"), noImages},
@@ -130,7 +130,7 @@ func TestCompletePatch(t *testing.T) {
 			c.Images, c.ImageCount, c.MainImageURL = []Image{image}, 1, image.ImageURL
 			c.HasFrontImage, c.HasBackImage = Some(false), Some(true)
 		}},
-		{"image_count alone", patchOf(t, Cola{}, "image_count"), func(*Cola) {}}, // follows from the images
+		{"image_count alone", patchOf(t, Cola{}, "image_count"), func(*Cola) {}}, // derived from the images
 		{"barcode_value null, other rows", patchOf(t, Cola{Barcodes: []Barcode{{BarcodeValue: "12", BarcodeType: "EAN", TTBImageID: "11054001000049-1"}}}, "barcode_value", "barcodes"),
 			func(c *Cola) {
 				c.BarcodeValue, c.BarcodeType, c.Barcodes = "12", "EAN", []Barcode{{BarcodeValue: "12", BarcodeType: "EAN", TTBImageID: "11054001000049-1"}}

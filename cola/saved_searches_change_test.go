@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// kept returns a search that ran last at testNow and runs weekly, or is paused.
+// kept returns a weekly search that last ran at testNow, active or paused.
 func kept(active bool) SavedSearch {
 	s := SavedSearch{
 		UUID: "u", Name: "Oaks", Filters: SavedSearchFilters{BrandName: "oak"}, CreatedAt: 7,
@@ -29,7 +29,7 @@ func unscheduled(s SavedSearch) SavedSearch {
 	return s
 }
 
-// scheduledAs returns a search with another schedule, due after testNow when it is active.
+// scheduledAs returns a search with another schedule. If active, it is due after testNow.
 func scheduledAs(s SavedSearch, cadence string, day int, active bool) SavedSearch {
 	last := Opt[Timestamp]{}
 	if s.Schedule != nil {
@@ -46,7 +46,7 @@ func TestChangeASavedSearch(t *testing.T) {
 	active, paused := kept(true), kept(false)
 	broad := unscheduled(kept(true))
 	broad.Filters = SavedSearchFilters{ApplicationStatus: vocabulary.StatusApproved}
-	legacy := kept(true) // narrow by a filter that this version of the program does not know
+	legacy := kept(true) // narrowed by a filter of a later version
 	legacy.Filters = SavedSearchFilters{}
 	with := func(s SavedSearch, change func(*SavedSearch)) SavedSearch {
 		change(&s)
@@ -103,7 +103,7 @@ func TestChangeASavedSearch(t *testing.T) {
 	}
 }
 
-// clone returns a copy with a schedule of its own.
+// clone returns a copy that does not share the schedule.
 func (s SavedSearch) clone() *SavedSearch {
 	if s.Schedule != nil {
 		schedule := *s.Schedule
@@ -126,7 +126,7 @@ func TestRefusedChangesOfASavedSearch(t *testing.T) {
 		name   string
 		from   SavedSearch
 		change SavedSearchChangeParams
-		want   []string // names of the problems; none: too broad
+		want   []string // parameters with problems; nil: too broad
 	}{
 		{"nothing", active, SavedSearchChangeParams{}, []string{"body"}},
 		{"an empty schedule", active, schedule(ScheduleChangeParams{}), []string{"schedule"}},
@@ -159,8 +159,8 @@ func TestRefusedChangesOfASavedSearch(t *testing.T) {
 	}
 }
 
-// TestChangesProperties: whatever is changed, the outcome is one that a creation could have made, and a change made twice is as good
-// as one made once.
+// TestChangesProperties checks that a changed search could also have been created, and that changes
+// are idempotent.
 func TestChangesProperties(t *testing.T) {
 	days := rapid.SampledFrom([]Opt[int]{{}, Some(0), Some(1), Some(6), Some(7), Some(28)})
 	flags := rapid.SampledFrom([]Opt[bool]{{}, Some(true), Some(false)})
@@ -193,7 +193,8 @@ func TestChangesProperties(t *testing.T) {
 	})
 }
 
-// checkSettled checks that a search is what a creation of the same would be, but for when it runs.
+// checkSettled checks that creating the same search gives the same result, except for its run
+// times.
 func checkSettled(t *rapid.T, s SavedSearch) {
 	p := SavedSearchParams{Name: s.Name, Filters: &s.Filters}
 	if s.Schedule != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// saved returns parameters with filters that narrow.
+// saved returns parameters with a narrowing filter.
 func saved(change func(p *SavedSearchParams)) SavedSearchParams {
 	p := SavedSearchParams{Name: "New oak", Filters: &SavedSearchFilters{BrandName: "oak"}}
 	change(&p)
@@ -73,11 +73,11 @@ func TestNormalizeDoesNotChangeTheParameters(t *testing.T) {
 	}
 }
 
-// refusedSearch is a saved search that is refused.
+// refusedSearch is an invalid saved search.
 type refusedSearch struct {
 	name   string
 	params SavedSearchParams
-	want   map[string]string // by parameter, part of what it is told
+	want   map[string]string // part of the message, by parameter
 }
 
 var longText = strings.Repeat("é", 201)
@@ -172,7 +172,7 @@ func TestNormalizeRefusesASavedSearch(t *testing.T) {
 	}
 }
 
-// broadness is whether filters narrow a search enough for it to run by itself.
+// broadness says whether filters are narrow enough for a schedule.
 type broadness struct {
 	name    string
 	filters SavedSearchFilters
@@ -257,7 +257,8 @@ func TestTooBroadToRun(t *testing.T) {
 	}
 }
 
-// FuzzNormalizeSavedSearch: whatever is sent is refused in words or normalized, and what is normalized normalizes to itself.
+// FuzzNormalizeSavedSearch checks that any input is refused with a message or normalized, and that
+// normalization is idempotent.
 func FuzzNormalizeSavedSearch(f *testing.F) {
 	f.Add("n", "oak", "ohio", "NY", "weekly", 1, 1.5, 2.5, "liters", "key")
 	f.Add("", "\xff", "carolinian", "dc", "MONTHLY", 28, math.NaN(), -1.0, "", "")
@@ -283,7 +284,8 @@ func FuzzNormalizeSavedSearch(f *testing.F) {
 	})
 }
 
-// TestDayOfASchedule: clients send a day with every cadence, or none with any; daily ignores it, the others have a default.
+// TestDayOfASchedule checks that every cadence accepts a missing day. Daily ignores a day; the
+// others have a default.
 func TestDayOfASchedule(t *testing.T) {
 	for _, tt := range []struct {
 		sent ScheduleParams
@@ -337,7 +339,7 @@ func TestQueryOfSavedFilters(t *testing.T) {
 	}
 }
 
-// TestCountryAndState: with both, a label must be from the state and from the country.
+// TestCountryAndState checks that if both are given, a label must match both.
 func TestCountryAndState(t *testing.T) {
 	for _, s := range vocabulary.States() {
 		alone := SavedSearchFilters{USState: s.Code}.AsQuery().OriginNames

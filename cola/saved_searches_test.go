@@ -101,7 +101,8 @@ func TestNextRun(t *testing.T) {
 	}
 }
 
-// TestNextRunProperties: runs rise, fall on the day and the hour, and leave out none that the calendar has.
+// TestNextRunProperties checks that runs are in ascending order, on the right day and hour, and
+// skip no date.
 func TestNextRunProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Schedule{Cadence: rapid.SampledFrom(Cadences()).Draw(t, "cadence")}
@@ -157,15 +158,15 @@ func TestFingerprintOfASavedSearch(t *testing.T) {
 			t.Errorf("%s does not count", name)
 		}
 	}
-	// It outlives the process that made it, so it must not change from version to version.
+	// Fingerprints are stored, so they must not change between versions.
 	const golden = "1f74e62b65fdaea0"
 	if got := fmt.Sprintf("%x", want[:8]); got != golden {
 		t.Errorf("fingerprint %s, want %s", got, golden)
 	}
 }
 
-// TestEveryFilterIsKept: what is set in normalized filters is in their fingerprint, in their JSON and, unless it is a unit alone,
-// in the search that they ask for.
+// TestEveryFilterIsKept checks that each normalized filter is in the fingerprint, in the JSON and,
+// except for a unit alone, in the query.
 func TestEveryFilterIsKept(t *testing.T) {
 	fields := reflect.TypeFor[SavedSearchFilters]()
 	none := SavedSearch{}.Fingerprint()
@@ -190,7 +191,7 @@ func TestEveryFilterIsKept(t *testing.T) {
 	}
 }
 
-// filtersOf returns filters with the one of a name set.
+// filtersOf returns filters with the named one set.
 func filtersOf(t *testing.T, name string) SavedSearchFilters {
 	t.Helper()
 	values := map[string]string{

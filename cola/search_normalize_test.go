@@ -13,7 +13,7 @@ import (
 
 var testNow = time.Date(2026, 11, 20, 23, 59, 0, 0, time.UTC)
 
-// windowStart is the first day of the default window at testNow.
+// windowStart is the first day of the default date window at testNow.
 var windowStart = NewDate(2025, 11, 20)
 
 func mustNormalize(t interface{ Fatalf(string, ...any) }, p SearchParams) ColaSearch {
@@ -24,7 +24,7 @@ func mustNormalize(t interface{ Fatalf(string, ...any) }, p SearchParams) ColaSe
 	return s
 }
 
-// details returns what is wrong by parameter.
+// details returns the problems by parameter.
 func details(err error) map[string][]string {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -122,7 +122,7 @@ func TestDefaultWindow(t *testing.T) {
 	}
 }
 
-// refusal is parameters with one thing wrong, and what its message must say.
+// refusal is a set of parameters with one problem, and what its message must contain.
 type refusal struct {
 	name      string
 	params    SearchParams

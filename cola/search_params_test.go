@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// TestDocumentedBoundsAreTheOnesChecked sets each parameter just outside what its tags, and so the API reference, allow: it
-// must be refused, and just inside it must not be.
+// TestDocumentedBoundsAreTheOnesChecked checks that each parameter is refused just outside the
+// bounds in its tags, which the API reference shows, and accepted just inside.
 func TestDocumentedBoundsAreTheOnesChecked(t *testing.T) {
 	for _, tt := range []struct {
-		params    any // pointer to a fresh struct
+		params    any // pointer to a new struct
 		normalize func(any) error
 	}{
 		{&SearchParams{}, func(p any) error { _, err := p.(*SearchParams).Normalize(testNow); return err }},
@@ -108,7 +108,7 @@ func enumTrials(f reflect.StructField) (found []trial) {
 	return found
 }
 
-// TestDefaultsAreTheDocumentedOnes reads the defaults of paging off the tags.
+// TestDefaultsAreTheDocumentedOnes checks the paging defaults against the tags.
 func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 	s := mustNormalize(t, SearchParams{})
 	for name, got := range map[string]int{"Page": s.Page, "PerPage": s.PerPage} {

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// goodParams draws parameters that are to be accepted, in the manifold spellings that are.
+// goodParams draws valid parameters in any accepted spelling.
 func goodParams(t *rapid.T) SearchParams {
 	text := func(name string, of ...string) string { return rapid.SampledFrom(append(of, "", " ")).Draw(t, name) }
 	words := func(name string, allowed []string) []string {
@@ -52,7 +52,7 @@ func goodParams(t *rapid.T) SearchParams {
 	return p
 }
 
-// anyParams draws good parameters and spoils some, perhaps.
+// anyParams draws valid parameters and may make some invalid.
 func anyParams(t *rapid.T) SearchParams {
 	p := goodParams(t)
 	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"\xff", "\x00", ">", "%", strings.Repeat("x", 201)}))
@@ -84,7 +84,8 @@ func anyParams(t *rapid.T) SearchParams {
 	return p
 }
 
-// TestNormalizeOfAnything: an answer is a search within all bounds, or a validation error that names parameters.
+// TestNormalizeOfAnything checks that the result is a search within all bounds or a validation
+// error that names parameters.
 func TestNormalizeOfAnything(t *testing.T) {
 	accepted, refused := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -120,7 +121,8 @@ func TestNormalizeOfAnything(t *testing.T) {
 	}
 }
 
-// TestSettledParametersSettleToThemselves: what was normalized is the same search again, at any other time of day.
+// TestSettledParametersSettleToThemselves checks that normalized parameters normalize to the same
+// search at any time of day.
 func TestSettledParametersSettleToThemselves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := goodParams(t)
@@ -134,7 +136,8 @@ func TestSettledParametersSettleToThemselves(t *testing.T) {
 	})
 }
 
-// TestCursorsWalkAnySearch: whatever can be searched can be walked, and only with the same filters.
+// TestCursorsWalkAnySearch checks that a cursor continues any valid search, and only with the same
+// filters.
 func TestCursorsWalkAnySearch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := goodParams(t)

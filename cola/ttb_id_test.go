@@ -18,7 +18,7 @@ func TestParseTTBID(t *testing.T) {
 		{"06090001000048", 6090001000048, true},
 		{"99999999999999", 99999999999999, true},
 		{"00000000000001", 1, true},
-		{"00000000000000", 0, false}, // the zero id is none
+		{"00000000000000", 0, false}, // zero is invalid
 		{"", 0, false},
 		{"1105400100004", 0, false},
 		{"110540010000490", 0, false},

@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
-// abroad is Browsers whose issuer is elsewhere.
+// abroad is a Browsers whose issuer is on another site.
 type abroad struct{ Browsers }
 
 const signInElsewhere = `https://login.example.org/authorize?state="><script>&nonce=1`
@@ -23,8 +23,9 @@ func (abroad) SignOut(context.Context) (string, error) {
 	return "https://login.example.org/logout?id_token_hint=x", nil
 }
 
-// TestAway: signing in and out at an issuer leads there by a page of ours, since browsers hold the redirect of a form to where forms may lead, and
-// nobody knows all the places that an issuer has its people sign in at.
+// TestAway checks that signing in and out reaches the issuer through an intermediate page. The
+// form-action policy also applies to redirects of a form, and the sites that an issuer redirects to
+// are unknown.
 func TestAway(t *testing.T) {
 	s := mustSite(t)
 	s.handler = New(s.registry.Service, abroad{s.browsers}, Options{PublicURL: registrytest.PublicURL, Logger: quiet, Now: s.registry.Now})
@@ -38,7 +39,7 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// TestSigningNobodyOut: a browser that is not signed in has nothing kept of it.
+// TestSigningNobodyOut checks that signing out without being signed in stores nothing.
 func TestSigningNobodyOut(t *testing.T) {
 	s := mustSite(t)
 	if to := s.by("").post("/sign-out", nil).leads(t); to != "/sign-in" || len(s.browsers.put) != 0 {
@@ -49,7 +50,8 @@ func TestSigningNobodyOut(t *testing.T) {
 	}
 }
 
-// TestReturn: who was led to the sign-in comes back to the page that was wanted, also with a link; and to no place that somebody else chose.
+// TestReturn checks that signing in returns to the requested page, with an issuer or a link, and
+// never to a page chosen by an attacker.
 func TestReturn(t *testing.T) {
 	s := mustSite(t)
 	wanted := s.by("").get("/explore/26324001000004?x=1").leads(t)
@@ -90,7 +92,7 @@ func TestReturn(t *testing.T) {
 	}
 }
 
-// TestFormsOutliveSignIns: what was typed is not lost when the sign-in has ended meanwhile.
+// TestFormsOutliveSignIns checks that form input is kept if the sign-in has ended.
 func TestFormsOutliveSignIns(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)
@@ -105,13 +107,14 @@ func TestFormsOutliveSignIns(t *testing.T) {
 	live := httptest.NewRequest(http.MethodPost, "/saved-searches/preview", strings.NewReader(typed.Encode()))
 	live.Header.Set("Hx-Request", "true")
 	part := s.by("").send(live)
-	part.shows(t, http.StatusOK, `id="found"`, "You are signed out", `<p id="preview-said" hx-swap-oob="innerHTML"></p>`) // the count of before goes
+	part.shows(t, http.StatusOK, `id="found"`, "You are signed out", `<p id="preview-said" hx-swap-oob="innerHTML"></p>`) // removes the previous count
 	if strings.Contains(part.body, "<html") {
 		t.Error("a whole page is put into the one that is shown")
 	}
 }
 
-// TestTrustedOrigin: a form of our own origin is taken also where a proxy has the server called by another name; others are not.
+// TestTrustedOrigin checks that forms from our own origin are accepted even if a proxy changes the
+// Host header, and that others are refused.
 func TestTrustedOrigin(t *testing.T) {
 	s := mustSite(t)
 	for origin, want := range map[string]int{registrytest.PublicURL: http.StatusSeeOther, "https://evil.example": http.StatusForbidden, "null": http.StatusForbidden} {

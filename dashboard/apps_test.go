@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// acts reports whether requests of a caller are let in.
+// acts reports whether a caller's requests are accepted.
 func (s *site) acts(c cola.Caller) bool {
 	s.t.Helper()
 	_, err := s.registry.Standing(s.t.Context(), c)
@@ -84,7 +84,7 @@ func TestDisabledApps(t *testing.T) {
 	}
 }
 
-// TestAppsOfOthers: an app that is connected to another account is one that there is not.
+// TestAppsOfOthers checks that apps connected to another account are not found.
 func TestAppsOfOthers(t *testing.T) {
 	s := mustSite(t)
 	s.join(bob, cola.TierFree)
@@ -104,7 +104,7 @@ func TestAppsOfOthers(t *testing.T) {
 	}
 }
 
-// TestAppNamesAreNoMarkup: apps name themselves, also to deceive.
+// TestAppNamesAreNoMarkup checks that app names, which apps choose, are escaped.
 func TestAppNamesAreNoMarkup(t *testing.T) {
 	s := mustSite(t)
 	hostile := "<script>alert(1)</script>\" onclick=x\u202e\u200b{{.}}"
@@ -135,7 +135,7 @@ func TestSignIns(t *testing.T) {
 	a.wellMade(t)
 	a.shows(t, http.StatusOK, ann, "Pro", "20 Nov 2026, 12:00 UTC", "<dd>10 ", "Safari on an iPhone", "https://issuer.example", "a link", "this one", "Test browser",
 		"<script>alert(1)</script>", "20 Nov 2027, 12:00 UTC", "Sign out 2 other browsers")
-	if strings.Count(a.body, "this one</span>") != 2 || strings.Contains(a.body, "\u202e") { // the mark, and in words for its button
+	if strings.Count(a.body, "this one</span>") != 2 || strings.Contains(a.body, "\u202e") { // the badge, and the text for its button
 		t.Errorf("this browser is not marked once, or hidden characters are shown:\n%s", a.body)
 	}
 	if to := s.post(endPath(phone), nil).leads(t); to != "/account" {
@@ -157,7 +157,7 @@ func TestSignIns(t *testing.T) {
 	}
 }
 
-// TestSigningOutHere: ending the sign-in of this browser is signing out.
+// TestSigningOutHere checks that ending the current browser's sign-in signs out.
 func TestSigningOutHere(t *testing.T) {
 	s := mustSite(t)
 	if to := s.post(endPath(s.browsers.callers[ann]), nil).leads(t); to != "/sign-in" {

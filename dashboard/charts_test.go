@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestPlotIsDrawn compares a plot, as it stands in a page, with the one that was looked at last.
+// TestPlotIsDrawn compares a rendered plot with its golden file.
 func TestPlotIsDrawn(t *testing.T) {
 	var steps []chartStep
 	for i := range 10 {
@@ -51,10 +51,10 @@ func TestPlotIsDrawn(t *testing.T) {
 	}
 }
 
-// bar is a part of a bar as it is drawn.
+// bar is one segment of a drawn bar.
 type bar struct{ x, bottom, width, height int }
 
-// barsOf reads a path that layersOf has written.
+// barsOf parses a path written by layersOf.
 func barsOf(t *rapid.T, path string) []bar {
 	var bars []bar
 	for _, part := range strings.Split(path, "z") {
@@ -77,7 +77,8 @@ func barsOf(t *rapid.T, path string) []bar {
 	return bars
 }
 
-// TestBarsAddUp: the parts of a bar stand on each other without a gap, come to its total's height, and keep to the room of their step.
+// TestBarsAddUp checks that the segments of a bar stack without gaps, add up to its total height
+// and stay within their step.
 func TestBarsAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		steps := make([]chartStep, rapid.IntRange(1, 31).Draw(t, "steps"))
@@ -88,7 +89,7 @@ func TestBarsAddUp(t *testing.T) {
 			all[i] = series{Class: seriesClasses()[i], Values: rapid.SliceOfN(rapid.IntRange(0, most), past, past).Draw(t, "values")}
 		}
 		p := newChart("p", "", "", "", steps, all)
-		tops := map[int]int{} // how high each bar is so far, by its place
+		tops := map[int]int{} // height of each bar so far, by x
 		for _, l := range p.Layers {
 			for _, b := range barsOf(t, l.Path) {
 				if b.bottom != barsBottom-tops[b.x] {

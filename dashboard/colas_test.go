@@ -17,7 +17,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// oneLabel is a service that knows one label.
+// oneLabel is a service with one label.
 type oneLabel struct {
 	Service
 	page registry.LabelPage
@@ -27,7 +27,7 @@ func (o *oneLabel) LabelPage(context.Context, cola.Caller, string) (registry.Lab
 	return o.page, cola.QuotaState{}, nil
 }
 
-// mustShowLabel returns the site, and what shows a label on it.
+// mustShowLabel returns the site and a function that shows a label on it.
 func mustShowLabel(t *testing.T) (s *site, show func(cola.Cola) answer) {
 	t.Helper()
 	s = mustSite(t)
@@ -35,12 +35,12 @@ func mustShowLabel(t *testing.T) (s *site, show func(cola.Cola) answer) {
 	s.handler = New(one, s.browsers, Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
 	return s, func(c cola.Cola) answer {
 		one.page = registry.LabelPage{Label: c}
-		s.registry.Pass(time.Second) // nobody looks at more in a moment
+		s.registry.Pass(time.Second) // stays under the page rate limit
 		return s.get("/explore/11054001000049")
 	}
 }
 
-// fill gives every field of a struct a value of its own, as the record would have it.
+// fill gives every field of a struct a distinct value, as in a record.
 func fill(v reflect.Value, name string, n *int) {
 	*n++
 	switch field := v.Addr().Interface().(type) {
@@ -80,7 +80,7 @@ func fillParts(v reflect.Value, name string, n *int) {
 		for i := range 2 {
 			fill(v.Index(i), name, n)
 		}
-	case reflect.String: // a type of its own, such as ProductType
+	case reflect.String: // a named type, such as ProductType
 		v.SetString(textFor(name))
 	}
 }
@@ -92,7 +92,8 @@ func textFor(name string) string {
 	return "some " + name
 }
 
-// fieldsWithin returns the path to every field that is a value, lists of structs by their first element.
+// fieldsWithin returns the path of every value field. It follows the first element of struct
+// slices.
 func fieldsWithin(v reflect.Value, path string, do func(path string, field reflect.Value)) {
 	if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct {
 		fieldsWithin(v.Index(0), path, do)
@@ -108,7 +109,8 @@ func fieldsWithin(v reflect.Value, path string, do func(path string, field refle
 	do(path, v)
 }
 
-// TestEveryFieldIsShown: each thing that is known of a label, its images and its barcodes makes a difference to its page. What is not known is left out.
+// TestEveryFieldIsShown checks that every field of a label, its images and its barcodes changes the
+// page. Unknown values are omitted.
 func TestEveryFieldIsShown(t *testing.T) {
 	_, show := mustShowLabel(t)
 	var full cola.Cola
@@ -145,7 +147,7 @@ func TestEveryFieldIsShown(t *testing.T) {
 	}
 }
 
-// hostile is a label that whoever prints labels may have had approved.
+// hostile returns a label with text that anyone could have approved.
 func hostile(id cola.TTBID) cola.Cola {
 	const script = `"><script>alert(1)</script><img src=x onerror=alert(2)>`
 	return cola.Cola{
@@ -178,7 +180,7 @@ func TestHostileLabels(t *testing.T) {
 	s.get("/explore/26305001000999").shows(t, http.StatusOK, "javascript:alert(1)", "TABLEDER WINE", "alert(1)</script>")
 }
 
-// TestHeavyLabels: a label with any number of things is no heavier page.
+// TestHeavyLabels checks that a label with many parts does not exceed the page size limit.
 func TestHeavyLabels(t *testing.T) {
 	_, show := mustShowLabel(t)
 	c := cola.Cola{ColaSummary: cola.ColaSummary{TTBID: 1, BrandName: "MANY"}}
@@ -219,7 +221,8 @@ func TestUnknownLabels(t *testing.T) {
 	s.costs(cola.Used{}, 0, 0)
 }
 
-// TestChains: applications that were submitted again lead to each other, the oldest first, the label of the page marked.
+// TestChains checks that resubmitted applications link to each other, oldest first, with the
+// current label marked.
 func TestChains(t *testing.T) {
 	s := mustSite(t)
 	label := func(id, earlier cola.TTBID) cola.Cola {
@@ -246,7 +249,7 @@ func TestBarcodeLinks(t *testing.T) {
 	for value, want := range map[string]string{
 		"036000291452":    "/explore?approval_date_from=2005-01-01&q=036000291452",
 		"0 36000 29145 2": "/explore?approval_date_from=2005-01-01&q=0+36000+29145+2",
-		"11054001000049":  "/explore?approval_date_from=2005-01-01&barcode_value=11054001000049", // looks like a TTB id
+		"11054001000049":  "/explore?approval_date_from=2005-01-01&barcode_value=11054001000049", // looks like a TTB ID
 		"ABC&x=1":         "/explore?approval_date_from=2005-01-01&barcode_value=ABC%26x%3D1",
 	} {
 		if got := barcodeHref(value); got != want {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// toolMessages returns what a page says that an assistant sends to /mcp.
+// toolMessages returns the assistant messages that a page shows for /mcp.
 func (a answer) toolMessages() (messages []string) {
 	parts := strings.Split(a.body, `aria-label="Message of an assistant"><code>`)
 	for _, part := range parts[1:] {
@@ -18,7 +18,8 @@ func (a answer) toolMessages() (messages []string) {
 	return messages
 }
 
-// TestToolMessages: whoever copies what an assistant sends has a whole message of JSON-RPC: /mcp refuses any other.
+// TestToolMessages checks that each message is a complete JSON-RPC request, because /mcp refuses
+// anything else.
 func TestToolMessages(t *testing.T) {
 	s := mustSite(t)
 	pages := map[string]string{

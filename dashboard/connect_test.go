@@ -36,7 +36,8 @@ func TestConnectBySigningIn(t *testing.T) {
 	}
 }
 
-// TestSettingsCanBeRead: every text of settings in JSON is JSON, has the address, and the key where it is not asked for.
+// TestSettingsCanBeRead checks that every JSON settings text is valid, and contains the URL, and
+// the key if the app does not prompt for it.
 func TestSettingsCanBeRead(t *testing.T) {
 	v := &request{edge: &edge{opts: Options{PublicURL: "https://registry.example:8443"}}}
 	const key = "lar_NAMEMCPKEYBASE"

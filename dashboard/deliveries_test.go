@@ -13,7 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
-// mustSent has a search run and tell of it, with what goes wrong, and returns what it sent to a destination.
+// mustSent runs a search, delivers the result with an optional fault, and returns the delivery to a
+// destination.
 func (s *site) mustSent(search, destination, fault string) cola.Delivery {
 	s.t.Helper()
 	s.mustRun(search)
@@ -28,7 +29,7 @@ func (s *site) mustSent(search, destination, fault string) cola.Delivery {
 	return cola.Delivery{}
 }
 
-// wideSearch finds something among what arrives.
+// wideSearch matches some of the arriving labels.
 func wideSearch() url.Values {
 	return typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99")
 }
@@ -61,7 +62,7 @@ func TestDeliveries(t *testing.T) {
 	}
 }
 
-// TestReplay: what failed is told with every attempt, and is sent again when that is asked for, with the id that it had.
+// TestReplay checks that a failed delivery shows every attempt and is replayed under the same ID.
 func TestReplay(t *testing.T) {
 	s := mustSite(t)
 	search := s.mustSaved(wideSearch())
@@ -92,7 +93,7 @@ func TestReplay(t *testing.T) {
 	s.get(hookPath).shows(t, http.StatusOK, "1 message is sent again.")
 }
 
-// mustRunAgain has a search run that tells empty runs, too, and returns how many of its deliveries were skipped.
+// mustRunAgain runs a search with empty runs enabled and returns the number of skipped deliveries.
 func (s *site) mustRunAgain(search string) int {
 	s.t.Helper()
 	for _, d := range s.destinationsOf(s.as) {
@@ -115,7 +116,8 @@ func TestTestMessage(t *testing.T) {
 	s.get(sent).shows(t, http.StatusOK, "failed", "The receiver answered 404.")
 }
 
-// TestTooManyTestMessages checks that a destination's page explains the limit of test messages and when to retry.
+// TestTooManyTestMessages checks that a destination's page explains the limit on test messages and
+// when to retry.
 func TestTooManyTestMessages(t *testing.T) {
 	s := mustSite(t)
 	path, _ := s.mustWebhook(typedWebhook())
@@ -127,7 +129,7 @@ func TestTooManyTestMessages(t *testing.T) {
 	s.post(path+"/test", nil).leads(t)
 }
 
-// TestDeliveriesOfOthers: another account's delivery is as one that there is not.
+// TestDeliveriesOfOthers checks that another account's delivery is not found.
 func TestDeliveriesOfOthers(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)
@@ -141,7 +143,8 @@ func TestDeliveriesOfOthers(t *testing.T) {
 	bob.get("/deliveries?destination="+path[14:]).shows(t, http.StatusOK, "No delivery is so")
 }
 
-// TestDeliveriesOfManySearches: a list that does not offer every search says so, and how to come to the others; one of these stays chosen.
+// TestDeliveriesOfManySearches checks that a filter that omits some searches says so and how to
+// reach the others, and that an omitted one stays selected.
 func TestDeliveriesOfManySearches(t *testing.T) {
 	s := mustSite(t)
 	var last string
@@ -151,7 +154,7 @@ func TestDeliveriesOfManySearches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.registry.Pass(time.Second) // more are refused at once, and they are listed oldest first
+		s.registry.Pass(time.Second) // avoids the rate limit; searches are listed oldest first
 		last = made.Search.UUID
 	}
 	for i := range maxSearchOptions {
@@ -172,12 +175,13 @@ func TestDeliveriesOfManySearches(t *testing.T) {
 	chosen.wellMade(t)
 }
 
-// mailless is a service that sends no email, over a registry that says otherwise.
+// mailless is a service without email over a registry that has it.
 type mailless struct{ Service }
 
 func (mailless) SendsMail() bool { return false }
 
-// TestNoMailIsSentHere: where no email is sent, no page promises an attempt to send one; messages to webhooks are due as ever.
+// TestNoMailIsSentHere checks that without email, no page promises an email attempt, and that
+// webhook deliveries are unaffected.
 func TestNoMailIsSentHere(t *testing.T) {
 	s := mustSite(t)
 	search := s.mustSaved(wideSearch())

@@ -13,7 +13,7 @@ import (
 
 const hook = "https://hooks.example.com/labels"
 
-// typedWebhook is the form of a webhook for all searches.
+// typedWebhook returns the form for a webhook that gets the runs of all searches.
 func typedWebhook(fields ...string) url.Values {
 	form := url.Values{"kind": {cola.KindWebhook}, "address": {hook}, "saved_search": {""}}
 	for i := 0; i < len(fields); i += 2 {
@@ -22,7 +22,8 @@ func typedWebhook(fields ...string) url.Values {
 	return form
 }
 
-// destinationsOf returns the paths of the account's destinations, oldest first: the account's own address first.
+// destinationsOf returns the paths of the account's destinations, oldest first. The account's own
+// address is first.
 func (s *site) destinationsOf(email string) (paths []string) {
 	s.t.Helper()
 	list, _, err := s.registry.Destinations(s.t.Context(), s.browsers.callers[email], cola.SavedSearchListParams{})
@@ -35,7 +36,7 @@ func (s *site) destinationsOf(email string) (paths []string) {
 	return paths
 }
 
-// mustWebhook adds a webhook whose endpoint confirms, and returns the path of its page, and its secret.
+// mustWebhook adds a webhook, confirms its endpoint, and returns its page's path and its secret.
 func (s *site) mustWebhook(form url.Values) (path, secret string) {
 	s.t.Helper()
 	path, secret = s.mustPending(form)
@@ -44,7 +45,7 @@ func (s *site) mustWebhook(form url.Values) (path, secret string) {
 	return path, secret
 }
 
-// mustPending adds a webhook whose endpoint has not confirmed.
+// mustPending adds a webhook with an unconfirmed endpoint.
 func (s *site) mustPending(form url.Values) (path, secret string) {
 	s.t.Helper()
 	made := s.post("/destinations/new", form)
@@ -77,7 +78,8 @@ func TestWebhook(t *testing.T) {
 	s.post("/destinations/new", typedWebhook("saved_search", search[16:])).shows(t, http.StatusConflict, "has this destination already", hook)
 }
 
-// TestSecretIsShownOnce: loading the answer again makes no other secret, and no page shows one later.
+// TestSecretIsShownOnce checks that reloading the response creates no second secret and that no
+// later page shows one.
 func TestSecretIsShownOnce(t *testing.T) {
 	s := mustSite(t)
 	path, first := s.mustWebhook(typedWebhook())
@@ -108,7 +110,7 @@ func TestSecretIsShownOnce(t *testing.T) {
 	s.post(s.destinationsOf(ann)[0]+"/secret", form).shows(t, http.StatusBadRequest, "only webhooks are signed")
 }
 
-// TestEndpointIsConfirmed: the code from the challenge is entered on the page of the endpoint.
+// TestEndpointIsConfirmed enters the challenge's code on the endpoint's page.
 func TestEndpointIsConfirmed(t *testing.T) {
 	s := mustSite(t)
 	path, _ := s.mustPending(typedWebhook())
@@ -152,7 +154,7 @@ func TestDestinationIsPausedAndDeleted(t *testing.T) {
 	s.get(path).shows(t, http.StatusNotFound)
 }
 
-// TestOwnAddress: the account's own address can be paused, and stays.
+// TestOwnAddress checks that the account's own address can be paused but not deleted.
 func TestOwnAddress(t *testing.T) {
 	s := mustSite(t)
 	own := s.destinationsOf(ann)[0]
@@ -166,7 +168,8 @@ func TestOwnAddress(t *testing.T) {
 	s.get(own).shows(t, http.StatusOK, "active")
 }
 
-// TestOthersAreAsked: an email address of somebody else is asked to agree, and not often.
+// TestOthersAreAsked checks that an email address outside the account gets a rate-limited
+// confirmation request.
 func TestOthersAreAsked(t *testing.T) {
 	s := mustSite(t)
 	path := s.post("/destinations/new", url.Values{"kind": {"email"}, "address": {"team@example.com"}}).leads(t)
@@ -227,14 +230,14 @@ func TestDestinationProblems(t *testing.T) {
 	s.post("/destinations/new", typedWebhook()).shows(t, http.StatusConflict, "as many destinations as it may: 20", hook)
 }
 
-// TestDestinationsOfOthers: another account's destination is as one that there is not.
+// TestDestinationsOfOthers checks that another account's destination is not found.
 func TestDestinationsOfOthers(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)
 	path, _ := s.mustWebhook(typedWebhook())
 	bob := s.by("bob@example.com")
 	for _, id := range []string{path, "/destinations/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", "/destinations/x", "/destinations/%00", "/destinations/%ff"} {
-		s.registry.Pass(time.Minute) // as people read
+		s.registry.Pass(time.Minute) // stays under the page rate limit
 		for _, page := range []string{"", "/secret", "/delete"} {
 			a := bob.get(id + page)
 			a.shows(t, http.StatusNotFound)

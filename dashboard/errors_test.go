@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// accountless is a registry that cannot tell accounts.
+// accountless is a registry that cannot read accounts.
 type accountless struct {
 	*registry.Service
 	err error
@@ -23,7 +23,7 @@ func (a accountless) Account(context.Context, cola.Caller) (registry.Account, co
 	return registry.Account{}, cola.QuotaState{}, a.err
 }
 
-// unreadable is Browsers whose sessions cannot be read; or not kept, after all is done.
+// unreadable is a Browsers that cannot read sessions or, with after, cannot save them.
 type unreadable struct {
 	*fakeBrowsers
 	after bool
@@ -38,14 +38,14 @@ func (u unreadable) Load(next http.Handler) http.Handler {
 	})
 }
 
-// without returns the site over another service and other browsers.
+// without returns the site with another service and another Browsers.
 func (s *site) without(svc Service, b Browsers) *site {
 	other := *s
 	other.handler = New(svc, b, Options{PublicURL: registrytest.PublicURL, Logger: quiet, Now: s.registry.Now})
 	return &other
 }
 
-// outages are the site with a database that is gone, by what cannot be told of a request any more.
+// outages returns the site during a database outage, by what cannot be read.
 func (s *site) outages() map[string]*site {
 	return map[string]*site{
 		"account": s.without(accountless{s.registry.Service, cola.Unavailable()}, s.browsers),
@@ -53,7 +53,7 @@ func (s *site) outages() map[string]*site {
 	}
 }
 
-// TestFormsOutliveOutages: what was typed is not lost when the database is gone as it is sent.
+// TestFormsOutliveOutages checks that form input is kept if the database is unavailable.
 func TestFormsOutliveOutages(t *testing.T) {
 	s := mustSite(t)
 	typed := typedSearch("name", `Oak & "ash" <b>`)
@@ -80,7 +80,8 @@ func TestFormsOutliveOutages(t *testing.T) {
 	fault.lacks(t, "Send it again")
 }
 
-// TestPagesInAnOutage: a page that cannot be shown right now offers to try again, since nobody knows that the visitor is signed out.
+// TestPagesInAnOutage checks that an unavailable page offers to retry, because the visitor may
+// still be signed in.
 func TestPagesInAnOutage(t *testing.T) {
 	s := mustSite(t)
 	for name, out := range s.outages() {
@@ -95,7 +96,8 @@ func TestPagesInAnOutage(t *testing.T) {
 	back.lacks(t, "code=x", "Try again</a>")
 }
 
-// TestOutageKeepsNoOther: what another site has a browser send is not put on a page of ours to send, and neither is what was done already.
+// TestOutageKeepsNoOther checks that the error page offers to resend neither a cross-site form nor
+// a form that was already processed.
 func TestOutageKeepsNoOther(t *testing.T) {
 	s := mustSite(t)
 	forged := httptest.NewRequest(http.MethodPost, "/saved-searches/new", strings.NewReader("name=forged"))
@@ -109,7 +111,7 @@ func TestOutageKeepsNoOther(t *testing.T) {
 	done.wellMade(t)
 }
 
-// TestSecondsAreToldOnce: a message that says when to try again is not followed by another that does.
+// TestSecondsAreToldOnce checks that a retry time is not added to a message that has one.
 func TestSecondsAreToldOnce(t *testing.T) {
 	for message, want := range map[string]bool{
 		cola.Unavailable().Message:                                       true,

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// chargedPages are pages of each kind that is charged, and what opening each costs.
+// chargedPages returns pages of each charged kind and the price of each.
 func (s *site) chargedPages() map[string]string {
 	return map[string]string{
 		"/explore?q=":                                                   "one list record",
@@ -22,7 +22,7 @@ func (s *site) chargedPages() map[string]string {
 	}
 }
 
-// somePermit returns the number of a permit that has labels.
+// somePermit returns a permit number that has labels.
 func (s *site) somePermit() string {
 	s.t.Helper()
 	label, _, err := s.registry.Cola(s.t.Context(), s.browsers.callers[ann], s.someLabel(), "")
@@ -42,7 +42,7 @@ func (s *site) ask(method, target string, headers ...string) answer {
 	return s.send(r)
 }
 
-// requests returns how many requests the account has made that count in its limits.
+// requests returns the number of the account's requests that count toward its rate limit.
 func (s *site) requests() (n int) {
 	s.t.Helper()
 	report, _, err := s.registry.UsageReport(s.t.Context(), s.browsers.callers[s.as])
@@ -55,7 +55,8 @@ func (s *site) requests() (n int) {
 	return n
 }
 
-// TestOnlyItsReaderSpends: a page that is charged is made for somebody who goes to it from here, by its address or by a browser that does not say from where.
+// TestOnlyItsReaderSpends checks that a charged page opens directly only from this site, from the
+// address bar, or in a browser that does not send its origin. From other sites it asks first.
 func TestOnlyItsReaderSpends(t *testing.T) {
 	s := mustSite(t)
 	for target, price := range s.chargedPages() {
@@ -85,7 +86,8 @@ func TestOnlyItsReaderSpends(t *testing.T) {
 	long.wellMade(t)
 }
 
-// TestOnlyPagesOfTheirOwnSpend: a charged page that a browser loads as part of another page, or ahead, is refused and free.
+// TestOnlyPagesOfTheirOwnSpend checks that an embedded or prefetched charged page is refused and
+// free.
 func TestOnlyPagesOfTheirOwnSpend(t *testing.T) {
 	s := mustSite(t)
 	label := s.someLabel()
@@ -101,7 +103,7 @@ func TestOnlyPagesOfTheirOwnSpend(t *testing.T) {
 	}
 	for target := range s.chargedPages() {
 		for _, header := range headers {
-			s.registry.Pass(time.Second) // pages have a pace
+			s.registry.Pass(time.Second) // stays under the page rate limit
 			before, requests := s.used(), s.requests()
 			page := s.ask(http.MethodGet, target, header, "Sec-Fetch-Site: same-origin")
 			if page.StatusCode != http.StatusForbidden || strings.Contains(page.body, label+`"`) {
@@ -131,7 +133,7 @@ func TestDocumentsSpend(t *testing.T) {
 	}
 }
 
-// TestEmbeddedPages: no page at all is part of another one. Only our own scripts fetch free pages.
+// TestEmbeddedPages checks that no page can be embedded. Only our own scripts can fetch free pages.
 func TestEmbeddedPages(t *testing.T) {
 	s := mustSite(t)
 	for _, target := range []string{"/", "/keys/new", "/usage", "/sign-in", "/sign-in/callback?code=x&state=y", "/sign-in/link/x", "/nothing/here"} {
@@ -147,7 +149,7 @@ func TestEmbeddedPages(t *testing.T) {
 	s.ask(http.MethodGet, "/usage", "Sec-Fetch-Dest: empty", "Sec-Fetch-Site: same-origin").shows(t, http.StatusOK, "This month")
 }
 
-// TestFreeFromElsewhere: what costs nothing does not wait.
+// TestFreeFromElsewhere checks that a free page opens directly from other sites.
 func TestFreeFromElsewhere(t *testing.T) {
 	s := mustSite(t)
 	for target, says := range map[string]string{"/explore": "Searches to begin with", "/usage": "This month", "/": "Overview"} {
@@ -158,7 +160,7 @@ func TestFreeFromElsewhere(t *testing.T) {
 	}
 }
 
-// TestHeadIsFree: whoever asks whether a page is there is not charged, and learns nothing of what it is about.
+// TestHeadIsFree checks that a HEAD request is free and does not reveal the page's content.
 func TestHeadIsFree(t *testing.T) {
 	s := mustSite(t)
 	for target := range s.chargedPages() {
@@ -179,7 +181,8 @@ func TestHeadIsFree(t *testing.T) {
 	}
 }
 
-// TestTryAgain: a page that a limit was in the way of leads to itself, and a form that was sent does not.
+// TestTryAgain checks that a rate-limited page links to itself, and that a rate-limited form does
+// not.
 func TestTryAgain(t *testing.T) {
 	s := mustSite(t)
 	for range pageBurst {

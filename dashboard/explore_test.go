@@ -16,7 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/params"
 )
 
-// used returns what the visitor's account has used, as the first page tells it.
+// used returns the account's usage as shown on the overview.
 func (s *site) used() cola.Used {
 	s.t.Helper()
 	state, err := s.registry.Standing(s.t.Context(), s.browsers.callers[s.as])
@@ -26,7 +26,7 @@ func (s *site) used() cola.Used {
 	return state.Used
 }
 
-// costs fails the test unless the account has used so much since before.
+// costs fails the test unless usage grew by the given amounts.
 func (s *site) costs(before cola.Used, list, details int) {
 	s.t.Helper()
 	want := cola.Used{DetailViews: before.DetailViews + details, ListRecords: before.ListRecords + list}
@@ -37,7 +37,7 @@ func (s *site) costs(before cola.Used, list, details int) {
 
 var shownTotal = regexp.MustCompile(`<h2>([0-9,]+) labels?</h2>`)
 
-// total returns how many labels a page of a search says that there are.
+// total returns the number of results shown on a search page.
 func (a answer) total(t *testing.T) int {
 	t.Helper()
 	found := shownTotal.FindStringSubmatch(a.body)
@@ -95,7 +95,8 @@ func TestExploreFinds(t *testing.T) {
 
 var facetLinks = regexp.MustCompile(`<li><a href="(/explore\?[^"]*)"( aria-current="true")?><bdi>([^<]*)</bdi>(?:<span class="unseen">, chosen</span>)? <span class="n">([0-9,]+)<`)
 
-// TestFacetsLead: each value of a facet leads to as many labels as it says, and one that is chosen away from it.
+// TestFacetsLead checks that each facet value links to as many labels as its count, and that a
+// selected one links to its removal.
 func TestFacetsLead(t *testing.T) {
 	s := mustSite(t)
 	for _, from := range []string{"?q=", "?status=expired", "?category=Wine&derived_subcategory=Wine+%3E+Red+Wine", "?approval_date_from=2020-01-01&approval_date_to=2020-12-31", "?origin=italian"} {
@@ -105,7 +106,7 @@ func TestFacetsLead(t *testing.T) {
 			t.Fatalf("%s has %d links:\n%s", from, len(links), page.body)
 		}
 		for i, link := range links {
-			s.registry.Pass(time.Second) // a second each, lest the window of requests be full
+			s.registry.Pass(time.Second) // avoids the rate limit
 			to := s.get(html.UnescapeString(link[1]))
 			said, _ := strconv.Atoi(strings.ReplaceAll(link[4], ",", ""))
 			if link[2] == "" && to.total(t) != said {
@@ -121,7 +122,8 @@ func TestFacetsLead(t *testing.T) {
 	}
 }
 
-// TestFacetsAreExplained: what the numbers beside a search are, with the default window only what lifts it.
+// TestFacetsAreExplained checks that the page explains the facet counts, and explains the default
+// date window only if it applies.
 func TestFacetsAreExplained(t *testing.T) {
 	s := mustSite(t)
 	const window = "also find labels from before"
@@ -153,7 +155,7 @@ func TestChips(t *testing.T) {
 	s.get("/explore?q=red").shows(t, http.StatusOK, `href="/explore?q="><span class="unseen">Take away </span><bdi>“red”`)
 }
 
-// TestFormsAreSettled: a form sends every field; the address that it leads to has those that are filled in.
+// TestFormsAreSettled checks that submitting a form leads to a URL without its empty fields.
 func TestFormsAreSettled(t *testing.T) {
 	s := mustSite(t)
 	for sent, want := range map[string]string{
@@ -199,7 +201,8 @@ func TestExploreRefuses(t *testing.T) {
 	s.costs(cola.Used{}, 0, 0)
 }
 
-// TestExploreIgnoresUnknownParameters: links carry parameters of campaigns. A name that looks like a filter gets a hint.
+// TestExploreIgnoresUnknownParameters checks that unknown parameters, such as those of campaigns,
+// are ignored, with a hint if the name resembles a filter.
 func TestExploreIgnoresUnknownParameters(t *testing.T) {
 	s := mustSite(t)
 	want := s.get("/explore?q=oak").total(t)
@@ -219,13 +222,14 @@ func TestExploreIgnoresUnknownParameters(t *testing.T) {
 	for query, hint := range map[string]string{"utm_source=x": "", "brandname=x": "Did you mean brand_name?"} {
 		s.get("/explore?"+query).shows(t, http.StatusOK, hint, "Searches to begin with")
 	}
-	s.costs(before, 0, 0) // nothing was asked for
+	s.costs(before, 0, 0) // no filter given
 	for _, path := range []string{"/", "/usage", "/keys", "/plans", "/saved-searches", "/saved-searches/new", "/destinations", "/deliveries"} {
 		s.get(path+"?utm_source=x").shows(t, http.StatusOK)
 	}
 }
 
-// TestExploreNotes: the page says how an ambiguous origin was read, and why a search found nothing.
+// TestExploreNotes checks that the page says how an ambiguous origin was read and why a search had
+// no results.
 func TestExploreNotes(t *testing.T) {
 	s := mustSite(t)
 	s.get("/explore?origin=DE").shows(t, http.StatusOK, "Delaware", "DEU")
@@ -259,7 +263,8 @@ func TestExplorePages(t *testing.T) {
 	s.get("/explore?approval_date_from=2005-01-01&page=100").shows(t, http.StatusOK, "The search has no page 100", `href="/explore?approval_date_from=2005-01-01"`)
 }
 
-// TestSearchPager: after the last page that has a number the way leads on by cursors, and from a page that was cut from where it was cut.
+// TestSearchPager checks that paging continues by cursor after the last numbered page, and that a
+// cut page continues where it was cut.
 func TestSearchPager(t *testing.T) {
 	p := cola.SearchParams{Q: "a", Page: cola.Some(100), Cursor: "old"}
 	at := cola.Pagination{Mode: "offset", Page: 100, PerPage: 20, Total: 5000, Pages: 250, HasMore: true, NextCursor: "new"}
@@ -285,12 +290,13 @@ func TestSearchPager(t *testing.T) {
 	}
 }
 
-// TestExploreAtLimits: a page is cut to the list records that are left, then refused with a way to larger plans; a full window says for how long.
+// TestExploreAtLimits checks that a page is cut to the remaining list records, then refused with a
+// link to larger plans, and that an exceeded rate limit says when to retry.
 func TestExploreAtLimits(t *testing.T) {
 	s := mustSite(t)
 	c := s.join("free@example.com", cola.TierFree)
 	free := s.by("free@example.com")
-	for used := 0; used < 9_990; s.registry.Pass(7 * time.Second) { // a free plan has ten requests in sixty seconds
+	for used := 0; used < 9_990; s.registry.Pass(7 * time.Second) { // the free plan allows ten requests in 60 seconds
 		p := cola.SearchParams{ApprovalDateFrom: historyBegins, PerPage: cola.Some(min(100, 9_990-used))}
 		page, _, err := s.registry.SearchColas(t.Context(), c, p)
 		if err != nil {
@@ -315,10 +321,10 @@ func TestExploreAtLimits(t *testing.T) {
 	if full.Header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
-	free.get("/explore").shows(t, http.StatusOK, "Search labels", "one of the plan’s 10 requests in any 60 seconds") // costs nothing and is let through
+	free.get("/explore").shows(t, http.StatusOK, "Search labels", "one of the plan’s 10 requests in any 60 seconds") // free, so not rate limited
 }
 
-// TestKeptForBack: what was charged is kept for going back to it, and nothing else is.
+// TestKeptForBack checks that browsers may cache only charged pages, for the back button.
 func TestKeptForBack(t *testing.T) {
 	s := mustSite(t)
 	id := s.someLabel()
@@ -339,7 +345,7 @@ func TestKeptForBack(t *testing.T) {
 	}
 }
 
-// TestNotAhead: a browser that loads a page before its user opens it is not charged.
+// TestNotAhead checks that prefetching a page is free.
 func TestNotAhead(t *testing.T) {
 	s := mustSite(t)
 	for _, target := range []string{"/explore?q=", "/explore/" + s.someLabel()} {
@@ -354,7 +360,8 @@ func TestNotAhead(t *testing.T) {
 	}
 }
 
-// TestAddressesAreRead: what a search is written as is read as the same search, here and by the API.
+// TestAddressesAreRead checks that the dashboard and the API parse a search's URL as the same
+// search.
 func TestAddressesAreRead(t *testing.T) {
 	reader := params.New[cola.SearchParams]("a search")
 	rapid.Check(t, func(t *rapid.T) {
@@ -379,7 +386,7 @@ func TestAddressesAreRead(t *testing.T) {
 	})
 }
 
-// someLabel returns the id of a label.
+// someLabel returns the ID of a label.
 func (s *site) someLabel() string {
 	s.t.Helper()
 	page, _, err := s.registry.SearchColas(s.t.Context(), s.browsers.callers[ann], cola.SearchParams{ApprovalDateFrom: historyBegins})

@@ -18,7 +18,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
-// fakeBrowsers is Browsers whose every request comes from whom a header names. What is put is there for the next request.
+// fakeBrowsers is a Browsers that takes the caller from a request header. Stored values are
+// available to the next request.
 type fakeBrowsers struct {
 	mu      sync.Mutex
 	callers map[string]cola.Caller
@@ -26,7 +27,7 @@ type fakeBrowsers struct {
 	ended   []string
 }
 
-// asHeader names whom a request comes from.
+// asHeader names the caller.
 const asHeader = "X-Test-As"
 
 type asKey struct{}
@@ -100,7 +101,8 @@ func (f *fakeBrowsers) TakeForm(ctx context.Context, token string) (bool, error)
 	return f.Pop(ctx, "form "+token) == "open", nil
 }
 
-// site is a dashboard over a real registry, and a visitor who is ann, with an account of the pro tier, unless said otherwise.
+// site is a dashboard over a real registry. The default visitor is ann, who has an account in the
+// pro tier.
 type site struct {
 	t        *testing.T
 	registry *registrytest.Registry
@@ -121,7 +123,7 @@ func mustSite(t *testing.T) *site {
 	return s
 }
 
-// join makes an account and returns its holder.
+// join creates an account and returns its holder.
 func (s *site) join(email string, tier cola.Tier) cola.Caller {
 	s.t.Helper()
 	c := s.registry.Holder(s.t, email, tier)
@@ -129,18 +131,18 @@ func (s *site) join(email string, tier cola.Tier) cola.Caller {
 	return c
 }
 
-// by returns the site as somebody else sees it; "" is nobody.
+// by returns the site as seen by another visitor; "" is signed out.
 func (s *site) by(email string) *site {
 	other := *s
 	other.as = email
 	return &other
 }
 
-// answer is what a browser got.
+// answer is a response.
 type answer struct {
 	*http.Response
-	body string // as it was sent
-	text string // with the entities of HTML resolved, to look for words in
+	body string // as sent
+	text string // with HTML entities decoded, for searching
 }
 
 func (s *site) send(r *http.Request) answer {
@@ -168,7 +170,7 @@ func (s *site) post(target string, form url.Values) answer {
 	return s.send(r)
 }
 
-// shows fails the test unless the answer has a status and says some things.
+// shows fails the test unless the response has a status and contains all texts.
 func (a answer) shows(t *testing.T, status int, says ...string) {
 	t.Helper()
 	if a.StatusCode != status {
@@ -181,7 +183,7 @@ func (a answer) shows(t *testing.T, status int, says ...string) {
 	}
 }
 
-// leads fails the test unless the answer leads on, and returns where to.
+// leads fails the test unless the response is a redirect, and returns its target.
 func (a answer) leads(t *testing.T) string {
 	t.Helper()
 	if a.StatusCode != http.StatusSeeOther {

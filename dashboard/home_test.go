@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestOverview tells a new account how to begin, and one that has used all of its month what to do.
+// TestOverview checks the overview of a new account and of one with exhausted quotas.
 func TestOverview(t *testing.T) {
 	s := mustSite(t)
 	const bob = "bob@example.com"
@@ -33,7 +33,7 @@ func TestOverview(t *testing.T) {
 	s.by(bob).get("/").shows(t, http.StatusOK, "200 of 200", "Used up for this month", "1 API key")
 }
 
-// TestSuspended: who is suspended is told why, on every page, and can sign out.
+// TestSuspended checks that every page shows a suspended visitor the reason and lets them sign out.
 func TestSuspended(t *testing.T) {
 	s := mustSite(t)
 	account := s.browsers.callers[ann].Account

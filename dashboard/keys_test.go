@@ -26,7 +26,7 @@ var (
 	wholeKey  = regexp.MustCompile(`lar_[0-9A-Za-z]{36}`)
 )
 
-// token returns the token of the form that a page has.
+// token returns the form token of a page.
 func (a answer) token(t *testing.T) string {
 	t.Helper()
 	found := formToken.FindStringSubmatch(a.body)
@@ -36,7 +36,7 @@ func (a answer) token(t *testing.T) string {
 	return found[1]
 }
 
-// makeKey sends the form of a new key.
+// makeKey submits the form for a new key.
 func (s *site) makeKey(name, expires string) answer {
 	s.t.Helper()
 	token := s.get("/keys/new").token(s.t)
@@ -64,7 +64,7 @@ func (s *site) held() []registry.Key {
 	return keys
 }
 
-// lets reports whether a request with a key is let in.
+// lets reports whether a request with a key is accepted.
 func (s *site) lets(secret string) bool {
 	s.t.Helper()
 	c, err := auth.New(s.registry.Store, nil, nil).Authenticate(s.t.Context(), http.Header{"X-Api-Key": {secret}}, cola.ChannelREST)
@@ -104,7 +104,8 @@ func TestMakingAKey(t *testing.T) {
 		`data-label="Calls this month" class="number">1<`)
 }
 
-// TestKeyIsNowhereElse: the whole key is in the one answer and nowhere else, not even in the log.
+// TestKeyIsNowhereElse checks that the whole key appears in one response and nowhere else,
+// including the log.
 func TestKeyIsNowhereElse(t *testing.T) {
 	s := mustSite(t)
 	var log bytes.Buffer
@@ -147,7 +148,8 @@ func TestKeyIsNowhereElse(t *testing.T) {
 	}
 }
 
-// TestKeyFormIsTakenOnce: reloading the answer, or sending the form without what it was shown with, makes no other key.
+// TestKeyFormIsTakenOnce checks that reloading the response, or submitting the form without its
+// token, creates no second key.
 func TestKeyFormIsTakenOnce(t *testing.T) {
 	s := mustSite(t)
 	s.join(bob, cola.TierFree)
@@ -173,7 +175,7 @@ func TestKeyFormIsTakenOnce(t *testing.T) {
 	}
 }
 
-// TestSeveralKeyForms: forms in several tabs each make a key.
+// TestSeveralKeyForms checks that forms in several tabs each create a key.
 func TestSeveralKeyForms(t *testing.T) {
 	s := mustSite(t)
 	var tokens []string
@@ -241,7 +243,7 @@ func TestTooManyKeys(t *testing.T) {
 		return s.post(keyPath(k, "rotate"), url.Values{"form": {s.get(keyPath(k, "rotate")).token(t)}, "overlap": {"1 day"}})
 	}
 	keys := s.held()
-	rotate(keys[0]).secret(t) // the old one makes room for the new one
+	rotate(keys[0]).secret(t) // the expiring old key does not count toward the limit
 	refused := rotate(keys[1])
 	refused.shows(t, http.StatusConflict, "may have 100 API keys that work", `role="alert"`)
 	refused.wellMade(t)
@@ -282,7 +284,7 @@ func TestRotatingAKey(t *testing.T) {
 	}
 }
 
-// forgetful is a registry that cannot tell keys any more when it has told them so often.
+// forgetful is a registry whose key reads fail after the given number of calls.
 type forgetful struct {
 	*registry.Service
 	left int
@@ -295,7 +297,8 @@ func (f *forgetful) Keys(ctx context.Context, c cola.Caller) ([]registry.Key, co
 	return f.Service.Keys(ctx, c)
 }
 
-// TestNewKeyIsShownWhateverElse: a new key is shown also when the database is gone right after it was made.
+// TestNewKeyIsShownWhateverElse checks that a new key is shown even if the database fails right
+// after its creation.
 func TestNewKeyIsShownWhateverElse(t *testing.T) {
 	s := mustSite(t)
 	s.makeKey("laptop", "")
@@ -361,7 +364,7 @@ func TestRevokingAKey(t *testing.T) {
 	s.post(keyPath(key, "revoke"), nil).leads(t)
 }
 
-// TestKeysOfOthers: a key of another account is one that there is not.
+// TestKeysOfOthers checks that another account's key is not found.
 func TestKeysOfOthers(t *testing.T) {
 	s := mustSite(t)
 	s.join(bob, cola.TierFree)

@@ -8,14 +8,15 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestPace: who asks for pages without an end is held up, nobody else is, and after a second goes on.
+// TestPace checks that exceeding the page rate limit affects only that visitor, and that requests
+// pass again after a second.
 func TestPace(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)
 	for range pageBurst {
 		s.get("/connect").shows(t, http.StatusOK)
 	}
-	s.get("/plans").shows(t, http.StatusOK) // open to anybody: not held up
+	s.get("/plans").shows(t, http.StatusOK) // public, so not rate limited
 	refused := s.get("/connect")
 	refused.shows(t, http.StatusTooManyRequests, "faster than people read", "Too many requests at once")
 	if refused.Header.Get("Retry-After") != "1" {
@@ -29,7 +30,8 @@ func TestPace(t *testing.T) {
 	s.get("/connect").shows(t, http.StatusTooManyRequests)
 }
 
-// TestPaceOfEndedSignIns: a browser that was signed out does not hold up whom the account is of, however much it asks for.
+// TestPaceOfEndedSignIns checks that requests from a signed-out browser do not use the account's
+// page rate limit.
 func TestPaceOfEndedSignIns(t *testing.T) {
 	s := mustSite(t)
 	s.browsers.callers["thief"] = s.registry.SignIn(t, s.browsers.callers[ann].Account, "Thief", "")

@@ -9,11 +9,12 @@ import (
 	"testing"
 )
 
-// heaviest is how many bytes a page may have.
+// heaviest is the page size limit in bytes.
 const heaviest = 60_000
 
-// wellMade fails the test unless everybody can use the page and no text has become markup: every field has a label, ids are unique, links lead to pages,
-// headings are in order, and there is no inline style or script.
+// wellMade fails the test unless the page is accessible and correctly escaped. Every field has a
+// label, IDs are unique, links work, headings are in order, and there are no inline styles or
+// scripts.
 func (a answer) wellMade(t *testing.T) {
 	t.Helper()
 	if len(a.body) > heaviest {
@@ -24,14 +25,14 @@ func (a answer) wellMade(t *testing.T) {
 	}
 }
 
-// htmlCheck is a walk through the elements of a page.
+// htmlCheck is the state of a walk through the elements of a page.
 type htmlCheck struct {
 	faults   []string
-	open     []string // elements around
+	open     []string // enclosing elements
 	ids      map[string]bool
-	wanted   []string // ids that something refers to
+	wanted   []string // referenced IDs
 	labelled map[string]bool
-	fields   []string // ids of fields that have no label around them
+	fields   []string // IDs of fields without an enclosing label
 	heading  int
 	titles   int // h1
 }
@@ -160,7 +161,7 @@ func (c *htmlCheck) finish() {
 	}
 }
 
-// TestFaultsAreSeen: the check sees what it is there for.
+// TestFaultsAreSeen checks that faultsOf finds each kind of fault.
 func TestFaultsAreSeen(t *testing.T) {
 	for page, want := range map[string]string{
 		`<h1>a</h1><p style="x"></p>`:                         "has the attribute style",

@@ -16,8 +16,9 @@ func testLinks() recordLinks {
 	}), "by-name.example")}
 }
 
-// TestPictures: pictures are loaded from /images/ of this server, and from other servers with https
-// only. Links lead to http and https. No address of this server outside /images/ is either.
+// TestPictures checks that images load from /images/ on this server, and from other servers only
+// over https. Links go to http and https. URLs on this server outside /images/ are used for
+// neither.
 func TestPictures(t *testing.T) {
 	for address, want := range map[string]picture{
 		registrytest.PublicURL + "/images/1105-1":        {Src: "/images/1105-1.svg", Href: "/images/1105-1"},

@@ -16,8 +16,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/params"
 )
 
-// TestTwoFormsOfOneSearch: what was changed since a form was filled is not overwritten before its sender knows; whatever else the form is sent for, it stays the
-// same form.
+// TestTwoFormsOfOneSearch checks that a form does not overwrite later changes without a warning,
+// and that previews and validation errors preserve the form's base version.
 func TestTwoFormsOfOneSearch(t *testing.T) {
 	s := mustSite(t)
 	made := typedSearch("filters.query", "oak", "filters.volume_max", "1.50", "filters.volume_unit", "liters", "schedule.cadence", "weekly", "schedule.weekday", "2")
@@ -31,7 +31,7 @@ func TestTwoFormsOfOneSearch(t *testing.T) {
 		"pause":         func(path string) { s.post(path+"/pause", nil).leads(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s.registry.Pass(time.Minute) // as people write
+			s.registry.Pass(time.Minute) // stays under the page rate limit
 			path := s.mustSaved(made)
 			was := cutOut(s.get(path+"/edit").body, `name="was" value="`, `"`)
 			if was == "" {
@@ -48,13 +48,14 @@ func TestTwoFormsOfOneSearch(t *testing.T) {
 			s.post(path+"/edit", with(mine, "name", "")).shows(t, http.StatusBadRequest, "A name to recognise the search by is required", `name="was" value="`+mine.Get("was")+`"`)
 			s.post(path+"/edit", mine).leads(t)
 			s.get(path).shows(t, http.StatusOK, "Mine")
-			s.post(path+"/edit", with(mine, "was", was)).leads(t) // sent twice
+			s.post(path+"/edit", with(mine, "was", was)).leads(t) // double submit
 			s.post(path+"/delete", nil).leads(t)
 		})
 	}
 }
 
-// TestFormsOfAnotherAccount: what was opened as one account is not made for another that has signed in meanwhile.
+// TestFormsOfAnotherAccount checks that a form opened in one account is refused if another account
+// has signed in since.
 func TestFormsOfAnotherAccount(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierPro)
@@ -76,7 +77,7 @@ func TestFormsOfAnotherAccount(t *testing.T) {
 	bob.get("/destinations").lacks(t, hook)
 }
 
-// TestBoundsOfTheDay: whatever is wrong with a day, the form tells the bounds of the field that it was typed into.
+// TestBoundsOfTheDay checks that an invalid day shows the bounds of its own field.
 func TestBoundsOfTheDay(t *testing.T) {
 	s := mustSite(t)
 	path := s.mustSaved(typedSearch())
@@ -96,7 +97,8 @@ func TestBoundsOfTheDay(t *testing.T) {
 	}
 }
 
-// TestFormOfAnUnchangedSearch: runs change nothing that a form holds, and no field of it is markup or a fault, whatever it has.
+// TestFormOfAnUnchangedSearch checks that runs do not change the base version in a form, and that
+// any value of that field is escaped and causes no error.
 func TestFormOfAnUnchangedSearch(t *testing.T) {
 	s := mustSite(t)
 	path := s.mustSaved(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
@@ -113,7 +115,8 @@ func TestFormOfAnUnchangedSearch(t *testing.T) {
 	s.get(path).shows(t, http.StatusOK, "All wine", "oak")
 }
 
-// TestFormThatWasNeverOpened: what is told of a form that is not taken is true of one that nobody opened here, too.
+// TestFormThatWasNeverOpened checks that the message for a refused form also fits a form that was
+// never opened here.
 func TestFormThatWasNeverOpened(t *testing.T) {
 	s := mustSite(t)
 	path := s.mustSaved(typedSearch())
@@ -129,7 +132,7 @@ func TestFormThatWasNeverOpened(t *testing.T) {
 	s.get(path).lacks(t, "This search has one")
 }
 
-// with returns a form with some fields set otherwise; one that is set to nothing is left out.
+// with returns a form with some fields replaced. An empty value removes a field.
 func with(form url.Values, fields ...string) url.Values {
 	form = maps.Clone(form)
 	for i := 0; i < len(fields); i += 2 {
@@ -140,11 +143,12 @@ func with(form url.Values, fields ...string) url.Values {
 	return form
 }
 
-// TestWordsThatNoLabelHas: the preview, the form and the page of a search tell of words that no label has, and are silent of those that labels have.
+// TestWordsThatNoLabelHas checks that the preview, the form and the page of a search point out
+// exactly the values that no label has.
 func TestWordsThatNoLabelHas(t *testing.T) {
 	s := mustSite(t)
 	for name, tt := range map[string]struct {
-		field, value, says string // says nothing where a label has it
+		field, value, says string // empty if a label has the value
 	}{
 		"no such category":   {"derived_category", "Wine > Nope", `No label has the category path "Wine > Nope".`},
 		"misspelled":         {"derived_category", "Wine > Red Wina", `No label has the category path "Wine > Red Wina". Did you mean Wine > Red Wine?`},
@@ -159,7 +163,7 @@ func TestWordsThatNoLabelHas(t *testing.T) {
 		"other words":        {"query", "zzzzqqqq", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s.registry.Pass(time.Minute) // as people write
+			s.registry.Pass(time.Minute) // stays under the page rate limit
 			form := typedSearch("filters."+tt.field, tt.value)
 			part := s.post("/saved-searches/preview", form)
 			whole := s.post("/saved-searches/new", with(form, "preview", "true"))
@@ -205,7 +209,8 @@ func TestWhatASearchLooksForInWords(t *testing.T) {
 	}
 }
 
-// TestEveryFilterHasAField checks that both forms have a field for every filter, and show a chip for every filter of a search.
+// TestEveryFilterHasAField checks that both forms have a field for every filter, and that every
+// filter of a search shows a chip.
 func TestEveryFilterHasAField(t *testing.T) {
 	form := &searchForm{Values: url.Values{}}
 	fields := map[string]bool{}
@@ -261,7 +266,8 @@ func TestSchedulesInWords(t *testing.T) {
 	}
 }
 
-// TestWordsOffered checks that of too many category paths the short ones are offered, in order.
+// TestWordsOffered checks that if there are too many category paths, the short ones are offered, in
+// order.
 func TestWordsOffered(t *testing.T) {
 	paths := []string{"Beer"}
 	for i := range maxWordOptions {

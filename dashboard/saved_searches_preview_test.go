@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// mustPreview counts what filters would have found, as the page tells it.
+// mustPreview returns the count that a preview shows for a form.
 func (s *site) mustPreview(form url.Values) (total int) {
 	s.t.Helper()
 	a := s.post("/saved-searches/preview", form)
@@ -81,7 +81,8 @@ func TestPreviewOfWhatCannotBeCounted(t *testing.T) {
 	s.by("").post("/saved-searches/preview", url.Values{}).shows(t, http.StatusUnauthorized, "You are signed out")
 }
 
-// TestPreviewWithoutNames: a preview counts on when the account has had its names of the day, and says so.
+// TestPreviewWithoutNames checks that a preview still counts after the daily limit of named labels,
+// and says so.
 func TestPreviewWithoutNames(t *testing.T) {
 	s := mustSite(t)
 	form := typedSearch("filters.type_malt_beverage", "true", "filters.abv_min", "1")
@@ -92,7 +93,7 @@ func TestPreviewWithoutNames(t *testing.T) {
 	}
 	account := s.browsers.callers[ann].Account
 	s.registry.Pass(24 * time.Hour)
-	for range 3 { // an empty form names none, and uses up none
+	for range 3 { // an empty form names no labels, so it does not count
 		s.get("/saved-searches/new").shows(t, http.StatusOK, "Fill in what to look for")
 	}
 	named, err := s.registry.Store.NamePreviewLabels(t.Context(), account, cola.DateOf(s.registry.Now()), others, cola.MaxDailyPreviewLabels)
@@ -108,12 +109,14 @@ func TestPreviewWithoutNames(t *testing.T) {
 	}
 }
 
-// TestPreviewSaysWhenItFails: the page has the words that its script shows in place of a count that could not be made.
+// TestPreviewSaysWhenItFails checks that the page contains the text that its script shows if a
+// preview fails.
 func TestPreviewSaysWhenItFails(t *testing.T) {
 	mustSite(t).get("/saved-searches/new").shows(t, http.StatusOK, `data-failed="This could not be counted just now. Change something, or try again in a moment."`, `hx-indicator="closest .preview"`)
 }
 
-// TestNothingFilledInHasNoPlot: a plot of all labels would tell nothing of a search that looks for nothing yet.
+// TestNothingFilledInHasNoPlot checks that an empty form shows no plot, which would cover all
+// labels.
 func TestNothingFilledInHasNoPlot(t *testing.T) {
 	s := mustSite(t)
 	for name, a := range map[string]answer{
@@ -127,15 +130,15 @@ func TestNothingFilledInHasNoPlot(t *testing.T) {
 	s.post("/saved-searches/preview", url.Values{"filters.type_wine": {"true"}}).shows(t, http.StatusOK, `class="lately"`, "Day by day", "/explore/")
 }
 
-// TestPreviewIsWhatTheSearchFinds: of labels that come after a search was made, a preview counts those that its run then finds, as far as they were approved
-// in the days that a preview counts.
+// TestPreviewIsWhatTheSearchFinds checks that new labels add as many to the preview as the next run
+// finds among those approved in the previewed days.
 func TestPreviewIsWhatTheSearchFinds(t *testing.T) {
 	s := mustSite(t)
 	form := typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99")
 	path := s.mustSaved(form)
 	before := s.mustPreview(form)
 	found := s.mustFind(path, s.mustRun(path))
-	s.registry.Pass(-24 * time.Hour) // a preview counts up to the day
+	s.registry.Pass(-24 * time.Hour) // a preview ends at the current day
 	after := s.mustPreview(form)
 	counted, first := 0, cola.DateOf(s.registry.Now()).AddDays(1-cola.PreviewDays)
 	for _, l := range found {
@@ -148,7 +151,8 @@ func TestPreviewIsWhatTheSearchFinds(t *testing.T) {
 	}
 }
 
-// TestFormFromASearchForLabels: a search for labels fills the form, and what a saved search has no filter for is told.
+// TestFormFromASearchForLabels checks that a label search fills in the form, and that the page
+// lists parameters without a saved search filter.
 func TestFormFromASearchForLabels(t *testing.T) {
 	s := mustSite(t)
 	query := url.Values{

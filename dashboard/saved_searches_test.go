@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// typedSearch is the form of a daily search for wine, with other fields set.
+// typedSearch returns the form for a daily search for wine, with some fields replaced.
 func typedSearch(fields ...string) url.Values {
 	form := url.Values{"name": {"All wine"}, "filters.type_wine": {"true"}, "schedule.cadence": {"daily"}, "schedule.active": {"true"}}
 	for i := 0; i < len(fields); i += 2 {
@@ -23,7 +23,7 @@ func typedSearch(fields ...string) url.Values {
 	return form
 }
 
-// mustSaved makes a saved search and returns where its page is.
+// mustSaved creates a saved search and returns its page's path.
 func (s *site) mustSaved(form url.Values) string {
 	s.t.Helper()
 	path := s.post("/saved-searches/new", form).leads(s.t)
@@ -33,7 +33,7 @@ func (s *site) mustSaved(form url.Values) string {
 	return path
 }
 
-// lacks fails the test if the answer says some things.
+// lacks fails the test if the response contains any of the texts.
 func (a answer) lacks(t *testing.T, says ...string) {
 	t.Helper()
 	for _, words := range says {
@@ -43,7 +43,7 @@ func (a answer) lacks(t *testing.T, says ...string) {
 	}
 }
 
-// mustRun has the searches that are due a day later run over labels that have arrived, and returns how many the latest run of a search found.
+// mustRun adds labels, runs the searches due a day later, and returns the latest run of a search.
 func (s *site) mustRun(path string) (run cola.SavedSearchRun) {
 	s.t.Helper()
 	s.registry.Arrive(s.t, 60)
@@ -72,7 +72,8 @@ func TestSavedSearchIsMade(t *testing.T) {
 	s.get("/saved-searches").shows(t, http.StatusOK, "no schedule", "on the 3rd of every month", "paused", "1 of 10")
 }
 
-// TestDoubleSubmit: a form that is sent twice makes one search; the same form with another search in it makes that one, too, once its sender has said so.
+// TestDoubleSubmit checks that submitting a form twice creates one search. The same form with a
+// different search creates a second one after confirmation.
 func TestDoubleSubmit(t *testing.T) {
 	s := mustSite(t)
 	form := typedSearch("once", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -97,7 +98,7 @@ func TestDoubleSubmit(t *testing.T) {
 	}
 }
 
-// cutOut returns the first that stands between two texts.
+// cutOut returns the first text between two others.
 func cutOut(text, before, after string) string {
 	_, rest, _ := strings.Cut(text, before)
 	found, _, _ := strings.Cut(rest, after)
@@ -189,7 +190,7 @@ func TestSearchIsPausedRunAndDeleted(t *testing.T) {
 	broad := s.mustSaved(typedSearch("filters.type_wine", "", "schedule.cadence", ""))
 	s.post(broad+"/run", nil).shows(t, http.StatusBadRequest, "needs something that narrows it", "All labels: no filter is set")
 	s.get(path+"/delete").shows(t, http.StatusOK, "Delete “All wine”?", "does not run any more", "pause it")
-	s.get(path).shows(t, http.StatusOK, "All wine") // asking has done nothing
+	s.get(path).shows(t, http.StatusOK, "All wine") // the confirmation page changes nothing
 	if next := s.post(path+"/delete", nil).leads(t); next != "/saved-searches" {
 		t.Errorf("leads to %s", next)
 	}
@@ -197,7 +198,8 @@ func TestSearchIsPausedRunAndDeleted(t *testing.T) {
 	s.post(path+"/delete", nil).shows(t, http.StatusNotFound)
 }
 
-// TestPausedSearchSaysWhy: a search that is held back for a reason of the account's says so wherever it is shown.
+// TestPausedSearchSaysWhy checks that a search paused because of its account shows the reason on
+// every page.
 func TestPausedSearchSaysWhy(t *testing.T) {
 	s := mustSite(t)
 	s.mustSaved(typedSearch("name", "First"))
@@ -211,7 +213,8 @@ func TestPausedSearchSaysWhy(t *testing.T) {
 	s.post(path+"/run", nil).shows(t, http.StatusConflict, "does not run")
 }
 
-// TestRunsOfASearch: the counts of a run are free, and its labels cost a list record each on a page of their own.
+// TestRunsOfASearch checks that a run's counts are free and that its labels, on their own page,
+// cost a list record each.
 func TestRunsOfASearch(t *testing.T) {
 	s := mustSite(t)
 	path := s.mustSaved(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
@@ -243,7 +246,8 @@ func TestRunsOfASearch(t *testing.T) {
 	s.costs(before, len(shown), 0)
 }
 
-// longRuns is a registry whose runs have three pages of labels. If cut, the account has too few list records left for a page.
+// longRuns is a registry whose runs have three pages of labels. With cut, too few list records
+// remain for a page.
 type longRuns struct {
 	*registry.Service
 	cut bool
@@ -257,7 +261,8 @@ func (l longRuns) RunLabels(ctx context.Context, c cola.Caller, id, run string, 
 	return list, state, err
 }
 
-// TestCutLabelsOfARun: a page that the quota cut says so, and does not lead past the labels that were cut.
+// TestCutLabelsOfARun checks that a page cut by the quota says so and does not link past the
+// missing labels.
 func TestCutLabelsOfARun(t *testing.T) {
 	s := mustSite(t)
 	path := s.mustSaved(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
@@ -271,7 +276,7 @@ func TestCutLabelsOfARun(t *testing.T) {
 	}
 }
 
-// TestTooManyManualRuns: the page of a search says when the account has no manual runs left.
+// TestTooManyManualRuns checks that a search's page says when no manual runs are left.
 func TestTooManyManualRuns(t *testing.T) {
 	s := mustSite(t)
 	var path string
@@ -279,14 +284,15 @@ func TestTooManyManualRuns(t *testing.T) {
 		path = s.mustSaved(typedSearch("name", fmt.Sprint("Search ", n), "schedule.cadence", ""))
 		s.post(path+"/run", nil).leads(t)
 	}
-	s.post(path+"/run", nil).leads(t) // it is due already
+	s.post(path+"/run", nil).leads(t) // already due
 	path = s.mustSaved(typedSearch("name", "One more", "schedule.cadence", ""))
 	s.post(path+"/run", nil).shows(t, http.StatusTooManyRequests, "24 manual runs", "One more")
 	s.registry.RunDue(t)
 	s.get(path).shows(t, http.StatusOK, "It has not run yet")
 }
 
-// TestLateLabels: labels that were approved before the days of a run, and came since the run before, are marked.
+// TestLateLabels checks that labels approved before a run's date range, but received since the
+// previous run, are marked late.
 func TestLateLabels(t *testing.T) {
 	s := mustSite(t)
 	path := s.mustSaved(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
@@ -316,7 +322,7 @@ func TestFeedIsShownOnce(t *testing.T) {
 	if _, err := s.registry.Feed(t.Context(), token); err != nil {
 		t.Errorf("the address that was shown leads nowhere: %v", err)
 	}
-	s.post(path+"/feed", form).leads(t) // the answer is loaded again
+	s.post(path+"/feed", form).leads(t) // reloads the response
 	s.get(path).shows(t, http.StatusOK, "This form was sent before, or is not one that is open for this account", "cannot be shown again")
 	if _, err := s.registry.Feed(t.Context(), token); err != nil {
 		t.Errorf("loading the answer again has ended the feed: %v", err)
@@ -331,14 +337,14 @@ func TestFeedIsShownOnce(t *testing.T) {
 	s.get(path).lacks(t, "This search has one")
 }
 
-// TestSearchesOfOthers: another account's search is as one that there is not, for every page and every form.
+// TestSearchesOfOthers checks that every page and form of another account's search is not found.
 func TestSearchesOfOthers(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)
 	path := s.mustSaved(typedSearch("name", "Of Ann"))
 	bob := s.by("bob@example.com")
 	for _, id := range []string{path, "/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", "/saved-searches/x", "/saved-searches/%00", "/saved-searches/%ff", "/saved-searches/%3Cscript%3E"} {
-		s.registry.Pass(time.Minute) // as people read
+		s.registry.Pass(time.Minute) // stays under the page rate limit
 		for _, page := range []string{"", "/edit", "/delete", "/feed", "/feed/end", "/runs/1", "/runs/1/labels", "/explain?ttb_id=11054001000049"} {
 			a := bob.get(id + page)
 			a.shows(t, http.StatusNotFound)
@@ -374,7 +380,7 @@ func TestPagesOfSearches(t *testing.T) {
 	}
 }
 
-// TestHostileSearch: 200 characters of whatever can be stored are shown as they are, and are nothing else.
+// TestHostileSearch checks that any storable text of 200 characters is shown escaped.
 func TestHostileSearch(t *testing.T) {
 	s := mustSite(t)
 	hostile := `</h1><script>alert(1)</script>"><img src=x onerror=alert(2)>'` + "`{{.}}${x}&amp;"

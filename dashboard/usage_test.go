@@ -17,7 +17,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// spend has a caller look for labels and open some of them.
+// spend searches for labels as a caller and reads some of them.
 func (s *site) spend(c cola.Caller, list, details int) {
 	s.t.Helper()
 	page, _, err := s.registry.SearchColas(s.t.Context(), c, cola.SearchParams{ApprovalDateFrom: cola.NewDate(2005, 1, 1), PerPage: cola.Some(list)})
@@ -42,7 +42,7 @@ func TestUsageOfNothing(t *testing.T) {
 	}
 }
 
-// TestUsageIsTold: what was used shows by day, by channel, by who used it and by month, and the page says what it comes to.
+// TestUsageIsTold checks that usage is shown by day, channel, credential and month, with totals.
 func TestUsageIsTold(t *testing.T) {
 	s := mustSite(t)
 	account := s.browsers.callers[ann].Account
@@ -92,8 +92,8 @@ func TestOutlooks(t *testing.T) {
 	}
 }
 
-// TestUsageOfMany: with more keys and apps than are told one by one, each channel has all its numbers, and the others are told once a plot. What
-// used nothing of a kind is not in its plot.
+// TestUsageOfMany checks that with more keys and apps than rows, channel totals stay exact and each
+// plot shows the rest as one series. A plot omits sources with zero usage.
 func TestUsageOfMany(t *testing.T) {
 	s := mustSite(t)
 	account := s.browsers.callers[ann].Account
@@ -118,8 +118,8 @@ func TestUsageOfMany(t *testing.T) {
 	}
 }
 
-// TestTheOthersAreOneSource: what the registry does not tell apart, of any channel, and what there is no room for are one series, the last; a
-// key that is named like it is another.
+// TestTheOthersAreOneSource checks that usage combined by the registry, for any channel, and
+// sources beyond the limit form one last series. A key with the same name stays separate.
 func TestTheOthersAreOneSource(t *testing.T) {
 	r := fullReport("x")
 	for _, i := range []int{9, 10, 11} {
@@ -127,13 +127,13 @@ func TestTheOthersAreOneSource(t *testing.T) {
 	}
 	r.Rows[0].Name = othersName
 	for d := range r.Days {
-		r.Days[d].By[0].DetailViews = 2_000 // the most
+		r.Days[d].By[0].DetailViews = 2_000 // the most of all
 		r.Days[d].By[1] = registry.Usage{Requests: 1}
 	}
 	for rows, want := range map[int]int{12: 6, 4: 3} {
 		some := r
 		if some.Rows = r.Rows; rows < 12 {
-			some.Rows = append(slices.Clone(r.Rows[:rows-1]), r.Rows[11]) // one of them used nothing of either kind
+			some.Rows = append(slices.Clone(r.Rows[:rows-1]), r.Rows[11]) // one of them has no usage of either kind
 		}
 		got := sourceSeries(some)
 		rest := 0
@@ -148,7 +148,7 @@ func TestTheOthersAreOneSource(t *testing.T) {
 	}
 }
 
-// reporting is a registry whose usage report is given.
+// reporting is a registry that returns a fixed usage report.
 type reporting struct {
 	*registry.Service
 	report registry.UsageReport
@@ -158,12 +158,12 @@ func (r reporting) UsageReport(context.Context, cola.Caller) (registry.UsageRepo
 	return r.report, r.report.State, nil
 }
 
-// tells has the site show a usage report.
+// tells makes the site show a usage report.
 func (s *site) tells(r registry.UsageReport) {
 	s.handler = New(reporting{s.registry.Service, r}, s.browsers, Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
 }
 
-// fullReport is one with as much in it as there can be.
+// fullReport returns a usage report of the maximum size.
 func fullReport(name string) registry.UsageReport {
 	month := cola.PeriodOf(time.Date(2026, 12, 31, 12, 0, 0, 0, time.UTC))
 	r := registry.UsageReport{
@@ -196,7 +196,8 @@ func fullReport(name string) registry.UsageReport {
 	return r
 }
 
-// TestFullUsage: also the fullest page is small enough, and tells the sources that used most apart from the rest.
+// TestFullUsage checks that the largest report stays within the page size limit and shows the
+// busiest sources separately.
 func TestFullUsage(t *testing.T) {
 	s := mustSite(t)
 	s.tells(fullReport(strings.Repeat("a long name ", 3) + "<script>alert(1)</script>"))
@@ -216,7 +217,7 @@ func TestFullUsage(t *testing.T) {
 	}
 }
 
-// TestSourcesAddUp: series tell all that was used, however many sources there are.
+// TestSourcesAddUp checks that the series add up to the total usage for any number of sources.
 func TestSourcesAddUp(t *testing.T) {
 	r := fullReport("x")
 	for name, all := range map[string][]usageSeries{"channels": channelSeries(r), "sources": sourceSeries(r)} {
@@ -245,7 +246,8 @@ func TestARotatedKeyIsOneSource(t *testing.T) {
 	}
 }
 
-// TestBurstsInABrowser: people who ask for too many pages are told how long to wait, and programs where they find it.
+// TestBurstsInABrowser checks the advice on exceeded rate limits: people wait a minute, and
+// programs follow Retry-After.
 func TestBurstsInABrowser(t *testing.T) {
 	r := registry.UsageReport{Refusals: []registry.Refusal{
 		{Channel: cola.ChannelDashboard, Reason: registry.RefusedBurst}, {Channel: cola.ChannelREST, Reason: registry.RefusedBurst},

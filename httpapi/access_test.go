@@ -80,7 +80,8 @@ func TestOpenWithoutAKey(t *testing.T) {
 	}
 }
 
-// TestRefusedByTheEdge has requests that no operation takes: they count in the burst and tell the quota like any other.
+// TestRefusedByTheEdge checks that requests without an operation count toward the rate limit and
+// return the quota headers like any other.
 func TestRefusedByTheEdge(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	tests := []struct {
@@ -128,7 +129,7 @@ func TestRefusedByTheEdge(t *testing.T) {
 	}
 }
 
-// TestMessagesStayShort sends very long names: an answer repeats only their beginning.
+// TestMessagesStayShort checks that a response truncates very long names.
 func TestMessagesStayShort(t *testing.T) {
 	long := strings.Repeat("x", 5000)
 	tests := []struct{ method, target string }{
@@ -195,7 +196,7 @@ func TestLargeBody(t *testing.T) {
 	}
 }
 
-// TestPathValues sends identifiers in many forms: each is decoded exactly once.
+// TestPathValues checks that identifiers in many encodings are each decoded exactly once.
 func TestPathValues(t *testing.T) {
 	tests := []struct{ sent, want string }{
 		{"NJ-I-721", "NJ-I-721"},

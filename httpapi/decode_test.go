@@ -131,7 +131,7 @@ func TestDecodeLimits(t *testing.T) {
 	}
 }
 
-// TestDecodeEncoded is that what a client encodes is what the service gets, for any values of any parameters.
+// TestDecodeEncoded checks that decoding returns what a client encoded, for any parameter values.
 func TestDecodeEncoded(t *testing.T) {
 	d := newDecoder[cola.SearchParams]()
 	rapid.Check(t, func(t *rapid.T) {
@@ -158,7 +158,7 @@ func TestDecodeEncoded(t *testing.T) {
 	})
 }
 
-// TestUnknownNamesAreTold is that no parameter is silently ignored.
+// TestUnknownNamesAreTold checks that unknown parameters are always reported.
 func TestUnknownNamesAreTold(t *testing.T) {
 	d := newDecoder[cola.PermitteeParams]()
 	rapid.Check(t, func(t *rapid.T) {
@@ -196,7 +196,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// checkAgainstURL holds a query without problems against what net/url reads in it.
+// checkAgainstURL checks a query without problems against the values that net/url parses.
 func checkAgainstURL(t *testing.T, d decoder[cola.SearchParams], values url.Values) {
 	t.Helper()
 	for name, given := range values {
@@ -214,10 +214,11 @@ func checkAgainstURL(t *testing.T, d decoder[cola.SearchParams], values url.Valu
 
 const createPath = basePath + savedSearchesPath
 
-// goodBody makes a search without a schedule.
+// goodBody creates a search without a schedule.
 const goodBody = `{"name":"Oaks","filters":{"brand_name":"oak"}}`
 
-// TestBodiesThatAreNotRead: each is refused in words, as described, at the price of one request and no more.
+// TestBodiesThatAreNotRead checks that each unreadable body is refused as documented and costs one
+// request.
 func TestBodiesThatAreNotRead(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	const example = `send a JSON object, such as {"name": "New Oak brands", "filters": {"query": "barrel aged", "brand_name": "oak"}}.`
@@ -265,7 +266,7 @@ func TestBodiesThatAreNotRead(t *testing.T) {
 	}
 }
 
-// postReplacing posts a body with a header line in place of the usual one of its name.
+// postReplacing posts a body with one header line replaced.
 func postReplacing(t *testing.T, h http.Handler, body, line string) *http.Response {
 	t.Helper()
 	lines := []string{"X-API-Key: " + testKey}
@@ -296,8 +297,8 @@ func TestBodiesThatAreRead(t *testing.T) {
 	}
 }
 
-// TestChunkedBodies, whose length nobody tells beforehand, are cut off where they get too long; one that ends early is not taken
-// for a whole one.
+// TestChunkedBodies checks that bodies without a Content-Length are cut off at the limit, and that
+// a truncated one is refused.
 func TestChunkedBodies(t *testing.T) {
 	f := newFake()
 	server := httptest.NewServer(mustServe(t, f, io.Discard))
@@ -330,7 +331,7 @@ func TestChunkedBodies(t *testing.T) {
 	}
 }
 
-// TestBodyOutOfPlace: what belongs into the body is not taken from the query string.
+// TestBodyOutOfPlace checks that body fields in the query string are refused.
 func TestBodyOutOfPlace(t *testing.T) {
 	f := newFake()
 	got := mustDecode(t, post(t, mustServe(t, f, io.Discard), createPath+"?dry_run=1&name=x&name=y&%zz", goodBody))
@@ -344,7 +345,8 @@ func TestBodyOutOfPlace(t *testing.T) {
 	}
 }
 
-// TestFullMinuteComesFirst: a body that is not read is not told of in a full minute.
+// TestFullMinuteComesFirst checks that an exceeded rate limit takes precedence over an unreadable
+// body.
 func TestFullMinuteComesFirst(t *testing.T) {
 	f := newFake()
 	f.err = &cola.Error{Code: cola.CodeQuotaExceeded, Message: "Too fast.", RetryAfter: 1}
@@ -355,7 +357,8 @@ func TestFullMinuteComesFirst(t *testing.T) {
 	}
 }
 
-// TestMethodsOfSavedSearches: each path says to every other method what it takes, and such a request is told under its route.
+// TestMethodsOfSavedSearches checks that each path returns its allowed methods for any other
+// method, and that the log has the route.
 func TestMethodsOfSavedSearches(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {
@@ -365,7 +368,7 @@ func TestMethodsOfSavedSearches(t *testing.T) {
 		{createPath, createPath, "GET, HEAD, POST", []string{"PUT", "PATCH", "DELETE", "BREW"}},
 		{createPath + "/" + exampleUUID, createPath + "/{uuid}", "GET, HEAD, PATCH, DELETE", []string{"POST", "PUT", "BREW"}},
 		{createPath + "/preview", createPath + "/preview", "POST", []string{"PUT", "BREW"}},
-		{createPath + "/pr%65view", createPath + "/preview", "POST", []string{"GET", "HEAD", "PATCH", "DELETE"}}, // no search is called so
+		{createPath + "/pr%65view", createPath + "/preview", "POST", []string{"GET", "HEAD", "PATCH", "DELETE"}}, // not a search ID
 	} {
 		for _, method := range tt.refused {
 			f := newFake()

@@ -72,7 +72,8 @@ func TestDestinationReachesTheService(t *testing.T) {
 	}
 }
 
-// TestWhatIsDoneToADestination: each path does the one thing that it is for, by the one method, with the scope.
+// TestWhatIsDoneToADestination checks that each path accepts one method, requires the scope and
+// performs its operation.
 func TestWhatIsDoneToADestination(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {
@@ -112,7 +113,8 @@ func TestWhatIsDoneToADestination(t *testing.T) {
 	}
 }
 
-// TestBodiesOfDestinationsAreStrict as those of saved searches are.
+// TestBodiesOfDestinationsAreStrict checks that ambiguous bodies are refused, as for saved
+// searches.
 func TestBodiesOfDestinationsAreStrict(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct{ method, target, body, field, says string }{
@@ -142,7 +144,8 @@ func TestBodiesOfDestinationsAreStrict(t *testing.T) {
 	}
 }
 
-// TestRefusedDestinations has the service refuse in each of its ways, and holds the answers against the description.
+// TestRefusedDestinations checks the response to each service error against the OpenAPI
+// description.
 func TestRefusedDestinations(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	const patch = `{"active":true}`
@@ -176,7 +179,8 @@ func TestRefusedDestinations(t *testing.T) {
 	}
 }
 
-// TestExampleDestinationsAgree with each other, with the run that is told, and with the rules.
+// TestExampleDestinationsAgree checks that the examples agree with each other, with the delivered
+// run and with the rules.
 func TestExampleDestinationsAgree(t *testing.T) {
 	settled, err := exampleDestinationBody().Normalize(cola.DestinationRules{})
 	made := exampleNewWebhook()

@@ -13,7 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestReferenceShowsEverything looks for every operation, parameter, object, field and cost of the description on the page.
+// TestReferenceShowsEverything checks that the page shows every operation, parameter, object, field
+// and cost in the description.
 func TestReferenceShowsEverything(t *testing.T) {
 	doc := describe(operations(newFake()), "https://registry.example")
 	page := html.UnescapeString(mustRead(t, send(t, mustServe(t, newFake(), io.Discard), "GET", "/docs")))
@@ -116,7 +117,8 @@ func TestTypeOf(t *testing.T) {
 	}
 }
 
-// TestSamplesAreInOrder holds the examples made of fields against what encoding/json writes first and last.
+// TestSamplesAreInOrder compares the first and last fields of the generated examples with
+// encoding/json.
 func TestSamplesAreInOrder(t *testing.T) {
 	s := newComponents()
 	for _, op := range operations(newFake()) {
@@ -130,7 +132,8 @@ func TestSamplesAreInOrder(t *testing.T) {
 	}
 }
 
-// memberNames lists the names of members in JSON, in their order. Of arrays and objects within, empty values show none.
+// memberNames lists the member names in a JSON text, in order. Empty arrays and objects contribute
+// no names.
 func memberNames(t *testing.T, v any) (names []string) {
 	t.Helper()
 	for _, m := range regexp.MustCompile(`"([a-z_]+)":`).FindAllSubmatch(mustEncode(t, v), -1) {

@@ -18,7 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// decoded is an error as a caller reads it.
+// decoded is an error as a caller decodes it.
 type decoded struct {
 	Error struct {
 		Code    string
@@ -64,18 +64,18 @@ func TestStatusOfEveryCode(t *testing.T) {
 		if got := web.StatusOf(code); got != want[code] {
 			t.Errorf("web.StatusOf(%s) = %d, want %d", code, got, want[code])
 		}
-		elsewhere := code == cola.CodeKeyLimit // no request of the API meets it
+		elsewhere := code == cola.CodeKeyLimit // only the dashboard returns it
 		if documents := strings.Contains(documented.String(), `"`+match[1]+`"`); documents == elsewhere {
 			t.Errorf("%s is among the documented codes: %t, want %t", code, documents, !elsewhere)
 		}
 	}
 }
 
-// failure is an error of the service and what callers see of it.
+// failure is a service error and its expected response.
 type failure struct {
 	name    string
 	err     error
-	blank   bool // the quota state is not known
+	blank   bool // the quota state is unknown
 	status  int
 	code    string
 	retry   string
@@ -102,7 +102,7 @@ func failures() []failure {
 	}
 }
 
-// TestErrorsOfTheService has every endpoint fail in every way, and holds the answers against the description.
+// TestErrorsOfTheService checks every error from every endpoint against the OpenAPI description.
 func TestErrorsOfTheService(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range failures() {
@@ -173,7 +173,8 @@ func TestFaultsTellNothing(t *testing.T) {
 	}
 }
 
-// TestCallerGone has the caller hang up while the service works: nobody is there to answer, and it is not our fault.
+// TestCallerGone checks that if the caller disconnects while the service works, there is no
+// response and no server error.
 func TestCallerGone(t *testing.T) {
 	var log strings.Builder
 	f := newFake()

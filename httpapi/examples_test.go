@@ -11,8 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestExampleSearchAgrees holds the example answer of the label search against the example call: what the call asks for is
-// what the answer shows, and the answer's counts agree with each other.
+// TestExampleSearchAgrees checks the label search's example response against its example call. The
+// rows match the parameters, and the counts agree with each other.
 func TestExampleSearchAgrees(t *testing.T) {
 	page := exampleColas()
 	s, err := newDecoder[cola.SearchParams]().decode(sampleOf(t, "searchColas")).Normalize(now)
@@ -99,7 +99,7 @@ func TestExampleSavedSearchesAgree(t *testing.T) {
 	}
 }
 
-// TestExampleListsCountTheirRows is about the lists whose examples are made of fields: they have one row.
+// TestExampleListsCountTheirRows covers lists with generated examples, which have one row.
 func TestExampleListsCountTheirRows(t *testing.T) {
 	s := newComponents()
 	for _, op := range operations(newFake()) {

@@ -8,23 +8,23 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// sending is what a fake knows of destinations.
+// sending is the fake's state for destinations.
 type sending struct {
 	rules     cola.DestinationRules
-	kept      cola.Destination             // the latest one that was asked for
-	change    cola.DestinationChangeParams // the latest one, normalised
-	wanted    cola.DeliveryPage            // the latest one, normalised
-	done      string                       // the latest thing that was done, with what it was done to
-	recipient registry.Subscription        // of exampleMailToken
-	feed      registry.Feed                // of exampleFeedToken
-	lost      error                        // what every request of a recipient fails with, when set
+	kept      cola.Destination             // latest requested
+	change    cola.DestinationChangeParams // latest, normalized
+	wanted    cola.DeliveryPage            // latest, normalized
+	done      string                       // latest operation and its target
+	recipient registry.Subscription        // for exampleMailToken
+	feed      registry.Feed                // for exampleFeedToken
+	lost      error                        // error for every recipient request, if set
 }
 
 func newSending() sending {
 	return sending{rules: cola.DestinationRules{SendsMail: true}, recipient: registry.Subscription{Address: "t…@example.com", State: cola.DestinationActive}, feed: exampleShownFeed()}
 }
 
-// exampleShownFeed is the feed of the one search that there is.
+// exampleShownFeed returns the feed of the one search.
 func exampleShownFeed() registry.Feed {
 	search := exampleSavedSearch()
 	feed := registry.Feed{Search: search, URL: "http://127.0.0.1:8080/feeds/" + exampleFeedToken}
@@ -64,7 +64,7 @@ func (f *fake) CreateDestination(_ context.Context, c cola.Caller, p cola.Destin
 	return made, state, nil
 }
 
-// onOne is what everything that is done to the one destination begins with.
+// onOne starts every operation on the one destination.
 func (f *fake) onOne(c cola.Caller, what, want, id string) (cola.QuotaState, error) {
 	state, err := f.admit()
 	f.asked = id
@@ -134,7 +134,7 @@ func (f *fake) Deliveries(_ context.Context, _ cola.Caller, p cola.DeliveryListP
 	return registry.PageList[cola.Delivery]{Rows: l.Rows, Meta: cola.PageMeta{Total: 2, Page: f.sending.wanted.Page, PerPage: f.sending.wanted.PerPage}}, state, err
 }
 
-// exampleDeliveryID is the number of exampleDelivery.
+// exampleDeliveryID is the ID of exampleDelivery.
 func exampleDeliveryID() string { return strconv.FormatInt(exampleDelivery().ID, 10) }
 
 func (f *fake) Delivery(_ context.Context, _ cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.DeliveryDetail], cola.QuotaState, error) {
@@ -155,7 +155,7 @@ func (f *fake) EndFeed(_ context.Context, c cola.Caller, id string) (cola.QuotaS
 	return f.onOne(c, "end feed", exampleUUID, id)
 }
 
-// receive is what everything of a recipient begins with.
+// receive starts every recipient operation.
 func (f *fake) receive(what, want, token string) error {
 	if f.panic != nil {
 		panic(f.panic)

@@ -26,7 +26,7 @@ func (f *fake) CreateSavedSearch(_ context.Context, c cola.Caller, p cola.SavedS
 	return registry.CreatedSavedSearch{Search: made, Repeated: f.repeated}, state, nil
 }
 
-// saved is the one search that there is.
+// saved returns the one saved search.
 func (f *fake) saved() cola.SavedSearch {
 	s := exampleSavedSearch()
 	s.DashboardURL = "http://127.0.0.1:8080/saved-searches"
@@ -45,7 +45,7 @@ func (f *fake) SavedSearch(_ context.Context, _ cola.Caller, id, ifNoneMatch str
 	return tagged(f, exampleUUID, id, ifNoneMatch, f.saved(), cola.MeterNone)
 }
 
-// write is what a change and a deletion begin with.
+// write starts every change and deletion.
 func (f *fake) write(c cola.Caller, id string) (cola.QuotaState, error) {
 	state, err := f.admit()
 	f.asked = id

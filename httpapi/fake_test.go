@@ -20,36 +20,37 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// now is the present in these tests.
+// now is the current time in these tests.
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// fake is a Service over a few records. Like the real one it checks parameters with their Normalize, spends one request of
-// the burst on every call, charges only what it hands out, and returns the quota state with errors too.
+// fake is a Service over a few records. Like the real one, it validates parameters with Normalize,
+// counts each call toward the rate limit, charges only for returned records, and returns the quota
+// state with errors too.
 type fake struct {
-	notes     []string // with every answer that has notes
+	notes     []string // for every response with notes
 	label     cola.Cola
 	permittee cola.PermitteeDetail
 	ava       cola.AVADetail
 	defaults  *cola.DefaultsApplied
 
 	used  cola.Used
-	spent int   // requests of the burst
-	err   error // what every call fails with, when set
-	blank bool  // whether the state is unknown when a call fails
+	spent int   // requests counted toward the rate limit
+	err   error // error for every call, if set
+	blank bool  // failed calls return no quota state
 	ready error
 	panic any
 
-	search   cola.ColaSearch        // the latest one, normalised
-	asked    string                 // the latest path value
-	created  cola.SavedSearchParams // the latest ones
-	repeated bool                   // whether a creation was made before
-	listed   cola.SavedSearchPage   // the latest one, normalised
+	search   cola.ColaSearch        // latest, normalized
+	asked    string                 // latest path value
+	created  cola.SavedSearchParams // latest
+	repeated bool                   // creations return an earlier result
+	listed   cola.SavedSearchPage   // latest, normalized
 	changed  cola.SavedSearchChangeParams
 	preview  cola.SavedSearchFilters
-	deleted  string // the latest one
+	deleted  string // latest
 	sending  sending
 
-	imageReads atomic.Int64 // calls of DrawableImage
+	imageReads atomic.Int64 // calls to DrawableImage
 }
 
 const (
@@ -88,7 +89,7 @@ func (f *fake) state() cola.QuotaState {
 	return cola.QuotaState{Tier: cola.TierFree, Period: cola.PeriodOf(now), Limits: cola.TierFree.Limits(), Used: f.used}
 }
 
-// charge spends units and returns the state after it.
+// charge spends units and returns the resulting state.
 func (f *fake) charge(m cola.Meter, units int) cola.QuotaState {
 	switch m {
 	case cola.MeterDetailViews:
@@ -101,7 +102,7 @@ func (f *fake) charge(m cola.Meter, units int) cola.QuotaState {
 	return state
 }
 
-// admit is what every call begins with.
+// admit starts every call.
 func (f *fake) admit() (cola.QuotaState, error) {
 	if f.panic != nil {
 		panic(f.panic)
@@ -139,7 +140,7 @@ func (f *fake) SearchColas(_ context.Context, _ cola.Caller, p cola.SearchParams
 	}, f.charge(cola.MeterListRecords, 1), nil
 }
 
-// tagged hands out a record when its identifier is the one asked for.
+// tagged returns a record if the requested identifier matches.
 func tagged[T any](f *fake, want, got, ifNoneMatch string, value T, m cola.Meter) (registry.Tagged[T], cola.QuotaState, error) {
 	state, err := f.admit()
 	f.asked = got
@@ -197,7 +198,7 @@ func (f *fake) Usage(context.Context, cola.Caller) (cola.UsageStats, cola.QuotaS
 	return state.Stats(), state, err
 }
 
-// rowsFor is a reference list of some rows, or the problems of its parameters.
+// rowsFor returns a reference list with the given rows, or the error for invalid parameters.
 func rowsFor[T any](f *fake, invalid error, rows ...T) (registry.List[T], cola.QuotaState, error) {
 	state, err := f.admit()
 	if err == nil {
@@ -221,7 +222,7 @@ func (f *fake) FormulaProcessingTimes(_ context.Context, _ cola.Caller, p cola.F
 
 func (f *fake) RegistrationProcessingTimes(_ context.Context, _ cola.Caller, p cola.RegistrationProcessingTimeParams) (registry.List[cola.RegistrationProcessingTime], cola.QuotaState, error) {
 	_, err := p.Normalize()
-	return rowsFor[cola.RegistrationProcessingTime](f, err) // none: an empty array, never null
+	return rowsFor[cola.RegistrationProcessingTime](f, err) // no rows: an empty array, never null
 }
 
 func (f *fake) ProductionReports(_ context.Context, _ cola.Caller, p cola.ProductionReportParams) (registry.PageList[cola.ProductionReport], cola.QuotaState, error) {
@@ -257,7 +258,7 @@ func (f *fake) DrawableImage(_ context.Context, id string) (cola.Cola, cola.Imag
 
 func (f *fake) Ready(context.Context) error { return f.ready }
 
-// keys is an Authenticator that knows one key, and an access token without scopes.
+// keys is an Authenticator with one valid key and one access token without scopes.
 type keys struct{ err error }
 
 const testToken = "token"
@@ -275,7 +276,7 @@ func (k keys) Authenticate(_ context.Context, h http.Header, ch cola.Channel) (c
 	return cola.Caller{Account: 7, Credential: cola.Credential{Kind: cola.CredentialKey, ID: 3}, Channel: ch, Scopes: cola.Scopes()}, nil
 }
 
-// mustServe starts the edge over a service; log lines go to out.
+// mustServe returns the handler for a service. The log goes to out.
 func mustServe(t testing.TB, svc Service, out io.Writer) http.Handler {
 	t.Helper()
 	return New(svc, keys{}, Options{
@@ -284,7 +285,7 @@ func mustServe(t testing.TB, svc Service, out io.Writer) http.Handler {
 	})
 }
 
-// get sends a request with the test's key, unless header lines ("Name: value") say otherwise.
+// get sends a request with the test key. Header lines ("Name: value") override the defaults.
 func get(t *testing.T, h http.Handler, target string, lines ...string) *http.Response {
 	t.Helper()
 	return send(t, h, http.MethodGet, target, append([]string{"X-API-Key: " + testKey}, lines...)...)
@@ -295,13 +296,13 @@ func send(t *testing.T, h http.Handler, method, target string, lines ...string) 
 	return sendBody(t, h, method, target, nil, lines...)
 }
 
-// post sends a JSON body with the test's key, unless header lines say otherwise.
+// post sends a JSON body with the test key. Header lines override the defaults.
 func post(t *testing.T, h http.Handler, target, body string, lines ...string) *http.Response {
 	t.Helper()
 	return write(t, h, http.MethodPost, target, body, lines...)
 }
 
-// write sends a JSON body, if any, by a method, as post does.
+// write is post with any method and an optional body.
 func write(t *testing.T, h http.Handler, method, target, body string, lines ...string) *http.Response {
 	t.Helper()
 	usual := []string{"X-API-Key: " + testKey}
@@ -311,7 +312,7 @@ func write(t *testing.T, h http.Handler, method, target, body string, lines ...s
 	return sendBody(t, h, method, target, strings.NewReader(body), append(usual, lines...)...)
 }
 
-// ask sends the request that an operation is asked with, and its example body where it takes one.
+// ask sends an operation's request, with its example body if it takes one.
 func ask(t *testing.T, h http.Handler, op *operation, target string, lines ...string) *http.Response {
 	t.Helper()
 	body := ""

@@ -25,7 +25,8 @@ import (
 
 const feedTarget = "/feeds/" + exampleFeedToken
 
-// readAtom reads a feed as a reader does, and fails unless it is one by RFC 4287: each element that must be there is, once, and ids are distinct.
+// readAtom parses a feed and checks RFC 4287: each required element appears once, and IDs are
+// unique.
 func readAtom(content []byte) (feed atomFeed, err error) {
 	if err := xml.Unmarshal(content, &feed); err != nil {
 		return feed, err
@@ -98,7 +99,7 @@ func TestFeed(t *testing.T) {
 	}
 }
 
-// TestFeedTag: readers that have it get nothing, until there is something.
+// TestFeedTag checks that a reader with the current ETag gets a 304 until the feed changes.
 func TestFeedTag(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	f := newFake()
@@ -153,7 +154,8 @@ func TestFeedRefused(t *testing.T) {
 	}
 }
 
-// TestHostileTexts: whatever labels and searches are called, the feed is one, and their names are shown as text.
+// TestHostileTexts checks that any names of labels and searches produce a valid feed and appear as
+// text.
 func TestHostileTexts(t *testing.T) {
 	for _, name := range []string{
 		`<script>alert(1)</script>`, `]]>`, `<![CDATA[ x ]]>`, `&lt;b&gt;`, `"><img src=x onerror=alert(1)>`, "</content></entry></feed>", `<!--`, `{{.}}`, "a\x00b\x08c\x1bd", "\uFFFE\uFFFF", "a\r\n\tb", "\u202Egnp.exe", "é 酒 🍷",
@@ -179,12 +181,13 @@ func TestHostileTexts(t *testing.T) {
 // toLabel is the link to the one label of a hostile feed.
 const toLabel = `<a href="https://ttbonline.gov/colasonline/viewColaDetails.do?action=publicDisplaySearchBasic&amp;ttbid=26266001000016">`
 
-// shownInEntry is a text as the entry of a run has it: without characters that nobody sees, and without what neither HTML nor XML can hold.
+// shownInEntry returns a text as a run's entry shows it, without invisible characters and those
+// that are invalid in HTML or XML.
 func shownInEntry(text string) string {
 	return shownInXML(strings.NewReplacer("\u202e", "", "\x08", "", "\x1b", "", "\x00", "\uFFFD").Replace(text))
 }
 
-// hostile is a feed in which everything that others name is called name.
+// hostile returns a feed in which every user-supplied text is name.
 func hostile(t testing.TB, name string) (atomFeed, string) {
 	f := exampleShownFeed()
 	f.Search.Name, f.Runs = name, f.Runs[:1]
@@ -205,7 +208,7 @@ func hostile(t testing.TB, name string) (atomFeed, string) {
 	return feed, string(content)
 }
 
-// shownInXML is a text without what XML cannot hold.
+// shownInXML replaces the characters that are invalid in XML.
 func shownInXML(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF {
@@ -215,7 +218,7 @@ func shownInXML(text string) string {
 	}, text)
 }
 
-// TestAnyTextMakesAFeed is the same for any text at all.
+// TestAnyTextMakesAFeed checks the same for random texts.
 func TestAnyTextMakesAFeed(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		name := rapid.String().Draw(rt, "name")
@@ -228,7 +231,7 @@ func TestAnyTextMakesAFeed(t *testing.T) {
 	})
 }
 
-// TestEntryIDs: an entry's id depends on its search and its run alone.
+// TestEntryIDs checks that an entry's ID depends only on its search and run.
 func TestEntryIDs(t *testing.T) {
 	if got := entryID(exampleUUID, 1841); got != entryID(exampleUUID, 1841) || !urn.MatchString(got) {
 		t.Errorf("%s", got)

@@ -18,11 +18,11 @@ import (
 	"github.com/colaregistry/colaregistry/internal/openapitest"
 )
 
-// exchange is one request whose answer has a golden file.
+// exchange is a request whose response has a golden file.
 type exchange struct {
 	name, target string
-	body         string // empty: it has none
-	how          string // the method; empty: POST with a body, else GET
+	body         string // empty: no body
+	how          string // the method; default: POST with a body, otherwise GET
 }
 
 // ask sends the request.
@@ -87,7 +87,8 @@ func recordExchanges() []exchange {
 	)
 }
 
-// TestGoldenAnswers asks every endpoint once and compares what it says, status, headers and body, with a golden file.
+// TestGoldenAnswers compares the status, headers and body of every endpoint's response with a
+// golden file.
 func TestGoldenAnswers(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range exchanges() {
@@ -100,7 +101,7 @@ func TestGoldenAnswers(t *testing.T) {
 	}
 }
 
-// golden compares a whole answer with testdata/NAME.golden.
+// golden compares a whole response with testdata/NAME.golden.
 func golden(t *testing.T, name string, resp *http.Response) {
 	t.Helper()
 	var got bytes.Buffer
@@ -134,7 +135,7 @@ func golden(t *testing.T, name string, resp *http.Response) {
 	}
 }
 
-// TestEveryOperationIsAsked keeps the table above whole: an endpoint that is mounted is among its targets.
+// TestEveryOperationIsAsked checks that the table above covers every endpoint.
 func TestEveryOperationIsAsked(t *testing.T) {
 	for _, op := range operations(newFake()) {
 		fixed, _, hasValue := strings.Cut(basePath+op.Path, "{")
@@ -165,7 +166,7 @@ func TestHeadIsGetWithoutBody(t *testing.T) {
 	}
 }
 
-// TestHeadSendsNoBody is over a real connection: it is net/http that leaves the body out.
+// TestHeadSendsNoBody uses a real connection because net/http removes the body.
 func TestHeadSendsNoBody(t *testing.T) {
 	server := httptest.NewServer(mustServe(t, newFake(), io.Discard))
 	defer server.Close()

@@ -23,7 +23,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// TestOneEventARequest reads the log line of each kind of request.
+// TestOneEventARequest checks the log line of each kind of request.
 func TestOneEventARequest(t *testing.T) {
 	tests := []struct {
 		method, target string
@@ -64,7 +64,7 @@ func TestOneEventARequest(t *testing.T) {
 			}
 			body := mustRead(t, resp)
 			if tt.method == "HEAD" {
-				body = "" // of a real server; the recorder keeps it
+				body = "" // removed by a real server but not by the recorder
 			}
 			if event["bytes"] != float64(len(body)) {
 				t.Errorf("bytes: %v", event["bytes"])
@@ -125,7 +125,7 @@ func TestCompression(t *testing.T) {
 	}
 }
 
-// TestPreflight is what a browser asks before a script may send a key.
+// TestPreflight sends the requests that browsers send before a script may use a key.
 func TestPreflight(t *testing.T) {
 	f := newFake()
 	resp := send(t, mustServe(t, f, io.Discard), "OPTIONS", "/api/v1/colas", "Origin: https://shop.example",
@@ -145,7 +145,7 @@ func TestPreflight(t *testing.T) {
 	if got := resp.Header.Get("Access-Control-Allow-Credentials"); got != "" {
 		t.Errorf("cookies are allowed: %q", got)
 	}
-	for _, method := range []string{"PATCH", "DELETE", "PUT"} { // PUT is a 405 that scripts can read
+	for _, method := range []string{"PATCH", "DELETE", "PUT"} { // PUT returns a 405 that scripts can read
 		allowed := send(t, mustServe(t, f, io.Discard), "OPTIONS", "/api/v1/saved-searches/"+exampleUUID, "Origin: https://shop.example",
 			"Access-Control-Request-Method: "+method, "Access-Control-Request-Headers: content-type,x-api-key")
 		if got := allowed.Header.Get("Access-Control-Allow-Methods"); got != method {
@@ -154,10 +154,10 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// TestScriptsReadHeaders sends requests with all kinds of responses, errors included: a script on
-// another origin may read each response and every header in it that means something to a caller.
+// TestScriptsReadHeaders checks that a script on another origin can read responses of every kind,
+// including errors, with all headers that are relevant to callers.
 func TestScriptsReadHeaders(t *testing.T) {
-	// Browsers show the first line's headers without being asked, and use the others themselves.
+	// The first line lists the headers that browsers always expose. Browsers consume the others themselves.
 	known := []string{"Cache-Control", "Content-Length", "Content-Type",
 		"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Content-Encoding", "Content-Security-Policy",
 		"Referrer-Policy", "Vary", "X-Content-Type-Options", "X-Robots-Tag"}
@@ -166,7 +166,7 @@ func TestScriptsReadHeaders(t *testing.T) {
 		method, target, body string
 		more                 []string
 		status               int
-		header               string // one that the response must have
+		header               string // header that the response must have
 	}{
 		{"GET", "/api/v1/colas", "", nil, 200, "X-Quota-Reset"},
 		{"GET", "/api/v1/colas/11054001000049", "", nil, 200, "Etag"},
@@ -192,7 +192,7 @@ func TestScriptsReadHeaders(t *testing.T) {
 	}
 }
 
-// slow is a service whose usage takes until the request is given up.
+// slow is a service whose Usage blocks until the context ends.
 type slow struct{ *fake }
 
 func (slow) Usage(ctx context.Context, _ cola.Caller) (cola.UsageStats, cola.QuotaState, error) {
@@ -212,7 +212,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// TestHostIsNotTrusted has a stranger's Host come back nowhere.
+// TestHostIsNotTrusted checks that a forged Host appears nowhere in a response.
 func TestHostIsNotTrusted(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for _, target := range []string{"/docs", "/api/v1/openapi.json", "/api/v1/colas/11054001000049", "/api/v1/nothing"} {
@@ -232,7 +232,8 @@ func TestHostIsNotTrusted(t *testing.T) {
 	}
 }
 
-// mustBegin sends the head of a request and a part of its body to a server that waits so long for the rest, and returns the answer.
+// mustBegin sends the head and part of the body of a request to a server with a read timeout, and
+// returns the response.
 func mustBegin(t *testing.T, h http.Handler, wait time.Duration, head string) *http.Response {
 	t.Helper()
 	server := httptest.NewUnstartedServer(h)
@@ -243,7 +244,7 @@ func mustBegin(t *testing.T, h http.Handler, wait time.Duration, head string) *h
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { conn.Close() }) // before the server is closed, which waits for it
+	t.Cleanup(func() { conn.Close() }) // before closing the server, which waits for the connection
 	conn.SetReadDeadline(time.Now().Add(time.Minute))
 	part := "{"
 	if strings.Contains(head, "chunked") {
@@ -258,7 +259,8 @@ func mustBegin(t *testing.T, h http.Handler, wait time.Duration, head string) *h
 	return resp
 }
 
-// TestSlowBodies: a body that does not come in time is told so to the caller, who is still there, and counts as a request.
+// TestSlowBodies checks that a request with a slow body gets a timeout response and counts as a
+// request.
 func TestSlowBodies(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, length := range []string{"Content-Length: 20", "Transfer-Encoding: chunked"} {
@@ -276,7 +278,8 @@ func TestSlowBodies(t *testing.T) {
 	}
 }
 
-// TestRefusedAtOnce: who is refused before the body counts is not kept waiting for it. This server would wait for an hour.
+// TestRefusedAtOnce checks that a request refused on its headers does not wait for its body. The
+// server's read timeout is one hour.
 func TestRefusedAtOnce(t *testing.T) {
 	for head, status := range map[string]int{
 		"POST " + createPath + " HTTP/1.1\r\nContent-Length: 20":                                                        401,
@@ -293,7 +296,7 @@ func TestRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// TestConnectionsAreKept where the body was read, or there is none.
+// TestConnectionsAreKept checks that connections are reused if the body was read or is empty.
 func TestConnectionsAreKept(t *testing.T) {
 	server := httptest.NewServer(mustServe(t, newFake(), io.Discard))
 	defer server.Close()

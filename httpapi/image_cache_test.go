@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// hold returns a drawing that waits until release is called, and counts how often it is drawn.
+// hold returns a draw function that blocks until release is called, and the number of its calls.
 func hold() (draw func() ([]byte, error), drawn *atomic.Int32, release func()) {
 	gate, drawn := make(chan struct{}), new(atomic.Int32)
 	return func() ([]byte, error) {
@@ -44,7 +44,7 @@ func TestDrawnOnceForAll(t *testing.T) {
 	})
 }
 
-// TestDrawingQueue fills the queue. Requests beyond it are refused until one that waits goes away.
+// TestDrawingQueue fills the queue. Further requests are refused until a waiting one is canceled.
 func TestDrawingQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const running, waiting = 2, 3
@@ -86,8 +86,8 @@ func TestDrawingQueue(t *testing.T) {
 	})
 }
 
-// TestDrawingOutlivesItsFirstRequest: others still wait for it, and one that has begun is kept
-// although no request waits.
+// TestDrawingOutlivesItsFirstRequest checks that a drawing continues for other requests, and that a
+// started one is cached even if no request is waiting.
 func TestDrawingOutlivesItsFirstRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDrawingCache(1, 1, 1<<20)

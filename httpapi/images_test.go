@@ -63,7 +63,7 @@ func TestImageFormat(t *testing.T) {
 	}
 }
 
-// checkPicture fails unless the answer is a picture of 300 by 400, as the record states.
+// checkPicture checks that the response is a picture of 300 by 400 pixels, the size in the record.
 func checkPicture(t *testing.T, format string, resp *http.Response) {
 	t.Helper()
 	if format != "svg" {
@@ -148,7 +148,7 @@ func testImageTag(t *testing.T) {
 	}
 }
 
-// TestImageQueueFull takes every place to read and every place to draw.
+// TestImageQueueFull covers a full read queue and a full drawing queue.
 func TestImageQueueFull(t *testing.T) {
 	full := workQueue{places: make(chan struct{}), slots: make(chan struct{})}
 	for name, a := range map[string]*api{
@@ -166,8 +166,8 @@ func TestImageQueueFull(t *testing.T) {
 	}
 }
 
-// TestKeptImages checks that cached drawings and unknown IDs need no read and no place in a queue. After a while the record is
-// read again; if that fails, the cached drawing is sent.
+// TestKeptImages checks that cached drawings and unknown IDs need no read and no queue slot. The
+// record is read again after the cache TTL; if that fails, the cached drawing is sent.
 func TestKeptImages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
@@ -267,7 +267,8 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// TestServedDescription is the committed one, but for the address of the service.
+// TestServedDescription checks that the served description equals the committed one, except for the
+// server URL.
 func TestServedDescription(t *testing.T) {
 	served := func(h http.Handler) (doc struct{ Servers []struct{ URL string } }) {
 		if err := json.Unmarshal([]byte(mustRead(t, send(t, h, "GET", "/api/v1/openapi.json"))), &doc); err != nil {

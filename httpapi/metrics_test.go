@@ -19,14 +19,15 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// mustMeasure starts the edge over a service, with its metrics in a registry of their own.
+// mustMeasure returns the handler for a service and its metrics registry.
 func mustMeasure(t testing.TB, svc Service) (http.Handler, *prometheus.Registry) {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
 	return New(svc, keys{}, Options{Logger: slog.New(slog.DiscardHandler), Metrics: registry}), registry
 }
 
-// samples reads a metric: its value, or how often a histogram was told, by its labels' values in the order of their names.
+// samples returns a metric's values by label values, in the order of label names. For a histogram,
+// the value is the number of observations.
 func samples(t testing.TB, g prometheus.Gatherer, name string) map[string]float64 {
 	t.Helper()
 	families, err := g.Gather()
@@ -49,7 +50,7 @@ func samples(t testing.TB, g prometheus.Gatherer, name string) map[string]float6
 	return found
 }
 
-// nonzero leaves out what never happened.
+// nonzero removes samples with the value 0.
 func nonzero(all map[string]float64) map[string]float64 {
 	for labels, n := range all {
 		if n == 0 {
@@ -59,7 +60,7 @@ func nonzero(all map[string]float64) map[string]float64 {
 	return all
 }
 
-// TestRequestsAreCounted sends requests of every outcome and reads what was counted of them.
+// TestRequestsAreCounted checks the metrics after requests with every outcome.
 func TestRequestsAreCounted(t *testing.T) {
 	h, registry := mustMeasure(t, newFake())
 	requests := []struct{ method, target, lines string }{
@@ -108,7 +109,8 @@ func TestRequestsAreCounted(t *testing.T) {
 	}
 }
 
-// TestEveryRouteIsMeasured: what is mounted is there from the start, so that a first request shows as an increase.
+// TestEveryRouteIsMeasured checks that every route has a series from the start, so that the first
+// request shows as an increase.
 func TestEveryRouteIsMeasured(t *testing.T) {
 	_, registry := mustMeasure(t, newFake())
 	routes := samples(t, registry, "colaregistry_http_request_duration_seconds")
@@ -117,7 +119,7 @@ func TestEveryRouteIsMeasured(t *testing.T) {
 		want = append(want, basePath+op.Path)
 	}
 	slices.Sort(want)
-	want = slices.Compact(want) // some take several methods
+	want = slices.Compact(want) // some paths have several methods
 	if diff := cmp.Diff(want, sortedKeys(routes)); diff != "" {
 		t.Errorf("routes (-want +got):\n%s", diff)
 	}
@@ -126,7 +128,7 @@ func TestEveryRouteIsMeasured(t *testing.T) {
 	}
 }
 
-// TestCallersMakeNoSeries: whatever is sent, the labels are ours.
+// TestCallersMakeNoSeries checks that requests cannot create new label values.
 func TestCallersMakeNoSeries(t *testing.T) {
 	h, registry := mustMeasure(t, newFake())
 	for i := range 100 {
@@ -141,7 +143,7 @@ func TestCallersMakeNoSeries(t *testing.T) {
 	}
 }
 
-// watching is a service that looks at the metrics from within a request.
+// watching is a service that reads the metrics during a request.
 type watching struct {
 	*fake
 	look func()
@@ -169,7 +171,7 @@ func TestPanicsAreCounted(t *testing.T) {
 	h, registry := mustMeasure(t, f)
 	f.panic = "broken"
 	get(t, h, "/api/v1/usage")
-	f.panic = http.ErrAbortHandler // ends a connection; the program is in order
+	f.panic = http.ErrAbortHandler // aborts a connection; not a program error
 	func() {
 		defer func() {
 			if p := recover(); p != http.ErrAbortHandler {
@@ -190,8 +192,8 @@ func TestPanicsAreCounted(t *testing.T) {
 	}
 }
 
-// TestNoSecretIsLogged sends keys wherever one could come, right and wrong, and searches: the log, at its most talkative,
-// holds none of them.
+// TestNoSecretIsLogged sends valid and invalid keys in every possible place, and searches, with
+// debug logging. The log must not contain any of them.
 func TestNoSecretIsLogged(t *testing.T) {
 	const wrong, sought = "lar_wrongwrongwrong", "soughtafter"
 	f := newFake()
@@ -223,7 +225,7 @@ func TestNoSecretIsLogged(t *testing.T) {
 	}
 }
 
-// BenchmarkMetrics is a search through the edge, alike but for its metrics.
+// BenchmarkMetrics compares searches with and without metrics.
 func BenchmarkMetrics(b *testing.B) {
 	for _, measured := range []bool{false, true} {
 		b.Run(fmt.Sprintf("measured=%t", measured), func(b *testing.B) {
@@ -242,7 +244,7 @@ func BenchmarkMetrics(b *testing.B) {
 	}
 }
 
-// TestHandles: every route is in an area that the edge says it answers for, and what is none of the API's is not.
+// TestHandles checks that Handles accepts every route and no path outside the API.
 func TestHandles(t *testing.T) {
 	a := &api{ops: operations(newFake())}
 	for pattern := range a.routePatterns() {

@@ -18,7 +18,7 @@ import (
 
 const goldenOpenAPI = "openapi.json"
 
-// TestGoldenOpenAPI fails when the description changes unannounced. Run with -update and review the difference.
+// TestGoldenOpenAPI fails if the description changes. Run with -update and review the diff.
 func TestGoldenOpenAPI(t *testing.T) {
 	var got bytes.Buffer
 	if err := json.Indent(&got, mustMarshal(describe(operations(newFake()), "")), "", "  "); err != nil {
@@ -39,8 +39,8 @@ func TestGoldenOpenAPI(t *testing.T) {
 	}
 }
 
-// TestEverythingIsDescribed looks for gaps that no linter minds: each parameter, field and header has words and an example,
-// each answer an example, and each operation its cost and its errors.
+// TestEverythingIsDescribed finds gaps that linters miss. Each parameter, field and header needs a
+// description and an example, each response an example, and each operation its cost and errors.
 func TestEverythingIsDescribed(t *testing.T) {
 	doc := describe(operations(newFake()), "")
 	for name, schema := range doc.Components.Schemas.Map() {
@@ -154,12 +154,12 @@ func operationIn(t *testing.T, doc description, id string) documentedOperation {
 	return doc.operations[i]
 }
 
-// TestDescribedParametersAreDecoded is that the parameters in the description are those that the decoder takes, no more and
-// no fewer.
+// TestDescribedParametersAreDecoded checks that the described parameters are exactly those that the
+// decoder accepts.
 func TestDescribedParametersAreDecoded(t *testing.T) {
 	for _, op := range operations(newFake()) {
 		if op.method() != http.MethodGet {
-			continue // its parameters are fields of the body, or it takes none
+			continue // parameters are body fields, or there are none
 		}
 		var described []string
 		for _, p := range operationIn(t, describe(operations(newFake()), ""), op.ID).Parameters {
@@ -185,8 +185,8 @@ func TestDescribedParametersAreDecoded(t *testing.T) {
 	}
 }
 
-// TestOneServer: every path works under the one server of the document, since generators ignore other
-// servers; and all of them need a key, so that no client learns to leave it out.
+// TestOneServer checks that every path works under the document's one server, because generators
+// ignore others, and that every path requires a key, so that clients always send it.
 func TestOneServer(t *testing.T) {
 	doc := describe(operations(newFake()), "https://registry.example")
 	if len(doc.Servers) != 1 || doc.Servers[0].URL != "https://registry.example/api/v1" {
@@ -217,7 +217,7 @@ func TestSampleCallsWork(t *testing.T) {
 		target = strings.TrimSuffix(target, `"`)
 		_, rest, hasBody := strings.Cut(source, "-d '")
 		body, _, _ := strings.Cut(rest, "'")
-		method := http.MethodGet // as curl does it
+		method := http.MethodGet // like curl
 		if _, rest, named := strings.Cut(source, "curl -X "); named {
 			method, _, _ = strings.Cut(rest, " ")
 		} else if hasBody {

@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// mustEncode is what encoding/json makes of a value, HTML left alone.
+// mustEncode returns a value's encoding/json output without HTML escaping.
 func mustEncode(t testing.TB, v any) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -41,7 +41,8 @@ func drawSummary(t *rapid.T) cola.ColaSummary {
 	return s
 }
 
-// TestColaPageIsEncodingJSON holds the append encoder of search pages against encoding/json, byte for byte.
+// TestColaPageIsEncodingJSON compares the append encoder of search pages with encoding/json, byte
+// for byte.
 func TestColaPageIsEncodingJSON(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		page := colaPage{
@@ -66,7 +67,7 @@ func TestColaPageIsEncodingJSON(t *testing.T) {
 	})
 }
 
-// TestBuffersDoNotLeak answers with a long body and then a short one from the same buffers.
+// TestBuffersDoNotLeak sends a long response and then a short one from the same buffers.
 func TestBuffersDoNotLeak(t *testing.T) {
 	h := mustServe(t, newFake(), &bytes.Buffer{})
 	long := mustRead(t, get(t, h, "/api/v1/colas/11054001000049"))

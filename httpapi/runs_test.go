@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// pageFor is a page of what belongs to the one search that there is, or the problems of the parameters.
+// pageFor returns a page of the one search's items, or the problems of the parameters.
 func pageFor[T any](f *fake, id string, p cola.SavedSearchListParams, rows ...T) (registry.PageList[T], cola.QuotaState, error) {
 	page, err := p.Normalize()
 	l, state, err := rowsFor(f, err, rows...)
@@ -30,7 +30,7 @@ func (f *fake) SavedSearchRuns(_ context.Context, _ cola.Caller, id string, p co
 }
 
 func (f *fake) SavedSearchMatches(_ context.Context, _ cola.Caller, id string, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
-	return pageFor[cola.SavedSearchMatch](f, id, p) // none: an empty array, never null
+	return pageFor[cola.SavedSearchMatch](f, id, p) // no rows: an empty array, never null
 }
 
 func (f *fake) RunMatches(_ context.Context, _ cola.Caller, id, run string, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
@@ -86,7 +86,8 @@ func TestRunsRefused(t *testing.T) {
 	}
 }
 
-// TestExampleRunsAgree with each other, with the search that they are runs of, and with what they found.
+// TestExampleRunsAgree checks that the examples agree with each other, with their search and with
+// their matches.
 func TestExampleRunsAgree(t *testing.T) {
 	search, runs, matches := exampleSavedSearch(), exampleRuns(), exampleMatches()
 	late := 0

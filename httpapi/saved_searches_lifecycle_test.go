@@ -21,7 +21,7 @@ const (
 	pauseBody   = `{"schedule":{"active":false}}`
 )
 
-// TestChangeReachesTheService: what is given, what is null and what is empty are told apart.
+// TestChangeReachesTheService checks that present, null and empty values are distinguished.
 func TestChangeReachesTheService(t *testing.T) {
 	for body, want := range map[string]cola.SavedSearchChangeParams{
 		`{"name":"Elms"}`:                          {Name: "Elms"},
@@ -69,7 +69,8 @@ func TestMediaTypesOfAChange(t *testing.T) {
 	}
 }
 
-// TestBodiesOfSavedSearchesAreStrict: each path refuses what cannot be read in one way only, and does nothing.
+// TestBodiesOfSavedSearchesAreStrict checks that each path refuses ambiguous bodies without any
+// effect.
 func TestBodiesOfSavedSearchesAreStrict(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct{ method, target, body, field, says string }{
@@ -108,7 +109,7 @@ func TestBodiesOfSavedSearchesAreStrict(t *testing.T) {
 	}
 }
 
-// TestDeletionSaysNothing: a 204 has no body and no type of one, and the quota headers.
+// TestDeletionSaysNothing checks that a 204 has the quota headers but no body and no Content-Type.
 func TestDeletionSaysNothing(t *testing.T) {
 	f := newFake()
 	resp := write(t, mustServe(t, f, io.Discard), http.MethodDelete, onePath, "")
@@ -126,7 +127,7 @@ func TestDeletionSaysNothing(t *testing.T) {
 	}
 }
 
-// TestRefusedChanges has the service refuse in each of its ways, and holds the answers against the description.
+// TestRefusedChanges checks the response to each service error against the OpenAPI description.
 func TestRefusedChanges(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {
@@ -152,7 +153,8 @@ func TestRefusedChanges(t *testing.T) {
 	}
 }
 
-// TestScopeOfAChange: a token without the scope reads and previews, and changes nothing.
+// TestScopeOfAChange checks that a token without the write scope can read and preview but not
+// change.
 func TestScopeOfAChange(t *testing.T) {
 	for _, tt := range []struct {
 		method, path, body string

@@ -38,7 +38,8 @@ func TestSavedSearchReachesTheService(t *testing.T) {
 	}
 }
 
-// TestSentAgain: an answer to a request that was sent before says so, and is else the same.
+// TestSentAgain checks that the response to a repeated request is marked as such and otherwise
+// equal.
 func TestSentAgain(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	f := newFake()
@@ -90,7 +91,8 @@ func TestIdempotencyKeys(t *testing.T) {
 	}
 }
 
-// TestRefusedSavedSearches has the service refuse in each of its ways, and holds the answers against the description.
+// TestRefusedSavedSearches checks the response to each service error against the OpenAPI
+// description.
 func TestRefusedSavedSearches(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	tests := []struct {
@@ -118,7 +120,8 @@ func TestRefusedSavedSearches(t *testing.T) {
 	}
 }
 
-// TestScopeOfACreation: a token without the scope reads and does not create, whatever else is wrong.
+// TestScopeOfACreation checks that a token without the write scope can read but not create, and
+// that the scope error comes before others.
 func TestScopeOfACreation(t *testing.T) {
 	for _, body := range []string{goodBody, `{"filters":{"brand":1}}`} {
 		f := newFake()
@@ -133,7 +136,8 @@ func TestScopeOfACreation(t *testing.T) {
 	}
 }
 
-// TestScriptsCreate: a browser lets a script of another origin send what a creation needs, and read where what was made is.
+// TestScriptsCreate checks that a script on another origin can send a creation's headers and read
+// the Location.
 func TestScriptsCreate(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	preflight := send(t, h, http.MethodOptions, createPath, "Origin: https://shop.example", "Access-Control-Request-Method: POST",
@@ -152,7 +156,7 @@ func TestScriptsCreate(t *testing.T) {
 	}
 }
 
-// TestExampleSavedSearchAgrees holds the example answer against the example body: it is what the body settles to.
+// TestExampleSavedSearchAgrees checks that the example response is the normalized example body.
 func TestExampleSavedSearchAgrees(t *testing.T) {
 	want := exampleSavedSearch()
 	got, err := exampleSavedSearchBody().Normalize(want.CreatedAt.Time())
@@ -165,7 +169,8 @@ func TestExampleSavedSearchAgrees(t *testing.T) {
 	}
 }
 
-// TestRequestSchemaIsStrict: a client that validates finds what is misspelt by itself, and need not send what is optional.
+// TestRequestSchemaIsStrict checks that client-side validation finds misspelled fields and accepts
+// missing optional ones.
 func TestRequestSchemaIsStrict(t *testing.T) {
 	schemas := describe(operations(newFake()), "").Components.Schemas.Map()
 	for name, required := range map[string][]string{
@@ -190,7 +195,8 @@ const (
 	runPath     = onePath + "/run"
 )
 
-// TestExplanationIsCharged for the label that it shows; what is not found is free.
+// TestExplanationIsCharged checks that an explanation costs the label that it returns, and that
+// "not found" is free.
 func TestExplanationIsCharged(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for target, want := range map[string]int{
@@ -209,7 +215,8 @@ func TestExplanationIsCharged(t *testing.T) {
 	}
 }
 
-// TestRunNow: it is accepted, not done; the search says when it is due. A body is not read, and a query is refused.
+// TestRunNow checks that a manual run is accepted with a 202 and that the search shows when it is
+// due. The body is ignored and a query string is refused.
 func TestRunNow(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {
@@ -231,7 +238,7 @@ func TestRunNow(t *testing.T) {
 	}
 }
 
-// TestRefusedRuns has the service refuse in each of its ways, and holds the answers against the description.
+// TestRefusedRuns checks the response to each service error against the OpenAPI description.
 func TestRefusedRuns(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for status, refusal := range map[int]*cola.Error{
@@ -254,7 +261,7 @@ func TestRefusedRuns(t *testing.T) {
 	}
 }
 
-// TestExampleExplanationAgrees with the example search and the example match.
+// TestExampleExplanationAgrees checks the example against the example search and match.
 func TestExampleExplanationAgrees(t *testing.T) {
 	e, match := exampleExplanation(), exampleMatches().Data[0]
 	var filters []string

@@ -23,7 +23,8 @@ const (
 	formType          = "Content-Type: application/x-www-form-urlencoded"
 )
 
-// checkPrivate fails unless an answer is one that keeps to itself: nobody keeps, finds, frames or scripts it, or learns its address.
+// checkPrivate checks that a response must not be cached, indexed, framed or scripted, and sends no
+// referrer.
 func checkPrivate(t *testing.T, resp *http.Response, contentType string) {
 	t.Helper()
 	h := resp.Header
@@ -48,7 +49,8 @@ var (
 	headline = regexp.MustCompile(`<h1>([^<]+)</h1>`)
 )
 
-// seen is what a person sees of a page: its headline, and the buttons with where they lead; * marks the one that stands out.
+// seen returns what a page shows: its headline, and the buttons with their targets. * marks the
+// primary button.
 func seen(t *testing.T, page string) string {
 	t.Helper()
 	if strings.Contains(page, "<script") || strings.Contains(page, "ZgotmplZ") || !strings.Contains(page, `<meta name="color-scheme" content="light dark">`) {
@@ -67,7 +69,8 @@ func seen(t *testing.T, page string) string {
 	return b.String()
 }
 
-// TestLooksChangeNothing: programs that look at links come by GET and HEAD.
+// TestLooksChangeNothing checks that GET and HEAD requests, which link scanners send, change
+// nothing.
 func TestLooksChangeNothing(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, target := range []string{unsubscribeTarget, confirmTarget, unsubscribeTarget + "?utm_source=mail", "/unsubscribe/%30" + exampleMailToken[1:]} {
@@ -83,7 +86,7 @@ func TestLooksChangeNothing(t *testing.T) {
 	}
 }
 
-// TestPagesOfRecipients shows each page in each state.
+// TestPagesOfRecipients covers each page in each state.
 func TestPagesOfRecipients(t *testing.T) {
 	const stop, agree, again, no = " [Stop these messages /unsubscribe/]", " [Send me these messages /confirm/]*", " [Get them again /confirm/]*", " [No, thank you /unsubscribe/]"
 	const gone, asks = "You are unsubscribed" + again, "Do you want these messages?" + agree + no
@@ -119,7 +122,7 @@ func TestPagesOfRecipients(t *testing.T) {
 	}
 }
 
-// TestNamesAreNoMarkup: what account holders call their searches is shown as text.
+// TestNamesAreNoMarkup checks that search names are escaped.
 func TestNamesAreNoMarkup(t *testing.T) {
 	f := newFake()
 	f.sending.recipient = registry.Subscription{Search: `</p><script>alert(1)</script>"'&`, State: cola.DestinationActive}
@@ -129,7 +132,8 @@ func TestNamesAreNoMarkup(t *testing.T) {
 	}
 }
 
-// TestOneClick: a mail program's POST comes from anywhere, as a form of either kind, and is answered with a line of text.
+// TestOneClick checks that a mail client's one-click POST, from any origin and in either form
+// encoding, gets a plain-text response.
 func TestOneClick(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	var parts bytes.Buffer
@@ -163,7 +167,8 @@ func TestOneClick(t *testing.T) {
 	}
 }
 
-// TestRecipientsAreTold what is wrong, on a page, or in a line where no page is shown.
+// TestRecipientsAreTold checks that errors appear on a page, or as plain text for one-click
+// requests.
 func TestRecipientsAreTold(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {
@@ -172,7 +177,7 @@ func TestRecipientsAreTold(t *testing.T) {
 		says   string
 		retry  string
 	}{
-		{nil, 404, "There is nothing here any more", ""}, // another token
+		{nil, 404, "There is nothing here any more", ""}, // unknown token
 		{cola.Unavailable(), 503, "That did not work", "5"},
 		{errBroken, 500, "That did not work", ""},
 	} {
@@ -215,7 +220,8 @@ func TestOtherMethodsOfRecipients(t *testing.T) {
 	}
 }
 
-// TestTokensAreNotLogged: the addresses that messages hold are as good as passwords; of requests to them, right or wrong, only the pattern is told.
+// TestTokensAreNotLogged checks that the log has only the route of requests with a token in the
+// URL, whether it is valid or not. These tokens are as sensitive as passwords.
 func TestTokensAreNotLogged(t *testing.T) {
 	for _, lost := range []error{nil, cola.Unavailable(), errBroken} {
 		var log strings.Builder
@@ -247,7 +253,7 @@ func TestTokensAreNotLogged(t *testing.T) {
 	}
 }
 
-// TestPanicOnAPage is told as everywhere.
+// TestPanicOnAPage checks that a panic on a page returns the usual error.
 func TestPanicOnAPage(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	f := newFake()

@@ -11,7 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/demo"
 )
 
-// TestDemonstrationFits: every label of the demonstration data, and every page of a hundred, is answered whole in either size.
+// TestDemonstrationFits checks that every demonstration label, and every page of a hundred, is
+// returned whole in either response format.
 func TestDemonstrationFits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("answers twenty thousand labels")
@@ -63,7 +64,8 @@ func TestDemonstrationFits(t *testing.T) {
 	}
 }
 
-// TestReferenceDataOfTheDemonstrationFits in either size, cut where it must be.
+// TestReferenceDataOfTheDemonstrationFits checks that reference data fits in either response
+// format, cut if necessary.
 func TestReferenceDataOfTheDemonstrationFits(t *testing.T) {
 	o := demo.Options{Colas: 100, Seed: 1, AsOf: cola.DateOf(now)}
 	f := newFake()
@@ -86,7 +88,7 @@ func TestReferenceDataOfTheDemonstrationFits(t *testing.T) {
 	}
 }
 
-// TestRealLabelsFit: records of real labels, as they are published, are far from the limit.
+// TestRealLabelsFit checks that published records of real labels stay far below the limit.
 func TestRealLabelsFit(t *testing.T) {
 	folder := os.Getenv("COLAREGISTRY_SHARED_DATA")
 	if folder == "" {

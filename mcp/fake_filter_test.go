@@ -7,12 +7,13 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// holds reports whether a text has a part, in any case.
+// holds reports whether a text contains a part, ignoring case.
 func holds[T ~string](text T, part string) bool {
 	return strings.Contains(strings.ToUpper(string(text)), strings.ToUpper(part))
 }
 
-// matching returns the labels that a search finds. The fake's labels have no category; those that it has words for are all of them.
+// matching returns the labels that match a search. The fake's labels have no category; a search for
+// a known category matches all of them.
 func (f *fake) matching(q *cola.Query) (found []cola.ColaSummary) {
 	for _, l := range f.labels {
 		switch {
@@ -29,14 +30,14 @@ func (f *fake) matching(q *cola.Query) (found []cola.ColaSummary) {
 	return found
 }
 
-// holders returns the permittees that a search finds.
+// holders returns the permittees that match a search.
 func (f *fake) holders(q *cola.PermitteeSearch) []cola.PermitteeSummary {
 	return kept(f.permittees, func(p cola.PermitteeSummary) bool {
 		return holds(p.CompanyName+" "+p.OperatingName, q.Name) && (q.State == "" || string(p.CompanyState) == q.State) && holds(p.PermitteeType, q.Type)
 	})
 }
 
-// reported returns the rows of production reports that a search finds.
+// reported returns the production report rows that match a search.
 func (f *fake) reported(q *cola.ProductionReportSearch) []cola.ProductionReport {
 	return kept(f.reports, func(r cola.ProductionReport) bool {
 		return (!q.Year.OK || r.Year == q.Year.V) && (!q.Month.OK || r.MonthNumber == q.Month) && equal(q.Commodity, r.Commodity) &&
@@ -48,7 +49,7 @@ func (f *fake) reported(q *cola.ProductionReportSearch) []cola.ProductionReport 
 // equal reports whether a filter is absent or has the value.
 func equal(filter, value string) bool { return filter == "" || strings.EqualFold(filter, value) }
 
-// kept returns the rows that are wanted.
+// kept returns the matching rows.
 func kept[T any](rows []T, wanted func(T) bool) (found []T) {
 	for _, row := range rows {
 		if wanted(row) {
@@ -58,5 +59,5 @@ func kept[T any](rows []T, wanted func(T) bool) (found []T) {
 	return found
 }
 
-// pages returns how many pages of a size hold so many rows.
+// pages returns the number of pages for a number of rows.
 func pages(total, perPage int) int { return (total + perPage - 1) / perPage }

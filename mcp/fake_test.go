@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// now is the present in these tests.
+// now is the current time in these tests.
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 const savedUUID = "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"
@@ -28,10 +28,10 @@ const (
 
 var errBroken = errors.New("disk full of secrets")
 
-// fake is a Service over a few records. Like the real one it checks parameters with their Normalize, spends one request of the
-// burst on every call but a look, and charges only what it hands out.
+// fake is a Service over a few records. Like the real one, it validates parameters with Normalize,
+// counts each call except Standing toward the rate limit, and charges only for returned records.
 type fake struct {
-	notes      []string // of every answer that has notes
+	notes      []string // for every response with notes
 	labels     []cola.ColaSummary
 	label      cola.Cola
 	permittee  cola.PermitteeDetail
@@ -45,22 +45,22 @@ type fake struct {
 	tier   cola.Tier
 	used   cola.Used
 	limits cola.Limits
-	spent  int   // requests of the burst
-	looks  int   // at the standing
-	err    error // what every call fails with, when set
+	spent  int   // requests counted toward the rate limit
+	looks  int   // calls to Standing
+	err    error // error for every call, if set
 	panic  any
-	wait   bool // calls take until they are given up
+	wait   bool // calls block until canceled
 
-	search cola.ColaSearch // the latest one, normalised
-	asked  string          // the latest single value
+	search cola.ColaSearch // latest, normalized
+	asked  string          // latest single value
 
 	saved    []cola.SavedSearch
-	created  cola.SavedSearchParams       // the latest ones
-	changed  cola.SavedSearchChangeParams // the latest ones
-	repeated bool                         // whether a creation was made before
-	paused   cola.Opt[string]             // why a search does not run although its schedule is active
+	created  cola.SavedSearchParams       // latest
+	changed  cola.SavedSearchChangeParams // latest
+	repeated bool                         // creations return an earlier result
+	paused   cola.Opt[string]             // reason why an active schedule does not run
 
-	mu sync.Mutex // held where a bridge's calls meet: over what is counted and asked
+	mu sync.Mutex // guards the counters and asked during concurrent bridge calls
 }
 
 func newFake() *fake {
@@ -145,7 +145,7 @@ func (f *fake) charge(m cola.Meter, units int) cola.QuotaState {
 	return state
 }
 
-// admit is called first by every method.
+// admit starts every method.
 func (f *fake) admit(ctx context.Context) (cola.QuotaState, error) {
 	if f.panic != nil {
 		panic(f.panic)
@@ -182,7 +182,7 @@ func (f *fake) Refuse(ctx context.Context, _ cola.Caller, refusal error) (cola.Q
 	return state, err
 }
 
-// page hands out the rows that fit and that the quota has left, and charges them.
+// page returns the rows that fit and that the quota allows, and charges them.
 func page[T any](f *fake, rows []T, perPage int, fit registry.Fit[T]) (given []T, more bool, state cola.QuotaState) {
 	given = rows[:min(len(rows), perPage)]
 	if fit != nil {
@@ -214,7 +214,7 @@ func (f *fake) SearchColasFit(ctx context.Context, _ cola.Caller, p cola.SearchP
 	return result, state, nil
 }
 
-// tagged hands out a record when its identifier is the one asked for.
+// tagged returns a record if the requested identifier matches.
 func tagged[T any](ctx context.Context, f *fake, want, got string, value T, m cola.Meter) (registry.Tagged[T], cola.QuotaState, error) {
 	state, err := f.admit(ctx)
 	f.mu.Lock()
@@ -275,7 +275,7 @@ func (f *fake) Usage(ctx context.Context, _ cola.Caller) (cola.UsageStats, cola.
 	return state.Stats(), state, err
 }
 
-// rowsFor is a reference list of some rows, or the problems of its parameters.
+// rowsFor returns a reference list with the given rows, or the error for invalid parameters.
 func rowsFor[T any](ctx context.Context, f *fake, invalid error, rows ...T) (registry.List[T], cola.QuotaState, error) {
 	state, err := f.admit(ctx)
 	if err == nil {
@@ -359,7 +359,7 @@ func (f *fake) SavedSearches(ctx context.Context, _ cola.Caller, p cola.SavedSea
 	}}, state, nil
 }
 
-// writing admits a call that changes a saved search, and returns the search's place.
+// writing admits a call that changes a saved search and returns the search's index.
 func (f *fake) writing(ctx context.Context, c cola.Caller, id string) (i int, state cola.QuotaState, err error) {
 	state, err = f.admit(ctx)
 	f.asked = id

@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// keys is an Authenticator that knows one key, and an access token without scopes.
+// keys is an Authenticator with one valid key and one access token without scopes.
 type keys struct{ err error }
 
 const testToken = "token"
@@ -40,7 +40,7 @@ func mustServe(t testing.TB, svc Service, log io.Writer) http.Handler {
 	})
 }
 
-// send sends a request with the test's key, unless header lines ("Name: value") say otherwise.
+// send sends a request with the test key. Header lines ("Name: value") override the defaults.
 func send(t testing.TB, h http.Handler, method, body string, lines ...string) *http.Response {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, "https://"+testHost+Path, strings.NewReader(body))
@@ -63,7 +63,7 @@ func send(t testing.TB, h http.Handler, method, body string, lines ...string) *h
 	return w.Result()
 }
 
-// reply is what a message is answered with.
+// reply is the response to a message.
 type reply struct {
 	*http.Response
 	body string
@@ -85,22 +85,22 @@ func mustReply(t testing.TB, resp *http.Response) reply {
 		t.Fatal(err)
 	}
 	r := reply{Response: resp, body: string(b)}
-	_ = json.Unmarshal(b, &r.json) // an envelope of REST is read by who wants it
+	_ = json.Unmarshal(b, &r.json) // REST errors have another format; their tests parse the body
 	return r
 }
 
-// rpc sends a message with an id.
+// rpc sends a message with an ID.
 func rpc(t testing.TB, h http.Handler, method, params string, lines ...string) reply {
 	t.Helper()
 	return mustReply(t, send(t, h, http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`, lines...))
 }
 
-// called is the result of a tool's call.
+// called is the result of a tool call.
 type called struct {
 	reply
 	failed  bool
 	texts   []string
-	content map[string]any // structured
+	content map[string]any // structured content
 }
 
 func call(t testing.TB, h http.Handler, name, arguments string) called {
@@ -118,7 +118,7 @@ func call(t testing.TB, h http.Handler, name, arguments string) called {
 	return c
 }
 
-// code returns the code of a failed call's envelope.
+// code returns the error code of a failed call.
 func (c called) code(t testing.TB) string {
 	t.Helper()
 	var envelope struct {
@@ -130,7 +130,7 @@ func (c called) code(t testing.TB) string {
 	return envelope.Error.Code
 }
 
-// problems returns the details of a failed call.
+// problems returns the error details of a failed call.
 func (c called) problems(t testing.TB) map[string]any {
 	t.Helper()
 	var envelope struct {

@@ -18,7 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// modern makes the parameters of a message of the newest revision.
+// modern returns the parameters of a message in the latest protocol revision.
 func modern(params string) string {
 	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 	if params == "{}" {
@@ -27,7 +27,7 @@ func modern(params string) string {
 	return strings.TrimSuffix(params, "}") + "," + meta + "}"
 }
 
-// modernHeaders are the headers that go with it.
+// modernHeaders returns the matching headers.
 func modernHeaders(method, name string) []string {
 	return []string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: " + method, "Mcp-Name: " + name}
 }
@@ -52,7 +52,7 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// TestEveryRevision calls a tool in each, with the header that belongs to it.
+// TestEveryRevision calls a tool in each protocol revision, with its header.
 func TestEveryRevision(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for _, revision := range protocolVersions[1:] {
@@ -69,7 +69,7 @@ func TestEveryRevision(t *testing.T) {
 
 const usageCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"}}`
 
-// refusals are wrong requests, and what each is answered with.
+// refusals are invalid requests and the expected responses.
 var refusals = []struct {
 	name, method, body, lines string
 	status                    int
@@ -116,8 +116,8 @@ var refusals = []struct {
 	{"a key in the address", "POST?api_key=" + testKey, usageCall, "X-API-Key:", 401, `"unauthorized"`, 0},
 }
 
-// TestRefusedMessages: each kind of wrong request gets its status, no part of it reaches a tool, and none counts in the burst
-// but the calls.
+// TestRefusedMessages checks that each kind of invalid request gets its status and does not reach a
+// tool, and that only calls count toward the rate limit.
 func TestRefusedMessages(t *testing.T) {
 	for _, tt := range refusals {
 		t.Run(tt.name, func(t *testing.T) {
@@ -143,7 +143,8 @@ func TestRefusedMessages(t *testing.T) {
 	}
 }
 
-// checkHeaders holds what every answer has: the quota headers when the credentials are good, and the challenge when not.
+// checkHeaders checks the headers of every response: quota headers if the credentials are valid,
+// otherwise the challenge.
 func checkHeaders(t *testing.T, got reply) {
 	t.Helper()
 	for _, name := range web.QuotaHeaders() {
@@ -162,7 +163,8 @@ func checkHeaders(t *testing.T, got reply) {
 	}
 }
 
-// TestModernErrors: the newest revision tells errors in the status, too, and wants its headers to agree with the body.
+// TestModernErrors checks that the latest revision also reports errors in the HTTP status, and
+// requires headers that match the body.
 func TestModernErrors(t *testing.T) {
 	tests := []struct {
 		name, method, params string
@@ -195,7 +197,8 @@ func TestModernErrors(t *testing.T) {
 	}
 }
 
-// TestRevisionToCome: a revision that is not served is refused with those that are.
+// TestRevisionToCome checks that an unsupported revision is refused with the list of supported
+// ones.
 func TestRevisionToCome(t *testing.T) {
 	f := newFake()
 	params := strings.Replace(modern(`{"name":"get_usage"}`), "2026-07-28", "2030-01-01", 1)
@@ -207,7 +210,8 @@ func TestRevisionToCome(t *testing.T) {
 	}
 }
 
-// TestWhatCounts: calls and reads count in the burst, everything that a client sends by itself does not.
+// TestWhatCounts checks that calls and reads count toward the rate limit, and that messages that
+// clients send automatically do not.
 func TestWhatCounts(t *testing.T) {
 	for method, params := range map[string]string{
 		"initialize": `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`, "ping": "{}",
@@ -233,7 +237,7 @@ func TestWhatCounts(t *testing.T) {
 	}
 }
 
-// TestNotifications are taken note of and not passed on: what is told without an id is nobody's call.
+// TestNotifications checks that messages without an ID are accepted and ignored.
 func TestNotifications(t *testing.T) {
 	for _, body := range []string{
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
@@ -249,7 +253,8 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-// TestNobodyCancelsAnothersCall: ids are each client's own, and two clients use the same ones.
+// TestNobodyCancelsAnothersCall checks that a cancellation does not affect another client's call
+// with the same ID. IDs are unique per client only.
 func TestNobodyCancelsAnothersCall(t *testing.T) {
 	f := newFake()
 	f.wait = true
@@ -265,7 +270,7 @@ func TestNobodyCancelsAnothersCall(t *testing.T) {
 	}
 }
 
-// TestCredentialsThatEnd: a key that is revoked while it is in use is told by HTTP, in the middle of a call too.
+// TestCredentialsThatEnd checks that a revoked key gets an HTTP 401, even during a call.
 func TestCredentialsThatEnd(t *testing.T) {
 	for _, message := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"}}`,
@@ -283,7 +288,8 @@ func TestCredentialsThatEnd(t *testing.T) {
 	}
 }
 
-// TestUnavailable: what cannot be metered is not answered: calls say when to try again, other messages are a 503.
+// TestUnavailable checks that requests fail if metering is unavailable. Calls say when to retry;
+// other messages get a 503.
 func TestUnavailable(t *testing.T) {
 	f := newFake()
 	f.err = cola.Unavailable()
@@ -303,7 +309,8 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// TestFaultsTellAnIDOnly: neither a panic nor an error of the database says what happened, but for the log.
+// TestFaultsTellAnIDOnly checks that a panic or database error appears only in the log, and that
+// the response has the request ID.
 func TestFaultsTellAnIDOnly(t *testing.T) {
 	for name, set := range map[string]func(*fake){
 		"panic": func(f *fake) { f.panic = errBroken }, "error": func(f *fake) { f.err = fmt.Errorf("select: %w", errBroken) },
@@ -327,7 +334,7 @@ func TestFaultsTellAnIDOnly(t *testing.T) {
 	}
 }
 
-// TestCallerGone: nobody is there to answer, and it is not our fault.
+// TestCallerGone checks that if the caller disconnects, there is no response and no server error.
 func TestCallerGone(t *testing.T) {
 	f := newFake()
 	f.wait = true
@@ -344,7 +351,8 @@ func TestCallerGone(t *testing.T) {
 	}
 }
 
-// TestOneEventARequest reads the log line of each kind of message: what was asked for in our words, never its arguments.
+// TestOneEventARequest checks the log line of each kind of message. It has a fixed name for the
+// request and never the arguments.
 func TestOneEventARequest(t *testing.T) {
 	tests := []struct {
 		body string
@@ -381,7 +389,8 @@ func TestMethodsAreKnown(t *testing.T) {
 	}
 }
 
-// TestLogLevels: a client may say from which level on it wants to be told, though nothing is told; it costs nothing.
+// TestLogLevels checks that a client can set a log level for free, although no log messages are
+// sent.
 func TestLogLevels(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, io.Discard)

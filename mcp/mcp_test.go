@@ -21,13 +21,14 @@ func get(t *testing.T, h http.Handler, method, path string, lines map[string]str
 	for name, value := range lines {
 		r.Header.Set(name, value)
 	}
-	r.Host = "elsewhere.example" // what is told is never made of the request
+	r.Host = "elsewhere.example" // the response does not depend on the Host
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return mustReply(t, w.Result())
 }
 
-// TestMetadata: both well-known paths tell the same, to pages of any origin, without credentials.
+// TestMetadata checks that both well-known paths return the same metadata to any origin, without
+// credentials.
 func TestMetadata(t *testing.T) {
 	h := oauthServer("https://issuer.example", "https://other.example/")
 	const want = `{"resource":"https://registry.example/mcp","authorization_servers":["https://issuer.example","https://other.example/"],` +
@@ -58,7 +59,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// TestNoMetadataForKeysOnly: a server without an issuer sends nobody to one.
+// TestNoMetadataForKeysOnly checks that a server without an issuer has no metadata.
 func TestNoMetadataForKeysOnly(t *testing.T) {
 	h := oauthServer()
 	if got := get(t, h, "GET", wellKnown+Path, nil); got.StatusCode != 404 {
@@ -70,7 +71,8 @@ func TestNoMetadataForKeysOnly(t *testing.T) {
 	}
 }
 
-// TestUnauthorizedTellsWhereTokensAreHad: by the metadata of the server as it is configured.
+// TestUnauthorizedTellsWhereTokensAreHad checks that the challenge links to the configured server's
+// metadata.
 func TestUnauthorizedTellsWhereTokensAreHad(t *testing.T) {
 	got := mustReply(t, send(t, oauthServer("https://issuer.example"), "POST", `{}`, "X-API-Key:"))
 	const want = `Bearer realm="colaregistry", resource_metadata="https://registry.example/.well-known/oauth-protected-resource/mcp"`

@@ -12,7 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// FuzzParse: a message that is taken is read by encoding/json, which does not look at the case of names, as it is read here.
+// FuzzParse checks that encoding/json, which ignores the case of names, reads an accepted message
+// the same way.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"q":1}}}`,
@@ -54,7 +55,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestIDAsANumber: an id that was sent as a number is understood when it can be told which one it is.
+// TestIDAsANumber checks that a TTB ID sent as a number is accepted if it is unambiguous.
 func TestIDAsANumber(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, &strings.Builder{})
@@ -76,7 +77,8 @@ func TestIDAsANumber(t *testing.T) {
 	}
 }
 
-// TestIDsComeBack as they were sent, whatever is answered; what is no id is refused, and not taken for a message without one.
+// TestIDsComeBack checks that every response repeats the message ID as sent. An invalid ID is
+// refused, not treated as missing.
 func TestIDsComeBack(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	send := func(id, method string) reply {
@@ -101,7 +103,7 @@ func TestIDsComeBack(t *testing.T) {
 
 const promptToComplete = `"ref":{"type":"ref/prompt","name":"brand_clearance"}`
 
-// misshapen are messages that mcp-go would refuse in Go's words, or take for something else.
+// misshapen are messages that mcp-go would refuse with Go error texts or misinterpret.
 var misshapen = []struct {
 	method, params string
 	code           int
@@ -152,7 +154,7 @@ var misshapen = []struct {
 	{"initialize", `{"protocolVersion":"2025-06-18","capabilities":{"roots":1},"clientInfo":{}}`, -32602, 0},
 }
 
-// TestGoldenMessages checks the code of each error, and its message in our words against a golden file.
+// TestGoldenMessages checks each error's code, and compares its message with a golden file.
 func TestGoldenMessages(t *testing.T) {
 	var messages strings.Builder
 	for _, tt := range misshapen {
@@ -184,7 +186,7 @@ func TestGoldenMessages(t *testing.T) {
 	checkGolden(t, filepath.Join("testdata", "messages.golden"), []byte(messages.String()))
 }
 
-// nameIn is what the header Mcp-Name says of parameters.
+// nameIn returns the Mcp-Name header for parameters.
 func nameIn(params string) string {
 	var p struct{ Name, URI any }
 	_ = json.Unmarshal([]byte(params), &p)
@@ -196,7 +198,7 @@ func nameIn(params string) string {
 	return ""
 }
 
-// TestNothingToComplete: a prompt or an argument that there is not has no values.
+// TestNothingToComplete checks that an unknown prompt or argument has no completions.
 func TestNothingToComplete(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for _, params := range []string{

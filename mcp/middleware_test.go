@@ -18,7 +18,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/strictjson"
 )
 
-// TestHosts: a name that is not ours is refused, whatever the method and the credentials, before anything is asked.
+// TestHosts checks that an unknown Host is refused for any method and credentials, before calling
+// the service.
 func TestHosts(t *testing.T) {
 	for host, want := range map[string]int{
 		testHost: 200, testHost + ":8443": 200, "REGISTRY.example.": 200,
@@ -32,7 +33,8 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestHostIsTheAddress: whoever uses the address that the connection came in at has made no name point there.
+// TestHostIsTheAddress checks that the connection's local address is accepted as the Host. It
+// cannot come from DNS rebinding.
 func TestHostIsTheAddress(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for host, want := range map[string]int{"192.0.2.7:8080": 202, "192.0.2.7": 202, "192.0.2.8": 403, "[::ffff:192.0.2.7]": 202} {
@@ -49,7 +51,7 @@ func TestHostIsTheAddress(t *testing.T) {
 	}
 }
 
-// TestOrigins: a page may call when its origin is listed; every other one is refused on every method.
+// TestOrigins checks that only listed origins are accepted, on every method.
 func TestOrigins(t *testing.T) {
 	for origin, allowed := range map[string]bool{
 		"https://registry.example": true, "HTTPS://Registry.Example": true, "https://app.example:8443": true,
@@ -74,7 +76,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// TestSeveralOrigins: a request is of one page or of none.
+// TestSeveralOrigins checks that a request with two Origin headers is refused.
 func TestSeveralOrigins(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "https://"+testHost+Path, nil)
 	r.Header["Origin"] = []string{"https://registry.example", "https://registry.example"}
@@ -85,7 +87,7 @@ func TestSeveralOrigins(t *testing.T) {
 	}
 }
 
-// TestPreflight is what a browser asks before a page's script may send a message.
+// TestPreflight sends the requests that browsers send before a page's script may send a message.
 func TestPreflight(t *testing.T) {
 	f := newFake()
 	got := send(t, mustServe(t, f, io.Discard), "OPTIONS", "", "X-API-Key:", "Origin: https://app.example:8443", "Access-Control-Request-Method: POST",
@@ -101,7 +103,8 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// TestErrorsAreReadable: a page of an allowed origin can read every refusal, and one of any other origin none.
+// TestErrorsAreReadable checks that pages of allowed origins, and no others, can read every
+// refusal.
 func TestErrorsAreReadable(t *testing.T) {
 	const body = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	for _, origin := range []string{"https://app.example:8443", "https://evil.example"} {
@@ -144,7 +147,7 @@ func TestErrorsAreReadable(t *testing.T) {
 
 const pingMessage = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
-// stopped is a clock that stands still, so that no message is regained during a test.
+// stopped is a stopped clock, so that the message limit does not refill during a test.
 func stopped() time.Time { return time.Unix(1_700_000_000, 0) }
 
 func TestMessageLimits(t *testing.T) {
@@ -188,7 +191,7 @@ func TestAccountMessageLimit(t *testing.T) {
 	}
 }
 
-// TestLongMessagesCountMore checks that a message counts once for each 64 KiB that are to be read.
+// TestLongMessagesCountMore checks that a message counts once per 64 KiB.
 func TestLongMessagesCountMore(t *testing.T) {
 	for length, units := range map[int64]int{0: 1, 1: 1, messageUnit: 1, messageUnit + 1: 2, maxMessageBytes: 16, maxMessageBytes + 1: 16, -1: 16} {
 		l, passed := newMessageLimiter(stopped), 0
@@ -201,7 +204,8 @@ func TestLongMessagesCountMore(t *testing.T) {
 	}
 }
 
-// TestMessageFlood checks the answer at the limit over HTTP: nothing is asked of the service for it.
+// TestMessageFlood checks the HTTP response at the message limit, and that it does not call the
+// service.
 func TestMessageFlood(t *testing.T) {
 	f := newFake()
 	h := New(f, keys{}, Options{Logger: slog.New(slog.DiscardHandler), Hosts: []string{testHost}, Now: stopped})
@@ -210,7 +214,7 @@ func TestMessageFlood(t *testing.T) {
 			t.Fatal(resp.Status)
 		}
 	}
-	f.err = cola.Unavailable() // of everything that is asked from here on
+	f.err = cola.Unavailable() // for every call from here on
 	got := mustReply(t, send(t, h, http.MethodPost, pingMessage))
 	var answer struct {
 		ID    any
@@ -239,8 +243,8 @@ func TestMessageFlood(t *testing.T) {
 	}
 }
 
-// TestMessageBounds checks the limits on messages: only tool calls may be long, and no message may have
-// too many values.
+// TestMessageBounds checks the limits on messages. Only tool calls may be long, and no message may
+// have too many values.
 func TestMessageBounds(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	message := func(method, params string) string {
@@ -269,7 +273,7 @@ func TestMessageBounds(t *testing.T) {
 	}
 }
 
-// TestBridgeAtTheLimit checks that an assistant on standard input learns which of its messages was refused.
+// TestBridgeAtTheLimit checks that an assistant on standard input learns which message was refused.
 func TestBridgeAtTheLimit(t *testing.T) {
 	h := New(newFake(), keys{}, Options{Logger: slog.New(slog.DiscardHandler), Hosts: []string{"localhost"}, Now: stopped})
 	for range messagesPerMinute {

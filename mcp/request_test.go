@@ -15,7 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// mustBegin sends the head of a message and a part of its body to a server that waits so long for the rest, and returns the answer.
+// mustBegin sends the head and part of the body of a message to a server with a read timeout, and
+// returns the response.
 func mustBegin(t *testing.T, h http.Handler, wait time.Duration, head string) reply {
 	t.Helper()
 	server := httptest.NewUnstartedServer(h)
@@ -26,7 +27,7 @@ func mustBegin(t *testing.T, h http.Handler, wait time.Duration, head string) re
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { conn.Close() }) // before the server is closed, which waits for it
+	t.Cleanup(func() { conn.Close() }) // before closing the server, which waits for the connection
 	conn.SetReadDeadline(time.Now().Add(time.Minute))
 	fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{", head, Path, testHost)
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -37,7 +38,7 @@ func mustBegin(t *testing.T, h http.Handler, wait time.Duration, head string) re
 	return mustReply(t, resp)
 }
 
-// withKey serves requests with the test's key.
+// withKey returns a handler that adds the test key to requests.
 func withKey(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set("X-API-Key", testKey)
@@ -45,7 +46,7 @@ func withKey(h http.Handler) http.Handler {
 	})
 }
 
-// TestSlowMessages: a message that does not come in time is told so to the caller, who is still there.
+// TestSlowMessages checks that a slow message gets a timeout response.
 func TestSlowMessages(t *testing.T) {
 	f := newFake()
 	got := mustBegin(t, withKey(mustServe(t, f, io.Discard)), 100*time.Millisecond, "POST")
@@ -55,7 +56,8 @@ func TestSlowMessages(t *testing.T) {
 	checkHeaders(t, got)
 }
 
-// TestRefusedAtOnce: who is refused before the message counts is not kept waiting for it. These servers would wait for an hour.
+// TestRefusedAtOnce checks that a request refused on its headers does not wait for its message. The
+// servers' read timeout is one hour.
 func TestRefusedAtOnce(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for name, tt := range map[string]struct {
@@ -69,7 +71,7 @@ func TestRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// suspended is the refusal of a suspended account.
+// suspended is the error for a suspended account.
 func suspended() *cola.Error {
 	return &cola.Error{
 		Code: cola.CodeAccountSuspended, Message: "The account is suspended: Unpaid. Ask the operator of this service; nothing of the account is lost.",
@@ -77,8 +79,8 @@ func suspended() *cola.Error {
 	}
 }
 
-// TestSuspendedAccount: a suspended account is refused by HTTP, in a handshake and in the middle of a call, and is not asked for other credentials:
-// they would not help.
+// TestSuspendedAccount checks that a suspended account gets an HTTP error, in a handshake and
+// during a call, without a challenge, because other credentials would not help.
 func TestSuspendedAccount(t *testing.T) {
 	for _, message := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}`,
@@ -110,7 +112,7 @@ func TestSuspendedAccount(t *testing.T) {
 	}
 }
 
-// TestSuspendedOverABridge: an assistant at the other end of a pipe is told as much.
+// TestSuspendedOverABridge checks that an assistant on standard input gets the same error.
 func TestSuspendedOverABridge(t *testing.T) {
 	f := newFake()
 	f.err = suspended()

@@ -62,7 +62,7 @@ func TestReferenceResources(t *testing.T) {
 	}
 }
 
-// TestLabelResource: a read costs what get_cola costs and says the same.
+// TestLabelResource checks that a read costs and returns the same as get_cola.
 func TestLabelResource(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, io.Discard)
@@ -124,7 +124,8 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// TestWatchBrand: an alert is looked into, proposed and agreed to before it is created, with the filters that a saved search has.
+// TestWatchBrand checks that the prompt researches and proposes an alert and asks for consent
+// before creating it, with saved search filters.
 func TestWatchBrand(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for _, holds := range [][2]string{
@@ -185,7 +186,8 @@ func distinct(origins []vocabulary.Origin) map[string]bool {
 	return names
 }
 
-// TestMetrics: calls are counted by tool and outcome, in words of ours only, and what is offered is there from the start.
+// TestMetrics checks that calls are counted by tool and outcome, with fixed label values that exist
+// from the start.
 func TestMetrics(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	f := newFake()

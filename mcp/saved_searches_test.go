@@ -45,10 +45,10 @@ func TestSavedSearchReachesTheService(t *testing.T) {
 	}
 }
 
-// TestNotesOnSavedSearches: notes say whether the search runs, and when.
+// TestNotesOnSavedSearches checks that the notes say whether and when the search runs.
 func TestNotesOnSavedSearches(t *testing.T) {
 	const look = "call search_colas with the same filters"
-	var runs cola.Opt[string] // it is not held back
+	var runs cola.Opt[string] // not paused
 	tests := []struct {
 		schedule string
 		repeated bool
@@ -70,7 +70,7 @@ func TestNotesOnSavedSearches(t *testing.T) {
 	}
 }
 
-// checkNotes checks that an answer has one note with each of some parts, and no others.
+// checkNotes checks that a response has exactly one note for each given part.
 func checkNotes(t *testing.T, what string, got called, want ...string) {
 	t.Helper()
 	notes, _ := got.content["notes"].([]any)
@@ -84,7 +84,7 @@ func checkNotes(t *testing.T, what string, got called, want ...string) {
 	}
 }
 
-// TestUpdateSavedSearch: what is sent is changed, and what is absent or null stays.
+// TestUpdateSavedSearch checks that given values change and that absent or null ones do not.
 func TestUpdateSavedSearch(t *testing.T) {
 	filters := cola.SavedSearchFilters{BrandName: "elm", ContainerCan: cola.Some(true)}
 	for sent, want := range map[string]cola.SavedSearchChangeParams{
@@ -119,8 +119,8 @@ func TestUpdateSavedSearch(t *testing.T) {
 	}
 }
 
-// TestDeleteSavedSearch: a search is deleted once; then it is not found, and the hint says what
-// finds one.
+// TestDeleteSavedSearch checks that a second deletion returns "not found", with a hint on how to
+// find searches.
 func TestDeleteSavedSearch(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, io.Discard)
@@ -140,7 +140,8 @@ func TestDeleteSavedSearch(t *testing.T) {
 	}
 }
 
-// TestListSavedSearches: pages follow each other, and a note says how to get the next one.
+// TestListSavedSearches checks that pages follow each other and that a note says how to get the
+// next one.
 func TestListSavedSearches(t *testing.T) {
 	f := newFake()
 	f.saved = slices.Repeat(f.saved, 25)
@@ -161,7 +162,8 @@ func TestListSavedSearches(t *testing.T) {
 	checkNotes(t, "a large page", large, "per_page")
 }
 
-// TestProblemsOfSavedSearches: all are told at once, nested ones by dotted names, missing ones in the words of the service.
+// TestProblemsOfSavedSearches checks that all problems are reported at once, nested ones by dotted
+// names and missing ones with the service's messages.
 func TestProblemsOfSavedSearches(t *testing.T) {
 	f := newFake()
 	got := call(t, mustServe(t, f, io.Discard), "create_saved_search",
@@ -194,7 +196,7 @@ func TestProblemsOfSavedSearches(t *testing.T) {
 	}
 }
 
-// TestRefusedSavedSearches: what the service refuses is a result that a model can act on.
+// TestRefusedSavedSearches checks that a service error becomes a result that a model can act on.
 func TestRefusedSavedSearches(t *testing.T) {
 	for code, hint := range map[cola.Code]string{
 		cola.CodeSearchTooBroad: "Add filters",
@@ -209,8 +211,8 @@ func TestRefusedSavedSearches(t *testing.T) {
 	}
 }
 
-// TestScopeOfSavedSearches: a token without the scope gets an HTTP 403 from tools that write, and
-// may read.
+// TestScopeOfSavedSearches checks that a token without the write scope gets an HTTP 403 from tools
+// that write, and can read.
 func TestScopeOfSavedSearches(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, io.Discard)
@@ -235,7 +237,8 @@ func TestScopeOfSavedSearches(t *testing.T) {
 	}
 }
 
-// TestScopeInAFullMinute: a call that is not even let through is answered as any other is, and is neither run nor counted twice.
+// TestScopeInAFullMinute checks that a call that is not admitted returns the usual error, even
+// without the scope, and is neither run nor counted twice.
 func TestScopeInAFullMinute(t *testing.T) {
 	token := []string{"X-API-Key: ", "Authorization: Bearer " + testToken}
 	create := `{"name":"create_saved_search","arguments":` + goodSearch + `}`

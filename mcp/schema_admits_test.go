@@ -16,7 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// exampleArguments returns the example call of a tool.
+// exampleArguments returns the arguments of a tool's example call.
 func exampleArguments(t testing.TB, one *tool) map[string]any {
 	t.Helper()
 	var arguments map[string]any
@@ -26,7 +26,7 @@ func exampleArguments(t testing.TB, one *tool) map[string]any {
 	return arguments
 }
 
-// with returns arguments in which the value at a dotted name is another one.
+// with returns arguments with the value at a dotted name replaced.
 func with(arguments map[string]any, name string, value any) map[string]any {
 	out := maps.Clone(arguments)
 	outer, inner, nested := strings.Cut(name, ".")
@@ -42,7 +42,7 @@ func with(arguments map[string]any, name string, value any) map[string]any {
 	return out
 }
 
-// samples are JSON values of every type that may be sent for an argument.
+// samples returns JSON values of every type for an argument.
 func samples(a argument) []string {
 	values := []string{`7`, `11054001000049`, `1.5`, `true`, `null`, `["no word"]`, `[7]`, `{}`, `{"query":"oak"}`}
 	for _, example := range a.schema.Examples {
@@ -55,8 +55,8 @@ func samples(a argument) []string {
 	return values
 }
 
-// TestSchemasAdmitWhatIsAccepted: a client that validates passes on every value that the server
-// accepts for an argument.
+// TestSchemasAdmitWhatIsAccepted checks that the schema allows every argument value that the server
+// accepts, so that clients that validate do not block it.
 func TestSchemasAdmitWhatIsAccepted(t *testing.T) {
 	validators := inputValidators(t)
 	for _, one := range tools() {
@@ -83,7 +83,7 @@ func TestSchemasAdmitWhatIsAccepted(t *testing.T) {
 	}
 }
 
-// drawn is a value of an argument, of its own type and as another type that the schema admits.
+// drawn is an argument's value in its own type and in another type that the schema allows.
 type drawn struct{ own, other any }
 
 type absent struct{}
@@ -140,7 +140,7 @@ func bound(given *float64, otherwise float64) float64 {
 	return *given
 }
 
-// drawObject draws arguments, in both of their forms.
+// drawObject draws arguments in both forms.
 func drawObject(t *rapid.T, members []argument) (own, other map[string]any) {
 	own, other = map[string]any{}, map[string]any{}
 	for _, a := range members {
@@ -156,8 +156,8 @@ func drawObject(t *rapid.T, members []argument) (own, other map[string]any) {
 	return own, other
 }
 
-// TestAdmittedTypesMeanTheSame: whatever type a schema admits for an argument, the call is answered
-// as with the argument's own.
+// TestAdmittedTypesMeanTheSame checks that every type that a schema allows for an argument gives
+// the same response as the argument's own type.
 func TestAdmittedTypesMeanTheSame(t *testing.T) {
 	validators := inputValidators(t)
 	for _, one := range tools() {

@@ -20,7 +20,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// listed returns the list of tools as a client gets it.
+// listed returns the list of tools as clients receive it.
 func listed(t *testing.T, h http.Handler) []map[string]any {
 	t.Helper()
 	var list []map[string]any
@@ -30,8 +30,8 @@ func listed(t *testing.T, h http.Handler) []map[string]any {
 	return list
 }
 
-// TestGoldenSchemas holds each tool, as it is listed, to the committed one: a change of what assistants see is announced by a
-// change of these files.
+// TestGoldenSchemas compares each listed tool with its golden file, so that changes that assistants
+// see appear in a diff.
 func TestGoldenSchemas(t *testing.T) {
 	for _, one := range listed(t, mustServe(t, newFake(), io.Discard)) {
 		got, err := json.MarshalIndent(one, "", "  ")
@@ -59,12 +59,12 @@ func checkGolden(t *testing.T, path string, got []byte) {
 	}
 }
 
-// effects are the annotations of the tools that do more than read: destructive, and idempotent.
+// effects are the annotations of tools that write: destructive and idempotent.
 var effects = map[string][2]bool{
 	"create_saved_search": {false, false}, "update_saved_search": {true, true}, "delete_saved_search": {true, true},
 }
 
-// TestToolsAreDescribed: every tool has what an assistant chooses by.
+// TestToolsAreDescribed checks the properties by which an assistant chooses a tool.
 func TestToolsAreDescribed(t *testing.T) {
 	names := map[string]bool{}
 	for _, one := range tools() {
@@ -92,8 +92,8 @@ func TestToolsAreDescribed(t *testing.T) {
 	}
 }
 
-// checkStrict: an object and the objects in it take only what they describe. The filters of
-// update_saved_search are described by create_saved_search.
+// checkStrict checks that an object and its nested objects accept only described properties. The
+// filters of update_saved_search refer to the description in create_saved_search.
 func checkStrict(t *testing.T, name string, input map[string]any) {
 	t.Helper()
 	if input["additionalProperties"] != false || input["type"] == nil {
@@ -110,8 +110,8 @@ func checkStrict(t *testing.T, name string, input map[string]any) {
 	}
 }
 
-// TestListOfToolsIsSmall: assistants pay for the list of tools with every call. Raise the limit
-// only for what is worth that.
+// TestListOfToolsIsSmall limits the tool list, which assistants pay for with every call. Raise the
+// limit only for a good reason.
 func TestListOfToolsIsSmall(t *testing.T) {
 	const most = 45_000
 	if n := len(rpc(t, mustServe(t, newFake(), io.Discard), "tools/list", "{}").body); n > most {
@@ -119,8 +119,9 @@ func TestListOfToolsIsSmall(t *testing.T) {
 	}
 }
 
-// TestArgumentsAreTheParameters: every parameter of REST is an argument of the same name, bounds and words, and no other but
-// the size of the answer, the kind of a list, and what REST has in a path or says with null.
+// TestArgumentsAreTheParameters checks that every REST parameter is an argument with the same name,
+// bounds and description. The only other arguments are the response format, the kind of a list,
+// REST path values, and replacements for null.
 func TestArgumentsAreTheParameters(t *testing.T) {
 	parameters := map[string][]reflect.Type{
 		"search_colas": {reflect.TypeFor[cola.SearchParams]()}, "search_permittees": {reflect.TypeFor[cola.PermitteeParams]()},
@@ -170,7 +171,7 @@ func TestArgumentsAreTheParameters(t *testing.T) {
 	}
 }
 
-// flatten names arguments, those of objects by dotted names.
+// flatten adds arguments by name, with dotted names for nested ones.
 func flatten(into map[string]argument, prefix string, all []argument) {
 	for _, a := range all {
 		into[prefix+a.name] = a
@@ -178,7 +179,7 @@ func flatten(into map[string]argument, prefix string, all []argument) {
 	}
 }
 
-// fieldsWithin names the fields of a parameter struct, and of the structs in it.
+// fieldsWithin returns the field names of a parameter struct and its nested structs.
 func fieldsWithin(prefix string, t reflect.Type) map[string]reflect.StructField {
 	all := map[string]reflect.StructField{}
 	for _, f := range reflect.VisibleFields(t) {
@@ -194,7 +195,7 @@ func fieldsWithin(prefix string, t reflect.Type) map[string]reflect.StructField 
 	return all
 }
 
-// compiled returns the validator of a schema, which must be one of JSON Schema 2020-12.
+// compiled returns the validator of a schema, which must be valid JSON Schema 2020-12.
 func compiled(t testing.TB, schema any) *jsonschema.Schema {
 	t.Helper()
 	c := jsonschema.NewCompiler()
@@ -209,7 +210,7 @@ func compiled(t testing.TB, schema any) *jsonschema.Schema {
 	return s
 }
 
-// closed returns a schema that describes every field that an object may have.
+// closed returns a schema that describes every field of an object.
 func closed(schema any) any {
 	switch schema := schema.(type) {
 	case map[string]any:
@@ -231,7 +232,7 @@ func closed(schema any) any {
 	return schema
 }
 
-// parsed returns a JSON value as the validator takes it, with numbers as they were written.
+// parsed returns a JSON value for the validator, with number literals preserved.
 func parsed(t testing.TB, text string) any {
 	t.Helper()
 	v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
@@ -241,7 +242,7 @@ func parsed(t testing.TB, text string) any {
 	return v
 }
 
-// inputValidators returns a validator of the arguments of every tool, by its name.
+// inputValidators returns the validator of every tool's arguments, by tool name.
 func inputValidators(t testing.TB) map[string]*jsonschema.Schema {
 	t.Helper()
 	validators := map[string]*jsonschema.Schema{}
@@ -252,7 +253,7 @@ func inputValidators(t testing.TB) map[string]*jsonschema.Schema {
 	return validators
 }
 
-// encoded writes a value as JSON.
+// encoded returns a value as JSON.
 func encoded(t testing.TB, v any) string {
 	t.Helper()
 	var b bytes.Buffer

@@ -17,14 +17,14 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// mustBridge answers lines with an edge over a service.
+// mustBridge returns the replies to lines sent through a bridge to a service.
 func mustBridge(t *testing.T, svc Service, lines ...string) []reply {
 	t.Helper()
 	h := New(svc, keys{}, Options{Logger: slog.New(slog.DiscardHandler), Hosts: []string{"localhost"}, Timeout: 5 * time.Second})
 	return mustLines(t, &Bridge{URL: "http://localhost/mcp", Key: testKey, Client: InProcess(h), Logger: slog.New(slog.DiscardHandler)}, lines...)
 }
 
-// mustLines returns the answers to lines, in the order that they came in.
+// mustLines returns the replies to lines, in order of arrival.
 func mustLines(t *testing.T, b *Bridge, lines ...string) (answers []reply) {
 	t.Helper()
 	var out strings.Builder
@@ -75,7 +75,8 @@ func TestBridge(t *testing.T) {
 	}
 }
 
-// TestBridgeToAServer: what a server refuses by HTTP is an error of the message, with its reason.
+// TestBridgeToAServer checks that an HTTP error from the server becomes an error for the message,
+// with its reason.
 func TestBridgeToAServer(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+testKey || r.Header.Get("Content-Type") != "application/json" || !strings.Contains(r.Header.Get("Accept"), "application/json") {
@@ -108,7 +109,8 @@ func TestBridgeToAServer(t *testing.T) {
 	}
 }
 
-// TestBridgeCancels: a call that the assistant cancels is given up and not answered; others go on.
+// TestBridgeCancels checks that a call canceled by the assistant is aborted without a reply and
+// that others continue.
 func TestBridgeCancels(t *testing.T) {
 	f := newFake()
 	f.wait = true
@@ -137,7 +139,8 @@ func TestBridgeCancels(t *testing.T) {
 	}
 }
 
-// TestBridgeEnds with its context, though the input goes on, and when nobody reads its answers.
+// TestBridgeEnds checks that a bridge ends with its context while input is still open, and ends if
+// its replies are not read.
 func TestBridgeEnds(t *testing.T) {
 	in, assistant := io.Pipe()
 	defer assistant.Close()

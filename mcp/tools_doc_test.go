@@ -12,8 +12,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// TestGoldenTools holds tools.md to the tools: its arguments are those of the table, and its answers are what the example calls
-// come to over a few records.
+// TestGoldenTools compares tools.md with the tool table. Its responses are those of the example
+// calls over a few records.
 func TestGoldenTools(t *testing.T) {
 	var b strings.Builder
 	fmt.Fprint(&b, toolsIntroduction)

@@ -14,8 +14,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestExamplesAreAnswered: the example call of each tool works, its structured content is the text, and has what the schema
-// requires in either size.
+// TestExamplesAreAnswered checks that each tool's example call works, that its structured content
+// equals the text, and that it has the fields that the schema requires in either format.
 func TestExamplesAreAnswered(t *testing.T) {
 	for _, one := range tools() {
 		for _, format := range responseFormats {
@@ -39,7 +39,8 @@ func TestExamplesAreAnswered(t *testing.T) {
 	}
 }
 
-// TestProblemsAreToldAtOnce, in the words of REST, and counted once.
+// TestProblemsAreToldAtOnce checks that all problems are reported at once, with REST's messages,
+// and that the call counts once.
 func TestProblemsAreToldAtOnce(t *testing.T) {
 	f := newFake()
 	got := call(t, mustServe(t, f, io.Discard), "search_colas",
@@ -74,7 +75,8 @@ func TestProblemsAreToldAtOnce(t *testing.T) {
 	}
 }
 
-// TestKindsOfProcessingTimes: a filter that the kind does not have is refused rather than left out.
+// TestKindsOfProcessingTimes checks that a filter that does not apply to the kind is refused, not
+// ignored.
 func TestKindsOfProcessingTimes(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for arguments, want := range map[string]string{
@@ -97,14 +99,14 @@ func TestKindsOfProcessingTimes(t *testing.T) {
 	}
 }
 
-// TestNotes: notes say what was assumed or left out, and what to do next.
+// TestNotes checks that notes say what was assumed or omitted, and what to do next.
 func TestNotes(t *testing.T) {
 	f := newFake()
 	f.permittee.Colas, f.permittee.RecentColas = 12, slices.Repeat(f.permittee.RecentColas, 10)
 	h := mustServe(t, f, io.Discard)
 	tests := []struct {
 		tool, arguments string
-		left            int // of the list records
+		left            int // remaining list records
 		want            []string
 	}{
 		{"search_colas", `{"per_page":2}`, 1000, []string{"since 2025-11-20", "2 of 3 labels"}},
@@ -126,8 +128,8 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestNarrowingNotes: a note on a list that was cut offers the filters that were not given, and no
-// others.
+// TestNarrowingNotes checks that a note on a cut list offers exactly the filters that were not
+// given.
 func TestNarrowingNotes(t *testing.T) {
 	f := newFake()
 	f.times = slices.Repeat(f.times, 3000)
@@ -153,7 +155,8 @@ func TestNarrowingNotes(t *testing.T) {
 	}
 }
 
-// TestCurrentAreas: superseded boundaries are left out unless they are asked for, and are marked.
+// TestCurrentAreas checks that superseded boundaries are omitted by default and marked if
+// requested.
 func TestCurrentAreas(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for arguments, want := range map[string]int{`{}`: 1, `{"current":true}`: 1, `{"current":null}`: 1, `{"current":"false"}`: 2} {
@@ -164,7 +167,7 @@ func TestCurrentAreas(t *testing.T) {
 	}
 }
 
-// TestRowsOfLabels: rows say whose product it is, how strong and how large, where that is known.
+// TestRowsOfLabels checks that rows show the permittee, strength and volume if known.
 func TestRowsOfLabels(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, io.Discard)
@@ -188,7 +191,8 @@ func TestRowsOfLabels(t *testing.T) {
 	}
 }
 
-// TestLocalLinks: an answer with a link that only the server's own computer opens says so.
+// TestLocalLinks checks that a response with a link that works only on the server's own computer
+// says so.
 func TestLocalLinks(t *testing.T) {
 	const local = "http://127.0.0.1:8080"
 	for publicURL, noted := range map[string]bool{local: true, "https://" + testHost: false} {
@@ -210,7 +214,7 @@ func TestLocalLinks(t *testing.T) {
 	}
 }
 
-// TestPageSize: twenty rows by default, and at most as many as REST allows.
+// TestPageSize checks the default of twenty rows and the maximum, which is REST's.
 func TestPageSize(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, io.Discard)
@@ -224,7 +228,8 @@ func TestPageSize(t *testing.T) {
 	}
 }
 
-// TestConciseLeavesOut: the concise size has neither unknown fields nor rarely needed ones, the detailed one has all.
+// TestConciseLeavesOut checks that the concise format omits unknown and rarely needed fields, and
+// that the detailed format has all fields.
 func TestConciseLeavesOut(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	short := call(t, h, "get_cola", `{"ttb_id":"11054001000049"}`).content["data"].(map[string]any)
@@ -243,7 +248,8 @@ func TestConciseLeavesOut(t *testing.T) {
 	}
 }
 
-// TestErrorsSayWhatToDo: each kind of failed call has the envelope of REST and a hint, and no structured content.
+// TestErrorsSayWhatToDo checks that each kind of failed call has REST's error and a hint, but no
+// structured content.
 func TestErrorsSayWhatToDo(t *testing.T) {
 	burst := &cola.Error{Code: cola.CodeQuotaExceeded, Message: "Too many.", RetryAfter: 11_200_000_000, Details: map[string]any{"reason": "burst"}}
 	month := &cola.Error{Code: cola.CodeQuotaExceeded, Message: "Used up.", UpgradeURL: "https://plans.example", Details: map[string]any{"reason": "list_records"}}

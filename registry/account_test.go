@@ -17,7 +17,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// mustHolder makes an account whose holder has signed in with a browser.
+// mustHolder creates an account and signs its holder in with a browser.
 func (w *world) mustHolder(t testing.TB, email string, tier cola.Tier) cola.Caller {
 	t.Helper()
 	account, err := w.store.CreateAccount(t.Context(), email, tier)
@@ -27,7 +27,7 @@ func (w *world) mustHolder(t testing.TB, email string, tier cola.Tier) cola.Call
 	return w.mustSignIn(t, account.ID, "Firefox")
 }
 
-// mustSignIn signs the holder of an account in with one more browser.
+// mustSignIn signs an account holder in with another browser.
 func (w *world) mustSignIn(t testing.TB, account cola.AccountID, browser string) cola.Caller {
 	t.Helper()
 	s, err := w.store.CreateSignIn(t.Context(), store.SignIn{Account: account, Via: "https://issuer.example", Browser: browser, ExpiresAt: w.now().AddDate(0, 0, 14)})
@@ -39,7 +39,7 @@ func (w *world) mustSignIn(t testing.TB, account cola.AccountID, browser string)
 	}
 }
 
-// mustConnect connects an app to an account, and returns the app's id and its caller.
+// mustConnect connects an app to an account and returns the app's ID and its caller.
 func (w *world) mustConnect(t testing.TB, account cola.AccountID, app string) (int64, cola.Caller) {
 	t.Helper()
 	made, err := w.store.EnsureApp(t.Context(), store.App{Issuer: "https://issuer.example", ClientID: "client-" + app, Name: app, Scopes: cola.Scopes()})
@@ -55,15 +55,15 @@ func (w *world) mustConnect(t testing.TB, account cola.AccountID, app string) (i
 	}
 }
 
-// keyCaller returns the caller of a key.
+// keyCaller returns a caller that authenticates with an API key.
 func keyCaller(account cola.AccountID, id int64) cola.Caller {
 	return cola.Caller{Account: account, Credential: cola.Credential{Kind: cola.CredentialKey, ID: id}, Channel: cola.ChannelREST, Scopes: cola.Scopes()}
 }
 
-// target is what the calls of managing are about.
+// target identifies the key, connection and sign-in that account management calls act on.
 type target struct{ key, link, signIn int64 }
 
-// managing calls every method of managing an account, and returns what each said.
+// managing calls every account management method and returns each result.
 func managing(ctx context.Context, s *registry.Service, c cola.Caller, on target) map[string]answered {
 	said := map[string]answered{}
 	note := func(name string, state cola.QuotaState, err error) { said[name] = answered{state, err} }
@@ -99,7 +99,7 @@ type answered struct {
 	err   error
 }
 
-// managed is a world with an account that has one of everything, and a second browser.
+// managed adds an account with a key, a connection and two signed-in browsers to the world.
 func managed(t *testing.T, w *world, email string) (holder, second cola.Caller, on target) {
 	t.Helper()
 	holder = w.mustHolder(t, email, cola.TierPro)
@@ -112,7 +112,7 @@ func managed(t *testing.T, w *world, email string) (holder, second cola.Caller, 
 	return holder, second, target{key: made.ID, link: link.Credential.ID, signIn: second.Credential.ID}
 }
 
-// mustStand holds what an account has to one key, one connection and two sign-ins, all of which hold.
+// mustStand checks that an account has one key, one connection and two sign-ins, all active.
 func (w *world) mustStand(t *testing.T, holder cola.Caller, why string) {
 	t.Helper()
 	keys, _, err := w.Keys(t.Context(), holder)
@@ -129,7 +129,8 @@ func (w *world) mustStand(t *testing.T, holder cola.Caller, why string) {
 	}
 }
 
-// TestOnlyAccountHoldersManage: whatever else a caller has, it makes no keys and ends nothing, and is told where that is done.
+// TestOnlyAccountHoldersManage checks that API keys and apps of any scope cannot create keys or end
+// access, and that the error says where to do so.
 func TestOnlyAccountHoldersManage(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder, _, on := managed(t, w, "holder@example.com")
@@ -153,7 +154,8 @@ func TestOnlyAccountHoldersManage(t *testing.T) {
 	w.mustStand(t, holder, "afterwards")
 }
 
-// TestWhoMayNotManage: who has signed out, is suspended or uses another's sign-in changes nothing.
+// TestWhoMayNotManage checks that callers change nothing when signed out, suspended, or using
+// another account's sign-in.
 func TestWhoMayNotManage(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder, second, on := managed(t, w, "holder@example.com")
@@ -189,7 +191,8 @@ func TestWhoMayNotManage(t *testing.T) {
 	}
 }
 
-// TestOthersIDs: what another account has is as if it were not there, and stays as it is.
+// TestOthersIDs checks that other accounts' IDs return "not found" and that their objects stay
+// unchanged.
 func TestOthersIDs(t *testing.T) {
 	w := mustWorld(t, 0)
 	victim, _, on := managed(t, w, "victim@example.com")
@@ -209,7 +212,8 @@ func TestOthersIDs(t *testing.T) {
 	w.mustStand(t, victim, "afterwards")
 }
 
-// TestManagingCountsNowhere: an account whose window is full and whose quota is used up is managed all the same, before the index is built too.
+// TestManagingCountsNowhere checks that account management works when the rate limit and quota are
+// exhausted, and before the index is built.
 func TestManagingCountsNowhere(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder, _, on := managed(t, w, "holder@example.com")
@@ -237,7 +241,7 @@ func TestManagingCountsNowhere(t *testing.T) {
 	}
 }
 
-// failing is a store that lets nobody manage an account, for a reason that a test chooses.
+// failing is a store whose account management methods fail with an error chosen by the test.
 type failing struct {
 	registry.Store
 	err atomic.Pointer[error]
@@ -292,7 +296,8 @@ func either[T any](f *failing, work func() (T, error)) (T, error) {
 	return work()
 }
 
-// TestManagingWithABadDatabase: one that is away is told as such, and so that nobody thinks that nothing was done; a fault of ours is ours.
+// TestManagingWithABadDatabase checks that an unreachable database is reported as such, without
+// claiming that the change was not made, and that other faults are internal errors.
 func TestManagingWithABadDatabase(t *testing.T) {
 	bad := &failing{}
 	w := mustWorldOf(t, 0, func(o *registry.Options) { bad.Store, o.Store = o.Store, bad })
@@ -318,7 +323,7 @@ func TestManagingWithABadDatabase(t *testing.T) {
 	w.mustStand(t, holder, "afterwards")
 }
 
-// TestAccount: what an account holder sees; a name that stands for an address is none.
+// TestAccount checks the account view. A placeholder is not shown as an email address.
 func TestAccount(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "Holder@example.com", cola.TierStarter)
@@ -340,7 +345,8 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-// TestSignIns: an account holder sees the browsers that are signed in, which of them this is, and signs out any.
+// TestSignIns checks that account holders see their signed-in browsers, with the current one
+// marked, and can sign out any of them.
 func TestSignIns(t *testing.T) {
 	w := mustWorld(t, 0)
 	first := w.mustHolder(t, "browsers@example.com", cola.TierFree)
@@ -376,7 +382,8 @@ func TestSignIns(t *testing.T) {
 	}
 }
 
-// TestEndOtherSignIns: the browser that asks stays signed in, and so do those of others.
+// TestEndOtherSignIns checks that the requesting browser and other accounts' browsers stay signed
+// in.
 func TestEndOtherSignIns(t *testing.T) {
 	w := mustWorld(t, 0)
 	here, other := w.mustHolder(t, "others@example.com", cola.TierFree), w.mustHolder(t, "other@example.com", cola.TierFree)

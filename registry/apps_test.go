@@ -12,7 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestConnections: an account holder sees which apps may act, ends that at once, and may have it back.
+// TestConnections checks that account holders can list connected apps, revoke access immediately
+// and restore it.
 func TestConnections(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "apps@example.com", cola.TierFree)
@@ -53,7 +54,8 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// TestDisabledApp: what the operator has ended the account holder does not restore, and is told whom to ask.
+// TestDisabledApp checks that an account holder cannot restore an app that the operator disabled,
+// and that the error says whom to contact.
 func TestDisabledApp(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "disabled@example.com", cola.TierFree)
@@ -74,7 +76,8 @@ func TestDisabledApp(t *testing.T) {
 	}
 }
 
-// TestScopesOfConnections are those that the token brought and the app may hold.
+// TestScopesOfConnections checks that a connection lists only those of the token's scopes that its
+// app may have.
 func TestScopesOfConnections(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "scopes@example.com", cola.TierFree)

@@ -13,7 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestFit: a page that is cut to the room of an answer costs the rows that are left, and is gone on with at the next of them.
+// TestFit checks that a page cut to fit the response size is charged only for the rows returned,
+// and that the cursor continues at the next row.
 func TestFit(t *testing.T) {
 	w := mustWorld(t, 300)
 	c := w.mustCaller(t, "fit@example.com", cola.TierPro)
@@ -56,7 +57,7 @@ func TestFitOfABarcode(t *testing.T) {
 	}
 }
 
-// barcode returns the barcode of some label.
+// barcode returns the barcode of any label that has one.
 func (w *world) barcode(t *testing.T, c cola.Caller) string {
 	t.Helper()
 	for _, row := range w.newest(t, c, cola.SearchParams{ApprovalDateFrom: cola.NewDate(2005, 1, 1), PerPage: cola.Some(100)}) {
@@ -72,7 +73,8 @@ func (w *world) barcode(t *testing.T, c cola.Caller) string {
 	return ""
 }
 
-// TestStanding: to look costs no place in the window, not even a full one, and needs a key that holds.
+// TestStanding checks that reading the quota state does not use the rate limit, works when the
+// limit is exhausted, and requires a valid key.
 func TestStanding(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustCaller(t, "standing@example.com", cola.TierFree)
@@ -115,7 +117,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestIdentifiers: white space around one does not count, and what is wrong with one is said where something is.
+// TestIdentifiers checks that surrounding white space is ignored and that errors say what is wrong
+// with an identifier.
 func TestIdentifiers(t *testing.T) {
 	w := mustWorld(t, 50)
 	c := w.mustCaller(t, "ids@example.com", cola.TierPro)
@@ -140,8 +143,9 @@ func TestIdentifiers(t *testing.T) {
 	}
 }
 
-// BenchmarkSearchColas measures a search through the whole service: parameters, index, and the charge committed to the
-// embedded ledger. Many run at once, as they would in a server, and share commits.
+// BenchmarkSearchColas measures a search through the whole service: parameters, index, and the
+// charge committed to the embedded ledger. Requests run in parallel and share commits, as on a
+// server.
 func BenchmarkSearchColas(b *testing.B) {
 	w := mustWorld(b, 20_000)
 	callers := make([]cola.Caller, 200)
@@ -153,7 +157,7 @@ func BenchmarkSearchColas(b *testing.B) {
 	b.ResetTimer()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			w.clock.Add(time.Minute.Microseconds()) // so that no window fills
+			w.clock.Add(time.Minute.Microseconds()) // never exhausts the rate limit
 			p := cola.SearchParams{Q: "oak", ApprovalDateFrom: cola.NewDate(2005, 1, 1), PerPage: cola.Some(1)}
 			if _, _, err := w.SearchColas(b.Context(), callers[next.Add(1)%int64(len(callers))], p); err != nil {
 				b.Error(err)
@@ -183,7 +187,8 @@ func TestSearchChargesWhatItReturns(t *testing.T) {
 	}
 }
 
-// TestCursorWalk: the pages of a walk hold every label once, in order, whatever their sizes.
+// TestCursorWalk checks that paging through results returns every label once and in order, for any
+// page sizes.
 func TestCursorWalk(t *testing.T) {
 	w := mustWorld(t, 1_500)
 	c := w.mustCaller(t, "walk@example.com", cola.TierPro)
@@ -207,7 +212,7 @@ func TestCursorWalk(t *testing.T) {
 			break
 		}
 		params.PerPage = cola.Some(40 + page)
-		if page == 3 { // the walk survives midnight
+		if page == 3 { // the cursor works across midnight
 			w.clock.Add(int64(24 * time.Hour / time.Microsecond))
 		}
 	}

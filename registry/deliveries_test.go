@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// mustAttempt claims the one delivery that is due and notes an attempt of it.
+// mustAttempt claims the one due delivery and records an attempt.
 func (w *world) mustAttempt(t *testing.T, at time.Time, a store.Attempt) {
 	t.Helper()
 	due, err := w.store.ClaimDeliveries(t.Context(), at, []string{cola.KindWebhook}, 10, time.Minute)
@@ -25,15 +25,16 @@ func (w *world) mustAttempt(t *testing.T, at time.Time, a store.Attempt) {
 	}
 }
 
-// TestDeliveries: what a run found is listed as a message to each destination, with what became of it.
+// TestDeliveries checks that each run's result is listed as one delivery per destination, with its
+// outcome.
 func TestDeliveries(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "deliveries@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
 	reader := c
-	reader.Scopes = nil // whoever acts for the account may read
+	reader.Scopes = nil // any credential of the account may read
 	search := w.mustSave(t, c, alert("oaks")).Search.UUID
 	made := w.mustHook(t, c, hook)
-	w.mustRun(t, 2, 0, 1) // the second finds nothing, and nobody wants to know
+	w.mustRun(t, 2, 0, 1) // the second run has no matches, and no destination has empty runs enabled
 	list, state, err := w.Deliveries(t.Context(), reader, cola.DeliveryListParams{Destination: made.UUID, SavedSearch: strings.ToUpper(search), PerPage: cola.Some(1)})
 	if err != nil || !state.Known() || state.Used != (cola.Used{}) || len(list.Rows) != 1 || list.Meta != (cola.PageMeta{Total: 2, Page: 1, PerPage: 1, HasMore: true}) {
 		t.Fatalf("%+v, %+v, %v", list, state, err)
@@ -47,7 +48,7 @@ func TestDeliveries(t *testing.T) {
 		params cola.DeliveryListParams
 		want   int
 	}{
-		{c, cola.DeliveryListParams{}, 4}, // the account's own email address gets them, too
+		{c, cola.DeliveryListParams{}, 4}, // the account's own email address gets them too
 		{c, cola.DeliveryListParams{State: "PENDING", Destination: w.mustOwn(t, c).UUID}, 2},
 		{c, cola.DeliveryListParams{State: cola.DeliveryFailed}, 0},
 		{c, cola.DeliveryListParams{SavedSearch: made.UUID}, 0},
@@ -63,7 +64,8 @@ func TestDeliveries(t *testing.T) {
 	}
 }
 
-// TestDeliveryAndReplay: a message that failed is looked at, and sent again with the id that it had.
+// TestDeliveryAndReplay checks that a failed delivery can be read and is replayed under the same
+// ID.
 func TestDeliveryAndReplay(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "replay@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
@@ -121,7 +123,8 @@ func TestDeliveryAndReplay(t *testing.T) {
 // third returns the last of three results.
 func third[A, B any](_ A, _ B, err error) error { return err }
 
-// TestReplayAll: what was skipped while a destination was paused is sent when it is asked for, once.
+// TestReplayAll checks that deliveries skipped while a destination was paused are sent once on
+// replay.
 func TestReplayAll(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "all@example.com", cola.TierPro)
@@ -151,7 +154,8 @@ func TestReplayAll(t *testing.T) {
 	}
 }
 
-// TestSecretIsReplaced: the old one goes on for a day, the one before it does not.
+// TestSecretIsReplaced checks that the previous secret stays valid for a day after rotation and
+// earlier ones do not.
 func TestSecretIsReplaced(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "secret@example.com", cola.TierPro)
@@ -173,7 +177,8 @@ func TestSecretIsReplaced(t *testing.T) {
 	}
 }
 
-// TestDeletedDestination takes along what was and is to be sent there.
+// TestDeletedDestination checks that deleting a destination deletes its past and pending
+// deliveries.
 func TestDeletedDestination(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "delete@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)

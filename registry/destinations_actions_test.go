@@ -16,7 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// code returns the code of the latest challenge of an endpoint.
+// code returns the code of an endpoint's latest challenge.
 func (w *world) code(t *testing.T, c cola.Caller, id string) string {
 	t.Helper()
 	return cola.Challenge(w.kept(t, c, id).Challenge.Sealed).Code()
@@ -57,7 +57,7 @@ func TestEndpointIsConfirmed(t *testing.T) {
 			t.Errorf("%s: %v, want %s", k.what, err, k.want)
 		}
 	}
-	for range 2 { // twice is as good as once
+	for range 2 { // confirming is idempotent
 		got, state, err := w.ConfirmDestination(t.Context(), c, made.UUID, enter(strings.ToLower(right)))
 		if err != nil || got.State != cola.DestinationActive || !state.Known() {
 			t.Errorf("%+v, %v", got, err)
@@ -104,7 +104,7 @@ func TestCodesAreFew(t *testing.T) {
 	}
 }
 
-// TestHostsAreAskedRarely: however an account goes about it, a host gets few challenges.
+// TestHostsAreAskedRarely checks that an account cannot exceed the daily challenge limit of a host.
 func TestHostsAreAskedRarely(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "flood@example.com", cola.TierPro)
@@ -115,7 +115,7 @@ func TestHostsAreAskedRarely(t *testing.T) {
 		switch {
 		case err == nil:
 			made++
-			if _, err := w.DeleteDestination(t.Context(), c, d.UUID); err != nil { // gives nothing back
+			if _, err := w.DeleteDestination(t.Context(), c, d.UUID); err != nil { // does not restore a challenge
 				t.Fatal(err)
 			}
 		case !errors.As(err, &refusal) || refusal.Code != cola.CodeQuotaExceeded || refusal.Details["reason"] != "confirmations" || refusal.RetryAfter <= 0:
@@ -192,7 +192,7 @@ func TestTestMessagesAreFew(t *testing.T) {
 	}
 }
 
-// reaches reports whether values of a type hold one of another.
+// reaches reports whether values of one type can contain values of another.
 func reaches(from, to reflect.Type) bool {
 	if from == to {
 		return true
@@ -210,8 +210,8 @@ func reaches(from, to reflect.Type) bool {
 	return false
 }
 
-// TestRedactedForReaders goes through every operation that returns destinations or deliveries: an app without the write scope is refused,
-// or sees no address. An operation that is added has to be added here.
+// TestRedactedForReaders covers every operation that returns destinations or deliveries. An app
+// without the write scope is refused or sees no address. Add new operations here.
 func TestRedactedForReaders(t *testing.T) {
 	w := mustWorld(t, 0)
 	writer := w.mustWriter(t, "holder@example.com", cola.TierPro)
@@ -287,7 +287,7 @@ func TestRedactedForReaders(t *testing.T) {
 	}
 }
 
-// TestEarlierLinks: links in email that an earlier version sent still work.
+// TestEarlierLinks checks that links in emails sent by an earlier version still work.
 func TestEarlierLinks(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "holder@example.com", cola.TierPro)

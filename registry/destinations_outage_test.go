@@ -88,10 +88,10 @@ func (f flaky) DeliveryOf(ctx context.Context, a cola.AccountID, id int64) (cola
 	return f.Store.DeliveryOf(ctx, a, id)
 }
 
-// maxAskedOne is how many times an address is asked in a day.
+// maxAskedOne is the daily limit of confirmation emails to one address.
 const maxAskedOne = 3
 
-// TestDestinationsFail: a caller who is not told what became of a request learns what to do.
+// TestDestinationsFail checks that errors with an unknown outcome say what to do next.
 func TestDestinationsFail(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "fails@example.com", cola.TierPro)
@@ -107,7 +107,7 @@ func TestDestinationsFail(t *testing.T) {
 	w.stiff.Store(true)
 	for name, err := range w.everyDestinationCall(t.Context(), c, made.UUID) {
 		switch reads := name == "list" || name == "read" || name == "deliveries"; {
-		case strings.HasPrefix(name, "make"), name == "ask", name == "delivery": // fails, or not, for another reason
+		case strings.HasPrefix(name, "make"), name == "ask", name == "delivery": // may fail for another reason
 		case reads != (err == nil), err != nil && (code(err) != cola.CodeUnavailable || !strings.Contains(err.Error(), "same request again")):
 			t.Errorf("%s while nothing can be changed: %v", name, err)
 		}
@@ -136,7 +136,8 @@ func TestDestinationsFail(t *testing.T) {
 	}
 }
 
-// TestAskingFails: whoever is not told whether somebody was asked learns what to do, and what was not done counts nowhere.
+// TestAskingFails checks that an error with an unknown outcome says how to find out whether a
+// confirmation was sent, and that unsent confirmations do not count toward a limit.
 func TestAskingFails(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "half@example.com", cola.TierPro)
@@ -155,7 +156,8 @@ func TestAskingFails(t *testing.T) {
 	}
 }
 
-// everyDestinationCall makes every call about destinations and deliveries once, and returns what each failed with.
+// everyDestinationCall makes every call about destinations and deliveries once and returns the
+// errors by name.
 func (w *world) everyDestinationCall(ctx context.Context, c cola.Caller, id string) map[string]error {
 	errs := map[string]error{}
 	_, _, errs["list"] = w.Destinations(ctx, c, cola.SavedSearchListParams{})

@@ -21,7 +21,7 @@ import (
 
 const hook = "https://hooks.example.com/labels"
 
-// webhookTo are the parameters of a webhook.
+// webhookTo returns the parameters of a webhook.
 func webhookTo(address string) cola.DestinationParams {
 	return cola.DestinationParams{Kind: cola.KindWebhook, Address: address}
 }
@@ -39,7 +39,7 @@ func (w *world) mustAdd(t *testing.T, c cola.Caller, p cola.DestinationParams) c
 	return made
 }
 
-// mustOwn returns the account's own destination.
+// mustOwn returns the account's own email destination.
 func (w *world) mustOwn(t *testing.T, c cola.Caller) cola.Destination {
 	t.Helper()
 	list, _, err := w.Destinations(t.Context(), c, cola.SavedSearchListParams{})
@@ -62,7 +62,7 @@ func (w *world) mustFind(t *testing.T, c cola.Caller, address string) string {
 	return ""
 }
 
-// box seals the secrets of destinations.
+// box encrypts destination secrets.
 var box = newVault()
 
 func newVault() *vault.Vault {
@@ -83,7 +83,7 @@ func (w *world) token(t *testing.T, c cola.Caller, uuid string) string {
 	return token
 }
 
-// kept returns a destination as the store has it, with its secrets in clear.
+// kept returns a stored destination with its secrets decrypted.
 func (w *world) kept(t *testing.T, c cola.Caller, uuid string) store.Destination {
 	t.Helper()
 	d, err := w.store.Destination(t.Context(), c.Account, uuid)
@@ -101,7 +101,7 @@ func (w *world) kept(t *testing.T, c cola.Caller, uuid string) store.Destination
 	return d
 }
 
-// mustHook adds a webhook whose endpoint has confirmed.
+// mustHook adds a webhook and confirms its endpoint.
 func (w *world) mustHook(t *testing.T, c cola.Caller, address string) cola.DestinationWithSecret {
 	t.Helper()
 	secret, id := cola.NewWebhookSecret(), uuid.NewString()
@@ -115,7 +115,7 @@ func (w *world) mustHook(t *testing.T, c cola.Caller, address string) cola.Desti
 	return cola.DestinationWithSecret{Destination: made.Destination, Secret: cola.Some(secret)}
 }
 
-// sent returns the events of an account's messages to a destination, newest first.
+// sent returns the event types of an account's deliveries to a destination, newest first.
 func (w *world) sent(t *testing.T, c cola.Caller, uuid string) (events []string) {
 	t.Helper()
 	list, _, err := w.Deliveries(t.Context(), c, cola.DeliveryListParams{Destination: uuid})
@@ -161,7 +161,8 @@ func TestWebhookIsAdded(t *testing.T) {
 	}
 }
 
-// TestOwnAddress: every account has it, it needs no consent, and it stays.
+// TestOwnAddress checks that every account has its own address as a destination, which needs no
+// consent and cannot be deleted.
 func TestOwnAddress(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "Own@example.com", cola.TierPro)
@@ -190,7 +191,8 @@ func TestOwnAddress(t *testing.T) {
 	}
 }
 
-// TestStrangersAreAsked: an address that is not the account's own gets nothing but a request until its owner agrees.
+// TestStrangersAreAsked checks that an address other than the account's own gets only a
+// confirmation request until its owner agrees.
 func TestStrangersAreAsked(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "asker@example.com", cola.TierPro)
@@ -222,7 +224,7 @@ func TestStrangersAreAsked(t *testing.T) {
 	if diff := cmp.Diff([]string{"destination.test skipped", "destination.confirm skipped"}, w.sent(t, c, made.UUID)); diff != "" {
 		t.Errorf("once it is ended (-want +got):\n%s", diff)
 	}
-	for _, p := range []cola.DestinationChangeParams{{Active: cola.Some(false)}, resume} { // pausing it first is no way around
+	for _, p := range []cola.DestinationChangeParams{{Active: cola.Some(false)}, resume} { // pausing it first does not bypass consent
 		got, _, err := w.ChangeDestination(t.Context(), c, made.UUID, p)
 		if p.Active.V && code(err) != cola.CodeNotActive || !p.Active.V && (err != nil || got.Reason != cola.Some(cola.ReasonUnsubscribed)) {
 			t.Errorf("%+v: %+v, %v", p, got, err)
@@ -269,7 +271,8 @@ func TestAskedAgain(t *testing.T) {
 	}
 }
 
-// TestFewAreAsked: however an account goes about it, at once or one by one, few strangers get a message of it in a day.
+// TestFewAreAsked checks that an account cannot exceed the daily limit of confirmation emails,
+// whether requests are sequential or concurrent.
 func TestFewAreAsked(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "few@example.com", cola.TierPro)
@@ -281,7 +284,7 @@ func TestFewAreAsked(t *testing.T) {
 			switch {
 			case err == nil:
 				made.Add(1)
-				_, err = w.DeleteDestination(t.Context(), c, d.UUID) // deleting gives nothing back
+				_, err = w.DeleteDestination(t.Context(), c, d.UUID) // deleting a destination does not restore the limit
 				if err != nil {
 					t.Error(err)
 				}
@@ -298,7 +301,7 @@ func TestFewAreAsked(t *testing.T) {
 	}
 	other := w.mustWriter(t, "other@example.com", cola.TierPro)
 	first := w.mustAdd(t, other, mailTo("stranger@example.com"))
-	for range 12 { // what is refused for another reason is not counted
+	for range 12 { // requests refused for another reason do not count
 		if _, _, err := w.CreateDestination(t.Context(), other, mailTo("Stranger@example.com")); code(err) != cola.CodeDestinationExists {
 			t.Errorf("made twice: %v", err)
 		}
@@ -326,7 +329,8 @@ func TestFewAreAsked(t *testing.T) {
 	w.mustAdd(t, third, mailTo("STRANGER@example.com"))
 }
 
-// TestAskingOutlivesDestinations: deleting and adding an address again is no way around the hour.
+// TestAskingOutlivesDestinations checks that deleting and re-adding an address does not bypass the
+// hourly limit.
 func TestAskingOutlivesDestinations(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "around@example.com", cola.TierPro)
@@ -342,7 +346,8 @@ func TestAskingOutlivesDestinations(t *testing.T) {
 	}
 }
 
-// TestRefusedDestinations: each refusal counts in the burst, costs nothing and makes nothing.
+// TestRefusedDestinations checks that each refused request counts toward the rate limit, is free
+// and creates no destination.
 func TestRefusedDestinations(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "refused@example.com", cola.TierPro), w.mustWriter(t, "else@example.com", cola.TierPro)
@@ -396,7 +401,8 @@ func TestRefusedDestinations(t *testing.T) {
 	}
 }
 
-// TestNoMailIsSent: a server without email says so, and still takes webhooks, also to its own network when it may.
+// TestNoMailIsSent checks that a server without email says so and still accepts webhooks, including
+// webhooks to its own network if allowed.
 func TestNoMailIsSent(t *testing.T) {
 	w := mustWorldOf(t, 0, func(o *registry.Options) { o.SendsMail, o.PrivateWebhooks = false, true })
 	c := w.mustWriter(t, "nomail@example.com", cola.TierPro)

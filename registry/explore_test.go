@@ -15,11 +15,11 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// blind is a store whose pictures, or resubmissions, cannot be read.
+// blind is a store whose image or resubmission reads can fail.
 type blind struct {
 	registry.Store
 	images, chains *atomic.Bool
-	reads          *atomic.Int64 // of resubmissions
+	reads          *atomic.Int64 // for resubmissions
 }
 
 func (b blind) MainImages(ctx context.Context, ids []cola.TTBID) (map[cola.TTBID]string, error) {
@@ -37,7 +37,7 @@ func (b blind) Resubmissions(ctx context.Context, id cola.TTBID) ([]cola.TTBID, 
 	return b.Store.Resubmissions(ctx, id)
 }
 
-// mustBlind makes a registry whose store can be made blind.
+// mustBlind creates a registry over a blind store.
 func mustBlind(t *testing.T, labels int) (*world, blind) {
 	b := blind{images: new(atomic.Bool), chains: new(atomic.Bool), reads: new(atomic.Int64)}
 	w := mustWorldOf(t, labels, func(o *registry.Options) {
@@ -47,8 +47,9 @@ func mustBlind(t *testing.T, labels int) (*world, blind) {
 	return w, b
 }
 
-// TestExploreIsASearchWithMore: the page, its price and the errors are those of a search; the counts are what choosing a value finds; the pictures are
-// those that the labels have.
+// TestExploreIsASearchWithMore checks that the page, charge and errors match those of a search,
+// that each facet count matches a search with that value, and that the images are those of the
+// labels.
 func TestExploreIsASearchWithMore(t *testing.T) {
 	w := mustWorld(t, 2_000)
 	c, same := w.mustHolder(t, "explore@example.com", cola.TierPro), w.mustHolder(t, "search@example.com", cola.TierPro)
@@ -141,7 +142,7 @@ func TestExploreRefused(t *testing.T) {
 	}
 }
 
-// chainOf returns the ids of a chain, those that the registry does not hold in brackets.
+// chainOf returns the IDs of a resubmission chain, with IDs missing from the registry in brackets.
 func chainOf(page registry.LabelPage) string {
 	var ids []string
 	for _, link := range page.Chain {
@@ -159,22 +160,22 @@ func chainOf(page registry.LabelPage) string {
 
 func TestChains(t *testing.T) {
 	w := mustWorld(t, 0)
-	const last, this = 99_001_001_000_000, 5_001_001_000_000 // of 1999, and of 2005
+	const last, this = 99_001_001_000_000, 5_001_001_000_000 // issued in 1999 and 2005
 	var labels []cola.Cola
 	add := func(id, again cola.TTBID) {
 		c := bottle(id, "OAK", cola.NewDate(2025, 1, 1))
 		c.ForResubmissionTTBID = again
 		labels = append(labels, c)
 	}
-	add(1, 0) // alone
+	add(1, 0) // no resubmission
 	add(11, 10)
 	add(12, 11)
-	add(13, 11) // a fork
+	add(13, 11) // fork
 	add(14, 12)
-	add(21, 23) // a circle
+	add(21, 23) // cycle
 	add(22, 21)
 	add(23, 22)
-	add(31, 31) // itself
+	add(31, 31) // resubmits itself
 	add(last, 0)
 	add(this, last)
 	for id := cola.TTBID(101); id <= 140; id++ {
@@ -233,8 +234,8 @@ func TestLabelPage(t *testing.T) {
 	}
 }
 
-// TestFreeRequestsOfTheDashboard: free requests of the dashboard take no room in the window and pass when it is full. Searches
-// and labels do neither.
+// TestFreeRequestsOfTheDashboard checks that the dashboard's free requests do not use the rate
+// limit and pass when it is exhausted. Searches and detail views do neither.
 func TestFreeRequestsOfTheDashboard(t *testing.T) {
 	w, b := mustBlind(t, 100)
 	holder := w.mustHolder(t, "window@example.com", cola.TierFree)
@@ -262,7 +263,7 @@ func TestFreeRequestsOfTheDashboard(t *testing.T) {
 	if _, err := w.Admit(t.Context(), program); err != nil {
 		t.Fatalf("a request after nine of the dashboard: %v", err)
 	}
-	try("with a full window") // also for who has not been refused yet
+	try("with a full window") // even if no request has been refused yet
 	reads := b.reads.Load()
 	for range 2 {
 		for name, do := range metered {
@@ -282,10 +283,11 @@ func TestFreeRequestsOfTheDashboard(t *testing.T) {
 	try("after refusals")
 }
 
-// request is one of a caller.
+// request makes one request as a caller.
 type request func(cola.Caller) (cola.QuotaState, error)
 
-// freeRequests returns free requests. One of them is for a label that the account first reads at a cost.
+// freeRequests returns free requests. One of them reads a label that the account first read at a
+// charge.
 func freeRequests(t *testing.T, w *world, holder cola.Caller, id string) map[string]request {
 	t.Helper()
 	read, _, err := w.Cola(t.Context(), holder, id, "")
@@ -323,7 +325,7 @@ func freeRequests(t *testing.T, w *world, holder cola.Caller, id string) map[str
 	}
 }
 
-// meteredRequests returns requests that count also where they find nothing.
+// meteredRequests returns requests that count even if they have no results.
 func meteredRequests(t *testing.T, w *world, id string) map[string]request {
 	t.Helper()
 	return map[string]request{
@@ -338,7 +340,7 @@ func meteredRequests(t *testing.T, w *world, id string) map[string]request {
 	}
 }
 
-// wanted returns nil for an error with a code, and anything else as it is.
+// wanted returns nil for an error with the given code, and any other error unchanged.
 func wanted(err error, c cola.Code) error {
 	if code(err) == c {
 		return nil

@@ -39,7 +39,7 @@ func (f flaky) NamePreviewLabels(ctx context.Context, a cola.AccountID, day cola
 
 var feedURL = regexp.MustCompile(`^` + regexp.QuoteMeta(publicURL) + `/feeds/([A-Za-z0-9_-]{43})$`)
 
-// mustMakeFeed gives a search a feed and returns its token.
+// mustMakeFeed creates a feed for a saved search and returns its token.
 func (w *world) mustMakeFeed(t *testing.T, c cola.Caller, search string) string {
 	t.Helper()
 	feed, state, err := w.MakeFeed(t.Context(), c, search)
@@ -50,7 +50,8 @@ func (w *world) mustMakeFeed(t *testing.T, c cola.Caller, search string) string 
 	return match[1]
 }
 
-// TestFeed: it shows the runs that found something, newest first, to whoever has its address, until that is replaced or ended.
+// TestFeed checks that a feed lists runs with matches, newest first, for anyone with its address,
+// until the address is replaced or deleted.
 func TestFeed(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "feed@example.com", cola.TierPro)
@@ -92,7 +93,7 @@ func TestFeed(t *testing.T) {
 	}
 }
 
-// mustKeepLabels keeps labels with some ids, of one brand.
+// mustKeepLabels stores labels with the given IDs, all of one brand.
 func (w *world) mustKeepLabels(t *testing.T, ids ...cola.TTBID) {
 	t.Helper()
 	var patches []cola.Patch[cola.Cola]
@@ -106,7 +107,7 @@ func (w *world) mustKeepLabels(t *testing.T, ids ...cola.TTBID) {
 	}
 }
 
-// TestFeedTokenIsNotKept: whoever reads the database cannot read the feed.
+// TestFeedTokenIsNotKept checks that the database does not contain the feed token.
 func TestFeedTokenIsNotKept(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "hash@example.com", cola.TierPro)

@@ -21,15 +21,16 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// switching is a store that is set back while it is followed: at first it has one past, then another. The ledger stays.
+// switching is a store that is restored to a backup while it is followed: reads switch from one
+// database to another. The ledger does not switch.
 type switching struct {
 	*sqlite.Store
 	other *sqlite.Store
-	after string        // the method at whose end it is set back, once armed
-	hold  chan struct{} // what was lost is not read anew before it is closed; nil: at once
+	after string        // the method after which the store switches, once armed
+	hold  chan struct{} // blocks reading the lost changes again until closed; nil: no blocking
 	armed atomic.Bool
 	back  atomic.Bool
-	ahead atomic.Int64 // of the time, in nanoseconds: the clock of both
+	ahead atomic.Int64 // clock offset in nanoseconds, for both databases
 }
 
 func (s *switching) now() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
@@ -80,8 +81,9 @@ func (s *switching) AllReferences(ctx context.Context) (store.ReferenceSets, err
 	return s.present().AllReferences(ctx)
 }
 
-// mustPasts makes two databases of one backup. The first has what was written after it and then lost; the other what was
-// written after the restore, which is more, so that its revision is higher.
+// mustPasts creates two databases from one backup. The first has changes written after the backup
+// and then lost. The second has changes written after the restore; it has more of them, so its
+// revision is higher.
 func mustPasts(t *testing.T) *switching {
 	t.Helper()
 	s, dir := &switching{}, t.TempDir()
@@ -116,7 +118,8 @@ func mustPasts(t *testing.T) *switching {
 	return s
 }
 
-// mustName writes labels with a brand name, each in a change of its own, and gives their permittee the same name.
+// mustName writes labels with a brand name, one change each, and gives their permittee the same
+// name.
 func mustName(t *testing.T, st store.Store, name string, ids ...cola.TTBID) {
 	t.Helper()
 	for _, id := range ids {
@@ -138,7 +141,7 @@ func mustTime(t *testing.T, st store.Store, commodity string) {
 	must(t, func() error { return err })
 }
 
-// content is what there is of each kind, by key.
+// content contains the records of each kind by key.
 type content struct {
 	brands  map[cola.TTBID]string
 	holders map[string]cola.Text
@@ -161,18 +164,18 @@ func stored(t *testing.T, st store.Store) content {
 	return c
 }
 
-// observed is a service with its follower.
+// observed is a service and its follower.
 type observed struct {
 	*registry.Service
 	index *search.Index
-	build registry.Build // of the first time that it was ready
+	build registry.Build // state when the service first became ready
 
 	store  *switching
 	caller cola.Caller
 	stop   func() // saves the snapshot
 }
 
-// observe follows a store until the test ends, and waits until the service is ready.
+// observe follows a store until the test ends and waits until the service is ready.
 func observe(t *testing.T, s *switching, snapshot string) *observed {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
@@ -204,7 +207,8 @@ func observe(t *testing.T, s *switching, snapshot string) *observed {
 	return o
 }
 
-// shows returns what the service shows. The clock moves on, so that the burst does not end the waiting.
+// shows returns the content that the service shows. It advances the clock so that waiting never
+// exhausts the rate limit.
 func (o *observed) shows(t *testing.T) content {
 	t.Helper()
 	c := content{brands: map[cola.TTBID]string{}, holders: map[string]cola.Text{}}
@@ -218,7 +222,7 @@ func (o *observed) shows(t *testing.T) content {
 	o.store.ahead.Add(int64(time.Second))
 	times, _, err := o.ProcessingTimes(t.Context(), o.caller, cola.ProcessingTimeParams{})
 	if code(err) == cola.CodeUnavailable {
-		return content{} // it is not ready
+		return content{} // not ready
 	}
 	must(t, func() error { return err })
 	c.times = append(c.times, times.Rows...)
@@ -236,7 +240,7 @@ func (o *observed) eventuallyShows(t *testing.T, want content) {
 	t.Errorf("not what is stored (-want +got):\n%s", diff)
 }
 
-// TestSnapshotOfLostPast: the snapshot was saved before the database was set back.
+// TestSnapshotOfLostPast starts from a snapshot saved before the database was restored to a backup.
 func TestSnapshotOfLostPast(t *testing.T) {
 	t.Parallel()
 	s, snapshot := mustPasts(t), filepath.Join(t.TempDir(), "registry.index")
@@ -263,7 +267,8 @@ func TestSnapshotOfLostPast(t *testing.T) {
 	}
 }
 
-// TestSetBackWhileFollowed sets the database back at any point of the first build, and of the taking over of news.
+// TestSetBackWhileFollowed restores the database to a backup at each point of the first build and
+// of an update.
 func TestSetBackWhileFollowed(t *testing.T) {
 	for _, method := range []string{"Revision", "ColasSince", "PermitteesSince", "ReferenceRevision", "AllReferences", "HasRevision"} {
 		for when, building := range map[string]bool{"while it is built": true, "later": false} {
@@ -290,7 +295,7 @@ func TestSetBackWhileFollowed(t *testing.T) {
 	}
 }
 
-// TestNotReadyWhileBuiltAnew: an index that lacks almost everything answers nothing.
+// TestNotReadyWhileBuiltAnew checks that requests fail while the index is being rebuilt.
 func TestNotReadyWhileBuiltAnew(t *testing.T) {
 	t.Parallel()
 	s := mustPasts(t)

@@ -20,7 +20,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// TestFollowerShowsWhatIsWritten: labels, permittees and reference data.
+// TestFollowerShowsWhatIsWritten checks that the follower picks up new labels, permittees and
+// reference data.
 func TestFollowerShowsWhatIsWritten(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustCaller(t, "follow@example.com", cola.TierPro)
@@ -50,7 +51,8 @@ func TestFollowerShowsWhatIsWritten(t *testing.T) {
 	})
 }
 
-// count returns how many labels a text finds. The clock moves on, so that the burst does not end the waiting.
+// count returns the number of labels that match a text. It advances the clock so that waiting never
+// exhausts the rate limit.
 func (w *world) count(t *testing.T, c cola.Caller, q string) int {
 	t.Helper()
 	w.clock.Add(int64(time.Second / time.Microsecond))
@@ -77,7 +79,8 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// run follows a store until it is ready, then stops, which saves the snapshot; it returns how the index was built.
+// run follows a store until it is ready, then stops, which saves the snapshot. It returns how the
+// index was built.
 func run(t *testing.T, st *sqlite.Store, snapshot string) registry.Build {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
@@ -96,7 +99,8 @@ func run(t *testing.T, st *sqlite.Store, snapshot string) registry.Build {
 	return build
 }
 
-// TestSnapshot: a restart uses it; one that is damaged, of another database, or of a later state of this one is not trusted.
+// TestSnapshot checks that a restart uses the snapshot, unless it is damaged, belongs to another
+// database, or is newer than the database.
 func TestSnapshot(t *testing.T) {
 	dir := t.TempDir()
 	open := func(name string) *sqlite.Store {
@@ -154,7 +158,7 @@ func (w woken) Revision(ctx context.Context) (cola.Revision, error) {
 	return w.Store.Revision(ctx)
 }
 
-// TestFollowerIsWoken: each wake-up makes the follower look at the store.
+// TestFollowerIsWoken checks that each wake-up makes the follower read the store's revision.
 func TestFollowerIsWoken(t *testing.T) {
 	inner, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "registry.db"), sqlite.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -167,9 +171,9 @@ func TestFollowerIsWoken(t *testing.T) {
 	defer cancel()
 	go func() {
 		defer cancel()
-		for range wakeups + 1 { // when one is taken, the one before it has been seen to
+		for range wakeups + 1 { // receiving a wake-up means that the previous one was handled
 			select {
-			case st.wakeups <- struct{}{}: // nobody else takes it
+			case st.wakeups <- struct{}{}: // the follower is the only receiver
 			case <-ctx.Done():
 				return
 			}
@@ -192,7 +196,8 @@ func follow(t *testing.T, ctx context.Context, st store.Store) {
 	}
 }
 
-// TestNotReadyWhileNothingCommits: a database that answers and does not commit, as a primary whose standby is away.
+// TestNotReadyWhileNothingCommits uses a database that answers reads but does not commit, like a
+// primary without its standby.
 func TestNotReadyWhileNothingCommits(t *testing.T) {
 	w := mustWorld(t, 1)
 	c := w.mustCaller(t, "stuck@example.com", cola.TierFree)
@@ -205,7 +210,7 @@ func TestNotReadyWhileNothingCommits(t *testing.T) {
 		t.Error("ready, though nothing commits")
 	}
 	w.stuck.Store(false)
-	for w.Ready(t.Context()) != nil { // it finds out by itself, without a request
+	for w.Ready(t.Context()) != nil { // detected without a request
 		time.Sleep(10 * time.Millisecond)
 	}
 	if _, _, err := w.Usage(t.Context(), c); err != nil {
@@ -213,7 +218,8 @@ func TestNotReadyWhileNothingCommits(t *testing.T) {
 	}
 }
 
-// TestDrainingIsNotReady: a service that is about to end goes on answering, and says that it is not ready.
+// TestDrainingIsNotReady checks that a draining service still answers requests but reports that it
+// is not ready.
 func TestDrainingIsNotReady(t *testing.T) {
 	w := mustWorld(t, 1)
 	c := w.mustCaller(t, "drain@example.com", cola.TierFree)
@@ -229,7 +235,7 @@ func TestDrainingIsNotReady(t *testing.T) {
 	}
 }
 
-// deaf is a store that does not tell whether it is there.
+// deaf is a store that does not respond to health checks.
 type deaf struct{ store.Store }
 
 func (deaf) Ping(ctx context.Context) error {
@@ -237,7 +243,8 @@ func (deaf) Ping(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// TestReadyDoesNotWaitForever: a probe gets its answer although the database gives none.
+// TestReadyDoesNotWaitForever checks that a readiness probe gets a response even if the database
+// does not respond.
 func TestReadyDoesNotWaitForever(t *testing.T) {
 	index := search.New(search.Options{})
 	defer index.Close()

@@ -18,7 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// mustMake makes a key.
+// mustMake creates an API key.
 func (w *world) mustMake(t *testing.T, c cola.Caller, p registry.KeyParams) registry.NewKey {
 	t.Helper()
 	made, _, err := w.CreateKey(t.Context(), c, p)
@@ -28,7 +28,7 @@ func (w *world) mustMake(t *testing.T, c cola.Caller, p registry.KeyParams) regi
 	return made
 }
 
-// lets reports whether a request with a key is let in.
+// lets reports whether a request with a key is accepted.
 func (w *world) lets(t *testing.T, account cola.AccountID, key int64) bool {
 	t.Helper()
 	_, err := w.Standing(t.Context(), keyCaller(account, key))
@@ -38,7 +38,7 @@ func (w *world) lets(t *testing.T, account cola.AccountID, key int64) bool {
 	return err == nil
 }
 
-// TestNewKey: a key works from the start, and its secret is told this once.
+// TestNewKey checks that a new key works immediately and that its secret is returned only once.
 func TestNewKey(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "keys@example.com", cola.TierFree)
@@ -65,7 +65,7 @@ func TestNewKey(t *testing.T) {
 	}
 }
 
-// TestKeyParams: what is wrong is told at once, by field, and nothing is made.
+// TestKeyParams checks that invalid parameters return errors by field and create no key.
 func TestKeyParams(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "params@example.com", cola.TierFree)
@@ -110,7 +110,7 @@ func TestKeyParams(t *testing.T) {
 	}
 }
 
-// TestKeyExpires: a key holds through its last day.
+// TestKeyExpires checks that a key is valid through its last day.
 func TestKeyExpires(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "expires@example.com", cola.TierFree)
@@ -129,7 +129,8 @@ func TestKeyExpires(t *testing.T) {
 	}
 }
 
-// TestKeyLimit: keys that hold are limited, whoever makes them at the same time; those that do not hold any more leave room.
+// TestKeyLimit checks that the number of valid keys is limited, including under concurrent
+// creation, and that invalid keys do not count.
 func TestKeyLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "limit@example.com", cola.TierFree)
@@ -171,7 +172,8 @@ func TestKeyLimit(t *testing.T) {
 	w.mustMake(t, holder, registry.KeyParams{Name: "with room again"})
 }
 
-// TestReplacingKeepsToTheLimit: a key that is replaced again and again with an overlap does not give any number of keys.
+// TestReplacingKeepsToTheLimit checks that repeated rotation with an overlap cannot exceed the key
+// limit.
 func TestReplacingKeepsToTheLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "again@example.com", cola.TierFree)
@@ -189,7 +191,8 @@ func TestReplacingKeepsToTheLimit(t *testing.T) {
 	}
 }
 
-// TestKeysMadeInADay: keys that are over count too, until the day is.
+// TestKeysMadeInADay checks that each key counts toward the daily limit for 24 hours after its
+// creation, even if it expired or was revoked.
 func TestKeysMadeInADay(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder, other := w.mustHolder(t, "busy@example.com", cola.TierFree), w.mustHolder(t, "calm@example.com", cola.TierFree)
@@ -219,21 +222,22 @@ func TestKeysMadeInADay(t *testing.T) {
 	}
 }
 
-// TestRotateKey: the old key goes on to hold for the overlap and not longer than it would have; the new one is like it.
+// TestRotateKey checks that the old key stays valid for the overlap, but not past its own expiry,
+// and that the new key has the same properties.
 func TestRotateKey(t *testing.T) {
 	const day = 24 * time.Hour
 	for _, tt := range []struct {
 		overlap string
 		expires cola.Date
-		after   time.Duration // until it is replaced
-		old     time.Duration // that the old one holds then
-		end     string        // of the new one
+		after   time.Duration // time until rotation
+		old     time.Duration // remaining validity of the old key
+		end     string        // expiry of the new key
 	}{
 		{"none", 0, 0, 0, ""},
 		{" 1 HOUR ", 0, day, time.Hour, ""},
 		{"1 day", 0, 0, day, ""},
-		{"7 days", cola.NewDate(2027, 2, 28), 5 * day, 7 * day, "2027-03-06T00:00:00Z"},         // 101 days from its making
-		{"30 days", cola.NewDate(2026, 11, 30), 5 * day, 5*day + day/2, "2026-12-06T00:00:00Z"}, // it ends before the overlap does
+		{"7 days", cola.NewDate(2027, 2, 28), 5 * day, 7 * day, "2027-03-06T00:00:00Z"},         // 101 days after creation
+		{"30 days", cola.NewDate(2026, 11, 30), 5 * day, 5*day + day/2, "2026-12-06T00:00:00Z"}, // expires before the overlap ends
 		{"none", cola.NewDate(2026, 11, 21), 35 * time.Hour, 0, "2026-11-23T00:00:00Z"},
 	} {
 		w := mustWorld(t, 0)
@@ -263,7 +267,7 @@ func TestRotateKey(t *testing.T) {
 	}
 }
 
-// TestRefusedRotations: a key that does not hold gives no other, nor does a word that is none.
+// TestRefusedRotations checks that invalid keys and unknown overlaps are refused.
 func TestRefusedRotations(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "no@example.com", cola.TierFree)
@@ -296,7 +300,8 @@ func TestRefusedRotations(t *testing.T) {
 	}
 }
 
-// TestRotatedAgain: a key that is rotated again in its overlap, as by who lost its first successor, has one that lives as long as that.
+// TestRotatedAgain checks that a key can be rotated again during its overlap, for example after its
+// first successor is lost, and that each successor expires at the same time.
 func TestRotatedAgain(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "again@example.com", cola.TierFree)
@@ -318,7 +323,7 @@ func TestRotatedAgain(t *testing.T) {
 	}
 }
 
-// TestRotatedTwiceAtOnce: without an overlap a key has one successor.
+// TestRotatedTwiceAtOnce checks that a key rotated without an overlap has one successor.
 func TestRotatedTwiceAtOnce(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "twice@example.com", cola.TierFree)
@@ -344,7 +349,7 @@ func TestRotatedTwiceAtOnce(t *testing.T) {
 	}
 }
 
-// TestRevokeKey: a key ends with the next request, once and for all.
+// TestRevokeKey checks that revocation takes effect with the next request and is permanent.
 func TestRevokeKey(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "revoke@example.com", cola.TierFree)
@@ -364,7 +369,7 @@ func TestRevokeKey(t *testing.T) {
 	}
 }
 
-// TestRequestsOfKeys: those of this month count, whatever they cost.
+// TestRequestsOfKeys checks that a key's requests this month are counted, whatever they cost.
 func TestRequestsOfKeys(t *testing.T) {
 	w := mustWorld(t, 300)
 	holder := w.mustHolder(t, "requests@example.com", cola.TierPro)

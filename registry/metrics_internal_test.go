@@ -68,7 +68,8 @@ func TestClassNames(t *testing.T) {
 	}
 }
 
-// TestSightings walks through what a follower meets: level, behind, still behind, level again, a store set back.
+// TestSightings covers a follower that is up to date, behind, still behind, up to date again, and
+// one whose store was restored to a backup.
 func TestSightings(t *testing.T) {
 	at := func(second int) time.Time { return time.Date(2026, 11, 20, 12, 0, second, 0, time.UTC) }
 	level := func(at cola.Revision) search.Marks { return search.Marks{Labels: at, Permittees: at, References: at} }

@@ -23,7 +23,8 @@ func (f flaky) ColasSince(ctx context.Context, after cola.Revision, yield func(*
 	return f.Store.ColasSince(ctx, after, yield)
 }
 
-// measured reads a metric: its value, or how often a histogram was told, by the values of its labels.
+// measured returns a metric's values by label values. For a histogram, the value is the number of
+// observations.
 func (w *world) measured(t *testing.T, name string) map[string]float64 {
 	t.Helper()
 	families, err := w.metrics.Gather()
@@ -46,7 +47,7 @@ func (w *world) measured(t *testing.T, name string) map[string]float64 {
 	return found
 }
 
-// gauge reads a metric without labels.
+// gauge returns the value of a metric without labels.
 func (w *world) gauge(t *testing.T, name string) float64 {
 	t.Helper()
 	value, ok := w.measured(t, name)[""]
@@ -56,7 +57,8 @@ func (w *world) gauge(t *testing.T, name string) float64 {
 	return value
 }
 
-// TestSearchesAreCounted asks questions of several classes; what never reaches the index counts nowhere.
+// TestSearchesAreCounted checks that searches are counted by class, and that searches that never
+// reach the index are not counted.
 func TestSearchesAreCounted(t *testing.T) {
 	w := mustWorld(t, 300)
 	c := w.mustCaller(t, "measured@example.com", cola.TierPro)
@@ -83,7 +85,7 @@ func TestSearchesAreCounted(t *testing.T) {
 	}
 }
 
-// TestIndexIsMeasured compares what the metrics say of the index with what is stored.
+// TestIndexIsMeasured checks that the index metrics match the stored records.
 func TestIndexIsMeasured(t *testing.T) {
 	begun := time.Now().Add(-time.Second)
 	w := mustWorld(t, 300)
@@ -115,7 +117,8 @@ func TestIndexIsMeasured(t *testing.T) {
 	}
 }
 
-// TestLagIsMeasured: while changes cannot be read the metrics say for how long, and that it is mended.
+// TestLagIsMeasured checks that the metrics show how long changes have been unreadable, and
+// recover.
 func TestLagIsMeasured(t *testing.T) {
 	w := mustWorld(t, 10)
 	before := w.gauge(t, "index_revision")
@@ -146,7 +149,8 @@ func TestLagIsMeasured(t *testing.T) {
 	}
 }
 
-// TestImageFaultsNameNoImage checks that a logged error has the label but no other part of the path.
+// TestImageFaultsNameNoImage checks that a logged error contains the label but no other part of the
+// image path.
 func TestImageFaultsNameNoImage(t *testing.T) {
 	w := mustWorld(t, 1)
 	id := w.newest(t, w.mustCaller(t, "image@example.com", cola.TierPro), cola.SearchParams{})[0].TTBID.String()

@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// labelOf returns a label of this year that says hapax and nothing else, changed by edit.
+// labelOf returns a label of this year whose only text is "hapax", changed by edit.
 func labelOf(id cola.TTBID, edit func(c *cola.Cola)) cola.Cola {
 	var c cola.Cola
 	c.TTBID, c.BrandName, c.ProductType, c.PermitNumber = id, "HAPAX", vocabulary.Wine, "NJ-I-721"
@@ -22,7 +22,7 @@ func labelOf(id cola.TTBID, edit func(c *cola.Cola)) cola.Cola {
 	return c
 }
 
-// TestSearchNotes: each note comes with what it is about, and with nothing else.
+// TestSearchNotes checks that each note appears exactly in the searches it applies to.
 func TestSearchNotes(t *testing.T) {
 	w := mustWorld(t, 300)
 	c := w.mustCaller(t, "notes@example.com", cola.TierPro)
@@ -36,7 +36,7 @@ func TestSearchNotes(t *testing.T) {
 	)
 	for name, tt := range map[string]struct {
 		params cola.SearchParams
-		want   []string // what the notes say, one each
+		want   []string // a fragment of each note
 	}{
 		"found":              {cola.SearchParams{Q: "hapax"}, nil},
 		"a free name":        {cola.SearchParams{BrandName: "no such name"}, nil},
@@ -68,7 +68,7 @@ func TestSearchNotes(t *testing.T) {
 	}
 }
 
-// TestSearchNotesCostNothing: the counts behind a note are not charged.
+// TestSearchNotesCostNothing checks that the counts behind a note are free.
 func TestSearchNotesCostNothing(t *testing.T) {
 	w := mustWorld(t, 100)
 	c := w.mustCaller(t, "free@example.com", cola.TierPro)
@@ -78,7 +78,8 @@ func TestSearchNotesCostNothing(t *testing.T) {
 	}
 }
 
-// TestListNotes: a reference list without rows says which value is unknown and which there are.
+// TestListNotes checks that an empty reference list names the unknown value and lists the known
+// ones.
 func TestListNotes(t *testing.T) {
 	w := mustWorld(t, 10)
 	c := w.mustCaller(t, "lists@example.com", cola.TierPro)
@@ -112,7 +113,8 @@ func TestListNotes(t *testing.T) {
 	}
 }
 
-// TestTruncatedByQuota: permittees and barcodes say so, too, and only when the quota is the reason.
+// TestTruncatedByQuota checks that permittee and barcode results report truncation, and only when
+// the quota is the reason.
 func TestTruncatedByQuota(t *testing.T) {
 	w := mustWorld(t, 300)
 	rich, poor := w.mustCaller(t, "rich@example.com", cola.TierPro), w.mustCaller(t, "poor@example.com", cola.TierFree)
@@ -138,7 +140,8 @@ func TestTruncatedByQuota(t *testing.T) {
 	}
 }
 
-// TestWordsHold: what is told of the records is what they hold, in the ways that filters have of saying it.
+// TestWordsHold checks that the vocabulary matches the records, for every spelling that filters
+// accept.
 func TestWordsHold(t *testing.T) {
 	w := mustWorld(t, 500)
 	words, err := w.Vocabulary(t.Context())
@@ -166,7 +169,8 @@ func TestWordsHold(t *testing.T) {
 	}
 }
 
-// TestFormerPathsAreKnown: a category path that has been renamed is one that labels have, as a search takes it.
+// TestFormerPathsAreKnown checks that the vocabulary knows a renamed category path if labels have
+// it, as searches do.
 func TestFormerPathsAreKnown(t *testing.T) {
 	w := mustWorld(t, 200)
 	o := demo.Options{Colas: 200, Seed: 1, AsOf: cola.DateOf(instant)}
@@ -185,7 +189,8 @@ func TestFormerPathsAreKnown(t *testing.T) {
 	}
 }
 
-// TestWordsOfLists: each word once and in order; whatever a filter finds rows with is told to have some.
+// TestWordsOfLists checks that each value appears once, in order, and that values with rows are
+// reported as having rows.
 func TestWordsOfLists(t *testing.T) {
 	w := mustWorld(t, 10)
 	words, err := w.Vocabulary(t.Context())

@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// silent is a store that takes every question and answers none, as a frozen server does.
+// silent is a store that accepts every request and never responds, like a frozen server.
 type silent struct {
 	Store
 	store.Ledger
@@ -24,7 +24,7 @@ func (silent) Cola(ctx context.Context, _ cola.TTBID) (cola.Cola, error) {
 	return cola.Cola{}, ctx.Err()
 }
 
-// What the ledger is asked for what account holders see comes from the store beside it.
+// The store next to the ledger answers the ledger's requests for data shown to account holders.
 func (s silent) DailyUsage(ctx context.Context, id cola.AccountID, first, last cola.Date) ([]store.DayUsage, error) {
 	return s.Ledger.DailyUsage(ctx, id, first, last)
 }
@@ -48,7 +48,7 @@ func (silent) Void(ctx context.Context, _ store.BatchID, _ []store.Entry) error 
 	return fmt.Errorf("%w: %v", store.ErrUnavailable, ctx.Err())
 }
 
-// newSilent returns a service whose index was built before its store fell silent.
+// newSilent returns a service whose index was built before its store stopped responding.
 func newSilent(t *testing.T) *Service {
 	t.Helper()
 	ledger := quota.New(silent{}, quota.Options{})
@@ -58,8 +58,8 @@ func newSilent(t *testing.T) *Service {
 	return s
 }
 
-// TestSilentStoreIsUnavailable: reading a label from a store that does not respond fails after three seconds, with a time to
-// try again, or earlier when the context ends.
+// TestSilentStoreIsUnavailable checks that reading a label from an unresponsive store fails after
+// three seconds, or earlier if the context ends, and returns a retry time.
 func TestSilentStoreIsUnavailable(t *testing.T) {
 	for name, ask := range map[string]func(context.Context, *Service) error{
 		"a label": func(ctx context.Context, s *Service) error {
@@ -67,7 +67,7 @@ func TestSilentStoreIsUnavailable(t *testing.T) {
 			return err
 		},
 		"an image": func(ctx context.Context, s *Service) error {
-			s.ready.Store(false) // else the index would answer that there is no such label
+			s.ready.Store(false) // otherwise the index would report that the label does not exist
 			_, _, err := s.DrawableImage(ctx, "11054001000049-0")
 			return err
 		},
@@ -94,7 +94,8 @@ func TestSilentStoreIsUnavailable(t *testing.T) {
 	}
 }
 
-// TestFollowerDoesNotWaitForASilentStore for longer than a request does.
+// TestFollowerDoesNotWaitForASilentStore checks that the follower times out as quickly as a
+// request.
 func TestFollowerDoesNotWaitForASilentStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := NewFollower(newSilent(t), FollowerOptions{})
@@ -105,7 +106,8 @@ func TestFollowerDoesNotWaitForASilentStore(t *testing.T) {
 	})
 }
 
-// TestNothingIsReadWhileNothingCommits: once the ledger knows that the store does not commit, nobody waits for a read either.
+// TestNothingIsReadWhileNothingCommits checks that once the ledger knows that the store does not
+// commit, reads fail immediately too.
 func TestNothingIsReadWhileNothingCommits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSilent(t)
@@ -121,7 +123,7 @@ func TestNothingIsReadWhileNothingCommits(t *testing.T) {
 	})
 }
 
-// admitting is a store whose ledger lets everybody through, and which answers nothing else.
+// admitting is a store whose ledger admits every request and whose other methods never respond.
 type admitting struct{ silent }
 
 func (admitting) Settle(_ context.Context, b store.Batch, decide func(time.Time, []store.AccountState) []store.Entry) error {
@@ -142,7 +144,7 @@ func (admitting) CreateSavedSearch(ctx context.Context, _ store.NewSavedSearch) 
 	return cola.SavedSearch{}, false, ctx.Err()
 }
 
-// TestSavingDoesNotWaitForASilentStore for longer than a charge does.
+// TestSavingDoesNotWaitForASilentStore checks that saving times out as quickly as a charge.
 func TestSavingDoesNotWaitForASilentStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ledger := quota.New(admitting{}, quota.Options{})

@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// TestLatestFigures: latest keeps the rows of each series' newest date among the rows that match,
-// and no others.
+// TestLatestFigures checks that latest returns exactly the matching rows with the newest date in
+// each series.
 func TestLatestFigures(t *testing.T) {
 	w := mustWorld(t, 10)
 	c := w.mustCaller(t, "latest@example.com", cola.TierPro)
@@ -42,7 +42,7 @@ func TestLatestFigures(t *testing.T) {
 	}
 }
 
-// checkLatest compares the newest rows with those that the whole list has of each series' latest
+// checkLatest compares the latest rows with the rows in the full list that have each series' newest
 // date.
 func checkLatest[T any](t *testing.T, all, newest registry.List[T], err, err2 error, of func(T) (string, cola.Date)) {
 	t.Helper()
@@ -94,7 +94,7 @@ func TestStatisticalDetail(t *testing.T) {
 	}
 }
 
-// TestCurrentAVAs: superseded boundaries are marked by their last day, and current leaves them out.
+// TestCurrentAVAs checks that superseded boundaries have a last day and that current excludes them.
 func TestCurrentAVAs(t *testing.T) {
 	w := mustWorld(t, 10)
 	c := w.mustCaller(t, "areas@example.com", cola.TierPro)

@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// refused returns what the account holder sees of the refusals of an account, once all is written, in no order.
+// refused writes all pending refusals and returns the account holder's view of them, unordered.
 func (w *world) refused(t *testing.T, holder cola.Caller) []string {
 	t.Helper()
 	w.Close()
@@ -26,8 +26,9 @@ func (w *world) refused(t *testing.T, holder cola.Caller) []string {
 	return told
 }
 
-// TestRefusalsAreTold: an account holder sees each refused request once, with the reason, by key and app; refusals that are told elsewhere, and
-// requests that failed otherwise, are none.
+// TestRefusalsAreTold checks that account holders see each refused request once, with its reason,
+// by key and app. Refusals reported elsewhere and requests that failed for other reasons are
+// excluded.
 func TestRefusalsAreTold(t *testing.T) {
 	w := mustWorld(t, 300)
 	holder, stranger := w.mustHolder(t, "told@example.com", cola.TierFree), w.mustHolder(t, "stranger@example.com", cola.TierFree)
@@ -37,7 +38,7 @@ func TestRefusalsAreTold(t *testing.T) {
 	app.Scopes = nil
 	ended := w.mustSignIn(t, holder.Account, "Lynx")
 
-	for range 2 { // an app may not write
+	for range 2 { // the app lacks the write scope
 		if _, _, err := w.CreateSavedSearch(t.Context(), app, alert("n")); code(err) != cola.CodeInsufficientScope {
 			t.Fatal(err)
 		}
@@ -53,7 +54,7 @@ func TestRefusalsAreTold(t *testing.T) {
 	if _, err := w.EndSignIn(t.Context(), ended, ended.Credential.ID); err != nil {
 		t.Fatal(err)
 	}
-	w.SearchColas(t.Context(), ended, cola.SearchParams{}) // the page says it
+	w.SearchColas(t.Context(), ended, cola.SearchParams{}) // reported on the page instead
 	if err := w.store.Suspend(t.Context(), holder.Account, "Bills"); err != nil {
 		t.Fatal(err)
 	}
@@ -63,10 +64,10 @@ func TestRefusalsAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.advance(time.Hour)
-	for range 10 + 3 { // the window of ten is full then
+	for range 10 + 3 { // exhausts the rate limit of ten
 		w.Admit(t.Context(), key)
 	}
-	for range 2 { // refused before they are worked on
+	for range 2 { // refused before processing
 		w.SearchColas(t.Context(), key, cola.SearchParams{})
 	}
 	w.SearchColas(t.Context(), holder, cola.SearchParams{})
@@ -86,7 +87,7 @@ func TestRefusalsAreTold(t *testing.T) {
 	}
 }
 
-// TestUsedUpIsTold: the two quotas, each for what it was.
+// TestUsedUpIsTold checks that exhausting each of the two quotas is reported with its own reason.
 func TestUsedUpIsTold(t *testing.T) {
 	w := mustWorld(t, 300)
 	holder := w.mustHolder(t, "usedup@example.com", cola.TierPro)
@@ -104,7 +105,7 @@ func TestUsedUpIsTold(t *testing.T) {
 	if err := w.store.SetTier(t.Context(), holder.Account, cola.TierFree); err != nil {
 		t.Fatal(err)
 	}
-	w.advance(30*time.Second - time.Duration(w.now().Second())*time.Second) // into one minute
+	w.advance(30*time.Second - time.Duration(w.now().Second())*time.Second) // all refusals fall in one minute
 	for range 3 {
 		w.SearchColas(t.Context(), key, cola.SearchParams{})
 		w.Cola(t.Context(), holder, labels[0].TTBID.String(), "")
@@ -115,7 +116,8 @@ func TestUsedUpIsTold(t *testing.T) {
 	}
 }
 
-// TestRefusalsTellTheLatest at most 50, with when it was.
+// TestRefusalsTellTheLatest checks that the report lists at most 50 refusals, the latest ones, with
+// their times.
 func TestRefusalsTellTheLatest(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "latest@example.com", cola.TierFree)
@@ -134,7 +136,8 @@ func TestRefusalsTellTheLatest(t *testing.T) {
 	}
 }
 
-// TestRefusalsOfNobody: of an account that there is not nothing is kept, and nothing is in the way of others'.
+// TestRefusalsOfNobody checks that refusals of an unknown account are dropped and do not block
+// those of other accounts.
 func TestRefusalsOfNobody(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "somebody@example.com", cola.TierFree)

@@ -18,13 +18,13 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// notebook keeps refusals, unless it fails.
+// notebook records refusals, or fails on demand.
 type notebook struct {
 	mu    sync.Mutex
 	fault error
-	hangs bool // until the time is over
+	hangs bool // until the context ends
 	calls []int
-	sums  map[store.AccountRefusal]int // by all but the count and the time
+	sums  map[store.AccountRefusal]int // keyed by refusal with zero Count and LastAt
 }
 
 func (n *notebook) RecordRefusals(ctx context.Context, refusals []store.AccountRefusal) error {
@@ -47,7 +47,7 @@ func (n *notebook) RecordRefusals(ctx context.Context, refusals []store.AccountR
 	return nil
 }
 
-// called notes a call, and returns what becomes of it.
+// called records a call and returns its outcome.
 func (n *notebook) called(refusals int) (fault error, hangs bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -59,7 +59,7 @@ func (n *notebook) Refusals(context.Context, cola.AccountID, int) ([]store.Refus
 	return nil, nil
 }
 
-// has returns how many calls there were, and how many requests were written.
+// has returns the number of calls and the number of recorded requests.
 func (n *notebook) has() (calls, requests int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -79,7 +79,7 @@ func notingIn(n *notebook) *refusalRecorder {
 	return newRefusalRecorder(n, time.Now, slog.New(slog.DiscardHandler), newRefusalMetrics(nil))
 }
 
-// waits returns how many kinds of refusals wait, and whether they will be written by themselves.
+// waits returns the number of pending kinds of refusals, and whether a flush is scheduled.
 func (r *refusalRecorder) waits() (kinds int, timed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,7 +94,8 @@ func keyOfAccount(n int) cola.Caller {
 	return cola.Caller{Account: cola.AccountID(n), Credential: cola.Credential{Kind: cola.CredentialKey, ID: int64(n)}, Channel: cola.ChannelREST}
 }
 
-// TestReasonRefused: why account holders are told that something was refused, and what they are not told.
+// TestReasonRefused checks the reason reported to account holders for each error, and which errors
+// are not reported.
 func TestReasonRefused(t *testing.T) {
 	quotaError := func(reason string) error {
 		return &cola.Error{Code: cola.CodeQuotaExceeded, Details: map[string]any{"reason": reason}}
@@ -124,8 +125,8 @@ func TestReasonRefused(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreAddedUp by account, minute, channel, credential and reason, and written after two seconds, without anything written before or
-// when there is nothing.
+// TestRefusalsAreAddedUp checks that refusals are summed by account, minute, channel, credential
+// and reason, and written after two seconds. There are no earlier writes and no empty ones.
 func TestRefusalsAreAddedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &notebook{}
@@ -133,7 +134,7 @@ func TestRefusalsAreAddedUp(t *testing.T) {
 		one, other := keyOfAccount(1), keyOfAccount(2)
 		app := one
 		app.Credential.Kind, app.Channel = cola.CredentialLink, cola.ChannelMCP
-		begun := time.Now().UTC() // bubbles begin at a full minute
+		begun := time.Now().UTC() // synctest bubbles start at a full minute
 		for range 3 {
 			r.record(one, burstRefusal())
 		}
@@ -171,7 +172,8 @@ func TestRefusalsAreAddedUp(t *testing.T) {
 	})
 }
 
-// TestRefusalsOutliveAFault: what the store does not take is kept, together with what comes meanwhile, and written once it does.
+// TestRefusalsOutliveAFault checks that refusals that the store rejected are kept, merged with
+// later ones, and written when the store works again.
 func TestRefusalsOutliveAFault(t *testing.T) {
 	for name, fail := range map[string]func(*notebook){
 		"it fails": func(n *notebook) { n.set(store.ErrUnavailable, false) },
@@ -188,7 +190,7 @@ func TestRefusalsOutliveAFault(t *testing.T) {
 					r.record(keyOfAccount(account), burstRefusal())
 				}
 				time.Sleep(time.Minute)
-				for account := range 3_000 { // half of them are other minutes' and accounts'
+				for account := range 3_000 { // half of them belong to other minutes and accounts
 					r.record(keyOfAccount(account), burstRefusal())
 				}
 				time.Sleep(time.Minute)
@@ -218,8 +220,8 @@ func TestRefusalsOutliveAFault(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreBounded: whatever comes while nothing is written, so many are kept and the others are counted as dropped. Those that are alike
-// need no room.
+// TestRefusalsAreBounded checks that pending refusals are limited while writes fail, and that the
+// excess is counted as dropped. Refusals of the same kind share one entry.
 func TestRefusalsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &notebook{fault: store.ErrUnavailable}
@@ -227,7 +229,7 @@ func TestRefusalsAreBounded(t *testing.T) {
 		for account := range maxPendingRefusals + 50 {
 			r.record(keyOfAccount(account), burstRefusal())
 		}
-		time.Sleep(flushInterval + time.Second) // refused, and given back
+		time.Sleep(flushInterval + time.Second) // write failed; entries are pending again
 		for account := range 2 * maxPendingRefusals {
 			r.record(keyOfAccount(account), burstRefusal())
 		}
@@ -248,7 +250,8 @@ func TestRefusalsAreBounded(t *testing.T) {
 	})
 }
 
-// TestGivenBackIsBounded: what was on its way to the store and what came meanwhile do not add up to more.
+// TestGivenBackIsBounded checks that refusals from a failed write and those recorded meanwhile stay
+// within the limit together.
 func TestGivenBackIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &notebook{hangs: true}
@@ -256,11 +259,11 @@ func TestGivenBackIsBounded(t *testing.T) {
 		for account := range maxPendingRefusals - 10 {
 			r.record(keyOfAccount(account), burstRefusal())
 		}
-		time.Sleep(flushInterval + time.Second) // on its way
+		time.Sleep(flushInterval + time.Second) // write in progress
 		for account := range maxPendingRefusals {
 			r.record(keyOfAccount(maxPendingRefusals+account), burstRefusal())
 		}
-		time.Sleep(flushTimeout) // back, and on its way again
+		time.Sleep(flushTimeout) // write failed; the next one is in progress
 		synctest.Wait()
 		n.set(nil, false)
 		r.close()
@@ -271,7 +274,8 @@ func TestGivenBackIsBounded(t *testing.T) {
 	})
 }
 
-// TestCloseLosesNothingItNeedNot: closing writes what waits, ends in time when the store does not answer, and says what is lost.
+// TestCloseLosesNothingItNeedNot checks that closing writes pending refusals, returns in time if
+// the store does not respond, and reports the number lost.
 func TestCloseLosesNothingItNeedNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &notebook{}
@@ -296,7 +300,8 @@ func TestCloseLosesNothingItNeedNot(t *testing.T) {
 	})
 }
 
-// TestRefusalsFromManySides loses and doubles none, whoever notes while it is written, fails and closes.
+// TestRefusalsFromManySides checks that concurrent recording, writing, failing and closing neither
+// lose nor duplicate refusals.
 func TestRefusalsFromManySides(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &notebook{}
@@ -322,7 +327,7 @@ func TestRefusalsFromManySides(t *testing.T) {
 	})
 }
 
-// BenchmarkNote is what a refusal costs more for being told later.
+// BenchmarkNote measures the cost of recording a refusal.
 func BenchmarkNote(b *testing.B) {
 	for name, accounts := range map[string]int{"one account": 1, "5000 accounts": 5_000} {
 		b.Run(name, func(b *testing.B) {

@@ -38,21 +38,21 @@ type world struct {
 	store *sqlite.Store
 	index *search.Index
 	clock atomic.Int64
-	down  atomic.Bool // the database does not answer
-	mute  atomic.Bool // it does not tell its changes
-	stuck atomic.Bool // it answers, and does not commit
-	full  atomic.Bool // it has no room for saved searches
-	stiff atomic.Bool // it has destinations and changes nothing about them
-	// earlier finds destinations by links of an earlier version; nil: the store does
+	down  atomic.Bool // the database does not respond
+	mute  atomic.Bool // reading changes fails
+	stuck atomic.Bool // reads work, commits fail
+	full  atomic.Bool // saved search operations fail
+	stiff atomic.Bool // reading destinations works, changing them fails
+	// earlier finds destinations by the hashes of earlier versions' links; nil: the store finds them
 	earlier func(hash []byte) (store.Destination, error)
-	trace   atomic.Pointer[store.Trace] // what it says of every label to every search, if set
+	trace   atomic.Pointer[store.Trace] // if set, the trace of every label for every search
 
 	metrics *prometheus.Registry
 }
 
 func (w *world) now() time.Time { return time.UnixMicro(w.clock.Load()).UTC() }
 
-// Cola fails while the database is down.
+// cola fails while the database is down.
 func (w *world) cola(ctx context.Context, id cola.TTBID) (cola.Cola, error) {
 	if w.down.Load() {
 		return cola.Cola{}, fmt.Errorf("read: %w", store.ErrUnavailable)
@@ -60,7 +60,7 @@ func (w *world) cola(ctx context.Context, id cola.TTBID) (cola.Cola, error) {
 	return w.store.Cola(ctx, id)
 }
 
-// flaky is the store with failures that a test chooses.
+// flaky is the store with failures chosen by a test.
 type flaky struct {
 	*sqlite.Store
 	w *world
@@ -85,13 +85,13 @@ func (f flaky) Settle(ctx context.Context, b store.Batch, decide func(time.Time,
 	return f.Store.Settle(ctx, b, decide)
 }
 
-// mustWorld makes a registry with a number of demonstration labels and waits until it is ready.
+// mustWorld creates a registry with a number of demonstration labels and waits until it is ready.
 func mustWorld(t testing.TB, labels int) *world {
 	t.Helper()
 	return mustWorldOf(t, labels, func(*registry.Options) {})
 }
 
-// mustWorldOf does so with other options.
+// mustWorldOf is mustWorld with other options.
 func mustWorldOf(t testing.TB, labels int, set func(*registry.Options)) *world {
 	t.Helper()
 	w := &world{metrics: prometheus.NewPedanticRegistry()}
@@ -134,7 +134,7 @@ func mustWorldOf(t testing.TB, labels int, set func(*registry.Options)) *world {
 	return w
 }
 
-// mustCaller makes an account with a key.
+// mustCaller creates an account with an API key.
 func (w *world) mustCaller(t testing.TB, email string, tier cola.Tier) cola.Caller {
 	t.Helper()
 	account, err := w.store.CreateAccount(t.Context(), email, tier)
@@ -160,7 +160,7 @@ func (w *world) newest(t *testing.T, c cola.Caller, p cola.SearchParams) []cola.
 
 func code(err error) cola.Code { return cola.CodeOf(err) }
 
-// spend charges list records to a caller, as if they had been used.
+// spend charges list records to a caller.
 func (w *world) spend(t *testing.T, c cola.Caller, units int) {
 	t.Helper()
 	batch := store.Batch{ID: store.BatchID{byte(c.Account)}, Accounts: []cola.AccountID{c.Account}}
@@ -198,7 +198,7 @@ func TestBarcode(t *testing.T) {
 	t.Fatal("no label has a barcode")
 }
 
-// TestPermitteesAgreeWithLabels: counts are those that a search finds.
+// TestPermitteesAgreeWithLabels checks that a permittee's counts match those of a search.
 func TestPermitteesAgreeWithLabels(t *testing.T) {
 	w := mustWorld(t, 1_000)
 	c := w.mustCaller(t, "permittees@example.com", cola.TierPro)
@@ -211,7 +211,7 @@ func TestPermitteesAgreeWithLabels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if all.Pagination.Total > p.Colas || p.Colas-all.Pagination.Total > p.Colas/4+1 { // undated labels are in no window
+		if all.Pagination.Total > p.Colas || p.Colas-all.Pagination.Total > p.Colas/4+1 { // undated labels match no date range
 			t.Errorf("%s counts %d labels, a search finds %d dated ones", p.PermitNumber, p.Colas, all.Pagination.Total)
 		}
 	}
@@ -256,7 +256,8 @@ func TestReferenceDataIsFree(t *testing.T) {
 	}
 }
 
-// TestTagProvesReading: an account that has read a record cannot make the tag for another account, nor can the record alone.
+// TestTagProvesReading checks that an account that has read a record cannot compute the tag for
+// another account, and that the record alone is not enough to compute one.
 func TestTagProvesReading(t *testing.T) {
 	w := mustWorld(t, 50)
 	reader, other := w.mustCaller(t, "reader@example.com", cola.TierPro), w.mustCaller(t, "other@example.com", cola.TierPro)
@@ -280,7 +281,8 @@ func TestTagProvesReading(t *testing.T) {
 	}
 }
 
-// TestFailsClosed: when the database cannot commit, nothing is answered and nothing is told of why.
+// TestFailsClosed checks that if the database cannot commit, requests return no data and errors do
+// not reveal the cause.
 func TestFailsClosed(t *testing.T) {
 	w := mustWorld(t, 50)
 	c := w.mustCaller(t, "closed@example.com", cola.TierPro)
@@ -296,7 +298,7 @@ func TestFailsClosed(t *testing.T) {
 		t.Error("ready without a database")
 	}
 	w.down.Store(false)
-	w.advance(time.Second) // the last answer of the database counts for a moment
+	w.advance(time.Second) // the database status is cached briefly
 	if err := w.Ready(t.Context()); err != nil {
 		t.Errorf("not ready again: %v", err)
 	}

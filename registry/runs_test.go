@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// mustRun has an account's due searches run weekly, so that each run finds so many labels.
+// mustRun runs an account's due searches weekly, so that each run has the given number of matches.
 func (w *world) mustRun(t *testing.T, found ...int) {
 	t.Helper()
 	label := cola.TTBID(26001001000000)
@@ -47,7 +47,7 @@ func TestRunsOfASavedSearch(t *testing.T) {
 	c := w.mustWriter(t, "runs@example.com", cola.TierFree)
 	id := w.mustSave(t, c, alert("Oaks")).Search.UUID
 	reader := c
-	reader.Scopes = nil // whoever acts for the account may read
+	reader.Scopes = nil // any credential of the account may read
 	if none, _, err := w.SavedSearchRuns(t.Context(), reader, id, cola.SavedSearchListParams{}); err != nil || len(none.Rows) != 0 || none.Meta.Total != 0 {
 		t.Errorf("before any run: %+v, %v", none, err)
 	}
@@ -69,7 +69,7 @@ func TestRunsOfASavedSearch(t *testing.T) {
 	w.checkMatches(t, c, id, fmt.Sprint(runs.Rows[0].ID))
 }
 
-// checkMatches asks for what the runs found, in all and in the latest.
+// checkMatches checks the matches of all runs and of the latest one.
 func (w *world) checkMatches(t *testing.T, c cola.Caller, id, latest string) {
 	t.Helper()
 	ids := func(l registry.PageList[cola.SavedSearchMatch]) (ids []string) {
@@ -94,7 +94,8 @@ func (w *world) checkMatches(t *testing.T, c cola.Caller, id, latest string) {
 	}
 }
 
-// TestMatchesCost: a match that is returned costs a list record, and a page is cut to those that are left.
+// TestMatchesCost checks that each returned match costs a list record, and that a page is cut to
+// the remaining quota.
 func TestMatchesCost(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "matches@example.com", cola.TierFree)
@@ -124,7 +125,8 @@ func TestMatchesCost(t *testing.T) {
 	}
 }
 
-// TestRunsNotFound: what is not there, or another account's, costs one request and is not found.
+// TestRunsNotFound checks that runs that do not exist or belong to another account return "not
+// found" and cost one request.
 func TestRunsNotFound(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "runs@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
@@ -162,7 +164,8 @@ func TestRunsNotFound(t *testing.T) {
 	}
 }
 
-// TestRunASavedSearch: one that is asked to run is due now, also without a schedule or while that is paused, and goes back to its schedule then.
+// TestRunASavedSearch checks that a manual run makes a search due immediately, even if it has no
+// schedule or a paused one, and that the schedule resumes afterwards.
 func TestRunASavedSearch(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "run@example.com", cola.TierPro)
@@ -231,7 +234,7 @@ func TestManualRunsADay(t *testing.T) {
 	}
 }
 
-// TestRefusedRuns: each refusal costs nothing and has nothing run.
+// TestRefusedRuns checks that each refused request is free and starts no run.
 func TestRefusedRuns(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "refused@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
@@ -273,8 +276,8 @@ func TestRefusedRuns(t *testing.T) {
 	}
 }
 
-// TestSuspendedAccount: every operation is refused for the reason that the operator gave, costs nothing, and works again when the account is
-// restored.
+// TestSuspendedAccount checks that every operation is refused with the operator's reason and is
+// free, and that operations work again once the account is restored.
 func TestSuspendedAccount(t *testing.T) {
 	const because = "The invoice of October is not paid."
 	w := mustWorld(t, 0)

@@ -31,14 +31,14 @@ func (f flaky) RequestRun(ctx context.Context, a cola.AccountID, uuid string, du
 	return f.Store.RequestRun(ctx, a, uuid, due, limit)
 }
 
-// bottle is a label of a domestic wine in bottles.
+// bottle returns a label of a domestic wine in bottles.
 func bottle(id cola.TTBID, brand string, approved cola.Date) cola.Cola {
 	c := cola.Cola{DomesticOrImported: vocabulary.Domestic, LLMContainerType: "bottle", ABV: cola.Some(13.0)}
 	c.TTBID, c.BrandName, c.ProductType, c.PermitNumber, c.ApprovalDate = id, brand, vocabulary.Wine, "CA-W-1", approved
 	return c
 }
 
-// mustImport writes labels down, and waits until the index has them.
+// mustImport stores labels and waits until the index has them.
 func (w *world) mustImport(t *testing.T, mode store.Mode, labels ...cola.Cola) {
 	t.Helper()
 	var patches []cola.Patch[cola.Cola]
@@ -56,7 +56,7 @@ func (w *world) mustImport(t *testing.T, mode store.Mode, labels ...cola.Cola) {
 		if looks == 1_000 {
 			t.Fatal("the index does not get the labels")
 		}
-		time.Sleep(10 * time.Millisecond) // between two looks
+		time.Sleep(10 * time.Millisecond) // polling interval
 	}
 }
 
@@ -69,7 +69,8 @@ func (w *world) mustExplain(t *testing.T, c cola.Caller, uuid string, label cola
 	return e
 }
 
-// traced is what is known of a label that arrived on 18 November to a search that was made on the 2nd and ran last on the 16th.
+// traced returns the trace of a label that arrived on November 18, for a search that was created on
+// the 2nd and last ran on the 16th.
 func traced(change func(*store.Trace)) store.Trace {
 	ran := time.Date(2026, 11, 16, 6, 0, 0, 0, time.UTC)
 	plan := cola.Schedule{Active: true, Cadence: cola.CadenceWeekly, Day: 1, NextRunAt: cola.Some(cola.TimestampOf(ran.AddDate(0, 0, 7)))}
@@ -82,12 +83,12 @@ func traced(change func(*store.Trace)) store.Trace {
 	return t
 }
 
-// arrivedOn is the revision of the run of a day in November, or of what came then.
+// arrivedOn returns the revision of a run on a day in November, or of labels that arrived then.
 func arrivedOn(day int) cola.Revision {
 	return cola.Revision(time.Date(2026, 11, day, 6, 0, 0, 0, time.UTC).UnixMicro())
 }
 
-// TestVerdicts: what becomes of a label, by when it was approved and what is known of it.
+// TestVerdicts checks the verdict on a label by its approval date and trace.
 func TestVerdicts(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustCaller(t, "verdicts@example.com", cola.TierPro)
@@ -117,7 +118,7 @@ type verdictCase struct {
 
 func verdictCases() []verdictCase { return slices.Concat(heldCases(), idleCases(), timedCases()) }
 
-// heldCases are of labels that were found, or that do not meet the filters.
+// heldCases cover labels that were found or do not match the filters.
 func heldCases() []verdictCase {
 	filtered := func(f cola.SavedSearchFilters, found *cola.SavedSearchMatch) func(*store.Trace) {
 		return func(t *store.Trace) { t.Search.Filters, t.Match = f, found }
@@ -135,12 +136,12 @@ func heldCases() []verdictCase {
 	}
 }
 
-// planned changes the schedule of the search.
+// planned changes the search's schedule.
 func planned(change func(*cola.Schedule)) func(*store.Trace) {
 	return func(t *store.Trace) { change(t.Search.Schedule) }
 }
 
-// idleCases are of searches that do not run by themselves.
+// idleCases cover searches without an active schedule.
 func idleCases() []verdictCase {
 	return []verdictCase{
 		{"2026-11-17", func(t *store.Trace) { t.Search.Schedule = nil }, "not_scheduled",
@@ -157,7 +158,7 @@ func idleCases() []verdictCase {
 	}
 }
 
-// timedCases are told apart by when a label was approved and arrived, and what has run since.
+// timedCases differ in when a label was approved and arrived, and in the runs since then.
 func timedCases() []verdictCase {
 	as := func(*store.Trace) {}
 	seen := func(arrived, ran, from int) func(*store.Trace) {
@@ -192,7 +193,7 @@ func timedCases() []verdictCase {
 	}
 }
 
-// TestExplanations follows labels through a search that is made, runs and is changed.
+// TestExplanations explains labels for a search as it is created, run and changed.
 func TestExplanations(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "explain@example.com", cola.TierPro)
@@ -243,7 +244,7 @@ func TestExplanations(t *testing.T) {
 	}
 }
 
-// mustRecord records a run of the search that is due, with what it found.
+// mustRecord records a run of the due search and its matches.
 func (w *world) mustRecord(t *testing.T, found ...store.RunMatch) {
 	t.Helper()
 	claimed, err := w.store.ClaimDue(t.Context(), w.now(), 10, time.Minute)
@@ -264,17 +265,18 @@ func (w *world) mustRecord(t *testing.T, found ...store.RunMatch) {
 	}
 }
 
-// TestExplanationsAreCharged: a list record each, and nothing for what is not found, whatever that is.
+// TestExplanationsAreCharged checks that an explanation costs a list record, and that "not found"
+// errors of any kind are free.
 func TestExplanationsAreCharged(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "charged@example.com", cola.TierFree), w.mustWriter(t, "other@example.com", cola.TierPro)
 	w.mustImport(t, store.Commit, bottle(26001001000001, "OAK", cola.DateOf(instant)))
 	id := w.mustSave(t, c, alert("oaks")).Search.UUID
-	c.Scopes = nil // whoever acts for the account may read
+	c.Scopes = nil // any credential of the account may read
 	for _, tt := range []struct {
 		caller    cola.Caller
 		id, label string
-		says      string // empty: it is found
+		says      string // empty: found
 	}{
 		{c, id, "26001001000001", ""}, {c, strings.ToUpper(id), " 26001001000001 ", ""},
 		{c, id, "26001001000002", "26001001000002"}, {c, id, "oak", "14 digits"}, {c, id, "", "14 digits"},

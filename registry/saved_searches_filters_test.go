@@ -15,13 +15,14 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// filterCase is one filter of a saved search, as JSON, and what it plainly means.
+// filterCase is a saved search's filters as JSON and a plain predicate with the same meaning.
 type filterCase struct {
 	filters string
 	holds   func(r *cola.IndexRecord) bool
 }
 
-// TestEveryFilterOfASavedSearch: each filter alone, and several together, find exactly the labels that they are meant to.
+// TestEveryFilterOfASavedSearch checks that each filter, alone and combined, finds exactly the
+// labels that match its predicate.
 func TestEveryFilterOfASavedSearch(t *testing.T) {
 	w := mustWorld(t, 3_000)
 	w.mustKeepBothGeorgias(t)
@@ -57,7 +58,7 @@ func TestEveryFilterOfASavedSearch(t *testing.T) {
 	}
 }
 
-// note remembers which filters a case has.
+// note records the filters that a case has.
 func note(tried map[string]bool, filters string) {
 	var members map[string]any
 	if json.Unmarshal([]byte(filters), &members) == nil {
@@ -67,7 +68,8 @@ func note(tried map[string]bool, filters string) {
 	}
 }
 
-// TestFiltersThatFindNothing: filters that contradict each other, or ask for what there is not, are no filters left out.
+// TestFiltersThatFindNothing checks that contradictory filters and unknown values match no labels
+// rather than being ignored.
 func TestFiltersThatFindNothing(t *testing.T) {
 	w := mustWorld(t, 500)
 	w.mustKeepBothGeorgias(t)
@@ -90,7 +92,8 @@ func TestFiltersThatFindNothing(t *testing.T) {
 	}
 }
 
-// mustKeepBothGeorgias adds a label from the state and one from the country, and waits until the index has them.
+// mustKeepBothGeorgias adds a label from the state and one from the country, and waits until the
+// index has them.
 func (w *world) mustKeepBothGeorgias(t *testing.T) {
 	t.Helper()
 	var patches []cola.Patch[cola.Cola]
@@ -106,7 +109,7 @@ func (w *world) mustKeepBothGeorgias(t *testing.T) {
 		if looks == 1_000 {
 			t.Fatal("the index does not get the labels")
 		}
-		time.Sleep(10 * time.Millisecond) // between two looks
+		time.Sleep(10 * time.Millisecond) // polling interval
 	}
 }
 
@@ -174,7 +177,7 @@ func filterCases(labels []cola.IndexRecord) []filterCase {
 	return slices.Concat(cases, placeCases(), optionCases())
 }
 
-// milliliters returns a label's volume, or -1 when it is not known.
+// milliliters returns a label's volume, or -1 if unknown.
 func milliliters(r *cola.IndexRecord) float64 {
 	ml, ok := vocabulary.Milliliters(r.Volume.V, r.VolumeUnit)
 	if !ok || !r.Volume.OK {
@@ -202,7 +205,7 @@ func placeCases() []filterCase {
 	}
 }
 
-// optionCases has each boolean filter alone, and pairs of a group.
+// optionCases cover each boolean filter alone, and pairs within a group.
 func optionCases() []filterCase {
 	container := func(words ...string) func(*cola.IndexRecord) bool {
 		return func(r *cola.IndexRecord) bool { return slices.Contains(words, r.ContainerType) }
@@ -235,8 +238,8 @@ func optionCases() []filterCase {
 	return cases
 }
 
-// TestTheTwoGeorgias: words for the United States never find labels from the country Georgia, whose labels have the same
-// origin name; the name finds both, and each has a code of its own.
+// TestTheTwoGeorgias checks that terms for the United States never find labels from the country
+// Georgia, although the origin names are the same. The name finds both; each has its own code.
 func TestTheTwoGeorgias(t *testing.T) {
 	w := mustWorld(t, 50)
 	w.mustKeepBothGeorgias(t)

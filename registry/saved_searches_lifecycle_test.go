@@ -61,7 +61,8 @@ func (w *world) mustChange(t *testing.T, c cola.Caller, uuid string, p cola.Save
 	return changed
 }
 
-// TestSavedSearchIsChanged: paused, resumed, renamed; what a change answers is what is read and listed then, with its addresses.
+// TestSavedSearchIsChanged pauses, resumes and renames a search, and checks that the response
+// matches later reads and lists, including its URLs.
 func TestSavedSearchIsChanged(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "change@example.com", cola.TierPro)
@@ -130,7 +131,8 @@ func TestSavedSearchesInPages(t *testing.T) {
 	}
 }
 
-// TestRefusedSavedSearchLife: each refusal counts in the burst, costs nothing and changes nothing.
+// TestRefusedSavedSearchLife checks that each refused request counts toward the rate limit, is free
+// and changes nothing.
 func TestRefusedSavedSearchLife(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "life@example.com", cola.TierPro), w.mustWriter(t, "else@example.com", cola.TierPro)
@@ -203,7 +205,8 @@ func TestDeletedSavedSearch(t *testing.T) {
 	w.mustHaveSaved(t, c, "elms")
 }
 
-// TestResumedAtTheLimit: the eleventh is refused, also of many at once; one that is active already may be changed.
+// TestResumedAtTheLimit checks that an eleventh search cannot be resumed, even by concurrent
+// requests, and that an active one can still be changed at the limit.
 func TestResumedAtTheLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "resume@example.com", cola.TierPro)
@@ -240,7 +243,8 @@ func TestResumedAtTheLimit(t *testing.T) {
 	}
 }
 
-// TestChangingFails: a caller who is not told what became of a request learns that it can be sent again.
+// TestChangingFails checks that an error with an unknown outcome says that the request can be sent
+// again.
 func TestChangingFails(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "fails@example.com", cola.TierPro)
@@ -290,7 +294,8 @@ func TestChangingFails(t *testing.T) {
 	w.mustHaveSaved(t, c, "oaks")
 }
 
-// TestPreviewIsWhatASearchFinds: each day's number is the total of a search of that day, whatever the filters.
+// TestPreviewIsWhatASearchFinds checks that each day's count equals the total of a search for that
+// day, for any filters.
 func TestPreviewIsWhatASearchFinds(t *testing.T) {
 	w := mustWorld(t, 5000)
 	c := w.mustCaller(t, "preview@example.com", cola.TierPro) // reads need no scope
@@ -331,7 +336,8 @@ func TestPreviewIsWhatASearchFinds(t *testing.T) {
 	}
 }
 
-// TestNothingOfASearchBeforeTheIndexIsBuilt is in the words of every other answer of that time.
+// TestNothingOfASearchBeforeTheIndexIsBuilt checks that saved search operations return the standard
+// error until the index is built.
 func TestNothingOfASearchBeforeTheIndexIsBuilt(t *testing.T) {
 	s := registry.New(registry.Options{Now: time.Now})
 	caller, id := cola.Caller{Scopes: cola.Scopes()}, "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"

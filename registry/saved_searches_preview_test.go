@@ -13,13 +13,13 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// onDashboard returns a caller as it comes from the dashboard.
+// onDashboard returns the caller with the dashboard channel.
 func onDashboard(c cola.Caller) cola.Caller {
 	c.Channel = cola.ChannelDashboard
 	return c
 }
 
-// TestPreviewWithLabels: the labels are the first of those that are counted, and free.
+// TestPreviewWithLabels checks that a preview returns the first of the counted labels for free.
 func TestPreviewWithLabels(t *testing.T) {
 	w := mustWorld(t, 2000)
 	c := w.mustWriter(t, "page@example.com", cola.TierPro)
@@ -48,7 +48,7 @@ func TestPreviewWithLabels(t *testing.T) {
 	}
 }
 
-// TestLabelsForPagesAlone: previews and runs name labels in the dashboard only.
+// TestLabelsForPagesAlone checks that previews and runs name labels only in the dashboard.
 func TestLabelsForPagesAlone(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "elsewhere@example.com", cola.TierPro)
@@ -66,7 +66,8 @@ func TestLabelsForPagesAlone(t *testing.T) {
 	}
 }
 
-// foundAndGone records a run at a week from instant that found labels of the registry and one that is gone, which comes first by id.
+// foundAndGone records a run one week after instant. Its matches are labels in the registry and one
+// deleted label, which is first by ID.
 func (w *world) foundAndGone(t *testing.T, c cola.Caller, labels int) {
 	t.Helper()
 	at := instant.AddDate(0, 0, 7)
@@ -84,13 +85,13 @@ func (w *world) foundAndGone(t *testing.T, c cola.Caller, labels int) {
 	}
 }
 
-// TestLabelsOfARun: the labels of a run cost list records, each as often as it is shown.
+// TestLabelsOfARun checks that a run's labels cost list records each time they are returned.
 func TestLabelsOfARun(t *testing.T) {
 	w := mustWorld(t, 300)
 	c := onDashboard(w.mustWriter(t, "runs@example.com", cola.TierPro))
 	id := w.mustSave(t, c, alert("Oaks")).Search.UUID
 	w.foundAndGone(t, c, 44)
-	spent := 44 // by the search
+	spent := 44 // charged by the search
 	for page, rows := range []int{20, 20, 5, 0} {
 		list, state, err := w.RunLabels(t.Context(), c, id, "1", cola.SavedSearchListParams{Page: cola.Some(page + 1)})
 		if spent += rows; err != nil || state.Used.ListRecords != spent || list.Meta.Total != 45 || len(list.Rows) != rows {
@@ -108,7 +109,7 @@ func TestLabelsOfARun(t *testing.T) {
 	}
 }
 
-// TestRunOfASavedSearch: what a run found is counted for free.
+// TestRunOfASavedSearch checks that the count of a run's matches is free.
 func TestRunOfASavedSearch(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "run@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
@@ -128,8 +129,8 @@ func TestRunOfASavedSearch(t *testing.T) {
 	}
 }
 
-// TestPreviewsNameFewLabels: previews of an account name a number of distinct labels a UTC day, however filters are split, and go
-// on counting.
+// TestPreviewsNameFewLabels checks that an account's previews name a limited number of distinct
+// labels per UTC day, however the filters are split, and still return counts beyond it.
 func TestPreviewsNameFewLabels(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := onDashboard(w.mustWriter(t, "previews@example.com", cola.TierFree))
@@ -148,7 +149,7 @@ func TestPreviewsNameFewLabels(t *testing.T) {
 		}
 		return page
 	}
-	for range 2 { // what was named is named again
+	for range 2 { // labels that were already named do not count again
 		named := 0
 		for n := range brands {
 			page := preview(n)

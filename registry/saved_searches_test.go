@@ -26,7 +26,7 @@ func (f flaky) CreateSavedSearch(ctx context.Context, n store.NewSavedSearch) (c
 	return f.Store.CreateSavedSearch(ctx, n)
 }
 
-// mustWriter makes an account with a key that may write.
+// mustWriter creates an account with a key that has the write scope.
 func (w *world) mustWriter(t testing.TB, email string, tier cola.Tier) cola.Caller {
 	t.Helper()
 	c := w.mustCaller(t, email, tier)
@@ -34,7 +34,7 @@ func (w *world) mustWriter(t testing.TB, email string, tier cola.Tier) cola.Call
 	return c
 }
 
-// alert returns a search that runs weekly.
+// alert returns the parameters of a search that runs weekly.
 func alert(name string) cola.SavedSearchParams {
 	return cola.SavedSearchParams{
 		Name: name, Filters: &cola.SavedSearchFilters{BrandName: "oak"},
@@ -42,7 +42,7 @@ func alert(name string) cola.SavedSearchParams {
 	}
 }
 
-// withKey is an alert with an idempotency key.
+// withKey returns an alert with an idempotency key.
 func withKey(name, key string) cola.SavedSearchParams {
 	p := alert(name)
 	p.IdempotencyKey = key
@@ -58,7 +58,7 @@ func (w *world) mustSave(t *testing.T, c cola.Caller, p cola.SavedSearchParams) 
 	return made
 }
 
-// mustHaveSaved holds the searches of an account to their names, in order.
+// mustHaveSaved checks the names of an account's saved searches, in order.
 func (w *world) mustHaveSaved(t *testing.T, c cola.Caller, want ...string) {
 	t.Helper()
 	list, _, err := w.store.SavedSearches(t.Context(), c.Account, 0, 100)
@@ -107,7 +107,8 @@ func TestCreateSavedSearch(t *testing.T) {
 	}
 }
 
-// TestRefusedSavedSearches count in the burst, cost nothing, and nothing is saved.
+// TestRefusedSavedSearches checks that refused requests count toward the rate limit, are free and
+// save nothing.
 func TestRefusedSavedSearches(t *testing.T) {
 	w := mustWorld(t, 0)
 	writer := w.mustWriter(t, "refused@example.com", cola.TierPro)
@@ -147,7 +148,7 @@ func TestRefusedSavedSearches(t *testing.T) {
 	w.mustHaveSaved(t, writer)
 }
 
-// TestNotAdmittedNotSaved: a request that the ledger does not let through saves nothing.
+// TestNotAdmittedNotSaved checks that a request that the ledger refuses saves nothing.
 func TestNotAdmittedNotSaved(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "burst@example.com", cola.TierFree)
@@ -177,7 +178,7 @@ func TestIdempotencyKey(t *testing.T) {
 	c, other := w.mustWriter(t, "key@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
 	first := w.mustSave(t, c, withKey("n", "k"))
 	w.advance(24*time.Hour - time.Microsecond)
-	again := w.mustSave(t, c, withKey(" n ", "k")) // what is settled counts, not how it was sent
+	again := w.mustSave(t, c, withKey(" n ", "k")) // requests are compared after normalization
 	if !again.Repeated || !cmp.Equal(again.Search, first.Search) {
 		t.Errorf("sent again: %+v, want %+v", again, first.Search)
 	}
@@ -203,7 +204,8 @@ func TestIdempotencyKey(t *testing.T) {
 	w.mustHaveSaved(t, c, "n", "n", "another")
 }
 
-// TestToolCallSentAgain: a tool call has no key; its content and its credential stand for it for ten minutes.
+// TestToolCallSentAgain checks that a repeated tool call, which has no idempotency key, is
+// recognized for ten minutes by its content and credential.
 func TestToolCallSentAgain(t *testing.T) {
 	w := mustWorld(t, 0)
 	rest := w.mustWriter(t, "call@example.com", cola.TierPro)
@@ -267,7 +269,7 @@ func TestActiveSchedulesAreLimited(t *testing.T) {
 	if !errors.As(err, &refusal) || refusal.Details["limit"] != 10 || !strings.Contains(refusal.Message, `"active": false`) {
 		t.Errorf("one more: %v, want the limit and what to do", err)
 	}
-	paused, unscheduled := withKey("paused", "k"), alert("unscheduled") // the refused one used up no key
+	paused, unscheduled := withKey("paused", "k"), alert("unscheduled") // the refused request did not use up the key
 	paused.Schedule.Active, unscheduled.Schedule = cola.Some(false), nil
 	for _, p := range []cola.SavedSearchParams{paused, unscheduled} {
 		if got := w.mustSave(t, c, p).Search.Schedule; got != nil && (got.Active || got.NextRunAt.OK) {
@@ -277,7 +279,8 @@ func TestActiveSchedulesAreLimited(t *testing.T) {
 	w.mustSave(t, w.mustWriter(t, "another@example.com", cola.TierPro), alert("n"))
 }
 
-// TestSavingFails: a caller who is not told whether the search is kept learns how to find out without making two.
+// TestSavingFails checks that an error with an unknown outcome says how to find out whether the
+// search was saved without creating a second one.
 func TestSavingFails(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "fails@example.com", cola.TierPro)
@@ -298,7 +301,8 @@ func TestSavingFails(t *testing.T) {
 	w.mustHaveSaved(t, c, "n")
 }
 
-// TestOwnLimit: an account with a lower limit is told that one, and its searches above it do not say when they run.
+// TestOwnLimit checks that errors show an account's own lower limit, and that its searches above
+// the limit have no next run time.
 func TestOwnLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "low@example.com", cola.TierPro)
@@ -340,7 +344,8 @@ func TestOwnLimit(t *testing.T) {
 	}
 }
 
-// TestSavedSearchesAreLimited: an account has so many in all, and is told what to do about it.
+// TestSavedSearchesAreLimited checks the total number of saved searches per account, and that the
+// error says what to do.
 func TestSavedSearchesAreLimited(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "full@example.com", cola.TierPro)

@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestTokenLimit checks that an address with a token may be requested so often, each for itself.
+// TestTokenLimit checks the rate limit on URLs that contain a token. Each token has its own limit.
 func TestTokenLimit(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	l := newTokenRateLimit(func() time.Time { return now })

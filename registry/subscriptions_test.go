@@ -22,7 +22,7 @@ func (f flaky) DestinationByLink(ctx context.Context, hash []byte) (store.Destin
 	return f.Store.DestinationByLink(ctx, hash)
 }
 
-// TestSubscription goes with a stranger from being asked to the end, and back.
+// TestSubscription follows a subscription from the confirmation request to unsubscribing and back.
 func TestSubscription(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "holder@example.com", cola.TierPro)
@@ -51,7 +51,8 @@ func TestSubscription(t *testing.T) {
 	}
 }
 
-// TestConsentChangesNothingElse: agreeing does not undo what the account holder wants.
+// TestConsentChangesNothingElse checks that confirming an address does not undo the account
+// holder's settings.
 func TestConsentChangesNothingElse(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "holder@example.com", cola.TierPro)

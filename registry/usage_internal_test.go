@@ -8,7 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestProjected: what is used so far, as if it went on; never less, and no guess from less than a day.
+// TestProjected checks the linear projection of usage. It is never below current usage, and equals
+// it during the first day.
 func TestProjected(t *testing.T) {
 	november := cola.PeriodOf(time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)) // 30 days
 	at := func(day, hour int) time.Time { return time.Date(2026, 11, day, hour, 0, 0, 0, time.UTC) }
@@ -25,7 +26,7 @@ func TestProjected(t *testing.T) {
 		{"a day", used, at(2, 0), cola.Used{DetailViews: 3000, ListRecords: 210}},
 		{"a day and a half", used, at(2, 12), cola.Used{DetailViews: 2000, ListRecords: 140}},
 		{"half the month", used, at(16, 0), cola.Used{DetailViews: 200, ListRecords: 14}},
-		{"two thirds of it", used, at(21, 0), cola.Used{DetailViews: 150, ListRecords: 11}}, // 10.5 is 11
+		{"two thirds of it", used, at(21, 0), cola.Used{DetailViews: 150, ListRecords: 11}}, // 10.5 rounds up to 11
 		{"in another zone", used, at(16, 0).In(time.FixedZone("", 9*3600)), cola.Used{DetailViews: 200, ListRecords: 14}},
 		{"the last instant", used, at(30, 24).Add(-1), used},
 		{"the month is over", used, at(30, 24), used},

@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// mustReport returns what an account has used, and holds the report to its sums.
+// mustReport returns an account's usage report and checks its sums.
 func (w *world) mustReport(t *testing.T, holder cola.Caller) registry.UsageReport {
 	t.Helper()
 	r, state, err := w.UsageReport(t.Context(), holder)
@@ -25,7 +25,7 @@ func (w *world) mustReport(t *testing.T, holder cola.Caller) registry.UsageRepor
 	return r
 }
 
-// checkSums: the days, the rows, the days' rows and the month come to the same.
+// checkSums checks that the days, the rows, the rows' days and the month have equal totals.
 func checkSums(t *testing.T, r registry.UsageReport) {
 	t.Helper()
 	var days, rows registry.Usage
@@ -57,7 +57,7 @@ func sum(a, b registry.Usage) registry.Usage {
 	return registry.Usage{DetailViews: a.DetailViews + b.DetailViews, ListRecords: a.ListRecords + b.ListRecords, Requests: a.Requests + b.Requests}
 }
 
-// mustSpend searches for so many labels and looks at one.
+// mustSpend searches for a number of labels and reads one.
 func (w *world) mustSpend(t *testing.T, c cola.Caller, labels int) {
 	t.Helper()
 	found := w.newest(t, c, cola.SearchParams{PerPage: cola.Some(labels), ApprovalDateFrom: cola.NewDate(2005, 1, 1)})
@@ -69,7 +69,8 @@ func (w *world) mustSpend(t *testing.T, c cola.Caller, labels int) {
 	}
 }
 
-// TestUsageReport: keys, apps and browsers, three channels, some days, and a month before.
+// TestUsageReport covers keys, apps, browsers, all three channels, several days and an earlier
+// month.
 func TestUsageReport(t *testing.T) {
 	w := mustWorld(t, 300)
 	holder := w.mustHolder(t, "report@example.com", cola.TierPro)
@@ -124,7 +125,7 @@ func TestUsageReport(t *testing.T) {
 	}
 }
 
-// TestUsageOfNothing: a new account has days and months of nothing.
+// TestUsageOfNothing checks that a new account's report lists days and months with zero usage.
 func TestUsageOfNothing(t *testing.T) {
 	w := mustWorld(t, 0)
 	r := w.mustReport(t, w.mustHolder(t, "nothing@example.com", cola.TierFree))
@@ -133,7 +134,8 @@ func TestUsageOfNothing(t *testing.T) {
 	}
 }
 
-// TestManyRows: the busiest are told one by one, the rest together, and nothing is missing.
+// TestManyRows checks that the busiest credentials have their own rows, the rest are combined, and
+// no usage is missing.
 func TestManyRows(t *testing.T) {
 	for keys, others := range map[int]int{11: 0, 12: 0, 13: 2, 20: 9} {
 		w := mustWorld(t, 0)
@@ -157,14 +159,14 @@ func TestManyRows(t *testing.T) {
 	}
 }
 
-// TestManyRowsByChannel: however many keys and apps there are, what each channel has used is told to the last request.
+// TestManyRowsByChannel checks that usage per channel is exact for any number of keys and apps.
 func TestManyRowsByChannel(t *testing.T) {
 	for _, test := range []struct {
 		keys, apps    int
 		rows, unnamed int
 	}{
 		{keys: 12, apps: 0, rows: 12, unnamed: 0},
-		{keys: 12, apps: 1, rows: 12, unnamed: 1}, // the only app keeps its name
+		{keys: 12, apps: 1, rows: 12, unnamed: 1}, // the only app has its own row
 		{keys: 30, apps: 4, rows: 12, unnamed: 2},
 		{keys: 2, apps: 28, rows: 12, unnamed: 1},
 	} {
@@ -173,7 +175,7 @@ func TestManyRowsByChannel(t *testing.T) {
 		var callers []cola.Caller
 		for n := range test.keys {
 			c := keyCaller(holder.Account, w.mustMake(t, holder, registry.KeyParams{Name: fmt.Sprint(n)}).ID)
-			callers = append(callers, c, c) // keys ask twice
+			callers = append(callers, c, c) // two requests per key
 		}
 		for n := range test.apps {
 			_, app := w.mustConnect(t, holder.Account, fmt.Sprint("app ", n))
@@ -198,7 +200,8 @@ func TestManyRowsByChannel(t *testing.T) {
 	}
 }
 
-// TestUsageReportWhileSpending: the figures of one report are of one reading, also while more is used.
+// TestUsageReportWhileSpending checks that the figures of a report come from one read, even while
+// usage grows.
 func TestUsageReportWhileSpending(t *testing.T) {
 	w := mustWorld(t, 100)
 	holder := w.mustHolder(t, "meanwhile@example.com", cola.TierPro)

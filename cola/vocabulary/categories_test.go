@@ -19,7 +19,7 @@ func TestNormalizePath(t *testing.T) {
 		"Wine »  Red":                "Wine » Red",
 		"":                           "",
 		" > ":                        "",
-		"Wine > \u0301 > Red":        "Wine > Red", // a mark without a letter
+		"Wine > \u0301 > Red":        "Wine > Red", // a combining mark without a letter
 		"\u0301":                     "",
 	} {
 		if got := NormalizePath(in); got != want {
@@ -46,7 +46,7 @@ func TestNormalizeCategory(t *testing.T) {
 func TestFoldPath(t *testing.T) {
 	for in, want := range map[string]string{
 		"Beer>Lager  > Märzen":                  "beer > lager > marzen",
-		"Beer > Lager > Ma\u0308rzen":           "beer > lager > marzen", // the accent as a mark of its own
+		"Beer > Lager > Ma\u0308rzen":           "beer > lager > marzen", // the accent as a combining mark
 		"Wine > \u0301Rose\u0301 > Brut \u0301": "wine > rose > brut",
 		"LIQUOR > Straße":                       "liquor > strasse",
 	} {
@@ -83,7 +83,7 @@ func TestPathWithin(t *testing.T) {
 		{"Wine > Red Wine > Zweigelt", "Wine", true},
 		{"Wine > Red Wine > Zweigelt", "wine>red wine", true},
 		{"Wine > Red Wine", "Wine > Red Wine", true},
-		{"Wine > Red Wine", "Wine > Red", false}, // a level is whole
+		{"Wine > Red Wine", "Wine > Red", false}, // prefixes match whole levels
 		{"Beer > Lager > Märzen", "beer > lager > marzen", true},
 		{"Beer > Lager > Marzen > Festbier", "Beer > Lager > MÄRZEN", true},
 		{"Beer > Lager > Märzenbier", "Beer > Lager > Marzen", false},
@@ -103,7 +103,7 @@ func TestAliasTable(t *testing.T) {
 	got := AliasTable([]CategoryAlias{
 		{Alias: "Wine>Blush", Path: "Wine  > Rosé"},
 		{Alias: "beer > lager", Path: "Beer > Pale"},
-		{Alias: "Beer > Lager", Path: "Beer > Lagers"}, // later counts
+		{Alias: "Beer > Lager", Path: "Beer > Lagers"}, // the last one wins
 		{Alias: "Wine > Rosé", Path: "Wine > Pink"},
 		{Alias: " ", Path: "Wine"},
 		{Alias: "Wine > X", Path: " > "},
@@ -156,7 +156,8 @@ func TestResolveCategory(t *testing.T) {
 	}
 }
 
-// paths over few levels, so that transitions chain, nest and circle often.
+// fewPaths draws paths with few distinct levels, so that transitions often chain, nest and form
+// cycles.
 var fewPaths = rapid.Custom(func(t *rapid.T) string {
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"A", "b", "C c"}), 1, 4).Draw(t, "levels"), " > ")
 })

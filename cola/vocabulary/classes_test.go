@@ -60,7 +60,8 @@ func TestClassesMatchTTB(t *testing.T) {
 	}
 }
 
-// TestRulesAgreeWithRealLabels holds what is read off codes against what fuller records state.
+// TestRulesAgreeWithRealLabels compares values derived from codes with those stated in full
+// records.
 func TestRulesAgreeWithRealLabels(t *testing.T) {
 	f, err := os.Open(shareddata.File(t, "ttb/cola_records.jsonl"))
 	if err != nil {

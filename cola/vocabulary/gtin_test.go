@@ -69,11 +69,11 @@ func TestSameBarcode(t *testing.T) {
 	}{
 		{"036000291452", "0 36000 29145 2", true},
 		{"036000291452", "0036000291452", true},  // UPC-A as EAN-13
-		{"036000291452", "00036000291452", true}, // and as GTIN-14
-		{"04252614", "042100005264", true},       // UPC-E and the UPC-A it abbreviates
-		{"04252614", "0042100005264", true},      // and that as EAN-13
-		{"036000291452", "036000291453", false},  // check digits are digits
-		{"036000291452", "36000291452", true},    // a leading zero left out
+		{"036000291452", "00036000291452", true}, // UPC-A as GTIN-14
+		{"04252614", "042100005264", true},       // UPC-E and its UPC-A
+		{"04252614", "0042100005264", true},      // UPC-E and its UPC-A as EAN-13
+		{"036000291452", "036000291453", false},  // check digits count
+		{"036000291452", "36000291452", true},    // leading zero omitted
 		{"LOT-7", "LOT-7", true},
 		{"LOT-7", "LOT 7", false},
 		{"lot-7", "LOT-7", false},
@@ -131,7 +131,7 @@ func TestCheckDigitMakesAValidGTINAndCatchesOneWrongDigit(t *testing.T) {
 	})
 }
 
-// abbreviate is the other direction of UPC-E, by the rule that manufacturers go by.
+// abbreviate converts UPC-A to UPC-E by the rules for manufacturers.
 func abbreviate(upca string) (upce string, ok bool) {
 	maker, item := upca[1:6], upca[6:11]
 	switch {

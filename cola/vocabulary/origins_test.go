@@ -46,7 +46,7 @@ func TestOriginNames(t *testing.T) {
 		{[]string{"dominican"}, []string{"DOMINICAN REPUBLIC", "DOMINICA"}},
 		{[]string{"narnia", " Narnia "}, []string{"NARNIA"}},
 		{[]string{"middle  earth"}, []string{"MIDDLE EARTH"}},
-		{[]string{"!"}, []string{"!"}}, // nothing has that origin, which is not the same as no filter
+		{[]string{"!"}, []string{"!"}}, // matches no label, unlike an empty filter
 		{[]string{"", " \t"}, nil},
 	} {
 		for _, word := range tt.words {
@@ -105,8 +105,9 @@ func TestEveryOriginIsFoundByItsNameInAnyCase(t *testing.T) {
 	}
 }
 
-// TestEveryPlaceHasAnAdjective keeps the promise of the parameter: an adjective will do. Names that are no place on a map,
-// and those whose adjective belongs to the country they are part of, have none.
+// TestEveryPlaceHasAnAdjective checks that every place can be found by adjective, as the
+// parameter's documentation promises. Exceptions are names that are not places, and places whose
+// adjective belongs to the country that they are part of.
 func TestEveryPlaceHasAnAdjective(t *testing.T) {
 	without := []string{"AMERICAN", "GREAT BRITAIN", "UNITED KINGDOM", "SINGANI", "MULTIPLE COUNTRIES", "ADMIN CODE"}
 	for _, p := range places {
@@ -166,7 +167,7 @@ func TestOriginNamesIsStable(t *testing.T) {
 			t.Fatalf("OriginNames(%q) = %v", word, names)
 		}
 		for i := range names {
-			names[i] = "changed" // the answer belongs to the caller
+			names[i] = "changed" // callers may modify the result
 		}
 		if slices.Contains(OriginNames(word), "changed") {
 			t.Fatalf("OriginNames(%q) shares its answer", word)
@@ -204,7 +205,8 @@ func FuzzFoldText(f *testing.F) {
 	})
 }
 
-// TestPlaceOf: TTB's code tells the two Georgias apart, then whether the product is imported; neither leaves both open.
+// TestPlaceOf checks that TTB's code distinguishes the two Georgias, then whether the product is
+// imported. Without either, both remain possible.
 func TestPlaceOf(t *testing.T) {
 	for _, tt := range []struct{ name, id, domestic, want string }{
 		{"GEORGIA", "08", "", georgiaState},
@@ -230,7 +232,7 @@ func TestPlaceOf(t *testing.T) {
 	}
 }
 
-// TestOriginNote: a note comes with exactly the words that two places go by, and names the other place.
+// TestOriginNote checks that exactly the ambiguous names have a note, which names the other place.
 func TestOriginNote(t *testing.T) {
 	for word, want := range map[string][]string{
 		"DE": {"Delaware", "germany", "DEU"}, "ca": {"California", "canada", "CAN"}, "GA": {"Georgia", "gabon", "GAB"},
@@ -250,7 +252,8 @@ func TestOriginNote(t *testing.T) {
 	}
 }
 
-// TestOriginNoteOfOneGeorgia: no note where the search says which one is meant.
+// TestOriginNoteOfOneGeorgia checks that there is no note if the search says which Georgia it
+// means.
 func TestOriginNoteOfOneGeorgia(t *testing.T) {
 	for _, domestic := range []string{Domestic, Imported} {
 		if got := OriginNote("georgia", domestic); got != "" {
@@ -262,7 +265,8 @@ func TestOriginNoteOfOneGeorgia(t *testing.T) {
 	}
 }
 
-// TestCountryCodes: every code is unique; three letters mean what the name means; no country of the table lacks its codes.
+// TestCountryCodes checks that codes are unique, that a three-letter code means the same as its
+// name, and that every country in the table has codes.
 func TestCountryCodes(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range countryCodes {

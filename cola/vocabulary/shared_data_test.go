@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/shareddata"
 )
 
-// sharedCSV returns the rows of a CSV file of the data folder after its header.
+// sharedCSV returns the rows of a CSV file in the data folder, without its header.
 func sharedCSV(t *testing.T, file string) [][]string {
 	t.Helper()
 	f, err := os.Open(shareddata.File(t, file))

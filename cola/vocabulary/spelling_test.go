@@ -19,7 +19,7 @@ func TestNearest(t *testing.T) {
 	}{
 		{"aproved", Statuses(), "approved"},
 		{"APPROVED", Statuses(), "approved"},
-		{"exipred", Statuses(), "expired"}, // a swap is one edit
+		{"exipred", Statuses(), "expired"}, // a transposition is one edit
 		{"surender", Statuses(), "surrendered"},
 		{"malt", ProductTypes(), "malt beverage"},
 		{"spirits", ProductTypes(), "distilled spirits"},
@@ -63,7 +63,7 @@ func TestEditDistance(t *testing.T) {
 		want int
 	}{
 		{"", "", 0}, {"", "abc", 3}, {"abc", "abc", 0}, {"abc", "acb", 1}, {"abc", "axc", 1}, {"abc", "ab", 1}, {"abc", "abcd", 1},
-		{"kitten", "sitting", 3}, {"ca", "abc", 3}, // each place is edited once
+		{"kitten", "sitting", 3}, {"ca", "abc", 3}, // each position is edited once
 	} {
 		if got := editDistance([]rune(tt.a), []rune(tt.b), 10); got != tt.want {
 			t.Errorf("editDistance(%q, %q) = %d, want %d", tt.a, tt.b, got, tt.want)

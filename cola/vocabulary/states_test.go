@@ -32,8 +32,8 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestEveryDomesticPlaceIsAState: an alert can be had for every place that counts as the United States, but for the country
-// itself.
+// TestEveryDomesticPlaceIsAState checks that alerts can filter by every place in the United States,
+// except for the country itself.
 func TestEveryDomesticPlaceIsAState(t *testing.T) {
 	for _, o := range Origins() {
 		if o.Domestic && o.Name != "AMERICAN" && len(StatesNamed(o.Name)) == 0 {

@@ -53,7 +53,8 @@ func TestEveryUnitConverts(t *testing.T) {
 	}
 }
 
-// TestEqualVolumesCompareEqual holds the units against each other: the same volume told in another one is the same number.
+// TestEqualVolumesCompareEqual checks that equal volumes in different units convert to the same
+// number.
 func TestEqualVolumesCompareEqual(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := float64(rapid.IntRange(0, 100_000).Draw(t, "n"))

@@ -14,31 +14,32 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// slowAfter is how long a client may take to send a request, and again to send its body, before the
+// slowAfter is how long a client may take to send a request, and then its body, before the
 // connection can be closed to make room.
 const slowAfter = 2 * time.Second
 
 // Listener is a listener with a limit on open connections. At the limit, Accept makes room by
-// closing the connection idle the longest, or else the one that the server has waited for longest:
-// for its first request, or for the rest of a body. If there is none, the next connection waits in
-// Accept and others in the system's backlog; they are not refused or reset.
+// closing the connection that has been idle the longest. If no connection is idle, it closes the
+// one that has kept the server waiting the longest for its first request or the rest of a body.
+// Otherwise, the next connection waits in Accept and others wait in the system's backlog; they are
+// not refused or reset.
 //
-// Attach must be called with the server.
+// Call Attach with the server.
 type Listener struct {
 	net.Listener
 	most int
 	now  func() time.Time
 
 	mu              sync.Mutex
-	changed         *sync.Cond  // with mu
+	changed         *sync.Cond  // uses mu
 	wake            *time.Timer // signals changed when a slow connection may be closed
 	closed          bool
-	open            int                        // connections that were admitted
-	awaitingRequest *list.List                 // of waiting: without a request yet, oldest first
-	awaitingBody    *list.List                 // of waiting: amid a body, longest first
-	idle            *list.List                 // of waiting: between two requests, longest idle first
-	elements        map[net.Conn]*list.Element // in silent, sending or idle
-	closing         map[net.Conn]struct{}      // closed to make room, and still open to the server
+	open            int                        // admitted connections
+	awaitingRequest *list.List                 // of waiting: no request yet, oldest first
+	awaitingBody    *list.List                 // of waiting: body incomplete, longest first
+	idle            *list.List                 // of waiting: between requests, longest idle first
+	elements        map[net.Conn]*list.Element // in awaitingRequest, awaitingBody or idle
+	closing         map[net.Conn]struct{}      // closed to make room; the server has not noticed yet
 }
 
 // waiting is a connection whose client must send something next.
@@ -47,8 +48,8 @@ type waiting struct {
 	since time.Time
 }
 
-// New returns a listener with at most the given number of open connections. With a registerer, it
-// exports metrics.
+// New returns a listener with at most maxConns open connections. If metrics is not nil, it
+// registers its metrics there.
 func New(l net.Listener, maxConns int, metrics prometheus.Registerer) *Listener {
 	c := &Listener{
 		Listener: l, most: maxConns, now: time.Now, awaitingRequest: list.New(), awaitingBody: list.New(),
@@ -57,7 +58,7 @@ func New(l net.Listener, maxConns int, metrics prometheus.Registerer) *Listener 
 	}
 	c.changed = sync.NewCond(&c.mu)
 	c.wake = time.AfterFunc(time.Hour, func() {
-		c.mu.Lock() // held by the goroutine that resets the timer until it waits
+		c.mu.Lock() // waits until the goroutine that reset the timer is in Wait
 		defer c.mu.Unlock()
 		c.changed.Broadcast()
 	})
@@ -90,7 +91,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	return conn, nil
 }
 
-// admit waits for room and reserves it; it reports false if the listener was closed.
+// admit waits for room and reserves it. It returns false if the listener was closed.
 func (l *Listener) admit(conn net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,7 +109,7 @@ func (l *Listener) admit(conn net.Conn) bool {
 	return true
 }
 
-// makeRoom closes a connection, or sets the timer for when one can be closed.
+// makeRoom closes a connection, or sets the timer for the time when one can be closed.
 func (l *Listener) makeRoom() {
 	slowest := l.idle.Front()
 	if slowest == nil {
@@ -124,10 +125,10 @@ func (l *Listener) makeRoom() {
 	}
 	l.forget(w.Conn)
 	l.closing[w.Conn] = struct{}{}
-	_ = w.Close() // the server notices, and track hears of it as closed
+	_ = w.Close() // the server notices and calls track with StateClosed
 }
 
-// longestWaiting returns the element that has waited for longer; either may be nil.
+// longestWaiting returns the element that has waited longer. Either may be nil.
 func longestWaiting(a, b *list.Element) *list.Element {
 	if a == nil || b != nil && b.Value.(waiting).since.Before(a.Value.(waiting).since) {
 		return b
@@ -135,17 +136,17 @@ func longestWaiting(a, b *list.Element) *list.Element {
 	return a
 }
 
-// forget takes a connection off the lists.
+// forget removes a connection from its list.
 func (l *Listener) forget(conn net.Conn) {
 	if place := l.elements[conn]; place != nil {
 		for _, from := range []*list.List{l.awaitingRequest, l.awaitingBody, l.idle} {
-			from.Remove(place) // does nothing unless it is the element's list
+			from.Remove(place) // no-op for other lists
 		}
 		delete(l.elements, conn)
 	}
 }
 
-// Attach makes a server that is not running yet report its connections to the listener.
+// Attach makes a server report its connections to the listener. Call it before the server starts.
 func (l *Listener) Attach(s *http.Server) {
 	s.ConnState = l.track
 	s.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
@@ -156,7 +157,7 @@ func (l *Listener) Attach(s *http.Server) {
 
 type connKey struct{}
 
-// trackRequests lists the connections of requests whose body is not read yet.
+// trackRequests tracks connections with an unread request body.
 func (l *Listener) trackRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if conn, ok := r.Context().Value(connKey{}).(net.Conn); ok && r.Body != nil && r.Body != http.NoBody {
@@ -167,8 +168,8 @@ func (l *Listener) trackRequests(next http.Handler) http.Handler {
 	})
 }
 
-// trackBody lists a connection as sending until its body ends or track is called. Where the handler
-// leaves the body, net/http waits for it.
+// trackBody marks a connection as awaiting a body until the body ends or track is called. If the
+// handler does not read the body, net/http waits for it.
 func (l *Listener) trackBody(conn net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -178,7 +179,7 @@ func (l *Listener) trackBody(conn net.Conn) {
 	}
 }
 
-// body is the body of a request.
+// body is a request body.
 type body struct {
 	io.ReadCloser
 	l    *Listener
@@ -196,7 +197,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// track is called by the server when the state of a connection changes.
+// track handles connection state changes reported by the server.
 func (l *Listener) track(conn net.Conn, state http.ConnState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,14 +17,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is how long a test waits for what must happen.
+// patience is the timeout for expected events.
 const patience = 20 * time.Second
 
-// site is a server with a limit on connections. /hold answers when release is closed.
+// site is a server with a connection limit. /hold responds once release is closed.
 type site struct {
 	*Listener
 	server  *http.Server
-	held    chan struct{} // receives for each request that is held
+	held    chan struct{} // receives one value for each held request
 	release chan struct{}
 	ended   chan error
 }
@@ -84,7 +84,7 @@ func (c *client) send(path string) {
 	}
 }
 
-// answer reads a response; its error is that of a connection that was closed.
+// answer reads a response. It returns an error if the connection was closed.
 func (c *client) answer() error {
 	c.t.Helper()
 	if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
@@ -108,7 +108,7 @@ func (c *client) get() error {
 	return c.answer()
 }
 
-// await waits until a server has so many connections open.
+// await waits until the server has the given number of open connections.
 func (s *site) await(t *testing.T, open int) {
 	t.Helper()
 	for end := time.Now().Add(patience); int(s.count()) != open; time.Sleep(time.Millisecond) {
@@ -118,11 +118,12 @@ func (s *site) await(t *testing.T, open int) {
 	}
 }
 
-// TestIdleMakesRoom checks that the connection that has been idle for longest is closed for a new one.
+// TestIdleMakesRoom checks that the connection that has been idle the longest is closed for a new
+// one.
 func TestIdleMakesRoom(t *testing.T) {
 	s := serve(t, 3)
 	first, second, third := s.dial(t), s.dial(t), s.dial(t)
-	for _, c := range []*client{second, first, third, second} { // first is idle for longest
+	for _, c := range []*client{second, first, third, second} { // first has been idle the longest
 		if err := c.get(); err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +143,8 @@ func TestIdleMakesRoom(t *testing.T) {
 	s.await(t, 3)
 }
 
-// TestNewConnectionsWait checks that new connections are neither refused nor reset while every other one is at work.
+// TestNewConnectionsWait checks that new connections are neither refused nor reset while all others
+// are busy.
 func TestNewConnectionsWait(t *testing.T) {
 	s := serve(t, 2)
 	busy := []*client{s.dial(t), s.dial(t)}
@@ -166,7 +168,7 @@ func TestNewConnectionsWait(t *testing.T) {
 	s.await(t, 2)
 }
 
-// TestSilentMakesRoom checks that connections that never send a request cannot keep others out.
+// TestSilentMakesRoom checks that connections that never send a request cannot block others.
 func TestSilentMakesRoom(t *testing.T) {
 	s := serve(t, 2)
 	silent := []*client{s.dial(t), s.dial(t)}
@@ -179,15 +181,15 @@ func TestSilentMakesRoom(t *testing.T) {
 	}
 }
 
-// TestSlowBodiesMakeRoom checks that connections that send a body byte by byte cannot keep others out, and that the one that
-// has sent it for longest is closed.
+// TestSlowBodiesMakeRoom checks that connections that send a body byte by byte cannot block others,
+// and that the one that has been sending the longest is closed.
 func TestSlowBodiesMakeRoom(t *testing.T) {
 	s := serve(t, 3)
 	busy := s.dial(t)
 	busy.send("/hold")
 	<-s.held
 	var slow []*client
-	for _, path := range []string{"/", "/read"} { // also where the handler leaves the body to net/http
+	for _, path := range []string{"/", "/read"} { // the handler of / leaves the body to net/http
 		c := s.dial(t)
 		fmt.Fprint(c, "POST "+path+" HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\na")
 		slow = append(slow, c)
@@ -203,7 +205,7 @@ func TestSlowBodiesMakeRoom(t *testing.T) {
 				return
 			case <-time.After(100 * time.Millisecond):
 				for _, c := range slow {
-					fmt.Fprint(c, "a") // does not win time
+					fmt.Fprint(c, "a") // does not extend the time
 				}
 			}
 		}
@@ -233,7 +235,7 @@ func TestSlowBodiesMakeRoom(t *testing.T) {
 	}
 }
 
-// TestReadBodies checks that a connection whose body was read is left alone while its request is served.
+// TestReadBodies checks that a connection is not closed during a request whose body was read.
 func TestReadBodies(t *testing.T) {
 	s := serve(t, 1)
 	c := s.dial(t)
@@ -250,7 +252,7 @@ func TestReadBodies(t *testing.T) {
 	}
 }
 
-// TestCloseEndsWaiting checks that a server can end at its limit.
+// TestCloseEndsWaiting checks that a server at its limit can shut down.
 func TestCloseEndsWaiting(t *testing.T) {
 	s := serve(t, 1)
 	c := s.dial(t)
@@ -263,7 +265,7 @@ func TestCloseEndsWaiting(t *testing.T) {
 	}
 }
 
-// TestManyConnections opens and closes many connections at once, and checks their count.
+// TestManyConnections opens and closes many connections at once and checks the count.
 func TestManyConnections(t *testing.T) {
 	s := serve(t, 8)
 	done := make(chan error)

@@ -10,16 +10,16 @@ import (
 	"github.com/colaregistry/colaregistry/internal/strictjson"
 )
 
-// idParameter is the one parameter whose digits may begin with a zero, which a number cannot.
+// idParameter is the only parameter with significant leading zeros, which a JSON number loses.
 const idParameter = "ttb_id"
 
-// maxElements is how many wrong elements of one array are told.
+// maxElements limits the number of invalid elements reported per array.
 const maxElements = 5
 
-// Values turns the members of a JSON object into text, to be read like the values of a query
-// string, so that both report problems in the same words. It accepts the JSON types that clients
-// mix up without losing anything: a number for a string, a string for a number or a boolean, one
-// value for an array, and null for an absent value unless the struct embeds cola.Nulled.
+// Values converts the members of a JSON object to text values, so that JSON and query strings have
+// the same messages. It accepts JSON types that clients confuse without losing information: a
+// number for a string, a string for a number or a boolean, one value for an array, and null for an
+// absent value unless the struct embeds cola.Nulled.
 func (r *Reader[P]) Values(members []strictjson.Member) (values []Value, problems cola.Problems) {
 	return r.flatten(members, false)
 }
@@ -36,12 +36,12 @@ func (r *Reader[P]) flatten(members []strictjson.Member, strict bool) (values []
 	return f.values, f.problems
 }
 
-// Form is an example of what is read, as JSON: the first of its parameters.
+// Form returns an example object in JSON with the first parameters.
 func (r *Reader[P]) Form() string { return r.objects[""].form }
 
-// flattener collects the values of objects within one another.
+// flattener collects the values of nested objects.
 type flattener struct {
-	nulls    bool // null means something else than an absent value
+	nulls    bool // null differs from an absent value
 	strict   bool // values must have the types of their parameters
 	values   []Value
 	problems cola.Problems
@@ -87,7 +87,7 @@ func (p parameter) takes(value json.RawMessage) bool {
 	return kind == p.wanted || kind == aNumber && p.wanted == anInteger || kind == anArray && p.list
 }
 
-// The JSON types, as messages name them.
+// JSON types as named in messages.
 const (
 	aString   = "a string"
 	aNumber   = "a number"
@@ -112,7 +112,7 @@ func kindOf(value json.RawMessage) string {
 	return aNumber
 }
 
-// scalar reads one value, which is not null. wanted is the type of its parameter.
+// scalar reads one non-null value. wanted is the type of its parameter.
 func (f *flattener) scalar(v Value, value json.RawMessage, wanted string) {
 	switch value[0] {
 	case '"':
@@ -151,8 +151,8 @@ func (f *flattener) elements(v Value, array json.RawMessage) {
 	}
 }
 
-// digits writes a JSON number without an exponent where it is a whole number that any client writes
-// without loss, and as it was sent elsewhere.
+// digits returns a JSON number without an exponent if it is an integer that every client can
+// represent exactly, and otherwise as sent.
 func digits(number json.RawMessage) string {
 	sent := string(number)
 	if !strings.ContainsAny(sent, ".eE") {
@@ -166,8 +166,8 @@ func digits(number json.RawMessage) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// ttbIDOf returns the TTB id that a number stands for: of fourteen digits, or of thirteen and a
-// leading zero that a number cannot have (the years before 2010). It is empty for any other.
+// ttbIDOf returns the TTB ID of a number with fourteen digits, or with thirteen if the ID has a
+// leading zero (years before 2010). It returns "" for any other number.
 func ttbIDOf(number string) string {
 	if len(number) == 13 {
 		number = "0" + number

@@ -10,13 +10,14 @@ import (
 	"github.com/colaregistry/colaregistry/internal/strictjson"
 )
 
-// readJSON reads an object as both edges do.
+// readJSON parses an object like both edges.
 func readJSON[P any](r *Reader[P], object string) P {
 	values, problems := r.Values(strictjson.Members([]byte(object)))
 	return r.Read(values, problems)
 }
 
-// TestJSON: JSON is taken as it is meant where nothing is lost by it, and told in the words of query strings where not.
+// TestJSON checks that unambiguous JSON types are accepted, and that others get the same messages
+// as query strings.
 func TestJSON(t *testing.T) {
 	tests := []struct {
 		arguments string
@@ -63,7 +64,7 @@ func searchNames() []string {
 		"derived_subcategory domestic_or_imported grape origin page per_page permit_number product_type q status volume_max volume_min volume_unit")
 }
 
-// TestNumberForAnID: a number is taken for an id that it can stand for, with the zero that it cannot have.
+// TestNumberForAnID checks that a number is accepted as a TTB ID, with its leading zero restored.
 func TestNumberForAnID(t *testing.T) {
 	type labelParams struct {
 		cola.Decoded
@@ -82,7 +83,7 @@ func TestNumberForAnID(t *testing.T) {
 	}
 }
 
-// TestStrictTypes: for a client that follows a schema, a value of another type is a problem of its parameter.
+// TestStrictTypes checks that in strict mode, a value of another type is a problem.
 func TestStrictTypes(t *testing.T) {
 	read := func(object string) cola.SavedSearchParams {
 		values, problems := savedSearch.StrictValues(strictjson.Members([]byte(object)))

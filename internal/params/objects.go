@@ -11,33 +11,33 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// parameter is one field of a parameter struct, or of an object within one.
+// parameter is one field of a parameter struct or of an object in it.
 type parameter struct {
-	index    []int   // from the parameter struct
-	object   *object // that it is itself; nil: it has a value
-	list     bool    // may be given several times, and holds comma-separated values
+	index    []int   // in the parameter struct
+	object   *object // nil for a parameter with a value
+	list     bool    // can be repeated, and has comma-separated values
 	set      func(field reflect.Value, value string) (problem string)
-	min, max string // bounds as documented; empty when open
-	wanted   string // its JSON type, as kindOf names it; empty for an object
+	min, max string // documented bounds; empty: none
+	wanted   string // JSON type as named by wantedType; empty for an object
 }
 
-// object is a parameter struct, or one within it.
+// object is a parameter struct or a struct in it.
 type object struct {
-	prefix string // of the names of its parameters: its own name and a dot
+	prefix string // of its parameter names: its own name and a dot
 	taker  string // what takes them, such as "this endpoint"
 	fields map[string]parameter
 	names  []string                 // sorted, without the prefix
-	form   string                   // an example of it, in JSON
-	whyNot func(name string) string // see reasoned
+	form   string                   // example in JSON
+	whyNot func(name string) string // see nameExplainer
 }
 
-// nameExplainer is a parameter struct that knows of some names why it does not take them.
+// nameExplainer is a parameter struct that explains why some names are not parameters.
 type nameExplainer interface {
-	// WhyNot says why there is no parameter of a name; it is empty where there is no more to say.
+	// WhyNot explains why a name is not a parameter, or returns "".
 	WhyNot(name string) string
 }
 
-// addObject adds a struct, and the objects within it, to the Reader. index leads to it.
+// addObject adds a struct at an index, and the objects in it, to the Reader.
 func addObject[P any](r *Reader[P], t reflect.Type, index []int, prefix, taker string) *object {
 	o := &object{prefix: prefix, taker: taker, fields: map[string]parameter{}, form: exampleObject(t)}
 	r.objects[prefix] = o
@@ -66,7 +66,7 @@ func addObject[P any](r *Reader[P], t reflect.Type, index []int, prefix, taker s
 	return o
 }
 
-// wantedType names the JSON type of a field, as OpenAPI describes it.
+// wantedType names the JSON type of a field, as in OpenAPI.
 func wantedType(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[string](), reflect.TypeFor[cola.Date]():
@@ -83,7 +83,7 @@ func wantedType(t reflect.Type) string {
 	return ""
 }
 
-// nameOf returns the name of the parameter that a field is, empty for none.
+// nameOf returns a field's parameter name, or "" if the field is not a parameter.
 func nameOf(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	if f.Anonymous || name == "-" {
@@ -92,7 +92,7 @@ func nameOf(f reflect.StructField) string {
 	return name
 }
 
-// exampleObject writes an object of the examples of its first two fields.
+// exampleObject returns a JSON object with the examples of the first two fields.
 func exampleObject(t reflect.Type) string {
 	var members []string
 	for _, f := range reflect.VisibleFields(t) {
@@ -103,7 +103,7 @@ func exampleObject(t reflect.Type) string {
 	return "{" + strings.Join(members, ", ") + "}"
 }
 
-// exampleOf writes the example of a field as JSON; it is empty for none.
+// exampleOf returns the example of a field in JSON, or "".
 func exampleOf(f reflect.StructField) string {
 	example := f.Tag.Get("example")
 	switch {
@@ -123,12 +123,12 @@ func isObject(t reflect.Type) bool {
 	return t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct
 }
 
-// wrongType tells that something else was sent in place of the object.
+// wrongType returns the message for a value of another type in place of the object.
 func (o *object) wrongType(what string) string {
 	return "It is " + what + "; send an object, such as " + o.form + "."
 }
 
-// addUnknown notes that there is no parameter that a value could be of, once for each name.
+// addUnknown adds a problem for a value of an unknown parameter, once per name.
 func (r *Reader[P]) addUnknown(v Value, problems *cola.Problems) {
 	label := Shown(v.Name)
 	if _, told := (*problems)[label]; told {
@@ -148,8 +148,7 @@ func (r *Reader[P]) addUnknown(v Value, problems *cola.Problems) {
 	problems.Add(label, "%s", problem)
 }
 
-// misplaced tells that a parameter of this very name is one of another object; it is empty where
-// there is none.
+// misplaced returns a message if another object has a parameter of this name, or "".
 func (r *Reader[P]) misplaced(o *object, name string) string {
 	if slices.ContainsFunc(o.names, func(own string) bool { return strings.EqualFold(own, name) }) {
 		return ""
@@ -168,7 +167,7 @@ func (r *Reader[P]) misplaced(o *object, name string) string {
 	return ""
 }
 
-// nested writes a parameter of an object as JSON has it.
+// nested returns a parameter of an object in JSON.
 func nested(prefix, name string) string {
 	outer, rest, within := strings.Cut(prefix, ".")
 	if !within {
@@ -177,7 +176,7 @@ func nested(prefix, name string) string {
 	return strconv.Quote(outer) + ": {" + nested(rest, name) + "}"
 }
 
-// unknown tells that the object has no parameter of a name, and which it has.
+// unknown returns the message for an unknown name. It suggests a similar name or lists all names.
 func (o *object) unknown(name string) string {
 	if nearest, ok := vocabulary.Nearest(name, o.names); ok {
 		return didYouMean(o.prefix + nearest)
@@ -185,7 +184,7 @@ func (o *object) unknown(name string) string {
 	return Unknown(name, o.taker, o.names)
 }
 
-// Unknown tells that taker has no parameter of a name, and which it has; names are sorted.
+// Unknown returns the message for a name that taker does not have. names must be sorted.
 func Unknown(name, taker string, names []string) string {
 	switch nearest, ok := vocabulary.Nearest(name, names); {
 	case len(names) == 0:

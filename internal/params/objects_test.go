@@ -20,7 +20,8 @@ import (
 
 var savedSearch = New[cola.SavedSearchParams]("a test")
 
-// TestObjects: objects within objects are read as their values are, an empty one is told from none.
+// TestObjects checks that nested objects are parsed, and that an empty object differs from a
+// missing one.
 func TestObjects(t *testing.T) {
 	filters := func(f cola.SavedSearchFilters) cola.SavedSearchParams { return cola.SavedSearchParams{Filters: &f} }
 	schedule := func(s cola.ScheduleParams) cola.SavedSearchParams { return cola.SavedSearchParams{Schedule: &s} }
@@ -42,7 +43,8 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestProblemsWithinObjects: what is wrong is told under the dotted name, all of it at once, with what was meant.
+// TestProblemsWithinObjects checks that all problems are reported at once under dotted names, with
+// suggestions.
 func TestProblemsWithinObjects(t *testing.T) {
 	const dates = "Approval dates are not part of a saved search: each scheduled run looks at the time since the run before. Leave it out; for labels of a certain time search for them."
 	const form = `send an object, such as {"query": "barrel aged", "brand_name": "oak"}.`
@@ -85,7 +87,7 @@ func TestProblemsWithinObjects(t *testing.T) {
 
 const twice = "It is given twice; give it once."
 
-// TestFloodsAreNotRepeated: an answer does not grow with what is wrong.
+// TestFloodsAreNotRepeated checks that the number of reported problems is limited.
 func TestFloodsAreNotRepeated(t *testing.T) {
 	var b strings.Builder
 	for i := range 5000 {
@@ -108,7 +110,8 @@ func TestFloodsAreNotRepeated(t *testing.T) {
 	}
 }
 
-// TestQueryStringsHaveNoObjects: what is an object in JSON cannot be given as a text, whole or in parts.
+// TestQueryStringsHaveNoObjects checks that a query string cannot contain an object, whole or in
+// parts.
 func TestQueryStringsHaveNoObjects(t *testing.T) {
 	got := savedSearch.Read([]Value{{Name: "filters", Text: "oak"}, {Name: "filters.query", Text: "oak"}, {Name: "name", Text: "a"}}, nil)
 	want := cola.Problems{
@@ -132,7 +135,8 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// drawObject draws an object of a parameter struct, as a client may write it, and what it is read as.
+// drawObject draws an object of a parameter struct as a client may write it, and the expected
+// struct.
 func drawObject(t *rapid.T, of reflect.Type) (object map[string]any, want reflect.Value) {
 	object, want = map[string]any{}, reflect.New(of).Elem()
 	for _, f := range reflect.VisibleFields(of) {
@@ -163,7 +167,8 @@ func drawObject(t *rapid.T, of reflect.Type) (object map[string]any, want reflec
 	return object, want
 }
 
-// TestWhatIsSentIsRead, for any values of any parameters, nested ones included: a field that is added is read, too.
+// TestWhatIsSentIsRead checks that values of every parameter are parsed, including nested and newly
+// added ones.
 func TestWhatIsSentIsRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		object, want := drawObject(t, reflect.TypeFor[cola.SavedSearchParams]())
@@ -177,7 +182,8 @@ func TestWhatIsSentIsRead(t *testing.T) {
 	})
 }
 
-// FuzzJSON: no object is read in two ways. What has no problems is read by encoding/json to the same, and nothing of it is left out.
+// FuzzJSON checks that objects are unambiguous. For an object without problems, encoding/json gives
+// the same result, and no value is ignored.
 func FuzzJSON(f *testing.F) {
 	for _, seed := range []string{
 		`{"name":"a","filters":{"brand_name":"oak","type_wine":true,"abv_min":12},"schedule":{"cadence":"weekly","day":1}}`,
@@ -204,7 +210,7 @@ func FuzzJSON(f *testing.F) {
 		}
 		var loose map[string]any
 		d := json.NewDecoder(bytes.NewReader(body))
-		d.UseNumber() // which may be larger than any float64
+		d.UseNumber() // numbers may exceed float64
 		if err := d.Decode(&loose); err != nil {
 			t.Fatalf("%q is taken: %v", body, err)
 		}
@@ -212,7 +218,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// checkRead holds what was read of an object, without problems, against what encoding/json made of it.
+// checkRead compares an object parsed without problems with the result of encoding/json.
 func checkRead(t *testing.T, loose map[string]any, got reflect.Value) {
 	t.Helper()
 	fields := map[string]reflect.Value{}
@@ -252,7 +258,8 @@ func checkRead(t *testing.T, loose map[string]any, got reflect.Value) {
 	}
 }
 
-// TestNulls: null is told where it means something, by its dotted name, and is nothing elsewhere.
+// TestNulls checks that null is reported by its dotted name if the struct supports it, and ignored
+// otherwise.
 func TestNulls(t *testing.T) {
 	changes := New[cola.SavedSearchChangeParams]("a test")
 	for _, tt := range []struct {

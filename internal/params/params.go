@@ -1,6 +1,6 @@
-// Package params reads what callers send, as text, into the parameter structs of package cola.
-// Every edge takes its requests apart in its own way and reads the values here, so that what is
-// wrong with one is told in the same words.
+// Package params parses parameters, sent as text, into the parameter structs of package cola. Each
+// edge has its own request format but parses the values here, so that all edges report problems
+// with the same messages.
 package params
 
 import (
@@ -13,32 +13,32 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Reader reads values into parameter structs. The JSON name of a field is the parameter's name; its
-// type says how often the parameter may be given and how it is read. A pointer to a struct is an
-// object: parameters of its own, which are told with its name before theirs ("filters.brand_name").
-// A Reader is safe for concurrent use.
+// Reader parses values into parameter structs. A field's JSON name is the parameter's name. Its
+// type determines its syntax and whether it can be repeated. A pointer to a struct is an object,
+// whose parameters have dotted names ("filters.brand_name"). A Reader is safe for concurrent use.
 type Reader[P any] struct {
-	objects  map[string]*object // by prefix; the parameter struct itself has none
-	order    []*object          // in which they stand in the struct
-	problems []int              // index of the field that findings go to
-	nulls    []int              // index of the field that the names of nulls go to; nil: there is none, and null is nothing
+	objects  map[string]*object // by prefix; "" for the parameter struct
+	order    []*object          // in field order
+	problems []int              // index of the Problems field
+	nulls    []int              // index of the Nulls field; nil: none, so null values are ignored
 }
 
 // Value is one value of a parameter, as sent.
 type Value struct {
 	Name, Text string
 
-	within string // prefix of the object that it stands in; part of the name
-	opens  bool   // it is an object, whose own values follow
-	null   bool   // it is null, in a struct that has a use for that
+	within string // prefix of its object, which is part of Name
+	opens  bool   // starts an object, whose values follow
+	null   bool   // null, in a struct with a Nulls field
 }
 
-// maxUnknown is how many unknown names are told of one by one: what anyone can send must not fill
-// an answer.
+// maxUnknown limits the number of unknown names reported, so that a request cannot inflate its
+// response.
 const maxUnknown = 20
 
-// New prepares a Reader. taker is what takes the parameters, for telling that it has no such one.
-// New panics on a field type it cannot read: that is a fault of the program, met by any test.
+// New returns a Reader. taker names what has the parameters ("this endpoint") in messages about
+// unknown ones. New panics on a field of an unsupported type, which is a programming error that any
+// test finds.
 func New[P any](taker string) *Reader[P] {
 	t := reflect.TypeFor[P]()
 	found, ok := t.FieldByName("Problems")
@@ -53,14 +53,14 @@ func New[P any](taker string) *Reader[P] {
 	return r
 }
 
-// Takes reports whether there is a parameter of a name, and whether it may have several values.
+// Takes reports whether a parameter exists and whether it can be repeated.
 func (r *Reader[P]) Takes(name string) (several, ok bool) {
 	field, ok := r.objects[""].fields[name]
 	return field.list, ok
 }
 
-// Read reads values, given with what is known to be wrong already. It always returns a struct: all
-// that is wrong is in its Problems. An empty value is an absent one.
+// Read parses values and adds their problems to the given ones. It always returns a struct, with
+// all problems in its Problems field. An empty value counts as absent.
 func (r *Reader[P]) Read(values []Value, problems cola.Problems) P {
 	var params P
 	into := reflect.ValueOf(&params).Elem()
@@ -104,13 +104,13 @@ func (r *Reader[P]) Read(values []Value, problems cola.Problems) P {
 	return params
 }
 
-// field returns the parameter that a value is of.
+// field returns the parameter of a value.
 func (r *Reader[P]) field(v Value) (parameter, bool) {
 	field, known := r.objects[v.within].fields[v.Name[len(v.within):]]
 	return field, known
 }
 
-// fieldAt returns the field that an index leads to, opening the objects on the way.
+// fieldAt returns the field at an index, allocating objects on the way.
 func fieldAt(v reflect.Value, index []int) reflect.Value {
 	for _, i := range index {
 		if v.Kind() == reflect.Pointer {
@@ -121,7 +121,7 @@ func fieldAt(v reflect.Value, index []int) reflect.Value {
 	return v
 }
 
-// allocate returns the object that a field points to, making it where there is none.
+// allocate returns the object that a field points to and allocates it if needed.
 func allocate(field reflect.Value) reflect.Value {
 	if field.IsNil() {
 		field.Set(reflect.New(field.Type().Elem()))
@@ -129,14 +129,14 @@ func allocate(field reflect.Value) reflect.Value {
 	return field.Elem()
 }
 
-// Problems returns what is wrong with what was read.
+// Problems returns the problems of a struct returned by Read.
 func (r *Reader[P]) Problems(read P) cola.Problems {
 	return reflect.ValueOf(read).FieldByIndex(r.problems).Interface().(cola.Problems)
 }
 
-// Fields turns the fields of a form of a browser into values. A dotted name, such as
-// filters.brand_name, is a parameter of the object before the dot; one that is empty is absent, as
-// everywhere, and an object of which all are empty is, too.
+// Fields converts the fields of an HTML form to values. A dotted name, such as filters.brand_name,
+// is a parameter of the object before the dot. Empty fields are absent, as everywhere, and so is an
+// object with only empty fields.
 func (r *Reader[P]) Fields(form url.Values) []Value {
 	var values []Value
 	for _, name := range slices.Sorted(maps.Keys(form)) {

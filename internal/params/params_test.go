@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestReadKeepsWhatWasWrong: what the edge found is told with what is found here.
+// TestReadKeepsWhatWasWrong checks that problems found earlier are reported together with new ones.
 func TestReadKeepsWhatWasWrong(t *testing.T) {
 	r := New[cola.AVAParams]("this test")
 	got := r.Read([]Value{{Name: "q", Text: "a"}, {Name: "q", Text: "b"}, {Name: "stat", Text: "CA"}, {Name: "zzzzzz"}}, cola.Problems{"state": {"It is odd."}}).Problems
@@ -53,7 +53,8 @@ func TestNewRefusesUnreadableFields(t *testing.T) {
 	}
 }
 
-// TestForms: a form is read as the JSON object is that says the same, and its faults are told by the names of its fields.
+// TestForms checks that a form is parsed like the equivalent JSON object, and that problems have
+// the names of its fields.
 func TestForms(t *testing.T) {
 	for name, tt := range map[string]struct {
 		form string

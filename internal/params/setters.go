@@ -9,7 +9,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// setter returns what reads a value into a field of type t, or nil when there is no way.
+// setter returns a function that parses a value into a field of type t, or nil for an unsupported
+// type.
 func setter(p parameter, t reflect.Type) func(reflect.Value, string) string {
 	switch t {
 	case reflect.TypeFor[string]():
@@ -73,8 +74,7 @@ func (p parameter) setNumber(field reflect.Value, value string) string {
 	if value == "" {
 		return ""
 	}
-	// ParseFloat also reads hexadecimal and the names of infinities; a parameter is a plain decimal
-	// number.
+	// ParseFloat also accepts hexadecimal numbers and infinities. Parameters must be plain decimal numbers.
 	n, err := strconv.ParseFloat(value, 64)
 	if err != nil || strings.Trim(value, "0123456789.eE+-") != "" {
 		return Quoted(value) + " is not accepted; write a number" + p.bounds() + "."
@@ -108,11 +108,10 @@ func setBoolean(field reflect.Value, value string) string {
 	return ""
 }
 
-// MaxShown is how many characters of a caller's own text a message repeats.
+// MaxShown limits the characters of a caller's text in a message.
 const MaxShown = 60
 
-// Shown shortens a caller's text and makes it valid UTF-8, for repeating it in a message or as a
-// name.
+// Shown shortens a caller's text and makes it valid UTF-8, for use in a message or as a name.
 func Shown(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if utf8.RuneCountInString(s) <= MaxShown {
@@ -121,5 +120,5 @@ func Shown(s string) string {
 	return string([]rune(s)[:MaxShown]) + "…"
 }
 
-// Quoted quotes a caller's text, shortened, for repeating it in a message.
+// Quoted shortens and quotes a caller's text for use in a message.
 func Quoted(s string) string { return strconv.Quote(Shown(s)) }

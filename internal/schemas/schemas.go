@@ -1,5 +1,5 @@
-// Package schemas makes JSON schemas of the structs that requests are decoded into and answers are
-// made of, for every edge: what their tags say of bounds, words and examples is written once.
+// Package schemas generates JSON schemas from the request and response structs of every edge, so
+// that bounds, descriptions and examples are written once, in struct tags.
 package schemas
 
 import (
@@ -12,17 +12,17 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Prefix begins the reference of every schema of a Set.
+// Prefix starts the reference of every schema in a Set.
 const Prefix = "#/components/schemas/"
 
-// Set is a number of schemas that refer to one another by name. It is for one goroutine.
+// Set is a set of schemas that refer to one another by name. It is not safe for concurrent use.
 type Set struct {
 	registry huma.Registry
-	aliases  map[reflect.Type]reflect.Type // types with a JSON form of their own → what that form is
-	closed   map[string]bool               // names of those that take no fields that they do not have
+	aliases  map[reflect.Type]reflect.Type // type with custom JSON → type with the same JSON
+	closed   map[string]bool               // names of schemas that reject unknown fields
 }
 
-// New returns an empty Set whose schemas of structs are named by name.
+// New returns an empty Set. name returns the schema name of a struct.
 func New(name func(t reflect.Type, hint string) string) *Set {
 	s := &Set{
 		registry: huma.NewMapRegistry(Prefix, name),
@@ -45,25 +45,25 @@ func New(name func(t reflect.Type, hint string) string) *Set {
 	return s
 }
 
-// Registry holds the schemas that are referred to.
+// Registry returns the referenced schemas.
 func (s *Set) Registry() huma.Registry { return s.registry }
 
-// Of returns the schema of a type, by reference where it is a struct.
+// Of returns the schema of a type. A struct's schema is a reference.
 func (s *Set) Of(t reflect.Type) *huma.Schema { return s.registry.Schema(t, true, "") }
 
-// Close has structs take no fields but their own, as requests do.
+// Close makes the schemas of structs reject unknown fields, as requests do.
 func (s *Set) Close(types ...reflect.Type) {
 	for _, t := range types {
 		s.closed[strings.TrimPrefix(s.Of(t).Ref, Prefix)] = true
 	}
 }
 
-// OrNull reports whether a field holds an object or null. Its tag is one of ours: huma knows null
-// for scalars only.
+// OrNull reports whether a field is an object or null. It has its own tag because huma supports
+// null for scalars only.
 func OrNull(tag reflect.StructTag) bool { return tag.Get("ornull") == "true" }
 
-// Field returns the schema of one field of a parameter struct. Its alias stands in for its type,
-// because huma takes a tag such as default to be of the Go type.
+// Field returns the schema of one field of a parameter struct. It replaces the field's type by its
+// alias, because huma parses tags such as default as the Go type.
 func (s *Set) Field(f reflect.StructField) *huma.Schema {
 	if form, ok := s.aliases[f.Type]; ok {
 		f.Type = form
@@ -71,10 +71,12 @@ func (s *Set) Field(f reflect.StructField) *huma.Schema {
 	return huma.SchemaFromField(s.registry, f, f.Name)
 }
 
-// Finish settles in every schema of the Set what huma leaves: null is one of the values of a
-// nullable enumeration, an object may be null where it says so, and objects of answers may grow
-// fields, so a client must not refuse those it does not know. Required fields come in the order of
-// the JSON.
+// Finish completes every schema in the Set with what huma does not support:
+//
+// - Nullable enums include null.
+// - Objects with an ornull tag may be null.
+// - Response objects allow unknown fields, because later versions may add some.
+// - Required fields are in JSON order.
 func (s *Set) Finish() {
 	for name, schema := range s.registry.Map() {
 		t := s.registry.TypeFromRef(Prefix + name)
@@ -96,13 +98,13 @@ func (s *Set) Finish() {
 	}
 }
 
-// allowNull makes a property that refers to an object that or null.
+// allowNull changes a property that refers to an object so that it may be null.
 func allowNull(properties map[string]*huma.Schema, name string) {
 	p := properties[name]
 	properties[name] = &huma.Schema{Description: p.Description, AnyOf: []*huma.Schema{{Ref: p.Ref}, {Type: "null"}}}
 }
 
-// Order numbers the fields of a struct as encoding/json writes them.
+// Order returns the position of each field in the output of encoding/json.
 func Order(t reflect.Type) map[string]int {
 	order := map[string]int{}
 	for i, f := range reflect.VisibleFields(t) {
@@ -116,11 +118,10 @@ func jsonName(f reflect.StructField) string {
 	return name
 }
 
-// notesField is what answers have only when there is something to say about their data, such as why
-// there is none.
+// notesField is present only in responses with notes on their data, such as why it is empty.
 const notesField = "notes"
 
-// Sample makes an example of a schema from the examples of its fields, without notes.
+// Sample builds an example of a schema from the examples of its fields, without notes.
 func (s *Set) Sample(schema *huma.Schema) any {
 	order := map[string]int{}
 	if schema.Ref != "" {
@@ -147,7 +148,7 @@ func (s *Set) Sample(schema *huma.Schema) any {
 	return nil
 }
 
-// object is an example of an object, its members in the order that answers have them.
+// object is an example of an object with its members in response order.
 type object []member
 
 type member struct {
@@ -155,7 +156,7 @@ type member struct {
 	value any
 }
 
-// MarshalJSON writes the members in their order.
+// MarshalJSON writes the members in order.
 func (o object) MarshalJSON() ([]byte, error) {
 	b := []byte{'{'}
 	for i, m := range o {

@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/schemas"
 )
 
-// drink has a field of each kind that a schema must get right.
+// drink has a field of each kind with a special schema.
 type drink struct {
 	Name  cola.Text         `json:"name" nullable:"true" doc:"Its name." example:"<Oak> & Son"`
 	Kind  cola.Text         `json:"kind" nullable:"true" enum:"beer,wine" example:"wine"`
@@ -26,12 +26,12 @@ type drink struct {
 	Met   cola.FilterSet    `json:"met" nullable:"false" example:"brand_name,type_wine"`
 }
 
-// order is a parameter struct: its default is of the form, not of the Go type.
+// order is a parameter struct. Its default has the type of the alias, not the Go type.
 type order struct {
 	Years cola.Opt[int] `json:"years" minimum:"1" maximum:"9" default:"3" example:"4"`
 }
 
-// tray holds objects: one that may be null, and one that a request closes.
+// tray has an object that may be null, whose type the test closes, and instants.
 type tray struct {
 	Best  *part                    `json:"best" ornull:"true" doc:"The best part."`
 	Since cola.Timestamp           `json:"since" format:"date-time" example:"2026-11-20T13:14:15Z"`
@@ -45,7 +45,8 @@ type part struct {
 
 func newSet() *schemas.Set { return schemas.New(huma.DefaultSchemaNamer) }
 
-// TestTypesWithAFormOfTheirOwn: what is written as a number is described as one.
+// TestTypesWithAFormOfTheirOwn checks that the schema of a type with custom JSON describes that
+// JSON.
 func TestTypesWithAFormOfTheirOwn(t *testing.T) {
 	s := newSet()
 	got := s.Registry().SchemaFromRef(s.Of(reflect.TypeFor[drink]()).Ref)
@@ -66,7 +67,8 @@ func TestTypesWithAFormOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestObjectsOrNull: an object that may be null is one of two, told apart by nothing but itself; instants are texts.
+// TestObjectsOrNull checks the schemas of an object that may be null, and of instants, which are
+// strings.
 func TestObjectsOrNull(t *testing.T) {
 	s := newSet()
 	got := s.Registry().SchemaFromRef(s.Of(reflect.TypeFor[tray]()).Ref)
@@ -105,7 +107,7 @@ func TestFieldOfAParameter(t *testing.T) {
 	}
 }
 
-// TestSample: the members of an example come as an answer has them, and nothing is escaped for HTML.
+// TestSample checks that members are in response order and that text is not HTML-escaped.
 func TestSample(t *testing.T) {
 	s := newSet()
 	b, err := cola.AppendJSON(nil, s.Sample(s.Of(reflect.TypeFor[drink]())))

@@ -37,8 +37,8 @@ func kinds() []Kind {
 
 // Options configure Events. All are optional.
 type Options struct {
-	Logger  *slog.Logger          // nil discards
-	Metrics prometheus.Registerer // for metrics, for one Events only; nil: no metrics
+	Logger  *slog.Logger          // nil: discard
+	Metrics prometheus.Registerer // for at most one Events; nil: no metrics
 	Now     cola.Clock            // nil: time.Now
 }
 
@@ -65,8 +65,8 @@ func New(o Options) *Events {
 	return e
 }
 
-// Record records an event of an account. credential is the one that was made, changed or revoked,
-// if any; the client is the context's.
+// Record records an event of an account. credential is the one that was created, changed or
+// revoked, if any. The client address comes from the context.
 func (e *Events) Record(
 	ctx context.Context, k Kind, account cola.AccountID, credential cola.Credential, more ...slog.Attr,
 ) {

@@ -21,12 +21,12 @@ import (
 
 var errWrong = cola.Errorf(cola.CodeUnauthorized, "Wrong.")
 
-// from returns a context of a request from an address.
+// from returns the context of a request from an address.
 func from(t *testing.T, address string) context.Context {
 	return cola.WithClient(t.Context(), netip.MustParseAddr(address))
 }
 
-// lines decodes the log, without the fields that every line has.
+// lines decodes the log without the fields common to every line.
 func lines(t *testing.T, log *bytes.Buffer) (all []map[string]any) {
 	t.Helper()
 	for line := range bytes.Lines(log.Bytes()) {
@@ -103,7 +103,7 @@ func TestFailuresAreLimitedByAddress(t *testing.T) {
 	}
 }
 
-// TestFailuresAreSummedUp checks the one line a minute.
+// TestFailuresAreSummedUp checks the log line that is written once a minute.
 func TestFailuresAreSummedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

@@ -16,11 +16,10 @@ import (
 )
 
 const (
-	// failuresPerMinute is how many invalid credentials an address may send before it is limited.
+	// failuresPerMinute is the number of invalid credentials that an address may send per minute.
 	failuresPerMinute = 30
-	limitedAddresses  = 50_000 // in memory
-	// ReasonFailedCredentials is the value of details.reason in a quota_exceeded error by this
-	// limit.
+	limitedAddresses  = 50_000 // addresses in memory
+	// ReasonFailedCredentials is the details.reason of a quota_exceeded error from this limit.
 	ReasonFailedCredentials = "failed_credentials"
 
 	reportEvery = time.Minute
@@ -60,7 +59,7 @@ func newFailures(now cola.Clock) failures {
 }
 
 // Failed records a failed credential and returns the error for the response: refusal, or a 429 if
-// its address sent too many invalid ones.
+// the address exceeded its limit.
 func (e *Events) Failed(ctx context.Context, s Secret, refusal error) error {
 	if e == nil {
 		return refusal
@@ -76,8 +75,8 @@ func (e *Events) Failed(ctx context.Context, s Secret, refusal error) error {
 		"Too many invalid credentials from this address. Check the credential; valid ones are accepted at any time.")
 }
 
-// Network returns the unit that is limited: an IPv4 address, or the /64 of an IPv6 host. It is the
-// zero Prefix for an invalid address.
+// Network returns the network that shares a limit: an IPv4 address or the /64 of an IPv6 address.
+// It returns the zero Prefix for an invalid address.
 func Network(client netip.Addr) netip.Prefix {
 	bits := client.BitLen()
 	if client.Is6() {

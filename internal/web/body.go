@@ -38,13 +38,13 @@ func ReadBody(r *http.Request, maxBytes int64, tooLarge string) ([]byte, error) 
 const (
 	// formTimeout limits the time to receive a form from an unauthenticated sender.
 	formTimeout = 5 * time.Second
-	// afterForm is the deadline once the body is there. net/http reads ahead while a request is
-	// served, and a deadline that passes then ends the context of the request.
+	// afterForm is the deadline once the body has arrived. net/http reads ahead during a request, and an expired
+	// deadline would then cancel the request's context.
 	afterForm = 30 * time.Second
 )
 
-// ShortenBodyTimeout shortens the time that the server gives the body of a request from a stranger,
-// until ReadBody has read it.
+// ShortenBodyTimeout shortens the timeout for the body of an unauthenticated request until ReadBody
+// has read it.
 func ShortenBodyTimeout(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength == 0 {
 		return
@@ -60,8 +60,8 @@ func isTooLarge(err error) bool {
 	return ok
 }
 
-// Detach returns a context for work that must continue after the body failed to arrive: net/http
-// cancels the context of such a request, although the client may still wait for the response.
+// Detach returns a context for work that must continue although the body did not arrive. net/http
+// cancels the context of such a request, but the client may still wait for the response.
 func Detach(ctx context.Context) context.Context {
 	if EventOf(ctx).bodyTruncated {
 		return context.WithoutCancel(ctx)

@@ -67,7 +67,7 @@ func parseAddress(text string) (netip.Addr, bool) {
 	return address.Unmap().WithZone(""), err == nil
 }
 
-// IsLocalURL reports whether only the machine itself reaches a URL: its host is a loopback or
+// IsLocalURL reports whether a URL works only on the server itself: its host is a loopback or
 // unspecified address, or localhost.
 func IsLocalURL(s string) bool {
 	u, err := url.Parse(s)

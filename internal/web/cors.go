@@ -9,21 +9,21 @@ import (
 	"github.com/go-chi/cors"
 )
 
-// maxRequestedHeaders bounds the Access-Control-Request-Headers value that a preflight response
+// maxRequestedHeaders limits the Access-Control-Request-Headers value that a preflight response
 // repeats, in bytes.
 const maxRequestedHeaders = 2 << 10
 
-// CORS lets pages of other origins call an edge. Credentials travel in headers that a script holds
-// itself, never in cookies, so responses never allow credentials.
+// CORS lets pages of other origins call an edge. Scripts send credentials in headers, never in
+// cookies, so responses never allow credentials.
 type CORS struct {
 	AllowOrigin func(origin string) bool // nil allows every origin
-	Exposed     []string                 // response headers that scripts may read besides those that every edge sends
+	Exposed     []string                 // response headers that scripts may read in addition to the common ones
 }
 
 // Handler adds CORS headers to responses and answers preflight requests. A preflight response
-// allows the headers it was asked for: tracing and client libraries add headers of their own
-// (traceparent, baggage, sentry-trace), and ignoring a header is safe. It allows every method, so
-// that scripts can read a 405.
+// allows the requested headers, because tracing and client libraries add some (traceparent,
+// baggage, sentry-trace) and ignoring a header is safe. It allows every method, so that scripts can
+// read a 405.
 func (c CORS) Handler(next http.Handler) http.Handler {
 	o := cors.Options{
 		AllowedMethods: []string{
@@ -47,8 +47,8 @@ func (c CORS) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// areHeaderNames reports whether a list is short enough to repeat and holds nothing but header
-// names: letters, digits, hyphens, underscores and dots, which is what the cors package repeats.
+// areHeaderNames reports whether a list is short enough to repeat and contains only letters,
+// digits, hyphens, underscores and dots, which are the characters that the cors package repeats.
 func areHeaderNames(list string) bool {
 	if len(list) > maxRequestedHeaders {
 		return false

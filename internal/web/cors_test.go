@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// preflight asks a handler for headers and returns the response headers.
+// preflight requests permission for headers and returns the response headers.
 func preflight(c CORS, requested string) http.Header {
 	h := c.Handler(http.NotFoundHandler())
 	r := httptest.NewRequest(http.MethodOptions, "/", nil)
@@ -72,7 +72,7 @@ func TestCORSOfSomeOrigins(t *testing.T) {
 	}
 }
 
-// FuzzRequestedHeaders looks for a list that makes a response allow something that is no header name.
+// FuzzRequestedHeaders searches for a list that makes a response allow an invalid header name.
 func FuzzRequestedHeaders(f *testing.F) {
 	f.Add("x-api-key, traceparent")
 	f.Add("a,,b")

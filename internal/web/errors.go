@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// StatusOf is the one table from the code of an error to its HTTP status.
+// StatusOf returns the HTTP status for an error code.
 func StatusOf(code cola.Code) int {
 	switch code {
 	case cola.CodeValidation, cola.CodeSearchTooBroad:
@@ -42,20 +42,20 @@ func StatusOf(code cola.Code) int {
 	return http.StatusInternalServerError
 }
 
-// ErrorBody is the Envelope of every error.
+// ErrorBody is the body of every error response.
 type ErrorBody struct {
 	Error      ErrorInfo `json:"error" doc:"What went wrong."`
 	UpgradeURL string    `json:"upgrade_url,omitempty" format:"uri" doc:"Where a larger plan is had; present when a monthly quota is used up, also in error.details." example:"https://example.com/plans"`
 }
 
-// ErrorInfo is the error itself.
+// ErrorInfo describes an error.
 type ErrorInfo struct {
 	Code    cola.Code      `json:"code" enum:"unauthorized,not_found,quota_exceeded,validation_error,insufficient_scope,search_too_broad,watchlist_limit_reached,idempotency_key_reused,method_not_allowed,request_timeout,payload_too_large,unsupported_media_type,forbidden,account_suspended,destination_limit_reached,destination_exists,not_active,internal_error,unavailable" doc:"Kind of error, for programs." example:"validation_error"`
 	Message string         `json:"message" doc:"What was wrong and what to do, for people." example:"Invalid parameters: per_page. See details for what each accepts."`
 	Details map[string]any `json:"details" doc:"More on the error; may be empty. A validation_error has an array of messages under each parameter's name. A quota_exceeded has reason: detail_views, list_records, burst, messages (at /mcp), failed_credentials, requests (of a feed or emailed link), confirmations or manual_runs. An internal_error has request_id."`
 }
 
-// Envelope renders an error that is safe to show.
+// Envelope returns the body for an error that is safe to show.
 func Envelope(e *cola.Error) ErrorBody {
 	details := map[string]any{}
 	maps.Copy(details, e.Details)
@@ -68,8 +68,8 @@ func Envelope(e *cola.Error) ErrorBody {
 	}
 }
 
-// PublicError turns any error into one that is safe to show. fault is the error to log when it is
-// not the caller's doing, and nil when it is.
+// PublicError converts any error to one that is safe to show. fault is the error to log, or nil if
+// the caller caused it.
 func PublicError(err error, requestID string) (shown *cola.Error, fault error) {
 	if errors.As(err, &shown) && shown.Code != cola.CodeInternal {
 		if shown.Code != cola.CodeUnavailable {
@@ -89,7 +89,7 @@ func PublicError(err error, requestID string) (shown *cola.Error, fault error) {
 	return InternalError(requestID), err
 }
 
-// InternalError is the public error for an internal error.
+// InternalError returns the public error for an internal error.
 func InternalError(requestID string) *cola.Error {
 	return &cola.Error{
 		Code:    cola.CodeInternal,
@@ -98,7 +98,7 @@ func InternalError(requestID string) *cola.Error {
 	}
 }
 
-// RetrySeconds rounds up to whole seconds, as Retry-After has them: coming back a moment early
+// RetrySeconds rounds up to whole seconds for Retry-After, because a retry that is slightly early
 // would be refused again.
 func RetrySeconds(d time.Duration) int64 {
 	return max(1, int64((d+time.Second-1)/time.Second))
@@ -112,7 +112,7 @@ func IsClientGone(r *http.Request, err error) bool {
 	return errors.Is(err, context.Canceled) && errors.Is(r.Context().Err(), context.Canceled)
 }
 
-// Fail sends an error in the envelope.
+// Fail sends an error response.
 func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	event := EventOf(r.Context())
 	if IsClientGone(r, err) {
@@ -120,7 +120,7 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	shown, fault := PublicError(err, event.RequestID)
-	if event.Fault == nil { // else it is noted more exactly
+	if event.Fault == nil { // otherwise a handler set a more specific one
 		event.Fault = fault
 	}
 	event.Code = shown.Code
@@ -134,7 +134,8 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	WriteJSON(w, StatusOf(shown.Code), b)
 }
 
-// PrepareFailure sets the headers of an error that is safe to show, for a body in any format.
+// PrepareFailure sets the response headers for an error that is safe to show. The body can have any
+// format.
 func PrepareFailure(w http.ResponseWriter, r *http.Request, shown *cola.Error) {
 	h := w.Header()
 	h.Set("Cache-Control", "private, no-store")
@@ -148,16 +149,16 @@ func PrepareFailure(w http.ResponseWriter, r *http.Request, shown *cola.Error) {
 	}
 }
 
-// WriteJSON sends a status and a body.
+// WriteJSON sends a JSON response.
 func WriteJSON(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	w.Write(body) // an error means that the caller is gone
+	w.Write(body) // fails only if the client disconnected
 }
 
-// SetQuota sets the five quota headers, unless the state is not known.
+// SetQuota sets the five quota headers if the state is known.
 func SetQuota(h http.Header, q cola.QuotaState) {
 	if !q.Known() {
 		return

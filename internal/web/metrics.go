@@ -13,34 +13,34 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Other is the label of unknown routes and methods in metrics and in the log: clients must not be
-// able to create new time series or log values.
+// Other is the label of unknown routes and methods in metrics and logs, so that clients cannot
+// create new time series or log values.
 const Other = "other"
 
 // metrics measures requests. A nil *metrics measures nothing.
 type metrics struct {
 	inFlight prometheus.Gauge
 	panics   prometheus.Counter
-	routes   map[string]*routeMetrics // by pattern, and Other
+	routes   map[string]*routeMetrics // by pattern or Other
 }
 
-// routeMetrics measures the requests of one route. Everything that is known beforehand is looked up
-// by its labels once, here; a request does not pay for it.
+// routeMetrics measures the requests of one route. It looks up collectors by label once, so that
+// requests avoid the cost.
 type routeMetrics struct {
 	duration prometheus.Observer
 	bytes    prometheus.Counter
 	requests *prometheus.CounterVec // by method and status
 	met      atomic.Pointer[map[outcome]prometheus.Counter]
-	meeting  sync.Mutex // held while met is replaced
+	meeting  sync.Mutex // serializes the replacement of met
 }
 
 // outcome distinguishes the requests of a route.
 type outcome struct {
-	method string // as methodLabel gives it
+	method string // from methodLabel
 	status int
 }
 
-// newMetrics registers the metrics of an edge with these routes; it returns nil without a
+// newMetrics registers the metrics of an edge with these routes, or returns nil without a
 // registerer. Edges that share a registerer share the metrics.
 func newMetrics(registerer prometheus.Registerer, patterns []string) *metrics {
 	if registerer == nil {
@@ -82,27 +82,27 @@ func newMetrics(registerer prometheus.Registerer, patterns []string) *metrics {
 	return m
 }
 
-// registerOrReuse registers a collector, and returns it or the one of its name that is there
-// already.
+// registerOrReuse registers a collector, or returns the one already registered under its name.
 func registerOrReuse[C prometheus.Collector](registerer prometheus.Registerer, c C) C {
 	err := registerer.Register(c)
 	if already, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
 		return already.ExistingCollector.(C)
 	}
 	if err != nil {
-		panic(err) // the names and labels are ours
+		panic(err) // names and labels are constants
 	}
 	return c
 }
 
-// startRequest counts a request in.
+// startRequest records the start of a request.
 func (m *metrics) startRequest() {
 	if m != nil {
 		m.inFlight.Inc()
 	}
 }
 
-// finishRequest counts a request out. route and o.method are labels, of routeLabel and methodLabel.
+// finishRequest records the end of a request. route and o.method come from routeLabel and
+// methodLabel.
 func (m *metrics) finishRequest(route string, o outcome, took time.Duration, bytes int, panicked bool) {
 	if m == nil {
 		return
@@ -117,8 +117,8 @@ func (m *metrics) finishRequest(route string, o outcome, took time.Duration, byt
 	r.bytes.Add(float64(bytes))
 }
 
-// counter returns the counter of an outcome. Outcomes are few, because methods and statuses are
-// from fixed lists.
+// counter returns the counter of an outcome. There are few outcomes, because methods and statuses
+// come from fixed lists.
 func (r *routeMetrics) counter(o outcome) prometheus.Counter {
 	if c, ok := (*r.met.Load())[o]; ok {
 		return c
@@ -132,7 +132,7 @@ func (r *routeMetrics) counter(o outcome) prometheus.Counter {
 	return c
 }
 
-// methodLabel returns the metric label of a method; clients can send any word.
+// methodLabel returns the metric label of a method. Clients can send any method.
 func methodLabel(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPost, http.MethodPut, http.MethodPatch,

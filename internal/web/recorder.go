@@ -26,18 +26,18 @@ import (
 type Event struct {
 	RequestID string
 	Channel   cola.Channel // empty for public routes
-	Caller    cola.Caller  // zero when not authenticated
+	Caller    cola.Caller  // zero if not authenticated
 	Meter     cola.Meter
 	Units     int         // charged
-	Code      cola.Code   // of an error answer
-	Fault     error       // ours, not the caller's
+	Code      cola.Code   // error code of the response
+	Fault     error       // server fault, not the caller's error
 	Stack     []byte      // of a panic
 	Attrs     []slog.Attr // further attributes; values from fixed lists only
 
 	resource        auth.Resource // for challenges
-	bodyRead        bool          // to its end
+	bodyRead        bool          // completely
 	restoreDeadline func()        // undoes ShortenBodyTimeout; may be nil
-	bodyTruncated   bool          // it did not come in time, or ended early
+	bodyTruncated   bool          // timed out or ended early
 }
 
 type eventKey struct{}
@@ -51,7 +51,7 @@ func EventOf(ctx context.Context) *Event {
 	return &Event{}
 }
 
-// WithChallenge adds WWW-Authenticate to responses that refuse credentials or a scope. It goes
+// WithChallenge adds WWW-Authenticate to responses that refuse credentials or a scope. It must run
 // inside RequestID.
 func WithChallenge(resource auth.Resource) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
@@ -70,8 +70,8 @@ func validRequestID(s string) bool {
 
 var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// RequestID gives each request an id, its own when it brings a sane one, and returns it with the
-// answer.
+// RequestID gives each request an ID, using the client's if it is valid, and returns it in a
+// response header.
 func RequestID(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get("X-Request-Id")
@@ -93,7 +93,7 @@ type Recorder struct {
 }
 
 // NewRecorder returns a Recorder. route returns the route of a served request: one of routes, or
-// Other. Requests are measured if registerer is not nil; edges that share a registerer share the
+// Other. Requests are measured if registerer is not nil. Edges that share a registerer share the
 // metrics.
 func NewRecorder(
 	log *slog.Logger, registerer prometheus.Registerer, routes []string, route func(*http.Request) string,
@@ -101,17 +101,17 @@ func NewRecorder(
 	return &Recorder{log: log, metrics: newMetrics(registerer, routes), route: route}
 }
 
-// Record measures a request and logs one event of it, when it is done.
+// Record measures each request and logs its event when the request ends.
 func (rec *Recorder) Record(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		rec.metrics.startRequest()
 		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 		defer func() {
-			// Deferred, so that a connection cut off by a panic is recorded too.
+			// Deferred, so that a request aborted by a panic is recorded too.
 			took, route, sent := time.Since(start), rec.route(r), ww.BytesWritten()
 			if r.Method == http.MethodHead {
-				sent = 0 // net/http takes the body and leaves it out
+				sent = 0 // net/http discards the body
 			}
 			o := outcome{methodLabel(r.Method), ww.Status()}
 			rec.metrics.finishRequest(route, o, took, sent, EventOf(r.Context()).Stack != nil)

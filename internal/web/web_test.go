@@ -19,7 +19,7 @@ import (
 
 var errBroken = errors.New("disk full of secrets")
 
-// mustServe serves a handler with all that this package does for one; log lines go to out.
+// mustServe wraps a handler in the middleware of this package. The log goes to out.
 func mustServe(out *strings.Builder, registerer prometheus.Registerer, route string, h http.HandlerFunc) http.Handler {
 	rec := NewRecorder(slog.New(slog.NewJSONHandler(out, nil)), registerer, []string{route}, func(*http.Request) string { return route })
 	return RequestID(rec.Record(Recover(h)))
@@ -51,7 +51,8 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// TestPanicBeforeTheAnswer is told by the request's id alone, and logged with its stack.
+// TestPanicBeforeTheAnswer checks that the response contains only the request ID and that the log
+// has the stack.
 func TestPanicBeforeTheAnswer(t *testing.T) {
 	var log strings.Builder
 	resp := get(mustServe(&log, nil, "/", func(http.ResponseWriter, *http.Request) { panic(errBroken) }), "seen")
@@ -67,7 +68,8 @@ func TestPanicBeforeTheAnswer(t *testing.T) {
 	}
 }
 
-// TestPanicAfterTheAnswerBegan must cut the connection: what was sent is only a part.
+// TestPanicAfterTheAnswerBegan checks that the connection is closed, because the response is
+// incomplete.
 func TestPanicAfterTheAnswerBegan(t *testing.T) {
 	h := mustServe(&strings.Builder{}, nil, "/", func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)
@@ -82,7 +84,8 @@ func TestPanicAfterTheAnswerBegan(t *testing.T) {
 	t.Error("the panic ended in an answer")
 }
 
-// TestUnspeakableDetails: an error whose details are no JSON is told without them.
+// TestUnspeakableDetails checks that an error is sent without details that cannot be encoded as
+// JSON.
 func TestUnspeakableDetails(t *testing.T) {
 	var log strings.Builder
 	resp := get(mustServe(&log, nil, "/", func(w http.ResponseWriter, r *http.Request) {
@@ -100,7 +103,7 @@ func TestUnspeakableDetails(t *testing.T) {
 	}
 }
 
-// TestTwoEdgesShareMetrics: what two edges register with one registerer counts together.
+// TestTwoEdgesShareMetrics checks that two edges with one registerer share their counters.
 func TestTwoEdgesShareMetrics(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	ok := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }
@@ -119,7 +122,7 @@ colaregistry_http_requests_total{method="GET",route="/b",status="200"} 2
 	}
 }
 
-// TestCountsAreExact has many goroutines meet the same outcomes for the first time at once.
+// TestCountsAreExact counts the same new outcomes from many goroutines at once.
 func TestCountsAreExact(t *testing.T) {
 	const goroutines, each = 16, 50
 	m := newMetrics(prometheus.NewRegistry(), []string{"/a"})
