@@ -137,7 +137,7 @@ type colaReader struct {
 	kind     string           // type of its main barcode
 	next     indexRow
 	targets  []any               // pointers into next
-	interned []map[string]string // texts by column; empty maps fill up to maxInterned
+	interned []map[string]string // texts by column; nil for columns with too many
 }
 
 // indexRow is a label with one of its barcodes.
