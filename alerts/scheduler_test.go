@@ -16,8 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// scheduled runs a scheduler over a store until the test ends it. It must be called in a synctest
-// bubble.
+// scheduled runs a scheduler in the test's synctest bubble until the caller ends it.
 func scheduled(t *testing.T, f *fakeStore) (end func(), log *bytes.Buffer) {
 	log = &bytes.Buffer{}
 	logger := slog.New(slog.NewTextHandler(log, nil))
