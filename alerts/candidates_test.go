@@ -73,8 +73,8 @@ func TestMarkAfter(t *testing.T) {
 	}
 }
 
-// TestWindowsAdjoin checks that successive windows adjoin, whatever the times of the runs. So the
-// next window includes labels that arrive after the run.
+// TestWindowsAdjoin checks that successive windows adjoin for runs at any times. So the next window
+// includes labels that arrive after the run.
 func TestWindowsAdjoin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := store.Mark{At: at(1, 1, 0), Revision: 1}

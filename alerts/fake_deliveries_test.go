@@ -28,7 +28,8 @@ type fakeDeliveries struct {
 	old      int // old deliveries yet to be deleted
 	claims   int
 
-	// before, if set, runs at the start of every call, one at a time. The call fails with its error.
+	// before, if set, runs at the start of every call, one at a time. The call fails with its
+	// error.
 	before func(call string) error
 	asking sync.Mutex
 }

@@ -26,8 +26,8 @@ type fakeStore struct {
 	aliases  []vocabulary.CategoryAlias
 	reads    int // calls that read arrived labels
 
-	// before and after, if set, run before and after every call. The call fails with their error, without or with its
-	// effect.
+	// before and after, if set, run before and after every call. The call fails with their error,
+	// without or with its effect.
 	before, after func(call string) error
 	recording     map[string]bool // searches of the current RecordRuns call
 }

@@ -17,8 +17,8 @@ type colaWork struct {
 	pipeline[cola.Cola]
 	st   Target
 	keep func(context.Context, []cola.Patch[cola.Cola], []int) ([]refusedRow, error)
-	// undated is the set of labels in the input without an approval date. It is the only part of an import whose memory
-	// grows with the input, by such labels only.
+	// undated is the set of labels in the input without an approval date. It is the only part of an
+	// import whose memory grows with the input, by such labels only.
 	undated  map[cola.TTBID]struct{}
 	outcomes []store.Outcome // outcomes of the current batch
 }

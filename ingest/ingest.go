@@ -41,7 +41,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Kind is what the rows of an import are.
+// Kind is the kind of records in an import.
 type Kind string
 
 // The kinds of imports.

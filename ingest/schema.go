@@ -11,7 +11,8 @@ import (
 type schema struct {
 	fields []schemaField
 	byName map[string]int
-	// ignored are known keys that are not stored: values that the API computes, or extras of a format.
+	// ignored are known keys that are not stored: values that the API computes, or extras of a
+	// format.
 	ignored map[string]bool
 	// within maps keys of nested objects with more fields of the same record to their schemas.
 	within map[string]*schema

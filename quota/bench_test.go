@@ -40,7 +40,8 @@ func BenchmarkCharge(b *testing.B) {
 			b.ResetTimer()
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
-					// A batch of all callers has at most a few dozen requests per account, below the tier's limit.
+					// A batch of all callers has at most a few dozen requests per account, below
+					// the tier's limit.
 					if _, err := l.Charge(b.Context(), requests[next.Add(1)%int64(len(requests))]); err != nil {
 						b.Error(err)
 						return

@@ -10,17 +10,18 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// metrics are the metrics of a ledger.
+// metrics is what is measured of a ledger.
 type metrics struct {
 	batchCharges prometheus.Histogram
 	commitTime   prometheus.Histogram
 	waitTime     prometheus.Histogram
 	unclear      prometheus.Counter
 	refused      map[string]prometheus.Counter     // by reason
-	charged      map[cola.Meter]prometheus.Counter // units by meter
+	charged      map[cola.Meter]prometheus.Counter // units
 }
 
-// newMetrics creates the metrics of a ledger. It registers them unless the registerer is nil.
+// newMetrics registers the metrics of a ledger; with a nil registerer they are counted and never
+// seen.
 func newMetrics(r prometheus.Registerer, l *Ledger) *metrics {
 	factory := promauto.With(r)
 	times := []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5}
@@ -51,7 +52,7 @@ func newMetrics(r prometheus.Registerer, l *Ledger) *metrics {
 	}
 }
 
-// counters registers a counter for each label value, so that all are exported from the start.
+// counters registers a counter for each value of a label, so that all are seen from the start.
 func counters[V ~string](factory promauto.Factory, o prometheus.CounterOpts, label string, values ...V) map[V]prometheus.Counter {
 	vec := factory.NewCounterVec(o, []string{label})
 	by := make(map[V]prometheus.Counter, len(values))
@@ -61,7 +62,7 @@ func counters[V ~string](factory promauto.Factory, o prometheus.CounterOpts, lab
 	return by
 }
 
-// watch registers the gauges, which are computed when scraped.
+// watch registers the gauges, which are read when they are asked for.
 func watch(factory promauto.Factory, l *Ledger) {
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "colaregistry_ledger_queue_length", Help: "Charges that wait for the batch before theirs.",
@@ -80,13 +81,13 @@ func watch(factory promauto.Factory, l *Ledger) {
 	})
 }
 
-// settled records a batch that was committed or given up.
+// settled notes a batch, committed or given up.
 func (m *metrics) settled(charges int, took time.Duration) {
 	m.batchCharges.Observe(float64(charges))
 	m.commitTime.Observe(took.Seconds())
 }
 
-// answer records the outcome of a queued charge.
+// answer notes the answer to a charge that was queued.
 func (m *metrics) answer(meter cola.Meter, o outcome, waited time.Duration) {
 	m.waitTime.Observe(waited.Seconds())
 	if o.err != nil {
@@ -98,7 +99,7 @@ func (m *metrics) answer(meter cola.Meter, o outcome, waited time.Duration) {
 	}
 }
 
-// refuse counts a refusal. A caller that left was not refused.
+// refuse counts a refusal; a caller that went away was not refused.
 func (m *metrics) refuse(err error) {
 	var e *cola.Error
 	if !errors.As(err, &e) {

@@ -242,7 +242,7 @@ func TestManyLabels(t *testing.T) {
 // runLink is the address of the run in ran.
 const runLink = "https://labels.example/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11/runs/1841"
 
-// TestNoLabels: a message about a manual run gives the count and a link.
+// TestNoLabels checks that a message about a manual run gives only the count and a link.
 func TestNoLabels(t *testing.T) {
 	m := ran(41, 0)
 	m.Content.Run.Manual = true

@@ -19,16 +19,19 @@ const (
 	batchesKept = 2 * time.Hour
 	// deletedPerStatement is the number of batches that one statement deletes.
 	deletedPerStatement = 5000
-	// batchLocks is the first half of the advisory locks on batches. The second half derives from the batch's ID.
+	// batchLocks is the first half of the advisory locks on batches. The second half derives from
+	// the batch's ID.
 	batchLocks int32 = 0x434f4c41
 )
 
 const (
 	beginBatch = `BEGIN ISOLATION LEVEL READ COMMITTED`
-	// lockBatch waits for other transactions about the same batch. The lock lasts until the end of the transaction.
+	// lockBatch waits for other transactions about the same batch. The lock lasts until the end of
+	// the transaction.
 	lockBatch = `SELECT pg_advisory_xact_lock($1, $2)`
-	// selectBatch locks the row so that the following commit is a write. The server acknowledges such a commit only
-	// when it and everything before it are as durable as the operator requires. A row may be visible before that.
+	// selectBatch locks the row so that the following commit is a write. The server acknowledges
+	// such a commit only when it and everything before it are as durable as the operator requires.
+	// A row may be visible before that.
 	selectBatch   = `SELECT settled_at, voided FROM ledger_batches WHERE id = $1 FOR NO KEY UPDATE`
 	insertBatch   = `INSERT INTO ledger_batches (id, settled_at, voided) VALUES ($1, $2, $3)`
 	voidUnknown   = `INSERT INTO ledger_batches (id, settled_at, voided) VALUES ($1, coalesce($2, clock_timestamp()), TRUE)`

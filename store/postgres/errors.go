@@ -37,7 +37,8 @@ func failed(operation string, err error) error {
 		return nil
 	case errors.Is(err, store.ErrUnavailable):
 	case isUnavailable(err):
-		// The chain ends here: the deadline of a connection attempt must not look like that of the caller's context.
+		// The chain ends here: the deadline of a connection attempt must not look like that of the
+		// caller's context.
 		err = fmt.Errorf("%w: %v", store.ErrUnavailable, oneLine(err))
 	}
 	return fmt.Errorf("%s: %w", operation, err)

@@ -14,8 +14,8 @@ import (
 
 const (
 	lockAccounts = `SELECT id FROM accounts WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE`
-	// selectStates returns the current time and a row for each existing account, or one row without an account. The
-	// statement reads the clock once, after the locks are taken.
+	// selectStates returns the current time and a row for each existing account, or one row without
+	// an account. The statement reads the clock once, after the locks are taken.
 	selectStates = `WITH clock AS MATERIALIZED (SELECT coalesce($2::timestamptz, clock_timestamp()) AS now)
 		SELECT clock.now, a.id, a.tier, a.suspended_at, a.suspended_because, coalesce(m.detail_views, 0), coalesce(m.list_records, 0), w.granted_at, w.requests
 		FROM clock LEFT JOIN accounts a ON a.id = ANY($1)

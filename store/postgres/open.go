@@ -19,15 +19,15 @@ import (
 )
 
 const (
-	// ledgerConnections serves one worker that settles and one that voids, with a spare for each while a lost
-	// connection is being closed.
+	// ledgerConnections serves one worker that settles and one that voids, with a spare for each
+	// while a lost connection is being closed.
 	ledgerConnections = 4
 	// connectTimeout bounds connecting to each host, so that a dead host does not delay a failover.
 	connectTimeout = 5 * time.Second
 	// pingTimeout bounds the liveness check of an idle connection before its reuse.
 	pingTimeout = time.Second
-	// connectionLife is the maximum age of a connection, give or take lifeJitter, so that connections follow a proxy or
-	// a DNS name that moves.
+	// connectionLife is the maximum age of a connection, give or take lifeJitter, so that
+	// connections follow a proxy or a DNS name that moves.
 	connectionLife = time.Hour
 	lifeJitter     = 6 * time.Minute
 	healthCheck    = 15 * time.Second
@@ -54,8 +54,8 @@ var (
 	ledgerSettings = map[string]string{
 		"statement_timeout":                   "15s", // callers time out earlier; does not end a commit's wait for a standby
 		"idle_in_transaction_session_timeout": "10s",
-		// Every statement finds a few rows by key. Planning each batch takes longer than running it, and a plan made
-		// for small tables must not scan them once they are large.
+		// Every statement finds a few rows by key. Planning each batch takes longer than running
+		// it, and a plan made for small tables must not scan them once they are large.
 		"plan_cache_mode": "force_generic_plan",
 		"enable_seqscan":  "off",
 	}

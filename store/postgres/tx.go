@@ -14,10 +14,12 @@ import (
 )
 
 const (
-	// commitTimeout bounds a commit after the caller has gone. The commit still gets this time, since canceling it
-	// would leave its outcome unknown. With synchronous replication it waits for a standby.
+	// commitTimeout bounds a commit after the caller has gone. The commit still gets this time,
+	// since canceling it would leave its outcome unknown. With synchronous replication it waits for
+	// a standby.
 	commitTimeout = 30 * time.Second
-	// fillTimeout bounds the commit of a whole database, most of which a standby may still have to write.
+	// fillTimeout bounds the commit of a whole database, most of which a standby may still have to
+	// write.
 	fillTimeout = 15 * time.Minute
 	// rollbackTimeout bounds the rollback of a failed transaction.
 	rollbackTimeout = 5 * time.Second

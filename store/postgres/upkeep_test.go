@@ -74,7 +74,8 @@ func TestWakeupsTellOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-following.Wakeups()
-	// Notifications arrive in commit order, so a superfluous one would have arrived before the last.
+	// Notifications arrive in commit order, so a superfluous one would have arrived before the
+	// last.
 	select {
 	case <-following.Wakeups():
 		t.Error("it was woken for nothing")

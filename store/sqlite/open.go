@@ -19,8 +19,9 @@ import (
 
 const (
 	readConnections = 8
-	// busyMilliseconds bounds the polling for SQLite's own lock. Behind the turnstile the lock is free. Polling matters
-	// where files cannot be locked, or while another program, such as a backup, uses the file.
+	// busyMilliseconds bounds the polling for SQLite's own lock. Behind the turnstile the lock is
+	// free. Polling matters where files cannot be locked, or while another program, such as a
+	// backup, uses the file.
 	busyMilliseconds = 5000
 	// journalKept bounds the size of the journal file, in bytes, once it has started over.
 	journalKept = 64 << 20
@@ -115,7 +116,8 @@ func openWriter(ctx context.Context, path string, pragmas ...string) (*writer, e
 		return nil, errors.Join(err, db.Close(), gate.Close())
 	}
 	w := &writer{gate: gate, db: db, conn: conn, stmts: map[string]*sql.Stmt{}}
-	// After its first read, a connection keeps the journal open, so that no other connection removes it on closing.
+	// After its first read, a connection keeps the journal open, so that no other connection
+	// removes it on closing.
 	var rev int64
 	if err := w.row(ctx, `SELECT revision FROM meta`).Scan(&rev); err != nil {
 		return nil, errors.Join(err, w.close())

@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// recordRun rejects a mark that is not in this database's history: the next revisions might be below it.
+	// recordRun rejects a mark that is not in this database's history: the next revisions might be
+	// below it.
 	recordRun = `UPDATE saved_searches SET mark_at = ?3, mark_revision = ?4, last_run_at = ?3, next_run_at = ?5, hold = hold + 1, held_until = NULL
 		WHERE uuid = ?1 AND hold = ?2 AND (?4 = 0 OR EXISTS (SELECT 1 FROM revisions WHERE revision = ?4)) RETURNING id, account_id`
 	insertRun = `INSERT INTO saved_search_runs (search_id, ran_at, date_from, date_to, upto, manual, match_count, late_count, named_labels)

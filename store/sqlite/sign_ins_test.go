@@ -22,8 +22,8 @@ func mustCount(t *testing.T, s *Store, table string, want int, when string) {
 	}
 }
 
-// TestSessionsAreForgotten checks that a new session deletes some expired ones, and that other
-// writes, which are page views, delete none.
+// TestSessionsAreForgotten checks that a new session deletes some expired ones, and that a page
+// view, which rewrites a session, deletes none.
 func TestSessionsAreForgotten(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet(), Now: func() time.Time { return now }})

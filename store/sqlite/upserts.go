@@ -22,8 +22,8 @@ import (
 // so that a commit of the ledger only has to sync its own pages; and a pause follows. So a busy
 // ledger slows an import down to a fraction of its speed, and is hardly slowed itself.
 const (
-	// maxTurnAlone bounds a turn of a split write while no other writer waits, so that readers see progress and a crash
-	// loses little.
+	// maxTurnAlone bounds a turn of a split write while no other writer waits, so that readers see
+	// progress and a crash loses little.
 	maxTurnAlone = 4 * time.Millisecond
 	// maxTurnShared bounds a turn while the database is shared.
 	maxTurnShared = 500 * time.Microsecond
@@ -31,10 +31,11 @@ const (
 	minTurn = 300 * time.Microsecond
 	// sharedFor is how long the database counts as shared after another writer waited.
 	sharedFor = time.Second
-	// turnPause is the pause between turns while the database is shared. Where files cannot be locked it always
-	// applies, since waiting writers only poll there.
+	// turnPause is the pause between turns while the database is shared. Where files cannot be
+	// locked it always applies, since waiting writers only poll there.
 	turnPause = 4 * time.Millisecond
-	// attempts bounds the restarts of a write after conflicts, which only occur where files cannot be locked.
+	// attempts bounds the restarts of a write after conflicts, which only occur where files cannot
+	// be locked.
 	attempts = 10
 )
 
@@ -197,7 +198,8 @@ const revisionsKept = 30 * 24 * time.Hour
 const (
 	setRevision = `UPDATE meta SET revision = ?1 WHERE revision = ?2`
 	setBoth     = `UPDATE meta SET revision = ?1, reference_revision = ?1 WHERE revision = ?2`
-	// deleteRevisions only looks at the oldest few. It keeps the one that was the latest at the given time.
+	// deleteRevisions only looks at the oldest few. It keeps the one that was the latest at the
+	// given time.
 	deleteRevisions = `DELETE FROM revisions WHERE revision IN (SELECT revision FROM revisions ORDER BY revision LIMIT 8)
 		AND revision < (SELECT max(revision) FROM revisions WHERE revision <= ?)`
 )

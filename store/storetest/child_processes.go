@@ -240,7 +240,8 @@ type sharedWork struct {
 	work, briefly, claim string // roles of child processes: all work, all work with short claims, only claiming
 	share                func(t *testing.T, db Database) cola.AccountID
 	done                 func(t *testing.T, db Database, account cola.AccountID) // checks that all work was done exactly once
-	// untilDone claims and works until nothing is due, reporting the running total to told. It returns the total.
+	// untilDone claims and works until nothing is due, reporting the running total to told. It
+	// returns the total.
 	untilDone func(ctx context.Context, st store.Store, hold time.Duration, told func(n int)) (int, error)
 	claimAll  func(ctx context.Context, st store.Store) (int, error)  // claims for shortHold
 	left      func(ctx context.Context, st store.Store) (bool, error) // whether any work is due, claimed or not

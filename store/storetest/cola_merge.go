@@ -62,7 +62,8 @@ func laterSeesEarlier(t *testing.T, st store.Store, _ *clock) {
 	c.ProductName = "B"
 	same(t, "label", c, mustCola(t, st, c.TTBID))
 
-	// Repeats are far apart, so that a backend that splits the call puts them into different transactions.
+	// Repeats are far apart, so that a backend that splits the call puts them into different
+	// transactions.
 	const n = 2_000
 	var patches []cola.Patch[cola.Cola]
 	var want []store.Outcome

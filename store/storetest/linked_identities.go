@@ -173,8 +173,8 @@ func givenToTwoAtOnce(t *testing.T, st store.Store, _ *clock) {
 	mustHaveAccounts(t, st, a, b)
 }
 
-// givenWhileNamed is givenAtOnce while another identity signs in with the address, which would
-// create an account.
+// givenWhileNamed adds an identity to an account without an address while both identities sign in
+// with one address. Both must end up with the account.
 func givenWhileNamed(t *testing.T, st store.Store, _ *clock) {
 	for round := range 10 {
 		first, second, address := fmt.Sprint(round, " first"), fmt.Sprint(round, " second"), fmt.Sprintf("a%d@example.com", round)
