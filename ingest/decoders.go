@@ -13,7 +13,7 @@ import (
 // r.problems. If there are problems already, it only has to copy the readable fields.
 type finishFunc[R, T any] func(r *recordReader, row *R, carried cola.Fields, patch *cola.Patch[T])
 
-// same returns the finishFunc of rows that are records themselves.
+// same returns a finishFunc that calls check on rows that are records themselves.
 func same[T any](check func(r *recordReader, row *T, carried cola.Fields)) finishFunc[T, T] {
 	return func(r *recordReader, row *T, carried cola.Fields, patch *cola.Patch[T]) {
 		if r.problems.empty() {

@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// maxTTBCells is the maximum number of cells in a row to repair. The ways to split a row grow with
-// its square.
+// maxTTBCells is the maximum number of cells in a row to repair. The number of ways to split a row
+// grows with their square.
 const maxTTBCells = 50
 
 // ttbRow is a row of TTB's export as text.

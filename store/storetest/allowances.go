@@ -110,7 +110,7 @@ func asksForFewRuns(t *testing.T, st store.Store, _ *clock) {
 	first := ask("the first", a.ID, duePast, nil)
 	for range 5 {
 		_, err := st.RequestRun(t.Context(), a.ID, first, duePast.Add(time.Minute), limit)
-		mustDo(t, err) // already due, so not charged
+		mustDo(t, err) // already due, so not counted
 	}
 	mustRecord(t, st, runOf(t, st, mustClaimOne(t, st), 1))
 	mustDo(t, st.DeleteSavedSearch(t.Context(), a.ID, ask("the second", a.ID, duePast, nil)))

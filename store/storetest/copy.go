@@ -170,8 +170,8 @@ func movedDoesTheSame(t *testing.T, from, to store.Store, c *clock) {
 	c.advance(time.Hour)
 }
 
-// breakingOffLeavesNothing checks that a failed Fill leaves the store empty. The items end in an
-// error after some have been read.
+// breakingOffLeavesNothing checks that Fill, if the items end in an error after some have been read,
+// leaves the store empty or returns store.ErrHalfFilled.
 func breakingOffLeavesNothing(t *testing.T, from, to store.Store, after int) {
 	broken := func(yield func(*store.Item, error) bool) {
 		n := 0

@@ -134,7 +134,7 @@ func (c runRows) handWrittenDates() {
 }
 
 // RowsOfTheVersionBefore returns statements that write two searches and a label to the schema
-// without runs. created and due are 2025-11-20 12:00:00 and 14:46:40 UTC in the format of the
+// without runs. created and ran are 2025-11-20 12:00:00 and 14:46:40 UTC in the format of the
 // backend.
 func RowsOfTheVersionBefore(created, ran string) string {
 	return fmt.Sprintf(`INSERT INTO accounts (id, email, email_folded, tier, created_at) VALUES (1, 'a@example.com', 'a@example.com', 'free', %[1]s);
