@@ -24,7 +24,7 @@ func TestTTBExport(t *testing.T) {
 	const id = "12345001000001"
 	for _, test := range []struct {
 		name, text string
-		want       string // the label as exportRow tells it, or "! reason"
+		want       string // the label in the form of exportRow, or "! reason"
 	}{
 		{"well formed", id + ",BR-ME-MAI-7,24MA1,01/02/2024,DOUBLE,OLD TOM,51,FRANCE,80,TABLE RED WINE",
 			id + "|BR-ME-MAI-7|2024-01-02|DOUBLE|OLD TOM|51|FRANCE|80|TABLE RED WINE"},

@@ -166,7 +166,7 @@ func failedToOpen(ctx context.Context, operation string, err error) error {
 		err = fmt.Errorf("%s: %w", hint, err)
 	}
 	if code != "" && !isUnavailableState(code) {
-		return fmt.Errorf("%s: %w", operation, oneLine(err)) // nobody knows whether it ever worked: waiting may be no use
+		return fmt.Errorf("%s: %w", operation, oneLine(err)) // may never have worked, so waiting may not help
 	}
 	return failed(operation, err)
 }
@@ -209,14 +209,14 @@ type rewordedError struct {
 func (e rewordedError) Error() string { return e.text }
 func (e rewordedError) Unwrap() error { return e.error }
 
-// reasons returns why each address could not be connected to, in order.
+// reasons returns the reason for each address that could not be reached, in order.
 func reasons(err error) string {
 	attempts := []error{err}
 	var joined interface{ Unwrap() []error }
 	if errors.As(err, &joined) {
 		attempts = joined.Unwrap()
 	}
-	var addresses, last []string // what each said last; a name that has no address stands for itself
+	var addresses, last []string // last: latest error per address; a name that does not resolve counts as an address
 	for _, attempt := range attempts {
 		address, reason, found := strings.Cut(attempt.Error(), ": ") // "address (host): reason"
 		bare, _, _ := strings.Cut(address, " (")
