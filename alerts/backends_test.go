@@ -23,10 +23,10 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// opener opens one and the same database, as each of several processes does, with a clock of the test's.
+// opener opens the same database repeatedly, like several processes, with the test's clock.
 type opener func(t testing.TB, now func() time.Time) store.Store
 
-// onBackends runs a test, or a benchmark, over each kind of database.
+// onBackends runs a test or benchmark on each kind of database.
 func onBackends[T interface {
 	testing.TB
 	Run(string, func(T)) bool
@@ -69,7 +69,6 @@ func mustAccount(t testing.TB, st store.Store) cola.AccountID {
 	return account.ID
 }
 
-// searchUUID is the UUID of a test's search.
 func searchUUID(i int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", i) }
 
 func mustSave(t testing.TB, st store.Store, account cola.AccountID, i int, f cola.SavedSearchFilters, plan cola.Schedule, now time.Time) {
@@ -81,7 +80,7 @@ func mustSave(t testing.TB, st store.Store, account cola.AccountID, i int, f col
 	}
 }
 
-// mustWrite writes a label down, all of it.
+// mustWrite writes a complete label.
 func mustWrite(t testing.TB, st store.Store, label cola.IndexRecord, mode store.Mode) {
 	t.Helper()
 	patch := cola.Patch[cola.Cola]{Record: cola.Cola{ColaSummary: label.Summary}}
@@ -93,7 +92,8 @@ func mustWrite(t testing.TB, st store.Store, label cola.IndexRecord, mode store.
 	}
 }
 
-// TestBackendsAsTheFake has the same things happen to a real store and to the one that the rules were tried on, and compares what ticks do.
+// TestBackendsAsTheFake applies the same random events to a real store and to fakeStore, and
+// compares the ticks.
 func TestBackendsAsTheFake(t *testing.T) {
 	onBackends(t, func(t *testing.T, open opener) {
 		fake := newFakeStore(at(3, 1, 0))
@@ -138,7 +138,7 @@ func TestBackendsAsTheFake(t *testing.T) {
 	})
 }
 
-// writeBoth writes a label down in both stores. One that is there may change in all but its date.
+// writeBoth writes a label to both stores. An existing label keeps its approval date.
 func writeBoth(t *testing.T, r *rand.Rand, fake *fakeStore, real store.Store) {
 	t.Helper()
 	label := oak(1+r.IntN(60), cola.DateOf(fake.clock).AddDays(3-r.IntN(100)))
@@ -184,7 +184,8 @@ func checkSameMatches(t *testing.T, fake *fakeStore, real store.Store, account c
 	}
 }
 
-// TestRunnersBesideEachOther: runners in two processes tick at the same time while labels arrive. Every search finds every label, once.
+// TestRunnersBesideEachOther checks that concurrent runners in two processes find every label
+// exactly once per search while labels arrive.
 func TestRunnersBesideEachOther(t *testing.T) {
 	onBackends(t, func(t *testing.T, open opener) {
 		const searches, rounds = 60, 12
@@ -228,7 +229,8 @@ func wineOak(number int, approved time.Time) cola.IndexRecord {
 	return label
 }
 
-// checkFoundOnce checks that a search has found so many labels in so many runs, whose windows adjoin.
+// checkFoundOnce checks the numbers of labels and runs of a search, and that the windows of its
+// runs adjoin.
 func checkFoundOnce(t *testing.T, st store.Store, account cola.AccountID, search, labels, runs int) {
 	t.Helper()
 	list, total, err := st.RunsOf(t.Context(), account, searchUUID(search), store.Slice{Limit: 1_000})

@@ -10,7 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestRetries follows a message that is never taken: the times of its retries in the middle of what they vary within.
+// TestRetries checks the times of retries in the middle of their ranges, for a message that is
+// never accepted.
 func TestRetries(t *testing.T) {
 	want := []time.Duration{
 		10 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 20 * time.Hour,
@@ -31,8 +32,8 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// TestRetriesVary: wherever within its time each retry comes, and when it is begun half a minute late, there are ten of them, each at its
-// time after the first attempt, and the last one is between 67 and 76 hours after it.
+// TestRetriesVary checks that there are ten retries, each within its range after the first attempt
+// and the last 67 to 76 hours after it, for any jitter and for attempts up to half a minute late.
 func TestRetriesVary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var tried, drawn time.Duration
@@ -57,7 +58,7 @@ func TestRetriesVary(t *testing.T) {
 	})
 }
 
-// challenged makes a delivery a challenge that was first sent at an instant.
+// challenged turns a delivery into a challenge whose first attempt was at an instant.
 func challenged(first time.Time) func(*store.DueDelivery) {
 	return func(d *store.DueDelivery) {
 		d.Event, d.Kind, d.FirstAttemptAt, d.Destination.State = cola.EventConfirm, cola.KindWebhook, first, cola.DestinationPending
@@ -79,7 +80,7 @@ func TestJudge(t *testing.T) {
 		due   store.DueDelivery
 		sent  Result
 		state string
-		in    time.Duration // until the next attempt
+		in    time.Duration // time until the next attempt
 		pause string
 	}{
 		{"taken", active, Result{Status: 204}, cola.DeliveryDelivered, 0, ""},

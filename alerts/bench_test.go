@@ -16,11 +16,11 @@ var (
 	benchLabels = flag.Int("labels", 100_000, "how many labels the registry has in it")
 )
 
-// searchesAnAccount is how many active schedules each account of the benchmark has.
+// searchesAnAccount is the number of active schedules per account.
 const searchesAnAccount = cola.MaxActiveSchedules
 
-// BenchmarkTick measures a tick in which many weekly searches are due, after a week like any other: labels have arrived for months, each three
-// days after its approval. Both flags are worth setting; see docs/PERFORMANCE.md.
+// BenchmarkTick measures a tick with many due weekly searches after an ordinary week. Labels have
+// arrived for months, each three days after its approval. Set both flags; see docs/PERFORMANCE.md.
 func BenchmarkTick(b *testing.B) {
 	onBackends(b, func(b *testing.B, open opener) {
 		now := at(11, 16, 7)
@@ -34,7 +34,7 @@ func BenchmarkTick(b *testing.B) {
 			b.ReportMetric(float64(report.Matches), "matches/op")
 			b.ReportMetric(float64(report.Labels), "labels/op")
 			b.ReportMetric(float64(mustCountMessages(b, st)), "messages/op")
-			now = now.AddDate(0, 0, 7) // in which nothing comes
+			now = now.AddDate(0, 0, 7) // no labels arrive in this week
 		}
 	})
 }
@@ -48,7 +48,7 @@ func mustBenchTick(b *testing.B, r *Runner, now time.Time) Report {
 	return report
 }
 
-// mustCountMessages counts the messages that are to be sent.
+// mustCountMessages returns the number of deliveries.
 func mustCountMessages(b *testing.B, st store.Store) int {
 	b.Helper()
 	b.StopTimer()
@@ -60,10 +60,10 @@ func mustCountMessages(b *testing.B, st store.Store) int {
 	return sizes[store.ItemDelivery]
 }
 
-// revisionOf is the revision at which labels arrived on a day.
+// revisionOf returns the revision at which a day's labels arrived.
 func revisionOf(day cola.Date) cola.Revision { return cola.Revision(day) * 1_000 }
 
-// mustFill fills a store with labels, and with searches that looked at them a week ago.
+// mustFill fills a store with labels, and with searches that last ran a week ago.
 func mustFill(b *testing.B, st store.Store, now time.Time) {
 	b.Helper()
 	if err := st.Fill(b.Context(), func(yield func(*store.Item, error) bool) {
@@ -74,7 +74,8 @@ func mustFill(b *testing.B, st store.Store, now time.Time) {
 	}
 }
 
-// giveSearches gives accounts, then searches, and then a destination of each account, its own address, until give says no.
+// giveSearches yields accounts, then searches, then each account's own destination, until give
+// returns false.
 func giveSearches(now time.Time, give func(store.Item) bool) bool {
 	accounts := (*benchDue + searchesAnAccount - 1) / searchesAnAccount
 	for n := range accounts {
@@ -96,14 +97,15 @@ func giveSearches(now time.Time, give func(store.Item) bool) bool {
 	return true
 }
 
-// ownAddress is the destination that an account has from the start.
+// ownAddress returns the initial destination of an account.
 func ownAddress(n int, now time.Time) store.StoredDestination {
 	d := store.StoredDestination{ID: int64(n + 1), Destination: store.Destination{Account: cola.AccountID(n + 1), Own: true}}
 	d.UUID, d.Kind, d.State, d.CreatedAt = searchUUID(n), cola.KindEmail, cola.DestinationActive, cola.TimestampOf(now.AddDate(0, 0, -30))
 	return d
 }
 
-// giveLabels gives permittees, labels and then the arrivals of the last months, until give says no.
+// giveLabels yields permittees, labels and the arrivals of the last months, until give returns
+// false.
 func giveLabels(today cola.Date, give func(store.Item) bool) bool {
 	o := demo.Options{Colas: *benchLabels, Seed: 7, AsOf: today}
 	for _, p := range demo.Permittees(o) {
@@ -129,7 +131,7 @@ func giveLabels(today cola.Date, give func(store.Item) bool) bool {
 	return true
 }
 
-// weekly is a search that ran a week ago and is due now.
+// weekly returns a search that ran a week ago and is due now.
 func weekly(n int, now time.Time) store.StoredSearch {
 	ran := now.AddDate(0, 0, -7)
 	plan := cola.Schedule{
@@ -144,8 +146,8 @@ func weekly(n int, now time.Time) store.StoredSearch {
 	}
 }
 
-// watched is what one of many customers looks for: mostly a brand, or a part of one; else a permit holder, an origin, words, or a kind of product in
-// a state.
+// watched returns the filters of a typical customer: mostly a brand or part of one; otherwise a
+// permit holder, an origin, words, or a product type in a state.
 func watched(n int) cola.SavedSearchFilters {
 	words := []string{"oak", "raven", "quarry", "hollow", "silent", "sleepy", "river", "stone", "black", "lind", "fox", "mill"}
 	states := []string{"CA", "OR", "WA", "NY", "TX", "VA", "KY", "NJ"}

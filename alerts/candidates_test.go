@@ -73,8 +73,8 @@ func TestMarkAfter(t *testing.T) {
 	}
 }
 
-// TestWindowsAdjoin: whatever the instants of runs, no day lies between two windows, and a label that a window leaves out because it is
-// still to come is in the next one.
+// TestWindowsAdjoin checks that successive windows adjoin for runs at any times. So the next window
+// includes labels that arrive after the run.
 func TestWindowsAdjoin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := store.Mark{At: at(1, 1, 0), Revision: 1}
@@ -106,7 +106,7 @@ func TestHorizon(t *testing.T) {
 	})
 }
 
-// bottled is a label of a product type in a container.
+// bottled returns a label of a product type with a container type.
 func bottled(number int, kind vocabulary.ProductType, container string) cola.IndexRecord {
 	label := oak(number, day(11, 9))
 	label.Summary.ProductType, label.ContainerType = kind, container
@@ -114,7 +114,8 @@ func bottled(number int, kind vocabulary.ProductType, container string) cola.Ind
 	return label
 }
 
-// TestMetFilters: each match tells the filters that it met, and of several options only those that it has.
+// TestMetFilters checks that a match lists the filters it meets and, of several options, only those
+// it has.
 func TestMetFilters(t *testing.T) {
 	on := cola.Some(true)
 	for _, tt := range []struct {
@@ -162,7 +163,8 @@ func TestMetFilters(t *testing.T) {
 	}
 }
 
-// TestMetInTheOrderOfResults: labels of many days, found late and not, with every third of another kind.
+// TestMetInTheOrderOfResults uses labels of many days, partly late, with another product type for
+// every third.
 func TestMetInTheOrderOfResults(t *testing.T) {
 	f := newFakeStore(at(11, 9, 12))
 	f.save("one", cola.SavedSearchFilters{TypeWine: cola.Some(true), TypeMaltBeverage: cola.Some(true), BrandName: "oak"}, daily)

@@ -16,31 +16,32 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// post is a world of deliveries to which things happen while dispatchers are at work beside each other: messages come and are asked for again,
-// receivers are slow or away, the database is away, processes are killed between any two steps.
+// post simulates deliveries with concurrent dispatchers under random events: messages become due
+// and are replayed, receivers are slow or fail, the database is unavailable, and processes are
+// killed between any two steps.
 type post struct {
 	*rapid.T
-	ctx   context.Context // of the bubble
+	ctx   context.Context // context of the synctest bubble
 	store *fakeDeliveries
 	all   sync.WaitGroup
 
 	mu        sync.Mutex
 	fates     *rand.Rand
-	quiet     bool // nothing goes wrong any more but receivers that never take anything
+	quiet     bool // no more faults, except for receivers that never accept
 	away      time.Time
 	processes []*process
-	taken     map[try]int  // messages that their receivers have taken
-	unnoted   map[try]bool // what came of them could not be noted
+	taken     map[try]int  // accepted messages
+	unnoted   map[try]bool // attempts that could not be recorded
 	replays   map[int64]int
 	broken    []string
 }
 
-// try is one attempt: a delivery under a claim.
+// try is an attempt: a delivery under a claim.
 type try struct{ delivery, hold int64 }
 
 func tryOf(d store.DueDelivery) try { return try{d.ID, d.Hold} }
 
-// process is a dispatcher that can be killed: from then on its store does nothing for it.
+// process is a dispatcher that can be killed. Its store calls fail from then on.
 type process struct {
 	*post
 	DispatcherStore
@@ -59,7 +60,7 @@ func TestEveryMessageSettled(t *testing.T) {
 			checkSettled(r)
 		})
 		if stopped != nil {
-			panic(stopped) // where rapid looks for it
+			panic(stopped) // on the goroutine where rapid recovers
 		}
 	})
 }
@@ -83,14 +84,14 @@ func checkSettled(t *rapid.T) {
 	p.check()
 }
 
-// fate reports whether something happens that does so to some of a hundred.
+// fate reports true for the given percentage of calls, until post is quiet.
 func (p *post) fate(percent int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return !p.quiet && p.fates.IntN(100) < percent
 }
 
-// event has something happen.
+// event applies a random event.
 func (p *post) event() {
 	switch rapid.IntRange(0, 9).Draw(p.T, "event") {
 	case 0, 1, 2, 3, 4:
@@ -114,7 +115,7 @@ func (p *post) event() {
 	}
 }
 
-// start starts a process, which looks for what is due every few seconds.
+// start starts a process that delivers every few seconds.
 func (p *post) start() {
 	ctx, end := context.WithCancel(p.ctx)
 	proc := &process{post: p, DispatcherStore: p.store, end: end}
@@ -127,7 +128,7 @@ func (p *post) start() {
 	})
 }
 
-// kill kills a process, and another one takes its place.
+// kill kills a process and starts another in its place.
 func (p *post) kill(i int) {
 	p.mu.Lock()
 	p.processes[i].dead = true
@@ -136,7 +137,7 @@ func (p *post) kill(i int) {
 	p.start()
 }
 
-// fail returns what a call of a process fails with.
+// fail returns the error of a store call, if any.
 func (proc *process) fail() error {
 	fails := proc.fate(2)
 	proc.mu.Lock()
@@ -164,7 +165,7 @@ func (proc *process) RunContent(ctx context.Context, run int64) (store.RunConten
 	return proc.DispatcherStore.RunContent(ctx, run)
 }
 
-// RecordAttempt may do what it is to do and then fail.
+// RecordAttempt may record the attempt and fail nevertheless.
 func (proc *process) RecordAttempt(ctx context.Context, a store.Attempt) (recorded bool, err error) {
 	if err = proc.fail(); err == nil {
 		recorded, err = proc.DispatcherStore.RecordAttempt(ctx, a)
@@ -187,7 +188,7 @@ func (proc *process) ReleaseDeliveries(ctx context.Context, claimed []store.DueD
 	return proc.DispatcherStore.ReleaseDeliveries(ctx, claimed)
 }
 
-// Send is what receivers do with a message.
+// Send simulates the receivers.
 func (p *post) Send(ctx context.Context, m Message) Result {
 	if m.DueAt.After(time.Now()) || m.MessageID != fmt.Sprintf("msg_%d", m.ID) {
 		p.complain("message %d is sent as %s at %v, due at %v", m.ID, m.MessageID, time.Now(), m.DueAt)
@@ -219,7 +220,7 @@ func (p *post) complain(format string, args ...any) {
 	p.broken = append(p.broken, fmt.Sprintf(format, args...))
 }
 
-// settle has everything work from now on, and time pass until nothing is pending.
+// settle stops the faults and lets time pass until no delivery is pending.
 func (p *post) settle() {
 	p.mu.Lock()
 	p.quiet, p.away = true, time.Time{}
@@ -246,7 +247,7 @@ func (p *post) settle() {
 	p.Fatal("something is pending for ever")
 }
 
-// check holds what was noted against what receivers have seen.
+// check compares the recorded attempts with what receivers accepted.
 func (p *post) check() {
 	for _, b := range p.broken {
 		p.Error(b)
@@ -274,7 +275,7 @@ func (p *post) check() {
 	}
 }
 
-// checkEnd checks what became of a delivery.
+// checkEnd checks the final state of a delivery.
 func (p *post) checkEnd(id int64, last store.Attempt, delivered int) {
 	want := cola.DeliveryDelivered
 	if never := id % 11; never >= 5 && never <= 7 {

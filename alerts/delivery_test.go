@@ -20,7 +20,7 @@ import (
 
 var errAway = fmt.Errorf("%w: no connection", store.ErrUnavailable)
 
-// newTestDispatcher returns a dispatcher of webhooks over a store, on the clock of the test's bubble, and what it logs.
+// newTestDispatcher returns a dispatcher of webhooks that uses the bubble's clock, and its log.
 func newTestDispatcher(f *fakeDeliveries, s Sender) (*Dispatcher, *bytes.Buffer) {
 	log := &bytes.Buffer{}
 	return NewDispatcher(DispatcherOptions{
@@ -29,7 +29,7 @@ func newTestDispatcher(f *fakeDeliveries, s Sender) (*Dispatcher, *bytes.Buffer)
 	}), log
 }
 
-// delivering has something happen in a bubble with deliveries of runs that are due.
+// delivering runs a test in a synctest bubble, with the given number of due deliveries.
 func delivering(t *testing.T, due int, happen func(t *testing.T, f *fakeDeliveries)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -82,7 +82,8 @@ func TestDeliver(t *testing.T) {
 	})
 }
 
-// TestDeliverAsOfAnInstant that has not come: what is retried is not due again at once, and times go on from that instant.
+// TestDeliverAsOfAnInstant checks delivery at a future instant: a retry is not due again at once,
+// and times count from that instant.
 func TestDeliverAsOfAnInstant(t *testing.T) {
 	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		tomorrow := time.Now().Add(24 * time.Hour)
@@ -102,7 +103,8 @@ func TestDeliverAsOfAnInstant(t *testing.T) {
 	})
 }
 
-// TestDeliverGoesOn where one message cannot be made, or is not there any more.
+// TestDeliverGoesOn checks that Deliver continues after messages that cannot be created or no
+// longer exist.
 func TestDeliverGoesOn(t *testing.T) {
 	delivering(t, 40, func(t *testing.T, f *fakeDeliveries) {
 		f.unread[1003], f.unread[1030] = store.ErrNotFound, errors.New("a filter of a newer version")
@@ -127,7 +129,8 @@ func TestDeliverGoesOn(t *testing.T) {
 	})
 }
 
-// TestTooOld: what nobody got to for days is given up, and its destination is not blamed; what was asked for again is not old.
+// TestTooOld checks that a message that waited too long is given up without blaming its
+// destination, and that a replayed message does not count as old.
 func TestTooOld(t *testing.T) {
 	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		f.add(cola.KindWebhook, cola.EventRan, time.Now().Add(-73*time.Hour))
@@ -144,7 +147,8 @@ func TestTooOld(t *testing.T) {
 	})
 }
 
-// TestDatabaseAway: a claim that fails ends the round; what was sent is noted as soon as the database is back.
+// TestDatabaseAway checks that attempts are recorded once the database is back, and that a failed
+// claim ends the round.
 func TestDatabaseAway(t *testing.T) {
 	delivering(t, 50, func(t *testing.T, f *fakeDeliveries) {
 		back := time.Now().Add(10 * time.Second)
@@ -171,7 +175,8 @@ func TestDatabaseAway(t *testing.T) {
 	})
 }
 
-// TestDatabaseStaysAway while messages are on their way: the round ends before the hold does, and they are sent again with the same ids.
+// TestDatabaseStaysAway checks that a round ends before its claims expire if attempts cannot be
+// recorded. The messages are sent again with the same IDs.
 func TestDatabaseStaysAway(t *testing.T) {
 	delivering(t, 40, func(t *testing.T, f *fakeDeliveries) {
 		away := true
@@ -202,7 +207,8 @@ func TestDatabaseStaysAway(t *testing.T) {
 	})
 }
 
-// TestNotNoted: an attempt that the database does not take, though it is there, is logged and holds nobody up.
+// TestNotNoted checks that an attempt that an available database rejects is logged and does not
+// stop the others.
 func TestNotNoted(t *testing.T) {
 	delivering(t, 20, func(t *testing.T, f *fakeDeliveries) {
 		first := true
@@ -220,8 +226,8 @@ func TestNotNoted(t *testing.T) {
 	})
 }
 
-// TestSlow: a receiver that does not answer, and has very many messages waiting for it, holds the others up for one attempt only; and a mail
-// server of ours that does not answer holds up nothing but mail.
+// TestSlow checks that an unresponsive receiver with many waiting messages delays others by one
+// attempt only, and that an unresponsive mail server of ours delays only mail.
 func TestSlow(t *testing.T) {
 	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		for range 200 {
@@ -250,7 +256,7 @@ func TestSlow(t *testing.T) {
 		if tried := len(hook.messages()) + len(post.messages()); tried > 3*maxInFlight || report.Postponed < 200-2*maxInFlight {
 			t.Errorf("%d were tried: %+v", tried, report)
 		}
-		// All are tried, as long as it takes.
+		// All are tried eventually.
 		for range 30 {
 			time.Sleep(hold)
 			mustDeliver(t, c)
@@ -263,7 +269,8 @@ func TestSlow(t *testing.T) {
 	})
 }
 
-// TestAskedForAgain while it is on its way: what came of it is not noted, and it is sent again.
+// TestAskedForAgain checks that the result of an attempt is dropped if the message is replayed
+// meanwhile, and that the message is sent again.
 func TestAskedForAgain(t *testing.T) {
 	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
 		s := &fakeSender{answer: func(_ context.Context, m Message) Result {
@@ -285,7 +292,7 @@ func TestAskedForAgain(t *testing.T) {
 
 func TestDispatcherMetrics(t *testing.T) {
 	delivering(t, 3, func(t *testing.T, f *fakeDeliveries) {
-		f.add(cola.KindWebhook, cola.EventRan, time.Now().Add(-100*time.Hour)) // given up, and not attempted
+		f.add(cola.KindWebhook, cola.EventRan, time.Now().Add(-100*time.Hour)) // expires without an attempt
 		registry := prometheus.NewRegistry()
 		c := NewDispatcher(DispatcherOptions{Store: f, Metrics: registry, Senders: map[string]Sender{
 			cola.KindEmail: &fakeSender{},

@@ -17,7 +17,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// running has a dispatcher run until it is ended.
+// running runs a dispatcher until the caller ends it.
 func running(t *testing.T, c *Dispatcher) (end func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -31,7 +31,8 @@ func running(t *testing.T, c *Dispatcher) (end func()) {
 	}
 }
 
-// TestRetriesOverThreeDays: a receiver that never takes a message is tried eleven times, always with the same id, and then left alone.
+// TestRetriesOverThreeDays checks that a message that is never accepted is tried eleven times under
+// the same ID and then given up.
 func TestRetriesOverThreeDays(t *testing.T) {
 	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
 		s := &fakeSender{answer: always(Result{Status: 500, Fault: "The receiver answered 500."})}
@@ -58,7 +59,8 @@ func TestRetriesOverThreeDays(t *testing.T) {
 	})
 }
 
-// TestTakenAtLast: what is taken by the fourth attempt is not sent again, and nothing is paused.
+// TestTakenAtLast checks that a message accepted at the fourth attempt is not sent again, and that
+// its destination stays active.
 func TestTakenAtLast(t *testing.T) {
 	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
 		s := &fakeSender{answer: func(_ context.Context, m Message) Result {
@@ -77,7 +79,8 @@ func TestTakenAtLast(t *testing.T) {
 	})
 }
 
-// TestRunGoesOn when the database is away, says so once, and asks it no more than is needed.
+// TestRunGoesOn checks that a dispatcher survives a database outage, logs it once, and does not
+// query more than necessary.
 func TestRunGoesOn(t *testing.T) {
 	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
 		calls := map[string]int{}
@@ -118,8 +121,8 @@ func TestRunForgetsEveryHour(t *testing.T) {
 	})
 }
 
-// TestRunEnds in the middle of a round: what is on its way is noted when it gets through soon, let go when it does not, and what was not tried is
-// let go too, all within seconds.
+// TestRunEnds ends a dispatcher in the middle of a round. Within seconds, messages that are
+// accepted soon are recorded, and slow or untried ones are released.
 func TestRunEnds(t *testing.T) {
 	delivering(t, 40, func(t *testing.T, f *fakeDeliveries) {
 		sending := make(chan struct{}, 100)
@@ -164,7 +167,8 @@ func TestRunEnds(t *testing.T) {
 	})
 }
 
-// TestNotedAfterTheEnd: a message that got through is noted although the context has ended and the database takes a moment.
+// TestNotedAfterTheEnd checks that an accepted message is recorded even if the context has ended
+// and the database is slow.
 func TestNotedAfterTheEnd(t *testing.T) {
 	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -187,7 +191,7 @@ func TestNotedAfterTheEnd(t *testing.T) {
 	})
 }
 
-// mustAim makes a destination of webhooks for all searches of an account.
+// mustAim creates a webhook destination for all searches of an account.
 func mustAim(t *testing.T, st store.Store, account cola.AccountID, address string) store.Destination {
 	t.Helper()
 	d, err := st.CreateDestination(t.Context(), store.NewDestination{
@@ -199,8 +203,9 @@ func mustAim(t *testing.T, st store.Store, account cola.AccountID, address strin
 	return d
 }
 
-// TestConcurrentDispatchers: dispatchers of two processes deliver at the same time what searches found. Every message is taken once, by mail and by
-// webhook; to a receiver that is never well, until it is paused and its account told.
+// TestConcurrentDispatchers has dispatchers of two processes deliver concurrently. Every message is
+// accepted once, by mail and by webhook. A receiver that always fails gets attempts until it is
+// paused and its account is notified.
 func TestConcurrentDispatchers(t *testing.T) {
 	onBackends(t, func(t *testing.T, open opener) {
 		const searches = 50
@@ -226,7 +231,7 @@ func TestConcurrentDispatchers(t *testing.T) {
 			return Result{Status: 200}
 		}}
 		post := &fakeSender{}
-		for range 4 * 24 * 2 { // four days, half an hour at a time
+		for range 4 * 24 * 2 { // four days, in steps of half an hour
 			var all sync.WaitGroup
 			for _, from := range []store.Store{st, other, st} {
 				all.Go(func() {
@@ -244,7 +249,7 @@ func TestConcurrentDispatchers(t *testing.T) {
 	})
 }
 
-// checkTaken checks what was sent where, and how often.
+// checkTaken checks where each message was sent, and how often.
 func checkTaken(t *testing.T, hook, post *fakeSender, ill string, searches int) {
 	t.Helper()
 	tries, ids := map[int64]int{}, map[int64]string{}
@@ -277,7 +282,7 @@ func checkTaken(t *testing.T, hook, post *fakeSender, ill string, searches int) 
 	}
 }
 
-// checkStates checks what became of all deliveries, and of the destination that is never well.
+// checkStates checks the final states of all deliveries and of the failing destination.
 func checkStates(t *testing.T, st store.Store, account cola.AccountID, ill string) {
 	t.Helper()
 	list, total, err := st.DeliveriesOf(t.Context(), account, store.DeliveryFilter{}, store.Slice{Limit: 1000})

@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestSlowAccounts: accounts with many receivers that never answer, and very many messages for them, hold up nobody else's for long, however
-// often that begins anew; and all of theirs are tried.
+// TestSlowAccounts checks that accounts with many unresponsive receivers and many messages do not
+// delay others for long, even repeatedly, and that all their messages are tried.
 func TestSlowAccounts(t *testing.T) {
 	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		const accounts, receivers, messages = 4, 19, 5
@@ -55,8 +55,8 @@ func TestSlowAccounts(t *testing.T) {
 	})
 }
 
-// TestHostsAreSpared: over all accounts, few requests to a host are in flight, a bounded number is sent in a minute, and the others wait
-// without failing or holding up another host.
+// TestHostsAreSpared checks that, across accounts, requests to a host are bounded in flight and per
+// minute, and that excess messages wait without failing or delaying other hosts.
 func TestHostsAreSpared(t *testing.T) {
 	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		const messages = 3 * DefaultHostRate
@@ -104,7 +104,7 @@ func TestHostsAreSpared(t *testing.T) {
 			t.Errorf("%d requests to a host were in flight, want %d at most", most, maxPerHost)
 		}
 		for i := DefaultHostRate; i < len(begun); i++ {
-			// A minute of the limit may end just when another begins.
+			// A sliding minute can overlap two minutes of the limiter.
 			if i >= 2*DefaultHostRate && begun[i].Sub(begun[i-2*DefaultHostRate]) < time.Minute {
 				t.Fatalf("%d requests in %v", 2*DefaultHostRate+1, begun[i].Sub(begun[i-2*DefaultHostRate]))
 			}
@@ -115,12 +115,12 @@ func TestHostsAreSpared(t *testing.T) {
 	})
 }
 
-// TestHostsAreShared checks that an account that floods a platform's host, or has slow endpoints there, does not delay messages that
-// other accounts send to it.
+// TestHostsAreShared checks that an account that floods a platform's host, or has slow endpoints
+// there, does not delay other accounts' messages to it.
 func TestHostsAreShared(t *testing.T) {
 	for name, tt := range map[string]struct {
 		takes    time.Duration
-		accounts int // that flood the host
+		accounts int // number of flooding accounts
 	}{
 		"flood": {0, 1}, "flood of several accounts": {0, 6}, "slow endpoints": {15 * time.Second, 1},
 	} {
@@ -172,7 +172,7 @@ func TestHostsAreShared(t *testing.T) {
 				if tt.accounts == 1 && most > maxPerHost/2 {
 					t.Errorf("%d requests of an account in flight, want at most %d", most, maxPerHost/2)
 				}
-				limit := 2 * DefaultHostRate * tt.accounts / (tt.accounts + 1) // the limit's minutes need not start with ours
+				limit := 2 * DefaultHostRate * tt.accounts / (tt.accounts + 1) // a sliding minute can overlap two minutes of the limiter
 				for i := limit; i < len(begun); i++ {
 					if begun[i].Sub(begun[i-limit]) < time.Minute {
 						t.Fatalf("%d requests of greedy accounts in %v", limit+1, begun[i].Sub(begun[i-limit]))
@@ -186,14 +186,13 @@ func TestHostsAreShared(t *testing.T) {
 	}
 }
 
-// stateOf returns the state of a delivery.
 func (f *fakeDeliveries) stateOf(id int64) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.all[id].state
 }
 
-// snapshot returns all deliveries as they are.
+// snapshot returns copies of all deliveries.
 func (f *fakeDeliveries) snapshot() map[int64]fakeDelivery {
 	f.mu.Lock()
 	defer f.mu.Unlock()

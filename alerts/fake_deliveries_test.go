@@ -14,30 +14,30 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// fakeDeliveries keeps in memory what the contract of store.Deliveries says, and every attempt that was noted.
+// fakeDeliveries is an in-memory store.Deliveries that records all attempts.
 type fakeDeliveries struct {
 	now func() time.Time // the database's clock
 
 	mu       sync.Mutex
 	all      map[int64]*fakeDelivery
-	paused   map[string]string // destinations by uuid: the reason
+	paused   map[string]string // reasons by destination UUID
 	noted    []store.Attempt
 	released []int64
-	unread   map[int64]error // runs whose content cannot be read
+	unread   map[int64]error // errors by run whose content is unreadable
 	forgot   []time.Time
-	old      int // deliveries that are left to be forgotten
+	old      int // old deliveries yet to be deleted
 	claims   int
 
-	// before is called, if set, at the beginning of every call, one at a time, which fails with what it returns.
+	// before, if set, runs at the start of every call, one at a time. The call fails with its
+	// error.
 	before func(call string) error
 	asking sync.Mutex
 }
 
-// fakeDelivery is a delivery.
 type fakeDelivery struct {
 	store.DueDelivery
 	state     string
-	next      time.Time // zero when it is settled
+	next      time.Time // zero once settled
 	heldUntil time.Time
 }
 
@@ -47,7 +47,7 @@ func newFakeDeliveries(now func() time.Time) *fakeDeliveries {
 	return &fakeDeliveries{now: now, all: map[int64]*fakeDelivery{}, paused: map[string]string{}, unread: map[int64]error{}}
 }
 
-// add has a message to an active destination become due, of a run or of another event, and returns it to be changed.
+// add adds a due message to an active destination and returns it for further changes.
 func (f *fakeDeliveries) add(kind, event string, due time.Time) *fakeDelivery {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -64,7 +64,7 @@ func (f *fakeDeliveries) add(kind, event string, due time.Time) *fakeDelivery {
 	return d
 }
 
-// call begins a call of the store.
+// call starts a store call.
 func (f *fakeDeliveries) call(ctx context.Context, name string) error {
 	f.asking.Lock()
 	defer f.asking.Unlock()
@@ -93,7 +93,7 @@ func (f *fakeDeliveries) ClaimDeliveries(ctx context.Context, due time.Time, kin
 	return claimed, nil
 }
 
-// pending returns what may be sent, that due longest first.
+// pending returns pending deliveries, earliest due first.
 func (f *fakeDeliveries) pending(kinds []string) []*fakeDelivery {
 	list := slices.DeleteFunc(slices.Collect(maps.Values(f.all)), func(d *fakeDelivery) bool {
 		return d.state != cola.DeliveryPending || !slices.Contains(kinds, d.Kind)
@@ -114,7 +114,7 @@ func (f *fakeDeliveries) OldestPending(ctx context.Context, kinds []string) (tim
 	return time.Time{}, nil
 }
 
-// foundByFake is how many labels the runs of fakeDeliveries found.
+// foundByFake is the number of matches of each run of fakeDeliveries.
 const foundByFake = 100
 
 func (f *fakeDeliveries) RunContent(ctx context.Context, run int64) (c store.RunContent, err error) {
@@ -130,7 +130,7 @@ func (f *fakeDeliveries) RunContent(ctx context.Context, run int64) (c store.Run
 	return c, nil
 }
 
-// held returns the delivery that a claim still holds.
+// held returns the delivery of a claim that is still valid.
 func (f *fakeDeliveries) held(d *store.DueDelivery) *fakeDelivery {
 	if h := f.all[d.ID]; h != nil && h.Hold == d.Hold && !h.heldUntil.IsZero() {
 		return h
@@ -187,7 +187,7 @@ func (f *fakeDeliveries) DeleteOldDeliveries(ctx context.Context, before time.Ti
 	return n, nil
 }
 
-// replay asks for a delivery again.
+// replay replays a delivery.
 func (f *fakeDeliveries) replay(id int64, due time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -195,14 +195,14 @@ func (f *fakeDeliveries) replay(id int64, due time.Time) {
 	d.state, d.next, d.FirstAttemptAt, d.heldUntil, d.Hold = cola.DeliveryPending, due, time.Time{}, time.Time{}, d.Hold+1
 }
 
-// attempts returns what has been noted so far.
+// attempts returns the attempts recorded so far.
 func (f *fakeDeliveries) attempts() []store.Attempt {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.noted)
 }
 
-// states returns how many deliveries there are in each state.
+// states returns the number of deliveries in each state.
 func (f *fakeDeliveries) states() map[string]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -213,14 +213,14 @@ func (f *fakeDeliveries) states() map[string]int {
 	return counts
 }
 
-// fakeSender answers as it is told to, and remembers what it was given.
+// fakeSender is a Sender with scripted results. It records messages.
 type fakeSender struct {
-	answer func(ctx context.Context, m Message) Result // nil: everything is taken
+	answer func(ctx context.Context, m Message) Result // nil: accept everything
 
 	mu   sync.Mutex
 	sent []Message
-	now  int // at this moment
-	most int // at the same time
+	now  int // in flight
+	most int // maximum in flight
 }
 
 func (s *fakeSender) Send(ctx context.Context, m Message) Result {
@@ -240,19 +240,19 @@ func (s *fakeSender) Send(ctx context.Context, m Message) Result {
 	return s.answer(ctx, m)
 }
 
-// messages returns what was sent so far.
+// messages returns the messages sent so far.
 func (s *fakeSender) messages() []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.sent)
 }
 
-// always answers everything alike.
+// always returns the same result for every message.
 func always(sent Result) func(context.Context, Message) Result {
 	return func(context.Context, Message) Result { return sent }
 }
 
-// mustDeliver delivers what is due now.
+// mustDeliver delivers everything due now.
 func mustDeliver(t *testing.T, c *Dispatcher) DeliveryReport {
 	t.Helper()
 	report, err := c.Deliver(t.Context(), c.now())

@@ -14,32 +14,32 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// fakeStore keeps in memory what the contract of store.Arrivals and store.Runs says. It remembers every state of every label, so that
-// what a run should have found can be worked out afterwards.
+// fakeStore is an in-memory store.Arrivals and store.Runs. It records every state of every label,
+// so that tests can compute what a run should have found.
 type fakeStore struct {
 	mu       sync.Mutex
-	clock    time.Time // of the database
+	clock    time.Time // the database's clock
 	revision cola.Revision
 	labels   map[cola.TTBID]*fakeLabel
 	searches map[string]*fakeSearch
 	recorded []fakeRun
 	aliases  []vocabulary.CategoryAlias
-	reads    int // of labels that have arrived
+	reads    int // calls that read arrived labels
 
-	// before and after are called, if set, around every call, which fails with what they return: without having done anything, or
-	// having done it.
+	// before and after, if set, run before and after every call. The call fails with their error,
+	// without or with its effect.
 	before, after func(call string) error
-	recording     map[string]bool // searches of the call of RecordRuns under way
+	recording     map[string]bool // searches of the current RecordRuns call
 }
 
 var _ Store = (*fakeStore)(nil)
 
-// fakeLabel is a label with all its states.
+// fakeLabel is a label with its history of states.
 type fakeLabel struct {
 	states  []fakeState // oldest first
-	history bool        // it got its date as history
+	history bool        // its date was written as history
 	arrived cola.Revision
-	came    time.Time // when it arrived
+	came    time.Time // arrival time
 }
 
 type fakeState struct {
@@ -48,21 +48,20 @@ type fakeState struct {
 	arrived bool
 }
 
-// fakeSearch is a saved search.
 type fakeSearch struct {
 	number    int
-	since     cola.Revision // of the store, when it was made
+	since     cola.Revision // revision at creation
 	search    cola.SavedSearch
 	mark      store.Mark
 	hold      int64
 	heldUntil time.Time
 	had       map[cola.TTBID]bool
 	fault     error
-	failures  int       // in a row
-	asked     time.Time // when somebody has asked for a run; zero when nobody has since the last one
+	failures  int       // consecutive failures
+	asked     time.Time // time of a requested run; zero if none is pending
 }
 
-// due returns when the search is due, by its schedule or because somebody has asked; zero when it is not.
+// due returns when the search is due, by its schedule or by a requested run; zero if it is not.
 func (s *fakeSearch) due() time.Time {
 	plan := s.search.Schedule
 	if plan == nil || !plan.NextRunAt.OK {
@@ -74,7 +73,7 @@ func (s *fakeSearch) due() time.Time {
 	return s.asked
 }
 
-// asDue returns the search with the instant at which it is due.
+// asDue returns the search with its due time.
 func (s *fakeSearch) asDue() cola.SavedSearch {
 	search := s.search
 	if search.Schedule != nil {
@@ -85,10 +84,10 @@ func (s *fakeSearch) asDue() cola.SavedSearch {
 	return search
 }
 
-// fakeRun is a run that was recorded.
+// fakeRun is a recorded run.
 type fakeRun struct {
 	store.RunRecord
-	before store.Mark // the search's
+	before store.Mark // the search's mark before the run
 	new    []store.RunMatch
 }
 
@@ -96,7 +95,7 @@ func newFakeStore(clock time.Time) *fakeStore {
 	return &fakeStore{clock: clock, revision: 100, labels: map[cola.TTBID]*fakeLabel{}, searches: map[string]*fakeSearch{}}
 }
 
-// around does what a call does, with what the test has put before and after it.
+// around executes a call with the test's hooks before and after it.
 func (f *fakeStore) around(ctx context.Context, call string, do func() error) error {
 	for _, step := range []func() error{
 		ctx.Err,
@@ -122,7 +121,7 @@ func hook(h func(string) error, call string) error {
 	return h(call)
 }
 
-// write writes a label down.
+// write writes a label.
 func (f *fakeStore) write(label cola.IndexRecord, history bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -140,7 +139,7 @@ func (f *fakeStore) write(label cola.IndexRecord, history bool) {
 	l.states = append(l.states, fakeState{f.revision, label, l.arrived != 0})
 }
 
-// latest returns the label as it was at a revision.
+// latest returns the label's state at a revision.
 func (l *fakeLabel) latest(at cola.Revision) (s fakeState, ok bool) {
 	for _, s = range slices.Backward(l.states) {
 		if s.at <= at {
@@ -150,7 +149,7 @@ func (l *fakeLabel) latest(at cola.Revision) (s fakeState, ok bool) {
 	return s, false
 }
 
-// save keeps a search.
+// save creates a search.
 func (f *fakeStore) save(uuid string, filters cola.SavedSearchFilters, schedule cola.Schedule) *fakeSearch {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -163,7 +162,7 @@ func (f *fakeStore) save(uuid string, filters cola.SavedSearchFilters, schedule 
 	return s
 }
 
-// change changes a search, which ends whatever claim there is to it.
+// change changes a search and ends its claim.
 func (f *fakeStore) change(uuid string, change func(*cola.SavedSearch)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -177,7 +176,7 @@ func (f *fakeStore) change(uuid string, change func(*cola.SavedSearch)) {
 	s.hold, s.heldUntil = s.hold+1, time.Time{}
 }
 
-// ask has a search run as soon as may be, whether it has a schedule or not.
+// ask requests a run of a search, with or without a schedule.
 func (f *fakeStore) ask(uuid string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -248,14 +247,14 @@ func (f *fakeStore) ClaimDue(ctx context.Context, due time.Time, limit int, hold
 	return claimed, err
 }
 
-// runs returns what has been recorded so far.
+// runs returns the runs recorded so far.
 func (f *fakeStore) runs() []fakeRun {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.recorded)
 }
 
-// held returns the search that a claim still holds.
+// held returns the search of a claim that is still valid.
 func (f *fakeStore) held(d *store.DueSearch) *fakeSearch {
 	s := f.searches[d.Search.UUID]
 	if s == nil || s.hold != d.Hold || s.heldUntil.IsZero() {

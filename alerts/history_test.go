@@ -14,24 +14,25 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// world is a registry to which things happen, in any order and in the middle of ticks: labels arrive, late or not, are changed and gain
-// what they lacked; searches are made, changed, paused and deleted; processes tick beside each other, fail and die; time passes.
+// world simulates a registry under random events, also in the middle of ticks. Labels arrive, late
+// or not, and change. Searches are created, changed, paused and deleted. Processes tick
+// concurrently, fail and die. Time passes.
 type world struct {
 	*rapid.T
 	store    *fakeStore
 	searches int
-	inside   int // ticks under way, one in another
+	inside   int // current ticks, nested
 	quiet    bool
 	changed  map[string]bool // searches whose filters were changed
 }
 
-// died is what a tick panics with whose process is killed.
+// died is the panic value of a tick whose process is killed.
 type died struct{}
 
 const hold = 2 * time.Minute
 
 func TestEveryLabelExactlyOnce(t *testing.T) {
-	for range 10 { // some ways to go wrong need several events in a row
+	for range 10 { // some failures need several events in a row
 		rapid.Check(t, checkExactlyOnce)
 	}
 }
@@ -53,7 +54,7 @@ func (w *world) chance(percent int, of string) bool {
 	return rapid.IntRange(0, 99).Draw(w.T, of) < percent
 }
 
-// event has something happen.
+// event applies a random event.
 func (w *world) event() {
 	switch rapid.IntRange(0, 9).Draw(w.T, "event") {
 	case 0, 1, 2:
@@ -65,7 +66,8 @@ func (w *world) event() {
 	case 5:
 		w.pass(time.Duration(rapid.Int64Range(0, int64(100*time.Hour)).Draw(w.T, "passes")))
 	case 6:
-		// To about when schedules are due, within the difference of clocks, and now and then after a long outage.
+		// Pass to about when schedules are due, within the clock difference, occasionally after a
+		// long outage.
 		days := rapid.SampledFrom([]int{0, 1, 1, 1, 7, 100}).Draw(w.T, "days")
 		due := cola.Schedule{Cadence: cola.CadenceDaily}.Next(w.store.clock).AddDate(0, 0, days)
 		w.pass(due.Sub(w.store.clock) + time.Duration(rapid.IntRange(-90, 90).Draw(w.T, "about"))*time.Second)
@@ -74,7 +76,7 @@ func (w *world) event() {
 	}
 }
 
-// amid has things happen between two steps of a tick, and perhaps has the step fail or the process die.
+// amid applies events between two steps of a tick. It may fail the step or kill the process.
 func (w *world) amid(when string) error {
 	if w.quiet || !w.chance(30, when) {
 		return nil
@@ -97,7 +99,7 @@ func (w *world) amid(when string) error {
 
 func (w *world) pass(d time.Duration) { w.store.clock = w.store.clock.Add(d) }
 
-// tick has a process tick, whose clock is not that of the database.
+// tick runs a tick of a process whose clock differs from the database's.
 func (w *world) tick() {
 	w.inside++
 	defer func() {
@@ -119,7 +121,7 @@ func (w *world) tick() {
 
 var brands = []string{"OAK", "OAK HILL", "ELM"}
 
-// write writes a label down: a new one, or one that there is, with or without its approval date.
+// write writes a new or existing label, with or without an approval date.
 func (w *world) write() {
 	id := cola.TTBID(26001001000000 + rapid.Int64Range(1, 12).Draw(w.T, "label"))
 	label := cola.IndexRecord{Summary: cola.ColaSummary{
@@ -147,7 +149,7 @@ func (w *world) filters() cola.SavedSearchFilters {
 	return cola.SavedSearchFilters{BrandName: rapid.SampledFrom([]string{"oak", "hill", "elm", "l"}).Draw(w.T, "part")}
 }
 
-// change changes, pauses, resumes or deletes a search, or has it run without waiting for its time.
+// change changes, pauses, resumes or deletes a search, or requests a run.
 func (w *world) change() {
 	uuid := fmt.Sprint("search ", rapid.IntRange(1, w.searches).Draw(w.T, "search"))
 	if w.store.searches[uuid] == nil {
@@ -166,7 +168,7 @@ func (w *world) change() {
 	}
 }
 
-// settle has every search that there still is run once more, with nothing amiss.
+// settle runs every remaining search once more, without faults.
 func (w *world) settle() {
 	w.quiet = true
 	for uuid := range w.store.searches {
@@ -181,7 +183,8 @@ func (w *world) settle() {
 	}
 }
 
-// checkRuns holds every run against what the rules say of the labels as they were at the revision that it read.
+// checkRuns compares every run with the rules, applied to the labels at the revision that the run
+// read.
 func (w *world) checkRuns() {
 	had := map[string]bool{}
 	for _, r := range w.store.recorded {
@@ -213,8 +216,8 @@ func (w *world) checkRuns() {
 	}
 }
 
-// checkNoneMissed asks what a user would ask, of no window: a label that arrived while there was a search for it, at most 60 days after its
-// approval, was found, and one of history never.
+// checkNoneMissed checks what users expect, without windows: a search has found every label that
+// arrived after its creation and within 60 days of approval, and no history.
 func (w *world) checkNoneMissed() {
 	for uuid, s := range w.store.searches {
 		for id, l := range w.store.labels {
@@ -231,12 +234,12 @@ func (w *world) checkNoneMissed() {
 	}
 }
 
-// always reports whether the label has met filters ever since it arrived.
+// always reports whether the label has met the filters ever since its arrival.
 func (l *fakeLabel) always(f cola.SavedSearchFilters) bool {
 	return !slices.ContainsFunc(l.states, func(s fakeState) bool { return s.arrived && !meets(&s, f) })
 }
 
-// approved returns the day of a label that never had another one, else none.
+// approved returns the approval date of a label whose date never changed; otherwise zero.
 func (l *fakeLabel) approved() cola.Date {
 	day := l.states[len(l.states)-1].label.Summary.ApprovalDate
 	for _, s := range l.states {

@@ -9,7 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// gathered returns the value of each metric with its labels' values; of a histogram, how often it was observed.
+// gathered returns metric values by name and label values. The value of a histogram is its number
+// of observations.
 func gathered(t *testing.T, g prometheus.Gatherer) map[string]float64 {
 	t.Helper()
 	families, err := g.Gather()
@@ -43,7 +44,7 @@ func TestMetrics(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	r := New(Options{Store: f, Metrics: registry})
 	mustTick(t, r, f.clock)
-	mustTick(t, r, f.clock) // nothing is due, so it is not observed
+	mustTick(t, r, f.clock) // nothing is due, so there is no observation
 	f.before = func(string) error { return errors.New("broken") }
 	if _, err := r.Tick(t.Context(), f.clock); err == nil {
 		t.Fatal("a tick without a database is none")

@@ -16,7 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// scheduled runs a scheduler over a store in a bubble of its own, until the test ends it.
+// scheduled runs a scheduler in the test's synctest bubble until the caller ends it.
 func scheduled(t *testing.T, f *fakeStore) (end func(), log *bytes.Buffer) {
 	log = &bytes.Buffer{}
 	logger := slog.New(slog.NewTextHandler(log, nil))
@@ -59,7 +59,8 @@ func TestScheduler(t *testing.T) {
 	})
 }
 
-// TestSchedulerGoesOn when ticks fail, and says so once.
+// TestSchedulerGoesOn checks that a scheduler continues after failed ticks and logs the failure
+// once.
 func TestSchedulerGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := withSearches(1)
@@ -82,7 +83,7 @@ func TestSchedulerGoesOn(t *testing.T) {
 	})
 }
 
-// TestSchedulerEnds in the middle of a tick, and lets go of what the tick has claimed.
+// TestSchedulerEnds ends a scheduler in the middle of a tick, which must release its claims.
 func TestSchedulerEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := withSearches(1)
@@ -110,8 +111,8 @@ func TestSchedulerEnds(t *testing.T) {
 	})
 }
 
-// TestAskedRuns: a search that somebody asks to be run runs at once, with a schedule or without; it goes back to its schedule, if it has an
-// active one, and the next run begins where this one ended.
+// TestAskedRuns checks that a requested run starts at once, with or without a schedule, that the
+// search then returns to its active schedule, and that the next run begins where this one ended.
 func TestAskedRuns(t *testing.T) {
 	f := withSearches(3)
 	f.clock = at(11, 9, 15)
@@ -159,7 +160,7 @@ func TestAskedRuns(t *testing.T) {
 	}
 }
 
-// TestIsManual checks that a run is scheduled only when a time of its schedule has come.
+// TestIsManual checks that a run counts as scheduled only if a time of its schedule has come.
 func TestIsManual(t *testing.T) {
 	plan := func(p cola.Schedule, due time.Time) *cola.Schedule {
 		p.Active, p.NextRunAt = true, cola.Some(cola.TimestampOf(due))

@@ -23,12 +23,13 @@ var (
 	oaks  = cola.SavedSearchFilters{BrandName: "oak"}
 )
 
-// oak is a label that oaks finds.
+// oak returns a label that matches oaks.
 func oak(number int, approved cola.Date) cola.IndexRecord {
 	return cola.IndexRecord{Summary: cola.ColaSummary{TTBID: cola.TTBID(26001001000000 + number), BrandName: "OAK", PermitNumber: "CA-W-1", ApprovalDate: approved}}
 }
 
-// withSearches returns a store with searches that were made on 9 November and are due the next morning, and a label for each of them.
+// withSearches returns a store with searches created on 9 November, due the next morning, and one
+// label that matches them all.
 func withSearches(n int) *fakeStore {
 	f := newFakeStore(at(11, 9, 12))
 	for i := range n {
@@ -68,7 +69,8 @@ func TestTick(t *testing.T) {
 	}
 }
 
-// TestTickFails: whatever call fails, the tick says so, lets go of what it has not recorded, and the next tick does all that is left, once.
+// TestTickFails checks that a tick reports a failure of any call and releases what it has not
+// recorded, and that the next tick does the rest exactly once.
 func TestTickFails(t *testing.T) {
 	for _, call := range []string{"ClaimDue", "AllReferences", "ArrivedSince", "RecordRuns", "NextDue"} {
 		for _, when := range []string{"before", "after"} {
@@ -88,7 +90,7 @@ func TestTickFails(t *testing.T) {
 					t.Fatalf("the tick returned %v", err)
 				}
 				f.before, f.after = nil, nil
-				if call == "ClaimDue" && when == "after" { // who was claimed is not known: the holds must pass
+				if call == "ClaimDue" && when == "after" { // the claimed searches are unknown, so their claims must expire
 					f.clock = f.clock.Add(DefaultHold)
 				}
 				mustTick(t, r, f.clock)
@@ -98,7 +100,7 @@ func TestTickFails(t *testing.T) {
 	}
 }
 
-// checkEachOnce checks that every search has found the one label, in one run.
+// checkEachOnce checks that every search has found the label in one run.
 func checkEachOnce(t *testing.T, f *fakeStore, searches int) {
 	t.Helper()
 	found := map[string]int{}
@@ -115,7 +117,7 @@ func checkEachOnce(t *testing.T, f *fakeStore, searches int) {
 	}
 }
 
-// TestTickCutOff: a context that ends in the middle leaves nothing claimed.
+// TestTickCutOff checks that a tick whose context ends releases all claims.
 func TestTickCutOff(t *testing.T) {
 	f := withSearches(1200)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -134,7 +136,8 @@ func TestTickCutOff(t *testing.T) {
 	}
 }
 
-// TestTickWithBadSearches: searches that cannot be run stop no other, are not tried again at once, and keep their windows.
+// TestTickWithBadSearches checks that searches that cannot run do not block others, are not retried
+// at once, and keep their windows.
 func TestTickWithBadSearches(t *testing.T) {
 	for name, spoil := range map[string]func(*fakeStore, *fakeSearch){
 		"filters of a newer version":  func(_ *fakeStore, s *fakeSearch) { s.fault = errors.New(`unknown field "colour"`) },
@@ -175,7 +178,8 @@ func TestTickWithBadSearches(t *testing.T) {
 	}
 }
 
-// TestTickPutsOff: a search that cannot be run is tried again after a while that doubles, up to six hours, from the start once it was run.
+// TestTickPutsOff checks that a failing search is retried with pauses that double up to six hours
+// and start over after a successful run.
 func TestTickPutsOff(t *testing.T) {
 	f := withSearches(1)
 	bad := f.searches["search 00"]
@@ -211,7 +215,8 @@ func TestTickPutsOff(t *testing.T) {
 	}
 }
 
-// TestTickCannotPutOff: a search whose failure cannot be noted stays held as it was claimed; the tick goes on.
+// TestTickCannotPutOff checks that a search whose failure cannot be recorded stays claimed, and
+// that the tick continues.
 func TestTickCannotPutOff(t *testing.T) {
 	for says, broken := range map[string]error{"database unavailable": store.ErrUnavailable, "taken over meanwhile": store.ErrNotFound} {
 		f := withSearches(3)
@@ -231,7 +236,7 @@ func TestTickCannotPutOff(t *testing.T) {
 	}
 }
 
-// refuses makes a hook that fails whatever would record a run of a search.
+// refuses returns a hook that fails calls that record a run of a search.
 func refuses(f *fakeStore, s *fakeSearch) func(string) error {
 	return func(call string) error {
 		if call == "RecordRuns" && f.recording[s.search.UUID] {
@@ -241,14 +246,15 @@ func refuses(f *fakeStore, s *fakeSearch) func(string) error {
 	}
 }
 
-// TestTickPanic: a search that the index cannot take is an error of that search.
+// TestTickPanic checks that a panic of the index is an error of the search.
 func TestTickPanic(t *testing.T) {
 	if _, err := (&candidates{}).match(oaks, window{}); err == nil {
 		t.Error("matching without an index is no error")
 	}
 }
 
-// TestTickBesideChanges: what is changed after it was claimed is run as it is then, not as it was.
+// TestTickBesideChanges checks that a search changed after its claim does not run with its old
+// filters.
 func TestTickBesideChanges(t *testing.T) {
 	f := withSearches(4)
 	f.before = func(call string) error {
@@ -268,7 +274,7 @@ func TestTickBesideChanges(t *testing.T) {
 	}
 }
 
-// TestTickEnds although somebody changes searches faster than they are run.
+// TestTickEnds checks that a tick ends even if searches change faster than they run.
 func TestTickEnds(t *testing.T) {
 	f := withSearches(3)
 	f.before = func(call string) error {
@@ -286,11 +292,12 @@ func TestTickEnds(t *testing.T) {
 	}
 }
 
-// TestLongWait: searches that were paused for long find what they have missed, and do not have all labels read for each of them.
+// TestLongWait checks that searches paused for long find what they have missed without a read of
+// all labels for each.
 func TestLongWait(t *testing.T) {
 	f := newFakeStore(at(11, 9, 12))
 	f.revision = 1_000
-	for i := range 40 { // those that have waited longer come later
+	for i := range 40 { // searches with longer pauses come later
 		s := f.save(fmt.Sprint("waiting ", i), oaks, daily)
 		s.mark = store.Mark{At: f.clock.AddDate(0, 0, -20*i), Revision: 500}
 		f.write(oak(i, cola.DateOf(s.mark.At)), false)
@@ -298,7 +305,7 @@ func TestLongWait(t *testing.T) {
 	f.clock = at(11, 10, 7)
 	report := mustTick(t, New(Options{Store: f, Batch: 3}), f.clock)
 	for i := range 40 {
-		want := min(40, i+1+cola.LateDays/20) // with those that came late
+		want := min(40, i+1+cola.LateDays/20) // including late labels
 		if had := f.searches[fmt.Sprint("waiting ", i)].had; len(had) != want {
 			t.Errorf("search %d found %d labels, want %d", i, len(had), want)
 		}
@@ -308,7 +315,8 @@ func TestLongWait(t *testing.T) {
 	}
 }
 
-// TestCategoryAliases: a search for a former path finds what has the present one.
+// TestCategoryAliases checks that a search for a former category path finds labels with the current
+// one.
 func TestCategoryAliases(t *testing.T) {
 	f := newFakeStore(at(11, 9, 12))
 	f.aliases = []vocabulary.CategoryAlias{{Alias: "Wine > Red", Path: "Wine > Red Wine"}}

@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// takesAll is a store whose writing costs nothing.
+// takesAll is a store whose writes cost nothing.
 type takesAll struct{ Target }
 
 func (takesAll) UpsertColas(_ context.Context, patches []cola.Patch[cola.Cola], _ store.Mode) ([]store.Outcome, error) {
@@ -24,7 +24,7 @@ func (takesAll) HasColas(context.Context) (bool, error) { return true, nil }
 
 func (takesAll) Cola(context.Context, cola.TTBID) (cola.Cola, error) { return cola.Cola{}, nil }
 
-// fullLabel is a label with every part there is, about 2.5 KB of JSON.
+// fullLabel returns a label with all parts, about 2.5 KB of JSON.
 func fullLabel(n int) cola.Cola {
 	c := cola.Cola{ColaSummary: cola.ColaSummary{
 		TTBID: cola.TTBID(24001001000000 + n), BrandName: "CHÂTEAU D'OAK CREEK", ProductName: "RÉSERVE SPÉCIALE",
@@ -66,7 +66,8 @@ func labelLines(tb testing.TB, n int) []byte {
 	return b.Bytes()
 }
 
-// BenchmarkImport is everything but the store: splitting, decoding and checking, for JSON lines and for one JSON array.
+// BenchmarkImport measures an import without the store: splitting, decoding and checking, for JSON
+// lines and for one JSON array.
 func BenchmarkImport(b *testing.B) {
 	lines := labelLines(b, 5000)
 	array := append([]byte{'['}, bytes.ReplaceAll(bytes.TrimSpace(lines), []byte{'\n'}, []byte{',', '\n'})...)
@@ -90,7 +91,7 @@ func BenchmarkImport(b *testing.B) {
 	}
 }
 
-// BenchmarkDecode is the decoding of one label, against encoding/json.
+// BenchmarkDecode compares the decoding of one label with encoding/json.
 func BenchmarkDecode(b *testing.B) {
 	line := bytes.TrimSpace(labelLines(b, 1))
 	b.Run("ingest", func(b *testing.B) {

@@ -12,14 +12,14 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// textForm says where a text comes from, which decides what may be read into it.
+// textForm is the form of a text in the input, which determines how it is read.
 type textForm struct {
-	lists string // what may separate the values of a list, first choice first; empty is a comma
-	prose bool   // a long text, whose line breaks stay
-	zip   bool   // a ZIP code, whose leading zeros a number or a spreadsheet drops
+	lists string // list separators, in order of preference; empty: a comma
+	prose bool   // a long text that keeps its line breaks
+	zip   bool   // a ZIP code, which may have lost leading zeros as a number or in a spreadsheet
 }
 
-// setText reads a text into a field. An empty one clears it.
+// setText parses a text into a field. An empty text clears it.
 func setText(field any, s string, form textForm) error {
 	if form.prose {
 		s = strings.TrimSpace(s)
@@ -85,7 +85,7 @@ func setNull(field any) error {
 	return nil
 }
 
-// setNumber reads a number, by its text, into a field.
+// setNumber parses the text of a number into a field.
 func setNumber(field any, s string, form textForm) error {
 	switch f := field.(type) {
 	case *cola.Opt[int]:
@@ -98,7 +98,7 @@ func setNumber(field any, s string, form textForm) error {
 		return err
 	case *cola.Opt[float64]:
 		v, err := strconv.ParseFloat(s, 64)
-		if err != nil || strings.Trim(s, "0123456789.+-eE") != "" { // no NaN, infinity or hexadecimal
+		if err != nil || strings.Trim(s, "0123456789.+-eE") != "" { // reject NaN, infinity and hexadecimal
 			return fmt.Errorf("%s is not a number", quote(s))
 		}
 		*f = cola.Some(v)
@@ -115,14 +115,14 @@ func setNumber(field any, s string, form textForm) error {
 		return setText(field, s, form)
 	case *cola.TTBID:
 		if len(s) == 13 {
-			s = "0" + s // a number has no leading zero, and ids of 2000 to 2009 have one
+			s = "0" + s // numbers lose the leading zero of IDs of 2000 to 2009
 		}
 		return setTTBID(f, s)
 	}
 	return fmt.Errorf("is the number %s, where %s is due", quote(s), expectedFormat(field))
 }
 
-// padZIP gives a ZIP code of three or four digits the leading zeros that it lost.
+// padZIP restores the leading zeros of a ZIP code with three or four digits.
 func padZIP(s string) string {
 	if n := len(s); (n == 3 || n == 4) && strings.Trim(s, "0123456789") == "" {
 		return "00000"[n:] + s
@@ -130,7 +130,7 @@ func padZIP(s string) string {
 	return s
 }
 
-// wholeNumber reads an integer, also one with zero decimals, as tables with gaps are often written.
+// wholeNumber parses an integer. It accepts zero decimals, which are common in columns with gaps.
 func wholeNumber(s string) (int, error) {
 	digits, decimals, _ := strings.Cut(s, ".")
 	if strings.Trim(decimals, "0") == "" {
@@ -141,7 +141,7 @@ func wholeNumber(s string) (int, error) {
 	return 0, fmt.Errorf("%s is not a whole number", quote(s))
 }
 
-// setBool sets a field to a truth value.
+// setBool sets a field to a Boolean.
 func setBool(field any, v bool) error {
 	switch f := field.(type) {
 	case *cola.Opt[bool]:
@@ -179,7 +179,7 @@ func setTTBID(f *cola.TTBID, s string) error {
 	return nil
 }
 
-// setDate reads YYYY-MM-DD, or a timestamp that is midnight of a day.
+// setDate parses YYYY-MM-DD, or a timestamp at midnight.
 func setDate(f *cola.Date, s string) error {
 	day := s
 	if len(s) > 10 && (s[10] == 'T' || s[10] == ' ') {
@@ -196,7 +196,7 @@ func setDate(f *cola.Date, s string) error {
 	return nil
 }
 
-// expectedFormat describes the values of a field.
+// expectedFormat describes the valid values of a field.
 func expectedFormat(field any) string {
 	switch field.(type) {
 	case *[]string:
@@ -213,8 +213,8 @@ func expectedFormat(field any) string {
 	return "text"
 }
 
-// normalizeSpace returns a text as it is stored: no white space around it, and every run of white
-// space within, line ends included, as one space.
+// normalizeSpace returns a text in its stored form: no leading or trailing white space, and one
+// space for each run of white space, including line ends.
 func normalizeSpace(s string) string {
 	if isNormalized(s) {
 		return s
@@ -222,9 +222,9 @@ func normalizeSpace(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// isNormalized reports whether normalizeSpace leaves a text unchanged.
+// isNormalized reports whether normalizeSpace would leave a text unchanged.
 func isNormalized(s string) bool {
-	space := true // as if one stood before the text
+	space := true // rejects a leading space
 	for _, r := range s {
 		isSpace := r == ' '
 		if isSpace && space || !isSpace && unicode.IsSpace(r) {
@@ -235,8 +235,8 @@ func isNormalized(s string) bool {
 	return !space || s == ""
 }
 
-// splitList returns the values of a list written as one text, normalized, without empty ones. They are
-// separated by the first of the separators that the text holds; no separators stands for a comma.
+// splitList splits a text into normalized, nonempty values. The separator is the first of the given
+// ones that occurs in the text; without separators it is a comma.
 func splitList(s, separators string) []string {
 	separator := ","
 	for i := range len(separators) {
@@ -253,7 +253,7 @@ func splitList(s, separators string) []string {
 	return list
 }
 
-// quote returns a value as messages show it: quoted, and cut when it is long.
+// quote returns a value for messages: quoted, and truncated if it is long.
 func quote[S ~string | ~[]byte](s S) string {
 	text := string(s)
 	if short := truncate(text, 60); short != text {
@@ -262,7 +262,7 @@ func quote[S ~string | ~[]byte](s S) string {
 	return strconv.Quote(text)
 }
 
-// truncate returns a text, or its beginning of so many bytes and an ellipsis when it is longer.
+// truncate truncates a text to a number of bytes and adds an ellipsis.
 func truncate(s string, maxBytes int) string {
 	if len(s) <= maxBytes {
 		return s
@@ -273,10 +273,10 @@ func truncate(s string, maxBytes int) string {
 	return s[:maxBytes] + "…"
 }
 
-// maxTextRunes is how long a text of a reference record or a permittee may be.
+// maxTextRunes is the maximum length of texts in reference records and permittees.
 const maxTextRunes = 2000
 
-// checkTexts checks every text of a record: printable, and not longer than anything published.
+// checkTexts checks that all texts of a record are printable and not too long.
 func checkTexts[R any](r *recordReader, s *schema, row *R) {
 	value := reflect.ValueOf(row).Elem()
 	for i := range s.fields {

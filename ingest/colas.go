@@ -17,10 +17,10 @@ type colaWork struct {
 	pipeline[cola.Cola]
 	st   Target
 	keep func(context.Context, []cola.Patch[cola.Cola], []int) ([]refusedRow, error)
-	// undated are the labels of the input that have no approval date. It is the only part of an
-	// import whose memory grows with the input, and only by such labels.
+	// undated is the set of labels in the input without an approval date. It is the only part of an
+	// import whose memory grows with the input, by such labels only.
 	undated  map[cola.TTBID]struct{}
-	outcomes []store.Outcome // of the batch being written
+	outcomes []store.Outcome // outcomes of the current batch
 }
 
 func newColaWork(r *run, st Target) *colaWork {
@@ -37,7 +37,7 @@ func newColaWork(r *run, st Target) *colaWork {
 
 func (w *colaWork) finish(context.Context) error { return nil }
 
-// write stores a batch and follows what its labels lack to be found by.
+// write stores a batch and adds warnings about its labels.
 func (w *colaWork) write(ctx context.Context, patches []cola.Patch[cola.Cola], lines []int) ([]refusedRow, error) {
 	refused, err := w.keep(ctx, patches, lines)
 	for i, outcome := range w.outcomes[:min(len(w.outcomes), len(patches))] {
@@ -52,10 +52,10 @@ func (w *colaWork) write(ctx context.Context, patches []cola.Patch[cola.Cola], l
 	return refused, err
 }
 
-// warningUnitless is about labels that no search of volumes can find.
+// warningUnitless is the warning about labels that volume searches cannot find.
 const warningUnitless = "volume has no volume_unit, in the row or stored; no search of volumes finds such a label"
 
-// warnAbout adds warnings for a label that lacks an approval date, or the unit of its volume, after
+// warnAbout adds warnings about a label that lacks an approval date or the unit of its volume after
 // its patch.
 func (w *colaWork) warnAbout(ctx context.Context, patch *cola.Patch[cola.Cola], outcome store.Outcome) error {
 	dated, err := w.hasApprovalDate(ctx, patch, outcome)
@@ -74,8 +74,7 @@ func (w *colaWork) warnAbout(ctx context.Context, patch *cola.Patch[cola.Cola], 
 	return err
 }
 
-// hasNoUnit reports whether a patch carries a volume to a label that has no unit for it, then
-// either.
+// hasNoUnit reports whether a patch sets a volume on a label that has no volume unit afterwards.
 func (w *colaWork) hasNoUnit(ctx context.Context, patch *cola.Patch[cola.Cola], outcome store.Outcome) (bool, error) {
 	switch {
 	case !patch.Fields.Has(volume) || !patch.Record.Volume.OK:
@@ -100,7 +99,7 @@ func (w *colaWork) hasApprovalDate(ctx context.Context, patch *cola.Patch[cola.C
 	return label.ApprovalDate != 0, err
 }
 
-// stored returns a label as it is stored, the zero label when there is none.
+// stored returns the stored label, or a zero label if there is none.
 func (w *colaWork) stored(ctx context.Context, id cola.TTBID) (cola.Cola, error) {
 	label, err := w.st.Cola(ctx, id)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -142,7 +141,7 @@ func detectColas(in *input) (format[cola.Cola], error) {
 	return csvFormat(in, colaSchema, header, finishCola), nil
 }
 
-// finishCola normalizes and checks a label and makes the patch of it, with what its fields imply.
+// finishCola normalizes and checks a label and creates its patch, including derived fields.
 func finishCola(r *recordReader, c *cola.Cola, carried cola.Fields, patch *cola.Patch[cola.Cola]) {
 	if r.problems.empty() {
 		normalizeCola(r, c, carried)
@@ -151,7 +150,7 @@ func finishCola(r *recordReader, c *cola.Cola, carried cola.Fields, patch *cola.
 	cola.CompletePatch(patch)
 }
 
-// normalizeCola brings a label's values into the form they are stored in and checks them.
+// normalizeCola converts a label's values to their stored form and checks them.
 func normalizeCola(r *recordReader, c *cola.Cola, carried cola.Fields) {
 	c.PermitNumber = vocabulary.NormalizePermit(c.PermitNumber)
 	c.ProductType = vocabulary.ProductType(strings.ToLower(string(c.ProductType)))
@@ -172,8 +171,7 @@ func normalizeCola(r *recordReader, c *cola.Cola, carried cola.Fields) {
 	}
 }
 
-// neverNull are the fields that no row may clear. A row for a label that is stored need not carry
-// them.
+// neverNull are the fields that no row may clear. Rows for stored labels may omit them.
 var neverNull = []struct {
 	name  string
 	index int
@@ -184,12 +182,12 @@ var neverNull = []struct {
 	{"permit_number", cola.FieldIndex[cola.Cola]("permit_number"), func(c *cola.Cola) bool { return c.PermitNumber == "" }},
 }
 
-// normalizeImage brings an image's values into the form they are stored in.
+// normalizeImage converts an image's values to their stored form.
 func normalizeImage(image *cola.Image) { lower(&image.ContainerPosition) }
 
 func lower(t *cola.Text) { *t = cola.Text(strings.ToLower(string(*t))) }
 
-// missingFields says why the store refused a label.
+// missingFields returns the reason why the store refused a label.
 func missingFields(patch *cola.Patch[cola.Cola]) string {
 	c := &patch.Record
 	err := cola.CheckNew(c)

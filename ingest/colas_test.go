@@ -12,15 +12,15 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// theID is the label of most tests here, and newRow what a row of it must carry to make it.
+// theID is the ID of the label in most tests. newRow contains the fields that a new label needs.
 const theID = 24001001000001
 
 const newRow = `"ttb_id":"24001001000001","brand_name":"A","product_type":"wine","permit_number":"CA-W-1"`
 
 func TestColaValues(t *testing.T) {
 	for _, test := range []struct {
-		row  string           // members after those of newRow
-		want func(*cola.Cola) // what they set
+		row  string           // members added to newRow
+		want func(*cola.Cola) // their effect
 	}{
 		{``, func(*cola.Cola) {}},
 		{`"brand_name":"  OLD \t\n TOM  "`, func(c *cola.Cola) { c.BrandName = "OLD TOM" }},
@@ -133,7 +133,7 @@ func TestColaRefusals(t *testing.T) {
 	}
 }
 
-// TestColaPartial: a row changes what it carries and nothing else; null clears.
+// TestColaPartial checks that a row changes only its fields and that null clears a field.
 func TestColaPartial(t *testing.T) {
 	whole := fullLabel(1)
 	text, err := json.Marshal(whole)
@@ -165,7 +165,8 @@ func withoutImages(c *cola.Cola) {
 	c.HasFrontImage, c.HasBackImage, c.HasNeckImage, c.HasStripImage = cola.Opt[bool]{}, cola.Opt[bool]{}, cola.Opt[bool]{}, cola.Opt[bool]{}
 }
 
-// TestColaClearing: clearing what other fields are known through clears those too, unless the row states them.
+// TestColaClearing checks that clearing a field also clears the fields derived from it, unless the
+// row sets them.
 func TestColaClearing(t *testing.T) {
 	const images = `"images":[{"ttb_image_id":"x","container_position":"front","image_url":"u.jpg"}]`
 	const start = `{` + newRow + `,` + images + `,"barcode_value":"12","barcode_type":"EAN"}`
@@ -201,7 +202,8 @@ func TestColaClearing(t *testing.T) {
 	}
 }
 
-// TestVolumeWithoutUnit: a label that carries a volume and has no unit for it is warned of, as searches do not find it.
+// TestVolumeWithoutUnit checks the warning about labels with a volume but no unit, which searches
+// cannot find.
 func TestVolumeWithoutUnit(t *testing.T) {
 	label := func(id int, members string) string {
 		return fmt.Sprintf(`{"ttb_id":"%d","brand_name":"A","product_type":"wine","permit_number":"CA-W-1"%s}`+"\n", 24001001000000+id, members)

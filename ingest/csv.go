@@ -8,16 +8,15 @@ import (
 	"strings"
 )
 
-// maxCSVLines is over how many lines a quoted field may go on before its quote is taken for one
-// that was never closed.
+// maxCSVLines bounds the lines of a quoted field. Beyond it, its quote counts as unclosed.
 const maxCSVLines = 200
 
-// csvRows splits CSV text into records: a line each, or more where a quoted field holds line ends.
-// A record whose quotes are broken is refused as its first line alone, and reading goes on with the
-// line after that.
+// csvRows splits CSV text into records: one line each, or more if a quoted field contains line
+// ends. If a record's quotes are broken, only its first line is refused, and reading continues with
+// the next line.
 type csvRows struct {
 	in   *input
-	skip func(line []byte) bool // lines that are not rows, such as a header that comes again; may be nil
+	skip func(line []byte) bool // lines to skip, such as repeated headers; may be nil
 }
 
 func (r *csvRows) next(dst []byte) ([]byte, rawRow, error) {
@@ -31,7 +30,7 @@ func (r *csvRows) next(dst []byte) ([]byte, rawRow, error) {
 	}
 }
 
-// record reads one record, blank or not.
+// record reads the next record, which may be blank.
 func (r *csvRows) record(dst []byte) ([]byte, rawRow, error) {
 	text, line, long, ok := r.in.readLine(dst)
 	if !ok {
@@ -66,7 +65,7 @@ func (r *csvRows) record(dst []byte) ([]byte, rawRow, error) {
 	return text, row, nil
 }
 
-// endLine returns the text with the line end that reading its last line took.
+// endLine restores the line end that readLine removed from the last line.
 func endLine(text []byte, ended bool) []byte {
 	if !ended {
 		return text
@@ -79,8 +78,8 @@ var (
 	errBareQuote = errors.New(`text follows a closing quote; write a quote within a quoted field twice ("")`)
 )
 
-// scanQuotes follows the quotes of a line, which begins within a quoted field when open is true,
-// and reports whether one is open at its end.
+// scanQuotes scans the quotes of a line and reports whether a quoted field continues after it. open
+// means that the line starts inside a quoted field.
 func scanQuotes(line []byte, open bool) (stillOpen bool, err error) {
 	for {
 		if !open {
@@ -105,8 +104,7 @@ func scanQuotes(line []byte, open bool) (stillOpen bool, err error) {
 	}
 }
 
-// nextQuoted finds the next field that is quoted in text that begins with a field, and returns
-// where its text begins, after the quote.
+// nextQuoted returns where the text of the next quoted field begins, after its opening quote.
 func nextQuoted(text []byte) (start int, ok bool) {
 	for i := 0; ; {
 		for i < len(text) && (text[i] == ' ' || text[i] == '\t') {
@@ -123,8 +121,8 @@ func nextQuoted(text []byte) (start int, ok bool) {
 	}
 }
 
-// closingQuote finds the quote that ends a quoted field in the text after its opening quote, or
-// returns -1.
+// closingQuote returns the index of the quote that closes a field, or -1. text starts after the
+// opening quote.
 func closingQuote(text []byte) int {
 	for i := 0; i < len(text); i++ {
 		n := bytes.IndexByte(text[i:], '"')
@@ -143,16 +141,16 @@ func blank(line []byte) bool { return len(bytes.TrimLeft(line, " \t\r,")) == 0 }
 
 func trimSpace(b []byte) []byte { return bytes.TrimSpace(b) }
 
-// csvField is one field of a CSV record, without its quotes and without white space around.
+// csvField is a field of a CSV record, without quotes and surrounding white space.
 type csvField struct {
 	text   []byte
 	quoted bool
-	spaced bool // white space stood before an unquoted field
+	spaced bool // white space preceded an unquoted field
 }
 
-// splitCSV returns the fields of a record, appended to fields. The record's own bytes are used and
-// changed. Quotes that are not closed, or closed before the field's end, are an error, unless
-// loose: then they are part of the text.
+// splitCSV appends the fields of a record to fields. It modifies the record and refers to it.
+// Unclosed quotes, and text after a closing quote, are errors, unless loose: then they are part of
+// the text.
 func splitCSV(record []byte, fields []csvField, loose bool) ([]csvField, error) {
 	for {
 		field, rest, more, err := nextField(record, loose)
@@ -167,7 +165,7 @@ func splitCSV(record []byte, fields []csvField, loose bool) ([]csvField, error) 
 	}
 }
 
-// nextField splits off the first field; more is true if a comma followed it.
+// nextField splits off the first field. more means that a comma follows it.
 func nextField(record []byte, loose bool) (field csvField, rest []byte, more bool, err error) {
 	text := bytes.TrimLeft(record, " \t")
 	if len(text) > 0 && text[0] == '"' {
@@ -180,7 +178,7 @@ func nextField(record []byte, loose bool) (field csvField, rest []byte, more boo
 	return csvField{text: bytes.TrimSpace(value), spaced: len(text) < len(record)}, rest, more, nil
 }
 
-// quotedField reads a field after its opening quote.
+// quotedField reads a field. text starts after the opening quote.
 func quotedField(text []byte) (field csvField, rest []byte, more bool, err error) {
 	end := closingQuote(text)
 	if end < 0 {
@@ -197,7 +195,7 @@ func quotedField(text []byte) (field csvField, rest []byte, more bool, err error
 	return field, after[1:], true, nil
 }
 
-// unquote makes each doubled quote one, in place.
+// unquote replaces doubled quotes by single ones, in place.
 func unquote(text []byte) []byte {
 	i := bytes.IndexByte(text, '"')
 	if i < 0 {
@@ -213,16 +211,16 @@ func unquote(text []byte) []byte {
 	return to
 }
 
-// csvHeader is the line that names the columns.
+// csvHeader is the line of column names.
 type csvHeader struct {
 	line  []byte
-	names []string // folded: lower case, words joined by underscores
+	names []string // folded: lower case, with underscores between words
 }
 
-// maxPreamble is how many lines, such as titles, may stand above a header.
+// maxPreamble is the maximum number of lines, such as titles, above a header.
 const maxPreamble = 20
 
-// readHeader reads up to the first line whose column names are the ones looked for.
+// readHeader reads up to the first line whose column names match.
 func readHeader(in *input, wanted func(names []string) bool) (csvHeader, error) {
 	var first []byte
 	for range maxPreamble {
@@ -255,10 +253,10 @@ func readHeader(in *input, wanted func(names []string) bool) (csvHeader, error) 
 	return csvHeader{}, fmt.Errorf("the format is not known: the text begins with %s%s", quote(first), hint)
 }
 
-// again reports whether a line is the header once more, as in files that were joined.
+// again reports whether a line repeats the header, as in concatenated files.
 func (h csvHeader) again(line []byte) bool { return bytes.Equal(line, h.line) }
 
-// foldColumn returns the name of a column as fields are named.
+// foldColumn converts a column name to the form of field names.
 func foldColumn(name string) string {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
@@ -266,7 +264,7 @@ func foldColumn(name string) string {
 	return strings.Join(words, "_")
 }
 
-// column finds a column that stands for a field.
+// column finds a column for a field.
 func (s *schema) column(names []string, field string) (int, bool) {
 	for i, name := range names {
 		if f, ok := s.byName[name]; ok && s.fields[f].name == field {
@@ -276,8 +274,8 @@ func (s *schema) column(names []string, field string) (int, bool) {
 	return 0, false
 }
 
-// columns returns the field of each column, -1 for none, and warnings about those that are unknown
-// or come twice.
+// columns returns the field of each column, or -1, and warnings about unknown and duplicate
+// columns.
 func (s *schema) columns(names []string) (fields []int, warnings []string) {
 	seen := map[int]bool{}
 	for _, name := range names {

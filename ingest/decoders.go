@@ -9,12 +9,11 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// finishFunc normalizes and checks a row R that was decoded and makes the patch of it. What is wrong
-// goes to r.problems. Where problems were found before, it need only put into the patch what could
-// be read.
+// finishFunc normalizes and checks a decoded row and creates its patch. It adds problems to
+// r.problems. If there are problems already, it only has to copy the readable fields.
 type finishFunc[R, T any] func(r *recordReader, row *R, carried cola.Fields, patch *cola.Patch[T])
 
-// same is the finishFunc of rows that are records as they are, checked by check.
+// same returns a finishFunc that calls check on rows that are records themselves.
 func same[T any](check func(r *recordReader, row *T, carried cola.Fields)) finishFunc[T, T] {
 	return func(r *recordReader, row *T, carried cola.Fields, patch *cola.Patch[T]) {
 		if r.problems.empty() {
@@ -41,7 +40,7 @@ func jsonDecoder[R, T any](s *schema, finish finishFunc[R, T]) func() decodeFunc
 			}
 			*row = *new(R)
 			r.begin(notes)
-			r.reset(bytes.TrimLeft(raw, "\x1e")) // of a JSON text sequence
+			r.reset(bytes.TrimLeft(raw, "\x1e")) // record separator of JSON text sequences
 			carried, err := r.object(s, value, place{})
 			if err = r.end(err); err != nil {
 				return err.Error()
@@ -52,18 +51,17 @@ func jsonDecoder[R, T any](s *schema, finish finishFunc[R, T]) func() decodeFunc
 	}
 }
 
-// begin makes the reader ready for a row.
+// begin prepares the reader for a row.
 func (r *recordReader) begin(n notes) {
 	r.notes = n
 	r.problems.reset()
 }
 
-// clearCell is the cell that clears a field in CSV, where an empty one leaves it: what databases
-// write for NULL.
+// clearCell is a CSV cell that clears its field, whereas an empty cell leaves it. Databases export
+// it for NULL.
 const clearCell = `\N`
 
-// csvDecoder decodes CSV records whose columns are fields of a schema over R; a column of -1 is
-// none.
+// csvDecoder decodes CSV records. columns maps columns to fields of the schema; -1 is ignored.
 func csvDecoder[R, T any](s *schema, columns []int, finish finishFunc[R, T]) func() decodeFunc[T] {
 	return func() decodeFunc[T] {
 		r := newRecordReader()
@@ -90,8 +88,8 @@ func csvDecoder[R, T any](s *schema, columns []int, finish finishFunc[R, T]) fun
 	}
 }
 
-// split splits a CSV record into as many cells as there are columns, and returns the problem with
-// that.
+// split splits a CSV record into cells. It is a problem if their number differs from that of the
+// columns.
 func (r *recordReader) split(raw []byte, columns int) (problem string) {
 	raw, problem = r.csvText(raw)
 	if problem != "" {
@@ -117,7 +115,7 @@ func countFields(n int) string {
 	return fmt.Sprintf("%d fields", n)
 }
 
-// csvText returns a record as UTF-8.
+// csvText converts a record to UTF-8.
 func (r *recordReader) csvText(raw []byte) (text []byte, problem string) {
 	if utf8.Valid(raw) {
 		return raw, ""
@@ -130,7 +128,7 @@ func (r *recordReader) csvText(raw []byte) (text []byte, problem string) {
 	return text, ""
 }
 
-// cell reads a CSV cell into a field. A list may be a JSON array.
+// cell parses a CSV cell into a field. A list may be a JSON array.
 func (r *recordReader) cell(f *schemaField, field any, text []byte) {
 	var err error
 	switch {
@@ -160,8 +158,7 @@ func isList(field any) bool {
 	return false
 }
 
-// detect finds out the format of a source of contract records: JSON, or CSV that has the key among
-// its columns.
+// detect detects the format of contract records: JSON, or CSV with a key column.
 func detect[R, T any](in *input, s *schema, key string, finish finishFunc[R, T]) (format[T], error) {
 	json, err := isJSON(in)
 	switch {
@@ -177,7 +174,7 @@ func detect[R, T any](in *input, s *schema, key string, finish finishFunc[R, T])
 	return csvFormat(in, s, header, finish), nil
 }
 
-// csvFormat reads CSV under a header.
+// csvFormat returns the format of CSV with a header.
 func csvFormat[R, T any](in *input, s *schema, header csvHeader, finish finishFunc[R, T]) format[T] {
 	columns, unknown := s.columns(header.names)
 	return format[T]{

@@ -125,11 +125,11 @@ func decode(r io.Reader) (io.Reader, error) {
 	return transform.NewReader(br, unicode.UTF16(order, bom).NewDecoder()), nil
 }
 
-// undefinedInWindows1252 are the bytes that Windows-1252 gives no character.
+// undefinedInWindows1252 contains the bytes without a character in Windows-1252.
 const undefinedInWindows1252 = "\x81\x8d\x8f\x90\x9d"
 
-// windows1252 returns a row that is not UTF-8 as text, taking it for Windows-1252, what
-// spreadsheets on Windows write. ok is false when it cannot be that either.
+// windows1252 decodes a row that is not UTF-8 as Windows-1252, which spreadsheets on Windows write.
+// It returns false if the row contains undefined bytes.
 func windows1252(row []byte) (text []byte, ok bool) {
 	for i := range len(undefinedInWindows1252) {
 		if bytes.IndexByte(row, undefinedInWindows1252[i]) >= 0 {

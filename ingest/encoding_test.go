@@ -111,10 +111,10 @@ func TestEncodingsRefused(t *testing.T) {
 	}
 }
 
-// breakEnd changes the last bytes of compressed data, its length and checksum.
+// breakEnd corrupts the length and checksum at the end of compressed data.
 func breakEnd(s string) string { return s[:len(s)-6] + "\x01\x02\x03\x04\x05\x06" }
 
-// TestCutOffKeepsRows: what a cut-off file holds before the cut is kept, whole rows only.
+// TestCutOffKeepsRows checks that the complete rows of a truncated file are stored.
 func TestCutOffKeepsRows(t *testing.T) {
 	whole := gzipped(t, labelRows(3000))
 	st := newFakeStore()

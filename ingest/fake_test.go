@@ -11,9 +11,9 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// fakeStore keeps records in memory, to the letter of the store's contract as far as an import sees it.
+// fakeStore is an in-memory store that follows the contract as far as imports need it.
 type fakeStore struct {
-	Target // nil: what imports do not ask for
+	Target // nil: methods that imports don't call
 
 	mu         sync.Mutex
 	colas      map[cola.TTBID]cola.Cola
@@ -24,12 +24,12 @@ type fakeStore struct {
 	aliases    map[string]vocabulary.CategoryAlias
 
 	batches int               // calls of UpsertColas
-	failAt  int               // call of UpsertColas that fails after half its patches; zero for none
-	err     error             // with which it fails
+	failAt  int               // the call of UpsertColas that fails after half its patches; zero for none
+	err     error             // error of the failing call
 	onBatch func(n, rows int) // called before each UpsertColas
 	reads   int               // calls of Cola
-	modes   []store.Mode      // of the calls of UpsertColas
-	lookErr error             // with which HasColas fails
+	modes   []store.Mode      // modes of the calls of UpsertColas
+	lookErr error             // error of HasColas
 }
 
 func newFakeStore() *fakeStore {
@@ -39,7 +39,7 @@ func newFakeStore() *fakeStore {
 	}
 }
 
-// merged applies a patch to what is stored and tells the outcome.
+// merged applies a patch to a stored record and returns the outcome.
 func merged[T any](patch *cola.Patch[T], stored T, exists bool, derive func(*T)) (T, store.Outcome) {
 	before := stored
 	patch.Apply(&stored)
@@ -164,7 +164,7 @@ func (f *fakeStore) ReplaceProductionReport(
 	return outcomes, nil
 }
 
-// upsertRows keeps rows under a key.
+// upsertRows stores rows by key.
 func upsertRows[T comparable](kept map[any]any, rows []T, key func(T) any, mode store.Mode) []store.Outcome {
 	var outcomes []store.Outcome
 	for _, row := range rows {

@@ -19,7 +19,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// FuzzJSONDecoder: a row that is accepted is what encoding/json accepts, and its text reads the same.
+// FuzzJSONDecoder checks that every accepted row is valid for encoding/json and that its texts are
+// equal.
 func FuzzJSONDecoder(f *testing.F) {
 	for _, seed := range []string{
 		`[1,-0.5e+10,true,null,"x\u00e9\ud83c\udf77\n"]`, `01`, `"\ud800"`, `[1,]`, `{"a"}`, `nul`, "\"\t\"", ` [ ] `, `-`, `1.`, `"\x"`,
@@ -49,7 +50,8 @@ func FuzzJSONDecoder(f *testing.F) {
 	})
 }
 
-// FuzzJSONRows: splitting ends, never goes back over lines, and finds the records of valid text.
+// FuzzJSONRows checks that splitting terminates, that line numbers never decrease, and that it
+// finds the records of valid text.
 func FuzzJSONRows(f *testing.F) {
 	for _, seed := range []string{
 		`[{"a":1},{"b":[{}]}]`, "{\"a\":1}\n{\"a\":2}\n", `{"data":[{"a":1}],"meta":{}}`, `{"data":{"a":1}}`, "{\n\"a\":1\n}\n", `[1,[],"x"]`, "{\"a\":\n{}",
@@ -94,7 +96,8 @@ func compacted(values []json.RawMessage) (texts []string) {
 	return texts
 }
 
-// FuzzCSVRows: text that encoding/csv accepts has the same fields, but for white space around them.
+// FuzzCSVRows checks that text valid for encoding/csv has the same fields, except for white space
+// around them.
 func FuzzCSVRows(f *testing.F) {
 	for _, seed := range []string{"a,b\nc,d", "\"a,b\",\"c\nd\"\r\n", "\"a \"\"b\"\"\",\n", "a\"b,c\n", "\"a\nb", "\"a\" ,b\n"} {
 		f.Add(seed)
@@ -145,7 +148,8 @@ func FuzzCSVRows(f *testing.F) {
 	})
 }
 
-// FuzzTTBExport: whatever the rows are, none is stored that is not whole, and rows around them are stored.
+// FuzzTTBExport checks that arbitrary rows never produce incomplete labels and never affect the
+// rows around them.
 func FuzzTTBExport(f *testing.F) {
 	const before = "10363001000317,NJ-I-721,10NI37,07/16/2025,,LENZ MOSER,64,AUSTRIA,81,TABLE WHITE WINE\n"
 	const after = "\n11024001000092,NJ-I-721,11NI11,07/16/2025,,FETE,64,AUSTRIA,80,TABLE RED WINE\n"
@@ -176,8 +180,8 @@ func FuzzTTBExport(f *testing.F) {
 	})
 }
 
-// FuzzImport: whatever a source holds, of whatever kind, an import ends, its counts add up, and importing it again leaves
-// what is stored as it is.
+// FuzzImport checks that an import of any source and kind terminates, that its counts add up, and
+// that repeating it changes nothing.
 func FuzzImport(f *testing.F) {
 	seeds := []string{
 		`{` + newRow + `,"images":[{"ttb_image_id":"x"}],"barcodes":[{"barcode_value":"1"}]}`, "ttb_id,brand_name\n24001001000001,A\n",
@@ -206,10 +210,10 @@ func FuzzImport(f *testing.F) {
 			t.Fatalf("first %s, then %s", first.Summary(), second.Summary())
 		}
 		if kind == CategoryAliases {
-			return // which of two aliases that lead in a circle is refused depends on which is stored
+			return // which alias of a cycle is refused depends on the stored ones
 		}
 		if first.Refused != second.Refused {
-			return // a row that was refused for a label that a later row made
+			return // a refused row may be valid once a later row has added its label
 		}
 		for i, after := range []any{st.colas, st.permittees, st.avas, st.reports, st.times} {
 			if !reflect.DeepEqual(before[i], after) {

@@ -9,15 +9,16 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestImportOfHistory: what is imported into a store without labels is history, also what is imported as such, and nothing else.
+// TestImportOfHistory checks that labels count as history only in the first import into an empty
+// store or with Options.History.
 func TestImportOfHistory(t *testing.T) {
 	const initial, asked = "held none before", "history: saved searches are not told of these labels\n"
 	for _, test := range []struct {
 		name  string
-		holds string // rows that are there before
+		holds string // rows that exist before
 		opts  Options
 		want  store.Mode
-		told  string // of history, in the report
+		told  string // the report's line about history
 	}{
 		{"into an empty store", "", Options{}, store.History, initial},
 		{"into an empty store, as history", "", Options{History: true}, store.History, initial},
@@ -51,7 +52,7 @@ func TestImportOfHistory(t *testing.T) {
 	}
 }
 
-// TestImportOfOtherKindsIsNoHistory: only labels are news or not.
+// TestImportOfOtherKindsIsNoHistory checks that only labels can be history.
 func TestImportOfOtherKindsIsNoHistory(t *testing.T) {
 	st := newFakeStore()
 	st.lookErr = errors.New("nobody is to ask for labels")
@@ -61,7 +62,8 @@ func TestImportOfOtherKindsIsNoHistory(t *testing.T) {
 	}
 }
 
-// TestImportThatCannotTellHistory: when the store does not say whether it holds labels, nothing is written.
+// TestImportThatCannotTellHistory checks that nothing is written if the store cannot report whether
+// it has labels.
 func TestImportThatCannotTellHistory(t *testing.T) {
 	for _, opts := range []Options{{}, {History: true}} {
 		st := newFakeStore()

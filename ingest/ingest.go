@@ -41,10 +41,10 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Kind is what the rows of an import are.
+// Kind is the kind of records in an import.
 type Kind string
 
-// The kinds.
+// The kinds of imports.
 const (
 	Colas                       Kind = "colas"
 	Permittees                  Kind = "permittees"
@@ -64,7 +64,7 @@ func Kinds() []Kind {
 	}
 }
 
-// Target is what an import needs of a store.
+// Target is the part of a store that an import uses.
 type Target interface {
 	store.Colas
 	store.Permittees
@@ -94,10 +94,10 @@ type Options struct {
 type Progress struct {
 	Source     string // the source being read
 	Index      int    // its position among the sources, from 0
-	Sources    int    // how many sources there are
-	BytesRead  int64  // bytes of the source taken so far, before decompression; ahead of what is stored
-	BytesTotal int64  // size of the source, -1 when it is not known
-	Counts            // of all sources so far
+	Sources    int    // number of sources
+	BytesRead  int64  // compressed bytes read from the source so far; ahead of what is stored
+	BytesTotal int64  // size of the source; -1 if unknown
+	Counts            // over all sources so far
 	Done       bool   // the source is finished
 }
 
@@ -154,8 +154,8 @@ func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Op
 // run is the state of one call of Import. Only its goroutine uses it.
 type run struct {
 	opts         Options
-	index        int    // of the source being read
-	source       string // its name
+	index        int    // of the current source
+	source       string // name of the current source
 	sources      int
 	report       Report
 	lastProgress Progress
@@ -170,7 +170,7 @@ func (r *run) reportProgress(p Progress) {
 	}
 }
 
-// decideHistory decides whether the import counts as history.
+// decideHistory determines whether the labels count as history.
 func (r *run) decideHistory(ctx context.Context, st store.Colas) error {
 	if r.report.Kind != Colas {
 		return nil
@@ -194,7 +194,7 @@ func (r *run) mode() store.Mode {
 	return store.Commit
 }
 
-// work imports one kind: source by source, and then what needs all sources.
+// work imports one kind: source by source, then what needs all sources.
 type work interface {
 	source(ctx context.Context, s Source) error
 	finish(ctx context.Context) error

@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// texts returns sources that hold texts, named "-", "2", "3" and so on.
+// texts returns sources with the given texts, named "-", "2", "3" and so on.
 func texts(contents ...string) []Source {
 	var sources []Source
 	for i, content := range contents {
@@ -27,7 +27,7 @@ func texts(contents ...string) []Source {
 	return sources
 }
 
-// labelRow is the JSON line of a label of its own for each n.
+// labelRow returns the JSON line of the n-th label.
 func labelRow(n int) string {
 	return fmt.Sprintf(`{"ttb_id":"%d","brand_name":"BRAND %d","product_type":"wine","permit_number":"CA-W-1","approval_date":"2024-01-01"}`+"\n",
 		24001001000000+n, n)
@@ -134,7 +134,7 @@ func TestImportCancelled(t *testing.T) {
 	}
 }
 
-// TestImportCancelledWhileWaiting: an import that waits for input ends when it is cancelled.
+// TestImportCancelledWhileWaiting checks that an import waiting for input ends when it is canceled.
 func TestImportCancelledWhileWaiting(t *testing.T) {
 	for _, sent := range []string{"", labelRows(batchRows) + `{"ttb_id":`} {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -248,7 +248,8 @@ func TestImportEmpty(t *testing.T) {
 	}
 }
 
-// TestImportUndatedLooksUp: a label is looked up only when neither the row nor the outcome tells whether it has a date.
+// TestImportUndatedLooksUp checks that a label is read only if neither the row nor the outcome
+// shows whether it has a date.
 func TestImportUndatedLooksUp(t *testing.T) {
 	st := newFakeStore()
 	mustImport(t, st, Colas, texts(labelRows(50))...)

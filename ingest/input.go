@@ -13,13 +13,12 @@ import (
 // Source is one input of an import.
 type Source struct {
 	Name string // for messages; a file's path, or "-" for standard input
-	Size int64  // in bytes, before decompression; -1 when it is not known
-	// Open begins reading. Import closes what it returns, also in the midst of a Read when the
-	// import is cancelled.
+	Size int64  // in bytes, compressed; -1 if unknown
+	// Open starts reading. Import closes the reader, also during a Read if the import is canceled.
 	Open func() (io.ReadCloser, error)
 }
 
-// FileSource returns the source that is a file. A missing file fails when it is opened, not here.
+// FileSource returns a source that reads a file. A missing file fails when it is opened, not here.
 func FileSource(path string) Source {
 	size := int64(-1)
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
@@ -40,8 +39,8 @@ func openFile(path string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// ReaderSource returns the source that is a reader of unknown length, such as standard input under
-// the name "-". It can be read once. It is closed when it is an io.Closer.
+// ReaderSource returns a source that reads r, such as standard input under the name "-". It can be
+// read once. Import closes it if it is an io.Closer.
 func ReaderSource(name string, r io.Reader) Source {
 	return Source{Name: name, Size: -1, Open: func() (io.ReadCloser, error) {
 		if rc, ok := r.(io.ReadCloser); ok {
@@ -51,7 +50,7 @@ func ReaderSource(name string, r io.Reader) Source {
 	}}
 }
 
-// countingReader counts the bytes read. It closes its reader once, however often Close is called.
+// countingReader counts the bytes read. Closing it twice is safe.
 type countingReader struct {
 	r     io.ReadCloser
 	n     atomic.Int64
@@ -70,27 +69,27 @@ func (c *countingReader) Read(p []byte) (int, error) {
 
 func (c *countingReader) Close() error { return c.close() }
 
-// maxRow is how long one row may be, in bytes. A label with all its images and barcodes has a few
-// thousand.
+// maxRow is the maximum length of a row in bytes. A label with all its images and barcodes has a
+// few thousand.
 const maxRow = 4 << 20
 
-// window is how much text is looked at at once.
+// window is the size of the read buffer.
 const window = 128 << 10
 
-// input is text read byte by byte or line by line, with line numbers.
+// input reads text by byte or line and tracks line numbers.
 type input struct {
 	r    io.Reader
-	buf  []byte // of the window
-	pos  int    // next byte in buf
-	end  int    // end of what is read in buf
+	buf  []byte // the window
+	pos  int    // index of the next byte in buf
+	end  int    // end of the data in buf
 	line int    // line of the next byte, from 1
 	bol  bool   // the next byte begins a line
-	err  error  // why there is no more; io.EOF at the end
+	err  error  // read error; io.EOF at the end
 }
 
 func newInput(r io.Reader) *input { return &input{r: r, buf: make([]byte, window), line: 1, bol: true} }
 
-// fill reads more when the window is used up; false is the end, or in.err.
+// fill reads more if the buffer is used up. It returns false at the end or after an error.
 func (in *input) fill() bool {
 	if in.pos < in.end {
 		return true
@@ -113,7 +112,7 @@ func (in *input) fill() bool {
 	return false
 }
 
-// failure is why the text ended before its end, nil at the true end.
+// failure returns the error that ended the text early, or nil at its regular end.
 func (in *input) failure() error {
 	if in.err == nil || errors.Is(in.err, io.EOF) {
 		return nil
@@ -121,7 +120,7 @@ func (in *input) failure() error {
 	return in.err
 }
 
-// peek returns the next byte without taking it.
+// peek returns the next byte without consuming it.
 func (in *input) peek() (c byte, ok bool) {
 	if !in.fill() {
 		return 0, false
@@ -129,7 +128,7 @@ func (in *input) peek() (c byte, ok bool) {
 	return in.buf[in.pos], true
 }
 
-// take takes the byte that peek showed.
+// take consumes the byte that peek returned.
 func (in *input) take() {
 	in.bol = in.buf[in.pos] == '\n'
 	if in.bol {
@@ -138,7 +137,7 @@ func (in *input) take() {
 	in.pos++
 }
 
-// skipSpace takes JSON's white space, and the record separators of JSON text sequences.
+// skipSpace consumes JSON white space and the record separators of JSON text sequences.
 func (in *input) skipSpace() {
 	for in.fill() {
 		switch in.buf[in.pos] {
@@ -150,9 +149,9 @@ func (in *input) skipSpace() {
 	}
 }
 
-// readLine appends the next line without its end to dst and returns its number. ok is false at the
-// end of the text or when reading fails; a line that reading fails in is not returned. What a line
-// has beyond maxRow is dropped and long is true.
+// readLine appends the next line, without its end, to dst and returns its number. ok is false at
+// the end of the text and after a read error; the line being read is then dropped. If a line
+// exceeds maxRow, long is true and the rest of it is dropped.
 func (in *input) readLine(dst []byte) (text []byte, line int, long, ok bool) {
 	line = in.line
 	start := len(dst)
@@ -162,7 +161,7 @@ func (in *input) readLine(dst []byte) (text []byte, line int, long, ok bool) {
 		n := bytes.IndexByte(chunk, '\n')
 		if n >= 0 {
 			chunk = chunk[:n]
-			in.pos++ // the line's end
+			in.pos++ // the newline
 			in.line++
 		}
 		in.pos += len(chunk)
@@ -188,7 +187,7 @@ func trimCR(b []byte, start int) []byte {
 	return b
 }
 
-// unread puts back text that readLine returned, so that it is read again from the line given.
+// unread puts back text from readLine, which is then read again from the given line.
 func (in *input) unread(text []byte, line int) {
 	in.line, in.bol = line, true
 	if n := in.pos - len(text); n >= 0 && bytes.Equal(in.buf[n:in.pos], text) {
@@ -201,21 +200,21 @@ func (in *input) unread(text []byte, line int) {
 	in.buf, in.pos, in.end = buf[:cap(buf)], 0, len(buf)
 }
 
-// rowReader splits the text of a source into rows without understanding them. It is used by one
-// goroutine.
+// rowReader splits the text of a source into rows without parsing them. It is not safe for
+// concurrent use.
 type rowReader interface {
-	// next appends the text of the next row to dst. Its error is io.EOF at the end, or a
-	// brokenError when the text cannot be split any further.
+	// next appends the text of the next row to dst. It returns io.EOF at the end, or a brokenError
+	// if the rest cannot be split.
 	next(dst []byte) (text []byte, row rawRow, err error)
 }
 
-// rawRow says where a row is and whether it is one at all.
+// rawRow is the position of a row, and its problem if it is not a row.
 type rawRow struct {
-	line    int    // its first line, from 1
-	problem string // why it is no row that could be decoded; empty for a good one
+	line    int    // first line, from 1
+	problem string // why it cannot be decoded; empty: it can
 }
 
-// brokenError ends a source whose text cannot be split into rows any further.
+// brokenError ends a source whose text cannot be split further.
 type brokenError struct {
 	line int
 	err  error
@@ -224,8 +223,7 @@ type brokenError struct {
 func (e *brokenError) Error() string { return fmt.Sprintf("line %d: %v", e.line, e.err) }
 func (e *brokenError) Unwrap() error { return e.err }
 
-// broken returns the error for the present line: the failure of reading when there is one, else the
-// message.
+// broken returns an error at the current line: the read error, if any, otherwise the message.
 func (in *input) broken(format string, args ...any) error {
 	if err := in.failure(); err != nil {
 		return &brokenError{in.line, err}
@@ -233,7 +231,7 @@ func (in *input) broken(format string, args ...any) error {
 	return &brokenError{in.line, fmt.Errorf(format, args...)}
 }
 
-// ended returns what next returns when no text is left.
+// ended returns the error of next at the end of the text.
 func (in *input) ended() error {
 	if err := in.failure(); err != nil {
 		return &brokenError{in.line, err}
@@ -241,7 +239,7 @@ func (in *input) ended() error {
 	return io.EOF
 }
 
-// Problems of the text of one row, rather than of its values.
+// Problems of the text of a row, as opposed to its values.
 var (
 	errCutOff = errors.New("the record is cut off")
 	errSyntax = errors.New("not valid JSON")

@@ -5,20 +5,20 @@ import (
 	"fmt"
 )
 
-// jsonRows splits JSON text into its records: JSON lines, objects one after the other, an array of
-// objects, and either within an object under "data" (as the API answers) or "features" (GeoJSON).
-// Only brackets and strings are looked at; decoding a row says whether it is right within.
+// jsonRows splits JSON text into records: JSON lines, consecutive objects, an array of objects, or
+// one of these under "data" (API responses) or "features" (GeoJSON) of an object. It only looks at
+// brackets and strings; decoding finds errors inside records.
 //
-// A record that does not end as it should is refused, and reading goes on with the next line that
-// begins one; inside an array there is no telling where that is, so there it breaks the source.
+// A malformed record is refused, and reading continues with the next line that starts an object.
+// Inside an array that line is ambiguous, so there a malformed record breaks the source.
 type jsonRows struct {
 	scan  jsonScanner
 	state jsonState
-	first bool // no element of the present array or wrapper has been read
-	wraps bool // the present array or object is within a wrapper, whose rest follows
+	first bool // no element of the current array has been read
+	wraps bool // the current array or object is inside a wrapper
 	begun bool // a record outside arrays has been read
-	lines bool // one record a line, as the first one was: split by line ends alone
-	fast  bool // lines may be set
+	lines bool // JSON lines, like the first record: split at line ends
+	fast  bool // lines may become true
 }
 
 type jsonState uint8
@@ -26,15 +26,15 @@ type jsonState uint8
 const (
 	atTop jsonState = iota
 	inArray
-	inWrapper // before the object that a wrapper holds
-	inTail    // after what a wrapper holds
+	inWrapper // before the object inside a wrapper
+	inTail    // after the content of a wrapper
 )
 
-// containers are the keys of an object that holds records rather than being one.
+// containers are the keys of wrapper objects that contain records.
 var containers = []string{"data", "features"}
 
-// newJSONRows reads JSON. Values under the keys of drop in a record are read as null, whatever
-// their size, and not held.
+// newJSONRows returns a splitter of JSON. It replaces the values of the keys in drop, which may be
+// large, by null.
 func newJSONRows(in *input, drop ...string) *jsonRows {
 	return &jsonRows{scan: jsonScanner{in: in, drop: drop}, fast: len(drop) == 0}
 }
@@ -69,7 +69,7 @@ func (r *jsonRows) next(dst []byte) ([]byte, rawRow, error) {
 	}
 }
 
-// nextLine returns the next line that is not blank.
+// nextLine returns the next nonblank line.
 func nextLine(in *input, dst []byte) ([]byte, rawRow, error) {
 	for {
 		text, line, long, ok := in.readLine(dst)
@@ -84,7 +84,7 @@ func nextLine(in *input, dst []byte) ([]byte, rawRow, error) {
 	}
 }
 
-// top reads what stands outside arrays. more is false when no row came of it and reading goes on.
+// top reads text outside arrays. more is false if it found no row and reading continues.
 func (r *jsonRows) top(dst []byte) (text []byte, row rawRow, more bool, err error) {
 	in := r.scan.in
 	in.skipSpace()
@@ -130,7 +130,8 @@ func (r *jsonRows) top(dst []byte) (text []byte, row rawRow, more bool, err erro
 	return text, row, true, nil
 }
 
-// resync goes to the next line that begins an object, below the line where the broken record began.
+// resync skips to the next line that starts an object, after the first line of the malformed
+// record.
 func (r *jsonRows) resync(begin int) {
 	in := r.scan.in
 	for {
@@ -142,7 +143,7 @@ func (r *jsonRows) resync(begin int) {
 	}
 }
 
-// element reads the next element of an array. more is false at its end.
+// element reads the next element of an array. more is false at the end of the array.
 func (r *jsonRows) element(dst []byte) (text []byte, row rawRow, more bool, err error) {
 	in := r.scan.in
 	in.skipSpace()
@@ -179,7 +180,7 @@ func (r *jsonRows) element(dst []byte) (text []byte, row rawRow, more bool, err 
 	return dst, rawRow{line: line, problem: fmt.Sprintf("not a JSON object (it begins with %q)", c)}, true, nil
 }
 
-// arrayRow returns the row that was scanned; an error in it breaks the source.
+// arrayRow returns the scanned row. An error in it breaks the source.
 func (r *jsonRows) arrayRow(dst []byte, line int, err error) ([]byte, rawRow, error) {
 	if err != nil {
 		return dst, rawRow{}, r.scan.in.broken("%w, in the record that begins at line %d of an array", err, line)

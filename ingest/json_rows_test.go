@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// allRows reads rows to the end: "line: text" for a good one, "line! problem" for one that is none, and the error at last
-// unless it is io.EOF.
+// allRows reads all rows: "line: text" for a valid one, "line! problem" for an invalid one, and
+// finally the error unless it is io.EOF.
 func allRows(r rowReader) []string {
 	var got []string
 	for range 10_000 {

@@ -7,31 +7,29 @@ import (
 	"slices"
 )
 
-// maxScanDepth bounds how deeply brackets may nest in a value that is scanned, dropped ones
-// included.
+// maxScanDepth bounds the nesting of scanned values, including dropped ones.
 const maxScanDepth = 1000
 
 var errScanDepth = fmt.Errorf("not valid here: values nest more than %d deep", maxScanDepth)
 
-// jsonScanner finds where JSON values end, copying their text. It checks only what that takes:
-// strings, brackets, the keys of a record, and that no value follows another without a comma
-// between. So a record without its end does not swallow the next, and one that is wrong within (a
-// NaN, say) is refused alone.
+// jsonScanner finds the ends of JSON values and copies their text. It checks only what that needs:
+// strings, brackets, keys of a record, and commas between values. So an unterminated record does
+// not swallow the next one, and an error inside a record, such as NaN, affects only that record.
 type jsonScanner struct {
 	in      *input
-	drop    []string // keys of a record whose values are read as null
-	out     []byte   // text so far, that of earlier rows first
-	start   int      // of the present row in out
-	discard bool     // read without copying
-	long    bool     // the row is longer than maxRow and not all of it was copied
-	stack   []byte   // closing brackets due
-	key     []byte   // of the present member of the record
+	drop    []string // keys of a record whose values are replaced by null
+	out     []byte   // text of earlier rows and of the current one
+	start   int      // start of the current row in out
+	discard bool     // scan without copying
+	long    bool     // the row exceeds maxRow and is incomplete
+	stack   []byte   // expected closing brackets
+	key     []byte   // key of the current member of the record
 }
 
-// errWrapper ends the scan of an object before the value of a key that holds records.
+// errWrapper stops the scan of an object at the value of a key that contains records.
 var errWrapper = errors.New("the object holds records")
 
-// begin starts a row whose text is appended to dst.
+// begin starts a row and appends its text to dst.
 func (s *jsonScanner) begin(dst []byte) {
 	s.out, s.start, s.discard, s.long = dst, len(dst), false, false
 	s.stack = s.stack[:0]
@@ -45,7 +43,7 @@ func (s *jsonScanner) row(dst []byte, line int) ([]byte, rawRow) {
 	return s.out, rawRow{line: line}
 }
 
-// tail scans the rest of a wrapper after the records it holds.
+// tail scans the rest of a wrapper after its records.
 func (s *jsonScanner) tail() error {
 	s.begin(nil)
 	s.discard = true
@@ -53,12 +51,12 @@ func (s *jsonScanner) tail() error {
 	return s.rest(0, true, nil)
 }
 
-// value scans one value, whose first byte is next. When it is a record with an array or object
-// under one of the wrappers' keys, it stops before that with errWrapper.
+// value scans the value that begins at the next byte. In an object with an array or object under
+// one of the wrappers' keys, it stops there and returns errWrapper.
 func (s *jsonScanner) value(wrappers []string) error { return s.rest(len(s.stack), false, wrappers) }
 
-// rest scans until a value has ended at a depth. ended says that the last token before was the end
-// of a value.
+// rest scans until a value at the given depth has ended. ended means that the previous token ended
+// a value.
 func (s *jsonScanner) rest(depth int, ended bool, wrappers []string) error {
 	keyDue := false
 	for {
@@ -94,7 +92,7 @@ func (s *jsonScanner) rest(depth int, ended bool, wrappers []string) error {
 	}
 }
 
-// inRecord reports whether the next token is one of the outermost object's own.
+// inRecord reports whether the scanner is at the outermost level of an object.
 func (s *jsonScanner) inRecord() bool { return len(s.stack) == 1 && s.stack[0] == '}' }
 
 // name scans a key of the record.
@@ -108,8 +106,8 @@ func (s *jsonScanner) name() error {
 	return err
 }
 
-// member looks at the value of the present key: it stops before one that holds records, and scans
-// one that is dropped.
+// member handles the value of the current key: it stops at one that contains records and scans a
+// dropped one.
 func (s *jsonScanner) member(wrappers []string) (scanned bool, err error) {
 	if s.discard {
 		return false, nil
@@ -129,17 +127,17 @@ func (s *jsonScanner) member(wrappers []string) (scanned bool, err error) {
 	return true, err
 }
 
-// push takes an opening bracket.
+// push consumes an opening bracket.
 func (s *jsonScanner) push(c byte) error {
 	if len(s.stack) >= maxScanDepth {
 		return errScanDepth
 	}
-	s.stack = append(s.stack, c+2) // the closing bracket stands two places on in ASCII
+	s.stack = append(s.stack, c+2) // in ASCII, the closing bracket is two positions after the opening one
 	s.emitByte(c)
 	return nil
 }
 
-// pop takes a closing bracket, which must be the one that is due.
+// pop consumes a closing bracket, which must match the opening one.
 func (s *jsonScanner) pop(c byte) error {
 	n := len(s.stack) - 1
 	if n < 0 || s.stack[n] != c {
@@ -150,7 +148,7 @@ func (s *jsonScanner) pop(c byte) error {
 	return nil
 }
 
-// token returns the next byte that is not white space, without taking it.
+// token returns the next nonspace byte without consuming it.
 func (s *jsonScanner) token() (byte, error) {
 	s.in.skipSpace()
 	c, ok := s.in.peek()
@@ -160,7 +158,7 @@ func (s *jsonScanner) token() (byte, error) {
 	return c, nil
 }
 
-// scalar scans a string, a number or a word.
+// scalar scans a string, number or literal.
 func (s *jsonScanner) scalar(c byte) error {
 	if c == '"' {
 		return s.str()
@@ -181,7 +179,7 @@ func (s *jsonScanner) scalar(c byte) error {
 	}
 }
 
-// str scans a string. A line end within it is an error, and is not taken.
+// str scans a string. A line end inside it is an error and is not consumed.
 func (s *jsonScanner) str() error {
 	s.emitByte('"')
 	escaped := false
@@ -206,7 +204,7 @@ func (s *jsonScanner) str() error {
 	return errCutOff
 }
 
-// endsLine reports whether nothing but white space follows on the present line.
+// endsLine reports whether only white space follows on the current line.
 func (s *jsonScanner) endsLine() bool {
 	for {
 		c, ok := s.in.peek()

@@ -63,8 +63,8 @@ func detectPermittees(in *input) (format[cola.Permittee], error) {
 	return csvFormat(in, permitteeSchema, header, normalizePermittee), nil
 }
 
-// normalizePermittee brings a permittee into the form it is stored in and checks it. It is listed
-// unless is_active is false.
+// normalizePermittee converts a permittee to its stored form and checks it. It is listed unless
+// is_active is false.
 func normalizePermittee(r *recordReader, row *permitteeRow, carried cola.Fields, patch *cola.Patch[cola.Permittee]) {
 	if !r.problems.empty() {
 		return
@@ -80,7 +80,7 @@ func normalizePermittee(r *recordReader, row *permitteeRow, carried cola.Fields,
 	patch.Record, patch.Fields = *p, carried&permitteeFields
 }
 
-// permitteeFields are the fields of a row that a permittee has too; they come first in both.
+// permitteeFields are the fields that rows and permittees have in common, which come first in both.
 var permitteeFields = cola.Fields(1)<<len(cola.FieldsOf[cola.Permittee]()) - 1
 
 // ttbList reads TTB's lists of permittees. The kind of a permit follows from its number. The total
@@ -106,8 +106,8 @@ func ttbList(in *input, header csvHeader) format[cola.Permittee] {
 
 var permitteeType = cola.FieldIndex[cola.Permittee]("permittee_type")
 
-// permitList counts the permits of a list, to hold against what the list says of itself. It is safe
-// for concurrent use.
+// permitList counts the permits of a list to compare them with its stated total. It is safe for
+// concurrent use.
 type permitList struct {
 	mu        sync.Mutex
 	permits   map[string]struct{}
@@ -120,7 +120,7 @@ func (l *permitList) read(permit string) {
 	l.permits[permit] = struct{}{}
 }
 
-// total reports whether a line states the total of a list, and adds it.
+// total reports whether a line is the total of a list, and adds its number.
 func (l *permitList) total(line []byte) bool {
 	text := strings.Trim(string(bytes.TrimRight(line, ", \t")), `" `)
 	if len(text) > 80 || !strings.HasPrefix(strings.ToUpper(text), "TOTAL") {

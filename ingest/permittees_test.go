@@ -82,7 +82,7 @@ func TestPermittees(t *testing.T) {
 	}
 }
 
-// checkTold checks that lines of a report are those wanted, or contain them.
+// checkTold checks that the lines of a report contain the expected texts.
 func checkTold[T interface{ String() string }](t *testing.T, want []string, got []T) {
 	t.Helper()
 	if len(want) != len(got) {

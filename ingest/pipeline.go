@@ -13,8 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Limits of a batch, the rows that are decoded and stored together. The bytes of text are
-// approximate.
+// Limits of a batch, whose rows are decoded and stored together. The text size is approximate.
 const (
 	batchRows  = 500
 	batchBytes = 1 << 20
@@ -61,19 +60,19 @@ type partialRow[T any] struct {
 type batch[T any] struct {
 	text    []byte
 	rows    []rowSpan
-	bytes   int64 // of the source that were read when the batch was full
+	bytes   int64 // bytes of the source read when the batch was full
 	err     error // ends the source after this batch; io.EOF at its regular end
 	decoded chan struct{}
 
 	patches []cola.Patch[T]
-	lines   []int // of the patches
+	lines   []int // line of each patch
 	refused []refusedRow
-	partial []partialRow[T] // of the refused rows, if the pool keeps them
+	partial []partialRow[T] // refused rows, if the pool keeps them
 	notes   notes
 }
 
 type rowSpan struct {
-	start, end int // in text
+	start, end int // offsets in text
 	rawRow
 }
 
@@ -128,7 +127,7 @@ func (p *pipeline[T]) consume(ctx context.Context, s Source, f *decodePool[T]) e
 				p.run.report.warn(Warning{Source: s.Name, Message: "it holds no rows"})
 			}
 			return nil
-		case b.err != nil && ctx.Err() != nil: // the source was closed because of that
+		case b.err != nil && ctx.Err() != nil: // canceling closed the source
 			return stoppedError(ctx)
 		case b.err != nil:
 			return sourceError(s, b.err)

@@ -18,14 +18,14 @@ type productionWork struct {
 	pipeline[cola.ProductionReport]
 	st          Target
 	reports     map[cola.ReportKey]*report
-	order       []cola.ReportKey // of first occurrence
+	order       []cola.ReportKey // by first occurrence
 	refusedRows refusedReportRows
 }
 
 // report is one report of the input.
 type report struct {
 	rows   []cola.ProductionReport
-	from   []rowPosition // of each row
+	from   []rowPosition // position of each row
 	broken bool          // one of its sources was truncated
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestProductionRefusedRow: a report that a refused row is of, or may be of, stays as it is stored, and its other rows count as
-// refused too.
+// TestProductionRefusedRow checks that a report that may contain a refused row stays unchanged, and
+// that its other rows count as refused.
 func TestProductionRefusedRow(t *testing.T) {
 	const header = "commodity,report_type,year,month_number,report_date,statistical_group,value\n"
 	const good = "Wine,monthly,2024,1,,New,1\nWine,monthly,2024,2,,New,1\nBeer,monthly,2024,1,,New,1\nWine,yearly,2024,,,New,1\n"
@@ -64,7 +64,8 @@ func TestProductionRefusedRow(t *testing.T) {
 	}
 }
 
-// keptReports names the reports whose rows are all old; others must hold new rows alone.
+// keptReports returns the names of the reports with old rows only. Other reports must have new rows
+// only.
 func keptReports(st *fakeStore) string {
 	var kept []string
 	for _, r := range []struct {
@@ -85,8 +86,8 @@ func keptReports(st *fakeStore) string {
 	return strings.Join(kept, ",")
 }
 
-// TestProductionRefusedRowElsewhere: a refused row that tells its report holds it back in other sources too; one that does not
-// concerns its own source.
+// TestProductionRefusedRowElsewhere checks that a refused row that identifies its report blocks it
+// in all sources, and one that does not only in its own source.
 func TestProductionRefusedRowElsewhere(t *testing.T) {
 	row := func(month, value string) string {
 		return `{"commodity":"Wine","report_type":"monthly","year":2024,"month_number":` + month + `,"value":` + value + `}` + "\n"
@@ -100,7 +101,8 @@ func TestProductionRefusedRowElsewhere(t *testing.T) {
 		"2:1: not written, as line 1 of - was refused"}, report.Refusals)
 }
 
-// TestProductionProgress: reports are written when everything is read, and progress ends with what became of them.
+// TestProductionProgress checks that reports are written after all sources are read, and that the
+// last progress includes their outcomes.
 func TestProductionProgress(t *testing.T) {
 	const row = `{"commodity":"Wine","report_type":"yearly","year":2024}` + "\n"
 	var last Progress

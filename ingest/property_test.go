@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// words draws texts as labels have them, normalized and without what separates lists.
+// words draws normalized texts without list separators.
 var words = rapid.Map(
 	rapid.SliceOfN(rapid.StringMatching(`[A-ZÀ-Üa-zé0-9'"&\\/#{}\[\]:<>酒🍷.-]{1,8}`), 1, 4),
 	func(parts []string) string { return strings.Join(parts, " ") },
@@ -36,7 +36,7 @@ func maybeText(t *rapid.T, label string) cola.Text {
 	return cola.Text(optional(t, words, label).V)
 }
 
-// drawLabel draws a label that may be stored.
+// drawLabel draws a valid label.
 func drawLabel(t *rapid.T, id int) cola.Cola {
 	days := rapid.Int32Range(int32(cola.NewDate(1990, 1, 1)), int32(cola.NewDate(2030, 1, 1)))
 	c := cola.Cola{ColaSummary: cola.ColaSummary{
@@ -65,7 +65,7 @@ func drawLabel(t *rapid.T, id int) cola.Cola {
 	return c
 }
 
-// rendered is the same labels in every form of JSON that an import reads.
+// rendered returns labels in any of the JSON forms that imports accept.
 func rendered(t *rapid.T, labels []cola.Cola) string {
 	encode := func(v any, indent string) string {
 		var b bytes.Buffer
@@ -96,8 +96,8 @@ func rendered(t *rapid.T, labels []cola.Cola) string {
 	return b.String()
 }
 
-// TestImportRoundTrip: what the API answers can be imported in any of its forms, is stored as it is, and imported again is
-// unchanged.
+// TestImportRoundTrip checks that an API response in any form is stored without changes, and that
+// importing it again changes nothing.
 func TestImportRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var labels []cola.Cola

@@ -12,12 +12,13 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// realData returns a file of the optional folder of real data, or skips the test where there is none.
+// realData returns a file from the optional folder of real data, or skips the test if it is
+// missing.
 func realData(t *testing.T, name string) string {
 	t.Helper()
 	folder := os.Getenv("COLAREGISTRY_SHARED_DATA")
 	if folder == "" {
-		folder = filepath.Join("..", "..", "shared", "data") // beside the module
+		folder = filepath.Join("..", "..", "shared", "data") // next to the module
 	}
 	path := filepath.Join(folder, filepath.FromSlash(name))
 	if _, err := os.Stat(path); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// maxProblems is how many problems of a row are reported.
+// maxProblems is the number of problems reported per row.
 const maxProblems = 5
 
 // problems collects the problems of one row.
@@ -38,7 +38,7 @@ func (p *problems) reset() { p.list = p.list[:0] }
 
 func (p *problems) String() string { return strings.Join(p.list, "; ") }
 
-// place is where in a row an object stands: in a list, or, when list is empty, at the top.
+// place is the position of an object in a row: in a list, or at the top if list is empty.
 type place struct {
 	list  string
 	index int
@@ -55,15 +55,15 @@ func (p place) name(field string) string {
 	return fmt.Sprintf("%s[%d].%s", p.list, p.index, field)
 }
 
-// recordReader decodes JSON objects and CSV records into records of the types that schemas
-// describe. It is used by one goroutine.
+// recordReader decodes JSON objects and CSV records into records, according to schemas. It is not
+// safe for concurrent use.
 type recordReader struct {
-	dec      jsontext.Decoder // of raw
+	dec      jsontext.Decoder // reads raw
 	raw      bytes.Buffer
 	problems problems
 	notes    notes
 	cells    []csvField
-	unknown  map[string]string // warnings about keys met before
+	unknown  map[string]string // warnings by unknown key
 	images   *schema
 	barcodes *schema
 }
@@ -76,7 +76,7 @@ func newRecordReader() *recordReader {
 	}
 }
 
-// noteUnknown notes a key that is no field.
+// noteUnknown notes an unknown key.
 func (r *recordReader) noteUnknown(s *schema, in place, key string) {
 	if in.list == "" {
 		if warning, ok := r.unknown[key]; ok {
@@ -99,8 +99,8 @@ func (r *recordReader) noteUnknown(s *schema, in place, key string) {
 	r.notes.add(warning)
 }
 
-// object reads an object into record, a pointer's element, and returns which fields it carried.
-// Wrong values go to problems, named as of that place; the error is about the text's syntax.
+// object decodes an object into record, an addressable struct, and returns the fields it has.
+// Invalid values become problems, named by their place. The error is a syntax error.
 func (r *recordReader) object(s *schema, record reflect.Value, in place) (carried cola.Fields, err error) {
 	if kind := r.dec.PeekKind(); kind != '{' {
 		r.problems.add(in.name(""), fmt.Errorf("is %s, where an object is due", kindNames[kind]))
@@ -114,7 +114,7 @@ func (r *recordReader) object(s *schema, record reflect.Value, in place) (carrie
 	return carried, err
 }
 
-// member reads a key and its value into record.
+// member decodes a key and its value into record.
 func (r *recordReader) member(s *schema, record reflect.Value, in place) (carried cola.Fields, err error) {
 	token, err := r.token()
 	if err != nil {
@@ -126,7 +126,7 @@ func (r *recordReader) member(s *schema, record reflect.Value, in place) (carrie
 	case !ok && s.within[key] != nil:
 		return r.object(s.within[key], record, in)
 	case !ok:
-		r.noteUnknown(s, in, strings.Clone(key)) // a clone, so that known keys stay on the stack
+		r.noteUnknown(s, in, strings.Clone(key)) // cloning keeps known keys on the stack
 		return 0, r.skip()
 	case s.fields[i].omit:
 		return 0, r.skip()
@@ -135,7 +135,7 @@ func (r *recordReader) member(s *schema, record reflect.Value, in place) (carrie
 	return carried.With(i), r.value(f, record.FieldByIndex(f.index).Addr().Interface(), in)
 }
 
-// value reads a JSON value into a field.
+// value decodes a JSON value into a field.
 func (r *recordReader) value(f *schemaField, field any, in place) error {
 	kind := r.dec.PeekKind()
 	switch kind {
@@ -166,11 +166,11 @@ func (r *recordReader) value(f *schemaField, field any, in place) error {
 	return nil
 }
 
-// maxListItems bounds the lists of a record; a label has some dozens at most.
+// maxListItems bounds the lists of a record. Real labels have a few dozen items at most.
 const maxListItems = 10_000
 
-// array reads a JSON array into a list field. A list that is there is never nil, so that an empty
-// one counts as known.
+// array decodes a JSON array into a list field. The list is never nil, so an empty one counts as
+// known.
 func (r *recordReader) array(f *schemaField, field any, in place) error {
 	switch list := field.(type) {
 	case *[]string:
@@ -200,13 +200,12 @@ func (r *recordReader) array(f *schemaField, field any, in place) error {
 	return r.skip()
 }
 
-// elements reads an array of objects. It calls read with the place of each.
+// elements reads an array of objects and calls read with the place of each.
 func (r *recordReader) elements(name string, read func(in place) error) error {
 	return r.each(name, func(i int) error { return read(place{name, i}) })
 }
 
-// texts reads an array of texts. Nulls and empty texts are left out; numbers are taken by their
-// digits.
+// texts reads an array of texts. It skips nulls and empty texts, and takes numbers as text.
 func (r *recordReader) texts(f *schemaField, list *[]string, in place) error {
 	*list = []string{}
 	element := &schemaField{name: f.name}
@@ -220,7 +219,7 @@ func (r *recordReader) texts(f *schemaField, list *[]string, in place) error {
 	})
 }
 
-// each reads an array, each of its values by read.
+// each reads an array and calls read for each value.
 func (r *recordReader) each(name string, read func(i int) error) error {
 	return r.nested(']', func(i int) error {
 		if i >= maxListItems {
@@ -230,7 +229,7 @@ func (r *recordReader) each(name string, read func(i int) error) error {
 	})
 }
 
-// maxDepth bounds how deeply values may nest.
+// maxDepth bounds the nesting of values.
 const maxDepth = 64
 
 var (
@@ -238,22 +237,22 @@ var (
 	errTrailing = errors.New("not valid JSON: text after the record")
 )
 
-// jsonOptions make the decoder accept what encoding/json does: of two values under one name the
-// later counts, and half a surrogate pair becomes U+FFFD.
+// jsonOptions match encoding/json: the last of duplicate names wins, and an unpaired surrogate
+// becomes U+FFFD.
 var jsonOptions = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
-// kindNames names types of JSON values in messages.
+// kindNames are names of JSON types for messages.
 var kindNames = map[jsontext.Kind]string{
 	'n': "null", 'f': "true or false", 't': "true or false", '0': "a number", '"': "text", '[': "an array", '{': "an object",
 }
 
-// reset makes text the JSON to read.
+// reset starts reading JSON from text.
 func (r *recordReader) reset(text []byte) {
 	r.raw = *bytes.NewBuffer(text)
 	r.dec.Reset(&r.raw, jsonOptions...)
 }
 
-// end returns the syntax error after a value that was read with err.
+// end returns the syntax error after a value. err is the result of reading the value.
 func (r *recordReader) end(err error) error {
 	if err == nil {
 		if _, err := r.dec.ReadToken(); err == io.EOF {
@@ -270,7 +269,7 @@ func (r *recordReader) end(err error) error {
 	return err
 }
 
-// token reads the next token, which may not be within more than maxDepth brackets.
+// token reads the next token. It fails if brackets nest deeper than maxDepth.
 func (r *recordReader) token() (jsontext.Token, error) {
 	token, err := r.dec.ReadToken()
 	if err == nil && r.dec.StackDepth() > maxDepth {
@@ -288,7 +287,7 @@ func (r *recordReader) skip() error {
 	}
 }
 
-// nested reads an array or object: its brackets, and by read each of its values or members.
+// nested reads an array or object, calling read for each value or member.
 func (r *recordReader) nested(closing jsontext.Kind, read func(i int) error) error {
 	_, err := r.token()
 	for i := 0; err == nil && r.dec.PeekKind() != closing; i++ {

@@ -24,17 +24,15 @@ func newAVAWork(r *run, st Target) *avaWork {
 func (w *avaWork) finish(context.Context) error { return nil }
 
 var (
-	// avaSchema has the contract's names. A row that is a GeoJSON feature has its fields within
-	// properties.
+	// avaSchema has the contract's names. A GeoJSON feature has its fields in properties.
 	avaSchema = func() *schema {
 		s := newSchema[cola.AVADetail]("type", "geometry", "bbox", "id", "crs")
 		s.within = map[string]*schema{"properties": featureSchema}
 		return s
 	}()
 
-	// featureSchema has the names that UC Davis gives the properties of its features; several
-	// values are separated by vertical bars. The text of the rule and the maps it names are not
-	// kept.
+	// featureSchema has the property names of UC Davis, whose lists are separated by vertical bars.
+	// Rule texts and map names are not stored.
 	featureSchema = newSchema[cola.AVADetail](
 		"cfr_revision_history", "approved_maps", "boundary_description", "used_maps", "lcsh", "sameas").
 		form(textForm{lists: "|"}).
@@ -51,7 +49,7 @@ var (
 func detectAVAs(in *input) (format[cola.AVADetail], error) {
 	f, err := detect(in, avaSchema, "ava_id", same(normalizeAVA))
 	if _, json := f.rows.(*jsonRows); json {
-		f.rows = newJSONRows(in, "geometry", "bbox") // a boundary is most of a feature's size
+		f.rows = newJSONRows(in, "geometry", "bbox") // boundaries are most of a feature's size
 	}
 	return f, err
 }
@@ -67,11 +65,11 @@ func normalizeAVA(r *recordReader, a *cola.AVADetail, _ cola.Fields) {
 	checkTexts(r, avaSchema, a)
 }
 
-// aliasWork imports published transitions of category paths.
+// aliasWork imports published category aliases.
 type aliasWork struct {
 	pipeline[vocabulary.CategoryAlias]
 	st    Target
-	table map[string]string // transitions stored and read so far, as vocabulary.AliasTable makes them; nil until they are needed
+	table map[string]string // stored and imported aliases, from vocabulary.AliasTable; nil until needed
 }
 
 func newAliasWork(r *run, st Target) *aliasWork {
@@ -85,7 +83,7 @@ func newAliasWork(r *run, st Target) *aliasWork {
 
 func (w *aliasWork) finish(context.Context) error { return nil }
 
-// write stores the transitions of a batch that lead somewhere.
+// write stores the aliases of a batch that are not circular.
 func (w *aliasWork) write(ctx context.Context, patches []cola.Patch[vocabulary.CategoryAlias], lines []int) ([]refusedRow, error) {
 	if w.table == nil {
 		sets, err := w.st.AllReferences(ctx)
@@ -108,8 +106,7 @@ func (w *aliasWork) write(ctx context.Context, patches []cola.Patch[vocabulary.C
 	return refused, err
 }
 
-// dropCircular adds transitions to the table, leaving out each that would close a circle with those
-// before it.
+// dropCircular adds aliases to the table, except those that form a cycle with earlier ones.
 func (w *aliasWork) dropCircular(patches []cola.Patch[vocabulary.CategoryAlias], lines []int) (kept []vocabulary.CategoryAlias, refused []refusedRow) {
 	kept = records(patches)
 	together := maps.Clone(w.table)
@@ -133,7 +130,7 @@ func (w *aliasWork) dropCircular(patches []cola.Patch[vocabulary.CategoryAlias],
 	return kept, refused
 }
 
-// findCycle returns a path that the transitions lead back to itself, or an empty one.
+// findCycle returns a path that resolves to itself, or "".
 func findCycle(table map[string]string) string {
 	for from := range table {
 		if vocabulary.FoldPath(vocabulary.ResolveCategory(from, table)) == from {
@@ -145,8 +142,8 @@ func findCycle(table map[string]string) string {
 
 var aliasSchema = newSchema[vocabulary.CategoryAlias]()
 
-// normalizeAlias brings a transition into the form it is stored in and checks it. One that leads below
-// its own path is a circle too: what it leads to is also within what was replaced.
+// normalizeAlias converts an alias to its stored form and checks it. A path below the alias itself
+// is a cycle, too, because it is also part of what was replaced.
 func normalizeAlias(r *recordReader, a *vocabulary.CategoryAlias, _ cola.Fields) {
 	a.Alias, a.Path = vocabulary.NormalizePath(a.Alias), vocabulary.NormalizeCategory(a.Path)
 	r.require("alias", a.Alias != "")
@@ -167,10 +164,10 @@ func normalizeAlias(r *recordReader, a *vocabulary.CategoryAlias, _ cola.Fields)
 // timesWork imports one kind of processing times.
 type timesWork[T any] struct{ pipeline[T] }
 
-// timesKind is what the kinds of processing times differ in.
+// timesKind describes a kind of processing times.
 type timesKind[T any] struct {
 	schema *schema
-	key    string // a column that tells CSV of this kind
+	key    string // a column that identifies CSV of this kind
 	check  func(r *recordReader, row *T, carried cola.Fields)
 }
 
@@ -189,7 +186,7 @@ func newTimesWork[T any](
 
 func (w *timesWork[T]) finish(context.Context) error { return nil }
 
-// records returns the records of patches that carry every field there is.
+// records returns the records of patches with all fields.
 func records[T any](patches []cola.Patch[T]) []T {
 	rows := make([]T, len(patches))
 	for i := range patches {
@@ -239,14 +236,14 @@ var (
 			r.figure("turnaround_days_median", t.TurnaroundDaysMedian)
 			checkTexts(r, registrationSchema, t)
 			if day := t.ReportMonth.Time().Day(); t.ReportMonth != 0 && day != 1 {
-				t.ReportMonth = t.ReportMonth.AddDays(1 - day) // figures are of whole months
+				t.ReportMonth = t.ReportMonth.AddDays(1 - day) // figures cover whole months
 			}
 		},
 	}
 )
 
-// normalizeCommodity gives a commodity the spelling of the contract, from any letter case and from the
-// plural that TTB's own pages use. Others stay as they are.
+// normalizeCommodity converts a commodity to the contract's spelling, from any letter case and from
+// the plural on TTB's pages. It returns other values unchanged.
 func normalizeCommodity(s *string, known ...string) {
 	for _, k := range known {
 		if strings.EqualFold(*s, k) || strings.EqualFold(*s, k+"s") {
@@ -267,17 +264,17 @@ func (r *recordReader) requireDay(field string, d cola.Date) {
 	r.day(field, d)
 }
 
-// day checks that a day, if it is known, is one that a report can be about.
+// day checks that a known date is plausible for a report.
 func (r *recordReader) day(field string, d cola.Date) {
 	if d != 0 && (d.Time().Year() < firstYear || d.Time().Year() > lastYear) {
 		r.problems.add(field, fmt.Errorf("%s is not from %d to %d", d, firstYear, lastYear))
 	}
 }
 
-// What reference data can be about, in years.
+// The range of years in reference data.
 const firstYear, lastYear = 1900, 2200
 
-// figure checks a count that cannot be negative.
+// figure checks that a count is not negative.
 func (r *recordReader) figure(field string, v cola.Opt[int]) {
 	if v.V < 0 {
 		r.problems.add(field, fmt.Errorf("%d is negative", v.V))

@@ -115,7 +115,7 @@ func TestReferenceRows(t *testing.T) {
 	}
 }
 
-// TestRefusalTellsWhatIsWrong: what cannot be read is not also told as missing.
+// TestRefusalTellsWhatIsWrong checks that an invalid field is not also reported as missing.
 func TestRefusalTellsWhatIsWrong(t *testing.T) {
 	for _, test := range []struct {
 		kind       Kind
@@ -133,7 +133,7 @@ func TestRefusalTellsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestAliasCircleWithStored: an alias is checked against those that are stored, too, and a dry run stores none.
+// TestAliasCircleWithStored checks aliases against stored ones, and that a dry run stores none.
 func TestAliasCircleWithStored(t *testing.T) {
 	st := newFakeStore()
 	back := texts(`{"alias":"Beer > B > X","path":"Beer > A > X"}`)
@@ -147,7 +147,8 @@ func TestAliasCircleWithStored(t *testing.T) {
 	}
 }
 
-// TestProductionReplaces: a report is replaced whole, from all sources together, in the order of the input.
+// TestProductionReplaces checks that a report is replaced as a whole, with the rows of all sources
+// in input order.
 func TestProductionReplaces(t *testing.T) {
 	row := func(month, group string) string {
 		return `{"commodity":"Wine","report_type":"monthly","year":2024,"month_number":` + month + `,"statistical_group":"` + group + `"}` + "\n"

@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// maxRefusals is how many refused rows a report lists; further ones are only counted.
+// maxRefusals is the number of refused rows listed in a report. Further ones are only counted.
 const maxRefusals = 1000
 
 // maxReason is the maximum length of a reason, in bytes.
@@ -19,10 +19,10 @@ const maxReason = 1000
 // maxWarnings bounds the warnings of a report.
 const maxWarnings = 100
 
-// Counts says what became of rows. Read is always the sum of the others.
+// Counts counts rows by outcome. Read is the sum of the others.
 type Counts struct {
-	Read      int // rows dealt with
-	Added     int // made a new record
+	Read      int // rows processed
+	Added     int // added a record
 	Changed   int // changed a stored record
 	Unchanged int // equal to the stored record
 	Refused   int // not written
@@ -51,18 +51,18 @@ type Report struct {
 // Refusal is one refused row.
 type Refusal struct {
 	Source string
-	Line   int // of the row's first line, from 1
+	Line   int // first line of the row, from 1
 	Reason string
 }
 
 // String returns source:line: reason.
 func (r Refusal) String() string { return fmt.Sprintf("%s:%d: %s", r.Source, r.Line, r.Reason) }
 
-// Warning is something odd about a source that stopped no row.
+// Warning is an oddity of a source that refused no row.
 type Warning struct {
 	Source  string
 	Message string
-	Rows    int // how many rows it concerns; zero when it is about the source
+	Rows    int // number of rows concerned; zero if it is about the source
 }
 
 // String returns source: message.
@@ -76,10 +76,10 @@ func (w Warning) String() string {
 	return fmt.Sprintf("%s: %s (%d rows)", w.Source, w.Message, w.Rows)
 }
 
-// SourceError is why a source could not be read to its end.
+// SourceError is the reason why a source could not be read completely.
 type SourceError struct {
 	Source string
-	Line   int // where, from 1; zero when it is about the whole source
+	Line   int // from 1; zero if it is about the whole source
 	Err    error
 }
 
@@ -98,7 +98,7 @@ func newReport(kind Kind, dryRun bool, sources int) Report {
 	return Report{Kind: kind, DryRun: dryRun, Sources: sources}
 }
 
-// count counts a row that was not refused.
+// count counts an accepted row by its outcome.
 func (r *Report) count(outcome store.Outcome) {
 	r.Read++
 	switch outcome {
@@ -111,7 +111,7 @@ func (r *Report) count(outcome store.Outcome) {
 	}
 }
 
-// refuse counts a refused row and keeps its reason while there is room.
+// refuse counts a refused row and lists it up to maxRefusals.
 func (r *Report) refuse(refusal Refusal) {
 	r.Read++
 	r.Refused++
@@ -121,7 +121,7 @@ func (r *Report) refuse(refusal Refusal) {
 	}
 }
 
-// warn adds a warning, or its rows to one that says the same.
+// warn adds a warning, or adds its rows to an equal one.
 func (r *Report) warn(w Warning) {
 	for i := range r.Warnings {
 		if r.Warnings[i].Source == w.Source && r.Warnings[i].Message == w.Message {
@@ -134,7 +134,7 @@ func (r *Report) warn(w Warning) {
 	}
 }
 
-// warnRows adds warnings about rows, those of most rows first.
+// warnRows adds warnings about rows, most frequent first.
 func (r *Report) warnRows(source string, rows map[string]int) {
 	messages := make([]string, 0, len(rows))
 	for m := range rows {
@@ -152,9 +152,9 @@ func (r Report) Summary() string {
 		r.Read, r.Added, r.Changed, r.Unchanged, r.Refused)
 }
 
-// WriteTo writes the report for a person: a line file:line: reason for each refused row, the
-// warnings, whether it was history, and the Summary. Failures are not included, since the error of
-// Import has them.
+// WriteTo writes the report for humans: a line file:line: reason per refused row, the warnings,
+// whether the labels are history, and the Summary. It omits failures, which the error of Import
+// includes.
 func (r Report) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	for _, refusal := range r.Refusals {

@@ -7,14 +7,14 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// schema knows the fields of a record type by their JSON names. It is read-only once made.
+// schema maps JSON names to the fields of a record type. It is read-only after setup.
 type schema struct {
 	fields []schemaField
 	byName map[string]int
-	// ignored are keys that stand for nothing stored: what the API computes, or what a format holds
-	// besides.
+	// ignored are known keys that are not stored: values that the API computes, or extras of a
+	// format.
 	ignored map[string]bool
-	// within are keys of objects that hold more fields of the same record, and how those are read.
+	// within maps keys of nested objects with more fields of the same record to their schemas.
 	within map[string]*schema
 }
 
@@ -22,7 +22,7 @@ type schemaField struct {
 	name  string
 	index []int
 	form  textForm
-	omit  bool // computed from other fields, so never carried
+	omit  bool // computed from other fields, so never read
 }
 
 // newSchema returns the schema of T. The ignored keys cause no warning about an unknown key.
@@ -38,7 +38,7 @@ func newSchema[T any](ignored ...string) *schema {
 	return s
 }
 
-// form sets how texts are read into some fields, or into all when none is named.
+// form sets the form of texts in the named fields, or in all fields if there are no names.
 func (s *schema) form(form textForm, names ...string) *schema {
 	for i := range s.fields {
 		if len(names) == 0 {
@@ -51,7 +51,7 @@ func (s *schema) form(form textForm, names ...string) *schema {
 	return s
 }
 
-// computed marks fields that follow from others: sources may state them, to no effect.
+// computed marks derived fields, which sources may contain without effect.
 func (s *schema) computed(names ...string) *schema {
 	for _, name := range names {
 		s.fields[s.byName[name]].omit = true
@@ -59,7 +59,7 @@ func (s *schema) computed(names ...string) *schema {
 	return s
 }
 
-// alias lets a key stand for a field of another name.
+// alias maps a key to a field with another name.
 func (s *schema) alias(key, name string) *schema {
 	s.byName[key] = s.byName[name]
 	return s
@@ -74,7 +74,7 @@ func (s *schema) names() []string {
 	return names
 }
 
-// unknownKey is the warning about a key that is no field, empty for one that is known to be none.
+// unknownKey returns the warning about an unknown key, or "" for an ignored one.
 func (s *schema) unknownKey(list, key string) string {
 	if s.ignored[key] {
 		return ""
@@ -89,10 +89,10 @@ func (s *schema) unknownKey(list, key string) string {
 	return fmt.Sprintf("unknown field %s is ignored%s", quote(list+key), hint)
 }
 
-// notes are what decoding rows finds odd: message to rows.
+// notes counts rows by message about oddities found while decoding.
 type notes map[string]int
 
-// maxNotes bounds how many different messages are kept.
+// maxNotes bounds the number of different messages.
 const maxNotes = 100
 
 func (n notes) add(message string) {

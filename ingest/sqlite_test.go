@@ -34,12 +34,12 @@ func mustOpen(tb testing.TB) store.Store {
 	return st
 }
 
-// realData returns files of the optional folder of real data, or skips the test where there is none.
+// realData returns files from the optional folder of real data, or skips the test if it is missing.
 func realData(t *testing.T, pattern string) []ingest.Source {
 	t.Helper()
 	folder := os.Getenv("COLAREGISTRY_SHARED_DATA")
 	if folder == "" {
-		folder = filepath.Join("..", "..", "shared", "data") // beside the module
+		folder = filepath.Join("..", "..", "shared", "data") // next to the module
 	}
 	paths, err := filepath.Glob(filepath.Join(folder, filepath.FromSlash(pattern)))
 	if err != nil {
@@ -71,7 +71,7 @@ func checkSummary(t *testing.T, what string, report ingest.Report, want string) 
 	}
 }
 
-// TestRealDataIntoSQLite is the acceptance of the import on real files and the embedded store.
+// TestRealDataIntoSQLite is the acceptance test of imports with real files and the embedded store.
 func TestRealDataIntoSQLite(t *testing.T) {
 	export, records := realData(t, "ttb/cola_export.csv"), realData(t, "ttb/cola_records.jsonl")
 	st := mustOpen(t)
@@ -110,7 +110,7 @@ func TestRealDataIntoSQLite(t *testing.T) {
 		"read=69 added=69 changed=0 unchanged=0 refused=0")
 }
 
-// checkUndated checks that a report says how many labels have no approval date.
+// checkUndated checks the number of labels without an approval date in a report.
 func checkUndated(t *testing.T, what string, report ingest.Report, want int) {
 	t.Helper()
 	if text := written(t, report); report.Undated != want || !strings.Contains(text, fmt.Sprintf("without approval date: %d of", want)) {
@@ -136,7 +136,7 @@ func mustCola(t *testing.T, st store.Store, id cola.TTBID) cola.Cola {
 	return label
 }
 
-// TestSQLiteRefusals: what only the store can know is refused by row, also in a dry run.
+// TestSQLiteRefusals checks refusals of rows that only the store can detect, also in a dry run.
 func TestSQLiteRefusals(t *testing.T) {
 	const whole = `{"ttb_id":"24001001000001","brand_name":"A","product_type":"wine","permit_number":"CA-W-1"}` + "\n"
 	const partial = `{"ttb_id":"24001001000002","application_status":"expired"}` + "\n"
@@ -154,7 +154,7 @@ func TestSQLiteRefusals(t *testing.T) {
 	}
 }
 
-// TestSQLiteWholeLabel: a label with everything comes out of the store as its JSON went in.
+// TestSQLiteWholeLabel checks that a complete label is stored without loss.
 func TestSQLiteWholeLabel(t *testing.T) {
 	want := wholeLabel(1)
 	text, err := json.Marshal(map[string]any{"data": []cola.Cola{want}})
@@ -168,7 +168,7 @@ func TestSQLiteWholeLabel(t *testing.T) {
 	}
 }
 
-// wholeLabel is a label with most of what there is.
+// wholeLabel returns a label with most fields set.
 func wholeLabel(n int) cola.Cola {
 	c := cola.Cola{ColaSummary: cola.ColaSummary{
 		TTBID: cola.TTBID(24001001000000 + n), BrandName: fmt.Sprintf("CHÂTEAU %d", n), ProductName: "RÉSERVE", ProductType: vocabulary.Wine,
@@ -185,7 +185,7 @@ func wholeLabel(n int) cola.Cola {
 	return c
 }
 
-// BenchmarkImportSQLite is an import into the embedded store, of new labels.
+// BenchmarkImportSQLite measures an import of new labels into the embedded store.
 func BenchmarkImportSQLite(b *testing.B) {
 	const labels = 5000
 	var text strings.Builder

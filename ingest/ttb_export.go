@@ -29,7 +29,7 @@ const (
 	ttbWidth
 )
 
-// ttbColumns are the names of the columns as foldColumn gives them.
+// ttbColumns are the column names in folded form.
 var ttbColumns = func() []string {
 	names := strings.Split(ttbHeader, ",")
 	for i := range names {
@@ -38,18 +38,18 @@ var ttbColumns = func() []string {
 	return names
 }()
 
-// maxTTBLines is over how many lines a row may be broken.
+// maxTTBLines bounds the lines of a broken row.
 const maxTTBLines = 20
 
-// ttbRows splits the export of TTB's registry into rows. Its fields may hold line breaks without
-// being quoted, so a row goes on until it is complete or a line begins the next one; the line
-// breaks stay in its text.
+// ttbRows splits the export of TTB's registry into rows. Its unquoted fields may contain line
+// breaks, so a row continues until it is complete or a line starts the next one. The text keeps the
+// line breaks.
 type ttbRows struct {
 	in      *input
 	header  []byte
-	pending []byte // a line that was read and belongs to the next row
-	line    int    // of pending
-	has     bool   // pending holds a line
+	pending []byte // a line that belongs to the next row
+	line    int    // line number of pending
+	has     bool   // pending is set
 	cells   []csvField
 	scratch []byte
 }
@@ -69,14 +69,14 @@ func (r *ttbRows) next(dst []byte) ([]byte, rawRow, error) {
 	switch {
 	case beginsTTBRow(text[len(dst):]):
 	case looksLikeTTBRow(text[len(dst):]):
-		return text, row, nil // refused when it is decoded, for its id
+		return text, row, nil // decoding refuses it because of its ID
 	default:
 		row.problem = errNoTTBRow.Error()
 		return dst, row, nil
 	}
 	for n := 1; n < maxTTBLines && !r.complete(text[len(dst):]); n++ {
 		if _, err := r.content(); err != nil {
-			break // told by the next call
+			break // the next call reports it
 		}
 		if beginsTTBRow(r.pending) || looksLikeTTBRow(r.pending) {
 			break
@@ -87,8 +87,8 @@ func (r *ttbRows) next(dst []byte) ([]byte, rawRow, error) {
 	return text, row, nil
 }
 
-// content reads the next line that is not blank and not the header again into pending, unless one
-// waits there, and returns its number.
+// content reads the next line into pending, unless it is set, and returns its number. It skips
+// blank lines and repeated headers.
 func (r *ttbRows) content() (line int, err error) {
 	for !r.has {
 		text, line, long, ok := r.in.readLine(r.pending[:0])
@@ -96,7 +96,7 @@ func (r *ttbRows) content() (line int, err error) {
 			return 0, r.in.ended()
 		}
 		if long {
-			text = text[:0] // no line of an export is that long
+			text = text[:0] // drop it: no line of an export is that long
 		}
 		r.pending, r.line = text, line
 		r.has = !blank(text) && !bytes.Equal(text, r.header)
@@ -104,7 +104,7 @@ func (r *ttbRows) content() (line int, err error) {
 	return r.line, nil
 }
 
-// complete reports whether a row has all its fields, so that no more lines belong to it.
+// complete reports whether a row has all its fields.
 func (r *ttbRows) complete(text []byte) bool {
 	r.scratch = append(r.scratch[:0], text...)
 	var err error
@@ -113,8 +113,8 @@ func (r *ttbRows) complete(text []byte) bool {
 	return n > maxTTBCells || err == nil && n >= ttbWidth && len(r.cells[n-1].text) > 0 && knownClass(r.cells)
 }
 
-// beginsTTBRow reports whether a line begins with a TTB id, as it is or in a spreadsheet's
-// wrapping, and a comma.
+// beginsTTBRow reports whether a line starts with a TTB ID, plain or as wrapped by a spreadsheet,
+// and a comma.
 func beginsTTBRow(line []byte) bool {
 	n := 0
 	rest := bytes.TrimLeft(line, ` "='`)
@@ -125,15 +125,15 @@ func beginsTTBRow(line []byte) bool {
 	return n == 14 && len(rest) > 0 && rest[0] == ','
 }
 
-// looksLikeTTBRow reports whether a line that begins with no TTB id is a row all the same, one
-// whose id is damaged, rather than the rest of the row above.
+// looksLikeTTBRow reports whether a line without a TTB ID is nevertheless a row, with a damaged ID,
+// rather than the rest of the previous row.
 func looksLikeTTBRow(line []byte) bool {
 	cells, err := splitCSV(bytes.Clone(line), nil, true)
 	return err == nil && len(cells) >= ttbWidth && isCompleted(cells[ttbCompleted].text)
 }
 
 // isCompleted reports whether a field has the form of a Completed Date: MM/DD/YYYY, or M/D/YYYY as
-// spreadsheets write it.
+// written by spreadsheets.
 func isCompleted(field []byte) bool {
 	parts := bytes.Split(unwrapCode(field), []byte{'/'})
 	if len(parts) != 3 || len(parts[0]) > 2 || len(parts[1]) > 2 || len(parts[2]) != 4 {
@@ -175,9 +175,9 @@ func ttbDecoder() decodeFunc[cola.Cola] {
 	}
 }
 
-// ttbRow splits a row, first as it should be, then with quotes that are not in order taken as text.
+// ttbRow splits a row strictly and, if that fails, treats misplaced quotes as text.
 func (r *recordReader) ttbRow(raw []byte) (ttbRow, error) {
-	strict := append([]byte(nil), raw...) // splitting changes it
+	strict := append([]byte(nil), raw...) // splitting modifies it
 	var row ttbRow
 	var err error
 	if r.cells, err = splitCSV(strict, r.cells[:0], false); err == nil {
@@ -227,7 +227,7 @@ func ttbLabel(row ttbRow) (cola.Cola, error) {
 
 func unwrapText(s string) string { return string(unwrapCode([]byte(s))) }
 
-// ttbFields are the fields that the export can have, with whether a label of it has them.
+// ttbFields are the fields in the export, with functions that report whether a label has them.
 var ttbFields = []struct {
 	index int
 	told  func(*cola.Cola) bool
@@ -245,7 +245,7 @@ var ttbFields = []struct {
 	{cola.FieldIndex[cola.Cola]("domestic_or_imported"), func(c *cola.Cola) bool { return c.DomesticOrImported != "" }},
 }
 
-// carriedBy returns the fields that a row of the export carries.
+// carriedBy returns the fields that a row of the export has.
 func carriedBy(label cola.Cola) cola.Fields {
 	var carried cola.Fields
 	for _, f := range ttbFields {

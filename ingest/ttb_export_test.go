@@ -11,7 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// row tells a label as the export's fields do, for comparison: id|permit|completed|fanciful|brand|origin|name|class|name.
+// exportRow formats a label like a row of the export, for comparison:
+// id|permit|completed|fanciful|brand|origin|name|class|name.
 func exportRow(c cola.Cola) string {
 	return fmt.Sprintf("%s|%s|%s|%s|%s|%s|%s|%s|%s", c.TTBID, c.PermitNumber, c.LatestUpdateDate, c.ProductName, c.BrandName,
 		c.OriginID, c.OriginName, c.ClassID, c.ClassName)
@@ -23,7 +24,7 @@ func TestTTBExport(t *testing.T) {
 	const id = "12345001000001"
 	for _, test := range []struct {
 		name, text string
-		want       string // the label as exportRow tells it, or "! reason"
+		want       string // the label in the form of exportRow, or "! reason"
 	}{
 		{"well formed", id + ",BR-ME-MAI-7,24MA1,01/02/2024,DOUBLE,OLD TOM,51,FRANCE,80,TABLE RED WINE",
 			id + "|BR-ME-MAI-7|2024-01-02|DOUBLE|OLD TOM|51|FRANCE|80|TABLE RED WINE"},
@@ -113,7 +114,7 @@ func TestTTBExport(t *testing.T) {
 	}
 }
 
-// originWithComma returns an origin whose name holds a comma.
+// originWithComma returns an origin whose name contains a comma.
 func originWithComma(t *testing.T) (code, name string) {
 	t.Helper()
 	for _, o := range vocabulary.Origins() {

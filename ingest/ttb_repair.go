@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// maxTTBCells is up to how many cells a row is worth mending; ways to split it grow with their
-// square.
+// maxTTBCells is the maximum number of cells in a row to repair. The number of ways to split a row
+// grows with their square.
 const maxTTBCells = 50
 
 // ttbRow is a row of TTB's export as text.
@@ -64,9 +64,8 @@ func readTTBRow(cells []csvField) (ttbRow, error) {
 	}, nil
 }
 
-// findTTBTail finds the origin code and the class code at or after first: the one place where both
-// are followed by the names TTB gives them, or, when there is none, the last four cells if the
-// codes have their form.
+// findTTBTail finds the origin code and the class code at or after first: the only place where
+// TTB's names follow both or, if there is none, the last four cells if the codes are well-formed.
 func findTTBTail(cells []csvField, first int) (origin, class int, err error) {
 	found := 0
 	for o := first; o+3 < len(cells); o++ {
@@ -134,7 +133,7 @@ func findTTBBrand(cells []csvField) (brand int, err error) {
 	return brand, nil
 }
 
-// wholeField reports whether cells can be one field whose commas were not quoted.
+// wholeField reports whether cells can be a single field with unquoted commas.
 func wholeField(cells []csvField, mayBeEmpty bool) bool {
 	first, last := cells[0], cells[len(cells)-1]
 	if len(cells) == 1 {
@@ -144,13 +143,13 @@ func wholeField(cells []csvField, mayBeEmpty bool) bool {
 	return !quoted && len(first.text) > 0 && len(last.text) > 0
 }
 
-// unwrapCode takes off what spreadsheets put round a code to keep it text: ="…" or a leading
+// unwrapCode removes what spreadsheets add to a code to mark it as text: ="…" or a leading
 // apostrophe.
 func unwrapCode(code []byte) []byte {
 	return bytes.TrimSpace(bytes.Trim(bytes.TrimPrefix(code, []byte{'='}), `"'`))
 }
 
-// joinCells returns cells that are one field, with the commas between them, normalized.
+// joinCells joins the cells of one field with commas and normalizes it.
 func joinCells(cells []csvField) string {
 	var b []byte
 	for i, c := range cells {
@@ -171,8 +170,8 @@ func originShaped(code []byte) bool {
 	return len(code) == 2 && isCode(code[0]) && isCode(code[1])
 }
 
-// classShaped reports whether a field has the form of a class and type code: one to three digits,
-// and perhaps a letter.
+// classShaped reports whether a field has the form of a class/type code: one to three digits and an
+// optional letter.
 func classShaped(code []byte) bool {
 	code = unwrapCode(code)
 	letter := bytes.TrimLeft(code, "0123456789")
@@ -182,20 +181,20 @@ func classShaped(code []byte) bool {
 
 func isCode(c byte) bool { return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' }
 
-// namesOrigin reports whether cells are an origin code and the name TTB gives it.
+// namesOrigin reports whether cells are an origin code and its TTB name.
 func namesOrigin(cells []csvField) bool {
 	origin, ok := ttbOrigins[string(unwrapCode(cells[0].text))]
 	return ok && origin.Name == joinCells(cells[1:])
 }
 
-// namesClass reports whether cells are a class code and the name TTB gives it.
+// namesClass reports whether cells are a class code and its TTB name.
 func namesClass(cells []csvField) bool {
 	name, ok := ttbClasses[string(unwrapCode(cells[0].text))]
 	return ok && strings.EqualFold(name, joinCells(cells[1:]))
 }
 
-// knownClass reports whether cells end with a class code and the name TTB gives it, or any name
-// when the code is not known: TTB publishes no whole list.
+// knownClass reports whether cells end with a class code and its TTB name, or with any name if the
+// code is unknown: TTB publishes no complete list.
 func knownClass(cells []csvField) bool {
 	for c := ttbClass; c+1 < len(cells); c++ {
 		if namesClass(cells[c:]) {

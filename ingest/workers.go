@@ -9,13 +9,13 @@ import (
 // decodePool splits one source into batches and decodes them with several goroutines.
 type decodePool[T any] struct {
 	free    chan *batch[T] // empty batches; their number bounds the memory
-	ordered chan *batch[T] // filled batches in the order of the source, decoded or not
+	ordered chan *batch[T] // filled batches in source order, decoded or not
 	work    chan *batch[T] // batches to decode
 	stop    <-chan struct{}
 
 	workers     int
 	keepPartial bool      // keep the readable fields of refused rows
-	format      format[T] // set before the first batch is in order
+	format      format[T] // set before the first batch is sent to ordered
 }
 
 func newDecodePool[T any](workers int, stop <-chan struct{}) *decodePool[T] {
@@ -55,10 +55,10 @@ func (f *decodePool[T]) read(r *countingReader, detect func(*input) (format[T], 
 			b.err = f.fillBatch(b)
 		}
 		b.bytes = r.n.Load()
-		ended := b.err != nil // b may be taken back as soon as it is handed on
+		ended := b.err != nil // b may be reused once it has been sent
 		f.ordered <- b
 		if err != nil {
-			close(b.decoded) // there is no format to decode by
+			close(b.decoded) // no format to decode with
 			return
 		}
 		f.work <- b
@@ -99,7 +99,7 @@ func (f *decodePool[T]) nextDecoded(ctx context.Context) (b *batch[T]) {
 		return nil
 	case <-b.decoded:
 	}
-	if ctx.Err() != nil { // of two channels that are ready, select takes either
+	if ctx.Err() != nil { // select picks randomly if both channels are ready
 		return nil
 	}
 	return b
@@ -132,8 +132,8 @@ func (f *decodePool[T]) decode(decode decodeFunc[T]) {
 	}
 }
 
-// decodeRow adds a row to the patches or to the refused rows of a batch, and in the latter case
-// what could be read of it to the remains if those are kept.
+// decodeRow adds a row to the patches or to the refused rows of a batch. For a refused row, it also
+// adds the readable fields to partial if the pool keeps them.
 func (b *batch[T]) decodeRow(row rowSpan, decode decodeFunc[T], keep bool) {
 	b.patches = append(b.patches, cola.Patch[T]{})
 	patch := &b.patches[len(b.patches)-1]

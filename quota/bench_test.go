@@ -14,8 +14,9 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// BenchmarkCharge measures committed charges over the embedded store: by one caller that waits for each, and by many at
-// once, who share commits. The store's clock runs fast, so that no window fills.
+// BenchmarkCharge measures committed charges on the embedded store: by one caller that waits for
+// each, and by many concurrent callers that share commits. The store's clock runs fast, so that no
+// window fills.
 func BenchmarkCharge(b *testing.B) {
 	for _, callers := range []int{1, 64, 1024} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
@@ -39,7 +40,8 @@ func BenchmarkCharge(b *testing.B) {
 			b.ResetTimer()
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
-					// A batch of all callers holds at most a few dozen requests of one account: below the tier's window.
+					// A batch of all callers has at most a few dozen requests per account, below
+					// the tier's limit.
 					if _, err := l.Charge(b.Context(), requests[next.Add(1)%int64(len(requests))]); err != nil {
 						b.Error(err)
 						return

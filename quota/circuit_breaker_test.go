@@ -22,16 +22,17 @@ const (
 	upMessage   = "INFO ledger up: the store commits again"
 )
 
-// TestFailsFastWhileDown: the first charge takes its time; from then on charges are refused at once and cost the store no
-// more than a probe now and then, and soon after the store is back they are let through.
+// TestFailsFastWhileDown checks that, after the first charge has timed out, charges are refused at
+// once, that the store sees only an occasional probe, and that charges succeed again soon after the
+// store is back.
 func TestFailsFastWhileDown(t *testing.T) {
 	const outage = time.Minute
 	tests := []struct {
 		name  string
 		fault fault
-		first time.Duration // until the first charge is answered
-		back  time.Duration // from the store's return until charges are let through, at most
-		tries int           // to settle in the minute, at most
+		first time.Duration // response time of the first charge
+		back  time.Duration // maximum time from the store's return to the first grant
+		tries int           // maximum calls of Settle during the outage
 	}{
 		{"refuses connections", lostBefore, chargeTimeout, probeInterval, 300},
 		{"gives no answer", hangs, chargeTimeout, probeInterval + probeTimeout, 30},
@@ -71,8 +72,9 @@ func TestFailsFastWhileDown(t *testing.T) {
 	}
 }
 
-// TestQueueIsRefusedWhileABatchFails: charges behind a batch that fails are let go after a second, though the batch itself
-// is still tried, and is granted when the store comes back in time.
+// TestQueueIsRefusedWhileABatchFails checks that charges queued behind a failing batch are refused
+// after a second, while the batch itself is still tried and is granted if the store returns in
+// time.
 func TestQueueIsRefusedWhileABatchFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBook(cola.TierPro)
@@ -101,7 +103,8 @@ func TestQueueIsRefusedWhileABatchFails(t *testing.T) {
 	})
 }
 
-// TestShortFailureIsNoOutage: what passes within a second delays charges and refuses none.
+// TestShortFailureIsNoOutage checks that a failure of under a second delays charges but refuses
+// none.
 func TestShortFailureIsNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, log := newBook(cola.TierPro), newLogged()
@@ -125,7 +128,8 @@ func TestShortFailureIsNoOutage(t *testing.T) {
 	})
 }
 
-// TestBrokenBatchIsNoOutage: a batch that the store will not have says nothing of the next.
+// TestBrokenBatchIsNoOutage checks that a batch that the store rejects does not affect the next
+// one.
 func TestBrokenBatchIsNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBook(cola.TierPro)
@@ -138,7 +142,7 @@ func TestBrokenBatchIsNoOutage(t *testing.T) {
 	})
 }
 
-// TestPrecheckKnowsAnOutage: work that would have to be charged need not be begun.
+// TestPrecheckKnowsAnOutage checks that Precheck refuses work during an outage.
 func TestPrecheckKnowsAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBook(cola.TierPro)
@@ -159,7 +163,8 @@ func TestPrecheckKnowsAnOutage(t *testing.T) {
 	})
 }
 
-// TestHeldProbes: a probe that the store does not let go of does not keep the ledger down, and no more than a few are sent.
+// TestHeldProbes checks that a probe that never returns does not keep the ledger down, and that the
+// number of probes is bounded.
 func TestHeldProbes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBook(cola.TierPro)
@@ -197,7 +202,7 @@ func TestCloseWhileDown(t *testing.T) {
 				b.settle = always(f)
 				l := newLedger(t, b)
 				charge(t, l)
-				time.Sleep(probeInterval + time.Millisecond) // a probe is under way, or has just failed
+				time.Sleep(probeInterval + time.Millisecond) // a probe is in progress or has just failed
 				begun := time.Now()
 				l.Close()
 				if took := time.Since(begun); took > closeTimeout {
@@ -211,7 +216,7 @@ func TestCloseWhileDown(t *testing.T) {
 	}
 }
 
-// protocol keeps the lines of a log with the attributes that a test may rely on.
+// protocol is a log handler that records messages and attributes, except the duration of an outage.
 type protocol struct {
 	mu    sync.Mutex
 	lines []string
@@ -235,7 +240,7 @@ func (p *protocol) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// about returns the lines about batches and the ledger being down, without those about doubts.
+// about returns the lines about batches and outages, without those about batches in doubt.
 func (p *protocol) about() (list []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -247,13 +252,13 @@ func (p *protocol) about() (list []string) {
 	return list
 }
 
-// refusing is a store that fails in words of its own until an instant, at once or, later on, only when it is no longer waited
-// for.
+// refusing is a store that fails with a given reason until an instant. From silent on, it fails
+// only when the context ends.
 type refusing struct {
 	*book
 	until, silent time.Time
 	reason        error
-	probed        bool // batches of nobody's charges are committed
+	probed        bool // empty batches, which are probes, succeed
 }
 
 func (r refusing) Settle(ctx context.Context, b store.Batch, decide func(time.Time, []store.AccountState) []store.Entry) error {
@@ -267,16 +272,16 @@ func (r refusing) Settle(ctx context.Context, b store.Batch, decide func(time.Ti
 	return r.reason
 }
 
-// TestReasonIsLogged: why a batch was not committed is what the store said, not that time was up, unless it said nothing. Of the
-// batches that follow there is only a number.
+// TestReasonIsLogged checks that the log gives the store's reason for an uncommitted batch, not the
+// timeout, unless the store did not respond. Later batches are only counted.
 func TestReasonIsLogged(t *testing.T) {
 	away := fmt.Errorf("password authentication failed: %w", store.ErrUnavailable)
 	const down = "WARN ledger down: the store does not commit, charges are refused error="
 	for name, c := range map[string]struct {
-		silent time.Duration // from when on there is no answer
+		silent time.Duration // when the store stops responding
 		fails  time.Duration
 		reason error
-		probed bool // but probes are committed
+		probed bool // probes succeed nevertheless
 		want   []string
 	}{
 		"refused all the time": {time.Hour, 30 * time.Second, away, false, []string{

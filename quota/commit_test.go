@@ -13,14 +13,14 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// charged is what a caller saw of a charge, with the time that it took.
+// charged is the result of a charge for its caller, with the response time.
 type charged struct {
 	Units int
 	Code  cola.Code
 	After time.Duration
 }
 
-// charge asks for 20 list records of the account 7.
+// charge charges account 7 for 20 list records.
 func charge(t *testing.T, l *Ledger) charged {
 	begun := time.Now()
 	g, err := l.Charge(t.Context(), request(key1, cola.MeterListRecords, 20))
@@ -31,8 +31,8 @@ func charge(t *testing.T, l *Ledger) charged {
 	return c
 }
 
-// TestUncertainCharges: whatever becomes of a batch, its charges are answered in time, and in the end the ledger holds what
-// was granted.
+// TestUncertainCharges checks that charges are answered in time, whatever happens to their batch,
+// and that the ledger finally equals the grants.
 func TestUncertainCharges(t *testing.T) {
 	refused := func(after time.Duration) charged { return charged{0, cola.CodeUnavailable, after} }
 	granted := func(after time.Duration) charged { return charged{20, "", after} }
@@ -40,7 +40,7 @@ func TestUncertainCharges(t *testing.T) {
 		name   string
 		settle func(int, store.Batch) fault
 		want   charged
-		voided bool // asked for
+		voided bool // whether Void was called
 	}{
 		{"lost before anything", inTurn(lostBefore), granted(retryPause), false},
 		{"lost after the decision", inTurn(lostDecided), granted(retryPause), false},
@@ -96,8 +96,8 @@ func repeat(f fault, n int) []fault {
 	return list
 }
 
-// TestLateChargesAreRefused: a charge that has waited for long behind a slow commit is refused, rather than leave no time
-// to the batch that it would be part of.
+// TestLateChargesAreRefused checks that a charge that has waited long behind a slow commit is
+// refused, so that it does not cut the time of its batch.
 func TestLateChargesAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBook(cola.TierPro)
@@ -127,7 +127,7 @@ func TestLateChargesAreRefused(t *testing.T) {
 	})
 }
 
-// forgetful is a store that leaves an account out of what it asks to be decided.
+// forgetful is a store that omits the batch's account from the decision.
 type forgetful struct{ *book }
 
 func (f forgetful) Settle(_ context.Context, _ store.Batch, decide func(time.Time, []store.AccountState) []store.Entry) error {

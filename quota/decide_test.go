@@ -147,7 +147,8 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestALargerPlanIsPraisedWhereThereIsOne: the address of the plans is told all the same.
+// TestALargerPlanIsPraisedWhereThereIsOne checks that quota errors mention a larger plan only if
+// there is one. They always contain the upgrade URL.
 func TestALargerPlanIsPraisedWhereThereIsOne(t *testing.T) {
 	rules := Rules{UpgradeURL: "https://registry.example/upgrade"}
 	for i, tier := range cola.Tiers() {
@@ -166,7 +167,8 @@ func TestALargerPlanIsPraisedWhereThereIsOne(t *testing.T) {
 	}
 }
 
-// TestRetryAfterIsExact: waiting as long as told is just enough, whatever the window holds.
+// TestRetryAfterIsExact checks that a request succeeds after the advised wait and not earlier, for
+// any window.
 func TestRetryAfterIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tier := rapid.SampledFrom(cola.Tiers()).Draw(t, "tier")
@@ -203,7 +205,7 @@ func TestRetryAfterIsExact(t *testing.T) {
 	})
 }
 
-// TestPeek: looking is not refused for a full window, counts nowhere, and needs a credential that holds.
+// TestPeek checks that a peek ignores a full window, is not counted, and needs a valid credential.
 func TestPeek(t *testing.T) {
 	full := account(cola.TierFree, cola.Used{DetailViews: 3}, store.Grant{At: instant, Requests: 10})
 	peek := request(key1, cola.MeterNone, 0)
@@ -224,8 +226,9 @@ func TestPeek(t *testing.T) {
 	}
 }
 
-// TestSuspended: a suspended account gets nothing, a mere look included, and is told why; nothing counts. A credential that does not hold is told
-// nothing of it.
+// TestSuspended checks that a suspended account gets no grant, not even for a peek, but the reason,
+// and that nothing is counted. A caller with an invalid credential does not learn of the
+// suspension.
 func TestSuspended(t *testing.T) {
 	state := account(cola.TierStarter, cola.Used{DetailViews: 3}, store.Grant{At: instant, Requests: 60})
 	state.Suspended = "The invoice is not paid."
@@ -251,7 +254,7 @@ func TestSuspended(t *testing.T) {
 	}
 }
 
-// TestSuspensionIsToldInSentences, also when the operator wrote none.
+// TestSuspensionIsToldInSentences checks the message with and without an operator's reason.
 func TestSuspensionIsToldInSentences(t *testing.T) {
 	for because, want := range map[string]string{
 		"unpaid":       "The account is suspended: unpaid. Ask the operator",

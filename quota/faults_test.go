@@ -15,18 +15,18 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// plan is a load and what befalls the store under it.
+// plan is a load with the faults of the store under it.
 type plan struct {
 	settle, void []fault
 	charges      []planned
 	tier         cola.Tier
 }
 
-// planned is a charge that is to be made.
+// planned is a planned charge.
 type planned struct {
-	process int           // that it is made of, 0 or 1
-	after   time.Duration // since the one before it
-	patient time.Duration // until its caller goes away
+	process int           // the charging process, 0 or 1
+	after   time.Duration // pause after the previous charge
+	patient time.Duration // the caller's timeout
 	request Request
 }
 
@@ -40,7 +40,7 @@ func drawPlan(t *rapid.T) plan {
 	}
 }
 
-// drawFault draws a fault, none as often as any.
+// drawFault draws a fault. Half of the draws are works.
 func drawFault(t *rapid.T) fault {
 	return max(works, fault(rapid.IntRange(-int(numberOfFault), int(numberOfFault)-1).Draw(t, "fault")))
 }
@@ -65,12 +65,12 @@ func drawCharge(t *rapid.T) planned {
 	return p
 }
 
-// tally is what callers were answered.
+// tally sums up the responses to callers.
 type tally struct {
 	mu       sync.Mutex
 	used     map[cola.AccountID]cola.Used
-	requests map[cola.AccountID]int // let through
-	faults   []string               // answers that must not be
+	requests map[cola.AccountID]int // admitted requests
+	faults   []string               // invalid responses
 }
 
 func (y *tally) note(q Request, g Grant, err error, took time.Duration) {
@@ -94,7 +94,8 @@ func (y *tally) note(q Request, g Grant, err error, took time.Duration) {
 	y.used[q.Caller.Account] = used
 }
 
-// run makes the charges of the plan, in two processes, and returns what was wrong, once the store is well again and nothing is in doubt.
+// run makes the planned charges in two processes. When the store works again and no batch is in
+// doubt, it returns all violations.
 func (p plan) run() []string {
 	b := newBook(p.tier)
 	limits := p.tier.Limits()
@@ -132,7 +133,7 @@ func (p plan) run() []string {
 	return append(append(y.faults, b.breaches...), y.differences(b)...)
 }
 
-// differences compares what was answered with the book, and the book with the limits.
+// differences compares the responses with the book, and the book with the limits.
 func (y *tally) differences(b *book) (faults []string) {
 	limits := b.tier.Limits()
 	for id := cola.AccountID(7); id <= 9; id++ {
@@ -161,8 +162,8 @@ func (y *tally) differences(b *book) (faults []string) {
 	return faults
 }
 
-// TestLedgerEqualsAnswers: whatever befalls the store, every charge is answered in time, no account comes over its limits,
-// and once the store is well again the ledger holds exactly what callers were answered.
+// TestLedgerEqualsAnswers checks that, under any faults, every charge is answered in time, no
+// account exceeds its limits, and the ledger finally equals the responses.
 func TestLedgerEqualsAnswers(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := drawPlan(rt)

@@ -16,24 +16,24 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// fault is what befalls one call of a book.
+// fault is the behavior of one call of a book.
 type fault int
 
 const (
 	works         fault = iota
-	lostBefore          // the connection is lost before anything was read
-	lostDecided         // the connection is lost after the decision, nothing was committed
-	lostAfter           // the connection is lost, it was committed
-	lostOpen            // the connection is lost; the transaction stays open for openFor and is committed then
-	lostOpenBack        // the same, and it is rolled back then
-	hangs               // no answer until the context ends, nothing was committed
-	hangsAfter          // committed, and no answer until the context ends
-	neverBegins         // no answer until the context ends, and an error that says that nothing was committed
-	deaf                // no answer for deafFor, whatever the context says; then it is committed
-	deafBefore          // the same, and it is decided only then
-	stuck               // no answer for stuckFor, whatever the context says, and nothing was begun
-	breaks              // nothing was committed, for a reason that stays
-	numberOfFault       // not one
+	lostBefore          // connection lost before any read
+	lostDecided         // connection lost after the decision; not committed
+	lostAfter           // connection lost; committed
+	lostOpen            // connection lost; the transaction commits after openFor
+	lostOpenBack        // connection lost; the transaction rolls back after openFor
+	hangs               // no response until the context ends; not committed
+	hangsAfter          // committed; no response until the context ends
+	neverBegins         // no response until the context ends, then an error that excludes a commit
+	deaf                // commits after deafFor, regardless of the context
+	deafBefore          // decides and commits after deafFor, regardless of the context
+	stuck               // returns after stuckFor, regardless of the context; not begun
+	breaks              // permanent error; not committed
+	numberOfFault       // not a fault
 )
 
 const (
@@ -44,25 +44,26 @@ const (
 
 var errBroken = errors.New("disk on fire")
 
-// book is a store.Ledger in memory whose failures a test chooses. Transactions take turns, as those of one account do.
+// book is an in-memory store.Ledger with injected faults. Transactions run one at a time, as those
+// of one account do.
 type book struct {
-	turn   chan struct{} // held by the transaction that is open
+	turn   chan struct{} // held by the open transaction
 	settle func(try int, b store.Batch) fault
 	void   func(try int) fault
 
 	mu       sync.Mutex
 	tier     cola.Tier
-	because  string                       // why every account is suspended; empty: none is
-	start    map[cola.AccountID]cola.Used // before the first batch
+	because  string                       // suspension reason of all accounts; empty: not suspended
+	start    map[cola.AccountID]cola.Used // usage before the first batch
 	batches  map[store.BatchID]*entry
 	order    []store.BatchID
 	tries    int             // calls of Settle
 	voids    int             // calls of Void
-	struck   []store.BatchID // voided, in this order
+	struck   []store.BatchID // voided batches, in order
 	breaches []string
 }
 
-// entry is a batch that is committed, or voided, or both.
+// entry is a batch that was committed, voided or both.
 type entry struct {
 	at      time.Time
 	entries []store.Entry
@@ -73,10 +74,10 @@ func newBook(tier cola.Tier) *book {
 	return &book{turn: make(chan struct{}, 1), tier: tier, start: map[cola.AccountID]cola.Used{}, batches: map[store.BatchID]*entry{}}
 }
 
-// always returns faults that are all the same.
+// always returns the same fault for every call.
 func always(f fault) func(int, store.Batch) fault { return func(int, store.Batch) fault { return f } }
 
-// inTurn returns the faults listed, then works.
+// inTurn returns the given faults in order, then works.
 func inTurn(faults ...fault) func(int, store.Batch) fault {
 	return func(try int, _ store.Batch) fault {
 		if try > len(faults) {
@@ -86,7 +87,7 @@ func inTurn(faults ...fault) func(int, store.Batch) fault {
 	}
 }
 
-// until returns a fault for as long as the time has not come.
+// until returns a fault until an instant, then works.
 func until(end time.Time, f fault) func(int, store.Batch) fault {
 	return func(int, store.Batch) fault {
 		if time.Now().Before(end) {
@@ -100,7 +101,7 @@ func unavailable(operation string) error {
 	return fmt.Errorf("%s: %w", operation, store.ErrUnavailable)
 }
 
-// next counts a call and returns what befalls it.
+// next counts a call and returns its fault.
 func (b *book) next(count *int, choose func(try int) fault) fault {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -108,7 +109,7 @@ func (b *book) next(count *int, choose func(try int) fault) fault {
 	return choose(*count)
 }
 
-// begin waits for the turn of a transaction; leave ends it.
+// begin waits for its turn to run a transaction. leave ends the transaction.
 func (b *book) begin(ctx context.Context) error {
 	select {
 	case b.turn <- struct{}{}:
@@ -160,7 +161,7 @@ func (b *book) Settle(ctx context.Context, batch store.Batch, decide func(time.T
 	return b.finish(ctx, befalls, batch.ID, &entry{at: now, entries: decide(now, b.states(batch, now))})
 }
 
-// finish commits a batch that was decided, or does not, as the fault will have it, and ends its transaction.
+// finish commits a decided batch or not, as the fault demands, and ends its transaction.
 func (b *book) finish(ctx context.Context, befalls fault, id store.BatchID, e *entry) error {
 	commit := func() {
 		b.mu.Lock()
@@ -227,7 +228,7 @@ func (b *book) Void(ctx context.Context, id store.BatchID, entries []store.Entry
 	return nil
 }
 
-// strike voids a batch. Entries other than those written are a breach of the contract.
+// strike voids a batch. Voiding with other entries than those written violates the contract.
 func (b *book) strike(id store.BatchID, entries []store.Entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -256,7 +257,8 @@ func (b *book) MonthlyUsage(context.Context, cola.AccountID, cola.Period, cola.P
 	return nil, nil
 }
 
-// states returns what a batch reads. Every account exists, and every credential but key2 is of every account.
+// states returns the account states for a batch. Every account exists and owns every credential
+// except key2.
 func (b *book) states(batch store.Batch, now time.Time) []store.AccountState {
 	states := make([]store.AccountState, len(batch.Accounts))
 	for i, id := range batch.Accounts {
@@ -281,14 +283,14 @@ func (b *book) plan() (tier cola.Tier, suspended string) {
 	return b.tier, b.because
 }
 
-// suspend suspends every account for a reason, or with none lets them be.
+// suspend suspends all accounts for a reason. An empty reason restores them.
 func (b *book) suspend(because string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.because = because
 }
 
-// used returns what an account is charged for by the batches that count.
+// used returns an account's usage according to the committed batches.
 func (b *book) used(id cola.AccountID) cola.Used {
 	used := b.start[id]
 	for _, e := range b.counting(id) {
@@ -299,7 +301,7 @@ func (b *book) used(id cola.AccountID) cola.Used {
 	return used
 }
 
-// grants returns the requests of an account that were let through by the batches that count, oldest first.
+// grants returns an account's admitted requests according to the committed batches, oldest first.
 func (b *book) grants(id cola.AccountID) []store.Grant {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -329,7 +331,7 @@ func (b *book) counting(id cola.AccountID) []store.Entry {
 	return list
 }
 
-// calls returns how often the book was asked to settle and to void.
+// calls returns the numbers of calls of Settle and Void.
 func (b *book) calls() (settle, void int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -349,7 +351,7 @@ func newLoggedLedger(t *testing.T, b *book, log *slog.Logger) *Ledger {
 	return l
 }
 
-// logged counts the lines of a log by their messages.
+// logged counts log lines by message.
 type logged struct {
 	mu sync.Mutex
 	by map[string]int

@@ -20,7 +20,7 @@ const (
 	unreachableSoon = 40 * time.Second
 )
 
-// charges returns a choice of faults for batches with charges in them; probes find that the store works.
+// charges applies faults only to batches with charges. Probes succeed.
 func charges(choose func(try int, b store.Batch) fault) func(int, store.Batch) fault {
 	return func(try int, b store.Batch) fault {
 		if len(b.Accounts) == 0 {
@@ -30,8 +30,8 @@ func charges(choose func(try int, b store.Batch) fault) func(int, store.Batch) f
 	}
 }
 
-// TestDoubtfulBatchIsVoided: a batch that was committed and refused is taken back once the store can be reached, however
-// voiding it fails at first, and is told of once.
+// TestDoubtfulBatchIsVoided checks that a batch that was committed but refused is voided once the
+// store is reachable, regardless of how voiding fails before, and is logged once.
 func TestDoubtfulBatchIsVoided(t *testing.T) {
 	for name, f := range map[string]fault{
 		"refused": lostBefore, "answers lost": lostAfter, "hanging": hangs, "hanging after": hangsAfter, "broken": breaks,
@@ -64,8 +64,8 @@ func TestDoubtfulBatchIsVoided(t *testing.T) {
 	}
 }
 
-// TestLatestDecisionIsVoided: between two attempts another process takes most of what was left, so that the second decides
-// otherwise than the first.
+// TestLatestDecisionIsVoided has another process use up most of the quota between two attempts, so
+// that the second decision differs from the first.
 func TestLatestDecisionIsVoided(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBook(cola.TierFree)
@@ -91,7 +91,8 @@ func TestLatestDecisionIsVoided(t *testing.T) {
 	})
 }
 
-// TestDoubtsAreVoidedInOrder: and one that cannot be voided does not hold up those behind it.
+// TestDoubtsAreVoidedInOrder also checks that a batch that cannot be voided does not block later
+// ones.
 func TestDoubtsAreVoidedInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, log := newBook(cola.TierPro), newLogged()
@@ -121,7 +122,7 @@ func TestDoubtsAreVoidedInOrder(t *testing.T) {
 		if n, used := l.inDoubt.len(), b.used(7).ListRecords; n != 0 || used != 0 {
 			t.Errorf("%d batches in doubt, ledger %d; want none", n, used)
 		}
-		var committed []store.BatchID // with charges in them
+		var committed []store.BatchID // only batches with charges
 		for _, id := range b.order {
 			if len(b.batches[id].entries) > 0 {
 				committed = append(committed, id)
@@ -139,7 +140,8 @@ func TestDoubtsAreVoidedInOrder(t *testing.T) {
 	})
 }
 
-// TestTooManyDoubts: rather than forget a batch, charges are refused, though the store would take them.
+// TestTooManyDoubts checks that the ledger refuses charges, even if the store would accept them,
+// rather than lose track of a batch.
 func TestTooManyDoubts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, log := newBook(cola.TierPro), newLogged()
@@ -174,13 +176,14 @@ func TestTooManyDoubts(t *testing.T) {
 	})
 }
 
-// TestCloseVoidsWhatIsInDoubt: within its time, and names what it could not.
+// TestCloseVoidsWhatIsInDoubt checks that Close voids batches within its time limit and logs the
+// remaining ones.
 func TestCloseVoidsWhatIsInDoubt(t *testing.T) {
 	tests := []struct {
 		name string
-		back time.Duration // after the closing began
-		took time.Duration // at most
-		left int           // units
+		back time.Duration // when the store returns, after the start of Close
+		took time.Duration // maximum duration of Close
+		left int           // units still charged
 	}{
 		{"the store is there", 0, 2 * minVoidPause, 0},
 		{"the store comes back", 2 * time.Second, closeTimeout, 0},

@@ -43,7 +43,8 @@ func TestChargesEndExactlyAtTheLimit(t *testing.T) {
 	}
 }
 
-// TestFullWindowIsRefusedWithoutTheStore: for at most a second, then the store is asked again.
+// TestFullWindowIsRefusedWithoutTheStore checks that a full window is refused from the cache for at
+// most a second.
 func TestFullWindowIsRefusedWithoutTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBook(cola.TierFree)
@@ -75,7 +76,8 @@ func TestFullWindowIsRefusedWithoutTheStore(t *testing.T) {
 	})
 }
 
-// TestSuspensionShowsAtOnce, and so does its end: with the next request, and nothing is charged in between.
+// TestSuspensionShowsAtOnce checks that a suspension and its end take effect with the next request,
+// and that nothing is charged in between.
 func TestSuspensionShowsAtOnce(t *testing.T) {
 	b := newBook(cola.TierFree)
 	l := newLedger(t, b)
@@ -103,7 +105,8 @@ func TestSuspensionShowsAtOnce(t *testing.T) {
 	}
 }
 
-// TestPeekLeavesTheFullWindowKnown: what is known of a window is not forgotten for a look through it.
+// TestPeekLeavesTheFullWindowKnown checks that a peek does not remove the account from the burst
+// cache.
 func TestPeekLeavesTheFullWindowKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBook(cola.TierFree)

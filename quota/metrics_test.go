@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestMetrics: what is measured is what callers saw.
+// TestMetrics checks that the metrics match what callers saw.
 func TestMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBook(cola.TierFree)
@@ -27,7 +27,7 @@ func TestMetrics(t *testing.T) {
 		b.suspend("Unpaid.")
 		_, _ = l.Charge(t.Context(), list)
 		b.suspend("")
-		for range 6 { // three are let through, one is refused by the store and two without it
+		for range 6 { // three are granted, one is refused by the store and two by the cache
 			_, _ = l.Charge(t.Context(), list)
 		}
 		if _, err := l.Precheck(list); err == nil {
@@ -60,7 +60,7 @@ func TestMetrics(t *testing.T) {
 	})
 }
 
-// TestMetricsOfAnOutage: the gauges turn, and turn back.
+// TestMetricsOfAnOutage checks the gauges during and after an outage.
 func TestMetricsOfAnOutage(t *testing.T) {
 	const names = `
 		# HELP colaregistry_ledger_doubtful_batches Batches that were refused, may have been committed all the same, and are still to be voided.
@@ -96,7 +96,7 @@ func TestMetricsOfAnOutage(t *testing.T) {
 		expect(t, registry, "0", "1", "0", "1")
 		time.Sleep(chargeTimeout)
 		synctest.Wait()
-		expect(t, registry, "1", "1", "1", "0") // the one that waited has given up, and is still in the queue
+		expect(t, registry, "1", "1", "1", "0") // the waiting caller has given up, but its charge is still queued
 		time.Sleep(10 * time.Second)
 		expect(t, registry, "0", "0", "1", "1")
 		mustMeasure(t, registry, `
@@ -136,7 +136,7 @@ func mustMeasure(t *testing.T, registry *prometheus.Registry, want string, names
 	}
 }
 
-// observed returns how many values a histogram holds.
+// observed returns a histogram's number of observations.
 func observed(t *testing.T, registry *prometheus.Registry, name string) uint64 {
 	t.Helper()
 	families, err := registry.Gather()

@@ -36,7 +36,7 @@ type Identities interface {
 	// ErrMalformed if Check does.
 	AccountOf(ctx context.Context, who Identity, verified string) (Account, error)
 	// AddIdentity links an identity to an account. AccountOf returns that account from then on,
-	// whatever the token's email address. If the identity was linked to another account, that
+	// regardless of the token's email address. If the identity was linked to another account, that
 	// account keeps everything else. It fails with ErrNotFound if the account does not exist, and
 	// with ErrMalformed if Check does.
 	AddIdentity(ctx context.Context, account cola.AccountID, who Identity) error

@@ -139,8 +139,7 @@ type StoredSearch struct {
 	Feed    *FeedHash // nil when it has none
 	cola.SavedSearch
 
-	// Due is when a search without a schedule is due, because a run was requested; zero if it is
-	// not.
+	// Due is the due time of a requested run of a search without a schedule; zero if there is none.
 	Due         time.Time
 	PauseReason string // of a search without a schedule; empty if it is not paused
 }

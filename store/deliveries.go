@@ -18,9 +18,9 @@ import (
 // never lost.
 type Deliveries interface {
 	// ClaimDeliveries claims deliveries of the given kinds that are due at an instant, longest due
-	// first. Nobody else, in any process, gets them until hold has passed by the database's clock.
-	// It leaves out claimed deliveries, those of suspended accounts, and runs for destinations that
-	// are not active. If it returns fewer than limit, no more are due.
+	// first. No other caller, in any process, gets them until hold has passed by the database's
+	// clock. It leaves out claimed deliveries, those of suspended accounts, and runs for
+	// destinations that are not active. If it returns fewer than limit, no more are due.
 	ClaimDeliveries(ctx context.Context, due time.Time, kinds []string, limit int, hold time.Duration) ([]DueDelivery, error)
 	// RunContent returns the current state of a run, its search and the labels that messages name:
 	// the first by ID, as many as RecordRuns granted. It reads one consistent snapshot and fails
@@ -49,7 +49,7 @@ type Deliveries interface {
 	DeliveriesOf(ctx context.Context, account cola.AccountID, which DeliveryFilter, page Slice) ([]cola.Delivery, int, error)
 	// DeliveryOf returns an account's delivery with its attempts, or ErrNotFound.
 	DeliveryOf(ctx context.Context, account cola.AccountID, id int64) (cola.DeliveryDetail, error)
-	// Replay makes a delivery pending again, due at an instant, whatever its state. Its attempts
+	// Replay makes a delivery in any state pending again, due at an instant. Its attempts
 	// stay, its retries start over, and the outcome of an attempt in progress is not recorded. It
 	// fails with ErrNotFound, and with ErrNotActive if the destination is not active.
 	Replay(ctx context.Context, account cola.AccountID, id int64, due time.Time) (cola.Delivery, error)
@@ -101,7 +101,7 @@ type Attempt struct {
 	// State is the delivery's new state: pending, delivered or failed.
 	State string
 	Next  time.Time // when to try again, if pending
-	// Pause is why the destination gets no more messages: cola.ReasonFailing pauses it,
+	// Pause is the reason to stop messages to the destination: cola.ReasonFailing pauses it,
 	// cola.ReasonGone disables it; empty leaves it as it is.
 	Pause string
 	// Verified is true if an endpoint answered its challenge, which makes it active.

@@ -42,7 +42,7 @@ type Destinations interface {
 	// account has no such destination.
 	UpdateDestination(ctx context.Context, account cola.AccountID, uuid string, change func(*Destination) error) (Destination, error)
 	// RequestConfirmation changes an account's destination as UpdateDestination does, and adds a
-	// message of EventConfirm, in one transaction. It fails as UpdateDestination does, with an
+	// message of EventConfirm, in one transaction. It fails as UpdateDestination does, with a
 	// ConfirmationLimitError, which is ErrConfirmationLimit, if a limit is reached, and with
 	// ErrNotActive if the destination has no address. A failed call changes nothing.
 	RequestConfirmation(ctx context.Context, account cola.AccountID, uuid string, ask ConfirmationRequest, change func(*Destination) error) (cola.Delivery, error)
@@ -67,9 +67,9 @@ type FeedHash [32]byte
 
 // Destination is a receiver of messages, with fields that only the store and the senders use.
 type Destination struct {
-	cola.Destination // its Address is the account's own one, or none, when Own is set
+	cola.Destination // Address is the account's own one, or empty, if Own is set
 	Account          cola.AccountID
-	Own              bool      // it is the account's own email address, even if that changes
+	Own              bool      // the account's own email address, even if that changes
 	VerifiedAt       time.Time // when the endpoint confirmed; zero if it has not, and for email addresses
 	Secrets          Secrets
 	Challenge        Challenge
@@ -100,7 +100,7 @@ type NewDestination struct {
 	State           string               // active, unconfirmed or pending
 	Secret          string               // sealed; empty for an email address
 	Challenge       string               // sealed; empty: none
-	MaxDestinations int                  // that the account may have
+	MaxDestinations int                  // maximum number of the account's destinations
 	Confirm         *ConfirmationRequest // nil: don't ask the recipient
 }
 
@@ -152,7 +152,7 @@ func (d Destination) Skipping() string {
 	return "The destination was " + d.State + "."
 }
 
-// Feed is what the feed of a search shows.
+// Feed is the content of a search's feed.
 type Feed struct {
 	Search cola.SavedSearch // without its addresses
 	Runs   []RunLabels      // newest first

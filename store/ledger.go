@@ -50,7 +50,7 @@ type Ledger interface {
 // BatchID identifies a batch by 16 random bytes.
 type BatchID [16]byte
 
-// Batch lists what a settlement locks and reads.
+// Batch lists the accounts and credentials of a settlement.
 type Batch struct {
 	ID          BatchID
 	Accounts    []cola.AccountID  // distinct, ascending
@@ -61,7 +61,7 @@ type Batch struct {
 type AccountState struct {
 	Account cola.AccountID
 	Exists  bool
-	// Suspended is why the account is suspended; empty if it is active.
+	// Suspended is the reason of a suspension; empty if the account is active.
 	Suspended string
 	Tier      cola.Tier
 	Used      cola.Used // in the current month
@@ -77,7 +77,7 @@ type Grant struct {
 	Requests int
 }
 
-// Entry is what a batch charges one account.
+// Entry is the charge of a batch to one account.
 type Entry struct {
 	Account  cola.AccountID
 	Requests int // granted; count in the burst window
@@ -103,8 +103,8 @@ type DayUsage struct {
 	Requests   int
 }
 
-// Check refuses what would make the books wrong: an account that is not among the states, so was
-// not looked at, or usage that the month cannot tell.
+// Check rejects entries that would corrupt the ledger: entries of an account that is not in the
+// batch, negative numbers, and units without a known meter.
 func (e Entry) Check(states []AccountState) error {
 	asked := func(s AccountState) bool { return s.Exists && s.Account == e.Account }
 	if !slices.ContainsFunc(states, asked) {

@@ -30,11 +30,11 @@ type Arrival struct {
 //
 // A search has a mark, up to which it has looked at labels: that of its latest run, or of its
 // creation. A runner claims the search, matches the labels that arrived since, and records the
-// matches together with the new mark. So an interrupted run is made again, and a recorded one never
+// matches together with the new mark. So an interrupted run is repeated, and a recorded one never
 // is.
 type Runs interface {
-	// ClaimDue claims searches that are due at an instant, longest due first. Nobody else, in any
-	// process, gets them until hold has passed by the database's clock. It leaves out claimed
+	// ClaimDue claims searches that are due at an instant, longest due first. No other caller, in
+	// any process, gets them until hold has passed by the database's clock. It leaves out claimed
 	// searches and those that are paused because of their account. If it returns fewer than limit,
 	// no more are due. A search that this version of the program cannot read completely has a
 	// Fault: it must not run, and must not block the others.
@@ -89,12 +89,12 @@ type Runs interface {
 	// zero, in all runs, and their total number. Matches are ordered by run, latest first, and by
 	// ID. It fails with ErrNotFound if the account has no such search, or the search no such run.
 	MatchesOf(ctx context.Context, account cola.AccountID, uuid string, run int64, page Slice) ([]cola.SavedSearchMatch, int, error)
-	// Trace returns what an account's search knows of a label, from one consistent snapshot. It
+	// Trace returns the state of a label in an account's search, from one consistent snapshot. It
 	// fails with ErrNotFound if the account has no such search. The label need not exist.
 	Trace(ctx context.Context, account cola.AccountID, uuid string, label cola.TTBID) (Trace, error)
 }
 
-// Trace is what a search knows of a label.
+// Trace is the state of a label in a search.
 type Trace struct {
 	Search   cola.SavedSearch // without its addresses
 	Mark     Mark
@@ -107,7 +107,7 @@ type Trace struct {
 // Slice is a page of a list. Neither number is negative.
 type Slice struct{ Offset, Limit int }
 
-// Mark is up to where a search has looked.
+// Mark is the position up to which a search has looked.
 type Mark struct {
 	At       time.Time     // of the run, or of the search's creation
 	Revision cola.Revision // of the latest arrival that was read
@@ -119,8 +119,8 @@ type DueSearch struct {
 	Search  cola.SavedSearch // without its addresses
 	Mark    Mark
 	Hold    int64 // identifies the claim
-	// Fault is why this version of the program cannot run the search, such as filters from a newer
-	// version; otherwise nil. Without them the search would find too much.
+	// Fault is the reason why this version of the program cannot run the search, such as filters
+	// from a newer version; otherwise nil. Without these filters the search would find too much.
 	Fault error
 }
 
@@ -133,8 +133,8 @@ type RunRecord struct {
 	Matches  []RunMatch
 
 	Manual            bool // requested by the account
-	MaxNamed          int  // most labels that messages about it may name
-	MaxNamedOfAccount int  // most labels that messages about all runs of its account on its UTC day may name
+	MaxNamed          int  // maximum number of labels that messages about it may name
+	MaxNamedOfAccount int  // maximum number of labels that messages about all runs of its account on its UTC day may name
 }
 
 // RunMatch is a match of a run.

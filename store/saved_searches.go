@@ -13,9 +13,9 @@ import (
 // deletes its runs and matches; the schema does both. Only Runs moves marks. A change that depends
 // on what it read locks the search's row in between, so that it does not undo a concurrent run.
 //
-// Whatever changes which searches of an account are active also decides, in the same transaction,
-// which of them are paused because of the account: all of a suspended account, and the newest
-// active ones beyond its ActiveLimit.
+// A transaction that changes the set of an account's active searches also updates which of them are
+// paused because of the account: all of a suspended account, and the newest active ones beyond its
+// ActiveLimit.
 type SavedSearches interface {
 	// CreateSavedSearch creates a search and returns it with its creation time. It runs in one
 	// transaction that locks the account, so creations of an account happen one after another, in
@@ -58,10 +58,10 @@ type SavedSearches interface {
 type NewSavedSearch struct {
 	Account   cola.AccountID
 	Search    cola.SavedSearch // without CreatedAt and addresses; the UUID is in lower case
-	MaxActive int              // active schedules that the account may have
+	MaxActive int              // maximum number of the account's active schedules
 	Once      Once
 
-	MaxSearches int // searches that the account may have, active or not; zero: no limit
+	MaxSearches int // maximum number of the account's searches, active or not; zero: no limit
 }
 
 // Once makes a repeated creation idempotent.

@@ -102,7 +102,7 @@ const (
 	Refused // not written, because the record would lack a required field (see cola.CheckNew)
 )
 
-// Mode says whether an upsert writes, and whether its labels are news.
+// Mode determines whether an upsert writes, and whether its labels arrive.
 type Mode uint8
 
 // The modes.

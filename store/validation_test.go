@@ -45,7 +45,7 @@ func FuzzFoldEmail(f *testing.F) {
 	})
 }
 
-// sameInASCII reports whether two texts differ in the case of ASCII letters at most.
+// sameInASCII reports whether two texts are equal except for ASCII letter case.
 func sameInASCII(a, b string) bool {
 	if len(a) != len(b) {
 		return false
@@ -59,7 +59,8 @@ func sameInASCII(a, b string) bool {
 	return true
 }
 
-// TestNamesAreTheirOwn: no two identities that pass have one name, and every name is known as one.
+// TestNamesAreTheirOwn checks that valid identities have unique names, and that every name is
+// recognized as one.
 func TestNamesAreTheirOwn(t *testing.T) {
 	seen := map[string]store.Identity{}
 	for _, issuer := range []string{"https://a", "https://a/", "https://A", "https://a#b", "a", "://"} {

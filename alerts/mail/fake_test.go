@@ -27,22 +27,22 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// postOffice is a mail server that keeps what it is given, and refuses what it is told to.
+// postOffice is a mail server that stores messages and fails at configured steps.
 type postOffice struct {
 	address   string
 	pool      *x509.CertPool
-	user      string // that is to log in; empty: nobody has to
+	user      string // required login; empty: none
 	greetings []string
 
 	mu       sync.Mutex
-	fail     map[string]error // by step: connect, mail, rcpt, data
-	hang     string           // step at which nothing is answered any more
+	fail     map[string]error // errors by step: connect, mail, rcpt, data
+	hang     string           // step from which the server stops responding
 	hung     chan struct{}
 	letters  []letter
 	loggedIn int
 }
 
-// letter is what a mail server was given.
+// letter is a received message.
 type letter struct {
 	from, to string
 	tls      bool
@@ -52,7 +52,7 @@ type letter struct {
 
 const password = "p@ss/wörd"
 
-// open starts a mail server, with STARTTLS, with TLS from the start, or without any.
+// open starts a mail server with STARTTLS, with implicit TLS, or without TLS.
 func open(t *testing.T, safe security, user string) *postOffice {
 	t.Helper()
 	cert, pool := certificate(t)
@@ -82,7 +82,7 @@ func open(t *testing.T, safe security, user string) *postOffice {
 	return p
 }
 
-// certificate makes one for this machine.
+// certificate creates a certificate for this machine.
 func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -106,7 +106,7 @@ func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
 }
 
-// step does what the server was told to do at a step.
+// step runs the configured behavior of a step.
 func (p *postOffice) step(name string) error {
 	p.mu.Lock()
 	err, hang := p.fail[name], p.hang == name
@@ -127,14 +127,14 @@ func (p *postOffice) session(c *smtp.Conn) (smtp.Session, error) {
 	return &visit{postOffice: p, conn: c}, nil
 }
 
-// all returns what the server has been given so far.
+// all returns the messages received so far.
 func (p *postOffice) all() []letter {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.letters
 }
 
-// visit is a session.
+// visit is an SMTP session.
 type visit struct {
 	*postOffice
 	conn *smtp.Conn
@@ -197,12 +197,12 @@ func (v *visit) Logout() error { return nil }
 
 var sentAt = time.Date(2026, 11, 16, 6, 0, 4, 0, time.UTC)
 
-// linkToken is the token of the links in every mail.
+// linkToken is the token in the links of every mail.
 func linkToken(cola.AccountID, string) (string, error) {
 	return "3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365", nil
 }
 
-// mustSender returns a sender to a server, and what it logs.
+// mustSender returns a sender for a server, and its log.
 func mustSender(t *testing.T, url string, pool *x509.CertPool) (*Sender, *bytes.Buffer) {
 	t.Helper()
 	out := &bytes.Buffer{}
@@ -217,7 +217,7 @@ func mustSender(t *testing.T, url string, pool *x509.CertPool) (*Sender, *bytes.
 	return s, out
 }
 
-// due is what is due to be told to an address.
+// due returns a due delivery to an address.
 func due(event, to string) alerts.Message {
 	d := store.DueDelivery{ID: 5, MessageID: "msg_9d3f1c7a52e84b60a1f4c2d07be8365a", Event: event, Kind: cola.KindEmail, AccountEmail: "holder@example.com", CreatedAt: sentAt}
 	d.Destination.UUID, d.Destination.Kind, d.Destination.Address = "5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10", cola.KindEmail, cola.Some(to)
@@ -225,7 +225,7 @@ func due(event, to string) alerts.Message {
 	return alerts.Message{DueDelivery: d}
 }
 
-// ran is a message of a run that found so many labels and shows those given.
+// ran returns a message about a run with the given number of matches that shows the given labels.
 func ran(count, late int, labels ...store.MatchedLabel) alerts.Message {
 	m := due(cola.EventRan, "alex@example.org")
 	m.Run = 1841
@@ -237,7 +237,7 @@ func ran(count, late int, labels ...store.MatchedLabel) alerts.Message {
 	return m
 }
 
-// label is a label that a run found.
+// label returns a matched label.
 func label(n int, brand string, change func(*store.MatchedLabel)) store.MatchedLabel {
 	id := cola.TTBID(26282001000000 + n)
 	l := store.MatchedLabel{

@@ -8,7 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// FuzzParseServer: whatever is wrong with a URL, what is said about it does not hold the password; and what is read can be spoken to.
+// FuzzParseServer checks that error messages about URLs never contain the password, and that
+// accepted URLs are usable.
 func FuzzParseServer(f *testing.F) {
 	for _, url := range []string{
 		"smtp://user:hush-hush@mail.example.com:587", "smtps://user:hush-hush@mail.example.com", "smtp+insecure://mail:25", "smtp://user:hush-hush@[::1]:1025", "smtp://user:hush-hush@/", "hush-hush",

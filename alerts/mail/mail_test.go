@@ -13,14 +13,14 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestSend hands mail over in every way that a server may be spoken to.
+// TestSend sends mail with every kind of connection security.
 func TestSend(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		server security
 		user   string
 		scheme string
-		force  security // how the sender is to go about it on this machine, which is trusted without TLS
+		force  security // security to use with this machine, which is trusted without TLS
 		tls    bool
 	}{
 		{"STARTTLS", startTLS, "", "smtp", startTLS, true},
@@ -52,7 +52,8 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// TestRefused: what the server answers at each step decides what becomes of the message. What it says, and its name, goes to the log alone.
+// TestRefused checks how the server's response at each step determines the result. Only the log
+// contains the response and the server's name.
 func TestRefused(t *testing.T) {
 	ours := alerts.Result{Fault: faultNotSent, OurFault: true}
 	with := func(s alerts.Result, status int) alerts.Result {
@@ -97,7 +98,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestServerAway: what keeps us from the server is our fault, is logged once until it is over, and is told to nobody else.
+// TestServerAway checks that failures to reach the server count as ours, are logged once until they
+// end, and are not shown to account holders.
 func TestServerAway(t *testing.T) {
 	p := open(t, startTLS, "relay-user")
 	ours := alerts.Result{Fault: faultNotSent, OurFault: true}
@@ -147,7 +149,7 @@ func (p *postOffice) port(t *testing.T) int {
 	return s.port
 }
 
-// TestSendEnds when its context does, at whatever step the server has gone silent.
+// TestSendEnds checks that Send respects its context at any step at which the server goes silent.
 func TestSendEnds(t *testing.T) {
 	for _, step := range []string{"connect", "mail", "rcpt", "data"} {
 		p := open(t, plaintext, "")
@@ -164,7 +166,8 @@ func TestSendEnds(t *testing.T) {
 	}
 }
 
-// TestNobody: a message without an address that mail can be sent to is given up at once; one to nobody is nobody's fault.
+// TestNobody checks that a message without a usable address is given up at once, and that a missing
+// address is not the receiver's fault.
 func TestNobody(t *testing.T) {
 	s, _ := mustSender(t, "smtp://127.0.0.1:1", nil)
 	for _, to := range []string{

@@ -23,14 +23,14 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// read is a mail as its reader's program takes it apart.
+// read is a parsed mail.
 type read struct {
 	header     netmail.Header
 	subject    string
 	text, html string
 }
 
-// mustRead takes a mail apart.
+// mustRead parses a mail.
 func mustRead(t *testing.T, raw []byte) read {
 	t.Helper()
 	m, err := netmail.ReadMessage(bytes.NewReader(raw))
@@ -67,7 +67,7 @@ func mustRead(t *testing.T, raw []byte) read {
 	return r
 }
 
-// mustDeliver sends a message through a server and returns the mail that came out.
+// mustDeliver sends a message through a server and returns the resulting mail.
 func mustDeliver(t *testing.T, m alerts.Message) (read, []byte) {
 	t.Helper()
 	p := open(t, plaintext, "")
@@ -84,7 +84,7 @@ func mustDeliver(t *testing.T, m alerts.Message) (read, []byte) {
 	return mustRead(t, raw), raw
 }
 
-// TestLetters holds what mails say to golden files. Look at the HTML in a browser after a change.
+// TestLetters compares mails with golden files. Look at the HTML in a browser after a change.
 func TestLetters(t *testing.T) {
 	late := func(l *store.MatchedLabel) {
 		l.Match.Late, l.Label.ApprovalDate = true, cola.NewDate(2026, 10, 26)
@@ -147,7 +147,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// headers are those that are looked at; the others depend on chance.
+// headers are the compared headers. Others contain random values.
 func headers(r read) map[string]string {
 	got := map[string]string{}
 	for name := range r.header {
@@ -158,7 +158,8 @@ func headers(r read) map[string]string {
 	return got
 }
 
-// TestHeaders: a mail can be ended with one click, says that no person wrote it, and has the same id whenever it is sent again.
+// TestHeaders checks that a mail supports one-click unsubscribe, is marked as automatic, and has
+// the same ID on every attempt.
 func TestHeaders(t *testing.T) {
 	got, raw := mustDeliver(t, ran(1, 0, label(9, "BLUE HERON", nil)))
 	want := map[string]string{
@@ -183,7 +184,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestHostileNames: names are other people's, and make neither headers nor lines nor markup, nor turn or hide what follows.
+// TestHostileNames checks that names, which come from third parties, cannot inject headers, lines
+// or markup, nor reorder or hide text.
 func TestHostileNames(t *testing.T) {
 	hostile := []string{
 		"x\r\nBcc: eve@example.org\r\n\r\nHello", "\u202e)evil\u2066 \u200b\u2028\u2029", "<script>alert(1)</script><a href=https://evil.example>", strings.Repeat("VERY LONG ", 1000),
@@ -215,7 +217,8 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// TestManyLabels: a mail as large as they get is shown whole by Gmail, which cuts HTML above 102 KB, and links to the other labels.
+// TestManyLabels checks that the largest mail stays below the 102 KB at which Gmail cuts HTML, and
+// that it links to the remaining labels.
 func TestManyLabels(t *testing.T) {
 	var labels []store.MatchedLabel
 	for i := range cola.MaxMessageLabels {
@@ -236,10 +239,10 @@ func TestManyLabels(t *testing.T) {
 	}
 }
 
-// runLink is where the labels of the run of ran are shown.
+// runLink is the address of the run in ran.
 const runLink = "https://labels.example/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11/runs/1841"
 
-// TestNoLabels: a message about a manual run gives the count and a link.
+// TestNoLabels checks that a message about a manual run gives only the count and a link.
 func TestNoLabels(t *testing.T) {
 	m := ran(41, 0)
 	m.Content.Run.Manual = true

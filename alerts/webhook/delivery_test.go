@@ -19,7 +19,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// trial is a registry in which saved searches have found a label each, that is to be posted to a receiver.
+// trial is a registry whose saved searches have each found a label, with a webhook to a receiver.
 type trial struct {
 	store       store.Store
 	clock       time.Time
@@ -28,7 +28,7 @@ type trial struct {
 	dispatcher  *alerts.Dispatcher
 }
 
-// try makes a trial with so many searches.
+// try returns a trial with the given number of searches.
 func try(t *testing.T, r *receiver, searches int) *trial {
 	t.Helper()
 	tr := &trial{clock: time.Now().UTC().Add(-24 * time.Hour)}
@@ -72,7 +72,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// deliver delivers what is due after a time has passed, and checks what comes of it.
+// deliver advances the clock, delivers what is due, and checks the report.
 func (tr *trial) deliver(t *testing.T, after time.Duration, want alerts.DeliveryReport) {
 	t.Helper()
 	tr.clock = tr.clock.Add(after)
@@ -83,7 +83,8 @@ func (tr *trial) deliver(t *testing.T, after time.Duration, want alerts.Delivery
 	}
 }
 
-// TestRetriesUntilTaken: a receiver that is not well at first gets what every search found, each message once under its id, signed whenever it comes.
+// TestRetriesUntilTaken checks that a receiver that fails at first accepts each message once, under
+// its ID and with a valid signature.
 func TestRetriesUntilTaken(t *testing.T) {
 	var mu sync.Mutex
 	came := map[string]int{}
@@ -120,7 +121,7 @@ func TestRetriesUntilTaken(t *testing.T) {
 	}
 }
 
-// TestGone: a receiver that answers 410 is not asked again.
+// TestGone checks that a receiver that responds 410 gets no more requests.
 func TestGone(t *testing.T) {
 	r := receive(t, true, answers(http.StatusGone))
 	tr := try(t, r, 1)

@@ -65,7 +65,8 @@ func TestRetryAfterDate(t *testing.T) {
 	}
 }
 
-// TestLongAnswer: a 2xx is one whatever follows it, however much and however slowly; hardly anything of it is read.
+// TestLongAnswer checks that a 2xx response counts as success, however long and slow its body is,
+// and that hardly any of it is read.
 func TestLongAnswer(t *testing.T) {
 	for name, gap := range map[string]time.Duration{"huge": 0, "slow": time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -96,7 +97,7 @@ func TestLongAnswer(t *testing.T) {
 	}
 }
 
-// TestNoAnswer: whatever keeps an answer from coming is told in a sentence.
+// TestNoAnswer checks that every reason for a missing response is reported as a sentence.
 func TestNoAnswer(t *testing.T) {
 	closed := receive(t, true, answers(200))
 	closed.Close()
@@ -141,7 +142,7 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// checkUnresolved checks what is told of names that do not resolve, or cannot be looked up.
+// checkUnresolved checks the faults of names that do not exist or cannot be resolved.
 func checkUnresolved(t *testing.T) {
 	t.Helper()
 	s := sender()
@@ -155,7 +156,7 @@ func checkUnresolved(t *testing.T) {
 	}
 }
 
-// talk starts a server that says the same to everybody, and returns its address.
+// talk starts a server that sends the same text to every client, and returns its address.
 func talk(t *testing.T, words string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

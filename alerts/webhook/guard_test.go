@@ -39,7 +39,7 @@ func TestPublicOnly(t *testing.T) {
 	}
 }
 
-// checkGuard checks whether an address may be connected to.
+// checkGuard checks whether connections to an address are allowed.
 func checkGuard(t *testing.T, address string, want bool) {
 	t.Helper()
 	a := netip.MustParseAddr(address)
@@ -54,7 +54,8 @@ func checkGuard(t *testing.T, address string, want bool) {
 	}
 }
 
-// TestPrivateAddresses: nothing is connected to that is not on the public internet, however its address is written.
+// TestPrivateAddresses checks that only addresses on the public internet are allowed, in any
+// notation.
 func TestPrivateAddresses(t *testing.T) {
 	r := receive(t, true, answers(200))
 	port := ":" + strconv.Itoa(r.Listener.Addr().(*net.TCPAddr).Port)
@@ -77,15 +78,16 @@ func TestPrivateAddresses(t *testing.T) {
 	}
 }
 
-// TestNoProxy: what the environment says of proxies is not asked, since a proxy would connect in place of the guarded dialer.
+// TestNoProxy checks that proxy settings in the environment are ignored, since a proxy would bypass
+// the guarded dialer.
 func TestNoProxy(t *testing.T) {
 	if New(Options{}).transport.Proxy != nil {
 		t.Error("there is a proxy")
 	}
 }
 
-// TestNamesAreResolvedAgain: a name that resolved to an address of the public internet when somebody looked, and to a private one when it is
-// connected to, leads nowhere.
+// TestNamesAreResolvedAgain checks that a name that first resolves to a public address and then to
+// a private one is blocked on connecting.
 func TestNamesAreResolvedAgain(t *testing.T) {
 	r := receive(t, true, answers(200))
 	_, port, _ := net.SplitHostPort(r.Listener.Addr().String())
@@ -112,7 +114,8 @@ func TestNamesAreResolvedAgain(t *testing.T) {
 	}
 }
 
-// resolver resolves every name to one IPv4 address, which it is given for each question; an invalid one means that there is no such name.
+// resolver resolves every name to an IPv4 address that is chosen per query. An invalid address
+// means that the name does not exist.
 func resolver(address func() netip.Addr) *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		ours, theirs := net.Pipe()
@@ -132,21 +135,21 @@ func resolver(address func() netip.Addr) *net.Resolver {
 	}}
 }
 
-// reply answers a question of DNS over TCP, that for an IPv4 address with one, others with none.
+// reply answers a DNS query over TCP. Only IPv4 queries get an address.
 func reply(question []byte, address func() netip.Addr) []byte {
 	const header, typeA = 12, 1
 	end := header
 	for question[end] != 0 {
 		end += int(question[end]) + 1
 	}
-	end += 5 // the root, the type and the class
+	end += 5 // root label, type and class
 	m := append([]byte{}, question[:end]...)
-	m[2], m[3] = 0x81, 0x80                     // an answer, without an error
-	copy(m[6:header], []byte{0, 0, 0, 0, 0, 0}) // no other records
+	m[2], m[3] = 0x81, 0x80                     // a response without an error
+	copy(m[6:header], []byte{0, 0, 0, 0, 0, 0}) // no records
 	at := address()
 	if !at.IsValid() {
-		m[3] |= 3 // there is no such name
-	} else if binary.BigEndian.Uint16(m[end-4:]) == typeA { // TTL 0, four bytes, of the name of the question
+		m[3] |= 3 // the name does not exist
+	} else if binary.BigEndian.Uint16(m[end-4:]) == typeA { // one record for the name in the question: TTL 0, four bytes
 		m[7] = 1
 		m = append(m, 0xc0, header, 0, typeA, 0, 1, 0, 0, 0, 0, 0, 4)
 		m = append(m, at.AsSlice()...)

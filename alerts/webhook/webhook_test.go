@@ -32,7 +32,7 @@ const (
 	oldSecret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
 )
 
-// received is what a receiver got.
+// received is a request to a receiver.
 type received struct {
 	header http.Header
 	host   string
@@ -40,14 +40,14 @@ type received struct {
 	body   []byte
 }
 
-// receiver is a web server that keeps what is posted to it and answers as it is told to.
+// receiver is a web server that records requests and responds as configured.
 type receiver struct {
 	*httptest.Server
 	mu  sync.Mutex
 	got []received
 }
 
-// receive starts a receiver, of https or of http.
+// receive starts a receiver with HTTPS or HTTP.
 func receive(t *testing.T, https bool, answer http.HandlerFunc) *receiver {
 	t.Helper()
 	r := &receiver{}
@@ -72,14 +72,14 @@ func receive(t *testing.T, https bool, answer http.HandlerFunc) *receiver {
 	return r
 }
 
-// all returns what the receiver got so far.
+// all returns the requests received so far.
 func (r *receiver) all() []received {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.got
 }
 
-// never does not answer, and is cut off when whoever asked has gone.
+// never does not respond until the client disconnects.
 func never(_ http.ResponseWriter, req *http.Request) {
 	<-req.Context().Done()
 	panic(http.ErrAbortHandler)
@@ -100,7 +100,7 @@ func newKeys() *keyring.Keyring {
 	return keys
 }
 
-// sender returns a sender for trials, which trusts the certificates of receivers.
+// sender returns a sender that trusts the certificates of test receivers.
 func sender(trusted ...*receiver) *Sender {
 	s := New(Options{Vault: box, PublicURL: "https://labels.example", AllowPrivate: true, Version: "v1.2.3 (dirty)\r\nX: y"})
 	s.transport.TLSClientConfig.RootCAs = x509.NewCertPool()
@@ -110,7 +110,7 @@ func sender(trusted ...*receiver) *Sender {
 	return s
 }
 
-// message is one of a run that found three labels and shows two.
+// message returns a message about a run with three matches that shows two.
 func message(address string) alerts.Message {
 	due := store.DueDelivery{ID: 5, MessageID: "msg_9d3f1c7a52e84b60a1f4c2d07be8365a", Event: cola.EventRan, Kind: cola.KindWebhook, Run: 1841, CreatedAt: time.Date(2026, 11, 16, 6, 0, 2, 0, time.UTC)}
 	due.Destination.UUID, due.Destination.Address = "5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10", cola.Some(address)
@@ -138,7 +138,7 @@ const wantBody = `{"type":"saved_search.ran","timestamp":"2026-11-16T06:00:02Z",
 	`"application_status":null,"approval_date":null,"image_count":0,"has_barcode":false,"late":true,"met":[]}],` +
 	`"more":1,"matches_url":"https://labels.example/api/v1/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11/runs/1841/matches"}}`
 
-// verify checks a signature as receivers do, the age of its timestamp included.
+// verify checks a signature and the age of its timestamp, as receivers do.
 func verify(t *testing.T, with string, got received) error {
 	t.Helper()
 	checker, err := webhooks.NewWebhook(with)
@@ -179,13 +179,13 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// TestRotation: while a secret is rotated, receivers verify with either; afterwards with the new one alone. Every attempt is signed anew, under the
-// same id.
+// TestRotation checks that receivers can verify with either secret during a rotation, and only with
+// the new one afterwards. Every attempt has a fresh signature under the same ID.
 func TestRotation(t *testing.T) {
 	r := receive(t, true, answers(http.StatusOK))
 	s := sender(r)
 	m := message(r.URL)
-	m.Destination.Secrets.Old, m.Destination.Secrets.OldUntil = oldSecret, time.Now().Add(time.Minute) // in clear, by an earlier version
+	m.Destination.Secrets.Old, m.Destination.Secrets.OldUntil = oldSecret, time.Now().Add(time.Minute) // unsealed, as stored by an earlier version
 	s.Send(t.Context(), m)
 	m.Destination.Secrets.OldUntil = time.Now().Add(-time.Second)
 	s.Send(t.Context(), m)
@@ -258,7 +258,7 @@ func TestChallenge(t *testing.T) {
 	}
 }
 
-// TestEmptyRun: what is empty is an array, not null.
+// TestEmptyRun checks that an empty list is encoded as an array, not null.
 func TestEmptyRun(t *testing.T) {
 	m := message("")
 	m.Content.Run.MatchCount, m.Content.Labels = 0, nil
@@ -269,7 +269,7 @@ func TestEmptyRun(t *testing.T) {
 	}
 }
 
-// TestCannotBeMade: what is wrong on our side is not the receiver's fault.
+// TestCannotBeMade checks that failures on our side do not count against the receiver.
 func TestCannotBeMade(t *testing.T) {
 	r := receive(t, true, answers(200))
 	for _, tt := range []struct {

@@ -15,8 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// oldDatabase returns the URL of a database with the schema of an earlier version, and the rows
-// that statements insert.
+// oldDatabase returns the URL of a database with the schema of an earlier version and the rows that
+// statements insert.
 func oldDatabase(t *testing.T, version int64, statements ...string) (url string) {
 	t.Helper()
 	url = pgtest.NewDatabase(t)
@@ -35,8 +35,8 @@ func oldDatabase(t *testing.T, version int64, statements ...string) (url string)
 	return url
 }
 
-// TestAccountsOfTheVersionBefore: a database that knew no identities keeps its accounts, keys and
-// usage, and who comes in with the address of an account gets that one.
+// TestAccountsOfTheVersionBefore checks that a database from before identities keeps its accounts,
+// keys and usage, and that an identity with an account's verified address gets that account.
 func TestAccountsOfTheVersionBefore(t *testing.T) {
 	url := oldDatabase(t, 6,
 		`INSERT INTO accounts (email, email_folded, tier, created_at) VALUES ('Ann@example.com', 'ann@example.com', 'pro', '1970-01-01 00:00:01Z')`,
@@ -49,14 +49,15 @@ func TestAccountsOfTheVersionBefore(t *testing.T) {
 		cola.Credential{Kind: cola.CredentialKey, ID: 1}, cola.Used{DetailViews: 5, ListRecords: 6})
 }
 
-// TestSchemaBeforeEmailFolding: addresses that an earlier version folded by Unicode are folded by
-// ASCII.
+// TestSchemaBeforeEmailFolding checks that addresses that an earlier version folded by Unicode are
+// folded by ASCII.
 func TestSchemaBeforeEmailFolding(t *testing.T) {
 	url := oldDatabase(t, 12, storetest.RowsBeforeEmailFolding("to_timestamp(1763640000)"), `SELECT setval(pg_get_serial_sequence('accounts', 'id'), 3)`)
 	storetest.CheckRowsBeforeEmailFolding(t, mustOpen(t, url, Options{Logger: quiet()}))
 }
 
-// TestAddressesOfEarlierVersions checks how addresses are folded that a process with Unicode folding writes after the migration.
+// TestAddressesOfEarlierVersions checks the folding of addresses that a process with Unicode
+// folding writes after the migration.
 func TestAddressesOfEarlierVersions(t *testing.T) {
 	url := migratedDatabase(t)
 	s := mustOpen(t, url, Options{Logger: quiet()})
@@ -75,7 +76,8 @@ func TestAddressesOfEarlierVersions(t *testing.T) {
 	})
 }
 
-// TestDatabaseClockOfLinks: without a clock of the caller's, all instants of identities, apps and links are of the database's.
+// TestDatabaseClockOfLinks checks that all times of identities, apps and links come from the
+// database's clock by default.
 func TestDatabaseClockOfLinks(t *testing.T) {
 	url := migratedDatabase(t)
 	s := mustOpen(t, url, Options{Logger: quiet()})

@@ -15,23 +15,23 @@ import (
 )
 
 const (
-	// batchesKept is how long it is known what became of a batch.
+	// batchesKept is how long the outcome of a batch stays known.
 	batchesKept = 2 * time.Hour
-	// deletedPerStatement is how many batches one statement forgets.
+	// deletedPerStatement is the number of batches that one statement deletes.
 	deletedPerStatement = 5000
-	// batchLocks is the first half of the advisory locks on batches; the second is made of a
-	// batch's id.
+	// batchLocks is the first half of the advisory locks on batches. The second half derives from
+	// the batch's ID.
 	batchLocks int32 = 0x434f4c41
 )
 
 const (
 	beginBatch = `BEGIN ISOLATION LEVEL READ COMMITTED`
-	// lockBatch is waited for while another transaction is about the same batch, and gone with the
-	// end of the transaction.
+	// lockBatch waits for other transactions about the same batch. The lock lasts until the end of
+	// the transaction.
 	lockBatch = `SELECT pg_advisory_xact_lock($1, $2)`
-	// selectBatch locks the row for the sake of the commit that follows: it is then one that
-	// writes, which the server answers only when it, and with it all before it, is as durable as
-	// the operator asks for. A row can be seen before that.
+	// selectBatch locks the row so that the following commit is a write. The server acknowledges
+	// such a commit only when it and everything before it are as durable as the operator requires.
+	// A row may be visible before that.
 	selectBatch   = `SELECT settled_at, voided FROM ledger_batches WHERE id = $1 FOR NO KEY UPDATE`
 	insertBatch   = `INSERT INTO ledger_batches (id, settled_at, voided) VALUES ($1, $2, $3)`
 	voidUnknown   = `INSERT INTO ledger_batches (id, settled_at, voided) VALUES ($1, coalesce($2, clock_timestamp()), TRUE)`
@@ -67,7 +67,7 @@ func queueBatch(b *pgx.Batch, id store.BatchID) {
 	b.Queue(selectBatch, [16]byte(id))
 }
 
-// readAttempt reads what queueAttempt asked for.
+// readAttempt reads the results of queueAttempt.
 func readAttempt(results pgx.BatchResults) (batchState, error) {
 	if _, err := results.Exec(); err != nil {
 		return batchState{}, err
@@ -186,7 +186,7 @@ func (t *tally) revertGrants(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// deleteOldBatches deletes old batches, some at a time.
+// deleteOldBatches deletes old batches in chunks.
 func (s *Store) deleteOldBatches(ctx context.Context) error {
 	for {
 		done, err := s.general.Exec(ctx, deleteBatches, s.clock(), batchesKept.Seconds(), deletedPerStatement)

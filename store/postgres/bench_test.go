@@ -17,7 +17,7 @@ var benchLabels = flag.Int("labels", 20_000, "how many labels the benchmarks of 
 
 var benchSearches = flag.Int("searches", 10_000, "how many searches the benchmark of runs has due at once")
 
-// BenchmarkRuns claims and records runs of many searches, a thousand at a time.
+// BenchmarkRuns claims and records runs of many searches, 1,000 at a time.
 func BenchmarkRuns(b *testing.B) {
 	s := mustOpen(b, migratedDatabase(b), Options{Logger: quiet()})
 	if err := s.Fill(b.Context(), storetest.SampleSearches(*benchSearches)); err != nil {
@@ -38,7 +38,7 @@ func BenchmarkHotPaths(b *testing.B) {
 	storetest.BenchmarkHotPaths(b, mustOpen(b, migratedDatabase(b), Options{Logger: quiet()}))
 }
 
-// BenchmarkUpsertColas imports labels that are new, 5,000 a call.
+// BenchmarkUpsertColas imports new labels, 5,000 per call.
 func BenchmarkUpsertColas(b *testing.B) {
 	s := mustOpen(b, migratedDatabase(b), Options{Logger: quiet()})
 	n := 0
@@ -54,7 +54,8 @@ func BenchmarkUpsertColas(b *testing.B) {
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "labels/s")
 }
 
-// BenchmarkUpsertColasAgain imports labels that are there: the same, or with a field of each changed.
+// BenchmarkUpsertColasAgain imports existing labels, either unchanged or with one field of each
+// changed.
 func BenchmarkUpsertColasAgain(b *testing.B) {
 	for _, name := range []string{"unchanged", "changed"} {
 		b.Run(name, func(b *testing.B) {
@@ -104,7 +105,7 @@ func BenchmarkCola(b *testing.B) {
 	}
 }
 
-// BenchmarkSettle commits batches of charges to so many accounts each, one after the other.
+// BenchmarkSettle commits batches that charge the given number of accounts each, sequentially.
 func BenchmarkSettle(b *testing.B) {
 	for _, each := range []int{1, 100} {
 		b.Run(fmt.Sprint("accounts=", each), func(b *testing.B) {
@@ -121,12 +122,12 @@ func BenchmarkSettle(b *testing.B) {
 	}
 }
 
-// BenchmarkSettleDuringImport commits batches of one charge each, first with the database to itself, then while another process
-// imports labels, and reports how long a commit takes either way.
+// BenchmarkSettleDuringImport commits batches of one charge each, first on an idle database, then
+// while another process imports labels, and reports the commit times of both.
 func BenchmarkSettleDuringImport(b *testing.B) {
 	url := migratedDatabase(b)
 	s := mustOpen(b, url, Options{Logger: quiet()})
-	accounts := sampleAccounts(b, s, 200) // so many that their windows are as full as a tier allows, not fuller
+	accounts := sampleAccounts(b, s, 200) // enough accounts that their windows fill up to the tier's limit, but not beyond
 	measure := func() []time.Duration {
 		var took []time.Duration
 		for end := time.Now().Add(4 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
@@ -143,7 +144,7 @@ func BenchmarkSettleDuringImport(b *testing.B) {
 	for b.Loop() {
 		report(b, "idle", measure())
 		p := storetest.StartImport(b, url)
-		for range 20 { // let it get going
+		for range 20 { // wait until the import is well under way
 			p.Line(b)
 		}
 		report(b, "import", measure())
@@ -172,7 +173,8 @@ func sampleAccounts(b testing.TB, s *Store, n int) (ids []cola.AccountID) {
 	return ids
 }
 
-// chargeAll charges accounts as one request for a page to each does. Sample keys have the ids of their accounts.
+// chargeAll charges each account as a request for one page does. The ID of a sample key equals that
+// of its account.
 func chargeAll(ctx context.Context, s *Store, accounts []cola.AccountID) error {
 	batch := store.Batch{ID: storetest.NewBatchID(), Accounts: accounts}
 	for _, id := range accounts {
@@ -182,7 +184,7 @@ func chargeAll(ctx context.Context, s *Store, accounts []cola.AccountID) error {
 		for i, state := range states {
 			if state.Valid[batch.Credentials[i]] {
 				requests := 0
-				if len(state.Grants) < cola.TierPro.Limits().PerMinute { // a window is never fuller than that
+				if len(state.Grants) < cola.TierPro.Limits().PerMinute { // a window never holds more
 					requests = 1
 				}
 				entries = append(entries, store.Entry{Account: state.Account, Requests: requests, Units: []store.Units{{
@@ -194,7 +196,6 @@ func chargeAll(ctx context.Context, s *Store, accounts []cola.AccountID) error {
 	})
 }
 
-// sampleStore returns a store of sample labels.
 func sampleStore(b *testing.B, labels int) *Store {
 	b.Helper()
 	s := mustOpen(b, migratedDatabase(b), Options{Logger: quiet()})

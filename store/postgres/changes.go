@@ -67,10 +67,10 @@ func (s *Store) PermitteesSince(ctx context.Context, after cola.Revision, yield 
 	})
 }
 
-// callbackErrors keeps an error of the caller's callback, to distinguish it from the database's.
+// callbackErrors records an error of the caller's callback, to distinguish it from the database's.
 type callbackErrors struct{ err error }
 
-// keep keeps and returns an error.
+// keep records an error and returns it.
 func (f *callbackErrors) keep(err error) error {
 	f.err = err
 	return err
@@ -98,8 +98,8 @@ func (s *Store) since(ctx context.Context, operation string, read func(q querier
 	return rev, nil
 }
 
-// eachRow calls row for each row of a result. When it ends early, what is left may be most of a
-// registry: it is called off, together with its connection, rather than read to the end.
+// eachRow calls row for each row of a result. If row fails, eachRow cancels the query and closes
+// its connection, because the rest may be most of the registry.
 func eachRow(ctx context.Context, q querier, query string, args []any, row func(pgx.Rows) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -119,9 +119,8 @@ func eachRow(ctx context.Context, q querier, query string, args []any, row func(
 
 var indexNames = records.Names(records.IndexColumns(new(cola.IndexRecord), new(string)))
 
-// Labels are joined with their barcodes, of which most have one, rather than read beside them: one
-// result streams through one connection, and the database merges two tables that it has in the same
-// order.
+// One query joins labels with their barcodes, of which most labels have one. The result streams
+// through one connection, and the database merges two tables that are already in the same order.
 var (
 	indexRows = `SELECT c.` + strings.Join(indexNames, ", c.") + `, b.position, b.barcode_value, b.barcode_type
 		FROM colas c LEFT JOIN cola_barcodes b ON b.ttb_id = c.ttb_id`
@@ -130,21 +129,21 @@ var (
 )
 
 // colaReader reads index records from rows of labels joined with their barcodes. It allocates only
-// texts that it has not seen.
+// texts that it has not seen before.
 type colaReader struct {
 	yield    func(*cola.IndexRecord) error
 	record   cola.IndexRecord // the current label
 	parts    []barcodePart    // of the current label
-	kind     string           // of its main barcode
+	kind     string           // type of its main barcode
 	next     indexRow
-	targets  []any               // in next
-	interned []map[string]string // texts by column, while they are few enough to be worth looking up
+	targets  []any               // pointers into next
+	interned []map[string]string // texts by column; nil for columns with too many
 }
 
-// indexRow is a row: a label with one of its barcodes.
+// indexRow is a label with one of its barcodes.
 type indexRow struct {
 	record  cola.IndexRecord
-	kind    string // of the main barcode
+	kind    string // type of the main barcode
 	barcode barcodePart
 }
 
@@ -153,8 +152,8 @@ type barcodePart struct {
 	value, kind string
 }
 
-// maxInterned is how many texts of a column are remembered, so that no string is made for each
-// label's class, origin or status. A column that has more is not asked again.
+// maxInterned is the number of texts remembered per column. Reuse avoids a string per label for
+// class, origin or status. A column with more distinct texts is not worth looking up.
 const maxInterned = 4096
 
 func newColaReader(yield func(*cola.IndexRecord) error) *colaReader {
@@ -194,7 +193,7 @@ func (c *sharedColumn) ScanBytes(v []byte) error {
 	return nil
 }
 
-// row takes one row: of another label, or with another barcode of the same.
+// row reads one row: a new label, or another barcode of the current one.
 func (r *colaReader) row(rows pgx.Rows) error {
 	if err := rows.Scan(r.targets...); err != nil {
 		return err
@@ -205,7 +204,7 @@ func (r *colaReader) row(rows pgx.Rows) error {
 		}
 		barcodes := r.record.Barcodes
 		r.record, r.kind = r.next.record, r.next.kind
-		r.record.Barcodes = barcodes // their memory is used again
+		r.record.Barcodes = barcodes // reuse their memory
 	}
 	if r.next.barcode.value != "" {
 		r.parts = append(r.parts, r.next.barcode)
@@ -213,7 +212,7 @@ func (r *colaReader) row(rows pgx.Rows) error {
 	return nil
 }
 
-// text returns a text of a column; NULL is empty.
+// text returns a shared copy of a text of a column. NULL is empty.
 func (r *colaReader) text(column int, raw []byte) string {
 	seen := r.interned[column]
 	if seen == nil || len(raw) == 0 {
@@ -229,7 +228,7 @@ func (r *colaReader) text(column int, raw []byte) string {
 	return s
 }
 
-// flush yields the current label, if there is one, with its barcodes in order.
+// flush yields the current label, if any, with its barcodes in order.
 func (r *colaReader) flush() error {
 	if r.record.Summary.TTBID == 0 {
 		return nil
@@ -245,7 +244,7 @@ func (r *colaReader) flush() error {
 	return r.yield(&r.record)
 }
 
-// The date of an arrival is its label's: a trigger sees to that.
+// A trigger sets an arrival's date to that of its label.
 const (
 	insertArrivals = `INSERT INTO cola_arrivals (ttb_id, revision, approval_date)
 		SELECT c.ttb_id, $1, c.approval_date FROM colas c WHERE c.ttb_id = ANY($2) ON CONFLICT (ttb_id) DO NOTHING`

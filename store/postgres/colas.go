@@ -13,8 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// colaChunk is how many labels make a transaction: enough to spread the cost of the statements and
-// the commit, little enough to hold in memory and to let other importers have their turn.
+// colaChunk is the number of labels per transaction: large enough to spread the cost of statements
+// and the commit, small enough to fit into memory and to let other importers proceed.
 const colaChunk = 1000
 
 // UpsertColas implements store.Colas.
@@ -25,7 +25,7 @@ func (s *Store) UpsertColas(ctx context.Context, patches []cola.Patch[cola.Cola]
 	}
 	defer s.done()
 	outcomes := make([]store.Outcome, 0, len(patches))
-	rehearsed := new(records.Colas) // what a dry run has changed so far; there is no database to read it back from
+	rehearsed := new(records.Colas) // changes of a dry run so far, which the database does not contain
 	for chunk := range slices.Chunk(patches, colaChunk) {
 		kept, err := s.apply(ctx, change{mode: mode, plan: func(ctx context.Context, q querier) (plan, error) {
 			planner := rehearsed
@@ -69,7 +69,7 @@ var (
 	selectBarcodes = `SELECT ttb_id, ` + strings.Join(barcodeNames, ", ") + ` FROM cola_barcodes WHERE ttb_id = ANY($1) ORDER BY ttb_id, position`
 )
 
-// loadOneState is loadColas outside a transaction, in one round trip that is one.
+// loadOneState is loadColas in its own transaction, in one round trip.
 func loadOneState(ctx context.Context, q querier, ids []cola.TTBID, known map[cola.TTBID]*cola.Cola) error {
 	b := &pgx.Batch{}
 	b.Queue(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`)
@@ -83,8 +83,7 @@ func loadOneState(ctx context.Context, q querier, ids []cola.TTBID, known map[co
 	return sent(results, err)
 }
 
-// loadColas reads the labels with the given ids, as far as they exist, into known, in one round
-// trip.
+// loadColas reads the existing labels with the given IDs into known, in one round trip.
 func loadColas(ctx context.Context, q querier, ids []cola.TTBID, known map[cola.TTBID]*cola.Cola) error {
 	b := &pgx.Batch{}
 	queueColas(b, ids)
@@ -108,7 +107,7 @@ func bigints(ids []cola.TTBID) []int64 {
 	return list
 }
 
-// readColas reads what queueColas asked for.
+// readColas reads the results of queueColas.
 func readColas(results pgx.BatchResults, known map[cola.TTBID]*cola.Cola) error {
 	var found []*cola.Cola
 	err := readParts(results, records.ColaColumns, func(id cola.TTBID, c cola.Cola) {
@@ -136,12 +135,12 @@ func readColas(results pgx.BatchResults, known map[cola.TTBID]*cola.Cola) error 
 		return err
 	}
 	for _, c := range found {
-		c.Derive() // settles has_barcode and empty lists, which are not kept
+		c.Derive() // sets has_barcode and empty lists, which are not stored
 	}
 	return nil
 }
 
-// readParts reads rows that begin with a label's id and go on with the columns of one part.
+// readParts reads rows that consist of a label's ID and the columns of one part.
 func readParts[T any](results pgx.BatchResults, columns func(*T) []records.Column, add func(cola.TTBID, T)) error {
 	rows, err := results.Query()
 	if err != nil {
@@ -149,7 +148,7 @@ func readParts[T any](results pgx.BatchResults, columns func(*T) []records.Colum
 	}
 	defer rows.Close()
 	var id cola.TTBID
-	var part T // every column is scanned anew in each row, so nothing of the last one stays
+	var part T // scanning overwrites every column, so no value of the previous row remains
 	into := append(fields{&id}, targets(columns(&part))...)
 	for rows.Next() {
 		if err := rows.Scan(into); err != nil {
@@ -160,7 +159,7 @@ func readParts[T any](results pgx.BatchResults, columns func(*T) []records.Colum
 	return rows.Err()
 }
 
-// planColas works out what becomes of patches.
+// planColas determines the outcomes of patches and the changes to write.
 func planColas(ctx context.Context, q querier, planner *records.Colas, patches []cola.Patch[cola.Cola]) (plan, error) {
 	outcomes, changes, err := planner.Plan(ctx, stored{q}, patches)
 	if err != nil {
@@ -189,8 +188,8 @@ func (s stored) Colas(ctx context.Context, ids []cola.TTBID, found func(*cola.Co
 	return nil
 }
 
-// colaWrite is what comes of the changes of one transaction: a label that was changed more than
-// once is written once.
+// colaWrite is the set of changes of one transaction. A label that changed more than once is
+// written once.
 type colaWrite struct {
 	labels     []*records.ColaChange
 	permittees []*records.Permittee
@@ -235,7 +234,7 @@ var (
 	copiedBarcode = append([]string{"ttb_id", "position"}, barcodeNames...)
 )
 
-// carryOut writes the labels with what belongs to them.
+// carryOut writes the labels with their parts and permittees.
 func (w *colaWrite) carryOut(ctx context.Context, tx pgx.Tx, rev cola.Revision) error {
 	if err := w.writeRows(ctx, tx, rev); err != nil {
 		return err
@@ -273,8 +272,8 @@ func (w *colaWrite) writeRows(ctx context.Context, tx pgx.Tx, rev cola.Revision)
 	})
 }
 
-// deleteParts deletes the parts of labels that are to have others, and moves the revision of labels
-// of which only parts change.
+// deleteParts deletes the parts that will be replaced, and advances the revision of labels of which
+// only parts change.
 func (w *colaWrite) deleteParts(ctx context.Context, tx pgx.Tx, rev cola.Revision) error {
 	b := &pgx.Batch{}
 	if ids := w.ids(func(c *records.ColaChange) bool { return c.Exists && !c.Row }); len(ids) > 0 {
@@ -301,7 +300,7 @@ func (w *colaWrite) ids(of func(*records.ColaChange) bool) (ids []int64) {
 	return ids
 }
 
-// copyParts copies the images and barcodes that are new to their labels.
+// copyParts inserts the new images and barcodes of labels.
 func (w *colaWrite) copyParts(ctx context.Context, tx pgx.Tx) error {
 	var images, barcodes [][]any
 	for _, c := range w.labels {

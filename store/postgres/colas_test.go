@@ -8,7 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// TestTextsOfManyLabels: the reader of all labels remembers the texts that repeat, up to so many of a column.
+// TestTextsOfManyLabels checks the text cache of the reader of all labels, up to its limit per
+// column and beyond.
 func TestTextsOfManyLabels(t *testing.T) {
 	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet()})
 	const labels = maxInterned + 500
@@ -20,7 +21,8 @@ func TestTextsOfManyLabels(t *testing.T) {
 	}
 }
 
-// TestLegacyNulls: labels that earlier versions kept have no nulls where clients expect none.
+// TestLegacyNulls checks that labels stored by earlier versions have no nulls where clients expect
+// none.
 func TestLegacyNulls(t *testing.T) {
 	url := migratedDatabase(t)
 	s := mustOpen(t, url, Options{Logger: quiet()})

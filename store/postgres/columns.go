@@ -16,7 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
-// values returns what the columns hold for the record they point into.
+// values returns the column values of the record that the columns point into.
 func values(columns []records.Column) []any {
 	list := make([]any, len(columns))
 	for i, c := range columns {
@@ -37,8 +37,7 @@ func targets(columns []records.Column) fields {
 // encode returns the value of a column for a field; NULL if the field is unknown.
 func encode(field any) any { return argument(sqlstore.Value(field)) }
 
-// fields are pointers to the fields that the columns of a row are scanned into. NULL becomes the
-// zero value.
+// fields are pointers into which the columns of a row are scanned. NULL becomes the zero value.
 type fields []any
 
 // ScanRow implements pgx.RowScanner.

@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// inBinary returns a value as the server sends it.
+// inBinary returns a value in the binary format of the server.
 func inBinary(t interface{ Fatal(...any) }, oid uint32, value any) []byte {
 	raw, err := pgtype.NewMap().Encode(oid, pgtype.BinaryFormatCode, value, nil)
 	if err != nil {
@@ -21,12 +21,12 @@ func inBinary(t interface{ Fatal(...any) }, oid uint32, value any) []byte {
 	return raw
 }
 
-// scan scans a value that the server sent for a type into a field.
+// scan scans a value of a type, as sent by the server, into a field.
 func scan(field any, oid uint32, raw []byte) error {
 	return pgtype.NewMap().Scan(oid, pgtype.BinaryFormatCode, raw, target(field))
 }
 
-// TestColumnsRoundTrip: what a field holds survives being a column.
+// TestColumnsRoundTrip checks that field values survive encoding and scanning.
 func TestColumnsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := rapid.SliceOf(rapid.String()).Draw(t, "list")
@@ -68,7 +68,7 @@ func TestColumnsRoundTrip(t *testing.T) {
 	})
 }
 
-// TestWrongColumns: a value that a field cannot hold is an error, not a zero.
+// TestWrongColumns checks that a value that does not fit a field is an error, not a zero.
 func TestWrongColumns(t *testing.T) {
 	var n int
 	var date cola.Date
@@ -82,7 +82,7 @@ func TestWrongColumns(t *testing.T) {
 	for name, c := range map[string]struct {
 		field any
 		oid   uint32
-		value any // as it is sent, if it is bytes
+		value any // bytes are sent as they are
 	}{
 		"text as a number":          {&n, pgtype.TextOID, "1"},
 		"a number cut off":          {&n, pgtype.Int4OID, []byte("1")},
@@ -112,7 +112,7 @@ func TestWrongColumns(t *testing.T) {
 	}
 }
 
-// TestNullColumns: NULL makes a field its zero value, and a list an empty one, whatever was in it.
+// TestNullColumns checks that NULL resets a field to its zero value and a list to an empty one.
 func TestNullColumns(t *testing.T) {
 	text, n, date, at, known, list := "x", 1, cola.Date(1), time.Now(), cola.Some(1.5), []string{"x"}
 	hash := &store.FeedHash{}

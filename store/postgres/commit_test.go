@@ -19,11 +19,12 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// TestCancelledWaitsAreUnclear: a commit that an operator keeps from waiting for its standby is not taken for done. Asked again,
-// it is once the standby has it. The time allowed to statements does not end the wait.
+// TestCancelledWaitsAreUnclear checks that a commit whose wait for the standby an operator cancels
+// is reported as in doubt. A retry succeeds once the standby has the commit. statement_timeout does
+// not end the wait.
 func TestCancelledWaitsAreUnclear(t *testing.T) {
 	primary, standby, url := mustReplicate(t)
-	if _, _, err := Migrate(t.Context(), url, Options{Logger: quiet()}); err != nil { // which may take longer than a statement below
+	if _, _, err := Migrate(t.Context(), url, Options{Logger: quiet()}); err != nil { // migrations may take longer than the statement_timeout below
 		t.Fatal(err)
 	}
 	s := mustOpen(t, withParams(t, url, map[string]string{"statement_timeout": "500ms"}), Options{Logger: quiet()})
@@ -70,7 +71,7 @@ func TestCancelledWaitsAreUnclear(t *testing.T) {
 	mustHaveUsed(t, s, account.ID, 1, "with the standby back")
 }
 
-// cancelWait cancels a commit that has waited for a standby for long, as operators do who find it.
+// cancelWait cancels a commit that has long waited for a standby, as an operator would.
 func cancelWait(t *testing.T, url string, done <-chan error) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
@@ -86,7 +87,7 @@ func cancelWait(t *testing.T, url string, done <-chan error) {
 	}
 }
 
-// commitTimes is a tracer that notes how long each commit may take.
+// commitTimes is a tracer that records the remaining time of each commit's context.
 type commitTimes struct {
 	mu   sync.Mutex
 	list []time.Duration
@@ -103,7 +104,8 @@ func (c *commitTimes) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.Tr
 
 func (c *commitTimes) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// TestFillMayCommitForLong: a standby takes longer to write down a whole database than one change.
+// TestFillMayCommitForLong checks that the commit of a whole database gets more time, since a
+// standby takes longer to write it.
 func TestFillMayCommitForLong(t *testing.T) {
 	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet()})
 	tracer := &commitTimes{}
@@ -125,7 +127,7 @@ func TestFillMayCommitForLong(t *testing.T) {
 	}
 }
 
-// TestCommitting: a commit outlives its caller, but not by as much as it may take while somebody waits.
+// TestCommitting checks that a commit outlives its caller, but by at most commitTimeout.
 func TestCommitting(t *testing.T) {
 	for name, c := range map[string]struct{ within, gone, want time.Duration }{
 		"the caller waits":         {fillTimeout, time.Hour, fillTimeout},
@@ -147,7 +149,7 @@ func TestCommitting(t *testing.T) {
 	}
 }
 
-// TestConnectionsHaveNames that tell an operator what they are for.
+// TestConnectionsHaveNames checks that the names of connections show operators their purpose.
 func TestConnectionsHaveNames(t *testing.T) {
 	for given, want := range map[string]string{
 		"":     "colaregistry, colaregistry ledger, colaregistry listener",
@@ -155,8 +157,8 @@ func TestConnectionsHaveNames(t *testing.T) {
 	} {
 		url := migratedDatabase(t)
 		s := mustOpen(t, withParams(t, url, map[string]string{"application_name": given}), Options{Logger: quiet()})
-		<-s.Wakeups()                                                            // it listens
-		if err := s.Void(t.Context(), storetest.NewBatchID(), nil); err != nil { // on the ledger's connections
+		<-s.Wakeups()                                                            // the listener is connected
+		if err := s.Void(t.Context(), storetest.NewBatchID(), nil); err != nil { // uses a ledger connection
 			t.Fatal(err)
 		}
 		var got string

@@ -21,7 +21,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// refusingServer returns the address of a server that refuses every connection with an answer, and TLS before that.
+// refusingServer returns the address of a server without TLS that rejects every connection with an
+// error.
 func refusingServer(t *testing.T, code, message string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -56,27 +57,28 @@ func refuse(conn net.Conn, code, message string) {
 			}
 		case *pgproto3.StartupMessage:
 			backend.Send(&pgproto3.ErrorResponse{Severity: "FATAL", SeverityUnlocalized: "FATAL", Code: code, Message: message})
-			_ = backend.Flush() // a client that is gone needs no answer
+			_ = backend.Flush() // the client may be gone
 			return
 		default:
-			_ = err // whatever it is, there is nobody to answer
+			_ = err // the client is gone or broken
 			return
 		}
 	}
 }
 
-// TestRefusedConnections: to a store that runs, a server that lets nobody in is one that is away, whatever its reason. Whoever
-// opens a database learns the reason, and is not told to wait.
+// TestRefusedConnections checks that a running store treats any rejected connection as an
+// unavailable server, while opening a database reports the reason and suggests waiting only if that
+// may help.
 func TestRefusedConnections(t *testing.T) {
 	for code, c := range map[string]struct {
-		waits bool // also on opening
+		waits bool // ErrUnavailable on opening, too
 		hint  string
 	}{
 		"28P01": {false, "does not accept the user or the password"},
 		"28000": {false, "pg_hba.conf"},
 		"3D000": {false, "CREATE DATABASE"},
 		"42501": {false, "lacks a privilege"},
-		"55000": {false, ""}, // the database takes no connections
+		"55000": {false, ""}, // the database accepts no connections
 		"53300": {true, ""},
 		"57P03": {true, ""},
 	} {
@@ -95,7 +97,8 @@ func TestRefusedConnections(t *testing.T) {
 	}
 }
 
-// TestConnectionErrorsAreOneLine, with each address once and the reason that counts.
+// TestConnectionErrorsAreOneLine checks that an error lists each address once, with the relevant
+// reason.
 func TestConnectionErrorsAreOneLine(t *testing.T) {
 	closed, refusing := closedPort(t), refusingServer(t, "28000", "no entry\nfor you")
 	for name, c := range map[string]struct {
@@ -133,7 +136,8 @@ func TestConnectionErrorsAreOneLine(t *testing.T) {
 	}
 }
 
-// TestDatabaseTakenAway: while a running store is let in no more, it is unavailable; once it is let in again it goes on.
+// TestDatabaseTakenAway checks that a running store is unavailable while the server rejects it, and
+// recovers afterwards.
 func TestDatabaseTakenAway(t *testing.T) {
 	server := pgtest.Shared(t)
 	execute := func(sql string) {
@@ -173,7 +177,7 @@ func TestDatabaseTakenAway(t *testing.T) {
 	}
 }
 
-// everyKindOfMethod calls a method of each kind that a store has.
+// everyKindOfMethod calls one method of each kind and returns the errors by name.
 func everyKindOfMethod(ctx context.Context, s *Store) map[string]error {
 	_, readErr := s.Cola(ctx, 1)
 	_, keyErr := s.KeyByHash(ctx, store.KeyHash{})
@@ -186,7 +190,7 @@ func everyKindOfMethod(ctx context.Context, s *Store) map[string]error {
 	}
 }
 
-// lines is a log that passes on its messages.
+// lines is a log handler that sends its records to a channel.
 type lines chan slog.Record
 
 func (l lines) Enabled(context.Context, slog.Level) bool { return true }
@@ -198,15 +202,15 @@ func (l lines) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// TestDeafnessIsToldOnce: when the connection that listens cannot be made, that is logged once, however often it is tried, and
-// once more when it can.
+// TestDeafnessIsToldOnce checks that the store logs once that its listening connection is lost,
+// regardless of the number of attempts, and once that it is back.
 func TestDeafnessIsToldOnce(t *testing.T) {
 	url := migratedDatabase(t)
 	name := url[strings.LastIndex(url, "/")+1:]
 	name, _, _ = strings.Cut(name, "?")
 	log := make(lines, 100)
 	s := mustOpen(t, url, Options{Logger: slog.New(log)})
-	<-s.Wakeups() // it listens
+	<-s.Wakeups() // the listener is connected
 	execute := func(sql string) {
 		t.Helper()
 		if err := pgtest.Shared(t).Execute(t.Context(), "postgres", sql); err != nil {
@@ -216,7 +220,7 @@ func TestDeafnessIsToldOnce(t *testing.T) {
 	execute(`ALTER DATABASE ` + name + ` ALLOW_CONNECTIONS false`)
 	execute(fmt.Sprintf(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '%s'`, name))
 	first := <-log
-	time.Sleep(15 * minReconnectPause) // for some attempts; with fewer it could not fail
+	time.Sleep(15 * minReconnectPause) // enough time for several failed attempts
 	execute(`ALTER DATABASE ` + name + ` ALLOW_CONNECTIONS true`)
 	second := <-log
 	levels := []slog.Level{first.Level, second.Level}

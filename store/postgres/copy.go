@@ -31,8 +31,8 @@ func (s *Store) Dump(ctx context.Context, yield func(*store.Item) error) error {
 	return s.failed(ctx, operation, err)
 }
 
-// checkEmpty fails with store.ErrExists unless the store, at its latest revision, is empty and
-// always was. Everything but apps comes with an account or a revision.
+// checkEmpty fails with store.ErrExists unless the store is empty and has never had records. Every
+// record except apps implies an account or a revision.
 func checkEmpty(ctx context.Context, tx pgx.Tx, latest cola.Revision) error {
 	var filled bool
 	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM accounts) OR EXISTS (SELECT 1 FROM apps)`).Scan(fields{&filled})
@@ -42,7 +42,7 @@ func checkEmpty(ctx context.Context, tx pgx.Tx, latest cola.Revision) error {
 	return err
 }
 
-// fillChunk is how many rows are copied at a time.
+// fillChunk is the number of rows that are copied at a time.
 const fillChunk = 5_000
 
 // Fill implements store.Copier in one transaction. It does not retry, because the items can be read
@@ -54,7 +54,7 @@ func (s *Store) Fill(ctx context.Context, items iter.Seq2[*store.Item, error]) e
 	}
 	defer s.done()
 	var f callbackErrors
-	// Items can be had once only, so the transaction is not tried again.
+	// Items can be read only once, so there is no retry.
 	err := inTransactionOnce(ctx, s.general, fillTimeout, func(tx pgx.Tx) error {
 		latest, rev, err := s.nextRevision(ctx, tx)
 		if err != nil {
@@ -84,7 +84,7 @@ func (s *Store) Fill(ctx context.Context, items iter.Seq2[*store.Item, error]) e
 type filler struct {
 	ctx     context.Context
 	tx      pgx.Tx
-	tables  []*filledTable // in an order in which rows refer to earlier ones
+	tables  []*filledTable // ordered by foreign keys
 	waiting int            // buffered rows
 	windows sums[cola.AccountID, accountRow]
 	known   cola.Revision // highest revision of the items
@@ -113,7 +113,7 @@ func newFiller(ctx context.Context, tx pgx.Tx) *filler {
 		case store.ItemGrant:
 			f.bursts = table("burst_windows", "account_id", "granted_at", "requests")
 			continue
-		case store.ItemArrival: // after the labels
+		case store.ItemArrival: // written after the labels
 			f.colas = table("colas", copiedCola...)
 			f.images = table("cola_images", copiedImage...)
 			f.barcodes = table("cola_barcodes", copiedBarcode...)
@@ -124,7 +124,7 @@ func newFiller(ctx context.Context, tx pgx.Tx) *filler {
 	return f
 }
 
-// fill takes one item.
+// fill adds one item.
 func (f *filler) fill(i *store.Item) error {
 	f.known = max(f.known, i.Search.Mark.Revision, i.Arrival.At)
 	switch i.Kind {
@@ -176,7 +176,7 @@ func (f *filler) flush() error {
 		if err := copyRows(f.ctx, f.tx, t.name, t.columns, len(t.rows), func(i int) []any { return t.rows[i] }); err != nil {
 			return err
 		}
-		if t == f.of[store.ItemAccount] && len(t.rows) > 0 { // those that come with accounts are not wanted: they have their own
+		if t == f.of[store.ItemAccount] && len(t.rows) > 0 { // delete the destinations that a trigger created; the items include their own
 			if _, err := f.tx.Exec(f.ctx, `DELETE FROM destinations`); err != nil {
 				return err
 			}
@@ -188,7 +188,7 @@ func (f *filler) flush() error {
 }
 
 // finish copies the remaining rows, advances the sequences, and takes a revision above those of the
-// items. The records have revision 1, since nobody has read them.
+// items. The records get revision 1, since no reader has seen them.
 func (f *filler) finish(rev cola.Revision) error {
 	for _, id := range f.windows.keys {
 		w := f.windows.values[id]

@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
-// grants are the requests of the last minute, which the windows of accounts hold.
+// grants is a subquery for the grants in the windows of accounts.
 const grants = `(SELECT w.account_id, g.at AS granted_at, g.requests FROM burst_windows w, unnest(w.granted_at, w.requests) AS g (at, requests)) g`
 
 // database runs the statements of the control plane on the general pool.
@@ -33,7 +33,8 @@ func (d database) TransactUnsynced(ctx context.Context, operation string,
 	return d.s.transactUnsynced(ctx, operation, func(t pgx.Tx) error { return work(ctx, tx{reader{t}, t}) })
 }
 
-// TransactErasing implements sqlstore.Database. What the server frees is for its operator to erase.
+// TransactErasing implements sqlstore.Database. Erasing freed storage is up to the server's
+// operator.
 func (d database) TransactErasing(ctx context.Context, operation string,
 	work func(ctx context.Context, tx sqlstore.Tx) error) error {
 	return d.Transact(ctx, operation, work)

@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// TestDeadlocks: all that changes deliveries meets, and nobody waits in a circle.
+// TestDeadlocks checks that concurrent changes of deliveries do not deadlock.
 func TestDeadlocks(t *testing.T) {
 	before := deadlocks(t)
 	storetest.CheckDeadlocks(t, mustOpen(t, migratedDatabase(t), Options{Logger: quiet()}))
@@ -21,7 +21,7 @@ func TestDeadlocks(t *testing.T) {
 	}
 }
 
-// deadlocks returns how many the end of the server's log tells of.
+// deadlocks returns the number of deadlocks at the end of the server's log.
 func deadlocks(t *testing.T) int {
 	return strings.Count(pgtest.Shared(t).Log(), "deadlock detected")
 }
@@ -49,8 +49,8 @@ func TestRefusedClaims(t *testing.T) {
 	}
 }
 
-// TestDeliveriesWaitForNobody: a delivery whose row somebody has locked, as whoever notes an attempt at it has, is left out rather than waited
-// for by those who claim, let go of and forget deliveries.
+// TestDeliveriesWaitForNobody checks that claiming, releasing and deleting deliveries skip rows
+// that another transaction has locked, such as while it records an attempt.
 func TestDeliveriesWaitForNobody(t *testing.T) {
 	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet()})
 	if err := s.Fill(t.Context(), storetest.SampleSearches(10)); err != nil {
@@ -59,7 +59,7 @@ func TestDeliveriesWaitForNobody(t *testing.T) {
 	if _, err := storetest.RunSampleSearches(t.Context(), s, 1); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // which they would wait for
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // the time limit for waiting on the lock
 	defer cancel()
 	later := time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC)
 	claim := func(want int) []store.DueDelivery {
@@ -90,5 +90,5 @@ func TestDeliveriesWaitForNobody(t *testing.T) {
 		t.Errorf("forgot %d deliveries, %v; want the four that nobody has locked", n, err)
 	}
 	rollback(t.Context(), tx)
-	claim(1) // the one that was locked; the other one is held
+	claim(1) // the one that was locked; the other is claimed
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// TestSchemaBeforeDeliveries: accounts and searches that are there can be told what is found.
+// TestSchemaBeforeDeliveries checks that existing accounts and searches get notifications after the
+// migration.
 func TestSchemaBeforeDeliveries(t *testing.T) {
 	url := oldDatabase(t, 9, storetest.RowsBeforeDeliveries("to_timestamp(1763640000)", "to_timestamp(1763650000)"),
 		`SELECT setval(pg_get_serial_sequence('accounts', 'id'), 2)`)
@@ -53,7 +54,8 @@ func TestSchemaBeforeSecrets(t *testing.T) {
 	}
 }
 
-// TestRunWaitsForDeletion: a run that is recorded while a destination is being deleted waits, and is then told to nobody there.
+// TestRunWaitsForDeletion checks that recording a run waits for the concurrent deletion of a
+// destination and then creates no delivery for it.
 func TestRunWaitsForDeletion(t *testing.T) {
 	url := migratedDatabase(t)
 	s := mustOpen(t, url, Options{Logger: quiet()})

@@ -20,9 +20,9 @@ import (
 // errClosed is the error of all methods after Close.
 var errClosed = fmt.Errorf("the store is closed: %w", store.ErrUnavailable)
 
-// SQLSTATEs that mean something of their own here.
+// SQLSTATEs with a special meaning in this package.
 const (
-	notInEncoding        = "22021" // NUL, or no UTF-8 at all: no text that the database could hold
+	notInEncoding        = "22021" // NUL or invalid UTF-8: text that the database can't store
 	uniqueViolation      = "23505"
 	readOnlyTransaction  = "25006"
 	serializationFailure = "40001"
@@ -37,8 +37,8 @@ func failed(operation string, err error) error {
 		return nil
 	case errors.Is(err, store.ErrUnavailable):
 	case isUnavailable(err):
-		// The chain ends here: a connection that took too long is no context of the caller's that
-		// ended.
+		// The chain ends here: the deadline of a connection attempt must not look like that of the
+		// caller's context.
 		err = fmt.Errorf("%w: %v", store.ErrUnavailable, oneLine(err))
 	}
 	return fmt.Errorf("%s: %w", operation, err)
@@ -49,8 +49,7 @@ func wrapContextError(ctx context.Context, err error) error {
 	if errors.Is(err, ctx.Err()) {
 		return err
 	}
-	// The driver closes the connection of a context that ends, and what reads from it may tell of
-	// that first.
+	// The driver closes the connection when its context ends. Reads may report that first.
 	if isUnavailable(err) {
 		return fmt.Errorf("%w: %v", ctx.Err(), oneLine(err))
 	}
@@ -95,7 +94,7 @@ func isConnectionLost(err error) bool {
 	switch code := sqlState(err); {
 	case isUnconnected(err):
 		return false
-	case code == readOnlyTransaction: // it was the primary
+	case code == readOnlyTransaction: // the server was the primary before
 		return true
 	case code != "":
 		return strings.HasPrefix(code, "57P") || strings.HasPrefix(code, "08")
@@ -106,10 +105,10 @@ func isConnectionLost(err error) bool {
 // isUnavailableState reports whether a SQLSTATE means that the database is unavailable.
 func isUnavailableState(code string) bool {
 	switch code[:min(2, len(code))] {
-	case "08", // connection exceptions
+	case "08", // connection exception
 		"53", // insufficient resources: disk full, out of memory, too many connections
-		"57", // operator intervention: shutting down, starting up, crashed, statement_timeout
-		"58": // system errors
+		"57", // operator intervention: shutdown, startup, crash, statement_timeout
+		"58": // system error
 		return true
 	}
 	return slices.Contains([]string{
@@ -137,8 +136,9 @@ func sqlState(err error) string {
 	return answer.Code
 }
 
-// withoutURL returns what is wrong with a URL without showing it. The driver masks passwords, but
-// cannot always find their end. Parentheses quote the URL, unless they are about files.
+// withoutURL returns the reason why a URL is invalid, without the URL. The driver masks passwords,
+// but cannot always find where they end. Parentheses in its messages quote the URL, except for
+// messages about files.
 func withoutURL(err error) error {
 	const afterURL = "`: "
 	reason := err.Error()
@@ -166,7 +166,7 @@ func failedToOpen(ctx context.Context, operation string, err error) error {
 		err = fmt.Errorf("%s: %w", hint, err)
 	}
 	if code != "" && !isUnavailableState(code) {
-		return fmt.Errorf("%s: %w", operation, oneLine(err)) // nobody knows whether it ever worked: waiting may be no use
+		return fmt.Errorf("%s: %w", operation, oneLine(err)) // may never have worked, so waiting may not help
 	}
 	return failed(operation, err)
 }
@@ -209,14 +209,14 @@ type rewordedError struct {
 func (e rewordedError) Error() string { return e.text }
 func (e rewordedError) Unwrap() error { return e.error }
 
-// reasons returns why each address could not be connected to, in order.
+// reasons returns the reason for each address that could not be reached, in order.
 func reasons(err error) string {
 	attempts := []error{err}
 	var joined interface{ Unwrap() []error }
 	if errors.As(err, &joined) {
 		attempts = joined.Unwrap()
 	}
-	var addresses, last []string // what each said last; a name that has no address stands for itself
+	var addresses, last []string // last: latest error per address; a name that does not resolve counts as an address
 	for _, attempt := range attempts {
 		address, reason, found := strings.Cut(attempt.Error(), ": ") // "address (host): reason"
 		bare, _, _ := strings.Cut(address, " (")

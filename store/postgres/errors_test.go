@@ -13,7 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestFailed: what the database cannot do now is ErrUnavailable; what was asked of it wrongly is not.
+// TestFailed checks that temporary failures of the database are ErrUnavailable and that invalid
+// requests are not.
 func TestFailed(t *testing.T) {
 	answer := func(code string) error { return fmt.Errorf("query: %w", &pgconn.PgError{Code: code}) }
 	for name, c := range map[string]struct {
@@ -60,7 +61,8 @@ func TestFailed(t *testing.T) {
 	}
 }
 
-// TestEndedContexts: an ended context stays what it is, also where the connection that it closed tells of it first.
+// TestEndedContexts checks that an ended context is reported as such, even if the connection it
+// closed reports an error first.
 func TestEndedContexts(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

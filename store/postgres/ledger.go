@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// window is how long a grant counts against an account's limit of requests.
+	// window is how long a grant counts against an account's rate limit.
 	window = time.Minute
-	// usedEvery is how often the last use of a credential is noted at most.
+	// usedEvery is the minimum interval between records of a credential's last use.
 	usedEvery = time.Minute
 )
 
@@ -90,7 +90,7 @@ func (s *Store) Settle(ctx context.Context, batch store.Batch, decide func(time.
 // abandon returns a connection to the pool. It rolls back an open transaction, or closes the
 // connection if that fails.
 func abandon(ctx context.Context, conn *pgxpool.Conn) {
-	defer conn.Release() // which closes it when it is in a transaction
+	defer conn.Release() // closes it if it is still in a transaction
 	if conn.Conn().PgConn().TxStatus() == 'I' {
 		return
 	}
@@ -108,7 +108,7 @@ func (s *Store) unclear(err error) error {
 	return inDoubt(err)
 }
 
-// tally sums up what the entries of a batch change, so that each table takes one statement.
+// tally sums up the changes of a batch's entries, so that each table takes one statement.
 type tally struct {
 	ledgerState
 	months   sums[cola.AccountID, cola.Used]
@@ -125,7 +125,7 @@ type dayKey struct {
 
 type dayCount struct{ units, requests int }
 
-// sums are values by key, in the order in which the keys came.
+// sums are values by key, in insertion order of the keys.
 type sums[K comparable, V any] struct {
 	keys   []K
 	values map[K]V
@@ -143,7 +143,7 @@ func (s *sums[K, V]) change(key K, by func(*V)) {
 	s.values[key] = v
 }
 
-// add counts an entry, or takes it back when sign is -1.
+// add counts an entry, or reverts it if sign is -1.
 func (t *tally) add(e store.Entry, sign int) error {
 	if err := e.Check(t.states); err != nil {
 		return err
@@ -170,7 +170,7 @@ func (t *tally) add(e store.Entry, sign int) error {
 	return nil
 }
 
-// commit writes everything down together with the batch's id, and commits.
+// commit writes all changes and the batch's ID, and commits.
 func (t *tally) commit(ctx context.Context, conn *pgxpool.Conn, id store.BatchID) error {
 	b := &pgx.Batch{}
 	t.queueWindows(b)
@@ -193,7 +193,7 @@ func (t *tally) commit(ctx context.Context, conn *pgxpool.Conn, id store.BatchID
 	return ending.result(err)
 }
 
-// queueUsage queues the counters of the month and the rows of the day.
+// queueUsage queues the month's counters and the day's rows.
 func (t *tally) queueUsage(b *pgx.Batch) {
 	if n := len(t.months.keys); n > 0 {
 		accounts, views, list := make([]int64, n), make([]int64, n), make([]int64, n)
@@ -217,8 +217,8 @@ func (t *tally) queueUsage(b *pgx.Batch) {
 	b.Queue(upsertDays, accounts, cola.DateOf(t.now).Time(), channels, kinds, credentials, meters, units, requests)
 }
 
-// queueWindows queues the windows of accounts with new grants, without expired grants, and of
-// accounts with grants in the future, which become grants of now.
+// queueWindows queues the windows of accounts with new grants or with grants in the future. It
+// drops expired grants and moves future ones to now.
 func (t *tally) queueWindows(b *pgx.Batch) {
 	var accounts, requests []int64
 	var at []time.Time
@@ -240,8 +240,8 @@ func (t *tally) queueWindows(b *pgx.Batch) {
 	}
 }
 
-// queueUses queues the noting of when credentials of a kind were last used: those that hold and
-// those that are charged, once each, unless it is known that a use was noted lately.
+// queueUses queues updates of the last use of credentials of one kind: the valid and the charged
+// ones, once each, unless a recent use is already recorded.
 func (t *tally) queueUses(b *pgx.Batch, kind cola.CredentialKind, note string) {
 	var ids, accounts []int64
 	noted := map[int64]bool{}

@@ -14,15 +14,14 @@ import (
 
 const (
 	lockAccounts = `SELECT id FROM accounts WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE`
-	// selectStates gives the instant, and a row for each account that exists: at least one in all.
-	// The clock is read once, by the statement itself, which begins when the locks are held.
+	// selectStates returns the current time and a row for each existing account, or one row without
+	// an account. The statement reads the clock once, after the locks are taken.
 	selectStates = `WITH clock AS MATERIALIZED (SELECT coalesce($2::timestamptz, clock_timestamp()) AS now)
 		SELECT clock.now, a.id, a.tier, a.suspended_at, a.suspended_because, coalesce(m.detail_views, 0), coalesce(m.list_records, 0), w.granted_at, w.requests
 		FROM clock LEFT JOIN accounts a ON a.id = ANY($1)
 		LEFT JOIN usage_months m ON m.account_id = a.id AND m.period = to_char(clock.now AT TIME ZONE 'UTC', 'YYYY-MM')
 		LEFT JOIN burst_windows w ON w.account_id = a.id`
-	// selectCredentials gives keys, links and sign-ins, of which those of an app that is disabled
-	// count as revoked.
+	// selectCredentials returns keys, links and sign-ins. Links to a disabled app count as revoked.
 	selectCredentials = `SELECT '` + string(cola.CredentialKey) + `', id, account_id, last_used_at, revoked_at, expires_at
 		FROM api_keys WHERE id = ANY($1)
 		UNION ALL SELECT '` + string(cola.CredentialLink) + `', l.id, l.account_id, l.last_used_at, coalesce(l.revoked_at, p.disabled_at), NULL
@@ -32,20 +31,20 @@ const (
 
 // accountRow is an account's row with its window.
 type accountRow struct {
-	account  store.Account // of which it has the id, zero when there is none, the tier and the suspension
+	account  store.Account // only ID (0 if there is no account), tier and suspension
 	used     cola.Used
 	at       []time.Time
 	requests []int
 }
 
-// credentialRow is what a settlement asks of a key, a link or a sign-in.
+// credentialRow is the part of a key, link or sign-in that a settlement needs.
 type credentialRow struct {
 	cola.Credential
 	account                      cola.AccountID
 	lastUsed, revoked, expiresAt time.Time
 }
 
-// holds reports whether the credential is valid at an instant.
+// holds reports whether the credential is valid at now.
 func (c credentialRow) holds(now time.Time) bool {
 	return c.revoked.IsZero() && (c.expiresAt.IsZero() || c.expiresAt.After(now))
 }
@@ -82,10 +81,10 @@ func readAccounts(rows pgx.Rows, err error) (now time.Time, list []accountRow, _
 	return all[0].now, list, nil
 }
 
-// state returns what the ledger knows of an account at an instant. A clock that was set back, or
-// that of another server after a failover, leaves grants ahead of it: they count as of now, and
-// whether there are any is returned too. Left alone they would fill the window until the clock has
-// caught up, which may be hours; dropped they would let an account through twice.
+// state returns the ledger's state of an account at an instant, and whether its window contains
+// grants ahead of that instant. A clock that was set back, or that of another server after a
+// failover, leaves such grants. They count as of now: left alone, they would fill the window until
+// the clock catches up, which may take hours; dropped, they would let the account exceed its limit.
 func (r accountRow) state(now time.Time) (state store.AccountState, ahead bool) {
 	state = store.AccountState{Account: r.account.ID, Exists: true, Suspended: r.account.Suspended(), Tier: r.account.Tier, Used: r.used}
 	late := 0
@@ -120,8 +119,8 @@ func (s *Store) AccountUsage(ctx context.Context, id cola.AccountID) (store.Acco
 	return state, err
 }
 
-// queueStates asks for what a batch's decision needs, of the instant at, or the database's own when
-// that is nil.
+// queueStates queues the reads that a batch's decision needs. at is the current time, or nil for
+// the database's clock.
 func queueStates(b *pgx.Batch, batch store.Batch, at *time.Time) {
 	b.Queue(selectStates, accountIDs(batch.Accounts), at)
 	var keys, links, signIns []int64
@@ -139,7 +138,8 @@ func queueStates(b *pgx.Batch, batch store.Batch, at *time.Time) {
 }
 
 // lockStates begins the transaction of a batch, takes its locks and reads the states of its
-// accounts. It fails with store.ErrExists or store.ErrVoid when that became of the batch already.
+// accounts. It fails with store.ErrExists or store.ErrVoid if the batch was settled or voided
+// before.
 func (s *Store) lockStates(ctx context.Context, conn *pgxpool.Conn, batch store.Batch) (l ledgerState, err error) {
 	b := &pgx.Batch{}
 	queueAttempt(b, batch.ID)
@@ -150,7 +150,7 @@ func (s *Store) lockStates(ctx context.Context, conn *pgxpool.Conn, batch store.
 	results := conn.SendBatch(ctx, b)
 	earlier, err := readAttempt(results)
 	if err == nil {
-		_, err = results.Exec() // the locks
+		_, err = results.Exec() // lockAccounts
 	}
 	if err == nil && s.now == nil {
 		l, err = readStates(results, batch)
@@ -164,22 +164,22 @@ func (s *Store) lockStates(ctx context.Context, conn *pgxpool.Conn, batch store.
 	if s.now == nil {
 		return l, nil
 	}
-	b = &pgx.Batch{} // the clock of a test is read when the locks are held, too
+	b = &pgx.Batch{} // read a test's clock only after taking the locks
 	queueStates(b, batch, s.clock())
 	results = conn.SendBatch(ctx, b)
 	l, err = readStates(results, batch)
 	return l, sent(results, err)
 }
 
-// ledgerState is what was read for a decision, in the order of the batch's accounts.
+// ledgerState is the input of a decision, in the order of the batch's accounts.
 type ledgerState struct {
 	now         time.Time
 	states      []store.AccountState
-	ahead       []bool // of each state, whether its window held grants ahead of now
+	ahead       []bool // for each state, whether its window contained grants ahead of now
 	credentials map[cola.Credential]credentialRow
 }
 
-// readStates reads what queueStates asked for.
+// readStates reads the results of queueStates.
 func readStates(results pgx.BatchResults, batch store.Batch) (l ledgerState, err error) {
 	var accounts []accountRow
 	if l.now, accounts, err = readAccounts(results.Query()); err != nil {

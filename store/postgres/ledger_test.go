@@ -12,8 +12,9 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// TestDatabaseClock: without a clock of the caller's, all instants are of the database's clock, and days and months are UTC
-// whatever zone the server is in. The conformance suite has a clock of its own.
+// TestDatabaseClock checks that all times come from the database's clock by default, and that days
+// and months are in UTC regardless of the server's time zone. The conformance suite sets its own
+// clock.
 func TestDatabaseClock(t *testing.T) {
 	url := migratedDatabase(t)
 	s := mustOpen(t, url, Options{Logger: quiet()})

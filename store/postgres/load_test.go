@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// load charges accounts, each from a goroutine of its own, and writes down what was answered.
+// load charges accounts, each from its own goroutine, and records what the store acknowledged.
 type load struct {
 	s        *Store
 	accounts []cola.AccountID
@@ -40,8 +40,8 @@ func startLoad(t *testing.T, s *Store, accounts int) *load {
 	return l
 }
 
-// charge settles one batch after the other, each under its id until the store says what became of it. It ends only between
-// batches, so that the outcome of every one is known.
+// charge settles batches in sequence, each under the same ID until its outcome is known. It stops
+// only between batches.
 func (l *load) charge(t *testing.T, i int) {
 	for {
 		select {
@@ -67,7 +67,7 @@ func (l *load) charge(t *testing.T, i int) {
 	}
 }
 
-// waitFor waits until every account was charged so many times more.
+// waitFor waits until every account has been charged the given number of additional times.
 func (l *load) waitFor(t *testing.T, more int64) {
 	t.Helper()
 	for i := range l.answered {
@@ -80,7 +80,7 @@ func (l *load) waitFor(t *testing.T, more int64) {
 	}
 }
 
-// end ends the load and holds the ledger to what was answered.
+// end stops the load and compares the ledger with the acknowledged charges.
 func (l *load) end(t *testing.T) {
 	t.Helper()
 	close(l.stop)
@@ -93,7 +93,7 @@ func (l *load) end(t *testing.T) {
 	}
 }
 
-// withHost returns a URL that names a second host, for whichever of the two can be written to.
+// withHost adds a second host to a URL and selects the writable one.
 func withHost(t *testing.T, address, second string) string {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -104,7 +104,7 @@ func withHost(t *testing.T, address, second string) string {
 	return u.String() + "&target_session_attrs=read-write"
 }
 
-// mustBeStandby holds a store on a standby to saying that it cannot serve.
+// mustBeStandby checks that a store on a standby reports that it cannot serve.
 func mustBeStandby(t *testing.T, address string) {
 	t.Helper()
 	s := mustOpen(t, address, Options{Logger: quiet()})
@@ -123,7 +123,7 @@ func mustBeStandby(t *testing.T, address string) {
 	}
 }
 
-// withAddr returns a URL of the same database on another server.
+// withAddr returns the URL of the same database on another server.
 func withAddr(t *testing.T, address, addr string) string {
 	t.Helper()
 	u, err := url.Parse(address)

@@ -19,12 +19,12 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// lockAttempts is how often, once a second, the lock on the schema is tried for while another
-// process migrates.
+// lockAttempts is the number of attempts, one per second, to lock the schema while another process
+// migrates.
 const lockAttempts = 600
 
-// Migrate brings the schema of a database up to date and returns the versions it had and has: equal
-// when there was nothing to do. Open does the same. The database itself must exist.
+// Migrate upgrades the schema of an existing database and returns the versions before and after,
+// which are equal if nothing was to be done. Open does the same.
 func Migrate(ctx context.Context, url string, opts Options) (from, to int64, err error) {
 	const operation = "migrate database"
 	opts = opts.withDefaults()
@@ -37,8 +37,8 @@ func Migrate(ctx context.Context, url string, opts Options) (from, to int64, err
 	return from, to, failedToOpen(ctx, operation, err)
 }
 
-// Versions returns the version of the schema of a database, 0 when there is none, and the version
-// that the program brings it to. It changes nothing.
+// Versions returns the schema version of a database, or 0 if it has none, and the latest version
+// that this program knows. It changes nothing.
 func Versions(ctx context.Context, url string) (current, latest int64, err error) {
 	const operation = "read schema version"
 	config, err := parse(url)
@@ -55,8 +55,8 @@ func Versions(ctx context.Context, url string) (current, latest int64, err error
 	return current, latestVersion(p), failedToOpen(ctx, operation, err)
 }
 
-// prepare makes sure that the database has the program's schema, and returns the versions it had
-// and has.
+// prepare ensures that the database has the program's schema, and returns the versions before and
+// after.
 func prepare(ctx context.Context, config *pgx.ConnConfig, opts Options) (from, to int64, err error) {
 	db := stdlib.OpenDB(*config)
 	defer func() { err = errors.Join(err, db.Close()) }()
@@ -66,8 +66,8 @@ func prepare(ctx context.Context, config *pgx.ConnConfig, opts Options) (from, t
 	return migrate(ctx, db, opts)
 }
 
-// migrate runs the migrations that are missing. Of several processes one does, and the others wait
-// until it has.
+// migrate applies the missing migrations. If several processes call it, one migrates and the others
+// wait.
 func migrate(ctx context.Context, db *sql.DB, opts Options) (from, to int64, err error) {
 	if from, err = schemaVersion(ctx, db); err != nil {
 		return 0, 0, err
@@ -94,13 +94,14 @@ func migrate(ctx context.Context, db *sql.DB, opts Options) (from, to int64, err
 	if err != nil {
 		return from, from, err
 	}
-	if len(applied) == 0 { // another process did meanwhile, perhaps to a version that is newer still
+	if len(applied) == 0 { // another process has migrated meanwhile, perhaps to an even newer version
 		return migrate(ctx, db, Options{Logger: opts.Logger, NoMigrate: true})
 	}
 	return applied[0].Source.Version - 1, to, nil
 }
 
-// checkPrivilege finds out first what the migration would only fail with after some attempts.
+// checkPrivilege reports missing privileges before the migration would fail on them after several
+// attempts.
 func checkPrivilege(ctx context.Context, db *sql.DB) error {
 	var user, schema sql.NullString
 	var allowed sql.NullBool
@@ -133,7 +134,7 @@ func latestVersion(p *goose.Provider) int64 {
 	return sources[len(sources)-1].Version
 }
 
-// schemaVersion returns the version that the database has been migrated to, 0 for an empty one.
+// schemaVersion returns the schema version of a database, or 0 for an empty one.
 func schemaVersion(ctx context.Context, db *sql.DB) (version int64, err error) {
 	var migrated bool
 	err = db.QueryRowContext(ctx, `SELECT to_regclass('goose_db_version') IS NOT NULL`).Scan(&migrated)

@@ -19,57 +19,54 @@ import (
 )
 
 const (
-	// ledgerConnections serve one worker that settles and one that voids, with one to spare for
-	// each while a lost connection is still being given up.
+	// ledgerConnections serves one worker that settles and one that voids, with a spare for each
+	// while a lost connection is being closed.
 	ledgerConnections = 4
-	// connectTimeout bounds the making of a connection to each host, so that one that is gone does
-	// not hold up a failover.
+	// connectTimeout bounds connecting to each host, so that a dead host does not delay a failover.
 	connectTimeout = 5 * time.Second
-	// pingTimeout bounds how long a connection that was idle is asked whether it lives before it is
-	// used.
+	// pingTimeout bounds the liveness check of an idle connection before its reuse.
 	pingTimeout = time.Second
-	// connectionLife is how long a connection is kept at most, give or take lifeJitter: behind a
-	// proxy or a name that moves, connections find their way to where they belong.
+	// connectionLife is the maximum age of a connection, give or take lifeJitter, so that
+	// connections follow a proxy or a DNS name that moves.
 	connectionLife = time.Hour
 	lifeJitter     = 6 * time.Minute
 	healthCheck    = 15 * time.Second
-	// minVersion is the oldest server that has what the schema uses.
+	// minVersion is the oldest server version with the features that the schema uses.
 	minVersion = 130000
 )
 
-// Settings of the connections; what the URL says comes first. A transaction of the ledger holds
-// locks on accounts, which the server takes from it soon when its client has vanished without a
-// word: by the timeout between two round trips, and by the keep-alive in the middle of one. Whether
-// a commit waits for the disk and for standbys is for the operator to say.
+// Connection settings. Those in the URL take precedence. A ledger transaction locks accounts. If
+// its client vanishes, the server releases the locks soon: through the idle timeout between round
+// trips, and through TCP keep-alive within one. The operator decides whether commits wait for the
+// disk and for standbys.
 var (
 	commonSettings = map[string]string{
-		"default_transaction_isolation": "read committed", // of statements outside transactions
+		"default_transaction_isolation": "read committed", // for statements outside transactions
 		"colaregistry.opens_secrets":    "on",             // lets this version claim deliveries; see the migration "secrets"
 		"tcp_keepalives_idle":           "10",
 		"tcp_keepalives_interval":       "5",
 		"tcp_keepalives_count":          "3",
 	}
 	generalSettings = map[string]string{
-		"statement_timeout":                   "0", // reading everything takes as long as it takes
+		"statement_timeout":                   "0", // reading the whole registry may take long
 		"idle_in_transaction_session_timeout": "60s",
 	}
 	ledgerSettings = map[string]string{
-		"statement_timeout":                   "15s", // callers give up before; a commit that waits for a standby it does not end
+		"statement_timeout":                   "15s", // callers time out earlier; does not end a commit's wait for a standby
 		"idle_in_transaction_session_timeout": "10s",
-		// Every statement finds a few rows by their keys. Planning it anew for each batch takes
-		// longer than running it, and a plan that was made when the tables were small must not read
-		// them whole when they are large.
+		// Every statement finds a few rows by key. Planning each batch takes longer than running
+		// it, and a plan made for small tables must not scan them once they are large.
 		"plan_cache_mode": "force_generic_plan",
 		"enable_seqscan":  "off",
 	}
 )
 
-// Options of Open and Migrate. The zero Options are those of production.
+// Options are the options of Open and Migrate. The zero value suits production.
 type Options struct {
-	Now       func() time.Time      // the clock of the database; its own when nil
-	Logger    *slog.Logger          // slog.Default() when nil
-	NoMigrate bool                  // fail when the schema is older than the program, or there is none
-	Metrics   prometheus.Registerer // gets the state of the connections, until Close, for one store only; nil: not measured
+	Now       func() time.Time      // nil: the database's clock
+	Logger    *slog.Logger          // nil: slog.Default()
+	NoMigrate bool                  // fail if the schema is missing or older than the program
+	Metrics   prometheus.Registerer // connection metrics until Close, for one store only; nil: none
 }
 
 func (o Options) withDefaults() Options {
@@ -79,11 +76,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Open opens a database, which must exist, and brings its schema up to date. Of several processes
-// that open it at once one does, and the others wait. It fails with store.ErrNewerSchema when a
-// newer version of the program has migrated the database. The URL is one that libpq takes too, of
-// several hosts if need be, or keywords and values; what it leaves out comes from the PG…
-// environment.
+// Open opens an existing database and upgrades its schema. If several processes open it
+// concurrently, one migrates and the others wait. It fails with store.ErrNewerSchema if a newer
+// version of the program has migrated the database. url is a libpq URL, which may list several
+// hosts, or a keyword/value string. Defaults come from the PG… environment variables.
 func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	opts = opts.withDefaults()
 	const operation = "open database"
@@ -107,7 +103,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// connect opens the connections and what goes with them.
+// connect opens the pools and starts metrics and upkeep.
 func (s *Store) connect(ctx context.Context, config *pgxpool.Config, opts Options) (err error) {
 	if s.general, err = openPool(ctx, config, config.MaxConns, generalSettings); err != nil {
 		return err
@@ -127,7 +123,7 @@ func (s *Store) connect(ctx context.Context, config *pgxpool.Config, opts Option
 	return nil
 }
 
-// named returns the configuration of connections that show to an operator what they are for.
+// named returns the configuration of connections whose name shows operators their purpose.
 func named(config *pgxpool.Config, purpose string) *pgxpool.Config {
 	config = config.Copy()
 	config.ConnConfig.RuntimeParams["application_name"] += " " + purpose
@@ -142,8 +138,8 @@ func openPool(ctx context.Context, base *pgxpool.Config, connections int32, sett
 	return pgxpool.NewWithConfig(ctx, config)
 }
 
-// onConnect returns what makes settings of a new connection, less those that are given. They are no
-// part of the greeting, where a pooler in between would refuse what it does not know.
+// onConnect returns a callback that applies settings to a new connection, except those set by the
+// URL. They are not startup parameters, because poolers reject unknown ones.
 func onConnect(given map[string]string, settings ...map[string]string) func(context.Context, *pgx.Conn) error {
 	var names, values []string
 	for _, some := range settings {
@@ -162,8 +158,8 @@ func onConnect(given map[string]string, settings ...map[string]string) func(cont
 	}
 }
 
-// parse reads a URL and fills in what it leaves out. Its errors do not show the URL, which may hold
-// a password.
+// parse parses a URL and fills in defaults. Its errors do not contain the URL, which may include a
+// password.
 func parse(url string) (*pgxpool.Config, error) {
 	plain, err := pgx.ParseConfig(url)
 	if err != nil {
@@ -193,7 +189,7 @@ func parse(url string) (*pgxpool.Config, error) {
 	if conn.ConnectTimeout == 0 {
 		conn.ConnectTimeout = connectTimeout
 	}
-	// A peer that is gone is noticed within half a minute.
+	// Detect a dead peer within half a minute.
 	dialer := &net.Dialer{Timeout: conn.ConnectTimeout, KeepAliveConfig: net.KeepAliveConfig{
 		Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 4,
 	}}
@@ -206,8 +202,8 @@ func parse(url string) (*pgxpool.Config, error) {
 	return config, checkConfig(conn)
 }
 
-// checkConfig refuses what cannot work, and what would show a part of the password as the name of a
-// host.
+// checkConfig rejects configurations that cannot work, and those that would show part of the
+// password as a host name.
 func checkConfig(conn *pgx.ConnConfig) error {
 	switch conn.DefaultQueryExecMode {
 	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
@@ -223,7 +219,7 @@ func checkConfig(conn *pgx.ConnConfig) error {
 	return nil
 }
 
-// checkServer refuses a server that the schema or the text of records does not fit.
+// checkServer rejects servers whose version or encoding is unsuitable.
 func checkServer(ctx context.Context, db *sql.DB) error {
 	var version int
 	var name, encoding string

@@ -59,7 +59,7 @@ func TestSchemaVersions(t *testing.T) {
 	}
 }
 
-// query runs a query of one value beside a store.
+// query reads one row with a separate connection.
 func query(t testing.TB, url, sql string, into any, args ...any) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -87,7 +87,7 @@ func migrateError(t *testing.T, url string) error {
 	return err
 }
 
-// TestOpenSaysWhatIsWrong, and never the password.
+// TestOpenSaysWhatIsWrong checks that errors state the reason and never contain the password.
 func TestOpenSaysWhatIsWrong(t *testing.T) {
 	server := pgtest.Shared(t)
 	execute := func(sql string) {
@@ -129,7 +129,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 			_, _, versions := Versions(t.Context(), c.url)
 			for method, err := range map[string]error{"Open": openError(t, c.url), "Migrate": migrateError(t, c.url), "Versions": versions} {
 				if err == nil && method == "Versions" {
-					continue // what is wrong does not keep from reading
+					continue // these faults do not prevent reading
 				}
 				if err == nil || !strings.Contains(err.Error(), c.want) && method == "Open" {
 					t.Errorf("%s: %v, want %q in it", method, err, c.want)
@@ -162,7 +162,7 @@ func TestServersThatDoNotFit(t *testing.T) {
 	}
 }
 
-// closedPort returns an address that nobody listens on.
+// closedPort returns an address on which no server listens.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -173,7 +173,8 @@ func closedPort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// TestOpenEndsWithItsContext, also when a host takes the connection and then says nothing.
+// TestOpenEndsWithItsContext checks that Open respects its context, even if a host accepts the
+// connection and then stays silent.
 func TestOpenEndsWithItsContext(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -191,7 +192,7 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestHostsAreTriedInTurn: of several hosts the one that can be written to is taken.
+// TestHostsAreTriedInTurn checks that the store picks the writable host of several.
 func TestHostsAreTriedInTurn(t *testing.T) {
 	url := migratedDatabase(t)
 	url = strings.Replace(url, "@", "@"+closedPort(t)+",", 1) + "&target_session_attrs=read-write"
@@ -265,7 +266,7 @@ func TestPoolMetrics(t *testing.T) {
 	}
 }
 
-// TestPingTellsDatabasesApart: another database under the same address is not the one that was opened.
+// TestPingTellsDatabasesApart checks that Ping detects a different database at the same address.
 func TestPingTellsDatabasesApart(t *testing.T) {
 	url := migratedDatabase(t)
 	s := mustOpen(t, url, Options{Logger: quiet()})

@@ -16,7 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// chargeAs charges an account one list record under a batch's id.
+// chargeAs charges an account one list record under a batch ID.
 func chargeAs(ctx context.Context, s *Store, id store.BatchID, account cola.AccountID) ([]store.Entry, error) {
 	entries := []store.Entry{{Account: account, Requests: 1, Units: []store.Units{{
 		Channel: cola.ChannelREST, Credential: cola.Credential{Kind: cola.CredentialKey, ID: 1},
@@ -26,7 +26,7 @@ func chargeAs(ctx context.Context, s *Store, id store.BatchID, account cola.Acco
 		func(time.Time, []store.AccountState) []store.Entry { return entries })
 }
 
-// settleAtLast settles a batch however often that takes, as the quota ledger does.
+// settleAtLast retries a batch until it is settled, as the quota ledger does.
 func settleAtLast(t *testing.T, s *Store, account cola.AccountID) {
 	t.Helper()
 	id := storetest.NewBatchID()
@@ -42,7 +42,7 @@ func settleAtLast(t *testing.T, s *Store, account cola.AccountID) {
 	t.Fatal("a batch is not settled after a hundred attempts")
 }
 
-// mustHaveUsed holds the ledger of an account to what was answered.
+// mustHaveUsed compares an account's usage with the acknowledged charges.
 func mustHaveUsed(t *testing.T, s *Store, account cola.AccountID, want int, when string) {
 	t.Helper()
 	usage, err := s.AccountUsage(t.Context(), account)
@@ -58,8 +58,8 @@ func mustHaveUsed(t *testing.T, s *Store, account cola.AccountID, want int, when
 	}
 }
 
-// everyMessage runs try with connections that are cut at the first message, the second and so on, each way, until they pass
-// without being cut.
+// everyMessage runs try repeatedly, cutting the connection at the first message, then the second
+// and so on, in each direction, until try succeeds without a cut.
 func everyMessage(t *testing.T, p *proxy, try func(when string)) {
 	t.Helper()
 	for _, w := range []way{toServer, toClient} {
@@ -78,7 +78,8 @@ func everyMessage(t *testing.T, p *proxy, try func(when string)) {
 	}
 }
 
-// openThroughProxy returns a store that reaches its server through a proxy, one that does not, and an account.
+// openThroughProxy returns a store behind a proxy, a store with a direct connection, and an
+// account.
 func openThroughProxy(t *testing.T, params map[string]string) (p *proxy, through, beside *Store, account cola.AccountID) {
 	t.Helper()
 	url := withParams(t, migratedDatabase(t), params)
@@ -91,7 +92,8 @@ func openThroughProxy(t *testing.T, params map[string]string) (p *proxy, through
 	return p, mustOpen(t, url, Options{Logger: quiet()}), beside, a.ID
 }
 
-// TestCutSettlementsAreExact: wherever the connection is cut, a batch that is settled again under its id counts once.
+// TestCutSettlementsAreExact checks that a batch retried under its ID counts once, wherever the
+// connection is cut.
 func TestCutSettlementsAreExact(t *testing.T) {
 	p, through, beside, account := openThroughProxy(t, nil)
 	settled := 0
@@ -102,8 +104,8 @@ func TestCutSettlementsAreExact(t *testing.T) {
 	})
 }
 
-// TestCutSettlementsCanBeVoided: wherever the connection is cut, a batch that is then voided counts for nothing, and never
-// will.
+// TestCutSettlementsCanBeVoided checks that a voided batch never counts, wherever the connection is
+// cut.
 func TestCutSettlementsCanBeVoided(t *testing.T) {
 	p, through, beside, account := openThroughProxy(t, nil)
 	settleAtLast(t, through, account)
@@ -126,8 +128,8 @@ func TestCutSettlementsCanBeVoided(t *testing.T) {
 	})
 }
 
-// TestCutImportsLoseNothing: wherever the connection is cut, the outcomes returned are those of labels that are kept, and
-// importing again completes them.
+// TestCutImportsLoseNothing checks that, wherever the connection is cut, returned outcomes are
+// those of stored labels, and that repeating the import completes it.
 func TestCutImportsLoseNothing(t *testing.T) {
 	p, through, beside, _ := openThroughProxy(t, nil)
 	n := 0
@@ -147,13 +149,13 @@ func TestCutImportsLoseNothing(t *testing.T) {
 	}
 }
 
-// TestSilentConnection: a connection that dies without a word holds up a charge for no longer than its context allows, and
-// the next attempt until the server ends the transaction that nobody goes on with.
+// TestSilentConnection checks that a silently dead connection delays a charge only until its
+// context ends, and the next attempt until the server ends the abandoned transaction.
 func TestSilentConnection(t *testing.T) {
 	p, through, beside, account := openThroughProxy(t, map[string]string{"idle_in_transaction_session_timeout": "700ms"})
 	settleAtLast(t, through, account)
 	id := storetest.NewBatchID()
-	p.silenceAt(toServer, 'B', 6) // when the second round trip begins, by its first statement: the locks are held
+	p.silenceAt(toServer, 'B', 6) // at the first statement of the second round trip, when the locks are held
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	_, err := chargeAs(ctx, through, id, account)
@@ -166,7 +168,8 @@ func TestSilentConnection(t *testing.T) {
 	mustHaveUsed(t, beside, account, 2, "after silence")
 }
 
-// TestContextEndsWithinABatch: once a batch has begun, the end of its context leaves unknown what became of it, and says so.
+// TestContextEndsWithinABatch checks that the outcome of a batch is reported as unknown if its
+// context ends after it has begun.
 func TestContextEndsWithinABatch(t *testing.T) {
 	_, s, _, account := openThroughProxy(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -184,8 +187,8 @@ func TestContextEndsWithinABatch(t *testing.T) {
 	mustHaveUsed(t, s, account, 0, "after that")
 }
 
-// TestLocksAreWaitedForWithinTheContext: an account that another transaction holds is waited for, but not longer than the
-// caller has time.
+// TestLocksAreWaitedForWithinTheContext checks that a batch waits for an account locked by another
+// transaction, but only until its context ends.
 func TestLocksAreWaitedForWithinTheContext(t *testing.T) {
 	_, s, beside, account := openThroughProxy(t, nil)
 	held, err := beside.general.Begin(t.Context())
@@ -210,7 +213,8 @@ func TestLocksAreWaitedForWithinTheContext(t *testing.T) {
 	mustHaveUsed(t, s, account, 1, "once it is free")
 }
 
-// TestTransactionsAreTriedAgain, when they only met others at the same time, and not for ever.
+// TestTransactionsAreTriedAgain checks that conflicts with concurrent transactions are retried, up
+// to a limit.
 func TestTransactionsAreTriedAgain(t *testing.T) {
 	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet()})
 	for name, c := range map[string]struct {

@@ -48,15 +48,15 @@ func (*statementLog) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQ
 
 func (*statementLog) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-// smallTables hold one row or a set of reference data.
+// smallTables are tables with one row or a set of reference data.
 var smallTables = []string{
 	"meta", "avas", "production_reports", "processing_times", "formula_processing_times", "registration_processing_times",
 	"category_aliases",
 }
 
-// checkPlans fails for each statement that reads a whole table. Statements without parameters or a limit read everything
-// by design: lists for the operator, counts and copies. The planner avoids sequential scans here, as it does by itself once
-// tables are large, so a statement that has one lacks an index.
+// checkPlans fails for each statement that scans a whole table. Statements without parameters or a
+// limit read everything by design: lists for the operator, counts and copies. The planner avoids
+// sequential scans here, as it does for large tables, so a statement with one lacks an index.
 func (l *statementLog) checkPlans(t *testing.T) {
 	conn, err := pgx.Connect(t.Context(), migratedDatabase(t))
 	if err != nil {
@@ -98,7 +98,7 @@ func isCostly(step string) bool {
 
 var parameter = regexp.MustCompile(`\$(\d+)`)
 
-// explain returns the steps of a prepared statement's plan.
+// explain returns the plan nodes of a prepared statement.
 func explain(t *testing.T, conn *pgx.Conn, query string) []string {
 	t.Helper()
 	count := 0

@@ -18,8 +18,8 @@ const (
 	toClient
 )
 
-// proxy stands between a store and its server and can fail a connection at a given message: cut it, or fall silent on it
-// while both ends think that it lives.
+// proxy forwards messages between a store and its server. It can fail a connection at a given
+// message: either cut it, or stop forwarding while both ends believe it is alive.
 type proxy struct {
 	listener net.Listener
 	target   string
@@ -28,13 +28,14 @@ type proxy struct {
 	mu    sync.Mutex
 	conns map[net.Conn]bool
 	way   way
-	kind  byte // of the messages that count; 0 for any
-	left  int  // of them that still pass; negative when nothing is to fail
+	kind  byte // type of the counted messages; 0 for any
+	left  int  // counted messages that still pass; negative: no failure armed
 	mute  bool
-	ended chan struct{} // closed with the proxy
+	ended chan struct{} // closed together with the proxy
 }
 
-// startProxy returns a proxy in front of the server of a URL, and the URL that leads through it.
+// startProxy starts a proxy in front of a URL's server and returns it with the URL that leads
+// through it.
 func startProxy(t testing.TB, address string) (*proxy, string) {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -61,10 +62,10 @@ func startProxy(t testing.TB, address string) (*proxy, string) {
 	return p, u.String()
 }
 
-// cutAt has the next connection cut on which that many messages have passed one way, counted over all connections.
+// cutAt cuts the connection at the given message in one direction, counted over all connections.
 func (p *proxy) cutAt(w way, messages int) { p.arm(w, 0, messages, false) }
 
-// silenceAt is the same for a connection that falls silent, counting only messages of a kind.
+// silenceAt silences the connection at the given message of one type.
 func (p *proxy) silenceAt(w way, kind byte, messages int) { p.arm(w, kind, messages, true) }
 
 func (p *proxy) arm(w way, kind byte, messages int, mute bool) {
@@ -73,7 +74,7 @@ func (p *proxy) arm(w way, kind byte, messages int, mute bool) {
 	p.way, p.kind, p.left, p.mute = w, kind, messages, mute
 }
 
-// disarm reports whether a connection failed since arm.
+// disarm reports whether a connection has failed since arm.
 func (p *proxy) disarm() (failed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,7 +83,7 @@ func (p *proxy) disarm() (failed bool) {
 	return failed
 }
 
-// fails counts a message and reports what is to become of it and its connection.
+// fails counts a message and returns how its connection fails, if at all.
 func (p *proxy) fails(w way, kind byte) (cut, mute bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,7 +113,7 @@ func (p *proxy) accept() {
 	}
 }
 
-// pass passes messages one way until the connection ends at either end.
+// pass forwards messages in one direction until the connection ends at either end.
 func (p *proxy) pass(w way, from, to net.Conn) {
 	defer func() {
 		from.Close()
@@ -121,7 +122,7 @@ func (p *proxy) pass(w way, from, to net.Conn) {
 		defer p.mu.Unlock()
 		delete(p.conns, from)
 	}()
-	typed := w == toClient // the first message of a client has no type
+	typed := w == toClient // a client's first message has no type
 	for {
 		message, err := readMessage(from, typed)
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 
 var knownIdentity = store.Identity{Issuer: "https://id.example.com", Subject: "1"}
 
-// readings are the methods that read and hand nothing out before they return, those included that only read as a rule.
+// readings are the methods that read without callbacks, including those that write only sometimes.
 func readings(s *Store, account cola.AccountID, label cola.TTBID) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"Ping": s.Ping,
@@ -56,7 +56,8 @@ func readings(s *Store, account cola.AccountID, label cola.TTBID) map[string]fun
 	}
 }
 
-// TestCutReadsAreRepeated: wherever a connection is cut, a method that reads is answered from another one.
+// TestCutReadsAreRepeated checks that a read succeeds on another connection, wherever the first is
+// cut.
 func TestCutReadsAreRepeated(t *testing.T) {
 	p, through, beside, account := openThroughProxy(t, nil)
 	samples := storetest.Samples(0, 1)
@@ -85,7 +86,8 @@ func TestCutReadsAreRepeated(t *testing.T) {
 	})
 }
 
-// TestReadsAreNotRepeatedForEver: one connection more is tried, and none for a caller that has gone.
+// TestReadsAreNotRepeatedForEver checks that a read is retried once, and not at all after its
+// context has ended.
 func TestReadsAreNotRepeatedForEver(t *testing.T) {
 	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet()})
 	lose := func() error {

@@ -17,12 +17,13 @@ import (
 const (
 	lockClaimed = `SELECT u.n, s.id, s.account_id FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS u (uuid, hold, n)
 		JOIN saved_searches s ON s.uuid = u.uuid COLLATE "C" AND s.hold = u.hold ORDER BY s.id FOR NO KEY UPDATE OF s`
-	// countAllowances adds uses of an allowance by accounts, each on a day. It locks the rows in
-	// the order of the arrays.
+	// countAllowances adds to accounts' daily use of an allowance. It locks the rows in the order
+	// of the arrays.
 	countAllowances = `INSERT INTO daily_allowances (account_id, day, allowance, used) SELECT u.account, u.day, $3, u.units
 			FROM unnest($1::bigint[], $2::date[], $4::integer[]) WITH ORDINALITY AS u (account, day, units, n) ORDER BY n
 		ON CONFLICT (account_id, day, allowance) DO UPDATE SET used = daily_allowances.used + excluded.used RETURNING account_id, day, used`
-	// knownRevisions are those in this database's past. What comes next might be below another one.
+	// knownRevisions selects the revisions in this database's history. Later revisions might be
+	// below an unknown one.
 	knownRevisions = `SELECT revision FROM revisions WHERE revision = ANY($1)`
 	nextRuns       = `SELECT nextval(pg_get_serial_sequence('saved_search_runs', 'id')) FROM generate_series(1, $1)`
 	insertMatches  = `WITH new AS (INSERT INTO saved_search_matches (search_id, run_id, ttb_id, late, met)
@@ -37,7 +38,7 @@ const (
 		FROM unnest($1::bigint[], $2::timestamptz[], $3::bigint[], $4::timestamptz[]) AS u (id, ran_at, revision, next_run_at) WHERE s.id = u.id`
 )
 
-// matchesPerStatement is how many matches one statement inserts.
+// matchesPerStatement is the number of matches per INSERT statement.
 const matchesPerStatement = 10_000
 
 // RecordRuns implements store.Runs. It is one transaction.
@@ -57,9 +58,9 @@ func (s *Store) RecordRuns(ctx context.Context, runs []store.RunRecord) ([]store
 type runRecorder struct {
 	runs     []store.RunRecord
 	outcomes []store.RunOutcome
-	held     []heldSearch  // whose runs are recorded
-	named    []int         // how many labels messages about the run may name, for each held search
-	index    map[int64]int // of the outcome, by the run's number
+	held     []heldSearch  // searches of the recorded runs
+	named    []int         // for each held search, how many labels messages about the run may name
+	index    map[int64]int // outcome index by run ID
 }
 
 // recordRuns records runs within a transaction.

@@ -67,8 +67,8 @@ func TestRunRows(t *testing.T) {
 	})
 }
 
-// TestRunsOfTheVersionBefore: searches that are there are marked where they ran last or were created, and labels that are there are
-// history.
+// TestRunsOfTheVersionBefore checks that existing searches are marked at their last run or
+// creation, and that existing labels are history.
 func TestRunsOfTheVersionBefore(t *testing.T) {
 	url := pgtest.NewDatabase(t)
 	config, err := pgx.ParseConfig(url)
@@ -84,7 +84,8 @@ func TestRunsOfTheVersionBefore(t *testing.T) {
 	storetest.CheckRowsOfTheVersionBefore(t, mustOpen(t, url, Options{Logger: quiet()}))
 }
 
-// TestClaimWaitsForNobody: a search whose row somebody has locked, as whoever changes it has, is left out rather than waited for.
+// TestClaimWaitsForNobody checks that a claim skips a search that another transaction has locked,
+// such as while changing it.
 func TestClaimWaitsForNobody(t *testing.T) {
 	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet()})
 	if err := s.Fill(t.Context(), storetest.SampleSearches(2)); err != nil {
@@ -98,7 +99,7 @@ func TestClaimWaitsForNobody(t *testing.T) {
 	if _, err := tx.Exec(t.Context(), `SELECT 1 FROM saved_searches WHERE id = 1 FOR NO KEY UPDATE`); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // which it would wait for
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // the time limit for waiting on the lock
 	defer cancel()
 	due := time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC)
 	claimed, err := s.ClaimDue(ctx, due, 10, time.Hour)

@@ -10,10 +10,11 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
-// oldAtOnce is how many rows one statement of sqlstore.DeleteExpired deletes.
+// oldAtOnce is the number of rows that one statement of sqlstore.DeleteExpired deletes.
 const oldAtOnce = 1_000
 
-// TestSessionsAreForgotten: those whose time is over, and links to sign in with, however many these are.
+// TestSessionsAreForgotten checks that all expired sessions and sign-in links are deleted, however
+// many there are.
 func TestSessionsAreForgotten(t *testing.T) {
 	url := migratedDatabase(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -45,7 +46,8 @@ func TestSessionsAreForgotten(t *testing.T) {
 	}
 }
 
-// TestUnsyncedWaitsForNobody: neither for the disk nor for a standby, and what comes next on its connection does again.
+// TestUnsyncedWaitsForNobody checks that an unsynced commit waits neither for the disk nor for a
+// standby, and that the next one on its connection does.
 func TestUnsyncedWaitsForNobody(t *testing.T) {
 	s := mustOpen(t, withParams(t, migratedDatabase(t), map[string]string{"synchronous_commit": "on"}), Options{Logger: quiet()})
 	for _, k := range []struct {
@@ -63,7 +65,8 @@ func TestUnsyncedWaitsForNobody(t *testing.T) {
 	}
 }
 
-// TestIndexIsMadeAnew: a migration that was cut off leaves an index that no query uses, and the next one replaces it.
+// TestIndexIsMadeAnew checks that a migration replaces the unusable index that an interrupted
+// migration left.
 func TestIndexIsMadeAnew(t *testing.T) {
 	url := oldDatabase(t, 12)
 	var n int
@@ -79,7 +82,7 @@ func TestIndexIsMadeAnew(t *testing.T) {
 	}
 }
 
-// TestAllowancesAreForgotten: upkeep forgets rows of days before yesterday, however many there are.
+// TestAllowancesAreForgotten checks that upkeep deletes all rows of days before yesterday.
 func TestAllowancesAreForgotten(t *testing.T) {
 	url := migratedDatabase(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

@@ -1,10 +1,10 @@
 // Package postgres stores the registry in PostgreSQL, for any number of processes on any number of
 // machines.
 //
-// A process uses two pools of connections. One reads, and writes accounts, credentials and records.
-// The other serves the ledger alone, so a charge never waits for a connection because of a long
-// read or an import. One more connection listens for changes by other processes. All coordination
-// uses rows and locks of the database.
+// A process uses two connection pools. One reads, and writes accounts, credentials and records. The
+// other serves only the ledger, so a charge never waits for a connection because of a long read or
+// an import. One more connection listens for changes by other processes. All coordination uses rows
+// and locks of the database.
 package postgres
 
 import (
@@ -35,13 +35,13 @@ type Store struct {
 	logger  *slog.Logger
 
 	general *pgxpool.Pool
-	ledger  *pgxpool.Pool // settling and voiding of batches
+	ledger  *pgxpool.Pool // settles and voids batches
 	upkeep  *upkeep
-	measure *poolCollector // nil: not measured
+	measure *poolCollector // nil: no metrics
 
 	mu      sync.Mutex
 	closed  bool
-	running sync.WaitGroup // methods under way
+	running sync.WaitGroup // active method calls
 }
 
 var _ store.Store = (*Store)(nil)
@@ -49,7 +49,7 @@ var _ store.Store = (*Store)(nil)
 // ID implements store.Store.
 func (s *Store) ID() string { return s.id }
 
-// Created reports whether the database's schema was made by this opening of it.
+// Created reports whether opening the database created its schema.
 func (s *Store) Created() bool { return s.created }
 
 // Ping implements store.Store. A standby fails, since it cannot serve a metered request.
@@ -102,7 +102,7 @@ func (s *Store) release() {
 	}
 }
 
-// start begins a method; every start that succeeds is followed by done.
+// start begins a method. If it succeeds, the caller must call done.
 func (s *Store) start() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,7 +121,8 @@ func (s *Store) reconnect() {
 	s.ledger.Reset()
 }
 
-// failed wraps an error of a method, and considers why ctx ended.
+// failed wraps an error of a method. It reconnects after a lost connection and reports the end of
+// ctx.
 func (s *Store) failed(ctx context.Context, operation string, err error) error {
 	if err != nil && ctx.Err() == nil && isConnectionLost(err) {
 		s.reconnect()
@@ -132,7 +133,7 @@ func (s *Store) failed(ctx context.Context, operation string, err error) error {
 	return failed(operation, err)
 }
 
-// clock returns the time for a statement that takes the database's clock where it is NULL.
+// clock returns the time argument of statements, which use the database's clock if it is NULL.
 func (s *Store) clock() *time.Time {
 	if s.now == nil {
 		return nil

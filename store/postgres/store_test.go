@@ -42,7 +42,8 @@ func TestProcesses(t *testing.T) {
 	storetest.RunProcesses(t, storetest.Backend{Open: openDatabase, Empty: pgtest.NewDatabase, New: migratedDatabase})
 }
 
-// TestConformanceMakingTheSchema: the other tests begin with a copy of one migrated database; here each store migrates.
+// TestConformanceMakingTheSchema runs the suite on databases that each store migrates. Other tests
+// copy one migrated database.
 func TestConformanceMakingTheSchema(t *testing.T) {
 	for range 2 {
 		s := mustOpen(t, pgtest.NewDatabase(t), Options{Logger: quiet()})
@@ -55,7 +56,7 @@ func TestConformanceMakingTheSchema(t *testing.T) {
 	}
 }
 
-// openDatabase opens a store as each of several processes does.
+// openDatabase opens a store in the way that child processes do.
 func openDatabase(ctx context.Context, url string) (storetest.Database, error) {
 	return Open(ctx, url, Options{Logger: quiet()})
 }
@@ -77,15 +78,16 @@ func mustOpen(t testing.TB, url string, o Options) *Store {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// template is a database that has been migrated, of which others are copies: that takes a fifth of the time. It belongs to
-// the test binary as the shared server does.
+// template is a migrated database that tests copy, which takes a fifth of the time of a migration.
+// Like the shared server, it lives as long as the test binary.
 var template struct {
 	once   sync.Once
 	err    error
 	copies atomic.Int64
 }
 
-// oddDefaults are what somebody may have set for a database for other reasons. The server's own defaults are odd, too.
+// oddDefaults are database settings that an operator may have changed for other reasons. The
+// server's own defaults are unusual, too.
 var oddDefaults = map[string]string{
 	"default_transaction_isolation": "serializable",
 	"client_encoding":               "LATIN1",
@@ -101,7 +103,7 @@ var oddDefaults = map[string]string{
 
 const templateName = "template_registry"
 
-// migratedDatabase returns the address of a database of its own with the schema, and with an identity of its own.
+// migratedDatabase returns the URL of a new database with the schema and a unique store ID.
 func migratedDatabase(t testing.TB) string {
 	t.Helper()
 	server := pgtest.Shared(t)
@@ -131,7 +133,7 @@ func migratedDatabase(t testing.TB) string {
 	return server.URL(name)
 }
 
-// withParams returns a URL with parameters changed.
+// withParams returns a URL with changed parameters.
 func withParams(t testing.TB, address string, params map[string]string) string {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -146,7 +148,8 @@ func withParams(t testing.TB, address string, params map[string]string) string {
 	return u.String()
 }
 
-// mustReplicate starts a server with a database and a standby of it, which its commits do not wait for yet.
+// mustReplicate starts a server with a database, and a standby. Commits do not wait for the standby
+// yet.
 func mustReplicate(t *testing.T) (primary, standby *pgtest.Server, url string) {
 	t.Helper()
 	start := func(begin func(context.Context, pgtest.Options) (*pgtest.Server, error)) *pgtest.Server {
@@ -154,7 +157,7 @@ func mustReplicate(t *testing.T) (primary, standby *pgtest.Server, url string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = s.Close() }) // it is thrown away
+		t.Cleanup(func() { _ = s.Close() }) // its data is discarded
 		return s
 	}
 	primary = start(pgtest.Start)

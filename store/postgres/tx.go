@@ -14,39 +14,38 @@ import (
 )
 
 const (
-	// commitTimeout bounds a commit, which is waited for also when the caller has gone: called off,
-	// it would leave unknown what became of it. With synchronous replication a commit waits for a
-	// standby.
+	// commitTimeout bounds a commit. A commit continues after its caller has gone, since canceling
+	// it would leave its outcome unknown. With synchronous replication it waits for a standby.
 	commitTimeout = 30 * time.Second
-	// fillTimeout is the same for the commit of a whole database, of which a standby may still have
-	// most to write down.
+	// fillTimeout bounds the commit of a whole database, most of which a standby may still have to
+	// write.
 	fillTimeout = 15 * time.Minute
-	// rollbackTimeout bounds what a transaction that failed may still take.
+	// rollbackTimeout bounds the rollback of a failed transaction.
 	rollbackTimeout = 5 * time.Second
-	// attempts bounds how often a transaction is tried that others got in the way of.
+	// attempts bounds the attempts of a transaction that conflicts with others.
 	attempts = 6
 )
 
-// querier reads: from a pool, or within a transaction.
+// querier reads from a pool or within a transaction.
 type querier interface {
 	Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
 	QueryRow(ctx context.Context, query string, args ...any) pgx.Row
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// starter begins transactions: a pool, or a connection.
+// starter begins transactions on a pool or a connection.
 type starter interface {
 	BeginTx(ctx context.Context, o pgx.TxOptions) (pgx.Tx, error)
 }
 
-// Isolation does not depend on the defaults of the database or the role. Whether it can be written
-// to does: an operator may forbid it for a while.
+// The isolation level does not depend on defaults of the database or role. Writability does: an
+// operator may disable writes for a while.
 var (
 	writing = pgx.TxOptions{IsoLevel: pgx.ReadCommitted}
 	reading = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 )
 
-// transact runs a whole method as one transaction.
+// transact runs a whole method in one transaction.
 func (s *Store) transact(ctx context.Context, operation string, work func(tx pgx.Tx) error) error {
 	if err := s.start(); err != nil {
 		return failed(operation, err)
@@ -104,7 +103,7 @@ func inTransactionOnce(ctx context.Context, from starter, within time.Duration, 
 func rollback(ctx context.Context, tx pgx.Tx) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 	defer cancel()
-	_ = tx.Rollback(ctx) // it is over already, or the connection is
+	_ = tx.Rollback(ctx) // the transaction or its connection may have ended
 }
 
 // read runs a method that reads from the general pool. If its connection is lost, as when a server
@@ -133,14 +132,14 @@ func (s *Store) view(ctx context.Context, read func(q querier) error) error {
 	return read(tx)
 }
 
-// collect reads all rows of a result, and closes it.
+// collect reads all rows of a result and closes it.
 func collect[T any](rows pgx.Rows, err error, columns func(*T) fields) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	var list []T
-	var row T // every column is scanned anew in each row
+	var row T // scanning overwrites every column
 	into := columns(&row)
 	for rows.Next() {
 		if err := rows.Scan(into); err != nil {
@@ -151,7 +150,7 @@ func collect[T any](rows pgx.Rows, err error, columns func(*T) fields) ([]T, err
 	return list, rows.Err()
 }
 
-// sent closes the results of a batch, and returns the first error, of reading them or of the
+// sent closes the results of a batch and returns the first error of reading them or of the
 // statements.
 func sent(results pgx.BatchResults, err error) error {
 	if closeErr := results.Close(); err == nil {
@@ -194,14 +193,14 @@ func watchCommit(conn *pgx.Conn) *commitWatch {
 
 // noteCommit handles the notices of a connection.
 func noteCommit(conn *pgconn.PgConn, n *pgconn.Notice) {
-	// The message is in the language of the server; the name of the function is in none.
+	// The message is localized; the routine name is not.
 	cutShort := n.Code == "01000" && (n.Routine == "SyncRepWaitForLSN" || strings.Contains(n.Message, "synchronous replication"))
 	if w, ok := conn.CustomData()[watchedCommit].(*commitWatch); ok && cutShort {
 		w.notReplicated = true
 	}
 }
 
-// result returns the outcome of a commit that was answered with err.
+// result returns the outcome of a commit that returned err.
 func (w *commitWatch) result(err error) error {
 	if err == nil && w.notReplicated {
 		return errNotReplicated

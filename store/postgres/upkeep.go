@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// changesChannel is notified by every commit that takes a revision.
+	// changesChannel gets a notification for every commit that takes a revision.
 	changesChannel = "colaregistry_changes"
 	// idleTimeout is how long the listening connection may be silent before it is pinged.
 	idleTimeout       = 10 * time.Second
 	pingReplyTimeout  = 5 * time.Second
-	minReconnectPause = 100 * time.Millisecond // before a lost connection is made again, doubled with every failure
+	minReconnectPause = 100 * time.Millisecond // before reconnecting; doubles with every failure
 	maxReconnectPause = 5 * time.Second
 	deleteInterval    = time.Minute
 )
 
-// upkeep runs in the background: it listens for changes, and deletes old rows.
+// upkeep runs in the background. It listens for changes and deletes old rows.
 type upkeep struct {
 	store   *Store
 	config  *pgx.ConnConfig
@@ -56,7 +56,7 @@ func (u *upkeep) wake() {
 	}
 }
 
-// follow listens for changes, and reconnects when the connection is lost.
+// follow listens for changes and reconnects when the connection is lost.
 func (u *upkeep) follow(ctx context.Context) {
 	pause, deaf := minReconnectPause, false
 	for {
@@ -92,7 +92,7 @@ func (u *upkeep) listen(ctx context.Context, begun func()) error {
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_ = conn.Close(ctx) // nothing is lost with it
+		_ = conn.Close(ctx) // errors don't matter: no data is lost
 	}()
 	if _, err := conn.Exec(ctx, `LISTEN `+changesChannel); err != nil {
 		return err
@@ -125,8 +125,7 @@ func await(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // deleteOldRows deletes old rows of every table that grows over time. Ledger transactions and page
-// views don't do this: dead rows are at the start of the index and pile up while a long reader
-// runs.
+// views don't do this: dead rows are at the start of the index and pile up during a long read.
 func (u *upkeep) deleteOldRows(ctx context.Context) {
 	tick := time.NewTicker(deleteInterval)
 	defer tick.Stop()
@@ -157,7 +156,7 @@ type poolCollector struct {
 type poolMetric struct {
 	desc   *prometheus.Desc
 	kind   prometheus.ValueType
-	labels []string // after the pool's
+	labels []string // in addition to the pool's name
 	value  func(*pgxpool.Stat) float64
 }
 

@@ -12,7 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// TestWakeupsResume: whoever looks up at nothing but wake-ups sees every change, those made while nobody listened included.
+// TestWakeupsResume checks that a follower that reads only after wake-ups sees every change,
+// including those made while the listener was disconnected.
 func TestWakeupsResume(t *testing.T) {
 	url := migratedDatabase(t)
 	following := mustOpen(t, url, Options{Logger: quiet()})
@@ -45,12 +46,13 @@ func TestWakeupsResume(t *testing.T) {
 	}
 }
 
-// TestWakeupsTellOfOthers: once a store listens, the changes of another wake it without delay, and nothing else does.
+// TestWakeupsTellOfOthers checks that changes by another store wake a listening store at once, and
+// that other writes do not.
 func TestWakeupsTellOfOthers(t *testing.T) {
 	url := migratedDatabase(t)
 	following := mustOpen(t, url, Options{Logger: quiet()})
 	writing := mustOpen(t, url, Options{Logger: quiet()})
-	<-following.Wakeups() // it listens
+	<-following.Wakeups() // the listener is connected
 	account, err := writing.CreateAccount(t.Context(), "a@example.com", cola.TierFree)
 	if err == nil {
 		_, err = chargeAs(t.Context(), writing, storetest.NewBatchID(), account.ID)
@@ -65,14 +67,15 @@ func TestWakeupsTellOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-following.Wakeups()
-	if _, err := writing.UpsertColas(t.Context(), storetest.Samples(0, 3), store.Commit); err != nil { // changes nothing
+	if _, err := writing.UpsertColas(t.Context(), storetest.Samples(0, 3), store.Commit); err != nil { // no changes
 		t.Fatal(err)
 	}
 	if _, err := writing.UpsertCategoryAliases(t.Context(), []vocabulary.CategoryAlias{{Alias: "a", Path: "b"}}, store.Commit); err != nil {
 		t.Fatal(err)
 	}
 	<-following.Wakeups()
-	// Notifications come in the order of commits: one too many would have come before the last.
+	// Notifications arrive in commit order, so a superfluous one would have arrived before the
+	// last.
 	select {
 	case <-following.Wakeups():
 		t.Error("it was woken for nothing")
@@ -111,8 +114,9 @@ func TestBatchesAreForgotten(t *testing.T) {
 	}
 }
 
-// TestCrashLosesNothing: the server is killed under load and started again. Meanwhile metered work fails as unavailable;
-// afterwards everything goes on by itself and the ledger equals what was answered.
+// TestCrashLosesNothing kills and restarts the server under load. Meanwhile metered work fails as
+// unavailable. Afterwards it recovers without intervention, and the ledger equals the acknowledged
+// charges.
 func TestCrashLosesNothing(t *testing.T) {
 	server, err := pgtest.Start(t.Context(), pgtest.Options{Durable: true})
 	if err != nil {
@@ -141,8 +145,8 @@ func TestCrashLosesNothing(t *testing.T) {
 	load.end(t)
 }
 
-// TestFailoverLosesNothing: the primary is killed under load and its synchronous standby promoted. The store finds it by
-// itself, and the ledger equals what was answered.
+// TestFailoverLosesNothing kills the primary under load and promotes its synchronous standby. The
+// store finds the new primary, and the ledger equals the acknowledged charges.
 func TestFailoverLosesNothing(t *testing.T) {
 	primary, standby, url := mustReplicate(t)
 	if err := primary.SetSynchronous(t.Context(), standby.Name()); err != nil {

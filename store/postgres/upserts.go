@@ -21,7 +21,7 @@ import (
 
 const (
 	notifyChange   = `SELECT pg_notify('` + changesChannel + `', '')`
-	statementsSent = 1000 // at a time, of a statement for each row
+	statementsSent = 1000 // for statements that run once per row
 )
 
 // plan is the outcome for each record of a write, and the write itself, or nil if nothing changes.
@@ -33,12 +33,12 @@ type plan struct {
 // change describes a write of records.
 type change struct {
 	mode      store.Mode
-	reference bool // reference data: moves its revision too
+	reference bool // reference data: also advances the reference revision
 	// plan computes the plan. It may be called again.
 	plan func(ctx context.Context, q querier) (plan, error)
 }
 
-// upsert is apply as a whole method of the store.
+// upsert runs apply as a whole method of the store.
 func (s *Store) upsert(ctx context.Context, operation string, c change) ([]store.Outcome, error) {
 	if err := s.start(); err != nil {
 		return nil, failed(operation, err)
@@ -115,19 +115,19 @@ func copyRows(ctx context.Context, tx pgx.Tx, table string, columns []string, co
 	return err
 }
 
-// revisionsKept is how long a revision is known after the next one was taken.
+// revisionsKept is how long a revision stays known after the next one.
 const revisionsKept = 30 * 24 * time.Hour
 
 const (
 	lockRevision = `SELECT revision, coalesce($1, clock_timestamp()) FROM meta FOR UPDATE`
 	setRevision  = `UPDATE meta SET revision = $1`
 	setBoth      = `UPDATE meta SET revision = $1, reference_revision = $1`
-	// deleteRevisions spares the one that was the latest at the given time.
+	// deleteRevisions keeps the one that was the latest at the given time.
 	deleteRevisions = `DELETE FROM revisions WHERE revision < (SELECT max(revision) FROM revisions
 		WHERE revision <= (extract(epoch FROM coalesce($1, clock_timestamp()) - make_interval(secs => $2)) * 1000000)::bigint)`
 )
 
-// nextRevision locks out other writers of records until the transaction ends, and returns the
+// nextRevision locks out other writers of records until the end of the transaction, and returns the
 // latest and the next revision.
 func (s *Store) nextRevision(ctx context.Context, tx pgx.Tx) (latest, next cola.Revision, err error) {
 	var now time.Time
@@ -135,14 +135,13 @@ func (s *Store) nextRevision(ctx context.Context, tx pgx.Tx) (latest, next cola.
 	return latest, max(latest+1, cola.Revision(now.UnixMicro())), err
 }
 
-// deleteOldRevisions deletes old revisions.
 func (s *Store) deleteOldRevisions(ctx context.Context) error {
 	_, err := s.general.Exec(ctx, deleteRevisions, s.clock(), revisionsKept.Seconds())
 	return err
 }
 
-// UpsertPermittees implements store.Permittees. It is one transaction: callers with many permittees
-// split them.
+// UpsertPermittees implements store.Permittees in one transaction. Callers split large numbers of
+// permittees.
 func (s *Store) UpsertPermittees(ctx context.Context, patches []cola.Patch[cola.Permittee], mode store.Mode) ([]store.Outcome, error) {
 	return s.upsert(ctx, "upsert permittees", change{mode: mode, plan: func(ctx context.Context, q querier) (plan, error) {
 		var known records.Permittees
@@ -201,8 +200,7 @@ func writePermittees(ctx context.Context, tx pgx.Tx, rev cola.Revision, list []*
 	})
 }
 
-// upsertRow returns the statement that makes a row of a table or replaces the one that has its key,
-// the first so many of the columns.
+// upsertRow returns a statement that inserts or replaces a row. The first keys columns are the key.
 func upsertRow(table string, columns []string, keys int) string {
 	var set []string
 	for _, name := range columns[keys:] {

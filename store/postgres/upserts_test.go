@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// mustHave holds a store to what is in its past.
+// mustHave checks whether a revision is in the store's history.
 func mustHave(t *testing.T, s *Store, rev cola.Revision, want bool) {
 	t.Helper()
 	if has, err := s.HasRevision(t.Context(), rev); err != nil || has != want {
@@ -34,7 +34,8 @@ func mustImport(t *testing.T, s *Store, from, count int) cola.Revision {
 	return rev
 }
 
-// TestRevisionsAreForgotten, but not the one that was the latest 30 days ago.
+// TestRevisionsAreForgotten checks that old revisions are deleted, except the one that was the
+// latest 30 days ago.
 func TestRevisionsAreForgotten(t *testing.T) {
 	now := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet(), Now: func() time.Time { return now }})
@@ -67,8 +68,9 @@ func TestRevisionsAreForgotten(t *testing.T) {
 	mustHave(t, s, lately[1], true)
 }
 
-// TestRevisionsOfTheVersionBefore: a database that had none keeps where it stood, and notes those that a process takes which
-// knows nothing of them. The time is the server's.
+// TestRevisionsOfTheVersionBefore checks that a database from before the revisions table knows its
+// current revision, and records those taken by processes of the old version. Times come from the
+// server.
 func TestRevisionsOfTheVersionBefore(t *testing.T) {
 	url := pgtest.NewDatabase(t)
 	config, err := pgx.ParseConfig(url)
@@ -88,14 +90,14 @@ func TestRevisionsOfTheVersionBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustHave(t, s, 501, true)
-	before := time.Now().Add(-time.Second).UnixMicro() // the server is on this machine
+	before := time.Now().Add(-time.Second).UnixMicro() // the server runs on this machine
 	if rev := mustImport(t, s, 0, 1); int64(rev) < before {
 		t.Errorf("revision %d, want the time, which was %d before", rev, before)
 	}
 	mustHave(t, s, 501, true)
 }
 
-// mustMigrate brings a database to a version of the schema.
+// mustMigrate migrates a database to a version of the schema.
 func mustMigrate(t *testing.T, db *sql.DB, version int64) {
 	t.Helper()
 	p, err := newProvider(db)

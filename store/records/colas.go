@@ -9,36 +9,36 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Reader reads records as they are stored.
+// Reader reads stored records.
 type Reader interface {
-	// Colas calls found with each of the labels that exists, whole, settled by Derive.
+	// Colas calls found with each existing label, complete and with derived fields.
 	Colas(ctx context.Context, ids []cola.TTBID, found func(*cola.Cola)) error
-	// Permittees calls found with each of the permittees that exists.
+	// Permittees calls found with each existing permittee.
 	Permittees(ctx context.Context, numbers []string, found func(Permittee)) error
 }
 
-// Colas merges patches into labels as they stand, and keeps what comes of it, so that later patches
-// see earlier ones. The zero value has looked at nothing.
+// Colas merges patches into stored labels and caches the results, so that later patches see earlier
+// ones. The zero value is empty.
 type Colas struct {
-	History    bool                      // no label arrives
-	labels     map[cola.TTBID]*cola.Cola // those looked at so far; nil for one that does not exist
+	History    bool                      // labels don't arrive
+	labels     map[cola.TTBID]*cola.Cola // loaded labels; nil: does not exist
 	permittees Permittees
 }
 
-// ColaChange is the change of one label.
+// ColaChange is a change of one label.
 type ColaChange struct {
 	Label                  *cola.Cola
-	Exists                 bool       // the label has a row
-	Row                    bool       // which differs
-	Images, Barcodes       bool       // these differ
-	HadImages, HadBarcodes bool       // rows of these exist
-	HadDate, LosesDate     bool       // the label had an approval date before, and has none any more
-	Arrives                bool       // the label gets its first approval date, as far as its row tells
-	Permittee              *Permittee // to be written too; nil when it stays as it is
+	Exists                 bool       // the label has a stored row
+	Row                    bool       // its row changes
+	Images, Barcodes       bool       // these parts change
+	HadImages, HadBarcodes bool       // it has stored rows of these parts
+	HadDate, LosesDate     bool       // it had an approval date; the change clears it
+	Arrives                bool       // it gets its first approval date, judging by its row
+	Permittee              *Permittee // also to be written; nil: unchanged
 }
 
-// Plan reads what the patches are about and works out what becomes of each: an outcome, and a
-// change that is nil when there is nothing to write.
+// Plan loads the records that the patches affect, and returns an outcome and a change per patch.
+// The change is nil if there is nothing to write.
 func (pl *Colas) Plan(ctx context.Context, r Reader, patches []cola.Patch[cola.Cola]) ([]store.Outcome, []*ColaChange, error) {
 	if err := pl.load(ctx, r, patches); err != nil {
 		return nil, nil, err
@@ -86,7 +86,7 @@ func (pl *Colas) merge(patch *cola.Patch[cola.Cola]) (store.Outcome, *ColaChange
 	old := pl.labels[id]
 	label := new(cola.Cola)
 	if old != nil {
-		*label = *old // Apply and Derive replace lists and never write into them
+		*label = *old // safe: Apply and Derive replace lists instead of modifying them
 	}
 	patch.Apply(label)
 	label.TTBID = id
@@ -112,7 +112,7 @@ func (pl *Colas) merge(patch *cola.Patch[cola.Cola]) (store.Outcome, *ColaChange
 	return outcome, c
 }
 
-// Permittee is a permittee as it stands.
+// Permittee is a permittee with its internal fields.
 type Permittee struct {
 	store.StoredPermittee
 	Exists bool
@@ -121,7 +121,7 @@ type Permittee struct {
 // Permittees are the loaded permittees by permit number. The zero value is empty.
 type Permittees struct{ known map[string]Permittee }
 
-// Load reads the permittees with the given numbers that have not been looked at.
+// Load reads the permittees with the given numbers, unless they are loaded already.
 func (ps *Permittees) Load(ctx context.Context, r Reader, numbers []string) error {
 	if ps.known == nil {
 		ps.known = map[string]Permittee{}
@@ -157,8 +157,8 @@ func (ps *Permittees) Merge(patch *cola.Patch[cola.Permittee]) (store.Outcome, *
 	return store.Changed, &p
 }
 
-// SeenOn works out what a label tells of its permittee, which has been looked at, and returns the
-// permittee when it is new or changed.
+// SeenOn applies the applicant of a label to its loaded permittee, and returns the permittee if it
+// is new or changed.
 func (ps *Permittees) SeenOn(c *cola.Cola) *Permittee {
 	old := ps.known[c.PermitNumber]
 	if old.Exists && !old.FromLabels {
@@ -179,7 +179,7 @@ func (ps *Permittees) SeenOn(c *cola.Cola) *Permittee {
 	return &p
 }
 
-// fill sets a text that is unknown.
+// fill sets a text if it is empty.
 func fill(t *cola.Text, from cola.Text) {
 	if *t == "" {
 		*t = from

@@ -1,6 +1,5 @@
-// Package records says what the records of a store are made of, column by column, and works out
-// what becomes of them when patches meet what is stored. The backends share it: they differ in how
-// they read and write, not in what.
+// Package records defines the columns of stored records and merges patches into them. The backends
+// share it and differ only in how they read and write.
 package records
 
 import (
@@ -11,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// Column ties a column of a table to the field of one record that it keeps. Reading, writing and
-// the comparison of two records go by the same list of columns.
+// Column binds a column of a table to a field of a record. The same list of columns serves for
+// reading, writing and comparing records.
 type Column struct {
 	Name  string
 	Field any // pointer to the field
@@ -27,12 +26,12 @@ func Names(columns []Column) []string {
 	return list
 }
 
-// Same reports whether two records say the same in the same columns.
+// Same reports whether two records have the same values in the given columns.
 func Same(a, b []Column) bool {
 	return slices.EqualFunc(a, b, func(a, b Column) bool { return sameField(a.Field, b.Field) })
 }
 
-// sameField compares the fields behind two pointers. An empty list is an unknown one.
+// sameField compares the fields behind two pointers. Empty and unknown lists are equal.
 func sameField(a, b any) bool {
 	switch a := a.(type) {
 	case *string:
@@ -63,8 +62,8 @@ func sameField(a, b any) bool {
 
 func equal[T comparable](a *T, b any) bool { return *a == *b.(*T) }
 
-// ColaColumns lists the columns of a label's own row, less its key and revision, in the order of
-// the schema.
+// ColaColumns lists the columns of a label's row, except its key and revision, in the order of the
+// schema.
 func ColaColumns(c *cola.Cola) []Column {
 	return []Column{
 		{"brand_name", &c.BrandName},
@@ -121,8 +120,8 @@ func ColaColumns(c *cola.Cola) []Column {
 	}
 }
 
-// IndexColumns lists the columns that the search index needs: the first ones of the schema. The
-// type of the main barcode has no field of its own in the record.
+// IndexColumns lists the columns that the search index needs, which come first in the schema. The
+// type of the main barcode is not a field of the record.
 func IndexColumns(r *cola.IndexRecord, mainBarcodeType *string) []Column {
 	s := &r.Summary
 	return []Column{
@@ -153,7 +152,7 @@ func IndexColumns(r *cola.IndexRecord, mainBarcodeType *string) []Column {
 	}
 }
 
-// ImageColumns lists the columns of an image, less those of its key.
+// ImageColumns lists the columns of an image, except its key.
 func ImageColumns(m *cola.Image) []Column {
 	return []Column{
 		{"ttb_image_id", &m.TTBImageID},
@@ -171,7 +170,7 @@ func ImageColumns(m *cola.Image) []Column {
 	}
 }
 
-// BarcodeColumns lists the columns of a barcode, less those of its key.
+// BarcodeColumns lists the columns of a barcode, except its key.
 func BarcodeColumns(b *cola.Barcode) []Column {
 	return []Column{
 		{"barcode_value", &b.BarcodeValue},
@@ -184,7 +183,7 @@ func BarcodeColumns(b *cola.Barcode) []Column {
 	}
 }
 
-// PermitteeColumns lists the columns of a permittee, less its key, revision and from_labels.
+// PermitteeColumns lists the columns of a permittee, except its key, revision and from_labels.
 func PermitteeColumns(p *cola.Permittee) []Column {
 	return []Column{
 		{"company_name", &p.CompanyName},

@@ -7,7 +7,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestEveryFieldHasAColumn: a field that is added to a record must not be forgotten here.
+// TestEveryFieldHasAColumn fails if a new field of a record has no column.
 func TestEveryFieldHasAColumn(t *testing.T) {
 	var c cola.Cola
 	var a cola.AVADetail
@@ -17,7 +17,7 @@ func TestEveryFieldHasAColumn(t *testing.T) {
 		columns []Column
 		record  reflect.Value
 		fields  []cola.Field
-		apart   []string // kept in tables of their own, derived, or the key
+		apart   []string // in separate tables, derived, or the key
 	}{
 		{"colas", ColaColumns(&c), reflect.ValueOf(&c), cola.FieldsOf[cola.Cola](), []string{"ttb_id", "has_barcode", "images", "barcodes"}},
 		{"avas", AVAs.Columns(&a), reflect.ValueOf(&a), cola.FieldsOf[cola.AVADetail](), nil},

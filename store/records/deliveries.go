@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// AttemptedDelivery is a delivery and its destination, before Apply and after it.
+// AttemptedDelivery is a delivery with its destination. Apply changes both.
 type AttemptedDelivery struct {
 	Delivery    DeliveryState
 	Destination DestinationState
@@ -16,8 +16,8 @@ type AttemptedDelivery struct {
 	Event     string
 	CreatedAt time.Time
 	Kind      string // of the destination
-	Address   string // of the destination, as it is compared
-	Email     string // of the account, as it is compared
+	Address   string // of the destination, folded for comparison
+	Email     string // of the account, folded for comparison
 }
 
 // DeliveryState is the part of a delivery that an attempt changes.
@@ -30,7 +30,7 @@ type DeliveryState struct {
 	SettledAt      time.Time
 }
 
-// Columns returns the columns of the row of a delivery that keep it.
+// Columns returns the columns of d in the row of a delivery.
 func (d *DeliveryState) Columns() []Column {
 	return []Column{
 		{"state", &d.State}, {"error", &d.Error}, {"attempts", &d.Attempts}, {"first_attempt_at", &d.FirstAttemptAt},
@@ -47,7 +47,7 @@ type DestinationState struct {
 	VerifiedAt      time.Time
 }
 
-// Columns returns the columns of the row of a destination that keep it.
+// Columns returns the columns of d in the row of a destination.
 func (d *DestinationState) Columns() []Column {
 	return []Column{
 		{"state", &d.State}, {"reason", &d.Reason}, {"last_delivered_at", &d.LastDeliveredAt}, {"failing_since", &d.FailingSince},
@@ -55,7 +55,7 @@ func (d *DestinationState) Columns() []Column {
 	}
 }
 
-// EndOfAttempt returns when an attempt ended, as it is stored.
+// EndOfAttempt returns the end of an attempt as it is stored.
 func EndOfAttempt(a *store.Attempt) time.Time { return toMicroseconds(a.At.Add(a.Took)) }
 
 func toMicroseconds(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
@@ -63,7 +63,7 @@ func toMicroseconds(t time.Time) time.Time { return t.UTC().Truncate(time.Micros
 // Apply applies an attempt. paused reports whether it pauses the destination, so that its other
 // deliveries are skipped; tell reports whether the account gets a notice.
 func (r *AttemptedDelivery) Apply(a *store.Attempt) (paused, tell bool) {
-	if r.Event != cola.EventPaused { // which does not go to the destination
+	if r.Event != cola.EventPaused { // notices of a pause go elsewhere
 		paused = r.applyToDestination(a)
 	}
 	d, ended := &r.Delivery, EndOfAttempt(a)

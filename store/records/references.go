@@ -10,11 +10,11 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Set is a table of reference data. Sets are small: they are read whole, also to be merged into.
+// Set is a table of reference data. Sets are small, so they are read whole, also for merging.
 type Set[T any] struct {
 	Table   string
-	Keys    int    // how many of the columns, from the first, make the key
-	Order   string // in which the API shows the rows, in SQL
+	Keys    int    // the first Keys columns are the key
+	Order   string // ORDER BY clause, in the order of the API
 	Columns func(*T) []Column
 }
 
@@ -32,8 +32,8 @@ var AVAs = Set[cola.AVADetail]{
 	},
 }
 
-// ProductionReports is the set of production reports. It lacks the position within a report, which
-// is no field of a row.
+// ProductionReports is the set of production reports. Its columns lack the position within a
+// report, which is not a field of a row.
 var ProductionReports = Set[cola.ProductionReport]{
 	"production_reports", 3, "report_date DESC, commodity, report_type, position",
 	func(r *cola.ProductionReport) []Column {
@@ -88,17 +88,16 @@ var CategoryAliases = Set[vocabulary.CategoryAlias]{
 	func(a *vocabulary.CategoryAlias) []Column { return []Column{{"alias", &a.Alias}, {"path", &a.Path}} },
 }
 
-// ColumnList returns the names of the set's columns as SQL lists them.
+// ColumnList returns the names of the set's columns for SQL.
 func (s Set[T]) ColumnList() string { return strings.Join(Names(s.Columns(new(T))), ", ") }
 
-// Merger merges rows into a set as it stands, and keeps what comes of it, so that later rows see
-// earlier ones.
+// Merger merges rows into a set and caches the results, so that later rows see earlier ones.
 type Merger[T any] struct {
 	set  Set[T]
 	rows map[string]T // by key
 }
 
-// NewMerger returns a merger into the rows that are stored.
+// NewMerger returns a Merger for the stored rows.
 func NewMerger[T any](set Set[T], stored []T) *Merger[T] {
 	m := &Merger[T]{set: set, rows: make(map[string]T, len(stored))}
 	for _, row := range stored {
@@ -122,8 +121,8 @@ func (m *Merger[T]) key(row T) string {
 	return b.String()
 }
 
-// Merge works out what becomes of one row, which is nil when there is nothing to write. It is
-// merged twice: into nothing, to learn its key, and into what has that key.
+// Merge returns the outcome of a row and the row to write, or nil if there is nothing to write. It
+// calls into twice: with an empty row to learn the key, and with the row that has this key.
 func (m *Merger[T]) Merge(into func(row *T)) (store.Outcome, *T) {
 	var row T
 	into(&row)
@@ -141,10 +140,10 @@ func (m *Merger[T]) Merge(into func(row *T)) (store.Outcome, *T) {
 	return store.Added, &row
 }
 
-// CompareReports compares the rows that a production report holds with those that are to take their
-// place: an outcome a new row, and whether the report is the same, its order included. A row counts
-// as held as many times as the report holds it. To the database a report is one record: it is
-// written whole, or not at all when it is the same.
+// CompareReports compares the stored rows of a production report with their replacement. It returns
+// an outcome per new row, and whether the report is the same, including its order. Each stored row
+// matches one new row. The database treats a report as one record: it is written whole, or not at
+// all if it is the same.
 func CompareReports(held, rows []cola.ProductionReport) (outcomes []store.Outcome, same bool) {
 	count := make(map[cola.ProductionReport]int, len(held))
 	for _, r := range held {

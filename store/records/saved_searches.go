@@ -12,19 +12,19 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// SavedSearch is the row of a saved search, but for its id and account.
+// SavedSearch is the row of a saved search, except its ID and account.
 type SavedSearch struct {
 	UUID      string
 	Name      string
 	Filters   string    // JSON
-	Cadence   cola.Text // none without a schedule
+	Cadence   cola.Text // empty: no schedule
 	Day       cola.Opt[int]
 	Active    bool
 	NextRunAt time.Time
 	LastRunAt time.Time
 	CreatedAt time.Time
 
-	PausedBecause cola.Text // a reason of the account's: while there is one it is not run
+	PausedBecause cola.Text // reason of a pause because of the account; empty: not paused
 }
 
 // NewSavedSearch returns the row of a search. It fails with store.ErrMalformed for filters that
@@ -43,7 +43,7 @@ func NewSavedSearch(s *cola.SavedSearch) (SavedSearch, error) {
 	return r, nil
 }
 
-// NewStoredSearch returns the row of a search as it was stored.
+// NewStoredSearch returns the row of a copied search.
 func NewStoredSearch(s *store.StoredSearch) (SavedSearch, error) {
 	r, err := NewSavedSearch(&s.SavedSearch)
 	if s.Schedule == nil {
@@ -52,7 +52,8 @@ func NewStoredSearch(s *store.StoredSearch) (SavedSearch, error) {
 	return r, err
 }
 
-// Store sets what is stored of a search: the search, and what it says itself only with a schedule.
+// Store sets the fields of a search to be copied. Due and PauseReason are only set without a
+// schedule.
 func (r *SavedSearch) Store(into *store.StoredSearch) (err error) {
 	into.SavedSearch, err = r.Search()
 	if into.Schedule == nil {
@@ -70,10 +71,10 @@ func (r *SavedSearch) Columns() []Column {
 	}
 }
 
-// Changeable returns those of the row's columns that a change may touch.
+// Changeable returns the columns that a change may write.
 func (r *SavedSearch) Changeable() []Column {
 	all := r.Columns()
-	return all[1 : len(all)-2] // not the UUID, nor the time of creation, nor what follows from the account
+	return all[1 : len(all)-2] // without UUID, creation time and pause reason
 }
 
 // Refusal wraps an error of a caller's change function, and hides it from checks for database
@@ -83,11 +84,10 @@ type Refusal struct{ Reason error }
 // Error implements error.
 func (r Refusal) Error() string { return "refused: " + r.Reason.Error() }
 
-// Change makes a change of the search, and reports whether it is active now and was not before.
-// Filters that the change leaves as they are stay as they are kept, those included that this
-// version of the program does not know, and a search that had no schedule and gets none stays due
-// when somebody has asked for it. It fails with a Refusal when change fails, and with
-// store.ErrMalformed for a search that cannot be kept; the row is then as it was.
+// Change applies a change and reports whether it activates the search. Unchanged filters keep their
+// stored form, including those that this version of the program does not know. A search that
+// remains without a schedule keeps its requested run. Change fails with a Refusal if change fails,
+// and with store.ErrMalformed for an invalid search; the row then stays unchanged.
 func (r *SavedSearch) Change(change func(cola.SavedSearch) (cola.SavedSearch, error)) (activated bool, err error) {
 	before, err := r.Search()
 	if err != nil {
@@ -117,8 +117,8 @@ func (r *SavedSearch) Change(change func(cola.SavedSearch) (cola.SavedSearch, er
 	return activated, nil
 }
 
-// Search returns the search, without its addresses. Filters that a newer version of the program has
-// written and this one does not know are left out.
+// Search returns the search, without its addresses and without filters that only a newer version of
+// the program knows.
 func (r *SavedSearch) Search() (cola.SavedSearch, error) {
 	s := r.withoutFilters()
 	if err := json.Unmarshal([]byte(r.Filters), &s.Filters); err != nil {
@@ -127,8 +127,8 @@ func (r *SavedSearch) Search() (cola.SavedSearch, error) {
 	return s, nil
 }
 
-// Due returns the search, without its addresses, and why this version of the program cannot run it,
-// nil when it can. One with filters or a cadence that it does not know it cannot.
+// Due returns the search, without its addresses, and a fault if this version of the program cannot
+// run it because of an unknown filter or cadence.
 func (r *SavedSearch) Due() (s cola.SavedSearch, fault error) {
 	s = r.withoutFilters()
 	if r.Cadence != "" && !slices.Contains(cola.Cadences(), string(r.Cadence)) {
@@ -153,7 +153,7 @@ func (r *SavedSearch) withoutFilters() cola.SavedSearch {
 	return s
 }
 
-// A time that is not known is the zero time in a row.
+// In rows, the zero time stands for an unknown time.
 
 func timeOf(t cola.Opt[cola.Timestamp]) time.Time {
 	if !t.OK {

@@ -12,7 +12,7 @@ import (
 // wanted units, and may exceed the limit.
 func Granted(wanted, used, limit int) int { return max(0, min(wanted, limit-(used-wanted))) }
 
-// PreviewLabels lists the labels that a preview may name.
+// PreviewLabels is the result of deciding which labels a preview may name.
 type PreviewLabels struct {
 	Labels []cola.TTBID // in the given order
 	New    []cola.TTBID // those not named before

@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// oldDatabase returns the file of a database with the schema of an earlier version, and the rows
+// oldDatabase returns the file of a database with the schema of an earlier version and the rows
 // that statements insert.
 func oldDatabase(t *testing.T, version int64, statements string, args ...any) (path string) {
 	t.Helper()
@@ -34,8 +34,8 @@ func oldDatabase(t *testing.T, version int64, statements string, args ...any) (p
 	return path
 }
 
-// TestAccountsOfTheVersionBefore: a database that knew no identities keeps its accounts, keys and
-// usage, and who comes in with the address of an account gets that one.
+// TestAccountsOfTheVersionBefore checks that a database from before identities keeps its accounts,
+// keys and usage, and that an identity with an account's verified address gets that account.
 func TestAccountsOfTheVersionBefore(t *testing.T) {
 	path := oldDatabase(t, 6, `INSERT INTO accounts (email, email_folded, tier, created_at) VALUES ('Ann@example.com', 'ann@example.com', 'pro', 1000000);
 			INSERT INTO api_keys (account_id, hash, name, prefix, last_four, created_at) VALUES (1, ?, 'k', 'lar_', 'wxyz', 1000000);
@@ -46,14 +46,15 @@ func TestAccountsOfTheVersionBefore(t *testing.T) {
 		cola.Credential{Kind: cola.CredentialKey, ID: 1}, cola.Used{DetailViews: 5, ListRecords: 6})
 }
 
-// TestSchemaBeforeEmailFolding: addresses that an earlier version folded by Unicode are folded by
-// ASCII.
+// TestSchemaBeforeEmailFolding checks that addresses that an earlier version folded by Unicode are
+// folded by ASCII.
 func TestSchemaBeforeEmailFolding(t *testing.T) {
 	path := oldDatabase(t, 12, storetest.RowsBeforeEmailFolding("1763640000000000"))
 	storetest.CheckRowsBeforeEmailFolding(t, mustOpen(t, path, Options{Logger: quiet()}))
 }
 
-// TestAddressesOfEarlierVersions checks how addresses are folded that a process with Unicode folding writes after the migration.
+// TestAddressesOfEarlierVersions checks the folding of addresses that a process with Unicode
+// folding writes after the migration.
 func TestAddressesOfEarlierVersions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "registry.db")
 	s := mustOpen(t, path, Options{Logger: quiet()})

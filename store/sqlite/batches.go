@@ -11,13 +11,13 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// batchesKept is how long it is known what became of a batch.
+// batchesKept is how long the outcome of a batch stays known.
 const batchesKept = 2 * time.Hour
 
 const (
 	selectBatch = `SELECT settled_at, voided FROM ledger_batches WHERE id = ?`
 	insertBatch = `INSERT INTO ledger_batches (id, settled_at, voided) VALUES (?, ?, ?)`
-	// forgetBatches looks at the oldest few only.
+	// forgetBatches only looks at the oldest few.
 	forgetBatches = `DELETE FROM ledger_batches WHERE number IN (
 		SELECT number FROM (SELECT number, settled_at FROM ledger_batches ORDER BY number LIMIT 8) WHERE settled_at < ?)`
 )
@@ -75,7 +75,7 @@ func (s *Store) noteBatch(ctx context.Context, id store.BatchID, now time.Time) 
 	return s.ledger.exec(ctx, forgetBatches, now.Add(-batchesKept).UnixMicro())
 }
 
-// takeBack undoes charge at the instant of its batch.
+// takeBack reverts a charge at the instant of its batch.
 func (s *Store) takeBack(ctx context.Context, e store.Entry, at time.Time) error {
 	account := int64(e.Account)
 	if err := s.takeGrantBack(ctx, account, e.Requests, at); err != nil {
@@ -95,7 +95,7 @@ func (s *Store) takeBack(ctx context.Context, e store.Entry, at time.Time) error
 		WHERE account_id = ? AND period = ?`, used.DetailViews, used.ListRecords, account, cola.PeriodOf(at).String())
 }
 
-// takeGrantBack takes requests from the grant of an instant, if it is still in the window.
+// takeGrantBack removes requests from the grant of an instant, if it is still in the window.
 func (s *Store) takeGrantBack(ctx context.Context, account int64, requests int, at time.Time) error {
 	err := s.ledger.exec(ctx, `UPDATE burst_grants SET requests = requests - ? WHERE account_id = ? AND granted_at = ?`,
 		requests, account, at.UnixMicro())

@@ -18,7 +18,7 @@ var benchLabels = flag.Int("labels", 20_000, "how many labels the benchmarks of 
 
 var benchSearches = flag.Int("searches", 10_000, "how many searches the benchmark of runs has due at once")
 
-// BenchmarkRuns claims and records runs of many searches, a thousand at a time.
+// BenchmarkRuns claims and records runs of many searches, 1,000 at a time.
 func BenchmarkRuns(b *testing.B) {
 	s := mustOpen(b, filepath.Join(b.TempDir(), "registry.db"), Options{Logger: quiet()})
 	if err := s.Fill(b.Context(), storetest.SampleSearches(*benchSearches)); err != nil {
@@ -39,7 +39,7 @@ func BenchmarkHotPaths(b *testing.B) {
 	storetest.BenchmarkHotPaths(b, mustOpen(b, filepath.Join(b.TempDir(), "registry.db"), Options{Logger: quiet()}))
 }
 
-// BenchmarkUpsertColas imports labels that are new, 500 a call.
+// BenchmarkUpsertColas imports new labels, 500 per call.
 func BenchmarkUpsertColas(b *testing.B) {
 	s := mustOpen(b, filepath.Join(b.TempDir(), "registry.db"), Options{Logger: quiet()})
 	n := 0
@@ -96,7 +96,7 @@ func BenchmarkCola(b *testing.B) {
 	}
 }
 
-// BenchmarkSettle commits batches of one charge each, one after the other.
+// BenchmarkSettle commits batches of one charge each, sequentially.
 func BenchmarkSettle(b *testing.B) {
 	s := mustOpen(b, filepath.Join(b.TempDir(), "registry.db"), Options{Logger: quiet()})
 	accounts := sampleAccounts(b, s, 200)
@@ -107,12 +107,12 @@ func BenchmarkSettle(b *testing.B) {
 	}
 }
 
-// BenchmarkSettleDuringImport commits batches of one charge each, first with the database to itself, then while another process
-// imports labels, and reports how long a commit takes either way.
+// BenchmarkSettleDuringImport commits batches of one charge each, first on an idle database, then
+// while another process imports labels, and reports the commit times of both.
 func BenchmarkSettleDuringImport(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "registry.db")
 	s := mustOpen(b, path, Options{Logger: quiet()})
-	accounts := sampleAccounts(b, s, 200) // so many that their windows are as full as a tier allows, not fuller
+	accounts := sampleAccounts(b, s, 200) // enough accounts that their windows fill up to the tier's limit, but not beyond
 	measure := func() []time.Duration {
 		var took []time.Duration
 		for end := time.Now().Add(4 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
@@ -128,7 +128,7 @@ func BenchmarkSettleDuringImport(b *testing.B) {
 	for b.Loop() {
 		idle := measure()
 		p := storetest.StartImport(b, path)
-		for range 20 { // let it get going
+		for range 20 { // wait until the import is well under way
 			p.Line(b)
 		}
 		lines := make(chan int)
@@ -150,8 +150,8 @@ func BenchmarkSettleDuringImport(b *testing.B) {
 	}
 }
 
-// BenchmarkSettleDuringRuns commits batches of one charge each while the same process runs all its searches, and reports how long a
-// commit takes.
+// BenchmarkSettleDuringRuns commits batches of one charge each while the same process runs all its
+// searches, and reports the commit times.
 func BenchmarkSettleDuringRuns(b *testing.B) {
 	s := mustOpen(b, filepath.Join(b.TempDir(), "registry.db"), Options{Logger: quiet()})
 	if err := s.Fill(b.Context(), storetest.SampleSearches(*benchSearches)); err != nil {
@@ -212,7 +212,7 @@ func sampleAccounts(b *testing.B, s *Store, n int) (ids []cola.AccountID) {
 	return ids
 }
 
-// sampleKeys makes a key for each account.
+// sampleKeys creates a key for each account.
 func sampleKeys(b *testing.B, s *Store, accounts []cola.AccountID) {
 	b.Helper()
 	for i, id := range accounts {
@@ -222,7 +222,8 @@ func sampleKeys(b *testing.B, s *Store, accounts []cola.AccountID) {
 	}
 }
 
-// chargeOne charges an account as one request for a page does. Sample keys have the ids of their accounts.
+// chargeOne charges an account as a request for one page does. The ID of a sample key equals that
+// of its account.
 func chargeOne(ctx context.Context, s *Store, account cola.AccountID) error {
 	key := cola.Credential{Kind: cola.CredentialKey, ID: int64(account)}
 	batch := store.Batch{ID: storetest.NewBatchID(), Accounts: []cola.AccountID{account}, Credentials: []cola.Credential{key}}
@@ -236,7 +237,6 @@ func chargeOne(ctx context.Context, s *Store, account cola.AccountID) error {
 	})
 }
 
-// sampleStore returns a store of sample labels.
 func sampleStore(b *testing.B, labels int) *Store {
 	b.Helper()
 	s := mustOpen(b, filepath.Join(b.TempDir(), "registry.db"), Options{Logger: quiet()})

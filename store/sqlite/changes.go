@@ -60,8 +60,8 @@ func (s *Store) PermitteesSince(ctx context.Context, after cola.Revision, yield 
 	})
 }
 
-// since reads one consistent snapshot and returns its revision, once that is on disk: a caller may
-// store what it read in a file, which must not be ahead of the database.
+// since reads one consistent snapshot and returns its revision after syncing it to disk: a caller
+// may save the result in a file, which must not be ahead of the database.
 func (s *Store) since(ctx context.Context, operation string, read func(q querier) error) (rev cola.Revision, err error) {
 	if err := s.start(); err != nil {
 		return 0, failed(operation, err)
@@ -84,8 +84,8 @@ func (s *Store) since(ctx context.Context, operation string, read func(q querier
 
 var indexNames = strings.Join(records.Names(records.IndexColumns(new(cola.IndexRecord), new(string))), ", ")
 
-// All labels are read in the order of the table, and so are the barcodes. Some are found by their
-// revisions; those are put in the same order before their rows are read.
+// Reading everything follows the order of the tables of labels and barcodes. Changes are found by
+// revision and sorted into the same order before their rows are read.
 var (
 	allColas    = `SELECT ` + indexNames + ` FROM colas ORDER BY ttb_id`
 	allBarcodes = `SELECT ttb_id, barcode_value, barcode_type FROM cola_barcodes ORDER BY ttb_id, position`
@@ -103,8 +103,7 @@ func colasSince(ctx context.Context, q querier, after cola.Revision, yield func(
 	return eachCola(ctx, q, labels, barcodes, args, yield)
 }
 
-// eachCola yields the labels of a query, which come in ascending order, with the barcodes of
-// another, which come in the same.
+// eachCola yields the labels of one query with the barcodes of another. Both are ordered by label.
 func eachCola(ctx context.Context, q querier, labels, barcodes string, args []any, yield func(*cola.IndexRecord) error) error {
 	parts, err := openBarcodes(ctx, q, barcodes, args)
 	if err != nil {
@@ -136,10 +135,10 @@ func eachCola(ctx context.Context, q querier, labels, barcodes string, args []an
 	return rows.Err()
 }
 
-// barcodeCursor walks barcodes in the order of the labels they belong to.
+// barcodeCursor walks through barcodes, ordered by label.
 type barcodeCursor struct {
 	rows  *sql.Rows
-	id    cola.TTBID // of the current row; past every id at the end
+	id    cola.TTBID // label of the current row; above every ID at the end
 	value string
 	kind  string
 	into  []any
@@ -166,7 +165,7 @@ func (c *barcodeCursor) next() error {
 	return c.rows.Err()
 }
 
-// addTo adds the barcodes of a label; labels come in ascending order.
+// addTo adds the barcodes of a label. Calls must be in ascending order of labels.
 func (c *barcodeCursor) addTo(r *cola.IndexRecord) error {
 	for c.id <= r.Summary.TTBID {
 		if c.id == r.Summary.TTBID {
@@ -179,7 +178,7 @@ func (c *barcodeCursor) addTo(r *cola.IndexRecord) error {
 	return nil
 }
 
-// AllReferences implements store.References. What it returns is on the disk.
+// AllReferences implements store.References. It returns only data that is on disk.
 func (s *Store) AllReferences(ctx context.Context) (store.ReferenceSets, error) {
 	sets, err := s.control.AllReferences(ctx)
 	if err == nil {
@@ -188,7 +187,7 @@ func (s *Store) AllReferences(ctx context.Context) (store.ReferenceSets, error) 
 	return sets, err
 }
 
-// The date of an arrival is its label's: a trigger sees to that.
+// A trigger sets an arrival's date to that of its label.
 const (
 	insertArrival  = `INSERT INTO cola_arrivals (ttb_id, revision, approval_date) VALUES (?, ?, ?) ON CONFLICT (ttb_id) DO NOTHING`
 	selectArrivals = `SELECT ttb_id, revision FROM cola_arrivals INDEXED BY cola_arrivals_by_date WHERE revision > 0 AND approval_date >= ?`
@@ -224,7 +223,7 @@ func (s *Store) ArrivedSince(ctx context.Context, approved cola.Date, yield func
 	})
 }
 
-// arrivals returns the revisions of the arrivals since a day.
+// arrivals returns the revisions of arrivals since a day.
 func arrivals(ctx context.Context, q querier, day string) (map[cola.TTBID]cola.Revision, error) {
 	rows, err := q.query(ctx, selectArrivals, day)
 	list, err := collect(rows, err, func(row scanner) (a store.StoredArrival, err error) {
@@ -237,7 +236,7 @@ func arrivals(ctx context.Context, q querier, day string) (map[cola.TTBID]cola.R
 	return at, err
 }
 
-// arrivedHolders returns the permittees of the labels that have arrived since a day.
+// arrivedHolders returns the permittees of labels that arrived since a day.
 func arrivedHolders(ctx context.Context, q querier, day string) (map[string]*cola.Permittee, error) {
 	rows, err := q.query(ctx, arrivedPermittees, day)
 	list, err := collect(rows, err, func(row scanner) (*cola.Permittee, error) {

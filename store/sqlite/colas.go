@@ -11,8 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// colaChunk is how many labels are planned at a time: enough to spread the cost of reading, little
-// enough to hold in memory and to let other importers have their turn.
+// colaChunk is the number of labels that are planned at a time: large enough to spread the cost of
+// reading, small enough to fit into memory and to let other importers proceed.
 const colaChunk = 500
 
 // UpsertColas implements store.Colas.
@@ -23,7 +23,7 @@ func (s *Store) UpsertColas(ctx context.Context, patches []cola.Patch[cola.Cola]
 	}
 	defer s.done()
 	outcomes := make([]store.Outcome, 0, len(patches))
-	rehearsed := new(records.Colas) // what a dry run has changed so far; there is no database to read it back from
+	rehearsed := new(records.Colas) // changes of a dry run so far, which the database does not contain
 	for chunk := range slices.Chunk(patches, colaChunk) {
 		kept, err := s.apply(ctx, change{mode: mode, split: true,
 			plan: func(ctx context.Context, q querier, done int) (*plan, error) {
@@ -73,7 +73,7 @@ var (
 		FROM cola_barcodes WHERE ttb_id IN (SELECT value FROM json_each(?)) ORDER BY ttb_id, position`
 )
 
-// loadColas reads the labels with the given ids, as far as they exist, into known.
+// loadColas reads the existing labels with the given IDs into known.
 func loadColas(ctx context.Context, q querier, ids []cola.TTBID, known map[cola.TTBID]*cola.Cola) error {
 	var found []cola.TTBID
 	err := loadParts(ctx, q, selectColas, ids, records.ColaColumns, func(id cola.TTBID, c cola.Cola) {
@@ -97,12 +97,12 @@ func loadColas(ctx context.Context, q querier, ids []cola.TTBID, known map[cola.
 		return err
 	}
 	for _, id := range found {
-		known[id].Derive() // settles has_barcode and empty lists, which are not kept
+		known[id].Derive() // sets has_barcode and empty lists, which are not stored
 	}
 	return nil
 }
 
-// loadParts reads rows that begin with a label's id and go on with the columns of one part.
+// loadParts reads rows that consist of a label's ID and the columns of one part.
 func loadParts[T any](ctx context.Context, q querier, query string, ids []cola.TTBID,
 	columns func(*T) []records.Column, add func(cola.TTBID, T)) error {
 	rows, err := q.query(ctx, query, idList(ids))
@@ -111,7 +111,7 @@ func loadParts[T any](ctx context.Context, q querier, query string, ids []cola.T
 	}
 	defer rows.Close()
 	var id cola.TTBID
-	var part T // every column is scanned anew in each row, so nothing of the last one stays
+	var part T // scanning overwrites every column, so no value of the previous row remains
 	into := append([]any{target{&id}}, targets(columns(&part))...)
 	for rows.Next() {
 		if err := rows.Scan(into...); err != nil {
@@ -122,7 +122,7 @@ func loadParts[T any](ctx context.Context, q querier, query string, ids []cola.T
 	return rows.Err()
 }
 
-// idList returns ids as the JSON list that the queries above take.
+// idList returns IDs as the JSON list that the queries above take.
 func idList[T ~int64 | ~uint64](ids []T) string {
 	b := []byte{'['}
 	for i, id := range ids {
@@ -134,7 +134,7 @@ func idList[T ~int64 | ~uint64](ids []T) string {
 	return string(append(b, ']'))
 }
 
-// planColas works out what becomes of patches, a step each.
+// planColas determines the outcomes of patches, with one step per patch.
 func planColas(ctx context.Context, q querier, planner *records.Colas, patches []cola.Patch[cola.Cola]) (*plan, error) {
 	outcomes, changes, err := planner.Plan(ctx, stored{q}, patches)
 	if err != nil {

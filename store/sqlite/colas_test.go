@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// TestListsRoundTrip: any list of text survives being a column.
+// TestListsRoundTrip checks that lists of texts survive encoding and scanning.
 func TestListsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := rapid.SliceOf(rapid.String()).Draw(t, "list")
@@ -27,7 +27,7 @@ func TestListsRoundTrip(t *testing.T) {
 	})
 }
 
-// TestWrongColumns: a value that a field cannot hold is an error, not a zero.
+// TestWrongColumns checks that a value that does not fit a field is an error, not a zero.
 func TestWrongColumns(t *testing.T) {
 	var n int
 	var truth bool
@@ -44,7 +44,8 @@ func TestWrongColumns(t *testing.T) {
 	}
 }
 
-// TestLegacyNulls: labels that earlier versions kept have no nulls where clients expect none.
+// TestLegacyNulls checks that labels stored by earlier versions have no nulls where clients expect
+// none.
 func TestLegacyNulls(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "registry.db")
 	s := mustOpen(t, path, Options{Logger: quiet()})

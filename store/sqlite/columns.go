@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
-// values returns what the columns hold for the record they point into.
+// values returns the column values of the record that the columns point into.
 func values(columns []records.Column) []any {
 	list := make([]any, len(columns))
 	for i, c := range columns {
@@ -22,7 +22,7 @@ func values(columns []records.Column) []any {
 	return list
 }
 
-// targets returns what to scan a row into.
+// targets returns the scan targets of a row.
 func targets(columns []records.Column) []any {
 	list := make([]any, len(columns))
 	for i, c := range columns {
@@ -44,10 +44,10 @@ func bit(b bool) int64 {
 	return 0
 }
 
-// target is where one column of a row is scanned to.
+// target is the scan target of one column.
 type target struct{ field any }
 
-// Scan implements sql.Scanner. NULL makes the field its zero value.
+// Scan implements sql.Scanner. NULL becomes the zero value.
 func (t target) Scan(src any) error {
 	switch v := src.(type) {
 	case nil:
@@ -97,7 +97,7 @@ func (t target) text(v string) error {
 		*f = d
 		return err
 	case *[]string:
-		*f = nil // a new list: the old one may have been handed out
+		*f = nil // make a new list: the caller may still use the old one
 		return json.Unmarshal([]byte(v), f)
 	case *[]cola.Scope:
 		*f = nil
@@ -142,7 +142,7 @@ func (t target) integer(v int64) error {
 	return nil
 }
 
-// bytes copies a value that is only valid until the next row is read.
+// bytes copies a value, which is only valid until the next row.
 func (t target) bytes(v []byte) error {
 	switch f := t.field.(type) {
 	case *[]byte:

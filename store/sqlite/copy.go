@@ -24,8 +24,8 @@ func (s *Store) Dump(ctx context.Context, yield func(*store.Item) error) error {
 	}))
 }
 
-// checkEmpty fails with store.ErrExists unless the store is empty and always was. Everything but
-// apps comes with an account or a revision.
+// checkEmpty fails with store.ErrExists unless the store is empty and has never had records. Every
+// record except apps implies an account or a revision.
 func checkEmpty(ctx context.Context, q querier) error {
 	var rev cola.Revision
 	if err := q.row(ctx, `SELECT revision FROM meta`).Scan(&rev); err != nil {
@@ -39,8 +39,8 @@ func checkEmpty(ctx context.Context, q querier) error {
 	return err
 }
 
-// fillChunk is how many items one transaction writes. A single transaction would make the journal
-// as large as the database.
+// fillChunk is the number of items per transaction. A single transaction would make the journal as
+// large as the database.
 const fillChunk = 5_000
 
 // Fill implements store.Copier in several transactions. After the first one, an error includes
@@ -80,9 +80,9 @@ func (s *Store) Fill(ctx context.Context, items iter.Seq2[*store.Item, error]) e
 	return failed(operation, s.journal.sync())
 }
 
-// fillSome writes the next items and reports whether there are more. It keeps the highest revision
-// of the items in known, and takes a higher one with the last items, which wakes followers. The
-// records have revision 1, since nobody has read them.
+// fillSome writes the next items and reports whether there are more. It stores the highest revision
+// of the items in known and, with the last items, takes a higher one, which wakes followers. The
+// records get revision 1, since no reader has seen them.
 func (s *Store) fillSome(ctx context.Context, next func() (*store.Item, error, bool), known *cola.Revision) (more bool, err error) {
 	for range fillChunk {
 		item, err, ok := next()
@@ -120,11 +120,11 @@ func (s *Store) fill(ctx context.Context, i *store.Item) error {
 	if err := w.exec(ctx, t.insert, arguments(row)...); err != nil || i.Kind != store.ItemAccount {
 		return err
 	}
-	// The destination that comes with an account is not wanted: it has its own.
+	// A trigger created a destination; the items include the account's own.
 	return w.exec(ctx, `DELETE FROM destinations WHERE account_id = ?`, int64(i.Account.ID))
 }
 
-// filledTable is a table with the statement that inserts a row.
+// filledTable is a table with its INSERT statement.
 type filledTable struct {
 	sqlstore.Table
 	insert string

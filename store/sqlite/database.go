@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// deletedWithWrites is how many expired rows a write deletes for each that it adds: more than
+	// deletedWithWrites is the number of expired rows that a write deletes per added row: more than
 	// one, so that they don't pile up.
 	deletedWithWrites = 8
-	// maxRows is how many searches or deliveries one transaction claims, releases or deletes, so
-	// that a charge waits no longer than for an import.
+	// maxRows is the number of searches or deliveries that one transaction claims, releases or
+	// deletes, so that a charge waits no longer than for an import.
 	maxRows = 100
-	// grants is the table of the requests of the last minute.
+	// grants is the table of grants in the last minute.
 	grants = "burst_grants"
 )
 
@@ -78,7 +78,7 @@ func (d database) ChangeReferences(ctx context.Context, operation string, mode s
 	}})
 }
 
-// statements are a step of a plan.
+// statements is a step of a plan.
 type statements []sqlstore.Statement
 
 func (s statements) write(ctx context.Context, w *writer, _ cola.Revision) error {
@@ -147,7 +147,7 @@ func (t tx) AdvisoryLock(context.Context, int32, int32) error { return nil }
 type rows struct {
 	*sql.Rows
 	targets []target
-	into    []any // pointers to targets
+	into    []any // pointers to the elements of targets
 }
 
 // Scan implements sqlstore.Rows.
@@ -165,7 +165,7 @@ func (r *rows) Scan(into ...any) error {
 }
 
 // Close implements sqlstore.Rows.
-func (r *rows) Close() { _ = r.Rows.Close() } // Err has reported what went wrong
+func (r *rows) Close() { _ = r.Rows.Close() } // Err has reported the error
 
 // arguments encodes arguments of sqlstore in place.
 func arguments(args []any) []any {
@@ -199,7 +199,7 @@ func argument(arg any) any {
 	return encode(arg)
 }
 
-// jsonList returns the JSON list that rewritten statements take.
+// jsonList returns a list as JSON, for rewritten statements.
 func jsonList[T any](list []T, text func(T) string) string {
 	b := []byte{'['}
 	for i, v := range list {
@@ -211,8 +211,8 @@ func jsonList[T any](list []T, text func(T) string) string {
 	return string(append(b, ']'))
 }
 
-// dialect turns a statement for PostgreSQL into one for SQLite, in this order. An INNER JOIN is one
-// whose tables SQLite is to read in the order of the statement.
+// dialect lists the replacements that turn a PostgreSQL statement into one for SQLite, in order. An
+// INNER JOIN marks tables that SQLite must read in the order of the statement.
 var dialect = []struct {
 	from *regexp.Regexp
 	to   string

@@ -17,7 +17,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// TestSchemaBeforeDeliveries: accounts and searches that are there can be told what is found.
+// TestSchemaBeforeDeliveries checks that existing accounts and searches get notifications after the
+// migration.
 func TestSchemaBeforeDeliveries(t *testing.T) {
 	path := oldDatabase(t, 9, storetest.RowsBeforeDeliveries("1763640000000000", "1763650000000000"))
 	storetest.CheckRowsBeforeDeliveries(t, mustOpen(t, path, Options{Logger: quiet()}))
@@ -59,8 +60,9 @@ func TestSchemaBeforeSecrets(t *testing.T) {
 	}
 }
 
-// TestClearSecretsLeaveTheFile checks that after the upgrade no page of the file, used or free, holds a clear-text secret or token of an
-// earlier version, even after rows were deleted and moved.
+// TestClearSecretsLeaveTheFile checks that after the upgrade no page of the file, used or free,
+// contains a clear-text secret or token of an earlier version, even after rows were deleted and
+// moved.
 func TestClearSecretsLeaveTheFile(t *testing.T) {
 	const destinations = 800
 	clear := make([]string, destinations)
@@ -73,7 +75,7 @@ func TestClearSecretsLeaveTheFile(t *testing.T) {
 		INSERT INTO destinations (uuid, account_id, kind, address, address_folded, state, token, secret, created_at, last_delivered_at) VALUES `+strings.Join(rows, ", ")+`;
 		DELETE FROM destinations WHERE id % 7 = 0; UPDATE destinations SET uuid = uuid || '-and-a-longer-one-that-moves-the-row' WHERE id % 3 = 0`)
 	s := mustOpen(t, path, Options{Logger: quiet()})
-	for range 2 { // every start does this
+	for range 2 { // as at every start
 		if _, err := s.RewriteSecrets(t.Context(), "sealed:", func(store.SealedSecret) (string, error) { return "sealed:00000000:x", nil }); err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +110,8 @@ func TestClearSecretsLeaveTheFile(t *testing.T) {
 	check("once it is closed")
 }
 
-// TestAsksAreForgotten: with every new request some of those that no limit looks back to are.
+// TestAsksAreForgotten checks that a new request deletes some of those that no limit needs any
+// more.
 func TestAsksAreForgotten(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet(), Now: func() time.Time { return now }})
@@ -129,7 +132,7 @@ func TestAsksAreForgotten(t *testing.T) {
 	for n := range 10 {
 		ask(n)
 	}
-	for i, want := range []int{11, 4, 2, 3} { // eight at a time, and a new one each
+	for i, want := range []int{11, 4, 2, 3} { // each request deletes eight and adds one
 		var left int
 		ask(20 + i)
 		if err := s.read.db.QueryRow(`SELECT count(*) FROM confirmations_asked`).Scan(&left); err != nil {

@@ -12,11 +12,11 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// errClosed is what every method returns once the store is being closed.
+// errClosed is the error of all methods after Close.
 var errClosed = fmt.Errorf("the store is closed: %w", store.ErrUnavailable)
 
-// failed wraps an error with the operation that met it. What the database could not do now, but may
-// be able to do later, becomes store.ErrUnavailable; an ended context stays that; nil stays nil.
+// failed wraps an error with its operation. Temporary failures of the database become
+// store.ErrUnavailable. It returns nil for nil.
 func failed(operation string, err error) error {
 	switch {
 	case err == nil:
@@ -30,7 +30,7 @@ func failed(operation string, err error) error {
 	return fmt.Errorf("%s: %w", operation, err)
 }
 
-// isUnavailable reports whether the database, rather than what was asked of it, is at fault.
+// isUnavailable reports whether the database, rather than the request, is at fault.
 func isUnavailable(err error) bool {
 	switch resultCode(err) {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_IOERR, lib.SQLITE_FULL, lib.SQLITE_CANTOPEN, lib.SQLITE_NOMEM,
@@ -40,7 +40,7 @@ func isUnavailable(err error) bool {
 	return errors.Is(err, sql.ErrConnDone)
 }
 
-// isDuplicate reports whether a row was refused because its key is there already.
+// isDuplicate reports whether a row with the same key exists.
 func isDuplicate(err error) bool {
 	var e *driver.Error
 	if !errors.As(err, &e) {
@@ -49,7 +49,7 @@ func isDuplicate(err error) bool {
 	return e.Code() == lib.SQLITE_CONSTRAINT_UNIQUE || e.Code() == lib.SQLITE_CONSTRAINT_PRIMARYKEY
 }
 
-// resultCode returns SQLite's primary result code, or SQLITE_OK when the error is not SQLite's.
+// resultCode returns the primary result code of SQLite's error, or SQLITE_OK for other errors.
 func resultCode(err error) int {
 	var e *driver.Error
 	if !errors.As(err, &e) {

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// window is how long a grant counts against an account's limit of requests.
+	// window is how long a grant counts against an account's rate limit.
 	window = time.Minute
-	// usedEvery is how often the last use of a credential is noted at most.
+	// usedEvery is the minimum interval between records of a credential's last use.
 	usedEvery = time.Minute
 )
 
@@ -88,7 +88,7 @@ func (s *Store) charge(ctx context.Context, e store.Entry, states []store.Accoun
 		account, cola.PeriodOf(now).String(), used.DetailViews, used.ListRecords)
 }
 
-// grant counts requests in the window and drops what has left it.
+// grant adds requests to the window and removes expired grants.
 func (s *Store) grant(ctx context.Context, account int64, now time.Time, requests int) error {
 	if err := s.ledger.exec(ctx, dropGrants, account, now.Add(-window).UnixMicro()); err != nil {
 		return err
@@ -98,14 +98,14 @@ func (s *Store) grant(ctx context.Context, account int64, now time.Time, request
 		account, now.UnixMicro(), requests)
 }
 
-// noteUse are the statements that note the use of a credential, by its kind.
+// noteUse maps kinds of credentials to the statement that records their use.
 var noteUse = map[cola.CredentialKind]string{
 	cola.CredentialKey:    `UPDATE api_keys` + setLastUse,
 	cola.CredentialLink:   `UPDATE links` + setLastUse,
 	cola.CredentialSignIn: `UPDATE sign_ins` + setLastUse,
 }
 
-// chargeDay adds usage to its day's row.
+// chargeDay adds usage to the row of its day.
 func (s *Store) chargeDay(ctx context.Context, account int64, u store.Units, now time.Time) error {
 	if u.Units == 0 && u.Requests == 0 {
 		return nil

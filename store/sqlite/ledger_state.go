@@ -11,8 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// lockStates reads the states of a batch's accounts within its transaction; SQLite's one write lock
-// is theirs too.
+// lockStates reads the states of a batch's accounts within its transaction. SQLite's write lock
+// covers the accounts, too.
 func (s *Store) lockStates(ctx context.Context, batch store.Batch, now time.Time) ([]store.AccountState, error) {
 	owners, err := s.owners(ctx, batch.Credentials, now)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *Store) lockStates(ctx context.Context, batch store.Batch, now time.Time
 	return states, nil
 }
 
-// owners returns the account of each credential that holds at the instant.
+// owners returns the account of each valid credential.
 func (s *Store) owners(ctx context.Context, credentials []cola.Credential, now time.Time) (map[cola.Credential]cola.AccountID, error) {
 	owners := make(map[cola.Credential]cola.AccountID, len(credentials))
 	for _, c := range credentials {
@@ -57,7 +57,7 @@ func (s *Store) owners(ctx context.Context, credentials []cola.Credential, now t
 	return owners, nil
 }
 
-// owner returns the account of a credential, or sql.ErrNoRows when it does not hold at the instant.
+// owner returns the account of a credential, or sql.ErrNoRows if it is not valid at now.
 func (s *Store) owner(ctx context.Context, c cola.Credential, now time.Time) (id cola.AccountID, err error) {
 	switch c.Kind {
 	case cola.CredentialKey:
@@ -82,8 +82,8 @@ const (
 	selectGrants = `SELECT granted_at, requests FROM burst_grants WHERE account_id = ? AND granted_at > ? ORDER BY granted_at`
 )
 
-// readState reads what the ledger knows of an account at an instant. A clock that was set back
-// leaves grants ahead of it: they count as of now, and how many requests those are is returned too.
+// readState reads the ledger's state of an account. Grants ahead of the clock, which was then set
+// back, count as of now; ahead is the number of their requests.
 func readState(ctx context.Context, q querier, id cola.AccountID, now time.Time) (state store.AccountState, ahead int, err error) {
 	state.Account = id
 	var a store.Account
@@ -123,9 +123,9 @@ func readGrants(ctx context.Context, q querier, id cola.AccountID, now time.Time
 	return grants, ahead, rows.Err()
 }
 
-// pullBack makes grants that are ahead of the clock grants of now. Left alone they would fill the
-// window until the clock has caught up, which may be hours; dropped they would let an account
-// through twice.
+// pullBack moves grants that are ahead of the clock to now. Left alone, they would fill the window
+// until the clock catches up, which may take hours; dropped, they would let the account exceed its
+// limit.
 func (s *Store) pullBack(ctx context.Context, account int64, now time.Time, requests int) error {
 	err := s.ledger.exec(ctx, `DELETE FROM burst_grants WHERE account_id = ? AND granted_at > ?`, account, now.UnixMicro())
 	if err != nil {

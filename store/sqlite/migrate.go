@@ -18,9 +18,8 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Migrate brings the schema of the database in a file up to date, making the database when there is
-// none, and returns the versions it had and has: equal when there was nothing to do. Open does the
-// same.
+// Migrate creates the database in a file if necessary, upgrades its schema, and returns the
+// versions before and after, which are equal if nothing was to be done. Open does the same.
 func Migrate(ctx context.Context, path string, opts Options) (from, to int64, err error) {
 	opts = opts.withDefaults()
 	opts.NoMigrate = false
@@ -31,8 +30,8 @@ func Migrate(ctx context.Context, path string, opts Options) (from, to int64, er
 	return from, to, failed("migrate database", err)
 }
 
-// Versions returns the version of the schema of the database in a file, 0 when there is none, and
-// the version that the program brings it to. It changes nothing.
+// Versions returns the schema version of the database in a file, or 0 if it has none, and the
+// latest version that this program knows. It changes nothing.
 func Versions(ctx context.Context, path string) (current, latest int64, err error) {
 	const operation = "read schema version"
 	if path, err = filepath.Abs(path); err != nil {
@@ -55,7 +54,7 @@ func Versions(ctx context.Context, path string) (current, latest int64, err erro
 	return current, latest, failed(operation, err)
 }
 
-// migrate runs the migrations that are missing, under the lock of prepare.
+// migrate applies the missing migrations. prepare has taken the lock.
 func migrate(ctx context.Context, db *sql.DB, opts Options) (from, to int64, err error) {
 	if from, err = schemaVersion(ctx, db); err != nil {
 		return 0, 0, err
@@ -73,7 +72,7 @@ func migrate(ctx context.Context, db *sql.DB, opts Options) (from, to int64, err
 	case from < to && opts.NoMigrate:
 		return from, from, fmt.Errorf("schema version %d, this program's is %d: %w", from, to, store.ErrOlderSchema)
 	}
-	// Also when the schema is right: a backup that was put in place may have another journal.
+	// Even if the schema is current: a restored backup may have another journal mode.
 	if err := useJournal(ctx, db); err != nil || from == to {
 		return from, from, err
 	}
@@ -83,7 +82,7 @@ func migrate(ctx context.Context, db *sql.DB, opts Options) (from, to int64, err
 	return from, to, nil
 }
 
-// useJournal switches a database to write-ahead logging, which it keeps.
+// useJournal switches a database to write-ahead logging permanently.
 func useJournal(ctx context.Context, db *sql.DB) error {
 	var mode string
 	if err := db.QueryRowContext(ctx, `PRAGMA journal_mode = WAL`).Scan(&mode); err != nil {
@@ -108,7 +107,7 @@ func latestVersion(p *goose.Provider) int64 {
 	return sources[len(sources)-1].Version
 }
 
-// schemaVersion returns the version that the database has been migrated to, 0 for an empty one.
+// schemaVersion returns the schema version of a database, or 0 for an empty one.
 func schemaVersion(ctx context.Context, db *sql.DB) (version int64, err error) {
 	var migrated bool
 	err = db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'goose_db_version')`).Scan(&migrated)

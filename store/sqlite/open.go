@@ -19,19 +19,19 @@ import (
 
 const (
 	readConnections = 8
-	// busyMilliseconds is how long SQLite's own lock is polled for. Behind the turnstile it is free
-	// at once; it is waited for where files cannot be locked, and when another program, such as a
-	// backup, has the file.
+	// busyMilliseconds bounds the polling for SQLite's own lock. Behind the turnstile the lock is
+	// free. Polling matters where files cannot be locked, or while another program, such as a
+	// backup, uses the file.
 	busyMilliseconds = 5000
-	// journalKept bounds the journal's file once it has started over, in bytes.
+	// journalKept bounds the size of the journal file, in bytes, once it has started over.
 	journalKept = 64 << 20
 )
 
-// Options of Open and Migrate. The zero Options are those of production.
+// Options are the options of Open and Migrate. The zero value suits production.
 type Options struct {
-	Now       func() time.Time // the clock of the database; time.Now when nil
-	Logger    *slog.Logger     // slog.Default() when nil
-	NoMigrate bool             // fail when the schema is older than the program, or there is none
+	Now       func() time.Time // the database's clock; nil: time.Now
+	Logger    *slog.Logger     // nil: slog.Default()
+	NoMigrate bool             // fail if the schema is missing or older than the program
 }
 
 func (o Options) withDefaults() Options {
@@ -44,11 +44,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Open opens the database in a file, makes it when there is none, and brings its schema up to date.
-// Of several processes that open it at once one does, and the others wait. It fails with
-// store.ErrNewerSchema when a newer version of the program has migrated the database. The folder is
-// made with mode 0700, the file with 0600. Files beside it, of the same name and more, belong to
-// it.
+// Open opens the database in a file, creates it if necessary, and upgrades its schema. If several
+// processes open it concurrently, one migrates and the others wait. It fails with
+// store.ErrNewerSchema if a newer version of the program has migrated the database. A new folder
+// has mode 0700, a new file 0600. Files whose names start with that of the database belong to it.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	opts = opts.withDefaults()
 	const operation = "open database"
@@ -71,7 +70,7 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// connect opens the connections and what goes with them.
+// connect opens the connections and locks, and starts upkeep.
 func (s *Store) connect(ctx context.Context, path string) (err error) {
 	if s.recordsLock, err = openRecordsLock(path); err != nil {
 		return err
@@ -106,7 +105,7 @@ func openWriter(ctx context.Context, path string, pragmas ...string) (*writer, e
 	if err != nil {
 		return nil, err
 	}
-	// A checkpoint by whoever commits would hold up the ledger: see upkeep.
+	// A checkpoint within a commit would delay the ledger; see upkeep.
 	pragmas = append(pragmas, "wal_autocheckpoint(0)", fmt.Sprintf("journal_size_limit(%d)", journalKept))
 	db, err := openDB(path, 1, pragmas...)
 	if err != nil {
@@ -117,8 +116,8 @@ func openWriter(ctx context.Context, path string, pragmas ...string) (*writer, e
 		return nil, errors.Join(err, db.Close(), gate.Close())
 	}
 	w := &writer{gate: gate, db: db, conn: conn, stmts: map[string]*sql.Stmt{}}
-	// From its first read on a connection keeps the journal open, and from then on no other that
-	// closes may remove it.
+	// After its first read, a connection keeps the journal open, so that no other connection
+	// removes it on closing.
 	var rev int64
 	if err := w.row(ctx, `SELECT revision FROM meta`).Scan(&rev); err != nil {
 		return nil, errors.Join(err, w.close())
@@ -126,12 +125,12 @@ func openWriter(ctx context.Context, path string, pragmas ...string) (*writer, e
 	return w, nil
 }
 
-// openDB opens a pool of connections that are kept for good.
+// openDB opens a pool of connections that stay open.
 func openDB(path string, connections int, pragmas ...string) (*sql.DB, error) {
 	pragmas = append(pragmas, fmt.Sprintf("busy_timeout(%d)", busyMilliseconds), "foreign_keys(1)")
 	slashed := filepath.ToSlash(path)
 	if !strings.HasPrefix(slashed, "/") {
-		slashed = "/" + slashed // a drive letter
+		slashed = "/" + slashed // path with a drive letter
 	}
 	u := url.URL{Scheme: "file", Path: slashed, RawQuery: url.Values{"_pragma": pragmas, "_txlock": {"immediate"}}.Encode()}
 	db, err := sql.Open("sqlite", u.String())
@@ -143,7 +142,7 @@ func openDB(path string, connections int, pragmas ...string) (*sql.DB, error) {
 	return db, nil
 }
 
-// Files beside the database, by what their names end in.
+// Suffixes of the files beside the database.
 const (
 	walFile          = "-wal"
 	sharedMemoryFile = "-shm"
@@ -171,8 +170,8 @@ func Remove(path string) error {
 	return failed("remove database", errors.Join(errs...))
 }
 
-// prepare makes sure that there is a database with the program's schema, and returns the versions
-// it had and has.
+// prepare ensures that there is a database with the program's schema, and returns the versions
+// before and after.
 func prepare(ctx context.Context, path string, opts Options) (from, to int64, err error) {
 	if !opts.NoMigrate {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// TestOpenMakesTheDatabase: in a folder that is missing, with a name that a URL would not take as it is, for its owner only.
+// TestOpenMakesTheDatabase checks that Open creates missing folders, accepts names with special
+// characters of URLs, and makes the file private.
 func TestOpenMakesTheDatabase(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new folder", "100% #1?")
 	path := filepath.Join(dir, "registry&x=y.db")
@@ -123,7 +124,8 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestFullDatabase: when there is no room, writes say that the database is unavailable, keep nothing, and go on once there is.
+// TestFullDatabase checks that writes to a full database fail as unavailable without side effects,
+// and succeed once there is room.
 func TestFullDatabase(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet()})
 	var pages, normal int
@@ -165,8 +167,8 @@ func TestFullDatabase(t *testing.T) {
 	checkFile(t, s)
 }
 
-// TestJournalStartsOver: an import moves the journal into the database as it goes, so that its file stays far smaller than
-// all that passes through it.
+// TestJournalStartsOver checks that an import checkpoints as it goes, so that the journal file
+// stays much smaller than the imported data.
 func TestJournalStartsOver(t *testing.T) {
 	journal := func(backlog int) int64 {
 		path := filepath.Join(t.TempDir(), "registry.db")
@@ -189,7 +191,7 @@ func TestJournalStartsOver(t *testing.T) {
 	}
 }
 
-// TestClosedIsOneFile: what the last process leaves behind is all in the database's file.
+// TestClosedIsOneFile checks that closing the last store leaves all data in the database file.
 func TestClosedIsOneFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "registry.db")
 	s, other := mustOpen(t, path, Options{Logger: quiet()}), mustOpen(t, path, Options{Logger: quiet()})

@@ -47,7 +47,7 @@ func (l *statementLog) checkPlans(t *testing.T, s *Store) {
 	}
 }
 
-// explain returns the steps of a statement's plan.
+// explain returns the plan of a statement.
 func explain(t *testing.T, s *Store, query string) (steps []string) {
 	t.Helper()
 	query = rewritten(query)
@@ -72,8 +72,8 @@ func explain(t *testing.T, s *Store, query string) (steps []string) {
 	return steps
 }
 
-// cheapScans are the tables that a statement may read whole or sort, by the start of the statement: small ones, and those
-// that it reads up to a limit. Any statement may scan the keys of "".
+// cheapScans lists tables that a statement may scan or sort, by the start of the statement: small
+// tables, and those that it reads up to a limit. The entry "" applies to all statements.
 var cheapScans = map[string][]string{
 	"": {
 		"SCAN json_each", "SCAN old", "SCAN due", "SCAN changed", "SCAN arrived", "SCAN CONSTANT ROW", "SCAN meta", "SCAN avas", "SCAN category_aliases",
@@ -92,7 +92,7 @@ var cheapScans = map[string][]string{
 	"WITH arrived": {"USE TEMP B-TREE"},
 }
 
-// isCostly reports whether a step of a plan reads or sorts many rows.
+// isCostly reports whether a step of a plan scans or sorts many rows.
 func isCostly(query, step string) bool {
 	if !strings.HasPrefix(step, "SCAN") && !strings.Contains(step, "TEMP B-TREE") {
 		return false

@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// recordRun leaves out a mark of another past: what has the next revisions might be below it.
+	// recordRun rejects a mark that is not in this database's history: the next revisions might be
+	// below it.
 	recordRun = `UPDATE saved_searches SET mark_at = ?3, mark_revision = ?4, last_run_at = ?3, next_run_at = ?5, hold = hold + 1, held_until = NULL
 		WHERE uuid = ?1 AND hold = ?2 AND (?4 = 0 OR EXISTS (SELECT 1 FROM revisions WHERE revision = ?4)) RETURNING id, account_id`
 	insertRun = `INSERT INTO saved_search_runs (search_id, ran_at, date_from, date_to, upto, manual, match_count, late_count, named_labels)
@@ -46,9 +47,9 @@ func (s *Store) RecordRuns(ctx context.Context, runs []store.RunRecord) ([]store
 	return outcomes, nil
 }
 
-// recordSome records runs for as long as the turn lasts, one at least.
+// recordSome records as many runs as fit into the turn, at least one.
 func (s *Store) recordSome(ctx context.Context, runs []store.RunRecord) (outcomes []store.RunOutcome, err error) {
-	start := time.Now() // how long others are kept waiting, not what time it is
+	start := time.Now() // real time, since it bounds the waiting of others
 	for i := range runs {
 		taken := time.Since(start)
 		if i > 0 && (taken >= maxTurnAlone || taken >= minTurn && s.ledger.gate.Contended()) {
@@ -114,7 +115,7 @@ func (s *Store) grantNames(ctx context.Context, account cola.AccountID, r *store
 	return records.Granted(wanted, used, r.MaxNamedOfAccount), err
 }
 
-// matchKind is what matches have in common that one statement writes down.
+// matchKind is the part of a match that one INSERT statement has in common.
 type matchKind struct {
 	late bool
 	met  cola.FilterSet
@@ -125,7 +126,7 @@ type alikeMatches struct {
 	ids []cola.TTBID
 }
 
-// alike groups matches by their kinds, of which a run has few, in the order in which these come.
+// alike groups matches by kind, in order of first occurrence. A run has few kinds.
 func alike(matches []store.RunMatch) (groups []alikeMatches) {
 	index := map[matchKind]int{}
 	for _, m := range matches {

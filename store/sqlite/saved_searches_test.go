@@ -24,7 +24,8 @@ func TestSearchRows(t *testing.T) {
 	})
 }
 
-// TestCreationsAreForgotten: with every new one some of those that nobody may repeat any more are.
+// TestCreationsAreForgotten checks that a creation deletes some of those that can no longer be
+// repeated.
 func TestCreationsAreForgotten(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet(), Now: func() time.Time { return now }})
@@ -57,7 +58,7 @@ func TestCreationsAreForgotten(t *testing.T) {
 		t.Errorf("%d creations are known, want all 21", n)
 	}
 	now = now.Add(time.Hour)
-	for i, want := range []int{14, 7, 4, 5} { // eight at a time, and a new one each
+	for i, want := range []int{14, 7, 4, 5} { // each creation deletes eight and adds one
 		create(30+i, time.Hour)
 		if n := left(); n != want {
 			t.Errorf("%d creations are known after %d new ones, want %d", n, i+1, want)
@@ -76,8 +77,8 @@ func TestRunRows(t *testing.T) {
 	})
 }
 
-// TestRunsOfTheVersionBefore: searches that are there are marked where they ran last or were created, and labels that are there are
-// history.
+// TestRunsOfTheVersionBefore checks that existing searches are marked at their last run or
+// creation, and that existing labels are history.
 func TestRunsOfTheVersionBefore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "registry.db")
 	db, err := sql.Open("sqlite", path)

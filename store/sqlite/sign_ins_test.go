@@ -22,7 +22,8 @@ func mustCount(t *testing.T, s *Store, table string, want int, when string) {
 	}
 }
 
-// TestSessionsAreForgotten: with every new session some of those that are over are, and with no other write, which is a page view.
+// TestSessionsAreForgotten checks that a new session deletes some expired ones, and that a page
+// view, which rewrites a session, deletes none.
 func TestSessionsAreForgotten(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet(), Now: func() time.Time { return now }})
@@ -39,7 +40,7 @@ func TestSessionsAreForgotten(t *testing.T) {
 	now = now.Add(time.Hour)
 	keep("lasting", now.Add(3*time.Hour))
 	mustCount(t, s, "sessions", 21, "after a page view")
-	for i, want := range []int{21 - 8 + 1, 21 - 16 + 2, 1 + 3, 1 + 4} { // eight at a time, and a new one each
+	for i, want := range []int{21 - 8 + 1, 21 - 16 + 2, 1 + 3, 1 + 4} { // each new session deletes eight and adds one
 		keep(fmt.Sprint("new", i), now.Add(time.Hour))
 		mustCount(t, s, "sessions", want, fmt.Sprintf("after %d new ones", i+1))
 	}
@@ -72,7 +73,8 @@ func TestSignInLinksAreForgotten(t *testing.T) {
 	mustCount(t, s, "sign_in_links", 2, "after one was used")
 }
 
-// TestSessionsDoNotWaitForImports: whoever changes records goes on between transactions, and a page view does not wait for the end.
+// TestSessionsDoNotWaitForImports checks that a page view does not wait for the end of an import,
+// which releases the database between transactions.
 func TestSessionsDoNotWaitForImports(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet()})
 	if err := s.recordsLock.Lock(t.Context()); err != nil {
@@ -89,7 +91,8 @@ func TestSessionsDoNotWaitForImports(t *testing.T) {
 	}
 }
 
-// TestAllowancesAreForgotten: counting an allowance forgets rows of days before yesterday.
+// TestAllowancesAreForgotten checks that counting an allowance deletes rows of days before
+// yesterday.
 func TestAllowancesAreForgotten(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet(), Now: func() time.Time { return now }})

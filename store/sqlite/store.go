@@ -34,16 +34,16 @@ type Store struct {
 	logger  *slog.Logger
 
 	read        *readers
-	ledger      *writer        // accounts, credentials and the ledger
-	records     *writer        // labels, permittees and reference data, only under changing; and what need not be durable
-	recordsLock *filelock.Lock // held to change records or the schema
-	lastWaiter  time.Time      // when somebody last waited for a split write; guarded by recordsLock
+	ledger      *writer        // writes accounts, credentials and the ledger
+	records     *writer        // writes records, under recordsLock, and data that need not be durable
+	recordsLock *filelock.Lock // held while changing records or the schema
+	lastWaiter  time.Time      // when another writer last waited for a split write; guarded by recordsLock
 	journal     *journal
 	upkeep      *upkeep
 
 	mu      sync.Mutex
 	closed  bool
-	running sync.WaitGroup // methods under way
+	running sync.WaitGroup // active method calls
 }
 
 var _ store.Store = (*Store)(nil)
@@ -51,7 +51,7 @@ var _ store.Store = (*Store)(nil)
 // ID implements store.Store.
 func (s *Store) ID() string { return s.id }
 
-// Created reports whether the database was made by this opening of it.
+// Created reports whether opening the store created the database.
 func (s *Store) Created() bool { return s.created }
 
 // Ping implements store.Store.
@@ -105,7 +105,7 @@ func (s *Store) release() error {
 	return errors.Join(errs...)
 }
 
-// start begins a method; every start that succeeds is followed by done.
+// start begins a method. If it succeeds, the caller must call done.
 func (s *Store) start() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +118,7 @@ func (s *Store) start() error {
 
 func (s *Store) done() { s.running.Done() }
 
-// transact runs a whole method as one durable transaction.
+// transact runs a whole method in one durable transaction.
 func (s *Store) transact(ctx context.Context, operation string, work func(ctx context.Context) error) error {
 	if err := s.start(); err != nil {
 		return failed(operation, err)
@@ -147,12 +147,12 @@ func (s *Store) transactErasing(ctx context.Context, operation string, work func
 		if err := s.ledger.setPragma(ctx, "secure_delete = ON"); err != nil {
 			return err
 		}
-		defer func() { _ = s.ledger.setPragma(ctx, "secure_delete = OFF") }() // if it fails, writes are only slower
+		defer func() { _ = s.ledger.setPragma(ctx, "secure_delete = OFF") }() // on failure, writes are only slower
 		return work(ctx)
 	})
 }
 
-// instant returns the time as the database keeps it: UTC, whole microseconds.
+// instant returns the time as it is stored: UTC, in whole microseconds.
 func (s *Store) instant() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
 
 // checkpointIfDue keeps the journal short after a write of records. A failure does not fail the

@@ -39,7 +39,7 @@ func TestProcesses(t *testing.T) {
 	})
 }
 
-// openDatabase opens a store as each of several processes does.
+// openDatabase opens a store in the way that child processes do.
 func openDatabase(ctx context.Context, path string) (storetest.Database, error) {
 	return Open(ctx, path, Options{Logger: quiet()})
 }
@@ -61,7 +61,7 @@ func mustOpen(t testing.TB, path string, o Options) *Store {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// checkFile has SQLite look for damage.
+// checkFile runs SQLite's integrity checks.
 func checkFile(t *testing.T, s *Store) {
 	t.Helper()
 	var verdict string
@@ -74,7 +74,8 @@ func checkFile(t *testing.T, s *Store) {
 	}
 }
 
-// TestViewsDoNotWaitForEachOther: as many views as there are connections, each in need of a statement that nobody has prepared yet, end.
+// TestViewsDoNotWaitForEachOther checks that views that use up all connections and each need an
+// unprepared statement do not deadlock.
 func TestViewsDoNotWaitForEachOther(t *testing.T) {
 	s := mustOpen(t, t.TempDir()+"/registry.db", Options{})
 	const query = `SELECT 40 + 2`
@@ -86,7 +87,7 @@ func TestViewsDoNotWaitForEachOther(t *testing.T) {
 		ended.Go(func() {
 			err := s.read.view(ctx, func(q querier) error {
 				begun.Done()
-				begun.Wait() // every connection is taken
+				begun.Wait() // all connections are in use
 				var got int
 				return q.row(ctx, query).Scan(&got)
 			})

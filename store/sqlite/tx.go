@@ -9,25 +9,25 @@ import (
 	"github.com/colaregistry/colaregistry/internal/filelock"
 )
 
-// querier reads within one consistent state, or within the transaction that writes.
+// querier reads one consistent state, or within a write transaction.
 type querier interface {
 	query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	row(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// writer is the connection that one kind of writing goes through, behind the turnstile that all
-// writers of all processes pass. SQLite's own write lock is polled for with sleeps; the turnstile
-// is waited for in the kernel and in order.
+// writer is the connection for one kind of write. All writers of all processes queue at a
+// turnstile, where they wait in the kernel, in order; for SQLite's own write lock they would have
+// to poll.
 type writer struct {
 	gate  *filelock.FairLock
 	db    *sql.DB
-	conn  *sql.Conn            // the only one of db
+	conn  *sql.Conn            // the only connection of db
 	stmts map[string]*sql.Stmt // guarded by the gate
 }
 
-// transact runs work in one write transaction and commits it, unless work fails or panics, or the
-// context ends before the transaction begins. From then on the context counts no more: the work is
-// short, and a commit that is called off half way would leave unknown what became of it.
+// transact runs work in a write transaction and commits it, unless work fails or panics, or the
+// context ends before the transaction begins. After that it ignores the context: the work is short,
+// and the outcome of an interrupted commit would be unknown.
 func (w *writer) transact(ctx context.Context, work func(ctx context.Context) error) error {
 	if err := w.gate.Lock(ctx); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (w *writer) transact(ctx context.Context, work func(ctx context.Context) er
 	open := true
 	defer func() {
 		if open {
-			_ = w.exec(ctx, "ROLLBACK") // fails only where SQLite has rolled back by itself
+			_ = w.exec(ctx, "ROLLBACK") // fails only if SQLite has rolled back already
 		}
 	}()
 	if err := work(ctx); err != nil {
@@ -53,13 +53,13 @@ func (w *writer) transact(ctx context.Context, work func(ctx context.Context) er
 	return nil
 }
 
-// exec runs a statement; only within transact.
+// exec runs a statement. Call it only within transact.
 func (w *writer) exec(ctx context.Context, query string, args ...any) error {
 	_, err := w.affect(ctx, query, args...)
 	return err
 }
 
-// affect runs a statement and returns how many rows it touched; only within transact.
+// affect runs a statement and returns the number of affected rows. Call it only within transact.
 func (w *writer) affect(ctx context.Context, query string, args ...any) (int64, error) {
 	stmt, err := w.prepared(ctx, query)
 	if err != nil {
@@ -72,7 +72,7 @@ func (w *writer) affect(ctx context.Context, query string, args ...any) (int64, 
 	return result.RowsAffected()
 }
 
-// setPragma changes a setting of the connection; only within transact.
+// setPragma changes a setting of the connection. Call it only within transact.
 func (w *writer) setPragma(ctx context.Context, setting string) error {
 	_, err := w.conn.ExecContext(ctx, "PRAGMA "+setting)
 	return err
@@ -91,7 +91,7 @@ func (w *writer) query(ctx context.Context, query string, args ...any) (*sql.Row
 func (w *writer) row(ctx context.Context, query string, args ...any) *sql.Row {
 	stmt, err := w.prepared(ctx, query)
 	if err != nil {
-		return w.conn.QueryRowContext(ctx, rewritten(query), args...) // meets the same error, and carries it
+		return w.conn.QueryRowContext(ctx, rewritten(query), args...) // returns the same error
 	}
 	return stmt.QueryRowContext(ctx, args...)
 }
@@ -108,8 +108,8 @@ func (w *writer) prepared(ctx context.Context, query string) (*sql.Stmt, error) 
 	return stmt, nil
 }
 
-// close closes the statements first: a connection with open ones stays half open, and then the last
-// to close does not move the journal into the database.
+// close closes the statements first. A connection with open statements would stay open, and the
+// last connection would then not move the journal into the database.
 func (w *writer) close() error {
 	var errs []error
 	for _, stmt := range w.stmts {
@@ -121,10 +121,10 @@ func (w *writer) close() error {
 // readers is the pool of reading connections. Readers and writers never wait for each other.
 type readers struct {
 	db    *sql.DB
-	stmts sync.Map // query → *sql.Stmt, prepared once for the pool
+	stmts sync.Map // query → *sql.Stmt, prepared once per pool
 }
 
-// view runs read within one consistent state of the database.
+// view runs read on one consistent state of the database.
 func (r *readers) view(ctx context.Context, read func(q querier) error) error {
 	tx, err := r.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -140,7 +140,7 @@ func (r *readers) view(ctx context.Context, read func(q querier) error) error {
 type view struct {
 	pool  *readers
 	tx    *sql.Tx
-	fresh []string // queries that the pool is to prepare when the connection is given back
+	fresh []string // queries to prepare when the connection is free again
 }
 
 // prepared returns a query's statement on the view's connection, if the pool has prepared it.
@@ -167,11 +167,11 @@ func (v *view) row(ctx context.Context, query string, args ...any) *sql.Row {
 	return v.tx.QueryRowContext(ctx, rewritten(query), args...)
 }
 
-// end gives the connection back.
+// end returns the connection to the pool.
 func (v *view) end(ctx context.Context) {
-	_ = v.tx.Rollback() // nothing was written
+	_ = v.tx.Rollback() // read-only
 	for _, query := range v.fresh {
-		_, _ = v.pool.prepared(ctx, query) // else the next one does it
+		_, _ = v.pool.prepared(ctx, query) // on failure, the next view tries again
 	}
 }
 
@@ -186,12 +186,12 @@ func (r *readers) query(ctx context.Context, query string, args ...any) (*sql.Ro
 func (r *readers) row(ctx context.Context, query string, args ...any) *sql.Row {
 	stmt, err := r.prepared(ctx, query)
 	if err != nil {
-		return r.db.QueryRowContext(ctx, rewritten(query), args...) // meets the same error, and carries it
+		return r.db.QueryRowContext(ctx, rewritten(query), args...) // returns the same error
 	}
 	return stmt.QueryRowContext(ctx, args...)
 }
 
-// close closes the statements first, as a writer does.
+// close closes the statements first, like a writer.
 func (r *readers) close() error {
 	var errs []error
 	r.stmts.Range(func(_, stmt any) bool {
@@ -216,10 +216,10 @@ func (r *readers) prepared(ctx context.Context, query string) (*sql.Stmt, error)
 	return stmt, nil
 }
 
-// scanner is a row, or the current one of many.
+// scanner is a row, or the current row of a result.
 type scanner interface{ Scan(into ...any) error }
 
-// collect reads all rows of a result, and closes it.
+// collect reads all rows of a result and closes it.
 func collect[T any](rows *sql.Rows, err error, scan func(scanner) (T, error)) ([]T, error) {
 	if err != nil {
 		return nil, err

@@ -23,23 +23,23 @@ import (
 // instead of growing.
 const (
 	pageSize           = 4096                // SQLite's default
-	importBacklog      = 16 << 20 / pageSize // pages in the journal at which an import moves them
+	importBacklog      = 16 << 20 / pageSize // pages in the journal from which an import runs checkpoints
 	idleBacklog        = 4 << 20 / pageSize  // the same for the background task
-	maxBlockingBacklog = 1 << 20 / pageSize  // at most this many pages are moved while writers wait
-	checkpointAttempts = 3                   // attempts at getting down to maxBlockingBacklog against writers that go on
+	maxBlockingBacklog = 1 << 20 / pageSize  // maximum number of pages moved while writers wait
+	checkpointAttempts = 3                   // attempts to reach maxBlockingBacklog while writers continue
 	upkeepInterval     = time.Second
 )
 
-// upkeep keeps the journal short.
+// upkeep runs checkpoints.
 type upkeep struct {
 	db    *sql.DB
 	gate  *filelock.FairLock
-	wrote atomic.Bool // something was committed since the background task last looked
+	wrote atomic.Bool // there were commits since the background task last checked
 
-	mu    sync.Mutex // one checkpoint at a time
-	stuck int        // backlog that a reader of old pages kept from being moved
+	mu    sync.Mutex // serializes checkpoints
+	stuck int        // pages that a long read kept in the journal
 
-	importBacklog int // the constant, outside tests
+	importBacklog int // importBacklog, except in tests
 
 	stop context.CancelFunc
 	over chan struct{}
@@ -80,8 +80,8 @@ func (u *upkeep) close() error {
 	return errors.Join(u.db.Close(), u.gate.Close())
 }
 
-// checkpointIfDue runs a checkpoint if the journal has at least a number of pages. It does nothing
-// while another goroutine or process runs one.
+// checkpointIfDue runs a checkpoint if the journal has at least the given number of pages. It does
+// nothing while another goroutine or process runs one.
 func (u *upkeep) checkpointIfDue(ctx context.Context, atLeast int) error {
 	if !u.mu.TryLock() {
 		return nil
@@ -101,7 +101,7 @@ func (u *upkeep) checkpointIfDue(ctx context.Context, atLeast int) error {
 	case err != nil || backlog == 0:
 		return err
 	case backlog > maxBlockingBacklog:
-		u.stuck = backlog // a long read stands in the way: try again when there is much more to move
+		u.stuck = backlog // a long read blocks it: retry once there is much more to move
 		return nil
 	}
 	if err := u.gate.Lock(ctx); err != nil {
@@ -167,7 +167,8 @@ func (s *Store) eraseFree(ctx context.Context) error {
 	return s.transact(ctx, "note rewriting", func(ctx context.Context) error { return s.ledger.exec(ctx, noteVacuum) })
 }
 
-// checkpoint runs SQLite's checkpoint in a mode and returns how many pages remain to be moved.
+// checkpoint runs a checkpoint in one of SQLite's modes and returns the number of pages left in the
+// journal.
 func (u *upkeep) checkpoint(ctx context.Context, mode string) (backlog int, err error) {
 	var busy, pages, moved int
 	err = u.db.QueryRowContext(ctx, `PRAGMA wal_checkpoint(`+mode+`)`).Scan(&busy, &pages, &moved)
@@ -183,7 +184,7 @@ type journal struct {
 	synced atomic.Int64 // highest revision known to be on disk
 }
 
-// syncedTo makes sure that everything up to a revision is on disk.
+// syncedTo ensures that everything up to a revision is on disk.
 func (j *journal) syncedTo(rev cola.Revision) error {
 	if int64(rev) <= j.synced.Load() {
 		return nil

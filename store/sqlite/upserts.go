@@ -22,20 +22,20 @@ import (
 // so that a commit of the ledger only has to sync its own pages; and a pause follows. So a busy
 // ledger slows an import down to a fraction of its speed, and is hardly slowed itself.
 const (
-	// maxTurnAlone bounds a turn of a split write while nobody waits, so that readers see progress
-	// and a kill loses little.
+	// maxTurnAlone bounds a turn of a split write while no other writer waits, so that readers see
+	// progress and a crash loses little.
 	maxTurnAlone = 4 * time.Millisecond
-	// maxTurnShared is the same while the database is shared.
+	// maxTurnShared bounds a turn while the database is shared.
 	maxTurnShared = 500 * time.Microsecond
 	// minTurn is the minimum length of a turn, so that a busy ledger does not stop the write.
 	minTurn = 300 * time.Microsecond
-	// sharedFor is how long the database counts as shared after somebody waited.
+	// sharedFor is how long the database counts as shared after another writer waited.
 	sharedFor = time.Second
-	// turnPause is the pause between turns while the database is shared, and always where files
-	// cannot be locked, since waiting writers then only try now and then.
+	// turnPause is the pause between turns while the database is shared. Where files cannot be
+	// locked it always applies, since waiting writers only poll there.
 	turnPause = 4 * time.Millisecond
-	// attempts bounds how often a write starts over because of a conflict. Where files can be
-	// locked there are none.
+	// attempts bounds the restarts of a write after conflicts, which only occur where files cannot
+	// be locked.
 	attempts = 10
 )
 
@@ -50,7 +50,7 @@ type step interface {
 // plan is the outcome for each record of a write, and the steps that write them. A split write has
 // one step per record, nil if it does not change.
 type plan struct {
-	base     cola.Revision // of the state that the plan was made from
+	base     cola.Revision // revision of the state that the plan is based on
 	outcomes []store.Outcome
 	steps    []step
 }
@@ -62,13 +62,13 @@ func (p *plan) add(o store.Outcome, s step) {
 // change describes a write of records.
 type change struct {
 	mode      store.Mode
-	split     bool // whole records in short transactions, rather than everything in one
-	reference bool // reference data: moves its revision too
-	// plan computes the plan for the records from the done-th on.
+	split     bool // short transactions of whole records, instead of one transaction
+	reference bool // reference data: also advances the reference revision
+	// plan computes the plan for the records from index done on.
 	plan func(ctx context.Context, q querier, done int) (*plan, error)
 }
 
-// upsert runs apply as a method of the store.
+// upsert runs apply as a whole method of the store.
 func (s *Store) upsert(ctx context.Context, operation string, c change) ([]store.Outcome, error) {
 	if err := s.start(); err != nil {
 		return nil, failed(operation, err)
@@ -82,8 +82,8 @@ func (s *Store) upsert(ctx context.Context, operation string, c change) ([]store
 	return outcomes, failed(operation, err)
 }
 
-// apply plans and writes, and returns the outcomes of the stored records: all of them unless it
-// fails.
+// apply plans and writes. It returns the outcomes of the stored records, which are all of them
+// unless it fails.
 func (s *Store) apply(ctx context.Context, c change) (outcomes []store.Outcome, err error) {
 	if err := s.recordsLock.Lock(ctx); err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (s *Store) write(ctx context.Context, p *plan, c change) (kept int, err err
 	return kept, nil
 }
 
-// afterTurn lets others write between two turns.
+// afterTurn lets other writers in between two turns.
 func (s *Store) afterTurn(split bool) error {
 	switch {
 	case !split:
@@ -163,7 +163,7 @@ func (s *Store) afterTurn(split bool) error {
 // writeSome executes steps from the given one on: all of them or, if split, until the turn is over.
 // It returns the index of the next one.
 func (s *Store) writeSome(ctx context.Context, steps []step, from int, rev cola.Revision, split bool) (int, error) {
-	start := time.Now() // how long others are kept waiting, not what time it is
+	start := time.Now() // real time, since it bounds the waiting of others
 	for i := from; i < len(steps); i++ {
 		if steps[i] == nil {
 			continue
@@ -189,24 +189,24 @@ func (s *Store) turnOver(taken time.Duration) bool {
 	return taken >= maxTurnAlone || taken >= maxTurnShared && s.isShared()
 }
 
-// isShared reports whether somebody has recently waited for a split write.
+// isShared reports whether another writer has recently waited for a split write.
 func (s *Store) isShared() bool { return time.Since(s.lastWaiter) < sharedFor }
 
-// revisionsKept is how long a revision is known after the next one was taken.
+// revisionsKept is how long a revision stays known after the next one.
 const revisionsKept = 30 * 24 * time.Hour
 
 const (
 	setRevision = `UPDATE meta SET revision = ?1 WHERE revision = ?2`
 	setBoth     = `UPDATE meta SET revision = ?1, reference_revision = ?1 WHERE revision = ?2`
-	// deleteRevisions looks at the oldest few only. It spares the one that was the latest at the
+	// deleteRevisions only looks at the oldest few. It keeps the one that was the latest at the
 	// given time.
 	deleteRevisions = `DELETE FROM revisions WHERE revision IN (SELECT revision FROM revisions ORDER BY revision LIMIT 8)
 		AND revision < (SELECT max(revision) FROM revisions WHERE revision <= ?)`
 )
 
-// nextRevision takes the revision of a write transaction for all records that it changes. It is
-// taken under the write lock, which is held until the commit, so revisions become visible in order
-// and followers miss none.
+// nextRevision takes the revision of a write transaction, for all records that it changes. It
+// requires the write lock, which is held until the commit, so revisions become visible in order and
+// followers miss none.
 func (s *Store) nextRevision(ctx context.Context, base cola.Revision, reference bool) (cola.Revision, error) {
 	now := s.instant()
 	next := max(base+1, cola.Revision(now.UnixMicro()))
@@ -224,13 +224,13 @@ func (s *Store) nextRevision(ctx context.Context, base cola.Revision, reference 
 	return next, s.records.exec(ctx, deleteRevisions, now.Add(-revisionsKept).UnixMicro())
 }
 
-// firstRevision takes the revision of a filled store, above a known one.
+// firstRevision takes the first revision of a filled store, above a known one.
 func (s *Store) firstRevision(ctx context.Context, above cola.Revision) error {
 	return s.records.exec(ctx, setBoth, max(int64(above)+1, s.instant().UnixMicro()), 0)
 }
 
-// UpsertPermittees implements store.Permittees. It is one transaction: callers with many permittees
-// split them.
+// UpsertPermittees implements store.Permittees in one transaction. Callers split large numbers of
+// permittees.
 func (s *Store) UpsertPermittees(ctx context.Context, patches []cola.Patch[cola.Permittee], mode store.Mode) ([]store.Outcome, error) {
 	return s.upsert(ctx, "upsert permittees", change{mode: mode,
 		plan: func(ctx context.Context, q querier, _ int) (*plan, error) {

@@ -15,13 +15,14 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// noStep is a step that only takes part.
+// noStep is a step that writes nothing.
 type noStep struct{}
 
 func (noStep) write(context.Context, *writer, cola.Revision) error { return nil }
 
-// TestOvertakenWriteStartsOver: where files cannot be locked, others may change records between a plan and its writing. The
-// write then plans anew, from the first record that is not kept, and gives up when it is overtaken every time.
+// TestOvertakenWriteStartsOver checks conflicts where files cannot be locked: records may change
+// between planning and writing. The write then plans again from the first record that is not
+// stored, and gives up after too many conflicts.
 func TestOvertakenWriteStartsOver(t *testing.T) {
 	now := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 	for _, times := range []int{0, 1, 3, attempts} {
@@ -36,7 +37,7 @@ func TestOvertakenWriteStartsOver(t *testing.T) {
 		outcomes, err := s.apply(t.Context(), change{plan: func(ctx context.Context, q querier, done int) (*plan, error) {
 			plans++
 			var rev int
-			if err := q.row(ctx, `SELECT revision FROM meta`).Scan(&rev); err != nil { // from here on it sees this state
+			if err := q.row(ctx, `SELECT revision FROM meta`).Scan(&rev); err != nil { // the snapshot starts here
 				return nil, err
 			}
 			if plans <= times {
@@ -57,7 +58,7 @@ func TestOvertakenWriteStartsOver(t *testing.T) {
 		}
 		want := cola.Revision(now.UnixMicro())
 		if times > 0 {
-			want += cola.Revision(times) + 1 // after the others'
+			want += cola.Revision(times) + 1 // after those of the other writer
 		}
 		if rev, err := s.Revision(t.Context()); err != nil || rev != want {
 			t.Errorf("overtaken %d times: revision %d (%v), want %d", times, rev, err, want)
@@ -65,7 +66,7 @@ func TestOvertakenWriteStartsOver(t *testing.T) {
 	}
 }
 
-// mustHave holds a store to what is in its past.
+// mustHave checks whether a revision is in the store's history.
 func mustHave(t *testing.T, s *Store, rev cola.Revision, want bool) {
 	t.Helper()
 	if has, err := s.HasRevision(t.Context(), rev); err != nil || has != want {
@@ -85,7 +86,8 @@ func mustImport(t *testing.T, s *Store, from, count int) cola.Revision {
 	return rev
 }
 
-// TestRevisionsAreForgotten, by and by, but not the one that was the latest 30 days ago.
+// TestRevisionsAreForgotten checks that old revisions are deleted gradually, except the one that
+// was the latest 30 days ago.
 func TestRevisionsAreForgotten(t *testing.T) {
 	now := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet(), Now: func() time.Time { return now }})
@@ -110,14 +112,14 @@ func TestRevisionsAreForgotten(t *testing.T) {
 	}
 	now = now.Add(time.Second)
 	lately = append(lately, mustImport(t, s, 61, 1))
-	mustHave(t, s, latest, false) // it is 30 days since it was not the latest any more
+	mustHave(t, s, latest, false) // it ceased to be the latest 30 days ago
 	for _, rev := range lately {
 		mustHave(t, s, rev, true)
 	}
 }
 
-// TestRevisionsOfTheVersionBefore: a database that had none keeps where it stood, and notes those that a process takes which
-// knows nothing of them.
+// TestRevisionsOfTheVersionBefore checks that a database from before the revisions table knows its
+// current revision, and records those taken by processes of the old version.
 func TestRevisionsOfTheVersionBefore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "registry.db")
 	db, err := sql.Open("sqlite", path)

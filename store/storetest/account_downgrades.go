@@ -15,7 +15,7 @@ import (
 func downgradedSearchesPause(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	uuids := map[int]string{}
-	for _, n := range []int{4, 2, 3, 1, 5} { // the order of creation counts
+	for _, n := range []int{4, 2, 3, 1, 5} { // creation order matters
 		uuids[n] = mustCreate(t, st, dueSearch(a.ID, n, epoch)).UUID
 	}
 	mustPause(t, st, a.ID, 6)
@@ -29,7 +29,7 @@ func downgradedSearchesPause(t *testing.T, st store.Store, _ *clock) {
 	for _, step := range []struct {
 		what       string
 		do         func()
-		downgraded []int // the others are due
+		downgraded []int // all other active searches stay due
 	}{
 		{"a limit below", func() { limit(2) }, []int{3, 1, 5}},
 		{"a lower one", func() { limit(1) }, []int{2, 3, 1, 5}},
@@ -47,7 +47,8 @@ func downgradedSearchesPause(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// mustBeDowngraded holds a store to pausing some of an account's searches, given by their numbers, and to have the others due, if active.
+// mustBeDowngraded checks that exactly the searches with the given numbers are paused and that the
+// other active ones are due.
 func mustBeDowngraded(t *testing.T, st store.Store, account cola.AccountID, uuids map[int]string, what string, downgraded []int) {
 	t.Helper()
 	want, due := map[string]string{"search 6": ""}, []string{}
@@ -90,7 +91,7 @@ func limitOfAccountIsKept(t *testing.T, st store.Store, _ *clock) {
 		mustDo(t, st.SetActiveLimit(t.Context(), a.ID, limit))
 		refused(fmt.Sprintf("with a limit of %d", limit), limit)
 	}
-	mustPause(t, st, a.ID, 101) // may be made nevertheless
+	mustPause(t, st, a.ID, 101) // creating a paused search is still allowed
 	mustDo(t, st.SetActiveLimit(t.Context(), a.ID, 4))
 	if _, err := st.UpdateSavedSearch(t.Context(), a.ID, paused.UUID, 3, activated(true)); !errors.Is(err, store.ErrLimit) {
 		t.Errorf("resumed above the limit of the caller: %v, want ErrLimit", err)
@@ -121,7 +122,8 @@ func gravestReason(t *testing.T, st store.Store, _ *clock) {
 	same(t, "restored", downgraded, pauses(t, st, a.ID))
 }
 
-// askedOutlastsChanges: a search that somebody has asked a run of stays due whatever else is changed, with a schedule or without.
+// askedOutlastsChanges checks that a search with a requested run stays due after any other change,
+// with or without a schedule.
 func askedOutlastsChanges(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	unscheduled := newSearch(a.ID, 1)
@@ -145,8 +147,8 @@ func askedOutlastsChanges(t *testing.T, st store.Store, _ *clock) {
 	same(t, "due once it is restored", []string{"asked 1", "asked 2", "asked 3"}, claimable(t, st))
 }
 
-// settledAtOnce: with suspensions, limits, creations, changes, deletions and runs at once nobody waits for good, and in the end the
-// searches that are paused are those that are to be.
+// settledAtOnce checks that concurrent suspensions, limit changes, creations, updates, deletions
+// and runs do not deadlock, and that the right searches are paused in the end.
 func settledAtOnce(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	for n := range 6 {
@@ -176,7 +178,8 @@ func settledAtOnce(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// atSearchesOf returns what may be done with the searches of an account that has six, the first of its kind, the second and so on.
+// atSearchesOf returns operations on the searches of an account that has six. Each operation takes
+// a round number.
 func atSearchesOf(ctx context.Context, st store.Store, account cola.AccountID) []func(n int) error {
 	uuid := func(n int) string { return newSearch(account, n).Search.UUID }
 	return []func(n int) error{

@@ -29,7 +29,7 @@ func testSuspension(t *testing.T, open Opener) {
 func suspendedComesBack(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	suspended := epoch.Add(time.Hour)
-	c.set(suspended.In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond)) // is kept in UTC, to the microsecond
+	c.set(suspended.In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond)) // stored in UTC, in whole microseconds
 	check := func(what string, reason string, want store.Account) {
 		t.Helper()
 		mustHaveAccounts(t, st, want, b)
@@ -39,7 +39,7 @@ func suspendedComesBack(t *testing.T, st store.Store, c *clock) {
 		same(t, what+", as its identity finds it", want, mustAccountOf(t, st, anIssuer, "1", "a@example.com"))
 	}
 	check("before", "", a)
-	for _, because := range []string{"Unpaid since May. \"ünïcode\" 100%_", "", "Mail bounces."} { // again: the reason changes, and not the instant
+	for _, because := range []string{"Unpaid since May. \"ünïcode\" 100%_", "", "Mail bounces."} { // suspending again changes the reason, not the time
 		mustDo(t, st.Suspend(t.Context(), a.ID, because))
 		a.SuspendedAt, a.SuspendedReason = suspended, because
 		reason := because
@@ -88,7 +88,7 @@ func ledgerTellsSuspension(t *testing.T, st store.Store, _ *clock) {
 		batch := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID, b.ID}, Credentials: []cola.Credential{keyCredential(key.ID)}}
 		err := st.Settle(t.Context(), batch, func(_ time.Time, states []store.AccountState) []store.Entry {
 			same(t, "suspended", []string{k.want, ""}, []string{states[0].Suspended, states[1].Suspended})
-			if !states[0].Valid[keyCredential(key.ID)] || !states[0].Exists { // the key is the account's all the same
+			if !states[0].Valid[keyCredential(key.ID)] || !states[0].Exists { // the key still belongs to the account
 				t.Errorf("%q: the state %+v has lost the key", k.want, states[0])
 			}
 			return nil
@@ -98,7 +98,8 @@ func ledgerTellsSuspension(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// pauses returns why each of an account's searches is paused, by its name, those that are not with an empty text.
+// pauses maps the name of each scheduled search to its pause reason, which is empty if the search
+// is not paused.
 func pauses(t tb, st store.Store, account cola.AccountID) map[string]string {
 	t.Helper()
 	reasons := map[string]string{}
@@ -110,7 +111,7 @@ func pauses(t tb, st store.Store, account cola.AccountID) map[string]string {
 	return reasons
 }
 
-// claimable returns the names of searches that are due, and lets them go.
+// claimable returns the sorted names of the due searches. It releases its claims.
 func claimable(t tb, st store.Store) []string {
 	t.Helper()
 	claimed := mustClaim(t, st, everyID, anHour)
@@ -159,7 +160,7 @@ func claimedIsLetGo(t *testing.T, st store.Store, _ *clock) {
 	mustNotRecord(t, st, "a run of a suspended account", runOf(t, st, d, 1))
 	mustDo(t, st.Restore(t.Context(), a.ID))
 	d = mustClaimOne(t, st)
-	mustDo(t, st.SetActiveLimit(t.Context(), a.ID, 5)) // which pauses none
+	mustDo(t, st.SetActiveLimit(t.Context(), a.ID, 5)) // pauses no search
 	if o := mustRecord(t, st, runOf(t, st, d, 1)); o.New != 1 {
 		t.Errorf("the run after the suspension: %+v, want the label", o)
 	}
@@ -176,7 +177,7 @@ func suspendedSearchesChange(t *testing.T, st store.Store, _ *clock) {
 	same(t, "made without being active", because, paused.Schedule.PausedBecause)
 	for _, change := range []change{renamed("x"), activated(false), activated(true), func(s cola.SavedSearch) (cola.SavedSearch, error) {
 		same(t, "what is changed", because, s.Schedule.PausedBecause)
-		s.Schedule.PausedBecause = cola.Opt[string]{} // is not for a change to say
+		s.Schedule.PausedBecause = cola.Opt[string]{} // ignored: a change cannot set the reason
 		return s, nil
 	}} {
 		same(t, "changed", because, mustChange(t, st, a.ID, first.UUID, change).Schedule.PausedBecause)

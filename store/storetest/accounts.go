@@ -24,7 +24,7 @@ func mustAccount(t tb, st store.Store, email string, tier cola.Tier) store.Accou
 	return must(t, a, err)
 }
 
-// roomyAccount makes an account that may have as many active searches as a test wants.
+// roomyAccount creates an account with a limit of active searches that no test reaches.
 func roomyAccount(t tb, st store.Store, email string) store.Account {
 	t.Helper()
 	a := mustAccount(t, st, email, cola.TierFree)
@@ -38,7 +38,7 @@ func accountComesBack(t *testing.T, st store.Store, c *clock) {
 	if err != nil || len(list) != 0 {
 		t.Errorf("Accounts = %v, %v; want none", list, err)
 	}
-	c.set(epoch.In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond)) // is kept in UTC, to the microsecond
+	c.set(epoch.In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond)) // stored in UTC, in whole microseconds
 	a := mustAccount(t, st, "Ann@Example.com", cola.TierFree)
 	b := mustAccount(t, st, "o'brien+100%_@example.com", cola.TierPro)
 	if a.ID == 0 || b.ID <= a.ID {
@@ -100,7 +100,7 @@ func testKeys(t *testing.T, open Opener) {
 	})
 }
 
-// mustKey makes a key whose hash is filled with a byte.
+// mustKey creates a key whose hash consists of one repeated byte.
 func mustKey(t tb, st store.Store, account cola.AccountID, fill byte) store.Key {
 	t.Helper()
 	k, err := st.CreateKey(context.Background(), store.Key{AccountID: account, Name: "k", Prefix: "lar_ab", LastFour: "wxyz"}, keyHash(fill), 0)
@@ -122,7 +122,7 @@ func keyComesBack(t *testing.T, st store.Store, c *clock) {
 	got, err := st.CreateKey(t.Context(), want, keyHash(0), 0)
 	must(t, got, err)
 	want.ID, want.CreatedAt, want.RevokedAt, want.LastUsedAt = got.ID, c.now(), time.Time{}, time.Time{}
-	got.Email = "" // whether it is filled here is the backend's choice
+	got.Email = "" // backends may or may not fill it
 	same(t, "made", want, got)
 	found, err := st.KeyByHash(t.Context(), keyHash(0))
 	found.Email = ""

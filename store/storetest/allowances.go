@@ -110,7 +110,7 @@ func asksForFewRuns(t *testing.T, st store.Store, _ *clock) {
 	first := ask("the first", a.ID, duePast, nil)
 	for range 5 {
 		_, err := st.RequestRun(t.Context(), a.ID, first, duePast.Add(time.Minute), limit)
-		mustDo(t, err) // it is due already
+		mustDo(t, err) // already due, so not counted
 	}
 	mustRecord(t, st, runOf(t, st, mustClaimOne(t, st), 1))
 	mustDo(t, st.DeleteSavedSearch(t.Context(), a.ID, ask("the second", a.ID, duePast, nil)))
@@ -174,7 +174,8 @@ func runOfSearch(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// recordNamed records runs at duePast of searches that find three labels each, and returns how many labels messages name of each.
+// recordNamed records one run at duePast for each pair of limits, each matching three labels. It
+// returns how many labels each message names.
 func recordNamed(t *testing.T, st store.Store, account cola.AccountID, first int, named ...[2]int) (counts []int) {
 	t.Helper()
 	var runs []store.RunRecord
@@ -203,7 +204,7 @@ func accountNamesFew(t *testing.T, st store.Store, _ *clock) {
 	limit := [2]int{2, 5}
 	same(t, "named", []int{2, 2}, recordNamed(t, st, a.ID, 1, limit, limit))
 	list, _, err := st.SavedSearches(t.Context(), a.ID, 0, 10)
-	for _, s := range must(t, list, err) { // which gives nothing back
+	for _, s := range must(t, list, err) { // does not restore the allowance
 		mustDo(t, st.DeleteSavedSearch(t.Context(), a.ID, s.UUID))
 	}
 	same(t, "named of the rest", []int{1, 0}, recordNamed(t, st, a.ID, 3, limit, limit))

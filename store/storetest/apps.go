@@ -23,7 +23,6 @@ func testApps(t *testing.T, open Opener) {
 	})
 }
 
-// scopes makes scopes of texts.
 func scopes(names ...string) []cola.Scope {
 	list := make([]cola.Scope, len(names))
 	for i, n := range names {
@@ -32,7 +31,7 @@ func scopes(names ...string) []cola.Scope {
 	return list
 }
 
-// mustApp registers an app of anIssuer, named like its client id.
+// mustApp registers an app of anIssuer whose name is its client ID.
 func mustApp(t tb, st store.Store, clientID string, allowed ...string) store.App {
 	t.Helper()
 	a, err := st.RegisterApp(context.Background(), store.App{Issuer: anIssuer, ClientID: clientID, Name: clientID, Scopes: scopes(allowed...)})
@@ -45,7 +44,7 @@ func mustHaveApps(t tb, st store.Store, want ...store.App) {
 	same(t, "apps", want, must(t, list, err))
 }
 
-// mustDo ends the test when there is an error.
+// mustDo fails the test on an error.
 func mustDo(t tb, err error) {
 	t.Helper()
 	if err != nil {
@@ -55,7 +54,7 @@ func mustDo(t tb, err error) {
 
 func appComesBack(t *testing.T, st store.Store, c *clock) {
 	mustHaveApps(t, st)
-	c.set(epoch.In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond)) // is kept in UTC, to the microsecond
+	c.set(epoch.In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond)) // stored in UTC, in whole microseconds
 	told := store.App{ID: 42, Issuer: anIssuer, ClientID: "https://app.example.com/client.json", Name: "o'App 100%_ ünï",
 		Scopes: scopes("b", "a", `quoted "c"`, "a"), CreatedAt: epoch.Add(time.Hour), DisabledAt: epoch}
 	a, err := st.RegisterApp(t.Context(), told)

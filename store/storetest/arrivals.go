@@ -32,7 +32,7 @@ func testArrivals(t *testing.T, open Opener) {
 			if !errors.Is(err, errEnough) || calls != 1 {
 				t.Errorf("ArrivedSince: %v after %d calls, want the reader's error after one", err, calls)
 			}
-			mustKeep(t, st, dated(3, dayOne)) // nothing is left open
+			mustKeep(t, st, dated(3, dayOne)) // the store still accepts writes
 		}},
 	})
 }
@@ -40,22 +40,22 @@ func testArrivals(t *testing.T, open Opener) {
 // dayOne is an approval date.
 var dayOne = cola.NewDate(2026, time.November, 16)
 
-// dated returns a small label with an approval date, none when it is zero.
+// dated returns a small label with an approval date. A zero date means none.
 func dated(n int, approved cola.Date) cola.Cola {
 	c := label(n)
 	c.ApprovalDate = approved
 	return c
 }
 
-// mustWrite writes labels in a mode, whole, in one call.
+// mustWrite writes complete labels in one call.
 func mustWrite(t tb, st store.Store, mode store.Mode, labels ...cola.Cola) []store.Outcome {
 	t.Helper()
 	outcomes, err := st.UpsertColas(context.Background(), wholes(labels...), mode)
 	return must(t, outcomes, err)
 }
 
-// arrivals returns the revisions of the labels that have arrived and were approved on a day or later, by id, and the revision up to
-// which that is complete.
+// arrivals returns the revisions of arrived labels approved on or after a day, by ID, and the
+// revision up to which the result is complete.
 func arrivals(t tb, st store.Store, since cola.Date) (map[cola.TTBID]cola.Revision, cola.Revision) {
 	t.Helper()
 	at := map[cola.TTBID]cola.Revision{}
@@ -70,7 +70,7 @@ func arrivals(t tb, st store.Store, since cola.Date) (map[cola.TTBID]cola.Revisi
 	return at, must(t, upto, err)
 }
 
-// mustHaveArrived holds a store to the labels that have arrived, at the revisions given.
+// mustHaveArrived checks which labels have arrived, and at which revisions.
 func mustHaveArrived(t tb, st store.Store, what string, want map[cola.TTBID]cola.Revision) {
 	t.Helper()
 	got, upto := arrivals(t, st, 0)
@@ -85,7 +85,7 @@ func nothingHasArrived(t *testing.T, st store.Store, _ *clock) {
 		t.Error("an empty store has labels")
 	}
 	mustWrite(t, st, store.DryRun, dated(1, dayOne))
-	mustWrite(t, st, store.Commit, cola.Cola{ColaSummary: cola.ColaSummary{TTBID: firstID, ApprovalDate: dayOne}}) // is refused
+	mustWrite(t, st, store.Commit, cola.Cola{ColaSummary: cola.ColaSummary{TTBID: firstID, ApprovalDate: dayOne}}) // rejected
 	if has, err = st.HasColas(t.Context()); must(t, has, err) {
 		t.Error("a store has labels that it was not to keep")
 	}
@@ -138,7 +138,7 @@ func arrivedAsItIs(t *testing.T, st store.Store, _ *clock) {
 
 func arrivedByDay(t *testing.T, st store.Store, _ *clock) {
 	var labels []cola.Cola
-	for n := range 1_300 { // more than are written at a time
+	for n := range 1_300 { // more than one write batch
 		labels = append(labels, dated(n+1, dayOne.AddDays(n%100)))
 	}
 	mustKeep(t, st, labels...)
@@ -189,13 +189,14 @@ func arrivesOnce(t *testing.T, st store.Store, c *clock) {
 	mustHaveArrived(t, st, "with another in one call", want)
 }
 
-// arrivalModel is what is known of one label.
+// arrivalModel is the expected state of one label.
 type arrivalModel struct {
-	known, had, arrived bool // had: it has had a date
+	known, had, arrived bool // had: it has had a date before
 	date                cola.Date
 }
 
-// arrivesLikeTheModel: a label arrives with its first date ever unless that is history, also when several dates come in one call.
+// arrivesLikeTheModel checks that a label arrives with its first date unless that date is history,
+// also with several dates in one call.
 func arrivesLikeTheModel(t *testing.T, st store.Store, _ *clock) {
 	run := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -230,8 +231,8 @@ func arrivesLikeTheModel(t *testing.T, st store.Store, _ *clock) {
 	})
 }
 
-// nothingArrivesBehind: with several writers at work, a reader that has read up to a revision has every label that arrived at it or
-// before.
+// nothingArrivesBehind checks that a reader that has read up to a revision misses no arrival at or
+// before it while several writers run.
 func nothingArrivesBehind(t *testing.T, st store.Store, _ *clock) {
 	const writers, each = 4, 40
 	var wg sync.WaitGroup

@@ -12,7 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// BenchmarkHotPaths measures what requests and page views wait for, on an empty store.
+// BenchmarkHotPaths measures the store calls on the path of requests and page views. It starts with
+// an empty store.
 func BenchmarkHotPaths(b *testing.B, st store.Store) {
 	account, err := st.CreateAccount(b.Context(), "ann@example.com", cola.TierPro)
 	if err != nil {
@@ -45,8 +46,8 @@ func BenchmarkHotPaths(b *testing.B, st store.Store) {
 	}
 }
 
-// SampleSearches returns, for an empty store to be filled with, so many saved searches that run daily, ten an account, all due at
-// the same hour, and what they find to be sent to the account's address.
+// SampleSearches returns saved searches for an empty store, ten per account. All run daily at the
+// same hour and notify the account's address.
 func SampleSearches(n int) iter.Seq2[*store.Item, error] {
 	return func(yield func(*store.Item, error) bool) {
 		for i := 0; i < n; i += 10 {
@@ -74,8 +75,8 @@ func SampleSearches(n int) iter.Seq2[*store.Item, error] {
 	}
 }
 
-// RunSampleSearches claims and records, a thousand at a time, all that is due on the n-th day, each with none to two labels that it has
-// not had, and returns how many runs that were.
+// RunSampleSearches claims and records everything due on day n, in batches of 1,000. Each run has
+// zero to two new matches. It returns the number of runs.
 func RunSampleSearches(ctx context.Context, st store.Store, day int) (runs int, err error) {
 	rev, err := st.Revision(ctx)
 	if err != nil {

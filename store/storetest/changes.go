@@ -31,7 +31,7 @@ func testChanges(t *testing.T, open Opener) {
 
 func indexRecordsAreLabels(t *testing.T, st store.Store, _ *clock) {
 	full, again := fullLabel(), fullLabel()
-	again.TTBID, again.BarcodeValue, again.BarcodeType = firstID+7, "", "" // its main barcode is then its first one
+	again.TTBID, again.BarcodeValue, again.BarcodeType = firstID+7, "", "" // so the first barcode becomes the main one
 	again.Derive()
 	bare := label(3)
 	onlyParts := label(9)
@@ -61,7 +61,7 @@ func followersAreGivenChanges(t *testing.T, st store.Store, _ *clock) {
 	mustKeep(t, st, label(0), label(1), label(2))
 	_, first := indexRecords(t, st, 0)
 	changed := label(1)
-	changed.Barcodes = []cola.Barcode{{BarcodeValue: "9"}} // a change of its parts is a change of the label
+	changed.Barcodes = []cola.Barcode{{BarcodeValue: "9"}} // changing a part changes the label
 	changed.Derive()
 	mustUpsert(t, st, []store.Outcome{store.Changed, store.Added}, whole(changed), whole(label(5)))
 	got, second := indexRecords(t, st, first)
@@ -84,7 +84,7 @@ func followersErrorEnds(t *testing.T, st store.Store, _ *clock) {
 	if _, err := st.PermitteesSince(t.Context(), 0, func(*cola.Permittee) error { return errEnough }); !errors.Is(err, errEnough) {
 		t.Errorf("PermitteesSince: %v, want the follower's error", err)
 	}
-	mustKeep(t, st, label(2)) // nothing is left open
+	mustKeep(t, st, label(2)) // the store still accepts writes
 }
 
 func endedContextEndsReading(t *testing.T, st store.Store, _ *clock) {
@@ -102,7 +102,8 @@ func endedContextEndsReading(t *testing.T, st store.Store, _ *clock) {
 	mustKeep(t, st, label(5_000))
 }
 
-// followerMissesNothing has several writers change labels, each its own, while a follower goes from revision to revision.
+// followerMissesNothing checks that a follower sees every change while several writers each change
+// their own labels.
 func followerMissesNothing(t *testing.T, st store.Store, _ *clock) {
 	const writers, rounds, each = 4, 30, 5
 	ctx, stop := context.WithCancel(t.Context())
@@ -132,7 +133,7 @@ func followerMissesNothing(t *testing.T, st store.Store, _ *clock) {
 	for rev, last := cola.Revision(0), false; !last; {
 		select {
 		case <-done:
-			last = true // once more, for what was written since
+			last = true // read once more for the last writes
 		default:
 		}
 		changed, next := indexRecords(t, st, rev)
@@ -149,8 +150,8 @@ func followerMissesNothing(t *testing.T, st store.Store, _ *clock) {
 	same(t, "what the follower knows", all, seen)
 }
 
-// writersLoseNothing has two writers patch the same labels over and over, each a field of its own, in calls so long that a
-// backend may split them.
+// writersLoseNothing has two writers patch different fields of the same labels repeatedly, in calls
+// that a backend may split.
 func writersLoseNothing(t *testing.T, st store.Store, _ *clock) {
 	const labels, rounds = 3, 700
 	for i := range labels {
@@ -178,7 +179,7 @@ func writersLoseNothing(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// labelsAreSeenWhole changes a label to and fro between two states while others read it.
+// labelsAreSeenWhole switches a label between two states while others read it.
 func labelsAreSeenWhole(t *testing.T, st store.Store, _ *clock) {
 	states := [2]cola.Cola{label(0), fullLabel()}
 	states[1].TTBID = states[0].TTBID
@@ -223,7 +224,7 @@ func testRevisions(t *testing.T, open Opener) {
 	})
 }
 
-// mustKnow holds a store to what is in its past.
+// mustKnow checks whether a store knows a revision.
 func mustKnow(t *testing.T, st store.Store, rev cola.Revision, want bool) {
 	t.Helper()
 	has, err := st.HasRevision(t.Context(), rev)
@@ -254,7 +255,7 @@ func pastIsKnown(t *testing.T, st store.Store, c *clock) {
 		past = append(past, mustRevision(t, st))
 		c.advance(time.Second)
 	}
-	mustUpsert(t, st, []store.Outcome{store.Unchanged}, whole(label(0))) // which takes none
+	mustUpsert(t, st, []store.Outcome{store.Unchanged}, whole(label(0))) // creates no revision
 	mustKnow(t, st, 0, true)
 	mustKnow(t, st, 1, false)
 	mustKnow(t, st, cola.Revision(c.now().UnixMicro()), false)
@@ -265,8 +266,8 @@ func pastIsKnown(t *testing.T, st store.Store, c *clock) {
 	}
 }
 
-// oldLatestIsKnown: after a quiet time a follower still stands where the last change left it, and must not be told that this
-// was never so.
+// oldLatestIsKnown checks that a store still knows the latest revision after a long quiet time,
+// because followers resume from it.
 func oldLatestIsKnown(t *testing.T, st store.Store, c *clock) {
 	mustKeep(t, st, label(0))
 	quiet := mustRevision(t, st)

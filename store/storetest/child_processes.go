@@ -18,13 +18,15 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// childRole, when set in the environment, makes the test binary play another process on the database at childPlace.
+// childRole is an environment variable. If set, the test binary acts as another process on the
+// database at childPlace.
 const (
 	childRole  = "COLAREGISTRY_TEST_STORE_CHILD"
 	childPlace = "COLAREGISTRY_TEST_STORE_PLACE"
 )
 
-// childRoles are what another process can do once it has said how it opened the database. Each says what it did.
+// childRoles maps roles to the code of a child process, which runs after the child has reported how
+// it opened the database. Each role prints its progress.
 var childRoles = map[string]func(ctx context.Context, st store.Store, out io.Writer) error{
 	"open":        func(context.Context, store.Store, io.Writer) error { return nil },
 	"charge":      childCharge,
@@ -47,14 +49,14 @@ var childRoles = map[string]func(ctx context.Context, st store.Store, out io.Wri
 	"ask":              childAsk,
 }
 
-// Database is a store that tells whether its opening made the database.
+// Database is a store that reports whether opening it created the database.
 type Database interface {
 	store.Store
 	Created() bool
 }
 
-// PlayChild is what TestMain of a backend calls before all else: when a test started this process as another one on a
-// database, it plays that one and exits. Otherwise it does nothing. Open is that of the Backend.
+// PlayChild runs the role of a child process and exits, or returns at once in the process of the
+// tests. The backend's TestMain calls it first, with the Open of its Backend.
 func PlayChild(open func(ctx context.Context, place string) (Database, error)) {
 	role := os.Getenv(childRole)
 	if role == "" {
@@ -80,16 +82,17 @@ func play(ctx context.Context, role string, out io.Writer, open func(ctx context
 	return errors.Join(act(ctx, db, out), db.Close())
 }
 
-// opened is what a process says of the database that it opened.
+// opened is the line in which a child reports how it opened the database.
 func opened(created bool, id string) string { return fmt.Sprintf("open created=%v id=%s", created, id) }
 
 const (
-	// chargedAccount is the email address of the account that processes charge, and chargeLimit what they charge it up to.
+	// chargedAccount is the email address of the account that processes charge up to chargeLimit.
 	chargedAccount = "a@example.com"
 	chargeLimit    = 1_500
 )
 
-// chargeNext charges an account one list record, unless that is over the limit, and returns how many were granted.
+// chargeNext charges an account one list record unless it is at the limit, and returns the number
+// of records granted so far.
 func chargeNext(ctx context.Context, st store.Store, account cola.AccountID) (granted int, err error) {
 	err = st.Settle(ctx, store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{account}},
 		func(_ time.Time, states []store.AccountState) []store.Entry {
@@ -99,7 +102,7 @@ func chargeNext(ctx context.Context, st store.Store, account cola.AccountID) (gr
 	return granted, err
 }
 
-// childCharge charges the account up to the limit, saying after each charge how many it has been granted.
+// childCharge charges the account up to the limit and prints the running total after each charge.
 func childCharge(ctx context.Context, st store.Store, out io.Writer) error {
 	account, err := st.AccountByEmail(ctx, chargedAccount)
 	if err != nil {
@@ -114,10 +117,10 @@ func childCharge(ctx context.Context, st store.Store, out io.Writer) error {
 	}
 }
 
-// ImportBatch is how many labels a process that imports keeps in one call.
+// ImportBatch is the number of labels that an importing process writes per call.
 const ImportBatch = 500
 
-// childImport imports samples until it is killed, saying after each call how many there are.
+// childImport imports samples until it is killed and prints the running total after each call.
 func childImport(ctx context.Context, st store.Store, out io.Writer) error {
 	for n := 0; ; n += ImportBatch {
 		if _, err := st.UpsertColas(ctx, Samples(n, ImportBatch), store.Commit); err != nil {
@@ -127,22 +130,22 @@ func childImport(ctx context.Context, st store.Store, out io.Writer) error {
 	}
 }
 
-// Process is another process on a database.
+// Process is a child process on a database.
 type Process struct {
 	cmd  *exec.Cmd
 	out  *bufio.Reader
-	errs strings.Builder // to be read once it has ended
+	errs strings.Builder // read only after the process has ended
 }
 
-// StartImport starts another process that imports the samples from the first on, ImportBatch a call, and writes a line after
-// each. It returns when the process has opened the database; the process goes on until it is killed, at the latest when the
-// test ends.
+// StartImport starts a process that imports the samples in order, ImportBatch per call, and prints
+// a line after each call. It returns when the process has opened the database. The process runs
+// until it is killed, at the latest when the test ends.
 func StartImport(t testing.TB, place string) *Process {
 	t.Helper()
 	return start(t, "import", place)
 }
 
-// start starts another process and returns when it has opened the database.
+// start starts a process and returns when it has opened the database.
 func start(t testing.TB, role, place string) *Process {
 	t.Helper()
 	p := launch(t, role, place)
@@ -152,7 +155,7 @@ func start(t testing.TB, role, place string) *Process {
 	return p
 }
 
-// launch starts another process, which is killed when the test ends, if it still runs.
+// launch starts a process. If it still runs when the test ends, it is killed.
 func launch(t testing.TB, role, place string) *Process {
 	t.Helper()
 	p := &Process{cmd: exec.Command(os.Args[0], "-test.run=^$")}
@@ -170,13 +173,13 @@ func launch(t testing.TB, role, place string) *Process {
 	return p
 }
 
-// Next returns the next line that the process writes; ok is false when it has ended.
+// Next returns the next line of output. It returns false when the process has ended.
 func (p *Process) Next() (line string, ok bool) {
 	s, err := p.out.ReadString('\n')
-	return strings.TrimSpace(s), err == nil // what has no end of line was cut off
+	return strings.TrimSpace(s), err == nil // a line without a newline was cut off
 }
 
-// Line returns the next line that the process writes. The test ends when there is none.
+// Line returns the next line of output. It fails the test if there is none.
 func (p *Process) Line(t testing.TB) string {
 	t.Helper()
 	line, ok := p.Next()
@@ -196,7 +199,7 @@ func (p *Process) number(t testing.TB, format string) (n int) {
 	return n
 }
 
-// lastNumber returns the number in the last line that the process writes before it is gone, or 0 when it writes none.
+// lastNumber returns the number in the last line of output, or 0 if there is no output.
 func (p *Process) lastNumber(t testing.TB, format string) (n int) {
 	t.Helper()
 	for line, ok := p.Next(); ok; line, ok = p.Next() {
@@ -212,7 +215,7 @@ func scan(line, format string, n *int) bool {
 	return err == nil
 }
 
-// wait waits for the process to end well.
+// wait waits for the process and checks that it succeeds.
 func (p *Process) wait(t testing.TB) {
 	t.Helper()
 	if err := p.cmd.Wait(); err != nil {
@@ -220,28 +223,31 @@ func (p *Process) wait(t testing.TB) {
 	}
 }
 
-// Kill ends the process as kill -9 does, and waits until it is gone.
+// Kill sends SIGKILL to the process and waits for its end.
 func (p *Process) Kill() {
-	_ = p.cmd.Process.Kill() // it may be gone
+	_ = p.cmd.Process.Kill() // it may have ended already
 	_ = p.cmd.Wait()
 }
 
-// shortHold is how long a process holds what it claims that is to be killed. No other is at work beside it.
+// shortHold is the duration of claims of processes that will be killed. No other process works at
+// the same time.
 const shortHold = 2 * time.Second
 
-// sharedWork is what processes claim from each other, do once, and leave to others when they are killed.
+// sharedWork is work that processes claim from each other, do once, and leave to others when they
+// are killed.
 type sharedWork struct {
 	jobs                 int
-	work, briefly, claim string // names of what child processes do: all of it, all of it with short holds, and only claiming
+	work, briefly, claim string // roles of child processes: all work, all work with short claims, only claiming
 	share                func(t *testing.T, db Database) cola.AccountID
-	done                 func(t *testing.T, db Database, account cola.AccountID) // holds a database to everything having been done once
-	// untilDone claims and does until nothing is due, calls told with how much it has done so far, and returns how much that is.
+	done                 func(t *testing.T, db Database, account cola.AccountID) // checks that all work was done exactly once
+	// untilDone claims and works until nothing is due, reporting the running total to told. It
+	// returns the total.
 	untilDone func(ctx context.Context, st store.Store, hold time.Duration, told func(n int)) (int, error)
-	claimAll  func(ctx context.Context, st store.Store) (int, error)  // with shortHold
-	left      func(ctx context.Context, st store.Store) (bool, error) // whether anything is due, held or not
+	claimAll  func(ctx context.Context, st store.Store) (int, error)  // claims for shortHold
+	left      func(ctx context.Context, st store.Store) (bool, error) // whether any work is due, claimed or not
 }
 
-// child does what is due, with holds of a length, and says how much it has done.
+// child does all due work, with claims of the given duration, and prints its progress.
 func (w *sharedWork) child(hold time.Duration) func(ctx context.Context, st store.Store, out io.Writer) error {
 	return func(ctx context.Context, st store.Store, out io.Writer) error {
 		_, err := w.untilDone(ctx, st, hold, func(n int) { fmt.Fprintf(out, "done %d\n", n) })
@@ -249,7 +255,7 @@ func (w *sharedWork) child(hold time.Duration) func(ctx context.Context, st stor
 	}
 }
 
-// childClaim claims what is due, says how much that is, and neither does it nor lets it go.
+// childClaim claims all due work, prints how much that is, and then neither does nor releases it.
 func (w *sharedWork) childClaim(ctx context.Context, st store.Store, out io.Writer) error {
 	n, err := w.claimAll(ctx, st)
 	if err != nil {
@@ -260,7 +266,7 @@ func (w *sharedWork) childClaim(ctx context.Context, st store.Store, out io.Writ
 	return errors.New("nobody has killed the process")
 }
 
-// together: two processes, and goroutines of a third, do everything once.
+// together checks that two processes, and goroutines of a third, do everything exactly once.
 func (w *sharedWork) together(t *testing.T, b Backend) {
 	place := b.New(t)
 	db := b.mustOpen(t, place)
@@ -272,7 +278,8 @@ func (w *sharedWork) together(t *testing.T, b Backend) {
 	w.done(t, db, account)
 }
 
-// killed: what a killed process held is done by others once its hold has passed, and what it has done is not done again.
+// killed checks that others do the work that a killed process had claimed once its claims expire,
+// and that finished work is not repeated.
 func (w *sharedWork) killed(t *testing.T, b Backend) {
 	place := b.New(t)
 	db := b.mustOpen(t, place)
@@ -297,13 +304,13 @@ func (w *sharedWork) killed(t *testing.T, b Backend) {
 		if left, err := w.left(until, db); !must(t, left, err) {
 			break
 		}
-		time.Sleep(50 * time.Millisecond) // some are still held
+		time.Sleep(50 * time.Millisecond) // some work is still claimed
 	}
 	w.done(t, db, account)
 }
 
-// together has two processes that play a role, and four goroutines of this one, at the same thing on one database, and returns how much they have
-// done in all. A process says last how much it has.
+// together runs two processes in a role and four goroutines of this process on one database. It
+// returns how much work they did in all. The last line of a process is its total.
 func together(t *testing.T, place, role, says string, do func(i int) (int, error)) int {
 	t.Helper()
 	var total atomic.Int64

@@ -62,7 +62,8 @@ func laterSeesEarlier(t *testing.T, st store.Store, _ *clock) {
 	c.ProductName = "B"
 	same(t, "label", c, mustCola(t, st, c.TTBID))
 
-	// Far apart, so that they are in different transactions wherever a backend splits the call.
+	// Repeats are far apart, so that a backend that splits the call puts them into different
+	// transactions.
 	const n = 2_000
 	var patches []cola.Patch[cola.Cola]
 	var want []store.Outcome
@@ -89,7 +90,7 @@ func dryRun(t *testing.T, st store.Store, _ *clock) {
 	before := mustRevision(t, st)
 	patches := []cola.Patch[cola.Cola]{whole(stored)}
 	want := []store.Outcome{store.Unchanged}
-	for i := range 1_500 { // new, then the same again far later in the call, then changed
+	for i := range 1_500 { // added, then repeated much later in the call, then changed
 		patches = append(patches, whole(label(1+i)))
 		want = append(want, store.Added)
 	}
@@ -128,11 +129,12 @@ func unchangedKeepsRevision(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// mergesLikeTheModel holds outcomes and records to what the rules of package cola say, for any calls.
+// mergesLikeTheModel checks outcomes and records of arbitrary calls against the merge rules of
+// package cola.
 func mergesLikeTheModel(t *testing.T, st store.Store, _ *clock) {
 	run := 0
 	rapid.Check(t, func(rt *rapid.T) {
-		run++ // labels of its own for every sequence
+		run++ // each sequence has its own labels
 		model := map[cola.TTBID]cola.Cola{}
 		calls := rapid.SliceOfN(rapid.SliceOfN(patchGenerator(run), 1, 6), 1, 4).Draw(rt, "calls")
 		for _, patches := range calls {
@@ -176,8 +178,8 @@ func mergeInto(model map[cola.TTBID]cola.Cola, p cola.Patch[cola.Cola]) store.Ou
 	return store.Added
 }
 
-// patchGenerator draws patches of a few labels, whole ones more often than not, with few different values, so that equal
-// ones meet.
+// patchGenerator draws patches of a few labels, mostly complete ones. Values come from a small set,
+// so that equal ones meet.
 func patchGenerator(run int) *rapid.Generator[cola.Patch[cola.Cola]] {
 	return rapid.Custom(func(t *rapid.T) cola.Patch[cola.Cola] {
 		c := label(run*10 + rapid.IntRange(0, 2).Draw(t, "label"))

@@ -71,7 +71,7 @@ func unknownStaysUnknown(t *testing.T, st store.Store, _ *clock) {
 	same(t, "label of zeros", known, mustCola(t, st, known.TTBID))
 }
 
-// awkward are texts that a careless backend changes.
+// awkward contains texts that a careless backend would alter.
 var awkward = []string{
 	`100% O'BRIEN'S _RESERVE_ \ "No. 5"`, `%`, `_`, `\`, `''`, `"`, `a\%b`, `?1 $1 :x @y`, `NULL`, `null`, `0`, `007`, `1e3`, ` padded `,
 	`Château d'Yquem`, "Cha\u0302teau", `ÅKVAVIT Ø`, `日本酒`, `שלום`, `🍷🍾`, "line\nbreak\ttab", `["a","b"]`, `{"a":1}`, `a,b;c|d`, "\u2028\u00a0\ufeff",
@@ -151,7 +151,8 @@ func partsAreReplaced(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// contextEndsHalfWay ends the context when a reader first sees a label: somewhere within the call.
+// contextEndsHalfWay cancels the context when the reader sees the first label, in the middle of the
+// call.
 func contextEndsHalfWay(t *testing.T, st store.Store, _ *clock) {
 	var labels []cola.Cola
 	for i := range 5_000 {
@@ -239,7 +240,7 @@ func mustResubmissions(t *testing.T, st store.Store, id cola.TTBID) []cola.TTBID
 
 func resubmissionsAreTold(t *testing.T, st store.Store, _ *clock) {
 	first, second, third, other := label(1), label(2), label(3), label(4)
-	gone := cola.TTBID(other.TTBID + 1_000) // a label that there is not, and which is submitted again all the same
+	gone := cola.TTBID(other.TTBID + 1_000) // a resubmitted label that is not in the store
 	second.ForResubmissionTTBID, third.ForResubmissionTTBID, other.ForResubmissionTTBID = first.TTBID, first.TTBID, gone
 	mustKeep(t, st, third, other, second, first)
 	same(t, "of a label", []cola.TTBID{second.TTBID, third.TTBID}, mustResubmissions(t, st, first.TTBID))

@@ -28,32 +28,33 @@ func testConfirmations(t *testing.T, open Opener) {
 	})
 }
 
-// newAsk returns a request that meets no limit, whose message is due at an instant.
+// newAsk returns a confirmation request that is within all limits. Its message is due at an
+// instant.
 func newAsk(due time.Time) store.ConfirmationRequest {
 	return store.ConfirmationRequest{Due: due, Limits: store.ConfirmationLimits{MaxByAccount: everyID, MaxOfAddress: everyID}}
 }
 
-// limited are the limits of most tests.
+// limited is the set of limits that most tests use.
 var limited = store.ConfirmationLimits{RepeatWindow: time.Hour, Window: 24 * time.Hour, MaxByAccount: 4, MaxOfAddress: 3}
 
-// asking returns an address to be made a destination of an account, and asked within limits.
+// asking returns a new email destination with a confirmation request under the given limits.
 func asking(account cola.AccountID, address string, limits store.ConfirmationLimits) store.NewDestination {
 	n := newMailbox(account, address)
 	n.State, n.Confirm = cola.DestinationUnconfirmed, &store.ConfirmationRequest{Due: duePast, Limits: limits}
 	return n
 }
 
-// mustAskToConfirm has whoever has the address of a destination asked.
+// mustAskToConfirm requests confirmation of a destination.
 func mustAskToConfirm(t tb, st store.Store, to store.Destination, due time.Time) cola.Delivery {
 	t.Helper()
 	d, err := st.RequestConfirmation(context.Background(), to.Account, to.UUID, newAsk(due), inNoWay)
 	return must(t, d, err)
 }
 
-// inNoWay changes nothing of a destination.
+// inNoWay leaves a destination unchanged.
 func inNoWay(*store.Destination) error { return nil }
 
-// askOnce makes a destination that is asked, and deletes it.
+// askOnce creates a destination with a confirmation request, then deletes it.
 func askOnce(ctx context.Context, st store.Store, n store.NewDestination) error {
 	made, err := st.CreateDestination(ctx, n)
 	if err != nil {
@@ -62,7 +63,7 @@ func askOnce(ctx context.Context, st store.Store, n store.NewDestination) error 
 	return st.DeleteDestination(ctx, n.Account, made.UUID)
 }
 
-// wantAsked holds an error to be that of a limit, or to be none when there is nothing to wait for.
+// wantAsked checks for the error of a limit with the given wait, or for no error if wait is 0.
 func wantAsked(t tb, what string, err error, limit store.ConfirmationLimit, wait time.Duration) {
 	t.Helper()
 	var got store.ConfirmationLimitError
@@ -126,7 +127,7 @@ func accountAsksFew(t *testing.T, st store.Store, c *clock) {
 		mustDo(t, ask(a.ID, n))
 		c.advance(time.Hour)
 	}
-	for range 2 { // what is refused does not count
+	for range 2 { // rejected requests do not count
 		wantAsked(t, "one more", ask(a.ID, 9), store.LimitByAccount, 20*time.Hour)
 	}
 	mustDo(t, ask(b.ID, 9))
@@ -193,7 +194,7 @@ func changedAndAsked(t *testing.T, st store.Store, c *clock) {
 		}
 	}
 	same(t, "what the store holds", before, everything(t, st))
-	d, err = st.RequestConfirmation(t.Context(), a.ID, made.UUID, ask, toAsked) // none of that has counted
+	d, err = st.RequestConfirmation(t.Context(), a.ID, made.UUID, ask, toAsked) // the rejected requests did not count
 	must(t, d, err)
 }
 
@@ -207,10 +208,12 @@ func notAskable(t *testing.T, st store.Store, _ *clock) {
 	same(t, "what the store holds", before, everything(t, st))
 }
 
-// manyAsked are limits that only the number of requests to an address meets: enough for all processes to be at it together.
+// manyAsked limits only the requests per address. The limit is high enough for all processes to
+// overlap.
 var manyAsked = store.ConfirmationLimits{Window: time.Hour, MaxByAccount: everyID, MaxOfAddress: 120}
 
-// askUntilLimit has an account ask the same address until that is refused, and returns how many times it did.
+// askUntilLimit requests confirmations of one address from one account until the limit, and returns
+// how many succeeded.
 func askUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, limits store.ConfirmationLimits) (asked int, err error) {
 	for ; ; asked++ {
 		err := askOnce(ctx, st, asking(account, "stranger@example.com", limits))
@@ -223,7 +226,8 @@ func askUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, 
 	}
 }
 
-// childAsk asks an address for an account of its own until it may not, and says how many times it did.
+// childAsk requests confirmations of the address from its own account until the limit, and prints
+// how many succeeded.
 func childAsk(ctx context.Context, st store.Store, out io.Writer) error {
 	account, err := st.CreateAccount(ctx, fmt.Sprintf("process%d@example.com", os.Getpid()), cola.TierFree)
 	if err != nil {
@@ -234,7 +238,8 @@ func childAsk(ctx context.Context, st store.Store, out io.Writer) error {
 	return err
 }
 
-// askTogether: two processes, and goroutines of a third, have an address asked exactly as often as it may be.
+// askTogether checks that two processes, and goroutines of a third, together send exactly as many
+// requests as the limit allows.
 func askTogether(t *testing.T, b Backend) {
 	place := b.New(t)
 	db := b.mustOpen(t, place)
@@ -253,7 +258,8 @@ func askTogether(t *testing.T, b Backend) {
 	}
 }
 
-// askFromAll has several accounts ask an address until it may not be asked, and adds up how many times they did.
+// askFromAll requests confirmations of an address from several accounts until the limit, and
+// returns how many succeeded.
 func askFromAll(t *testing.T, st store.Store, limits store.ConfirmationLimits, total *atomic.Int64, wg *sync.WaitGroup) {
 	for n := range 4 {
 		account := mustAccount(t, st, fmt.Sprintf("asks%d@example.com", n), cola.TierFree)

@@ -60,7 +60,7 @@ func testCopy(t *testing.T, open Opener) {
 			if !errors.Is(err, errEnough) || calls != 1 {
 				t.Errorf("Dump: %v after %d calls, want the reader's error after one", err, calls)
 			}
-			mustKeep(t, st, label(9_000)) // nothing is left open
+			mustKeep(t, st, label(9_000)) // the store still accepts writes
 		}},
 	})
 }
@@ -79,7 +79,7 @@ func onlyEmptyIsFilled(t *testing.T, st store.Store, c *clock, another func() st
 	same(t, "what it holds", before, dump(t, st))
 }
 
-// furnish puts something of everything into a store.
+// furnish writes records of every kind to a store.
 func furnish(t *testing.T, st store.Store, c *clock) {
 	t.Helper()
 	a, b := mustAccount(t, st, "A@example.com", cola.TierPro), mustAccount(t, st, "b@example.com", cola.TierFree)
@@ -170,7 +170,8 @@ func movedDoesTheSame(t *testing.T, from, to store.Store, c *clock) {
 	c.advance(time.Hour)
 }
 
-// breakingOffLeavesNothing has the items end in an error after some.
+// breakingOffLeavesNothing checks that Fill, if the items end in an error after some have been read,
+// leaves the store empty or returns store.ErrHalfFilled.
 func breakingOffLeavesNothing(t *testing.T, from, to store.Store, after int) {
 	broken := func(yield func(*store.Item, error) bool) {
 		n := 0
@@ -200,7 +201,7 @@ func breakingOffLeavesNothing(t *testing.T, from, to store.Store, after int) {
 
 var errBroken = errors.New("broken off")
 
-// dump returns everything that a store holds, in order, and checks that it comes in the order of kinds.
+// dump returns all items of a store and checks that the kinds come in order.
 func dump(t *testing.T, st store.Store) []string {
 	t.Helper()
 	var all []string
@@ -224,7 +225,7 @@ func describe(i *store.Item) string {
 		sets.Revision = 0
 		return fmt.Sprintf("%+v", sets)
 	}
-	if i.Kind == store.ItemSearch { // what pointers point to, and not where
+	if i.Kind == store.ItemSearch { // describe values behind pointers, not addresses
 		rest := *i
 		told := ""
 		if plan := rest.Search.Schedule; plan != nil {

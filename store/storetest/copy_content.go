@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// furnishRuns has one of two searches run, and the other held for a run. A label has arrived after the mark of both, one
-// before, and one was history.
+// furnishRuns creates two searches, runs one and leaves the other claimed. One label arrives after
+// both marks, one arrived before, and one is history.
 func furnishRuns(t *testing.T, st store.Store) {
 	t.Helper()
 	claimed, err := st.ClaimDue(t.Context(), duePast, 2, anHour)
@@ -27,7 +27,8 @@ func furnishRuns(t *testing.T, st store.Store) {
 	mustWrite(t, st, store.Commit, label(8_001))
 }
 
-// movedRunsDoTheSame: what had arrived after a mark still has, what arrives in the new store has after every mark, and the runs go on.
+// movedRunsDoTheSame checks that arrivals after a mark stay after it, that new arrivals come after
+// every mark, and that runs continue.
 func movedRunsDoTheSame(t *testing.T, from, to store.Store) {
 	want, _ := arrivals(t, from, 0)
 	got, upto := arrivals(t, to, 0)
@@ -37,8 +38,8 @@ func movedRunsDoTheSame(t *testing.T, from, to store.Store) {
 			t.Errorf("label %s has arrived at %d, after %d, up to which all is told", id, at, upto)
 		}
 	}
-	claimed, err := to.ClaimDue(t.Context(), duePast.Add(2*week), everyID, anHour)                                          // nobody holds any
-	claimed = slices.DeleteFunc(must(t, claimed, err), func(d store.DueSearch) bool { return d.Search.Name == "search 3" }) // is new
+	claimed, err := to.ClaimDue(t.Context(), duePast.Add(2*week), everyID, anHour)                                          // claims are not copied
+	claimed = slices.DeleteFunc(must(t, claimed, err), func(d store.DueSearch) bool { return d.Search.Name == "search 3" }) // never claimed before
 	original, err := from.ClaimDue(t.Context(), duePast.Add(2*week), everyID, anHour)
 	held := must(t, original, err)
 	if len(claimed) != 2 || len(held) != 1 {
@@ -73,7 +74,8 @@ func movedRunsDoTheSame(t *testing.T, from, to store.Store) {
 	}
 }
 
-// movedToSlowClock: a store whose clock lags behind still begins after every mark and arrival.
+// movedToSlowClock checks that a new store whose clock is behind still assigns revisions after
+// every mark and arrival.
 func movedToSlowClock(t *testing.T, st store.Store, c *clock, another func() store.Store) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	mustKeep(t, st, dated(1, dayOne))
@@ -98,13 +100,14 @@ func movedToSlowClock(t *testing.T, st store.Store, c *clock, another func() sto
 	}
 }
 
-// movedFeed is the hash of the feed that a moved registry has.
+// movedFeed is the feed hash in the moved registry.
 var movedFeed = store.FeedHash{7, 31: 9}
 
-// movedStranger is an address that was asked to confirm before the move; its destination is gone.
+// movedStranger is an address that was asked to confirm before the move. Its destination has been
+// deleted.
 const movedStranger = "Stranger@example.com"
 
-// furnishDestinations gives an account a destination of every kind and state.
+// furnishDestinations creates a destination of every kind and state.
 func furnishDestinations(t *testing.T, st store.Store, account cola.AccountID) {
 	t.Helper()
 	search := mustSearches(t, st, account)[0]
@@ -127,7 +130,8 @@ func furnishDestinations(t *testing.T, st store.Store, account cola.AccountID) {
 	mustDestination(t, st, pending)
 }
 
-// furnishAttempts has something sent to the account's own address, without success, and to its webhook; what tries that is held.
+// furnishAttempts records a failed attempt at the account's own address and a delivery to its
+// webhook, and leaves a test message to the webhook claimed.
 func furnishAttempts(t *testing.T, st store.Store, account cola.AccountID) {
 	t.Helper()
 	claimed := mustClaimDeliveries(t, st)
@@ -139,8 +143,8 @@ func furnishAttempts(t *testing.T, st store.Store, account cola.AccountID) {
 	}
 }
 
-// furnishSuspended makes an account that is suspended, with a feed and a search without a schedule that somebody has asked a run of, and
-// one that may have no search run.
+// furnishSuspended creates a suspended account with a feed and an unscheduled search with a
+// requested run, and an account with a limit of no active searches.
 func furnishSuspended(t *testing.T, st store.Store) {
 	t.Helper()
 	c, d := mustAccount(t, st, "suspended@example.com", cola.TierFree), mustAccount(t, st, "downgraded@example.com", cola.TierFree)
@@ -155,7 +159,8 @@ func furnishSuspended(t *testing.T, st store.Store) {
 	mustDo(t, st.SetActiveLimit(t.Context(), d.ID, 0))
 }
 
-// movedDeliveriesDoTheSame: what was sent is known, and what was to be sent, held or not, still is.
+// movedDeliveriesDoTheSame checks that past deliveries are known and that pending ones, claimed or
+// not, are still pending.
 func movedDeliveriesDoTheSame(t *testing.T, from, to store.Store, account cola.AccountID) {
 	list := mustDestinations(t, to, account)
 	same(t, "destinations", mustDestinations(t, from, account), list)
@@ -196,7 +201,8 @@ func movedDeliveriesDoTheSame(t *testing.T, from, to store.Store, account cola.A
 	}
 }
 
-// movedSuspensionsDoTheSame: what was paused is, until its account may have it run.
+// movedSuspensionsDoTheSame checks that paused searches stay paused until their account may run
+// them.
 func movedSuspensionsDoTheSame(t *testing.T, from, to store.Store) {
 	c, err := to.AccountByEmail(t.Context(), "suspended@example.com")
 	must(t, c, err)

@@ -9,7 +9,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// mustKeyAndLink makes a key and a link of an account that have the same number. The store had none before.
+// mustKeyAndLink creates a key and a link with the same ID in an account. The store must not
+// contain any before.
 func mustKeyAndLink(t *testing.T, st store.Store, account cola.AccountID) (key, link cola.Credential) {
 	t.Helper()
 	k, l := mustKey(t, st, account, 1), mustConnect(t, st, account, mustApp(t, st, "app").ID)
@@ -19,7 +20,7 @@ func mustKeyAndLink(t *testing.T, st store.Store, account cola.AccountID) (key, 
 	return keyCredential(k.ID), linkCredential(l.ID)
 }
 
-// held settles a batch about accounts and returns which of the credentials hold for each.
+// held returns which of the credentials a batch reports as valid for each account.
 func held(t *testing.T, st store.Store, accounts []cola.AccountID, credentials ...cola.Credential) map[cola.AccountID][]cola.Credential {
 	t.Helper()
 	valid := map[cola.AccountID][]cola.Credential{}
@@ -99,7 +100,8 @@ func kindsAreDistinct(t *testing.T, st store.Store, c *clock) {
 	same(t, "used", cola.Used{ListRecords: 12}, mustUsage(t, st, a.ID).Used)
 }
 
-// lastUseOfLinkIsNoted, and not that of the key with its number, nor that of another account's link.
+// lastUseOfLinkIsNoted checks that the last use of a link is recorded, but not that of the key with
+// the same ID or of another account's link.
 func lastUseOfLinkIsNoted(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	key, link := mustKeyAndLink(t, st, a.ID)
@@ -111,7 +113,7 @@ func lastUseOfLinkIsNoted(t *testing.T, st store.Store, c *clock) {
 		c.advance(advance)
 		batch.ID = NewBatchID()
 		mustDo(t, st.Settle(t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry { return []store.Entry{use} }))
-		if i == 0 || i >= 3 { // a minute after the one noted before
+		if i == 0 || i >= 3 { // at least a minute after the last recorded use
 			noted = c.now()
 		}
 		list := mustLinks(t, st, 0)
@@ -133,8 +135,8 @@ func lastUseOfLinkIsNoted(t *testing.T, st store.Store, c *clock) {
 	}
 }
 
-// lastLookIsNoted: who comes with a credential that holds has used it, though nothing is charged; who comes with one that has ended, or with
-// another account's, has not.
+// lastLookIsNoted checks that presenting a valid credential records its use, even without a charge,
+// while an invalid one or another account's does not.
 func lastLookIsNoted(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	key, link := mustKeyAndLink(t, st, a.ID)
@@ -150,7 +152,7 @@ func lastLookIsNoted(t *testing.T, st store.Store, c *clock) {
 		c.advance(advance)
 		batch.ID = NewBatchID()
 		mustDo(t, st.Settle(t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry { return nil }))
-		if i == 0 || i >= 3 { // a minute after the one noted before
+		if i == 0 || i >= 3 { // at least a minute after the last recorded use
 			noted = c.now()
 		}
 		uses := map[string]time.Time{"link": mustLinks(t, st, a.ID)[0].LastUsedAt, "sign-in": everySignIn(t, st)[0].LastUsedAt}
@@ -168,8 +170,8 @@ func lastLookIsNoted(t *testing.T, st store.Store, c *clock) {
 	}
 }
 
-// linksChangeWhileCharged: whoever changes accounts, apps and links, and whoever charges them, wait for each other and never in
-// a circle. The clock goes on so fast that every charge notes the use of its links.
+// linksChangeWhileCharged checks that changes of accounts, apps and links do not deadlock with
+// charges. The clock advances so fast that every charge records the use of its links.
 func linksChangeWhileCharged(t *testing.T, st store.Store, c *clock) {
 	const rounds = 25
 	var accounts []cola.AccountID
@@ -218,7 +220,7 @@ func linksChangeWhileCharged(t *testing.T, st store.Store, c *clock) {
 	}
 }
 
-// chargeLinks charges a record to every link that holds.
+// chargeLinks charges one record to every valid link.
 func chargeLinks(_ time.Time, states []store.AccountState) (entries []store.Entry) {
 	for _, s := range states {
 		e := store.Entry{Account: s.Account}

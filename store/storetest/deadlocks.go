@@ -12,9 +12,10 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// CheckDeadlocks has an empty store do at once, over and over, all that changes deliveries of one account: runs are recorded, messages
-// claimed, noted, let go and asked for again, destinations paused, and searches and destinations deleted. None of it may fail, and what
-// is left must be whole. A backend may look for more afterwards, such as that nobody had to be called off.
+// CheckDeadlocks runs everything that changes deliveries of one account concurrently and repeatedly
+// on an empty store: it records runs, claims, records, releases and replays messages, pauses
+// destinations, and deletes searches and destinations. No call may fail, and the result must be
+// consistent. A backend may check more afterwards, such as that the database reported no deadlocks.
 func CheckDeadlocks(t *testing.T, st store.Store) {
 	a := roomyAccount(t, st, "a@example.com")
 	m := deadlockTest{t, st, mustCreate(t, st, dueSearch(a.ID, 0, epoch)), mustDestination(t, st, newHook(a.ID, hook)), mustOwn(t, st, a.ID)}
@@ -27,12 +28,12 @@ func CheckDeadlocks(t *testing.T, st store.Store) {
 type deadlockTest struct {
 	*testing.T
 	st     store.Store
-	search cola.SavedSearch // that stays
+	search cola.SavedSearch // exists throughout
 	hook   store.Destination
 	own    store.Destination
 }
 
-// round makes a search with a destination of its own, which finds something, and then has all happen at once.
+// round creates a search with its own destination and matches, then runs everything concurrently.
 func (m deadlockTest) round(n int) {
 	doomed := mustCreate(m, m.st, dueSearch(m.hook.Account, n+1, epoch))
 	only := mustDestination(m, m.st, forSearch(newHook(m.hook.Account, fmt.Sprintf("%s/%d", hook, n)), doomed))
@@ -69,7 +70,7 @@ func (m deadlockTest) round(n int) {
 	wg.Wait()
 }
 
-// run claims the search that stays, and returns a run of it that finds something.
+// run claims m.search and returns a run with a new match.
 func (m deadlockTest) run(n int) store.RunRecord {
 	all := mustClaim(m, m.st, everyID, anHour)
 	i := slices.IndexFunc(all, func(d store.DueSearch) bool { return d.Search.UUID == m.search.UUID })
@@ -84,14 +85,15 @@ func (m deadlockTest) attempt(a store.Attempt) error {
 	return err
 }
 
-// accept takes what may come of it when others were first.
+// accept ignores the errors that concurrent changes may cause.
 func (m deadlockTest) accept(err error) {
 	if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrNotActive) {
 		m.Error(err)
 	}
 }
 
-// checkWhole: a delivery has as many attempts as it says, it is due or settled, and nothing is to be sent to where nothing is sent.
+// checkWhole checks attempt counts, that each delivery is either due or settled, and that none is
+// pending for an inactive destination.
 func (m deadlockTest) checkWhole() {
 	states := map[string]string{}
 	for _, d := range mustDestinations(m, m.st, m.hook.Account) {

@@ -26,10 +26,10 @@ func testDeliveries(t *testing.T, open Opener) {
 func deliveriesInPages(t *testing.T, st store.Store, _ *clock) {
 	a := mustNotify(t, st, "a@example.com", 1, 5)
 	all := deliveriesOf(t, st, a.ID, store.DeliveryFilter{})
-	same(t, "deliveries", 10, len(all)) // to its own address, too
+	same(t, "deliveries", 10, len(all)) // includes those to the account's own address
 	for _, k := range []struct {
 		page       store.Slice
-		from, upto int // of all, counted from the end
+		from, upto int // counted from the end of all
 	}{{store.Slice{Limit: 3}, 0, 3}, {store.Slice{Offset: 3, Limit: 3}, 3, 6}, {store.Slice{Offset: 9, Limit: 3}, 9, 10}, {store.Slice{Offset: 10, Limit: 3}, 10, 10}, {store.Slice{}, 0, 0}} {
 		list, total, err := st.DeliveriesOf(t.Context(), a.ID, store.DeliveryFilter{}, k.page)
 		same(t, "total", 10, total)
@@ -194,7 +194,7 @@ func messageIsAdded(t *testing.T, st store.Store, _ *clock) {
 	unconfirmed := newMailbox(a.ID, "x@example.com")
 	unconfirmed.State = cola.DestinationUnconfirmed
 	hooked, mailbox := mustDestination(t, st, forSearch(newHook(a.ID, hook), search)), mustDestination(t, st, unconfirmed)
-	at := duePast.Add(789 * time.Nanosecond) // is kept in whole microseconds
+	at := duePast.Add(789 * time.Nanosecond) // stored in whole microseconds
 	due := cola.TimestampOf(duePast)
 	for _, k := range []struct {
 		to    store.Destination
@@ -228,14 +228,14 @@ func oldAreForgotten(t *testing.T, st store.Store, _ *clock) {
 		same(t, "forgotten", want, must(t, n, err))
 	}
 	forget(0)
-	const old = 2_300 // more than a backend forgets at a time
+	const old = 2_300 // more than a backend deletes at a time
 	for n := range 5 {
 		mustMessage(t, st, own, duePast.Add(-time.Duration(n)*time.Hour))
 	}
 	forget(4)
 	var kept []int64
 	for _, d := range claimDeliveries(t, st, everyID) {
-		mustNote(t, st, retried(d, duePast)) // when it is due next, or was tried, does not count
+		mustNote(t, st, retried(d, duePast)) // only the creation time counts, not that of an attempt
 		kept = append(kept, d.ID)
 	}
 	for range old {

@@ -25,13 +25,13 @@ func testAttempts(t *testing.T, open Opener) {
 	})
 }
 
-// endOf is when an attempt at an instant is over.
+// endOf returns the end of an attempt that began at an instant.
 func endOf(at time.Time) cola.Opt[cola.Timestamp] { return cola.Some(cola.TimestampOf(at.Add(took))) }
 
 func getsThrough(t *testing.T, st store.Store, _ *clock) {
 	a := mustNotify(t, st, "a@example.com", 1, 1)
 	d := mustClaimDelivery(t, st)
-	at := duePast.Add(time.Second + 789*time.Nanosecond) // is kept in whole microseconds
+	at := duePast.Add(time.Second + 789*time.Nanosecond) // stored in whole microseconds
 	mustNote(t, st, delivered(d, at))
 	at = at.Truncate(time.Microsecond)
 	got := mustDelivery(t, st, a.ID, d.ID)
@@ -116,7 +116,7 @@ func failingIsPaused(t *testing.T, st store.Store, c *clock) {
 	same(t, "what tells of the pause", cola.Delivery{ID: told.ID, MessageID: told.MessageID, Event: cola.EventPaused, Destination: a.hook.UUID, Kind: cola.KindEmail,
 		State: cola.DeliveryPending, CreatedAt: endOf(at).V, NextAttemptAt: endOf(at)}, told)
 	same(t, "of another destination", 1, len(deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: other.UUID, State: cola.DeliveryPending})))
-	mustNote(t, st, delivered(claimed[1], at)) // it was on its way
+	mustNote(t, st, delivered(claimed[1], at)) // already being sent
 	same(t, "what was on its way", cola.DeliveryDelivered, mustDelivery(t, st, a.ID, claimed[1].ID).State)
 
 	due, err := st.ClaimDeliveries(t.Context(), at.Add(anHour), allKinds, everyID, anHour)
@@ -133,9 +133,9 @@ func failingIsPaused(t *testing.T, st store.Store, c *clock) {
 func goneIsDisabled(t *testing.T, st store.Store, _ *clock) {
 	a := mustNotify(t, st, "a@example.com", 1, 3)
 	claimed := claimDeliveries(t, st, 2)
-	mustTurn(t, st, a.hook, false) // the receiver has the last word
+	mustTurn(t, st, a.hook, false) // a permanent rejection by the receiver takes precedence
 	mustNote(t, st, givenUp(claimed[0], duePast, cola.ReasonGone))
-	mustNote(t, st, givenUp(claimed[1], duePast, cola.ReasonGone)) // which is known
+	mustNote(t, st, givenUp(claimed[1], duePast, cola.ReasonGone)) // already known
 	now := mustDestinationNow(t, st, a.hook)
 	same(t, "state", cola.DestinationDisabled, now.State)
 	same(t, "reason", cola.Some(cola.ReasonGone), now.Reason)
@@ -162,7 +162,7 @@ func workingIsNotPaused(t *testing.T, st store.Store, _ *clock) {
 	same(t, "given up", cola.DeliveryFailed, mustDelivery(t, st, a.ID, claimed[0].ID).State)
 	same(t, "deliveries", 3, len(deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: a.hook.UUID})))
 
-	mustNote(t, st, retried(claimed[1], duePast.Add(time.Minute))) // it began before what got through
+	mustNote(t, st, retried(claimed[1], duePast.Add(time.Minute))) // began before the delivered one
 	test := mustMessage(t, st, a.hook, duePast.Add(2*time.Hour))
 	due, err := st.ClaimDeliveries(t.Context(), duePast.Add(2*time.Hour), allKinds, everyID, anHour)
 	for _, d := range must(t, due, err) {
@@ -179,7 +179,7 @@ func toldOfPause(t *testing.T, st store.Store, _ *clock) {
 		mustMessage(t, st, to, duePast)
 		mustNote(t, st, givenUp(mustClaimDelivery(t, st), duePast, cola.ReasonFailing))
 		same(t, "state", cola.DestinationPaused, mustDestinationNow(t, st, to).State)
-		for _, d := range claimDeliveries(t, st, everyID) { // nothing else is
+		for _, d := range claimDeliveries(t, st, everyID) { // no other message is due
 			t.Errorf("%s is due", d.Event)
 		}
 		due, err := st.ClaimDeliveries(t.Context(), duePast.Add(week), allKinds, everyID, anHour)
@@ -258,7 +258,8 @@ func oddErrors(t *testing.T, st store.Store, _ *clock) {
 	same(t, "of the attempt", got.Error, got.Attempts[0].Error)
 }
 
-// pausedByMany: attempts that all fail for good at once pause the destination once, and the account is told once.
+// pausedByMany checks that concurrent permanent failures pause the destination once and notify the
+// account once.
 func pausedByMany(t *testing.T, st store.Store, _ *clock) {
 	const messages = 12
 	a := mustNotify(t, st, "a@example.com", 1, messages)
@@ -274,7 +275,8 @@ func pausedByMany(t *testing.T, st store.Store, _ *clock) {
 	same(t, "deliveries", map[string]int{cola.EventRan + " " + cola.DeliveryFailed: messages, cola.EventPaused + " " + cola.DeliveryPending: 1}, counts)
 }
 
-// pauseMeetsRuns: whichever comes first, nothing is left to be sent to a destination that was paused as failing.
+// pauseMeetsRuns checks that a destination paused for failures has no pending deliveries, whether
+// the run or the pause comes first.
 func pauseMeetsRuns(t *testing.T, st store.Store, _ *clock) {
 	a := mustNotify(t, st, "a@example.com", 1, 0)
 	for n := range 15 {

@@ -155,7 +155,7 @@ func deliveriesLetGo(t *testing.T, st store.Store, c *clock) {
 	release(both[1], store.DueDelivery{ID: both[1].ID + 1_000, Hold: 1})
 	again := mustClaimDelivery(t, st)
 	same(t, "what was let go", both[1].ID, again.ID)
-	release(both[1]) // which is no longer the claim
+	release(both[1]) // no longer the current claim
 	same(t, "after the wrong claim was let go", []int64{}, deliveryIDs(claimDeliveries(t, st, everyID)))
 	mustNotNote(t, st, "under a claim that was let go", delivered(both[1], duePast))
 	release(again)
@@ -169,7 +169,7 @@ func suspendedWait(t *testing.T, st store.Store, c *clock) {
 	a, b := mustNotify(t, st, "a@example.com", 1, 1), mustNotify(t, st, "b@example.com", 2, 1)
 	held := claimDeliveries(t, st, everyID)
 	mustDo(t, st.Suspend(t.Context(), a.ID, "unpaid"))
-	mustNote(t, st, retried(held[0], duePast)) // what was under way
+	mustNote(t, st, retried(held[0], duePast)) // an attempt already in progress
 	mustDo(t, st.ReleaseDeliveries(t.Context(), held[1:]))
 	claimed, err := st.ClaimDeliveries(t.Context(), duePast.Add(week), allKinds, everyID, anHour)
 	same(t, "while it is suspended", []int64{held[1].ID}, deliveryIDs(must(t, claimed, err)))
@@ -230,7 +230,8 @@ func oldestPending(t *testing.T, st store.Store, _ *clock) {
 	oldest("with none that may be sent", time.Time{}, allKinds...)
 }
 
-// deletedWhileClaimed: what goes away while it is being sent is not noted, and its letting go is no error.
+// deletedWhileClaimed checks that an attempt is not recorded if its delivery was deleted meanwhile,
+// and that releasing it is not an error.
 func deletedWhileClaimed(t *testing.T, st store.Store, _ *clock) {
 	for n, remove := range []func(a notified) error{
 		func(a notified) error { return st.DeleteSavedSearch(t.Context(), a.ID, a.search.UUID) },
@@ -268,17 +269,17 @@ func takenOverNotesNothing(t *testing.T, st store.Store, c *clock) {
 		mustNotNote(t, st, what+" under the first claim", a)
 	}
 	mustDo(t, st.ReleaseDeliveries(t.Context(), []store.DueDelivery{first}))
-	c.advance(100 * anHour) // nobody has taken it over
+	c.advance(100 * anHour) // no other process has claimed it
 	mustNote(t, st, delivered(second, duePast))
 	mustNotNote(t, st, "under the second claim, again", delivered(second, duePast))
 	mustNotNote(t, st, "under the first claim, later", delivered(first, duePast))
 }
 
-// sharedMessages is how many messages processes share that send them: enough for all to be at it together.
+// sharedMessages is the number of messages that processes share, enough for all of them to overlap.
 const sharedMessages = 300
 
-// deliverUntilDone claims messages and notes that they got through until none is due, calls told with how many it has noted so far, and
-// returns how many those are.
+// deliverUntilDone claims messages and records successful attempts until none is due, reporting the
+// running total to told. It returns the total.
 func deliverUntilDone(ctx context.Context, st store.Store, hold time.Duration, told func(n int)) (noted int, err error) {
 	for {
 		claimed, err := st.ClaimDeliveries(ctx, duePast, allKinds, 4, hold)
@@ -309,7 +310,7 @@ func mustShareMessages(t *testing.T, db Database) cola.AccountID {
 	return account.ID
 }
 
-// mustHaveDeliveredOnce holds a database to one attempt of every message.
+// mustHaveDeliveredOnce checks that every message has exactly one attempt.
 func mustHaveDeliveredOnce(t *testing.T, db Database, account cola.AccountID) {
 	t.Helper()
 	all := deliveriesOf(t, db, account, store.DeliveryFilter{})
@@ -321,7 +322,7 @@ func mustHaveDeliveredOnce(t *testing.T, db Database, account cola.AccountID) {
 	}
 }
 
-// delivering is the delivering of messages, as work that processes share.
+// delivering is the delivery of messages as shared work.
 var delivering = sharedWork{
 	jobs: sharedMessages, work: "deliver", briefly: "deliver briefly", claim: "claim deliveries",
 	share: mustShareMessages, done: mustHaveDeliveredOnce, untilDone: deliverUntilDone,

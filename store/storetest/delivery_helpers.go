@@ -12,10 +12,9 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// allKinds are all kinds of destination.
 var allKinds = []string{cola.KindEmail, cola.KindWebhook}
 
-// mustFind runs a search, which is due, and at once due again, at duePast, and returns what was recorded.
+// mustFind runs a due search, which becomes due again at duePast, and returns what was recorded.
 func mustFind(t tb, st store.Store, search cola.SavedSearch, labels ...int) store.RunOutcome {
 	t.Helper()
 	claimed := mustClaim(t, st, everyID, anHour)
@@ -30,7 +29,8 @@ func mustFind(t tb, st store.Store, search cola.SavedSearch, labels ...int) stor
 	return o
 }
 
-// notified is an account with a search that has found a label, and the webhook that this is told to; the account's own address is paused.
+// notified is an account with a search and a webhook that is notified of its runs. The account's
+// own address is paused.
 type notified struct {
 	store.Account
 	search cola.SavedSearch
@@ -38,7 +38,7 @@ type notified struct {
 	run    int64
 }
 
-// mustNotify makes an account whose search finds labels as often as is said.
+// mustNotify creates an account whose search has had the given number of runs with matches.
 func mustNotify(t tb, st store.Store, email string, n, runs int) notified {
 	t.Helper()
 	a := notified{Account: roomyAccount(t, st, email)}
@@ -51,7 +51,7 @@ func mustNotify(t tb, st store.Store, email string, n, runs int) notified {
 	return a
 }
 
-// mustTurn makes a destination active, or pauses it as its holder does.
+// mustTurn activates a destination, or pauses it on behalf of its holder.
 func mustTurn(t tb, st store.Store, d store.Destination, active bool) store.Destination {
 	t.Helper()
 	if active {
@@ -66,7 +66,7 @@ func claimDeliveries(t tb, st store.Store, limit int) []store.DueDelivery {
 	return must(t, claimed, err)
 }
 
-// mustClaimDelivery claims the only delivery that is due.
+// mustClaimDelivery claims the only due delivery.
 func mustClaimDelivery(t tb, st store.Store) store.DueDelivery {
 	t.Helper()
 	claimed := claimDeliveries(t, st, everyID)
@@ -84,27 +84,27 @@ func deliveryIDs(claimed []store.DueDelivery) []int64 {
 	return list
 }
 
-// took is how long the attempts of tests take.
+// took is the duration of attempts in tests.
 const took = 184 * time.Millisecond
 
-// delivered returns an attempt that gets through, at an instant.
+// delivered returns a successful attempt.
 func delivered(d store.DueDelivery, at time.Time) store.Attempt {
 	return store.Attempt{Due: d, At: at, Took: took, Status: 200, State: cola.DeliveryDelivered}
 }
 
-// retried returns an attempt that does not, and that is to be followed by another one in an hour.
+// retried returns a failed attempt with a retry in an hour.
 func retried(d store.DueDelivery, at time.Time) store.Attempt {
 	return store.Attempt{Due: d, At: at, Took: took, Status: 503, Error: unwell, State: cola.DeliveryPending, Next: at.Add(anHour)}
 }
 
-// givenUp returns an attempt that is the last one, with what becomes of the destination.
+// givenUp returns a final failed attempt with its effect on the destination.
 func givenUp(d store.DueDelivery, at time.Time, pause string) store.Attempt {
 	return store.Attempt{Due: d, At: at, Took: took, Error: unwell, State: cola.DeliveryFailed, Pause: pause}
 }
 
 const unwell = "The receiver answered 503."
 
-// mustNote has an attempt recorded.
+// mustNote records an attempt.
 func mustNote(t tb, st store.Store, a store.Attempt) {
 	t.Helper()
 	recorded, err := st.RecordAttempt(context.Background(), a)
@@ -113,7 +113,7 @@ func mustNote(t tb, st store.Store, a store.Attempt) {
 	}
 }
 
-// mustNotNote holds a store to leaving an attempt out, whole.
+// mustNotNote checks that an attempt is rejected without side effects.
 func mustNotNote(t tb, st store.Store, what string, a store.Attempt) {
 	t.Helper()
 	before := everything(t, st)
@@ -141,22 +141,22 @@ func mustDelivery(t tb, st store.Store, account cola.AccountID, id int64) cola.D
 	return must(t, d, err)
 }
 
-// mustDestinationNow returns a destination as it is now.
+// mustDestinationNow reads a destination again.
 func mustDestinationNow(t tb, st store.Store, d store.Destination) store.Destination {
 	t.Helper()
 	d, err := st.Destination(context.Background(), d.Account, d.UUID)
 	return must(t, d, err)
 }
 
-// mustMessage has a message for trials sent to a destination.
+// mustMessage sends a test message to a destination.
 func mustMessage(t tb, st store.Store, to store.Destination, due time.Time) cola.Delivery {
 	t.Helper()
 	d, err := st.AddTest(context.Background(), to.Account, to.UUID, due)
 	return must(t, d, err)
 }
 
-// createDelivered makes an account with two searches that have run, the first of them with a destination of its own, and everything
-// sent once.
+// createDelivered creates an account with two searches that have run, one of them with its own
+// destination, and attempts each delivery once.
 func createDelivered(t *testing.T, st store.Store) (account cola.AccountID, first, second cola.SavedSearch) {
 	t.Helper()
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
@@ -177,7 +177,7 @@ func createDelivered(t *testing.T, st store.Store) (account cola.AccountID, firs
 	return a.ID, first, second
 }
 
-// mustHaveSent holds a store to how many destinations, deliveries and attempts it holds.
+// mustHaveSent checks the numbers of destinations, deliveries and attempts.
 func mustHaveSent(t tb, st store.Store, destinations, deliveries, attempts int) {
 	t.Helper()
 	sizes, err := st.Sizes(context.Background())
@@ -198,7 +198,7 @@ func deletedDestination(t *testing.T, st store.Store, _ *clock) {
 	if err := st.DeleteDestination(t.Context(), account, list[1].UUID); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("deleted again: %v, want ErrNotFound", err)
 	}
-	mustDo(t, st.DeleteDestination(t.Context(), account, list[0].UUID)) // the account's own, too
+	mustDo(t, st.DeleteDestination(t.Context(), account, list[0].UUID)) // the account's own can be deleted, too
 	mustHaveSent(t, st, 1, 1, 1)
 	tell(t, st, account, 3)
 	same(t, "told of another search", 1, len(mustDeliveries(t, st, account)))
@@ -215,7 +215,8 @@ func deletedSearchDestinations(t *testing.T, st store.Store, _ *clock) {
 	mustHaveSent(t, st, 2, 0, 0)
 }
 
-// deletedWhileRecorded: whichever comes first, the run is recorded, and nothing is left to be sent to a destination that is gone.
+// deletedWhileRecorded checks that the run is recorded and that a deleted destination has no
+// pending deliveries, whichever comes first.
 func deletedWhileRecorded(t *testing.T, st store.Store, _ *clock) {
 	a := roomyAccount(t, st, "a@example.com")
 	for round := range 15 {

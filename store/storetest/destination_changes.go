@@ -26,7 +26,7 @@ func destinationChangeChecks() []check {
 	}
 }
 
-// changeDestination changes an account's destination and returns it.
+// changeDestination changes a destination and returns it.
 func changeDestination(t tb, st store.Store, d store.Destination, change func(d *store.Destination)) store.Destination {
 	t.Helper()
 	changed, err := st.UpdateDestination(context.Background(), d.Account, d.UUID, func(d *store.Destination) error {
@@ -36,7 +36,7 @@ func changeDestination(t tb, st store.Store, d store.Destination, change func(d 
 	return must(t, changed, err)
 }
 
-// inState puts a destination into a state, for a reason unless that is empty.
+// inState sets the state of a destination, and its reason unless that is empty.
 func inState(state, reason string) func(d *store.Destination) {
 	return func(d *store.Destination) { d.State, d.Reason = state, cola.Opt[string]{V: reason, OK: reason != ""} }
 }
@@ -63,7 +63,7 @@ func changedDestinationComesBack(t *testing.T, st store.Store, _ *clock) {
 		changed := changeDestination(t, st, shown, func(d *store.Destination) {
 			same(t, "what is changed", shown, *d)
 			change(d)
-			d.UUID, d.Kind, d.Address, d.Own, d.Account, d.CreatedAt = "x", "x", cola.Some("x"), true, 42, 1 // which stay
+			d.UUID, d.Kind, d.Address, d.Own, d.Account, d.CreatedAt = "x", "x", cola.Some("x"), true, 42, 1 // ignored: changes cannot set these
 		})
 		same(t, "changed", want, changed)
 		found, err := st.Destination(t.Context(), a.ID, want.UUID)
@@ -106,7 +106,7 @@ func refusedDestinationChange(t *testing.T, st store.Store, _ *clock) {
 	same(t, "the destination", made, must(t, found, err))
 }
 
-// destinationChangedAtOnce: each change sees what the ones before have made.
+// destinationChangedAtOnce checks that concurrent changes each see the result of the previous one.
 func destinationChangedAtOnce(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	made := mustDestination(t, st, newHook(a.ID, hook))
@@ -121,7 +121,7 @@ func destinationChangedAtOnce(t *testing.T, st store.Store, _ *clock) {
 	same(t, "the old secret", "..........", must(t, found, err).Secrets.Old)
 }
 
-// tell has the n-th search of an account run and find a label, and returns the search.
+// tell runs the n-th search of an account with a match, and returns the search.
 func tell(t tb, st store.Store, account cola.AccountID, n int) cola.SavedSearch {
 	t.Helper()
 	made := mustCreate(t, st, dueSearch(account, n, epoch))
@@ -136,7 +136,7 @@ func mustDeliveries(t tb, st store.Store, account cola.AccountID) []cola.Deliver
 	return must(t, list, err)
 }
 
-// mustClaimDeliveries claims all that is due, and returns it by destination and event.
+// mustClaimDeliveries claims all due deliveries and returns them by destination and event.
 func mustClaimDeliveries(t tb, st store.Store) map[string]store.DueDelivery {
 	t.Helper()
 	claimed, err := st.ClaimDeliveries(context.Background(), duePast.Add(week), []string{cola.KindEmail, cola.KindWebhook}, everyID, anHour)
@@ -173,7 +173,7 @@ func pausedSkipsPending(t *testing.T, st store.Store, c *clock) {
 				cola.Some(cola.TimestampOf(c.now())), 0}, got)
 		}
 		same(t, "skipped", 2, skipped)
-		for _, under := range []struct{ event, failure, state, becomes string }{ // attempts that were under way are noted
+		for _, under := range []struct{ event, failure, state, becomes string }{ // attempts in progress are recorded
 			{cola.EventRan, "", cola.DeliveryDelivered, cola.DeliveryDelivered},
 			{cola.EventTest, "The receiver answered 503.", cola.DeliveryPending, cola.DeliverySkipped},
 		} {
@@ -187,12 +187,13 @@ func pausedSkipsPending(t *testing.T, st store.Store, c *clock) {
 	}
 }
 
-// toldOnce: an address is told once of a run, however many destinations come to have it.
+// toldOnce checks that an address receives one message per run, even if several destinations have
+// it.
 func toldOnce(t *testing.T, st store.Store, _ *clock) {
 	named := mustAccountOf(t, st, anIssuer, "1", "")
 	mailbox := mustDestination(t, st, newMailbox(named.ID, "Me@example.com"))
 	tell(t, st, named.ID, 1)
-	mustAccountOf(t, st, anIssuer, "1", "me@example.com") // now it is the account's own
+	mustAccountOf(t, st, anIssuer, "1", "me@example.com") // now it is also the account's own
 	tell(t, st, named.ID, 2)
 	var told []string
 	for _, d := range mustDeliveries(t, st, named.ID) {
@@ -206,7 +207,7 @@ func toldOnce(t *testing.T, st store.Store, _ *clock) {
 	asked.State = cola.DestinationUnconfirmed
 	unconfirmed := mustDestination(t, st, asked)
 	mustDestination(t, st, newHook(b.ID, hook+"/A"))
-	mustDestination(t, st, forSearch(newHook(b.ID, hook+"/a"), search)) // another address
+	mustDestination(t, st, forSearch(newHook(b.ID, hook+"/a"), search)) // a different address
 	kinds := map[string]int{}
 	mustRecord(t, st, runOf(t, st, mustClaimOne(t, st), 1))
 	for _, d := range mustDeliveries(t, st, b.ID) {
@@ -217,7 +218,7 @@ func toldOnce(t *testing.T, st store.Store, _ *clock) {
 	same(t, "told", map[string]int{cola.KindEmail: 1, cola.KindWebhook: 2}, kinds)
 }
 
-// attempt notes an attempt of what was claimed to be sent of an event to a destination.
+// attempt records an attempt of the claimed delivery of an event to a destination.
 func attempt(t tb, st store.Store, claimed map[string]store.DueDelivery, d store.Destination, event, failure, state string) {
 	t.Helper()
 	due, found := claimed[d.UUID+" "+event]
@@ -256,7 +257,7 @@ func feedIsSet(t *testing.T, st store.Store, _ *clock) {
 		mustDo(t, st.SetFeed(t.Context(), a.ID, k.search.UUID, k.hash))
 		same(t, "feeds", k.want, feeds())
 	}
-	mustChange(t, st, a.ID, one.UUID, renamed("renamed")) // which leaves the feed alone
+	mustChange(t, st, a.ID, one.UUID, renamed("renamed")) // does not affect the feed
 	for _, k := range []struct {
 		account cola.AccountID
 		uuid    string

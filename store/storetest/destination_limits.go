@@ -17,7 +17,7 @@ import (
 func destinationsAreLimited(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	limited := func(n store.NewDestination) error {
-		n.MaxDestinations = 3 // with the account's own
+		n.MaxDestinations = 3 // including the account's own
 		_, err := st.CreateDestination(t.Context(), n)
 		return err
 	}
@@ -33,7 +33,7 @@ func destinationsAreLimited(t *testing.T, st store.Store, _ *clock) {
 	same(t, "destinations", 3, len(mustDestinations(t, st, a.ID)))
 }
 
-// addUntilLimit adds webhooks, beginning with the n-th, until the account has as many destinations as most, and returns how many it has
+// addUntilLimit adds webhooks, starting at number n, until the limit, and returns how many it has
 // added.
 func addUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, maxDestinations int) (added int, err error) {
 	for ; ; added++ {
@@ -49,10 +49,11 @@ func addUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, 
 	}
 }
 
-// manyDestinations is how many destinations the account of processes that add some may have: enough for all of them to be at it together.
+// manyDestinations is the limit in tests with several processes, high enough for all of them to
+// overlap.
 const manyDestinations = 120
 
-// childAdd adds destinations to the account until it has as many as it may, and says how many it has added.
+// childAdd adds destinations to the account until the limit and prints how many it has added.
 func childAdd(ctx context.Context, st store.Store, out io.Writer) error {
 	account, err := st.AccountByEmail(ctx, chargedAccount)
 	if err != nil {
@@ -63,7 +64,8 @@ func childAdd(ctx context.Context, st store.Store, out io.Writer) error {
 	return err
 }
 
-// addTogether: two processes, and goroutines of a third, add exactly as many destinations as there may be.
+// addTogether checks that two processes, and goroutines of a third, together add exactly as many
+// destinations as the limit allows.
 func addTogether(t *testing.T, b Backend) {
 	place := b.New(t)
 	db := b.mustOpen(t, place)

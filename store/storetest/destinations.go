@@ -28,23 +28,23 @@ func testDestinations(t *testing.T, open Opener) {
 }
 
 const (
-	// hook is where the webhooks of tests are posted to, and secret what they are signed with.
+	// hook is the URL of test webhooks; secret is their signing secret.
 	hook   = "https://hooks.example.com/Labels"
 	secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 )
 
-// newHook returns a webhook to be made for all searches of an account.
+// newHook returns a new webhook for all searches of an account.
 func newHook(account cola.AccountID, address string) store.NewDestination {
 	return store.NewDestination{Account: account, Kind: cola.KindWebhook, Address: address, State: cola.DestinationActive, Secret: secret,
 		MaxDestinations: cola.MaxDestinations}
 }
 
-// newMailbox returns an email address to be made a destination for all searches of an account.
+// newMailbox returns a new email destination for all searches of an account.
 func newMailbox(account cola.AccountID, address string) store.NewDestination {
 	return store.NewDestination{Account: account, Kind: cola.KindEmail, Address: address, State: cola.DestinationActive, MaxDestinations: cola.MaxDestinations}
 }
 
-// forSearch returns a destination to be made for one search.
+// forSearch restricts a new destination to one search.
 func forSearch(n store.NewDestination, search cola.SavedSearch) store.NewDestination {
 	n.SavedSearch = search.UUID
 	return n
@@ -65,7 +65,7 @@ func mustDestinations(t tb, st store.Store, account cola.AccountID) []store.Dest
 	return must(t, list, err)
 }
 
-// mustOwn returns the destination of an account's own address, which is its first.
+// mustOwn returns the destination of an account's own address, which comes first.
 func mustOwn(t tb, st store.Store, account cola.AccountID) store.Destination {
 	t.Helper()
 	list := mustDestinations(t, st, account)
@@ -76,7 +76,7 @@ func mustOwn(t tb, st store.Store, account cola.AccountID) store.Destination {
 }
 
 func ownDestinationIsThere(t *testing.T, st store.Store, c *clock) {
-	c.set(epoch.In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond)) // is kept in UTC, to the microsecond
+	c.set(epoch.In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond)) // stored in UTC, in whole microseconds
 	made := mustAccount(t, st, "Ann@Example.com", cola.TierFree)
 	named := mustAccountOf(t, st, anIssuer, "1", "")
 	verified := mustAccountOf(t, st, anIssuer, "2", "Ben@example.com")
@@ -216,7 +216,7 @@ func destinationsInPages(t *testing.T, st store.Store, c *clock) {
 	for n := range 4 {
 		all = append(all, mustDestination(t, st, newHook(a.ID, fmt.Sprint(hook, 9-n))))
 		mustDestination(t, st, newHook(b.ID, fmt.Sprint(hook, n)))
-		c.advance(-time.Hour) // the order is that of creation, whatever the clock says
+		c.advance(-time.Hour) // creation order, regardless of the clock
 	}
 	for _, p := range []struct {
 		account cola.AccountID

@@ -21,7 +21,7 @@ func testEndpoints(t *testing.T, open Opener) {
 	})
 }
 
-// pendingHook returns a webhook to be created that has to confirm.
+// pendingHook returns a new webhook with an open challenge.
 func pendingHook(account cola.AccountID, address string) store.NewDestination {
 	n := newHook(account, address)
 	n.State, n.Challenge, n.Confirm = cola.DestinationPending, "sealed:01234567:one", &store.ConfirmationRequest{Due: duePast, Limits: newAsk(duePast).Limits}
@@ -36,7 +36,7 @@ func endpointStaysPending(t *testing.T, st store.Store, _ *clock) {
 	} {
 		same(t, "changed to "+state, made, changeDestination(t, st, made, inState(state, reason)))
 		n := newHook(a.ID, hook+"/"+state)
-		if n.State = state; state != cola.DestinationActive { // which counts as verified
+		if n.State = state; state != cola.DestinationActive { // a new active one counts as verified
 			same(t, "made "+state, cola.DestinationPending, mustDestination(t, st, n).State)
 		}
 	}
@@ -52,7 +52,7 @@ func endpointConfirms(t *testing.T, st store.Store, _ *clock) {
 	made := mustDestination(t, st, pendingHook(a.ID, hook))
 	d := mustClaimDelivery(t, st)
 	same(t, "claimed", [...]any{cola.EventConfirm, made}, [...]any{d.Event, d.Destination})
-	mustNote(t, st, delivered(d, duePast)) // it took the challenge, and did not answer with the token
+	mustNote(t, st, delivered(d, duePast)) // accepted, but the response does not echo the token
 	got := mustDestinationNow(t, st, made)
 	same(t, "after an answer without the token", [...]any{cola.DestinationPending, time.Time{}}, [...]any{got.State, got.VerifiedAt})
 
@@ -135,9 +135,9 @@ func endpointsAreAskedByHost(t *testing.T, st store.Store, clock *clock) {
 
 const earlierToken = "3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365"
 
-// RowsBeforeSecrets returns statements that write to the schema before sealed secrets: an account with
-// an email destination and three endpoints. One has accepted a message; of the other two, one is
-// paused. created is an instant in the format of the backend.
+// RowsBeforeSecrets returns statements that write an account with an email destination and three
+// endpoints to the schema before sealed secrets. One endpoint has accepted a message; of the other
+// two, one is paused. created is an instant in the format of the backend.
 func RowsBeforeSecrets(created string) string {
 	return fmt.Sprintf(`INSERT INTO accounts (id, email, email_folded, tier, created_at) VALUES (1, 'ann@example.com', 'ann@example.com', 'pro', %[1]s);
 		INSERT INTO destinations (uuid, account_id, kind, address, address_folded, state, reason, token, secret, old_secret, created_at, last_delivered_at) VALUES
@@ -148,7 +148,8 @@ func RowsBeforeSecrets(created string) string {
 }
 
 // CheckRowsBeforeSecrets checks the migration of these rows, and later writes by a process of the
-// previous version: run executes a statement as that version would, and tokenOf reads a destination's token.
+// previous version. run executes a statement as that version would; tokenOf reads a destination's
+// token.
 func CheckRowsBeforeSecrets(t *testing.T, st store.Store, created string, run func(statement string) error, tokenOf func(uuid string) string) {
 	states := func() map[string]string {
 		states := map[string]string{}
@@ -183,7 +184,7 @@ func CheckRowsBeforeSecrets(t *testing.T, st store.Store, created string, run fu
 			t.Errorf("token of %s, written by the previous version: %s; want a random one", uuid, token)
 		}
 	}
-	for _, hashed := range []int{5, 0} { // with the account's own address
+	for _, hashed := range []int{5, 0} { // includes the account's own address
 		n, err := st.HashLinks(t.Context())
 		same(t, "tokens hashed", hashed, must(t, n, err))
 	}

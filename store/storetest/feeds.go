@@ -18,7 +18,8 @@ func testFeeds(t *testing.T, open Opener) {
 	})
 }
 
-// latestRun returns the latest run of a search with all that it found and is there.
+// latestRun returns the latest run of a search with those of its matches that are still in the
+// store.
 func latestRun(t *testing.T, st store.Store, account cola.AccountID, search cola.SavedSearch) store.RunLabels {
 	t.Helper()
 	runs, _, err := st.RunsOf(t.Context(), account, search.UUID, store.Slice{Limit: 1})
@@ -41,7 +42,7 @@ func contentOfRun(t *testing.T, st store.Store, _ *clock) {
 	search := mustCreate(t, st, newSearch(a.ID, 1))
 	mustKeep(t, st, fullLabel(), dated(1, dayOne), dated(2, dayOne), dated(7, dayOne))
 	claimed := mustClaimOne(t, st)
-	run := runOf(t, st, claimed, 7, -1, 3) // of which the last is not there
+	run := runOf(t, st, claimed, 7, -1, 3) // label 3 is not in the store
 	run.Matches = append(run.Matches, store.RunMatch{TTBID: firstID, Met: cola.FilterSetOf("brand_name", "type_wine", "container_jug")})
 	id := mustRecord(t, st, run).Run
 	renamed := dated(7, dayOne)
@@ -77,7 +78,7 @@ func firstLabels(t *testing.T, st store.Store, _ *clock) {
 	search := mustCreate(t, st, newSearch(a.ID, 1))
 	var labels []cola.Cola
 	var found []int
-	const each = 30 // labels that a run finds, of which a third are gone
+	const each = 30 // matches per run; a third of them are gone
 	for n := range 5 * each {
 		if found = append(found, n); n%3 > 0 {
 			labels = append(labels, dated(n, dayOne))
@@ -106,7 +107,7 @@ func feedShowsRuns(t *testing.T, st store.Store, _ *clock) {
 	same(t, "search", search, feed.Search)
 	mustKeep(t, st, dated(1, dayOne), dated(2, dayOne), dated(3, dayOne), dated(4, dayOne))
 	var want []store.RunLabels
-	for _, labels := range [][]int{{2, 1}, nil, {-3, 9}, {1, 2}, {4}} { // of which only the first, the third and the last found something
+	for _, labels := range [][]int{{2, 1}, nil, {-3, 9}, {1, 2}, {4}} { // the second and fourth run have no new matches
 		mustFind(t, st, search, labels...)
 		mustFind(t, st, other, 1, 2)
 		if ran := latestRun(t, st, a.ID, search); ran.Run.MatchCount > 0 {

@@ -34,7 +34,7 @@ func testIdentities(t *testing.T, open Opener) {
 
 const anIssuer = "https://id.example.com"
 
-// mustAccountOf returns the account of an identity, as any read returns it.
+// mustAccountOf returns the account of an identity, with NewIdentity cleared.
 func mustAccountOf(t tb, st store.Store, issuer, subject, verified string) store.Account {
 	t.Helper()
 	a, err := st.AccountOf(context.Background(), store.Identity{Issuer: issuer, Subject: subject}, verified)
@@ -42,7 +42,7 @@ func mustAccountOf(t tb, st store.Store, issuer, subject, verified string) store
 	return must(t, a, err)
 }
 
-// mustHaveAccounts holds the accounts of a store to the ones that are wanted, in the order of their ids.
+// mustHaveAccounts checks all accounts of a store, ordered by ID.
 func mustHaveAccounts(t tb, st store.Store, want ...store.Account) {
 	t.Helper()
 	list, err := st.Accounts(context.Background())
@@ -50,7 +50,7 @@ func mustHaveAccounts(t tb, st store.Store, want ...store.Account) {
 }
 
 func identityKeepsAccount(t *testing.T, st store.Store, c *clock) {
-	c.set(epoch.In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond)) // is kept in UTC, to the microsecond
+	c.set(epoch.In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond)) // stored in UTC, in whole microseconds
 	a := mustAccountOf(t, st, anIssuer, "1", "Ann@Example.com")
 	same(t, "account", store.Account{ID: a.ID, Email: "Ann@Example.com", Tier: cola.TierFree, CreatedAt: epoch, ActiveLimit: cola.MaxActiveSchedules}, a)
 	c.advance(time.Hour)
@@ -76,8 +76,8 @@ func identityFindsAccount(t *testing.T, st store.Store, _ *clock) {
 	mustHaveAccounts(t, st, a)
 }
 
-// lookalikes are addresses that Unicode case mappings turn into mike@github.com, or lenient parsers
-// read as it.
+// lookalikes are addresses that Unicode case mapping or a lenient parser turns into
+// mike@github.com.
 func lookalikes() []string {
 	return []string{
 		"mi\u212ae@github.com", "m\u0130ke@g\u0130thub.com", "m\u0131ke@github.com", "\uff4dike@github.com", "mike@github\u3002com", "mike@github.com\u200b",
@@ -102,9 +102,9 @@ func lookalikesStayApart(t *testing.T, st store.Store, _ *clock) {
 	mustHold(t, st, 0)
 }
 
-// RowsBeforeEmailFolding returns statements that write accounts into the schema whose addresses
-// were folded by Unicode, as that version did: one with a Kelvin sign in its address, one with a
-// name in place of an address, and destinations of the first.
+// RowsBeforeEmailFolding returns statements that write accounts with Unicode-folded addresses, as
+// that version did: one has a Kelvin sign in its address, one has a name in place of an address.
+// The first also has destinations.
 func RowsBeforeEmailFolding(created string) string {
 	const kelvin, umlaut = "Mi\u212ae@GitHub.com", anIssuer + "#\u00c4"
 	return fmt.Sprintf(`INSERT INTO accounts (id, email, email_folded, tier, created_at) VALUES
@@ -115,8 +115,8 @@ func RowsBeforeEmailFolding(created string) string {
 		created, kelvin, umlaut, anIssuer)
 }
 
-// CheckFolding checks how a database folds addresses that a process with Unicode folding writes after the migration. run
-// executes a statement as that process would.
+// CheckFolding checks how a database folds addresses that a process with Unicode folding writes
+// after the migration. run executes a statement as that process would.
 func CheckFolding(t *testing.T, st store.Store, created string, run func(statement string) error) {
 	t.Helper()
 	const kelvin, again = "Mi\u212ae@GitHub.com", "mi\u212aE@github.com"
@@ -152,7 +152,7 @@ func CheckFolding(t *testing.T, st store.Store, created string, run func(stateme
 	mustDestination(t, st, newMailbox(mike.ID, "other@github.com"))
 }
 
-// CheckRowsBeforeEmailFolding checks that each of these accounts is found by its own address, and
+// CheckRowsBeforeEmailFolding checks that each of these accounts is found by its own address and
 // that the ASCII address is free.
 func CheckRowsBeforeEmailFolding(t *testing.T, st store.Store) {
 	t.Helper()
@@ -252,7 +252,7 @@ func malformedIdentity(t *testing.T, st store.Store, _ *clock) {
 	mustHaveAccounts(t, st)
 }
 
-// longestIdentity: in letters that compress badly.
+// longestIdentity checks identities of maximum length, in letters that compress badly.
 func longestIdentity(t *testing.T, st store.Store, _ *clock) {
 	text := func(begin string) string {
 		b := []byte(begin)
@@ -273,8 +273,9 @@ func longestIdentity(t *testing.T, st store.Store, _ *clock) {
 	mustHaveApps(t, st, app)
 }
 
-// CheckUpgraded holds a store, whose database was made by a version that knew no identities, to what it held then: one account,
-// with a key that holds and usage of this month. Whoever comes in with the account's address gets it.
+// CheckUpgraded checks a database created by a version without identities: it has one account, with
+// a valid key and usage in this month. An identity with the account's verified address gets the
+// account.
 func CheckUpgraded(t *testing.T, st store.Store, want store.Account, key cola.Credential, used cola.Used) {
 	t.Helper()
 	want.ActiveLimit = cola.MaxActiveSchedules
@@ -298,7 +299,7 @@ func identityIsNewOnce(t *testing.T, st store.Store, _ *clock) {
 			a, err := st.AccountOf(t.Context(), store.Identity{Issuer: anIssuer, Subject: subject}, verified)
 			mustDo(t, err)
 			same(t, "identity "+subject+" is new", want, a.NewIdentity)
-			verified = "c@example.com" // an account without an address takes it
+			verified = "c@example.com" // an account without an address adopts it
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// atOnce calls do from as many goroutines, which begin together, and waits for them.
+// atOnce calls do from count goroutines, which start together, and waits for them.
 func atOnce(count int, do func(i int)) {
 	begin := make(chan struct{})
 	var wg sync.WaitGroup
@@ -24,7 +24,8 @@ func atOnce(count int, do func(i int)) {
 	wg.Wait()
 }
 
-// oneIdentityAtOnce: also when the tokens do not agree about the address, and so would make accounts under different ones.
+// oneIdentityAtOnce checks that one identity gets one account, even if its tokens have different
+// addresses.
 func oneIdentityAtOnce(t *testing.T, st store.Store, _ *clock) {
 	for round := range 10 {
 		addresses := []string{"", fmt.Sprintf("a%d@example.com", round), fmt.Sprintf("b%d@example.com", round)}
@@ -54,7 +55,7 @@ func oneIdentityAtOnce(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// mustTry is mustAccountOf for other goroutines than that of the test.
+// mustTry is mustAccountOf for use outside the test goroutine.
 func mustTry(t *testing.T, st store.Store, subject, verified string) store.Account {
 	a, err := st.AccountOf(t.Context(), store.Identity{Issuer: anIssuer, Subject: subject}, verified)
 	a.NewIdentity = false
@@ -64,7 +65,7 @@ func mustTry(t *testing.T, st store.Store, subject, verified string) store.Accou
 	return a
 }
 
-// oneAddressAtOnce: an operator makes an account with the address at the same time.
+// oneAddressAtOnce checks sign-ups while an operator creates an account with the same address.
 func oneAddressAtOnce(t *testing.T, st store.Store, _ *clock) {
 	for round := range 10 {
 		address := fmt.Sprintf("a%d@example.com", round)
@@ -90,7 +91,7 @@ func oneAddressAtOnce(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// oneAddressTakenAtOnce: the accounts of two identities and an operator want one address.
+// oneAddressTakenAtOnce checks that two identities and an operator can compete for one address.
 func oneAddressTakenAtOnce(t *testing.T, st store.Store, _ *clock) {
 	for round := range 10 {
 		address := fmt.Sprintf("a%d@example.com", round)
@@ -125,11 +126,11 @@ func oneAddressTakenAtOnce(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// enterings is how many identities processes come in with.
+// enterings is the number of identities that sign up in each process.
 const enterings = 120
 
-// newcomer returns the n-th identity of those that processes come in with, and its verified address: every second one has
-// none, and of the others three have one together.
+// newcomer returns the n-th identity and its verified address. Every second identity has no
+// address; three of the others share one.
 func newcomer(n int) (who store.Identity, verified string) {
 	if n%2 == 0 {
 		return store.Identity{Issuer: anIssuer, Subject: fmt.Sprint(n)}, ""
@@ -137,10 +138,10 @@ func newcomer(n int) (who store.Identity, verified string) {
 	return store.Identity{Issuer: anIssuer, Subject: fmt.Sprint(n)}, fmt.Sprintf("a%d@example.com", n/6)
 }
 
-// beginning is the email address of an account that processes wait for before they begin.
+// beginning is the email address of an account whose creation starts the processes.
 const beginning = "begin@example.com"
 
-// childSignUp comes in with every identity, once it is told to begin, saying each time with which account.
+// childSignUp waits for the start signal, signs up every identity, and prints the account of each.
 func childSignUp(ctx context.Context, st store.Store, out io.Writer) error {
 	for {
 		_, err := st.AccountByEmail(ctx, beginning)
@@ -163,7 +164,8 @@ func childSignUp(ctx context.Context, st store.Store, out io.Writer) error {
 	return nil
 }
 
-// signUpTogether: two processes, and goroutines of a third, come in with the same identities at once.
+// signUpTogether checks that two processes, and goroutines of a third, can sign up the same
+// identities concurrently.
 func signUpTogether(t *testing.T, b Backend) {
 	place := b.New(t)
 	db := b.mustOpen(t, place)
@@ -181,7 +183,7 @@ func signUpTogether(t *testing.T, b Backend) {
 			mine[i][n] = int(a.ID)
 		}
 	})
-	of := map[string]int{} // by address, or identity without one
+	of := map[string]int{} // by address, or by name for an identity without one
 	for n := range enterings {
 		who, verified := newcomer(n)
 		if verified == "" {

@@ -26,18 +26,18 @@ func testKeyReplacement(t *testing.T, open Opener) {
 	})
 }
 
-// numberedHash is a hash of its own for each number.
+// numberedHash returns a distinct hash for each number.
 func numberedHash(n int) (h store.KeyHash) {
 	binary.BigEndian.PutUint64(h[:], uint64(n))
 	return h
 }
 
-// keyWithin makes the n-th key of an account that may have so many.
+// keyWithin creates the n-th key of an account, subject to a limit.
 func keyWithin(ctx context.Context, st store.Store, account cola.AccountID, n, maxKeys int) (store.Key, error) {
 	return st.CreateKey(ctx, store.Key{AccountID: account, Name: fmt.Sprint(n)}, numberedHash(n), maxKeys)
 }
 
-// mustBeLimited holds an error to be a LimitError with a limit.
+// mustBeLimited checks for a LimitError with the given limit.
 func mustBeLimited(t tb, what string, err error, limit int) {
 	t.Helper()
 	if told, ok := errors.AsType[store.LimitError](err); !ok || told != (store.LimitError{Limit: limit}) || !errors.Is(err, store.ErrLimit) {
@@ -64,7 +64,7 @@ func keysAreLimited(t *testing.T, st store.Store, c *clock) {
 	mustFit("one more than with one revoked", 4)
 	c.set(expiring.ExpiresAt)
 	mustFit("one more than with one expired", 5)
-	for n, most := range []int{0, 0, 4 + 1} { // no limit, and a higher one
+	for n, most := range []int{0, 0, 4 + 1} { // no limit, then a higher one
 		_, err := keyWithin(t.Context(), st, a.ID, 10+n, most)
 		mustDo(t, err)
 	}
@@ -75,11 +75,11 @@ func keysAreLimited(t *testing.T, st store.Store, c *clock) {
 	}
 }
 
-// manyKeys is how many keys the account of processes that make some may have: enough for all of them to be at it together.
+// manyKeys is the limit in tests with several processes, high enough for all of them to overlap.
 const manyKeys = 120
 
-// keysUntilLimit makes keys, beginning with the n-th, until the account has as many as most, and returns how many it has made. It replaces
-// keys in between, which makes no room.
+// keysUntilLimit creates keys, starting at number n, until the limit, and returns how many it has
+// created. It also replaces keys, which does not make room.
 func keysUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, maxKeys int) (made int, err error) {
 	for ; ; made++ {
 		k, err := keyWithin(ctx, st, account, n+2*made, maxKeys)
@@ -95,7 +95,7 @@ func keysUntilLimit(ctx context.Context, st store.Store, account cola.AccountID,
 	}
 }
 
-// holding returns the keys of an account that hold.
+// holding returns the valid keys of an account.
 func holding(t tb, st store.Store, account cola.AccountID, now time.Time) (list []store.Key) {
 	t.Helper()
 	all, err := st.Keys(context.Background(), account)
@@ -123,7 +123,7 @@ func keysAreLimitedAtOnce(t *testing.T, st store.Store, c *clock) {
 	}
 }
 
-// childKeys makes keys for the account until it has as many as it may, and says how many it has made.
+// childKeys creates keys until the limit and prints how many it has created.
 func childKeys(ctx context.Context, st store.Store, out io.Writer) error {
 	account, err := st.AccountByEmail(ctx, chargedAccount)
 	if err != nil {
@@ -134,7 +134,8 @@ func childKeys(ctx context.Context, st store.Store, out io.Writer) error {
 	return err
 }
 
-// keysTogether: two processes, and goroutines of a third, make exactly as many keys as there may be.
+// keysTogether checks that two processes, and goroutines of a third, together create exactly as
+// many keys as the limit allows.
 func keysTogether(t *testing.T, b Backend) {
 	place := b.New(t)
 	db := b.mustOpen(t, place)
@@ -159,7 +160,7 @@ func keyIsReplaced(t *testing.T, st store.Store, c *clock) {
 		CreatedAt: c.now(), ExpiresAt: told.ExpiresAt}
 	found, err := st.KeyByHash(t.Context(), keyHash(3))
 	same(t, "found", made, must(t, found, err))
-	made.Email = a.Email // whether it is filled is the backend's choice
+	made.Email = a.Email // backends may or may not fill it
 	same(t, "made", want, made)
 	old.ExpiresAt = until
 	list, err := st.Keys(t.Context(), 0)
@@ -188,7 +189,7 @@ func replacedHoldsNoLonger(t *testing.T, st store.Store, c *clock) {
 		{until: now.Add(24 * time.Hour), want: now.Add(24 * time.Hour)},
 		{until: now, want: now},
 		{until: now.Add(-time.Hour), want: now},
-		{ends: now.Add(time.Hour), want: now}, // the zero time is over; it does not stand for never
+		{ends: now.Add(time.Hour), want: now}, // a zero time is in the past; it does not mean never
 		{want: now},
 	} {
 		old, err := st.CreateKey(t.Context(), store.Key{AccountID: a.ID, ExpiresAt: k.ends}, numberedHash(2*n), 0)
@@ -233,10 +234,11 @@ func onlyHoldingIsReplaced(t *testing.T, st store.Store, c *clock) {
 		}
 	}
 	after, err := st.Keys(t.Context(), 0)
-	same(t, "keys", before, must(t, after, err)) // all of it or nothing: the old key was not ended
+	same(t, "keys", before, must(t, after, err)) // all or nothing: the old keys are unchanged
 }
 
-// replacedAreLimited: an account that has as many keys as it may can replace one, and goes over the limit by no more than that one.
+// replacedAreLimited checks that an account at its limit can replace one key, and exceeds the limit
+// by at most that one.
 func replacedAreLimited(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	first, err := keyWithin(t.Context(), st, a.ID, 1, 2)

@@ -43,13 +43,14 @@ func testLedger(t *testing.T, open Opener) {
 	})
 }
 
-// NewBatchID returns an id that no other batch has, of any process.
+// NewBatchID returns an ID that is unique across processes.
 func NewBatchID() (id store.BatchID) {
 	_, _ = rand.Read(id[:]) // never fails
 	return id
 }
 
-// settle runs a batch about accounts that charges the entries, and returns the states it was given.
+// settle commits a batch with the entries and returns the account states that the decision
+// received.
 func settle(t tb, st store.Store, account cola.AccountID, entries ...store.Entry) []store.AccountState {
 	t.Helper()
 	var got []store.AccountState
@@ -65,7 +66,7 @@ func keyCredential(id int64) cola.Credential {
 	return cola.Credential{Kind: cola.CredentialKey, ID: id}
 }
 
-// rest returns units charged to a key through the REST channel by one request.
+// rest returns the units of one REST request with a key.
 func rest(key int64, meter cola.Meter, units int) store.Units {
 	return restBy(keyCredential(key), meter, units)
 }
@@ -89,7 +90,7 @@ func statesInOrder(t *testing.T, st store.Store, c *clock) {
 	ka, kb := mustKey(t, st, a.ID, 1), mustKey(t, st, b.ID, 2)
 	settle(t, st, b.ID, charge(b.ID, 2, rest(kb.ID, cola.MeterListRecords, 20), rest(kb.ID, cola.MeterDetailViews, 3)))
 	granted := c.now()
-	c.set(granted.Add(time.Second + 789*time.Nanosecond)) // the clock of a database has whole microseconds
+	c.set(granted.Add(time.Second + 789*time.Nanosecond)) // database clocks have microsecond precision
 	nobody := b.ID + 100
 	batch := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID, b.ID, nobody},
 		Credentials: []cola.Credential{keyCredential(kb.ID), keyCredential(ka.ID), keyCredential(kb.ID + 100), {Kind: "other", ID: ka.ID}}}
@@ -119,7 +120,7 @@ func statesInOrder(t *testing.T, st store.Store, c *clock) {
 func monthTurnsOver(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	newYear := time.Date(2027, time.January, 1, 0, 0, 0, 0, time.UTC)
-	c.set(newYear.Add(-time.Microsecond).In(time.FixedZone("", 5*3600))) // periods are in UTC, wherever the clock is
+	c.set(newYear.Add(-time.Microsecond).In(time.FixedZone("", 5*3600))) // periods are in UTC, regardless of the clock's time zone
 	settle(t, st, a.ID, charge(a.ID, 1, rest(1, cola.MeterListRecords, 7)))
 	same(t, "used in the old month", cola.Used{ListRecords: 7}, mustUsage(t, st, a.ID).Used)
 	c.set(newYear.In(time.FixedZone("", -5*3600)))
@@ -186,7 +187,7 @@ func lastUseIsNoted(t *testing.T, st store.Store, c *clock) {
 	for i, advance := range []time.Duration{0, time.Second, 58 * time.Second, time.Second, time.Hour} {
 		c.advance(advance)
 		settle(t, st, a.ID, use)
-		if i == 0 || i >= 3 { // a minute after the one noted before
+		if i == 0 || i >= 3 { // at least a minute after the last recorded use
 			noted = c.now()
 		}
 		if got := lastUsed(k.ID); !got.Equal(noted) {
@@ -198,7 +199,7 @@ func lastUseIsNoted(t *testing.T, st store.Store, c *clock) {
 	}
 }
 
-// chargesEndAtLimit has many charge one account, each as long as it sees something left.
+// chargesEndAtLimit has many workers charge one account until nothing is left.
 func chargesEndAtLimit(t *testing.T, st store.Store, _ *clock) {
 	const limit, workers = 500, 50
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)

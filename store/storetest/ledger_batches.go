@@ -68,8 +68,8 @@ func mustBeSettled(t *testing.T, st store.Store, id store.BatchID, want bool) {
 	}
 }
 
-// IsSettled reports whether a batch was committed and not voided, as a second attempt under its id is told. The attempt
-// itself leaves nothing: where a decision is asked for, it panics.
+// IsSettled reports whether a batch was committed and not voided. It settles the batch again under
+// its ID; if the store asks for a decision, it panics and so changes nothing.
 func IsSettled(t *testing.T, st store.Store, id store.BatchID) (settled bool) {
 	t.Helper()
 	defer func() {
@@ -138,7 +138,7 @@ func voidedCountsForNothing(t *testing.T, st store.Store, c *clock) {
 	if err := st.Settle(t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry { return entries }); err != nil {
 		t.Fatal(err)
 	}
-	c.advance(13 * time.Hour) // another day: it is taken back from the day that it was charged to
+	c.advance(13 * time.Hour) // on another day; the original day is credited
 	for range 2 {
 		if err := st.Void(t.Context(), batch.ID, entries); err != nil {
 			t.Fatalf("Void: %v", err)
@@ -160,7 +160,7 @@ func voidedCountsForNothing(t *testing.T, st store.Store, c *clock) {
 	}
 }
 
-// undecided is a decision that must not be asked for.
+// undecided returns a decision that must not be called.
 func undecided(t *testing.T) func(time.Time, []store.AccountState) []store.Entry {
 	return func(time.Time, []store.AccountState) []store.Entry {
 		t.Error("it was decided all the same")
@@ -181,7 +181,8 @@ func voidedIsNeverSettled(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// voidLeavesOthers: two batches of one instant and one kind, of which one is voided within the window.
+// voidLeavesOthers settles two similar batches at one instant and voids one of them within the
+// window.
 func voidLeavesOthers(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	doubtful := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID, b.ID}}

@@ -28,12 +28,12 @@ func identity(subject string) store.Identity {
 	return store.Identity{Issuer: anIssuer, Subject: subject}
 }
 
-// heldBy is an identity as IdentitiesOf tells it.
+// heldBy returns an identity as IdentitiesOf reports it.
 func heldBy(a store.Account, who store.Identity) store.LinkedIdentity {
 	return store.LinkedIdentity{AccountIdentity: store.AccountIdentity{Account: a.ID, Identity: who}, Email: a.Email}
 }
 
-// mustHold holds the identities of an account, or of all, to the ones that are wanted, in order.
+// mustHold checks the identities of one account or of all accounts, in order.
 func mustHold(t tb, st store.Store, account cola.AccountID, want ...store.LinkedIdentity) {
 	t.Helper()
 	list, err := st.IdentitiesOf(context.Background(), account)
@@ -58,7 +58,7 @@ func identityLeavesAccount(t *testing.T, st store.Store, _ *clock) {
 	free := mustAccountOf(t, st, anIssuer, "1", "")
 	key, link := mustKeyAndLink(t, st, free.ID)
 	settle(t, st, free.ID, charge(free.ID, 1, restBy(link, cola.MeterListRecords, 3)))
-	for _, to := range []store.Account{paid, free, paid} { // there, back, and there again
+	for _, to := range []store.Account{paid, free, paid} { // moved, moved back, moved again
 		mustDo(t, st.AddIdentity(t.Context(), to.ID, identity("1")))
 		same(t, "account", to, mustAccountOf(t, st, anIssuer, "1", ""))
 		mustHold(t, st, 0, heldBy(to, identity("1")))
@@ -115,14 +115,15 @@ func identityNotGiven(t *testing.T, st store.Store, _ *clock) {
 	mustHaveAccounts(t, st, a)
 }
 
-// mustAdd is AddIdentity for other goroutines than that of the test.
+// mustAdd calls AddIdentity outside the test goroutine.
 func mustAdd(t *testing.T, st store.Store, account cola.AccountID, subject string) {
 	if err := st.AddIdentity(t.Context(), account, identity(subject)); err != nil {
 		t.Errorf("AddIdentity %q: %v", subject, err)
 	}
 }
 
-// givenAtOnce: whoever came in with it before got an account that is there, of which there is one at most.
+// givenAtOnce adds an identity to an account while it signs in concurrently. The sign-ins create at
+// most one other account.
 func givenAtOnce(t *testing.T, st store.Store, _ *clock) {
 	for round := range 10 {
 		subject := fmt.Sprint(round)
@@ -172,7 +173,8 @@ func givenToTwoAtOnce(t *testing.T, st store.Store, _ *clock) {
 	mustHaveAccounts(t, st, a, b)
 }
 
-// givenWhileNamed: also while another identity comes in with the address, and would make an account under it.
+// givenWhileNamed adds an identity to an account without an address while both identities sign in
+// with one address. Both must end up with the account.
 func givenWhileNamed(t *testing.T, st store.Store, _ *clock) {
 	for round := range 10 {
 		first, second, address := fmt.Sprint(round, " first"), fmt.Sprint(round, " second"), fmt.Sprintf("a%d@example.com", round)
@@ -198,7 +200,7 @@ func givenWhileNamed(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// giveTogether: a process gives identities to an account while two others come in with them.
+// giveTogether has one process add identities to an account while two others sign in with them.
 func giveTogether(t *testing.T, b Backend) {
 	place := b.New(t)
 	db := b.mustOpen(t, place)

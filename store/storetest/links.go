@@ -24,7 +24,7 @@ func testLinks(t *testing.T, open Opener) {
 	})
 }
 
-// mustConnect returns the link of an account to an app, as any read returns it.
+// mustConnect returns the link between an account and an app.
 func mustConnect(t tb, st store.Store, account cola.AccountID, app int64, brought ...string) store.Link {
 	t.Helper()
 	l, err := st.Connect(context.Background(), account, app, scopes(brought...))
@@ -167,7 +167,8 @@ func linkIsRestored(t *testing.T, st store.Store, c *clock) {
 	}
 }
 
-// oneLinkAtOnce: tokens with different scopes, and every scope that is noted is one of theirs.
+// oneLinkAtOnce checks that concurrent tokens with different scopes make one link, and that its
+// scopes come from the tokens.
 func oneLinkAtOnce(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	for round := range 5 {
@@ -192,7 +193,7 @@ func oneLinkAtOnce(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// revokedAtOnce: every connection that finds the link revoked finds the scopes that it had then.
+// revokedAtOnce checks that every connection that finds the link revoked gets the scopes it had.
 func revokedAtOnce(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	for round := range 10 {
@@ -219,7 +220,7 @@ func revokedAtOnce(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// createLinks has an account linked to two apps, of which one is disabled, and one link revoked.
+// createLinks links an account to two apps. One app is disabled, and one link is revoked.
 func createLinks(t *testing.T, st store.Store, c *clock, account cola.AccountID) {
 	t.Helper()
 	first := mustApp(t, st, "ünïcode's app", "b", "a")

@@ -19,7 +19,7 @@ func testPermittees(t *testing.T, open Opener) {
 	})
 }
 
-// applicant returns a label of a permittee as its applicant's address tells it.
+// applicant returns a label whose applicant address determines its permittee.
 func applicant(n int, permit string, name, state, zip cola.Text) cola.Cola {
 	c := label(n)
 	c.PermitNumber, c.AddressRecipient, c.AddressState, c.AddressZipCode = permit, name, state, zip
@@ -61,7 +61,7 @@ func labelsFillIn(t *testing.T, st store.Store, _ *clock) {
 		t.Errorf("revision %d after the permittee changed, was %d", after, before)
 	}
 
-	moved := applicant(0, "YY", "MOVED", "", "") // a label that changes its permit makes the other permittee
+	moved := applicant(0, "YY", "MOVED", "", "") // the label's new permit determines the other permittee
 	mustUpsert(t, st, []store.Outcome{store.Changed}, whole(moved))
 	if _, ok := permittees(t, st)["YY"]; !ok {
 		t.Error("no permittee for the permit that a label changed to")
@@ -88,7 +88,7 @@ func listsMerge(t *testing.T, st store.Store, _ *clock) {
 	renamed := only(cola.Permittee{PermitNumber: p.PermitNumber, CompanyName: "NEW"}, "company_name")
 	mustPermittees(t, st, []store.Outcome{store.Added, store.Unchanged, store.Changed, store.Unchanged, store.Added},
 		wholePermittee(p), wholePermittee(p), renamed, renamed, wholePermittee(cola.Permittee{PermitNumber: "ZZ-1"}))
-	p.CompanyName = "NEW" // and it stays listed, as no list takes a permit off
+	p.CompanyName = "NEW" // still listed: no list removes a permit
 	samePermittees(t, st, p, cola.Permittee{PermitNumber: "ZZ-1"})
 
 	mustPermittees(t, st, []store.Outcome{store.Changed}, only(cola.Permittee{PermitNumber: "ZZ-1", Listed: true}))

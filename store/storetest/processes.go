@@ -10,21 +10,21 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Backend is what RunProcesses is told of a backend. A place is what another process finds the same database by: a path, a
-// URL.
+// Backend describes a backend to RunProcesses. A place is how another process finds the same
+// database: a path or a URL.
 type Backend struct {
-	// Open opens the database at a place for whoever closes it, and makes it where there is none.
+	// Open opens the database at a place, creating it if necessary. The caller closes it.
 	Open func(ctx context.Context, place string) (Database, error)
-	// Empty returns a place where no database was made yet, for as long as the test runs.
+	// Empty returns a place without a database, which exists until the test ends.
 	Empty func(t testing.TB) string
-	// New returns a place for a test of its own, where the database may have been made, without any records or accounts.
+	// New returns a place for one test. The database may exist but has no records or accounts.
 	New func(t testing.TB) string
-	// Check looks for damage that the methods of a store do not show, after a process was killed. It may be nil.
+	// Check looks for internal damage after a process was killed. It may be nil.
 	Check func(t *testing.T, db Database)
 }
 
-// RunProcesses holds a backend to what it owes several processes on one database, some of which are killed. TestMain of
-// the backend must call PlayChild.
+// RunProcesses tests a backend with several processes on one database, some of which are killed.
+// The backend's TestMain must call PlayChild.
 func RunProcesses(t *testing.T, b Backend) {
 	for _, k := range []struct {
 		name string
@@ -70,7 +70,8 @@ func (b Backend) mustOpen(t *testing.T, place string) Database {
 	return db
 }
 
-// openAtOnce: of several that open a new database together one makes it, and all get the same.
+// openAtOnce checks that exactly one of several concurrent processes creates the database and that
+// all open the same one.
 func openAtOnce(t *testing.T, b Backend) {
 	place := b.Empty(t)
 	var mu sync.Mutex
@@ -110,7 +111,8 @@ func openAtOnce(t *testing.T, b Backend) {
 	}
 }
 
-// shareAccount: two processes, and goroutines of a third, end exactly at the limit.
+// shareAccount checks that two processes, and goroutines of a third, charge exactly up to the
+// limit.
 func shareAccount(t *testing.T, b Backend) {
 	place := b.New(t)
 	db := b.mustOpen(t, place)
@@ -145,8 +147,8 @@ func shareAccount(t *testing.T, b Backend) {
 	}
 }
 
-// killedLedger: what a killed process said was granted is in the ledger, and at most the one charge more that it was about
-// to tell of.
+// killedLedger checks that the ledger has every charge that a killed process reported, and at most
+// one more.
 func killedLedger(t *testing.T, b Backend) {
 	place := b.New(t)
 	db := b.mustOpen(t, place)
@@ -159,7 +161,7 @@ func killedLedger(t *testing.T, b Backend) {
 			granted = p.number(t, "granted %d")
 		}
 		_ = p.cmd.Process.Kill()
-		told += max(granted, p.lastNumber(t, "granted %d")) // with what it said before it was gone
+		told += max(granted, p.lastNumber(t, "granted %d")) // includes output from before the kill
 		p.Kill()
 		usage, err := db.AccountUsage(t.Context(), account.ID)
 		if err != nil || usage.Used.ListRecords < told || usage.Used.ListRecords > told+1 {
@@ -169,7 +171,8 @@ func killedLedger(t *testing.T, b Backend) {
 	}
 }
 
-// killedImportBesideOthers: a process that has the database open all along finds every label whole.
+// killedImportBesideOthers checks that a process with the database open throughout finds every
+// label complete.
 func killedImportBesideOthers(t *testing.T, b Backend) {
 	place := b.New(t)
 	db := b.mustOpen(t, place)
@@ -179,8 +182,8 @@ func killedImportBesideOthers(t *testing.T, b Backend) {
 	}
 }
 
-// killedImportAlone: nobody else has the database open when the import is killed; whoever opens it next finds every label
-// whole.
+// killedImportAlone checks that the next process to open the database finds every label complete if
+// no other had it open when the import was killed.
 func killedImportAlone(t *testing.T, b Backend) {
 	place := b.New(t)
 	for round := range 3 {
@@ -193,7 +196,8 @@ func killedImportAlone(t *testing.T, b Backend) {
 	}
 }
 
-// importAndKill kills an import in the middle, later every round, and returns how many labels it told of.
+// importAndKill kills an import midway, later in each round, and returns how many labels it
+// reported.
 func importAndKill(t *testing.T, place string, round int) (told int) {
 	t.Helper()
 	p := StartImport(t, place)
@@ -204,8 +208,8 @@ func importAndKill(t *testing.T, place string, round int) (told int) {
 	return told
 }
 
-// checkKilledImport: every label that was told of is there, every label is whole and has its permittee, and the import can
-// be run again.
+// checkKilledImport checks that every reported label exists, that every label is complete and has
+// its permittee, and that the import can be repeated.
 func (b Backend) checkKilledImport(t *testing.T, db Database, told int) {
 	t.Helper()
 	kept := CheckSamples(t, db)
@@ -219,7 +223,8 @@ func (b Backend) checkKilledImport(t *testing.T, db Database, told int) {
 	same(t, "importing again", []store.Outcome{store.Unchanged, store.Added}, must(t, outcomes, err))
 }
 
-// importAndLedger: with another process importing without a pause, charges go through, and so does the import.
+// importAndLedger checks that charges and a continuous import in another process both make
+// progress.
 func importAndLedger(t *testing.T, b Backend) {
 	place := b.New(t)
 	db := b.mustOpen(t, place)
@@ -231,6 +236,6 @@ func importAndLedger(t *testing.T, b Backend) {
 				t.Fatalf("granted %d, %v", granted, err)
 			}
 		}
-		p.Line(t) // the import has kept more
+		p.Line(t) // the import has progressed
 	}
 }

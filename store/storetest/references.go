@@ -30,7 +30,7 @@ func mustReferences(t *testing.T, st store.Store) store.ReferenceSets {
 	return must(t, sets, err)
 }
 
-// ava returns an AVA with the lists that are never nil.
+// ava returns an AVA without nil lists.
 func ava(id, name string) cola.AVADetail {
 	return cola.AVADetail{AVA: cola.AVA{AVAID: id, Name: name, States: []string{}, Counties: []string{}},
 		ParentAVAs: []string{}, ChildAVAs: []string{}}
@@ -47,7 +47,7 @@ func avasMergeInOrder(t *testing.T, st store.Store, _ *clock) {
 	first.ValidEndDate = mustDate(t, "1990-09-10")
 	current.ValidStartDate = mustDate(t, "2001-01-02")
 	twin.ValidEndDate = first.ValidEndDate
-	open := ava("sonoma", "Sonoma") // from the first day as those two are, and with no last one
+	open := ava("sonoma", "Sonoma") // valid since the same first day, without a last day
 	patches := []cola.Patch[cola.AVADetail]{allOf(current), allOf(full), allOf(first), allOf(other), allOf(twin), allOf(open), allOf(full)}
 	got, err := st.UpsertAVAs(t.Context(), patches, store.Commit)
 	same(t, "outcomes", []store.Outcome{store.Added, store.Added, store.Added, store.Added, store.Added, store.Added, store.Unchanged}, must(t, got, err))
@@ -60,7 +60,8 @@ func avasMergeInOrder(t *testing.T, st store.Store, _ *clock) {
 	same(t, "merged AVA", full, mustReferences(t, st).AVAs[4])
 }
 
-// upsertTwice keeps rows, then the same again together with a changed one, and checks the outcomes and a dry run on the way.
+// upsertTwice writes rows, then the same rows with one changed, and checks outcomes and a dry run
+// on the way.
 func upsertTwice[T any](t *testing.T, upsert func([]T, store.Mode) ([]store.Outcome, error), rows []T, changed T) {
 	t.Helper()
 	added, unchanged := make([]store.Outcome, len(rows)), make([]store.Outcome, len(rows))
@@ -113,7 +114,7 @@ func registrationTimes(t *testing.T, st store.Store, _ *clock) {
 		{Category: "Alcohol", ApplicationType: "Brewery", ReportMonth: may, TurnaroundDaysMedian: cola.Some(57), SnapshotDate: june},
 		{Category: "Alcohol", ApplicationType: "Winery", ReportMonth: june, SnapshotDate: june},
 	}
-	changed := rows[0] // the day of publication is no part of the key
+	changed := rows[0] // the publication date is not part of the key
 	changed.SnapshotDate, changed.TurnaroundDaysMedian = june.AddDays(30), cola.Some(0)
 	upsertTwice(t, func(r []cola.RegistrationProcessingTime, m store.Mode) ([]store.Outcome, error) {
 		return st.UpsertRegistrationProcessingTimes(t.Context(), r, m)
@@ -216,7 +217,7 @@ func reportIsReplaced(t *testing.T, st store.Store, _ *clock) {
 		{[]cola.ProductionReport{a, b}, []store.Outcome{store.Added, store.Added}, true},
 		{[]cola.ProductionReport{a, b}, []store.Outcome{store.Unchanged, store.Unchanged}, false},
 		{[]cola.ProductionReport{a, b, b, c}, []store.Outcome{store.Unchanged, store.Unchanged, store.Changed, store.Changed}, true},
-		{[]cola.ProductionReport{c, b, a}, []store.Outcome{store.Unchanged, store.Unchanged, store.Unchanged}, true}, // fewer, in another order
+		{[]cola.ProductionReport{c, b, a}, []store.Outcome{store.Unchanged, store.Unchanged, store.Unchanged}, true}, // a subset, in a different order
 		{[]cola.ProductionReport{a, b, c}, []store.Outcome{store.Unchanged, store.Unchanged, store.Unchanged}, true},
 		{nil, nil, true},
 		{nil, nil, false},

@@ -24,7 +24,7 @@ func testRefusals(t *testing.T, open Opener) {
 	})
 }
 
-// refused makes a refusal of a minute after the epoch, that came at its begin.
+// refused returns a refusal at the start of a minute, counted from the epoch.
 func refused(account cola.AccountID, minute int, reason string, count int) store.AccountRefusal {
 	at := epoch.Truncate(time.Minute).Add(time.Duration(minute) * time.Minute)
 	return store.AccountRefusal{Account: account, Refusal: store.Refusal{Minute: at, Channel: cola.ChannelREST, Credential: keyCredential(1),
@@ -49,7 +49,7 @@ func refusalsComeBack(t *testing.T, st store.Store, _ *clock) {
 	first, second, others := refused(a.ID, 1, "burst", 3), refused(a.ID, 2, "o'reason 100%_ ü", 1), refused(b.ID, 3, "quota", 1)
 	second.Channel, second.Credential = cola.ChannelDashboard, signInCredential(7)
 	told := first
-	told.Minute, told.LastAt = first.Minute.In(time.FixedZone("", 3600)), first.LastAt.Add(789*time.Nanosecond) // is kept in UTC, to the microsecond
+	told.Minute, told.LastAt = first.Minute.In(time.FixedZone("", 3600)), first.LastAt.Add(789*time.Nanosecond) // stored in UTC, in whole microseconds
 	mustNoteRefusals(t, st, told, others, second)
 	same(t, "of an account", []store.Refusal{second.Refusal, first.Refusal}, mustRefusals(t, st, a.ID))
 	same(t, "of another", []store.Refusal{others.Refusal}, mustRefusals(t, st, b.ID))
@@ -68,8 +68,8 @@ func refusalsAreCounted(t *testing.T, st store.Store, _ *clock) {
 	later, earlier := one, one
 	later.Count, later.LastAt = 5, one.LastAt.Add(30*time.Second)
 	earlier.Count, earlier.LastAt = 7, one.LastAt.Add(10*time.Second)
-	mustNoteRefusals(t, st, one, later, earlier) // alike in one call
-	mustNoteRefusals(t, st, earlier)             // and in another, and late
+	mustNoteRefusals(t, st, one, later, earlier) // duplicates in one call
+	mustNoteRefusals(t, st, earlier)             // in another call, out of order
 	want := []store.AccountRefusal{later}
 	want[0].Count = 2 + 5 + 7 + 7
 	for n, differ := range []func(*store.AccountRefusal){
@@ -91,7 +91,7 @@ func refusalsAreCounted(t *testing.T, st store.Store, _ *clock) {
 		want[i].Account = b.ID
 	}
 	same(t, "refusals", told, mustRefusals(t, st, a.ID))
-	mustNoteRefusals(t, st, want...) // those that differ, in one call
+	mustNoteRefusals(t, st, want...) // distinct ones in one call
 	same(t, "noted together", told, mustRefusals(t, st, b.ID))
 }
 
@@ -102,7 +102,7 @@ func latestRefusalsAreKept(t *testing.T, st store.Store, _ *clock) {
 	for minute := range store.MaxRefusals + 50 {
 		all = append(all, refused(a.ID, minute, "burst", 1), refused(a.ID, minute, "quota", 1))
 	}
-	// What comes late is forgotten at once, when it is older than all that is kept.
+	// A late refusal older than all retained ones is dropped at once.
 	half := len(all) / 2
 	mustNoteRefusals(t, st, all[half:]...)
 	mustNoteRefusals(t, st, all[:half]...)
@@ -113,7 +113,7 @@ func latestRefusalsAreKept(t *testing.T, st store.Store, _ *clock) {
 			t.Fatalf("refusal %d is of %v, want %v", i, r.LastAt, want)
 		}
 	}
-	// One that is counted again is late in time, and stays.
+	// A late refusal that adds to a retained one stays.
 	again := refused(a.ID, store.MaxRefusals, "burst", 1)
 	again.LastAt = again.LastAt.Add(anHour * 10)
 	mustNoteRefusals(t, st, again)
@@ -141,10 +141,11 @@ func refusalsToPassOver(t *testing.T, st store.Store, _ *clock) {
 	same(t, "noted", []store.Refusal{good.Refusal}, mustRefusals(t, st, a.ID))
 }
 
-// noteRounds is how often each who notes refusals at the same time does.
+// noteRounds is the number of rounds of each concurrent writer.
 const noteRounds = 40
 
-// noteMany notes refusals of several accounts, of minutes that others note too, in an order of its own, and returns how many.
+// noteMany records refusals of several accounts in minutes that other writers share, in its own
+// order. It returns the number of refusals.
 func noteMany(ctx context.Context, st store.Store, accounts []store.Account, i int) (noted int, err error) {
 	for n := range noteRounds {
 		var batch []store.AccountRefusal
@@ -164,7 +165,8 @@ func noteMany(ctx context.Context, st store.Store, accounts []store.Account, i i
 	return noted, nil
 }
 
-// mustAddUp holds the refusals of accounts to a number in all. There are no more of them than are kept.
+// mustAddUp checks the total count of refusals and that no more of them than the limit are
+// retained.
 func mustAddUp(t *testing.T, st store.Store, accounts []store.Account, want int) {
 	t.Helper()
 	sum := 0
@@ -189,7 +191,7 @@ func refusalsAtOnce(t *testing.T, st store.Store, _ *clock) {
 	mustAddUp(t, st, accounts, many*noteRounds*5*len(accounts))
 }
 
-// childNote notes refusals of every account and says how many it has noted.
+// childNote records refusals of every account and prints the total.
 func childNote(ctx context.Context, st store.Store, out io.Writer) error {
 	accounts, err := st.Accounts(ctx)
 	if err != nil {
@@ -200,7 +202,8 @@ func childNote(ctx context.Context, st store.Store, out io.Writer) error {
 	return err
 }
 
-// noteTogether: what two processes, and goroutines of a third, note of the same minutes adds up.
+// noteTogether checks that refusals in the same minutes add up across two processes and goroutines
+// of a third.
 func noteTogether(t *testing.T, b Backend) {
 	place := b.New(t)
 	db := b.mustOpen(t, place)

@@ -18,7 +18,7 @@ func backoffChecks() []check {
 	}
 }
 
-// putOff puts a claimed search off by an hour, and returns how many times in a row that has happened.
+// putOff postpones a claimed search by an hour and returns its number of consecutive failures.
 func putOff(t tb, st store.Store, d store.DueSearch) (failures int) {
 	t.Helper()
 	lasts, err := st.Postpone(context.Background(), d, func(n int) time.Duration {
@@ -43,7 +43,7 @@ func failedIsHeld(t *testing.T, st store.Store, c *clock) {
 	again := mustClaimOne(t, st)
 	same(t, "claimed then", "search 1", again.Search.Name)
 	same(t, "failures the next time", 2, putOff(t, st, again))
-	mustRecord(t, st, runOf(t, st, again, 1)) // it can be run after all, under the same claim
+	mustRecord(t, st, runOf(t, st, again, 1)) // the claim still permits a run
 }
 
 func failuresEnd(t *testing.T, st store.Store, c *clock) {
@@ -59,7 +59,7 @@ func failuresEnd(t *testing.T, st store.Store, c *clock) {
 	for _, k := range []struct {
 		what string
 		end  func()
-		want int // failures of the next time
+		want int // failures at the next postponement
 	}{
 		{"nothing", func() { c.advance(time.Hour) }, 3},
 		{"being let go", func() {
@@ -125,13 +125,13 @@ func onlyHeldIsPutOff(t *testing.T, st store.Store, c *clock) {
 const (
 	week    = 7 * 24 * time.Hour
 	anHour  = time.Hour
-	everyID = 1_000_000 // limit that takes all there is
+	everyID = 1_000_000 // a limit above all counts
 )
 
 // duePast is an instant at which the searches of newSearch are due.
 var duePast = epoch.Add(72 * time.Hour)
 
-// dueSearch returns a search to be made that is due at an instant.
+// dueSearch returns a new search that is due at an instant.
 func dueSearch(account cola.AccountID, n int, due time.Time) store.NewSavedSearch {
 	s := newSearch(account, n)
 	s.MaxActive = 10_000
@@ -145,7 +145,7 @@ func mustClaim(t tb, st store.Store, limit int, hold time.Duration) []store.DueS
 	return must(t, claimed, err)
 }
 
-// mustClaimOne claims the only search that is due.
+// mustClaimOne claims the only due search.
 func mustClaimOne(t tb, st store.Store) store.DueSearch {
 	t.Helper()
 	claimed := mustClaim(t, st, everyID, anHour)
@@ -163,7 +163,8 @@ func names(claimed []store.DueSearch) []string {
 	return list
 }
 
-// runOf returns a run of a claimed search, which has looked at everything there is and found labels, negative ones late.
+// runOf returns a run of a claimed search up to the current revision. A negative number stands for
+// a late match.
 func runOf(t tb, st store.Store, d store.DueSearch, labels ...int) store.RunRecord {
 	t.Helper()
 	r := store.RunRecord{Due: d, Mark: store.Mark{At: duePast, Revision: mustRevision(t, st)}, Next: cola.TimestampOf(duePast.Add(week)),
@@ -174,7 +175,7 @@ func runOf(t tb, st store.Store, d store.DueSearch, labels ...int) store.RunReco
 	return r
 }
 
-// record has runs recorded and returns the outcomes.
+// record records runs and returns the outcomes.
 func record(t tb, st store.Store, runs ...store.RunRecord) []store.RunOutcome {
 	t.Helper()
 	outcomes, err := st.RecordRuns(context.Background(), runs)
@@ -193,7 +194,7 @@ func mustRecord(t tb, st store.Store, run store.RunRecord) store.RunOutcome {
 	return o
 }
 
-// mustNotRecord holds a store to leaving a run out, whole.
+// mustNotRecord checks that a run is rejected without side effects.
 func mustNotRecord(t tb, st store.Store, what string, run store.RunRecord) {
 	t.Helper()
 	before := everything(t, st)
@@ -201,7 +202,7 @@ func mustNotRecord(t tb, st store.Store, what string, run store.RunRecord) {
 	same(t, what+": what the store holds", before, everything(t, st))
 }
 
-// everything returns searches, runs, matches, destinations and deliveries, as a dump tells them.
+// everything describes all searches, runs, matches, destinations and deliveries in a dump.
 func everything(t tb, st store.Store) (all []string) {
 	t.Helper()
 	err := st.Dump(context.Background(), func(i *store.Item) error {

@@ -17,7 +17,7 @@ func runListChecks() []check {
 	}
 }
 
-// ran has a search run with each list of labels, weeks apart, and returns the numbers of the runs.
+// ran runs a search once per list of labels, a week apart, and returns the run IDs.
 func ran(t *testing.T, st store.Store, runs ...[]int) (numbers []int64) {
 	t.Helper()
 	for i, labels := range runs {
@@ -108,7 +108,7 @@ func runsAreTheirSearchs(t *testing.T, st store.Store, _ *clock) {
 			t.Errorf("MatchesOf(%d, %q, %d): %v of %d, %v; want ErrNotFound", k.account, k.uuid, k.run, list, total, err)
 		}
 		if k.account == a.ID && k.uuid == s.UUID || k.account == b.ID && k.uuid == other.UUID {
-			continue // it has runs of its own, or none
+			continue // a search of this account: RunsOf succeeds
 		}
 		if list, total, err := st.RunsOf(t.Context(), k.account, k.uuid, page); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("RunsOf(%d, %q): %v of %d, %v; want ErrNotFound", k.account, k.uuid, list, total, err)

@@ -34,7 +34,7 @@ func runIsDelivered(t *testing.T, st store.Store, _ *clock) {
 	ran := cola.TimestampOf(duePast)
 	same(t, "delivery", cola.Delivery{ID: list[1].ID, MessageID: list[1].MessageID, Event: cola.EventRan, Destination: a.hook.UUID, Kind: cola.KindWebhook,
 		SavedSearch: cola.Some(a.search.UUID), RunID: cola.Some(a.run), State: cola.DeliveryPending, CreatedAt: ran, NextAttemptAt: cola.Some(ran)}, list[1])
-	own := deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: mustOwn(t, st, a.ID).UUID}) // which is paused
+	own := deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: mustOwn(t, st, a.ID).UUID}) // paused
 	if len(own) != 2 {
 		t.Fatalf("deliveries %+v, want two", own)
 	}
@@ -43,7 +43,8 @@ func runIsDelivered(t *testing.T, st store.Store, _ *clock) {
 		Error: cola.Some("The destination was paused."), CreatedAt: ran, SettledAt: cola.Some(ran)}, own[1])
 }
 
-// deliveredTo returns to which of an account's destinations, by names, the messages of its latest run go, those that are skipped with a minus.
+// deliveredTo returns the names of the destinations of a run's messages. A minus marks skipped
+// ones.
 func deliveredTo(t *testing.T, st store.Store, account cola.AccountID, run int64, names map[string]string) []string {
 	t.Helper()
 	list := []string{}
@@ -159,8 +160,8 @@ func inactiveIsNotDelivered(t *testing.T, st store.Store, c *clock) {
 	same(t, "deliveries", 1, len(deliveriesOf(t, st, a.ID, store.DeliveryFilter{})))
 }
 
-// runsMeetDestinations has destinations made, paused, made active and deleted while runs are recorded: every run is recorded, and nothing is
-// left to be sent to a destination that is paused.
+// runsMeetDestinations creates, pauses, activates and deletes destinations while runs are recorded.
+// Every run is recorded, and no delivery to a paused destination stays pending.
 func runsMeetDestinations(t *testing.T, st store.Store, _ *clock) {
 	a := roomyAccount(t, st, "a@example.com")
 	search := mustCreate(t, st, newSearch(a.ID, 1))

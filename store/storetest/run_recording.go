@@ -38,7 +38,7 @@ func runMovesOn(t *testing.T, st store.Store, c *clock) {
 	same(t, "the search", made, must(t, found, err))
 	same(t, "due now", []string{}, names(mustClaim(t, st, everyID, anHour)))
 
-	claimed, err := st.ClaimDue(t.Context(), duePast.Add(week), 1, anHour) // it was let go
+	claimed, err := st.ClaimDue(t.Context(), duePast.Add(week), 1, anHour) // recording released the claim
 	if len(must(t, claimed, err)) != 1 {
 		t.Fatal("the search is not due in its next week")
 	}
@@ -59,7 +59,7 @@ func runMovesOn(t *testing.T, st store.Store, c *clock) {
 	if must(t, got, err); total != 2 || got[0].ID <= got[1].ID {
 		t.Fatalf("runs %+v of %d, want two, newest first", got, total)
 	}
-	want[0].ID = got[0].ID // numbers rise, and may leave some out
+	want[0].ID = got[0].ID // IDs increase, possibly with gaps
 	same(t, "runs", want, got)
 }
 
@@ -82,7 +82,7 @@ func labelComesOnce(t *testing.T, st store.Store, c *clock) {
 			same(t, "outcome", store.RunOutcome{Recorded: true, Run: o.Run, New: k.new, Late: k.late}, o)
 		}
 	}
-	for _, s := range []cola.SavedSearch{one, two} { // each has its own
+	for _, s := range []cola.SavedSearch{one, two} { // matches are per search
 		list, total, err := st.MatchesOf(t.Context(), a.ID, s.UUID, 0, store.Slice{Limit: 10})
 		if must(t, list, err); total != 4 || len(list) != 4 {
 			t.Errorf("search %s has found %+v of %d, want four labels", s.Name, list, total)
@@ -101,14 +101,14 @@ func runsTogether(t *testing.T, st store.Store, _ *clock) {
 	}
 	var runs []store.RunRecord
 	for n := range claimed {
-		n = len(claimed) - 1 - n // in no order of the store's
+		n = len(claimed) - 1 - n // not in the store's order
 		runs = append(runs, runOf(t, st, claimed[n], n, -1_000-n))
 	}
 	runs = append(runs, runs[3])
 	numbers := map[int64]bool{}
 	for i, o := range record(t, st, runs...) {
 		want := store.RunOutcome{Recorded: true, Run: o.Run, New: 2, Late: 1}
-		if i == len(claimed)-1-7 || i == len(claimed) { // the one that was let go, and the one that comes again
+		if i == len(claimed)-1-7 || i == len(claimed) { // the released one and the duplicate
 			want = store.RunOutcome{}
 		}
 		same(t, "outcome", want, o)
@@ -158,7 +158,8 @@ func passedHoldRecords(t *testing.T, st store.Store, c *clock) {
 	mustRecord(t, st, runOf(t, st, d, 1))
 }
 
-// cutOffIsMadeAnew: between claim and record a process may end anywhere, or give up.
+// cutOffIsMadeAnew checks that another claim repeats the run if a process dies or gives up before
+// recording it.
 func cutOffIsMadeAnew(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	mustCreate(t, st, newSearch(a.ID, 1))
@@ -203,7 +204,8 @@ func neverDueAgain(t *testing.T, st store.Store, _ *clock) {
 	same(t, "due in years", []string{}, names(must(t, claimed, err)))
 }
 
-// recordedByMany: the run of one claim, recorded by many at once, is there once; so is that of one of two claims.
+// recordedByMany checks that a run recorded concurrently by many, under one claim or two, is stored
+// once.
 func recordedByMany(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	made := mustCreate(t, st, newSearch(a.ID, 1))

@@ -23,7 +23,7 @@ func testRunRequests(t *testing.T, open Opener) {
 	})
 }
 
-// mustAsk asks for a run at duePast, and claims it: nothing else is due.
+// mustAsk requests a run at duePast and claims it. No other search may be due.
 func mustAsk(t tb, st store.Store, account cola.AccountID, search cola.SavedSearch) store.DueSearch {
 	t.Helper()
 	asked := ask(t, st, account, search, duePast)
@@ -47,7 +47,7 @@ func askedIsDue(t *testing.T, st store.Store, _ *clock) {
 	plan := *search.Schedule
 	want.Schedule = &plan
 	plan.NextRunAt = cola.Some(cola.TimestampOf(duePast))
-	same(t, "asked for", want, ask(t, st, a.ID, search, duePast.Add(789*time.Nanosecond))) // is kept in whole microseconds
+	same(t, "asked for", want, ask(t, st, a.ID, search, duePast.Add(789*time.Nanosecond))) // stored in whole microseconds
 	same(t, "asked for later", want, ask(t, st, a.ID, search, duePast.Add(time.Hour)))
 	next, err := st.NextDue(t.Context())
 	same(t, "due next", duePast, must(t, next, err))
@@ -82,7 +82,7 @@ func unscheduledIsAsked(t *testing.T, st store.Store, _ *clock) {
 	}
 	same(t, "told of", 4, len(deliveriesOf(t, st, a.ID, store.DeliveryFilter{})))
 	search := ask(t, st, a.ID, unscheduled.Search, duePast)
-	mustChange(t, st, a.ID, search.UUID, renamed("renamed")) // which does not take it back
+	mustChange(t, st, a.ID, search.UUID, renamed("renamed")) // does not cancel the request
 	same(t, "due", []string{"renamed"}, names(mustClaim(t, st, everyID, anHour)))
 }
 
@@ -167,7 +167,7 @@ func traceOfAnother(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// firstRunThatSaw: of several runs, the one that looked first at what had arrived by then.
+// firstRunThatSaw checks that Trace finds the earliest of several runs that had seen the arrival.
 func firstRunThatSaw(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	search := mustCreate(t, st, newSearch(a.ID, 1))
@@ -178,7 +178,7 @@ func firstRunThatSaw(t *testing.T, st store.Store, _ *clock) {
 		claimed, err := st.ClaimDue(t.Context(), at, 1, anHour)
 		run := runOf(t, st, must(t, claimed, err)[0])
 		if want[n+1] = at; n%2 == 1 {
-			run.Mark.Revision = claimed[0].Mark.Revision // the label had not arrived for it
+			run.Mark.Revision = claimed[0].Mark.Revision // the label had not arrived yet
 			want[n+1] = at.Add(week)
 		}
 		run.Mark.At, run.Next = at, cola.TimestampOf(at)

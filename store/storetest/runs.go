@@ -165,7 +165,7 @@ func letGoIsClaimed(t *testing.T, st store.Store, c *clock) {
 	release(both[1], unknown)
 	again := mustClaimOne(t, st)
 	same(t, "what was let go", both[1].Search, again.Search)
-	release(both[1]) // which is no longer the claim
+	release(both[1]) // no longer the current claim
 	same(t, "after the wrong claim was let go", []string{}, names(mustClaim(t, st, everyID, anHour)))
 	mustNotRecord(t, st, "under a claim that was let go", runOf(t, st, both[1], 1))
 	release(again)
@@ -175,7 +175,7 @@ func letGoIsClaimed(t *testing.T, st store.Store, c *clock) {
 	same(t, "all", both, withHolds(mustClaim(t, st, everyID, anHour), both))
 }
 
-// withHolds returns claims with the holds of others.
+// withHolds returns claims with the hold numbers of others.
 func withHolds(claimed, others []store.DueSearch) []store.DueSearch {
 	claimed = slices.Clone(claimed)
 	for i := range min(len(claimed), len(others)) {
@@ -212,7 +212,8 @@ func nextDueIsTold(t *testing.T, st store.Store, _ *clock) {
 	next("with the first one run", duePast)
 }
 
-// runMeetsChange records a run while its search is being changed: whichever comes first, neither is lost.
+// runMeetsChange records a run while its search is being changed. Neither is lost, whichever comes
+// first.
 func runMeetsChange(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierPro)
 	mustCreate(t, st, dueSearch(a.ID, 1, epoch.Add(time.Hour)))
@@ -220,7 +221,7 @@ func runMeetsChange(t *testing.T, st store.Store, _ *clock) {
 	run, recorded := runOf(t, st, due), make(chan store.RunOutcome, 1)
 	changed, err := st.UpdateSavedSearch(t.Context(), a.ID, due.Search.UUID, 10, func(s cola.SavedSearch) (cola.SavedSearch, error) {
 		go func() { recorded <- recordAny(t, st, run) }()
-		time.Sleep(200 * time.Millisecond) // so that it comes in between, where it can
+		time.Sleep(200 * time.Millisecond) // lets the run come in between if the backend allows it
 		s.Name = "renamed"
 		return s, nil
 	})
@@ -233,7 +234,7 @@ func runMeetsChange(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// recordAny has a run recorded or left out, from any goroutine.
+// recordAny records a run from any goroutine. The run may be rejected.
 func recordAny(t tb, st store.Store, run store.RunRecord) store.RunOutcome {
 	outcomes, err := st.RecordRuns(context.Background(), []store.RunRecord{run})
 	if err != nil || len(outcomes) != 1 {
@@ -243,11 +244,11 @@ func recordAny(t tb, st store.Store, run store.RunRecord) store.RunOutcome {
 	return outcomes[0]
 }
 
-// sharedSearches is how many searches processes share that run them: enough for all to be at it together.
+// sharedSearches is the number of searches that processes share, enough for all of them to overlap.
 const sharedSearches = 300
 
-// runUntilDone claims and records until no search is due, calls told with how many runs it has recorded so far, and returns how many
-// that are.
+// runUntilDone claims and records until no search is due, reporting the running total to told. It
+// returns the total.
 func runUntilDone(ctx context.Context, st store.Store, hold time.Duration, told func(n int)) (recorded int, err error) {
 	for {
 		claimed, err := st.ClaimDue(ctx, duePast, 4, hold)
@@ -282,7 +283,7 @@ func mustShareSearches(t *testing.T, db Database) cola.AccountID {
 	return account.ID
 }
 
-// mustHaveRunOnce holds a database to one run of every search.
+// mustHaveRunOnce checks that every search has run exactly once.
 func mustHaveRunOnce(t *testing.T, db Database, account cola.AccountID) {
 	t.Helper()
 	for _, s := range mustSearches(t, db, account) {
@@ -293,7 +294,7 @@ func mustHaveRunOnce(t *testing.T, db Database, account cola.AccountID) {
 	}
 }
 
-// running is the running of searches, as work that processes share.
+// running is the running of searches as shared work.
 var running = sharedWork{
 	jobs: sharedSearches, work: "run", briefly: "run briefly", claim: "claim",
 	share: mustShareSearches, done: mustHaveRunOnce, untilDone: runUntilDone,

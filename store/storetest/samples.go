@@ -13,8 +13,9 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Sample returns the n-th of as many labels as are wanted, about as large as real ones: two images and a barcode each, and
-// 150,000 permittees, few of which have most of the labels. The same n is always the same label.
+// Sample returns the n-th sample label. The same n always returns the same label. Samples are about
+// as large as real labels: two images and a barcode each, and 150,000 permittees, few of which own
+// most labels.
 func Sample(n int) cola.Patch[cola.Cola] {
 	r := rand.New(rand.NewPCG(uint64(n), 7))
 	c := cola.Cola{ColaSummary: cola.ColaSummary{
@@ -43,10 +44,10 @@ func Sample(n int) cola.Patch[cola.Cola] {
 	return whole(c)
 }
 
-// SampleID is the id of the n-th sample.
+// SampleID returns the ID of the n-th sample.
 func SampleID(n int) cola.TTBID { return cola.TTBID(11_001_001_000_000 + n*7) }
 
-// Samples returns n samples, beginning with one of them.
+// Samples returns n consecutive samples.
 func Samples(from, n int) []cola.Patch[cola.Cola] {
 	patches := make([]cola.Patch[cola.Cola], n)
 	for i := range patches {
@@ -55,8 +56,8 @@ func Samples(from, n int) []cola.Patch[cola.Cola] {
 	return patches
 }
 
-// CheckSamples holds the labels of a store to the samples they were made of, of which they must be the first so many, and
-// returns how many.
+// CheckSamples checks that the store contains the first samples, without gaps, and returns their
+// number.
 func CheckSamples(t testing.TB, st store.Store) (kept int) {
 	t.Helper()
 	named := permittees(t, st)
@@ -76,7 +77,7 @@ func CheckSamples(t testing.TB, st store.Store) (kept int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n := max(0, kept-100); n < kept; n++ { // the last ones, with all their parts
+	for n := max(0, kept-100); n < kept; n++ { // the last ones, including all parts
 		want := Sample(n).Record
 		want.Derive()
 		got, err := st.Cola(t.Context(), want.TTBID)
@@ -87,8 +88,8 @@ func CheckSamples(t testing.TB, st store.Store) (kept int) {
 	return kept
 }
 
-// LegacyNulls are statements that make stored labels what versions of the program wrote that knew no derived values: fields
-// that are never null in answers are NULL in their rows.
+// LegacyNulls returns statements that turn stored labels into those of versions without derived
+// values. Their rows contain NULL in fields that are never null in responses.
 func LegacyNulls() []string {
 	return []string{
 		"UPDATE colas SET image_count = NULL",
@@ -97,8 +98,8 @@ func LegacyNulls() []string {
 	}
 }
 
-// CheckLegacyNulls checks that a label which was kept before LegacyNulls is read without a null, and that keeping it again
-// completes its rows.
+// CheckLegacyNulls checks that a label stored before LegacyNulls is read without nulls and that
+// storing it again completes its rows.
 func CheckLegacyNulls(t *testing.T, st store.Store, patch cola.Patch[cola.Cola]) {
 	t.Helper()
 	id := patch.Record.TTBID
@@ -119,7 +120,7 @@ func CheckLegacyNulls(t *testing.T, st store.Store, patch cola.Patch[cola.Cola])
 	same(t, "label that was kept again", want, mustCola(t, st, id))
 }
 
-// firstID is the id of label(0). It begins with a zero, as the ids of 2005 to 2009 do.
+// firstID is the ID of label(0). It begins with a zero, like the IDs of 2005 to 2009.
 const firstID cola.TTBID = 9079001000202
 
 // label returns a small label that a store accepts.
@@ -133,7 +134,7 @@ func label(n int) cola.Cola {
 	return c
 }
 
-// fullLabel returns a label with every field known.
+// fullLabel returns a label with all fields set.
 func fullLabel() cola.Cola {
 	date := func(s string) cola.Date { d, _ := cola.ParseDate(s); return d }
 	c := cola.Cola{
@@ -175,7 +176,7 @@ func fullLabel() cola.Cola {
 	return c
 }
 
-// whole returns a patch that carries every field of the label.
+// whole returns a patch with all fields of a label.
 func whole(c cola.Cola) cola.Patch[cola.Cola] { return allOf(c) }
 
 func wholePermittee(p cola.Permittee) cola.Patch[cola.Permittee] { return allOf(p) }
@@ -188,7 +189,7 @@ func allOf[T any](record T) cola.Patch[T] {
 	return p
 }
 
-// only returns a patch that carries the named fields of the record.
+// only returns a patch with the named fields of a record.
 func only[T any](record T, fields ...string) cola.Patch[T] {
 	p := cola.Patch[T]{Record: record}
 	for _, name := range fields {
@@ -205,7 +206,7 @@ func wholes(labels ...cola.Cola) []cola.Patch[cola.Cola] {
 	return patches
 }
 
-// mustUpsert keeps patches and holds the outcomes to what is expected.
+// mustUpsert writes patches and checks their outcomes.
 func mustUpsert(t tb, st store.Store, want []store.Outcome, patches ...cola.Patch[cola.Cola]) {
 	t.Helper()
 	got, err := st.UpsertColas(context.Background(), patches, store.Commit)
@@ -215,7 +216,7 @@ func mustUpsert(t tb, st store.Store, want []store.Outcome, patches ...cola.Patc
 	same(t, "outcomes", want, got)
 }
 
-// mustKeep keeps labels that are new.
+// mustKeep adds new labels.
 func mustKeep(t tb, st store.Store, labels ...cola.Cola) {
 	t.Helper()
 	want := make([]store.Outcome, len(labels))
@@ -237,7 +238,7 @@ func mustRevision(t tb, st store.Store) cola.Revision {
 	return must(t, rev, err)
 }
 
-// permittees returns all permittees by number.
+// permittees returns all permittees by permit number.
 func permittees(t tb, st store.Store) map[string]cola.Permittee {
 	t.Helper()
 	all := map[string]cola.Permittee{}
@@ -248,7 +249,7 @@ func permittees(t tb, st store.Store) map[string]cola.Permittee {
 	return must(t, all, err)
 }
 
-// indexRecords returns what changed after a revision, by id, and the revision that brings it up to.
+// indexRecords returns the changes after a revision, by ID, and the revision they lead to.
 func indexRecords(t tb, st store.Store, after cola.Revision) (map[cola.TTBID]cola.IndexRecord, cola.Revision) {
 	t.Helper()
 	all := map[cola.TTBID]cola.IndexRecord{}
@@ -262,7 +263,8 @@ func indexRecords(t tb, st store.Store, after cola.Revision) (map[cola.TTBID]col
 	return all, must(t, rev, err)
 }
 
-// cloneRecord copies a record that is only valid during a call. A label without barcodes has a nil list.
+// cloneRecord copies a record that is only valid during a callback. A label without barcodes gets a
+// nil list.
 func cloneRecord(r *cola.IndexRecord) cola.IndexRecord {
 	c := *r
 	c.Barcodes = append([]cola.IndexBarcode(nil), r.Barcodes...)

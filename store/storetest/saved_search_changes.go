@@ -30,7 +30,7 @@ func testSavedSearchChanges(t *testing.T, open Opener) {
 	})
 }
 
-// change is what UpdateSavedSearch takes.
+// change is the callback of UpdateSavedSearch.
 type change func(cola.SavedSearch) (cola.SavedSearch, error)
 
 func renamed(name string) change {
@@ -40,7 +40,7 @@ func renamed(name string) change {
 	}
 }
 
-// activated has a search run, or not.
+// activated returns a change that activates or pauses the schedule.
 func activated(active bool) change {
 	return func(s cola.SavedSearch) (cola.SavedSearch, error) {
 		s.Schedule.Active = active
@@ -54,7 +54,7 @@ func mustChange(t tb, st store.Store, account cola.AccountID, uuid string, chang
 	return must(t, changed, err)
 }
 
-// mustPause makes a search whose schedule is not active.
+// mustPause creates a search with a paused schedule.
 func mustPause(t tb, st store.Store, account cola.AccountID, n int) cola.SavedSearch {
 	t.Helper()
 	paused := newSearch(account, n)
@@ -198,7 +198,7 @@ func resumedAtLimit(t *testing.T, st store.Store, _ *clock) {
 	if err := st.DeleteSavedSearch(t.Context(), a.ID, paused.UUID); err != nil {
 		t.Error(err)
 	}
-	mustChange(t, st, a.ID, active.UUID, activated(true)) // in the place of the deleted one
+	mustChange(t, st, a.ID, active.UUID, activated(true)) // takes the place of the deleted one
 }
 
 func resumedAtOnce(t *testing.T, st store.Store, _ *clock) {
@@ -233,7 +233,7 @@ func resumedAtOnce(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// changedAtOnce: each change sees what the ones before have made.
+// changedAtOnce checks that concurrent changes each see the result of the previous one.
 func changedAtOnce(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	made := mustPause(t, st, a.ID, 1)
@@ -271,10 +271,11 @@ func deletedSearch(t *testing.T, st store.Store, _ *clock) {
 		t.Errorf("deleted again: %v, want ErrNotFound", err)
 	}
 	same(t, "searches", []cola.SavedSearch{second}, mustSearches(t, st, a.ID))
-	mustCreate(t, st, once(newSearch(a.ID, 3), "key", 1)) // its request may be made again, and makes another one
+	mustCreate(t, st, once(newSearch(a.ID, 3), "key", 1)) // the same request creates a new search
 }
 
-// changedAndDeletedAtOnce: whatever comes first, the search is gone in the end and every change was made or found nothing.
+// changedAndDeletedAtOnce checks that a search is gone after its deletion, and that each concurrent
+// change either succeeds or returns ErrNotFound.
 func changedAndDeletedAtOnce(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	for round := range 10 {

@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// createUntilLimit creates searches, beginning with the n-th, until the account has as many active ones as most, and returns how
+// createUntilLimit creates active searches, starting at number n, until the limit, and returns how
 // many it has created.
 func createUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, maxSearches int) (made int, err error) {
 	for ; ; made++ {
@@ -32,7 +32,8 @@ func createUntilLimit(ctx context.Context, st store.Store, account cola.AccountI
 	}
 }
 
-// unscheduledOf returns a search without a schedule to be made, of an account that may have so many in all.
+// unscheduledOf returns a new search without a schedule, subject to a limit on all searches of the
+// account.
 func unscheduledOf(account cola.AccountID, n, maxSearches int) store.NewSavedSearch {
 	next := newSearch(account, n)
 	next.Search.Schedule, next.MaxSearches = nil, maxSearches
@@ -54,7 +55,7 @@ func searchesAreLimited(t *testing.T, st store.Store, _ *clock) {
 		}
 	}
 	again := once(active, "key", 1)
-	again.MaxSearches = 3 // it is not made, so no limit is in the way
+	again.MaxSearches = 3 // a repeated request creates nothing, so the limit does not apply
 	found, repeated, err := st.CreateSavedSearch(t.Context(), again)
 	if must(t, found, err); !repeated || found.UUID != made.UUID {
 		t.Errorf("sent again: %+v, repeated %v", found, repeated)
@@ -91,15 +92,15 @@ func searchesAreLimitedAtOnce(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// manyActive is how many active schedules the account of processes that create may have: enough for all of them to be at it
-// together.
+// manyActive is the limit of active schedules in tests with several processes, high enough for all
+// of them to overlap.
 const manyActive = 150
 
-// isActive reports whether a search runs by itself.
+// isActive reports whether a search has an active schedule.
 func isActive(s cola.SavedSearch) bool { return s.Schedule != nil && s.Schedule.Active }
 
-// resumeUntilLimit resumes an account's searches, beginning with the n-th, until as many are active as most, and returns how many
-// it has resumed. Others may be at the same ones.
+// resumeUntilLimit resumes an account's searches, starting at number n, until the limit, and
+// returns how many it has resumed. Others may resume the same searches concurrently.
 func resumeUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, maxActive int) (resumed int, err error) {
 	all, total, err := st.SavedSearches(ctx, account, 0, 10*manyActive)
 	for i := 0; i < total && err == nil; i++ {
@@ -118,7 +119,7 @@ func resumeUntilLimit(ctx context.Context, st store.Store, account cola.AccountI
 	return resumed, errors.Join(err, errors.New("no limit was met"))
 }
 
-// childResume resumes searches of the account until as many are active as may be, and says how many it has resumed.
+// childResume resumes searches until the limit and prints how many it has resumed.
 func childResume(ctx context.Context, st store.Store, out io.Writer) error {
 	account, err := st.AccountByEmail(ctx, chargedAccount)
 	if err != nil {
@@ -129,7 +130,7 @@ func childResume(ctx context.Context, st store.Store, out io.Writer) error {
 	return err
 }
 
-// childCreate creates searches for the account until it has as many as it may, and says how many it has created.
+// childCreate creates searches until the limit and prints how many it has created.
 func childCreate(ctx context.Context, st store.Store, out io.Writer) error {
 	account, err := st.AccountByEmail(ctx, chargedAccount)
 	if err != nil {
@@ -140,7 +141,8 @@ func childCreate(ctx context.Context, st store.Store, out io.Writer) error {
 	return err
 }
 
-// createTogether: two processes, and goroutines of a third, create exactly as many active schedules as there may be.
+// createTogether checks that two processes, and goroutines of a third, together create exactly as
+// many active schedules as the limit allows.
 func createTogether(t *testing.T, b Backend) {
 	place := b.New(t)
 	db := b.mustOpen(t, place)
@@ -151,7 +153,8 @@ func createTogether(t *testing.T, b Backend) {
 	}
 }
 
-// resumeTogether: two processes, and goroutines of a third, resume exactly as many schedules as may be active.
+// resumeTogether checks that two processes, and goroutines of a third, together resume exactly as
+// many schedules as the limit allows.
 func resumeTogether(t *testing.T, b Backend) {
 	place := b.New(t)
 	db := b.mustOpen(t, place)

@@ -34,7 +34,7 @@ func testSavedSearches(t *testing.T, open Opener) {
 	})
 }
 
-// newSearch returns a search to be made that has an active schedule; each n is another one.
+// newSearch returns the n-th new search, with an active schedule.
 func newSearch(account cola.AccountID, n int) store.NewSavedSearch {
 	return store.NewSavedSearch{
 		Account:   account,
@@ -49,10 +49,10 @@ func newSearch(account cola.AccountID, n int) store.NewSavedSearch {
 	}
 }
 
-// maxActive is how many active schedules an account may have in these tests.
+// maxActive is the limit of active schedules in these tests.
 const maxActive = 10
 
-// once gives a creation a key and a fingerprint that is filled with a byte.
+// once adds an idempotency key and a fingerprint of one repeated byte to a creation.
 func once(n store.NewSavedSearch, key string, fill byte) store.NewSavedSearch {
 	n.Once = store.Once{Key: key, Fingerprint: keyHash(fill), Within: time.Hour}
 	return n
@@ -67,7 +67,7 @@ func mustCreate(t tb, st store.Store, n store.NewSavedSearch) cola.SavedSearch {
 	return must(t, made, err)
 }
 
-// mustRepeat creates a search that a request has created before.
+// mustRepeat repeats a creation and checks that it returns the existing search.
 func mustRepeat(t tb, st store.Store, n store.NewSavedSearch) cola.SavedSearch {
 	t.Helper()
 	made, repeated, err := st.CreateSavedSearch(context.Background(), n)
@@ -86,7 +86,7 @@ func mustSearches(t tb, st store.Store, account cola.AccountID) []cola.SavedSear
 	return must(t, list, err)
 }
 
-// fullSearch has every kind of value that a search may have.
+// fullSearch returns a search with every kind of value.
 func fullSearch() cola.SavedSearch {
 	on := cola.Some(true)
 	return cola.SavedSearch{
@@ -107,7 +107,7 @@ func searchComesBack(t *testing.T, st store.Store, c *clock) {
 	if list := mustSearches(t, st, a.ID); len(list) != 0 {
 		t.Errorf("searches of an account without any: %v", list)
 	}
-	c.set(epoch.In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond)) // is kept in UTC, to the microsecond
+	c.set(epoch.In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond)) // stored in UTC, in whole microseconds
 	full := fullSearch()
 	full.CreatedAt, full.ManageURL, full.DashboardURL = 1, "https://example.com/1", "https://example.com"
 	unscheduled := cola.SavedSearch{UUID: "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d12", Name: "n"}
@@ -128,7 +128,7 @@ func searchComesBack(t *testing.T, st store.Store, c *clock) {
 func searchesInOrder(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	var want []cola.SavedSearch
-	for _, n := range []int{5, 3, 9, 1} { // at one instant, and with the clock set back
+	for _, n := range []int{5, 3, 9, 1} { // at one instant, then with the clock set back
 		want = append(want, mustCreate(t, st, newSearch(a.ID, n)))
 		mustCreate(t, st, newSearch(b.ID, 100+n))
 		if n == 3 {
@@ -169,7 +169,7 @@ func searchNeedsAccount(t *testing.T, st store.Store, _ *clock) {
 			t.Errorf("a second search of a UUID: %v, want ErrExists", err)
 		}
 		again.Search.UUID = newSearch(account, int(account)+10).Search.UUID
-		mustCreate(t, st, again) // what failed used up no key
+		mustCreate(t, st, again) // the failed request did not use up the key
 	}
 	same(t, "the first", made, mustSearches(t, st, a.ID)[0])
 }
@@ -197,17 +197,17 @@ func searchIsMalformed(t *testing.T, st store.Store, _ *clock) {
 
 func createdOnce(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	for range 2 { // without a key every creation is a new one
+	for range 2 { // without a key, every request creates a search
 		mustCreate(t, st, newSearch(a.ID, len(mustSearches(t, st, a.ID))))
 	}
 	made := mustCreate(t, st, once(newSearch(a.ID, 10), "key", 1))
 	c.advance(59 * time.Minute)
 	again := once(newSearch(a.ID, 11), "key", 1)
 	again.Search.Name = "later"
-	again.MaxActive = 0 // it is not made, so no limit is in the way
+	again.MaxActive = 0 // a repeated request creates nothing, so the limit does not apply
 	same(t, "what is returned again", made, mustRepeat(t, st, again))
 	same(t, "searches", 3, len(mustSearches(t, st, a.ID)))
-	mustCreate(t, st, once(newSearch(a.ID, 12), "KEY", 1)) // another key
+	mustCreate(t, st, once(newSearch(a.ID, 12), "KEY", 1)) // a different key
 }
 
 func keyStandsForOneRequest(t *testing.T, st store.Store, _ *clock) {
@@ -224,10 +224,10 @@ func requestIsForgotten(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	mustCreate(t, st, once(newSearch(a.ID, 1), "key", 1))
 	c.advance(time.Hour)
-	second := mustCreate(t, st, once(newSearch(a.ID, 2), "key", 2)) // also when something else is asked for
+	second := mustCreate(t, st, once(newSearch(a.ID, 2), "key", 2)) // even with different content
 	c.advance(time.Hour - time.Microsecond)
 	same(t, "the second", second, mustRepeat(t, st, once(newSearch(a.ID, 3), "key", 2)))
-	c.advance(-3 * time.Hour) // a clock that is set back makes nothing forgotten
+	c.advance(-3 * time.Hour) // setting the clock back expires no key
 	same(t, "the second, earlier", second, mustRepeat(t, st, once(newSearch(a.ID, 4), "key", 2)))
 }
 
@@ -278,11 +278,11 @@ func activeIsLimited(t *testing.T, st store.Store, _ *clock) {
 		t.Errorf("one more: %v, want ErrLimit with the limit", err)
 	}
 	paused.Search.UUID, unscheduled.Search.UUID = newSearch(a.ID, 101).Search.UUID, newSearch(a.ID, 201).Search.UUID
-	mustCreate(t, st, paused) // at the limit, too
+	mustCreate(t, st, paused) // even at the limit
 	mustCreate(t, st, unscheduled)
 	mustCreate(t, st, newSearch(b.ID, 300))
 	refused.MaxActive++
-	mustCreate(t, st, refused) // what was refused used up no key
+	mustCreate(t, st, refused) // the rejected request did not use up the key
 	same(t, "searches", maxActive+5, len(mustSearches(t, st, a.ID)))
 }
 

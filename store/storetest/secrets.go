@@ -55,7 +55,7 @@ func firstKeyCheckStays(t *testing.T, st store.Store, _ *clock) {
 	same(t, "read", "another", must(t, check, err))
 }
 
-// sealedHook makes an endpoint with three secrets.
+// sealedHook creates an endpoint with three secrets.
 func sealedHook(t *testing.T, st store.Store, account cola.AccountID, n int, current, old, challenge string) store.Destination {
 	t.Helper()
 	made := newHook(account, fmt.Sprint(hook, n))
@@ -77,7 +77,7 @@ func secretsAreCounted(t *testing.T, st store.Store, _ *clock) {
 }
 
 func secretsAreRewritten(t *testing.T, st store.Store, _ *clock) {
-	const endpoints = 250 // more than are held at a time
+	const endpoints = 250 // more than one batch
 	const but = "sealed:89abcdef:"
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	for n := range endpoints {
@@ -118,7 +118,8 @@ func secretsAreRewritten(t *testing.T, st store.Store, _ *clock) {
 	same(t, "what the store holds", before, everything(t, st))
 }
 
-// secretsAreRewrittenMeanwhile: neither a rewrite nor a change of a destination undoes the other.
+// secretsAreRewrittenMeanwhile checks that a rewrite and a concurrent change of a destination do
+// not undo each other.
 func secretsAreRewrittenMeanwhile(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	made := sealedHook(t, st, a.ID, 1, "", ".", "")
@@ -148,7 +149,7 @@ func testKnownSecrets(t *testing.T, open Opener) {
 	})
 }
 
-// mustHaveSecrets makes two secrets of each kind and returns their names.
+// mustHaveSecrets creates two secrets of each kind and returns their names.
 func mustHaveSecrets(t *testing.T, st store.Store, c *clock) map[store.SecretKind][]string {
 	t.Helper()
 	made := map[store.SecretKind][]string{}
@@ -184,7 +185,8 @@ func mustKnowSecrets(t *testing.T, st store.Store, kind store.SecretKind, asked,
 	}
 }
 
-// secretKinds returns all kinds of secrets but links in email, which only earlier versions made: see CheckRowsBeforeSecrets.
+// secretKinds returns all kinds of secrets except links in email, which only earlier versions wrote
+// (see CheckRowsBeforeSecrets).
 func secretKinds(t *testing.T, made map[store.SecretKind][]string) (kinds []store.SecretKind) {
 	t.Helper()
 	for _, kind := range store.SecretKinds() {

@@ -55,7 +55,7 @@ func sessionComesBack(t *testing.T, st store.Store, c *clock) {
 	mustSession(t, st, "a", whole)
 	c.set(until)
 	mustHaveNoSession(t, st, "a")
-	mustDo(t, st.SaveSession(t.Context(), "a", whole, until)) // its time is over already
+	mustDo(t, st.SaveSession(t.Context(), "a", whole, until)) // already expired
 	mustHaveNoSession(t, st, "a")
 }
 
@@ -63,14 +63,14 @@ func sessionIsReplaced(t *testing.T, st store.Store, c *clock) {
 	until := c.now().Add(time.Hour)
 	kept := []byte("one")
 	mustDo(t, st.SaveSession(t.Context(), "a", kept, until))
-	kept[0] = 'X' // is the caller's again
+	kept[0] = 'X' // the caller may reuse the slice
 	mustDo(t, st.SaveSession(t.Context(), "b", []byte("other"), until))
 	mustSession(t, st, "a", []byte("one"))
 	mustDo(t, st.SaveSession(t.Context(), "a", []byte("two"), until.Add(time.Hour)))
 	c.set(until)
 	mustSession(t, st, "a", []byte("two"))
 	mustHaveNoSession(t, st, "b")
-	mustDo(t, st.SaveSession(t.Context(), "b", []byte("again"), until.Add(time.Hour))) // in place of one that is over
+	mustDo(t, st.SaveSession(t.Context(), "b", []byte("again"), until.Add(time.Hour))) // replaces an expired session
 	mustSession(t, st, "b", []byte("again"))
 	mustDo(t, st.SaveSession(t.Context(), "b", []byte("shorter"), until.Add(time.Minute)))
 	c.set(until.Add(time.Minute))
@@ -120,7 +120,8 @@ func sessionsAreForgotten(t *testing.T, st store.Store, c *clock) {
 	}
 }
 
-// sessionsAtOnce: some keep one session, some drop it, and each keeps and reads another of its own.
+// sessionsAtOnce has writers save and delete one shared session while each also saves and reads its
+// own.
 func sessionsAtOnce(t *testing.T, st store.Store, c *clock) {
 	until := c.now().Add(time.Hour)
 	atOnce(6, func(i int) {
@@ -142,7 +143,7 @@ func sessionsAtOnce(t *testing.T, st store.Store, c *clock) {
 	})
 }
 
-// childKeep keeps sessions until it is killed, saying after each how many it has kept.
+// childKeep saves sessions until it is killed and prints the running total after each one.
 func childKeep(ctx context.Context, st store.Store, out io.Writer) error {
 	for n := 0; ; n++ {
 		if err := st.SaveSession(ctx, fmt.Sprint(n), fmt.Append(nil, n), time.Now().Add(anHour)); err != nil {
@@ -152,7 +153,8 @@ func childKeep(ctx context.Context, st store.Store, out io.Writer) error {
 	}
 }
 
-// killedSessions: every session that a killed process said it had kept is there. Only a machine that fails may lose some.
+// killedSessions checks that every session that a killed process reported as saved is there. Only a
+// machine failure may lose sessions.
 func killedSessions(t *testing.T, b Backend) {
 	place := b.New(t)
 	p := start(t, "keep", place)
@@ -213,7 +215,7 @@ func linkSignsInOnce(t *testing.T, st store.Store, _ *clock) {
 	mustDo(t, st.CreateSignInLink(t.Context(), a.ID, linkHash(1), anHour))
 	mustDo(t, st.CreateSignInLink(t.Context(), b.ID, linkHash(2), anHour))
 	mustDo(t, st.CreateSignInLink(t.Context(), a.ID, linkHash(3), anHour))
-	for range 2 { // looking at it does not use it up
+	for range 2 { // reading does not use it up
 		found, err := st.SignInLink(t.Context(), linkHash(1))
 		same(t, "account", a, must(t, found, err))
 	}
@@ -227,7 +229,7 @@ func linkSignsInOnce(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// mustNotSignIn holds a link to be one that cannot be used.
+// mustNotSignIn checks that a link cannot be used.
 func mustNotSignIn(t tb, st store.Store, what string, n int) {
 	t.Helper()
 	if a, err := st.SignInLink(context.Background(), linkHash(n)); !errors.Is(err, store.ErrNotFound) || a != (store.Account{}) {
@@ -241,7 +243,7 @@ func mustNotSignIn(t tb, st store.Store, what string, n int) {
 func linkExpires(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	const goodFor = 15*time.Minute + 7*time.Microsecond
-	for n := range 20 { // more than are forgotten with each new one
+	for n := range 20 { // more than each new one deletes
 		mustDo(t, st.CreateSignInLink(t.Context(), a.ID, linkHash(n), goodFor))
 	}
 	c.advance(goodFor - time.Microsecond)
@@ -290,10 +292,11 @@ func linkIsUsedOnce(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// manyLinks is how many links processes race for.
+// manyLinks is the number of links that processes race for.
 const manyLinks = 200
 
-// useLinks uses every link that it can, in their order, so that all who do are at the same ones, and returns how many it has used.
+// useLinks tries to use every link, in order so that all callers race for the same ones, and
+// returns how many it used.
 func useLinks(ctx context.Context, st store.Store) (used int, err error) {
 	for n := range manyLinks {
 		_, err := st.UseSignInLink(ctx, linkHash(n))
@@ -307,14 +310,14 @@ func useLinks(ctx context.Context, st store.Store) (used int, err error) {
 	return used, nil
 }
 
-// childUseLinks uses links and says how many it has used.
+// childUseLinks uses links and prints how many it used.
 func childUseLinks(ctx context.Context, st store.Store, out io.Writer) error {
 	used, err := useLinks(ctx, st)
 	fmt.Fprintf(out, "used %d\n", used)
 	return err
 }
 
-// useTogether: two processes, and goroutines of a third, use every link once.
+// useTogether checks that two processes, and goroutines of a third, use every link exactly once.
 func useTogether(t *testing.T, b Backend) {
 	place := b.New(t)
 	db := b.mustOpen(t, place)

@@ -24,10 +24,10 @@ func testSignIns(t *testing.T, open Opener) {
 	})
 }
 
-// signInFor is how long the sign-ins of tests hold.
+// signInFor is the lifetime of sign-ins in tests.
 const signInFor = 14 * 24 * time.Hour
 
-// mustSignIn signs an account in for signInFor from the epoch on.
+// mustSignIn creates a sign-in at the epoch that lasts signInFor.
 func mustSignIn(t tb, st store.Store, account cola.AccountID) store.SignIn {
 	t.Helper()
 	i, err := st.CreateSignIn(context.Background(), store.SignIn{Account: account, Via: anIssuer, Browser: "a browser", ExpiresAt: epoch.Add(signInFor)})
@@ -40,7 +40,7 @@ func mustSignIns(t tb, st store.Store, account cola.AccountID) []store.SignIn {
 	return must(t, list, err)
 }
 
-// everySignIn returns those that are over too, by id.
+// everySignIn returns all sign-ins by ID, including expired ones.
 func everySignIn(t tb, st store.Store) (list []store.SignIn) {
 	t.Helper()
 	mustDo(t, st.Dump(context.Background(), func(i *store.Item) error {
@@ -58,7 +58,7 @@ func signInCredential(id int64) cola.Credential {
 
 func signInComesBack(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	c.set(epoch.In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond)) // is kept in UTC, to the microsecond
+	c.set(epoch.In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond)) // stored in UTC, in whole microseconds
 	told := store.SignIn{ID: 42, Account: a.ID, Via: "https://issuer.example/?a=b&c='", Browser: "<script>o'browser</script> 100%_ ünï\u202e\t",
 		CreatedAt: epoch.Add(time.Hour), LastUsedAt: epoch, EndedAt: epoch, ExpiresAt: epoch.Add(signInFor).In(time.FixedZone("", -3600))}
 	made, err := st.CreateSignIn(t.Context(), told)
@@ -150,7 +150,7 @@ func otherSignInsAreEnded(t *testing.T, st store.Store, c *clock) {
 		c.advance(time.Minute)
 	}
 	same(t, "sign-ins", []store.SignIn{over, ended, kept, first, second, others}, everySignIn(t, st))
-	// One that is not the account's spares none of the account's.
+	// Another account's sign-in spares none of this account's.
 	n, err := st.EndOtherSignIns(t.Context(), a.ID, others.ID)
 	same(t, "ended but for another account's", 1, must(t, n, err))
 	same(t, "the other account's", []store.SignIn{others}, mustSignIns(t, st, b.ID))
@@ -188,7 +188,8 @@ func signInsHold(t *testing.T, st store.Store, c *clock) {
 	expect("with all ended")
 }
 
-// lastUseOfSignInIsNoted, and not that of the key with its number, nor that of another account's sign-in.
+// lastUseOfSignInIsNoted checks that the last use of a sign-in is recorded, but not that of the key
+// with the same ID or of another account's sign-in.
 func lastUseOfSignInIsNoted(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	mustKey(t, st, a.ID, 1)
@@ -199,7 +200,7 @@ func lastUseOfSignInIsNoted(t *testing.T, st store.Store, c *clock) {
 		c.advance(advance)
 		batch := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID}, Credentials: by}
 		mustDo(t, st.Settle(t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry { return []store.Entry{use} }))
-		if i == 0 || i >= 3 { // a minute after the one noted before
+		if i == 0 || i >= 3 { // at least a minute after the last recorded use
 			one.LastUsedAt = c.now()
 		}
 		same(t, fmt.Sprintf("after use %d", i), []store.SignIn{one, others}, everySignIn(t, st))
@@ -210,7 +211,7 @@ func lastUseOfSignInIsNoted(t *testing.T, st store.Store, c *clock) {
 	}
 }
 
-// signInsAreToldApart: a key and a sign-in may have one number.
+// signInsAreToldApart checks that a key and a sign-in may have the same ID.
 func signInsAreToldApart(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	key, signIn := keyCredential(mustKey(t, st, a.ID, 1).ID), signInCredential(mustSignIn(t, st, a.ID).ID)
@@ -225,7 +226,8 @@ func signInsAreToldApart(t *testing.T, st store.Store, c *clock) {
 	}, must(t, days, err))
 }
 
-// signInsEndWhileCharged: whoever signs in and out, replaces keys, and charges all of these, wait for each other and never in a circle.
+// signInsEndWhileCharged checks that sign-ins, sign-outs, key replacements and charges of all these
+// do not deadlock.
 func signInsEndWhileCharged(t *testing.T, st store.Store, c *clock) {
 	const rounds = 25
 	var accounts []cola.AccountID
@@ -270,7 +272,7 @@ func signInsEndWhileCharged(t *testing.T, st store.Store, c *clock) {
 	}
 }
 
-// furnishSignIns makes a sign-in in each of its states, a link and a session.
+// furnishSignIns creates a sign-in in each state, a sign-in link and a session.
 func furnishSignIns(t *testing.T, st store.Store, c *clock, account cola.AccountID) {
 	t.Helper()
 	used, ended := mustSignIn(t, st, account), mustSignIn(t, st, account)

@@ -1,5 +1,5 @@
-// Package storetest is the definition of what a backend of package store must do: every backend passes Run, and RunProcesses, whose
-// tests have several processes on one database.
+// Package storetest is the conformance suite for backends of package store. Every backend passes
+// Run, and RunProcesses, which tests several processes on one database.
 package storetest
 
 import (
@@ -16,10 +16,11 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Opener makes an empty store whose clock is now, and closes it when the test ends. Tests may call now from any goroutine.
+// Opener returns an empty store that uses the clock now. It closes the store when the test ends.
+// Tests may call now from any goroutine.
 type Opener func(t *testing.T, now func() time.Time) store.Store
 
-// Run holds a backend to the contract, each test on a store of its own.
+// Run tests a backend against the contract, each test on its own store.
 func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store) {
 	for _, role := range []struct {
 		name  string
@@ -73,7 +74,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 	}
 }
 
-// check is one test of a role, on an empty store.
+// check is one test on an empty store.
 type check struct {
 	name string
 	run  func(t *testing.T, st store.Store, c *clock)
@@ -89,10 +90,11 @@ func runChecks(t *testing.T, open Opener, checks []check) {
 	}
 }
 
-// epoch is where test clocks start: not on a whole second, in the middle of a day and of a month.
+// epoch is the start of test clocks. It is not on a whole second, and in the middle of a day and a
+// month.
 var epoch = time.Date(2026, time.November, 20, 13, 14, 15, 123456000, time.UTC)
 
-// clock is a clock that a test sets.
+// clock is a settable clock.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -137,7 +139,7 @@ func testStore(t *testing.T, open Opener) {
 	})
 }
 
-// afterClose tries one method of each role and returns their errors.
+// afterClose calls one method of each role on a closed store and returns the errors.
 func afterClose(ctx context.Context, st store.Store) map[string]error {
 	errs := map[string]error{"Ping": st.Ping(ctx)}
 	_, errs["UpsertColas"] = st.UpsertColas(ctx, []cola.Patch[cola.Cola]{whole(label(1))}, store.Commit)
@@ -172,7 +174,7 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 	return errs
 }
 
-// afterCloseOfSignIns tries the methods that have to do with browsers.
+// afterCloseOfSignIns calls the methods for browser sessions.
 func afterCloseOfSignIns(ctx context.Context, st store.Store, errs map[string]error) {
 	_, errs["CreateSignIn"] = st.CreateSignIn(ctx, store.SignIn{Account: 1, ExpiresAt: epoch})
 	_, errs["SignIns"] = st.SignIns(ctx, 1)
@@ -188,7 +190,7 @@ func afterCloseOfSignIns(ctx context.Context, st store.Store, errs map[string]er
 	_, errs["Refusals"] = st.Refusals(ctx, 1, 1)
 }
 
-// afterCloseOfSearches tries the methods that have to do with saved searches.
+// afterCloseOfSearches calls the methods for saved searches.
 func afterCloseOfSearches(ctx context.Context, st store.Store, errs map[string]error) {
 	_, _, errs["CreateSavedSearch"] = st.CreateSavedSearch(ctx, newSearch(1, 1))
 	_, errs["SavedSearch"] = st.SavedSearch(ctx, 1, "x")
@@ -238,14 +240,14 @@ func afterCloseOfSearches(ctx context.Context, st store.Store, errs map[string]e
 	_, errs["HashLinks"] = st.HashLinks(ctx)
 }
 
-// tb is what a test and one run of a property test have in common.
+// tb is the common interface of a test and of one run of a property test.
 type tb interface {
 	Helper()
 	Fatal(args ...any)
 	Errorf(format string, args ...any)
 }
 
-// must returns v, or ends the test when there is an error.
+// must returns v, or fails the test on an error.
 func must[T any](t tb, v T, err error) T {
 	t.Helper()
 	if err != nil {
@@ -254,7 +256,7 @@ func must[T any](t tb, v T, err error) T {
 	return v
 }
 
-// same compares, with unknown and empty lists apart.
+// same compares values. It distinguishes unknown lists from empty ones.
 func same(t tb, what string, want, got any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {

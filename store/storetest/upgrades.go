@@ -11,8 +11,9 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// CheckRunRows holds a store without accounts to what becomes of claims when others change the rows of saved searches meanwhile, and to
-// what it makes of rows that other versions of the program have written: execute runs a statement on its database.
+// CheckRunRows checks what happens to claims when other processes change the rows of saved
+// searches, and how a store handles rows that other versions have written. The store must have no
+// accounts. execute runs a statement on its database.
 func CheckRunRows(t *testing.T, st store.Store, execute func(sql string)) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	c := runRows{t, st, execute, a.ID}
@@ -31,7 +32,8 @@ type runRows struct {
 	account cola.AccountID
 }
 
-// changesLetGo: whatever changes what a search looks for, or its schedule, lets it go, and its claim is worth nothing.
+// changesLetGo checks that a change of filters or schedule releases the search and invalidates its
+// claim.
 func (c runRows) changesLetGo() {
 	for n, set := range []string{
 		`filters = '{"brand_name":"elm"}'`, `cadence = 'daily', day = NULL`, `day = 3`, `active = FALSE`,
@@ -48,7 +50,7 @@ func (c runRows) changesLetGo() {
 	}
 }
 
-// othersDoNot: what has no say in a run does not end a claim.
+// othersDoNot checks that changes irrelevant to a run do not end a claim.
 func (c runRows) othersDoNot() {
 	made := mustCreate(c, c.st, dueSearch(c.account, 100, epoch))
 	d := mustClaimOne(c, c.st)
@@ -57,19 +59,20 @@ func (c runRows) othersDoNot() {
 	mustRecord(c, c.st, runOf(c, c.st, d, 1))
 }
 
-// deletedAreGone: with a search go its runs and matches and what was to be told of them, and its claim is worth nothing.
+// deletedAreGone checks that deleting a search deletes its runs, matches and deliveries, and
+// invalidates its claim.
 func (c runRows) deletedAreGone() {
 	c.execute(`DELETE FROM saved_searches`)
 	sizes := mustSizes(c.T, c.st)
 	for _, kind := range []store.ItemKind{store.ItemSearch, store.ItemRun, store.ItemMatch, store.ItemDelivery} {
 		same(c, string(kind)+" that are left", 0, sizes[kind])
 	}
-	mustHaveSent(c, c.st, 1, 0, 0) // the account's own destination is
+	mustHaveSent(c, c.st, 1, 0, 0) // the account's own destination remains
 	made := mustCreate(c, c.st, dueSearch(c.account, 200, epoch))
 	run := runOf(c, c.st, mustClaimOne(c, c.st), 1)
 	c.execute(`DELETE FROM saved_searches`)
 	mustNotRecord(c, c.st, "of a deleted search", run)
-	remade := mustCreate(c, c.st, dueSearch(c.account, 200, epoch)) // the same, as far as the claim can tell
+	remade := mustCreate(c, c.st, dueSearch(c.account, 200, epoch)) // indistinguishable from the deleted one for the claim
 	same(c, "UUID", made.UUID, remade.UUID)
 	mustNotRecord(c, c.st, "of a deleted search that was made again", run)
 	if o := mustRecord(c, c.st, runOf(c, c.st, mustClaimOne(c, c.st), 1)); o.New != 1 {
@@ -77,7 +80,8 @@ func (c runRows) deletedAreGone() {
 	}
 }
 
-// unreadableAreTold: a search that this version cannot read is claimed with the reason, and those around it as ever.
+// unreadableAreTold checks that a search that this version cannot read is claimed with a fault, and
+// that other searches are unaffected.
 func (c runRows) unreadableAreTold() {
 	c.execute(`DELETE FROM saved_searches`)
 	faults := map[string]string{
@@ -98,7 +102,8 @@ func (c runRows) unreadableAreTold() {
 	}
 }
 
-// unmarkedAreMarked: a search that a process of the version before has created is marked where it was.
+// unmarkedAreMarked checks that a search created by a process of the previous version gets a mark
+// at its creation.
 func (c runRows) unmarkedAreMarked() {
 	c.execute(`DELETE FROM saved_searches`)
 	mustKeep(c, c.st, dated(1, dayOne))
@@ -111,7 +116,7 @@ func (c runRows) unmarkedAreMarked() {
 	}
 }
 
-// handWrittenDates: arrivals follow dates that somebody has set by hand.
+// handWrittenDates checks that arrivals follow dates set directly in the database.
 func (c runRows) handWrittenDates() {
 	set := func(date string) {
 		c.execute(fmt.Sprintf(`UPDATE colas SET approval_date = %s WHERE ttb_id = %d`, date, firstID+1))
@@ -128,8 +133,9 @@ func (c runRows) handWrittenDates() {
 	mustHaveArrived(c, c.st, "deleted by hand", map[cola.TTBID]cola.Revision{})
 }
 
-// RowsOfTheVersionBefore returns statements that write, into the schema that knew nothing of runs, two searches and a label. The instants
-// of 2025-11-20 12:00:00 and 14:46:40 UTC are given as the backend writes them.
+// RowsOfTheVersionBefore returns statements that write two searches and a label to the schema
+// without runs. created and ran are 2025-11-20 12:00:00 and 14:46:40 UTC in the format of the
+// backend.
 func RowsOfTheVersionBefore(created, ran string) string {
 	return fmt.Sprintf(`INSERT INTO accounts (id, email, email_folded, tier, created_at) VALUES (1, 'a@example.com', 'a@example.com', 'free', %[1]s);
 		INSERT INTO saved_searches (uuid, account_id, name, filters, cadence, active, next_run_at, last_run_at, created_at) VALUES
@@ -139,7 +145,7 @@ func RowsOfTheVersionBefore(created, ran string) string {
 		UPDATE meta SET revision = 500`, created, ran, firstID+1)
 }
 
-// CheckRowsOfTheVersionBefore holds a store to what becomes of them.
+// CheckRowsOfTheVersionBefore checks the migration of these rows.
 func CheckRowsOfTheVersionBefore(t *testing.T, st store.Store) {
 	created := time.Date(2025, time.November, 20, 12, 0, 0, 0, time.UTC)
 	want := map[string]store.Mark{"new": {At: created, Revision: 500}, "ran": {At: created.Add(10_000 * time.Second), Revision: 500}}
@@ -155,15 +161,15 @@ func CheckRowsOfTheVersionBefore(t *testing.T, st store.Store) {
 	mustHaveArrived(t, st, "since", map[cola.TTBID]cola.Revision{firstID + 2: mustRevision(t, st)})
 }
 
-// CheckSearchRows holds a store without accounts to what it makes of saved searches whose rows others have changed: execute runs
-// a statement on its database.
+// CheckSearchRows checks how a store handles saved searches whose rows others have changed. The
+// store must have no accounts. execute runs a statement on its database.
 func CheckSearchRows(t *testing.T, st store.Store, execute func(sql string)) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	want := mustCreate(t, st, newSearch(a.ID, 1))
 	set := func(filters string) {
 		execute(fmt.Sprintf(`UPDATE saved_searches SET filters = '%s' WHERE uuid = '%s'`, filters, want.UUID))
 	}
-	set(`{"scent": {"of": ["rose"]}, "brand_name": "elm", "mood": null}`) // a newer version of the program knows more filters
+	set(`{"scent": {"of": ["rose"]}, "brand_name": "elm", "mood": null}`) // a newer version knows more filters
 	want.Filters.BrandName = "elm"
 	found, err := st.SavedSearch(t.Context(), a.ID, want.UUID)
 	same(t, "with unknown filters", want, must(t, found, err))
@@ -193,13 +199,14 @@ func CheckSearchRows(t *testing.T, st store.Store, execute func(sql string)) {
 	execute(`DELETE FROM saved_searches`)
 	mustCreate(t, st, once(newSearch(a.ID, 2), "key", 1))
 	execute(`DELETE FROM saved_searches`)
-	made := mustCreate(t, st, once(newSearch(a.ID, 3), "key", 2)) // the search is gone, and what it was asked for with it
+	made := mustCreate(t, st, once(newSearch(a.ID, 3), "key", 2)) // deleting the search also freed its idempotency key
 	same(t, "the one made then", made, mustRepeat(t, st, once(newSearch(a.ID, 4), "key", 2)))
 }
 
-// RowsBeforeDeliveries returns statements that write, into the schema that knew nothing of deliveries, two accounts, one of them without an
-// email address, and searches of the first: one that runs, one that does not although it says when, and one that never did, with a label that they have looked at. The
-// instants of 2025-11-20 12:00:00 and 14:46:40 UTC are given as the backend writes them.
+// RowsBeforeDeliveries returns statements that write to the schema without deliveries: two
+// accounts, one of them without an email address; three searches of the first account, one active,
+// one paused with a next run, one unscheduled; and a label that all three have seen. created and
+// due are 2025-11-20 12:00:00 and 14:46:40 UTC in the format of the backend.
 func RowsBeforeDeliveries(created, due string) string {
 	return fmt.Sprintf(`INSERT INTO accounts (id, email, email_folded, tier, created_at) VALUES
 			(1, 'Ann@example.com', 'ann@example.com', 'pro', %[1]s), (2, '%[3]s#1', '%[3]s#1', 'free', %[2]s);
@@ -214,8 +221,8 @@ func RowsBeforeDeliveries(created, due string) string {
 		UPDATE saved_searches SET mark_revision = 450 WHERE uuid = '1'`, created, due, anIssuer, firstID+1)
 }
 
-// CheckRowsBeforeDeliveries holds a store to what becomes of them: each account has a destination for its own address, and only what is
-// active runs.
+// CheckRowsBeforeDeliveries checks the migration of these rows: each account has a destination for
+// its own address, and only the active search runs.
 func CheckRowsBeforeDeliveries(t *testing.T, st store.Store) {
 	created := time.Date(2025, time.November, 20, 12, 0, 0, 0, time.UTC)
 	due := created.Add(10_000 * time.Second)
@@ -239,7 +246,7 @@ func CheckRowsBeforeDeliveries(t *testing.T, st store.Store) {
 		{UUID: "2", Name: "paused", Schedule: &paused, CreatedAt: cola.TimestampOf(created)},
 		{UUID: "3", Name: "unscheduled", CreatedAt: cola.TimestampOf(created)},
 	}, mustSearches(t, st, 1))
-	for uuid, seen := range map[string]time.Time{"1": due, "2": {}} { // by the latest run, which has looked up to the mark
+	for uuid, seen := range map[string]time.Time{"1": due, "2": {}} { // seen by the latest run, which looked up to the mark
 		trace, err := st.Trace(t.Context(), 1, uuid, firstID+1)
 		same(t, "seen", seen, must(t, trace, err).Seen)
 	}

@@ -64,7 +64,7 @@ func monthsInOrder(t *testing.T, st store.Store, c *clock) {
 	settle(t, st, b.ID, charge(b.ID, 1, rest(1, cola.MeterListRecords, 100)))
 	var want []store.MonthUsage
 	for n, used := range []cola.Used{{DetailViews: 1}, {}, {ListRecords: 20}, {DetailViews: 3, ListRecords: 1}} {
-		period := first + cola.Period(n) // over the turn of a year
+		period := first + cola.Period(n) // across the turn of the year
 		c.set(period.End().Add(-time.Microsecond))
 		settle(t, st, a.ID, charge(a.ID, 1, rest(1, cola.MeterDetailViews, used.DetailViews), rest(1, cola.MeterListRecords, used.ListRecords), rest(1, cola.MeterNone, 0)))
 		if used != (cola.Used{}) {
@@ -93,12 +93,13 @@ func monthsInOrder(t *testing.T, st store.Store, c *clock) {
 	same(t, "of nobody", 0, len(must(t, got, err)))
 }
 
-// daysSumUp charges at random over the turn of a month and holds the books of months and days to each other and to a sum.
+// daysSumUp charges at random across the turn of a month and checks that monthly and daily usage
+// match each other and the sum.
 func daysSumUp(t *testing.T, st store.Store, c *clock) {
 	start := c.now()
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
-		n++ // an account of its own for every run
+		n++ // each run has its own account
 		c.set(start)
 		account, err := st.CreateAccount(t.Context(), time.Duration(n).String()+"@example.com", cola.TierFree)
 		if err != nil {
@@ -216,7 +217,7 @@ func grantsCountForAMinute(t *testing.T, st store.Store, c *clock) {
 	}
 }
 
-// clockSetBack: grants ahead of the clock count as of now, for 60 seconds more.
+// clockSetBack checks that grants ahead of the clock count as of now, for another 60 seconds.
 func clockSetBack(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	early := c.now()
@@ -230,14 +231,15 @@ func clockSetBack(t *testing.T, st store.Store, c *clock) {
 	c.set(back)
 	want := []store.Grant{{At: back, Requests: 5}}
 	same(t, "grants as usage tells", want, mustUsage(t, st, a.ID).Grants)
-	same(t, "grants as a batch sees them", want, settle(t, st, a.ID)[0].Grants) // and it charges nothing
+	same(t, "grants as a batch sees them", want, settle(t, st, a.ID)[0].Grants) // this batch charges nothing
 	c.set(back.Add(time.Minute - time.Microsecond))
 	same(t, "grants within the minute", want, settle(t, st, a.ID, charge(a.ID, 1))[0].Grants)
 	c.set(back.Add(time.Minute))
 	same(t, "grants after it", []store.Grant{{At: back.Add(time.Minute - time.Microsecond), Requests: 1}}, settle(t, st, a.ID)[0].Grants)
 }
 
-// neverMoreInAMinute has many ask at once, while the clock goes on in uneven steps, and looks at every span of 60 seconds.
+// neverMoreInAMinute has many workers ask concurrently while the clock advances unevenly, and
+// checks every window of 60 seconds.
 func neverMoreInAMinute(t *testing.T, st store.Store, c *clock) {
 	const limit, workers, rounds = 10, 8, 40
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
