@@ -4,7 +4,7 @@
 // and durable: accounts, credentials and the ledger. It syncs every commit to disk before the call
 // returns. Another connection writes records, which can be imported again. It syncs once per call,
 // and before a follower sees a revision, so imports don't use the disk while the ledger waits. All
-// writers of all processes queue at one turnstile (see package turnstile). Readers never wait.
+// writers of all processes queue at one fair lock (package filelock). Readers never wait.
 package sqlite
 
 import (
