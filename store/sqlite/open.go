@@ -19,7 +19,7 @@ import (
 
 const (
 	readConnections = 8
-	// busyMilliseconds bounds the polling for SQLite's own lock. Behind the turnstile the lock is
+	// busyMilliseconds bounds the polling for SQLite's own lock. Behind the fair lock it is
 	// free. Polling matters where files cannot be locked, or while another program, such as a
 	// backup, uses the file.
 	busyMilliseconds = 5000

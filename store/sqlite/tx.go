@@ -16,8 +16,7 @@ type querier interface {
 }
 
 // writer is the connection for one kind of write. All writers of all processes queue at a
-// turnstile, where they wait in the kernel, in order; for SQLite's own write lock they would have
-// to poll.
+// fair lock, where they wait in the kernel, in order; SQLite's own write lock would make them poll.
 type writer struct {
 	gate  *filelock.FairLock
 	db    *sql.DB
