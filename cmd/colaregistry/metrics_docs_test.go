@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// metricTable is metrics by name: the type and the labels of each.
+// metricTable maps metric names to their type and labels.
 type metricTable map[string]string
 
 var (
@@ -23,10 +23,10 @@ var (
 	labelName  = regexp.MustCompile(`(\w+)="`)
 )
 
-// postgresOnly begins the row of a metric that there is with PostgreSQL alone.
+// postgresOnly starts the table row of a metric that exists only with PostgreSQL.
 const postgresOnly = "(PostgreSQL)"
 
-// documentedMetrics reads the table of the operations guide.
+// documentedMetrics reads the table in the operations guide.
 func documentedMetrics(t *testing.T, guide string) metricTable {
 	t.Helper()
 	table := metricTable{}
