@@ -69,7 +69,7 @@ var textFields = [textColumns]textField{
 			return vocabulary.PlaceOf(string(r.Summary.OriginName), r.OriginID, r.DomesticOrImported)
 		},
 		anyOf: func(q *cola.Query) []string { return q.OriginNames },
-		group: vocabulary.OriginNames("american"), // the only word for many values, with most labels among them
+		group: vocabulary.OriginNames("american"), // the only query value that covers many origins, which most labels have
 	},
 	colStatus: {
 		read:  func(r *cola.IndexRecord) string { return string(r.Summary.ApplicationStatus) },
@@ -121,7 +121,7 @@ const (
 // numField describes a column of numbers.
 type numField struct {
 	read    func(r *cola.IndexRecord) (v float64, known bool)
-	between func(q *cola.Query) (minValue, maxValue cola.Opt[float64]) // inclusive bounds that a query asks for
+	between func(q *cola.Query) (minValue, maxValue cola.Opt[float64]) // inclusive bounds of a query
 }
 
 var numFields = [numColumns]numField{
