@@ -67,7 +67,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// TestPins checks that packages have exact versions and that no private registry is named.
+// TestPins checks that packages have exact versions and that the lock file names no registry.
 func TestPins(t *testing.T) {
 	files, err := fs.Sub(committed, "kit")
 	if err != nil {
