@@ -6,9 +6,9 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// The tables below describe the fields of labels that the index holds: how a field is read from a
-// record and which condition of a query filters it. Table builders, compaction, indexes, snapshots
-// and plans loop over them, so a new filtered field is one row.
+// The tables below describe the indexed fields of labels: how a field is read from a record and
+// which condition of a query filters it. Table builders, compaction, indexes, snapshots and plans
+// loop over them, so a new filtered field is one row.
 
 // snapshotMagic begins a snapshot and is the version of its format. Change it with the columns; the
 // index then ignores older snapshots and is rebuilt.

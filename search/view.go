@@ -22,7 +22,7 @@ type View struct {
 	scratch          *postings.ScratchPool
 }
 
-// Marks returns the revisions of the store that the view holds.
+// Marks returns the store revisions of the view.
 func (v *View) Marks() Marks { return v.marks }
 
 // Stats describes a view.

@@ -67,7 +67,7 @@ func FuzzFold(f *testing.F) {
 				}
 			}
 		}
-		// A text is found by each of its own words.
+		// Each distinct word of a text is one phrase.
 		var have []string
 		words(once, func(w string) { have = append(have, w) })
 		if q := strings.Join(have, " "); len(ParseQuery(q)) != len(slices.Compact(slices.Sorted(slices.Values(have)))) {
