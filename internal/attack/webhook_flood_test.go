@@ -122,8 +122,8 @@ func TestWebhookFlood(t *testing.T) {
 	})
 }
 
-// TestSharedHostIsNotLocked checks that an endpoint at a platform's host still gets its challenge after ten other accounts have
-// reached their limits for that host.
+// TestSharedHostIsNotLocked checks that an endpoint at a platform's host still gets its challenge
+// after ten other accounts have reached their limits for that host.
 func TestSharedHostIsNotLocked(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--webhook-allow-private"}}, func(t *testing.T, s *site) {
 		platform := newEndpoint(t, http.StatusOK)
@@ -146,8 +146,8 @@ func TestSharedHostIsNotLocked(t *testing.T) {
 	})
 }
 
-// TestTestMessageFlood checks that only ten of twelve test messages to one endpoint are accepted, and that the limit does not apply to
-// another endpoint of the same account.
+// TestTestMessageFlood checks that only ten of twelve test messages to one endpoint are accepted,
+// and that the limit does not apply to another endpoint of the same account.
 func TestTestMessageFlood(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--webhook-allow-private"}}, func(t *testing.T, s *site) {
 		e := newEndpoint(t, http.StatusOK)

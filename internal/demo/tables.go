@@ -18,7 +18,7 @@ var tableFiles embed.FS
 
 // tables are the words and numbers that demo data is generated from. They are shared and read-only.
 type tables struct {
-	Lists         map[string][]string // by name; elsewhere, "@name" stands for one
+	Lists         map[string][]string // by name; other tables refer to a list as "@name"
 	Styles        perKind[[]style]
 	Containers    perKind[[]container]
 	Tongues       map[string]*language
