@@ -188,7 +188,7 @@ func TestTicksShareTheWork(t *testing.T) {
 }
 
 // TestServersRunSearches checks that servers run saved searches unless a flag disables it, and that
-// they log it.
+// they count the runs in their metrics.
 func TestServersRunSearches(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {

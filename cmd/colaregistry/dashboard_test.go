@@ -115,7 +115,7 @@ func TestKeyFormIsSentOnce(t *testing.T) {
 		}
 		all.Wait()
 		keys, err := st.Keys(t.Context(), account.ID)
-		if err != nil || len(keys) != 2 || shown.Load() != 1 { // the account already has one
+		if err != nil || len(keys) != 2 || shown.Load() != 1 { // one key existed before
 			t.Errorf("%d keys, %d of them shown, %v; want one more, shown once", len(keys)-1, shown.Load(), err)
 		}
 		if err := st.Close(); err != nil {
@@ -147,8 +147,8 @@ func TestDemonstrationLink(t *testing.T) {
 	}
 }
 
-// TestUnknownAddress checks that an unknown URL returns an HTML page with links to browsers and the
-// error envelope to API clients.
+// TestUnknownAddress checks that browsers get an HTML page for an unknown URL. Other clients, and all
+// clients of the API, get the error envelope.
 func TestUnknownAddress(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, seeded(t))
@@ -176,8 +176,7 @@ func TestUnknownAddress(t *testing.T) {
 	}
 }
 
-// TestSignInFlags checks that conflicting flags are rejected before any database or listener is
-// opened.
+// TestSignInFlags checks that invalid and incomplete sign-in flags are rejected at startup.
 func TestSignInFlags(t *testing.T) {
 	for name, tt := range map[string]struct {
 		flags []string

@@ -213,15 +213,15 @@ func TestOneCounter(t *testing.T) {
 		st := mustOpen(t, h)
 		account, secret, key := mustAccount(t, st, "both@example.com", cola.TierFree)
 		spend(t, st, account, key, 9_970)
-		a := mustConnect(t, s.endpoint(), secret.Reveal()) // free
+		a := mustConnect(t, s.endpoint(), secret.Reveal()) // connecting is free
 		used := func(r result) any { return r.at("charged", "remaining") }
 		first := s.get(t, "/colas?per_page=10", secret.Reveal())                  // 20 left
 		second := a.call(t, "search_colas", map[string]any{"per_page": 12})       // 8 left
 		third := a.call(t, "search_colas", nil)                                   // the last 8
-		fourth := a.call(t, "search_colas", nil)                                  // none
-		fifth := s.get(t, "/permittees", secret.Reveal())                         // none
+		fourth := a.call(t, "search_colas", nil)                                  // refused
+		fifth := s.get(t, "/permittees", secret.Reveal())                         // refused
 		detail := a.call(t, "get_cola", map[string]any{"ttb_id": first.ids()[0]}) // 199 left
-		sixth := s.get(t, "/usage", secret.Reveal())                              // the client receives the full record
+		sixth := s.get(t, "/usage", secret.Reveal())                              // includes the usage over MCP
 		if len(first.ids()) != 10 || used(second) != 8. || len(third.ids()) != 8 || used(detail) != 199. {
 			t.Errorf("%d rows, then %v left, then %d rows, then %v detail views left", len(first.ids()), used(second), len(third.ids()), used(detail))
 		}

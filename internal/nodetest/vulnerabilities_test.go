@@ -15,7 +15,7 @@ import (
 const root = "../.."
 
 // TestVulnerabilityScan runs scripts/vulnerabilities on one package with several databases: an
-// empty one, one with an entry for a module that the package uses, and no database.
+// empty one, one with an entry for a module that the package uses, and a missing one.
 func TestVulnerabilityScan(t *testing.T) {
 	tool := scanner(t)
 	for name, tt := range map[string]struct {
