@@ -17,7 +17,7 @@ type barcodeIndex struct {
 	names column.Dict // barcodes that are not GTINs, sorted
 	keys  []uint64    // ascending: a GTIN, or nonGTINKey and the number of a name; one for each document with it
 	docs  []uint32    // ascending for the same key
-	main  []uint64    // bitmap of the keys that are of the document's main barcode
+	main  []uint64    // bitmap of the keys of each document's main barcode
 }
 
 // nonGTINKey marks a key that holds the number of a name. GTINs are far smaller.

@@ -8,10 +8,10 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// class is one class of query that the index promises to answer in under a millisecond.
+// class is a class of queries that the index must answer in under a millisecond.
 type class struct {
 	name string
-	ask  func(v *View, i int) int // asks variant i and returns the total
+	ask  func(v *View, i int) int // runs variant i and returns the total
 }
 
 func search(edit func(s *cola.ColaSearch, i int)) func(*View, int) int {
@@ -43,7 +43,7 @@ func letters(n int) (all []string) {
 	return all
 }
 
-// edged returns the strings between two others.
+// edged returns the strings with before and after added.
 func edged(before string, of []string, after string) []string {
 	out := slices.Clone(of)
 	for i := range out {
@@ -52,15 +52,15 @@ func edged(before string, of []string, after string) []string {
 	return out
 }
 
-// asked is what the classes ask for.
+// asked is the material that the classes query for.
 type asked struct {
 	g      *synthetic
-	sample []cola.IndexRecord // labels that are there
-	coded  []cola.IndexRecord // of them, with a barcode
+	sample []cola.IndexRecord // existing labels
+	coded  []cola.IndexRecord // those with a barcode
 	today  cola.Date
 	common []string
-	pairs  []string // of common words
-	spaced []string // the end of one and the beginning of another
+	pairs  []string // pairs of common words
+	spaced []string // the end of one word and the beginning of another
 }
 
 func classes(g *synthetic, sample []cola.IndexRecord) []class {
@@ -192,7 +192,8 @@ func (a *asked) permittees() []class {
 	}
 }
 
-// facets asks for the facets of a search of all history, and returns how many values they have.
+// facets returns a query for the facets of a search of all history. Its total is the number of
+// facet values.
 func facets(edit func(p *cola.SearchParams, i int)) func(*View, int) int {
 	return func(v *View, i int) (values int) {
 		p := cola.SearchParams{ApprovalDateFrom: 1}
@@ -208,7 +209,7 @@ func facets(edit func(p *cola.SearchParams, i int)) func(*View, int) int {
 	}
 }
 
-// facetClasses are the searches whose facets are measured.
+// facetClasses returns the searches whose facets are measured.
 func facetClasses(g *synthetic, sample []cola.IndexRecord) []class {
 	common := strings.Fields(commonWords)
 	return []class{

@@ -17,7 +17,7 @@ import (
 
 var benchLabels = flag.Int("labels", 200_000, "labels that benchmarks search")
 
-// heap returns the bytes of the heap in use after a collection.
+// heap returns the size of the heap in bytes after a collection.
 func heap() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -25,7 +25,7 @@ func heap() uint64 {
 	return m.HeapInuse
 }
 
-// peak returns the peak of the heap while f ran.
+// peak returns the peak heap size while f runs.
 func peak(f func()) (bytes uint64) {
 	done, watched := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -49,7 +49,7 @@ func peak(f func()) (bytes uint64) {
 
 const mib = 1 << 20
 
-// built makes the benchmarks' index once.
+// built returns the index of the benchmarks, which it builds once.
 var built = sync.OnceValue(func() (b struct {
 	index  *Index
 	g      *synthetic
@@ -88,7 +88,7 @@ var built = sync.OnceValue(func() (b struct {
 	return b
 })
 
-// save prints how long it takes to write and to read a snapshot.
+// save prints the time to write and to read a snapshot.
 func save(x *Index) {
 	dir, err := os.MkdirTemp("", "snapshot")
 	if err != nil {
@@ -109,7 +109,7 @@ func save(x *Index) {
 	fmt.Fprintf(os.Stderr, "saved in %v, restored in %v\n", saved.Round(time.Millisecond), time.Since(at).Round(time.Millisecond))
 }
 
-// BenchmarkClasses prints a table of how long each class of query takes.
+// BenchmarkClasses prints a table of the latency of each query class.
 func BenchmarkClasses(b *testing.B) {
 	x := built()
 	for _, shape := range []string{"one segment", "eight segments"} {
@@ -120,7 +120,7 @@ func BenchmarkClasses(b *testing.B) {
 	}
 }
 
-// BenchmarkFacets prints how long all six facets of a search take.
+// BenchmarkFacets prints the latency of all six facets of a search.
 func BenchmarkFacets(b *testing.B) {
 	x := built()
 	for _, shape := range []string{"one segment", "eight segments"} {
@@ -131,7 +131,7 @@ func BenchmarkFacets(b *testing.B) {
 	}
 }
 
-// churn changes labels in batches, so that there are small segments and tombstones.
+// churn changes labels in batches to create small segments and tombstones.
 func churn(b *testing.B, x *Index, g *synthetic) {
 	n := *benchLabels
 	var took []time.Duration
@@ -150,9 +150,9 @@ func churn(b *testing.B, x *Index, g *synthetic) {
 	fmt.Fprintf(os.Stderr, "commits of %d labels, and half as many each time: %v\n", n/16, took)
 }
 
-// report asks every class so often and prints how long that took, and the processor time that the
-// asking thread had for it; questions that take longer than promised are listed. Of the three rounds the
-// quickest counts.
+// report runs each class asked times in three rounds and prints the latencies and the CPU time of
+// the querying thread. It counts the fastest of the three rounds and marks classes that are slower
+// than promised.
 func report(b *testing.B, shape string, v *View, all []class, asked int, promised time.Duration) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -188,14 +188,14 @@ func report(b *testing.B, shape string, v *View, all []class, asked int, promise
 	b.ReportMetric(float64(v.Stats().Bytes)/mib, "MiB")
 }
 
-// spent is what questions took.
+// spent is the time that the queries took.
 type spent struct{ wall, processor []time.Duration }
 
 func newSpent(questions int) spent {
 	return spent{make([]time.Duration, questions), make([]time.Duration, questions)}
 }
 
-// BenchmarkCompact compacts everything into one segment.
+// BenchmarkCompact compacts all segments into one.
 func BenchmarkCompact(b *testing.B) {
 	x := built()
 	churn(b, x.index, x.g)
@@ -208,8 +208,8 @@ func BenchmarkCompact(b *testing.B) {
 	fmt.Fprintf(os.Stderr, "compacted in %v, %d MiB at the peak, %d MiB after\n", time.Since(at).Round(time.Millisecond), high/mib, heap()/mib)
 }
 
-// BenchmarkImport publishes labels as an import does, a few thousand at a time, while they are
-// compacted in the background.
+// BenchmarkImport publishes labels in batches of a few thousand, as an import does, while the index
+// compacts itself in the background.
 func BenchmarkImport(b *testing.B) {
 	const batch = 5000
 	n := *benchLabels

@@ -7,7 +7,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestChangesDuringCompaction replaces and renames labels while they are being compacted.
+// TestChangesDuringCompaction replaces and renames labels during a compaction.
 func TestChangesDuringCompaction(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
@@ -53,7 +53,7 @@ func TestCompactionCanBeCanceled(t *testing.T) {
 
 func TestPickCompaction(t *testing.T) {
 	for _, c := range []struct {
-		sizes  []int // in labels; negative if most of them have tombstones
+		sizes  []int // number of labels; negative if most of them have tombstones
 		chosen int
 	}{
 		{nil, 0},
@@ -81,7 +81,7 @@ func TestPickCompaction(t *testing.T) {
 	}
 }
 
-// TestCompactionKeepsSegmentsFew compacts as the background does after many small updates.
+// TestCompactionKeepsSegmentsFew compacts as the background does, after many small updates.
 func TestCompactionKeepsSegmentsFew(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
@@ -108,7 +108,7 @@ func TestCompactionKeepsSegmentsFew(t *testing.T) {
 	}
 }
 
-// TestCompactionsTakeTurns reserves a segment as a compaction does.
+// TestCompactionsTakeTurns checks that a reserved segment is not compacted again.
 func TestCompactionsTakeTurns(t *testing.T) {
 	x := someIndex(t)
 	all := func(segments []segmentView) []segmentView { return segments }

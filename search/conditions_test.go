@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/params"
 )
 
-// TestEveryConditionNarrows checks that the index applies every filter: a label that has none of
-// the example values is found without filters and with none of them.
+// TestEveryConditionNarrows checks that the index applies every filter: a label without any of the
+// example values is found without filters and excluded by each of them.
 func TestEveryConditionNarrows(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()

@@ -201,7 +201,7 @@ func newValueCounter(column *column.Text, lists *postings.Lists) *valueCounter {
 	}
 }
 
-// Costs of counting in nanoseconds, measured on a processor of 2025.
+// Costs of counting in nanoseconds, measured on a 2025 CPU.
 const (
 	lookupCost  = 2   // to look up the value of a document
 	advanceCost = 4   // to advance a list to a block

@@ -9,11 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTally: values are counted exactly, common and rare ones, in full and thin blocks, whichever
-// way a block is counted.
+// TestTally checks that counts are exact for common and rare values and for full and sparse blocks,
+// with either counting method.
 func TestTally(t *testing.T) {
 	const docs = postings.BlockDocs + 5000
-	for _, distinct := range []int{3, 2_000, 70_000} { // columns of one, two and four bytes
+	for _, distinct := range []int{3, 2_000, 70_000} { // columns with one, two and four bytes per value
 		d := rand.New(rand.NewPCG(uint64(distinct), 1))
 		values := make([]uint32, docs)
 		for doc := range values {
@@ -36,13 +36,13 @@ func TestTally(t *testing.T) {
 	}
 }
 
-// ways is how documents were counted, and the expected counts.
+// ways contains the expected counts and the number of documents counted by each method.
 type ways struct {
 	want            []uint32
 	byValue, byList uint32
 }
 
-// tallied counts a random part of the documents, a few of each block at least.
+// tallied counts a random part of the documents, with at least a few in each block.
 func tallied(d *rand.Rand, t *valueCounter, values []uint32, percent int) (got []uint32, counted ways) {
 	counted.want, got = make([]uint32, len(t.byValue)), make([]uint32, len(t.byValue))
 	for b := range postings.BlockCount(uint32(len(values))) {

@@ -12,12 +12,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// asOf is when the random searches are made: the default date window holds half of the random
+// asOf is the date of the random searches. The default date window then contains half of the random
 // labels.
 var asOf = cola.NewDate(2025, 9, 1).Time()
 
-// TestFacetsAgreeWithSearch: a person who chooses a value finds as many labels as its count says,
-// whatever the search and the registry.
+// TestFacetsAgreeWithSearch checks that choosing a facet value finds exactly as many labels as its
+// count, for any search and registry.
 func TestFacetsAgreeWithSearch(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newDraws(rapid.Uint64().Draw(rt, "seed"), 60, 40)
@@ -32,8 +32,8 @@ func TestFacetsAgreeWithSearch(t *testing.T) {
 	})
 }
 
-// TestLargeFacetsAgreeWithSearch does so with enough labels for every form of posting, and for both
-// ways of counting.
+// TestLargeFacetsAgreeWithSearch repeats the check with enough labels for every kind of posting
+// list and both counting methods.
 func TestLargeFacetsAgreeWithSearch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -54,7 +54,7 @@ func TestLargeFacetsAgreeWithSearch(t *testing.T) {
 	}
 }
 
-// params draws the parameters of a search.
+// params draws random search parameters.
 func (d *draws) params() (p cola.SearchParams) {
 	for range d.IntN(5) {
 		switch d.IntN(12) {
@@ -89,7 +89,7 @@ func (d *draws) params() (p cola.SearchParams) {
 	return p
 }
 
-// total returns what a search finds.
+// total returns the number of labels that a search finds.
 func (h *harness) total(p cola.SearchParams) int {
 	h.t.Helper()
 	s, err := p.Normalize(asOf)
@@ -139,7 +139,7 @@ func (h *harness) checkFacets(p cola.SearchParams) {
 	}
 }
 
-// checkComplete holds the values of a facet against every value that labels of the registry have.
+// checkComplete checks that a facet lists every value that matching labels have.
 func (h *harness) checkComplete(p cola.SearchParams, f cola.Facet, shown map[string]bool) {
 	h.t.Helper()
 	missing := map[string]bool{}
@@ -156,12 +156,12 @@ func (h *harness) checkComplete(p cola.SearchParams, f cola.Facet, shown map[str
 	}
 }
 
-// spelt reports whether the facet has the category path in another spelling.
+// spelt reports whether the facet contains the category path in another spelling.
 func (h *harness) spelt(f cola.Facet, value string) bool {
 	return f.Name == cola.FacetCategory && slices.ContainsFunc(f.Values, func(v cola.FacetValue) bool { return vocabulary.FoldPath(v.Value) == vocabulary.FoldPath(value) })
 }
 
-// values returns the values that labels have for a facet, as far as a search offers them.
+// values returns the values of a facet that labels have and that a search can select.
 func (r *registry) values(facet string, p cola.SearchParams) map[string]bool {
 	values := map[string]bool{}
 	aliases := vocabulary.AliasTable(r.aliases)
@@ -191,7 +191,7 @@ func (r *registry) values(facet string, p cola.SearchParams) map[string]bool {
 	return values
 }
 
-// below returns the beginning of a path that lies one level below another one.
+// below returns the prefix of a path that is one level below another path.
 func below(path, above string) string {
 	if path == "" || !vocabulary.PathWithin(path, above) {
 		return ""
@@ -207,8 +207,8 @@ func below(path, above string) string {
 	return strings.Join(levels[:n], " > ")
 }
 
-// TestFacetsOfHostileLabels: what no parameter can hold is no value, spellings of one thing are one
-// value, and transitions that go in a circle lead nobody astray.
+// TestFacetsOfHostileLabels checks that facets omit values that no parameter accepts, merge
+// spellings of one value, and handle cyclic aliases.
 func TestFacetsOfHostileLabels(t *testing.T) {
 	h := &harness{t: t, index: New(Options{ManualCompaction: true}), registry: newRegistry(), draws: newDraws(1, 10, 20)}
 	defer h.index.Close()
@@ -255,7 +255,7 @@ func TestFacetsOfHostileLabels(t *testing.T) {
 	}
 }
 
-// describe writes a facet down, what is chosen with a star.
+// describe formats a facet. A star marks the chosen values.
 func describe(f cola.Facet) string {
 	var values []string
 	for _, v := range f.Values {
@@ -268,8 +268,8 @@ func describe(f cola.Facet) string {
 	return strings.Join(values, ", ")
 }
 
-// TestFacetsLeaveOutTheFewest: of many origins those with the most labels are shown, with the
-// chosen one among them, and the others are counted.
+// TestFacetsLeaveOutTheFewest checks that a facet with many origins lists the largest ones and the
+// chosen one, and counts the others.
 func TestFacetsLeaveOutTheFewest(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
@@ -287,7 +287,7 @@ func TestFacetsLeaveOutTheFewest(t *testing.T) {
 		t.Fatal(err)
 	}
 	facets := mustFacets(t, x.View(), cola.SearchParams{Origin: "land 03", DerivedSubcategory: "Wine"})
-	// The counts of origins are of one category, and the other way round.
+	// Origins are counted within the chosen category, and categories within the chosen origin.
 	if f := facets[3]; f.More != 48 || len(f.Values) != 12 || describe(f)[:11] != "LAND 59: 60" || !strings.HasSuffix(describe(f), "LAND 49: 50, LAND 03: 4*") {
 		t.Errorf("origins: %s and %d more", describe(f), f.More)
 	}

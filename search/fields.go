@@ -6,9 +6,9 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// The tables below describe the fields of labels that the index holds: how a field is read from a
-// record and which condition of a query filters it. Table builders, compaction, indexes, snapshots
-// and plans loop over them, so a new filtered field is one row.
+// The tables below describe the indexed fields of labels: how a field is read from a record and
+// which condition of a query filters it. Table builders, compaction, indexes, snapshots and plans
+// loop over them, so a new filtered field is one row.
 
 // snapshotMagic begins a snapshot and is the version of its format. Change it with the columns; the
 // index then ignores older snapshots and is rebuilt.
@@ -69,7 +69,7 @@ var textFields = [textColumns]textField{
 			return vocabulary.PlaceOf(string(r.Summary.OriginName), r.OriginID, r.DomesticOrImported)
 		},
 		anyOf: func(q *cola.Query) []string { return q.OriginNames },
-		group: vocabulary.OriginNames("american"), // the only word for many values, with most labels among them
+		group: vocabulary.OriginNames("american"), // the only query value that covers many origins, which most labels have
 	},
 	colStatus: {
 		read:  func(r *cola.IndexRecord) string { return string(r.Summary.ApplicationStatus) },
@@ -121,7 +121,7 @@ const (
 // numField describes a column of numbers.
 type numField struct {
 	read    func(r *cola.IndexRecord) (v float64, known bool)
-	between func(q *cola.Query) (minValue, maxValue cola.Opt[float64]) // inclusive bounds that a query asks for
+	between func(q *cola.Query) (minValue, maxValue cola.Opt[float64]) // inclusive bounds of a query
 }
 
 var numFields = [numColumns]numField{

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPartsMeanTheFilters: the labels that filters find are those that each group, and each filter
-// of none, finds by itself.
+// TestPartsMeanTheFilters checks that the filters together find the labels that match every
+// ungrouped filter and at least one filter of each group.
 func TestPartsMeanTheFilters(t *testing.T) {
 	found, grouped := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -42,9 +42,9 @@ func TestPartsMeanTheFilters(t *testing.T) {
 	}
 }
 
-// meeting returns the labels of a subset that meet a part of each group and every part of none. The
-// query comes last, among the labels that meet the others: whether it is a barcode or words depends
-// on them.
+// meeting returns the labels of a subset that match a part of each group and every ungrouped part.
+// It applies the query last, to the labels that match the other parts, because they determine
+// whether the text is a barcode or words.
 func meeting(v *View, parts []cola.FilterPart, among *Subset) []cola.Position {
 	if i := slices.IndexFunc(parts, func(p cola.FilterPart) bool { return p.Filter == "query" }); i >= 0 {
 		query := parts[i].Alone.AsQuery()
@@ -77,7 +77,7 @@ func meeting(v *View, parts []cola.FilterPart, among *Subset) []cola.Position {
 	})
 }
 
-// savedFilters draws the filters of a saved search, a few of them.
+// savedFilters draws a few random filters of a saved search.
 func (h *harness) savedFilters() cola.SavedSearchFilters {
 	var f cola.SavedSearchFilters
 	for range 1 + h.IntN(4) {
@@ -90,7 +90,7 @@ func (h *harness) savedFilters() cola.SavedSearchFilters {
 	return settled.Filters
 }
 
-// savedFilter draws one of them, or two that belong together.
+// savedFilter sets one random filter, or two that belong together.
 func (h *harness) savedFilter(f *cola.SavedSearchFilters) {
 	some := func(options ...*cola.Opt[bool]) {
 		for range 1 + h.IntN(3) {

@@ -94,7 +94,7 @@ type Options struct {
 	ManualCompaction bool
 }
 
-// Marks are the revisions of the store that an index holds.
+// Marks are the store revisions of an index.
 type Marks struct {
 	Labels, Permittees, References cola.Revision
 }

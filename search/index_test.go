@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// TestIndexAgreesWithFilter holds the index against the plain filter through builds, changes,
+// TestIndexAgreesWithFilter compares the index with a plain filter through builds, changes,
 // renames, compactions and snapshots.
 func TestIndexAgreesWithFilter(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -33,8 +33,8 @@ func TestIndexAgreesWithFilter(t *testing.T) {
 	})
 }
 
-// TestLargeIndexAgreesWithFilter does so with enough labels for every form of posting, and more
-// than one block of them.
+// TestLargeIndexAgreesWithFilter repeats the comparison with enough labels for every kind of
+// posting list and more than one block.
 func TestLargeIndexAgreesWithFilter(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -51,7 +51,7 @@ func TestLargeIndexAgreesWithFilter(t *testing.T) {
 	h.checkMany(40)
 }
 
-// harness drives an index and a registry together.
+// harness updates an index and a registry in parallel.
 type harness struct {
 	t interface {
 		Helper()
@@ -137,7 +137,7 @@ func (h *harness) compact() {
 	}
 }
 
-// restore goes on with an index restored from a snapshot.
+// restore replaces the index by one restored from a snapshot.
 func (h *harness) restore() {
 	path := filepath.Join(h.dir, "index")
 	if err := h.index.Save(path, "store"); err != nil {
@@ -151,7 +151,7 @@ func (h *harness) restore() {
 	}
 }
 
-// checkSearch compares one random search: the total, and the rows of every page, by page number and
+// checkSearch compares the total and the rows of all pages of one random search, by page number and
 // by position.
 func (h *harness) checkSearch() {
 	h.t.Helper()
@@ -175,7 +175,7 @@ func (h *harness) checkSearch() {
 	}
 }
 
-// checkDays compares what one random search finds on each of some days.
+// checkDays compares the daily counts of one random search.
 func (h *harness) checkDays() {
 	h.t.Helper()
 	s, meant := h.search()
@@ -190,7 +190,7 @@ func (h *harness) checkDays() {
 	}
 }
 
-// TestRowsOfMissingLabels: a label that is no longer there keeps its summary.
+// TestRowsOfMissingLabels checks that Rows keeps the summary of a label that no longer exists.
 func TestRowsOfMissingLabels(t *testing.T) {
 	label := cola.ColaSummary{TTBID: 11054001000049, BrandName: "GONE", PermitNumber: "CA-W-1"}
 	want := []cola.ColaRow{{ColaSummary: label}}
@@ -199,7 +199,7 @@ func TestRowsOfMissingLabels(t *testing.T) {
 	}
 }
 
-// TestCountOfNoDays: a window that ends before it begins has no days.
+// TestCountOfNoDays checks that a window that ends before it begins has no days.
 func TestCountOfNoDays(t *testing.T) {
 	day := cola.NewDate(2024, 1, 1)
 	for days := range 3 {
@@ -209,7 +209,7 @@ func TestCountOfNoDays(t *testing.T) {
 	}
 }
 
-// walk returns the rows of all pages, or of the first ones of very many.
+// walk returns the rows of all pages, or of the first pages of a very long result.
 func (h *harness) walk(v *View, s cola.ColaSearch, byPosition bool, total int) []cola.ColaSummary {
 	h.t.Helper()
 	rows := []cola.ColaSummary{}

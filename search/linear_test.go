@@ -11,14 +11,14 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// registry is the plain truth that the index is held against: records in maps, filtered one by one.
-// It shares no code with the index.
+// registry is the reference implementation for the index: records in maps, filtered one by one. It
+// shares no code with the index.
 type registry struct {
 	labels     map[cola.TTBID]cola.IndexRecord
 	permittees map[string]cola.Permittee
 	aliases    []vocabulary.CategoryAlias
 	areas      []cola.AVADetail
-	words      map[cola.TTBID][][]string // of the searched texts of labels looked at; forgotten when anything changes
+	words      map[cola.TTBID][][]string // cached words of the searched texts of labels; reset on every change
 }
 
 func newRegistry() *registry {
@@ -28,19 +28,20 @@ func newRegistry() *registry {
 var plainLetters = strings.NewReplacer("É", "e", "é", "e", "Â", "a", "â", "a", "Ü", "u", "ü", "u", "ß", "ss", "Ø", "o", "ø", "o",
 	"'", "", "’", "")
 
-// plain folds what the tests' texts hold.
+// plain folds the characters that occur in the tests' texts.
 func plain(s string) string {
 	return strings.Join(strings.Fields(strings.ToLower(plainLetters.Replace(s))), " ")
 }
 
 var wordPattern = regexp.MustCompile(`[a-z0-9]+`)
 
-// search returns every label that matches, in result order. want is what the query's text means.
+// search returns every label that matches, in result order. want is the meaning of the query's
+// text.
 func (r *registry) search(q *cola.Query, want []text.Phrase) []cola.IndexRecord {
 	return r.searchAmong(q, want, func(cola.TTBID) bool { return true })
 }
 
-// searchAmong is search among some of the labels.
+// searchAmong is like search but limited to some labels.
 func (r *registry) searchAmong(q *cola.Query, want []text.Phrase, among func(cola.TTBID) bool) []cola.IndexRecord {
 	filter := func(wanted func(l *cola.IndexRecord) bool) []cola.IndexRecord {
 		return r.filter(q, func(l *cola.IndexRecord) bool { return among(l.Summary.TTBID) && wanted(l) })
@@ -64,7 +65,7 @@ func (r *registry) searchAmong(q *cola.Query, want []text.Phrase, among func(col
 	return found
 }
 
-// someAreas are viticultural areas, and stateOf their states.
+// someAreas are viticultural areas. stateOf maps them to their states.
 var (
 	someAreas = []cola.AVADetail{
 		{AVA: cola.AVA{AVAID: "napa_valley", Name: "Napa Valley", States: []string{"CA"}}},
@@ -74,7 +75,7 @@ var (
 	stateOf = map[string]string{"napa_valley": "California", "oakville": "California", "to_kalon": "California"}
 )
 
-// liesIn reports whether an appellation is the other one or lies in it, in up to depth steps.
+// liesIn reports whether one appellation equals or lies in another, in up to depth steps.
 func (r *registry) liesIn(name, outer string, depth int) bool {
 	if name == "" || plain(name) == "" || depth == 0 {
 		return false
@@ -89,7 +90,7 @@ func (r *registry) liesIn(name, outer string, depth int) bool {
 	})
 }
 
-// filter returns the labels that match every filter but the text, and are wanted.
+// filter returns the wanted labels that match every filter except the text.
 func (r *registry) filter(q *cola.Query, wanted func(l *cola.IndexRecord) bool) (found []cola.IndexRecord) {
 	aliases := vocabulary.AliasTable(r.aliases)
 	for _, l := range r.labels {
@@ -100,12 +101,12 @@ func (r *registry) filter(q *cola.Query, wanted func(l *cola.IndexRecord) bool) 
 	return found
 }
 
-// carries reports whether a text is shaped like a barcode and the label has it.
+// carries reports whether a text has the form of a barcode and the label has that barcode.
 func carries(l *cola.IndexRecord, text string) bool {
 	return vocabulary.BarcodeShaped(text) && slices.ContainsFunc(l.Barcodes, func(b cola.IndexBarcode) bool { return vocabulary.SameBarcode(b.Value, text) })
 }
 
-// says reports whether the label's searched texts hold every phrase.
+// says reports whether the label's searched texts contain every phrase.
 func (r *registry) says(l *cola.IndexRecord, want []text.Phrase) bool {
 	texts := r.searched(l)
 	for _, w := range want {
@@ -116,7 +117,7 @@ func (r *registry) says(l *cola.IndexRecord, want []text.Phrase) bool {
 	return len(want) > 0
 }
 
-// searched returns the words of each of the label's searched texts.
+// searched returns the words of each searched text of the label.
 func (r *registry) searched(l *cola.IndexRecord) (texts [][]string) {
 	s := &l.Summary
 	if texts := r.words[s.TTBID]; texts != nil {
@@ -134,7 +135,7 @@ func (r *registry) searched(l *cola.IndexRecord) (texts [][]string) {
 	return texts
 }
 
-// holds reports whether a text has the words of a phrase next to one another.
+// holds reports whether a text contains the words of a phrase in sequence.
 func holds(have []string, w text.Phrase) bool {
 	for i := 0; i+len(w.Words) <= len(have); i++ {
 		all := true
@@ -148,7 +149,7 @@ func holds(have []string, w text.Phrase) bool {
 	return false
 }
 
-// matches holds every filter but the text against a label.
+// matches reports whether a label matches every filter except the text.
 func matches(q *cola.Query, l *cola.IndexRecord, aliases map[string]string) bool {
 	s := &l.Summary
 	ml, hasVolume := vocabulary.Milliliters(l.Volume.V, l.VolumeUnit)
@@ -197,7 +198,7 @@ func hasPart(want, have string) bool {
 	return want == "" || plain(want) != "" && strings.Contains(plain(have), plain(want))
 }
 
-// rows returns labels as rows of lists show them.
+// rows returns labels as list rows.
 func (r *registry) rows(labels []cola.ColaSummary) []cola.ColaRow {
 	rows := make([]cola.ColaRow, len(labels))
 	for i, label := range labels {

@@ -36,7 +36,7 @@ type permittee struct {
 	known          bool // false for a permit number without a permittee
 }
 
-// permitteeStats is what permittees are filtered and ranked by.
+// permitteeStats contains the statistics for filtering and ranking permittees.
 type permitteeStats struct {
 	labels       uint32
 	approved     uint32    // labels with the status approved

@@ -6,8 +6,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestFutureApprovalsDoNotMakeActive: an approval counts from its day on, and does not hide an
-// earlier one.
+// TestFutureApprovalsDoNotMakeActive checks that an approval counts from its date on and does not
+// hide an earlier one.
 func TestFutureApprovalsDoNotMakeActive(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()

@@ -18,7 +18,7 @@ type query struct {
 	contains [textColumns]string // parts of values, folded
 	category string              // resolved
 
-	appellations []string // the one asked for and those inside it
+	appellations []string // the requested one and those inside it
 }
 
 // resolveQuery resolves a query. ok is false if it matches no label because a part of it folds to

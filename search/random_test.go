@@ -11,11 +11,11 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// draws makes random labels and queries from small sets of values, so that queries find some labels
-// and not all.
+// draws generates random labels and queries from small sets of values, so that queries match some
+// labels but not all.
 type draws struct {
 	*rand.Rand
-	ids   int // ids are drawn below it
+	ids   int // upper bound of random IDs
 	words []string
 }
 
@@ -38,7 +38,7 @@ func pick[T any](d *draws, of ...T) T { return of[d.IntN(len(of))] }
 
 func (d *draws) chance(percent int) bool { return d.IntN(100) < percent }
 
-// word favours the first words.
+// word returns a random word and prefers the first ones.
 func (d *draws) word() string {
 	n := len(d.words)
 	return d.words[min(d.IntN(n), d.IntN(n))]
@@ -113,7 +113,7 @@ func (d *draws) permittee() cola.Permittee {
 		CompanyZipCode: pick[cola.Text](d, "07927", ""), Listed: d.chance(20)}
 }
 
-// text returns a query's text and what it means.
+// text returns a random query text and its meaning.
 func (d *draws) text() (q string, want []text.Phrase) {
 	switch d.IntN(10) {
 	case 0:
@@ -146,7 +146,7 @@ func (d *draws) text() (q string, want []text.Phrase) {
 	return strings.Join(parts, " "), want
 }
 
-// cut returns a part of a name.
+// cut returns a random part of a name.
 func (d *draws) cut(s string) string {
 	if s = strings.TrimSpace(s); len(s) < 2 || d.chance(10) {
 		return s
@@ -167,7 +167,7 @@ func (d *draws) bounds(limit int) (minV, maxV cola.Opt[float64]) {
 	return minV, maxV
 }
 
-// search draws a query with a few filters, and what its text means.
+// search returns a random query with a few filters, and the meaning of its text.
 func (d *draws) search() (s cola.ColaSearch, want []text.Phrase) {
 	for range 1 + d.IntN(3) {
 		switch d.IntN(5) {
@@ -179,7 +179,7 @@ func (d *draws) search() (s cola.ColaSearch, want []text.Phrase) {
 			d.filter(&s.Query)
 		}
 	}
-	if want == nil && s.Text != "" { // each word, and those joined by hyphens together
+	if want == nil && s.Text != "" { // one phrase per word; hyphenated words form one phrase
 		want = []text.Phrase{}
 		for _, chunk := range strings.Fields(s.Text) {
 			if found := wordPattern.FindAllString(plain(chunk), -1); len(found) > 0 {
@@ -191,7 +191,7 @@ func (d *draws) search() (s cola.ColaSearch, want []text.Phrase) {
 	return s, want
 }
 
-// filter draws one filter.
+// filter sets one random filter.
 func (d *draws) filter(q *cola.Query) {
 	switch d.IntN(15) {
 	case 14:

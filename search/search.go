@@ -278,6 +278,6 @@ func (m *resultMerger) next() (layer int, doc uint32, ok bool) {
 	return layer, doc, true
 }
 
-// Contains reports whether part occurs in s, both folded. A part that is not empty but folds to
-// nothing occurs nowhere.
+// Contains reports whether part occurs in s, both folded. A non-empty part that folds to the empty
+// string never occurs.
 func Contains(s, part string) bool { return text.Contains(s, part) }

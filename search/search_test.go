@@ -8,13 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// checkMatches compares what one random query matches among some labels with what it finds in a
-// registry of those alone.
+// checkMatches runs one random query on some of the labels and compares the matches with the
+// registry's.
 func (h *harness) checkMatches() {
 	h.t.Helper()
 	s, want := h.search()
-	part := cola.TTBID(1 + h.IntN(4)) // every label, each second one, …
-	ids := []cola.TTBID{1}            // no label has it
+	part := cola.TTBID(1 + h.IntN(4)) // every label, every second one, …
+	ids := []cola.TTBID{1}            // an ID without a label
 	for id := range h.registry.labels {
 		if id%part == 0 {
 			ids = append(ids, id, id)
@@ -30,7 +30,7 @@ func (h *harness) checkMatches() {
 	}
 }
 
-// TestMatchesOfAView: a view goes on to match what it holds after the index has moved on.
+// TestMatchesOfAView checks that a view still matches its own labels after the index has changed.
 func TestMatchesOfAView(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
@@ -67,8 +67,9 @@ func TestMatchesOfAView(t *testing.T) {
 	}
 }
 
-// TestBarcodeFallsBackToText: a text in the shape of a barcode is one if a label with it matches
-// the filters, and words if none does. An exact id is looked up whatever the filters.
+// TestBarcodeFallsBackToText checks that a text in the form of a barcode is searched as a barcode
+// if a label with it matches the filters, and as words otherwise. An exact ID is looked up
+// regardless of the filters.
 func TestBarcodeFallsBackToText(t *testing.T) {
 	const code = "036000291452"
 	x := New(Options{ManualCompaction: true})

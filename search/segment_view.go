@@ -80,12 +80,12 @@ func (seg *segmentView) liveBits() []uint64 {
 	return w
 }
 
-// selection is what a search asks of one segment.
+// selection is the part of a search that applies to one segment.
 type selection struct {
 	lo, hi     uint32            // the date window
-	conditions []postings.Cursor // all must hold
-	from       uint32            // earlier documents are counted, but not taken
-	take       int               // maximum number of documents to take
+	conditions []postings.Cursor // all must match
+	from       uint32            // earlier documents are counted but not returned
+	take       int               // maximum number of documents to return
 }
 
 // run counts the documents that a selection matches and returns the first of them.

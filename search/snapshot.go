@@ -15,11 +15,11 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/column"
 )
 
-// snapshotOrder shows the byte order of the machine that wrote a snapshot.
+// snapshotOrder identifies the byte order of the machine that wrote a snapshot.
 const snapshotOrder = 0x0a0b0c0d
 
-// ErrSnapshot is wrapped by Restore's errors for a file that is damaged, of another store or of
-// another version.
+// ErrSnapshot is wrapped by Restore's errors for a file that is damaged or from another store or
+// version.
 var ErrSnapshot = codec.ErrInvalid
 
 // Save writes the view to a file that Restore reads. The file is written under a temporary name,
@@ -67,8 +67,8 @@ func syncDir(path string) error {
 }
 
 // Restore replaces the content of the index with a snapshot that Save wrote, and returns its
-// revisions. It fails with ErrSnapshot if the file is damaged, of another store or of another
-// version. On error the index is unchanged.
+// revisions. It fails with ErrSnapshot if the file is damaged or from another store or version. On
+// error the index is unchanged.
 func (x *Index) Restore(path, storeID string) (Marks, error) {
 	x.updating.Lock()
 	defer x.updating.Unlock()
@@ -130,10 +130,10 @@ func (h *header) serialize(c codec.Codec) {
 // inspected before the checksum has been verified.
 type savedView struct {
 	marks      Marks
-	aliases    column.Dict // of each alias, the former path and the current one
-	areas      column.Dict // of each appellation inside another, the outer and the inner one
-	permittees column.Dict // of each permittee, its texts
-	flags      []uint8     // of each permittee
+	aliases    column.Dict // former and current path of each alias
+	areas      column.Dict // outer and inner appellation of each nested pair
+	permittees column.Dict // strings of each permittee
+	flags      []uint8     // flags of each permittee
 	segments   []segmentView
 }
 
@@ -143,7 +143,7 @@ const (
 	flagListed
 )
 
-// textsPerPermittee is the number of texts per permittee.
+// textsPerPermittee is the number of strings per permittee.
 const textsPerPermittee = 6
 
 // toSaved returns the part of the view that a snapshot holds.

@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// someIndex returns an index of a few labels in two segments, with tombstones, aliases and
+// someIndex returns an index with a few labels in two segments, with tombstones, aliases and
 // permittees.
 func someIndex(t testing.TB) *Index {
 	t.Helper()
@@ -60,7 +60,7 @@ func TestSnapshotKeepsEverything(t *testing.T) {
 	x := someIndex(t)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "index")
-	for range 2 { // over a snapshot that is there, too
+	for range 2 { // including over an existing snapshot
 		if err := x.Save(path, "store"); err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestSnapshotKeepsEverything(t *testing.T) {
 	if diff := cmp.Diff(x.View().Search(all), y.View().Search(all)); diff != "" {
 		t.Errorf("labels, -saved +restored:\n%s", diff)
 	}
-	u := y.Begin() // and it can be changed
+	u := y.Begin() // the index accepts changes
 	l := newDraws(4, 5, 20).label()
 	u.Label(&l)
 	mustCommit(t, u, marks)
@@ -124,7 +124,7 @@ func TestRestoreRefuses(t *testing.T) {
 	refuse(t, "no file", path+"x", "store", fs.ErrNotExist)
 }
 
-// refuse restores and wants an error, and an index that is still empty and can be built.
+// refuse checks that a restore fails and leaves the index empty and usable.
 func refuse(t *testing.T, name, path, store string, want error) {
 	t.Helper()
 	x := New(Options{ManualCompaction: true})
@@ -160,8 +160,8 @@ func TestSaveFails(t *testing.T) {
 	}
 }
 
-// FuzzReadView holds the reader to failing, rather than panicking or taking all memory, for
-// whatever a file may hold.
+// FuzzReadView checks that the reader returns an error for any malformed file and does not panic or
+// exhaust memory.
 func FuzzReadView(f *testing.F) {
 	good := mustSave(f, someIndex(f))
 	f.Add([]byte{}, 0, byte(0))

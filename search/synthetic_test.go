@@ -10,9 +10,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// synthetic makes labels with the proportions of the real registry: skewed brands, permittees,
-// classes and origins, names put together from common words and rare ones, dates over two decades
-// with most labels late.
+// synthetic generates labels with the proportions of the real registry: skewed brands, permittees,
+// classes and origins, names made of common and rare words, and dates over two decades with most
+// labels late.
 type synthetic struct {
 	*rand.Rand
 	newest  cola.Date
@@ -68,7 +68,7 @@ func (g *synthetic) invented() string {
 	return b.String() + []string{"", "n", "r", "s", "l", "tt", "ing", "er", "son"}[g.IntN(9)]
 }
 
-// skewed returns a number below n, small ones much more often.
+// skewed returns a number below n and strongly prefers small ones.
 func (g *synthetic) skewed(n int) int {
 	return min(n-1, int(math.Pow(float64(n), g.Float64())*1.2-1))
 }
@@ -90,7 +90,7 @@ func (g *synthetic) permittee(i int) cola.Permittee {
 		PermitteeType: cola.Text(vocabulary.PermitteeTypeOf(number)), Listed: g.IntN(3) > 0}
 }
 
-// label makes label i of n, oldest first.
+// label returns label i of n, oldest first.
 func (g *synthetic) label(i, n int) cola.IndexRecord {
 	age := int(float64(21*365) * (1 - math.Sqrt(float64(i)/float64(n))))
 	day := g.newest.AddDays(-age)
@@ -113,7 +113,7 @@ func (g *synthetic) label(i, n int) cola.IndexRecord {
 	return c.IndexRecord()
 }
 
-// details makes what labels may lack.
+// details sets the optional fields of a label.
 func (g *synthetic) details(c *cola.Cola) {
 	if g.IntN(5) > 0 {
 		c.ProductName = cola.Text(strings.ToUpper(g.phrase(1 + g.IntN(4))))
@@ -137,7 +137,7 @@ func (g *synthetic) details(c *cola.Cola) {
 		code := g.codes * 97
 		switch g.IntN(40) {
 		case 0:
-			code = 0 // as labels in the wild have it, too
+			code = 0 // real labels have such values too
 		case 1, 2, 3, 4:
 			code -= 97 * g.IntN(min(g.codes, 50))
 		}

@@ -16,8 +16,8 @@ const (
 	flagMainBarcode             // the first of its barcodes is the main one
 )
 
-// table holds everything the index keeps of some labels, by column. All other parts of a segment
-// are derived from it, so segments are compacted from their tables alone.
+// table contains the indexed data of some labels, by column. All other parts of a segment are
+// derived from it, so compaction reads tables only.
 type table struct {
 	n     uint32
 	ids   []uint64
@@ -26,7 +26,7 @@ type table struct {
 	num   [numColumns]column.Numeric
 	lists [listColumns]column.TextList
 
-	// These are only set in result order, in which mergeTables puts rows.
+	// Only set for tables in result order, which mergeTables produces.
 	byID     []uint32    // rows by ascending ID
 	days     []cola.Date // approval dates, newest first, then zero for undated rows
 	dayStart []uint32    // rows of days[i] are from dayStart[i] to below dayStart[i+1]

@@ -37,7 +37,7 @@ func newTableBuilder() *tableBuilder {
 	return r
 }
 
-// add copies what the index keeps of a label.
+// add copies the indexed data of a label.
 func (r *tableBuilder) add(l *cola.IndexRecord) {
 	r.table.n++
 	r.table.ids = append(r.table.ids, uint64(l.Summary.TTBID))

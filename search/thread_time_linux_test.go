@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadTime returns the processor time that the calling thread has had, of which other programs on
-// a busy machine take nothing.
+// threadTime returns the CPU time of the calling thread, which other programs on a busy machine do
+// not affect.
 func threadTime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {

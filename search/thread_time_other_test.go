@@ -4,5 +4,5 @@ package search
 
 import "time"
 
-// threadTime is not known here.
+// threadTime is not available on this system.
 func threadTime() time.Duration { return 0 }

@@ -43,8 +43,8 @@ func want(t *testing.T, what string, got, want []cola.TTBID) {
 	}
 }
 
-// TestCategoryPathsFoldAccents: a path is found without its accents, and without its spacing, also
-// where a transition leads.
+// TestCategoryPathsFoldAccents checks that a path is found without its accents and spacing, even as
+// the target of an alias.
 func TestCategoryPathsFoldAccents(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
@@ -99,7 +99,7 @@ func TestUpdateEnds(t *testing.T) {
 	if err := u.Commit(Marks{}); err == nil {
 		t.Error("an aborted update was committed")
 	}
-	u = x.Begin() // the index is free again
+	u = x.Begin() // the update lock is free again
 	u.Label(labelWith(2, nil))
 	mustCommit(t, u, Marks{Labels: 7})
 	u.Abort()
@@ -116,7 +116,7 @@ func TestUpdateEnds(t *testing.T) {
 	}
 }
 
-// TestUpdateCopies changes what was handed in after the call.
+// TestUpdateCopies modifies the arguments after the call.
 func TestUpdateCopies(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
@@ -139,7 +139,7 @@ func TestUpdateCopies(t *testing.T) {
 	}
 }
 
-// TestAViewStaysAsItIs holds on to a view over changes and compactions.
+// TestAViewStaysAsItIs reads one view across changes and compactions.
 func TestAViewStaysAsItIs(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
@@ -168,9 +168,9 @@ func TestAViewStaysAsItIs(t *testing.T) {
 	}
 }
 
-// TestReadersDuringUpdates searches from several goroutines while labels are changed and compacted in
-// the background. Every commit replaces all labels, so that a view which mixed two of them would
-// show.
+// TestReadersDuringUpdates searches from several goroutines while labels change and the index
+// compacts itself. Every commit replaces all labels, so a view that mixed two commits would be
+// detected.
 func TestReadersDuringUpdates(t *testing.T) {
 	x := New(Options{})
 	defer x.Close()
@@ -213,7 +213,7 @@ func TestReadersDuringUpdates(t *testing.T) {
 	}
 }
 
-// checkOneCommit wants a view to be of one commit throughout.
+// checkOneCommit checks that all labels of a view come from the same commit.
 func checkOneCommit(t *testing.T, v *View, labels int) {
 	c := int(v.Marks().Labels)
 	for _, text := range []string{"", "batch", fmt.Sprintf(`"batch %d"`, c), fmt.Sprintf(`"company %d"`, c), "b*"} {
@@ -233,7 +233,7 @@ func checkOneCommit(t *testing.T, v *View, labels int) {
 	}
 }
 
-// TestLatestDatesFollowLabels takes a permittee's latest labels away.
+// TestLatestDatesFollowLabels removes a permittee's latest labels.
 func TestLatestDatesFollowLabels(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
@@ -259,7 +259,7 @@ func TestLatestDatesFollowLabels(t *testing.T) {
 	}
 	commit(at(1, day.AddDays(-400), "A-I-1"), at(2, day.AddDays(-365), "A-I-1"))
 	check(2, day.AddDays(-365), cola.ActiveRecent)
-	commit(at(2, day.AddDays(-365), "A-I-2")) // it goes to a permit that has no permittee
+	commit(at(2, day.AddDays(-365), "A-I-2")) // moves to a permit number without a permittee
 	check(1, day.AddDays(-400), "")
 	commit(at(1, 0, "A-I-1"))
 	check(1, 0, "")

@@ -22,7 +22,7 @@ type View struct {
 	scratch          *postings.ScratchPool
 }
 
-// Marks returns the revisions of the store that the view holds.
+// Marks returns the store revisions of the view.
 func (v *View) Marks() Marks { return v.marks }
 
 // Stats describes a view.
@@ -31,7 +31,7 @@ type Stats struct {
 	Undated    int   // live labels without an approval date
 	Permittees int   // permittees
 	Segments   int   // segments of the view
-	Tombstones int   // labels replaced since and held until compaction
+	Tombstones int   // replaced labels that remain until compaction
 	Bytes      int64 // memory of the segments
 }
 
@@ -72,8 +72,8 @@ func (v *View) Label(id cola.TTBID) (label cola.ColaSummary, ok bool) {
 	return v.segments[i].t.summary(doc), true
 }
 
-// Rows adds to labels what the index knows beyond their summaries. A label that the view does not
-// have only gets its summary.
+// Rows returns the list rows of labels: their summaries plus other indexed data. A label missing
+// from the view only gets its summary.
 func (v *View) Rows(labels []cola.ColaSummary) []cola.ColaRow {
 	rows := make([]cola.ColaRow, len(labels))
 	for n, label := range labels {

@@ -30,7 +30,7 @@ func TestCategories(t *testing.T) {
 	}
 }
 
-// TestOrigins: each counts once, whatever its letter case, also in several segments.
+// TestOrigins checks that each origin counts once, regardless of letter case and segment.
 func TestOrigins(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
@@ -46,8 +46,8 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// TestStates: a state counts when a permittee is in it, not when a number that only a label names
-// might be.
+// TestStates checks that a state counts if a permittee is in it, but not if only a permit number on
+// a label suggests it.
 func TestStates(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()

@@ -24,7 +24,8 @@ import (
 
 var printedAdmin = regexp.MustCompile(`admin listener started" address=(\S+)`)
 
-// admin returns the address of the server's listener for operators, which it must have.
+// admin returns the address of the server's operator listener and fails the test if there is no
+// such listener.
 func (s *serverProcess) admin(t *testing.T) string {
 	t.Helper()
 	m := printedAdmin.FindStringSubmatch(s.err.String())
@@ -49,7 +50,7 @@ func fetch(t *testing.T, address string) (int, string) {
 	return resp.StatusCode, string(b)
 }
 
-// scrape returns the samples that a listener exposes, by name and labels.
+// scrape returns the samples that a listener exposes, keyed by name and labels.
 func scrape(t *testing.T, address string) map[string]float64 {
 	t.Helper()
 	status, text := fetch(t, address+"/metrics")
@@ -71,7 +72,8 @@ func scrape(t *testing.T, address string) map[string]float64 {
 	return samples
 }
 
-// moved returns how far the samples of some metrics went up between two scrapes, those that did.
+// moved returns the samples of the given metrics that increased between two scrapes, and by how
+// much.
 func moved(before, after map[string]float64, names ...string) map[string]float64 {
 	up := map[string]float64{}
 	for sample, value := range after {
@@ -85,7 +87,7 @@ func moved(before, after map[string]float64, names ...string) map[string]float64
 	return up
 }
 
-// TestMetrics makes calls and finds each of them in the metrics, once.
+// TestMetrics checks that the metrics count each call exactly once.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	onBoth(t, testMetrics)
@@ -120,7 +122,7 @@ func testMetrics(t *testing.T, h testRegistry) {
 		`charged_units_total{meter="list_records"}`: 9, `charged_units_total{meter="detail_views"}`: 1,
 	}
 	var got map[string]float64
-	// A request is counted when its handler has returned, which its caller need not wait for.
+	// A request is counted after its handler returns, so the caller may get the response first.
 	for range 100 {
 		got = moved(before, scrape(t, admin), "http_requests_total", "http_request_duration_seconds_count", "searches_total",
 			"search_duration_seconds_count", "charged_units_total")
@@ -140,7 +142,7 @@ func testMetrics(t *testing.T, h testRegistry) {
 	}
 }
 
-// TestAdminListener looks at what is where: nothing for operators is public, and no secret is told to them.
+// TestAdminListener checks that operator endpoints are not public and that they expose no secrets.
 func TestAdminListener(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, seeded(t), "--admin-listen", "127.0.0.1:0")
@@ -181,7 +183,8 @@ func TestAdminListener(t *testing.T) {
 	}
 }
 
-// TestAdminListenFailsFirst: an address that cannot be listened on is told before anything is made.
+// TestAdminListenFailsFirst checks that the server reports an unusable admin address before it
+// creates any data.
 func TestAdminListenFailsFirst(t *testing.T) {
 	t.Parallel()
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
@@ -203,7 +206,7 @@ func TestAdminListenFailsFirst(t *testing.T) {
 	}
 }
 
-// mustAdmin opens a listener for operators in this process.
+// mustAdmin opens an operator listener in this process.
 func mustAdmin(t *testing.T) (a *admin, address string) {
 	t.Helper()
 	env := &environment{Context: t.Context(), log: slog.New(slog.DiscardHandler)}
@@ -233,7 +236,7 @@ func TestAdminProbes(t *testing.T) {
 	check("/healthz", http.StatusOK, "ok")
 }
 
-// TestAdminCloseDoesNotWaitForProfiles: a long profile must not keep the program from ending.
+// TestAdminCloseDoesNotWaitForProfiles checks that a running profile does not delay exit.
 func TestAdminCloseDoesNotWaitForProfiles(t *testing.T) {
 	t.Parallel()
 	a, address := mustAdmin(t)
@@ -246,12 +249,12 @@ func TestAdminCloseDoesNotWaitForProfiles(t *testing.T) {
 		}
 		ended <- err
 	}()
-	time.Sleep(100 * time.Millisecond) // for it to begin; were it not to, the test would only see less
+	time.Sleep(100 * time.Millisecond) // let the profile begin; if it has not, the test only checks less
 	a.close()
 	<-ended
 }
 
-// TestNoAdmin: everything that is done to a listener can be done to none.
+// TestNoAdmin checks that every listener method works on a nil listener.
 func TestNoAdmin(t *testing.T) {
 	a, err := openAdmin(&environment{Context: t.Context()}, "")
 	if a != nil || err != nil {

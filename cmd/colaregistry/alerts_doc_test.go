@@ -15,7 +15,8 @@ var (
 	outcome    = regexp.MustCompile(`(?m)^> (.*)$`)
 )
 
-// TestWalk runs the commands of docs/ALERTS.md as they are printed, on the demonstration data, and looks for what they are said to answer.
+// TestWalk runs the commands in docs/ALERTS.md as printed, on the demo data, and checks the
+// documented output.
 func TestWalk(t *testing.T) {
 	t.Parallel()
 	shell, err := exec.LookPath("bash")
@@ -48,7 +49,7 @@ func TestWalk(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		said := string(out)
-		for _, want := range outcomes(string(guide)) { // one after the other
+		for _, want := range outcomes(string(guide)) { // in document order
 			var ok bool
 			if _, said, ok = strings.Cut(said, want); !ok {
 				t.Fatalf("nothing says %q in its place:\n%s", want, out)
@@ -62,7 +63,7 @@ func TestWalk(t *testing.T) {
 	})
 }
 
-// mustFreeAddress returns an address that nobody listened on a moment ago.
+// mustFreeAddress returns a loopback address whose port was free a moment ago.
 func mustFreeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -73,7 +74,7 @@ func mustFreeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// outcomes returns what the guide says that its commands answer.
+// outcomes returns the expected outputs from the guide.
 func outcomes(guide string) (all []string) {
 	for _, m := range outcome.FindAllStringSubmatch(guide, -1) {
 		all = append(all, m[1])
@@ -81,7 +82,8 @@ func outcomes(guide string) (all []string) {
 	return all
 }
 
-// mustProgramDir returns a folder in which this test binary is called colaregistry, and so is the program.
+// mustProgramDir returns a folder that contains this test binary under the name colaregistry, so
+// that it runs as the program.
 func mustProgramDir(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()

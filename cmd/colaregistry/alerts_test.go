@@ -15,7 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// mustNews writes a file of new labels of a brand, all approved on a day, with numbers from first on.
+// mustNews writes a file of new labels of one brand, all approved on the same day and numbered from
+// first.
 func mustNews(t *testing.T, brand string, first, labels int, approved cola.Date) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -34,7 +35,8 @@ func mustNews(t *testing.T, brand string, first, labels int, approved cola.Date)
 	return file
 }
 
-// TestAlerts walks as docs/ALERTS.md does: a search is made, a label that it looks for is imported, and a tick finds it, once.
+// TestAlerts follows docs/ALERTS.md: it creates a saved search, imports a matching label, and
+// checks that a tick finds the label exactly once.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -68,7 +70,7 @@ func TestAlerts(t *testing.T) {
 	})
 }
 
-// mustSaveMany keeps many searches for a brand, due at an instant.
+// mustSaveMany creates saved searches for a brand, all due at the same time.
 func mustSaveMany(t *testing.T, st store.Store, searches int, due time.Time) cola.AccountID {
 	t.Helper()
 	account, _, _ := mustAccount(t, st, "many@example.com", cola.TierFree)
@@ -90,7 +92,7 @@ func mustSaveMany(t *testing.T, st store.Store, searches int, due time.Time) col
 
 func manyUUID(i int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", i) }
 
-// runsOf returns how often one of many searches ran, and how many labels it found.
+// runsOf returns the number of runs of the given searches and the number of labels they matched.
 func runsOf(t *testing.T, st store.Store, account cola.AccountID, i int) (runs, matches int) {
 	t.Helper()
 	_, runs, err := st.RunsOf(t.Context(), account, manyUUID(i), store.Slice{Limit: 1})
@@ -104,14 +106,14 @@ func runsOf(t *testing.T, st store.Store, account cola.AccountID, i int) (runs, 
 	return runs, matches
 }
 
-// TestTickKilled kills a process in the middle of a tick. Others run what it had not recorded, once its holds have passed, and nothing
-// comes twice.
+// TestTickKilled kills a process in the middle of a tick. Once its claims expire, other processes
+// run the searches that it had not recorded, and no match is reported twice.
 func TestTickKilled(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		const searches, labels = 2_500, 20
 		st := mustOpen(t, h)
-		h.run(t, "import", "colas", mustNews(t, "EMU", 900, 1, cola.DateOf(time.Now()))) // or the next would be an initial load
+		h.run(t, "import", "colas", mustNews(t, "EMU", 900, 1, cola.DateOf(time.Now()))) // otherwise the next import would be an initial load
 		now := time.Now()
 		account := mustSaveMany(t, st, searches, now.Add(time.Minute))
 		h.run(t, "import", "colas", mustNews(t, "ZYZZYVA", 1, labels, cola.DateOf(now)))
@@ -127,7 +129,7 @@ func TestTickKilled(t *testing.T) {
 			if looks > 10_000 {
 				t.Fatal("nothing is run")
 			}
-			time.Sleep(3 * time.Millisecond) // between two looks
+			time.Sleep(3 * time.Millisecond) // poll interval
 		}
 		killed.Process.Kill()
 		killed.Wait()
@@ -135,7 +137,7 @@ func TestTickKilled(t *testing.T) {
 			t.Fatal("the tick was over when it was killed; the test shows nothing")
 		}
 		mustRun(t, tick...)
-		time.Sleep(3 * time.Second) // until the holds of the killed one have passed, on the database's clock
+		time.Sleep(3 * time.Second) // until the killed process's claims expire, by the database clock
 		mustRun(t, tick...)
 		for i := range searches {
 			if runs, matches := runsOf(t, st, account, i); runs != 1 || matches != labels {
@@ -145,7 +147,7 @@ func TestTickKilled(t *testing.T) {
 	})
 }
 
-// TestTicksShareTheWork: processes that tick at the same time run every search once between them.
+// TestTicksShareTheWork checks that concurrent ticks run every search exactly once between them.
 func TestTicksShareTheWork(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -185,7 +187,8 @@ func TestTicksShareTheWork(t *testing.T) {
 	})
 }
 
-// TestServersRunSearches by themselves, unless they are told not to, and tell of it.
+// TestServersRunSearches checks that servers run saved searches unless a flag disables it, and that
+// they count the runs in their metrics.
 func TestServersRunSearches(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -199,7 +202,7 @@ func TestServersRunSearches(t *testing.T) {
 			if looks > 2_000 {
 				t.Fatalf("nothing is run\n%s", busy.err.String())
 			}
-			time.Sleep(100 * time.Millisecond) // between two looks
+			time.Sleep(100 * time.Millisecond) // poll interval
 		}
 		if _, text := fetch(t, busy.admin(t)+"/metrics"); !strings.Contains(text, "colaregistry_alert_runs_total 3") {
 			t.Error("the server that runs searches does not count them")
@@ -212,7 +215,7 @@ func TestServersRunSearches(t *testing.T) {
 	})
 }
 
-// TestTickAskedWrongly says what is wrong, and makes no registry.
+// TestTickAskedWrongly checks that invalid flags are reported and no registry is created.
 func TestTickAskedWrongly(t *testing.T) {
 	for flags, says := range map[string]string{
 		"--at 2026-11-23": "is not a time", "--hold 10ms": "too short", "--hold soon": "--hold", "": "there is no registry",

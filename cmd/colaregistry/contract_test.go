@@ -11,8 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestContractDecisions asks the running program for what the interface leaves open and clients depend on. Every answer is
-// checked against the OpenAPI document, too.
+// TestContractDecisions pins behavior that the interface leaves open but clients depend on. It also
+// checks every response against the OpenAPI document.
 func TestContractDecisions(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -69,7 +69,7 @@ func TestContractDecisions(t *testing.T) {
 	})
 }
 
-// sameWords reports whether two lists have the same words in any order.
+// sameWords reports whether two lists contain the same words in any order.
 func sameWords(a, b string) bool {
 	count := map[string]int{}
 	for _, w := range strings.Fields(a) {

@@ -15,7 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// TestCopyComparesEverything: the checksum of a copy tells when anything of a record differs, whatever its kind.
+// TestCopyComparesEverything checks that the checksum of a copy covers every field of every kind of
+// record.
 func TestCopyComparesEverything(t *testing.T) {
 	fields := reflect.TypeFor[store.Item]()
 	kinds := map[string]store.ItemKind{"Cola": store.ItemCola, "Permittee": store.ItemPermittee, "References": store.ItemReferences}
@@ -26,7 +27,7 @@ func TestCopyComparesEverything(t *testing.T) {
 		}
 		kind, known := kinds[name]
 		if !known {
-			kind = store.ItemAccount // tells nothing of which field is set
+			kind = store.ItemAccount // this kind does not imply which field is set
 		}
 		fresh := func() *store.Item {
 			return &store.Item{Kind: kind, Cola: &cola.Cola{}, References: &store.ReferenceSets{}}
@@ -105,8 +106,8 @@ func sumOf(t *testing.T, i *store.Item) []byte {
 	return d.of[i.Kind].sum.Sum(nil)
 }
 
-// change sets the first field in a record that is a text, a number or a list, and reports whether there was one. The revision of
-// reference data counts for nothing and is passed over.
+// change modifies the first string, number or list field of a record and reports whether it found
+// one. It skips the revision of reference data, which is not part of the checksum.
 func change(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Pointer:

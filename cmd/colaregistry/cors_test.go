@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// TestCORS sends what browsers send for pages of other origins: any page may call the REST API with
-// headers of its own, and only pages of allowed origins the endpoint for assistants, where they can
-// read errors too.
+// TestCORS sends cross-origin browser requests. The REST API accepts custom headers from any
+// origin. The MCP endpoint accepts only allowed origins, and pages there can read errors too.
 func TestCORS(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, embedded(t), "--allowed-origin", "https://app.example")

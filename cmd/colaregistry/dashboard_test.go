@@ -16,7 +16,7 @@ import (
 
 var printedLink = regexp.MustCompile(`http://\S+/sign-in/link/\S+`)
 
-// visitor is a browser that keeps cookies and follows no redirect.
+// visitor is a browser that stores cookies and does not follow redirects.
 func visitor(t *testing.T) *http.Client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -26,7 +26,7 @@ func visitor(t *testing.T) *http.Client {
 	return &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// browse asks for a page and returns its status and text.
+// browse requests a page and returns its status and body.
 func browse(t *testing.T, c *http.Client, method, url string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
@@ -45,7 +45,8 @@ func browse(t *testing.T, c *http.Client, method, url string) (int, string) {
 	return resp.StatusCode, string(text)
 }
 
-// TestAccountLink: a link that the command makes signs in once, in any of two processes, and is worth nothing afterwards.
+// TestAccountLink checks that a sign-in link from the command works once, on either of two
+// processes, and is then invalid.
 func TestAccountLink(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -58,7 +59,7 @@ func TestAccountLink(t *testing.T) {
 		at := func(s *serverProcess) string { return strings.TrimSuffix(s.base, "/api/v1") }
 		link := strings.TrimSpace(mustRun(t, append([]string{"account", "link", "--account", "ANN@example.com", "--public-url", at(one)}, h.flags()...)...))
 		b := visitor(t)
-		for range 2 { // looking at it uses nothing up
+		for range 2 { // GET does not use up the link
 			if status, text := browse(t, b, "GET", link); status != http.StatusOK || !strings.Contains(text, "ann@example.com") {
 				t.Fatalf("the link: %d %s", status, text)
 			}
@@ -80,7 +81,8 @@ func TestAccountLink(t *testing.T) {
 
 var formToken = regexp.MustCompile(`name="form" value="([^"]+)"`)
 
-// TestKeyFormIsSentOnce: a form that makes a key makes one, however often it is sent at once to two processes.
+// TestKeyFormIsSentOnce submits the same form concurrently to two processes and checks that it
+// creates one key.
 func TestKeyFormIsSentOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -113,7 +115,7 @@ func TestKeyFormIsSentOnce(t *testing.T) {
 		}
 		all.Wait()
 		keys, err := st.Keys(t.Context(), account.ID)
-		if err != nil || len(keys) != 2 || shown.Load() != 1 { // one was there
+		if err != nil || len(keys) != 2 || shown.Load() != 1 { // one key existed before
 			t.Errorf("%d keys, %d of them shown, %v; want one more, shown once", len(keys)-1, shown.Load(), err)
 		}
 		if err := st.Close(); err != nil {
@@ -122,7 +124,8 @@ func TestKeyFormIsSentOnce(t *testing.T) {
 	})
 }
 
-// TestDemonstrationLink: each start with the demonstration account prints a link that signs in to it, unless other ways are configured.
+// TestDemonstrationLink checks that each start with the demo account prints a sign-in link, unless
+// other sign-in methods are configured.
 func TestDemonstrationLink(t *testing.T) {
 	t.Parallel()
 	h := seeded(t)
@@ -144,7 +147,8 @@ func TestDemonstrationLink(t *testing.T) {
 	}
 }
 
-// TestUnknownAddress: a person is told on a page, with a way on; a program in the envelope of errors.
+// TestUnknownAddress checks that browsers get an HTML page for an unknown URL. Other clients, and all
+// clients of the API, get the error envelope.
 func TestUnknownAddress(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, seeded(t))
@@ -172,7 +176,7 @@ func TestUnknownAddress(t *testing.T) {
 	}
 }
 
-// TestSignInFlags: what does not fit together is told before anything is opened.
+// TestSignInFlags checks that invalid and incomplete sign-in flags are rejected at startup.
 func TestSignInFlags(t *testing.T) {
 	for name, tt := range map[string]struct {
 		flags []string

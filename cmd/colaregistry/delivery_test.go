@@ -19,14 +19,15 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// startSender starts a server that sends email through a mail server, and webhooks to this machine.
+// startSender starts a server that sends email through a mail server and allows webhooks to this
+// machine.
 func startSender(t *testing.T, h testRegistry, post *mailtest.Server) *serverProcess {
 	t.Helper()
 	return startServer(t, h, "--webhook-allow-private", "--smtp", post.URL(), "--mail-from", "Label alerts <alerts@registry.example>")
 }
 
-// watch makes searches for a brand, each with a confirmed destination of its own at the receiver, and returns their UUIDs. tick is as for
-// confirm.
+// watch creates saved searches for a brand, each with its own confirmed destination at the
+// receiver, and returns their UUIDs. For tick, see confirm.
 func (s *serverProcess) watch(t *testing.T, key, brand string, searches int, receiver *webhookReceiver, tick func()) []string {
 	t.Helper()
 	uuids := make([]string, searches)
@@ -39,7 +40,8 @@ func (s *serverProcess) watch(t *testing.T, key, brand string, searches int, rec
 	return uuids
 }
 
-// makeDue has a daily search run as scheduled, at the next tick of a server: its latest scheduled time has not been kept.
+// makeDue makes a daily search due at the server's next tick by pretending that its last scheduled
+// run was missed.
 func makeDue(t *testing.T, st store.Store, account cola.AccountID, uuid string) {
 	t.Helper()
 	_, err := st.UpdateSavedSearch(t.Context(), account, uuid, cola.MaxActiveSchedules, func(s cola.SavedSearch) (cola.SavedSearch, error) {
@@ -53,8 +55,9 @@ func makeDue(t *testing.T, st store.Store, account cola.AccountID, uuid string) 
 	}
 }
 
-// TestDeliveries has two servers share what is due: each message is taken once, verified by the library of Standard Webhooks, after an
-// attempt that the receiver refused; and an email comes for each run, which its link ends.
+// TestDeliveries runs two servers that share the due deliveries. The receiver refuses each first
+// attempt and accepts each message once, verified by the Standard Webhooks library. Each run also
+// sends an email with an unsubscribe link.
 func TestDeliveries(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -88,7 +91,7 @@ func TestDeliveries(t *testing.T) {
 	})
 }
 
-// checkListed looks at the deliveries of webhooks that an account has: each was tried twice.
+// checkListed checks that the account lists all webhook deliveries with two attempts each.
 func (s *serverProcess) checkListed(t *testing.T, key string, webhooks int) {
 	t.Helper()
 	var list answer
@@ -101,7 +104,7 @@ func (s *serverProcess) checkListed(t *testing.T, key string, webhooks int) {
 		}
 		return n
 	}
-	for range 100 { // the receiver knows before it is noted
+	for range 100 { // the receiver gets a message before the server records it
 		if delivered() == webhooks {
 			break
 		}
@@ -125,7 +128,8 @@ func (s *serverProcess) checkListed(t *testing.T, key string, webhooks int) {
 
 var unsubscribeLink = regexp.MustCompile(`^<(http://[^>]+)>$`)
 
-// checkMail looks at the messages to the account's own address, and ends them as a mailbox does by one click.
+// checkMail checks the messages to the account's email and then unsubscribes with one click, as a
+// mailbox provider does.
 func checkMail(t *testing.T, s *serverProcess, key string, post *mailtest.Server, messages int) {
 	t.Helper()
 	for range 600 {
@@ -154,7 +158,7 @@ func checkMail(t *testing.T, s *serverProcess, key string, post *mailtest.Server
 	if link == nil {
 		t.Fatalf("no link to end messages: %v", got[0].Header)
 	}
-	for range 2 { // twice is as good as once
+	for range 2 { // unsubscribing is idempotent
 		resp, err := http.PostForm(link[1], url.Values{"List-Unsubscribe": {"One-Click"}})
 		if err != nil {
 			t.Fatal(err)
@@ -171,18 +175,19 @@ func checkMail(t *testing.T, s *serverProcess, key string, post *mailtest.Server
 	}
 }
 
-// TestSenderKilled kills the process that sends while receivers hold its messages. Once the claims expire, other processes
-// send them with the same IDs; no message is lost, and no run is sent twice under different IDs.
+// TestSenderKilled kills the sending process while receivers are still processing its messages.
+// Once the claims expire, other processes resend them with the same IDs. No message is lost, and no
+// run is sent twice under different IDs.
 func TestSenderKilled(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
-		const searches = 4 // one per account; a host gets at most this many requests at once
+		const searches = 4 // one per account; each host gets at most this many concurrent requests
 		s, st := startServer(t, h, "--alerts", "off", "--webhook-allow-private"), mustOpen(t, h)
 		reached := make(chan struct{}, 100)
 		receiver := newHooked(t, func(_ string, n int) int {
 			reached <- struct{}{}
 			if n == 1 {
-				time.Sleep(5 * time.Second) // whoever sent it is not there any more
+				time.Sleep(5 * time.Second) // the sender is gone by now
 				return http.StatusServiceUnavailable
 			}
 			return http.StatusOK
@@ -209,7 +214,7 @@ func TestSenderKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = killed.Wait()
-		for range 60 { // until the holds have passed
+		for range 60 { // until the claims expire
 			if mustRun(t, tick...); receiver.messages() == searches {
 				break
 			}
@@ -234,7 +239,8 @@ func TestSenderKilled(t *testing.T) {
 	})
 }
 
-// TestSuspendedAlerts: while an account is suspended its requests are refused with the reason and its searches wait; then they go on.
+// TestSuspendedAlerts checks that a suspended account's requests are refused with the reason and
+// its searches wait, and that both resume afterwards.
 func TestSuspendedAlerts(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {

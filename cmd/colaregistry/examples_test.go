@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestExamplesFindSomething: what a newcomer pastes from the reference is answered with records out of the demonstration
-// data, unless it is said to be a placeholder.
+// TestExamplesFindSomething checks that every example in the reference returns demo records, unless
+// its label marks it as a placeholder.
 func TestExamplesFindSomething(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, embedded(t))
@@ -45,13 +45,13 @@ func TestExamplesFindSomething(t *testing.T) {
 			checkFound(t, s, s.base+path+"?"+query)
 		}
 	}
-	// A label, a permittee, a barcode; a saved search five times; a destination, a delivery.
+	// One label, one permittee, one barcode, five for saved searches, one destination and one delivery.
 	if placeholders != 10 {
 		t.Errorf("%d example calls with a placeholder, want 10", placeholders)
 	}
 }
 
-// firstCall returns the address of the first call on the reference page.
+// firstCall returns the URL of the first call on the reference page.
 func firstCall(t *testing.T, s *serverProcess) string {
 	t.Helper()
 	resp, err := http.Get(strings.TrimSuffix(s.base, "/api/v1") + "/docs")
@@ -72,7 +72,7 @@ func firstCall(t *testing.T, s *serverProcess) string {
 
 var quotedAddress = regexp.MustCompile(`"(http://[^"]+)"`)
 
-// pasted returns the address that a curl line asks for.
+// pasted returns the URL in a curl line.
 func pasted(t *testing.T, source string) string {
 	t.Helper()
 	m := quotedAddress.FindStringSubmatch(source)
@@ -82,8 +82,8 @@ func pasted(t *testing.T, source string) string {
 	return m[1]
 }
 
-// singleExamples returns a query string for the example of each query parameter of an operation. A bound of the volume comes
-// with the unit that it needs.
+// singleExamples returns a query string for each query parameter example of an operation. Volume
+// bounds come with their required unit.
 func singleExamples(op answer) (queries []string) {
 	examples := url.Values{}
 	parameters, _ := op.at("parameters").([]any)
@@ -112,7 +112,7 @@ func singleExamples(op answer) (queries []string) {
 	return queries
 }
 
-// checkSent sends what a curl line sends: something must be made of it, or counted.
+// checkSent sends the POST request in a curl line and checks that it creates or counts something.
 func checkSent(t *testing.T, s *serverProcess, source string) {
 	t.Helper()
 	_, rest, _ := strings.Cut(source, "-d '")
@@ -140,7 +140,7 @@ func checkSent(t *testing.T, s *serverProcess, source string) {
 	}
 }
 
-// checkFound asks for an address: it must be answered, and a list must have rows.
+// checkFound requests a URL and checks that it succeeds and that a list is not empty.
 func checkFound(t *testing.T, s *serverProcess, address string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)

@@ -18,12 +18,13 @@ import (
 	"github.com/colaregistry/colaregistry/internal/pgtest"
 )
 
-// pastGivingUp is a little longer than a batch is tried for: an outage of that length leaves batches in doubt.
+// pastGivingUp is slightly longer than the retry limit of a batch, so an outage of this length
+// leaves batches in doubt.
 const pastGivingUp = 6 * time.Second
 
 var withAdmin = []string{"--admin-listen", "127.0.0.1:0"}
 
-// TestDatabaseStoppedUnderLoad stops PostgreSQL and starts it again, as in a crash and in good order.
+// TestDatabaseStoppedUnderLoad stops and restarts PostgreSQL, both by crash and by clean shutdown.
 func TestDatabaseStoppedUnderLoad(t *testing.T) {
 	t.Parallel()
 	pg := startPostgres(t)
@@ -49,8 +50,9 @@ func TestDatabaseStoppedUnderLoad(t *testing.T) {
 	}
 }
 
-// TestConnectionsCutUnderLoad cuts every connection, again and again, beside an import. The import may fail; then it can be run
-// again. The server shows everything that was imported, whatever it missed while it was cut off.
+// TestConnectionsCutUnderLoad repeatedly cuts every connection during an import. The import may
+// fail but can be rerun. The server then shows every imported label, including those it missed
+// while disconnected.
 func TestConnectionsCutUnderLoad(t *testing.T) {
 	t.Parallel()
 	pg := startPostgres(t)
@@ -86,8 +88,8 @@ func TestConnectionsCutUnderLoad(t *testing.T) {
 	loadRun.requireExact(t, false)
 }
 
-// cutDuringImport cuts every connection while a file is imported, and reports whether the import failed, which it must do in good
-// order.
+// cutDuringImport cuts every connection while a file is imported and reports whether the import
+// failed. A failure must be clean.
 func cutDuringImport(t *testing.T, pg *pgtest.Server, h testRegistry, file string) (failed bool) {
 	t.Helper()
 	importing := command(append([]string{"import", "colas", file}, h.flags()...)...)
@@ -96,7 +98,7 @@ func cutDuringImport(t *testing.T, pg *pgtest.Server, h testRegistry, file strin
 	if err := importing.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(100 * time.Millisecond) // for the import to begin; were it not to, the test would only see less
+	time.Sleep(100 * time.Millisecond) // let the import begin; if it has not, the test only checks less
 	if err := pg.CutConnections(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -110,7 +112,8 @@ func cutDuringImport(t *testing.T, pg *pgtest.Server, h testRegistry, file strin
 	return true
 }
 
-// moreLabels writes a file of labels that a registry under loadRun does not have, and returns their ids too.
+// moreLabels writes a file of labels that are missing from a registry under loadRun, and returns
+// their IDs too.
 func moreLabels(t *testing.T) (file string, ids []string) {
 	t.Helper()
 	there := map[cola.TTBID]bool{}
@@ -121,7 +124,7 @@ func moreLabels(t *testing.T) (file string, ids []string) {
 	o.Colas, o.Seed = 5*loadTestLabels, demoSeed+1
 	var all, more bytes.Buffer
 	mustDo(t, demo.WriteColas(&all, o))
-	for c := range demo.Labels(o) { // a line each
+	for c := range demo.Labels(o) { // one per line
 		line, err := all.ReadBytes('\n')
 		mustDo(t, err)
 		if !there[c.TTBID] {
@@ -134,9 +137,10 @@ func moreLabels(t *testing.T) (file string, ids []string) {
 	return file, ids
 }
 
-// TestPrimaryLostUnderLoad loses a primary whose commits wait for a standby, at a bad moment: the standby is away, so commits
-// that nobody was told of are in the primary's books only, and connections are cut, so that they are looked for. Then the
-// standby takes over without them. Two processes that know both servers find their way by themselves.
+// TestPrimaryLostUnderLoad loses a primary with synchronous commits at a bad moment. The standby is
+// away, so some unacknowledged commits exist only on the primary, and connections are cut, so the
+// servers look those commits up. Then the standby takes over without them. Two server processes
+// that know both hosts must fail over without help.
 func TestPrimaryLostUnderLoad(t *testing.T) {
 	t.Parallel()
 	primary := startPostgres(t)
@@ -173,7 +177,7 @@ func TestPrimaryLostUnderLoad(t *testing.T) {
 	requireShown(t, h, servers, key)
 }
 
-// mustSynchronousStandby gives a server a standby that its commits wait for.
+// mustSynchronousStandby gives a server a synchronous standby.
 func mustSynchronousStandby(t *testing.T, primary *pgtest.Server) *pgtest.Server {
 	t.Helper()
 	standby, err := primary.StartStandby(t.Context(), pgtest.Options{Durable: true})
@@ -183,11 +187,12 @@ func mustSynchronousStandby(t *testing.T, primary *pgtest.Server) *pgtest.Server
 	return standby
 }
 
-// mustLeaveWaiting stops the standby, and cuts off those who wait for it. They try again, and wait again.
+// mustLeaveWaiting stops the standby and cuts the connections whose commits wait for it. The
+// clients retry and wait again.
 func mustLeaveWaiting(t *testing.T, primary, standby *pgtest.Server) {
 	t.Helper()
 	mustDo(t, standby.Stop(t.Context(), pgtest.Immediate))
-	// For commits to wait, and then to be tried again; were they not to, the test would only see less.
+	// Give commits time to start waiting, and later to be retried. If they do not, the test only checks less.
 	time.Sleep(500 * time.Millisecond)
 	mustDo(t, primary.CutConnections(t.Context()))
 	time.Sleep(time.Second)
@@ -211,7 +216,7 @@ func requireShown(t *testing.T, h testRegistry, servers []*serverProcess, key st
 	}
 }
 
-// bothHosts returns the address of a database that a standby has too, wherever the primary is.
+// bothHosts returns a database URL that lists the primary and the standby.
 func bothHosts(t *testing.T, database string, standby *pgtest.Server) string {
 	t.Helper()
 	u, err := url.Parse(database)
@@ -223,7 +228,7 @@ func bothHosts(t *testing.T, database string, standby *pgtest.Server) string {
 	return u.String()
 }
 
-// mustNewLabel writes a file with one label of its own.
+// mustNewLabel writes a file with one new label.
 func mustNewLabel(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "new.jsonl")
@@ -234,7 +239,8 @@ func mustNewLabel(t *testing.T) string {
 	return file
 }
 
-// TestRollingRestart replaces three processes one after another under load. Nobody is refused, and nothing is lost.
+// TestRollingRestart replaces three processes one after another under load. No request is refused
+// and no charge is lost.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	h := withDemoData(t)
@@ -270,8 +276,8 @@ func TestRollingRestart(t *testing.T) {
 	loadRun.requireExact(t, true, endings...)
 }
 
-// TestThreeProcessesShareOneWindow: one account asks three processes at once, and is let through as often as its tier allows.
-// Its key ends for all of them in one instant.
+// TestThreeProcessesShareOneWindow checks that one account gets exactly its rate limit across three
+// processes, and that revoking its key takes effect on all of them at once.
 func TestThreeProcessesShareOneWindow(t *testing.T) {
 	t.Parallel()
 	h := withDemoData(t)
@@ -308,7 +314,7 @@ func TestThreeProcessesShareOneWindow(t *testing.T) {
 	}
 }
 
-// TestProcessesMigrateOnce starts three processes at once on an empty database.
+// TestProcessesMigrateOnce starts three processes concurrently on an empty database.
 func TestProcessesMigrateOnce(t *testing.T) {
 	t.Parallel()
 	h := onPostgres(t)

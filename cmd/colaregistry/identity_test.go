@@ -9,19 +9,20 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// twoAccounts is a server, and somebody who has two accounts at it.
+// twoAccounts is a server and a person with two accounts on it.
 type twoAccounts struct {
 	testRegistry
 	*serverProcess
 	issuer issuer
 	st     database
 	paid   store.Account
-	key    string // of paid
+	key    string // email of the paid account
 	free   store.Account
 	tokens int
 }
 
-// mustSignInApart starts a server where somebody who pays has signed in with an app whose tokens bring no address.
+// mustSignInApart starts a server where a paying customer signed in with an app whose tokens carry
+// no email, which created a second account.
 func mustSignInApart(t *testing.T, h testRegistry) *twoAccounts {
 	t.Helper()
 	p := &twoAccounts{testRegistry: h, issuer: startIssuer(t)}
@@ -39,7 +40,7 @@ func mustSignInApart(t *testing.T, h testRegistry) *twoAccounts {
 	return p
 }
 
-// token returns a token of the person that is not the same as any before.
+// token returns a fresh token of the person.
 func (p *twoAccounts) token(t *testing.T, changes map[string]any) string {
 	t.Helper()
 	p.tokens++
@@ -59,7 +60,8 @@ func (p *twoAccounts) mustUse(t *testing.T, path, credential string) answer {
 	return got
 }
 
-// drawsFrom checks which account a credential is for, and how many list records that has used.
+// drawsFrom checks which account a credential belongs to and how many list records that account has
+// used.
 func (p *twoAccounts) drawsFrom(t *testing.T, when, credential string, tier cola.Tier, used float64) {
 	t.Helper()
 	got := p.mustUse(t, "/usage", credential)
@@ -68,13 +70,14 @@ func (p *twoAccounts) drawsFrom(t *testing.T, when, credential string, tier cola
 	}
 }
 
-// repair gives the person's identity to the account that pays.
+// repair moves the person's identity to the paid account.
 func (p *twoAccounts) repair(t *testing.T) {
 	t.Helper()
 	p.run(t, "account", "add-identity", "--account", "ada@example.com", "--issuer", p.issuer.URL, "--subject", "somebody")
 }
 
-// TestSecondAccountIsRepaired: once the operator has given the identity to the account that pays, tokens draw from that.
+// TestSecondAccountIsRepaired checks that tokens draw from the paid account once the operator has
+// moved the identity to it.
 func TestSecondAccountIsRepaired(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -100,7 +103,8 @@ func TestSecondAccountIsRepaired(t *testing.T) {
 	})
 }
 
-// TestRepairLeavesTheSecondAccount: with what it has used, its saved searches and its link, as the command says.
+// TestRepairLeavesTheSecondAccount checks that the second account keeps its usage, saved searches
+// and link, as the command's output says.
 func TestRepairLeavesTheSecondAccount(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -128,7 +132,8 @@ func TestRepairLeavesTheSecondAccount(t *testing.T) {
 	})
 }
 
-// TestLinksShowWhatHolds: of the scopes that a token brought, those that the app may have.
+// TestLinksShowWhatHolds checks that a link lists only those scopes of its token that the app is
+// allowed.
 func TestLinksShowWhatHolds(t *testing.T) {
 	t.Parallel()
 	p := mustSignInApart(t, seeded(t))

@@ -19,7 +19,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/demo"
 )
 
-// TestImportMetrics walks through an import of three sources, one without a size.
+// TestImportMetrics imports three sources, one of them without a known size.
 func TestImportMetrics(t *testing.T) {
 	m := newImportMetrics([]ingest.Source{{Size: 100}, {Size: -1}, {Size: 50}})
 	counts := func(added, changed, unchanged, refused int) ingest.Counts {
@@ -27,7 +27,7 @@ func TestImportMetrics(t *testing.T) {
 	}
 	steps := []struct {
 		progress ingest.Progress
-		want     []string // lines of the exposition
+		want     []string // expected metric lines
 	}{
 		{ingest.Progress{}, []string{"rows_read_total 0", "read_bytes_total 0", "sources_done 0", "sources 3", "source_bytes 150"}},
 		{ingest.Progress{Index: 0, BytesRead: 60, Counts: counts(5, 0, 0, 1)},
@@ -53,7 +53,7 @@ func TestImportMetrics(t *testing.T) {
 	}
 }
 
-// exposition returns what Prometheus would be told by a collector.
+// exposition returns a collector's metrics in the Prometheus text format.
 func exposition(c prometheus.Collector) string {
 	r := prometheus.NewPedanticRegistry()
 	r.MustRegister(c)
@@ -62,7 +62,7 @@ func exposition(c prometheus.Collector) string {
 	return w.Body.String()
 }
 
-// TestImportIsWatched looks at an import while it runs.
+// TestImportIsWatched checks the metrics of an import while it runs.
 func TestImportIsWatched(t *testing.T) {
 	t.Parallel()
 	address, end := startImport(t, embedded(t))
@@ -79,8 +79,8 @@ func TestImportIsWatched(t *testing.T) {
 
 var printedMetrics = regexp.MustCompile(`Metrics at (http://\S+)/metrics`)
 
-// startImport imports labels from a pipe that stays open until the end of it, and returns where it tells its progress once
-// labels are stored.
+// startImport imports labels from a pipe that stays open until the test ends. Once labels are
+// stored, it returns the address that serves the import's metrics.
 func startImport(t *testing.T, h testRegistry) (address string, end func()) {
 	t.Helper()
 	var labels bytes.Buffer

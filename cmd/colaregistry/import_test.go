@@ -17,7 +17,7 @@ func lastLine(s string) string {
 	return lines[len(lines)-1]
 }
 
-// TestRealData imports published government data as an operator would and finds it again.
+// TestRealData imports published government data as an operator would and queries it.
 func TestRealData(t *testing.T) {
 	for name, h := range map[string]func(*testing.T) testRegistry{"sqlite": embedded, "postgres": onPostgres} {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func realData(t *testing.T, h testRegistry) {
 		}
 	}
 
-	// A permittee first seen on a label is on no list; the list of one county adds 971.
+	// A permittee first seen on a label is on no list. The list for one county adds 971 permittees.
 	before := get("/permittees").at("pagination", "total").(float64)
 	if got := lastLine(load("permittees", producers)); got != "read=972 added=971 changed=0 unchanged=1 refused=0" {
 		t.Errorf("import permittees: %s", got)
@@ -101,8 +101,8 @@ func realData(t *testing.T, h testRegistry) {
 	}
 }
 
-// eventually waits for what must come about in a running server. How soon it does is measured by make perf: here a machine may be
-// as slow as it likes.
+// eventually waits for a condition in a running server. It sets no tight limit, because machines
+// may be slow; make perf measures latency.
 func eventually(t *testing.T, ok func() bool) {
 	t.Helper()
 	for begun := time.Now(); !ok(); time.Sleep(200 * time.Millisecond) {

@@ -21,7 +21,7 @@ type issuer struct {
 	key *rsa.PrivateKey
 }
 
-// issuerKey is made once: it takes long.
+// issuerKey is generated once because generation is slow.
 var issuerKey = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
 
 func startIssuer(t *testing.T) issuer {
@@ -38,7 +38,8 @@ func startIssuer(t *testing.T) issuer {
 	return i
 }
 
-// claims are those of a good token for a server, with changes; nil leaves one out.
+// claims returns the claims of a valid token for a server with changes applied. A nil value removes
+// a claim.
 func (i issuer) claims(s *serverProcess, changes map[string]any) map[string]any {
 	now := time.Now()
 	c := map[string]any{
@@ -50,13 +51,13 @@ func (i issuer) claims(s *serverProcess, changes map[string]any) map[string]any 
 	return c
 }
 
-// token returns an access token for a server.
+// token returns a valid access token for a server.
 func (i issuer) token(t *testing.T, s *serverProcess, changes map[string]any) string {
 	t.Helper()
 	return sign(t, jose.RS256, i.key, "current", "at+jwt", i.claims(s, changes))
 }
 
-// sign returns a token of claims, signed by a key.
+// sign returns a token with the given claims, signed with key.
 func sign(t *testing.T, alg jose.SignatureAlgorithm, key any, id, typ string, claims map[string]any) string {
 	t.Helper()
 	extra := map[jose.HeaderKey]any{"kid": id}

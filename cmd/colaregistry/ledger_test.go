@@ -16,17 +16,18 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// tally is what a client was answered.
+// tally summarizes the responses a client received.
 type tally struct {
 	mu       sync.Mutex
-	requests int // answered with 200
-	rows     int // list records in those answers
-	refused  int // answered with 429
-	inFlight int // largest possible charge of requests without an answer
+	requests int // responses with status 200
+	rows     int // list records in those responses
+	refused  int // responses with status 429
+	inFlight int // maximum charge of requests without a response
 	errs     []error
 }
 
-// call asks for a page and notes the answer. A request that gets no answer may have been charged for a whole page.
+// call requests a page and tallies the response. A request without a response may have been charged
+// for a full page.
 func (c *tally) call(client *http.Client, url, key string, page int) {
 	req, err := http.NewRequest(http.MethodGet, fmt.Sprintf("%s/colas?approval_date_from=2005-01-01&per_page=%d", url, page), nil)
 	if err != nil {
@@ -60,13 +61,13 @@ func (c *tally) call(client *http.Client, url, key string, page int) {
 	}
 }
 
-// newClient returns a client that sends every request once: over a connection that is kept alive, it would send one whose
-// connection breaks again by itself, and the first may have been charged.
+// newClient returns a client that sends every request once. With keep-alive, the transport would
+// resend a request when its connection breaks, although the first one may have been charged.
 func newClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
 }
 
-// charged returns the list records and requests that the ledger holds for an account today and yesterday.
+// charged returns the list records and requests charged to an account today and yesterday.
 func charged(t *testing.T, st store.Ledger, a store.Account) (rows, requests int) {
 	t.Helper()
 	today := cola.DateOf(time.Now())
@@ -83,8 +84,8 @@ func charged(t *testing.T, st store.Ledger, a store.Account) (rows, requests int
 	return rows, requests
 }
 
-// TestKillLosesNothing: after kill -9 under load the ledger holds everything that was answered, and no more than that and
-// what was under way.
+// TestKillLosesNothing checks that after kill -9 under load the ledger contains every answered
+// request, and at most the in-flight ones besides.
 func TestKillLosesNothing(t *testing.T) {
 	t.Parallel()
 	onBoth(t, killLosesNothing)
@@ -133,7 +134,8 @@ func killLosesNothing(t *testing.T, h testRegistry) {
 	}
 }
 
-// TestTwoProcessesShareOneLedger: two servers on one database let one account have exactly its limits.
+// TestTwoProcessesShareOneLedger checks that two servers on one database together enforce an
+// account's exact limits.
 func TestTwoProcessesShareOneLedger(t *testing.T) {
 	t.Parallel()
 	onBoth(t, twoProcessesShareOneLedger)
@@ -173,7 +175,8 @@ func twoProcessesShareOneLedger(t *testing.T, h testRegistry) {
 	}
 }
 
-// TestNeverMoreThanTheLimitInAnyMinute hammers a free account through two processes for longer than a window.
+// TestNeverMoreThanTheLimitInAnyMinute sends as many requests as it can from a free account through
+// two processes for longer than a rate-limit window.
 func TestNeverMoreThanTheLimitInAnyMinute(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 75 seconds")
@@ -200,14 +203,15 @@ func neverMoreThanTheLimitInAnyMinute(t *testing.T, h testRegistry) {
 		t.Errorf("%d requests let through in 75 seconds, want the first ten, and up to ten more a minute later", len(grants))
 	}
 	for i := range max(0, len(grants)-10) {
-		// The grant lies between sending and answer, so eleven grants surely span less than a minute only if this does.
+		// Each grant lies between its request and its response, so this is an upper bound on the span of eleven grants.
 		if span := grants[i+10].answered.Sub(grants[i].sent); span < time.Minute {
 			t.Errorf("eleven requests let through within %v", span)
 		}
 	}
 }
 
-// TestStopDrains: a server that is asked to stop answers every request that reached it, and charges no other.
+// TestStopDrains checks that a stopping server answers every request that reached it and charges no
+// others.
 func TestStopDrains(t *testing.T) {
 	t.Parallel()
 	onBoth(t, stopDrains)
@@ -236,7 +240,8 @@ func stopDrains(t *testing.T, h testRegistry) {
 		if rows, _ := charged(t, st, owners[i]); rows != c.rows {
 			t.Errorf("account %d: charged %d records, answered %d", i, rows, c.rows)
 		}
-		// A connection that was made but not yet read from is closed: its request never began, and was not charged.
+		// The server closes accepted connections that it has not read from yet. Those requests never began and are not
+		// charged.
 		if slices.ContainsFunc(c.errs, func(err error) bool {
 			return !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, io.EOF)
 		}) {

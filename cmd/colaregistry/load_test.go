@@ -17,12 +17,12 @@ import (
 
 const loadTestLabels = 800
 
-// loadTestData selects the labels of a registry under load.
+// loadTestData returns the options that generate the labels of a registry under load.
 func loadTestData() demo.Options {
 	return demo.Options{Colas: loadTestLabels, Seed: demoSeed, AsOf: cola.NewDate(2025, time.June, 1)}
 }
 
-// startPostgres starts a durable PostgreSQL for a test that breaks it.
+// startPostgres starts a durable PostgreSQL server that the test may break.
 func startPostgres(t *testing.T) *pgtest.Server {
 	t.Helper()
 	s, err := pgtest.Start(t.Context(), pgtest.Options{Durable: true})
@@ -37,7 +37,7 @@ func startPostgres(t *testing.T) *pgtest.Server {
 	return s
 }
 
-// seededOn returns a registry with labels in a new database of a server.
+// seededOn returns a registry with labels in a new database on a server.
 func seededOn(t *testing.T, s *pgtest.Server) testRegistry {
 	t.Helper()
 	url, err := s.CreateDatabase(t.Context())
@@ -51,23 +51,24 @@ func seededOn(t *testing.T, s *pgtest.Server) testRegistry {
 	return h
 }
 
-// onOtherMachine returns the registry for a process on another machine: same database, another data folder.
+// onOtherMachine returns the registry as a process on another machine sees it: same database,
+// different data folder.
 func (h testRegistry) onOtherMachine(t *testing.T) testRegistry {
 	h.DataDir = t.TempDir()
 	return h
 }
 
-// loadRun is load of many accounts on servers.
+// loadRun is a load of many accounts on one or more servers.
 type loadRun struct {
 	home     testRegistry
 	servers  []*serverProcess
 	accounts []*loadtest.Account
 	log      *loadtest.Log
 	begun    time.Time
-	lift     func() // ends the load and waits for the last answer
+	lift     func() // ends the load and waits for the last response
 }
 
-// startLoad sends requests of accounts of every tier to the servers.
+// startLoad sends requests from accounts of every tier to the servers.
 func startLoad(t *testing.T, h testRegistry, servers ...*serverProcess) *loadRun {
 	t.Helper()
 	const accounts, pace = 20, 2.5
@@ -97,10 +98,10 @@ func startLoad(t *testing.T, h testRegistry, servers ...*serverProcess) *loadRun
 	return s
 }
 
-// root is the scheme and host of a server.
+// root returns the scheme and host of a server.
 func (s *serverProcess) root() string { return strings.TrimSuffix(s.base, "/api/v1") }
 
-// count returns how many answers so far had a status.
+// count returns the number of responses with a status so far.
 func (s *loadRun) count(status int) (n int) {
 	for _, e := range s.log.Exchanges() {
 		if e.Status == status {
@@ -110,15 +111,16 @@ func (s *loadRun) count(status int) (n int) {
 	return n
 }
 
-// awaitMore waits for some more answers of a status.
+// awaitMore waits for more responses with a status.
 func (s *loadRun) awaitMore(t *testing.T, status, more int) {
 	t.Helper()
 	before := s.count(status)
 	await(t, "callers are answered with "+http.StatusText(status), func() bool { return s.count(status) >= before+more })
 }
 
-// requireExact ends the load, waits until nothing is in doubt, and holds the ledger against the answers: it must be what was
-// answered, for every account, and no answer one that should not have been. It returns what the callers met.
+// requireExact ends the load, waits until no commit is in doubt, and compares the ledger with the
+// responses. Every account's ledger must match its responses, and every response must be an allowed
+// one. It returns the tally of all callers.
 func (s *loadRun) requireExact(t *testing.T, quiet bool, endings ...loadtest.Ending) loadtest.Tally {
 	t.Helper()
 	s.lift()
@@ -148,7 +150,8 @@ func (s *loadRun) requireExact(t *testing.T, quiet bool, endings ...loadtest.End
 	return tally
 }
 
-// await waits for what must come about in the end. The limit only keeps a test from hanging.
+// await waits for a condition that must become true eventually. The limit only prevents a hanging
+// test.
 func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for begun := time.Now(); !ok(); time.Sleep(50 * time.Millisecond) {
@@ -158,21 +161,21 @@ func await(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// readyz returns the status of the public probe.
+// readyz returns the status of the public readiness probe.
 func (s *serverProcess) readyz(t *testing.T) int {
 	t.Helper()
 	status, _ := fetch(t, s.root()+"/readyz")
 	return status
 }
 
-// awaitReady waits until the server says that it is, and lets a request of the key through.
+// awaitReady waits until the server reports ready and accepts a request with the key.
 func (s *serverProcess) awaitReady(t *testing.T, key string) {
 	t.Helper()
 	await(t, "the server is ready", func() bool { return s.readyz(t) == http.StatusOK })
 	await(t, "the server charges", func() bool { return s.get(t, "/usage", key).StatusCode == http.StatusOK })
 }
 
-// awaitDown waits until the server refuses a request of the key, as it should, and says that it is not ready.
+// awaitDown waits until the server correctly refuses a request with the key and reports not ready.
 func (s *serverProcess) awaitDown(t *testing.T, key string) {
 	t.Helper()
 	await(t, "the server refuses with 503", func() bool {
@@ -188,7 +191,7 @@ func (s *serverProcess) awaitDown(t *testing.T, key string) {
 	await(t, "the server is not ready", func() bool { return s.readyz(t) == http.StatusServiceUnavailable })
 }
 
-// newOtherAccount makes an account whose requests are not among those of the crowd, and returns its key.
+// newOtherAccount creates an account that is not part of the load and returns its key.
 func newOtherAccount(t *testing.T, st store.Store) string {
 	t.Helper()
 	_, secret, _ := mustAccount(t, st, "bystander@example.com", cola.TierPro)

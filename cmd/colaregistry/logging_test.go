@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// TestNoSecretInTheLog sends keys wherever one could come, and searches for words; what the server logs, at its most
-// talkative, holds none of them. It knows them: the requests are answered.
+// TestNoSecretInTheLog sends keys and search terms in every possible place and checks that the log
+// contains none of them, even at the most verbose level. The server did see them: it answers the
+// requests.
 func TestNoSecretInTheLog(t *testing.T) {
 	t.Parallel()
 	const sought = "soughtafter"
@@ -59,7 +60,7 @@ func TestNoSecretInTheLog(t *testing.T) {
 	}
 }
 
-// sendRaw sends what is no HTTP.
+// sendRaw sends bytes that are not valid HTTP.
 func sendRaw(t *testing.T, address, text string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)

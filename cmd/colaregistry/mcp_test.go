@@ -22,13 +22,14 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// endpoint is where a server answers assistants.
+// endpoint returns the URL of the server's MCP endpoint.
 func (s *serverProcess) endpoint() string { return strings.TrimSuffix(s.base, "/api/v1") + "/mcp" }
 
-// assistant is a client of the protocol, connected with a key.
+// assistant is an MCP client that connects with an API key.
 type assistant struct{ *client.Client }
 
-// mustConnect connects a client that speaks the newest revision, or one of those with a handshake.
+// mustConnect connects a client that speaks the newest protocol revision or one of the handshake
+// revisions.
 func mustConnect(t *testing.T, url, key string, options ...client.ClientOption) assistant {
 	t.Helper()
 	wire, err := transport.NewStreamableHTTP(url, transport.WithHTTPHeaders(map[string]string{"Authorization": "Bearer " + key}))
@@ -53,11 +54,11 @@ func mustInitialize(t *testing.T, c *client.Client) assistant {
 	return assistant{c}
 }
 
-// result is what a tool's call came to.
+// result is the outcome of a tool call.
 type result struct {
 	failed bool
-	answer        // its structured content, or the envelope of its error
-	text   string // of the last part
+	answer        // structured content, or the error envelope
+	text   string // text of the last content block
 }
 
 func (a assistant) call(t *testing.T, tool string, arguments any) result {
@@ -83,7 +84,8 @@ func (a assistant) call(t *testing.T, tool string, arguments any) result {
 	return r
 }
 
-// TestAssistants: a client of either era, over HTTP and over a pipe, finds every tool and is answered by each.
+// TestAssistants checks that clients of either protocol era, over HTTP and over stdio, can list and
+// call every tool.
 func TestAssistants(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -103,7 +105,7 @@ func TestAssistants(t *testing.T) {
 	})
 }
 
-// mustPipe connects to the program as an assistant on the same machine does.
+// mustPipe connects to the program over stdio, as a local assistant does.
 func mustPipe(t *testing.T, key string, flags ...string) assistant {
 	t.Helper()
 	start := func(_ context.Context, _ string, env, args []string) (*exec.Cmd, error) {
@@ -156,8 +158,8 @@ func useEveryTool(t *testing.T, a assistant) {
 	}
 }
 
-// TestLineBreaksInLabels: an assistant reads the lines of a description as they are stored, with
-// one form of line break.
+// TestLineBreaksInLabels checks that an assistant receives the line breaks of a description as
+// stored, in one normalized form.
 func TestLineBreaksInLabels(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -178,7 +180,7 @@ func TestLineBreaksInLabels(t *testing.T) {
 	})
 }
 
-// TestToolCursorWalk: following next_cursor hands out every label once.
+// TestToolCursorWalk checks that following next_cursor returns every label exactly once.
 func TestToolCursorWalk(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, seeded(t))
@@ -202,7 +204,8 @@ func TestToolCursorWalk(t *testing.T) {
 	}
 }
 
-// TestOneCounter: on one key, REST and assistants draw from one quota and one minute, and each tells where that stands.
+// TestOneCounter checks that REST and MCP requests with one key share one quota and one rate limit,
+// and that both report what remains.
 func TestOneCounter(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -210,15 +213,15 @@ func TestOneCounter(t *testing.T) {
 		st := mustOpen(t, h)
 		account, secret, key := mustAccount(t, st, "both@example.com", cola.TierFree)
 		spend(t, st, account, key, 9_970)
-		a := mustConnect(t, s.endpoint(), secret.Reveal()) // free
+		a := mustConnect(t, s.endpoint(), secret.Reveal()) // connecting is free
 		used := func(r result) any { return r.at("charged", "remaining") }
 		first := s.get(t, "/colas?per_page=10", secret.Reveal())                  // 20 left
 		second := a.call(t, "search_colas", map[string]any{"per_page": 12})       // 8 left
 		third := a.call(t, "search_colas", nil)                                   // the last 8
-		fourth := a.call(t, "search_colas", nil)                                  // none
-		fifth := s.get(t, "/permittees", secret.Reveal())                         // none
+		fourth := a.call(t, "search_colas", nil)                                  // refused
+		fifth := s.get(t, "/permittees", secret.Reveal())                         // refused
 		detail := a.call(t, "get_cola", map[string]any{"ttb_id": first.ids()[0]}) // 199 left
-		sixth := s.get(t, "/usage", secret.Reveal())                              // sees all of it
+		sixth := s.get(t, "/usage", secret.Reveal())                              // includes the usage over MCP
 		if len(first.ids()) != 10 || used(second) != 8. || len(third.ids()) != 8 || used(detail) != 199. {
 			t.Errorf("%d rows, then %v left, then %d rows, then %v detail views left", len(first.ids()), used(second), len(third.ids()), used(detail))
 		}
@@ -231,7 +234,7 @@ func TestOneCounter(t *testing.T) {
 		if sixth.at("data", "list_records", "remaining") != 0. || sixth.at("data", "detail_views", "used") != 1. {
 			t.Errorf("REST sees %v", sixth.at("data"))
 		}
-		for range 3 { // the eighth to the tenth of the minute
+		for range 3 { // eighth to tenth request of the minute
 			a.call(t, "get_usage", nil)
 		}
 		full, rest := a.call(t, "get_usage", nil), s.get(t, "/usage", secret.Reveal())
@@ -256,7 +259,7 @@ func TestOneCounter(t *testing.T) {
 	})
 }
 
-// post sends a message as it is, with header lines ("Name: value") beside the usual ones.
+// post sends a raw message with header lines ("Name: value") in addition to the usual ones.
 func (s *serverProcess) post(t *testing.T, key, body string, lines ...string) answer {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.endpoint(), strings.NewReader(body))
@@ -283,11 +286,12 @@ func (s *serverProcess) post(t *testing.T, key, body string, lines ...string) an
 	if a.body, err = io.ReadAll(resp.Body); err != nil {
 		t.Fatal(err)
 	}
-	_ = json.Unmarshal(a.body, &a.json) // a 202 has none
+	_ = json.Unmarshal(a.body, &a.json) // a 202 response has no body
 	return a
 }
 
-// TestProtection: what must not reach the registry is refused by a running server.
+// TestProtection checks that a running server rejects unauthenticated, cross-origin and malformed
+// messages, and logs none of their content.
 func TestProtection(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, seeded(t), "--allowed-origin", "https://app.example", "--allowed-host", "registry.internal")
@@ -327,7 +331,8 @@ func TestProtection(t *testing.T) {
 	}
 }
 
-// TestMCPRefusesToStart without a key, without a registry, and with an address that is none.
+// TestMCPRefusesToStart checks that mcp fails without a key, without a registry, and with an
+// invalid URL.
 func TestMCPRefusesToStart(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// metricTable is metrics by name: the type and the labels of each.
+// metricTable maps metric names to their type and labels.
 type metricTable map[string]string
 
 var (
@@ -23,10 +23,10 @@ var (
 	labelName  = regexp.MustCompile(`(\w+)="`)
 )
 
-// postgresOnly begins the row of a metric that there is with PostgreSQL alone.
+// postgresOnly starts the table row of a metric that exists only with PostgreSQL.
 const postgresOnly = "(PostgreSQL)"
 
-// documentedMetrics reads the table of the operations guide.
+// documentedMetrics reads the table in the operations guide.
 func documentedMetrics(t *testing.T, guide string) metricTable {
 	t.Helper()
 	table := metricTable{}
@@ -44,7 +44,7 @@ func documentedMetrics(t *testing.T, guide string) metricTable {
 	return table
 }
 
-// add reads what a listener exposes into the table.
+// add adds the metrics that a listener exposes to the table.
 func (table metricTable) add(t *testing.T, address string) {
 	t.Helper()
 	_, text := fetch(t, address+"/metrics")
@@ -69,8 +69,8 @@ func (table metricTable) add(t *testing.T, address string) {
 	}
 }
 
-// TestMetricsAreDocumented holds the operations guide to what a server and an import expose, with either database: every
-// metric, its type and its labels.
+// TestMetricsAreDocumented checks that the operations guide documents exactly the metrics that a
+// server and an import expose with either database, with their types and labels.
 func TestMetricsAreDocumented(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("../../docs/OPERATIONS.md")
@@ -87,7 +87,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		s := startServer(t, h, "--admin-listen", "127.0.0.1:0", "--oidc-issuer", startIssuer(t).URL)
 		_, secret, _ := mustAccount(t, mustOpen(t, h), "metrics@example.com", cola.TierFree)
-		s.get(t, "/colas", secret.Reveal()) // what nobody has called is not exposed
+		s.get(t, "/colas", secret.Reveal()) // metrics without calls are not exposed
 		address, end := startImport(t, h)
 		defer end()
 		exposed := metricTable{}
@@ -99,7 +99,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	})
 }
 
-// of returns the part of the table that there is with a registry's database.
+// of returns the metrics that exist with a registry's kind of database.
 func (table metricTable) of(h testRegistry) metricTable {
 	there := metricTable{}
 	for name, row := range table {
@@ -111,7 +111,7 @@ func (table metricTable) of(h testRegistry) metricTable {
 	return there
 }
 
-// knows reports whether the table has a metric, or the histogram that a name is a part of.
+// knows reports whether the table contains a metric or the histogram it belongs to.
 func (table metricTable) knows(name string) bool {
 	for _, part := range []string{"", "_bucket", "_count", "_sum"} {
 		if whole, ok := strings.CutSuffix(name, part); ok && table[whole] != "" {

@@ -25,8 +25,8 @@ const (
 	createBody = `{"name":"Oak","filters":{"brand_name":"oak"}}`
 )
 
-// rest sends a request to the REST API with a bearer token and header lines ("Name: value"). The answer is held against the
-// description.
+// rest sends a request to the REST API with a bearer token and header lines ("Name: value"). It
+// checks the response against the OpenAPI document.
 func (s *serverProcess) rest(t *testing.T, method, path, token, body string, lines ...string) answer {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, s.base+path, strings.NewReader(body))
@@ -44,7 +44,7 @@ func (s *serverProcess) rest(t *testing.T, method, path, token, body string, lin
 	return do(t, req)
 }
 
-// onEach sends the same request, as far as it can be, to both edges.
+// onEach sends the same request, as far as possible, to REST and MCP.
 func (s *serverProcess) onEach(t *testing.T, token string) map[string]answer {
 	t.Helper()
 	return map[string]answer{
@@ -53,7 +53,7 @@ func (s *serverProcess) onEach(t *testing.T, token string) map[string]answer {
 	}
 }
 
-// expect holds both edges to a status and to what the refusal says.
+// expect checks the status and the challenge of both responses.
 func (s *serverProcess) expect(t *testing.T, when, token string, status int, says string) {
 	t.Helper()
 	for edge, got := range s.onEach(t, token) {
@@ -76,8 +76,8 @@ func registerApp(t *testing.T, h testRegistry, i issuer, scopes ...string) {
 	h.run(t, args...)
 }
 
-// TestTokens: an app that an account holder has signed in with reads and is metered as one with a key of the account is, on both
-// edges, until its link or the app is ended.
+// TestTokens checks that a connected app reads and is metered like an API key of the same account,
+// on REST and MCP, until its link or the app is disabled.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -129,7 +129,8 @@ func TestTokens(t *testing.T) {
 	})
 }
 
-// TestStepUp: a token without the scope is told by both edges how to come back with it, and one with it creates.
+// TestStepUp checks that REST and MCP reject a token without the write scope with a challenge that
+// names it, and accept one with it.
 func TestStepUp(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -158,14 +159,14 @@ func TestStepUp(t *testing.T) {
 		if made := s.post(t, "", createCall, "Authorization: Bearer "+writes); made.StatusCode != 200 || !strings.Contains(string(made.body), "uuid") {
 			t.Errorf("MCP: %d %s", made.StatusCode, made.body)
 		}
-		// What the token brings counts only as far as the app may have it.
+		// A token's scopes count only as far as the app is allowed them.
 		registerApp(t, h, i)
 		narrowed := i.token(t, s, map[string]any{"scope": "saved_searches:write", "jti": "2"})
 		for edge, got := range map[string]answer{
 			"REST": s.rest(t, "POST", "/saved-searches", narrowed, createBody),
 			"MCP":  s.post(t, "", createCall, "Authorization: Bearer "+narrowed),
 		} {
-			challenge := got.Header.Get("WWW-Authenticate") // asks for nothing: the token has the scope already
+			challenge := got.Header.Get("WWW-Authenticate") // no challenge: the token already has the scope
 			if got.StatusCode != 403 || got.at("error", "details", "reason") != "app_not_allowed" || strings.Contains(challenge, "scope") {
 				t.Errorf("an app that may not have the scope, %s: %d %q %s", edge, got.StatusCode, challenge, got.body)
 			}
@@ -173,7 +174,8 @@ func TestStepUp(t *testing.T) {
 	})
 }
 
-// TestHostileTokens: each is refused for what is wrong with it, by both edges, charges nobody and leaves no trace in the log.
+// TestHostileTokens checks that REST and MCP reject each bad token for its actual defect, charge no
+// account and log no part of it.
 func TestHostileTokens(t *testing.T) {
 	t.Parallel()
 	i, other := startIssuer(t), startIssuer(t)
@@ -227,7 +229,7 @@ func TestHostileTokens(t *testing.T) {
 		}
 	}
 	s.expect(t, "the good one", good, 200, "detail_views")
-	if accounts, err := st.Accounts(t.Context()); err != nil || len(accounts) != 2 { // that of the demonstration, and the good one's
+	if accounts, err := st.Accounts(t.Context()); err != nil || len(accounts) != 2 { // the demo account and the account of the valid token
 		t.Errorf("accounts: %+v, %v", accounts, err)
 	}
 	s.stop(t)
@@ -238,7 +240,8 @@ func TestHostileTokens(t *testing.T) {
 	}
 }
 
-// sendHuge sends a token of a megabyte, and returns the status of the answer; 401 when the server hangs up on it.
+// sendHuge sends a one-megabyte token and returns the response status, or 401 if the server closes
+// the connection.
 func sendHuge(t *testing.T, s *serverProcess, path string) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, strings.TrimSuffix(s.base, "/api/v1")+path, bytes.NewReader([]byte(usageCall)))
@@ -247,14 +250,15 @@ func sendHuge(t *testing.T, s *serverProcess, path string) int {
 	}
 	req.Header.Set("Authorization", "Bearer "+strings.Repeat("a", 1<<20))
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil { // it may hang up before all of it was sent
+	if err != nil { // the server may close the connection before reading all of it
 		return http.StatusUnauthorized
 	}
 	resp.Body.Close()
 	return resp.StatusCode
 }
 
-// TestScopeCannotBeBypassed: a message that two readers might read in two ways, or that hides what it calls, creates nothing.
+// TestScopeCannotBeBypassed checks that ambiguous messages, and messages that hide which tool they
+// call, create no saved search.
 func TestScopeCannotBeBypassed(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -262,7 +266,7 @@ func TestScopeCannotBeBypassed(t *testing.T) {
 		s := startServer(t, h, "--oidc-issuer", i.URL)
 		registerApp(t, h, i, "saved_searches:write")
 		st := mustOpen(t, h)
-		if err := st.SetTier(t.Context(), signedIn(t, st, s, i), cola.TierPro); err != nil { // so that the burst refuses nothing here
+		if err := st.SetTier(t.Context(), signedIn(t, st, s, i), cola.TierPro); err != nil { // so that the rate limit does not interfere
 			t.Fatal(err)
 		}
 		token := i.token(t, s, nil)
@@ -320,7 +324,7 @@ func TestScopeCannotBeBypassed(t *testing.T) {
 	})
 }
 
-// signedIn returns the account of the issuer's usual subject, after a request of it.
+// signedIn returns the account of the issuer's default subject after its first request.
 func signedIn(t *testing.T, st store.Store, s *serverProcess, i issuer) cola.AccountID {
 	t.Helper()
 	if got := s.rest(t, "GET", "/usage", i.token(t, s, nil), ""); got.StatusCode != 200 {

@@ -17,12 +17,13 @@ import (
 	"github.com/colaregistry/colaregistry/internal/demo"
 )
 
-// sdkModels says what the official SDKs for Python and JavaScript take the API's records for: for each model, by the name of
-// our schema, a field a line with its type in Python and in JavaScript. "-" is a field that an SDK does not read, and a
-// question mark a value that may be null. Python's models are checked when an answer is read: one wrong value fails the page.
+// sdkModels lists the fields that the official Python and JavaScript SDKs expect in each of our
+// schemas: one field per line, with its Python type and its JavaScript type. "-" marks a field that
+// an SDK does not read; a question mark, a nullable value. The Python models validate each
+// response: one wrong value fails the whole page.
 //
-// These are facts about cola-cloud-us/colacloud-python and colacloud-js; the command line client colacloud-cli has no models
-// and shows fields of the same names.
+// The list was taken from cola-cloud-us/colacloud-python and colacloud-js. The command-line client
+// colacloud-cli has no models and shows fields of the same names.
 const sdkModels = `
 ColaSummary
 	ttb_id string string
@@ -152,16 +153,17 @@ PageMeta
 	has_more boolean? boolean
 `
 
-// sdkMismatches are the fields in which the JavaScript SDK differs from the interface that the SDKs are written for, which this
-// service follows: JavaScript does not check types, so its programs read these values as they are.
+// sdkMismatches lists the fields where the JavaScript SDK differs from the interface that both SDKs
+// target and this service follows. JavaScript does not check types, so its programs can still read
+// these values.
 var sdkMismatches = []string{
 	"ColaDetail.grape_varietals", "ColaDetail.llm_tasting_note_flavors", "ColaDetail.llm_beer_hops_varieties", "ColaDetail.llm_liquor_grains", // arrays
-	"ColaDetail.llm_beer_ibu",                                                                                            // a text, since it may be a range
+	"ColaDetail.llm_beer_ibu",                                                                                            // a string, because it may be a range
 	"ColaDetail.has_front_image", "ColaDetail.has_back_image", "ColaDetail.has_neck_image", "ColaDetail.has_strip_image", // null when unknown
 	"Image.barcode_count", "Image.qrcode_count", "Image.image_url", // null when unknown
 }
 
-// sdkField is a field of a model with its types in Python and JavaScript.
+// sdkField is a model field with its Python and JavaScript types.
 type sdkField struct{ name, python, javascript string }
 
 func sdkFields(t *testing.T) map[string][]sdkField {
@@ -181,7 +183,7 @@ func sdkFields(t *testing.T) map[string][]sdkField {
 	return models
 }
 
-// TestSchemaFitsTheOfficialSDKs holds the OpenAPI schema against the models of the SDKs, field by field.
+// TestSchemaFitsTheOfficialSDKs compares the OpenAPI schema with the SDK models, field by field.
 func TestSchemaFitsTheOfficialSDKs(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("..", "..", "httpapi", "openapi.json"))
 	if err != nil {
@@ -222,7 +224,7 @@ func TestSchemaFitsTheOfficialSDKs(t *testing.T) {
 	}
 }
 
-// schemaType writes the type of a property as the table does.
+// schemaType returns the type of a property in the notation of sdkModels.
 func schemaType(property map[string]any) string {
 	null := ""
 	kind, _ := property["type"].(string)
@@ -243,7 +245,7 @@ func schemaType(property map[string]any) string {
 	return kind + null
 }
 
-// fits reports whether a client that expects one type reads another.
+// fits reports whether a client that expects one type can read another.
 func fits(have, want string) bool {
 	if want == "-" {
 		return true
@@ -255,7 +257,8 @@ func fits(have, want string) bool {
 	return have == want || have == "integer" && want == "number" || have == "date" && want == "string"
 }
 
-// TestRecordsFitTheOfficialSDKs holds demonstration records, and real ones where there are any, against the models of Python.
+// TestRecordsFitTheOfficialSDKs checks demo records, and real ones if available, against the Python
+// models.
 func TestRecordsFitTheOfficialSDKs(t *testing.T) {
 	models := sdkFields(t)
 	t.Run("demonstration", func(t *testing.T) {
@@ -282,7 +285,8 @@ func TestRecordsFitTheOfficialSDKs(t *testing.T) {
 	})
 }
 
-// checkImported imports labels, at least so many, and holds each of them against the models of Python.
+// checkImported imports labels, requires a minimum count, and checks each label against the Python
+// models.
 func checkImported(t *testing.T, models map[string][]sdkField, least int, files ...string) {
 	t.Helper()
 	h := embedded(t)
@@ -305,7 +309,7 @@ func checkImported(t *testing.T, models map[string][]sdkField, least int, files 
 	}
 }
 
-// checkRecord holds a label, in a list and by itself, against the models of Python.
+// checkRecord checks the list record and the detail view of a label against the Python models.
 func checkRecord(t *testing.T, models map[string][]sdkField, c *cola.Cola) {
 	t.Helper()
 	detail, err := json.Marshal(c)
@@ -340,7 +344,7 @@ func checkModel(t *testing.T, models map[string][]sdkField, model string, record
 	}
 }
 
-// valueType writes the type of a JSON value as the table does.
+// valueType returns the type of a JSON value in the notation of sdkModels.
 func valueType(value any) string {
 	switch v := value.(type) {
 	case string:

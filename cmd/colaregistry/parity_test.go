@@ -17,14 +17,15 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// parityCase is one question, as REST and as a tool are asked it.
+// parityCase is one query in its REST form and its tool form.
 type parityCase struct {
-	path      string // with its query
+	path      string // including the query string
 	tool      string
 	arguments map[string]any
 }
 
-// lists are the operations with parameters: the path, the tool, what the tool is told beside them, and their struct.
+// lists are the operations with parameters: the path, the tool, its fixed arguments, and the
+// parameter struct.
 var lists = []struct {
 	path, tool string
 	beside     map[string]any
@@ -33,15 +34,15 @@ var lists = []struct {
 	{"/colas", "search_colas", nil, reflect.TypeFor[cola.SearchParams]()},
 	{"/permittees", "search_permittees", nil, reflect.TypeFor[cola.PermitteeParams]()},
 	{"/production-reports", "list_production_reports", nil, reflect.TypeFor[cola.ProductionReportParams]()},
-	{"/avas", "search_avas", map[string]any{"current": false}, reflect.TypeFor[cola.AVAParams]()}, // else it leaves out what REST has
+	{"/avas", "search_avas", map[string]any{"current": false}, reflect.TypeFor[cola.AVAParams]()}, // otherwise the tool omits fields that REST returns
 	{"/saved-searches", "list_saved_searches", nil, reflect.TypeFor[cola.SavedSearchListParams]()},
 	{"/processing-times", "get_processing_times", map[string]any{"kind": "cola"}, reflect.TypeFor[cola.ProcessingTimeParams]()},
 	{"/processing-times/formula", "get_processing_times", map[string]any{"kind": "formula"}, reflect.TypeFor[cola.FormulaProcessingTimeParams]()},
 	{"/processing-times/registration", "get_processing_times", map[string]any{"kind": "registration"}, reflect.TypeFor[cola.RegistrationProcessingTimeParams]()},
 }
 
-// parityCases makes a case of the example of every parameter, and of a value that it does not take. A parameter that nothing
-// can be made of fails the test.
+// parityCases returns a case for the example of every parameter and for an invalid value of it. A
+// parameter without either fails the test.
 func parityCases(t *testing.T) (cases []parityCase) {
 	t.Helper()
 	for _, l := range lists {
@@ -66,7 +67,7 @@ func parityCases(t *testing.T) (cases []parityCase) {
 			}
 		}
 	}
-	// What no single parameter shows.
+	// Cases that involve more than one parameter.
 	colas := func(given map[string]string) parityCase {
 		return newParityCase("/colas", "search_colas", nil, reflect.TypeFor[cola.SearchParams](), given)
 	}
@@ -76,7 +77,7 @@ func parityCases(t *testing.T) (cases []parityCase) {
 	)
 }
 
-// unacceptable returns a value that a parameter does not take.
+// unacceptable returns an invalid value for a parameter.
 func unacceptable(f reflect.StructField) string {
 	switch {
 	case f.Type == reflect.TypeFor[cola.Date]():
@@ -87,7 +88,7 @@ func unacceptable(f reflect.StructField) string {
 	return strings.Repeat("x", 201)
 }
 
-// newParityCase writes what is given once as a query and once as JSON of the parameters' types.
+// newParityCase encodes the given values as a query string and as JSON in the parameters' types.
 func newParityCase(path, tool string, beside map[string]any, params reflect.Type, given map[string]string) parityCase {
 	c := parityCase{tool: tool, arguments: map[string]any{}}
 	query := url.Values{}
@@ -115,7 +116,8 @@ func newParityCase(path, tool string, beside map[string]any, params reflect.Type
 	return c
 }
 
-// TestParity: each question of REST and its tool's call have the same data, or the same error, and cost the same.
+// TestParity checks that every REST request and its tool call return the same data or the same
+// error, and cost the same.
 func TestParity(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -130,7 +132,7 @@ func TestParity(t *testing.T) {
 	})
 }
 
-// recordCases asks for single records: those that are there, and others.
+// recordCases requests single records, both existing and missing.
 func recordCases(t *testing.T, s *serverProcess, st store.Store) (cases []parityCase) {
 	t.Helper()
 	_, secret, _ := mustAccount(t, st, "records@example.com", cola.TierFree)
@@ -153,9 +155,8 @@ func recordCases(t *testing.T, s *serverProcess, st store.Store) (cases []parity
 	return append(cases, parityCase{"/usage", "get_usage", nil})
 }
 
-// comparing asks both ways on one account and compares the answers, the errors and the changes of
-// the ledger. Rows of labels have more fields as tools return them; TestRowsAgreeWithDetails checks
-// those.
+// comparing sends both forms from one account and compares the responses, the errors and the ledger
+// changes. Tools return extra fields in list records; TestRowsAgreeWithDetails checks those.
 func comparing(t *testing.T, s *serverProcess, st store.Store, account store.Account, key string, c parityCase) {
 	t.Helper()
 	arguments := map[string]any{}
@@ -189,7 +190,7 @@ func comparing(t *testing.T, s *serverProcess, st store.Store, account store.Acc
 	got, _ := withoutRowFields(structured).(map[string]any)
 	for _, name := range []string{"data", "pagination", "meta", "defaults_applied"} {
 		want := rest.at(name)
-		if rows, isList := want.([]any); isList && !takesPages(c.tool) { // a list without pages is cut to what an answer holds
+		if rows, isList := want.([]any); isList && !takesPages(c.tool) { // an unpaged list is cut to the response limit
 			want = rows[:min(len(rows), len(got["data"].([]any)))]
 			if len(rows) > 0 && len(got["data"].([]any)) == 0 {
 				t.Errorf("%s: %s gives nothing", path, c.tool)
@@ -213,10 +214,10 @@ func takesPages(tool string) bool {
 	return tool == "search_colas" || tool == "search_permittees" || tool == "list_production_reports" || tool == "list_saved_searches"
 }
 
-// rowFields are what rows of labels have only as tools return them.
+// rowFields are the list record fields that only tools return.
 var rowFields = []string{"company_name", "abv", "volume_ml"}
 
-// withoutRowFields returns structured content without the rowFields of labels in lists.
+// withoutRowFields returns structured content without the rowFields of list records.
 func withoutRowFields(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -238,8 +239,8 @@ func withoutRowFields(v any) any {
 	return v
 }
 
-// TestRowsAgreeWithDetails: what rows of labels say of company, ABV and volume is what the label
-// and its permit holder have.
+// TestRowsAgreeWithDetails checks that the company, ABV and volume in list records match the detail
+// view of the label and its permittee.
 func TestRowsAgreeWithDetails(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, seeded(t))
@@ -268,7 +269,7 @@ func TestRowsAgreeWithDetails(t *testing.T) {
 	}
 }
 
-// spent is what the books have of an account.
+// spent returns an account's usage according to the ledger.
 type spent struct{ detailViews, listRecords, requests int }
 
 func (s spent) sub(o spent) spent {

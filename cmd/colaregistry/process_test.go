@@ -29,12 +29,13 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestMain lets the test binary be the program: under the name colaregistry it runs main.
+// TestMain lets the test binary act as the program: under the name colaregistry it runs main.
 func TestMain(m *testing.M) {
 	testscript.Main(sharing{m}, map[string]func(){"colaregistry": main})
 }
 
-// sharing runs the tests with one PostgreSQL server, and one embedded database with demonstration labels, for those that ask for it.
+// sharing runs the tests with one lazily started PostgreSQL server and one lazily created embedded
+// database with demo labels.
 type sharing struct{ m *testing.M }
 
 func (s sharing) Run() int {
@@ -43,7 +44,8 @@ func (s sharing) Run() int {
 	return pgtest.Main(s.m)
 }
 
-// runMoreInParallel raises -parallel unless it is set: most of these tests wait for processes rather than compute.
+// runMoreInParallel raises -parallel unless it is set, because most of these tests wait for
+// processes.
 func runMoreInParallel() {
 	flag.Parse()
 	set := false
@@ -53,7 +55,8 @@ func runMoreInParallel() {
 	}
 }
 
-// TestScripts runs the scripts with each kind of database. A line that begins with [sqlite] or [postgres] is for one.
+// TestScripts runs the scripts with each kind of database. A line that begins with [sqlite] or
+// [postgres] runs only with that kind.
 func TestScripts(t *testing.T) {
 	for _, kind := range []string{"sqlite", "postgres"} {
 		t.Run(kind, func(t *testing.T) {
@@ -66,7 +69,8 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// setDatabases sets the database of a script's commands, its name for copying, SOURCE, and that of another one, OTHER.
+// setDatabases sets the database of a script's commands, its name for copying (SOURCE), and the
+// name of a second database (OTHER).
 func setDatabases(t *testing.T, e *testscript.Env, kind string) (err error) {
 	source, other := "sqlite:data/registry.db", "sqlite:another/registry.db"
 	if kind == "postgres" {
@@ -89,7 +93,7 @@ func setDatabases(t *testing.T, e *testscript.Env, kind string) (err error) {
 	return nil
 }
 
-// output is what a process printed so far.
+// output collects what a process prints.
 type output struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -107,7 +111,7 @@ func (o *output) String() string {
 	return o.b.String()
 }
 
-// command returns the program as a process of its own.
+// command returns a command that runs the program in a separate process.
 func command(args ...string) *exec.Cmd {
 	self, err := os.Executable()
 	if err != nil {
@@ -118,7 +122,7 @@ func command(args ...string) *exec.Cmd {
 	return c
 }
 
-// mustRun runs the program to its end and returns what it printed on standard output.
+// mustRun runs the program to completion and returns its standard output.
 func mustRun(t *testing.T, args ...string) string {
 	t.Helper()
 	c := command(args...)
@@ -134,8 +138,8 @@ func mustRun(t *testing.T, args ...string) string {
 // serverProcess is a server under test.
 type serverProcess struct {
 	cmd      *exec.Cmd
-	base     string // URL with /api/v1
-	key      string // printed at a first start, or of the registry
+	base     string // URL including /api/v1
+	key      string // printed at a first start, or the registry's
 	out, err output
 	done     chan error
 }
@@ -145,7 +149,7 @@ var (
 	printedKey  = regexp.MustCompile(`API key\s+(lar_\w+)`)
 )
 
-// startServer starts serve and waits until it answers.
+// startServer starts serve and waits until it responds.
 func startServer(t *testing.T, h testRegistry, args ...string) *serverProcess {
 	t.Helper()
 	s := launch(t, h, args...)
@@ -167,10 +171,10 @@ func launch(t *testing.T, h testRegistry, args ...string) *serverProcess {
 	return s
 }
 
-// await waits until the server answers.
+// await waits until the server responds.
 func (s *serverProcess) await(t *testing.T) {
 	t.Helper()
-	for range 3600 { // three minutes: a busy machine takes its time over the demonstration data
+	for range 3600 { // three minutes, because loading the demo data can be slow on a busy machine
 		if m := printedBase.FindStringSubmatch(s.out.String()); m != nil && strings.HasSuffix(s.out.String(), "\n") {
 			s.base = m[0]
 			if k := printedKey.FindStringSubmatch(s.out.String()); k != nil {
@@ -195,7 +199,7 @@ func (s *serverProcess) kill() {
 	}
 }
 
-// stop asks the server to end and checks that it does so in good order.
+// stop asks the server to shut down and checks that it exits cleanly.
 func (s *serverProcess) stop(t *testing.T) {
 	t.Helper()
 	s.cmd.Process.Signal(syscall.SIGTERM)
@@ -217,7 +221,7 @@ type answer struct {
 	json map[string]any
 }
 
-// get calls the API and checks the answer against the OpenAPI document.
+// get calls the API and checks the response against the OpenAPI document.
 func (s *serverProcess) get(t *testing.T, path, key string) answer {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+path, nil)
@@ -254,13 +258,13 @@ var (
 	loaded          *openapitest.Spec
 )
 
-// description returns the committed OpenAPI document, read once for all tests.
+// description returns the committed OpenAPI document. All tests share one copy.
 func description(t *testing.T) *openapitest.Spec {
 	descriptionOnce.Do(func() { loaded = openapitest.Load(t, "../../httpapi/openapi.json") })
 	return loaded
 }
 
-// at returns the value at a path of keys in the answer's JSON.
+// at returns the value at a path of keys in the JSON body.
 func (a answer) at(keys ...string) any {
 	var v any = a.json
 	for _, k := range keys {
@@ -273,7 +277,7 @@ func (a answer) at(keys ...string) any {
 	return v
 }
 
-// ids returns the ttb_id of every label in the answer's data.
+// ids returns the ttb_id of every label in the response data.
 func (a answer) ids() []string {
 	var ids []string
 	rows, _ := a.at("data").([]any)
@@ -283,7 +287,7 @@ func (a answer) ids() []string {
 	return ids
 }
 
-// mustAccount makes an account with a key.
+// mustAccount creates an account with a key.
 func mustAccount(t *testing.T, st store.Store, email string, tier cola.Tier) (store.Account, auth.Secret, store.Key) {
 	t.Helper()
 	a, err := st.CreateAccount(t.Context(), email, tier)
@@ -299,7 +303,7 @@ func mustAccount(t *testing.T, st store.Store, email string, tier cola.Tier) (st
 	return a, secret, key
 }
 
-// sharedData returns a file of the optional data folder, or skips.
+// sharedData returns a file from the optional data folder, or skips the test.
 func sharedData(t *testing.T, name string) string {
 	t.Helper()
 	dir := os.Getenv("COLAREGISTRY_SHARED_DATA")

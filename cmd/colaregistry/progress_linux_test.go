@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestProgressWithoutWidth: on a terminal that does not know its width, progress is lines, not a bar of no columns.
+// TestProgressWithoutWidth checks that progress is printed as lines, not as a bar, on a terminal
+// without a known width.
 func TestProgressWithoutWidth(t *testing.T) {
 	for width, lines := range map[uint16]bool{0: true, 80: false} {
 		screen, terminal := mustTerminal(t, width)
@@ -35,7 +36,7 @@ func TestProgressWithoutWidth(t *testing.T) {
 	}
 }
 
-// mustTerminal returns the two ends of a terminal that is so many columns wide.
+// mustTerminal returns the two ends of a terminal with the given number of columns.
 func mustTerminal(t *testing.T, width uint16) (screen, terminal *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -60,7 +61,8 @@ func mustTerminal(t *testing.T, width uint16) (screen, terminal *os.File) {
 	return screen, terminal
 }
 
-// TestUnreadableFileIsReportedOnce, also when rows of another file are refused, which the report lists.
+// TestUnreadableFileIsReportedOnce checks that an unreadable file is reported once, even when the
+// report lists refused rows of another file.
 func TestUnreadableFileIsReportedOnce(t *testing.T) {
 	dir := t.TempDir()
 	file, refused := filepath.Join(dir, "labels.json"), filepath.Join(dir, "refused.json")

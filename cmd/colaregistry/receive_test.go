@@ -14,7 +14,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestReceiver: what is signed is taken and told once, what comes again is said to, and the rest is refused.
+// TestReceiver checks that signed messages are accepted and printed once, duplicates are marked as
+// such, and others are rejected.
 func TestReceiver(t *testing.T) {
 	signer, err := webhooks.NewWebhook(cola.NewWebhookSecret())
 	if err != nil {

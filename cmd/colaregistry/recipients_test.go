@@ -12,8 +12,9 @@ import (
 	"github.com/colaregistry/colaregistry/internal/mailtest"
 )
 
-// TestRecipientDecides: a stranger gets one message that asks, and none else until the link in it was followed and the button of the page
-// pressed; then messages come, until the page of their link ends them.
+// TestRecipientDecides checks double opt-in. A new recipient gets one confirmation message, and no
+// others until they follow its link and press the button. Messages then arrive until the recipient
+// unsubscribes.
 func TestRecipientDecides(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -59,7 +60,8 @@ func TestRecipientDecides(t *testing.T) {
 	})
 }
 
-// TestFeedOfASearch: it is read without a key, at an address that ends when it is replaced.
+// TestFeedOfASearch checks that a feed needs no key and that replacing its URL disables the old
+// one.
 func TestFeedOfASearch(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -74,11 +76,11 @@ func TestFeedOfASearch(t *testing.T) {
 		h.run(t, "import", "colas", mustNews(t, "BETTONG", 1, 2, cola.DateOf(time.Now())))
 		makeDue(t, st, account.ID, made.at("data", "uuid").(string))
 		var feed answer
-		for range 90 { // the next tick is at most a minute away
+		for range 90 { // the next tick comes within a minute
 			if feed = get(t, first); strings.Contains(string(feed.body), "<entry>") {
 				break
 			}
-			time.Sleep(time.Second) // no more often than a feed may be read
+			time.Sleep(time.Second) // within the rate limit of feeds
 		}
 		for _, want := range []string{"2 new labels: Bettongs", "BETTONG", "99365001000002"} {
 			if feed.StatusCode != http.StatusOK || !strings.Contains(string(feed.body), want) {
@@ -96,7 +98,7 @@ func TestFeedOfASearch(t *testing.T) {
 	})
 }
 
-// expectState holds a destination to how it stands.
+// expectState checks the state of a destination.
 func (s *serverProcess) expectState(t *testing.T, place, key, state string, reason any) {
 	t.Helper()
 	if got := s.mustAnswer(t, 200, "GET", place, key, ""); got.at("data", "state") != state || got.at("data", "reason") != reason {
@@ -104,7 +106,7 @@ func (s *serverProcess) expectState(t *testing.T, place, key, state string, reas
 	}
 }
 
-// visit asks for a page as a browser without cookies does, and holds it to be there.
+// visit requests a page as a browser without cookies does and checks that it exists.
 func visit(t *testing.T, method, address string) answer {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, address, nil)
@@ -118,7 +120,7 @@ func visit(t *testing.T, method, address string) answer {
 	return got
 }
 
-// get asks for an address, without a key.
+// get requests a URL without a key.
 func get(t *testing.T, address string) answer {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
@@ -128,7 +130,7 @@ func get(t *testing.T, address string) answer {
 	return do(t, req)
 }
 
-// awaitMail waits for so many messages and returns the latest.
+// awaitMail waits for a number of messages and returns the latest.
 func awaitMail(t *testing.T, post *mailtest.Server, messages int) mailtest.Message {
 	t.Helper()
 	for range 600 {
@@ -141,7 +143,7 @@ func awaitMail(t *testing.T, post *mailtest.Server, messages int) mailtest.Messa
 	return mailtest.Message{}
 }
 
-// linkIn returns the address of a kind that a message has.
+// linkIn returns the link of the given kind in a message.
 func linkIn(t *testing.T, m mailtest.Message, kind string) string {
 	t.Helper()
 	link := regexp.MustCompile(`http://[0-9.:]+/` + kind + `/[0-9a-zA-Z_-]+`).FindString(m.Text)

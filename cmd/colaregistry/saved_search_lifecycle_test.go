@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// mustAnswer sends a request and holds the answer to a status.
+// mustAnswer sends a request and checks the response status.
 func (s *serverProcess) mustAnswer(t *testing.T, status int, method, path, key, body string) answer {
 	t.Helper()
 	got := s.rest(t, method, path, key, body)
@@ -23,8 +23,8 @@ func (s *serverProcess) mustAnswer(t *testing.T, status int, method, path, key, 
 	return got
 }
 
-// TestLifeOfASavedSearch: made, found where its creation says, listed, changed, paused, resumed and deleted, at no cost; for another
-// account it is never there.
+// TestLifeOfASavedSearch creates a saved search, reads it from its Location, lists, changes,
+// pauses, resumes and deletes it. All of this is free, and another account never sees the search.
 func TestLifeOfASavedSearch(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -72,7 +72,7 @@ func TestLifeOfASavedSearch(t *testing.T) {
 	})
 }
 
-// refuseAnother asks in every way for the search of somebody else.
+// refuseAnother tries every operation on another account's search.
 func (s *serverProcess) refuseAnother(t *testing.T, location, key string) {
 	t.Helper()
 	s.mustAnswer(t, 404, "GET", location, key, "")
@@ -84,8 +84,8 @@ func (s *serverProcess) refuseAnother(t *testing.T, location, key string) {
 	}
 }
 
-// TestSavedSearchChangesParity: a change by PATCH and by the tool gives the same search or the same
-// error, at the same cost; so does a deletion. The list is the same on both.
+// TestSavedSearchChangesParity checks that PATCH and the tool make the same change or return the
+// same error, at the same cost. The same goes for deletion and the list.
 func TestSavedSearchChangesParity(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -142,7 +142,8 @@ func TestSavedSearchChangesParity(t *testing.T) {
 	})
 }
 
-// TestResumingAtTheLimit: of many resumptions at once, by two processes, as many succeed as there is room.
+// TestResumingAtTheLimit sends many concurrent resume requests to two processes and checks that
+// exactly as many succeed as the limit allows.
 func TestResumingAtTheLimit(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -186,7 +187,8 @@ func TestResumingAtTheLimit(t *testing.T) {
 	})
 }
 
-// TestPreviewFindsWhatASearchDoes: a preview counts, day by day, what a search of that day tells as its total. It costs no quota.
+// TestPreviewFindsWhatASearchDoes checks that the daily counts of a preview match the totals of
+// searches for those days, and that a preview uses no quota.
 func TestPreviewFindsWhatASearchDoes(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -237,7 +239,8 @@ func mustDay(t *testing.T, date string) time.Time {
 	return day
 }
 
-// TestScopeOfSavedSearches: an access token without the scope reads and previews, and is told how to come back for the rest.
+// TestScopeOfSavedSearches checks that an access token without the write scope can read and
+// preview, and gets a scope challenge for everything else.
 func TestScopeOfSavedSearches(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {

@@ -15,7 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// create asks REST for a saved search, with header lines ("Name: value") beside the usual ones.
+// create creates a saved search by REST, with header lines ("Name: value") in addition to the usual
+// ones.
 func (s *serverProcess) create(t *testing.T, key, body string, lines ...string) answer {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/saved-searches", strings.NewReader(body))
@@ -29,21 +30,21 @@ func (s *serverProcess) create(t *testing.T, key, body string, lines ...string) 
 	return do(t, req)
 }
 
-// createByTool asks for the same by a tool call.
+// createByTool creates a saved search by tool call.
 func (s *serverProcess) createByTool(t *testing.T, key, arguments string) answer {
 	t.Helper()
 	return s.post(t, key, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_saved_search","arguments":`+arguments+`}}`)
 }
 
-// savedCase is one saved search that is asked for, as REST's body and as a tool's arguments.
+// savedCase is one saved search in its REST form and its tool form.
 type savedCase struct {
 	sent  string
-	field string // of the filters in Go, which the search that is made must have; empty: none in particular
+	field string // expected filters of the created search, in Go syntax; empty: not checked
 	fails bool
 }
 
-// savedCases makes a case of the example of every filter and every part of a schedule, and of a value that it does not take. A field that
-// nothing can be made of fails the test.
+// savedCases returns a case for the example of every filter and schedule field, and for an invalid
+// value of each. A field without either fails the test.
 func savedCases(t *testing.T) (cases []savedCase) {
 	t.Helper()
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[cola.SavedSearchFilters]()) {
@@ -75,7 +76,7 @@ func savedCases(t *testing.T) (cases []savedCase) {
 	return append(cases, otherSavedCases()...)
 }
 
-// otherSavedCases are those that no single field shows.
+// otherSavedCases are the cases that involve more than one field.
 func otherSavedCases() (cases []savedCase) {
 	for _, sent := range []string{
 		`{"name":" Ünïcode \"<&>\" ","filters":{}}`, `{"name":"1849","filters":{"abv_min":12,"type_wine":true,"query":null}}`,
@@ -98,7 +99,7 @@ func otherSavedCases() (cases []savedCase) {
 	return cases
 }
 
-// valuesOf returns, as JSON, a value that a field takes and one that it does not.
+// valuesOf returns a valid and an invalid value for a field, as JSON.
 func valuesOf(t *testing.T, f reflect.StructField) (good, bad string) {
 	t.Helper()
 	switch f.Type {
@@ -122,8 +123,8 @@ func mustQuote(t *testing.T, s string) string {
 	return string(b)
 }
 
-// TestSavedSearchParity: each search asked for by REST and by the tool is the same one, in the answer and in the store, or the same
-// error, and costs the same: one request and no quota.
+// TestSavedSearchParity checks that REST and the tool create the same search, in the response and
+// in the store, or return the same error. Both cost one request and no quota.
 func TestSavedSearchParity(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -161,14 +162,14 @@ func checkBothRefuse(t *testing.T, c savedCase, rest, tool answer, kept []cola.S
 	}
 }
 
-// toolError returns the envelope of a failed call.
+// toolError returns the error envelope of a failed call.
 func toolError(t *testing.T, tool answer) (envelope map[string]any) {
 	t.Helper()
 	parts, _ := tool.at("result", "content").([]any)
 	if len(parts) == 0 {
 		t.Fatalf("the tool answers %d %.300s", tool.StatusCode, tool.body)
 	}
-	_ = json.Unmarshal([]byte(parts[0].(map[string]any)["text"].(string)), &envelope) // else it is compared as none
+	_ = json.Unmarshal([]byte(parts[0].(map[string]any)["text"].(string)), &envelope) // otherwise it would be compared as missing
 	return envelope
 }
 
@@ -191,7 +192,8 @@ func checkBothMade(t *testing.T, c savedCase, rest, tool answer, kept []cola.Sav
 	}
 }
 
-// withoutSelf checks what is a search's own, and returns the rest. Two searches made one after the other may be due at different times.
+// withoutSelf checks the fields that are unique to a search and returns the others. It also removes
+// the due time, which may differ between two searches created in sequence.
 func withoutSelf(t *testing.T, search map[string]any) map[string]any {
 	t.Helper()
 	search = maps.Clone(search)
@@ -214,7 +216,8 @@ func withoutSelf(t *testing.T, search map[string]any) map[string]any {
 	return search
 }
 
-// TestSavedSearchesSentAgain: by its key on REST, by its content as a tool call, a creation that is sent again makes nothing.
+// TestSavedSearchesSentAgain checks that a repeated creation creates no second search. REST
+// identifies it by its idempotency key, the tool by its content.
 func TestSavedSearchesSentAgain(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -251,7 +254,8 @@ func TestSavedSearchesSentAgain(t *testing.T) {
 	})
 }
 
-// TestSavedSearchLimit: both ways refuse the eleventh active schedule alike, and keep what does not run.
+// TestSavedSearchLimit checks that both ways refuse the eleventh active search with the same error
+// but accept inactive ones.
 func TestSavedSearchLimit(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {

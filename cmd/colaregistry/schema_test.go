@@ -16,13 +16,15 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// ofTheVersionBefore brings the registry's database to the schema before this program's, and returns that version.
+// ofTheVersionBefore migrates the registry's database to the previous schema version and returns
+// that version.
 func (h testRegistry) ofTheVersionBefore(t *testing.T) int64 {
 	t.Helper()
 	return h.upTo(t, 0)
 }
 
-// upTo migrates the registry's database to a schema version and returns it. Zero stands for the version before the current one.
+// upTo migrates the registry's database to a schema version and returns it. Zero stands for the
+// previous version.
 func (h testRegistry) upTo(t *testing.T, version int64) int64 {
 	t.Helper()
 	p, err := h.place()
@@ -67,7 +69,7 @@ func (h testRegistry) sql(t *testing.T) *sql.DB {
 	return db
 }
 
-// requireVersion checks that the registry's schema has a version.
+// requireVersion checks the registry's schema version.
 func (h testRegistry) requireVersion(t *testing.T, when string, want int64) {
 	t.Helper()
 	p, err := h.place()
@@ -79,12 +81,13 @@ func (h testRegistry) requireVersion(t *testing.T, when string, want int64) {
 	}
 }
 
-// withSchema says of every command that has to do with a database what it does with the schema of an older version: it migrates
-// it, or refuses to. A command without flags of a database has no arguments here.
+// withSchema lists the arguments of every command that uses a database, split by how it treats an
+// older schema: it migrates it or refuses to run. The arguments are nil for a command without
+// database flags.
 func withSchema(labels, source string) (migrating, refusing map[string][]string) {
 	const who = "ada@example.com"
 	return map[string][]string{
-			"serve":          nil, // which is tried by itself
+			"serve":          nil, // tested separately
 			"import":         {"colas", labels},
 			"account create": {"--email", who, "--tier", "free"},
 			"migrate":        {},
@@ -115,7 +118,7 @@ func withSchema(labels, source string) (migrating, refusing map[string][]string)
 		}
 }
 
-// TestCommandsKnowWhatTheyDoWithSchemas: a new command must be put into one of the two lists.
+// TestCommandsKnowWhatTheyDoWithSchemas checks that every command is in one of the two lists.
 func TestCommandsKnowWhatTheyDoWithSchemas(t *testing.T) {
 	parser, err := kong.New(&cli{}, kong.Name("colaregistry"))
 	if err != nil {
@@ -126,7 +129,7 @@ func TestCommandsKnowWhatTheyDoWithSchemas(t *testing.T) {
 		there = append(there, strings.TrimPrefix(leaf.Path(), "colaregistry "))
 	}
 	migrating, refusing := withSchema("", "")
-	known := append(slices.Collect(maps.Keys(migrating)), "alerts receive", "demo", "secret create", "secret rotate", "version") // which have no database
+	known := append(slices.Collect(maps.Keys(migrating)), "alerts receive", "demo", "secret create", "secret rotate", "version") // commands without a database
 	for command := range refusing {
 		if command != "import --dry-run" {
 			known = append(known, command)
@@ -139,7 +142,8 @@ func TestCommandsKnowWhatTheyDoWithSchemas(t *testing.T) {
 	}
 }
 
-// TestOlderSchema: only what is meant to may bring up a schema that an older server may be using.
+// TestOlderSchema checks that only migrating commands change a schema that an older server may
+// still be using.
 func TestOlderSchema(t *testing.T) {
 	t.Setenv(keyVariable, "lar_x") // for mcp
 	labels := filepath.Join(t.TempDir(), "labels.jsonl")
@@ -174,7 +178,8 @@ func TestOlderSchema(t *testing.T) {
 	}
 }
 
-// requireRefused runs a command, which must say what to do and leave the schema as it is.
+// requireRefused runs a command and checks that it names the remedy and leaves the schema
+// unchanged.
 func (h testRegistry) requireRefused(t *testing.T, version int64, command string, args []string) {
 	t.Helper()
 	args = append(strings.Fields(command), args...)

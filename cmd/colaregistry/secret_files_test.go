@@ -16,20 +16,20 @@ import (
 	"github.com/colaregistry/colaregistry/internal/keyring"
 )
 
-// writeSecret returns the path of a file with this content and mode.
+// writeSecret creates a file with this content and mode and returns its path.
 func writeSecret(t *testing.T, content string, mode os.FileMode) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(path, []byte(content), mode); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(path, mode); err != nil { // whatever the umask is
+	if err := os.Chmod(path, mode); err != nil { // regardless of the umask
 		t.Fatal(err)
 	}
 	return path
 }
 
-// parsed parses a command line and reads the files that it names.
+// parsed parses a command line and reads the secret files it names.
 func parsed(t *testing.T, args ...string) (line cli, log string, err error) {
 	t.Helper()
 	parser, err := kong.New(&line, kong.DefaultEnvars("COLAREGISTRY"), kong.Writers(io.Discard, io.Discard))
@@ -110,8 +110,7 @@ func TestKeyFileReadableByOthers(t *testing.T) {
 	}
 }
 
-// TestSecretFlagsHaveFiles: every command that takes a flag with a secret takes it from a file,
-// too.
+// TestSecretFlagsHaveFiles checks that every secret flag of every command has a file variant.
 func TestSecretFlagsHaveFiles(t *testing.T) {
 	parser, err := kong.New(&cli{})
 	if err != nil {

@@ -19,7 +19,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestFirstStart: one command makes a registry that answers the calls it prints; the next start keeps it and is silent.
+// TestFirstStart checks that one command creates a working registry and prints calls that work. The
+// next start keeps the registry and prints none.
 func TestFirstStart(t *testing.T) {
 	t.Parallel()
 	h := embedded(t)
@@ -58,12 +59,12 @@ func TestFirstStart(t *testing.T) {
 		t.Errorf("the index snapshot was not used:\n%s", again.err.String())
 	}
 	used := again.get(t, "/usage", s.key).at("data", "list_records", "used")
-	if used.(float64) != 43 { // 3 of the first curl line, twice 20 here
+	if used.(float64) != 43 { // 3 from the first curl line, 40 here
 		t.Errorf("list records used = %v after a restart, want 43", used)
 	}
 }
 
-// TestInterruptedFirstStart: a first start that is cut off goes on at the next one.
+// TestInterruptedFirstStart checks that an interrupted first start continues at the next one.
 func TestInterruptedFirstStart(t *testing.T) {
 	t.Parallel()
 	h := embedded(t)
@@ -95,7 +96,8 @@ func TestInterruptedFirstStart(t *testing.T) {
 	}
 }
 
-// TestFreeAccount walks a free account through its burst, its quota and the end of its key.
+// TestFreeAccount takes a free account through its rate limit, its quota and the revocation of its
+// key.
 func TestFreeAccount(t *testing.T) {
 	t.Parallel()
 	onBoth(t, freeAccount)
@@ -166,7 +168,7 @@ func freeAccount(t *testing.T, h testRegistry) {
 	}
 }
 
-// spend charges list records to an account, as if it had used them.
+// spend charges list records to an account without requests.
 func spend(t *testing.T, st store.Ledger, a store.Account, k store.Key, units int) {
 	t.Helper()
 	credential := cola.Credential{Kind: cola.CredentialKey, ID: k.ID}
@@ -181,7 +183,7 @@ func spend(t *testing.T, st store.Ledger, a store.Account, k store.Key, units in
 	}
 }
 
-// TestServeRefusesBadFlags: what cannot work is said before anything is made.
+// TestServeRefusesBadFlags checks that invalid flags are reported before any data is created.
 func TestServeRefusesBadFlags(t *testing.T) {
 	t.Parallel()
 	for flag, value := range map[string]string{
@@ -200,7 +202,8 @@ func TestServeRefusesBadFlags(t *testing.T) {
 	}
 }
 
-// TestFirstStartsAtOnce: of two servers that start on a fresh folder one loads the demonstration and tells the key.
+// TestFirstStartsAtOnce starts two servers on an empty folder and checks that one of them loads the
+// demo data and prints the key.
 func TestFirstStartsAtOnce(t *testing.T) {
 	t.Parallel()
 	h := embedded(t)
@@ -224,7 +227,8 @@ func TestFirstStartsAtOnce(t *testing.T) {
 	}
 }
 
-// TestDataFolder: a server on PostgreSQL makes the folder for its snapshot, and does without where it cannot.
+// TestDataFolder checks that a server on PostgreSQL creates its snapshot folder, and runs without
+// one if it cannot.
 func TestDataFolder(t *testing.T) {
 	t.Parallel()
 	h := withDemoData(t)
@@ -241,8 +245,9 @@ func TestDataFolder(t *testing.T) {
 	}
 }
 
-// TestRestoredBackup: a backup made and put in place as the operations guide says serves as it did, and takes new labels. What
-// was lost with the restore is not shown, although the index was saved with it and later imports have gone past it.
+// TestRestoredBackup makes and restores a backup as the operations guide describes. The server must
+// work as before and accept new labels. It must not show labels lost in the restore, although the
+// index snapshot contains them and later imports have passed their revision.
 func TestRestoredBackup(t *testing.T) {
 	t.Parallel()
 	h := embedded(t)
@@ -293,7 +298,7 @@ func TestRestoredBackup(t *testing.T) {
 	}
 }
 
-// vacuumInto copies a database in use as the sqlite3 shell does.
+// vacuumInto copies a database in use, as the sqlite3 shell does.
 func vacuumInto(from, to string) error {
 	db, err := sql.Open("sqlite", from)
 	if err != nil {

@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// path is the way of bytes between a server and its database. It can be silenced: bytes are taken and go nowhere, and nobody
-// is told, as behind a broken switch or a firewall that has forgotten a connection.
+// path is a TCP proxy between a server and its database. It can drop all bytes without closing
+// connections, like a broken switch or a firewall that has lost its connection state.
 type path struct {
 	listener net.Listener
 	to       string
 	mu       sync.Mutex
 	open     *sync.Cond
 	silent   bool
-	dead     map[net.Conn]bool // connections that stay silent for good
+	dead     map[net.Conn]bool // connections that stay silent permanently
 	ends     []net.Conn
 }
 
-// mustPath opens a path to a host and port.
+// mustPath starts a proxy to a host and port.
 func mustPath(t *testing.T, to string) *path {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -56,13 +56,13 @@ func (p *path) accept() {
 	}
 }
 
-// carry carries bytes from one end to the other for as long as both are open. id is the connection they belong to.
+// carry copies bytes from one end to the other while both are open. id identifies the connection.
 func (p *path) carry(id, from, to net.Conn) {
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
 		if !p.pass(id) {
-			return // both ends stay open, and nobody hears of it
+			return // both ends stay open and see no error
 		}
 		if n > 0 {
 			if _, err := to.Write(buffer[:n]); err != nil {
@@ -78,7 +78,7 @@ func (p *path) carry(id, from, to net.Conn) {
 	}
 }
 
-// pass waits while the path is silent, and reports whether bytes of the connection go on.
+// pass blocks while the path is silent and reports whether the connection may continue.
 func (p *path) pass(id net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,15 +88,15 @@ func (p *path) pass(id net.Conn) bool {
 	return !p.dead[id]
 }
 
-// silence has no byte arrive from now on.
+// silence stops all bytes from now on.
 func (p *path) silence() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.silent = true
 }
 
-// restore has bytes arrive again, those held up too; or, if the connections that there are have been forgotten, those of new
-// ones only.
+// restore lets bytes through again, including held-up ones. If the existing connections are
+// forgotten, only new ones work.
 func (p *path) restore(forgotten bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,8 +119,8 @@ func (p *path) close() {
 	p.restore(true)
 }
 
-// TestSilentDatabase: the database is there, and nothing is heard of it. Requests are refused in time all the same, and when
-// it is heard of again, over the old connections or only over new ones, everything goes on.
+// TestSilentDatabase silences a running database. The server must still refuse requests in time and
+// must recover when the network does, over the old connections or only over new ones.
 func TestSilentDatabase(t *testing.T) {
 	t.Parallel()
 	pg := startPostgres(t)

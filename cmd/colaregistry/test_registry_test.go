@@ -22,11 +22,11 @@ import (
 // testRegistry is the database and data folder of a registry under test.
 type testRegistry struct {
 	storeFlags
-	keyFile string // of servers on PostgreSQL
-	key     string // of the demonstration account; empty where its first start prints one, or there is none
+	keyFile string // for servers on PostgreSQL
+	key     string // key of the demo account; empty if the first start prints it or there is no account
 }
 
-// embedded returns a registry on SQLite that has not been started yet.
+// embedded returns a registry on SQLite that has not been started.
 func embedded(t *testing.T) testRegistry {
 	return testRegistry{storeFlags: storeFlags{DataDir: t.TempDir()}}
 }
@@ -42,13 +42,13 @@ func homeOnPostgres(t *testing.T, url string) testRegistry {
 	return testRegistry{storeFlags: storeFlags{DataDir: t.TempDir(), DatabaseURL: url}, keyFile: filepath.Join(t.TempDir(), "secret.key")}
 }
 
-// withDemoData returns a registry on PostgreSQL with the demonstration labels.
+// withDemoData returns a registry on PostgreSQL with the demo labels.
 func withDemoData(t *testing.T) testRegistry {
 	t.Helper()
 	return homeOnPostgres(t, pgtest.CloneDatabase(t, demoDatabase(t)))
 }
 
-// demoFile returns a registry on SQLite with the demonstration labels and no account.
+// demoFile returns a registry on SQLite with the demo labels and no account.
 func demoFile(t *testing.T) testRegistry {
 	t.Helper()
 	h := embedded(t)
@@ -58,7 +58,8 @@ func demoFile(t *testing.T) testRegistry {
 	return h
 }
 
-// seeded returns a registry on SQLite as after its first start: with the demonstration labels and account.
+// seeded returns a registry on SQLite in the state after its first start, with the demo labels and
+// account.
 func seeded(t *testing.T) testRegistry {
 	t.Helper()
 	h := demoFile(t)
@@ -71,7 +72,7 @@ func seeded(t *testing.T) testRegistry {
 	return h
 }
 
-// onBoth runs a test on each database with the demonstration labels.
+// onBoth runs a test on each database with the demo labels.
 func onBoth(t *testing.T, test func(t *testing.T, h testRegistry)) {
 	t.Helper()
 	for name, h := range map[string]func(*testing.T) testRegistry{"sqlite": demoFile, "postgres": withDemoData} {
@@ -82,18 +83,18 @@ func onBoth(t *testing.T, test func(t *testing.T, h testRegistry)) {
 	}
 }
 
-// testColas is the number of demonstration labels in test registries: enough for every filter to find some, and few enough
-// that each server builds its index quickly.
+// testColas is the number of demo labels in test registries: enough for every filter to match, and
+// few enough for a fast index build.
 const testColas = 4_000
 
-// demoCache loads the demonstration labels once for all tests.
+// demoCache loads the demo labels once for all tests.
 type demoCache struct {
 	once  sync.Once
 	place string
 	err   error
 }
 
-// where returns the URL or path that load creates and fills.
+// where returns the URL or path of the database that load creates and fills.
 func (d *demoCache) where(t *testing.T, load func(ctx context.Context) (place string, st store.Store, err error)) string {
 	t.Helper()
 	d.once.Do(func() {
@@ -113,7 +114,7 @@ func (d *demoCache) where(t *testing.T, load func(ctx context.Context) (place st
 
 var loadedOnPostgres, loadedInFile demoCache
 
-// demoFolder returns a folder with an embedded database that holds the demonstration labels.
+// demoFolder returns a folder with an embedded database of demo labels.
 func demoFolder(t *testing.T) string {
 	t.Helper()
 	return loadedInFile.where(t, func(ctx context.Context) (string, store.Store, error) {
@@ -126,7 +127,7 @@ func demoFolder(t *testing.T) string {
 	})
 }
 
-// demoDatabase returns the URL of a database with the demonstration labels, made once for all tests.
+// demoDatabase returns the URL of a database with the demo labels, created once for all tests.
 func demoDatabase(t *testing.T) string {
 	t.Helper()
 	server := pgtest.Shared(t)
@@ -149,11 +150,11 @@ func (h testRegistry) flags() []string {
 	return flags
 }
 
-// keyFlags names the key file that all servers of a registry on PostgreSQL share.
+// keyFlags returns the flags for the key file that all servers of a registry on PostgreSQL share.
 func (h testRegistry) keyFlags(t *testing.T) []string {
 	t.Helper()
 	if h.DatabaseURL == "" {
-		return nil // a key file appears beside the embedded database
+		return nil // the server creates a key file beside the embedded database
 	}
 	if _, err := keyring.LoadOrCreate(h.keyFile); err != nil {
 		t.Fatal(err)
@@ -161,7 +162,7 @@ func (h testRegistry) keyFlags(t *testing.T) []string {
 	return []string{"--secret-key-file", h.keyFile}
 }
 
-// run runs a command on the registry to its end and returns what it printed on standard output.
+// run runs a command on the registry to completion and returns its standard output.
 func (h testRegistry) run(t *testing.T, args ...string) string {
 	t.Helper()
 	if args[0] == "alerts" {

@@ -13,20 +13,20 @@ import (
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// webhookReceiver is a receiver of webhooks that verifies them as the library of their standard does.
+// webhookReceiver receives webhooks and verifies them with the Standard Webhooks library.
 type webhookReceiver struct {
 	*httptest.Server
-	// answer says with which status the n-th attempt of a message is answered, n from 1; it may wait.
+	// answer returns the status for the n-th attempt of a message, counted from 1. It may block.
 	answer func(id string, n int) int
 
 	mu       sync.Mutex
 	secrets  map[string]*webhooks.Webhook // by path
 	attempts map[string]int               // by id
-	taken    map[string]hook              // by id, those answered with a 2xx
+	taken    map[string]hook              // by id; only messages answered with a 2xx status
 	refused  []string
 }
 
-// hook is what a message told.
+// hook is the payload of a message.
 type hook struct {
 	Search string
 	Run    int64
@@ -42,7 +42,7 @@ func newHooked(t *testing.T, answer func(id string, n int) int) *webhookReceiver
 	return h
 }
 
-// destination makes a destination of an account's search at a path of the receiver.
+// destination creates a destination for an account's saved search at a path of the receiver.
 func (h *webhookReceiver) destination(t *testing.T, s *serverProcess, key, search, path string) {
 	t.Helper()
 	made := s.mustAnswer(t, 201, "POST", "/destinations", key, `{"kind":"webhook","address":"`+h.URL+path+`","saved_search":"`+search+`"}`)
@@ -56,7 +56,8 @@ func (h *webhookReceiver) destination(t *testing.T, s *serverProcess, key, searc
 	h.secrets[path] = checker
 }
 
-// confirm waits until every destination of an account is confirmed. tick has challenges sent where no server does; it may be nil.
+// confirm waits until every destination of an account is confirmed. If no server sends the
+// challenges, tick must; otherwise it is nil.
 func (h *webhookReceiver) confirm(t *testing.T, s *serverProcess, key string, tick func()) {
 	t.Helper()
 	if tick != nil {
@@ -79,7 +80,7 @@ func (h *webhookReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // cut off
 	}
-	if token := challengeIn(body); token != "" { // which may come before the secret is known here
+	if token := challengeIn(body); token != "" { // may arrive before the secret is known here
 		io.WriteString(w, token)
 		return
 	}
@@ -130,14 +131,14 @@ func (h *webhookReceiver) take(id string, body []byte) {
 	h.taken[id] = told
 }
 
-// messages returns how many different messages were taken.
+// messages returns the number of distinct messages accepted.
 func (h *webhookReceiver) messages() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.taken)
 }
 
-// await waits until so many different messages were taken, and returns them by their search.
+// await waits for a number of distinct messages and returns them by saved search.
 func (h *webhookReceiver) await(t *testing.T, messages int) map[string][]hook {
 	t.Helper()
 	for range 1200 { // two minutes

@@ -26,7 +26,7 @@ func TestEmbeddedPagesSpendNothing(t *testing.T) {
 			charged := strings.HasPrefix(page, "/explore") && page != "/explore" || strings.Contains(page, "/explain?")
 			for i, header := range embedding() {
 				if i > 1 && !charged {
-					break // all headers on all pages would exceed the pace of pages
+					break // all headers on all pages would exceed the rate limit of pages
 				}
 				header.Set("Sec-Fetch-Site", "same-origin")
 				status := s.send(browser, http.MethodGet, page, header, nil).Status
@@ -54,7 +54,7 @@ func embedding() (headers []http.Header) {
 	return append(headers, http.Header{"Accept": {"image/avif,image/webp,image/*,*/*;q=0.8"}})
 }
 
-// pages returns an address of every dashboard page, with existing labels, permits and saved searches.
+// pages returns a URL of every dashboard page, with existing labels, permits and saved searches.
 func (s *site) pages(key string) (pages []string) {
 	s.t.Helper()
 	label := s.rest(key, http.MethodGet, "/colas?per_page=1", nil).JSON(s.t)["data"].([]any)[0].(map[string]any)
@@ -77,8 +77,8 @@ func (s *site) pages(key string) (pages []string) {
 
 var variable = regexp.MustCompile(`\{[a-z_]+\}`)
 
-// TestHostileImageAddress imports a label with addresses of charged pages of this server, and checks
-// that the label's page neither loads nor links to them.
+// TestHostileImageAddress imports a label whose image URLs are charged pages of this server, and
+// checks that the label's page neither loads nor links to them.
 func TestHostileImageAddress(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		s.account("reader@example.com", cola.TierPro)

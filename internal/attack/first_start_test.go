@@ -38,7 +38,7 @@ func TestFirstStartPrintsNoSecrets(t *testing.T) {
 				continue
 			}
 			args := strings.Fields(strings.ReplaceAll(command, "'", ""))
-			args = args[:len(args)-2] // without --data-dir, which Run adds
+			args = args[:len(args)-2] // Run adds --data-dir
 			if out := s.Run(args...); !printedSecret.MatchString(out) {
 				t.Errorf("%s prints %s", command, out)
 			}

@@ -22,11 +22,11 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// withoutAlerts starts a server that leaves runs and messages to the command in the test.
+// withoutAlerts starts a server that leaves runs and messages to the test's own commands.
 var withoutAlerts = program.Options{Flags: []string{"--alerts", "off", "--webhook-allow-private"}}
 
-// TestManualRunsDeliverNoLabels runs three unscheduled searches manually, one per product type; together
-// they find every new label. Messages, replays and feeds must not name any.
+// TestManualRunsDeliverNoLabels manually runs three unscheduled searches, one per product type,
+// that together find every new label. Messages, replays and feeds must not name any label.
 func TestManualRunsDeliverNoLabels(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		a, hook := s.account("runs@example.com", cola.TierPro), s.receiver("runs@example.com")
@@ -53,7 +53,7 @@ func TestManualRunsDeliverNoLabels(t *testing.T) {
 				t.Errorf("a message about a manual run names labels: %s", m.body)
 			}
 		}
-		if want := 2 * 60; found != want { // each message came twice
+		if want := 2 * 60; found != want { // each message was sent twice
 			t.Errorf("messages count %d labels, want %d", found, want)
 		}
 		for _, search := range searches {
@@ -108,7 +108,7 @@ func TestScheduledMessagesNameFewLabels(t *testing.T) {
 
 		activate(nil, first...)
 		activate(daily, others...)
-		s.tick(tomorrow) // the same day for these searches, too
+		s.tick(tomorrow) // still the same day for these searches
 		more := hook.messages()[len(before)+len(again):]
 		if len(more) != len(others) {
 			t.Errorf("%d messages about the other searches, want %d", len(more), len(others))
@@ -186,7 +186,7 @@ func (s *site) checkCutMatches(of string) {
 	}
 }
 
-// TestManualRunsADay requests 30 runs at once, and another after the searches were deleted.
+// TestManualRunsADay requests 30 runs at once, and another one after deleting the searches.
 func TestManualRunsADay(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		const asked = 30
@@ -284,7 +284,7 @@ func (s *site) feed(a *loadtest.Account, search string) string {
 	return string(s.send(http.DefaultClient, http.MethodGet, "/feeds/"+token, nil, nil).Body)
 }
 
-// arrive adds new labels of a brand, approved today, each for every given type.
+// arrive adds new labels of a brand, approved today, several for each product type.
 func (s *site) arrive(brand string, each int, types ...vocabulary.ProductType) {
 	s.t.Helper()
 	for _, kind := range types {
@@ -292,8 +292,8 @@ func (s *site) arrive(brand string, each int, types ...vocabulary.ProductType) {
 	}
 }
 
-// arriveAt adds new labels of a brand and a type, approved today, with IDs that end in the numbers from
-// first on.
+// arriveAt adds new labels of a brand and a type, approved today. Their IDs end in consecutive
+// numbers starting with first.
 func (s *site) arriveAt(first int, brand string, labels int, kind vocabulary.ProductType) {
 	s.t.Helper()
 	patches := make([]cola.Patch[cola.Cola], labels)
@@ -309,7 +309,7 @@ func (s *site) arriveAt(first int, brand string, labels int, kind vocabulary.Pro
 	}
 }
 
-// tick runs the searches due at an instant, and sends their messages.
+// tick runs the searches due at a time and sends their messages.
 func (s *site) tick(at time.Time) {
 	s.t.Helper()
 	s.Run("alerts", "tick", "--webhook-allow-private", "--at", at.UTC().Format(time.RFC3339Nano))

@@ -14,8 +14,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// TestPreviewsNameFewLabels previews a search for each of many brands, like a script that splits filters
-// until every label is among the first of a preview. Counts must continue; labels must end.
+// TestPreviewsNameFewLabels previews searches for many brands, like a script that splits filters
+// until every label is in some preview. Counts must continue to work; labels must not.
 func TestPreviewsNameFewLabels(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--alerts", "off"}}, func(t *testing.T, s *site) {
 		a := s.account("previews@example.com", cola.TierFree)
@@ -60,7 +60,7 @@ func (s *site) awaitPreview(browser *http.Client, brand string, labels int) stri
 		if page.Status == http.StatusOK && found != nil && strings.ReplaceAll(found[1], ",", "") == fmt.Sprint(labels) {
 			return string(page.Body)
 		}
-		time.Sleep(200 * time.Millisecond) // previews count against the pace of pages
+		time.Sleep(200 * time.Millisecond) // previews count toward the rate limit of pages
 	}
 	s.t.Fatalf("preview of %s: %d %s", brand, page.Status, page.Body)
 	return ""

@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// responses returns responses and errors of every edge.
+// responses returns successes and errors of REST, MCP and the dashboard.
 func (s *site) responses(key string) map[string]answer {
 	header, all := http.Header{"X-Api-Key": {key}}, map[string]answer{}
 	stay := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -30,7 +30,7 @@ func (s *site) responses(key string) map[string]answer {
 	return all
 }
 
-// TestStrictTransport checks that every response has HSTS if the public URL is https, and no response
+// TestStrictTransport checks that every response has HSTS if the public URL is https, and that none
 // has it otherwise.
 func TestStrictTransport(t *testing.T) {
 	for public, want := range map[string]string{"https://registry.example": "max-age=31536000",
@@ -46,14 +46,14 @@ func TestStrictTransport(t *testing.T) {
 	}
 }
 
-// TestPlainCookiesAreWarnedOf checks the warnings that cookies lack Secure: at startup, and once for
-// requests.
+// TestPlainCookiesAreWarnedOf checks that the server warns about cookies without Secure: at
+// startup, and once for requests.
 func TestPlainCookiesAreWarnedOf(t *testing.T) {
 	forwarded := http.Header{"X-Forwarded-Proto": {"https"}}
 	for name, tt := range map[string]struct {
 		flags           []string
 		anywhere        bool // listens on every address
-		start, requests int  // warnings
+		start, requests int  // expected warnings
 	}{
 		"loopback":           {nil, false, 0, 1},
 		"everywhere":         {nil, true, 1, 1},

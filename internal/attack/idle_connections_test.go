@@ -44,10 +44,11 @@ func TestIdleConnections(t *testing.T) {
 	})
 }
 
-// TestSlowBodies opens more connections than the server keeps, and sends a body over each of them byte by byte: others are
-// served all the same, and strangers have little time for a form.
+// TestSlowBodies opens more connections than the limit and sends a request body over each of them
+// byte by byte. Other clients must still be served, and clients without credentials must get little
+// time to send a form.
 func TestSlowBodies(t *testing.T) {
-	const fast = 25 * time.Second // a body has 30 s otherwise
+	const fast = 25 * time.Second // below the general limit of 30 s for a body
 	admin := program.Address(t)
 	flags := []string{"--max-connections", "20", "--admin-listen", admin}
 	onBoth(t, program.Options{Flags: flags}, func(t *testing.T, s *site) {
@@ -73,7 +74,7 @@ func TestSlowBodies(t *testing.T) {
 						conn.Close()
 						return
 					case <-time.After(200 * time.Millisecond):
-						fmt.Fprint(conn, " ") // fails once the connection was closed
+						fmt.Fprint(conn, " ") // fails once the server has closed the connection
 					}
 				}
 			})

@@ -14,16 +14,16 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// TestImageFlood requests hundreds of distinct label images at once, without credentials. The server
-// must draw a few, queue some, refuse the rest, and continue to answer metered requests. Canceled
-// requests must free their places.
+// TestImageFlood requests hundreds of distinct label images at once, without credentials. The
+// server must draw a few, queue some, refuse the rest, and continue to answer metered requests.
+// Canceled requests must free their slots.
 func TestImageFlood(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		a := s.account("holder@example.com", cola.TierPro)
 		images := s.images(a.Key.Reveal(), 400)
 		ctx, leave := context.WithCancel(t.Context())
 		defer leave()
-		refused := make(chan string, len(images)) // their Retry-After
+		refused := make(chan string, len(images)) // Retry-After headers of refused requests
 		client := &http.Client{Transport: &http.Transport{}}
 		defer client.CloseIdleConnections()
 		var flood sync.WaitGroup
@@ -66,13 +66,13 @@ func TestImageFlood(t *testing.T) {
 			if try == 100 {
 				t.Fatalf("an image after the flood: %d %s", image.Status, image.Body)
 			}
-			time.Sleep(50 * time.Millisecond) // until the server has noticed that the others left
+			time.Sleep(50 * time.Millisecond) // until the server notices the canceled requests
 		}
 	})
 }
 
-// TestMissingImageFlood asks for one image of a label that does not exist, with more requests at once than may wait for the
-// database. Pictures that were asked for before, and new ones, are served meanwhile.
+// TestMissingImageFlood requests one image of a nonexistent label, with more concurrent requests
+// than may wait for the database. Cached and new images must still be served meanwhile.
 func TestMissingImageFlood(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		images := s.images(s.account("missing@example.com", cola.TierPro).Key.Reveal(), 40)

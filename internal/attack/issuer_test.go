@@ -23,7 +23,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// audience is the audience of the access tokens that a vouching issuer signs.
+// audience is the audience of the issuer's access tokens.
 const audience = "registry"
 
 // vouching is an OpenID Connect issuer that signs any claims.
@@ -117,7 +117,7 @@ func person(subject, email string) map[string]any {
 	return map[string]any{"sub": subject, "email": email, "email_verified": true}
 }
 
-// accessToken returns an access token with further claims.
+// accessToken returns an access token with additional claims.
 func (i *vouching) accessToken(claims map[string]any) string {
 	now := time.Now()
 	all := map[string]any{
@@ -177,8 +177,8 @@ func browserAt(t *testing.T, address string) *http.Client {
 
 var awayTo = regexp.MustCompile(`<meta http-equiv="refresh" content="0;url=([^"]+)">`)
 
-// beginSignIn clicks the button of the first issuer, and returns the issuer's address that the browser
-// is redirected to, or nil.
+// beginSignIn clicks the button of the first issuer and returns the issuer URL that the browser is
+// redirected to, or nil.
 func (s *site) beginSignIn(browser *http.Client, returnTo string) (*url.URL, answer) {
 	s.t.Helper()
 	form := url.Values{"issuer": {"0"}, "return": {returnTo}}.Encode()

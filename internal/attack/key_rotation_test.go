@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// TestSignInDuringRotation checks that a sign-in can move in both directions between a process that was restarted after the
-// key was rotated and one that was not.
+// TestSignInDuringRotation checks that after a key rotation, a sign-in can move in both directions
+// between a process that was restarted and one that was not.
 func TestSignInDuringRotation(t *testing.T) {
 	i := newIssuer(t)
 	o := program.Options{Flags: i.flags()}

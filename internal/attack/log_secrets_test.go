@@ -32,8 +32,8 @@ func TestServerLogHoldsNoSecrets(t *testing.T) {
 	})
 }
 
-// TestProxyLogHoldsNoSecrets does so through HAProxy with deploy/haproxy.cfg. Its log names routes
-// only.
+// TestProxyLogHoldsNoSecrets repeats the test through HAProxy with deploy/haproxy.cfg, whose log
+// must contain only route names.
 func TestProxyLogHoldsNoSecrets(t *testing.T) {
 	s := startOnSQLite(t, program.Options{})
 	proxy, log := s.startProxy("", "")
@@ -116,10 +116,10 @@ func (s *site) sendTo(server, method, path string, header http.Header) answer {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	req.URL.Opaque, req.URL.RawQuery, _ = strings.Cut(path, "?") // as it is, escapes included
+	req.URL.Opaque, req.URL.RawQuery, _ = strings.Cut(path, "?") // unchanged, including escapes
 	if strings.HasPrefix(path, "//") {
 		req.URL.Opaque = strings.TrimPrefix(server,
-			"http:") + req.URL.Opaque // which makes the target absolute, with the host
+			"http:") + req.URL.Opaque // makes the target absolute, including the host
 	}
 	if header != nil {
 		req.Header = header.Clone()
@@ -136,8 +136,8 @@ func (s *site) sendTo(server, method, path string, header http.Header) answer {
 	return answer{resp.StatusCode, resp.Header, content}
 }
 
-// startProxy starts HAProxy with the deployed configuration in front of the server, and returns its
-// URL and the file that it logs to. In the configuration, replace takes the place of old.
+// startProxy starts HAProxy in front of the server and returns its URL and its log file. It uses
+// the deployed configuration with old replaced by replace.
 func (s *site) startProxy(old, replace string) (url, log string) {
 	s.t.Helper()
 	haproxy, err := exec.LookPath("haproxy")

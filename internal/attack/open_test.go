@@ -18,7 +18,7 @@ import (
 // bound describes how the cost of an unauthenticated request is limited.
 type bound struct {
 	Words string // as in docs/SECURITY.md
-	Reads int    // most database accesses a second that a flood of any size may cause
+	Reads int    // maximum database accesses per second under a flood of any size
 }
 
 var (
@@ -78,7 +78,7 @@ func closed(method, route string, a answer) bool {
 // TestOpenRoutesAreBounded requests every route without credentials. Routes that answer must be
 // listed in open, and a flood of requests must stay within their bound.
 func TestOpenRoutesAreBounded(t *testing.T) {
-	w := newBareWorld(t, startOnPostgres, "--alerts", "off") // alerts would use the database, too
+	w := newBareWorld(t, startOnPostgres, "--alerts", "off") // alerts would also use the database
 	client := &http.Client{
 		Transport:     &http.Transport{MaxIdleConnsPerHost: flooders},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -101,13 +101,13 @@ func TestOpenRoutesAreBounded(t *testing.T) {
 
 const (
 	flooders = 16
-	flooding = 640 // requests to a route
-	// background is how many connections a second the server may take from its pools on its own.
+	flooding = 640 // requests per route
+	// background is the number of connections per second that the server may take from its pools without requests.
 	background = 40
 )
 
-// floods requests each open route, and some closed ones, many times at once, and compares the
-// number of database accesses with the bound.
+// floods sends many concurrent requests to each open route and to some closed ones, and compares
+// the number of database accesses with the bound.
 func (w *world) floods(client *http.Client) {
 	w.t.Helper()
 	floods := maps.Clone(open)
@@ -135,7 +135,7 @@ func (w *world) floods(client *http.Client) {
 
 var acquired = regexp.MustCompile(`(?m)^colaregistry_db_acquires_total\{.*\} (\S+)$`)
 
-// acquires returns how often the server has taken a connection from its pools.
+// acquires returns how many times the server has taken a connection from its pools.
 func (w *world) acquires() (n float64) {
 	w.t.Helper()
 	pools := acquired.FindAllStringSubmatch(w.metrics(), -1)

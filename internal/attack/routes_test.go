@@ -15,10 +15,11 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// free lists the only requests that may show labels without a charge, with their maximum number of labels.
+// free lists the only requests that may show labels without a charge, with the maximum number of
+// labels.
 var free = map[string]int{
 	"GET /feeds/{token}":           25,
-	"POST /saved-searches/preview": 5, // and 100 distinct labels a day
+	"POST /saved-searches/preview": 5, // and 100 distinct labels per day
 	// Without JavaScript, the form shows the same preview.
 	"GET /saved-searches/new":          5,
 	"POST /saved-searches/new":         5,
@@ -80,7 +81,7 @@ func (w *world) as(method, route string) (request string, a answer) {
 		}
 		wait, err := time.ParseDuration(cmp.Or(a.Header.Get("Retry-After"), "x") + "s")
 		if err != nil || wait > time.Minute {
-			return request, a // not the rate limit: the route has its own limit
+			return request, a // not the rate limit; the route has a separate limit
 		}
 		time.Sleep(wait)
 	}
@@ -138,12 +139,12 @@ func (w *world) visits() (visits [][2]string) {
 	return visits
 }
 
-// related is how many labels a detail view covers besides the record: the recent labels of a permittee, or the earlier
-// application of a label.
+// related is the number of labels that a detail view covers besides the record: a permittee's
+// recent labels, or a label's earlier application.
 const related = 10
 
-// uncharged returns how many of the labels in an answer its charge does not cover. Each label costs a list record, unless it
-// comes with the record of a detail view.
+// uncharged returns how many labels in a response its charge does not cover. Each label costs a
+// list record unless it is part of a detail view.
 func uncharged(labels int, before, after cola.Used) int {
 	paid := after.ListRecords - before.ListRecords + (1+related)*(after.DetailViews-before.DetailViews)
 	return max(0, labels-paid)
@@ -191,7 +192,8 @@ func TestLabelsAreCharged(t *testing.T) {
 	})
 }
 
-// toolArguments are arguments with which each tool shows labels, if it can. A missing tool fails the test.
+// toolArguments are arguments that make each tool show labels, if it can. A missing tool fails the
+// test.
 var toolArguments = map[string]string{
 	"search_colas":            `{"approval_date_from":"2005-01-01"}`,
 	"get_cola":                `{"ttb_id":"{ttb_id}"}`,

@@ -63,7 +63,8 @@ func (s *site) holdsNone(secrets map[string]string) {
 	}
 }
 
-// stolen returns the whole content of the database: the bytes of its files, or every text and bytea column.
+// stolen returns the whole content of the database: the bytes of its files, or every text and bytea
+// column.
 func (s *site) stolen() (content []byte) {
 	s.t.Helper()
 	if s.DatabaseURL == "" {
@@ -100,8 +101,8 @@ func (s *site) stolen() (content []byte) {
 	return content
 }
 
-// TestWrongKeyFile checks that a server refuses to start with keys of another database, or on PostgreSQL
-// without keys.
+// TestWrongKeyFile checks that a server refuses to start with another database's keys, or on
+// PostgreSQL without keys.
 func TestWrongKeyFile(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		s.Stop()
@@ -121,7 +122,7 @@ func TestWrongKeyFile(t *testing.T) {
 				t.Errorf("without a key file: %v", err)
 			}
 		}
-		program.Start(t, program.Options{Dir: s.Dir, DatabaseURL: s.DatabaseURL}) // with its own
+		program.Start(t, program.Options{Dir: s.Dir, DatabaseURL: s.DatabaseURL}) // with its own keys
 	})
 }
 

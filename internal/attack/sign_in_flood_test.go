@@ -30,7 +30,7 @@ func TestSignInFlood(t *testing.T) {
 		}
 		for n := range honest {
 			for begun.Load() < int32(n*strangers/honest) && begun.Load() < strangers {
-				s.beginSignIn(http.DefaultClient, "/") // keeps the pace of the flood
+				s.beginSignIn(http.DefaultClient, "/") // keep pace with the flood
 			}
 			subject := fmt.Sprintf("person%d", n)
 			email := subject + "@example.com"
@@ -48,8 +48,9 @@ func TestSignInFlood(t *testing.T) {
 	})
 }
 
-// TestCallbackFlood sends callbacks with made-up codes from one address: with one cookie over and over, and with sign-ins
-// that were just started. The issuer is asked a few times only, and people at another address sign in meanwhile.
+// TestCallbackFlood sends callbacks with made-up codes from one address, some with the same cookie
+// and some with newly started sign-ins. The issuer must get few requests, and people at another
+// address must be able to sign in meanwhile.
 func TestCallbackFlood(t *testing.T) {
 	const strangers, honest, workers = 400, 20, 8
 	i := newIssuer(t)
@@ -60,7 +61,7 @@ func TestCallbackFlood(t *testing.T) {
 			browser.CheckRedirect = noRedirects.CheckRedirect
 			return browser
 		}
-		// start starts a sign-in and returns its callback with a made-up code, and its cookie.
+		// start starts a sign-in and returns its callback URL with a made-up code, and its cookie.
 		start := func(browser *http.Client) (callback string, cookie http.Header) {
 			authorize, page := s.beginSignIn(browser, "/")
 			if authorize == nil {
@@ -100,7 +101,7 @@ func TestCallbackFlood(t *testing.T) {
 			}
 			for n := range honest {
 				for sent.Load() < int32(n*strangers/honest) {
-					time.Sleep(time.Millisecond) // keeps the pace of the flood
+					time.Sleep(time.Millisecond) // keep pace with the flood
 				}
 				subject := fmt.Sprintf("person%d", n)
 				email := subject + "@example.com"

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// labels is the number of demonstration labels of every site.
+// labels is the number of demo labels of every site.
 const labels = 2_000
 
 // site is a server under attack, with its database open beside it.
@@ -49,8 +49,8 @@ type site struct {
 	t     *testing.T
 }
 
-// onBoth runs an attack against a server on SQLite and one on PostgreSQL, each with its own copy of the
-// demonstration labels.
+// onBoth runs an attack against a server on SQLite and one on PostgreSQL, each with its own copy of
+// the demo labels.
 func onBoth(t *testing.T, o program.Options, attack func(t *testing.T, s *site)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { attack(t, startOnSQLite(t, o)) })
@@ -105,7 +105,7 @@ func (s *site) count(table string) (n int) {
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// template is a database with the demonstration labels, loaded once and copied for each site.
+// template is a database with the demo labels, loaded once and copied for each site.
 type template struct {
 	once  sync.Once
 	open  func(t *testing.T) (place string, st store.Store, err error)
@@ -168,7 +168,7 @@ func (s *site) importLabels(lines []byte) {
 	s.Run("import", "colas", file)
 }
 
-// answer is a response, read to its end.
+// answer is a response with its body read.
 type answer struct {
 	Status int
 	Header http.Header
@@ -184,7 +184,7 @@ func (a answer) JSON(t *testing.T) (body map[string]any) {
 	return body
 }
 
-// rest calls the REST API. A body is sent as JSON; nil sends none.
+// rest calls the REST API. It sends the body as JSON unless it is nil.
 func (s *site) rest(key, method, path string, body any) answer {
 	s.t.Helper()
 	header := http.Header{"X-Api-Key": {key}}
@@ -194,7 +194,8 @@ func (s *site) rest(key, method, path string, body any) answer {
 	return s.send(http.DefaultClient, method, "/api/v1"+path, header, body)
 }
 
-// send makes a request to any path of the server. A string or []byte body is sent as it is, any other as JSON.
+// send makes a request to any path of the server. It sends a string or []byte body unchanged and
+// any other body as JSON.
 func (s *site) send(client *http.Client, method, path string, header http.Header, body any) answer {
 	s.t.Helper()
 	var reader io.Reader
@@ -226,7 +227,7 @@ func (s *site) send(client *http.Client, method, path string, header http.Header
 	return read(s.t, resp)
 }
 
-// read reads a response to its end.
+// read reads the body of a response.
 func read(t *testing.T, resp *http.Response) answer {
 	t.Helper()
 	defer resp.Body.Close()

@@ -76,8 +76,8 @@ func (e *endpoint) await(t *testing.T, kind string) map[string]any {
 	return messages[len(messages)-1]
 }
 
-// TestWebhookFlood creates a dozen webhooks to a host that never agreed, and lets a search find labels.
-// The host may get a few challenges, but no alert.
+// TestWebhookFlood creates a dozen webhooks to a host that never confirmed one, and lets a search
+// find labels. The host may get a few challenges, but no alert.
 func TestWebhookFlood(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--webhook-allow-private"}}, func(t *testing.T, s *site) {
 		victim := newEndpoint(t, http.StatusOK)
@@ -122,8 +122,8 @@ func TestWebhookFlood(t *testing.T) {
 	})
 }
 
-// TestSharedHostIsNotLocked checks that an endpoint at a platform's host still gets its challenge after ten other accounts have
-// reached their limits for that host.
+// TestSharedHostIsNotLocked checks that an endpoint at a platform's host still gets its challenge
+// after ten other accounts have reached their limits for that host.
 func TestSharedHostIsNotLocked(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--webhook-allow-private"}}, func(t *testing.T, s *site) {
 		platform := newEndpoint(t, http.StatusOK)
@@ -146,8 +146,8 @@ func TestSharedHostIsNotLocked(t *testing.T) {
 	})
 }
 
-// TestTestMessageFlood checks that only ten of twelve test messages to one endpoint are accepted, and that the limit does not apply to
-// another endpoint of the same account.
+// TestTestMessageFlood checks that only ten of twelve test messages to one endpoint are accepted,
+// and that the limit does not apply to another endpoint of the same account.
 func TestTestMessageFlood(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--webhook-allow-private"}}, func(t *testing.T, s *site) {
 		e := newEndpoint(t, http.StatusOK)
@@ -180,7 +180,7 @@ func TestTestMessageFlood(t *testing.T) {
 	})
 }
 
-// findNews lets a saved search of an account find a new label, and sends the message.
+// findNews lets an account's saved search find a new label and sends the message.
 func (s *site) findNews(key string) {
 	s.t.Helper()
 	search := map[string]any{"name": "Herons", "filters": map[string]any{"brand_name": "heron"}, "schedule": map[string]any{"cadence": "daily"}}

@@ -26,7 +26,7 @@ type world struct {
 	browser *http.Client
 	admin   string            // URL of the admin listener
 	ids     map[string]string // values of path parameters, by area and name, such as "destinations/{uuid}"
-	labels  map[string]bool   // every TTB id in the registry
+	labels  map[string]bool   // every TTB ID in the registry
 }
 
 const worldEmail = "world@example.com"
@@ -97,7 +97,7 @@ func (w *world) create(path string, body map[string]any) map[string]any {
 	return w.data(http.MethodPost, path, body, http.StatusCreated).(map[string]any)
 }
 
-// data calls the REST API, expects a status, and returns the data of the answer.
+// data calls the REST API, requires a status, and returns the data of the response.
 func (w *world) data(method, path string, body any, status int) any {
 	w.t.Helper()
 	a := w.rest(w.account.Key.Reveal(), method, path, body)

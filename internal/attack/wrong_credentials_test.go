@@ -16,7 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// wrongText returns a text of the form of every token of ours.
+// wrongText returns the n-th of a series of strings in the format of our tokens.
 func wrongText(n int) string {
 	text := make([]byte, 32)
 	copy(text, strconv.Itoa(n))
@@ -96,7 +96,7 @@ func TestWrongCredentials(t *testing.T) {
 		if a := s.send(browser, http.MethodGet, "/usage", nil, nil); a.Status != http.StatusOK || !strings.Contains(string(a.Body), "known@example.com") {
 			t.Errorf("a signed-in browser from the limited address: %d", a.Status)
 		}
-		s.signIn("unseen@example.com") // by a link that was never used
+		s.signIn("unseen@example.com") // from a link that was never used
 		missing := s.send(http.DefaultClient, http.MethodGet, "/api/v1/usage", nil, nil)
 		if missing.Status != http.StatusUnauthorized || missing.Header.Get("Www-Authenticate") == "" {
 			t.Errorf("a request without credentials: %d, want 401 with a challenge", missing.Status)
@@ -108,7 +108,8 @@ func TestWrongCredentials(t *testing.T) {
 	})
 }
 
-// TestKeyMadeAfterItFailed tries keys before they are made, by another process: each works at once.
+// TestKeyMadeAfterItFailed tries keys before another process creates them. Each must then work at
+// once.
 func TestKeyMadeAfterItFailed(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		holder := s.account("holder@example.com", cola.TierPro)
@@ -131,7 +132,8 @@ func TestKeyMadeAfterItFailed(t *testing.T) {
 	})
 }
 
-// fail sends 80 wrong keys whose X-Forwarded-For changes, and returns how many were limited.
+// fail sends 80 wrong keys with varying X-Forwarded-For headers, and returns how many were rate
+// limited.
 func (s *site) fail(forwarded func(n int) string) (limited int) {
 	s.t.Helper()
 	for n := range 80 {
@@ -143,8 +145,8 @@ func (s *site) fail(forwarded func(n int) string) (limited int) {
 	return limited
 }
 
-// TestForgedClientAddress checks that X-Forwarded-For gets around the limit from no peer but a trusted proxy, and there only
-// in the entry that the proxy wrote.
+// TestForgedClientAddress checks that the server trusts X-Forwarded-For only from a trusted proxy,
+// and only the entry that the proxy wrote.
 func TestForgedClientAddress(t *testing.T) {
 	forged := func(n int) string { return fmt.Sprintf("198.51.100.%d", n) }
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
@@ -162,7 +164,7 @@ func TestForgedClientAddress(t *testing.T) {
 	})
 }
 
-// noRedirects is a client without cookies that follows no redirect.
+// noRedirects is a client without cookies that does not follow redirects.
 var noRedirects = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 func cookie(token string) http.Header { return http.Header{"Cookie": {"colaregistry=" + token}} }

@@ -18,10 +18,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// stepWithin is how long any one step may take on a busy machine.
+// stepWithin is the timeout of a single step, long enough for a busy machine.
 const stepWithin = 60 * time.Second
 
-// mustChromium returns the program, or skips: make tools installs it.
+// mustChromium returns the path of Chromium, or skips the test. make tools installs it.
 func mustChromium(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -36,7 +36,7 @@ func mustChromium(t *testing.T) string {
 	return ""
 }
 
-// fonts has the browser use the same fonts on every machine, so that pictures of pages can be compared.
+// fonts makes the browser use the same fonts on every machine, so that screenshots are comparable.
 const fonts = `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig><dir>/usr/share/fonts/truetype/liberation</dir><cachedir>%s</cachedir>
 <match target="pattern"><test name="family"><string>ui-monospace</string></test><edit name="family" mode="assign" binding="strong"><string>Liberation Mono</string></edit></match>
@@ -44,8 +44,9 @@ const fonts = `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <match target="pattern"><test qual="all" name="family" compare="not_eq"><string>Liberation Mono</string></test><edit name="family" mode="append_last"><string>Liberation Sans</string></edit></match>
 </fontconfig>`
 
-// newChromium starts a browser, without a window, and returns the context that tabs are opened from. resolve maps names of hosts to addresses, as Chromium's
-// --host-resolver-rules does; certificates are not checked.
+// newChromium starts a headless browser and returns the context for opening tabs. resolve maps host
+// names to addresses in the format of Chromium's --host-resolver-rules. The browser does not check
+// certificates.
 func newChromium(t *testing.T, resolve string) context.Context {
 	t.Helper()
 	dir := t.TempDir()
@@ -66,7 +67,7 @@ func newChromium(t *testing.T, resolve string) context.Context {
 	t.Cleanup(cancel)
 	ctx, cancel := chromedp.NewContext(allocated)
 	t.Cleanup(func() {
-		if err := chromedp.Cancel(ctx); err != nil { // waits until it has ended, so that its folder can be removed
+		if err := chromedp.Cancel(ctx); err != nil { // wait for its exit, so that its folder can be removed
 			t.Logf("Chromium: %v", err)
 		}
 		cancel()
@@ -77,7 +78,7 @@ func newChromium(t *testing.T, resolve string) context.Context {
 	return ctx
 }
 
-// tab is a page in the browser.
+// tab is a browser tab.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
@@ -85,7 +86,7 @@ type tab struct {
 	complaints *complaints
 }
 
-// complaints are what a browser has complained of in a tab: faults of scripts, breaches of the content security policy.
+// complaints collects a tab's script errors and content security policy violations.
 type complaints struct {
 	mu   sync.Mutex
 	list []string
@@ -97,7 +98,7 @@ func (c *complaints) add(complaint string) {
 	c.list = append(c.list, complaint)
 }
 
-// take returns the complaints, which are forgotten.
+// take returns and clears the complaints.
 func (c *complaints) take() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,13 +107,13 @@ func (c *complaints) take() []string {
 	return list
 }
 
-// in returns the tab for another test.
+// in returns the tab for use in another test.
 func (b *tab) in(t *testing.T) *tab { return &tab{t, b.ctx, b.complaints} }
 
-// watching has pages tell of every breach of their content security policy.
+// watching makes pages report every content security policy violation.
 const watching = `document.addEventListener("securitypolicyviolation", e => console.error("content security policy: " + e.violatedDirective + " " + e.blockedURI + " " + e.sample));`
 
-// newTab opens a tab. separate gives it cookies of its own, as another browser has.
+// newTab opens a tab. If separate is set, the tab has its own cookies, as in another browser.
 func newTab(t *testing.T, from context.Context, separate bool) *tab {
 	t.Helper()
 	var options []chromedp.ContextOption
@@ -121,7 +122,7 @@ func newTab(t *testing.T, from context.Context, separate bool) *tab {
 	}
 	ctx, cancel := chromedp.NewContext(from, options...)
 	t.Cleanup(cancel)
-	if err := chromedp.Do(ctx); err != nil { // a time limit at the first step would be one of the whole tab
+	if err := chromedp.Do(ctx); err != nil { // a timeout on the first step would apply to the whole tab
 		t.Fatal(err)
 	}
 	b := &tab{t, ctx, &complaints{}}
@@ -133,7 +134,7 @@ func newTab(t *testing.T, from context.Context, separate bool) *tab {
 	return b
 }
 
-// command is a step that sends the browser a command.
+// command returns a step that sends a command to the browser.
 func command[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, c, params)
@@ -145,7 +146,7 @@ func (b *tab) listen(event any) {
 	var complaint string
 	switch e := event.(type) {
 	case *log.EventEntryAdded:
-		// That a page has a bad status is what some are opened for.
+		// Some tests open pages with an error status on purpose.
 		if e.Entry.Level == log.EntryLevelError && !strings.Contains(e.Entry.Text, "the server responded with a status of") {
 			complaint = e.Entry.Text
 		}
@@ -166,7 +167,7 @@ func (b *tab) listen(event any) {
 	}
 }
 
-// unhurt fails the test when the browser has complained.
+// unhurt fails the test if the browser reported errors.
 func (b *tab) unhurt(where string) {
 	b.t.Helper()
 	for _, c := range b.complaints.take() {

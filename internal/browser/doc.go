@@ -1,3 +1,4 @@
-// Package browser has the dashboard used in a real Chromium: every page is looked at for what people with other eyes and hands than ours need, for
-// scripts that are not ours and for its looks; and the whole program is walked through, sign-in at a real issuer included. It holds tests only.
+// Package browser tests the dashboard in a real Chromium. It checks every page for accessibility,
+// foreign scripts and appearance. It also walks through the whole program, including sign-in at a
+// real issuer. It contains only tests.
 package browser

@@ -11,7 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// TestIssuer signs in at a real issuer, connects an app with a token of it, ends the app's access, and signs out here and there.
+// TestIssuer signs in at a real issuer, connects an app with one of its tokens, revokes the app's
+// access, and signs out here and at the issuer.
 func TestIssuer(t *testing.T) {
 	address := program.Address(t)
 	base := "http://" + address
@@ -36,7 +37,7 @@ func TestIssuer(t *testing.T) {
 	b.open(base + "/usage")
 	b.press("Sign in with Example Accounts")
 	b.signInAtIssuer("walker")
-	b.complaints.take() // of the issuer's pages, which want fonts from elsewhere
+	b.complaints.take() // from the issuer's pages, which load external fonts
 	if at := b.at(); at != base+"/usage" {
 		t.Fatalf("the sign-in leads to %s\n%s", at, b.seen())
 	}
@@ -62,7 +63,8 @@ func TestIssuer(t *testing.T) {
 	b.signOut(base, issuer)
 }
 
-// signOut signs out here and at the issuer, which asks anew afterwards.
+// signOut signs out here and at the issuer, and checks that the issuer then asks for credentials
+// again.
 func (b *tab) signOut(base, issuer string) {
 	b.t.Helper()
 	b.press("Sign out")
@@ -79,20 +81,21 @@ func (b *tab) signOut(base, issuer string) {
 		b.t.Errorf("signed out, and at %s", at)
 	}
 	b.press("Sign in with Example Accounts")
-	b.do(visible("[name=login]")) // the issuer asks anew
+	b.do(visible("[name=login]")) // the issuer asks for credentials again
 }
 
-// signInAtIssuer signs somebody in on the pages of the issuer, and agrees to all that is asked.
+// signInAtIssuer signs a user in on the issuer's pages and consents to every request.
 func (b *tab) signInAtIssuer(who string) {
 	b.t.Helper()
-	b.do(visible("[name=login]")) // the dashboard's page leads there
+	b.do(visible("[name=login]")) // the dashboard redirects there
 	b.fill("[name=login]", who)
 	b.fill("[name=password]", "any")
 	b.click("[type=submit]")
 	b.click("[type=submit]")
 }
 
-// connectApp has an app get an access token for the resource, by the code flow with PKCE in the tab's browser, where somebody is signed in.
+// connectApp obtains an access token for the resource by the code flow with PKCE, in the tab's
+// browser and for its signed-in user.
 func (b *tab) connectApp(issuer, resource, redirect string, codes <-chan string) string {
 	b.t.Helper()
 	flow := oauth2.Config{
@@ -102,7 +105,7 @@ func (b *tab) connectApp(issuer, resource, redirect string, codes <-chan string)
 	verifier := oauth2.GenerateVerifier()
 	b.open(flow.AuthCodeURL("state", oauth2.S256ChallengeOption(verifier), oauth2.SetAuthURLParam("resource", resource)))
 	if !strings.HasPrefix(b.at(), redirect) {
-		b.click("[type=submit]") // it is asked whether the app may
+		b.click("[type=submit]") // consent page
 	}
 	token, err := flow.Exchange(b.t.Context(), <-codes, oauth2.VerifierOption(verifier), oauth2.SetAuthURLParam("resource", resource))
 	if err != nil {

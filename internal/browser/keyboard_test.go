@@ -12,13 +12,14 @@ import (
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
-// focused tells what has the focus: its words or its name, and whether that can be seen.
+// focused returns the text or name of the focused element, and whether its focus is visible.
 const focused = `(() => {
 	const e = document.activeElement, s = getComputedStyle(e), r = e.getBoundingClientRect();
 	return {what: e === document.body ? "" : e.name || e.innerText.trim(), seen: (s.outlineStyle !== "none" && parseFloat(s.outlineWidth) > 0) && r.width > 0 && r.right > 0};
 })()`
 
-// tabTo presses the tabulator until something has the focus, by its words or its name. What has it on the way can be seen to have it.
+// tabTo presses Tab until the element with this text or name has the focus. Every element on the
+// way must show its focus.
 func (b *tab) tabTo(what string) {
 	b.t.Helper()
 	var way []string
@@ -29,7 +30,7 @@ func (b *tab) tabTo(what string) {
 			Seen bool   `json:"seen"`
 		}](focused))
 		if at.What == "" {
-			continue // the end of the page, from where the browser begins anew
+			continue // end of the page; the browser starts over from there
 		}
 		if !at.Seen {
 			b.t.Errorf("%q has the focus, and nobody can see it", at.What)
@@ -42,7 +43,7 @@ func (b *tab) tabTo(what string) {
 	b.t.Fatalf("the tabulator does not lead to %q, but to %q\n%s", what, way, b.seen())
 }
 
-// enter presses the key of what has the focus, and waits for the page that comes.
+// enter presses the activation key of the focused element and waits for the next page.
 func (b *tab) enter() {
 	b.t.Helper()
 	if _, err := b.turning(chromedp.KeyEvent(kb.Enter)); err != nil {
@@ -50,7 +51,8 @@ func (b *tab) enter() {
 	}
 }
 
-// TestKeyboard signs in, makes a key, looks for labels, and saves and deletes a search, without a mouse.
+// TestKeyboard signs in, creates a key, searches for labels, and creates and deletes a saved
+// search, all without a mouse.
 func TestKeyboard(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)
@@ -92,7 +94,7 @@ func TestKeyboard(t *testing.T) {
 	b.unhurt("without a mouse")
 }
 
-// TestLocalTime: what pages say of time is in UTC, and on hover in the reader's own zone.
+// TestLocalTime checks that pages show times in UTC and, on hover, in the user's time zone.
 func TestLocalTime(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)
@@ -105,7 +107,7 @@ func TestLocalTime(t *testing.T) {
 	}
 }
 
-// TestWithoutScript makes a key and a saved search, with its preview, where no script runs.
+// TestWithoutScript creates a key and a saved search, with its preview, with scripts disabled.
 func TestWithoutScript(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)
@@ -124,7 +126,8 @@ func TestWithoutScript(t *testing.T) {
 	b.says("of the last 30 days")
 }
 
-// TestPreviewThatFails: a preview that cannot be had says so in place of the count of what was typed before, and counts again once it can.
+// TestPreviewThatFails checks that a failed preview shows an error in place of the previous count,
+// and counts again once it succeeds.
 func TestPreviewThatFails(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)

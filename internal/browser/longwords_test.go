@@ -14,7 +14,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestLongWords: a name of one very long word makes no page wider than the window, and no table that has to be scrolled through.
+// TestLongWords checks that a very long word in a name makes no page wider than the window and no
+// table scroll sideways.
 func TestLongWords(t *testing.T) {
 	s := newSite(t)
 	s.holder = s.registry.Holder(t, ann, cola.TierStarter)

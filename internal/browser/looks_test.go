@@ -16,7 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "write the committed pictures of pages anew")
 
-// looks compares pictures of pages with those that are committed. What it sees goes into the folder that COLAREGISTRY_SCREENSHOTS names, if it does.
+// looks compares screenshots of pages with the committed ones. If COLAREGISTRY_SCREENSHOTS names a
+// folder, it saves the screenshots there.
 type looks struct {
 	t    *testing.T
 	into string
@@ -25,15 +26,17 @@ type looks struct {
 
 const (
 	committedLooks = "testdata/looks"
-	// cell is the side of the squares, in pixels of a page, that pictures are compared by. Committed ones have a pixel for each: they tell the
-	// layout and the colours of a page, and not how letters are drawn.
+	// cell is the side length, in page pixels, of the squares in which screenshots are compared. Committed screenshots
+	// have one pixel per cell: they show a page's layout and colors but not font rendering.
 	cell = 8
-	// unlike is the difference of two cells, of 255, from which on they count as different, and mostUnlike how many of a hundred may be.
+	// unlike is the minimum color difference, out of 255, at which two cells differ. mostUnlike is the maximum
+	// percentage of different cells.
 	unlike     = 40
 	mostUnlike = 2.0
 )
 
-// documents is the folder of the pictures in the documentation, and documented are those pictures by what they are of.
+// documents is the folder of the screenshots in the documentation. documented maps screenshots to
+// their file names there.
 const documents = "../../docs/images"
 
 var documented = map[string]string{
@@ -41,7 +44,7 @@ var documented = map[string]string{
 	"search-1280-light": "saved-search", "keys-360-light": "keys-phone",
 }
 
-// loadPictures has the page load its pictures that are further down, too.
+// loadPictures loads all images, including lazy ones further down the page.
 const loadPictures = `Promise.all([...document.images].map(i => { i.loading = "eager"; return i.decode().catch(() => {}); })).then(() => true)`
 
 func newLooks(t *testing.T) *looks {
@@ -49,7 +52,7 @@ func newLooks(t *testing.T) *looks {
 	return &looks{t: t, into: os.Getenv("COLAREGISTRY_SCREENSHOTS")}
 }
 
-// compare takes a picture of the whole page and compares it with the one that is committed under a name.
+// compare takes a screenshot of the whole page and compares it with the committed one of that name.
 func (l *looks) compare(b *tab, name string) {
 	b.t.Helper()
 	ask(b, chromedp.Evaluate[bool](loadPictures, chromedp.EvalAwaitPromise))
@@ -88,7 +91,8 @@ func (l *looks) compare(b *tab, name string) {
 	}
 }
 
-// finish fails the test for committed pictures of pages that there are not, unless only some pages were looked at.
+// finish fails the test if a committed screenshot belongs to no page. It does nothing if only some
+// pages were opened.
 func (l *looks) finish(pages int) {
 	l.t.Helper()
 	if len(l.seen) < pages {
@@ -120,7 +124,7 @@ func mustWrite(t *testing.T, file string, content []byte) {
 	}
 }
 
-// shrunk returns the mean colour of each cell.
+// shrunk returns the mean color of each cell.
 func shrunk(from image.Image) *image.NRGBA {
 	size := from.Bounds().Size()
 	to := image.NewNRGBA(image.Rect(0, 0, (size.X+cell-1)/cell, (size.Y+cell-1)/cell))
@@ -143,7 +147,8 @@ func mean(of image.Image, part image.Rectangle) color.NRGBA {
 	return color.NRGBA{R: uint8(r / n), G: uint8(g / n), B: uint8(b / n), A: 255}
 }
 
-// difference returns in how many of a hundred cells two pictures differ. What one has beyond the other's edge differs.
+// difference returns the percentage of cells that differ between two images. Cells outside either
+// image differ.
 func difference(a, b image.Image) float64 {
 	all := a.Bounds().Union(b.Bounds())
 	differ := 0
@@ -158,7 +163,7 @@ func difference(a, b image.Image) float64 {
 	return 100 * float64(differ) / float64(all.Dx()*all.Dy())
 }
 
-// apart returns the largest difference of two colours' parts.
+// apart returns the largest difference between the channels of two colors.
 func apart(a, b color.Color) (most int) {
 	ar, ag, ab, _ := a.RGBA()
 	br, bg, bb, _ := b.RGBA()
@@ -168,7 +173,8 @@ func apart(a, b color.Color) (most int) {
 	return most
 }
 
-// TestDifference: a picture is like itself, a moved one is not, and a longer one differs by what it has more.
+// TestDifference checks that an image equals itself, that a shifted image differs, and that a
+// longer image differs by its extra part.
 func TestDifference(t *testing.T) {
 	plain := func(w, h int, c color.Color) *image.NRGBA {
 		i := image.NewNRGBA(image.Rect(0, 0, w, h))

@@ -26,7 +26,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
-// committed are the list of npm packages, what they resolve to, and the issuer.
+// committed contains package.json, its lock file and the issuer.
 //
 //go:embed kit
 var committed embed.FS
@@ -53,7 +53,7 @@ func mustKit(t *testing.T) *nodetest.Kit {
 	return installed.kit
 }
 
-// folder is what tests share, removed when all have ended.
+// folder contains the files that tests share. It is removed after the last test.
 var folder string
 
 func TestMain(m *testing.M) {
@@ -67,7 +67,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// TestPins: the packages are named by exact versions, and nobody's registry is named.
+// TestPins checks that packages have exact versions and that the lock file names no registry.
 func TestPins(t *testing.T) {
 	files, err := fs.Sub(committed, "kit")
 	if err != nil {
@@ -81,12 +81,13 @@ func TestPins(t *testing.T) {
 const (
 	wide   = 1280
 	narrow = 360
-	// maxPage is how many bytes a page may have, before compression and without pictures.
+	// maxPage is the maximum size of a page in bytes, before compression and without images.
 	maxPage = 60_000
 )
 
-// TestPages opens every page as people with other eyes, hands and screens do: no rule of axe is broken, in light and in dark; nothing needs to be
-// scrolled sideways on a phone; the browser complains of nothing; and no page is heavy. It also compares what they look like with what is committed.
+// TestPages opens every page in several sizes and color schemes. It checks that the page breaks no
+// axe rule in light or dark mode, needs no sideways scrolling on a phone, causes no browser errors,
+// is small, and matches its committed screenshots.
 func TestPages(t *testing.T) {
 	s := newSite(t)
 	had := s.furnish()
@@ -117,12 +118,13 @@ func TestPages(t *testing.T) {
 	looks.finish(all)
 }
 
-// TestEveryPage: those that are tried are all that there are, but for the one that issuers send browsers back to.
+// TestEveryPage checks that the tests above cover every page, except the one that issuers redirect
+// to.
 func TestEveryPage(t *testing.T) {
 	named := shown{"1", "1", "1", "1", "1", "1", "1", "1", "1"}.pages()
 	for _, pattern := range dashboard.Pages() {
 		if strings.HasPrefix(pattern, auth.SignInPath) {
-			continue // tried by a stranger
+			continue // tested without a session
 		}
 		shape := regexp.MustCompile("^" + regexp.MustCompile(`\{\w+\}|\*`).ReplaceAllString(pattern, `[^/]+`) + `(\?.*)?$`)
 		if !slices.ContainsFunc(named, func(p namedPage) bool { return shape.MatchString(p.path) }) {
@@ -131,7 +133,7 @@ func TestEveryPage(t *testing.T) {
 	}
 }
 
-// TestFormsAgain: forms that are refused, and answers that show a secret, keep nobody out either.
+// TestFormsAgain checks the accessibility of rejected forms and of pages that show a secret.
 func TestFormsAgain(t *testing.T) {
 	s := newSite(t)
 	had := s.furnish()
@@ -176,7 +178,8 @@ func TestFormsAgain(t *testing.T) {
 	}
 }
 
-// TestFormOfAnEndedSession: what was typed is kept while its reader signs in anew, and then sent once.
+// TestFormOfAnEndedSession checks that form input survives while the user signs in again and is
+// then submitted once.
 func TestFormOfAnEndedSession(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)
@@ -202,7 +205,7 @@ func TestFormOfAnEndedSession(t *testing.T) {
 	b.says("Typed before", "lar_")
 }
 
-// view is how a page is looked at.
+// view is a window width and a color scheme.
 type view struct {
 	width  int64 // CSS pixels
 	scheme string
@@ -210,13 +213,13 @@ type view struct {
 
 func views() []view { return []view{{wide, "light"}, {wide, "dark"}, {narrow, "light"}} }
 
-// try opens one page and looks at it.
+// try opens one page in every view and checks it.
 func (s *site) try(b *tab, p namedPage, open func(b *tab, url string), axe string, looks *looks) {
 	b.t.Helper()
 	for _, view := range views() {
 		where := fmt.Sprintf("%s, %d wide, %s", p.name, view.width, view.scheme)
 		b.sized(view.width, view.scheme)
-		s.registry.Pass(time.Second) // pages have a pace, and nobody waits here
+		s.registry.Pass(time.Second) // pages are rate limited, and the test's clock stands still
 		open(b, registrytest.PublicURL+p.path)
 		if status := ask(b, chromedp.Evaluate[int](answered)); status != p.status {
 			b.t.Errorf("%s: %d, want %d", where, status, p.status)
@@ -233,17 +236,17 @@ func (s *site) try(b *tab, p namedPage, open func(b *tab, url string), axe strin
 	}
 }
 
-// answered is the status of the answer that a page came with.
+// answered is the status of the page's response.
 const answered = `performance.getEntriesByType("navigation")[0].responseStatus`
 
-// widest finds what sticks out of a page on the right.
+// widest finds elements that extend past the right edge of the page.
 const widest = `(() => {
 	const edge = document.documentElement.clientWidth;
 	return [...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > edge + 1 && !e.closest(".scroll"))
 		.slice(-3).map(e => e.outerHTML.slice(0, 200)).join("\n");
 })()`
 
-// mustAxe returns the script that finds what keeps people out.
+// mustAxe returns the axe accessibility checker.
 func mustAxe(t *testing.T) string {
 	t.Helper()
 	script, err := os.ReadFile(mustKit(t).Script("node_modules", "axe-core", "axe.min.js"))
@@ -253,7 +256,7 @@ func mustAxe(t *testing.T) string {
 	return string(script)
 }
 
-// accessible fails the test for every rule of WCAG 2.2 AA and of good practice that the page breaks.
+// accessible fails the test for every WCAG 2.2 AA or best-practice rule that the page violates.
 func (b *tab) accessible(where, axe string) {
 	b.t.Helper()
 	const run = `axe.run(document, {resultTypes: ["violations"]}).then(r => JSON.stringify(r.violations.map(v =>

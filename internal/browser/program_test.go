@@ -16,14 +16,14 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// walked is a server that was started as the README says.
+// walked is a server started as the README describes.
 type walked struct {
 	*program.Server
 	t    *testing.T
-	base string // URL, without a slash at the end
+	base string // URL without a trailing slash
 }
 
-// startProgram starts serve with demonstration data and waits until it has printed where it is.
+// startProgram starts serve with demo data and waits until it has printed its address.
 func startProgram(t *testing.T, flags ...string) *walked {
 	t.Helper()
 	return startProgramAt(t, program.Address(t), flags...)

@@ -20,21 +20,22 @@ import (
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
-// allHistory is the first day that labels are of.
+// allHistory is the date of the first labels.
 var allHistory = cola.DateOf(time.Date(2005, time.January, 1, 0, 0, 0, 0, time.UTC))
 
 // ann is the account holder of a site.
 const ann = "ann@example.com"
 
-// site is a small registry with every edge, whose clock stands, under a name of its own in the browser.
+// site is a small registry with a dashboard and a REST API. Its clock stands still, and the browser
+// reaches it at the public URL.
 type site struct {
 	t        *testing.T
 	registry *registrytest.Registry
 	browser  context.Context
-	holder   cola.Caller // ann, in another browser
+	holder   cola.Caller // Ann, signed in with another browser
 }
 
-// newSite starts a site with an account that has been used for some months.
+// newSite starts a site in front of a new registry.
 func newSite(t *testing.T) *site {
 	t.Helper()
 	s := &site{t: t, registry: registrytest.New(t)}
@@ -45,7 +46,7 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// handler is what the program serves with, less the endpoint for assistants.
+// handler returns the handler of the program, without the MCP endpoint.
 func (s *site) handler() http.Handler {
 	s.t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
@@ -70,7 +71,7 @@ func (s *site) handler() http.Handler {
 	})
 }
 
-// link returns a link that signs in to an account.
+// link returns a sign-in link for an account.
 func (s *site) link(email string) string {
 	s.t.Helper()
 	account, err := s.registry.Store.AccountByEmail(s.t.Context(), email)
@@ -84,7 +85,7 @@ func (s *site) link(email string) string {
 	return registrytest.PublicURL + auth.SignInLinkPath + token
 }
 
-// signIn opens a tab, of a browser of its own, that is signed in to an account.
+// signIn opens a tab in a separate browser context, signed in to an account.
 func (s *site) signIn(email string) *tab {
 	s.t.Helper()
 	b := newTab(s.t, s.browser, true)
@@ -96,12 +97,13 @@ func (s *site) signIn(email string) *tab {
 	return b
 }
 
-// shown is what the pages of a site show something of.
+// shown contains the IDs of the records that the pages show.
 type shown struct {
 	Key, Label, Permittee, Search, Run, Destination, Delivery, App, EndedApp string
 }
 
-// furnish gives ann an account with a past: keys, apps and usage over months, a search that has run, a destination, refusals.
+// furnish gives Ann an account with a history: keys, apps and usage over several months, a search
+// with a run, a destination and refusals.
 func (s *site) furnish() (had shown) {
 	t, r := s.t, s.registry
 	t.Helper()
@@ -134,7 +136,7 @@ func (s *site) furnish() (had shown) {
 	return had
 }
 
-// saved makes a saved search of ann.
+// saved creates a saved search for Ann.
 func (s *site) saved(name string, filters cola.SavedSearchFilters, daily bool) cola.SavedSearch {
 	s.t.Helper()
 	made, _, err := s.registry.CreateSavedSearch(s.t.Context(), s.holder, cola.SavedSearchParams{
@@ -146,7 +148,8 @@ func (s *site) saved(name string, filters cola.SavedSearchFilters, daily bool) c
 	return made.Search
 }
 
-// use has the callers ask for labels on every day until the clock stands where it began, and be refused some, and returns a label.
+// use makes the callers request labels every day until the clock reaches its starting point, with
+// some refusals, and returns a label.
 func (s *site) use(laptop, nightly, app cola.Caller) (label cola.ColaSummary) {
 	t, r := s.t, s.registry
 	t.Helper()
@@ -178,7 +181,7 @@ func (s *site) use(laptop, nightly, app cola.Caller) (label cola.ColaSummary) {
 	return label
 }
 
-// past notes what came of the search.
+// past records the results of the search.
 func (s *site) past(search string, had *shown) {
 	s.t.Helper()
 	runs, _, err := s.registry.SavedSearchRuns(s.t.Context(), s.holder, search, cola.SavedSearchListParams{})
@@ -192,7 +195,7 @@ func (s *site) past(search string, had *shown) {
 	had.Run, had.Delivery = fmt.Sprint(runs.Rows[0].ID), fmt.Sprint(deliveries.Rows[0].ID)
 }
 
-// pages lists the pages of an account, by names for pictures of them.
+// pages lists an account's pages with the names of their screenshots.
 func (h shown) pages() []namedPage {
 	permittee := "/explore/permittees/" + url.PathEscape(h.Permittee)
 	search, destination := "/saved-searches/"+h.Search, "/destinations/"+h.Destination
@@ -211,14 +214,15 @@ func (h shown) pages() []namedPage {
 	}
 }
 
-// pagesFromElsewhere lists those that links of other sites lead to, which are charged and so ask first.
+// pagesFromElsewhere lists the pages that cross-site links open. Because they are charged, they ask
+// for confirmation first.
 func (h shown) pagesFromElsewhere() []namedPage {
 	return []namedPage{
 		{"explore-ask", "/explore?q=red&product_type=wine", 200}, {"label-ask", "/explore/" + h.Label, 200},
 	}
 }
 
-// namedPage is a page by a name for its pictures, with the status that it is answered with.
+// namedPage is a page with the name of its screenshots and its expected status.
 type namedPage struct {
 	name, path string
 	status     int

@@ -15,10 +15,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Steps ask scripts in the page, never the nodes that chromedp keeps of it: those may still be the ones of the page before when the browser is slow to tell
-// of a new one, and every use of them fails then.
+// Steps run scripts in the page and never use chromedp's cached nodes. While the browser is slow to
+// report a new page, those nodes may still belong to the old one, and every use of them fails.
 
-// ask has the tab do what gives a value.
+// ask runs a step in the tab and returns its value.
 func ask[T any](b *tab, a chromedp.Action[T]) T {
 	b.t.Helper()
 	v, err := try(b, a)
@@ -34,33 +34,33 @@ func try[T any](b *tab, a chromedp.Action[T]) (T, error) {
 	return chromedp.Run(ctx, a)
 }
 
-// do does steps in the tab.
+// do runs steps in the tab.
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ask(b, chromedp.Steps(steps...))
 }
 
-// seen tells where the tab is and what is to be read there, to go with an error.
+// seen returns the tab's URL and text, for error messages.
 func (b *tab) seen() string {
 	at, _ := try(b, chromedp.Location())
 	text, _ := try(b, chromedp.Evaluate[string]("document.body.innerText"))
 	return "at " + at + ":\n" + text
 }
 
-// open goes to an address and waits until it is there with all that it loads.
+// open navigates to a URL and waits until the page and its resources are loaded.
 func (b *tab) open(url string) {
 	b.t.Helper()
 	b.do(chromedp.Navigate(url))
 }
 
-// openFromElsewhere follows a link of another site to an address.
+// openFromElsewhere follows a cross-site link to a URL.
 func (b *tab) openFromElsewhere(url string) {
 	b.t.Helper()
 	b.open("data:text/html," + neturl.PathEscape(fmt.Sprintf(`<!doctype html><title>Elsewhere</title><a href="%s">Look</a>`, html.EscapeString(url))))
 	b.click("a")
 }
 
-// eventually asks the page until an expression has a value there that is not null, over whatever pages come meanwhile.
+// eventually polls the page until an expression is not null, even across navigations.
 func eventually[T any](expression string) chromedp.Action[*T] {
 	return func(ctx context.Context, t *chromedp.Target) (*T, error) {
 		for {
@@ -77,7 +77,7 @@ func eventually[T any](expression string) chromedp.Action[*T] {
 	}
 }
 
-// until waits until an expression holds in the page.
+// until waits until an expression is true in the page.
 func until(expression string) chromedp.Action[chromedp.Void] {
 	return func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
 		_, err := eventually[bool]("("+expression+") ? true : null")(ctx, t)
@@ -85,15 +85,16 @@ func until(expression string) chromedp.Action[chromedp.Void] {
 	}
 }
 
-// showing is an expression of the first element that a selector finds, or null while there is none to see.
+// showing returns an expression for the first element that a selector matches, or null while it is
+// not visible.
 func showing(selector string) string {
 	return fmt.Sprintf("(e => e && e.checkVisibility({visibilityProperty: true}) ? e : null)(document.querySelector(%q))", selector)
 }
 
-// visible waits until there is something to see that a selector finds.
+// visible waits until an element that a selector matches is visible.
 func visible(selector string) chromedp.Action[chromedp.Void] { return until(showing(selector)) }
 
-// click presses what a selector finds and waits for the page that comes.
+// click clicks the element that a selector matches and waits for the next page.
 func (b *tab) click(selector string) {
 	b.t.Helper()
 	const middle = `(e => {
@@ -111,19 +112,19 @@ func (b *tab) click(selector string) {
 	}
 }
 
-// fill types into a field in place of what is there.
+// fill replaces the text in a field.
 func (b *tab) fill(selector, text string) {
 	b.t.Helper()
 	b.do(until(fmt.Sprintf("(e => e && (e.focus(), e.select(), document.activeElement === e))(%s)", showing(selector))), chromedp.KeyEvent(text))
 }
 
-// choose picks a value of a list.
+// choose selects a value in a list.
 func (b *tab) choose(selector, value string) {
 	b.t.Helper()
 	b.do(until(fmt.Sprintf("(e => e && (e.value = %q, e.value === %[1]q))(%s)", value, showing(selector))))
 }
 
-// press presses a button or link by its words.
+// press clicks a button or link by its text.
 func (b *tab) press(words string) {
 	b.t.Helper()
 	const mark = `(words => {
@@ -138,7 +139,7 @@ func (b *tab) press(words string) {
 	b.click("[data-pressed]")
 }
 
-// says fails the test unless the page says some things.
+// says fails the test unless the page contains the given texts.
 func (b *tab) says(words ...string) {
 	b.t.Helper()
 	text := ask(b, chromedp.Evaluate[string]("document.body.innerText"))
@@ -149,13 +150,13 @@ func (b *tab) says(words ...string) {
 	}
 }
 
-// at returns the address of the page.
+// at returns the URL of the page.
 func (b *tab) at() string {
 	b.t.Helper()
 	return ask(b, chromedp.Location())
 }
 
-// sized gives the page a width, in CSS pixels, and a colour scheme: light or dark.
+// sized sets the page width in CSS pixels and the color scheme: light or dark.
 func (b *tab) sized(width int64, scheme string) {
 	b.t.Helper()
 	b.do(command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 900, DeviceScaleFactor: 1, Mobile: width < 500}),
@@ -164,7 +165,7 @@ func (b *tab) sized(width int64, scheme string) {
 		}}))
 }
 
-// cookie returns the value of a cookie of the page, or nothing.
+// cookie returns the value of a cookie of the page, or "".
 func (b *tab) cookie(name string) (value string) {
 	b.t.Helper()
 	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
@@ -179,20 +180,20 @@ func (b *tab) cookie(name string) (value string) {
 	return value
 }
 
-// setCookie gives the browser a cookie for a URL, as whoever has had it in hand before might.
+// setCookie plants a cookie for a URL, as someone with earlier access to the browser might.
 func (b *tab) setCookie(url, name, value string) {
 	b.t.Helper()
 	b.do(command(network.SetCookie, network.SetCookieParams{Name: name, Value: value, URL: url, HTTPOnly: new(true)}))
 }
 
-// turning does what leads to another page, and waits for that.
+// turning runs an action that leads to another page, and waits for that page.
 func (b *tab) turning(steps ...chromedp.Action[chromedp.Void]) (*network.Response, error) {
 	ctx, cancel := context.WithTimeout(b.ctx, stepWithin)
 	defer cancel()
 	return chromedp.RunResponse(ctx, steps...)
 }
 
-// scriptless has the tab run no scripts of pages.
+// scriptless disables page scripts in the tab.
 func (b *tab) scriptless() {
 	b.t.Helper()
 	b.do(command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))

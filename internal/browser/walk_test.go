@@ -12,8 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/auth"
 )
 
-// TestWalk is what somebody does who has just started the program: the printed link, a key, calls with it, usage that counts up, the key's end, and a
-// saved search that is made and paused.
+// TestWalk acts as a new user: it opens the printed link, creates a key, makes calls, sees the
+// usage grow, revokes the key, and creates and pauses a saved search.
 func TestWalk(t *testing.T) {
 	p := startProgram(t)
 	b := newTab(t, newChromium(t, ""), false)
@@ -44,7 +44,7 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// walkKey makes a key and returns it.
+// walkKey creates a key and returns it.
 func walkKey(t *testing.T, p *walked, b *tab) string {
 	t.Helper()
 	b.press("Make a key")
@@ -68,7 +68,7 @@ func walkKey(t *testing.T, p *walked, b *tab) string {
 	return key
 }
 
-// walkUsage makes calls with the key and sees them counted.
+// walkUsage makes calls with the key and checks that the usage page counts them.
 func walkUsage(t *testing.T, p *walked, b *tab, key string) {
 	t.Helper()
 	status, page := p.call("GET", "/colas?per_page=7", key)
@@ -87,7 +87,7 @@ func walkUsage(t *testing.T, p *walked, b *tab, key string) {
 	b.says("27 of 1,000,000")
 }
 
-// walkRevocation ends the key, of which the next call is told.
+// walkRevocation revokes the key and checks that the next call is rejected.
 func walkRevocation(t *testing.T, p *walked, b *tab, key string) {
 	t.Helper()
 	b.open(p.base + "/keys")
@@ -101,7 +101,7 @@ func walkRevocation(t *testing.T, p *walked, b *tab, key string) {
 	b.says("revoked")
 }
 
-// walkSearch makes a saved search and pauses it.
+// walkSearch creates a saved search and pauses it.
 func walkSearch(t *testing.T, p *walked, b *tab) {
 	t.Helper()
 	b.open(p.base + "/saved-searches/new")
@@ -122,7 +122,7 @@ func walkSearch(t *testing.T, p *walked, b *tab) {
 	}
 }
 
-// TestForged: what other sites have a browser send does nothing, nor does a session that somebody else has chosen.
+// TestForged checks that cross-site requests and fixated sessions have no effect.
 func TestForged(t *testing.T) {
 	p := startProgram(t)
 	b := newTab(t, newChromium(t, ""), false)

@@ -11,11 +11,11 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// fetched is what a script on a page could read of a response.
+// fetched is the part of a response that a script on a page could read.
 type fetched struct {
 	Status  int               `json:"status"`
 	Headers map[string]string `json:"headers"`
-	Error   string            `json:"error"` // of the browser, when it blocks the request or the response
+	Error   string            `json:"error"` // browser error if it blocks the request or the response
 }
 
 // browse fetches from a page of another origin, as scripts with an SDK and tracing do.
@@ -34,7 +34,7 @@ func (b *bench) browse(t *testing.T) {
 	requests := []struct {
 		name, method, path, key, body string
 		status                        int
-		header                        string // one that the script must be able to read
+		header                        string // a response header that the script must be able to read
 	}{
 		{"search", "GET", "/api/v1/colas?per_page=1", key, "", 200, "x-quota-reset"},
 		{"create", "POST", "/api/v1/saved-searches", key, `{"name":"From a page","filters":{"brand_name":"oak"}}`, 201, "location"},
@@ -62,7 +62,7 @@ func (b *bench) browse(t *testing.T) {
 	b.add(t, "chromium", fmt.Sprintf("made %d requests from another origin", len(requests)), begun)
 }
 
-// fetch makes a request by a script of the page.
+// fetch makes a request from a script in the page.
 func (b *bench) fetch(t *testing.T, tab context.Context, method, path string, headers map[string]string, body string) (got fetched) {
 	t.Helper()
 	options := map[string]any{"method": method, "headers": headers}
@@ -96,12 +96,12 @@ func newTab(t *testing.T) context.Context {
 	t.Cleanup(cancel)
 	tab, cancel := chromedp.NewContext(allocated)
 	t.Cleanup(func() {
-		if err := chromedp.Cancel(tab); err != nil { // waits until it has ended, so that its folder can be removed
+		if err := chromedp.Cancel(tab); err != nil { // wait for its exit, so that its folder can be removed
 			t.Logf("Chromium: %v", err)
 		}
 		cancel()
 	})
-	if err := chromedp.Do(tab); err != nil { // a time limit on the first step would be one on the whole browser
+	if err := chromedp.Do(tab); err != nil { // a timeout on the first step would apply to the whole browser
 		t.Fatalf("Chromium does not start: %v", err)
 	}
 	limited, cancel := context.WithTimeout(tab, 2*time.Minute)

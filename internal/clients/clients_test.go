@@ -21,32 +21,32 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// online allows tests to install the clients, which takes a network the first time.
+// online lets tests install the clients, which needs a network the first time.
 var online = flag.Bool("online", false, "install other people's clients and run them")
 
 func TestMain(m *testing.M) { os.Exit(program.Main(m.Run)) }
 
-// committed are the scripts and pins. A file gokit/x.txt is written as x: Go would otherwise take it
-// for a part of this module, or leave it out.
+// committed contains the scripts and pins. A file gokit/x.txt is written as x. Without the suffix,
+// Go would treat it as a part of this module or omit it.
 //
 //go:embed kit gokit
 var committed embed.FS
 
 const documentPath = "../../httpapi/openapi.json"
 
-// bench is what clients run on: the server, and what they are made of.
+// bench contains the server and the parts that the clients share.
 type bench struct {
 	*program.Server
-	page  *httptest.Server // serves the page of another origin
-	hook  *httptest.Server // takes webhooks, and the codes that confirm it
+	page  *httptest.Server // serves the page from another origin
+	hook  *httptest.Server // receives webhooks and confirmation codes
 	codes chan string
 	known map[string]string
 	kit   *nodetest.Kit
-	goDir string // the module of the Go clients
+	goDir string // module of the Go clients
 	table table
 
-	imported int    // labels, by importNews
-	code     string // latest that confirms the endpoint
+	imported int    // number of labels imported by importNews
+	code     string // latest confirmation code of the endpoint
 }
 
 // TestClients runs every client.
@@ -57,7 +57,7 @@ func TestClients(t *testing.T) {
 	b := newBench(t)
 	t.Cleanup(func() { b.table.print() })
 	if !t.Run("generate", b.generate) {
-		t.FailNow() // the clients are missing
+		t.FailNow() // later tests need the clients
 	}
 	t.Run("hey-api", b.callHeyAPI)
 	t.Run("ogen", b.callOgen)
@@ -101,15 +101,15 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// newKey makes an account of the largest plan and returns a key of it. Each client gets its own, so
-// that none uses up the rate limit of another.
+// newKey creates an account on the largest plan and returns its key. Each client gets a separate
+// account, so that clients do not share a rate limit.
 func (b *bench) newKey(name string) string {
 	email := name + "@example.com"
 	b.Run("account", "create", "--email", email, "--tier", "pro")
 	return b.Run("key", "create", "--account", email, "--name", name)
 }
 
-// serve starts a program that prints the address it listens on, and returns that.
+// serve starts a program that prints its listen address, and returns the address.
 func serve(t *testing.T, cmd *exec.Cmd) (address string) {
 	t.Helper()
 	out, err := cmd.StdoutPipe()
@@ -122,7 +122,7 @@ func serve(t *testing.T, cmd *exec.Cmd) (address string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		daemon.Stop(10 * time.Second) // how these end means nothing
+		daemon.Stop(10 * time.Second) // ignore how it exits
 		if t.Failed() && log.Len() > 0 {
 			t.Logf("%s:\n%s", filepath.Base(cmd.Path), nodetest.LastOf([]byte(log.String())))
 		}
@@ -133,7 +133,7 @@ func serve(t *testing.T, cmd *exec.Cmd) (address string) {
 	return address
 }
 
-// table is the report at the end.
+// table is the summary printed at the end.
 type table []row
 
 type row struct {
@@ -142,7 +142,7 @@ type row struct {
 	failed      bool
 }
 
-// add notes what a client did since begun.
+// add adds a row for a client's work since begun.
 func (b *bench) add(t *testing.T, client, did string, begun time.Time) {
 	b.table = append(b.table, row{client, did, time.Since(begun), t.Failed()})
 }

@@ -56,7 +56,7 @@ func (b *bench) generateTypeScript(t *testing.T, document string) {
 	}
 }
 
-// generateGo makes the module of the Go clients.
+// generateGo creates the module of the Go clients.
 func (b *bench) generateGo(t *testing.T, document string) {
 	b.goDir = filepath.Join(filepath.Dir(b.kit.Dir), "go")
 	if err := writeModule(b.goDir); err != nil {
@@ -78,14 +78,14 @@ func (b *bench) generateGo(t *testing.T, document string) {
 	}
 }
 
-// inModule returns a child that runs in the module of the Go clients.
+// inModule returns a command that runs in the module of the Go clients.
 func (b *bench) inModule(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := nodetest.Command(ctx, name, args...)
 	cmd.Dir = b.goDir
 	return cmd
 }
 
-// writeModule writes the committed module: programs go into folders of their names.
+// writeModule writes the committed module, with each program in a folder of the same name.
 func writeModule(dir string) error {
 	return fs.WalkDir(committed, "gokit", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -104,7 +104,7 @@ func writeModule(dir string) error {
 	})
 }
 
-// report fails the test for every call that failed.
+// report fails the test for every failed call.
 func report(t testing.TB, client string, outcomes map[string]error) {
 	t.Helper()
 	for _, call := range slices.Sorted(maps.Keys(outcomes)) {
@@ -114,7 +114,7 @@ func report(t testing.TB, client string, outcomes map[string]error) {
 	}
 }
 
-// callHeyAPI calls every operation through the client of hey-api, by way of Prism.
+// callHeyAPI calls every operation with the hey-api client, through Prism.
 func (b *bench) callHeyAPI(t *testing.T) {
 	begun := time.Now()
 	checkPrism(t, b)
@@ -126,7 +126,7 @@ func (b *bench) callHeyAPI(t *testing.T) {
 	b.add(t, "@stoplight/prism-cli", fmt.Sprintf("checked the requests and responses of %d operations", len(outcomes)), begun)
 }
 
-// viaBridge has the generated TypeScript client make a call.
+// viaBridge makes a call with the generated TypeScript client.
 func viaBridge(t *testing.T, bridge, base string, r request) (got response) {
 	content, err := json.Marshal(struct {
 		Base string `json:"base"`
@@ -146,7 +146,8 @@ func viaBridge(t *testing.T, bridge, base string, r request) (got response) {
 	return got
 }
 
-// startPrism starts a proxy to an API that answers violations of the document with errors of its own.
+// startPrism starts a proxy to an API. If a request or response violates the document, the proxy
+// responds with an error.
 func (b *bench) startPrism(t *testing.T, upstream string) (base string) {
 	t.Helper()
 	script, err := b.kit.Program("@stoplight/prism-cli", "prism")
@@ -163,7 +164,7 @@ func (b *bench) startPrism(t *testing.T, upstream string) (base string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { prism.Stop(10 * time.Second) }) // how it ends means nothing
+	t.Cleanup(func() { prism.Stop(10 * time.Second) }) // ignore how it exits
 	for range 600 {
 		if conn, err := net.Dial("tcp", net.JoinHostPort(host, port)); err == nil {
 			conn.Close()
@@ -176,8 +177,8 @@ func (b *bench) startPrism(t *testing.T, upstream string) (base string) {
 	return ""
 }
 
-// checkPrism: a response that violates the document does not get through. Otherwise success would mean
-// nothing.
+// checkPrism checks that Prism rejects a response that violates the document. Otherwise a success
+// would prove nothing.
 func checkPrism(t *testing.T, b *bench) {
 	t.Helper()
 	bad := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -191,8 +192,8 @@ func checkPrism(t *testing.T, b *bench) {
 	}
 }
 
-// callOgen calls every operation through the client of ogen. Responses that depend on the registry only
-// must be those that the server gives without it.
+// callOgen calls every operation with the ogen client. Fixed responses must equal those received
+// without the client.
 func (b *bench) callOgen(t *testing.T) {
 	begun := time.Now()
 	address := serve(t, b.inModule(t.Context(), filepath.Join(b.goDir, "bin", "ogenproxy"), b.URL+"/api/v1"))

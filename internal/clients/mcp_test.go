@@ -19,7 +19,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/nodetest"
 )
 
-// tool is one of the endpoint for assistants, as a client sees it.
+// tool is an MCP tool as a client sees it.
 type tool struct {
 	Name        string `json:"name"`
 	Annotations struct {
@@ -39,20 +39,20 @@ type property struct {
 	} `json:"items"`
 }
 
-// toolCall is a call of a tool.
+// toolCall is a tool call.
 type toolCall struct {
-	Name      string         `json:"-"` // in reports
+	Name      string         `json:"-"` // used in reports
 	Tool      string         `json:"tool"`
 	Arguments map[string]any `json:"arguments"`
 }
 
-// toolOutcome is what a client makes of a call.
+// toolOutcome is the result of a call as decoded by a client.
 type toolOutcome struct {
 	Structured any    `json:"structured"`
 	Error      string `json:"error"`
 }
 
-// operationsOf are the REST operations whose parameters the read tools take.
+// operationsOf maps read tools to the REST operations with the same parameters.
 var operationsOf = map[string][]string{
 	"search_colas":            {"searchColas"},
 	"get_cola":                {"getCola"},
@@ -67,7 +67,7 @@ var operationsOf = map[string][]string{
 	"get_ava":                 {"getAVA"},
 }
 
-// companions are further arguments that an argument needs.
+// companions maps arguments to other arguments that they require.
 var companions = map[string]map[string]any{
 	"volume_min":                            {"volume_unit": "milliliters"},
 	"volume_max":                            {"volume_unit": "milliliters"},
@@ -76,7 +76,7 @@ var companions = map[string]map[string]any{
 	"get_processing_times application_type": {"kind": "registration"},
 }
 
-// callTools calls every read tool through every client.
+// callTools calls every read tool with every client.
 func (b *bench) callTools(t *testing.T) {
 	gosdk := filepath.Join(b.goDir, "bin", "gosdk")
 	endpoint, key := b.URL+"/mcp", b.newKey("tools")
@@ -103,7 +103,7 @@ func (b *bench) callTools(t *testing.T) {
 		}},
 		{"mcp-remote", "mcp-remote", func(key, calls, outcomes string) *exec.Cmd {
 			cmd := b.kit.Command(t.Context(), remote, endpoint, "--header", "X-API-Key:"+key, "--transport", "http-only", "--allow-http")
-			stdio := b.kit.Command(t.Context(), "") // for its environment
+			stdio := b.kit.Command(t.Context(), "") // provides the environment
 			stdio.Path, stdio.Args = gosdk, slices.Concat([]string{gosdk, "call", "-", key, calls, outcomes}, cmd.Args)
 			return stdio
 		}},
@@ -149,8 +149,8 @@ func readJSON(t *testing.T, file string, v any) {
 	}
 }
 
-// toolCalls makes calls of each tool: with what it requires, then with each further argument, and with every value in the
-// other forms that assistants send.
+// toolCalls returns calls of each tool: with its required arguments, then with each optional
+// argument in turn, and with every value in the alternative forms that assistants send.
 func (b *bench) toolCalls(t *testing.T, tools map[string]tool) (calls []toolCall) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(tools)) {
@@ -166,7 +166,7 @@ func (b *bench) toolCalls(t *testing.T, tools map[string]tool) (calls []toolCall
 			maps.Copy(forms, otherForms(value))
 			for _, form := range slices.Sorted(maps.Keys(forms)) {
 				if form == "" && required[argument] != nil {
-					continue // made already
+					continue // same as the first call
 				}
 				arguments := maps.Clone(required)
 				maps.Copy(arguments, companions[argument])
@@ -179,8 +179,8 @@ func (b *bench) toolCalls(t *testing.T, tools map[string]tool) (calls []toolCall
 	return calls
 }
 
-// example returns a value for an argument: one that is known to exist, else the first that its schema admits, else the example
-// of the REST parameter that it stands for.
+// example returns a value for an argument: a known existing value, or else the first one that its
+// schema allows, or else the example of the corresponding REST parameter.
 func (b *bench) example(t *testing.T, tl tool, argument string) any {
 	t.Helper()
 	if value, ok := b.known[argument]; ok {
@@ -203,7 +203,7 @@ func (b *bench) example(t *testing.T, tl tool, argument string) any {
 	return nil
 }
 
-// otherForms returns a value in the other forms that the endpoint takes.
+// otherForms returns a value in the alternative forms that the MCP endpoint accepts.
 func otherForms(value any) map[string]any {
 	switch v := value.(type) {
 	case float64:
@@ -223,7 +223,7 @@ func otherForms(value any) map[string]any {
 	return nil
 }
 
-// runCalls has a client make calls.
+// runCalls makes calls with a client.
 func (b *bench) runCalls(t *testing.T, calls []toolCall, key string, command func(key, calls, outcomes string) *exec.Cmd) (outcomes []toolOutcome) {
 	t.Helper()
 	dir := t.TempDir()
@@ -245,7 +245,7 @@ func (b *bench) runCalls(t *testing.T, calls []toolCall, key string, command fun
 	return outcomes
 }
 
-// problems returns what is wrong with the outcomes of calls, by name; nil for those that succeeded.
+// problems returns an error for each call by name; nil if the call succeeded.
 func problems(t *testing.T, tools map[string]tool, calls []toolCall, outcomes []toolOutcome) map[string]error {
 	t.Helper()
 	wrong := map[string]error{}
@@ -275,7 +275,7 @@ func mustSchema(t *testing.T, tl tool) *jsonschema.Schema {
 	return schema
 }
 
-// TestExampleArguments: every argument of the read tools gets a value, from the operation that the tool stands for.
+// TestExampleArguments checks that every argument of the read tools has an example value.
 func TestExampleArguments(t *testing.T) {
 	files, err := filepath.Glob("../../mcp/testdata/*.json")
 	if err != nil {

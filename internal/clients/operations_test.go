@@ -11,17 +11,17 @@ import (
 	"testing"
 )
 
-// operation is one of the OpenAPI document, with its example call.
+// operation is an operation of the OpenAPI document with its example call.
 type operation struct {
 	id, method, path string
-	types            map[string]string // of its query parameters, by name
-	examples         map[string]any    // of its parameters, by name
+	types            map[string]string // types of its query parameters, by name
+	examples         map[string]any    // examples of its parameters, by name
 	sample           sample
 }
 
 // sample is the example call of an operation.
 type sample struct {
-	path  map[string]string // parameters of the path
+	path  map[string]string // path parameters
 	query url.Values
 	body  map[string]any
 }
@@ -32,7 +32,7 @@ var (
 	variable   = regexp.MustCompile(`\{([a-z_]+)\}`)
 )
 
-// readOperations reads the committed document.
+// readOperations reads the operations of the committed document.
 func readOperations(t *testing.T) map[string]operation {
 	t.Helper()
 	content, err := os.ReadFile(documentPath)
@@ -73,7 +73,7 @@ func readOperations(t *testing.T) map[string]operation {
 	return all
 }
 
-// mustSample reads an example call, which is a curl command.
+// mustSample parses an example call, which is a curl command.
 func mustSample(t *testing.T, op operation, source string) sample {
 	t.Helper()
 	address := sampleURL.FindStringSubmatch(source)
@@ -102,7 +102,7 @@ func mustSample(t *testing.T, op operation, source string) sample {
 	return s
 }
 
-// TestEveryOperationHasAStep: an operation that is not called is not tried.
+// TestEveryOperationHasAStep checks that the steps call every operation.
 func TestEveryOperationHasAStep(t *testing.T) {
 	operations := readOperations(t)
 	called := map[string]bool{}

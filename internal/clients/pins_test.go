@@ -11,12 +11,12 @@ import (
 	"github.com/colaregistry/colaregistry/internal/nodetest"
 )
 
-// versionOf returns the pinned version of an npm package or Go module; empty for other programs.
+// versionOf returns the pinned version of an npm package or Go module, or "" for other programs.
 func versionOf(name string) string {
 	for file, pin := range map[string]string{"kit/package.json": `"%s": "([0-9.]+)"`, "gokit/go.mod.txt": `\s%s v([0-9.]+)`} {
 		content, err := committed.ReadFile(file)
 		if err != nil {
-			panic(err) // it is embedded
+			panic(err) // the file is embedded
 		}
 		if found := regexp.MustCompile(fmt.Sprintf(pin, regexp.QuoteMeta(name))).FindSubmatch(content); found != nil {
 			return string(found[1])
@@ -25,7 +25,8 @@ func versionOf(name string) string {
 	return ""
 }
 
-// TestPins: everything is pinned to an exact version with a checksum, and no registry is named.
+// TestPins checks that every dependency has an exact version and a checksum, and that no registry
+// is named.
 func TestPins(t *testing.T) {
 	files, err := fs.Sub(committed, "kit")
 	if err != nil {
@@ -45,7 +46,7 @@ func TestPins(t *testing.T) {
 	}
 }
 
-// TestDocumentedVersions: the table of clients in the documentation has the pinned versions.
+// TestDocumentedVersions checks that the client table in the documentation has the pinned versions.
 func TestDocumentedVersions(t *testing.T) {
 	content, err := os.ReadFile("../../docs/CONFORMANCE.md")
 	if err != nil {

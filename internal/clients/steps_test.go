@@ -16,22 +16,23 @@ import (
 	"testing"
 	"time"
 
-	_ "modernc.org/sqlite" // to make a record older
+	_ "modernc.org/sqlite" // for passAnHour
 )
 
-// step is a call of an operation: its example call in the document, with values that exist in place of
-// placeholders. Values are known by names; one that starts with $ in a body is such a name.
+// step is a call of an operation: its example call from the document, with placeholders replaced by
+// existing values. Values are referred to by name; in a body, a string that starts with $ is such a
+// name.
 type step struct {
 	operation string
-	path      map[string]string // parameters of the path, to names of known values
-	body      map[string]any    // fields that replace those of the example
-	keep      map[string]string // names of known values, to where the response has them
+	path      map[string]string // maps path parameters to names of values
+	body      map[string]any    // replaces fields of the example
+	keep      map[string]string // maps names of values to paths in the response
 	until     func(response) bool
-	before    func(*bench, *testing.T) // brings about what the call needs
-	fixed     bool                     // the response depends on the registry only, so it is the same for every client
+	before    func(*bench, *testing.T) // prepares the call
+	fixed     bool                     // the response depends only on the registry, so it is the same for every client
 }
 
-// steps call every operation, each after those that it needs.
+// steps call every operation, each after the steps that it depends on.
 var steps = []step{
 	{operation: "getUsage"},
 	{operation: "searchColas", fixed: true},
@@ -83,7 +84,7 @@ var (
 	ofDestination = map[string]string{"uuid": "destination"}
 )
 
-// request is a call of an operation with its arguments.
+// request is an operation call with its arguments.
 type request struct {
 	Operation string            `json:"operation"`
 	Key       string            `json:"key"`
@@ -95,7 +96,7 @@ type request struct {
 	values    url.Values
 }
 
-// response is what a client makes of the response.
+// response is a response as decoded by a client.
 type response struct {
 	Status int    `json:"status"`
 	Body   any    `json:"body"`
@@ -122,17 +123,17 @@ func (r response) at(path string) any {
 	return v
 }
 
-// problem returns why a response is no success.
+// problem returns an error unless the response is a success.
 func (r response) problem() error {
 	if r.Error != "" || r.Status < 200 || r.Status > 299 {
-		body, _ := json.Marshal(r.Body) // it was decoded from JSON
+		body, _ := json.Marshal(r.Body) // never fails, because it was decoded from JSON
 		return fmt.Errorf("status %d %s %s", r.Status, r.Error, body)
 	}
 	return nil
 }
 
-// walk takes all steps through a client and returns their outcomes by operation, and the responses of
-// those that are fixed.
+// walk takes all steps with a client. It returns the outcomes by operation and the responses of the
+// fixed steps.
 func (b *bench) walk(t *testing.T, client string, call func(request) response) (outcomes map[string]error, fixed map[string]response) {
 	t.Helper()
 	operations, key, known := readOperations(t), b.newKey(client), maps.Clone(b.known)
@@ -161,7 +162,7 @@ func (b *bench) walk(t *testing.T, client string, call func(request) response) (
 	return outcomes, fixed
 }
 
-// plain writes a value as a parameter of a path.
+// plain formats a value as a path parameter.
 func plain(v any) string {
 	if n, ok := v.(float64); ok {
 		return strconv.FormatFloat(n, 'f', -1, 64)
@@ -169,9 +170,9 @@ func plain(v any) string {
 	return fmt.Sprint(v)
 }
 
-// take makes a call, again for as long as the response is not what the next steps need.
+// take makes a call and repeats it until the response meets the step's condition.
 func (s step) take(r request, call func(request) response) (got response, err error) {
-	for range 60 { // not more often, or the rate limit is used up
+	for range 60 { // more calls would exceed the rate limit
 		got = call(r)
 		if err = got.problem(); err != nil || s.until == nil || s.until(got) {
 			return got, err
@@ -181,7 +182,7 @@ func (s step) take(r request, call func(request) response) (got response, err er
 	return got, fmt.Errorf("still not ready: %v", got.Body)
 }
 
-// newRequest fills an example call with known values.
+// newRequest fills in an example call with known values.
 func newRequest(op operation, s step, key string, known map[string]string) request {
 	r := request{Operation: op.id, Key: key, Path: maps.Clone(op.sample.path), Query: map[string]any{}, op: op, values: op.sample.query}
 	for name, value := range s.path {
@@ -203,7 +204,7 @@ func newRequest(op operation, s step, key string, known map[string]string) reque
 	return r
 }
 
-// typed returns the values of a query parameter as a typed client takes them.
+// typed converts the values of a query parameter to the types that a typed client takes.
 func typed(values []string, kind string) any {
 	switch kind {
 	case "array":
@@ -243,7 +244,7 @@ func over(t *testing.T, base string) func(request) response {
 	}
 }
 
-// send sends a request and reads the JSON of the response, if it has any.
+// send sends a request and decodes the JSON body of the response, if any.
 func send(req *http.Request) (got response) {
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -285,8 +286,8 @@ func (b *bench) discover(t *testing.T) map[string]string {
 	return nil
 }
 
-// importNews imports a label that the example of a saved search finds, by a part of its brand name, and
-// the examples of other calls do not.
+// importNews imports a label that the example of a saved search finds by a part of its brand name,
+// and that the examples of other calls do not find.
 func (b *bench) importNews(t *testing.T) {
 	t.Helper()
 	b.imported++
@@ -304,7 +305,7 @@ func (b *bench) importNews(t *testing.T) {
 	b.Run("import", "colas", file)
 }
 
-// awaitCode waits for the code that the endpoint is sent.
+// awaitCode waits for the confirmation code sent to the endpoint.
 func (b *bench) awaitCode(t *testing.T) {
 	t.Helper()
 	select {
@@ -314,7 +315,8 @@ func (b *bench) awaitCode(t *testing.T) {
 	}
 }
 
-// passAnHour makes the requests to confirm an address an hour older: people are not asked again sooner.
+// passAnHour backdates confirmation requests by more than an hour, because recipients are not asked
+// again sooner.
 func (b *bench) passAnHour(t *testing.T) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.Dir, "registry.db")+"?_pragma=busy_timeout(10000)")

@@ -18,20 +18,20 @@ import (
 	"github.com/colaregistry/colaregistry/store/postgres"
 )
 
-// options of a run.
+// options configures a run.
 type options struct {
-	duration time.Duration // of the load, at least
-	outage   time.Duration // how long the database is away each time; beyond five seconds batches are given up
+	duration time.Duration // minimum duration of the load
+	outage   time.Duration // length of each database outage; batches give up after five seconds
 	accounts int
 	labels   int
-	dir      string // empty for a temporary one
+	dir      string // empty for a temporary folder
 	verbose  bool
 }
 
-// processCount is how many processes share the database.
+// processCount is the number of processes that share the database.
 const processCount = 3
 
-// cluster is what a run is made on.
+// cluster is the environment of a run.
 type cluster struct {
 	options
 	program   string
@@ -45,7 +45,7 @@ type cluster struct {
 	log       *slog.Logger
 }
 
-// run makes a cluster, drives it, and reports whether everything was as promised.
+// run starts a cluster, drives it, and reports whether it met every guarantee.
 func run(ctx context.Context, o options, out io.Writer) (ok bool, err error) {
 	if o.dir == "" {
 		if o.dir, err = os.MkdirTemp("", "colaregistry-cluster"); err != nil {
@@ -73,7 +73,7 @@ func run(ctx context.Context, o options, out io.Writer) (ok bool, err error) {
 	return r.ok(), nil
 }
 
-// startServers starts the primary, its standby, and makes the database.
+// startServers starts the primary and its standby and creates the database.
 func (c *cluster) startServers(ctx context.Context) (err error) {
 	c.log.Info("starting PostgreSQL with a standby")
 	if c.primary, err = pgtest.Start(ctx, pgtest.Options{Durable: true}); err != nil {
@@ -94,11 +94,11 @@ func (c *cluster) startServers(ctx context.Context) (err error) {
 	return nil
 }
 
-// url returns the address of the database, wherever the primary is.
+// url returns a database URL that works with either server as the primary.
 func (c *cluster) url() string {
 	u, err := url.Parse(c.primary.URL(c.database))
 	if err != nil {
-		panic(err) // it was made from parts
+		panic(err) // assembled from valid parts
 	}
 	u.Host += "," + c.standby.Addr()
 	query := u.Query()
@@ -107,7 +107,7 @@ func (c *cluster) url() string {
 	return u.String()
 }
 
-// fill imports labels and makes the accounts. From then on commits wait for the standby.
+// fill imports labels, creates the accounts, and then makes commits synchronous with the standby.
 func (c *cluster) fill(ctx context.Context) (err error) {
 	if c.program, err = measure.Build(ctx, c.dir); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (c *cluster) startProcesses(ctx context.Context) error {
 	return c.settled(ctx)
 }
 
-// close ends whatever runs.
+// close stops all processes and servers.
 func (c *cluster) close() error {
 	for _, p := range c.processes {
 		p.close()
@@ -161,7 +161,7 @@ func (c *cluster) close() error {
 	return errors.Join(errs...)
 }
 
-// logs returns the ends of the logs, to go with an error.
+// logs returns the ends of the logs, for error messages.
 func (c *cluster) logs() error {
 	var all error
 	for _, p := range c.processes {

@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/loadtest"
 )
 
-// TestShortRun is make cluster-test with everything in it, only shorter.
+// TestShortRun is a shorter make cluster-test with all of its acts.
 func TestShortRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
@@ -21,7 +21,7 @@ func TestShortRun(t *testing.T) {
 	t.Logf("\n%s", out.String())
 }
 
-// TestReportFails: a run fails for each thing that can be wrong with it.
+// TestReportFails checks that each possible problem fails a run.
 func TestReportFails(t *testing.T) {
 	good := func() *report {
 		return &report{

@@ -14,16 +14,18 @@ import (
 	"github.com/colaregistry/colaregistry/store/postgres"
 )
 
-// pace is how often accounts ask, in terms of what their tiers allow: a little more than that, so that all run into it.
+// pace is the request rate of accounts relative to their tiers' rate limits. It is slightly above
+// 1, so that all accounts reach their limits.
 const pace = 1.2
 
-// commitsWait is how long it takes, under load, until commits of every process wait for a standby that has gone.
+// commitsWait is the time, under load, until every process has a commit waiting for a stopped
+// standby.
 const commitsWait = 500 * time.Millisecond
 
-// act is one part of a run: something is done to the cluster, and afterwards everything is in order again.
+// act is one part of a run. It disrupts the cluster, which must recover afterwards.
 type act struct {
 	name  string
-	quiet bool // callers must not notice
+	quiet bool // callers must not notice it
 	do    func(*drive, context.Context) error
 }
 
@@ -47,7 +49,7 @@ type drive struct {
 	phases []loadtest.Phase
 }
 
-// drive runs the acts under load, and holds the ledger against the books.
+// drive performs the acts under load and compares the ledger with the responses.
 func (c *cluster) drive(ctx context.Context) (*report, error) {
 	d := &drive{cluster: c}
 	log := &loadtest.Log{}
@@ -70,7 +72,7 @@ func (c *cluster) drive(ctx context.Context) (*report, error) {
 	watch.Go(func() { r.mostInDoubt = c.watch(watching) })
 	err := d.perform(ctx)
 	unload()
-	load.Wait() // the last answers come from processes that still run
+	load.Wait() // wait for the last responses while the processes are still running
 	r.ended = time.Now()
 	unwatch()
 	watch.Wait()
@@ -80,7 +82,7 @@ func (c *cluster) drive(ctx context.Context) (*report, error) {
 	return r, errors.Join(c.settled(ctx), d.audit(ctx, r))
 }
 
-// perform performs the acts, each for its part of the time at least.
+// perform performs the acts, each for at least its share of the duration.
 func (d *drive) perform(ctx context.Context) error {
 	all := acts()
 	for _, a := range all {
@@ -101,10 +103,10 @@ func (d *drive) perform(ctx context.Context) error {
 	return nil
 }
 
-// killEach kills one process after another and starts it again.
+// killEach kills and restarts one process after another.
 func (d *drive) killEach(ctx context.Context) error { return d.replaceEach(ctx, os.Kill) }
 
-// restartEach asks one process after another to end, and starts it again.
+// restartEach gracefully restarts one process after another.
 func (d *drive) restartEach(ctx context.Context) error { return d.replaceEach(ctx, syscall.SIGTERM) }
 
 func (d *drive) replaceEach(ctx context.Context, signal os.Signal) error {
@@ -120,7 +122,7 @@ func (d *drive) replaceEach(ctx context.Context, signal os.Signal) error {
 	return nil
 }
 
-// cutConnections cuts every connection to the database, twice.
+// cutConnections cuts all database connections, twice.
 func (d *drive) cutConnections(ctx context.Context) error {
 	for range 2 {
 		if err := d.primary.CutConnections(ctx); err != nil {
@@ -131,8 +133,8 @@ func (d *drive) cutConnections(ctx context.Context) error {
 	return nil
 }
 
-// loseStandby has the standby go away for a while, and cuts the connections meanwhile: commits that wait for it are in the
-// primary's books already, and nobody can tell.
+// loseStandby stops the standby for a while and cuts the connections meanwhile. Commits that wait
+// for the standby are then on the primary, but their outcome is unknown to the processes.
 func (d *drive) loseStandby(ctx context.Context) error {
 	if err := d.standby.Stop(ctx, pgtest.Immediate); err != nil {
 		return err
@@ -145,7 +147,7 @@ func (d *drive) loseStandby(ctx context.Context) error {
 	return d.standby.Restart(ctx)
 }
 
-// crashPrimary has the primary stop as in a crash, and starts it again.
+// crashPrimary crashes and restarts the primary.
 func (d *drive) crashPrimary(ctx context.Context) error {
 	if err := d.primary.Stop(ctx, pgtest.Immediate); err != nil {
 		return err
@@ -154,7 +156,8 @@ func (d *drive) crashPrimary(ctx context.Context) error {
 	return d.primary.Restart(ctx)
 }
 
-// crashBoth kills a process while the primary is away. What it holds in doubt dies with it.
+// crashBoth kills a process while the primary is down. The process loses its record of batches in
+// doubt.
 func (d *drive) crashBoth(ctx context.Context) error {
 	if err := d.primary.Stop(ctx, pgtest.Immediate); err != nil {
 		return err
@@ -163,12 +166,12 @@ func (d *drive) crashBoth(ctx context.Context) error {
 	if err := d.processes[0].end(ctx, os.Kill); err != nil {
 		return err
 	}
-	d.processes[0].start() // it finds no database, and is started again until it does
+	d.processes[0].start() // it exits without a database and is restarted until it finds one
 	rest(ctx, time.Second)
 	return d.primary.Restart(ctx)
 }
 
-// losePrimary kills the primary for good, and has the standby take over.
+// losePrimary kills the primary permanently and promotes the standby.
 func (d *drive) losePrimary(ctx context.Context) error {
 	if err := d.primary.Stop(ctx, pgtest.Kill); err != nil {
 		return err
@@ -177,7 +180,7 @@ func (d *drive) losePrimary(ctx context.Context) error {
 	return d.standby.Promote(ctx)
 }
 
-// audit reads the ledger from the server that is left, without the help of any process.
+// audit reads the ledger directly from the remaining server.
 func (d *drive) audit(ctx context.Context, r *report) (err error) {
 	var endings []loadtest.Ending
 	for _, p := range d.processes {

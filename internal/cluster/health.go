@@ -14,18 +14,18 @@ import (
 const (
 	askWithin  = 2 * time.Second
 	watchEvery = 200 * time.Millisecond
-	// settleWithin bounds the wait for everything to be in order again.
+	// settleWithin is how long to wait for the cluster to recover.
 	settleWithin = 2 * time.Minute
 )
 
-// health is what a process tells operators.
+// health is the state that a process reports on its admin listener.
 type health struct {
 	ready    bool
 	ledgerUp bool
-	doubtful int // batches
+	doubtful int // batches in doubt
 }
 
-// health asks a process how it is.
+// health queries a process for its health.
 func (p *process) health(ctx context.Context) (h health, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
@@ -49,7 +49,7 @@ func (p *process) health(ctx context.Context) (h health, err error) {
 	return h, nil
 }
 
-// scrape returns the samples without labels of a metrics page.
+// scrape returns the unlabeled samples of a metrics page.
 func scrape(ctx context.Context, address string) (map[string]float64, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -74,12 +74,13 @@ func scrape(ctx context.Context, address string) (map[string]float64, error) {
 	return samples, lines.Err()
 }
 
-// watch asks every process how it is, again and again, and returns the most batches that were seen in doubt at once.
+// watch polls the health of every process and returns the maximum number of batches in doubt at one
+// time.
 func (c *cluster) watch(ctx context.Context) (mostInDoubt int) {
 	for ctx.Err() == nil {
 		sum := 0
 		for _, p := range c.processes {
-			if h, err := p.health(ctx); err == nil { // one that is down cannot be asked
+			if h, err := p.health(ctx); err == nil { // skip processes that are down
 				sum += h.doubtful
 			}
 		}
@@ -89,7 +90,7 @@ func (c *cluster) watch(ctx context.Context) (mostInDoubt int) {
 	return mostInDoubt
 }
 
-// settled waits until every process is ready, its ledger up, and nothing in doubt.
+// settled waits until every process is ready, its ledger is up, and no batch is in doubt.
 func (c *cluster) settled(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settleWithin)
 	defer cancel()
@@ -107,7 +108,7 @@ func (c *cluster) settled(ctx context.Context) error {
 	return nil
 }
 
-// rest waits, less when the context ends.
+// rest waits for a duration or until the context ends.
 func rest(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():

@@ -1,8 +1,8 @@
-// Command cluster shows what the service promises of many processes and of failure. It starts PostgreSQL with a synchronous
-// standby and three processes on it, has many accounts ask all three, and meanwhile kills processes, restarts them one after
-// another, cuts connections, crashes the primary and at last loses it for good, so that the standby takes over. Then it holds
-// the ledger against what the callers were answered, account by account, and exits with 1 when anything was lost or charged
-// too much.
+// Command cluster tests the service's guarantees for multiple processes and failures. It starts
+// PostgreSQL with a synchronous standby, and three processes on it that serve many accounts. Under
+// this load it kills processes, restarts them one after another, cuts connections, crashes the
+// primary and finally loses it, so that the standby takes over. Then it compares the ledger with
+// the responses, account by account. It exits with 1 if a charge is missing or too high.
 package main
 
 import (

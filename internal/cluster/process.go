@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// restartPause is how soon a process that ended by itself is started again, as one that finds no database does.
+	// restartPause is the delay before restarting a process that exited, for example because it found no database.
 	restartPause = 500 * time.Millisecond
-	// drainDelay is how long a process that is asked to end goes on until the balancer has surely noticed.
+	// drainDelay is how long a stopping process continues to serve, long enough for the balancer to notice.
 	drainDelay = 500 * time.Millisecond
-	// logTold is how much of a log goes with an error.
+	// logTold is the length of log excerpts in errors.
 	logTold = 4 << 10
 )
 
-// process is one of the processes of the cluster: the place of one, with its addresses and its folder. Whatever runs there is
-// started again when it ends by itself.
+// process is a supervised process of the cluster, with fixed addresses and a fixed folder. If its
+// current instance exits, it starts another one.
 type process struct {
 	number  int
 	program string
@@ -38,22 +38,22 @@ type process struct {
 
 	mu      sync.Mutex
 	running *instance
-	wanted  bool              // something is to run
-	endings []loadtest.Ending // of what ran
-	faults  []error           // ends that should not have been
+	wanted  bool              // an instance should be running
+	endings []loadtest.Ending // of past instances
+	faults  []error           // unexpected exits
 }
 
 // instance is one run of the program.
 type instance struct {
 	cmd   *exec.Cmd
-	gone  chan struct{} // closed when it has ended, or could not be started
-	err   error         // of starting it
+	gone  chan struct{} // closed when it has exited or failed to start
+	err   error         // start or exit error
 	began time.Time
-	told  time.Time // when it was told to end
-	clear time.Time // when it is known to have had nothing in doubt; zero before it served
+	told  time.Time // when it was asked to stop
+	clear time.Time // when it was last known to have no batch in doubt; zero before it served
 }
 
-// newProcess makes the place of a process. It is started by start.
+// newProcess prepares a process. Call start to run it.
 func newProcess(number int, program, dir, database, keyFile string, log *slog.Logger) (p *process, err error) {
 	p = &process{number: number, program: program, dir: dir, log: log.With("process", number+1)}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -72,7 +72,7 @@ func newProcess(number int, program, dir, database, keyFile string, log *slog.Lo
 
 func (p *process) address() string { return "http://" + p.listen }
 
-// start has the process run from now on.
+// start starts the process and keeps it running from now on.
 func (p *process) start() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,7 +80,7 @@ func (p *process) start() {
 	p.launch()
 }
 
-// launch starts the program. One that cannot be started is tried again, as one that ends by itself.
+// launch starts an instance. A failed start is retried like an exit.
 func (p *process) launch() {
 	r := &instance{cmd: exec.Command(p.program, p.flags...), gone: make(chan struct{}), began: time.Now()}
 	p.running = r
@@ -94,7 +94,7 @@ func (p *process) launch() {
 	go p.supervise(r)
 }
 
-// supervise waits for the end of an instance, and has another follow it unless it was meant to end.
+// supervise waits for an instance to exit and starts another one unless the exit was intended.
 func (p *process) supervise(r *instance) {
 	if r.err == nil {
 		r.err = r.cmd.Wait()
@@ -109,7 +109,8 @@ func (p *process) supervise(r *instance) {
 	}
 }
 
-// noteEnd notes the end of an instance. One that was not told to end may do so only before it served.
+// noteEnd records the exit of an instance. An unintended exit is a fault if the instance has served
+// requests.
 func (p *process) noteEnd(r *instance) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,7 +138,7 @@ func killed(cmd *exec.Cmd) bool {
 	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
 }
 
-// end ends what runs with a signal and waits until it is gone.
+// end sends a signal to the current instance and waits until it has exited.
 func (p *process) end(ctx context.Context, signal os.Signal) error {
 	p.mu.Lock()
 	p.wanted = false
@@ -158,33 +159,33 @@ func (p *process) end(ctx context.Context, signal os.Signal) error {
 	}
 }
 
-// close kills what runs.
+// close kills the current instance.
 func (p *process) close() {
 	p.mu.Lock()
 	p.wanted = false
 	r := p.running
 	p.mu.Unlock()
 	if r != nil && r.cmd.Process != nil {
-		_ = r.cmd.Process.Kill() // it may have ended
+		_ = r.cmd.Process.Kill() // it may have exited already
 		<-r.gone
 	}
 }
 
-// history returns how what ran has ended, and what of that should not have been.
+// history returns the exits of all instances, and an error for unexpected ones.
 func (p *process) history() ([]loadtest.Ending, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.endings), errors.Join(p.faults...)
 }
 
-// current returns what runs now.
+// current returns the current instance.
 func (p *process) current() *instance {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.running
 }
 
-// noteClear notes that an instance had nothing in doubt at an instant.
+// noteClear records a time at which an instance had no batch in doubt.
 func (p *process) noteClear(r *instance, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,20 +9,20 @@ import (
 	"github.com/colaregistry/colaregistry/internal/loadtest"
 )
 
-// faultsTold is how many faults of a phase are printed in full.
+// faultsTold is the maximum number of faults per phase that are printed in full.
 const faultsTold = 5
 
-// report is what came of a run.
+// report contains the results of a run.
 type report struct {
 	log          *loadtest.Log
 	begun, ended time.Time
 	tallies      []loadtest.Tally
 	statements   []loadtest.Statement
-	mostInDoubt  int // batches at once
+	mostInDoubt  int // maximum number of batches in doubt at one time
 }
 
-// ok reports whether everything was as promised, and the run showed something: every phase had answers, and of some accounts
-// everything is known.
+// ok reports whether the run met every guarantee and was meaningful: every phase had responses, and
+// for some accounts every outcome is known.
 func (r *report) ok() bool {
 	verdicts := r.verdicts()
 	ok := verdicts[loadtest.Lost] == 0 && verdicts[loadtest.Over] == 0 && verdicts[loadtest.Exact] > 0

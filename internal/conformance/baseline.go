@@ -9,13 +9,13 @@ import (
 // entry is a check that is expected not to succeed.
 type entry struct {
 	scenario, check string
-	reason          string // the fixture that it asks for, or why a warning stays
+	reason          string // the fixture that the check requests, or the reason why a warning is accepted
 }
 
 func (e entry) String() string { return e.scenario + ":" + e.check }
 
-// readBaseline reads a list of checks. It is in the form that the suite reads, narrowed: one list, each entry names a check and
-// has its reason behind it.
+// readBaseline reads a list of checks. The format is a subset of the suite's: one list, where each
+// entry names a check and ends with a comment that gives the reason.
 func readBaseline(file string) (entries []entry, err error) {
 	content, err := committed.ReadFile("kit/" + file)
 	if err != nil {
@@ -67,7 +67,7 @@ func parseEntry(line string) (e entry, err error) {
 
 func (e entry) same(other entry) bool { return e.scenario == other.scenario && e.check == other.check }
 
-// writeBaseline returns entries in the form that the suite reads.
+// writeBaseline returns entries in the suite's format.
 func writeBaseline(entries []entry) string {
 	var b strings.Builder
 	b.WriteString("server:\n")

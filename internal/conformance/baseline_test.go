@@ -7,7 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestExpectedFailures: the list holds only what asks for fixtures of the suite.
+// TestExpectedFailures checks that the list contains only checks that request fixtures of the
+// suite.
 func TestExpectedFailures(t *testing.T) {
 	failures, err := readBaseline("expected-failures.yml")
 	if err != nil {

@@ -14,16 +14,16 @@ import (
 	"github.com/colaregistry/colaregistry/internal/nodetest"
 )
 
-// options of a run.
+// options configures a run.
 type options struct {
 	only    []string // names of parts
-	cache   string   // empty for the user's
-	dir     string   // empty for a temporary one
+	cache   string   // empty for the user's default
+	dir     string   // empty for a temporary folder
 	timeout time.Duration
 	verbose bool
 }
 
-// part is one of the things that the server is held against.
+// part is one group of tests.
 type part struct {
 	name string
 	run  func(context.Context, *bench) (*report, error)
@@ -40,18 +40,19 @@ func partNames() (names []string) {
 	return names
 }
 
-// bench is what a run is made on.
+// bench is the environment of a run.
 type bench struct {
 	dir    string
 	kit    *nodetest.Kit
 	issuer *issuer
 	server *server
-	keyed  *recorder // the way to the server for those that can send no credentials
-	public *recorder // the way to the server at its public URL
+	keyed  *recorder // proxy to the server for clients that cannot send credentials
+	public *recorder // proxy to the server at its public URL
 	count  atomic.Int64
 }
 
-// run runs the parts and reports whether everything was as expected. Whatever was started has ended when it returns.
+// run runs the parts and reports whether all passed. Every process it starts has ended when it
+// returns.
 func run(ctx context.Context, o options, out io.Writer) (ok bool, err error) {
 	chosen, err := o.parts()
 	if err != nil {
@@ -77,7 +78,7 @@ func run(ctx context.Context, o options, out io.Writer) (ok bool, err error) {
 	return printAll(out, reports, o.verbose) && err == nil, err
 }
 
-// parts returns the parts that are wanted, in their order.
+// parts returns the selected parts in their fixed order.
 func (o options) parts() (chosen []part, err error) {
 	for _, name := range o.only {
 		if !slices.Contains(partNames(), name) {
@@ -92,7 +93,8 @@ func (o options) parts() (chosen []part, err error) {
 	return chosen, nil
 }
 
-// runAll prepares the bench and runs the parts on it, one after the other. Reports are returned also with an error.
+// runAll prepares the bench and runs the parts in sequence. It returns the finished reports even on
+// error.
 func (b *bench) runAll(ctx context.Context, o options, chosen []part) (reports []*report, err error) {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return nil, err
@@ -115,7 +117,8 @@ func (b *bench) runAll(ctx context.Context, o options, chosen []part) (reports [
 	return reports, nil
 }
 
-// start starts the ways to the server first, since it is told their addresses, then the issuer, and then the server.
+// start starts the recorders first, because the server needs their addresses, then the issuer, and
+// then the server.
 func (b *bench) start(ctx context.Context) (err error) {
 	if b.keyed, err = newRecorder(ctx, &b.count); err != nil {
 		return err
@@ -141,10 +144,10 @@ func (b *bench) start(ctx context.Context) (err error) {
 	return nil
 }
 
-// resource is the identifier that tokens are asked for.
+// resource returns the resource identifier for tokens.
 func (b *bench) resource() string { return b.public.origin() + endpoint }
 
-// close ends whatever runs.
+// close stops all running processes.
 func (b *bench) close() error {
 	var errs []error
 	for _, r := range []*recorder{b.keyed, b.public} {

@@ -7,13 +7,14 @@ import (
 	"slices"
 )
 
-// example is a call of a tool over demonstration data. Arguments may name what earlier answers had, as $ttb_id.
+// example is a tool call on demo data. Arguments may refer to values from earlier responses, such
+// as $ttb_id.
 type example struct {
 	tool, arguments string
-	keep            func(content map[string]any, known map[string]string) error // what later examples want of the answer
+	keep            func(content map[string]any, known map[string]string) error // stores the values that later examples need
 }
 
-// examples call every tool, in an order in which each finds what it asks for.
+// examples call every tool, in an order that makes the required values available.
 var examples = []example{
 	{"search_colas", `{"product_type":["wine","malt beverage"],"approval_date_from":"2005-01-01","per_page":50,"response_format":"detailed"}`, keepLabel},
 	{"get_cola", `{"ttb_id":"$ttb_id","response_format":"detailed"}`, keepBarcode},
@@ -33,7 +34,7 @@ var examples = []example{
 	{"delete_saved_search", `{"uuid":"$uuid"}`, nil},
 }
 
-// toolNames are the tools that there are examples of.
+// toolNames returns the names of the tools that have examples.
 func toolNames() (names []string) {
 	for _, e := range examples {
 		if !slices.Contains(names, e.tool) {
@@ -43,28 +44,28 @@ func toolNames() (names []string) {
 	return names
 }
 
-// words are values for arguments of prompts, by their names.
+// words are values for prompt arguments, by name.
 var words = map[string]string{
 	"brand_name": "Oak", "class": "TABLE RED WINE", "category": "Wine > Red Wine", "origin": "OREGON", "company": "Vineyards", "state": "CA",
 }
 
-// variable is how arguments name what is known.
+// variable matches a reference to a stored value.
 var variable = regexp.MustCompile(`\$[a-z_]+`)
 
-// fill returns the arguments with what is known in them.
+// fill returns the arguments with references replaced by stored values.
 func (e example) fill(known map[string]string) (arguments string, err error) {
 	arguments = variable.ReplaceAllStringFunc(e.arguments, func(name string) string {
 		value, ok := known[name[1:]]
 		if !ok {
 			err = fmt.Errorf("no earlier answer had %s", name)
 		}
-		quoted, _ := json.Marshal(value) // a string can be written
+		quoted, _ := json.Marshal(value) // a string always encodes
 		return string(quoted[1 : len(quoted)-1])
 	})
 	return arguments, err
 }
 
-// keepLabel keeps a label that has a barcode, and its permit holder.
+// keepLabel stores a label that has a barcode, and its permittee.
 func keepLabel(content map[string]any, known map[string]string) error {
 	rows, _ := content["data"].([]any)
 	for _, row := range rows {
@@ -75,13 +76,13 @@ func keepLabel(content map[string]any, known map[string]string) error {
 	return fmt.Errorf("none of %d labels has a barcode", len(rows))
 }
 
-// keepBarcode keeps the barcode of a label.
+// keepBarcode stores the barcode of a label.
 func keepBarcode(content map[string]any, known map[string]string) error {
 	label, _ := content["data"].(map[string]any)
 	return keepAll(label, known, "barcode_value")
 }
 
-// keepArea keeps an area.
+// keepArea stores an area.
 func keepArea(content map[string]any, known map[string]string) error {
 	rows, _ := content["data"].([]any)
 	if len(rows) == 0 {
@@ -91,13 +92,13 @@ func keepArea(content map[string]any, known map[string]string) error {
 	return keepAll(area, known, "ava_id")
 }
 
-// keepSearch keeps the uuid of a saved search.
+// keepSearch stores the UUID of a saved search.
 func keepSearch(content map[string]any, known map[string]string) error {
 	search, _ := content["data"].(map[string]any)
 	return keepAll(search, known, "uuid")
 }
 
-// keepAll keeps fields of a record, which must be there.
+// keepAll stores fields of a record and returns an error if one is missing.
 func keepAll(record map[string]any, known map[string]string, names ...string) error {
 	for _, name := range names {
 		value, _ := record[name].(string)

@@ -12,13 +12,15 @@ import (
 	"github.com/colaregistry/colaregistry/internal/nodetest"
 )
 
-// eras are what the inspector calls the two families of revisions, and the revision that it speaks of each.
+// eras are the two families of revisions, by the inspector's names, with the revision it speaks in
+// each.
 var eras = []struct{ name, revision string }{{"legacy", "2025-11-25"}, {"modern", "2026-07-28"}}
 
-// isErrorStatus is the exit status by which the inspector tells that a tool answered with an error.
+// isErrorStatus is the inspector's exit status for a tool error.
 const isErrorStatus = 5
 
-// runInspector lists, calls, reads and gets all that the server offers by the command line of the inspector, in both eras.
+// runInspector uses the inspector's command line to list, call, read and get everything the server
+// offers, in both eras.
 func runInspector(ctx context.Context, b *bench) (*report, error) {
 	r := newReport("inspector", "@modelcontextprotocol/inspector, all that is offered in both eras")
 	program, err := b.kit.Program("@modelcontextprotocol/inspector", "mcp-inspector")
@@ -36,7 +38,7 @@ func runInspector(ctx context.Context, b *bench) (*report, error) {
 	return r, nil
 }
 
-// spoke tells whether calls were made, and all in one revision.
+// spoke returns an error unless calls were made, all in one revision.
 func spoke(revision string, exchanges []exchange) error {
 	calls := 0
 	for _, x := range exchanges {
@@ -53,13 +55,13 @@ func spoke(revision string, exchanges []exchange) error {
 	return nil
 }
 
-// inspection is a walk through all that the server offers in one era.
+// inspection is a walk through everything the server offers in one era.
 type inspection struct {
 	*report
 	kit          *nodetest.Kit
 	program, url string
 	era          string
-	known        map[string]string // what examples are filled with: values from earlier answers
+	known        map[string]string // values from earlier responses, used to fill examples
 }
 
 func (in *inspection) all(ctx context.Context) error {
@@ -71,13 +73,13 @@ func (in *inspection) all(ctx context.Context) error {
 	return nil
 }
 
-// ask runs the inspector for one method and returns what it printed.
+// ask runs the inspector for one method and returns its output.
 func (in *inspection) ask(ctx context.Context, method string, flags ...string) (nodetest.Output, error) {
 	all := []string{"--cli", in.url, "--transport", "http", "--protocol-era", in.era, "--format", "json", "--method", method}
 	return nodetest.Finish(in.kit.Command(ctx, in.program, append(all, flags...)...))
 }
 
-// result runs the inspector for one method and reads the result of it into v; whether that worked is checked.
+// result runs the inspector for one method, checks that it succeeds, and decodes the result into v.
 func (in *inspection) result(ctx context.Context, v any, method string, flags ...string) (bool, error) {
 	out, err := in.ask(ctx, method, flags...)
 	if err != nil {
@@ -92,7 +94,7 @@ func (in *inspection) result(ctx context.Context, v any, method string, flags ..
 	return in.check(what, json.Unmarshal(out.Stdout, &printed)), nil
 }
 
-// about is the flag that says what is called, read or got.
+// about returns the tool name, URI or prompt name in the flags.
 func about(flags []string) string {
 	for i, flag := range flags[:max(0, len(flags)-1)] {
 		if slices.Contains([]string{"--tool-name", "--uri", "--prompt-name"}, flag) {
@@ -102,26 +104,26 @@ func about(flags []string) string {
 	return ""
 }
 
-// typeArray is what the inspector warns of when a schema has several types, as arguments of tools
-// do: they admit every type that the server accepts (docs/CONFORMANCE.md).
+// typeArray is the inspector's warning about a schema with several types. Tool arguments have such
+// schemas, because they admit every type that the server accepts (docs/CONFORMANCE.md).
 const typeArray = "`type` is an array"
 
-// complaints counts the warnings of type arrays in what the inspector printed, and returns the
-// other warnings.
+// complaints counts the type array warnings in the inspector's output and returns the other
+// warnings.
 func complaints(printed string) (expected int, others string) {
 	var rest []string
 	for block := range strings.SplitSeq(printed, "\n\n") {
 		switch block = strings.TrimSpace(block); {
 		case strings.Contains(block, typeArray):
 			expected++
-		case block != "" && !strings.HasPrefix(block, "0 errors, "): // the sum
+		case block != "" && !strings.HasPrefix(block, "0 errors, "): // the summary line
 			rest = append(rest, block)
 		}
 	}
 	return expected, strings.Join(rest, "\n\n")
 }
 
-// tools lists the tools with the inspector's strictest check of their schemas, and calls every one.
+// tools lists the tools with the inspector's strictest schema check and calls each one.
 func (in *inspection) tools(ctx context.Context) error {
 	out, err := in.ask(ctx, "tools/list", "--strict")
 	if err != nil {
@@ -153,7 +155,7 @@ func (in *inspection) tools(ctx context.Context) error {
 	return nil
 }
 
-// examplesFit tells what is wrong when tools and examples are not of the same names.
+// examplesFit returns an error unless there is exactly one example for each tool.
 func examplesFit(listed []string) error {
 	var errs []error
 	named := map[string]bool{}
@@ -173,7 +175,7 @@ func examplesFit(listed []string) error {
 	return errors.Join(errs...)
 }
 
-// call calls a tool as an example says, and keeps what later examples want of the answer.
+// call calls a tool with an example's arguments and stores the values that later examples need.
 func (in *inspection) call(ctx context.Context, e example) error {
 	var got struct {
 		StructuredContent map[string]any
@@ -196,7 +198,8 @@ func (in *inspection) call(ctx context.Context, e example) error {
 	return nil
 }
 
-// errorsAreTold calls for what there is not. A walk on which nothing can fail shows nothing.
+// errorsAreTold checks that calls for unknown names fail. Without this, a walk that cannot fail
+// would prove nothing.
 func (in *inspection) errorsAreTold(ctx context.Context) error {
 	out, err := in.ask(ctx, "tools/call", "--tool-name", "get_cola", "--tool-args-json", `{"ttb_id":"00000000000000"}`)
 	if err != nil {

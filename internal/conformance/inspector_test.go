@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestEveryToolHasAnExample: a tool that is documented is called, and one that is called is documented.
+// TestEveryToolHasAnExample checks that the documented tools and the examples have the same names.
 func TestEveryToolHasAnExample(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join("..", "..", "tools.md"))
 	if err != nil {

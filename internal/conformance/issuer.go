@@ -14,14 +14,15 @@ import (
 	"github.com/colaregistry/colaregistry/internal/nodetest"
 )
 
-// issuer is a real authorization server. Everybody reaches it by way of a recorder, whose address is the issuer's name.
+// issuer is a real authorization server. All traffic goes through a recorder, whose URL is the
+// issuer's name.
 type issuer struct {
 	recorder *recorder
 	process  *nodetest.Daemon
 	log      *os.File
 }
 
-// startIssuer starts the issuer of tokens for a resource and waits until it answers.
+// startIssuer starts the token issuer for a resource and waits until it responds.
 func startIssuer(ctx context.Context, k *nodetest.Kit, resource string, count *atomic.Int64) (i *issuer, err error) {
 	i = &issuer{}
 	if i.recorder, err = newRecorder(ctx, count); err != nil {
@@ -48,10 +49,10 @@ func startIssuer(ctx context.Context, k *nodetest.Kit, resource string, count *a
 	return i, nil
 }
 
-// url is the name of the issuer.
+// url returns the issuer's name.
 func (i *issuer) url() string { return i.recorder.origin() }
 
-// logged returns the end of the log, to go with an error.
+// logged returns the end of the log, for error messages.
 func (i *issuer) logged() string {
 	log, err := os.ReadFile(i.log.Name())
 	if err != nil {
@@ -60,7 +61,7 @@ func (i *issuer) logged() string {
 	return nodetest.LastOf(log)
 }
 
-// close ends the issuer.
+// close stops the issuer.
 func (i *issuer) close() error {
 	var errs []error
 	if i.process != nil {

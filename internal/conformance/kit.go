@@ -8,12 +8,12 @@ import (
 	"github.com/colaregistry/colaregistry/internal/nodetest"
 )
 
-// committed are the list of npm packages, what they resolve to, and the scripts and lists that go with them.
+// committed contains package.json, its lock file, and the kit's scripts and lists.
 //
 //go:embed kit
 var committed embed.FS
 
-// kitFiles returns what the kit is made of.
+// kitFiles returns the files of the kit.
 func kitFiles() fs.FS {
 	files, err := fs.Sub(committed, "kit")
 	if err != nil {
@@ -22,7 +22,7 @@ func kitFiles() fs.FS {
 	return files
 }
 
-// installKit makes the kit at dir, of packages in a folder of the cache.
+// installKit installs the kit at dir, using a package cache.
 func installKit(ctx context.Context, cache, dir string) (*nodetest.Kit, error) {
 	return nodetest.Install(ctx, nodetest.Options{Files: kitFiles(), Name: "colaregistry-conformance", Cache: cache, Dir: dir})
 }

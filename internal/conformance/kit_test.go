@@ -6,7 +6,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/nodetest"
 )
 
-// TestPins: the packages are named by exact versions, and nobody's registry is named.
+// TestPins checks that packages have exact versions and that the lock file names no registry.
 func TestPins(t *testing.T) {
 	if err := nodetest.CheckPins(kitFiles()); err != nil {
 		t.Error(err)

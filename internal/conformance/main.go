@@ -1,8 +1,11 @@
-// Command conformance holds the endpoint for assistants against what others wrote. It installs pinned npm packages, starts the
-// real program on demonstration data, and has it tried by the conformance suite of the protocol, in every revision that the suite
-// knows; by the command line of the inspector, which lists, calls and reads all there is; and by the official clients, which
-// connect by OAuth with tokens of a real issuer. It exits with 1 when anything is not as expected, also a failure that is expected
-// and does not come.
+// Command conformance runs third-party conformance tests against the MCP endpoint. It installs
+// pinned npm packages, starts the real program on demo data, and runs three kinds of test:
+//
+//   - the MCP conformance suite, in every revision that the suite knows
+//   - the MCP inspector's command line, which lists, calls and reads everything the server offers
+//   - the official clients, which connect by OAuth with tokens from a real issuer
+//
+// It exits with 1 on any unexpected result, including an expected failure that does not occur.
 package main
 
 import (

@@ -13,12 +13,12 @@ import (
 	"github.com/colaregistry/colaregistry/internal/nodetest"
 )
 
-// walker is an official client and the user that it acts for.
+// walker is an official client and the user it acts for.
 type walker struct {
 	library, script string
-	revision        string // of the protocol that it comes to speak
+	revision        string // protocol revision that it negotiates
 	user            string
-	known           bool // the user has an account before
+	known           bool // the user already has an account
 }
 
 var walkers = []walker{
@@ -26,7 +26,7 @@ var walkers = []walker{
 	{"@modelcontextprotocol/client", "client-2.mjs", "2026-07-28", "bob", true},
 }
 
-// facts are what a client tells of itself.
+// facts are what a client reports about its run.
 type facts struct {
 	Step     string
 	ClientID string `json:"client_id"`
@@ -34,10 +34,10 @@ type facts struct {
 	Total    int
 	UUID     string
 	Token    string
-	Asked    int // how often the user was asked to sign in
+	Asked    int // number of sign-ins by the user
 }
 
-// runOAuth has the official clients connect by OAuth, and tries their tokens beside them.
+// runOAuth connects the official clients by OAuth and then uses their tokens directly.
 func runOAuth(ctx context.Context, b *bench) (*report, error) {
 	r := newReport("oauth", "official clients against oidc-provider and the server")
 	for _, w := range walkers {
@@ -55,7 +55,7 @@ func runOAuth(ctx context.Context, b *bench) (*report, error) {
 
 func (w walker) email() string { return w.user + "@example.com" }
 
-// walk runs a client and looks at what it did, and at what its tokens do.
+// walk runs a client and checks its exchanges and its tokens.
 func (b *bench) walk(ctx context.Context, r *report, w walker) error {
 	begun := b.count.Load()
 	out, err := nodetest.Finish(b.kit.Command(ctx, b.kit.Script(w.script), "--url", b.resource(), "--user", w.user))
@@ -96,10 +96,10 @@ func registeredOnce(exchanges []exchange) error {
 	return nil
 }
 
-// story is what a client told, step by step.
+// story lists the facts that a client reported, step by step.
 type story struct{ signedIn, read, created facts }
 
-// readFacts reads the lines that a client printed.
+// readFacts parses the lines that a client printed.
 func readFacts(printed []byte) (s story, err error) {
 	for line := range bytes.Lines(printed) {
 		var f facts
@@ -120,7 +120,7 @@ func readFacts(printed []byte) (s story, err error) {
 	return s, nil
 }
 
-// check tells what is wrong with a story.
+// check returns an error if a story is incomplete or wrong.
 func (s story) check() error {
 	var errs []error
 	for _, wrong := range []struct {

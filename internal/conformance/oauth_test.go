@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// mustBench makes a bench whose recorders pass nothing on.
+// mustBench returns a bench whose recorders do not forward requests.
 func mustBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{issuer: &issuer{}}
@@ -24,7 +24,7 @@ func mustBench(t *testing.T) *bench {
 	return b
 }
 
-// walked are the exchanges of a client that takes every step.
+// walked returns the exchanges of a client that takes every step.
 func walked(b *bench) []exchange {
 	server, issuer := b.public, b.issuer.recorder
 	sign := func(scope string) exchange {
@@ -53,7 +53,7 @@ func walked(b *bench) []exchange {
 	}
 }
 
-// TestSteps: every step is needed, in its order, and with all that belongs to it.
+// TestSteps checks that each step is required, in order and with all of its conditions.
 func TestSteps(t *testing.T) {
 	b := mustBench(t)
 	steps, all := b.steps(), walked(b)
@@ -106,7 +106,7 @@ func TestChallengeScopes(t *testing.T) {
 	}
 }
 
-// wholeStory is what a client tells that has done everything.
+// wholeStory is the output of a client that completed every step.
 const wholeStory = `{"step":"signed in","client_id":"c"}
 {"step":"read","tools":TOOLS,"total":3,"token":"a.b.c"}
 {"step":"created","uuid":"u","token":"a.b.d","asked":2}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// resources reads every resource, and one of each template.
+// resources reads every resource, and one instance of each template.
 func (in *inspection) resources(ctx context.Context) error {
 	var listed struct{ Resources []struct{ URI string } }
 	var templates struct {
@@ -39,7 +39,7 @@ func (in *inspection) resources(ctx context.Context) error {
 	return nil
 }
 
-// read reads one resource, which is JSON.
+// read reads one JSON resource.
 func (in *inspection) read(ctx context.Context, uri string) error {
 	var got struct{ Contents []struct{ URI, Text string } }
 	if answered, err := in.result(ctx, &got, "resources/read", "--uri", uri); err != nil || !answered {
@@ -50,7 +50,7 @@ func (in *inspection) read(ctx context.Context, uri string) error {
 	return nil
 }
 
-// fillTemplate puts what is known into a URI template of the simplest kind.
+// fillTemplate expands a simple URI template with stored values.
 func fillTemplate(template string, known map[string]string) (string, error) {
 	uri := template
 	for name, value := range known {
@@ -62,7 +62,7 @@ func fillTemplate(template string, known map[string]string) (string, error) {
 	return uri, nil
 }
 
-// prompts gets every prompt, with all of its arguments.
+// prompts gets every prompt with all of its arguments.
 func (in *inspection) prompts(ctx context.Context) error {
 	var listed struct {
 		Prompts []struct {

@@ -19,40 +19,41 @@ import (
 	"time"
 )
 
-// recorder stands before a server, passes requests on and notes what was asked and answered, so that what a client did can be
-// told from what it says it did. It can add a key to every request, for clients that can send none.
+// recorder is a reverse proxy that records requests and responses, so that a client's claims can be
+// checked against its traffic. It can add an API key to every request, for clients that cannot send
+// credentials.
 type recorder struct {
 	listener net.Listener
 	server   *http.Server
 	served   chan error
-	count    *atomic.Int64 // of exchanges over all recorders
+	count    *atomic.Int64 // exchanges over all recorders
 
 	mu        sync.Mutex
 	target    string   // host and port
-	keys      []string // taken in turn to spread requests over accounts, except for calls that ownsState
+	keys      []string // used in turn to spread requests over accounts, except for calls that ownsState
 	turn      int
 	exchanges []*exchange
 }
 
-// exchange is one request and its answer. Credentials are not noted.
+// exchange is one request and its response, without credentials.
 type exchange struct {
-	at           int64 // a number that grows from each to the next, over all recorders
+	at           int64 // sequence number over all recorders
 	by           *recorder
 	agent        string // User-Agent
 	method, path string
-	query, form  url.Values // of the URL, and of a body that is a form
-	revision     string     // of the protocol, as the header says
-	asked        string     // the method of a message of the protocol
-	about        string     // the name or URI in it
-	status       int        // 0: it was not answered
+	query, form  url.Values // from the URL and from a form body
+	revision     string     // protocol revision in the header
+	asked        string     // method of an MCP message
+	about        string     // name or URI in the message
+	status       int        // 0: no response
 	challenge    string     // WWW-Authenticate
-	credentials  bool       // an Authorization header came with it
+	credentials  bool       // the request had an Authorization header
 }
 
 type exchangeKey struct{}
 
-// newRecorder starts a recorder that passes nothing on yet: requests get a 502 until forward is called.
-// count numbers the exchanges of all recorders that it is given to.
+// newRecorder starts a recorder that returns 502 until forward is called. count numbers the
+// exchanges of all recorders that share it.
 func newRecorder(ctx context.Context, count *atomic.Int64) (*recorder, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -62,7 +63,7 @@ func newRecorder(ctx context.Context, count *atomic.Int64) (*recorder, error) {
 	proxy := &httputil.ReverseProxy{
 		Rewrite:        r.rewrite,
 		ModifyResponse: note,
-		ErrorLog:       slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // who asks gets a 502
+		ErrorLog:       slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // the client gets a 502
 	}
 	r.server = &http.Server{
 		Handler:           http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { r.serve(proxy, w, req) }),
@@ -72,10 +73,10 @@ func newRecorder(ctx context.Context, count *atomic.Int64) (*recorder, error) {
 	return r, nil
 }
 
-// origin is the scheme, host and port at which the recorder is called.
+// origin returns the recorder's own scheme, host and port.
 func (r *recorder) origin() string { return "http://" + r.listener.Addr().String() }
 
-// forward has requests passed on to an address from now on, with one of the keys each if there are any.
+// forward makes the recorder forward requests to a URL, each with one of the keys if there are any.
 func (r *recorder) forward(address string, keys []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,13 +98,13 @@ func (r *recorder) serve(proxy http.Handler, w http.ResponseWriter, req *http.Re
 	proxy.ServeHTTP(w, req.WithContext(context.WithValue(req.Context(), exchangeKey{}, &recorded{r, x})))
 }
 
-// recorded is an exchange on its way.
+// recorded is an exchange in flight.
 type recorded struct {
 	*recorder
 	*exchange
 }
 
-// newExchange reads what is noted of a request.
+// newExchange extracts the recorded parts of a request.
 func newExchange(req *http.Request, body []byte) *exchange {
 	x := &exchange{
 		agent: req.UserAgent(), method: req.Method, path: req.URL.Path, query: req.URL.Query(),
@@ -111,7 +112,7 @@ func newExchange(req *http.Request, body []byte) *exchange {
 	}
 	switch media, _, _ := mime.ParseMediaType(req.Header.Get("Content-Type")); media {
 	case "application/x-www-form-urlencoded":
-		x.form, _ = url.ParseQuery(string(body)) // what is wrong is for the server to say
+		x.form, _ = url.ParseQuery(string(body)) // the server reports errors
 	case "application/json":
 		var message struct {
 			Method string
@@ -125,8 +126,8 @@ func newExchange(req *http.Request, body []byte) *exchange {
 }
 
 // rewrite prepares the request to the server. When it adds a key, it replaces the recorder's own
-// address in the Host header by the server's. It leaves other Host headers and Origin alone: tests
-// try how the server handles foreign ones.
+// address in the Host header by the server's. It leaves other Host headers and Origin unchanged,
+// because tests check how the server handles foreign ones.
 func (r *recorder) rewrite(p *httputil.ProxyRequest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -146,11 +147,11 @@ func (r *recorder) rewrite(p *httputil.ProxyRequest) {
 	p.Out.Header.Set("Authorization", "Bearer "+key)
 }
 
-// ownsState reports whether an exchange reads or changes what belongs to one account, so that it
-// must stay with that account.
+// ownsState reports whether an exchange reads or changes data of one account, so that it must
+// always use the same key.
 func (x *exchange) ownsState() bool { return strings.Contains(x.about, "saved_search") }
 
-// note notes the answer to a request.
+// note records the response to a request.
 func note(resp *http.Response) error {
 	on := resp.Request.Context().Value(exchangeKey{}).(*recorded)
 	on.mu.Lock()
@@ -159,7 +160,7 @@ func note(resp *http.Response) error {
 	return nil
 }
 
-// since returns what was exchanged after the count was n, in the order in which it was asked.
+// since returns the exchanges after sequence number n, ordered by request.
 func (r *recorder) since(n int64) (all []exchange) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -171,7 +172,7 @@ func (r *recorder) since(n int64) (all []exchange) {
 	return all
 }
 
-// close ends the recorder; it cuts off what still runs.
+// close stops the recorder and aborts requests in flight.
 func (r *recorder) close() error {
 	err := r.server.Close()
 	if served := <-r.served; !errors.Is(served, http.ErrServerClosed) {
@@ -180,7 +181,7 @@ func (r *recorder) close() error {
 	return err
 }
 
-// asks reports whether an exchange is a message of the protocol of one of these methods.
+// asks reports whether an exchange is an MCP message with one of these methods.
 func (x exchange) asks(methods ...string) bool {
 	return x.path == endpoint && x.method == http.MethodPost && slices.Contains(methods, x.asked)
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// mustRecorder starts a recorder before a server that answers with what came to it.
+// mustRecorder starts a recorder in front of an echo server.
 func mustRecorder(t *testing.T, count *atomic.Int64, keys ...string) (r *recorder, target string) {
 	t.Helper()
 	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -34,7 +34,7 @@ func mustRecorder(t *testing.T, count *atomic.Int64, keys ...string) (r *recorde
 	return r, target
 }
 
-// mustSend sends a request and returns what the echo makes of it.
+// mustSend sends a request and returns the echo.
 func mustSend(t *testing.T, r *recorder, path, body string, headers ...string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.origin()+path, strings.NewReader(body))
@@ -59,8 +59,9 @@ func mustSend(t *testing.T, r *recorder, path, body string, headers ...string) s
 
 const savedSearchCall = `{"method":"tools/call","params":{"name":"list_saved_searches"}}`
 
-// TestRecorderAddsKeys: a client without a key gets one, calls about saved searches always the same
-// one. Hosts and origins stay as sent, except for the recorder's own address.
+// TestRecorderAddsKeys checks that a request without a key gets one, and that calls about saved
+// searches always get the same one. The recorder leaves Host and Origin unchanged, except for its
+// own address.
 func TestRecorderAddsKeys(t *testing.T) {
 	r, target := mustRecorder(t, new(atomic.Int64), "one", "two")
 	for _, tt := range []struct {
@@ -82,7 +83,7 @@ func TestRecorderAddsKeys(t *testing.T) {
 	}
 }
 
-// TestRecorderPassesOn: without keys nothing is changed.
+// TestRecorderPassesOn checks that a recorder without keys changes no request.
 func TestRecorderPassesOn(t *testing.T) {
 	r, _ := mustRecorder(t, new(atomic.Int64))
 	own := strings.TrimPrefix(r.origin(), "http://")
@@ -121,7 +122,8 @@ func TestRecorderNotes(t *testing.T) {
 	}
 }
 
-// TestRecorderWithoutServer answers for a server that is not there, and notes no answer.
+// TestRecorderWithoutServer checks that the recorder responds for an unreachable server and records
+// no response.
 func TestRecorderWithoutServer(t *testing.T) {
 	r, err := newRecorder(t.Context(), new(atomic.Int64))
 	if err != nil {

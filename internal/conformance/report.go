@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// report is what came of a part.
+// report is the result of a part.
 type report struct {
 	name  string
 	title string
 	took  time.Duration
-	lines []string // what was run, in numbers
-	notes []string // what a reader should know though it fails nothing
-	done  []string // checks that held
+	lines []string // summary of the run
+	notes []string // remarks that do not fail the part
+	done  []string // number of passed checks
 	fails []string
 }
 
 func newReport(name, title string) *report { return &report{name: name, title: title} }
 
-// check notes whether something held; an error says that it did not. It returns whether it did.
+// check records a check, which failed if err is not nil, and reports whether it passed.
 func (r *report) check(what string, err error) bool {
 	if err != nil {
 		r.fails = append(r.fails, what+": "+err.Error())
@@ -30,7 +30,7 @@ func (r *report) check(what string, err error) bool {
 	return true
 }
 
-// expect notes whether something held.
+// expect records whether a condition is true.
 func (r *report) expect(what string, held bool, format string, args ...any) bool {
 	if !held {
 		return r.check(what, fmt.Errorf(format, args...))
@@ -38,20 +38,20 @@ func (r *report) expect(what string, held bool, format string, args ...any) bool
 	return r.check(what, nil)
 }
 
-// fail notes that something did not hold.
+// fail records a failed check.
 func (r *report) fail(what, format string, args ...any) { r.expect(what, false, format, args...) }
 
-// say adds a line on what was run.
+// say adds a line to the summary.
 func (r *report) say(format string, args ...any) {
 	r.lines = append(r.lines, fmt.Sprintf(format, args...))
 }
 
-// note adds what a reader should know.
+// note adds a remark.
 func (r *report) note(format string, args ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, args...))
 }
 
-// ok reports whether everything was as expected, and anything was looked at.
+// ok reports whether at least one check ran and all passed.
 func (r *report) ok() bool { return len(r.fails) == 0 && len(r.done) > 0 }
 
 func (r *report) print(out io.Writer, verbose bool) {
@@ -82,7 +82,8 @@ func printLines(out io.Writer, mark string, lines []string) {
 	}
 }
 
-// printAll prints reports and their sum, and reports whether all are good ones; none at all is not.
+// printAll prints reports and their totals, and reports whether all passed. An empty list does not
+// pass.
 func printAll(out io.Writer, reports []*report, verbose bool) (ok bool) {
 	ok = len(reports) > 0
 	for _, r := range reports {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestReports: a run is good only when something was looked at, and all of it held.
+// TestReports checks that a run passes only if at least one check ran and all passed.
 func TestReports(t *testing.T) {
 	good := func() *report {
 		r := newReport("good", "all of it")
@@ -52,7 +52,8 @@ func TestPrint(t *testing.T) {
 	}
 }
 
-// TestServerReport: a fault in the server's log fails a run that nobody else has complained of.
+// TestServerReport checks that an error in the server's log fails a run even if no client
+// complained.
 func TestServerReport(t *testing.T) {
 	for line, ok := range map[string]bool{
 		"level=INFO msg=request code=not_found": true, "level=ERROR msg=request code=internal_error": false, "panic: x": false, "WARNING: DATA RACE": false,

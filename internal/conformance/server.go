@@ -18,24 +18,24 @@ import (
 
 const (
 	endpoint = mcp.Path
-	// keyCount is how many accounts the requests of others' programs are spread over: each may make 120 a minute, and all of
-	// them together make some hundreds in a few seconds.
+	// keyCount is the number of accounts that third-party requests are spread over. Each account may make 120 requests
+	// per minute, and the clients together make several hundred in a few seconds.
 	keyCount = 8
 
-	// readScope is what apps ask for when they connect, since the issuer lets nobody in without a scope; it means nothing here.
+	// readScope is the scope that apps request when they connect. The issuer requires one; this service ignores it.
 	readScope = "registry.read"
 
-	stopWithin = 45 * time.Second // it drains for 30 seconds at most
+	stopWithin = 45 * time.Second // draining takes up to 30 seconds
 )
 
-// server is the real program, with a folder and demonstration data of its own.
+// server is the real program with its own folder and demo data.
 type server struct {
 	dir     string
 	program string
 	address string // host and port
 	log     *os.File
 	process *nodetest.Daemon
-	stopped error // how it ended
+	stopped error // exit error
 }
 
 // buildServer compiles the program into a folder.
@@ -48,7 +48,8 @@ func buildServer(ctx context.Context, dir string) (s *server, err error) {
 	return s, err
 }
 
-// start starts the program behind a public URL, for pages of an origin and tokens of an issuer, and waits until it is ready.
+// start starts the program behind a public URL, for pages of one origin and tokens of one issuer,
+// and waits until it is ready.
 func (s *server) start(ctx context.Context, publicURL, origin, issuer string) (err error) {
 	if s.address, err = loadtest.QuietAddress(); err != nil {
 		return err
@@ -66,7 +67,7 @@ func (s *server) start(ctx context.Context, publicURL, origin, issuer string) (e
 
 func (s *server) data() string { return filepath.Join(s.dir, "data") }
 
-// waitReady waits until the server answers that it is ready.
+// waitReady waits until the server reports ready.
 func (s *server) waitReady(ctx context.Context) error {
 	if err := s.process.Await(ctx, "http://"+s.address+"/readyz"); err != nil {
 		return fmt.Errorf("the server: %w%s", err, s.logged())
@@ -74,13 +75,14 @@ func (s *server) waitReady(ctx context.Context) error {
 	return nil
 }
 
-// cli runs a command of the program on the server's data and returns what it printed.
+// cli runs a command of the program on the server's data and returns its output.
 func (s *server) cli(ctx context.Context, args ...string) (string, error) {
 	printed, err := nodetest.Succeed(nodetest.Command(ctx, s.program, append(args, "--data-dir", s.data())...))
 	return strings.TrimSpace(printed), err
 }
 
-// makeKeys makes accounts of the largest tier with a key each, as an operator does, and returns the keys.
+// makeKeys creates accounts on the largest tier with one key each, using operator commands, and
+// returns the keys.
 func (s *server) makeKeys(ctx context.Context) (keys []string, err error) {
 	for i := range keyCount {
 		email := fmt.Sprintf("account%d@example.com", i+1)
@@ -96,7 +98,7 @@ func (s *server) makeKeys(ctx context.Context) (keys []string, err error) {
 	return keys, nil
 }
 
-// stop asks the server to end, if it was started, and waits for it. How it ended is in its report.
+// stop stops the server if it is running and waits for it. report covers how it ended.
 func (s *server) stop() error {
 	if s.process == nil {
 		return nil
@@ -105,7 +107,8 @@ func (s *server) stop() error {
 	return errors.Join(s.stopped, s.log.Close())
 }
 
-// report tells what the server itself says of the run, once it has ended: no request may have met a fault of ours.
+// report returns the server's own view of the run after its end: no request may have caused an
+// internal error.
 func (s *server) report() *report {
 	r := newReport("server", "the server through all of it")
 	r.check("it ended in good order", s.stopped)
@@ -122,7 +125,7 @@ func (s *server) report() *report {
 	return r
 }
 
-// logged returns the end of the log, to go with an error.
+// logged returns the end of the log, for error messages.
 func (s *server) logged() string {
 	log, err := os.ReadFile(s.log.Name())
 	if err != nil {

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// writeScope is what creating a saved search needs.
+// writeScope is the scope for creating a saved search.
 const writeScope = "saved_searches:write"
 
-// step is a request that a client must have made, with the answer that it must have got.
+// step is a request that a client must have made, with the response that it must have received.
 type step struct {
 	name string
 	is   func(exchange) bool
 }
 
-// steps are those that a client takes from knowing nothing but the URL of the resource to writing, in their order.
+// steps lead a client from the bare resource URL to its first write, in order.
 func (b *bench) steps() []step {
 	server := func(x exchange) bool { return x.by == b.public }
 	issuer := func(x exchange) bool { return x.by == b.issuer.recorder && !strings.HasPrefix(x.agent, "Go-") }
@@ -52,19 +52,20 @@ func (b *bench) steps() []step {
 	}
 }
 
-// resourceMetadata is where the resource is described, and issuerMetadata where an issuer is.
+// resourceMetadata and issuerMetadata are the metadata paths of the resource and of an issuer.
 const resourceMetadata = "/.well-known/oauth-protected-resource" + endpoint
 
 var issuerMetadata = []string{"/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"}
 
-// authorizes reports whether an exchange is an authorization request for the resource that is safe against stolen codes.
+// authorizes reports whether an exchange is an authorization request for the resource with PKCE.
 func (b *bench) authorizes(x exchange) bool {
 	q := x.query
 	return x.path == "/auth" && q.Get("response_type") == "code" && q.Get("code_challenge_method") == "S256" && q.Get("code_challenge") != "" &&
 		q.Get("resource") == b.resource() && x.status == http.StatusSeeOther
 }
 
-// redeems reports whether a code was exchanged for a token for the resource, with what proves that it is the same client.
+// redeems reports whether an exchange redeems a code, with its PKCE verifier, for a token for the
+// resource.
 func (b *bench) redeems(x exchange) bool {
 	f := x.form
 	return x.path == "/token" && f.Get("grant_type") == "authorization_code" && f.Get("code_verifier") != "" &&
@@ -75,7 +76,7 @@ func asksFor(x exchange, scope string) bool {
 	return slices.Contains(strings.Fields(x.query.Get("scope")), scope)
 }
 
-// calls reports whether an exchange is the call of a tool.
+// calls reports whether an exchange is a tool call.
 func (x exchange) calls(tool string) bool { return x.asks("tools/call") && x.about == tool }
 
 // challengeScopes returns the scopes that a challenge names.
@@ -85,7 +86,8 @@ func challengeScopes(challenge string) []string {
 	return strings.Fields(scopes)
 }
 
-// taken tells which steps were taken: each must have been after the one before.
+// taken returns the names of the steps taken in order, and an error that names the first missing
+// one.
 func taken(steps []step, exchanges []exchange) (names []string, missing error) {
 	at := 0
 	for _, s := range steps {
@@ -99,7 +101,7 @@ func taken(steps []step, exchanges []exchange) (names []string, missing error) {
 	return names, nil
 }
 
-// listing tells what was exchanged, without what is secret.
+// listing formats exchanges without secrets.
 func listing(exchanges []exchange) string {
 	var b strings.Builder
 	for _, x := range exchanges {

@@ -13,19 +13,19 @@ import (
 	"github.com/colaregistry/colaregistry/internal/nodetest"
 )
 
-// revisions of the protocol that the suite has requirements for, and the server serves.
+// revisions are the protocol revisions that both the suite and the server support.
 var revisions = []string{"2025-11-25", "2026-07-28"}
 
 // suitePackage is the npm package of the suite.
 const suitePackage = "@modelcontextprotocol/conformance"
 
-// baseline is what is expected not to succeed.
+// baseline lists the checks that are expected not to succeed.
 type baseline struct {
 	failures, warnings []entry
-	file               string // both, for the suite
+	file               string // path of both lists, for the suite
 }
 
-// runSuite runs the conformance suite of the protocol for each revision.
+// runSuite runs the MCP conformance suite for each revision.
 func runSuite(ctx context.Context, b *bench) (*report, error) {
 	r := newReport("suite", suitePackage+" against the server, by requirements of each revision")
 	program, err := b.kit.Program(suitePackage, "conformance")
@@ -60,7 +60,7 @@ func newBaseline(dir string) (b baseline, err error) {
 	return b, os.WriteFile(b.file, []byte(writeBaseline(slices.Concat(b.failures, b.warnings))), 0o600)
 }
 
-// runRevision runs the requirements of one revision and reports what the suite says of them.
+// runRevision runs the requirements of one revision and reports the suite's results.
 func (b *bench) runRevision(ctx context.Context, r *report, program string, base baseline, revision string) ([]result, error) {
 	dir := filepath.Join(b.dir, "suite-"+revision)
 	out, err := nodetest.Finish(b.kit.Command(ctx, program, "server", "--url", b.keyed.origin()+endpoint,
@@ -87,22 +87,23 @@ func (b *bench) runRevision(ctx context.Context, r *report, program string, base
 	return results, nil
 }
 
-// result is what the suite found of one check.
+// result is the suite's result of one check.
 type result struct {
 	scenario string
-	scored   bool // it counts for the revision
+	scored   bool // required by the revision
 	ID       string
 	Status   string
 	Message  string `json:"errorMessage"`
 }
 
-// bad reports whether the suite takes a result for a failure.
+// bad reports whether the suite considers the result a failure.
 func (r result) bad() bool { return r.Status == "FAILURE" || r.Status == "WARNING" }
 
-// resultFolder is how the suite names the folder of a scenario.
+// resultFolder matches the suite's folder name for a scenario.
 var resultFolder = regexp.MustCompile(`^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$`)
 
-// readResults reads what the suite wrote into a folder. It runs scenarios beside the required ones, which do not count.
+// readResults reads the suite's output folder. The suite also runs scenarios that the revision does
+// not require; those are not scored.
 func readResults(dir string, required []string) (all []result, err error) {
 	folders, err := os.ReadDir(dir)
 	if err != nil {
@@ -129,7 +130,7 @@ func readResults(dir string, required []string) (all []result, err error) {
 	return all, nil
 }
 
-// required returns the scenarios that a revision requires of a server, as the suite lists them.
+// required returns the scenarios that a revision requires of a server, according to the suite.
 func required(k *nodetest.Kit, revision string) ([]string, error) {
 	content, err := os.ReadFile(k.Script("node_modules", filepath.FromSlash(suitePackage), "requirements", revision+".yaml"))
 	if err != nil {
@@ -142,7 +143,7 @@ func required(k *nodetest.Kit, revision string) ([]string, error) {
 	return scenarios, nil
 }
 
-// listed returns the words of a list at the top level of a YAML file.
+// listed returns the items of a top-level list in a YAML file.
 func listed(content, key string) (words []string) {
 	inside := false
 	for line := range strings.Lines(content) {
@@ -158,10 +159,10 @@ func listed(content, key string) (words []string) {
 	return words
 }
 
-// colour is how the suite begins and ends one.
+// colour matches the suite's terminal color codes.
 var colour = regexp.MustCompile(`\x1b\[\d*m`)
 
-// verdict returns what the suite printed on expected and unexpected failures.
+// verdict returns the suite's output on expected and unexpected failures.
 func verdict(printed string) string {
 	printed = colour.ReplaceAllString(printed, "")
 	if i := strings.Index(printed, "Unexpected failures"); i >= 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// mustResults writes what the suite would write of scenarios, and reads it.
+// mustResults writes scenario results as the suite does and reads them back.
 func mustResults(t *testing.T, required []string, scenarios map[string]string) []result {
 	t.Helper()
 	dir := t.TempDir()
@@ -65,7 +65,7 @@ func TestReadResultsFails(t *testing.T) {
 	}
 }
 
-// TestHold: a list fails a run for whatever it should not hold.
+// TestHold checks that a list fails the run for every entry that it should not contain.
 func TestHold(t *testing.T) {
 	results := mustResults(t, triedRequired, tried)
 	session := entry{"streams", "session", "no sessions"}
@@ -74,7 +74,7 @@ func TestHold(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		list baseline
-		want string // in the report; empty: it holds
+		want string // text in the report; empty: the list passes
 	}{
 		{"as it is", baseline{failures: []entry{fixture}, warnings: []entry{session}}, ""},
 		{"a fixture that was asked for", baseline{failures: []entry{{"tools-call-x", "x", "test_y"}}}, ""},

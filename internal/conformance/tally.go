@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// tally is a run of the suite in numbers.
+// tally counts the results of a suite run.
 type tally struct {
-	scenarios, passed, failed int // that count for the revision
-	extra, extraFailed        int // scenarios that do not
+	scenarios, passed, failed int // required by the revision
+	extra, extraFailed        int // not required
 }
 
 func tallyOf(results []result) (t tally) {
@@ -33,7 +33,7 @@ func tallyOf(results []result) (t tally) {
 	return t
 }
 
-// beside tells of the scenarios that do not count.
+// beside summarizes the scenarios that are not scored.
 func (t tally) beside() string {
 	if t.extra == 0 {
 		return ""
@@ -41,8 +41,9 @@ func (t tally) beside() string {
 	return fmt.Sprintf("; %d more that are optional, pending or newer than the revision, %d of them passed", t.extra, t.extra-t.extraFailed)
 }
 
-// hold holds the lists against what came of all revisions. The suite itself has failed the run for whatever failed beside them and
-// for what they hold in vain; here it is seen that they hold only what they may.
+// hold checks the baseline against the results of all revisions. The suite has already failed the
+// run for failures that are missing from the baseline and for entries that did not fail. hold
+// checks that each entry is justified.
 func (b baseline) hold(r *report, results []result, asked []exchange) {
 	for _, e := range b.failures {
 		r.check(e.String(), e.holdFailure(results, asked))
@@ -60,7 +61,8 @@ func (b baseline) hold(r *report, results []result, asked []exchange) {
 	r.say("expected to fail for want of the suite's own tools, prompts and resources: %d checks", len(b.failures))
 }
 
-// holdFailure tells what is wrong with an expected failure: it has not come, or is of something else than its fixture.
+// holdFailure returns an error if an expected failure did not occur or has a cause other than its
+// missing fixture.
 func (e entry) holdFailure(results []result, asked []exchange) error {
 	found := e.found(results)
 	if len(found) == 0 {
@@ -77,7 +79,7 @@ func (e entry) holdFailure(results []result, asked []exchange) error {
 	return nil
 }
 
-// found returns the results of the check that an entry names, which did not succeed.
+// found returns the failed results of the check that an entry names.
 func (e entry) found(results []result) (found []result) {
 	for _, r := range results {
 		if r.scenario == e.scenario && r.ID == e.check && r.bad() {
@@ -87,7 +89,7 @@ func (e entry) found(results []result) (found []result) {
 	return found
 }
 
-// wasAsked reports whether a message asked for a fixture of the suite.
+// wasAsked reports whether a message requested a fixture of the suite.
 func wasAsked(fixture string, asked []exchange) bool {
 	for _, x := range asked {
 		if x.about == fixture {

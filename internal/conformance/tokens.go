@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// answered is what came of a request.
+// answered is the response to a request.
 type answered struct {
 	status    int
-	code      string // of the error, if it is one
+	code      string // error code, if it failed
 	challenge string
 }
 
@@ -38,13 +38,13 @@ func (b *bench) try(ctx context.Context, token, method, path, body string) (a an
 	}
 	var failed struct{ Error struct{ Code any } }
 	if json.Unmarshal(content, &failed) == nil {
-		a.code, _ = failed.Error.Code.(string) // a number is of the protocol's own errors
+		a.code, _ = failed.Error.Code.(string) // numeric codes are protocol errors
 	}
 	a.status, a.challenge = resp.StatusCode, resp.Header.Get("WWW-Authenticate")
 	return a, nil
 }
 
-// attempt is a request with a token and what must come of it.
+// attempt is a request with a token and its expected outcome.
 type attempt struct {
 	what               string
 	token              string
@@ -60,7 +60,8 @@ const (
 	listTools   = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 )
 
-// tryTokens tries the tokens of a client on the REST API, and that they end with the link between its user and it.
+// tryTokens checks that a client's tokens work on the REST API and stop working when its link to
+// the user is removed.
 func (b *bench) tryTokens(ctx context.Context, r *report, w walker, told story) error {
 	read, write := told.read.Token, told.created.Token
 	if err := b.attempts(ctx, r, w,
@@ -90,7 +91,7 @@ func (b *bench) tryTokens(ctx context.Context, r *report, w walker, told story) 
 	return b.attempts(ctx, r, w, attempt{"a restored link holds", write, http.MethodPost, endpoint, listTools, 200, ""})
 }
 
-// attempts makes requests one after the other and checks what comes of each.
+// attempts makes requests in sequence and checks each outcome.
 func (b *bench) attempts(ctx context.Context, r *report, w walker, all ...attempt) error {
 	for _, a := range all {
 		got, err := b.try(ctx, a.token, a.method, a.path, a.body)
@@ -105,7 +106,8 @@ func (b *bench) attempts(ctx context.Context, r *report, w walker, all ...attemp
 	return nil
 }
 
-// linkOf returns the id of the link between a user and a client, as an operator finds it. There must be one, of one account.
+// linkOf returns the ID of the link between a user and a client, using operator commands. There
+// must be exactly one link, to one account.
 func (b *bench) linkOf(ctx context.Context, r *report, w walker, client string) (id string, err error) {
 	links, err := b.server.cli(ctx, "app", "links", "--account", w.email())
 	if err != nil {
@@ -121,7 +123,8 @@ func (b *bench) linkOf(ctx context.Context, r *report, w walker, client string) 
 	return id, b.oneAccount(ctx, r, w)
 }
 
-// oneAccount checks that the user has one account, on the tier that it had before or else the smallest.
+// oneAccount checks that the user has exactly one account, on its previous tier or else on the
+// smallest.
 func (b *bench) oneAccount(ctx context.Context, r *report, w walker) error {
 	accounts, err := b.server.cli(ctx, "account", "list")
 	if err != nil {

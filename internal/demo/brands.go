@@ -10,26 +10,26 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// brand is a name that a permittee files labels under.
+// brand is a brand name of a permittee.
 type brand struct {
 	name        string
 	holder      int32  // index of the permittee
-	products    int32  // how many items it has
+	products    int32  // number of products
 	origin      string // TTB code
 	tongue      *language
-	country     *country // nil when domestic
+	country     *country // nil if domestic
 	from, to    cola.Date
-	established int16 // year on the label, 0 when none
+	established int16 // year on the label, or 0
 }
 
-// brandLine is all brands of one commodity, the busiest first, and how often each files.
+// brandLine contains all brands of one product type, most active first, with their weights.
 type brandLine struct {
 	kind   vocabulary.ProductType
 	brands []brand
 	weights
 }
 
-// kindNumber returns a number for a product type, for streams of random numbers.
+// kindNumber returns a number for a product type, used to seed random streams.
 func kindNumber(kind vocabulary.ProductType) uint64 {
 	switch kind {
 	case vocabulary.MaltBeverage:
@@ -40,7 +40,7 @@ func kindNumber(kind vocabulary.ProductType) uint64 {
 	return 0
 }
 
-// lineShare is the commodity's part of all labels over the years; labelKind follows it year by
+// lineShare returns a product type's share of all labels over the years. labelKind varies it by
 // year.
 func lineShare(kind vocabulary.ProductType) float64 {
 	switch kind {
@@ -52,8 +52,8 @@ func lineShare(kind vocabulary.ProductType) float64 {
 	return 0.60
 }
 
-// labelKind draws the commodity of a label received on a day: wine's share shrinks slowly, that of
-// beer grows.
+// labelKind picks the product type of a label received on a day. The share of wine declines slowly
+// and that of beer grows.
 func labelKind(d *rng, day cola.Date) vocabulary.ProductType {
 	years := float64(day-firstReceipt) / 365.25
 	wine := 0.645 - 0.004*years
@@ -67,7 +67,7 @@ func labelKind(d *rng, day cola.Date) vocabulary.ProductType {
 	return vocabulary.DistilledSpirits
 }
 
-// newLine makes the brands of a commodity and deals them out to the permittees.
+// newLine generates the brands of a product type and assigns them to permittees.
 func newLine(o Options, kind vocabulary.ProductType, holders []permittee) brandLine {
 	colas := float64(o.Colas) * lineShare(kind)
 	count := max(20, int(0.9*math.Pow(float64(o.Colas), 0.85)*lineShare(kind)))
@@ -91,8 +91,8 @@ func newLine(o Options, kind vocabulary.ProductType, holders []permittee) brandL
 	return l
 }
 
-// place settles where a brand's products come from: importers bring them from abroad, the others
-// make them at home, with bought grapes or grain now and then.
+// place sets the origin of a brand's products. Importers bring them from abroad. The others produce
+// them at home, sometimes with bought grapes or grain.
 func (b *brand) place(d *rng, p *permittee, abroad weights) {
 	b.origin, b.tongue = p.home.Origin, english()
 	switch {
@@ -110,7 +110,8 @@ func (b *brand) place(d *rng, p *permittee, abroad weights) {
 	}
 }
 
-// live settles when a brand files. The busiest always did; most others come and go.
+// live sets the period in which a brand files labels. The most active brands always do; most others
+// come and go.
 func (b *brand) live(d *rng, rank, count int, last cola.Date) {
 	b.from, b.to = firstReceipt, last
 	if rank > count/50 {
@@ -124,13 +125,13 @@ func (b *brand) live(d *rng, rank, count int, last cola.Date) {
 	}
 }
 
-// plain writes the accented letters of the word lists without accents, as many applicants do.
+// plain removes accents from the words in the lists, as many applicants do.
 var plain = strings.NewReplacer(
 	"À", "A", "Á", "A", "Â", "A", "Ã", "A", "Ä", "A", "Ç", "C", "Ć", "C", "Č", "C", "È", "E", "É", "E", "Ê", "E", "Í", "I", "Î", "I", "Ï", "I", "Ņ", "N", "Ñ", "N",
 	"Ò", "O", "Ó", "O", "Ô", "O", "Õ", "O", "Ö", "O", "Š", "S", "Ú", "U", "Û", "U", "Ü", "U", "Ý", "Y", "Ž", "Z",
 )
 
-// spelling writes a name as an applicant would: upper case nearly always, accents most of the time.
+// spelling writes a name as an applicant would: almost always in upper case, usually with accents.
 func spelling(d *rng, name string) string {
 	if d.chance(0.35) {
 		name = plain.Replace(name)
@@ -141,8 +142,7 @@ func spelling(d *rng, name string) string {
 	return name
 }
 
-// title writes upper-case words with a capital first letter: NAPA VALLEY as Napa Valley, D'ALBA as
-// D'Alba.
+// title converts upper-case words to title case: NAPA VALLEY to Napa Valley, D'ALBA to D'Alba.
 func title(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
@@ -153,12 +153,12 @@ func title(s string) string {
 		} else {
 			b.WriteRune(unicode.ToLower(r))
 		}
-		first = !unicode.IsLetter(r) && !strings.HasPrefix(s[i:], "'S ") && s[i:] != "'S" // MAKER'S is Maker's
+		first = !unicode.IsLetter(r) && !strings.HasPrefix(s[i:], "'S ") && s[i:] != "'S" // MAKER'S becomes Maker's
 	}
 	return particles.Replace(b.String())
 }
 
-// particles stay small inside a name: Côtes du Rhône.
+// particles stay in lower case inside a name: Côtes du Rhône.
 var particles = strings.NewReplacer(" Du ", " du ", " De ", " de ", " Des ", " des ", " Del ", " del ", " Di ", " di ", " Of ", " of ", " And ", " and ", " La ", " la ")
 
 // yearOf returns the calendar year of a day.
@@ -167,8 +167,8 @@ func yearOf(day cola.Date) int { return day.Time().Year() }
 // firstOfMonth returns the first day of a month.
 func firstOfMonth(year int, month time.Month) cola.Date { return cola.NewDate(year, month, 1) }
 
-// language is a language to name brands in: words, syllables to coin names from, and patterns in
-// which a verb in braces stands for a word.
+// language contains the material for names in one language: words, syllables for coined names, and
+// patterns in which a verb in braces stands for a word.
 //
 //	{s} surname  {g} given name  {c} coined name  {a} adjective  {n} land or thing  {t} tree or plant  {k} creature
 //	{p} place    {#} number word  {m} things, more than one
@@ -178,13 +178,13 @@ type language struct {
 	Adjectives, Things   []string
 	Trees, Creatures     []string
 	Places, Numbers      []string
-	Several              []string // things in the plural
+	Several              []string // plural nouns
 	Cuvees               []string // patterns of fanciful names
-	Companies, Importers []string // patterns of company names, only where permittees are: in English
+	Companies, Importers []string // patterns of company names, only in the permittees' language: English
 	perKind[[]string]             // patterns of brand names
 }
 
-// word returns any word that the verb stands for.
+// word returns a random word for a verb.
 func (t *language) word(d *rng, verb byte) string {
 	switch verb {
 	case 's':
@@ -211,7 +211,7 @@ func (t *language) word(d *rng, verb byte) string {
 	panic("demo: no such word: " + string(verb))
 }
 
-// fill replaces the verbs of a pattern by words.
+// fill replaces the verbs of a pattern with words.
 func (t *language) fill(d *rng, pattern string) string {
 	b := make([]byte, 0, 48)
 	for i := 0; i < len(pattern); i++ {

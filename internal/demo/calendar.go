@@ -8,15 +8,15 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// receipts is how many applications come in on one day.
+// receipts is the number of applications received on one day.
 type receipts struct {
 	day   cola.Date
 	count int
 }
 
-// calendar spreads n applications over the days from the registry's first to the last. Counts
-// follow the running share of the day, so that they add up to n exactly and the last application
-// comes in on the last business day, whatever n is.
+// calendar distributes n applications over the days from the registry's first to the last. Counts
+// follow the cumulative share of each day. They therefore add up to exactly n, and for any n the
+// last application arrives on the last business day.
 func calendar(n int, last cola.Date) iter.Seq[receipts] {
 	return func(yield func(receipts) bool) {
 		total := 0
@@ -35,17 +35,17 @@ func calendar(n int, last cola.Date) iter.Seq[receipts] {
 	}
 }
 
-// yearlyReceipts is the course of applications a year, in thousands: a slow climb from 2005, and a
-// plateau.
+// yearlyReceipts is the number of applications per year, in thousands: a slow rise from 2005, then
+// a plateau.
 var yearlyReceipts = [...]int{
 	100, 104, 108, 109, 106, 110, 114, 120, 126, 132, // 2005 to 2014
 	138, 144, 150, 156, 160, 158, 172, 176, 172, 168, // 2015 to 2024
 }
 
-// monthlyReceipts is how the months differ, in percent.
+// monthlyReceipts is the seasonal variation, in percent.
 var monthlyReceipts = [12]int{104, 102, 110, 105, 103, 102, 99, 104, 101, 100, 91, 79}
 
-// dayWeight is the relative number of applications on a day. Few come in at weekends.
+// dayWeight returns the relative number of applications on a day. Weekends have few.
 func dayWeight(day cola.Date) int {
 	t := day.Time()
 	year := yearlyReceipts[min(t.Year()-2005, len(yearlyReceipts)-1)]
@@ -61,8 +61,8 @@ func dayWeight(day cola.Date) int {
 	return w
 }
 
-// processingDays is the median number of days from receipt to approval in each year from 2005; it
-// is also what the processing times report.
+// processingDays is the median number of days from receipt to approval for each year from 2005. The
+// processing time reports show the same numbers.
 var processingDays = [...]int{
 	9, 11, 13, 14, 12, 11, 14, 22, 28, 24, 19, 16, 12, 21, 14, 7, 6, 8, 6, 5,
 }
@@ -79,8 +79,8 @@ func medianDays(kind vocabulary.ProductType, day cola.Date) int {
 	return median
 }
 
-// approvalDay returns the day on which an application is approved: around the median of its
-// commodity and year, sometimes much later, and never after the last day.
+// approvalDay returns the approval date of an application: near the median of its commodity and
+// year, sometimes much later, and never after the last day.
 func approvalDay(d *rng, kind vocabulary.ProductType, received, last cola.Date) cola.Date {
 	median := medianDays(kind, received)
 	wait := d.between(median/2, median+median/2)

@@ -1,16 +1,19 @@
-// Package demo makes up a registry: labels, permittees, barcodes and reference data with the shape
-// of the real ones, for trying the service and for measuring it. Every record follows from Options
-// alone, so the same options give the same bytes on every machine, and labels are made one at a
-// time, so any number of them needs the same memory.
+// Package demo generates a registry for trials and measurements: labels, permittees, barcodes and
+// reference data with the structure of the real ones. Every record depends on Options only, so the
+// same options produce the same bytes on every machine. Labels are generated one at a time, so
+// memory use does not depend on their number.
 //
 // Brands, companies and products are invented. Class and type codes, origins, grape varieties and
-// viticultural areas are real, because searches for them should find what a reader expects.
+// viticultural areas are real, so that searches for them return what a reader expects.
 //
-// The model has three layers. A world holds the permittees and their brands, each with a rank that
-// says how often it files. A product is one item of a brand, with its style, container and barcode;
-// it is worked out from the brand and a number whenever it is needed. A label is one approval of a
-// product on one day: vintages, dates, images and the gaps that real records have are its own.
-// Several labels of one product share its barcode.
+// The model has three layers:
+//
+//   - A world contains the permittees and their brands, each with a rank that determines how often it
+//     files.
+//   - A product is one product of a brand, with its style, container and barcode. It is derived from
+//     the brand and a number whenever it is needed.
+//   - A label is one approval of a product on one day, with its own vintage, dates and images, and
+//     with gaps as in real records. Several labels of one product share its barcode.
 package demo
 
 import (
@@ -21,25 +24,25 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// DefaultColas is how many labels are made where no number is asked for.
+// DefaultColas is the default number of labels.
 const DefaultColas = 20_000
 
-// MaxColas is the largest number of labels that can be asked for: the day with the most receipts
-// must not run out of the six digits that number a day's applications.
+// MaxColas is the maximum number of labels. On the busiest day, the application numbers must fit in
+// six digits.
 const MaxColas = 10_000_000
 
-// Options says which registry to make up. Equal options give equal records.
+// Options determines the generated registry. Equal options give equal records.
 type Options struct {
 	Colas int       // number of labels
-	Seed  uint64    // another seed is another registry
-	AsOf  cola.Date // the day it is: no label is dated later, and the year before it is never empty
+	Seed  uint64    // different seeds give different registries
+	AsOf  cola.Date // current date: no label is later, and the year before it is never empty
 }
 
-// firstReceipt is the day from which the registry holds labels.
+// firstReceipt is the date of the first labels.
 var firstReceipt = cola.NewDate(2005, time.January, 3)
 
-// Check reports what makes records impossible: a negative or too large number of labels, or a day
-// so early that there is no year of receipts before it, or so late that two-digit years in TTB ids
+// Check returns an error for impossible options: a negative or too large number of labels, a date
+// without a full year of receipts before it, or a date so late that the two-digit years in TTB IDs
 // repeat.
 func (o Options) Check() error {
 	if o.Colas < 0 || o.Colas > MaxColas {
@@ -52,8 +55,8 @@ func (o Options) Check() error {
 	return nil
 }
 
-// world is what all labels of one set of options have in common. It does not change once made, and
-// its size grows far slower than the number of labels.
+// world contains the data that all labels of one set of options have in common. It is immutable,
+// and its size grows much more slowly than the number of labels.
 type world struct {
 	o           Options
 	holders     []permittee
@@ -107,7 +110,7 @@ func newWorld(o Options) *world {
 
 func (w *world) line(kind vocabulary.ProductType) *brandLine { return w.lines.of(kind) }
 
-// brandFor draws the index of a brand of the commodity that files on the day.
+// brandFor picks the index of a brand that is active on a day.
 func (w *world) brandFor(d *rng, kind vocabulary.ProductType, day cola.Date) int {
 	l := w.line(kind)
 	for range 16 {
@@ -116,5 +119,5 @@ func (w *world) brandFor(d *rng, kind vocabulary.ProductType, day cola.Date) int
 			return i
 		}
 	}
-	return 0 // the busiest brand always files
+	return 0 // the busiest brand is always active
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// describeContents fills what is in the container. Applicants of wine state grapes, appellation and
-// vintage themselves; the rest is read off the label, and is missing where it could not be read.
+// describeContents sets the fields about the contents. Wine applicants state grapes, appellation
+// and vintage themselves. The other fields are read from the label and missing if it is illegible.
 func describeContents(d *rng, c *cola.Cola, p *product) {
 	if p.kind == vocabulary.Wine {
 		c.GrapeVarietals = slices.Clone(p.varietals)
@@ -24,7 +24,7 @@ func describeContents(d *rng, c *cola.Cola, p *product) {
 	if d.chance(0.91) {
 		strength := p.abv
 		if p.kind == vocabulary.Wine && d.chance(0.5) {
-			strength = min(max(p.abv+float64(d.between(-3, 3))/10, p.style.ABV[0]), p.style.ABV[1]) // vintages differ
+			strength = min(max(p.abv+float64(d.between(-3, 3))/10, p.style.ABV[0]), p.style.ABV[1]) // varies by vintage
 		}
 		c.ABV = cola.Some(math.Round(strength*10) / 10)
 	}
@@ -33,7 +33,7 @@ func describeContents(d *rng, c *cola.Cola, p *product) {
 	}
 }
 
-// vintage returns the year of a wine that is applied for in a year, or 0 for a wine without one.
+// vintage returns the vintage of a wine with an application in a year, or 0 for a wine without one.
 func vintage(d *rng, p *product, year int) int {
 	none := 0.12
 	switch p.style.Grapes {
@@ -51,7 +51,7 @@ func vintage(d *rng, p *product, year int) int {
 	return year - d.between(1, 2)
 }
 
-// enrich fills what is derived from the label's images.
+// enrich sets the fields derived from the label images.
 func (m *labelMaker) enrich(d *rng, c *cola.Cola, p *product) {
 	c.LLMContainerType = p.contents.Kind
 	c.LLMCategoryPath = cola.Text(p.path)
@@ -118,7 +118,7 @@ var characters = map[vocabulary.ProductType][]string{
 	vocabulary.DistilledSpirits: {"A smooth", "A rich", "A warming", "A bold", "A delicate", "A small-batch", "A complex", "An aromatic"},
 }
 
-// describe writes one sentence about the product.
+// describe returns one sentence about the product.
 func describe(d *rng, c *cola.Cola, p *product) cola.Text {
 	b := make([]byte, 0, 160)
 	b = append(b, pick(d, characters[p.kind])...)
@@ -148,7 +148,7 @@ func describe(d *rng, c *cola.Cola, p *product) cola.Text {
 	return cola.Text(append(b, '.'))
 }
 
-// placeName writes an origin as it stands in a sentence.
+// placeName returns an origin as written in a sentence.
 func placeName(origin cola.Text) string {
 	if origin == "AMERICAN" {
 		return "the United States"

@@ -9,7 +9,7 @@ import (
 )
 
 // Sizes of labels in twentieths of an inch, and of scans in dots per inch. The resolutions are
-// whole multiples of twenty, so that pixels and inches agree exactly.
+// multiples of twenty, so that pixels and inches match exactly.
 type sizeRange struct{ loW, hiW, loH, hiH int }
 
 var (
@@ -17,7 +17,7 @@ var (
 
 	frontSize = sizeRange{54, 86, 60, 100}
 	backSize  = sizeRange{50, 80, 60, 100}
-	wrapSize  = sizeRange{140, 172, 72, 104} // round a can
+	wrapSize  = sizeRange{140, 172, 72, 104} // wrapped around a can
 	boxSize   = sizeRange{90, 150, 90, 150}
 	neckSize  = sizeRange{50, 84, 18, 32}
 	stripSize = sizeRange{90, 150, 14, 22}
@@ -44,7 +44,7 @@ func addImages(d *rng, c *cola.Cola, p *product) {
 	}
 }
 
-// imagePositions returns where the images of a label belong, front first as applicants upload them.
+// imagePositions returns the positions of a label's images, front first, as applicants upload them.
 func imagePositions(d *rng, p *product) []cola.Text {
 	wrap := p.contents.Kind == "can" || p.contents.Kind == "pouch" || p.contents.Kind == "pod"
 	positions := make([]cola.Text, 0, 5)
@@ -70,7 +70,7 @@ func imagePositions(d *rng, p *product) []cola.Text {
 	return positions
 }
 
-// codedPosition returns which of the positions carries the barcode: the back where there is one.
+// codedPosition returns the position with the barcode: the back if there is one.
 func codedPosition(positions []cola.Text) cola.Text {
 	for _, p := range positions {
 		if p == "back" {
@@ -124,17 +124,17 @@ func sizeFor(position, container cola.Text) sizeRange {
 	return frontSize
 }
 
-// Places of a barcode in an image, by the direction in which its digits are read.
+// Barcode placements in an image, by the reading direction of the digits.
 var (
 	acrossPlaces = []cola.Text{"bottom right", "bottom right", "bottom left", "bottom center"}
 	uprightSides = []cola.Text{"right", "left"}
 )
 
-// addBarcode adds the product's barcode to an image, in bars of about 13 thousandths of an inch as
-// printers use, or less where the image is small.
+// addBarcode adds the product's barcode to an image. The bars are about 13 thousandths of an inch
+// wide, as in print, or narrower if the image is small.
 func addBarcode(d *rng, c *cola.Cola, img *cola.Image, bars code) {
 	dpi := float64(img.WidthPixels.V) / img.WidthInches.V
-	room := min(img.WidthPixels.V, img.HeightPixels.V) / (bars.modules() + 24) // with quiet zones and a margin
+	room := min(img.WidthPixels.V, img.HeightPixels.V) / (bars.modules() + 24) // including quiet zones and a margin
 	module := min(max(1, int(dpi*0.013)), room)
 	if module < 1 {
 		return
@@ -150,19 +150,19 @@ func addBarcode(d *rng, c *cola.Cola, img *cola.Image, bars code) {
 	}
 	if d.chance(0.14) {
 		b.Orientation, b.RelativeImagePosition = "vertical", pick(d, uprightSides)
-		b.WidthPixels, b.HeightPixels = b.HeightPixels, b.WidthPixels // of the box it fills
+		b.WidthPixels, b.HeightPixels = b.HeightPixels, b.WidthPixels // of its bounding box
 	}
 	img.BarcodeCount = cola.Some(1)
 	c.Barcodes = append(c.Barcodes, b)
 }
 
-// code is a barcode: its symbology and its digits, check digit included.
+// code is a barcode: its symbology and its digits, including the check digit.
 type code struct {
 	symbology cola.Text
 	value     string
 }
 
-// The symbologies that demonstration labels carry, as the registry names them.
+// Symbologies of demo labels, as the registry names them.
 const (
 	upcA  cola.Text = "UPC-A"
 	upcE  cola.Text = "UPC-E"
@@ -170,8 +170,7 @@ const (
 	ean8  cola.Text = "EAN-8"
 )
 
-// modules returns the width of a symbol in its narrowest bars, without the quiet zones on its
-// sides.
+// modules returns the width of a symbol in modules, without quiet zones.
 func (c code) modules() int {
 	switch c.symbology {
 	case ean8:
@@ -182,15 +181,16 @@ func (c code) modules() int {
 	return 95
 }
 
-// barcodeFor returns the barcode of a product, or none. The company part is the permittee's at home
-// and the producing country's abroad; the item part is the product's.
+// barcodeFor returns the barcode of a product, if it has one. The company part belongs to the
+// permittee for domestic products and to the producing country for imports. The item part belongs
+// to the product.
 func barcodeFor(d *rng, p *product, key productKey) code {
 	if d.chance(0.16) || p.contents.Kind == "keg" || p.contents.Kind == "cask" {
 		return code{}
 	}
 	company := int(mix(uint64(p.brand.holder)+1) % 89_999)
 	item := int(mix(uint64(key.brand)<<20^uint64(key.number)+kindNumber(key.kind)) % 100_000)
-	if c := p.brand.country; c == nil || c.GS1[0] < "1" || d.chance(0.3) { // Canada has UPC numbers too
+	if c := p.brand.country; c == nil || c.GS1[0] < "1" || d.chance(0.3) { // Canada uses UPC numbers too
 		if p.contents.Kind == "can" && d.chance(0.07) {
 			return upceCode(company, item)
 		}
@@ -209,15 +209,15 @@ func checked(symbology cola.Text, digits string) code {
 	return code{symbology, digits + string(rune(vocabulary.CheckDigit(digits)))}
 }
 
-// upceCode returns a UPC-E symbol: number system 0, a manufacturer of the form XX000 and an item
-// below 1,000. Its check digit is that of the UPC-A number it stands for.
+// upceCode returns a UPC-E symbol: number system 0, a manufacturer number of the form XX000 and an
+// item number below 1,000. Its check digit is that of the equivalent UPC-A number.
 func upceCode(company, item int) code {
 	maker, number := padded(company%90+10, 2), padded(item%1000, 3)
 	check := vocabulary.CheckDigit("0" + maker + "00000" + number)
 	return code{upcE, "0" + maker + number + "0" + string(rune(check))}
 }
 
-// padded writes a number with leading zeros.
+// padded formats a number with leading zeros.
 func padded(n, width int) string {
 	s := strconv.Itoa(n)
 	for len(s) < width {

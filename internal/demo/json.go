@@ -10,9 +10,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// WriteColas writes the labels as JSON lines in the contract's field names, as the import of COLAs
-// reads them. Equal options write equal bytes. It fails when the options fail Check or the writer
-// does.
+// WriteColas writes the labels as JSON lines with the API's field names, in the format that the
+// import of COLAs reads. Equal options produce equal bytes. It returns an error if the options fail
+// Check or a write fails.
 func WriteColas(w io.Writer, o Options) error {
 	if err := o.Check(); err != nil {
 		return err
@@ -31,16 +31,15 @@ func WriteColas(w io.Writer, o Options) error {
 	return nil
 }
 
-// The fields of records as labels are written. encoding/json could write them too, at a fraction of
-// the speed.
+// Fields of records in the output. encoding/json could write them too, but is several times slower.
 var (
 	colaFields    = cola.FieldsOf[cola.Cola]()
 	imageFields   = cola.FieldsOf[cola.Image]()
 	barcodeFields = cola.FieldsOf[cola.Barcode]()
 )
 
-// appendCola appends a label in the contract's field names. A field whose value is unknown is left
-// out: an import that does not find a field leaves it as it is, and a fifth of every line is saved.
+// appendCola appends a label with the API's field names. It omits unknown values: an import leaves
+// missing fields unchanged, and every line is a fifth shorter.
 func appendCola(b []byte, c *cola.Cola) []byte {
 	return appendRecord(b, colaFields, reflect.ValueOf(c).Elem())
 }

@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestBytesStayTheSame guards the promise that the same options give the same bytes, by any build on any machine. A change
-// of the data is a change of what users see: rewrite the golden with -update and say so.
+// TestBytesStayTheSame checks that the same options produce the same bytes in any build on any
+// machine. A change affects users: rewrite the golden file with -update and mention the change.
 func TestBytesStayTheSame(t *testing.T) {
 	h := sha256.New()
 	if err := WriteColas(h, Options{Colas: 5_000, Seed: 42, AsOf: testDay}); err != nil {
@@ -70,7 +70,7 @@ func TestLinesReadBack(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsWritten fills each field of a record there is, so that one added later cannot be forgotten.
+// TestEveryFieldIsWritten fills every field of a record, so that new fields cannot be forgotten.
 func TestEveryFieldIsWritten(t *testing.T) {
 	var want cola.Cola
 	fill(t, reflect.ValueOf(&want).Elem())
@@ -83,7 +83,7 @@ func TestEveryFieldIsWritten(t *testing.T) {
 	}
 }
 
-// fill sets every field of a record to something other than its zero.
+// fill sets every field of a record to a nonzero value.
 func fill(t *testing.T, v reflect.Value) {
 	t.Helper()
 	switch v.Kind() {
@@ -111,7 +111,7 @@ func fill(t *testing.T, v reflect.Value) {
 	}
 }
 
-// limitedWriter takes a number of bytes and no more.
+// limitedWriter accepts a limited number of bytes and then fails.
 type limitedWriter struct{ left int }
 
 var errFull = errors.New("no space left")
@@ -136,7 +136,7 @@ func TestCheck(t *testing.T) {
 	tests := []struct {
 		name string
 		o    Options
-		want string // part of the message; empty for none
+		want string // part of the message; empty: no error
 	}{
 		{"ordinary", ordinary, ""},
 		{"none", Options{AsOf: testDay}, ""},

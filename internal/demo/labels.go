@@ -9,8 +9,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// Labels makes the labels of the options in the order of their receipt, which is that of their ids.
-// A label is the receiver's to keep and to change. It yields nothing for options that fail Check.
+// Labels generates labels in order of receipt, which is also the order of their IDs. The caller may
+// keep and modify each label. If the options fail Check, Labels yields nothing.
 func Labels(o Options) iter.Seq[*cola.Cola] {
 	return func(yield func(*cola.Cola) bool) {
 		if o.Check() != nil || o.Colas == 0 {
@@ -31,23 +31,22 @@ func Labels(o Options) iter.Seq[*cola.Cola] {
 	}
 }
 
-// labelMaker makes labels one after another. It remembers some of the latest, for those that are
-// submitted again.
+// labelMaker generates labels in sequence. It remembers recent ones for resubmissions.
 type labelMaker struct {
 	*world
-	recent [2048]filing // ring of the latest labels
+	recent [2048]filing // ring buffer of the latest labels
 	filed  int
-	again  [128]filing // ring of the latest resubmissions, which may be submitted yet again
+	again  [128]filing // ring buffer of the latest resubmissions, which may be resubmitted again
 	refile int
 }
 
-// filing is what a resubmission takes over from an earlier label.
+// filing is the part of an earlier label that a resubmission repeats.
 type filing struct {
 	id  cola.TTBID
 	key productKey
 }
 
-// label makes one label.
+// label generates one label.
 func (m *labelMaker) label(index int, received cola.Date, id cola.TTBID) *cola.Cola {
 	d := newRNG(m.o.Seed, streamLabel, uint64(index))
 	earlier, resubmitted := m.earlier(&d)
@@ -77,7 +76,7 @@ func (m *labelMaker) label(index int, received cola.Date, id cola.TTBID) *cola.C
 	return c
 }
 
-// newFiling draws the product that a label received on the day is for.
+// newFiling picks the product of a label received on a day.
 func (m *labelMaker) newFiling(d *rng, received cola.Date) productKey {
 	kind := labelKind(d, received)
 	brand := m.brandFor(d, kind, received)
@@ -85,8 +84,8 @@ func (m *labelMaker) newFiling(d *rng, received cola.Date) productKey {
 	return productKey{kind, int32(brand), int32(number)}
 }
 
-// earlier returns the label that is submitted again, for a few; mostly a recent one, sometimes one
-// that was itself a resubmission.
+// earlier picks the label to resubmit, for a small share of labels. It is mostly a recent label,
+// sometimes one that was itself a resubmission.
 func (m *labelMaker) earlier(d *rng) (filing, bool) {
 	if m.filed == 0 || !d.chance(0.028) {
 		return filing{}, false
@@ -106,7 +105,7 @@ func (m *labelMaker) remember(f filing, resubmitted bool) {
 	}
 }
 
-// identify fills what a label is: its names, class, origin and permit.
+// identify sets the names, class, origin and permit of a label.
 func (m *labelMaker) identify(c *cola.Cola, p *product) {
 	c.BrandName = p.brand.name
 	c.ProductName = cola.Text(p.fanciful)
@@ -120,7 +119,7 @@ func (m *labelMaker) identify(c *cola.Cola, p *product) {
 	c.PermitNumber = p.holder.number
 }
 
-// address fills the applicant's business address, which some old records lack.
+// address sets the applicant's business address. Some old records lack it.
 func (m *labelMaker) address(d *rng, c *cola.Cola, p *product) {
 	if yearOf(c.ApplicationDate) < 2010 && d.chance(0.12) {
 		return
@@ -129,8 +128,9 @@ func (m *labelMaker) address(d *rng, c *cola.Cola, p *product) {
 	c.AddressZipCode, c.AddressState = cola.Text(p.holder.zip), cola.Text(p.holder.home.Code)
 }
 
-// sequence numbers the applications of one day. TTB ids have the day as YYDDD, how it came in (001,
-// electronically), and six digits that rise with gaps, as some applications are never approved.
+// sequence numbers the applications of one day. A TTB ID consists of the day as YYDDD, the channel
+// (001 for electronic), and six digits that ascend with gaps, because some applications are never
+// approved.
 type sequence struct {
 	rng
 	id cola.TTBID
@@ -147,19 +147,18 @@ func (s *sequence) next() cola.TTBID {
 	return s.id
 }
 
-// The kinds of application, in TTB's words.
+// Application types, as TTB names them.
 const (
 	labelApproval  cola.Text = "LABEL APPROVAL"
 	exemption      cola.Text = "EXEMPTION FROM LABEL APPROVAL"
 	bottleApproval cola.Text = "DISTINCTIVE LIQUOR BOTTLE APPROVAL"
 )
 
-// settleApplication settles what was applied for: an approval, an exemption for sale in one state
-// only, or the approval of a distinctive bottle; and whether it is an earlier application submitted
-// again.
+// settleApplication sets the application types: an approval, an exemption for sale in a single
+// state, or the approval of a distinctive bottle, and possibly a resubmission.
 func settleApplication(d *rng, c *cola.Cola, p *product, earlier cola.TTBID) {
 	c.ApplicationType = labelApproval
-	told := yearOf(c.ApplicationDate) >= 2008 || d.chance(0.6) // old records often do not say
+	told := yearOf(c.ApplicationDate) >= 2008 || d.chance(0.6) // often missing in old records
 	if told {
 		c.IsDistinctiveContainer, c.IsResubmission = cola.Some(false), cola.Some(false)
 	}
@@ -178,7 +177,8 @@ func settleApplication(d *rng, c *cola.Cola, p *product, earlier cola.TTBID) {
 	}
 }
 
-// distinctiveShare is the part of a commodity's bottles that need an approval of their own shape.
+// distinctiveShare is the share of a product type's bottles that need a distinctive bottle
+// approval.
 func distinctiveShare(kind vocabulary.ProductType) float64 {
 	if kind == vocabulary.DistilledSpirits {
 		return 0.035
@@ -186,13 +186,12 @@ func distinctiveShare(kind vocabulary.ProductType) float64 {
 	return 0.002
 }
 
-// capacity writes the contents as applicants do: 750 MILLILITERS.
+// capacity formats the contents as applicants do: 750 MILLILITERS.
 func capacity(c container) cola.Text {
 	return cola.Text(strconv.FormatFloat(c.Volume, 'f', -1, 64) + " " + strings.ToUpper(string(c.Unit)))
 }
 
-// settleStatus settles the dates after the application and what has become of the approval. Nothing
-// is dated after last.
+// settleStatus sets the dates after the application and the current status. No date is after last.
 func settleStatus(d *rng, c *cola.Cola, kind vocabulary.ProductType, last cola.Date) {
 	c.ApprovalDate = approvalDay(d, kind, c.ApplicationDate, last)
 	c.LatestUpdateDate = c.ApprovalDate
@@ -213,6 +212,6 @@ func settleStatus(d *rng, c *cola.Cola, kind vocabulary.ProductType, last cola.D
 		c.LatestUpdateDate = c.ApprovalDate.AddDays(d.between(1, age))
 	}
 	if age > 2*365 && d.chance(0.012) {
-		c.ApprovalDate = 0 // the source does not tell it
+		c.ApprovalDate = 0 // the source does not state it
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 var testDay = cola.NewDate(2026, 11, 20)
 
-// ordinary are the options of the registry that most tests look at.
+// ordinary are the options of the registry in most tests.
 var ordinary = Options{Colas: DefaultColas, Seed: 1, AsOf: testDay}
 
 func TestEveryLabelIsSound(t *testing.T) {

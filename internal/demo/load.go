@@ -9,14 +9,14 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// batchSize is how many labels or permittees are written in one call.
+// batchSize is the number of labels or permittees per write.
 const batchSize = 500
 
-// Load writes a whole demonstration registry through the store: permittees and reference data
-// first, then the labels in batches. After each batch it calls progress, unless that is nil, with
-// the number of labels written so far and the number there will be. It ends with the context's
-// error when the context does; what was written stays, and loading again completes it, as every
-// write is by key. The labels are history: no saved search is told of them.
+// Load writes a complete demo registry to the store: permittees and reference data first, then the
+// labels in batches. After each batch it calls progress, if not nil, with the number of labels
+// written so far and the total. If the context ends, Load returns its error. The data written so
+// far remains; because every write is by key, loading again completes it. The labels are loaded as
+// history and trigger no alerts.
 func Load(ctx context.Context, st store.Store, o Options, progress func(done, total int)) error {
 	if err := o.Check(); err != nil {
 		return err
@@ -105,7 +105,7 @@ func loadReferences(ctx context.Context, st store.References, o Options) error {
 	return loadReports(ctx, st, o)
 }
 
-// loadReports writes each production report whole; its rows stand together.
+// loadReports writes each production report in a single call. The rows of a report are adjacent.
 func loadReports(ctx context.Context, st store.References, o Options) error {
 	rows := ProductionReports(o)
 	for len(rows) > 0 {
@@ -121,7 +121,7 @@ func loadReports(ctx context.Context, st store.References, o Options) error {
 	return nil
 }
 
-// whole returns a patch that carries every field of a record.
+// whole returns a patch with every field of a record.
 func whole[T any](record T) cola.Patch[T] {
 	p := cola.Patch[T]{Record: record}
 	for i := range cola.FieldsOf[T]() {

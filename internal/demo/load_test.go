@@ -12,17 +12,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// shelf is a store that keeps what Load writes and can fail at one kind of write.
+// shelf is an in-memory store for Load that can fail at one kind of write.
 type shelf struct {
-	store.Store // the rest is never called
+	store.Store // other methods are not called
 	colas       map[cola.TTBID]cola.Cola
 	permittees  map[string]cola.Permittee
 	reports     map[cola.ReportKey]int
 	rows        map[string]int
-	largest     int    // batch of labels
-	fails       string // kind of write
-	refuses     bool   // the first label of every batch
-	news        bool   // some label was written as news
+	largest     int    // largest batch of labels
+	fails       string // kind of write that fails
+	refuses     bool   // refuse the first label of every batch
+	news        bool   // a label was written as new rather than as history
 }
 
 func newShelf() *shelf {

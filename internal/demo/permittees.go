@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// trade is what a permittee does.
+// trade is a permittee's line of business.
 type trade uint8
 
 const (
@@ -19,26 +19,26 @@ const (
 	wholesaler
 )
 
-// tradeWeights is how common the trades are among permittees.
+// tradeWeights is the relative frequency of the trades among permittees.
 var tradeWeights = weighed([]float64{42, 20, 24, 13, 1}, func(w float64) float64 { return w })
 
-// busiestTrades are the trades of the permittees that file most, so that the head of the list does
-// not depend on luck.
+// busiestTrades are the trades of the most active permittees. They are fixed, so that the head of
+// the list does not depend on chance.
 var busiestTrades = []trade{winery, importer, brewery, distillery, importer, winery, importer, brewery, winery, distillery}
 
-// permittee is a permit holder of the world.
+// permittee is a permittee of the world.
 type permittee struct {
 	number    string
 	company   string
-	operating string // trade name, empty when it has none
+	operating string // trade name, or empty
 	home      *state
 	zip       string
 	trade     trade
-	known     bool // on some list of permittees, rather than only seen on labels
-	listed    bool // on the current one
+	known     bool // on a list of permittees, rather than only on labels
+	listed    bool // on the current list
 }
 
-// affinity is how much of a permittee's filing is for a commodity, relative to others of its trade.
+// affinity returns how much a permittee files for a product type, relative to others in its trade.
 func (p *permittee) affinity(kind vocabulary.ProductType) float64 {
 	switch p.trade {
 	case winery:
@@ -50,7 +50,7 @@ func (p *permittee) affinity(kind vocabulary.ProductType) float64 {
 		case vocabulary.MaltBeverage:
 			return 1
 		case vocabulary.Wine:
-			return 0.01 // ciders and sake
+			return 0.01 // cider and sake
 		}
 	case distillery:
 		if kind == vocabulary.DistilledSpirits {
@@ -67,10 +67,10 @@ func (p *permittee) affinity(kind vocabulary.ProductType) float64 {
 	return 0
 }
 
-// permitteeCount grows slower than the labels do: the busy file more, rather than all file alike.
+// permitteeCount grows more slowly than the number of labels, because active permittees file more.
 func permitteeCount(colas int) int { return max(24, int(2.2*math.Pow(float64(colas), 0.65))) }
 
-// newPermittees makes the permit holders of a world, the busiest first.
+// newPermittees generates the permittees of a world, most active first.
 func newPermittees(o Options) []permittee {
 	holders := make([]permittee, permitteeCount(o.Colas))
 	taken := make(map[string]bool, len(holders))
@@ -102,8 +102,7 @@ func newPermittees(o Options) []permittee {
 	return holders
 }
 
-// companyNames returns the owner of a permit and the trade name it works under, empty when that is
-// not another.
+// companyNames returns the owner of a permit and its trade name, which is empty if it is the same.
 func companyNames(d *rng, t trade) (company, operating string) {
 	switch t {
 	case importer, wholesaler:
@@ -121,7 +120,8 @@ func companyNames(d *rng, t trade) (company, operating string) {
 	return company + pick(d, []string{", LLC", " LLC", ", INC.", " INC", ", LTD.", " L.P."}), ""
 }
 
-// permitNumber returns a permit number in one of TTB's forms for the trade: two to four parts.
+// permitNumber returns a permit number in one of TTB's formats for the trade, with two to four
+// parts.
 func permitNumber(d *rng, p *permittee) string {
 	n := strconv.Itoa(serial(d))
 	st := p.home.Code
@@ -156,8 +156,8 @@ func permitNumber(d *rng, p *permittee) string {
 	return "BWC-" + n
 }
 
-// serial returns the number in a permit number: short in old permits, from 15000 on in those of the
-// electronic system.
+// serial returns the serial number in a permit number: short for old permits, 15000 and up for
+// those from the electronic system.
 func serial(d *rng) int {
 	if d.chance(0.2) {
 		return d.between(2, 2_500)
@@ -165,7 +165,7 @@ func serial(d *rng) int {
 	return d.between(15_000, 24_999)
 }
 
-// firstLetters returns three letters to tell a brewery's places apart, as TTB does.
+// firstLetters returns three letters that distinguish a brewery's locations, as TTB does.
 func firstLetters(name string) string {
 	b := make([]byte, 0, 3)
 	for i := 0; i < len(name) && len(b) < 3; i++ {
@@ -179,9 +179,9 @@ func firstLetters(name string) string {
 	return string(b)
 }
 
-// Permittees returns the permit holders that some list of permittees names: most are on the current
-// one (Listed), the rest have left it. Holders that are on none are only seen on labels. It returns
-// nothing for options that fail Check.
+// Permittees returns the permittees that appear on a list of permittees. Most are on the current
+// list (Listed); the others have left it. Permittees on no list only appear on labels. If the
+// options fail Check, it returns nil.
 func Permittees(o Options) []cola.Permittee {
 	if o.Check() != nil {
 		return nil

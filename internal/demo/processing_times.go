@@ -7,7 +7,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// commodities pairs the names of the processing times with the commodity of labels.
+// commodities maps the names in processing times to product types.
 var commodities = []struct {
 	name string
 	kind vocabulary.ProductType
@@ -17,11 +17,11 @@ var commodities = []struct {
 	{"Distilled Spirits", vocabulary.DistilledSpirits},
 }
 
-// firstTimes is the day from which processing times are published.
+// firstTimes is the first day with published processing times.
 var firstTimes = cola.NewDate(2012, time.January, 1)
 
-// snapshots returns the days on which processing times were published, oldest first: the last of
-// every month, and every Friday of the two years before the last day.
+// snapshots returns the days on which processing times were published, oldest first: the last day
+// of every month, and every Friday in the two years before the last day.
 func snapshots(last cola.Date) []cola.Date {
 	var days []cola.Date
 	weekly := last.AddDays(-2 * 365)
@@ -35,9 +35,9 @@ func snapshots(last cola.Date) []cola.Date {
 	return days
 }
 
-// ProcessingTimes returns how long COLA applications took, by commodity, over the years up to the
-// day of the options; the labels' own dates agree with it. It returns nothing for options that fail
-// Check.
+// ProcessingTimes returns the processing times of COLA applications by commodity, over several
+// years up to the date in the options. They agree with the dates of the labels. If the options fail
+// Check, it returns nil.
 func ProcessingTimes(o Options) []cola.ProcessingTime {
 	if o.Check() != nil {
 		return nil
@@ -63,7 +63,7 @@ func ProcessingTimes(o Options) []cola.ProcessingTime {
 	return rows
 }
 
-// formulaTypes are the kinds of formula applications and how many days longer than a label each
+// formulaTypes are the types of formula applications and how many days longer than a label each
 // takes.
 var formulaTypes = []struct {
 	name  string
@@ -74,8 +74,8 @@ var formulaTypes = []struct {
 	{"Laboratory Analysis", 15},
 }
 
-// FormulaProcessingTimes returns how long formula applications took, by commodity and kind,
-// monthly. It returns nothing for options that fail Check.
+// FormulaProcessingTimes returns the monthly processing times of formula applications by commodity
+// and type. If the options fail Check, it returns nil.
 func FormulaProcessingTimes(o Options) []cola.FormulaProcessingTime {
 	if o.Check() != nil {
 		return nil
@@ -102,8 +102,9 @@ func FormulaProcessingTimes(o Options) []cola.FormulaProcessingTime {
 	return rows
 }
 
-// RegistrationProcessingTimes returns how long original permits took, by kind, monthly from 2019.
-// It returns nothing for options that fail Check.
+// RegistrationProcessingTimes returns the monthly processing times of original permits by type,
+// from
+// 2019. If the options fail Check, it returns nil.
 func RegistrationProcessingTimes(o Options) []cola.RegistrationProcessingTime {
 	if o.Check() != nil {
 		return nil
@@ -127,8 +128,8 @@ func RegistrationProcessingTimes(o Options) []cola.RegistrationProcessingTime {
 	return rows
 }
 
-// monthsBetween returns the first days of the months from the first on that are over by the last
-// day.
+// monthsBetween returns the first days of the months, starting with the first, that have ended by
+// the last day.
 func monthsBetween(first, last cola.Date) []cola.Date {
 	var months []cola.Date
 	t := first.Time()
@@ -138,7 +139,7 @@ func monthsBetween(first, last cola.Date) []cola.Date {
 	return months
 }
 
-// monthEnd returns the last day of the month that starts on the day.
+// monthEnd returns the last day of the month that starts on a day.
 func monthEnd(month cola.Date) cola.Date {
 	t := month.Time()
 	return firstOfMonth(t.Year(), t.Month()+1) - 1

@@ -7,18 +7,18 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// firstReports is the month from which production reports are published.
+// firstReports is the first month with production reports.
 var firstReports = firstOfMonth(2014, time.January)
 
-// reportLag is how long after a period its report is published.
+// reportLag is the time from the end of a period to the publication of its report.
 const reportLag = 60
 
-// reportCommodities are the commodities of the production reports, in the order of their rows.
+// reportCommodities are the commodities of the production reports, in row order.
 var reportCommodities = []string{"Beer", "Wine", "Distilled Spirits"}
 
-// ProductionReports returns monthly and yearly production reports over the years up to the day of
-// the options, oldest first: some months of figures, and yearly figures by state with those of few
-// producers withheld. It returns nothing for options that fail Check.
+// ProductionReports returns monthly and yearly production reports over several years up to the date
+// in the options, oldest first. The yearly reports are by state and withhold figures with few
+// producers. If the options fail Check, it returns nil.
 func ProductionReports(o Options) []cola.ProductionReport {
 	if o.Check() != nil {
 		return nil
@@ -65,10 +65,10 @@ func appendMonthly(rows []cola.ProductionReport, o Options, commodity string, mo
 	return rows
 }
 
-// minMembers is the number of industry members behind a figure below which it is withheld.
+// minMembers is the minimum number of industry members for a figure to be published.
 const minMembers = 3
 
-// appendYearly appends a year's report of a commodity by state. A state's share goes with its
+// appendYearly appends a commodity's yearly report by state. A state's share is proportional to its
 // number of permittees.
 func appendYearly(rows []cola.ProductionReport, o Options, commodity string, year int) []cola.ProductionReport {
 	states, total := table().States, 0.0
@@ -103,7 +103,7 @@ func appendYearly(rows []cola.ProductionReport, o Options, commodity string, yea
 	return rows
 }
 
-// members is about how many producers of a commodity a state has.
+// members returns the approximate number of a state's producers of a commodity.
 func (s *state) members(commodity string) float64 {
 	switch commodity {
 	case "Beer":

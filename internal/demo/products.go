@@ -6,31 +6,32 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// product is one item of a brand: what all its labels have in common, the barcode included.
+// product is one product of a brand. It contains everything that its labels have in common,
+// including the barcode.
 type product struct {
 	kind      vocabulary.ProductType
 	brand     *brand
 	holder    *permittee
 	style     *style
-	class     string // code
+	class     string // TTB code
 	domestic  bool
-	fanciful  string // empty when it has no name of its own
+	fanciful  string // empty if it has no fanciful name
 	varietals []string
-	region    *region // appellation, nil when none
+	region    *region // appellation, or nil
 	contents  container
 	abv       float64 // percent, one decimal
-	barcode   code    // zero when it has none
+	barcode   code    // zero if it has none
 	path      string  // category
 }
 
-// productKey names a product: brands and their products are numbered.
+// productKey identifies a product by the numbers of its brand and of the product in it.
 type productKey struct {
 	kind   vocabulary.ProductType
 	brand  int32
 	number int32
 }
 
-// product works out a product. The same key always gives the same product.
+// product generates a product. The same key always gives the same product.
 func (w *world) product(key productKey) product {
 	l := w.line(key.kind)
 	b := &l.brands[key.brand]
@@ -40,7 +41,7 @@ func (w *world) product(key productKey) product {
 	p.class = p.style.classID(p.domestic)
 	p.abv = float64(int(10*(p.style.ABV[0]+d.unit()*(p.style.ABV[1]-p.style.ABV[0]))+0.5)) / 10
 	if p.style.Grapes == reds && p.abv > 14 {
-		p.class = "88" // TTB taxes and classes wine above 14 percent as dessert wine, whatever it tastes like
+		p.class = "88" // TTB classifies and taxes wine above 14 percent as dessert wine, regardless of its taste
 	}
 	w.grow(&d, &p)
 	p.path = categoryPath(&d, &p)
@@ -50,7 +51,7 @@ func (w *world) product(key productKey) product {
 	return p
 }
 
-// grow settles the appellation and the grapes of a wine.
+// grow sets the appellation and the grapes of a wine.
 func (w *world) grow(d *rng, p *product) {
 	if p.style.Grapes == noGrapes {
 		return
@@ -81,7 +82,7 @@ func (w *world) grow(d *rng, p *product) {
 	}
 }
 
-// grapesOf returns the grapes of a region that the product's style is made of.
+// grapesOf returns the grapes of a region that fit the product's style.
 func (p *product) grapesOf(r *region) []string {
 	switch p.style.Grapes {
 	case whites, sparkling, fortified:
@@ -93,8 +94,8 @@ func (p *product) grapesOf(r *region) []string {
 	return r.Reds
 }
 
-// grownAs returns the region with a name, such as that of a sparkling wine's category, or another
-// when there is none.
+// grownAs returns the region with a name, such as that of a sparkling wine category, or a random
+// one if there is none.
 func grownAs(regions []*region, name string, other *region) *region {
 	for _, r := range regions {
 		if r.Name == name {
@@ -104,7 +105,7 @@ func grownAs(regions []*region, name string, other *region) *region {
 	return other
 }
 
-// varietalCount returns how many grapes a label may name: mostly one.
+// varietalCount returns the number of grapes on a label, usually one.
 func varietalCount(d *rng) int {
 	if d.chance(0.25) {
 		return 4
@@ -112,8 +113,8 @@ func varietalCount(d *rng) int {
 	return 1
 }
 
-// categoryPath returns the derived category: the style's, with the grape below it for still wine,
-// cut short now and then as a classifier does that is not sure of the leaf.
+// categoryPath returns the category: the style's path, with the grape as an extra level for still
+// wine. It is sometimes truncated, as by a classifier that is unsure of the leaf.
 func categoryPath(d *rng, p *product) string {
 	path := p.style.Path
 	if p.style.Grapes == reds || p.style.Grapes == whites || p.style.Grapes == roses {
@@ -136,7 +137,7 @@ func categoryPath(d *rng, p *product) string {
 	return path
 }
 
-// fancifulName returns the product's own name, empty for about half of all.
+// fancifulName returns the fanciful name, which is empty for about half of all products.
 func fancifulName(d *rng, p *product) string {
 	if d.chance(0.46) {
 		return ""

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// rng is a source of chance (splitmix64). Its sequence is part of what this package promises, so it
-// is written out here rather than taken from a library that may change.
+// rng is a pseudo-random number generator (splitmix64). This package guarantees its sequence, so it
+// does not use a library that may change.
 type rng uint64
 
-// The streams of chance. What is drawn from one cannot shift what is drawn from another.
+// Streams of random numbers. Draws from one stream do not affect another.
 const (
 	streamPermittee uint64 = iota + 1
 	streamBrand
@@ -20,7 +20,7 @@ const (
 	streamReports
 )
 
-// newRNG returns the generator for one thing in one stream.
+// newRNG returns a generator for one item of a stream.
 func newRNG(seed, stream, thing uint64) rng {
 	return rng(mix(seed ^ mix(stream^mix(thing+0x9e3779b97f4a7c15))))
 }
@@ -36,26 +36,26 @@ func (d *rng) next() uint64 {
 	return mix(uint64(*d))
 }
 
-// intn returns a number from 0 to n-1; n must be positive.
+// intn returns a number from 0 to n-1. n must be positive.
 func (d *rng) intn(n int) int {
 	hi, _ := bits.Mul64(d.next(), uint64(n))
 	return int(hi)
 }
 
-// between returns a number from lo to hi, both included.
+// between returns a number from lo to hi, inclusive.
 func (d *rng) between(lo, hi int) int { return lo + d.intn(hi-lo+1) }
 
 // unit returns a number in [0, 1).
 func (d *rng) unit() float64 { return float64(d.next()>>11) / (1 << 53) }
 
-// chance is true in a share p of throws.
+// chance returns true with probability p.
 func (d *rng) chance(p float64) bool { return d.unit() < p }
 
-// pick returns any of the choices; there must be one.
+// pick returns a random choice. There must be at least one.
 func pick[T any](d *rng, choices []T) T { return choices[d.intn(len(choices))] }
 
-// some returns between lo and hi distinct choices, in the order they have in the list, or all of
-// them when there are fewer. There may be at most 64.
+// some returns between lo and hi distinct choices in list order, or all of them if there are fewer.
+// There may be at most 64 choices.
 func some(d *rng, choices []string, lo, hi int) []string {
 	n := min(d.between(lo, hi), len(choices))
 	if n == 0 {
@@ -74,8 +74,8 @@ func some(d *rng, choices []string, lo, hi int) []string {
 	return chosen
 }
 
-// weights draws the indexes of a list, each as often as its weight says.
-type weights []float64 // running totals
+// weights draws list indexes with the given relative frequencies.
+type weights []float64 // cumulative weights
 
 func (w *weights) add(weight float64) {
 	total := weight
@@ -92,17 +92,17 @@ func (w weights) total() float64 {
 	return w[len(w)-1]
 }
 
-// draw returns an index; the list must not be empty.
+// draw returns an index. The list must not be empty.
 func (w weights) draw(d *rng) int {
 	at := d.unit() * w.total()
 	i, found := slices.BinarySearch(w, at)
 	if found {
-		i++ // a running total belongs to the next index
+		i++ // an exact cumulative weight belongs to the next index
 	}
 	return min(i, len(w)-1)
 }
 
-// share returns the part of all draws that fall on index i.
+// share returns the probability of index i.
 func (w weights) share(i int) float64 {
 	before := 0.0
 	if i > 0 {
@@ -111,8 +111,8 @@ func (w weights) share(i int) float64 {
 	return (w[i] - before) / w.total()
 }
 
-// ranked returns the weights of n things of which the first is the busiest and the rest form a long
-// tail (Zipf's law, its head flattened by offset).
+// ranked returns the weights of n items, most frequent first, with a long tail: Zipf's law with the
+// head flattened by offset.
 func ranked(n int, offset float64) weights {
 	w := make(weights, 0, n)
 	for rank := range n {
@@ -121,7 +121,7 @@ func ranked(n int, offset float64) weights {
 	return w
 }
 
-// weighed draws among items that carry their own weight.
+// weighed returns the weights of items that carry their own.
 func weighed[T any](items []T, weight func(T) float64) weights {
 	w := make(weights, 0, len(items))
 	for _, item := range items {

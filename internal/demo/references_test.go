@@ -104,7 +104,7 @@ func TestAVAs(t *testing.T) {
 	}
 }
 
-// sharedData returns the path of a file of the optional data folder beside the module.
+// sharedData returns the path of a file in the optional data folder beside the module.
 func sharedData(t *testing.T, name string) string {
 	t.Helper()
 	root := os.Getenv("COLAREGISTRY_SHARED_DATA")

@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// shares counts in what part of the labels something holds.
+// shares counts the labels that have certain properties.
 type shares struct {
 	labels int
 	counts map[string]int
@@ -80,7 +80,7 @@ func TestDistributions(t *testing.T) {
 	}
 }
 
-// busiest counts labels by a key and returns the counts, the largest first.
+// busiest counts labels by a key and returns the counts in descending order.
 func busiest(o Options, key func(*cola.Cola) string) []int {
 	counts := map[string]int{}
 	for c := range Labels(o) {

@@ -16,33 +16,30 @@ import (
 //go:embed tables/*.json
 var tableFiles embed.FS
 
-// tables are the words and numbers that demonstration data is made of. They are shared and
-// read-only.
+// tables are the words and numbers that demo data is generated from. They are shared and read-only.
 type tables struct {
-	Lists         map[string][]string // by name; elsewhere, "@name" stands for one
+	Lists         map[string][]string // by name; other tables refer to a list as "@name"
 	Styles        perKind[[]style]
 	Containers    perKind[[]container]
 	Tongues       map[string]*language
 	States        []state
 	Countries     []country
 	Regions       []region
-	Anywhere      region                 // of wine from where no appellation is known
-	Seasons       map[string][12]float64 // how the months differ
-	Monthly       map[string][]figure    // lines of each commodity's monthly report, in the order of the report
+	Anywhere      region                 // for wine from countries without a known appellation
+	Seasons       map[string][12]float64 // monthly variation
+	Monthly       map[string][]figure    // lines of each commodity's monthly report, in report order
 	Yearly        map[string][]figure    // columns of each commodity's yearly report by state
 	Registrations []registration
 
-	// AVAs are some fifty American Viticultural Areas as they really are: names, places, dates and
-	// sections of 27 CFR part 9. Parents and children are given where both are in the file. Three
-	// are boundaries that a later rule replaced.
+	// AVAs are about fifty real American Viticultural Areas: names, places, dates and sections of 27 CFR part 9.
+	// Parents and children are given if both are in the file. Three areas have boundaries that a later rule replaced.
 	AVAs []cola.AVADetail
 	// Aliases map former category paths to current ones. The prefix of some current paths has moved
 	// too, so a reader must follow aliases repeatedly.
 	Aliases []vocabulary.CategoryAlias
 }
 
-// table returns the tables. A failure is a mistake in an embedded file, which every test would
-// find.
+// table returns the tables. It panics on an invalid embedded file, which every test would detect.
 var table = sync.OnceValue(func() *tables {
 	t := &tables{}
 	names, _ := fs.Glob(tableFiles, "tables/*.json")
@@ -69,7 +66,7 @@ var table = sync.OnceValue(func() *tables {
 	return t
 })
 
-// resolve replaces the names of shared lists by the lists.
+// resolve replaces the names of shared lists with the lists.
 func (t *tables) resolve(lists ...*[]string) {
 	for _, list := range lists {
 		if len(*list) == 1 && strings.HasPrefix((*list)[0], "@") {
@@ -84,7 +81,7 @@ func (t *tables) resolve(lists ...*[]string) {
 
 func english() *language { return table().Tongues["english"] }
 
-// perKind has something for each commodity of labels.
+// perKind has one value for each product type.
 type perKind[T any] struct{ Wine, Beer, Spirits T }
 
 func (p *perKind[T]) of(kind vocabulary.ProductType) *T {
@@ -97,24 +94,24 @@ func (p *perKind[T]) of(kind vocabulary.ProductType) *T {
 	return &p.Wine
 }
 
-// container is what a product is sold in.
+// container is the container of a product.
 type container struct {
-	Kind   cola.Text // as ContainerTypes lists them
+	Kind   cola.Text // one of ContainerTypes
 	Volume float64
 	Unit   cola.Text
 	Weight float64
 }
 
-// region is a wine appellation: its origin's code, its name on labels, and what is grown there.
+// region is a wine appellation: its origin code, its name on labels, and its grapes.
 type region struct {
 	Origin       string
 	Name         string
 	Reds, Whites []string
-	Bubbles      bool // its sparkling wine is what it is known for
+	Bubbles      bool // known for sparkling wine
 }
 
-// state is a US state as the home of permittees: its TTB origin code, how its ZIP codes begin, and
-// how many wineries and importers, breweries, and distilleries it has relative to others.
+// state is a US state where permittees are based: its TTB origin code, the prefixes of its ZIP
+// codes, and its relative number of wineries and importers, breweries, and distilleries.
 type state struct {
 	Code, Origin string
 	ZIP          []string
@@ -122,7 +119,7 @@ type state struct {
 }
 
 // country is a foreign origin: its TTB code, its language, the GS1 prefixes of its barcodes, and
-// how many imported wines, beers and spirits come from it relative to others.
+// its relative share of imported wines, beers and spirits.
 type country struct {
 	Origin string
 	Tongue string
@@ -130,57 +127,57 @@ type country struct {
 	perKind[float64]
 }
 
-// originAmerican is TTB's origin of products blended from several states.
+// originAmerican is TTB's origin code for products blended from several states.
 const originAmerican = "00"
 
-// figure is one line of a report: its place in the report and its usual size.
+// figure is one line of a report: its position and its usual amount.
 type figure struct {
 	Group, Category, Detail string
 	Unit                    string
-	Amount                  float64 // the nation's, in the first period
-	Growth                  float64 // a year, as a factor
+	Amount                  float64 // nationwide, in the first period
+	Growth                  float64 // yearly growth factor
 	Seasons                 string
 }
 
-// registration is a kind of original permit: the usual days to one, and how often a month has none
-// to count.
+// registration is a type of original permit: its usual processing time in days, and the probability
+// of a month without permits.
 type registration struct {
 	Category, Application string
 	Days                  int
 	None                  float64
 }
 
-// AVAs returns viticultural areas. They are facts, so they are the same for all options. The slices
-// within them are shared: they are for reading.
+// AVAs returns viticultural areas. They are real, so they are the same for all options. Callers
+// must not modify the slices in them, which are shared.
 func AVAs(Options) []cola.AVADetail { return append([]cola.AVADetail(nil), table().AVAs...) }
 
-// CategoryAliases returns transitions of the category taxonomy. They are the same for all options.
+// CategoryAliases returns aliases of category paths. They are the same for all options.
 func CategoryAliases(Options) []vocabulary.CategoryAlias {
 	return append([]vocabulary.CategoryAlias(nil), table().Aliases...)
 }
 
-// style is a kind of product: what its class, category, strength and enrichment may be. Fields that
-// do not apply to its commodity are empty.
+// style is a kind of product with its possible classes, categories, strengths and enrichment.
+// Fields that do not apply to its product type are empty.
 type style struct {
 	Class    string     // TTB class and type code of a domestic product
-	Imported string     // of an imported one, when that differs
+	Imported string     // of an imported product, if different
 	Path     string     // category path
-	Weight   float64    // how common it is among the styles of its commodity
-	ABV      [2]float64 // lowest and highest percent
-	Only     []string   // origins it must come from; nil for any
+	Weight   float64    // relative frequency within its product type
+	ABV      [2]float64 // lowest and highest, in percent
+	Only     []string   // allowed origins; nil for any
 	Domestic bool       // made in the United States only
-	Flavors  []string   // of tasting notes
-	Names    []string   // what its fanciful names are made of
+	Flavors  []string   // for tasting notes
+	Names    []string   // words for fanciful names
 
-	Grapes grapes // wine: which of a region's grapes; others have none
+	Grapes grapes // wine: selects among a region's grapes; empty for others
 
-	IBU [2]int // malt beverages: bitterness, 0 when never told
+	IBU [2]int // malt beverages: bitterness, 0 if never stated
 
 	Grains []string // spirits
-	Aged   [2]int   // spirits: years, 0 when not aged
+	Aged   [2]int   // spirits: years, 0 if not aged
 }
 
-// grapes says which varieties a wine is made of.
+// grapes selects the varieties of a wine.
 type grapes string
 
 const (
@@ -192,7 +189,7 @@ const (
 	fortified grapes = "fortified"
 )
 
-// classID returns the code of the style's products that come from here or from abroad.
+// classID returns the class code of the style's domestic or imported products.
 func (s *style) classID(domestic bool) string {
 	if domestic || s.Imported == "" {
 		return s.Class
@@ -200,14 +197,14 @@ func (s *style) classID(domestic bool) string {
 	return s.Imported
 }
 
-// menu is the styles that one commodity has in one origin.
+// menu lists the styles of one product type from one origin.
 type menu struct {
 	styles []*style
 	weights
 }
 
-// newMenu lists the styles that can come from an origin. What is particular to the origin is most
-// of what comes from it: nearly everything from Scotland is Scotch.
+// newMenu lists the styles that an origin can produce. Styles specific to the origin dominate:
+// nearly all spirits from Scotland are Scotch.
 func newMenu(styles []style, origin string, domestic bool) menu {
 	var m menu
 	for i := range styles {

@@ -23,7 +23,7 @@ func (p *page) back(b box) {
 	p.legal(lower.inset(0, lower.h*0.02))
 }
 
-// story returns the items of a back's upper part.
+// story returns the items in the upper part of a back label.
 func (p *page) story() []item {
 	s := p.unit
 	small := textStyle{face: sans, maxSize: s * 0.042, lines: 3}
@@ -41,7 +41,7 @@ func (p *page) story() []item {
 	return items
 }
 
-// sidePanel draws the left panel of a label that goes round.
+// sidePanel draws the left panel of a wraparound label.
 func (p *page) sidePanel(b box) {
 	p.fill(p.panel, rectangle(b))
 	in := b.inset(b.w*0.1, b.h*0.08)
@@ -56,7 +56,7 @@ func (p *page) sidePanel(b box) {
 	)
 }
 
-// legalStrip draws the foot of a front label that has no back.
+// legalStrip draws the bottom of a front label that has no back label.
 func (p *page) legalStrip(b box) {
 	p.fill(p.paper, rectangle(b))
 	p.fill(p.accent, rectangle(box{b.x, b.y, b.w, max(0.6, b.h*0.015)}))
@@ -64,7 +64,8 @@ func (p *page) legalStrip(b box) {
 	p.legal(b.inset(b.side()*0.12, b.side()*0.1))
 }
 
-// legal sets the statements and the barcode in a box, the barcode where the record has it.
+// legal draws the statements and the barcode in a box, with the barcode at the position in the
+// record.
 func (p *page) legal(b box) {
 	if p.barcode == nil {
 		p.statements(b)
@@ -95,7 +96,7 @@ func (p *page) legal(b box) {
 	}
 }
 
-// statements sets the producer and the government warning.
+// statements draws the producer and the government warning.
 func (p *page) statements(b box) {
 	s := p.unit
 	small := textStyle{face: sans, maxSize: s * 0.036, lines: 4, align: left}
@@ -113,7 +114,7 @@ func (p *page) statements(b box) {
 	p.stack(b, items...)
 }
 
-// join puts a dot between two texts when there are both.
+// join joins two texts with a dot if neither is empty.
 func join(a, b string) string {
 	if a == "" || b == "" {
 		return a + b

@@ -6,17 +6,16 @@ import (
 	"strings"
 )
 
-// symbol is a barcode: its bars and its readable digits.
+// symbol is a barcode: its bars and its human-readable digits.
 type symbol struct {
-	bars   string // a module each: 1 dark, 0 light; empty for a value that has no bars here
-	guards string // for each module, 1 where bars are longer
+	bars   string // one character per module: 1 dark, 0 light; empty if the value has no bars
+	guards string // for each module, 1 if its bar is longer
 	digits string
-	quiet  [2]int // light modules that a scanner needs on each side
+	quiet  [2]int // light modules required on each side
 }
 
-// newSymbol returns the barcode of a value. UPC-A, UPC-E, EAN-13 and EAN-8 have bars; the digits
-// are drawn as the record has them, a wrong check digit included. Any other value is only written
-// out.
+// newSymbol returns the barcode of a value. UPC-A, UPC-E, EAN-13 and EAN-8 have bars, with the
+// digits of the record even if the check digit is wrong. Other values appear as text only.
 func newSymbol(kind, value string) *symbol {
 	digits := strings.NewReplacer(" ", "", "-", "").Replace(value)
 	for i := range len(digits) {
@@ -38,11 +37,11 @@ func newSymbol(kind, value string) *symbol {
 	return &symbol{digits: clean(value, 40)}
 }
 
-// ean13Sets says, by the first digit of an EAN-13, in which sets of bars the next six are.
+// ean13Sets maps the first digit of an EAN-13 to the bar sets of the next six digits.
 var ean13Sets = [10]string{"aaaaaa", "aababb", "aabbab", "aabbba", "abaabb", "abbaab", "abbbaa", "ababab", "ababba", "abbaba"}
 
-// upceSets says the same of the six digits of a UPC-E of number system 0, by its check digit.
-// Number system 1 exchanges the sets.
+// upceSets maps the check digit of a UPC-E of number system 0 to the bar sets of its six digits.
+// Number system 1 swaps the sets.
 var upceSets = [10]string{"bbbaaa", "bbabaa", "bbaaba", "bbaaab", "babbaa", "baabba", "baaabb", "bababa", "babaab", "baabab"}
 
 var exchangeSets = strings.NewReplacer("a", "b", "b", "a")
@@ -72,8 +71,8 @@ func (s *symbol) guard(bars string) *symbol {
 	return s
 }
 
-// barsA are the bars of the digits in set a. Set c exchanges dark and light, and set b is c
-// backwards.
+// barsA contains the bars of the digits in set a. Set c swaps dark and light, and set b is set c
+// reversed.
 var barsA = [10]string{"0001101", "0011001", "0010011", "0111101", "0100011", "0110001", "0101111", "0111011", "0110111", "0001011"}
 
 // data appends the bars of digits, each in its set.
@@ -94,22 +93,22 @@ func (s *symbol) data(digits, sets string) *symbol {
 	return s
 }
 
-// Barcodes are black on white whatever the label's colours are.
+// Barcodes are black on white regardless of the label's colors.
 var (
 	black = hex(0x000000)
 	white = hex(0xffffff)
 )
 
-// modules is the width of the symbol and its quiet zones.
+// modules returns the width of the symbol with its quiet zones.
 func (s *symbol) modules() int { return s.quiet[0] + len(s.bars) + s.quiet[1] }
 
-// minAspect is the height of a barcode's panel to its length below which it is not drawn: a scan
-// line would leave it.
+// minAspect is the minimum ratio of height to length of a barcode panel. In a flatter panel, a scan
+// line would leave the bars.
 const minAspect = 0.2
 
-// bars draws the page's barcode on a white panel in the middle of a box, in whole pixels, as edges
-// that fall between pixels cost a scanner its margin. One that does not fit even so is written out
-// in digits.
+// bars draws the page's barcode on a white panel in the center of a box. It uses whole pixels,
+// because edges between pixels reduce a scanner's tolerance. If the bars do not fit, it draws the
+// digits only.
 func (p *page) bars(b box, upright bool) {
 	s := p.barcode
 	length, breadth := b.w, b.h
@@ -151,8 +150,8 @@ func (p *page) bars(b box, upright bool) {
 	p.digitsBelow(panel.along(upright, 0, h-text*0.98, w, text), upright)
 }
 
-// along returns a part of a panel: x and w along the barcode, y and h across it. Upright, the
-// barcode starts at the bottom.
+// along returns a part of a panel: x and w along the barcode, y and h across it. An upright barcode
+// starts at the bottom.
 func (b box) along(upright bool, x, y, w, h float64) box {
 	if upright {
 		return box{b.x + y, b.y + b.h - x - w, h, w}
@@ -160,10 +159,10 @@ func (b box) along(upright bool, x, y, w, h float64) box {
 	return box{b.x + x, b.y + y, w, h}
 }
 
-// digitsBelow sets the barcode's digits in the light band below the bars.
+// digitsBelow draws the barcode's digits in the light band below the bars.
 func (p *page) digitsBelow(b box, upright bool) {
 	m := textStyle{face: sans, maxSize: b.side() * 0.86, lines: 1, track: 0.24, leading: 1, turned: upright}
-	// The digits stand on white, so that they do not touch the longer bars behind them.
+	// The digits have a white background, so that they do not touch the longer bars behind them.
 	size := m.maxSize
 	width := m.face.measure(p.barcode.digits, m.track)*size + size*0.6
 	ground := box{b.x + (b.w-width)/2, b.y, width, b.h}

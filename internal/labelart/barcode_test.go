@@ -10,8 +10,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// scan reads a barcode from a picture as a scanner does: along straight lines, by the widths of dark and light. It returns
-// the digits, or "" when no line could be read. It shares no code with what draws them.
+// scan reads a barcode from an image as a scanner does: along straight lines, by the widths of dark
+// and light runs. It returns the digits, or "" if no line was readable. It shares no code with the
+// drawing.
 func scan(img *image.RGBA, upright bool) string {
 	b := img.Bounds()
 	across, along := b.Dy(), b.Dx()
@@ -27,7 +28,7 @@ func scan(img *image.RGBA, upright bool) string {
 		across, along = b.Dx(), b.Dy()
 	}
 	for line := range across {
-		var runs []int // widths of light and dark by turns, starting with light
+		var runs []int // alternating widths of light and dark runs, starting with light
 		length, now := 0, false
 		for at := range along {
 			if dark(line, at) != now {
@@ -50,11 +51,11 @@ func scan(img *image.RGBA, upright bool) string {
 	return ""
 }
 
-// symbolModules is how wide a symbol of so many bars and spaces is.
+// symbolModules maps the number of runs in a symbol to its width in modules.
 var symbolModules = map[int]int{59: 95, 43: 67, 33: 51}
 
-// readRuns reads a symbol that starts with a dark run. The widths of its runs must be whole modules, and the quiet zones
-// wide enough.
+// readRuns reads a symbol that starts with a dark run. The widths of its runs must be whole
+// modules, and its quiet zones must be wide enough.
 func readRuns(runs []int, start, bars int) string {
 	total := 0
 	for _, r := range runs[start : start+bars] {
@@ -81,10 +82,11 @@ func readRuns(runs []int, start, bars int) string {
 	return readUPCE(widths)
 }
 
-// digitWidths are the widths of the four runs of a digit in odd parity, as GS1's General Specifications list them.
+// digitWidths are the widths of the four runs of each digit in odd parity, from the GS1 General
+// Specifications.
 var digitWidths = []string{"3211", "2221", "2122", "1411", "1132", "1231", "1114", "1312", "1213", "3112"}
 
-// readDigit returns a digit and whether it is in even parity, whose widths are the odd ones backwards.
+// readDigit returns a digit and whether it has even parity, in which the widths are reversed.
 func readDigit(w []int) (digit byte, even bool) {
 	s := ""
 	for _, v := range w {
@@ -143,7 +145,7 @@ func readUPCE(w []int) string {
 	return system + digits + string(rune('0'+check/7))
 }
 
-// withBarcode returns a record whose back carries a barcode.
+// withBarcode returns a record with a barcode on its back label.
 func withBarcode(kind cola.Text, value string, w, h int) (*cola.Cola, *cola.Image) {
 	c, img := label(vocabulary.Wine, "back", w, h)
 	c.Barcodes = []cola.Barcode{{BarcodeType: kind, BarcodeValue: value, TTBImageID: cola.Text(img.TTBImageID), RelativeImagePosition: "bottom right"}}
@@ -159,7 +161,7 @@ func mustScan(t testing.TB, c *cola.Cola, img *cola.Image) string {
 	picture := d.raster()
 	if upright := len(c.Barcodes) > 0 && c.Barcodes[0].Orientation == "vertical"; upright {
 		if digits := scan(picture, upright); digits != "" {
-			return digits // it lies across where there is no room to stand
+			return digits // drawn horizontally if there is no room for an upright barcode
 		}
 	}
 	return scan(picture, false)
@@ -168,7 +170,7 @@ func mustScan(t testing.TB, c *cola.Cola, img *cola.Image) string {
 func TestBarcodesScan(t *testing.T) {
 	tests := []struct {
 		kind        cola.Text
-		value, want string // want as EAN-13 where the symbol is one
+		value, want string // expected as an EAN-13 if the symbol is one
 	}{
 		{"UPC-A", "036000291452", "0036000291452"},
 		{"UPC-A", "0 36000-29145 2", "0036000291452"},
@@ -178,7 +180,7 @@ func TestBarcodesScan(t *testing.T) {
 		{"EAN-8", "73513537", "73513537"},
 		{"UPC-E", "04252614", "04252614"},
 		{"UPC-E", "12345670", "12345670"},
-		{"UPC-A", "036000291453", "0036000291453"}, // a wrong check digit is drawn as it stands
+		{"UPC-A", "036000291453", "0036000291453"}, // a wrong check digit is drawn unchanged
 	}
 	for _, test := range tests {
 		for _, side := range []cola.Text{"bottom right", "bottom left", "bottom center", ""} {

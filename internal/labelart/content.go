@@ -9,24 +9,24 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// content are the texts of a label, ready to be set.
+// content contains the texts of a label, ready for layout.
 type content struct {
 	brand, fanciful    string
 	designation        string // kind of product
 	place              string // appellation or origin
 	vintage            string
-	age                string // of spirits
+	age                string // age of spirits
 	strength, contents string
 	established        string
 	description        string
 	details            string // grapes, hops, grains
 	producer           string
-	origin             string // PRODUCT OF, for imports
+	origin             string // "PRODUCT OF" statement of imports
 	credit             string
 	sulfites           bool
 }
 
-// warning is the statement that federal law asks for on every label (27 CFR 16.21). Its first words
+// warning is the statement that federal law requires on every label (27 CFR 16.21). Its first words
 // are set in bold.
 const (
 	warningLead = "GOVERNMENT WARNING:"
@@ -79,7 +79,7 @@ func contentOf(c *cola.Cola) content {
 	return w
 }
 
-// designation names the kind of product as a label would, rather than in TTB's shorthand.
+// designation returns the kind of product as written on a label, rather than in TTB's shorthand.
 func designation(c *cola.Cola) string {
 	if c.ProductType == vocabulary.Wine && len(c.GrapeVarietals) == 1 {
 		return clean(strings.ToUpper(c.GrapeVarietals[0]), 60)
@@ -99,7 +99,7 @@ func designation(c *cola.Cola) string {
 	return clean(strings.TrimPrefix(strings.TrimSpace(name), "OTHER "), 60)
 }
 
-// strength states the alcohol by volume, and the proof of spirits.
+// strength returns the alcohol by volume and, for spirits, the proof.
 func strength(c *cola.Cola) string {
 	if !c.ABV.OK {
 		return ""
@@ -111,7 +111,7 @@ func strength(c *cola.Cola) string {
 	return clean(s, 60)
 }
 
-// unitNames shortens the units of contents as labels do.
+// unitNames abbreviates the units of contents as labels do.
 var unitNames = map[cola.Text]string{
 	"milliliters": "ML", "liters": "L", "fluid ounces": "FL. OZ.", "pints": "PINT", "quarts": "QUART", "gallons": "GAL.", "beer barrels": "BBL",
 }
@@ -127,7 +127,7 @@ func contents(c *cola.Cola) string {
 	return clean(strconv.FormatFloat(c.Volume.V, 'f', -1, 64)+" "+unit, 40)
 }
 
-// details lists the ingredients, a few of each kind.
+// details returns the ingredients, a few of each kind.
 func details(c *cola.Cola) string {
 	var parts []string
 	add := func(name string, values []string) {
@@ -152,7 +152,7 @@ func details(c *cola.Cola) string {
 	return clean(strings.Join(parts, "  ·  "), 200)
 }
 
-// producer names the producer or importer.
+// producer returns the statement of the producer or importer.
 func producer(c *cola.Cola) string {
 	who := clean(string(c.AddressRecipient), 90)
 	if who == "" {

@@ -2,11 +2,11 @@ package labelart
 
 import "github.com/colaregistry/colaregistry/cola/vocabulary"
 
-// wideRatio is the aspect ratio from which a front wraps around its container and includes the
-// back.
+// wideRatio is the minimum aspect ratio of a front label that wraps around its container and
+// includes the back.
 const wideRatio = 1.6
 
-// front draws a front label. One that goes round a can has three panels.
+// front draws a front label. A label that wraps around a can has three panels.
 func (p *page) front() {
 	b := p.bounds()
 	p.fill(p.paper, rectangle(b))
@@ -46,12 +46,12 @@ func (p *page) face(b box) {
 	}
 }
 
-// brandLine returns the item for the brand's name, the largest thing on the label.
+// brandLine returns the item for the brand name, the largest element of the label.
 func (p *page) brandLine(weight float64, k ink) item {
 	return p.line(weight, p.brand, k, textStyle{face: p.bold, maxSize: p.unit * 0.16, lines: 3, track: 0.02, leading: 1.06})
 }
 
-// particulars are the items below the brand: kind, origin and age.
+// particulars returns the items below the brand: kind, origin and age.
 func (p *page) particulars(k, faint ink) []item {
 	s := p.unit
 	quiet := textStyle{face: sans, maxSize: s * 0.042, lines: 2, track: 0.14}
@@ -65,7 +65,7 @@ func (p *page) particulars(k, faint ink) []item {
 	}
 }
 
-// border draws the commodity's frame around a box and returns the inside.
+// border draws the product type's frame around a box and returns the box inside it.
 func (p *page) border(b box, k ink) box {
 	m := b.side() * 0.035
 	in := b.inset(m, m)
@@ -98,7 +98,7 @@ func (p *page) ornament(weight float64, k, ground ink) item {
 	return item{weight, func(b box) { p.motif(p, b.inset(0, b.h*0.03), k, ground) }}
 }
 
-// classic is a framed label with the motif on top.
+// classic draws a framed label with the motif on top.
 func (p *page) classic(b box) {
 	p.fill(p.paper, rectangle(b))
 	in := p.border(b, p.accent)
@@ -107,7 +107,7 @@ func (p *page) classic(b box) {
 	p.stack(in, append(items, gap(0.1), p.footer(0.6, p.ink))...)
 }
 
-// banner is a label with the brand in a band across it.
+// banner draws a label with the brand in a horizontal band.
 func (p *page) banner(b box) {
 	p.fill(p.paper, rectangle(b))
 	rows := b.rows(1.25, 1, 1.5)
@@ -123,7 +123,7 @@ func (p *page) banner(b box) {
 	p.stack(lower, append(p.particulars(p.ink, p.accent), p.footer(0.7, p.ink))...)
 }
 
-// split is a label whose upper part is a field of colour.
+// split draws a label with a colored upper part.
 func (p *page) split(b box) {
 	p.fill(p.paper, rectangle(b))
 	rows := b.rows(1, 1.05)
@@ -138,7 +138,7 @@ func (p *page) split(b box) {
 	p.stack(lower, append(p.particulars(p.ink, p.accent), p.footer(0.6, p.ink))...)
 }
 
-// badge is a round emblem on rays.
+// badge draws a round emblem on rays.
 func (p *page) badge(b box) {
 	p.fill(p.paper, rectangle(b))
 	in := p.border(b, p.ink)

@@ -2,24 +2,24 @@ package labelart
 
 import "math"
 
-// point is a place in the drawing, in pixels from its top left corner.
+// point is a position in the drawing, in pixels from its top left corner.
 type point struct{ x, y float64 }
 
-// box is an upright rectangle.
+// box is an axis-aligned rectangle.
 type box struct{ x, y, w, h float64 }
 
 func (b box) center() point { return point{b.x + b.w/2, b.y + b.h/2} }
 
-// side is the length of the shorter side.
+// side returns the length of the shorter side.
 func (b box) side() float64 { return math.Min(b.w, b.h) }
 
-// inset returns the box without a margin on each side; it is never turned inside out.
+// inset returns the box without a margin on each side. Its size is never negative.
 func (b box) inset(dx, dy float64) box {
 	dx, dy = math.Min(dx, b.w/2), math.Min(dy, b.h/2)
 	return box{b.x + dx, b.y + dy, b.w - 2*dx, b.h - 2*dy}
 }
 
-// rows cuts the box into rows whose heights are in the proportions of the weights.
+// rows divides the box into rows with heights proportional to the weights.
 func (b box) rows(weights ...float64) []box {
 	total := sum(weights)
 	rows := make([]box, len(weights))
@@ -31,7 +31,7 @@ func (b box) rows(weights ...float64) []box {
 	return rows
 }
 
-// columns cuts the box into columns whose widths are in the proportions of the weights.
+// columns divides the box into columns with widths proportional to the weights.
 func (b box) columns(weights ...float64) []box {
 	total := sum(weights)
 	columns := make([]box, len(weights))
@@ -50,29 +50,29 @@ func sum(values []float64) (total float64) {
 	return total
 }
 
-// square returns the largest square in the middle of the box.
+// square returns the largest square in the center of the box.
 func (b box) square() box {
 	s, c := b.side(), b.center()
 	return box{c.x - s/2, c.y - s/2, s, s}
 }
 
-// command is the kind of a segment.
+// command is the type of a segment.
 type command uint8
 
 const (
 	moveTo command = iota
 	lineTo
-	cubeTo // two control points and an end
+	cubeTo // two control points and an end point
 	closePath
 )
 
-// segment is one step of an outline; how many of the points count depends on the command.
+// segment is one step of an outline. The command determines how many of the points are used.
 type segment struct {
 	command command
 	p       [3]point
 }
 
-// outline is a shape to be filled, by the nonzero rule: a part that runs the other way round is a
+// outline is a shape filled by the nonzero rule: a part that runs in the opposite direction is a
 // hole.
 type outline []segment
 
@@ -83,7 +83,7 @@ func (o *outline) cube(x1, y1, x2, y2, x, y float64) {
 }
 func (o *outline) close() { *o = append(*o, segment{command: closePath}) }
 
-// points returns how many points of the segment count.
+// points returns the points of the segment that are used.
 func (s *segment) points() []point {
 	switch s.command {
 	case moveTo, lineTo:
@@ -111,14 +111,14 @@ func rectangle(b box) outline {
 	return polygon(point{b.x, b.y}, point{b.x + b.w, b.y}, point{b.x + b.w, b.y + b.h}, point{b.x, b.y + b.h})
 }
 
-// hollow returns the border of a box, of a thickness that is taken from its inside.
+// hollow returns the border of a box. Its thickness extends inward.
 func hollow(b box, thickness float64) outline {
 	in := b.inset(thickness, thickness)
 	hole := polygon(point{in.x, in.y}, point{in.x, in.y + in.h}, point{in.x + in.w, in.y + in.h}, point{in.x + in.w, in.y})
 	return append(rectangle(b), hole...)
 }
 
-// roundness places the control points of a quarter of a circle.
+// roundness is the relative distance of the control points of a quarter circle.
 const roundness = 0.5522847498
 
 func circle(c point, r float64) outline { return ellipse(c, r, r) }
@@ -126,7 +126,7 @@ func circle(c point, r float64) outline { return ellipse(c, r, r) }
 // ring returns a circle with a hole.
 func ring(c point, r, thickness float64) outline {
 	inner := math.Max(0, r-thickness)
-	return append(circle(c, r), ellipse(c, inner, -inner)...) // upside down, it runs the other way round
+	return append(circle(c, r), ellipse(c, inner, -inner)...) // a negative radius reverses the direction
 }
 
 func ellipse(c point, rx, ry float64) outline {
@@ -141,7 +141,7 @@ func ellipse(c point, rx, ry float64) outline {
 	return o
 }
 
-// star returns a star of n rays.
+// star returns a star with n rays.
 func star(c point, n int, outer, inner, turn float64) outline {
 	points := make([]point, 0, 2*n)
 	for i := range 2 * n {
@@ -154,13 +154,13 @@ func star(c point, n int, outer, inner, turn float64) outline {
 	return polygon(points...)
 }
 
-// polar returns the point at a distance and angle from c; an angle of zero is up, and they grow
-// clockwise.
+// polar returns the point at a distance and angle from c. An angle of zero points up, and angles
+// grow clockwise.
 func polar(c point, r, angle float64) point {
 	return point{c.x + r*math.Sin(angle), c.y - r*math.Cos(angle)}
 }
 
-// leaf returns a leaf from one point to another, as broad as the given share of its length.
+// leaf returns a leaf from one point to another. Its width is the given share of its length.
 func leaf(from, to point, breadth float64) outline {
 	dx, dy := to.x-from.x, to.y-from.y
 	nx, ny := -dy*breadth, dx*breadth
@@ -172,7 +172,7 @@ func leaf(from, to point, breadth float64) outline {
 	return o
 }
 
-// stroke returns a line of a width through points.
+// stroke returns a line of the given width through points.
 func stroke(width float64, points ...point) outline {
 	var left, right []point
 	for i, p := range points {

@@ -1,10 +1,11 @@
-// Package labelart draws the images of demonstration labels from their records. The brand
-// determines colors and ornament, the image's position its layout, and the record's fields the
-// text; the barcode is real and scans. Equal records give equal images.
+// Package labelart draws the images of demo labels from their records. The brand determines colors
+// and ornament, the image's position determines the layout, and the record's fields the text. The
+// barcode is real and scans. Equal records give equal images.
 //
-// A label is laid out once, as filled outlines and lines of text at exact places; each format
-// writes that drawing. SVG names fonts that nearly every system has in the same widths (Liberation
-// Serif and Sans measure like Times and Arial), and states the length of each line.
+// A label is laid out once, as filled outlines and lines of text at exact positions. Each format
+// writes the same drawing. SVG names fonts that nearly every system has with the same widths
+// (Liberation Serif and Sans have the metrics of Times and Arial), and states the length of each
+// line.
 package labelart
 
 import (
@@ -16,20 +17,20 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// MaxSide is the longest side that is drawn, in pixels.
+// MaxSide is the maximum length of a side in pixels.
 const MaxSide = 4096
 
-// Format is a file format of drawings, named by its file extension.
+// Format is a file format of images, named by its file extension.
 type Format string
 
-// The formats.
+// Supported formats.
 const (
 	JPEG Format = "jpg"
 	PNG  Format = "png"
 	SVG  Format = "svg"
 )
 
-// ParseFormat returns the format that a file extension names, in any letter case.
+// ParseFormat returns the format for a file extension in any letter case.
 func ParseFormat(extension string) (f Format, ok bool) {
 	switch f = Format(strings.ToLower(extension)); f {
 	case "jpeg":
@@ -40,7 +41,7 @@ func ParseFormat(extension string) (f Format, ok bool) {
 	return "", false
 }
 
-// FormatOf returns the format that an image's record states, or PNG if Draw can't write that.
+// FormatOf returns the format that an image's record states, or PNG if Draw does not support it.
 func FormatOf(img *cola.Image) Format {
 	if f, ok := ParseFormat(string(img.ExtensionType)); ok {
 		return f
@@ -59,8 +60,8 @@ func (f Format) ContentType() string {
 	return "image/png"
 }
 
-// Draw writes one image of a label, in the pixel size that its record states or else in a usual
-// one. It fails if a side is not from 1 to MaxSide, or if the writer fails.
+// Draw writes one image of a label, in the pixel size that its record states or else in a default
+// size. It returns an error if a side is not from 1 to MaxSide, or if a write fails.
 func Draw(w io.Writer, f Format, c *cola.Cola, img *cola.Image) error {
 	d, err := layout(c, img)
 	if err != nil {
@@ -94,7 +95,7 @@ func layout(c *cola.Cola, img *cola.Image) (*drawing, error) {
 	return p.drawing, nil
 }
 
-// sizeOf returns the size to draw an image in.
+// sizeOf returns the size in which to draw an image.
 func sizeOf(img *cola.Image) (w, h int, err error) {
 	w, h = usualSize(img.ContainerPosition)
 	w, h = img.WidthPixels.Or(w), img.HeightPixels.Or(h)
@@ -104,7 +105,7 @@ func sizeOf(img *cola.Image) (w, h int, err error) {
 	return w, h, nil
 }
 
-// usualSize is the size of an image that does not state it.
+// usualSize returns the default size of an image.
 func usualSize(position cola.Text) (w, h int) {
 	switch position {
 	case "neck":
@@ -117,32 +118,32 @@ func usualSize(position cola.Text) (w, h int) {
 	return 900, 1200
 }
 
-// ink is a colour.
+// ink is a color.
 type ink struct{ r, g, b uint8 }
 
 func hex(v uint32) ink { return ink{uint8(v >> 16), uint8(v >> 8), uint8(v)} }
 
 func (k ink) rgba() color.RGBA { return color.RGBA{k.r, k.g, k.b, 255} }
 
-// shape is one thing in a drawing: a filled outline or a line of text.
+// shape is an element of a drawing: a filled outline or a line of text.
 type shape struct {
 	fill ink
-	path outline // when text is empty
+	path outline // used if text is empty
 	text string
 	textRun
 }
 
-// textRun is how a line of text is set.
+// textRun is a line of text with its style and position.
 type textRun struct {
 	face   face
-	size   float64 // pixels to the em
-	track  float64 // ems between letters
+	size   float64 // font size in pixels
+	track  float64 // letter spacing in ems
 	at     point   // left end of the baseline
-	width  float64 // of the line, in pixels
-	turned bool    // a quarter to the left around at: it reads upwards
+	width  float64 // width of the line in pixels
+	turned bool    // rotated a quarter turn to the left around at, so that it reads upward
 }
 
-// drawing is a finished picture, its shapes from back to front.
+// drawing is a finished image, with its shapes from back to front.
 type drawing struct {
 	w, h   int
 	title  string

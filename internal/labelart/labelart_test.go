@@ -17,7 +17,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/demo"
 )
 
-// label returns a record with one image of a position and size.
+// label returns a record with one image of the given position and size.
 func label(kind vocabulary.ProductType, position cola.Text, w, h int) (*cola.Cola, *cola.Image) {
 	c := &cola.Cola{}
 	c.TTBID, c.BrandName, c.ProductType, c.ProductName = 26001001000001, "MAKER & SON'S <ÉTOILE>", kind, "OLD VINE"
@@ -28,7 +28,7 @@ func label(kind vocabulary.ProductType, position cola.Text, w, h int) (*cola.Col
 	return c, &c.Images[0]
 }
 
-// sampleLabels returns demonstration labels, which show every position and container.
+// sampleLabels returns demo labels that include every position and container.
 func sampleLabels(n int) []*cola.Cola {
 	labels := make([]*cola.Cola, 0, n)
 	for c := range demo.Labels(demo.Options{Colas: n, Seed: 7, AsOf: cola.NewDate(2026, 11, 20)}) {
@@ -55,7 +55,8 @@ func mustSVG(t testing.TB, c *cola.Cola, img *cola.Image) string {
 	return b.String()
 }
 
-// svgText reads an SVG as XML and returns its size and all the text in it. It fails when the XML is not well formed.
+// svgText parses an SVG and returns its size and all its text. It fails the test if the XML is
+// malformed.
 func svgText(t testing.TB, svg string) (w, h, text string) {
 	t.Helper()
 	var b strings.Builder
@@ -77,13 +78,13 @@ func svgText(t testing.TB, svg string) (w, h, text string) {
 	return w, h, b.String()
 }
 
-// fataler is what of a test is needed to end it: one of testing or one of rapid.
+// fataler is the part of testing.T and rapid.T that ends a test.
 type fataler interface {
 	Helper()
 	Fatalf(format string, args ...any)
 }
 
-// mustBeXML returns the tokens of an SVG, and fails when it is not well formed.
+// mustBeXML returns the tokens of an SVG and fails the test if the XML is malformed.
 func mustBeXML(t fataler, svg string) []xml.Token {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(svg))
@@ -100,8 +101,8 @@ func mustBeXML(t fataler, svg string) []xml.Token {
 	}
 }
 
-// TestStatedFormats checks that every image of demonstration data states a format that is drawn, with its true size and a
-// barcode that still scans.
+// TestStatedFormats checks that every demo image states a supported format and is drawn in it, with
+// its true size and a barcode that scans.
 func TestStatedFormats(t *testing.T) {
 	drawn := map[string]int{}
 	for _, c := range sampleLabels(40) {
@@ -185,7 +186,7 @@ func TestRefusesSizes(t *testing.T) {
 	}
 }
 
-// brokenWriter takes no more.
+// brokenWriter fails every write.
 type brokenWriter struct{}
 
 var errBroken = errors.New("broken pipe")
@@ -270,7 +271,7 @@ func TestTextStaysOnTheLabel(t *testing.T) {
 	}
 }
 
-// luminance is the brightness of a colour from 0 to 1 as WCAG defines it.
+// luminance returns the relative luminance of a color, from 0 to 1, as defined by WCAG.
 func (k ink) luminance() float64 {
 	linear := func(v uint8) float64 {
 		c := float64(v) / 255
@@ -282,7 +283,7 @@ func (k ink) luminance() float64 {
 	return 0.2126*linear(k.r) + 0.7152*linear(k.g) + 0.0722*linear(k.b)
 }
 
-// contrast is the WCAG contrast of two colours, from 1 to 21.
+// contrast returns the WCAG contrast ratio of two colors, from 1 to 21.
 func contrast(a, b ink) float64 {
 	x, y := a.luminance(), b.luminance()
 	return (math.Max(x, y) + 0.05) / (math.Min(x, y) + 0.05)

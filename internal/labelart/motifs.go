@@ -4,7 +4,7 @@ import (
 	"math"
 )
 
-// motif draws an ornament in the middle of a box, in one colour and the colour of its ground.
+// motif draws an ornament in the center of a box, in one color and the color of its background.
 type motif func(p *page, b box, k, ground ink)
 
 var (
@@ -15,7 +15,7 @@ var (
 
 // hills draws rows of vines under a sun.
 func hills(p *page, b box, k, ground ink) {
-	c, r := b.center(), math.Min(b.h, b.w/1.5) // half as wide again as it is high
+	c, r := b.center(), math.Min(b.h, b.w/1.5) // aspect ratio 3:2
 	p.fill(k, circle(point{c.x + r*0.16, c.y - r*0.14}, r*0.15))
 	var hill outline
 	hill.move(c.x-r*0.75, c.y+r*0.38)
@@ -140,7 +140,7 @@ func hopCone(p *page, b box, k, ground ink) {
 	}
 }
 
-// mountains draws peaks before a sun.
+// mountains draws peaks in front of a sun.
 func mountains(p *page, b box, k, ground ink) {
 	s := b.square()
 	c, r := s.center(), s.w
@@ -163,7 +163,7 @@ func mountains(p *page, b box, k, ground ink) {
 	p.fill(k, rectangle(box{c.x - r*0.56, c.y + r*0.31, r * 1.12, r * 0.02}))
 }
 
-// wheatEars draws two ears of grain that cross.
+// wheatEars draws two crossed ears of grain.
 func wheatEars(p *page, b box, k, _ ink) {
 	s := b.square()
 	c, r := s.center(), s.w
@@ -218,7 +218,7 @@ func sunburst(p *page, b box, k, ground ink) {
 	p.fill(ground, star(c, 5, r*0.14, r*0.056, 0))
 }
 
-// barrel draws a cask from its side.
+// barrel draws a cask from the side.
 func barrel(p *page, b box, k, ground ink) {
 	s := b.square()
 	c, r := s.center(), s.w

@@ -9,17 +9,18 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// page is an unfinished drawing: the record, its theme and its words.
+// page is an unfinished drawing with the data it shows: the record's texts, its theme and its
+// barcode.
 type page struct {
 	*drawing
 	theme
 	content
 	kind    vocabulary.ProductType
-	barcode *symbol // on this image; may be nil
-	upright bool    // the barcode reads upwards
-	side    string  // where the barcode stands, in the record's words
-	stated  float64 // its length in pixels as the record has it, 0 when it does not say
-	unit    float64 // the shorter side of the panel in hand: sizes of type go by it
+	barcode *symbol // barcode on this image, or nil
+	upright bool    // the barcode reads upward
+	side    string  // position of the barcode, in the record's terms
+	stated  float64 // length of the barcode in pixels according to the record, or 0
+	unit    float64 // shorter side of the current panel, on which font sizes depend
 }
 
 func newPage(c *cola.Cola, img *cola.Image, w, h int) *page {
@@ -36,8 +37,8 @@ func newPage(c *cola.Cola, img *cola.Image, w, h int) *page {
 	return p
 }
 
-// findBarcode picks the barcode of the image: the one that was read from it, or the record's main
-// one on the back of a label without a list.
+// findBarcode selects the barcode of the image: the one read from it or, for the back of a label
+// without a list of barcodes, the record's main one.
 func (p *page) findBarcode(c *cola.Cola, img *cola.Image) {
 	for i := range c.Barcodes {
 		b := &c.Barcodes[i]
@@ -59,7 +60,7 @@ func (p *page) findBarcode(c *cola.Cola, img *cola.Image) {
 
 func (p *page) bounds() box { return box{0, 0, float64(p.w), float64(p.h)} }
 
-// initial is the first letter of the brand, leaving out an article.
+// initial returns the first letter of the brand without its article.
 func (p *page) initial() string {
 	name := p.brand
 	for _, article := range []string{"THE ", "LA ", "LE ", "EL ", "IL ", "LES ", "LOS "} {
@@ -73,13 +74,13 @@ func (p *page) initial() string {
 	return "•"
 }
 
-// item is one of the things that stand above one another on a label.
+// item is an element in a vertical stack on a label.
 type item struct {
-	weight float64 // its part of the height
+	weight float64 // share of the height
 	draw   func(b box)
 }
 
-// stack draws items above one another, each in its part of the box.
+// stack draws items from top to bottom, each in its share of the box.
 func (p *page) stack(b box, items ...item) {
 	weights := make([]float64, 0, len(items))
 	shown := items[:0:0]
@@ -94,7 +95,7 @@ func (p *page) stack(b box, items ...item) {
 	}
 }
 
-// line returns an item that sets a text; an empty text has an empty item.
+// line returns an item that draws a text, or an empty item for an empty text.
 func (p *page) line(weight float64, text string, k ink, m textStyle) item {
 	if text == "" {
 		return item{}
@@ -102,10 +103,10 @@ func (p *page) line(weight float64, text string, k ink, m textStyle) item {
 	return item{weight, func(b box) { p.set(b.inset(0, b.h*0.06), text, k, m) }}
 }
 
-// gap returns an item that leaves room.
+// gap returns an item that leaves space.
 func gap(weight float64) item { return item{weight, func(box) {}} }
 
-// divider returns an item that draws a rule with a diamond in its middle.
+// divider returns an item that draws a rule with a diamond in the center.
 func (p *page) divider(weight float64, k ink) item {
 	return item{weight, func(b box) {
 		c, r := b.center(), min(b.h*0.32, b.w*0.03)
@@ -116,7 +117,7 @@ func (p *page) divider(weight float64, k ink) item {
 	}}
 }
 
-// footer returns an item that sets the strength at the left and the contents at the right.
+// footer returns an item that draws the strength on the left and the contents on the right.
 func (p *page) footer(weight float64, k ink) item {
 	if p.strength == "" && p.contents == "" {
 		return item{}
@@ -133,7 +134,7 @@ func (p *page) footer(weight float64, k ink) item {
 			p.set(b, p.contents, k, m)
 		default:
 			size, _ := fit(p.strength, halves[0].inset(halves[0].w*0.03, 0), &m)
-			m.maxSize = size // both in the size of the longer
+			m.maxSize = size // both use the font size of the longer text
 			p.set(halves[0].inset(halves[0].w*0.03, 0), p.strength, k, m)
 			m.align = right
 			p.set(halves[1].inset(halves[1].w*0.03, 0), p.contents, k, m)
@@ -141,20 +142,20 @@ func (p *page) footer(weight float64, k ink) item {
 	}}
 }
 
-// theme is the look that a brand's labels share.
+// theme is the visual style that a brand's labels share.
 type theme struct {
 	paper  ink // background
 	ink    ink // text on paper
-	accent ink // ornament on paper
+	accent ink // ornaments on paper
 	panel  ink // background of bands and badges
-	shine  ink // text and ornament on panel
+	shine  ink // text and ornaments on panel
 	bold   face
 	light  face
-	cut    int // which of the commodity's compositions
+	cut    int // which of the product type's compositions
 	motif  motif
 }
 
-// palette is the colours of a theme.
+// palette contains the colors of a theme.
 type palette struct{ paper, ink, accent, panel, shine uint32 }
 
 var winePalettes = []palette{
@@ -189,8 +190,8 @@ var spiritPalettes = []palette{
 	{0xdfe7e6, 0x15292b, 0x2c6e6a, 0x17444a, 0xeaf1ea},
 }
 
-// themeOf returns the theme of a label: its colours and composition are the brand's, its ornament
-// the product's.
+// themeOf returns the theme of a label. The brand determines the colors and the composition, and
+// the product the ornament.
 func themeOf(c *cola.Cola) theme {
 	brand := hashOf(string(c.ProductType), c.BrandName)
 	palettes, motifs := winePalettes, wineMotifs
@@ -219,7 +220,7 @@ func themeOf(c *cola.Cola) theme {
 	}
 }
 
-// hashOf returns a number that follows from some texts.
+// hashOf returns a hash of some texts.
 func hashOf(texts ...string) uint64 {
 	h := fnv.New64a()
 	for _, t := range texts {

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/image/vector"
 )
 
-// jpegQuality keeps small print and barcodes readable.
+// jpegQuality is high enough for legible small print and barcodes.
 const jpegQuality = 90
 
 // writeRaster writes the drawing as JPEG or PNG.
@@ -31,7 +31,7 @@ func (d *drawing) writeRaster(w io.Writer, f Format) (err error) {
 	return nil
 }
 
-// raster draws the shapes, smoothed at their edges.
+// raster draws the shapes with anti-aliasing.
 func (d *drawing) raster() *image.RGBA {
 	c := &canvas{image: image.NewRGBA(image.Rect(0, 0, d.w, d.h))}
 	for i := range d.shapes {
@@ -45,7 +45,7 @@ func (d *drawing) raster() *image.RGBA {
 	return c.image
 }
 
-// canvas fills outlines. It keeps its buffers from one to the next.
+// canvas fills outlines and reuses its buffers.
 type canvas struct {
 	image  *image.RGBA
 	vector vector.Rasterizer
@@ -53,7 +53,7 @@ type canvas struct {
 	glyphs sfnt.Buffer
 }
 
-// fill fills an outline. The work is bounded by the part of the picture that the outline covers.
+// fill fills an outline. Its cost depends only on the area that the outline covers.
 func (c *canvas) fill(o outline, k ink) {
 	area := o.area().Intersect(c.image.Bounds())
 	if area.Empty() {
@@ -88,7 +88,7 @@ func (c *canvas) fill(o outline, k ink) {
 	draw.DrawMask(c.image, area, image.NewUniform(k.rgba()), image.Point{}, &c.mask, image.Point{}, draw.Over)
 }
 
-// text fills the glyphs of a line, one after another.
+// text fills the glyphs of a line in sequence.
 func (c *canvas) text(s *shape) {
 	t := typefaces()[s.face]
 	x := 0.0
@@ -119,7 +119,7 @@ func (o outline) area() image.Rectangle {
 			minY, maxY = math.Min(minY, p.y), math.Max(maxY, p.y)
 		}
 	}
-	if !(maxX-minX < 4*MaxSide && maxY-minY < 4*MaxSide) { // empty, or not a number
+	if !(maxX-minX < 4*MaxSide && maxY-minY < 4*MaxSide) { // empty or NaN
 		return image.Rectangle{}
 	}
 	return image.Rect(int(math.Floor(minX)), int(math.Floor(minY)), int(math.Ceil(maxX)), int(math.Ceil(maxY)))
@@ -173,5 +173,5 @@ func (s *shape) appendText(b []byte) []byte {
 		rounded(s.width+s.track*s.size), s.fill.r, s.fill.g, s.fill.b, html.EscapeString(s.text))
 }
 
-// rounded returns a coordinate to a hundredth of a pixel.
+// rounded rounds a coordinate to a hundredth of a pixel.
 func rounded(v float64) float64 { return math.Round(v*100) / 100 }

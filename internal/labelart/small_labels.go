@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// neck draws the label round a bottle's neck: the brand between two ornaments.
+// neck draws a neck label: the brand between two ornaments.
 func (p *page) neck(b box) {
 	p.fill(p.panel, rectangle(b))
 	if b.h > b.w {
@@ -30,8 +30,7 @@ func (p *page) neck(b box) {
 	}
 }
 
-// strip draws a strip over the cork or round the shoulder: the brand again and again, along its
-// length.
+// strip draws a strip over the cork or around the shoulder: the brand repeated along its length.
 func (p *page) strip(b box) {
 	p.fill(p.panel, rectangle(b))
 	long, short := math.Max(b.w, b.h), b.side()
@@ -58,7 +57,7 @@ func (p *page) strip(b box) {
 	}
 }
 
-// stripPart draws one part of a strip: ornaments and names take turns.
+// stripPart draws one part of a strip. Ornaments and names alternate.
 func (p *page) stripPart(b box, i int, short float64) {
 	if i%2 == 0 {
 		c := b.center()
@@ -78,8 +77,8 @@ func (p *page) stripPart(b box, i int, short float64) {
 	p.set(in, text, p.shine, m)
 }
 
-// other draws whatever else there is, such as a keg collar or a medal: a round emblem, or a small
-// back where a barcode must have room.
+// other draws any other label, such as a keg collar or a medal: a round emblem, or a small back
+// label if it needs room for a barcode.
 func (p *page) other(b box) {
 	if p.barcode != nil {
 		p.back(b)
@@ -89,7 +88,7 @@ func (p *page) other(b box) {
 	p.medallion(b)
 }
 
-// medallion draws a round emblem in the middle of a box.
+// medallion draws a round emblem in the center of a box.
 func (p *page) medallion(b box) {
 	c, r := b.center(), b.side()*0.46
 	p.fill(p.accent, star(c, 36, r, r*0.95, 0))

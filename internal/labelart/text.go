@@ -16,9 +16,9 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// clean returns text as a label can show it: white space made single spaces, control and formatting
-// characters, halves of surrogate pairs and characters invalid in XML left out, cut off after a
-// number of characters.
+// clean returns text that a label can show. It collapses white space, removes control and
+// formatting characters, surrogate halves and characters invalid in XML, and truncates the text to
+// a number of characters.
 func clean(s string, maxRunes int) string {
 	var b strings.Builder
 	count, space := 0, false
@@ -46,16 +46,16 @@ func clean(s string, maxRunes int) string {
 	return b.String()
 }
 
-// textStyle is how a text is to be set in a box.
+// textStyle describes how to set a text in a box.
 type textStyle struct {
 	face    face
-	maxSize float64 // largest size
-	lines   int     // most lines
-	track   float64 // ems between letters
+	maxSize float64 // maximum font size
+	lines   int     // maximum number of lines
+	track   float64 // letter spacing in ems
 	leading float64 // line height in ems; 0 for 1.18
 	align   align
-	top     bool // from the top of the box, rather than in its middle
-	turned  bool // one line that reads upwards
+	top     bool // align with the top of the box rather than its center
+	turned  bool // one line that reads upward
 }
 
 type align uint8
@@ -73,11 +73,11 @@ func (m *textStyle) lineHeight() float64 {
 	return m.leading
 }
 
-// minSize is the size below which text is left out: it would be a smudge.
+// minSize is the minimum font size. Smaller text would be illegible and is omitted.
 const minSize = 1.5
 
-// set sets text in a box, in the largest size in which it fits. Text that does not fit in the
-// smallest legible size is cut off.
+// set draws text in a box, in the largest size that fits. Text that does not fit in the smallest
+// legible size is truncated.
 func (p *page) set(b box, text string, k ink, m textStyle) {
 	if text == "" || b.w <= 0 || b.h <= 0 {
 		return
@@ -105,7 +105,7 @@ func (p *page) set(b box, text string, k ink, m textStyle) {
 	if !m.top {
 		y += (b.h - height) / 2
 	}
-	// The baseline is where capitals, 0.7 em high, stand in the middle of the line.
+	// At this baseline, capitals, which are 0.7 em high, are centered in the line.
 	y += (m.lineHeight()/2 + 0.34) * size
 	for _, line := range lines {
 		width := m.face.measure(line, m.track) * size
@@ -121,8 +121,8 @@ func (p *page) set(b box, text string, k ink, m textStyle) {
 	}
 }
 
-// fit returns the largest size, and the lines, in which a text fits a box, or no lines without room
-// for any.
+// fit returns the largest size in which a text fits a box, and the lines. It returns no lines if
+// there is no room.
 func fit(text string, b box, m *textStyle) (size float64, lines []string) {
 	fits := func(size float64) ([]string, bool) {
 		lines := wrap(text, m.face, b.w/size, m.track)
@@ -154,12 +154,12 @@ func fit(text string, b box, m *textStyle) (size float64, lines []string) {
 	return low, balance(lines, text, b.w/low, m)
 }
 
-// wrap breaks a text into lines no wider than width, in ems. It returns nil when a word alone is
+// wrap breaks a text into lines no wider than width, in ems. It returns nil if a single word is
 // wider.
 func wrap(text string, f face, width, track float64) []string {
 	space := f.measure(" ", 0) + 2*track
 	var lines []string
-	start, used := 0, 0.0 // of the line: where it starts, how wide it is
+	start, used := 0, 0.0 // start and width of the line
 	end := 0
 	for at := 0; at < len(text); {
 		stop := strings.IndexByte(text[at:], ' ')
@@ -186,7 +186,7 @@ func wrap(text string, f face, width, track float64) []string {
 	return append(lines, text[start:end])
 }
 
-// balance makes the lines of a short text about equally wide, as long as they stay as many.
+// balance makes the lines of a short text about equally wide without adding lines.
 func balance(lines []string, text string, width float64, m *textStyle) []string {
 	if len(lines) < 2 || len(lines) > 4 || m.align != centered {
 		return lines
@@ -202,7 +202,7 @@ func balance(lines []string, text string, width float64, m *textStyle) []string 
 	return lines
 }
 
-// cut returns the part of a text that fits in the smallest size, with an ellipsis.
+// cut truncates a text to fit in the smallest size, with an ellipsis.
 func cut(text string, b box, m *textStyle) []string {
 	const size = minSize
 	lines := wrap(text, m.face, b.w/size, m.track)
@@ -214,7 +214,7 @@ func cut(text string, b box, m *textStyle) []string {
 	*last += "…"
 	for runes := []rune(*last); m.face.measure(*last, m.track)*size > b.w; {
 		if len(runes) == 0 {
-			return nil // not even the ellipsis fits
+			return nil // even the ellipsis does not fit
 		}
 		runes = runes[:len(runes)*9/10]
 		*last = string(runes) + "…"
@@ -222,7 +222,7 @@ func cut(text string, b box, m *textStyle) []string {
 	return lines
 }
 
-// face is one of the fonts that labels are set in.
+// face is one of the fonts of labels.
 type face uint8
 
 const (
@@ -234,7 +234,8 @@ const (
 	faces
 )
 
-// svgFamilies names the faces for SVG: fonts of equal widths, the one embedded here first.
+// svgFamilies contains the font families of the faces for SVG: fonts with equal widths, the
+// embedded one first.
 var svgFamilies = [faces]string{
 	serif:       `font-family="'Liberation Serif','Times New Roman',Times,serif"`,
 	serifBold:   `font-family="'Liberation Serif','Times New Roman',Times,serif" font-weight="700"`,
@@ -243,10 +244,10 @@ var svgFamilies = [faces]string{
 	sansBold:    `font-family="'Liberation Sans',Arial,Helvetica,sans-serif" font-weight="700"`,
 }
 
-// typeface is a parsed font with the widths of its commonest glyphs. It does not change once made.
+// typeface is a parsed font with the widths of its most common glyphs. It is immutable.
 type typeface struct {
 	font  *sfnt.Font
-	em    float64 // units to the em
+	em    float64 // units per em
 	ppem  fixed.Int26_6
 	latin [0x180]float64 // widths in ems
 }
@@ -274,7 +275,7 @@ func parseFace(ttf []byte) *typeface {
 	return t
 }
 
-// advance looks a glyph's width up in the font, in ems.
+// advance returns the width of a glyph in ems, from the font.
 func (t *typeface) advance(buffer *sfnt.Buffer, r rune) float64 {
 	glyph, err := t.font.GlyphIndex(buffer, r)
 	if err != nil {
@@ -287,10 +288,10 @@ func (t *typeface) advance(buffer *sfnt.Buffer, r rune) float64 {
 	return float64(width) / 64 / t.em
 }
 
-// measure returns the width of a text in ems, letters tracked apart by track ems.
+// measure returns the width of a text in ems, including letter spacing of track ems.
 func (f face) measure(s string, track float64) float64 {
 	t := typefaces()[f]
-	var buffer *sfnt.Buffer // has some kilobytes; few texts need it
+	var buffer *sfnt.Buffer // takes several KB, and few texts need it
 	width := 0.0
 	for _, r := range s {
 		if int(r) < len(t.latin) {
@@ -306,7 +307,7 @@ func (f face) measure(s string, track float64) float64 {
 	return max(0, width-track)
 }
 
-// glyph returns the outline of a glyph of a size with its origin at a point.
+// glyph returns the outline of a glyph in a font size, with its origin at a point.
 func (t *typeface) glyph(buffer *sfnt.Buffer, r rune, size float64, at point) outline {
 	index, err := t.font.GlyphIndex(buffer, r)
 	if err != nil {
@@ -329,7 +330,7 @@ func (t *typeface) glyph(buffer *sfnt.Buffer, r rune, size float64, at point) ou
 		case sfnt.SegmentOpLineTo:
 			o.line(a.x, a.y)
 			last = a
-		case sfnt.SegmentOpQuadTo: // raised to a cubic, so that outlines have one kind of curve
+		case sfnt.SegmentOpQuadTo: // converted to a cubic curve, so that outlines have a single kind of curve
 			b := place(s.Args[1])
 			o.cube(last.x+(a.x-last.x)*2/3, last.y+(a.y-last.y)*2/3, b.x+(a.x-b.x)*2/3, b.y+(a.y-b.y)*2/3, b.x, b.y)
 			last = b

@@ -99,7 +99,7 @@ func TestWrapKeepsEveryWord(t *testing.T) {
 	}
 }
 
-// hostile draws any text a record may hold.
+// hostile generates any text that a record may contain.
 func hostile(t *rapid.T, name string) string {
 	return rapid.OneOf(
 		rapid.Just(""), rapid.String(), rapid.StringN(0, 3, -1),

@@ -1,9 +1,10 @@
-// Package loadtest makes the requests of many callers against several processes, keeps books of what the callers were
-// answered, and holds the ledger against these books. Nothing in the books is taken from the ledger's side, neither its rows
-// nor the quota headers. Only for a process that was killed its metrics tell which of its refusals may count (Ending.Clear).
+// Package loadtest sends the requests of many callers to several processes, records the responses,
+// and compares the ledger with them. The records use neither ledger rows nor quota headers. The
+// only exception is a killed process, whose metrics show which of its 503s may have been charged
+// (Ending.Clear).
 //
-// It is for tests of what happens when processes and databases fail, where the question is not whether everything was
-// answered but whether exactly that was charged.
+// The package is for tests of process and database failures. They do not check that every request
+// succeeds, but that the charges are exact.
 package loadtest
 
 import (
@@ -17,7 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Account is one who calls: an account with a key, and what it had used before its first call.
+// Account is an account with a key and its usage before the run.
 type Account struct {
 	store.Account
 	Key   auth.Secret
@@ -25,14 +26,14 @@ type Account struct {
 	Spent cola.Used
 }
 
-// Registry is what the making of accounts needs of a store.
+// Registry contains the store methods that create accounts.
 type Registry interface {
 	store.Accounts
 	store.Keys
 	store.Ledger
 }
 
-// NewAccount makes an account that has spent something of this month's quota already.
+// NewAccount creates an account that has already used part of this month's quota.
 func NewAccount(ctx context.Context, st Registry, email string, tier cola.Tier, spent cola.Used) (*Account, error) {
 	a := &Account{Key: auth.NewSecret(), Spent: spent}
 	var err error
@@ -51,7 +52,7 @@ func NewAccount(ctx context.Context, st Registry, email string, tier cola.Tier, 
 	return a, nil
 }
 
-// spend charges what the account is to have used, in no request.
+// spend charges the initial usage without requests.
 func (a *Account) spend(ctx context.Context, st store.Ledger) error {
 	entry := store.Entry{Account: a.ID}
 	for meter, units := range map[cola.Meter]int{cola.MeterDetailViews: a.Spent.DetailViews, cola.MeterListRecords: a.Spent.ListRecords} {
@@ -71,14 +72,16 @@ func (a *Account) credential() cola.Credential {
 	return cola.Credential{Kind: cola.CredentialKey, ID: a.KeyID}
 }
 
-// nearlyUsedUp is what accounts near the end of their month have left: so little that some minutes of traffic use it up.
+// nearlyUsedUp is the remaining quota of accounts near their limit: little enough for a few minutes
+// of traffic.
 var nearlyUsedUp = map[cola.Tier]cola.Used{
 	cola.TierFree:    {DetailViews: 3, ListRecords: 90},
 	cola.TierStarter: {DetailViews: 9, ListRecords: 450},
 	cola.TierPro:     {DetailViews: 18, ListRecords: 900},
 }
 
-// NewAccounts creates accounts of every tier, most of them of the larger ones, a third of them near the end of their month.
+// NewAccounts creates accounts of every tier, mostly larger ones. A third of them are near their
+// quota.
 func NewAccounts(ctx context.Context, st Registry, n int) ([]*Account, error) {
 	tiers := []cola.Tier{cola.TierFree, cola.TierStarter, cola.TierPro, cola.TierStarter, cola.TierPro}
 	crowd := make([]*Account, n)

@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Balance is what requests come to.
+// Balance is the cost of a set of requests.
 type Balance struct{ DetailViews, ListRecords, Requests int }
 
 func (b *Balance) add(m cola.Meter, units, requests int) {
@@ -21,54 +21,54 @@ func (b *Balance) add(m cola.Meter, units, requests int) {
 	*b = Balance{used.DetailViews, used.ListRecords, b.Requests + requests}
 }
 
-// Plus returns the sum of both.
+// Plus returns the sum of two balances.
 func (b Balance) Plus(o Balance) Balance {
 	return Balance{b.DetailViews + o.DetailViews, b.ListRecords + o.ListRecords, b.Requests + o.Requests}
 }
 
-// within reports whether none of it is more than in another.
+// within reports whether no part of b exceeds o.
 func (b Balance) within(o Balance) bool {
 	return b.DetailViews <= o.DetailViews && b.ListRecords <= o.ListRecords && b.Requests <= o.Requests
 }
 
-// String is views/records/requests.
+// String formats the balance as views/records/requests.
 func (b Balance) String() string {
 	return fmt.Sprintf("%d/%d/%d", b.DetailViews, b.ListRecords, b.Requests)
 }
 
-// Verdict is how an account's charges compare with what it was answered.
+// Verdict says how an account's charges compare with its responses.
 type Verdict uint8
 
-// The verdicts.
+// Verdicts.
 const (
-	Exact  Verdict = iota // charged is what was answered, with nothing unknown
-	Bounds                // no less than was answered, no more than that and what is unknown can have cost
-	Lost                  // less than was answered
-	Over                  // more than that, or more than its tier allows in a month or in a window
+	Exact  Verdict = iota // charges equal responses, and no outcome is unknown
+	Bounds                // at least the responses, at most the responses plus the unknown outcomes
+	Lost                  // less than the responses
+	Over                  // above the bounds, or more than the tier's quota or rate limit allows
 )
 
-// String is the verdict's name.
+// String returns the verdict's name.
 func (v Verdict) String() string { return [...]string{"exact", "within bounds", "LOST", "OVER"}[v] }
 
-// Statement is an account's books beside the ledger's.
+// Statement compares an account's responses with its ledger.
 type Statement struct {
 	Account    *Account
-	Answered   Balance // what it was answered
-	Open       Balance // the most that exchanges of unknown outcome, and unresolved 503s, can have cost
-	Unknown    int     // of those
+	Answered   Balance // cost of its responses
+	Open       Balance // maximum cost of exchanges with an unknown outcome and of unresolved 503s
+	Unknown    int     // number of exchanges with an unknown outcome
 	Unresolved int
-	Charged    Balance // by the ledger, less what was spent before
+	Charged    Balance // in the ledger, minus the usage before the run
 	Verdict    Verdict
-	Problems   []string // what makes the verdict Lost or Over
+	Problems   []string // reasons for the verdict Lost or Over
 
 	grants []span
 }
 
-// span is when a grant was had: some time between its request and its answer.
+// span is the period from request to response in which a request was granted.
 type span struct{ sent, answered time.Time }
 
-// Audit holds the ledger against the books, account by account. Endings are all those that were brought about, in the order of
-// time; since is when the traffic began.
+// Audit compares the ledger with the exchanges, account by account. endings lists all process ends
+// that the test caused, in chronological order. since is when the traffic began.
 func Audit(ctx context.Context, st store.Ledger, accounts []*Account, exchanges []Exchange, endings []Ending, since time.Time) ([]Statement, error) {
 	statements := books(accounts, exchanges, endings)
 	for i := range statements {
@@ -81,7 +81,7 @@ func Audit(ctx context.Context, st store.Ledger, accounts []*Account, exchanges 
 	return statements, nil
 }
 
-// books sums up what each account was answered.
+// books sums up the responses of each account.
 func books(accounts []*Account, exchanges []Exchange, endings []Ending) []Statement {
 	statements := make([]Statement, len(accounts))
 	place := map[*Account]*Statement{}
@@ -110,13 +110,13 @@ func (s *Statement) enter(e *Exchange, o Outcome) {
 	}
 }
 
-// readLedger reads what the account was charged. The days of a month must add up to its counter.
+// readLedger reads the account's charges. The daily usage of a month must add up to its counter.
 func (s *Statement) readLedger(ctx context.Context, st store.Ledger, since time.Time) error {
 	state, err := st.AccountUsage(ctx, s.Account.ID)
 	if err != nil {
 		return err
 	}
-	// A day earlier, for what was spent on the eve of the run and for clocks that differ a little.
+	// Start a day early, for usage before the run that falls on the previous day and for small clock differences.
 	today := cola.DateOf(time.Now())
 	days, err := st.DailyUsage(ctx, s.Account.ID, cola.DateOf(since)-1, today+1)
 	if err != nil {
@@ -148,13 +148,13 @@ func (s *Statement) checkMonth(period cola.Period, b Balance) {
 	}
 }
 
-// find notes what is wrong.
+// find adds a problem.
 func (s *Statement) find(v Verdict, format string, args ...any) {
 	s.Verdict = max(s.Verdict, v)
 	s.Problems = append(s.Problems, fmt.Sprintf(format, args...))
 }
 
-// judge compares the books with the ledger.
+// judge compares the responses with the ledger.
 func (s *Statement) judge() {
 	if s.Open != (Balance{}) {
 		s.Verdict = max(s.Verdict, Bounds)
@@ -170,7 +170,8 @@ func (s *Statement) judge() {
 	}
 }
 
-// mostInWindow returns the largest number of grants that were surely had within one window: those sent and answered in it.
+// mostInWindow returns the maximum number of requests certainly granted within one window, that is,
+// sent and answered in it.
 func mostInWindow(grants []span) (most int) {
 	grants = slices.SortedFunc(slices.Values(grants), func(a, b span) int { return cmp.Compare(a.sent.UnixNano(), b.sent.UnixNano()) })
 	for i, first := range grants {

@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// page is a ledger with one account in it.
+// page is a ledger with a single account.
 type page struct {
 	store.Ledger
 	used cola.Used
@@ -26,7 +26,7 @@ func (p page) DailyUsage(context.Context, cola.AccountID, cola.Date, cola.Date) 
 	return p.days, nil
 }
 
-// charges is a ledger whose days and month agree.
+// charges returns a ledger whose daily and monthly usage agree.
 func charges(views, records, requests int) page {
 	today := cola.DateOf(time.Now())
 	return page{used: cola.Used{DetailViews: views, ListRecords: records}, days: []store.DayUsage{
@@ -40,7 +40,8 @@ var (
 	asksList   = Question{Path: "/colas", Meter: cola.MeterListRecords, Most: 20, Want: 200}
 )
 
-// TestAudit tries each way in which books and ledger can differ: a slip in the audit would let it through everywhere.
+// TestAudit covers every kind of difference between the responses and the ledger, because every
+// load test relies on the audit.
 func TestAudit(t *testing.T) {
 	answered := []Exchange{
 		{Question: asksDetail, Status: 200, Units: 1, Sent: at(1), Answered: at(2)},

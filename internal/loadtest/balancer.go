@@ -13,14 +13,15 @@ import (
 )
 
 const (
-	// checkEvery is the pause between two looks whether a process is ready.
+	// checkEvery is the interval between readiness checks.
 	checkEvery  = 100 * time.Millisecond
 	checkWithin = 2 * time.Second
 )
 
-// Balancer stands where a proxy would: it sends each request to one of several processes, at random among those that say
-// that they are ready. It sends a request to another only when the connection was refused, never after it was sent. When no
-// process is ready it asks whoever there is, so that what callers meet then is seen too.
+// Balancer stands in for a load balancer. It sends each request to a random process among those
+// that report ready. It tries another process only if the connection was refused, never after
+// sending the request. If no process is ready it tries all of them, so that the test also covers
+// the responses of unready processes.
 type Balancer struct {
 	addresses []string // scheme and host of each process
 	ready     []atomic.Bool
@@ -28,8 +29,8 @@ type Balancer struct {
 	log       *Log
 }
 
-// NewBalancer returns a balancer over processes at the given addresses, each a scheme and a host. Their places in the list
-// are the processes' numbers. Exchanges go into the log.
+// NewBalancer returns a balancer over processes at the given addresses, each a scheme and host. The
+// index of an address is the number of its process. The balancer adds exchanges to the log.
 func NewBalancer(log *Log, addresses ...string) *Balancer {
 	return &Balancer{
 		addresses: addresses, ready: make([]atomic.Bool, len(addresses)), log: log,
@@ -37,7 +38,7 @@ func NewBalancer(log *Log, addresses ...string) *Balancer {
 	}
 }
 
-// Watch asks the processes whether they are ready until the context ends.
+// Watch polls the readiness of the processes until the context ends.
 func (b *Balancer) Watch(ctx context.Context) {
 	for i := range b.addresses {
 		go func() {
@@ -49,7 +50,7 @@ func (b *Balancer) Watch(ctx context.Context) {
 	}
 }
 
-// check reports whether a process says that it is ready.
+// check reports whether a process is ready.
 func (b *Balancer) check(ctx context.Context, process int) bool {
 	ctx, cancel := context.WithTimeout(ctx, checkWithin)
 	defer cancel()
@@ -66,7 +67,7 @@ func (b *Balancer) check(ctx context.Context, process int) bool {
 	return err == nil && resp.StatusCode == http.StatusOK
 }
 
-// Send sends a question of an account and returns what came of it in the end.
+// Send sends an account's question and returns its final outcome.
 func (b *Balancer) Send(account *Account, q Question) (e Exchange) {
 	for _, process := range b.order() {
 		e = exchange(b.client, b.addresses[process], Exchange{Account: account, Question: q, Process: process})
@@ -78,7 +79,7 @@ func (b *Balancer) Send(account *Account, q Question) (e Exchange) {
 	return e
 }
 
-// order returns the processes in the order in which to try them: those that are ready first, else at random.
+// order returns the processes in random order, ready ones first.
 func (b *Balancer) order() []int {
 	order := make([]int, 0, len(b.addresses))
 	var others []int
@@ -92,7 +93,7 @@ func (b *Balancer) order() []int {
 	return append(order, others...)
 }
 
-// pause waits, less when the context ends.
+// pause waits for a duration or until the context ends.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -100,8 +101,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// QuietAddress returns a host and port of the loopback interface that nobody listens on, and that will not be taken by an
-// outgoing connection while a process is being started again: the port is below those that systems give out.
+// QuietAddress returns a loopback host and port without a listener. The port is below the ephemeral
+// range, so that no outgoing connection takes it while a process restarts.
 func QuietAddress() (string, error) {
 	const lowest, count, attempts = 15_000, 15_000, 100
 	var err error

@@ -15,39 +15,40 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// answerWithin is how long a caller waits. An answer that takes longer than this is one that does not come.
+// answerWithin is the request timeout. A slower response counts as no response.
 const answerWithin = time.Minute
 
-// Failure is how a request came to have no answer.
+// Failure is the reason why a request has no response.
 type Failure uint8
 
-// The failures.
+// Failures.
 const (
 	None    Failure = iota
-	Refused         // the connection was: the request was not sent
-	Reset           // the connection ended before a byte of an answer
-	Broken          // it ended within the answer, or no answer came in time
+	Refused         // the connection was refused, so the request was not sent
+	Reset           // the connection ended before the first byte of a response
+	Broken          // the connection ended within the response, or the request timed out
 )
 
-// Exchange is one request over one connection and what came of it.
+// Exchange is one request over one connection, and its outcome.
 type Exchange struct {
 	Account  *Account
 	Question Question
-	Process  int // place of the process that it was sent to
+	Process  int // index of the process that received it
 	Sent     time.Time
-	Answered time.Time // when the answer was whole, or the failure was met
-	Status   int       // 0 when there is no answer
-	Units    int       // of the question's meter in the answer
-	Burst    bool      // refused because the window is full: the request did not count
+	Answered time.Time // time of the complete response or the failure
+	Status   int       // 0 without a response
+	Units    int       // units of the question's meter in the response
+	Burst    bool      // refused by the rate limit: the request did not count
 	Failure  Failure
-	Problem  string // what the answer should not have been; empty when it was right
+	Problem  string // defect of the response; empty if it is correct
 }
 
-// newTransport returns a transport that sends every request once, over a connection of its own: one that is kept alive and
-// breaks, it would send again by itself, and the first may have been charged.
+// newTransport returns a transport that sends every request once, over a new connection. With
+// keep-alive, the transport would resend a request when its connection breaks, although the first
+// one may have been charged.
 func newTransport() http.RoundTripper { return &http.Transport{DisableKeepAlives: true} }
 
-// exchange asks the process at an address, its scheme and host, and notes the answer.
+// exchange sends the question to the process at a base URL and records the response.
 func exchange(client *http.Client, address string, e Exchange) Exchange {
 	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
 	defer cancel()
@@ -55,7 +56,7 @@ func exchange(client *http.Client, address string, e Exchange) Exchange {
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: func() { begun.Store(true) }})
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/api/v1"+e.Question.Path, nil)
 	if err != nil {
-		panic(err) // a question that is none
+		panic(err) // an invalid question
 	}
 	req.Header.Set("X-API-Key", e.Account.Key.Reveal())
 	e.Sent = time.Now()
@@ -79,7 +80,7 @@ func exchange(client *http.Client, address string, e Exchange) Exchange {
 	return e
 }
 
-// read notes an answer.
+// read records a response.
 func (e *Exchange) read(resp *http.Response, body []byte) {
 	e.Status = resp.StatusCode
 	var err error
@@ -100,7 +101,7 @@ func (e *Exchange) read(resp *http.Response, body []byte) {
 	}
 }
 
-// units returns what the body of a 200 holds of the question's meter.
+// units returns the units of the question's meter in the body of a 200 response.
 func (q Question) units(body []byte) (int, error) {
 	var answer struct{ Data json.RawMessage }
 	if err := json.Unmarshal(body, &answer); err != nil {
@@ -121,7 +122,8 @@ func (q Question) units(body []byte) (int, error) {
 	return 0, nil
 }
 
-// refusal reads a 429 or 503, which both say why and, unless the month's quota is used up, for how long.
+// refusal parses a 429 or 503 response. Both give a reason and, unless the monthly quota is used
+// up, a retry time.
 func refusal(resp *http.Response, body []byte) (burst bool, err error) {
 	var answer struct {
 		Error struct {

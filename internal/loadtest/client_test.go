@@ -29,7 +29,7 @@ func mustServe(t *testing.T, handler http.HandlerFunc) string {
 	return s.URL
 }
 
-// mustNobody returns an address that nobody listens on.
+// mustNobody returns an address without a listener.
 func mustNobody(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -110,8 +110,8 @@ func TestExchangeTellsFailures(t *testing.T) {
 	}
 }
 
-// TestBalancerRepeatsOnlyWhatWasNotSent: a request goes on to another process when its connection was refused, and never when it
-// may have been read.
+// TestBalancerRepeatsOnlyWhatWasNotSent checks that a request moves to another process if its
+// connection was refused, and never if a process may have read it.
 func TestBalancerRepeatsOnlyWhatWasNotSent(t *testing.T) {
 	var cut, answered atomic.Int64
 	cutting := mustServe(t, func(http.ResponseWriter, *http.Request) { cut.Add(1); panic(http.ErrAbortHandler) })
@@ -166,7 +166,8 @@ func TestBalancerPrefersWhoIsReady(t *testing.T) {
 	}
 }
 
-// TestCrowd: every account asks, and after the end of its context nothing is under way.
+// TestCrowd checks that every account sends requests and that no request is in flight after the
+// context ends.
 func TestCrowd(t *testing.T) {
 	var underWay atomic.Int64
 	address := mustServe(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -199,7 +200,8 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// TestDraw: the mix has every kind of question, and no question can cost more than it says.
+// TestDraw checks that the mix contains every kind of request and that no request can cost more
+// than its stated maximum.
 func TestDraw(t *testing.T) {
 	m := Material{IDs: []string{"14001"}, Barcodes: []string{"0 1"}, Permits: []string{"CA/W"}}
 	random := rand.New(rand.NewPCG(1, 2))

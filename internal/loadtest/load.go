@@ -9,20 +9,20 @@ import (
 	"github.com/colaregistry/colaregistry/quota"
 )
 
-// Log is every exchange of a run, in the order of their ends. It is safe for concurrent use.
+// Log contains every exchange of a run, ordered by end time. It is safe for concurrent use.
 type Log struct {
 	mu        sync.Mutex
 	exchanges []Exchange
 }
 
-// Add notes an exchange.
+// Add appends an exchange.
 func (l *Log) Add(e Exchange) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.exchanges = append(l.exchanges, e)
 }
 
-// Exchanges returns what was noted so far, which must not be changed.
+// Exchanges returns the exchanges so far. The caller must not modify them.
 func (l *Log) Exchanges() []Exchange {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -30,9 +30,9 @@ func (l *Log) Exchanges() []Exchange {
 }
 
 const (
-	// atOnce is how many requests an account may have under way.
+	// atOnce is the number of concurrent requests per account.
 	atOnce = 3
-	// greedyEach and greed: every so many an account asks so many times as often as the others.
+	// Every greedyEach-th account sends greed times as many requests as the others.
 	greedyEach = 7
 	greed      = 6
 )
@@ -42,10 +42,10 @@ type Load struct {
 	Accounts []*Account
 	Material Material
 	Balancer *Balancer
-	Rate     float64 // requests of an account, as a multiple of its tier's rate limit; every greedyEach-th sends more
+	Rate     float64 // request rate of an account, as a multiple of its tier's rate limit; every greedyEach-th sends more
 }
 
-// Run sends requests until the context ends and returns after the last answer.
+// Run sends requests until the context ends and returns after the last response.
 func (c Load) Run(ctx context.Context) {
 	var callers sync.WaitGroup
 	for i, account := range c.Accounts {
@@ -62,7 +62,8 @@ func (c Load) Run(ctx context.Context) {
 	callers.Wait()
 }
 
-// call asks one question after another. Pauses are drawn, so that callers that met one failure do not come back as one.
+// call sends requests in sequence. Pauses are random, so that callers that hit the same failure do
+// not retry in sync.
 func (c Load) call(ctx context.Context, account *Account, random *rand.Rand, every time.Duration) {
 	for {
 		if pause(ctx, time.Duration(2*random.Float64()*float64(every))); ctx.Err() != nil {

@@ -5,32 +5,32 @@ import (
 	"time"
 )
 
-// Ending is the end of a process: from when it was told until it was gone.
+// Ending is the end of a process, from the signal until the process is gone.
 type Ending struct {
 	Process  int
 	At, Gone time.Time
-	// Killed: as with kill -9. Otherwise it answered what it had begun: it was asked to end, or ended by itself before it had
-	// begun anything.
+	// Killed means that the process ended by SIGKILL. Otherwise it finished its in-flight requests: it was asked to
+	// stop, or exited before it accepted any.
 	Killed bool
-	// Clear is, of a process that was killed, the latest instant at which it is known to have had no batch in doubt: what it
-	// had refused with 503 by then costs nothing. Zero when there is none.
+	// Clear is the latest time at which a killed process is known to have had no commit in doubt. Its 503s up to then
+	// cost nothing. Zero means unknown.
 	Clear time.Time
 }
 
 // Outcome is what an exchange means for its account.
 type Outcome uint8
 
-// The outcomes.
+// Outcomes.
 const (
-	Granted    Outcome = iota // answered, and let through by the ledger: it counts in the window and costs its units
-	Held                      // 429 for a full window, or 503: it counts for nothing
-	NotBegun                  // the process did not begin it: its connection was refused, or ended unread by one that ended in good order
-	Unknown                   // the process was killed over it: it may have been charged
-	Unresolved                // 503 by a process that was killed before it had resolved its doubts: it may have been charged
-	Failed                    // it came to no answer, and nobody had brought that about; it may have been charged
+	Granted    Outcome = iota // granted by the ledger and answered: counts toward the rate limit and costs its units
+	Held                      // 429 from the rate limit, or 503: does not count
+	NotBegun                  // not started: the connection was refused, or closed unread by a process that exited cleanly
+	Unknown                   // the process was killed during the request: may have been charged
+	Unresolved                // 503 from a process that was killed with commits in doubt: may have been charged
+	Failed                    // no response for no known reason: may have been charged
 )
 
-// outcome tells what an exchange means, given how processes ended, each in the order of time.
+// outcome classifies an exchange. endings are in chronological order.
 func (e *Exchange) outcome(endings []Ending) Outcome {
 	switch {
 	case e.Failure == Refused:
@@ -48,17 +48,18 @@ func (e *Exchange) outcome(endings []Ending) Outcome {
 	return Granted
 }
 
-// refusedAtOnce is within which time a ledger that is down refuses. What it refuses so was never in a batch: those it tries for
-// a second at least before it gives them up.
+// refusedAtOnce is the time within which an unavailable ledger refuses requests without a batch. It
+// retries a batch for at least a second before giving up.
 const refusedAtOnce = time.Second / 2
 
-// mayBeInDoubt reports whether a 503 may stand for a batch that was in doubt when its process was killed.
+// mayBeInDoubt reports whether a 503 may belong to a batch that was in doubt when its process was
+// killed.
 func (e *Exchange) mayBeInDoubt(endings []Ending) bool {
 	next := e.ending(endings)
 	return next != nil && next.Killed && e.Answered.After(next.Clear) && e.Answered.Sub(e.Sent) > refusedAtOnce
 }
 
-// lost tells what became of an exchange whose connection ended.
+// lost classifies an exchange whose connection ended.
 func (e *Exchange) lost(endings []Ending) Outcome {
 	next := e.ending(endings)
 	switch {
@@ -66,13 +67,13 @@ func (e *Exchange) lost(endings []Ending) Outcome {
 		return Failed
 	case next.Killed:
 		return Unknown
-	case e.Failure == Reset: // it was never taken from the listener
+	case e.Failure == Reset: // the listener never accepted it
 		return NotBegun
 	}
 	return Failed
 }
 
-// ending returns the first end of its process that an exchange can have met; nil when there is none.
+// ending returns the first end of its process that can have affected the exchange, or nil.
 func (e *Exchange) ending(endings []Ending) *Ending {
 	for i := range endings {
 		if n := &endings[i]; n.Process == e.Process && !n.Gone.Before(e.Sent) {

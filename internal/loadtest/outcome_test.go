@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// at returns an instant some seconds into the tests' time.
+// at returns the time a number of seconds after the start of the test clock.
 func at(seconds float64) time.Time {
 	return time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC).Add(time.Duration(seconds * float64(time.Second)))
 }
@@ -57,7 +57,7 @@ func TestTallies(t *testing.T) {
 	}
 	exchanges := []Exchange{
 		answer(2, 200), answer(3, 404), answer(4, 429), answer(5, 503),
-		answer(10.5, 503), // sent in the phase before
+		answer(10.5, 503), // sent in the previous phase
 		{Sent: at(10), Answered: at(11.5), Failure: Reset, Problem: "reset"},
 		{Sent: at(11.5), Answered: at(11.5), Failure: Refused},
 		{Sent: at(13), Answered: at(13.5), Failure: Reset, Problem: "out of the blue"},

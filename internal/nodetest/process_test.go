@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// mustShell returns the name of a shell.
+// mustShell returns the path of a shell.
 func mustShell(t *testing.T) string {
 	t.Helper()
 	shell, err := exec.LookPath("sh")
@@ -25,7 +25,8 @@ func mustShell(t *testing.T) string {
 	return shell
 }
 
-// mustGone waits until a process has ended: one that was killed is there until whoever inherited it has noticed.
+// mustGone waits until a process has ended. A killed process may remain until its new parent has
+// reaped it.
 func mustGone(t *testing.T, pidFile string) {
 	t.Helper()
 	content, err := os.ReadFile(pidFile)
@@ -45,7 +46,7 @@ func mustGone(t *testing.T, pidFile string) {
 	t.Errorf("process %d still runs", pid)
 }
 
-// running reports whether a process is there and has not ended.
+// running reports whether a process exists and has not ended.
 func running(pid int) bool {
 	process, err := os.FindProcess(pid)
 	if err != nil || process.Signal(syscall.Signal(0)) != nil {
@@ -55,7 +56,7 @@ func running(pid int) bool {
 	return err != nil || !strings.Contains(string(state), ") Z ")
 }
 
-// mustFile waits until a file has something in it.
+// mustFile waits until a file is not empty.
 func mustFile(t *testing.T, name string) {
 	t.Helper()
 	for range 500 {
@@ -67,7 +68,7 @@ func mustFile(t *testing.T, name string) {
 	t.Fatalf("%s was not written", name)
 }
 
-// TestContextEndsGroup: what a child has started ends with it.
+// TestContextEndsGroup checks that canceling the context also ends a child's descendants.
 func TestContextEndsGroup(t *testing.T) {
 	pid := filepath.Join(t.TempDir(), "pid")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -81,7 +82,7 @@ func TestContextEndsGroup(t *testing.T) {
 	mustGone(t, pid)
 }
 
-// TestStopEndsGroup: so it does when the child ends in good order and leaves it behind.
+// TestStopEndsGroup checks that Stop ends descendants that outlive a child with a clean exit.
 func TestStopEndsGroup(t *testing.T) {
 	pid := filepath.Join(t.TempDir(), "pid")
 	d, err := Launch(Command(t.Context(), mustShell(t), "-c", "trap 'exit 0' TERM; sleep 600 >/dev/null 2>&1 & echo $! >"+pid+"; wait"), io.Discard)
@@ -95,7 +96,7 @@ func TestStopEndsGroup(t *testing.T) {
 	mustGone(t, pid)
 }
 
-// TestStopStubborn: one that does not listen is killed, and that is told.
+// TestStopStubborn checks that Stop kills a child that ignores the signal, and reports it.
 func TestStopStubborn(t *testing.T) {
 	ready := filepath.Join(t.TempDir(), "ready")
 	d, err := Launch(Command(t.Context(), mustShell(t), "-c", "trap '' TERM; echo >"+ready+"; while :; do sleep 0.1; done"), io.Discard)
@@ -159,7 +160,7 @@ func TestAwait(t *testing.T) {
 	if err := d.Await(ended, ready.URL); err == nil {
 		t.Error("it is ready though nobody waits")
 	}
-	if err := d.Stop(time.Minute); err == nil { // sleep does not end in good order
+	if err := d.Stop(time.Minute); err == nil { // sleep exits with an error on SIGTERM
 		t.Error("a signal is no bad end")
 	}
 	if err := d.Await(t.Context(), ready.URL+"\x00"); err == nil || !strings.Contains(err.Error(), "ended before it was ready") {

@@ -8,17 +8,17 @@ import (
 	"syscall"
 )
 
-// lead makes a child the leader of a process group of its own, so that it can be ended with all that it starts, and an interrupt
-// at the terminal is left to this program to hand on.
+// lead makes a child the leader of a new process group. The child can then be killed together with
+// its descendants, and Ctrl-C reaches only this program, which forwards it.
 func lead(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// terminate asks a child to end.
+// terminate sends SIGTERM to a child.
 func terminate(cmd *exec.Cmd) error { return post(cmd.Process.Pid, syscall.SIGTERM) }
 
-// kill ends the group of a child.
+// kill kills the process group of a child.
 func kill(cmd *exec.Cmd) error { return post(-cmd.Process.Pid, syscall.SIGKILL) }
 
-// post sends a signal to a process, or to a group; one that has ended is none to complain about.
+// post sends a signal to a process or a group. It ignores processes that have ended.
 func post(pid int, s syscall.Signal) error {
 	if err := syscall.Kill(pid, s); !errors.Is(err, syscall.ESRCH) {
 		return err

@@ -14,8 +14,8 @@ import (
 
 const root = "../.."
 
-// TestVulnerabilityScan runs scripts/vulnerabilities on one package with databases of its own: an
-// empty one, one with an entry for a module that the package uses, and none.
+// TestVulnerabilityScan runs scripts/vulnerabilities on one package with several databases: an
+// empty one, one with an entry for a module that the package uses, and a missing one.
 func TestVulnerabilityScan(t *testing.T) {
 	tool := scanner(t)
 	for name, tt := range map[string]struct {
@@ -51,7 +51,7 @@ func TestVulnerabilityScannerUnreachable(t *testing.T) {
 	}
 }
 
-// scan runs the script and returns what it prints, its summary for CI and its exit code.
+// scan runs the script and returns its output, its summary for CI and its exit code.
 func scan(t *testing.T, database string, args ...string) (out, summary string, exit int) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "summary")
@@ -95,7 +95,8 @@ func scanner(t *testing.T) string {
 	return ""
 }
 
-// vulnerabilities returns the folder of a database with one entry for a module, or none for "".
+// vulnerabilities returns the folder of a database with one entry for a module, or an empty one for
+// "".
 func vulnerabilities(t *testing.T, module string) string {
 	t.Helper()
 	const id, date = "GO-2026-9999", "2026-01-01T00:00:00Z"

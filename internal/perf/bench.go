@@ -15,7 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// accountCount is how many accounts share the load: each may make 120 requests a minute.
+// accountCount is the number of accounts that share the load. Each may make 120 requests per
+// minute.
 const accountCount = 2_000
 
 // bench is one run of the measurements.
@@ -23,12 +24,12 @@ type bench struct {
 	program string
 	data    string
 	labels  int
-	dated   int // of the labels, with an approval date
+	dated   int // number of labels with an approval date
 	keys    []string
-	server  *measure.Server // the latest
+	server  *measure.Server // the current server
 }
 
-// accounts makes the accounts and their keys.
+// accounts creates the accounts and their keys.
 func (b *bench) accounts(ctx context.Context) error {
 	if err := os.MkdirAll(b.data, 0o700); err != nil {
 		return err
@@ -42,8 +43,8 @@ func (b *bench) accounts(ctx context.Context) error {
 	return err
 }
 
-// importing measures the ledger idle, then beside the beginning of an import, which gives way to it; the rest of the import
-// goes on alone.
+// importing measures the ledger on an idle server and then during the first part of an import,
+// which yields to it. The rest of the import runs without load.
 func (b *bench) importing(ctx context.Context, idle, during time.Duration) error {
 	b.countDated()
 	s, err := b.serve(ctx)
@@ -79,7 +80,7 @@ func (b *bench) importing(ctx context.Context, idle, during time.Duration) error
 	return b.settleAndStop(ctx, s)
 }
 
-// importLabels imports demonstration labels into the data folder.
+// importLabels imports demo labels into the data folder.
 func (b *bench) importLabels(ctx context.Context) error {
 	return measure.Import(ctx, b.program, b.labels, "--data-dir", b.data)
 }
@@ -100,7 +101,8 @@ func printLedger(before, during measure.Latencies) {
 	fmt.Printf("| ratio | | %.1f | %.1f | |\n\n", measure.Ratio(during.At(0.5), before.At(0.5)), measure.Ratio(during.At(0.99), before.At(0.99)))
 }
 
-// settleAndStop waits until the server shows every label and has folded, and tells its memory.
+// settleAndStop waits until the server shows every label and has compacted its index, and prints
+// its memory use.
 func (b *bench) settleAndStop(ctx context.Context, s *measure.Server) error {
 	begun, expected := time.Now(), b.dated
 	for {
@@ -117,15 +119,15 @@ func (b *bench) settleAndStop(ctx context.Context, s *measure.Server) error {
 		time.Sleep(50 * time.Millisecond)
 	}
 	lag := time.Since(begun)
-	time.Sleep(90 * time.Second) // the last fold, the snapshot, and what the runtime gives back
+	time.Sleep(90 * time.Second) // for the last compaction, the snapshot, and the release of memory
 	now, peak := s.Memory()
 	fmt.Printf("Shown by the running server %.1f s after the import ended; resident 90 s later %d MiB, highest during import and folds %d MiB.\n\n",
 		lag.Seconds(), now, peak)
 	return s.Stop()
 }
 
-// countDated counts the labels with an approval date among those that the demo command writes: the others are in no date
-// window, so a search of all dates shows as many when the whole import is shown.
+// countDated counts the demo labels with an approval date. The other labels are outside every date
+// window, so a search of all dates has this total once the import is complete.
 func (b *bench) countDated() {
 	for label := range demo.Labels(demo.Options{Colas: b.labels, Seed: 1, AsOf: cola.DateOf(time.Now())}) {
 		if label.ApprovalDate != 0 {
@@ -134,7 +136,7 @@ func (b *bench) countDated() {
 	}
 }
 
-// total returns how many labels the server shows.
+// total returns the number of labels that the server shows.
 func (b *bench) total() (int, error) {
 	req, err := http.NewRequest(http.MethodGet, b.server.URL("/colas?per_page=1&approval_date_from=1990-01-01"), nil)
 	if err != nil {
@@ -153,7 +155,7 @@ func (b *bench) total() (int, error) {
 	return page.Pagination.Total, err
 }
 
-// restarts measures the time to ready from the snapshot and without one.
+// restarts measures the time to readiness with and without a snapshot.
 func (b *bench) restarts(ctx context.Context) error {
 	fmt.Printf("| start | to ready | resident when ready | highest |\n|---|---|---|---|\n")
 	for _, start := range []struct {

@@ -13,8 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/perf/measure"
 )
 
-// ledger calls /usage, each call one commit of the ledger, one after the other until the context ends, and returns how
-// long each took, sorted.
+// ledger calls /usage repeatedly until the context ends, and returns the sorted latencies. Each
+// call is one ledger commit.
 func (b *bench) ledger(ctx context.Context) (measure.Latencies, error) {
 	client := &http.Client{}
 	var l measure.Latencies
@@ -33,7 +33,7 @@ func (b *bench) ledger(ctx context.Context) (measure.Latencies, error) {
 	return l, nil
 }
 
-// queries is the mix of searches, each with a word to vary it by.
+// queries is the mix of searches. Each takes a word that varies it.
 var queries = []string{
 	"/colas?per_page=20",
 	"/colas?approval_date_from=2005-01-01&q=%s",
@@ -47,7 +47,7 @@ var queries = []string{
 
 var words = strings.Fields("oak creek river valley golden black mountain estate stone ridge fox bear sun moon blue")
 
-// search runs the mix from a number of clients at once until the context ends.
+// search runs the mix from several concurrent clients until the context ends.
 func (b *bench) search(ctx context.Context, clients int) (measure.Latencies, map[int]int, error) {
 	var mu sync.Mutex
 	var all measure.Latencies

@@ -1,5 +1,6 @@
-// Command perf measures the program as a whole: an import of demonstration labels while a server runs on the same data, the
-// ledger before and during it, memory, restarts, and searches over HTTP. It prints the tables of docs/PERFORMANCE.md.
+// Command perf measures the whole program: an import of demo labels while a server runs on the same
+// data, the ledger before and during the import, memory, restarts, and searches over HTTP. It
+// prints the tables of docs/PERFORMANCE.md.
 package main
 
 import (

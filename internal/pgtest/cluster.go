@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// programGrace is how long a program that was told to end has for it.
+// programGrace is how long a program gets to exit after SIGTERM.
 const programGrace = 10 * time.Second
 
-// initialize makes a new cluster in the data folder.
+// initialize creates a cluster in the data folder.
 func initialize(ctx context.Context, s *Server) error {
 	arguments := []string{"--pgdata=" + s.folder.data(), "--username=" + user, "--auth=trust", "--encoding=UTF8", "--no-sync"}
 	err := s.runProgram(ctx, "initdb", append(arguments, "--locale=C.UTF-8")...)
@@ -28,14 +28,14 @@ func initialize(ctx context.Context, s *Server) error {
 	return err
 }
 
-// runProgram runs a program of PostgreSQL to its end. The error has its output.
+// runProgram runs a PostgreSQL program to completion. The error includes its output.
 func (s *Server) runProgram(ctx context.Context, name string, arguments ...string) error {
 	cmd := exec.CommandContext(ctx, s.programs.path(name), arguments...)
 	s.prepare(cmd)
-	// Told to end, rather than killed, it ends what it started.
+	// On SIGTERM, unlike SIGKILL, the program also ends its children.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = programGrace
-	// The kernel ends a program together with the thread that started it.
+	// The kernel ends a program when the thread that started it exits.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if output, err := cmd.CombinedOutput(); err != nil {
@@ -47,8 +47,8 @@ func (s *Server) runProgram(ctx context.Context, name string, arguments ...strin
 	return nil
 }
 
-// prepare sets who runs a program, where and with which environment: none of the PG variables that may be meant for
-// others, and messages in English.
+// prepare sets a program's user, working directory and environment. It removes PG variables, which
+// may be meant for other servers, and selects English messages.
 func (s *Server) prepare(cmd *exec.Cmd) {
 	cmd.Dir = s.folder.data()
 	cmd.SysProcAttr = attributes(s.runAs)
@@ -60,7 +60,7 @@ func (s *Server) prepare(cmd *exec.Cmd) {
 	cmd.Env = append(cmd.Env, "LC_ALL=C")
 }
 
-// configure appends the settings to those that the cluster has. Of a setting that is there twice the last counts.
+// configure appends settings to the cluster's configuration. The last of duplicate settings wins.
 func (s *Server) configure() error {
 	f, err := os.OpenFile(filepath.Join(s.folder.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
@@ -70,8 +70,8 @@ func (s *Server) configure() error {
 	return errors.Join(err, f.Close())
 }
 
-// settings are those of this package. Sessions start with a time zone and a date style that nobody expects, so that code
-// which leans on them shows.
+// settings returns the settings of this package. It picks an unusual time zone and date style, to
+// expose code that depends on the defaults.
 func (s *Server) settings() map[string]string {
 	settings := map[string]string{
 		"cluster_name":                s.name,
@@ -79,7 +79,7 @@ func (s *Server) settings() map[string]string {
 		"unix_socket_directories":     "",
 		"max_connections":             "300",
 		"shared_buffers":              "64MB",
-		"dynamic_shared_memory_type":  "mmap", // in the data folder, where a killed server leaves nothing behind
+		"dynamic_shared_memory_type":  "mmap", // in the data folder, so that a killed server leaves no socket elsewhere
 		"wal_retrieve_retry_interval": "200ms",
 		"timezone":                    "America/Los_Angeles",
 		"datestyle":                   "SQL, DMY",
@@ -98,7 +98,7 @@ func (s *Server) settings() map[string]string {
 	return settings
 }
 
-// settingLines writes settings as lines of postgresql.conf, by name.
+// settingLines formats settings as lines of postgresql.conf, sorted by name.
 func settingLines(settings map[string]string) string {
 	quote := strings.NewReplacer(`\`, `\\`, `'`, `''`, "\n", `\n`)
 	var lines strings.Builder

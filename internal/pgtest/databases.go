@@ -11,15 +11,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// answerWithin bounds one question whether the server is up.
+// answerWithin is the timeout of one liveness check.
 const answerWithin = 5 * time.Second
 
-// connect opens a connection to a database of the server; the caller closes it.
+// connect opens a connection to a database of the server. The caller closes it.
 func (s *Server) connect(ctx context.Context, database string) (*pgx.Conn, error) {
 	return pgx.Connect(ctx, s.URL(database))
 }
 
-// with runs do with a connection to a database of the server.
+// with calls do with a connection to a database of the server.
 func (s *Server) with(ctx context.Context, database string, do func(*pgx.Conn) error) error {
 	conn, err := s.connect(ctx, database)
 	if err != nil {
@@ -28,7 +28,7 @@ func (s *Server) with(ctx context.Context, database string, do func(*pgx.Conn) e
 	return errors.Join(do(conn), conn.Close(context.WithoutCancel(ctx)))
 }
 
-// answers returns an error unless a server answers on the port and it is this one.
+// answers returns an error unless this server responds on the port.
 func (s *Server) answers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -44,12 +44,13 @@ func (s *Server) answers(ctx context.Context) error {
 	})
 }
 
-// CreateDatabase makes an empty database with a name of its own and returns its address.
+// CreateDatabase creates an empty database with a unique name and returns its URL.
 func (s *Server) CreateDatabase(ctx context.Context) (string, error) {
-	return s.createFrom(ctx, "template0") // nobody can be connected to it, which would be in the way
+	return s.createFrom(ctx, "template0") // the template never has connections, which would block the copy
 }
 
-// CloneDatabase makes a copy of a database of the server, to which nobody may be connected, and returns its address.
+// CloneDatabase copies a database of the server and returns the URL of the copy. The original must
+// have no connections.
 func (s *Server) CloneDatabase(ctx context.Context, url string) (string, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
@@ -68,7 +69,8 @@ func (s *Server) createFrom(ctx context.Context, template string) (string, error
 	return s.URL(name), nil
 }
 
-// DropDatabase removes the database of an address that CreateDatabase returned, whoever is connected to it.
+// DropDatabase drops a database by the URL that CreateDatabase returned, and closes its
+// connections.
 func (s *Server) DropDatabase(ctx context.Context, url string) error {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
@@ -84,7 +86,7 @@ func (s *Server) DropDatabase(ctx context.Context, url string) error {
 	return nil
 }
 
-// Execute runs SQL, one or more statements, in a database of the server as its superuser.
+// Execute runs one or more SQL statements in a database of the server as superuser.
 func (s *Server) Execute(ctx context.Context, database, sql string) error {
 	return s.with(ctx, database, func(conn *pgx.Conn) error {
 		_, err := conn.PgConn().Exec(ctx, sql).ReadAll()
@@ -92,7 +94,8 @@ func (s *Server) Execute(ctx context.Context, database, sql string) error {
 	})
 }
 
-// CutConnections ends the connections of all clients, whatever they do, and waits until they are gone. New ones are let in.
+// CutConnections closes all client connections, even busy ones, and waits until they are gone. New
+// connections are accepted.
 func (s *Server) CutConnections(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
 	defer cancel()
@@ -119,9 +122,9 @@ func (s *Server) CutConnections(ctx context.Context) error {
 	return nil
 }
 
-// cutConnections tells all connections but its own to end and returns their process ids.
+// cutConnections terminates all connections but its own and returns their process IDs.
 func cutConnections(ctx context.Context, conn *pgx.Conn) ([]int32, error) {
-	// Among the conditions the call might come before the one that spares this connection.
+	// In the WHERE clause, the call might run before the condition that excludes this connection.
 	rows, err := conn.Query(ctx, `
 		SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity
 		WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`)

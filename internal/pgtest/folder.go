@@ -8,21 +8,23 @@ import (
 	"strings"
 )
 
-// folderPrefix begins the names of temporary folders, so that those which a killed process left can be told.
+// folderPrefix is the name prefix of temporary folders. It identifies the folders of killed
+// processes.
 const folderPrefix = "colaregistry-postgres-"
 
-// folder is where one server has its files. The data folder belongs to the user the server runs as, the rest to us.
+// folder contains the files of one server. The data folder belongs to the server's user, the rest
+// to the current user.
 type folder struct {
 	path      string
-	temporary bool     // ours to remove
-	lock      *os.File // of a temporary folder: held locked while it is used
+	temporary bool     // remove it on close
+	lock      *os.File // locked while a temporary folder is in use
 }
 
 func (f *folder) data() string { return filepath.Join(f.path, "data") }
 func (f *folder) log() string  { return filepath.Join(f.path, "log") }
 
-// openFolder makes the folder of a server with an empty data folder in it: a temporary one unless dir is given. Temporary
-// folders that nobody uses any more are removed first.
+// openFolder creates a server's folder with an empty data folder in it. The folder is temporary
+// unless dir is set. It first removes abandoned temporary folders.
 func openFolder(dir string, runAs *identity) (*folder, error) {
 	f := &folder{}
 	var err error
@@ -41,7 +43,7 @@ func openFolder(dir string, runAs *identity) (*folder, error) {
 	return f, nil
 }
 
-// makeData makes the data folder for the server's user.
+// makeData creates the data folder for the server's user.
 func (f *folder) makeData(runAs *identity) error {
 	if err := runAs.canReach(f.path); err != nil {
 		return err
@@ -52,7 +54,8 @@ func (f *folder) makeData(runAs *identity) error {
 	return runAs.own(f.data())
 }
 
-// temporaryFolder makes a locked folder. The lock has its name only once it is held, so nobody finds it free before.
+// temporaryFolder creates a locked folder. It locks the lock file before giving it its final name,
+// so that no other process finds it unlocked.
 func temporaryFolder(parent string) (*folder, error) {
 	path, err := os.MkdirTemp(parent, folderPrefix)
 	if err != nil {
@@ -62,7 +65,7 @@ func temporaryFolder(parent string) (*folder, error) {
 	if f.path, err = filepath.Abs(path); err != nil {
 		return f, err
 	}
-	if err := os.Chmod(path, 0o711); err != nil { // the server's user passes through it
+	if err := os.Chmod(path, 0o711); err != nil { // lets the server's user enter it
 		return f, err
 	}
 	unnamed := lockPath(path) + ".new"
@@ -77,7 +80,7 @@ func temporaryFolder(parent string) (*folder, error) {
 
 func lockPath(folder string) string { return filepath.Join(folder, "lock") }
 
-// remove removes a temporary folder; a given one stays.
+// remove removes a temporary folder. It leaves other folders in place.
 func (f *folder) remove() error {
 	if !f.temporary {
 		return nil
@@ -89,8 +92,8 @@ func (f *folder) remove() error {
 	return err
 }
 
-// removeAbandoned removes the temporary folders whose process was killed. What cannot be removed is left for the next time:
-// it may be another user's.
+// removeAbandoned removes the temporary folders of killed processes. It skips folders it cannot
+// remove, which may belong to another user.
 func removeAbandoned(parent string) {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
@@ -106,19 +109,19 @@ func removeAbandoned(parent string) {
 func removeIfAbandoned(path string) {
 	lock, err := os.OpenFile(lockPath(path), os.O_RDWR, 0)
 	if err != nil {
-		return // being made, or not ours
+		return // still being created, or owned by another user
 	}
 	defer lock.Close()
 	if free, err := tryLock(lock); err != nil || !free {
 		return
 	}
-	// The data goes first: without its lock the folder could not be told as abandoned any more.
+	// Remove the data first: without its lock, the folder would no longer be recognized as abandoned.
 	if os.RemoveAll(filepath.Join(path, "data")) == nil {
 		_ = os.RemoveAll(path)
 	}
 }
 
-// unreachable says which folder keeps the server's user out.
+// unreachable returns an error that names the folder which the server's user cannot enter.
 func unreachable(name, folder string) error {
 	return fmt.Errorf("the servers run as the user %s, who may not pass through the folder %s; choose another with TMPDIR or Options.Dir", name, folder)
 }

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// serverProcesses returns the processes that work in a server's data folder.
+// serverProcesses returns the processes whose working directory is a server's data folder.
 func serverProcesses(t *testing.T, s *Server) []int {
 	t.Helper()
 	return processesIn(t, s.folder.data())
@@ -38,11 +38,11 @@ func processesIn(t *testing.T, folder string) []int {
 	return found
 }
 
-// useTempDir makes the folder for temporary files one that other users may enter, and fails the test when something is left
-// in it. Servers that the test starts later are closed before that is looked at.
+// useTempDir uses a temporary folder that other users may enter and fails the test if files are
+// left in it. Servers that the test starts later are closed before this check.
 func useTempDir(t *testing.T) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "pgtest-") // t.TempDir is closed to others
+	dir, err := os.MkdirTemp("", "pgtest-") // other users cannot enter t.TempDir
 	mustDo(t, err)
 	t.Cleanup(func() {
 		entries, err := os.ReadDir(dir)
@@ -55,7 +55,7 @@ func useTempDir(t *testing.T) {
 	t.Setenv("TMPDIR", dir)
 }
 
-// beVictim starts a server, says where, and waits to be killed.
+// beVictim starts a server, prints its location, and waits to be killed.
 func beVictim() {
 	s, err := Start(context.Background(), Options{})
 	if err != nil {
@@ -66,8 +66,8 @@ func beVictim() {
 	select {}
 }
 
-// TestServerOfKilledProcess kills a process that has a server: the server must end too, and the next start removes its
-// folder.
+// TestServerOfKilledProcess kills a process that owns a server. The server must end too, and the
+// next start removes its folder.
 func TestServerOfKilledProcess(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only on Linux a server ends with its process")
@@ -96,7 +96,7 @@ func TestServerOfKilledProcess(t *testing.T) {
 		}
 		return nil
 	}))
-	mustDo(t, poll(t.Context(), func() error { // another test binary may be removing it
+	mustDo(t, poll(t.Context(), func() error { // another test binary may be removing it concurrently
 		removeAbandoned(os.TempDir())
 		if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("the folder is left: %v", err)

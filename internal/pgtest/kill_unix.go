@@ -14,8 +14,8 @@ import (
 	"syscall"
 )
 
-// kill ends a postmaster and its children at once and waits until the children are gone too: as long as one of them is
-// there, the data cannot be opened again.
+// kill ends a postmaster and its children at once and waits until the children are gone. The data
+// cannot be opened again while one of them is running.
 func (s *Server) kill(ctx context.Context, p *process) error {
 	pid := p.cmd.Process.Pid
 	children, err := freeze(ctx, p)
@@ -40,7 +40,8 @@ func (s *Server) kill(ctx context.Context, p *process) error {
 	return nil
 }
 
-// freeze stops the postmaster, so that it makes no more children and does not hear of their end, and returns its children.
+// freeze stops the postmaster with SIGSTOP, so that it neither creates children nor reacts to their
+// end, and returns its children.
 func freeze(ctx context.Context, p *process) (children []int, err error) {
 	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func freeze(ctx context.Context, p *process) (children []int, err error) {
 	return children, err
 }
 
-// gone returns an error while one of the processes is there. One that has ended and was not waited for is gone.
+// gone returns an error while one of the processes is running. Zombies count as gone.
 func gone(pids []int) error {
 	all, err := processes()
 	if err != nil {
@@ -77,19 +78,19 @@ func gone(pids []int) error {
 	return nil
 }
 
-// removeSharedMemory removes the few bytes of System V shared memory by which a server knows that it is the only one, and
-// which outlive it when it is killed. Otherwise the system would run out of them after some thousand killed servers. What
-// cannot be removed stays: the next start, if there is one, removes it too.
+// removeSharedMemory removes the System V shared memory segment that a server uses to detect other
+// servers. The segment outlives a killed server, and a few thousand killed servers would exhaust
+// the system's limit. It ignores errors, because the next start removes the segment too.
 func removeSharedMemory(data string) {
 	if id := sharedMemoryID(data); id != "" {
 		_ = exec.Command("ipcrm", "-m", id).Run()
 	}
 }
 
-// sharedMemoryID returns the id of the shared memory that the server of a data folder has or had; empty when it cannot be
-// told.
+// sharedMemoryID returns the ID of the shared memory of a data folder's current or last server, or
+// "" if it is unknown.
 func sharedMemoryID(data string) string {
-	const keyAndID = 6 // the line of postmaster.pid
+	const keyAndID = 6 // line number in postmaster.pid
 	file, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
 	if err != nil {
 		return ""

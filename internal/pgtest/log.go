@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	logShown = 64 << 10 // bytes of the log that Log returns
-	logTold  = 4 << 10  // bytes of the log in errors
+	logShown = 64 << 10 // log bytes returned by Log
+	logTold  = 4 << 10  // log bytes included in errors
 )
 
-// serverLog is the file a server logs to.
+// serverLog is a server's log file.
 type serverLog struct {
 	path string
 
 	mu   sync.Mutex
-	kept []byte // the end of a file that is gone
+	kept []byte // end of a removed file
 	gone bool
 }
 
-// open opens the file for the server to append to and returns its length so far.
+// open opens the file for the server to append to and returns its current length.
 func (l *serverLog) open() (*os.File, int64, error) {
 	f, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -31,17 +31,18 @@ func (l *serverLog) open() (*os.File, int64, error) {
 	return f, length, err
 }
 
-// keep holds on to the end of the log before its file is removed.
+// keep saves the end of the log before its file is removed.
 func (l *serverLog) keep() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.kept, l.gone = l.read(0, logShown), true
 }
 
-// tail returns the last bytes of the log in whole lines, at most limit.
+// tail returns up to limit bytes from the end of the log, in whole lines.
 func (l *serverLog) tail(limit int64) string { return l.since(0, limit) }
 
-// since returns the last bytes of what was logged after the first skip bytes, in whole lines, at most limit.
+// since skips the first skip bytes and returns up to limit bytes from the end of the rest, in whole
+// lines.
 func (l *serverLog) since(skip, limit int64) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,7 +52,7 @@ func (l *serverLog) since(skip, limit int64) string {
 	return string(l.read(skip, limit))
 }
 
-// read reads the file; what cannot be read was not logged.
+// read reads the file. It treats an unreadable file as empty.
 func (l *serverLog) read(skip, limit int64) []byte {
 	f, err := os.Open(l.path)
 	if err != nil {

@@ -1,11 +1,13 @@
-// Package pgtest starts throw-away PostgreSQL servers for tests and measurements: real ones, each with its data in a folder
-// of its own, that can be stopped, crashed, started again, followed by a standby and promoted.
+// Package pgtest starts disposable PostgreSQL servers for tests and measurements. They are real
+// servers with separate data folders. Callers can stop, crash and restart them, add a standby, and
+// promote it.
 //
-// The servers listen on the loopback interface only and let everyone in. A server does not outlive its process: Close
-// removes everything, on Linux the kernel ends the server of a process that was killed, and the next Start removes the
-// folder.
+// The servers listen on the loopback interface only and accept every user. A server does not
+// outlive its process. Close removes everything. If the process is killed, the kernel ends the
+// server on Linux, and the next Start removes the folder.
 //
-// PostgreSQL refuses to run as root. There the servers run as the user postgres, or else nobody.
+// PostgreSQL refuses to run as root. For root, the servers run as the user postgres, or else
+// nobody.
 package pgtest
 
 import (
@@ -22,52 +24,54 @@ import (
 )
 
 const (
-	user = "colaregistry" // the superuser of every server
-	// patience bounds every wait, so that a server that never comes up fails the test rather than hanging it.
+	user = "colaregistry" // superuser of every server
+	// patience is the limit of every wait. A server that never starts fails the test instead of hanging it.
 	patience = 2 * time.Minute
-	// portAttempts is how many ports are tried when others take them first.
+	// portAttempts is how many ports to try if other processes take them first.
 	portAttempts = 5
 )
 
 var errPatience = fmt.Errorf("nothing came of it within %s", patience)
 
-// Options of a server. The zero Options are for tests.
+// Options configures a server. The zero value suits most tests.
 type Options struct {
-	// Durable turns on fsync, synchronous_commit and full_page_writes. Without it a server is faster, and what it committed
-	// may be lost when it is stopped as by a crash.
+	// Durable turns on fsync, synchronous_commit and full_page_writes. Without it a server is faster, but a crash may
+	// lose committed data.
 	Durable bool
-	// Settings are further settings of postgresql.conf, which win over those of this package. A cluster_name is the name
-	// of the server (see Name). The port cannot be set.
+	// Settings are additional postgresql.conf settings. They override those of this package. cluster_name sets the
+	// server's name (see Name). The port cannot be set.
 	Settings map[string]string
-	// Dir is the folder for the data and the log. It is made when it is missing, must have no data in it, and stays. When
-	// empty the folder is a temporary one, which Close removes.
+	// Dir is the folder for the data and the log. Start creates it if necessary; it must not contain data. Close leaves
+	// it in place. If Dir is empty, Start uses a temporary folder, which Close removes.
 	Dir string
 }
 
-// Server is a PostgreSQL server. Its methods are safe for concurrent use; it must be closed.
+// Server is a PostgreSQL server. Its methods are safe for concurrent use. The caller must close it.
 type Server struct {
 	options  Options
 	name     string
 	programs programs
-	runAs    *identity // nil for the present user
+	runAs    *identity // nil for the current user
 	folder   *folder
 	log      *serverLog
-	standbys atomic.Int64 // started so far, to name them
+	standbys atomic.Int64 // number of standbys started, used for names
 
-	mu      sync.Mutex   // held by whatever starts or stops the server
-	port    *reservation // kept while the server is stopped
+	mu      sync.Mutex   // locked while the server starts or stops
+	port    *reservation // reserved while the server is stopped
 	address atomic.Value // string, host:port
 	process *process     // nil when stopped
 	closed  bool
 }
 
-// Start makes a new server and waits until it accepts connections. When PostgreSQL is not installed the error says what to
-// install; when the server cannot start it has the end of the server's log.
+// Start starts a new server and waits until it accepts connections. If PostgreSQL is not installed,
+// the error says what to install. If the server fails to start, the error includes the end of its
+// log.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	return start(ctx, o, "primary", reservePort, initialize)
 }
 
-// start makes a server whose data folder is filled by fill, on the first port of reserve that is free.
+// start creates a server, calls fill to create its data, and starts it on the first free port from
+// reserve.
 func start(ctx context.Context, o Options, name string, reserve func() (*reservation, error), fill func(context.Context, *Server) error) (*Server, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
 	defer cancel()
@@ -87,7 +91,7 @@ func start(ctx context.Context, o Options, name string, reserve func() (*reserva
 	return s, nil
 }
 
-// newServer finds what a server needs and makes its folder.
+// newServer finds the server's requirements and creates its folder.
 func newServer(o Options, name string) (*Server, error) {
 	if _, ok := o.Settings["port"]; ok {
 		return nil, errors.New("the port is chosen, it cannot be set")
@@ -110,7 +114,8 @@ func newServer(o Options, name string) (*Server, error) {
 	return &Server{options: o, name: name, programs: found, runAs: runAs, folder: f, log: &serverLog{path: f.log()}}, nil
 }
 
-// startSomewhere starts the server on a port that reserve chose, and on another when somebody else took it meanwhile.
+// startSomewhere starts the server on a port from reserve. If another process takes the port first,
+// it tries another.
 func (s *Server) startSomewhere(ctx context.Context, reserve func() (*reservation, error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,27 +136,29 @@ func (s *Server) startSomewhere(ctx context.Context, reserve func() (*reservatio
 	}
 }
 
-// Name returns the server's cluster_name: "primary", "standby1" and so on, unless set by Options. It is what a standby
-// calls itself to its primary, so it is the name to give to SetSynchronous. A standby's slot has the same name, so
-// lower-case letters, digits and underscores make it.
+// Name returns the server's cluster_name: "primary", "standby1" and so on, unless set by Options. A
+// standby identifies itself to its primary by this name, so use it in SetSynchronous. The standby's
+// replication slot has the same name, so it may contain only lower-case letters, digits and
+// underscores.
 func (s *Server) Name() string { return s.name }
 
-// Addr returns the host and port the server listens on, also while it is stopped.
+// Addr returns the server's host and port, even while it is stopped.
 func (s *Server) Addr() string {
 	address, _ := s.address.Load().(string)
 	return address
 }
 
-// URL returns the address of a database of the server, whether it exists or not.
+// URL returns the URL of a database of the server. The database need not exist.
 func (s *Server) URL(database string) string {
 	u := url.URL{Scheme: "postgres", User: url.User(user), Host: s.Addr(), Path: "/" + database, RawQuery: "sslmode=disable"}
 	return u.String()
 }
 
-// Log returns the end of what the server logged, also after Close.
+// Log returns the end of the server's log, even after Close.
 func (s *Server) Log() string { return s.log.tail(logShown) }
 
-// Close stops the server as a crash would, and removes what it made, all but an Options.Dir. Closing twice is no error.
+// Close stops the server as in a crash and removes its files, except Options.Dir. Closing twice is
+// not an error.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,7 +18,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// victimVariable makes the test binary start a server and wait to be killed.
+// victimVariable is an environment variable that makes the test binary start a server and wait to
+// be killed.
 const victimVariable = "COLAREGISTRY_PGTEST_VICTIM"
 
 func TestMain(m *testing.M) {
@@ -44,14 +45,14 @@ func mustStart(t *testing.T, o Options) *Server {
 
 func mustExecute(t *testing.T, s *Server, sql string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience) // a commit may wait for a standby for good
+	ctx, cancel := context.WithTimeout(t.Context(), patience) // a commit may wait for a standby indefinitely
 	defer cancel()
 	if err := s.Execute(ctx, "postgres", sql); err != nil {
 		t.Fatalf("%s: %v\n%s", sql, err, s.Log())
 	}
 }
 
-// mustText runs a query that returns one text.
+// mustText runs a query that returns one string.
 func mustText(t *testing.T, url, query string) string {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -96,7 +97,7 @@ func TestDropDatabase(t *testing.T) {
 	s := Shared(t)
 	url, err := s.CreateDatabase(t.Context())
 	mustDo(t, err)
-	conn, err := pgx.Connect(t.Context(), url) // does not keep it from being dropped
+	conn, err := pgx.Connect(t.Context(), url) // an open connection does not prevent the drop
 	mustDo(t, err)
 	defer conn.Close(context.Background())
 	mustDo(t, s.DropDatabase(t.Context(), url))
@@ -127,8 +128,8 @@ func TestCutConnections(t *testing.T) {
 	mustText(t, s.URL("postgres"), `SELECT 'let in again'`)
 }
 
-// TestRestartKeepsAddressAndData stops a durable server in every way. Nothing that was committed may be missing, and while it
-// is stopped connections must be refused, not held.
+// TestRestartKeepsAddressAndData stops a durable server in every mode. No committed data may be
+// lost, and connections must be refused rather than held while the server is stopped.
 func TestRestartKeepsAddressAndData(t *testing.T) {
 	s := mustStart(t, Options{Durable: true, Settings: map[string]string{"work_mem": "7MB", "cluster_name": `it's\a "name"`}})
 	mustExecute(t, s, `CREATE TABLE kept (mode text)`)
@@ -140,7 +141,7 @@ func TestRestartKeepsAddressAndData(t *testing.T) {
 		mustExecute(t, s, `INSERT INTO kept VALUES ('`+name+`')`)
 		memory := mustSharedMemory(t, s)
 		mustDo(t, s.Stop(t.Context(), mode))
-		mustDo(t, s.Stop(t.Context(), mode)) // once more is no error
+		mustDo(t, s.Stop(t.Context(), mode)) // stopping is idempotent
 		if _, err := net.Dial("tcp", address); !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Errorf("%s: connecting to the stopped server: %v", name, err)
 		}
@@ -188,7 +189,7 @@ func TestStartEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestTakenPort lets somebody take the chosen port before the server does.
+// TestTakenPort takes the chosen port before the server does.
 func TestTakenPort(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	mustDo(t, err)
@@ -237,7 +238,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 		t.Fatal("the server has no processes")
 	}
 	mustDo(t, s.Close())
-	mustDo(t, s.Close()) // once more is no error
+	mustDo(t, s.Close()) // closing is idempotent
 	if pids := serverProcesses(t, s); len(pids) > 0 {
 		t.Errorf("processes %v are left", pids)
 	}

@@ -4,11 +4,11 @@ package pgtest
 
 import "net"
 
-// reservation is a port that was free when it was chosen. Only on Linux it can be kept free for the server; elsewhere
-// somebody may take it before the server does.
+// reservation is a port that was free when it was chosen. Only Linux can reserve it for the server;
+// elsewhere another process may take it first.
 type reservation struct{ number int }
 
-// reservePort chooses a free port of the loopback interface.
+// reservePort chooses a free port on the loopback interface.
 func reservePort() (*reservation, error) {
 	l, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {

@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// pollEvery is how long to wait between two looks at what cannot be waited for.
+// pollEvery is the poll interval.
 const pollEvery = 10 * time.Millisecond
 
-// Mode is a way to stop a server.
+// Mode is a shutdown mode.
 type Mode uint8
 
-// The modes.
+// Shutdown modes.
 const (
-	Fast      Mode = iota // in good order: connections are ended, everything is written
-	Immediate             // as in a crash: connections are dropped, nothing is written, the next start recovers
-	Kill                  // SIGKILL of the postmaster and all its children
+	Fast      Mode = iota // clean shutdown: closes connections and writes all data
+	Immediate             // like a crash: drops connections and writes no data; the next start recovers
+	Kill                  // SIGKILL to the postmaster and all its children
 )
 
 func (m Mode) signal() os.Signal {
@@ -37,14 +37,14 @@ var (
 	errEnded     = errors.New("the server has ended")
 )
 
-// process is a postmaster that was started.
+// process is a running or ended postmaster.
 type process struct {
 	cmd  *exec.Cmd
-	done chan struct{} // closed when it has ended
+	done chan struct{} // closed when the process ends
 }
 
-// launch starts a command. The goroutine that starts it keeps its thread until it ends, since on Linux the kernel ends the
-// command together with the thread that started it.
+// launch starts a command. The starting goroutine stays locked to its thread until the command
+// ends, because on Linux the kernel ends the command when that thread exits.
 func launch(cmd *exec.Cmd) (*process, error) {
 	p := &process{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error)
@@ -54,7 +54,7 @@ func launch(cmd *exec.Cmd) (*process, error) {
 		err := cmd.Start()
 		started <- err
 		if err == nil {
-			_ = cmd.Wait() // how it ended is in its ProcessState
+			_ = cmd.Wait() // ProcessState has the exit status
 			close(p.done)
 		}
 	}()
@@ -71,9 +71,9 @@ func (p *process) ended() bool {
 	}
 }
 
-// Stop stops the server and waits until it is gone; its port stays reserved for Restart. A Fast stop waits for standbys to
-// have received everything. Stopping a server that is stopped, or has ended by itself, is no error. When the context ends
-// first the server goes on stopping; stop it again, or close it.
+// Stop stops the server and waits until it is gone. Its port stays reserved for Restart. A Fast
+// stop waits until standbys have received all data. Stopping a stopped or crashed server is not an
+// error. If the context ends first, the server continues to stop; call Stop again or Close.
 func (s *Server) Stop(ctx context.Context, m Mode) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +106,8 @@ func (s *Server) stop(ctx context.Context, m Mode) error {
 	return nil
 }
 
-// Restart starts a stopped server again, on the same port and data, and waits until it accepts connections.
+// Restart starts a stopped server with the same port and data, and waits until it accepts
+// connections.
 func (s *Server) Restart(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
 	defer cancel()
@@ -127,7 +128,8 @@ func (s *Server) Restart(ctx context.Context) error {
 	return nil
 }
 
-// run starts the postmaster and waits until it accepts connections. On an error nothing runs.
+// run starts the postmaster and waits until it accepts connections. On error it leaves no process
+// running.
 func (s *Server) run(ctx context.Context) error {
 	log, logged, err := s.log.open()
 	if err != nil {
@@ -148,11 +150,12 @@ func (s *Server) run(ctx context.Context) error {
 	return nil
 }
 
-// waitReady waits until the server answers. It may not be its port that answers, so it is asked who it is.
+// waitReady waits until the server responds. It verifies the server's identity, because another
+// process may own the port.
 func (s *Server) waitReady(ctx context.Context, p *process, logged int64) error {
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() { // who has ended need not be asked any longer
+	go func() { // an ended server will not respond
 		defer cancel()
 		select {
 		case <-p.done:
@@ -171,7 +174,7 @@ func (s *Server) waitReady(ctx context.Context, p *process, logged int64) error 
 	return nil
 }
 
-// whyEnded returns why a server did not come up.
+// whyEnded returns why a server failed to start.
 func (s *Server) whyEnded(p *process, logged int64) error {
 	if strings.Contains(s.log.since(logged, logTold), "could not create any TCP/IP sockets") {
 		return fmt.Errorf("%w %s", errPortTaken, s.Addr())
@@ -179,12 +182,12 @@ func (s *Server) whyEnded(p *process, logged int64) error {
 	return fmt.Errorf("%w: %s", errEnded, p.cmd.ProcessState)
 }
 
-// final is an error that more tries do not mend.
+// final is an error that retries cannot fix.
 type final struct{ error }
 
 func (f final) Unwrap() error { return f.error }
 
-// poll tries until there is no error, or a final one, or the context ends.
+// poll retries until there is no error, a final error, or the context ends.
 func poll(ctx context.Context, try func() error) error {
 	for {
 		err := try()

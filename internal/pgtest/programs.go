@@ -12,17 +12,18 @@ import (
 )
 
 const (
-	debianFolder = "/usr/lib/postgresql"           // holds a folder for each major version
-	sourceFolder = "/usr/local/pgsql/bin"          // where PostgreSQL installs itself when it is built from source
-	programNames = "initdb postgres pg_basebackup" // what an installation must have
+	debianFolder = "/usr/lib/postgresql"           // contains a folder for each major version
+	sourceFolder = "/usr/local/pgsql/bin"          // default location of a build from source
+	programNames = "initdb postgres pg_basebackup" // required programs
 )
 
-// programs is the folder of one PostgreSQL installation's programs. They all come from it, since versions do not mix.
+// programs is the program folder of one PostgreSQL installation. All programs come from it, because
+// versions do not mix.
 type programs string
 
 func (p programs) path(name string) string { return filepath.Join(string(p), name) }
 
-// findPrograms returns the first of the folders that has all programs.
+// findPrograms returns the first folder that contains all programs.
 func findPrograms(folders []string) (programs, error) {
 	for _, folder := range folders {
 		if filepath.IsAbs(folder) && hasPrograms(folder) {
@@ -43,17 +44,17 @@ func hasPrograms(folder string) bool {
 	return true
 }
 
-// searchFolders returns where to look for PostgreSQL, best first: what the PATH says, what Debian installs, newest first, and
-// what was built from source.
+// searchFolders returns the folders to search for PostgreSQL, best first: the PATH, Debian's
+// packages from newest to oldest, and a build from source.
 func searchFolders(path, debian, source string) []string {
 	return slices.Concat(filepath.SplitList(path), versionFolders(debian), []string{source})
 }
 
-// versionFolders returns the folders VERSION/bin below root, the highest version first.
+// versionFolders returns the folders VERSION/bin below root, highest version first.
 func versionFolders(root string) []string {
 	entries, err := os.ReadDir(root)
 	if err != nil {
-		return nil // not Debian, or nothing installed
+		return nil // not Debian, or not installed
 	}
 	slices.SortFunc(entries, func(a, b os.DirEntry) int { return compareVersions(b.Name(), a.Name()) })
 	var folders []string
@@ -63,7 +64,8 @@ func versionFolders(root string) []string {
 	return folders
 }
 
-// compareVersions compares by numbers: 9.6 comes before 15. What is no number counts as 0.
+// compareVersions compares versions numerically: 9.6 comes before 15. A part that is not a number
+// counts as 0.
 func compareVersions(a, b string) int {
 	numbers := func(version string) (ns []int) {
 		for part := range strings.SplitSeq(version, ".") {

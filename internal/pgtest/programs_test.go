@@ -19,7 +19,7 @@ func TestFindPrograms(t *testing.T) {
 		return folder
 	}
 	all := strings.Fields(programNames)
-	wrappers := install("usr", 0o700, "pg_basebackup", "psql") // as Debian's /usr/bin
+	wrappers := install("usr", 0o700, "pg_basebackup", "psql") // like /usr/bin on Debian
 	papers := install("papers", 0o600, all...)
 	onPath := install("path", 0o700, all...)
 	install("debian/9.6/bin", 0o700, all...)

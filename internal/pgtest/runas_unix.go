@@ -12,13 +12,14 @@ import (
 	"syscall"
 )
 
-// identity is an ordinary user to run servers as. A nil identity is the present user.
+// identity is an unprivileged user that runs servers. A nil identity is the current user.
 type identity struct {
 	name     string
 	uid, gid uint32
 }
 
-// ordinaryUser returns whom to run servers as under an effective user id: root gives way to postgres or nobody.
+// ordinaryUser returns the user that runs servers for an effective user ID. For root, that is
+// postgres or nobody.
 func ordinaryUser(euid int) (*identity, error) {
 	if euid != 0 {
 		return nil, nil
@@ -38,7 +39,7 @@ func ordinaryUser(euid int) (*identity, error) {
 	return nil, errors.New("PostgreSQL does not run as root, and there is neither a user postgres nor nobody to run it as")
 }
 
-// attributes says how to start a program as a user.
+// attributes returns the attributes that start a program as the user.
 func attributes(i *identity) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{}
 	endWithUs(attr)
@@ -56,7 +57,7 @@ func (i *identity) own(path string) error {
 	return os.Chown(path, int(i.uid), int(i.gid))
 }
 
-// canReach checks that the user may pass through a folder and all above it.
+// canReach checks that the user has access to a folder and all its parents.
 func (i *identity) canReach(folder string) error {
 	if i == nil {
 		return nil
@@ -77,7 +78,7 @@ func (i *identity) canReach(folder string) error {
 	}
 }
 
-// mayPass reports whether a folder's mode lets the user through.
+// mayPass reports whether a folder's mode lets the user enter it.
 func (i *identity) mayPass(mode os.FileMode, uid, gid uint32) bool {
 	switch {
 	case uid == i.uid:
@@ -88,8 +89,8 @@ func (i *identity) mayPass(mode os.FileMode, uid, gid uint32) bool {
 	return mode&0o001 != 0
 }
 
-// tryLock locks a file for this process and reports whether it could. The lock ends with the file's closing, at the latest
-// with the process.
+// tryLock locks a file for this process and reports whether it succeeded. The lock ends when the
+// file is closed or the process ends.
 func tryLock(f *os.File) (bool, error) {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {

@@ -9,16 +9,17 @@ import (
 	"testing"
 )
 
-// shared is the one server of a test binary. It belongs to the binary as TestMain does, which is why it is a variable.
+// shared is the server of this test binary. It is a package variable because, like TestMain, it
+// exists once per binary.
 var shared struct {
 	mu      sync.Mutex
-	running bool // within Main
+	running bool // Main is running
 	server  *Server
-	err     error // of the first attempt, which is not repeated
+	err     error // result of the first attempt, which is not retried
 }
 
-// Main runs the tests and closes the server that they shared, if any of them asked for it. TestMain of a package that uses
-// Shared or NewDatabase passes its result to os.Exit.
+// Main runs the tests and then closes the shared server if a test started it. In a package that
+// uses Shared or NewDatabase, TestMain passes its result to os.Exit.
 func Main(m *testing.M) int {
 	shared.mu.Lock()
 	shared.running = true
@@ -37,8 +38,8 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// Shared returns the server that all tests of a test binary share; the first call starts it. Tests must leave it running.
-// Where there is no PostgreSQL the test fails, with what to install.
+// Shared returns the server that all tests of a binary share. The first call starts it. Tests must
+// leave it running. If PostgreSQL is missing, the test fails with install instructions.
 func Shared(t testing.TB) *Server {
 	t.Helper()
 	s, err := sharedServer()
@@ -55,20 +56,21 @@ func sharedServer() (*Server, error) {
 	case !shared.running:
 		return nil, errors.New("a shared server needs a TestMain that runs the tests with pgtest.Main")
 	case shared.server == nil && shared.err == nil:
-		// Not under the context of the test that happens to come first.
+		// Do not use the context of the test that happens to come first.
 		shared.server, shared.err = Start(context.Background(), Options{})
 	}
 	return shared.server, shared.err
 }
 
-// NewDatabase returns the address of an empty database on the shared server, which is dropped at the end of the test.
+// NewDatabase returns the URL of an empty database on the shared server. The database is dropped
+// when the test ends.
 func NewDatabase(t testing.TB) string {
 	t.Helper()
 	return temporary(t, func(s *Server) (string, error) { return s.CreateDatabase(t.Context()) })
 }
 
-// CloneDatabase returns the address of a copy of a database of the shared server, to which nobody may be connected; the copy
-// is dropped at the end of the test.
+// CloneDatabase returns the URL of a copy of a database on the shared server. The original must
+// have no connections. The copy is dropped when the test ends.
 func CloneDatabase(t testing.TB, url string) string {
 	t.Helper()
 	return temporary(t, func(s *Server) (string, error) { return s.CloneDatabase(t.Context(), url) })

@@ -12,9 +12,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// StartStandby makes a standby of the server from a base backup and waits until it streams and accepts reading connections.
-// It has the primary's settings, with those of the options over them; whether it is durable is the options' to say. What it
-// has not received is kept for it in a replication slot, also while it is stopped. The caller closes it.
+// StartStandby creates a standby from a base backup and waits until it streams and accepts
+// read-only connections. The standby has the primary's settings, overridden by those in the
+// options. The options also decide whether it is durable. A replication slot retains data that the
+// standby has not received, even while it is stopped. The caller closes the standby.
 func (s *Server) StartStandby(ctx context.Context, o Options) (*Server, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
 	defer cancel()
@@ -32,8 +33,8 @@ func (s *Server) StartStandby(ctx context.Context, o Options) (*Server, error) {
 	return standby, nil
 }
 
-// settingsOfStandby returns the settings that a standby is given over those of the server. Some, such as max_connections, may
-// not be lower than the primary's.
+// settingsOfStandby returns the settings that override the primary's on a standby. Some, such as
+// max_connections, must not be lower than the primary's.
 func (s *Server) settingsOfStandby(given map[string]string) map[string]string {
 	settings := map[string]string{}
 	maps.Copy(settings, s.options.Settings)
@@ -42,7 +43,7 @@ func (s *Server) settingsOfStandby(given map[string]string) map[string]string {
 	return settings
 }
 
-// copyFrom makes the cluster as a standby of the primary.
+// copyFrom creates the cluster as a standby of the primary.
 func (s *Server) copyFrom(ctx context.Context, primary *Server) error {
 	host, port, _ := strings.Cut(primary.Addr(), ":")
 	source := fmt.Sprintf("host=%s port=%s user=%s application_name=%s sslmode=disable", host, port, user, s.name)
@@ -54,8 +55,8 @@ func (s *Server) copyFrom(ctx context.Context, primary *Server) error {
 	return s.waitForNobody()
 }
 
-// waitForNobody drops the synchronous standbys that came along with the primary's settings: once promoted, the standby
-// would wait for itself.
+// waitForNobody clears the synchronous standbys copied from the primary's settings. Otherwise a
+// promoted standby would wait for itself.
 func (s *Server) waitForNobody() error {
 	f, err := os.OpenFile(filepath.Join(s.folder.data(), "postgresql.auto.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
@@ -65,12 +66,12 @@ func (s *Server) waitForNobody() error {
 	return errors.Join(err, f.Close())
 }
 
-// waitStreaming waits until a standby receives what the server writes, as it is written.
+// waitStreaming waits until a standby streams from the server.
 func (s *Server) waitStreaming(ctx context.Context, name string) error {
 	return s.waitFor(ctx, `SELECT EXISTS (SELECT FROM pg_stat_replication WHERE application_name = $1 AND state = 'streaming')`, name)
 }
 
-// waitFor waits until a question is answered with yes, and asks each time on a new connection.
+// waitFor polls a query until it returns true, on a new connection each time.
 func (s *Server) waitFor(ctx context.Context, question string, arguments ...any) error {
 	return poll(ctx, func() error {
 		return s.with(ctx, "postgres", func(conn *pgx.Conn) error {
@@ -86,8 +87,9 @@ func (s *Server) waitFor(ctx context.Context, question string, arguments ...any)
 	})
 }
 
-// Promote makes a standby the primary and waits until it can be written to. It does not touch the old primary: stop that
-// first. It waits for no standby until SetSynchronous says so.
+// Promote makes a standby the primary and waits until it accepts writes. It does not touch the old
+// primary, which the caller must stop first. The new primary waits for no standby until
+// SetSynchronous is called.
 func (s *Server) Promote(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
 	defer cancel()
@@ -101,9 +103,10 @@ func (s *Server) Promote(ctx context.Context) error {
 	return nil
 }
 
-// SetSynchronous sets synchronous_standby_names: from its return on, commits wait for those standbys, or for none when
-// names is empty. The standbys must be streaming; it waits until one of them shows as synchronous. The server must be
-// durable, since otherwise its commits wait for nothing.
+// SetSynchronous sets synchronous_standby_names. After it returns, commits wait for those standbys,
+// or for no standby if names is empty. The standbys must be streaming; SetSynchronous waits until
+// one of them is synchronous. The server must be durable, because otherwise its commits do not
+// wait.
 func (s *Server) SetSynchronous(ctx context.Context, names string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
 	defer cancel()
@@ -117,7 +120,7 @@ func (s *Server) setSynchronous(ctx context.Context, names string) error {
 	if names != "" && !s.options.Durable {
 		return errors.New("commits wait for standbys only with Options.Durable")
 	}
-	// ALTER SYSTEM takes no parameters and must be alone.
+	// ALTER SYSTEM takes no parameters and must be a single statement.
 	literal := "'" + strings.ReplaceAll(names, "'", "''") + "'"
 	if err := s.Execute(ctx, "postgres", "ALTER SYSTEM SET synchronous_standby_names = "+literal); err != nil {
 		return err
@@ -128,8 +131,8 @@ func (s *Server) setSynchronous(ctx context.Context, names string) error {
 	if err := s.waitFor(ctx, `SELECT current_setting('synchronous_standby_names') = $1`, names); err != nil {
 		return err
 	}
-	// A new connection shows the setting, so every process was told of it. But commits wait only once the checkpointer has
-	// taken note, which it does between checkpoints: surely before the second of two.
+	// Once a new connection shows the setting, every process has been signaled. Commits wait only after the
+	// checkpointer has processed the signal, which it does between checkpoints: at the latest before the second of two.
 	if err := s.Execute(ctx, "postgres", "CHECKPOINT; CHECKPOINT"); err != nil {
 		return err
 	}

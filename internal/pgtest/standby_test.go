@@ -13,11 +13,11 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// mustStandby makes a primary and its standby, both durable.
+// mustStandby starts a durable primary and its durable standby.
 func mustStandby(t *testing.T) (primary, standby *Server) {
 	t.Helper()
 	primary = mustStart(t, Options{Durable: true, Settings: map[string]string{"max_connections": "310"}})
-	// The base backup brings this along: the promoted server would wait for itself.
+	// The base backup copies this setting. If it were not cleared, the promoted server would wait for itself.
 	mustExecute(t, primary, `ALTER SYSTEM SET synchronous_standby_names = 'standby1'`)
 	standby, err := primary.StartStandby(t.Context(), Options{Durable: true})
 	mustDo(t, err)
@@ -29,7 +29,8 @@ func mustStandby(t *testing.T) (primary, standby *Server) {
 	return primary, standby
 }
 
-// TestStandbyTakesOver loses a primary that waits for its standby: what was committed must be there after the promotion.
+// TestStandbyTakesOver loses a primary with a synchronous standby. Every committed row must exist
+// after the promotion.
 func TestStandbyTakesOver(t *testing.T) {
 	primary, standby := mustStandby(t)
 	if standby.Name() != "standby1" {
@@ -40,7 +41,7 @@ func TestStandbyTakesOver(t *testing.T) {
 	requireReadOnly(t, standby)
 	mustDo(t, primary.Stop(t.Context(), Kill))
 	mustDo(t, standby.Promote(t.Context()))
-	// The promoted server has the old one's settings but waits for nobody.
+	// The promoted server has the old primary's settings but does not wait for a standby.
 	mustExecute(t, standby, `INSERT INTO kept DEFAULT VALUES`)
 	if got := mustText(t, standby.URL("postgres"), `SELECT count(*)::text FROM kept`); got != "2" {
 		t.Errorf("after the promotion the table has %s rows, want 2", got)
@@ -50,8 +51,8 @@ func TestStandbyTakesOver(t *testing.T) {
 	}
 }
 
-// TestSynchronousCommitWaits stops the standby: a commit must not be told until it is back, and must be once nobody is
-// waited for.
+// TestSynchronousCommitWaits stops the standby. A commit must not return until the standby is back,
+// and must return at once when no standby is synchronous.
 func TestSynchronousCommitWaits(t *testing.T) {
 	primary, standby := mustStandby(t)
 	mustExecute(t, primary, `CREATE TABLE kept ()`)

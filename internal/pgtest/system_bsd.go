@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// endWithUs does nothing: only Linux ends a program together with the one that started it. Elsewhere the server of a killed
-// process ends when the next Start removes its folder from under it.
+// endWithUs does nothing: only Linux can end a program together with its parent. Elsewhere, the
+// server of a killed process ends when the next Start removes its folder.
 func endWithUs(*syscall.SysProcAttr) {}
 
-// processInfo is what there is to know of a process.
+// processInfo describes a process.
 type processInfo struct {
 	parent int
 	state  byte // as in ps: T stopped, Z ended

@@ -9,15 +9,15 @@ import (
 	"syscall"
 )
 
-// endWithUs makes the kernel shut a program down, as in a crash, when this process ends, however it does. The program is in
-// a process group of its own, so an interrupt from the keyboard does not take the server from under a test that has yet to
-// end.
+// endWithUs makes the kernel shut a program down, as in a crash, when this process ends for any
+// reason. The program gets its own process group, so Ctrl-C does not stop the server while a test
+// is still cleaning up.
 func endWithUs(attr *syscall.SysProcAttr) {
 	attr.Pdeathsig = syscall.SIGQUIT
 	attr.Setpgid = true
 }
 
-// processInfo is what there is to know of a process.
+// processInfo describes a process.
 type processInfo struct {
 	parent int
 	state  byte // as in ps: T stopped, Z ended
@@ -39,7 +39,7 @@ func processes() (map[int]processInfo, error) {
 		if err != nil {
 			continue // it has ended
 		}
-		// The name, in parentheses, may hold anything; the state and the parent follow.
+		// The name, in parentheses, may contain any character; the state and the parent follow it.
 		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 		if len(fields) < 2 {
 			return nil, fmt.Errorf("process %d has the status %q", pid, stat)
@@ -53,15 +53,16 @@ func processes() (map[int]processInfo, error) {
 	return all, nil
 }
 
-// reservation is a port that nobody else is given: a socket is bound to it that does not listen. The server may bind to it as
-// well, since both allow addresses to be reused, and connections are refused while it does not. So the port is the server's
-// also before it starts and while it is stopped.
+// reservation is a port reserved by a socket that is bound to it but does not listen. The server
+// can bind to the port too, because both sockets set SO_REUSEADDR. Connections are refused while
+// the server is not listening. The port thus belongs to the server before it starts and while it is
+// stopped.
 type reservation struct {
 	number int
 	socket int
 }
 
-// reservePort reserves a free port of the loopback interface.
+// reservePort reserves a free port on the loopback interface.
 func reservePort() (*reservation, error) {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -93,5 +94,5 @@ func (r *reservation) bind() error {
 	return nil
 }
 
-// release lets others have the port.
+// release frees the port.
 func (r *reservation) release() error { return os.NewSyscallError("close", syscall.Close(r.socket)) }

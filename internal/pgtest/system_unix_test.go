@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// mustSharedMemory returns the id of a running server's shared memory.
+// mustSharedMemory returns the ID of a running server's shared memory.
 func mustSharedMemory(t *testing.T, s *Server) string {
 	t.Helper()
 	id := sharedMemoryID(s.folder.data())
@@ -20,7 +20,8 @@ func mustSharedMemory(t *testing.T, s *Server) string {
 	return id
 }
 
-// sharedMemory returns the ids of all shared memory, or none where the system does not list it in a file.
+// sharedMemory returns the IDs of all shared memory segments, or nil if the system does not list
+// them in a file.
 func sharedMemory(t *testing.T) (ids []string) {
 	t.Helper()
 	const idField = 1 // after the key
@@ -52,7 +53,7 @@ func TestMayPass(t *testing.T) {
 		want     bool
 	}{
 		{0o700, 5, 6, true},
-		{0o077, 5, 6, false}, // the owner's bits count for the owner alone
+		{0o077, 5, 6, false}, // the owner bits apply to the owner only
 		{0o010, 0, 6, true},
 		{0o701, 0, 6, false},
 		{0o001, 0, 0, true},

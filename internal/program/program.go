@@ -18,7 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/nodetest"
 )
 
-// stopWithin bounds how long a server may take to shut down.
+// stopWithin is the time limit for a server's shutdown.
 const stopWithin = time.Minute
 
 // build is the compiled program, shared by all tests of a binary.
@@ -56,7 +56,7 @@ type Options struct {
 	Dir         string   // data directory; empty makes one that is deleted after the test
 	DatabaseURL string   // empty uses the embedded database in Dir
 	NoKeyFile   bool     // start on DatabaseURL without the key file that is otherwise created in Dir
-	Flags       []string // further flags of serve
+	Flags       []string // additional flags of serve
 	Env         []string // NAME=value, added to the environment of this process
 }
 
@@ -64,7 +64,7 @@ type Options struct {
 type Server struct {
 	URL         string // scheme, host and port
 	Dir         string // data directory
-	DatabaseURL string // empty: the embedded database in Dir
+	DatabaseURL string // empty for the embedded database in Dir
 
 	t        testing.TB
 	options  Options

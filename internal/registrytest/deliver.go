@@ -11,7 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// receiver is every destination: it takes what it is sent, and confirms when it is challenged, or says what is wrong.
+// receiver stands for every destination. It accepts messages and confirms challenges, or fails with
+// a fixed fault.
 type receiver struct{ sent alerts.Result }
 
 // Send implements alerts.Sender.
@@ -33,7 +34,7 @@ func (r *Registry) Endpoint(t testing.TB, account cola.AccountID, address string
 	return made.UUID
 }
 
-// Code returns the code of the latest challenge of an endpoint.
+// Code returns the code of an endpoint's latest challenge.
 func (r *Registry) Code(t testing.TB, account cola.AccountID, destination string) string {
 	t.Helper()
 	d, err := r.Store.Destination(t.Context(), account, destination)
@@ -47,7 +48,8 @@ func (r *Registry) Code(t testing.TB, account cola.AccountID, destination string
 	return cola.Challenge(challenge).Code()
 }
 
-// Deliver sends the messages that are due, each once. An empty fault has their receivers take them; another one is what every attempt fails with, for good.
+// Deliver sends each due message once. If fault is empty, every receiver accepts it. Otherwise
+// every attempt fails permanently with that fault.
 func (r *Registry) Deliver(t testing.TB, fault string) {
 	t.Helper()
 	answer := receiver{alerts.Result{Status: 204, Fault: fault}}

@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// AddLabels stores labels and waits until the index has the last one. The clock goes on.
+// AddLabels stores labels and waits until the index contains the last one. It advances the clock.
 func (r *Registry) AddLabels(t testing.TB, labels ...cola.Cola) {
 	t.Helper()
 	var patches []cola.Patch[cola.Cola]
@@ -35,7 +35,7 @@ func (r *Registry) AddLabels(t testing.TB, labels ...cola.Cola) {
 		if len(page.Colas) > 0 {
 			return
 		}
-		r.Pass(time.Second) // lest the watcher's window of requests be full
+		r.Pass(time.Second) // so that the watcher stays within its rate limit
 		time.Sleep(50 * time.Millisecond)
 	}
 }

@@ -1,4 +1,5 @@
-// Package registrytest runs a small registry over an embedded database, for the tests of edges that want a real one rather than a fake.
+// Package registrytest runs a small registry on an embedded database, for tests that need a real
+// one rather than a fake.
 package registrytest
 
 import (
@@ -25,16 +26,16 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// PublicURL is where the registry says that it is reached.
+// PublicURL is the public URL of the registry.
 const PublicURL = "https://registry.example"
 
-// Begun is when the clock of a registry stands at first.
+// Begun is the initial time of a registry's clock.
 var Begun = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
-// labels is how many demonstration labels a registry holds.
+// labels is the number of demo labels in a registry.
 const labels = 300
 
-// Registry is a registry at work, with demonstration labels and no account.
+// Registry is a running registry with demo labels and no accounts.
 type Registry struct {
 	*registry.Service
 	Store store.Store
@@ -43,14 +44,14 @@ type Registry struct {
 	clock atomic.Int64
 }
 
-// furnished is a database with the demonstration labels, made once.
+// furnished is a database file with the demo labels, created once.
 var furnished struct {
 	once sync.Once
 	file []byte
 	err  error
 }
 
-// mustFurnish returns the content of a database with the demonstration labels.
+// mustFurnish returns the content of a database file with the demo labels.
 func mustFurnish(t testing.TB) []byte {
 	t.Helper()
 	furnished.once.Do(func() {
@@ -69,7 +70,8 @@ func mustFurnish(t testing.TB) []byte {
 	return furnished.file
 }
 
-// New returns a registry that ends with the test. Its clock stands until it is moved.
+// New returns a registry that is closed when the test ends. Its clock stands still until the test
+// advances it.
 func New(t testing.TB) *Registry {
 	t.Helper()
 	r := &Registry{}
@@ -115,13 +117,13 @@ func New(t testing.TB) *Registry {
 	return r
 }
 
-// Now is the clock of the registry and its database.
+// Now returns the time of the clock that the registry and its database share.
 func (r *Registry) Now() time.Time { return time.UnixMicro(r.clock.Load()).UTC() }
 
 // Pass advances the clock.
 func (r *Registry) Pass(d time.Duration) { r.clock.Add(d.Microseconds()) }
 
-// Holder makes an account and returns its holder, signed in.
+// Holder creates an account and returns a caller for its signed-in holder.
 func (r *Registry) Holder(t testing.TB, email string, tier cola.Tier) cola.Caller {
 	t.Helper()
 	account, err := r.Store.CreateAccount(t.Context(), email, tier)
@@ -131,7 +133,8 @@ func (r *Registry) Holder(t testing.TB, email string, tier cola.Tier) cola.Calle
 	return r.SignIn(t, account.ID, "Test browser", "")
 }
 
-// SignIn signs an account holder in for a year, with a browser and by an issuer, and returns the caller that it makes.
+// SignIn creates a session of one year for an account holder, with a browser and an issuer, and
+// returns its caller.
 func (r *Registry) SignIn(t testing.TB, account cola.AccountID, browser, issuer string) cola.Caller {
 	t.Helper()
 	signIn, err := r.Store.CreateSignIn(t.Context(), store.SignIn{Account: account, Via: issuer, Browser: browser, ExpiresAt: r.Now().AddDate(1, 0, 0)})
@@ -143,7 +146,7 @@ func (r *Registry) SignIn(t testing.TB, account cola.AccountID, browser, issuer 
 	}
 }
 
-// Key makes an API key for an account and returns a caller that comes with it over REST.
+// Key creates an API key for an account and returns a caller that uses it over REST.
 func (r *Registry) Key(t testing.TB, account cola.AccountID, name string) cola.Caller {
 	t.Helper()
 	secret := auth.NewSecret()
@@ -158,7 +161,8 @@ func (r *Registry) Key(t testing.TB, account cola.AccountID, name string) cola.C
 	}
 }
 
-// App connects an app with all scopes to an account and returns a caller that comes with its token over MCP.
+// App connects an app with all scopes to an account and returns a caller that uses its token over
+// MCP.
 func (r *Registry) App(t testing.TB, account cola.AccountID, name string) cola.Caller {
 	t.Helper()
 	app, err := r.Store.RegisterApp(t.Context(), store.App{Issuer: "https://issuer.example", ClientID: name, Name: name, Scopes: cola.Scopes()})
@@ -174,13 +178,13 @@ func (r *Registry) App(t testing.TB, account cola.AccountID, name string) cola.C
 	}
 }
 
-// Arrive brings labels as news, so that saved searches find them: demonstration labels of another seed, so many.
+// Arrive adds n new labels that saved searches can match: demo labels from another seed.
 func (r *Registry) Arrive(t testing.TB, n int) {
 	t.Helper()
 	r.ArriveAsOf(t, n, cola.DateOf(r.Now()))
 }
 
-// ArriveAsOf brings labels as Arrive does, the latest of which was approved on a day.
+// ArriveAsOf is like Arrive, with the given approval date for the latest label.
 func (r *Registry) ArriveAsOf(t testing.TB, n int, latest cola.Date) {
 	t.Helper()
 	var patches []cola.Patch[cola.Cola]

@@ -12,7 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Accounts makes accounts of the largest tier, with a key each, and returns the keys. Each may make 120 requests a minute.
+// Accounts creates accounts on the largest tier, with one key each, and returns the keys. Each
+// account may make 120 requests per minute.
 func Accounts(ctx context.Context, st store.Store, n int) (keys []string, err error) {
 	for i := range n {
 		account, err := st.CreateAccount(ctx, fmt.Sprintf("perf%d@example.com", i), cola.TierPro)
@@ -30,7 +31,7 @@ func Accounts(ctx context.Context, st store.Store, n int) (keys []string, err er
 	return keys, nil
 }
 
-// Get makes one request with a key, reads its answer into dst and returns how long both took.
+// Get makes one request with a key, decodes the response into dst, and returns the total time.
 func Get(ctx context.Context, client *http.Client, url, key string, dst io.Writer) (status int, took time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

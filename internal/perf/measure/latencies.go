@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Latencies are the times that calls took.
+// Latencies are the durations of calls.
 type Latencies []time.Duration
 
-// Sort puts the quickest first, as At needs them.
+// Sort sorts the latencies in ascending order, as At requires.
 func (l Latencies) Sort() { slices.Sort(l) }
 
-// At returns the quantile, from 0 to 1, of sorted latencies; zero when there are none.
+// At returns a quantile, from 0 to 1, of sorted latencies, or zero if there are none.
 func (l Latencies) At(q float64) time.Duration {
 	if len(l) == 0 {
 		return 0
@@ -20,7 +20,7 @@ func (l Latencies) At(q float64) time.Duration {
 	return l[min(len(l)-1, int(q*float64(len(l))))]
 }
 
-// Ratio returns how many times b goes into a; zero when b is.
+// Ratio returns a/b, or zero if b is zero.
 func Ratio(a, b time.Duration) float64 {
 	if b == 0 {
 		return 0
@@ -28,7 +28,7 @@ func Ratio(a, b time.Duration) float64 {
 	return float64(a) / float64(b)
 }
 
-// Milliseconds returns d as the tables show it.
+// Milliseconds formats d for the tables.
 func Milliseconds(d time.Duration) string {
 	return fmt.Sprintf("%.2f ms", float64(d.Microseconds())/1000)
 }

@@ -1,5 +1,5 @@
-// Package measure has what the programs that measure the service share: its processes, its accounts, its clients, and the
-// times that calls took.
+// Package measure contains the shared parts of programs that measure the service: processes,
+// accounts, clients, and latency statistics.
 package measure
 
 import (
@@ -27,8 +27,8 @@ func Build(ctx context.Context, dir string) (program string, err error) {
 	return program, nil
 }
 
-// Import makes demonstration labels and imports them as the README does, one program piped into the other. flags say which
-// database it goes to.
+// Import generates demo labels and imports them as the README does, by piping one program into
+// another. flags select the database.
 func Import(ctx context.Context, program string, labels int, flags ...string) error {
 	demo := exec.CommandContext(ctx, program, "demo", "--colas", strconv.Itoa(labels))
 	load := exec.CommandContext(ctx, program, append(append([]string{"import"}, flags...), "colas", "-")...)
@@ -41,20 +41,21 @@ func Import(ctx context.Context, program string, labels int, flags ...string) er
 		return err
 	}
 	if err := load.Run(); err != nil {
-		pipe.Close() // nobody reads the rest of the labels
+		pipe.Close() // the other labels have no reader
 		return fmt.Errorf("import: %w", errors.Join(err, demo.Wait()))
 	}
 	return demo.Wait()
 }
 
-// Timeout returns a context that ends after d; its timer is let go when it fires.
+// Timeout returns a context that ends after d and then releases its timer.
 func Timeout(ctx context.Context, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	context.AfterFunc(ctx, cancel)
 	return ctx
 }
 
-// Machine names what the figures were made on: the processor, how many of them, and Go's version.
+// Machine describes the machine of the measurements: the CPU model, the number of CPUs, and the Go
+// version.
 func Machine() string {
 	return fmt.Sprintf("%s, %d processors, %s", processor(), runtime.NumCPU(), runtime.Version())
 }
@@ -72,7 +73,7 @@ func processor() string {
 	return "unknown processor"
 }
 
-// status returns a size from /proc/PID/status in MiB; zero where there is none.
+// status returns a size from /proc/PID/status in MiB, or zero if it is not available.
 func status(pid int, field string) int {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// mustScript makes a program of a few lines of shell.
+// mustScript creates a shell script and returns its path.
 func mustScript(t *testing.T, lines string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "program")
@@ -32,7 +32,7 @@ func TestImportPipesOneProgramIntoTheOther(t *testing.T) {
 	}
 }
 
-// TestImportFails ends the program that makes labels when nobody reads them.
+// TestImportFails checks that a failed import also ends the program that generates labels.
 func TestImportFails(t *testing.T) {
 	program := mustScript(t, `if [ "$1" = demo ]; then yes; else exit 3; fi`)
 	if err := Import(t.Context(), program, 7); err == nil || !strings.Contains(err.Error(), "exit status 3") {
@@ -51,7 +51,7 @@ func TestServeFails(t *testing.T) {
 	}
 }
 
-// TestServeEndsWithItsContext does not wait for a server that never gets ready longer than it is wanted.
+// TestServeEndsWithItsContext checks that Serve stops waiting for a server when its context ends.
 func TestServeEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()

@@ -13,20 +13,21 @@ import (
 )
 
 const (
-	startWithin = 10 * time.Minute // until a server is ready: it may have an index to build
-	stopWithin  = time.Minute      // until one ends whose context did; then it is killed
+	startWithin = 10 * time.Minute // limit for startup, which may build an index
+	stopWithin  = time.Minute      // limit for a clean exit after the context ends; then the server is killed
 )
 
-// Server is a running serve.
+// Server is a running server process.
 type Server struct {
-	Address string        // host:port it listens on
-	ToReady time.Duration // how long it took to be ready
+	Address string        // host and port of the listener
+	ToReady time.Duration // time from start to readiness
 	cmd     *exec.Cmd
-	exited  chan struct{} // closed when it has ended, with err
+	exited  chan struct{} // closed when it has exited; err is then set
 	err     error
 }
 
-// Serve starts the server and waits until it is ready. It logs to the end of a file. flags say which database it serves.
+// Serve starts the server and waits until it is ready. It appends the log to a file. flags select
+// the database.
 func Serve(ctx context.Context, program, log string, flags ...string) (*Server, error) {
 	address, err := freeAddress()
 	if err != nil {
@@ -57,7 +58,7 @@ func Serve(ctx context.Context, program, log string, flags ...string) (*Server, 
 	return s, nil
 }
 
-// waitReady waits until the server is ready. One that is not in time is ended.
+// waitReady waits until the server is ready and stops it on timeout.
 func (s *Server) waitReady(begun time.Time) error {
 	for !s.ready() {
 		if time.Since(begun) > startWithin {
@@ -72,7 +73,7 @@ func (s *Server) waitReady(begun time.Time) error {
 	return nil
 }
 
-// freeAddress returns an address of the loopback interface that nobody listens on.
+// freeAddress returns a loopback address without a listener.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -91,10 +92,10 @@ func (s *Server) ready() bool {
 	return resp.StatusCode == http.StatusOK
 }
 
-// URL returns the address of a path of the API.
+// URL returns the URL of an API path.
 func (s *Server) URL(path string) string { return "http://" + s.Address + "/api/v1" + path }
 
-// Stop ends the server in good order, if nothing has ended it before, and waits for it.
+// Stop shuts the server down cleanly, if it is running, and waits for it.
 func (s *Server) Stop() error {
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -103,7 +104,7 @@ func (s *Server) Stop() error {
 	return s.err
 }
 
-// Memory returns the resident memory of the server in MiB, now and at its highest.
+// Memory returns the current and the peak resident memory of the server in MiB.
 func (s *Server) Memory() (now, peak int) {
 	return status(s.cmd.Process.Pid, "VmRSS"), status(s.cmd.Process.Pid, "VmHWM")
 }

@@ -2,9 +2,9 @@
 // bitmaps and intersects them.
 //
 // Documents are numbers below some n. Everything works block by block over 65,536 documents: a
-// block's bitmap of 8 KiB stays in the L1 cache. Lists are kept in the manner of roaring bitmaps,
-// but in a few large slices without pointers, which the garbage collector does not scan and a
-// snapshot holds as they are.
+// block's bitmap of 8 KiB stays in the L1 cache. Lists resemble roaring bitmaps but are stored in a
+// few large slices without pointers. The garbage collector does not scan these, and a snapshot
+// stores them unchanged.
 package postings
 
 import "math/bits"

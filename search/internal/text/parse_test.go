@@ -44,7 +44,7 @@ func TestParseQuery(t *testing.T) {
 	}
 }
 
-// FuzzFold holds folding to what everything that compares folded texts relies on.
+// FuzzFold checks the properties of folding that all comparisons of folded text rely on.
 func FuzzFold(f *testing.F) {
 	for _, s := range []string{"Château d'Été", "ẞßŒİ", "ﷺ \u0345\u1e9b\u0323", "a\u0300\xff'`´", "ǅ ΌΣΟΣ", "\u2126\u212a\u212b"} {
 		f.Add(s)
@@ -67,7 +67,7 @@ func FuzzFold(f *testing.F) {
 				}
 			}
 		}
-		// A text is found by each of its own words.
+		// Each distinct word of a text is one phrase.
 		var have []string
 		words(once, func(w string) { have = append(have, w) })
 		if q := strings.Join(have, " "); len(ParseQuery(q)) != len(slices.Compact(slices.Sorted(slices.Values(have)))) {
