@@ -1,0 +1,2 @@
+// Package doclinks checks the links between the Markdown pages of the repository.
+package doclinks
