@@ -12,8 +12,10 @@ import (
 // vocabulary.FoldText.
 type Appellations map[string][]string
 
-// NewAppellations returns the appellations of viticultural areas by their current boundaries. An area lies in its parents,
-// in its state if it has only one, and in its county if it has only one ("sonoma county").
+// NewAppellations returns the appellations of viticultural areas by their current boundaries; former areas count if their
+// name has no current one. An area lies in its parents, in its state if it has only one, and in its county if it has only
+// one ("sonoma county"). A county lies in its state unless another state has a county of that name. An area's other name
+// means the area.
 func NewAppellations(areas []AVADetail) Appellations {
 	states := map[string]string{}
 	for _, s := range vocabulary.States() {
@@ -30,11 +32,29 @@ func NewAppellations(areas []AVADetail) Appellations {
 		}
 		inside[outer][inner] = true
 	}
+	current, statesOfCounty := map[string]bool{}, map[string]map[string]bool{}
 	for i := range areas {
 		a := &areas[i]
-		if a.ValidEndDate != 0 {
+		if a.ValidEndDate == 0 {
+			current[vocabulary.FoldText(a.Name)] = true
+		}
+		for _, county := range a.Counties {
+			county = countyName(county)
+			if statesOfCounty[county] == nil {
+				statesOfCounty[county] = map[string]bool{}
+			}
+			for _, state := range a.States {
+				statesOfCounty[county][state] = true
+			}
+		}
+	}
+	for i := range areas {
+		a := &areas[i]
+		if a.ValidEndDate != 0 && current[vocabulary.FoldText(a.Name)] {
 			continue
 		}
+		add(a.Name, string(a.AKA))
+		add(string(a.AKA), a.Name)
 		for _, parent := range a.ParentAVAs {
 			add(parent, a.Name)
 		}
@@ -47,9 +67,11 @@ func NewAppellations(areas []AVADetail) Appellations {
 		state := states[strings.ToUpper(a.States[0])]
 		add(state, a.Name)
 		if len(a.Counties) == 1 {
-			county := a.Counties[0] + " County"
+			county := countyName(a.Counties[0])
 			add(county, a.Name)
-			add(state, county)
+			if len(statesOfCounty[county]) == 1 {
+				add(state, county)
+			}
 		}
 	}
 	table := make(Appellations, len(inside))
@@ -57,6 +79,11 @@ func NewAppellations(areas []AVADetail) Appellations {
 		table[outer] = slices.Sorted(maps.Keys(names))
 	}
 	return table
+}
+
+// countyName returns the folded name of a county as an appellation.
+func countyName(county string) string {
+	return strings.TrimSuffix(vocabulary.FoldText(county), " county") + " county"
 }
 
 // Within returns an appellation, folded, and all appellations inside it, at any depth.

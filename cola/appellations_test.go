@@ -24,17 +24,27 @@ func TestAppellations(t *testing.T) {
 		area("Columbia Valley", []string{"OR", "WA"}, nil, nil, []string{"Red Mountain"}),
 		area("Red Mountain", []string{"WA"}, nil, nil, []string{"Columbia Valley"}), // a cycle terminates
 		former,
+		area("Altus", []string{"AR"}, []string{"Franklin"}, nil, nil),
+		area("White Bluffs", []string{"WA"}, []string{"Franklin County"}, nil, nil),
+		{AVA: AVA{Name: "Los Carneros", AKA: "Carneros", States: []string{"CA"}}, ParentAVAs: []string{"Napa Valley"}},
+		{AVA: AVA{Name: "Santa Rita Hills", States: []string{"CA"}, ValidEndDate: 1}, ParentAVAs: []string{"Central Coast"}},
 	})
 	for name, want := range map[string][]string{
-		"NAPA  VALLEY":   {"napa valley", "oakville"},
-		"North Coast":    {"north coast", "napa valley", "oakville"},
-		"Napa County":    {"napa county", "napa valley", "oakville"},
-		"california":     {"california", "napa county", "napa valley", "north coast", "oakville"},
-		"Washington":     {"washington", "red mountain", "columbia valley"},
-		"Oregon":         {"oregon"},
-		"Elsewhere":      {"elsewhere"},
-		"Côtes du Rhône": {"cotes du rhone"},
-		"":               {""},
+		"NAPA  VALLEY": {"napa valley", "los carneros", "oakville", "carneros"},
+		"North Coast":  {"north coast", "napa valley", "los carneros", "oakville", "carneros"},
+		"Napa County":  {"napa county", "napa valley", "oakville", "los carneros", "carneros"},
+		"california": {
+			"california", "los carneros", "napa county", "napa valley", "north coast", "oakville", "santa rita hills", "carneros",
+		},
+		"Washington":      {"washington", "red mountain", "white bluffs", "columbia valley"},
+		"Oregon":          {"oregon"},
+		"Carneros":        {"carneros", "los carneros"},
+		"Central Coast":   {"central coast", "santa rita hills"},
+		"Arkansas":        {"arkansas", "altus"},
+		"franklin county": {"franklin county", "altus", "white bluffs"},
+		"Elsewhere":       {"elsewhere"},
+		"Côtes du Rhône":  {"cotes du rhone"},
+		"":                {""},
 	} {
 		if diff := cmp.Diff(want, table.Within(name)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", name, diff)

@@ -249,6 +249,17 @@ func (p SearchParams) ForSavedSearch() (s SavedSearchFilters) {
 	return s
 }
 
+// NotForSavedSearch returns the filters of the search that saved searches lack, except dates.
+func (p SearchParams) NotForSavedSearch() (lacking []Filter) {
+	for i := range filters {
+		f := &filters[i]
+		if f.Param != "" && f.Saved == nil && f.Kind != DateFilter && valueAt(f.param(&p)).given() {
+			lacking = append(lacking, *f)
+		}
+	}
+	return lacking
+}
+
 // Given reports whether a query has the filter's condition.
 func (f *Filter) Given(q *Query) bool {
 	return f.queryIndex != nil && !f.condition(q).IsZero()

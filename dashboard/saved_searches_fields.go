@@ -270,10 +270,14 @@ func (f *searchForm) noteUnsupported(p cola.SearchParams) {
 		f.Unsupported = append(f.Unsupported,
 			"The approval dates: a saved search looks at the time since its run before.")
 	}
-	if p.PermitNumber != "" {
-		f.Unsupported = append(f.Unsupported,
-			"The exact permit number "+cola.Quoted(p.PermitNumber)+
-				": a saved search looks for a part of it, under “Numbers and status”.")
+	for _, lacking := range p.NotForSavedSearch() {
+		if lacking.Param == "permit_number" {
+			f.Unsupported = append(f.Unsupported,
+				"The exact permit number "+cola.Quoted(p.PermitNumber)+
+					": a saved search looks for a part of it, under “Identifiers and status”.")
+			continue
+		}
+		f.Unsupported = append(f.Unsupported, "The "+lacking.Noun+": saved searches don’t have this filter yet.")
 	}
 	delete(p.Problems, "approval_date_from")
 	delete(p.Problems, "approval_date_to")

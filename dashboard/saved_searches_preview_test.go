@@ -158,13 +158,13 @@ func TestFormFromASearchForLabels(t *testing.T) {
 	query := url.Values{
 		"q": {"barrel"}, "brand_name": {"<b>oak</b>"}, "product_type": {"Wine,malt beverage"}, "category": {"Liquor"}, "derived_subcategory": {"Wine > Red Wine"}, "origin": {"french"},
 		"domestic_or_imported": {"Imported"}, "status": {"Expired"}, "barcode_value": {"0360"}, "abv_min": {"12.5"}, "volume_unit": {"liters"}, "volume_max": {"2"}, "container_type": {"can", "keg"},
-		"approval_date_from": {"2024-01-01"}, "permit_number": {"NJ-I-721"}, "page": {"3"}, "per_page": {"50"}, "cursor": {"x"}, "something": {"else"},
+		"approval_date_from": {"2024-01-01"}, "permit_number": {"NJ-I-721"}, "grape": {"Zinfandel"}, "page": {"3"}, "per_page": {"50"}, "cursor": {"x"}, "something": {"else"},
 	}
 	a := s.get("/saved-searches/new?" + query.Encode())
 	a.shows(t, http.StatusOK, `value="barrel"`, `value="<b>oak</b>"`, `name="filters.type_wine" value="true" checked`, `name="filters.type_malt_beverage" value="true" checked`,
 		`name="filters.derived_liquor" value="true" checked`, `value="Wine > Red Wine"`, `value="french"`, `name="filters.origin_imported" value="true" checked`,
 		`<option value="expired" selected>`, `value="0360"`, `value="12.5"`, `<option value="liters" selected>`, `value="2"`, `name="filters.container_can" value="true" checked`,
-		`name="filters.container_keg" value="true" checked`, "The approval dates", `The exact permit number "NJ-I-721"`)
+		`name="filters.container_keg" value="true" checked`, "The approval dates", `The exact permit number "NJ-I-721"`, "The grape variety:")
 	a.lacks(t, `name="filters.type_distilled_spirit" value="true" checked`, `name="filters.derived_wine" value="true" checked`, "What could not be read")
 	a.wellMade(t)
 	if whole := s.get("/saved-searches/new?from=" + url.QueryEscape("?q=barrel&status=approved")); !strings.Contains(whole.text, `value="barrel"`) {

@@ -20,7 +20,9 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 	words := vocabularyOf(view)
 	const vacuous = " So a total of 0 says nothing about the other filters."
 	for _, unknown := range nonEmpty(words.UnknownOrigin("origin", p.Origin),
-		words.UnknownCategory(p.DerivedSubcategory)) {
+		words.UnknownCategory(p.DerivedSubcategory),
+		unknownValue("grape variety", p.Grape, view.KnowsGrape),
+		unknownValue("appellation", p.Appellation, view.KnowsAppellation)) {
 		notes = append(notes, unknown+vacuous)
 	}
 	if q.DefaultWindow {
@@ -92,6 +94,18 @@ func (w Vocabulary) UnknownOrigin(name, word string) string {
 		hint = didYouMean(vocabulary.NearestSpelling(word, w.originWords()))
 	}
 	return fmt.Sprintf("No label has the %s %s.%s", name, cola.Quoted(word), hint)
+}
+
+// unknownValue returns a note on a value that no label has; otherwise it is empty.
+func unknownValue(noun, value string, knows func(string) (known bool, nearest string)) string {
+	if strings.TrimSpace(value) == "" {
+		return ""
+	}
+	known, nearest := knows(value)
+	if known {
+		return ""
+	}
+	return fmt.Sprintf("No label has the %s %s.%s", noun, cola.Quoted(value), didYouMean(nearest, nearest != ""))
 }
 
 // originWords returns the words that find labels by origin.

@@ -33,6 +33,9 @@ func TestSearchNotes(t *testing.T) {
 		labelOf(26001001000004, func(c *cola.Cola) { c.BrandName, c.ApprovalDate = "TOMORROW", cola.DateOf(instant).AddDays(1) }),
 		labelOf(26001001000005, func(c *cola.Cola) { c.BrandName, c.OriginName = "TWOFOLD", "DELAWARE" }),
 		labelOf(26001001000006, func(c *cola.Cola) { c.BrandName, c.OriginName, c.OriginID = "TWOFOLD", "GEORGIA", "6E" }),
+		labelOf(26001001000007, func(c *cola.Cola) {
+			c.BrandName, c.GrapeVarietals, c.WineAppellation = "VITIS", []string{"Zinfandel"}, "NAPA VALLEY"
+		}),
 	)
 	for name, tt := range map[string]struct {
 		params cola.SearchParams
@@ -53,6 +56,9 @@ func TestSearchNotes(t *testing.T) {
 		"unknown volume":     {cola.SearchParams{Q: "hapax", VolumeMax: cola.Some(1.0), VolumeUnit: "liters", ABVMin: cola.Some(90.0)}, nil},
 		"unknown container":  {cola.SearchParams{Q: "hapax", ContainerType: []string{"pod"}}, []string{"2 labels match every other filter, but the container type is unknown."}},
 		"unknown category":   {cola.SearchParams{Q: "hapax", Category: []string{"Beer"}}, []string{"the category is unknown"}},
+		"an unknown grape":   {cola.SearchParams{Grape: "zinfandal"}, []string{"Did you mean zinfandel?"}},
+		"a known grape":      {cola.SearchParams{Grape: "ZINFANDEL", BrandName: "no such name"}, nil},
+		"no such place":      {cola.SearchParams{Appellation: "Napa Vally"}, []string{"Did you mean napa valley?"}},
 		"unknown provenance": {cola.SearchParams{Q: "hapax", DomesticOrImported: "imported"}, []string{"the domestic or imported status is unknown"}},
 	} {
 		page, _, err := w.SearchColas(t.Context(), c, tt.params)

@@ -161,3 +161,31 @@ func (v *View) States() []string {
 	delete(met, "")
 	return slices.Sorted(maps.Keys(met))
 }
+
+// KnowsGrape reports whether a label has a grape variety. If not, nearest is a similar one, or "".
+func (v *View) KnowsGrape(name string) (known bool, nearest string) {
+	return v.knowsValue(listGrape, name, []string{name})
+}
+
+// KnowsAppellation reports whether a label has an appellation or one inside it. If not, nearest is a
+// similar one, or "".
+func (v *View) KnowsAppellation(name string) (known bool, nearest string) {
+	return v.knowsValue(listAppellation, name, v.appellations.Within(name))
+}
+
+// knowsValue reports whether a label has one of the values in a column of lists. If not, it returns
+// the value nearest to name.
+func (v *View) knowsValue(column int, name string, values []string) (known bool, nearest string) {
+	var all []string
+	for i := range v.segments {
+		index := &v.segments[i].listValues[column]
+		if len(index.keyNumbers(listFields[column].fold, values)) > 0 {
+			return true, ""
+		}
+		for key := range uint32(index.keys.Len()) {
+			all = append(all, index.keys.At(key))
+		}
+	}
+	nearest, _ = vocabulary.NearestSpelling(name, all)
+	return false, nearest
+}
