@@ -1,0 +1,144 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/colaregistry/colaregistry/auth"
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+func signInRoutes() []route {
+	return publicRoutes(
+		get(signInPath, (*request).signIn),
+		post(signInPath, (*request).beginSignIn),
+		get(signInPath+"/callback", (*request).finishSignIn),
+		get(signInPath+"/link/{token}", (*request).signInLink),
+		post(signInPath+"/link/{token}", (*request).useSignInLink),
+		post(signOutPath, (*request).signOut),
+	)
+}
+
+// signInPage offers the ways to sign in.
+type signInPage struct {
+	Issuers  []auth.IssuerChoice
+	ReturnTo string
+}
+
+func (req *request) signIn() error {
+	to := safeReturnPath(req.query().Get("return"))
+	if req.signedIn {
+		return req.redirect(to, "")
+	}
+	if to != homePath {
+		req.setReturnCookie(to, int(auth.AttemptFor.Seconds())) // for sign-in links, which open from another site
+	}
+	return req.show(http.StatusOK, "sign_in", page{Title: "Sign in", Data: signInPage{req.browsers.Issuers(), to}})
+}
+
+func (req *request) beginSignIn() error {
+	form, err := req.form()
+	if err != nil {
+		return err
+	}
+	redirect, err := req.browsers.Begin(req.ctx(), form.Get("issuer"), form.Get("return"))
+	if err != nil {
+		return err
+	}
+	return req.redirectExternal(redirect, "On to the sign-in")
+}
+
+// redirectExternal answers a form with a page that redirects to another site. The content security
+// policy would block an HTTP redirect (see contentSecurityPolicy).
+func (req *request) redirectExternal(to, title string) error {
+	return req.show(http.StatusOK, "redirect", page{Title: title, Away: to})
+}
+
+func (req *request) finishSignIn() error {
+	returnTo, err := req.browsers.Finish(req.ctx(), req.query(), req.http.UserAgent())
+	if err != nil {
+		req.signedIn = false
+		return err
+	}
+	return req.redirect(returnTo, "")
+}
+
+// linkPage asks for confirmation before signing in by a link: opening the link must do nothing,
+// because mail scanners and previews open links too.
+type linkPage struct {
+	Email  string
+	Action string
+	Other  string // email address that is signed in now, if it is another one
+}
+
+func (req *request) signInLink() error {
+	email, err := req.browsers.LinkAccount(req.ctx(), req.path("token"))
+	if err != nil {
+		return err
+	}
+	p := linkPage{Email: email, Action: signInPath + "/link/" + url.PathEscape(req.path("token"))}
+	if req.signedIn && req.account.Email != email {
+		p.Other = req.account.Email
+	}
+	return req.show(http.StatusOK, "sign_in_link", page{Title: "Sign in", Data: p})
+}
+
+func (req *request) useSignInLink() error {
+	if err := req.browsers.UseLink(req.ctx(), req.path("token"), req.http.UserAgent()); err != nil {
+		return err
+	}
+	to := homePath
+	if kept, err := req.http.Cookie(req.returnCookie()); err == nil {
+		if to, err = url.QueryUnescape(kept.Value); err != nil {
+			to = homePath
+		}
+		req.setReturnCookie("", -1)
+	}
+	return req.redirect(safeReturnPath(to), "")
+}
+
+// safeReturnPath returns the page to show after sign-in. It ignores addresses that are not pages of
+// the dashboard.
+func safeReturnPath(address string) string {
+	to := auth.LocalPage(address)
+	u, err := url.Parse(to)
+	if err != nil {
+		return homePath
+	}
+	if area := areaOf(u.Path); area == signOutPath || area == signInPath || !Handles(area) {
+		return homePath
+	}
+	return to
+}
+
+// returnCookie returns the name of the cookie that stores the page requested before sign-in.
+func (req *request) returnCookie() string {
+	if req.https() {
+		return "__Host-colaregistry-return"
+	}
+	return "colaregistry-return"
+}
+
+func (req *request) setReturnCookie(to string, seconds int) {
+	http.SetCookie(req.w, &http.Cookie{
+		Name: req.returnCookie(), Value: url.QueryEscape(to), Path: "/", MaxAge: seconds, HttpOnly: true,
+		Secure: req.https(), SameSite: http.SameSiteLaxMode,
+	})
+}
+
+func (req *request) signOut() error {
+	_, known := req.browsers.Caller(req.ctx())
+	redirect, err := req.browsers.SignOut(req.ctx())
+	req.w.Header().Set("Clear-Site-Data", `"cache"`) // charged pages are cached for the back button: see allowBackCache
+	if err != nil && cola.CodeOf(err) != cola.CodeUnauthorized {
+		return err
+	}
+	if redirect != "" {
+		req.signedIn = false
+		return req.redirectExternal(redirect, "On to sign out at the issuer")
+	}
+	if !known {
+		return req.redirect(signInPath, "") // a notice is stored in the database, and anyone could cause it
+	}
+	return req.redirect(signInPath, "You are signed out.")
+}
