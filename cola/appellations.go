@@ -1,7 +1,6 @@
 package cola
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -17,35 +16,14 @@ type Appellations map[string][]string
 // one ("sonoma county"). A county lies in its state unless another state has a county of that name. An area's other name
 // means the area.
 func NewAppellations(areas []AVADetail) Appellations {
-	states := map[string]string{}
-	for _, s := range vocabulary.States() {
-		states[s.Code] = s.Origin
-	}
-	inside := map[string]map[string]bool{}
-	add := func(outer, inner string) {
-		outer, inner = vocabulary.FoldText(outer), vocabulary.FoldText(inner)
-		if outer == "" || inner == "" || outer == inner {
-			return
-		}
-		if inside[outer] == nil {
-			inside[outer] = map[string]bool{}
-		}
-		inside[outer][inner] = true
-	}
-	current, statesOfCounty := map[string]bool{}, map[string]map[string]bool{}
+	table, current, statesOf := Appellations{}, map[string]bool{}, map[string][]string{}
 	for i := range areas {
 		a := &areas[i]
 		if a.ValidEndDate == 0 {
 			current[vocabulary.FoldText(a.Name)] = true
 		}
 		for _, county := range a.Counties {
-			county = countyName(county)
-			if statesOfCounty[county] == nil {
-				statesOfCounty[county] = map[string]bool{}
-			}
-			for _, state := range a.States {
-				statesOfCounty[county][state] = true
-			}
+			statesOf[countyName(county)] = append(statesOf[countyName(county)], a.States...)
 		}
 	}
 	for i := range areas {
@@ -53,32 +31,50 @@ func NewAppellations(areas []AVADetail) Appellations {
 		if a.ValidEndDate != 0 && current[vocabulary.FoldText(a.Name)] {
 			continue
 		}
-		add(a.Name, string(a.AKA))
-		add(string(a.AKA), a.Name)
+		table.add(a.Name, string(a.AKA))
+		table.add(string(a.AKA), a.Name)
 		for _, parent := range a.ParentAVAs {
-			add(parent, a.Name)
+			table.add(parent, a.Name)
 		}
 		for _, child := range a.ChildAVAs {
-			add(a.Name, child)
+			table.add(a.Name, child)
 		}
-		if len(a.States) != 1 {
-			continue
-		}
-		state := states[strings.ToUpper(a.States[0])]
-		add(state, a.Name)
-		if len(a.Counties) == 1 {
-			county := countyName(a.Counties[0])
-			add(county, a.Name)
-			if len(statesOfCounty[county]) == 1 {
-				add(state, county)
-			}
+		if len(a.States) == 1 {
+			table.addPlaces(a, statesOf)
 		}
 	}
-	table := make(Appellations, len(inside))
-	for outer, names := range inside {
-		table[outer] = slices.Sorted(maps.Keys(names))
+	for outer := range table {
+		slices.Sort(table[outer])
+		table[outer] = slices.Compact(table[outer])
 	}
 	return table
+}
+
+// add puts an appellation inside another.
+func (a Appellations) add(outer, inner string) {
+	outer, inner = vocabulary.FoldText(outer), vocabulary.FoldText(inner)
+	if outer != "" && inner != "" && outer != inner {
+		a[outer] = append(a[outer], inner)
+	}
+}
+
+// addPlaces puts an area of one state inside the state and, if it has one county, inside the county. statesOf has the states
+// of each county's areas.
+func (a Appellations) addPlaces(area *AVADetail, statesOf map[string][]string) {
+	code := area.States[0]
+	state := ""
+	if found := vocabulary.StatesNamed(code); len(found) == 1 {
+		state = found[0].Origin
+	}
+	a.add(state, area.Name)
+	if len(area.Counties) != 1 {
+		return
+	}
+	county := countyName(area.Counties[0])
+	a.add(county, area.Name)
+	if !slices.ContainsFunc(statesOf[county], func(other string) bool { return other != code }) {
+		a.add(state, county)
+	}
 }
 
 // countyName returns the folded name of a county as an appellation.

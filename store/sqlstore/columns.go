@@ -13,18 +13,6 @@ import (
 // string, int64, float64, bool, []byte, []string, time.Time or cola.Date.
 func Value(field any) any {
 	switch f := field.(type) {
-	case *string:
-		return *f
-	case *vocabulary.ProductType:
-		return string(*f)
-	case *cola.Tier:
-		return string(*f)
-	case *cola.Channel:
-		return string(*f)
-	case *cola.CredentialKind:
-		return string(*f)
-	case *cola.Meter:
-		return string(*f)
 	case *cola.Text:
 		return known(string(*f), *f != "")
 	case *cola.Opt[string]:
@@ -76,6 +64,25 @@ func Value(field any) any {
 			list[i] = string(scope)
 		}
 		return known(list, len(list) > 0)
+	}
+	return text(field)
+}
+
+// text returns the string behind a pointer to a string type. It panics for any other field.
+func text(field any) string {
+	switch f := field.(type) {
+	case *string:
+		return *f
+	case *vocabulary.ProductType:
+		return string(*f)
+	case *cola.Tier:
+		return string(*f)
+	case *cola.Channel:
+		return string(*f)
+	case *cola.CredentialKind:
+		return string(*f)
+	case *cola.Meter:
+		return string(*f)
 	}
 	panic(fmt.Sprintf("sqlstore: no column type for %T", field))
 }
