@@ -154,11 +154,11 @@ var filters = indexed([]Filter{
 		Noun: "container type", Phrase: "%s", Label: "Container", Unknown: true, field: "Containers",
 	},
 	{
-		Param: "grape", Noun: "grape variety", Phrase: "grape %s",
+		Section: "Product", Param: "grape", Saved: []string{"grape"}, Noun: "grape variety", Phrase: "grape %s",
 		Label: "Grape", Hint: "Such as Zinfandel.", Unknown: true, field: "Grape", fold: vocabulary.FoldText,
 	},
 	{
-		Param: "appellation", Noun: "appellation", Phrase: "appellation %s",
+		Section: "Place", Param: "appellation", Saved: []string{"appellation"}, Noun: "appellation", Phrase: "appellation %s",
 		Label: "Appellation", Hint: "Such as Napa Valley; includes areas inside it.", Unknown: true, field: "Appellation", fold: vocabulary.FoldText,
 	},
 })

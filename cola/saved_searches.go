@@ -54,6 +54,8 @@ type SavedSearchFilters struct {
 	ContainerCarton     Opt[bool]    `json:"container_carton,omitzero" doc:"Cartons." example:"false"`
 	ContainerBag        Opt[bool]    `json:"container_bag,omitzero" doc:"Bags." example:"false"`
 	ContainerJug        Opt[bool]    `json:"container_jug,omitzero" doc:"Jugs." example:"false"`
+	Grape               string       `json:"grape,omitzero" doc:"Grape variety, any case." maxLength:"200" example:"Zinfandel"`
+	Appellation         string       `json:"appellation,omitzero" doc:"Appellation, with the areas inside it." maxLength:"200" example:"Napa Valley"`
 }
 
 // ScheduleParams are the schedule of a saved search, as sent.

@@ -164,7 +164,7 @@ func TestFormFromASearchForLabels(t *testing.T) {
 	a.shows(t, http.StatusOK, `value="barrel"`, `value="<b>oak</b>"`, `name="filters.type_wine" value="true" checked`, `name="filters.type_malt_beverage" value="true" checked`,
 		`name="filters.derived_liquor" value="true" checked`, `value="Wine > Red Wine"`, `value="french"`, `name="filters.origin_imported" value="true" checked`,
 		`<option value="expired" selected>`, `value="0360"`, `value="12.5"`, `<option value="liters" selected>`, `value="2"`, `name="filters.container_can" value="true" checked`,
-		`name="filters.container_keg" value="true" checked`, "The approval dates", `The exact permit number "NJ-I-721"`, "The grape variety:")
+		`name="filters.container_keg" value="true" checked`, "The approval dates", `The exact permit number "NJ-I-721"`, `value="Zinfandel"`)
 	a.lacks(t, `name="filters.type_distilled_spirit" value="true" checked`, `name="filters.derived_wine" value="true" checked`, "What could not be read")
 	a.wellMade(t)
 	if whole := s.get("/saved-searches/new?from=" + url.QueryEscape("?q=barrel&status=approved")); !strings.Contains(whole.text, `value="barrel"`) {

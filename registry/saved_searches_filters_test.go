@@ -160,6 +160,10 @@ func filterCases(labels []cola.IndexRecord) []filterCase {
 		{`{"brand_name": " ` + brand[:len(brand)-1] + `"}`, func(r *cola.IndexRecord) bool { return strings.Contains(r.Summary.BrandName, brand[:len(brand)-1]) }},
 		{`{"barcode_value": "` + some.MainBarcode[:3] + " - " + some.MainBarcode[3:] + `"}`, func(r *cola.IndexRecord) bool { return r.MainBarcode == some.MainBarcode }},
 		{`{"permit_number_text": "` + strings.ToLower(permit) + `"}`, func(r *cola.IndexRecord) bool { return strings.Contains(r.Summary.PermitNumber, permit) }},
+		{`{"grape": " zinfandel"}`, func(r *cola.IndexRecord) bool {
+			return slices.ContainsFunc(r.GrapeVarietals, func(g string) bool { return strings.EqualFold(g, "Zinfandel") })
+		}},
+		{`{"appellation": "Bordeaux"}`, func(r *cola.IndexRecord) bool { return strings.EqualFold(r.WineAppellation, "Bordeaux") }},
 		{`{"derived_category": "wine>red  wine"}`, func(r *cola.IndexRecord) bool { return vocabulary.PathWithin(r.CategoryPath, "Wine > Red Wine") }},
 		{`{"origin_domestic": true}`, func(r *cola.IndexRecord) bool { return r.DomesticOrImported == vocabulary.Domestic }},
 		{`{"origin_imported": true, "origin_domestic": false}`, func(r *cola.IndexRecord) bool { return r.DomesticOrImported == vocabulary.Imported }},
