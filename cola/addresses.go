@@ -33,10 +33,9 @@ func CheckEmail(text string) error {
 	parsed, err := mail.ParseAddress(text)
 	switch {
 	case len(text) > maxMailbox:
-		return fmt.Errorf("%s is longer than the %d characters of an email address", Quoted(text), maxMailbox)
+		return fmt.Errorf("%s is longer than %d characters", Quoted(text), maxMailbox)
 	case err != nil || parsed.Address != text || strings.LastIndexByte(text, '@') > maxLocalPart:
-		return fmt.Errorf("%s is not an email address; write a plain address such as alerts@example.com",
-			Quoted(text))
+		return fmt.Errorf("%s is not an email address such as alerts@example.com", Quoted(text))
 	}
 	return nil
 }
@@ -54,7 +53,7 @@ func FoldAddress(kind, address string) string {
 func (p *Problems) mailbox(name, value string) string {
 	err := CheckEmail(value)
 	if err == nil && !isFullName(value[strings.LastIndexByte(value, '@')+1:]) {
-		err = fmt.Errorf("%s has no full host name; write an address such as alerts@example.com", Quoted(value))
+		err = fmt.Errorf("%s has an incomplete domain; use an address such as alerts@example.com", Quoted(value))
 	}
 	if err != nil {
 		p.Add(name, "%s.", err)
@@ -70,22 +69,22 @@ func (p *Problems) webhook(name, value string, private bool) string {
 	u, err := url.Parse(value)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.ContainsFunc(value, unicode.IsSpace):
-		p.Add(name, "%s is not a URL; write one that begins with https:// and has a host, such as https://hooks.example.com/labels.", Quoted(value))
+		p.Add(name, "%s is not an https URL, such as https://hooks.example.com/labels.", Quoted(value))
 		return ""
 	case u.Scheme == "http" && !private:
-		p.Add(name, "It begins with http://, so anybody on the way could read and change the messages; use https://.")
+		p.Add(name, "The URL must start with https://.")
 	}
 	if u.User != nil {
-		p.Add(name, "It holds a user or a password; leave them out. Messages are signed, so the receiver can tell that they are ours.")
+		p.Add(name, "The URL must not contain a user name or password. Verify the message signatures instead.")
 	}
 	if u.Fragment != "" || strings.HasSuffix(value, "#") {
-		p.Add(name, "It has a fragment, which is never sent; leave out what follows the #.")
+		p.Add(name, "The URL must not have a fragment (#…).")
 	}
 	u.Host = vocabulary.FoldASCII(u.Host)
 	p.host(name, u, private)
 	normalized := u.String()
 	if len(normalized) > maxAddressLength {
-		p.Add(name, "The URL has %d characters when it is escaped; at most %d are allowed.", len(normalized), maxAddressLength)
+		p.Add(name, "The escaped URL has %d characters; the limit is %d.", len(normalized), maxAddressLength)
 	}
 	if len((*p)[name]) > 0 {
 		return ""
@@ -100,22 +99,22 @@ func (p *Problems) host(name string, u *url.URL, private bool) {
 	switch {
 	case err == nil && (private || IsPublic(address)):
 	case err == nil:
-		p.Add(name, "The address %s is not on the public internet.", Quoted(host))
+		p.Add(name, "%s is not a public IP address.", Quoted(host))
 	case !isHost(host):
-		p.Add(name, "%s is neither the name of a host nor an IP address; write other letters than a to z in their xn-- form.", Quoted(host))
+		p.Add(name, "%s is not a host name or IP address; use the xn-- form for non-ASCII names.", Quoted(host))
 	case !private && (!isFullName(host) || strings.HasSuffix(host, ".localhost")):
-		p.Add(name, "%s is not a host that is reached over the public internet.", Quoted(host))
+		p.Add(name, "%s is not a public host name.", Quoted(host))
 	}
 	if port, err := strconv.Atoi(u.Port()); u.Port() != "" && (err != nil || port < 1 || port > 65535) {
-		p.Add(name, "%s is not a port; allowed: 1 to 65535.", Quoted(u.Port()))
+		p.Add(name, "%s is not a port; use 1 to 65535.", Quoted(u.Port()))
 	}
 }
 
 // isFullName reports whether text is a host name within a domain.
 func isFullName(text string) bool { return isHost(text) && strings.Contains(text, ".") }
 
-// isHost reports whether text can be a host name. A name ending in a number isn't: some programs
-// take it for an IP address.
+// isHost reports whether text can be a host name. A name ending in a number can't: some programs
+// treat it as an IP address.
 func isHost(text string) bool {
 	labels := strings.Split(text, ".")
 	last := labels[len(labels)-1]

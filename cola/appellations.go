@@ -11,10 +11,12 @@ import (
 // vocabulary.FoldText.
 type Appellations map[string][]string
 
-// NewAppellations returns the appellations of viticultural areas by their current boundaries; former areas count if their
-// name has no current one. An area lies in its parents, in its state if it has only one, and in its county if it has only
-// one ("sonoma county"). A county lies in its state unless another state has a county of that name. An area's other name
-// means the area.
+// NewAppellations returns the appellations of viticultural areas by their current boundaries. Former
+// boundaries count if no area of that name is current.
+//
+// An area is inside its parents; inside its state, if it has only one; and inside its county
+// ("sonoma county"), if it has only one. A county is inside its state unless another state has a
+// county of the same name. An area's other name is a synonym.
 func NewAppellations(areas []AVADetail) Appellations {
 	table, current, statesOf := Appellations{}, map[string]bool{}, map[string][]string{}
 	for i := range areas {
@@ -58,8 +60,8 @@ func (a Appellations) add(outer, inner string) {
 	}
 }
 
-// addPlaces puts an area of one state inside the state and, if it has one county, inside the county. statesOf has the states
-// of each county's areas.
+// addPlaces puts an area with one state inside the state and, if it has one county, inside the
+// county. statesOf maps counties to the states of their areas.
 func (a Appellations) addPlaces(area *AVADetail, statesOf map[string][]string) {
 	code := area.States[0]
 	state := ""

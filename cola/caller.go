@@ -25,9 +25,10 @@ type CredentialKind string
 
 // The kinds of credential.
 const (
-	CredentialKey  CredentialKind = "key"  // an API key made by the account holder
-	CredentialLink CredentialKind = "link" // an access token of a connected app; the ID is that of the account's link to the app
-
+	CredentialKey CredentialKind = "key" // an API key
+	// CredentialLink is an access token of a connected app; the ID is that of the account's link to
+	// the app.
+	CredentialLink   CredentialKind = "link"
 	CredentialSignIn CredentialKind = "sign_in" // a signed-in browser
 )
 
@@ -60,18 +61,18 @@ type Caller struct {
 	Withheld   []Scope // scopes of the credential that the app may have
 }
 
-// Has reports whether the caller holds the scope.
+// Has reports whether the caller has the scope.
 func (c Caller) Has(s Scope) bool { return slices.Contains(c.Scopes, s) }
 
-// NotAllowed is the reason of an insufficient_scope error if the app may not have the scope,
-// whatever its user allows. Requesting the scope again is pointless.
+// NotAllowed is the details.reason of an insufficient_scope error if the operator has not allowed
+// the app the scope. Requesting it again doesn't help.
 const NotAllowed = "app_not_allowed"
 
 // InsufficientScope returns the error for a token without a scope that its user can grant.
 func InsufficientScope(s Scope) *Error {
 	return &Error{
 		Code:    CodeInsufficientScope,
-		Message: fmt.Sprintf("The access token lacks the scope %q. Connect the app again and allow it, or use an API key.", s),
+		Message: fmt.Sprintf("The access token lacks the scope %q. Reconnect the app and grant it, or use an API key.", s),
 		Details: map[string]any{"required_scope": string(s)},
 	}
 }
@@ -80,8 +81,8 @@ func InsufficientScope(s Scope) *Error {
 func (c Caller) Lacks(s Scope) *Error {
 	refusal := InsufficientScope(s)
 	if slices.Contains(c.Withheld, s) {
-		refusal.Message = fmt.Sprintf("The operator of this service has not allowed this app the scope %q, so its access token's does not count. "+
-			"Ask the operator to register the app with it (app register --scope %s), or use an API key.", s, s)
+		refusal.Message = fmt.Sprintf("The operator of this service has not allowed this app the scope %q. "+
+			"Ask the operator to allow it (app register --scope %s), or use an API key.", s, s)
 		refusal.Details["reason"] = NotAllowed
 	}
 	return refusal
@@ -89,12 +90,12 @@ func (c Caller) Lacks(s Scope) *Error {
 
 type callerKey struct{}
 
-// WithCaller returns a context that carries the caller.
+// WithCaller returns a context with the caller.
 func WithCaller(ctx context.Context, c Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// CallerFrom returns the caller that the context carries; ok is false when the request is not authenticated.
+// CallerFrom returns the caller in a context; ok is false if the request is not authenticated.
 func CallerFrom(ctx context.Context) (c Caller, ok bool) {
 	c, ok = ctx.Value(callerKey{}).(Caller)
 	return c, ok

@@ -8,8 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// CheckCola returns an error that names each invalid field and its value. It works for whole labels
-// and for patches: unknown fields are valid. See CheckNew for required fields.
+// CheckCola returns an error that names each invalid field and its value. It accepts whole labels
+// and patches: unknown fields are valid. See CheckNew for required fields.
 func CheckCola(c *Cola) error {
 	var f recordErrors
 	c.checkIdentity(&f)
@@ -41,7 +41,7 @@ func CheckNew(c *Cola) error {
 	if missing == nil {
 		return nil
 	}
-	return errors.New("a label must have " + strings.Join(missing, ", "))
+	return errors.New("missing required fields: " + strings.Join(missing, ", "))
 }
 
 func (c *Cola) checkIdentity(f *recordErrors) {
@@ -58,7 +58,7 @@ func (c *Cola) checkIdentity(f *recordErrors) {
 	f.oneOf("domestic_or_imported", string(c.DomesticOrImported), []string{vocabulary.Domestic, vocabulary.Imported})
 	f.name("permit_number", c.PermitNumber)
 	if c.PermitNumber != vocabulary.NormalizePermit(c.PermitNumber) {
-		f.add("permit_number", "%s is not upper case without white space around", Quoted(c.PermitNumber))
+		f.add("permit_number", "%s must be upper case without surrounding white space", Quoted(c.PermitNumber))
 	}
 	f.name("address_recipient", string(c.AddressRecipient))
 	f.name("address_zip_code", string(c.AddressZipCode))
@@ -126,7 +126,7 @@ func (m *Image) check(f *recordErrors) {
 	f.oneOf("container_position", string(m.ContainerPosition), ContainerPositions())
 	f.name("extension_type", string(m.ExtensionType))
 	if m.ExtensionType == "" && extensionOf(m.ImageURL) == "" {
-		f.add("extension_type", "is missing, and image_url names no image file; state it, such as jpg")
+		f.add("extension_type", "is required, because image_url has no image file name; for example jpg")
 	}
 	f.count("width_pixels", m.WidthPixels, math.MaxInt32)
 	f.count("height_pixels", m.HeightPixels, math.MaxInt32)
@@ -153,7 +153,7 @@ func (c *Cola) checkBarcodes(f *recordErrors) {
 func (b *Barcode) check(f *recordErrors) {
 	f.name("barcode_type", string(b.BarcodeType))
 	if b.BarcodeType == "" && b.BarcodeValue != "" && vocabulary.BarcodeType(b.BarcodeValue) == "" {
-		f.add("barcode_type", "is missing, and %s has not the digits of an EAN or UPC; state it, such as CODE-128", Quoted(b.BarcodeValue))
+		f.add("barcode_type", "is required, because %s is not an EAN or UPC; for example CODE-128", Quoted(b.BarcodeValue))
 	}
 	f.required("barcode_value", b.BarcodeValue)
 	f.name("barcode_value", b.BarcodeValue)

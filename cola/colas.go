@@ -12,38 +12,38 @@ func ContainerTypes() []string {
 // ContainerPositions lists where on the container a label image belongs.
 func ContainerPositions() []string { return []string{"front", "back", "neck", "strip", "other"} }
 
-// ColaSummary is a label as lists show it.
+// ColaSummary is a label in lists.
 type ColaSummary struct {
-	TTBID             TTBID                  `json:"ttb_id" pattern:"^[0-9]{14}$" doc:"COLA identifier, 14 digits." example:"11054001000049"`
+	TTBID             TTBID                  `json:"ttb_id" pattern:"^[0-9]{14}$" doc:"TTB ID of the label, 14 digits." example:"11054001000049"`
 	BrandName         string                 `json:"brand_name" doc:"Brand name on the label." example:"LENZ MOSER"`
 	ProductName       Text                   `json:"product_name" nullable:"true" doc:"Fanciful name." example:"PRESTIGE"`
 	ProductType       vocabulary.ProductType `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Commodity." example:"wine"`
 	ClassName         Text                   `json:"class_name" nullable:"true" doc:"TTB class and type of the product." example:"TABLE RED WINE"`
 	OriginName        Text                   `json:"origin_name" nullable:"true" doc:"Country or US state of origin." example:"AUSTRIA"`
 	PermitNumber      string                 `json:"permit_number" doc:"Permit number of the applicant; see GET /permittees/{permit_number}." example:"NJ-I-721"`
-	ApplicationStatus Text                   `json:"application_status" nullable:"true" enum:"approved,expired,surrendered,revoked" doc:"State of the approval." example:"surrendered"`
-	ApprovalDate      Date                   `json:"approval_date" nullable:"true" format:"date" doc:"Day of approval; null when the source does not state it." example:"2011-03-18"`
-	ImageCount        int                    `json:"image_count" minimum:"0" doc:"Number of label images; 0 when unknown." example:"2"`
-	HasBarcode        bool                   `json:"has_barcode" doc:"Whether a barcode is known for the label." example:"true"`
+	ApplicationStatus Text                   `json:"application_status" nullable:"true" enum:"approved,expired,surrendered,revoked" doc:"Status of the approval." example:"surrendered"`
+	ApprovalDate      Date                   `json:"approval_date" nullable:"true" format:"date" doc:"Approval date; null if unknown." example:"2011-03-18"`
+	ImageCount        int                    `json:"image_count" minimum:"0" doc:"Number of label images; 0 if unknown." example:"2"`
+	HasBarcode        bool                   `json:"has_barcode" doc:"Whether the label has a known barcode." example:"true"`
 }
 
 // Cola is a complete label: the payload of GET /colas/{ttb_id} and the record in stores.
 type Cola struct {
 	ColaSummary
 
-	ApplicationType        Text      `json:"application_type" nullable:"true" doc:"Kind of application, in TTB's words." example:"LABEL APPROVAL"`
-	ApplicationDate        Date      `json:"application_date" nullable:"true" format:"date" doc:"Day of application." example:"2011-02-23"`
-	ExpirationDate         Date      `json:"expiration_date" nullable:"true" format:"date" doc:"Day the approval expires or expired, when relevant." example:"2025-10-23"`
-	LatestUpdateDate       Date      `json:"latest_update_date" nullable:"true" format:"date" doc:"Day of the latest change in TTB's registry." example:"2025-07-16"`
+	ApplicationType        Text      `json:"application_type" nullable:"true" doc:"Application type, as TTB names it." example:"LABEL APPROVAL"`
+	ApplicationDate        Date      `json:"application_date" nullable:"true" format:"date" doc:"Application date." example:"2011-02-23"`
+	ExpirationDate         Date      `json:"expiration_date" nullable:"true" format:"date" doc:"Expiration date, if the approval expires." example:"2025-10-23"`
+	LatestUpdateDate       Date      `json:"latest_update_date" nullable:"true" format:"date" doc:"Date of the latest change in TTB's registry." example:"2025-07-16"`
 	ClassID                Text      `json:"class_id" nullable:"true" doc:"TTB class and type code." example:"80"`
 	OriginID               Text      `json:"origin_id" nullable:"true" doc:"TTB origin code." example:"64"`
 	DomesticOrImported     Text      `json:"domestic_or_imported" nullable:"true" enum:"domestic,imported" doc:"Whether the product is made in the United States." example:"imported"`
-	IsDistinctiveContainer Opt[bool] `json:"is_distinctive_container" nullable:"true" doc:"Whether approval covers a distinctive container." example:"false"`
+	IsDistinctiveContainer Opt[bool] `json:"is_distinctive_container" nullable:"true" doc:"Whether the approval covers a distinctive container." example:"false"`
 	ForDistinctiveCapacity Text      `json:"for_distinctive_capacity" nullable:"true" doc:"Capacity of the distinctive container, free text." example:"750 MILLILITERS"`
-	IsResubmission         Opt[bool] `json:"is_resubmission" nullable:"true" doc:"Whether an earlier application was submitted again." example:"false"`
-	ForResubmissionTTBID   TTBID     `json:"for_resubmission_ttb_id" nullable:"true" doc:"Identifier of the earlier COLA, for a resubmission." example:"11024001000092"`
+	IsResubmission         Opt[bool] `json:"is_resubmission" nullable:"true" doc:"Whether this resubmits an earlier application." example:"false"`
+	ForResubmissionTTBID   TTBID     `json:"for_resubmission_ttb_id" nullable:"true" doc:"TTB ID of the earlier COLA, for a resubmission." example:"11024001000092"`
 	ForExemptionState      Text      `json:"for_exemption_state" nullable:"true" doc:"State of sale, for a certificate of exemption." example:"NJ"`
-	AddressRecipient       Text      `json:"address_recipient" nullable:"true" doc:"Applicant's name in the business address." example:"NIEDERHOFF IMPORTS INC"`
+	AddressRecipient       Text      `json:"address_recipient" nullable:"true" doc:"Name in the applicant's business address." example:"NIEDERHOFF IMPORTS INC"`
 	AddressZipCode         Text      `json:"address_zip_code" nullable:"true" doc:"ZIP code of the applicant's business address." example:"07927"`
 	AddressState           Text      `json:"address_state" nullable:"true" doc:"State of the applicant's business address." example:"NJ"`
 
@@ -58,37 +58,37 @@ type Cola struct {
 	LLMContainerType        Text     `json:"llm_container_type" nullable:"true" doc:"Container type, derived from the label." example:"bottle"`
 	LLMProductDescription   Text     `json:"llm_product_description" nullable:"true" doc:"Description, derived from the label." example:"A dry red wine from Burgenland."`
 	LLMBrandEstablishedYear Opt[int] `json:"llm_brand_established_year" nullable:"true" doc:"Year the brand was established, derived from the label." example:"1849"`
-	LLMCategory             Text     `json:"llm_category" nullable:"true" doc:"Leaf or node name of llm_category_path." example:"Zweigelt"`
-	LLMCategoryPath         Text     `json:"llm_category_path" nullable:"true" doc:"Category path, levels joined by ' > '; it may end at a non-leaf node. Independent of product_type." example:"Wine > Red Wine > Zweigelt"`
+	LLMCategory             Text     `json:"llm_category" nullable:"true" doc:"Last level of llm_category_path." example:"Zweigelt"`
+	LLMCategoryPath         Text     `json:"llm_category_path" nullable:"true" doc:"Category path, levels joined by ' > '; may end above the lowest level. Independent of product_type." example:"Wine > Red Wine > Zweigelt"`
 	LLMTastingNoteFlavors   []string `json:"llm_tasting_note_flavors" nullable:"false" doc:"Flavors in the tasting notes." example:"[\"cherry\",\"pepper\"]"`
 	LLMArtworkCredit        Text     `json:"llm_artwork_credit" nullable:"true" doc:"Artist credited on the label." example:"J. Huber"`
 	LLMWineDesignation      Text     `json:"llm_wine_designation" nullable:"true" doc:"Wine designation, such as reserve." example:"reserve"`
-	LLMBeerIBU              Text     `json:"llm_beer_ibu" nullable:"true" doc:"International bitterness units, for beer; text, as it may be a range." example:"45"`
+	LLMBeerIBU              Text     `json:"llm_beer_ibu" nullable:"true" doc:"International bitterness units, for beer; text, because it may be a range." example:"45"`
 	LLMBeerHopsVarieties    []string `json:"llm_beer_hops_varieties" nullable:"false" doc:"Hop varieties, for beer." example:"[\"Citra\"]"`
 	LLMLiquorAgedYears      Opt[int] `json:"llm_liquor_aged_years" nullable:"true" minimum:"0" doc:"Age in years, for spirits." example:"12"`
 	LLMLiquorFinishing      Text     `json:"llm_liquor_finishing_process" nullable:"true" doc:"Finishing process, for spirits." example:"sherry cask"`
 	LLMLiquorGrains         []string `json:"llm_liquor_grains" nullable:"false" doc:"Grains, for spirits." example:"[\"rye\"]"`
 
 	BarcodeType  Text `json:"barcode_type" nullable:"true" doc:"Type of the main barcode." example:"UPC-A"`
-	BarcodeValue Text `json:"barcode_value" nullable:"true" doc:"Value of the main barcode: the stated one, else the first of barcodes." example:"036000291452"`
-	QRCodeURL    Text `json:"qrcode_url" nullable:"true" doc:"Address in a QR code on the label." example:"https://example.com/wine"`
+	BarcodeValue Text `json:"barcode_value" nullable:"true" doc:"Value of the main barcode; if the source names none, the first of barcodes." example:"036000291452"`
+	QRCodeURL    Text `json:"qrcode_url" nullable:"true" doc:"URL in a QR code on the label." example:"https://example.com/wine"`
 
 	HasFrontImage Opt[bool] `json:"has_front_image" nullable:"true" doc:"Whether a front image exists." example:"true"`
 	HasBackImage  Opt[bool] `json:"has_back_image" nullable:"true" doc:"Whether a back image exists." example:"true"`
 	HasNeckImage  Opt[bool] `json:"has_neck_image" nullable:"true" doc:"Whether a neck image exists." example:"false"`
 	HasStripImage Opt[bool] `json:"has_strip_image" nullable:"true" doc:"Whether a strip image exists." example:"false"`
 
-	MainImageURL Text      `json:"main_image_url" nullable:"true" doc:"Address of the front image, else of the first image." example:"https://example.com/images/11054001000049-1"`
+	MainImageURL Text      `json:"main_image_url" nullable:"true" doc:"URL of the front image, or of the first image." example:"https://example.com/images/11054001000049-1"`
 	Images       []Image   `json:"images" nullable:"false" doc:"All label images."`
 	Barcodes     []Barcode `json:"barcodes" nullable:"false" doc:"Barcodes extracted from the images."`
 }
 
-// Image is one label image. The registry keeps its address, not its bytes.
+// Image is one label image. The registry stores its URL, not its bytes.
 type Image struct {
-	TTBImageID        string       `json:"ttb_image_id" doc:"Identifier of the image." example:"11054001000049-1"`
+	TTBImageID        string       `json:"ttb_image_id" doc:"ID of the image." example:"11054001000049-1"`
 	ImageIndex        int          `json:"image_index" doc:"Position among the label's images, from 0." example:"0"`
-	ContainerPosition Text         `json:"container_position" enum:"front,back,neck,strip,other" doc:"Where on the container the image belongs; other when unknown." example:"front"`
-	ExtensionType     Text         `json:"extension_type" doc:"File name extension; unknown when neither the record nor image_url states one." example:"jpg"`
+	ContainerPosition Text         `json:"container_position" enum:"front,back,neck,strip,other" doc:"Position on the container; other if unknown." example:"front"`
+	ExtensionType     Text         `json:"extension_type" doc:"File name extension; unknown if not stated and not in image_url." example:"jpg"`
 	WidthPixels       Opt[int]     `json:"width_pixels" nullable:"true" doc:"Width in pixels." example:"900"`
 	HeightPixels      Opt[int]     `json:"height_pixels" nullable:"true" doc:"Height in pixels." example:"1200"`
 	WidthInches       Opt[float64] `json:"width_inches" nullable:"true" doc:"Printed width in inches." example:"3"`
@@ -96,28 +96,28 @@ type Image struct {
 	FileSizeMB        Opt[float64] `json:"file_size_mb" nullable:"true" doc:"File size in megabytes." example:"0.42"`
 	BarcodeCount      Opt[int]     `json:"barcode_count" nullable:"true" doc:"Barcodes found in the image." example:"1"`
 	QRCodeCount       Opt[int]     `json:"qrcode_count" nullable:"true" doc:"QR codes found in the image." example:"0"`
-	ImageURL          Text         `json:"image_url" nullable:"true" doc:"Address of the image file." example:"https://example.com/images/11054001000049-1"`
+	ImageURL          Text         `json:"image_url" nullable:"true" doc:"URL of the image file." example:"https://example.com/images/11054001000049-1"`
 }
 
 // Barcode is one barcode extracted from a label image.
 type Barcode struct {
-	BarcodeType           Text     `json:"barcode_type" doc:"Symbology; unknown when neither the record nor the number of digits states one." example:"UPC-A"`
+	BarcodeType           Text     `json:"barcode_type" doc:"Symbology; unknown if not stated and not implied by the digits." example:"UPC-A"`
 	BarcodeValue          string   `json:"barcode_value" doc:"Value as read." example:"036000291452"`
-	TTBImageID            Text     `json:"ttb_image_id" doc:"Image it was read from; the label's ttb_id when the image is unknown." example:"11054001000049-2"`
+	TTBImageID            Text     `json:"ttb_image_id" doc:"Image it was read from; the label's ttb_id if unknown." example:"11054001000049-2"`
 	WidthPixels           Opt[int] `json:"width_pixels" nullable:"true" doc:"Width in pixels." example:"210"`
 	HeightPixels          Opt[int] `json:"height_pixels" nullable:"true" doc:"Height in pixels." example:"90"`
-	Orientation           Text     `json:"orientation" nullable:"true" doc:"Direction of reading, such as horizontal." example:"horizontal"`
-	RelativeImagePosition Text     `json:"relative_image_position" nullable:"true" doc:"Where in the image it stands." example:"bottom right"`
+	Orientation           Text     `json:"orientation" nullable:"true" doc:"Orientation, such as horizontal." example:"horizontal"`
+	RelativeImagePosition Text     `json:"relative_image_position" nullable:"true" doc:"Position in the image." example:"bottom right"`
 }
 
 // BarcodeResult is the payload of GET /barcode/{barcode_value}.
 type BarcodeResult struct {
-	BarcodeValue string        `json:"barcode_value" doc:"The value that was looked up." example:"036000291452"`
-	BarcodeType  Text          `json:"barcode_type" nullable:"true" doc:"Symbology of the barcode on the labels found." example:"UPC-A"`
-	Colas        []ColaSummary `json:"colas" nullable:"false" maxItems:"100" doc:"Labels that carry it, newest approval first; at most 100."`
-	TotalColas   int           `json:"total_colas" doc:"How many labels carry it." example:"2"`
+	BarcodeValue string        `json:"barcode_value" doc:"The requested value." example:"036000291452"`
+	BarcodeType  Text          `json:"barcode_type" nullable:"true" doc:"Symbology of the barcode on these labels." example:"UPC-A"`
+	Colas        []ColaSummary `json:"colas" nullable:"false" maxItems:"100" doc:"Labels with the barcode, newest approval first; at most 100."`
+	TotalColas   int           `json:"total_colas" doc:"Number of labels with the barcode." example:"2"`
 
-	TruncatedByQuota bool `json:"truncated_by_quota" doc:"Whether colas was cut because the month's list records are used up." example:"false"`
+	TruncatedByQuota bool `json:"truncated_by_quota" doc:"Whether colas was cut because the monthly list records are used up." example:"false"`
 }
 
 // Derive sets the fields that follow from others: image count and positions, main image, main
@@ -194,7 +194,7 @@ type IndexRecord struct {
 	ABV                Opt[float64]
 	Volume             Opt[float64] // in VolumeUnit
 	VolumeUnit         string
-	MainBarcode        string         // empty when the label has none
+	MainBarcode        string         // may be empty
 	Barcodes           []IndexBarcode // the main barcode and every extracted one, distinct by value
 }
 

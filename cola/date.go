@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Date is a calendar day, counted as in Rata Die: 0001-01-01 is day 1. The zero Date is no date (unknown, JSON null). Dates
-// compare and subtract as integers.
+// Date is a calendar day, counted as in Rata Die: 0001-01-01 is day 1. The zero Date is unknown (JSON
+// null). Dates compare and subtract as integers.
 type Date int32
 
 const (
@@ -14,7 +14,7 @@ const (
 	maxDate   Date = 3652059 // 9999-12-31
 )
 
-// NewDate returns the day of a year, month and day of the month; values out of range carry over as in time.Date.
+// NewDate returns the date of a year, month and day; values out of range carry over as in time.Date.
 func NewDate(year int, month time.Month, day int) Date {
 	return DateOf(time.Date(year, month, day, 0, 0, 0, 0, time.UTC))
 }
@@ -32,11 +32,11 @@ func DateOf(t time.Time) Date {
 // ParseDate reads YYYY-MM-DD with a year from 0001 to 9999.
 func ParseDate(s string) (Date, error) {
 	if len(s) != len("2006-01-02") {
-		return 0, fmt.Errorf("%q is not a date; write YYYY-MM-DD, such as 2024-05-31", s)
+		return 0, fmt.Errorf("%q is not a date; use YYYY-MM-DD, such as 2024-05-31", s)
 	}
 	t, err := time.Parse(time.DateOnly, s)
 	if err != nil || t.Year() == 0 {
-		return 0, fmt.Errorf("%q is not a date; write YYYY-MM-DD, such as 2024-05-31", s)
+		return 0, fmt.Errorf("%q is not a date; use YYYY-MM-DD, such as 2024-05-31", s)
 	}
 	return DateOf(t), nil
 }
@@ -47,7 +47,7 @@ func (d Date) Time() time.Time { return time.Unix(int64(d-unixEpoch)*86400, 0).U
 // AddDays returns the day n days later.
 func (d Date) AddDays(n int) Date { return d + Date(n) }
 
-// String returns YYYY-MM-DD, or the empty string for no date.
+// String returns YYYY-MM-DD, or "" for the zero Date.
 func (d Date) String() string {
 	if d == 0 {
 		return ""
@@ -66,9 +66,9 @@ func (d Date) AppendTo(b []byte) []byte {
 		byte('0'+month/10), byte('0'+month%10), '-', byte('0'+day/10), byte('0'+day%10))
 }
 
-// civil returns the year, month and day of a day from 1 on. It does time.Time's arithmetic without
-// clock and zone, which took most of the time of writing a page of results. Years start in March,
-// so the leap day is the last of its year.
+// civil returns the year, month and day of a positive Date. It avoids time.Time, whose clock and
+// zone arithmetic took most of the time to write a page of results. Years start in March here, so
+// the leap day is the last of its year.
 func (d Date) civil() (year, month, day int) {
 	const daysIn400Years, daysIn100Years, daysIn4Years = 146097, 36524, 1461
 	n := int(d) + 305 // days since 0000-03-01
@@ -87,7 +87,7 @@ func (d Date) civil() (year, month, day int) {
 	return year, month + 3, day
 }
 
-// MarshalJSON writes "YYYY-MM-DD", or null for no date.
+// MarshalJSON writes "YYYY-MM-DD", or null for the zero Date.
 func (d Date) MarshalJSON() ([]byte, error) {
 	if d == 0 {
 		return []byte("null"), nil
@@ -95,7 +95,7 @@ func (d Date) MarshalJSON() ([]byte, error) {
 	return d.appendJSON(make([]byte, 0, len(time.DateOnly)+2)), nil
 }
 
-// UnmarshalText reads YYYY-MM-DD; empty text is no date.
+// UnmarshalText reads YYYY-MM-DD; empty text is the zero Date.
 func (d *Date) UnmarshalText(b []byte) error {
 	if len(b) == 0 {
 		*d = 0

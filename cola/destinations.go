@@ -33,61 +33,61 @@ func DestinationStates() []string {
 const (
 	ReasonHolder       = "holder"       // the account holder paused it
 	ReasonUnsubscribed = "unsubscribed" // the recipient unsubscribed
-	ReasonFailing      = "failing"      // no message could be delivered for days
+	ReasonFailing      = "failing"      // messages failed for days
 	ReasonGone         = "gone"         // the receiver answered 410
 )
 
 // Destination is where messages of saved searches are sent.
 type Destination struct {
-	UUID            string         `json:"uuid" format:"uuid" doc:"Identifier." example:"5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"`
+	UUID            string         `json:"uuid" format:"uuid" doc:"ID of the destination." example:"5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"`
 	Kind            string         `json:"kind" enum:"email,webhook" doc:"How messages are sent." example:"webhook"`
-	Address         Opt[string]    `json:"address" nullable:"true" doc:"Email address or URL. Null for the account's own email address when the account has none. A connected app without the scope saved_searches:write sees only the scheme and host of a URL, and only the first letter and the domain of an email address." example:"https://hooks.example.com/labels"`
-	SavedSearch     Opt[string]    `json:"saved_search" nullable:"true" doc:"UUID of the saved search whose messages are sent. Null: all searches of the account, except those with a destination of their own for the same address." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
-	SendEmpty       bool           `json:"send_empty" doc:"Whether to send messages for runs without matches, too." example:"false"`
-	State           string         `json:"state" enum:"active,unconfirmed,pending,paused,disabled" doc:"active: messages are sent. unconfirmed: the owner of the address was asked by email to agree. pending: the endpoint was sent a challenge; messages are recorded as skipped. paused, disabled: messages are recorded as skipped; see reason." example:"active"`
-	Reason          Opt[string]    `json:"reason" nullable:"true" enum:"holder,unsubscribed,failing,gone" doc:"Why it is paused or disabled: the account holder paused it, the recipient unsubscribed, messages failed for three days, or the receiver answered 410." example:"failing"`
-	CreatedAt       Timestamp      `json:"created_at" format:"date-time" doc:"When it was created (UTC)." example:"2026-11-20T13:14:15Z"`
-	LastDeliveredAt Opt[Timestamp] `json:"last_delivered_at" nullable:"true" format:"date-time" doc:"When the last message was delivered (UTC)." example:"2026-11-23T06:00:04Z"`
-	FailingSince    Opt[Timestamp] `json:"failing_since" nullable:"true" format:"date-time" doc:"When deliveries started to fail (UTC); null while they succeed." example:"2026-11-23T06:00:04Z"`
+	Address         Opt[string]    `json:"address" nullable:"true" doc:"Email address or URL. Null for the account's own address if it has no email. Without the scope saved_searches:write, an app sees only a URL's scheme and host, or an email's first letter and domain." example:"https://hooks.example.com/labels"`
+	SavedSearch     Opt[string]    `json:"saved_search" nullable:"true" doc:"UUID of the saved search whose messages are sent. Null: all searches, except those with their own destination for the same address." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
+	SendEmpty       bool           `json:"send_empty" doc:"Whether runs without matches send messages too." example:"false"`
+	State           string         `json:"state" enum:"active,unconfirmed,pending,paused,disabled" doc:"active: messages are sent. unconfirmed: the owner of the address was asked by email to agree. pending: the endpoint was sent a challenge. paused, disabled: see reason. In pending, paused and disabled, messages are recorded as skipped." example:"active"`
+	Reason          Opt[string]    `json:"reason" nullable:"true" enum:"holder,unsubscribed,failing,gone" doc:"Why it is paused or disabled. holder: paused by the account holder. unsubscribed: by the recipient. failing: messages failed for three days. gone: the receiver answered 410." example:"failing"`
+	CreatedAt       Timestamp      `json:"created_at" format:"date-time" doc:"Creation time (UTC)." example:"2026-11-20T13:14:15Z"`
+	LastDeliveredAt Opt[Timestamp] `json:"last_delivered_at" nullable:"true" format:"date-time" doc:"Time of the last delivered message (UTC)." example:"2026-11-23T06:00:04Z"`
+	FailingSince    Opt[Timestamp] `json:"failing_since" nullable:"true" format:"date-time" doc:"When deliveries started to fail (UTC); null if they succeed." example:"2026-11-23T06:00:04Z"`
 }
 
-// DestinationWithSecret is a destination with the secret that its webhooks are signed with, which is shown once.
+// DestinationWithSecret is a destination with its webhook signing secret, which is shown once.
 type DestinationWithSecret struct {
 	Destination
-	Secret Opt[string] `json:"secret" nullable:"true" doc:"The secret that signs webhooks (Standard Webhooks), shown only once. Null for an email address." example:"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"`
+	Secret Opt[string] `json:"secret" nullable:"true" doc:"Signing secret (Standard Webhooks), shown only once. Null for email." example:"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"`
 }
 
 // DestinationParams are the body of POST /destinations, as sent.
 type DestinationParams struct {
 	Decoded
 	Kind        string    `json:"kind" enum:"email,webhook" doc:"How messages are sent." example:"webhook"`
-	Address     string    `json:"address" maxLength:"1000" doc:"Email address, or https URL on a public host that messages are posted to. Endpoints, and owners of addresses other than the account's own, must confirm first." example:"https://hooks.example.com/labels"`
-	SavedSearch string    `json:"saved_search,omitzero" maxLength:"36" doc:"UUID of the saved search whose messages are sent; all searches of the account when omitted." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
-	SendEmpty   Opt[bool] `json:"send_empty,omitzero" doc:"Whether to send messages for runs without matches, too; false by default." example:"false"`
+	Address     string    `json:"address" maxLength:"1000" doc:"Email address, or https URL on a public host. Unless it is the account's own email, the recipient must confirm first." example:"https://hooks.example.com/labels"`
+	SavedSearch string    `json:"saved_search,omitzero" maxLength:"36" doc:"UUID of the saved search whose messages are sent; default: all searches." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
+	SendEmpty   Opt[bool] `json:"send_empty,omitzero" doc:"Whether runs without matches send messages too; default false." example:"false"`
 }
 
 // DestinationChangeParams are the body of PATCH /destinations/{uuid}, as sent. Absent fields are
 // unchanged.
 type DestinationChangeParams struct {
 	Decoded
-	Active    Opt[bool] `json:"active,omitzero" doc:"false pauses the destination: messages are recorded as skipped. true makes it active again, unless the recipient must agree." example:"true"`
-	SendEmpty Opt[bool] `json:"send_empty,omitzero" doc:"Whether to send messages for runs without matches, too." example:"false"`
+	Active    Opt[bool] `json:"active,omitzero" doc:"false pauses the destination: messages are recorded as skipped. true resumes it, unless the recipient must agree." example:"true"`
+	SendEmpty Opt[bool] `json:"send_empty,omitzero" doc:"Whether runs without matches send messages too." example:"false"`
 }
 
 // DestinationConfirmParams are the body of POST /destinations/{uuid}/confirm, as sent.
 type DestinationConfirmParams struct {
 	Decoded
-	Code string `json:"code" maxLength:"40" doc:"Code from the latest challenge that the endpoint received. Letter case, spaces and hyphens don't matter." example:"KX7Q-2MFA"`
+	Code string `json:"code" maxLength:"40" doc:"Code from the latest challenge that the endpoint received. Letter case, spaces and hyphens are ignored." example:"KX7Q-2MFA"`
 }
 
-// SavedSearchFeed is the address of the feed of a saved search, which is shown once.
+// SavedSearchFeed is the URL of a saved search's feed, which is shown once.
 type SavedSearchFeed struct {
-	URL string `json:"url" format:"uri" doc:"Where feed readers get what the search finds, as Atom. Whoever has it can read it; it is shown this once." example:"https://example.com/feeds/2hZ0mJ7c0cT1rK9vQxYp3sVbN8eLwGdUoF5iMa4tXyE"`
+	URL string `json:"url" format:"uri" doc:"URL of the Atom feed, shown only once. Anyone with the URL can read it." example:"https://example.com/feeds/2hZ0mJ7c0cT1rK9vQxYp3sVbN8eLwGdUoF5iMa4tXyE"`
 }
 
 // Replayed counts the deliveries that will be sent again.
 type Replayed struct {
-	Count int `json:"count" doc:"Deliveries that are attempted again." example:"2"`
+	Count int `json:"count" doc:"Number of deliveries that will be resent." example:"2"`
 }
 
 // The events that messages report.
@@ -114,42 +114,42 @@ func DeliveryStates() []string {
 // Delivery is one message to one destination.
 type Delivery struct {
 	ID            int64          `json:"id" doc:"Number of the delivery." example:"5127"`
-	MessageID     string         `json:"message_id" doc:"What the receiver knows the message by, the same at every attempt: webhook-id." example:"msg_9d3f1c7a52e84b60a1f4c2d07be8365a"`
-	Event         string         `json:"event" enum:"saved_search.ran,destination.test,destination.confirm,destination.paused" doc:"What it tells of." example:"saved_search.ran"`
-	Destination   string         `json:"destination" format:"uuid" doc:"Where it goes; of destination.paused, the destination that it is about." example:"5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"`
-	Kind          string         `json:"kind" enum:"email,webhook" doc:"How it is sent." example:"webhook"`
-	SavedSearch   Opt[string]    `json:"saved_search" nullable:"true" doc:"UUID of the search that it tells of." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
-	RunID         Opt[int64]     `json:"run_id" nullable:"true" doc:"The run that it tells of." example:"1841"`
-	State         string         `json:"state" enum:"pending,delivered,failed,skipped" doc:"delivered: the receiver has taken it. failed: given up. skipped: not sent, since the destination was paused." example:"delivered"`
-	Error         Opt[string]    `json:"error" nullable:"true" doc:"Why the latest attempt failed, or why it was skipped." example:"The receiver answered 503."`
+	MessageID     string         `json:"message_id" doc:"ID of the message, the same for every attempt (webhook-id)." example:"msg_9d3f1c7a52e84b60a1f4c2d07be8365a"`
+	Event         string         `json:"event" enum:"saved_search.ran,destination.test,destination.confirm,destination.paused" doc:"Event that the message reports." example:"saved_search.ran"`
+	Destination   string         `json:"destination" format:"uuid" doc:"UUID of the destination; for destination.paused, of the paused one." example:"5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"`
+	Kind          string         `json:"kind" enum:"email,webhook" doc:"How the message is sent." example:"webhook"`
+	SavedSearch   Opt[string]    `json:"saved_search" nullable:"true" doc:"UUID of the saved search." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
+	RunID         Opt[int64]     `json:"run_id" nullable:"true" doc:"Number of the run." example:"1841"`
+	State         string         `json:"state" enum:"pending,delivered,failed,skipped" doc:"delivered: accepted by the receiver. failed: given up. skipped: not sent, because the destination was not active." example:"delivered"`
+	Error         Opt[string]    `json:"error" nullable:"true" doc:"Why the latest attempt failed, or why the message was skipped." example:"The receiver answered 503."`
 	AttemptCount  int            `json:"attempt_count" doc:"Attempts so far." example:"2"`
-	CreatedAt     Timestamp      `json:"created_at" format:"date-time" doc:"When it came to be sent (UTC): for a run, when it ran." example:"2026-11-23T06:00:02Z"`
-	NextAttemptAt Opt[Timestamp] `json:"next_attempt_at" nullable:"true" format:"date-time" doc:"When it is attempted next (UTC); null once it is settled." example:"2026-11-23T06:05:04Z"`
+	CreatedAt     Timestamp      `json:"created_at" format:"date-time" doc:"When the message was created (UTC); for a run, when it ran." example:"2026-11-23T06:00:02Z"`
+	NextAttemptAt Opt[Timestamp] `json:"next_attempt_at" nullable:"true" format:"date-time" doc:"Time of the next attempt (UTC); null once settled." example:"2026-11-23T06:05:04Z"`
 	SettledAt     Opt[Timestamp] `json:"settled_at" nullable:"true" format:"date-time" doc:"When it was delivered, given up or skipped (UTC)." example:"2026-11-23T06:00:16Z"`
 }
 
 // DeliveryAttempt is one attempt to deliver.
 type DeliveryAttempt struct {
-	At         Timestamp   `json:"at" format:"date-time" doc:"When it began (UTC)." example:"2026-11-23T06:00:02Z"`
-	DurationMS int64       `json:"duration_ms" doc:"How long it took, in milliseconds." example:"184"`
-	Status     Opt[int]    `json:"status" nullable:"true" doc:"What the receiver answered: of HTTP, or of SMTP. Null when there was no answer." example:"503"`
-	Error      Opt[string] `json:"error" nullable:"true" doc:"Why it failed; null when the message got through." example:"The receiver answered 503."`
+	At         Timestamp   `json:"at" format:"date-time" doc:"Start time (UTC)." example:"2026-11-23T06:00:02Z"`
+	DurationMS int64       `json:"duration_ms" doc:"Duration in milliseconds." example:"184"`
+	Status     Opt[int]    `json:"status" nullable:"true" doc:"HTTP or SMTP status of the response; null if there was none." example:"503"`
+	Error      Opt[string] `json:"error" nullable:"true" doc:"Why the attempt failed; null if it succeeded." example:"The receiver answered 503."`
 }
 
 // DeliveryDetail is a delivery with its attempts, oldest first.
 type DeliveryDetail struct {
 	Delivery
-	Attempts []DeliveryAttempt `json:"attempts" nullable:"false" doc:"What was tried, oldest first."`
+	Attempts []DeliveryAttempt `json:"attempts" nullable:"false" doc:"Delivery attempts, oldest first."`
 }
 
 // DeliveryListParams are the parameters of GET /deliveries, as sent.
 type DeliveryListParams struct {
 	Decoded
-	Destination string   `json:"destination" maxLength:"36" doc:"UUID of a destination: only what went there. The example is a placeholder." example:"5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"`
-	SavedSearch string   `json:"saved_search" maxLength:"36" doc:"UUID of a saved search: only what tells of it. The example is a placeholder." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
-	State       string   `json:"state" enum:"pending,delivered,failed,skipped" doc:"Only those in this state. The example is a placeholder." example:"failed"`
-	Page        Opt[int] `json:"page" minimum:"1" default:"1" doc:"Page of the result." example:"1"`
-	PerPage     Opt[int] `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records a page." example:"20"`
+	Destination string   `json:"destination" maxLength:"36" doc:"Only deliveries to this destination (UUID). The example is a placeholder." example:"5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"`
+	SavedSearch string   `json:"saved_search" maxLength:"36" doc:"Only deliveries about this saved search (UUID). The example is a placeholder." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
+	State       string   `json:"state" enum:"pending,delivered,failed,skipped" doc:"Only deliveries in this state. The example is a placeholder." example:"failed"`
+	Page        Opt[int] `json:"page" minimum:"1" default:"1" doc:"Page number." example:"1"`
+	PerPage     Opt[int] `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records per page." example:"20"`
 }
 
 // Apply returns a destination with a normalized change. own is true if its address is the account's
@@ -178,20 +178,21 @@ func (d Destination) NeedsConsent() bool {
 	return d.State == DestinationUnconfirmed || d.State == DestinationPending || d.Reason.V == ReasonUnsubscribed
 }
 
-// notConfirmed returns the refusal to send messages without consent.
+// notConfirmed returns the error for sending messages without consent.
 func (d Destination) notConfirmed() error {
 	resend := "POST /destinations/" + d.UUID + "/confirmation"
 	switch {
 	case d.State == DestinationPending:
-		return inactive(d, "The endpoint has not confirmed yet. It must answer the challenge, or you send the code with POST /destinations/"+
-			d.UUID+"/confirm. To send another challenge, use "+resend+".")
+		return inactive(d, "The endpoint has not confirmed yet. It must answer the challenge, or you can send its code with "+
+			"POST /destinations/"+d.UUID+"/confirm. To send another challenge, use "+resend+".")
 	case d.State == DestinationUnconfirmed:
-		return inactive(d, "The owner of this address has not agreed yet; the email they received has a link for it. To ask again, use "+resend+".")
+		return inactive(d, "The owner of this address has not confirmed yet, using the link in the email. To ask again, use "+
+			resend+".")
 	}
-	return inactive(d, "The owner of this address has unsubscribed and has to agree again. To ask them, use "+resend+".")
+	return inactive(d, "The owner of this address has unsubscribed and must agree again. To ask, use "+resend+".")
 }
 
-// inactive returns the refusal of an operation that needs an active destination.
+// inactive returns the error for an operation that needs an active destination.
 func inactive(d Destination, message string) *Error {
 	refusal := Errorf(CodeNotActive, "%s", message)
 	refusal.Details = map[string]any{"state": d.State}
@@ -210,7 +211,8 @@ func (d Destination) CheckActive(own bool) error {
 	case !own && d.NeedsConsent():
 		return d.notConfirmed()
 	}
-	return inactive(d, "The destination is "+d.State+". To make it active again, send PATCH /destinations/"+d.UUID+" with {\"active\": true}.")
+	return inactive(d, "The destination is "+d.State+". To resume it, send PATCH /destinations/"+d.UUID+
+		" with {\"active\": true}.")
 }
 
 // Confirmed returns the destination after its recipient agreed: active, unless it is paused for

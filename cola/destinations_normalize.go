@@ -33,12 +33,12 @@ func (p DestinationParams) Normalize(rules DestinationRules) (Destination, error
 		problems.require("kind", "A kind is required; allowed: "+strings.Join(Kinds(), ", ")+".")
 	}
 	if strings.TrimSpace(p.Address) == "" {
-		problems.require("address", "An address is required: that of a mailbox for email, a URL for webhook.")
+		problems.require("address", "An address is required: an email address or a webhook URL.")
 	}
 	address := problems.textUpTo("address", p.Address, maxAddressLength)
 	switch {
 	case d.Kind == KindEmail && !rules.SendsMail:
-		problems.Add("kind", "This server sends no email; use a webhook, or the feed of a saved search.")
+		problems.Add("kind", "This server doesn't send email. Use a webhook, or a saved search's feed.")
 	case address == "":
 	case d.Kind == KindEmail:
 		d.Address = Some(problems.mailbox("address", address))
@@ -80,11 +80,11 @@ func isUUID(text string) bool {
 }
 
 // Normalize returns the normalized parameters, or a validation Error that lists all problems. An
-// empty change is one.
+// empty change is a problem.
 func (p DestinationChangeParams) Normalize() (DestinationChangeParams, error) {
 	problems := p.Decoded.problems()
 	if len(*problems) == 0 && !p.Active.OK && !p.SendEmpty.OK {
-		problems.require("body", "It changes nothing. Send active or send_empty, such as {\"active\": true}.")
+		problems.require("body", "Nothing to change. Send active or send_empty, such as {\"active\": true}.")
 	}
 	if err := problems.Err(); err != nil {
 		return DestinationChangeParams{}, err
@@ -155,7 +155,7 @@ func (c Challenge) Matches(typed string) bool {
 	return len(c) >= codeLength && subtle.ConstantTimeCompare([]byte(typed), []byte(c.code())) == 1
 }
 
-// AnsweredBy reports whether the body of an answer is the token of the challenge, as text or as
+// AnsweredBy reports whether a response body is the token of the challenge, as text or as
 // {"challenge": token}.
 func (c Challenge) AnsweredBy(body []byte) bool {
 	var echo struct {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Code classifies an error that callers see. Each edge maps codes to its own form once.
+// Code classifies an error that callers see. Each edge maps codes to its own format.
 type Code string
 
 // The error codes in the API reference.
@@ -58,7 +58,7 @@ func Errorf(code Code, format string, args ...any) *Error {
 // maxQuotedLength limits a quoted value, in characters.
 const maxQuotedLength = 60
 
-// Quoted quotes a caller's value for a message and shortens a long one, so that no caller can fill an answer.
+// Quoted quotes a caller's value for a message, shortened to maxQuotedLength.
 func Quoted(value string) string {
 	if utf8.RuneCountInString(value) > maxQuotedLength {
 		value = string([]rune(value)[:maxQuotedLength]) + "…"
@@ -85,7 +85,7 @@ const UnavailableRetry = 5 * time.Second
 func Unavailable() *Error {
 	return &Error{
 		Code:       CodeUnavailable,
-		Message:    "The registry cannot answer right now; nothing was charged. Try again in a few seconds.",
+		Message:    "The registry is unavailable right now; nothing was charged. Try again in a few seconds.",
 		RetryAfter: UnavailableRetry,
 	}
 }

@@ -34,7 +34,7 @@ type Facet struct {
 
 // FacetValue is one value of a facet. Values without labels are omitted unless chosen.
 type FacetValue struct {
-	Value  string // as the parameter takes it
+	Value  string // in the form of the parameter
 	Count  int    // labels with this value alone (see SearchParams.Choose), exact
 	Chosen bool   // the search has the value
 }

@@ -31,7 +31,7 @@ func indexed(filters []Filter) []Filter {
 func indexOf[T any](name string) []int {
 	i := FieldIndex[T](name)
 	if i < 0 {
-		panic("cola: no filter is called " + name)
+		panic("cola: unknown filter " + name)
 	}
 	return FieldsOf[T]()[i].Index
 }
@@ -60,7 +60,7 @@ func (v filterValue) given() bool {
 	return v.text != "" || len(v.words) > 0 || v.number.OK || v.date != 0
 }
 
-// String returns the value as people write it: "wine or malt beverage".
+// String formats the value for people: "wine or malt beverage".
 func (v filterValue) String() string {
 	switch {
 	case len(v.words) > 1:
@@ -88,7 +88,7 @@ func valueAt(field any) (v filterValue) {
 	case *Date:
 		v.date = *field
 	default:
-		panic(fmt.Sprintf("cola: no filter has a value of %T", field))
+		panic(fmt.Sprintf("cola: unsupported filter type %T", field))
 	}
 	return v
 }
@@ -105,7 +105,7 @@ func (v filterValue) writeTo(field any) {
 	case *Date:
 		*field = v.date
 	default:
-		panic(fmt.Sprintf("cola: no filter has a value of %T", field))
+		panic(fmt.Sprintf("cola: unsupported filter type %T", field))
 	}
 }
 

@@ -8,13 +8,13 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// Filter describes one filter of label searches. Everything that treats filters alike loops over
-// Filters: normalization, cursor fingerprints, saved searches, explanations, facets, forms, chips and
-// emails. CONTRIBUTING.md lists the steps to add one.
+// Filter describes one filter of label searches. Normalization, cursor fingerprints, saved searches,
+// explanations, facets, forms, chips and emails all loop over Filters. CONTRIBUTING.md lists the
+// steps to add one.
 type Filter struct {
 	Param string     // name in SearchParams; empty if only saved searches have the filter
-	Saved []string   // names in SavedSearchFilters: one, or a boolean for each of Words; nil if searches only have it
-	Kind  FilterKind // how its value is written
+	Saved []string   // names in SavedSearchFilters: one, or a boolean for each of Words; nil if it has none
+	Kind  FilterKind // form of its value
 	Words []string   // allowed values; nil for any
 	Max   float64    // highest value of a bound
 	Group string     // of the booleans in saved searches: a label must match any of them
@@ -41,7 +41,7 @@ type Filter struct {
 	savedIndex             [][]int // of each of Saved
 }
 
-// FilterKind is how the value of a filter is written.
+// FilterKind is the form of a filter's value.
 type FilterKind uint8
 
 // The kinds of filters. A MinFilter and its MaxFilter are neighbors in Filters.
@@ -55,7 +55,8 @@ const (
 	UnitFilter                     // unit of other bounds
 )
 
-// filters is in the order in which fingerprints hash them. us_state must follow origin, whose condition it narrows.
+// filters is in the order in which fingerprints hash them. us_state must follow origin, whose
+// condition it narrows.
 var filters = indexed([]Filter{
 	{
 		Section: "Keywords and names", Param: "q", Saved: []string{"query"}, Noun: "words", Phrase: "“%s”", Label: "Keywords",
@@ -175,7 +176,8 @@ func FilterOf(param string) (f *Filter, ok bool) {
 	return &filters[i], true
 }
 
-// SavedFilter returns the filter with the name in SavedSearchFilters. word is the value that a boolean stands for, else empty.
+// SavedFilter returns the filter with the name in SavedSearchFilters. For a boolean, word is the
+// value that it selects; otherwise it is empty.
 func SavedFilter(name string) (f *Filter, word string, ok bool) {
 	for i := range filters {
 		f := &filters[i]
@@ -282,8 +284,8 @@ func (q *Query) IsFiltered() bool {
 	return false
 }
 
-// Known returns variants of a query that together match the labels whose field is known, each label once. It returns nil for
-// filters that can't express that.
+// Known returns variants of a query that together match each label whose field is known exactly
+// once. It returns nil for filters that can't express that.
 func (f *Filter) Known(q Query) (variants []Query) {
 	var values []filterValue
 	switch f.Kind {

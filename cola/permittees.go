@@ -17,19 +17,19 @@ type Permittee struct {
 	Listed         bool   `json:"-"` // on TTB's current list, not only seen on a label
 }
 
-// PermitteeSummary is a permittee as lists show it.
+// PermitteeSummary is a permittee in lists.
 type PermitteeSummary struct {
 	PermitNumber            string `json:"permit_number" doc:"Permit number." example:"NJ-I-721"`
 	CompanyName             Text   `json:"company_name" nullable:"true" doc:"Owner of the permit." example:"NIEDERHOFF IMPORTS INC"`
-	OperatingName           Text   `json:"operating_name" nullable:"true" doc:"Trade name, when it has one; searched like company_name." example:"NIEDERHOFF WINES"`
+	OperatingName           Text   `json:"operating_name" nullable:"true" doc:"Trade name, if any; searched like company_name." example:"NIEDERHOFF WINES"`
 	CompanyState            Text   `json:"company_state" nullable:"true" doc:"State, two letters." example:"NJ"`
 	CompanyZipCode          Text   `json:"company_zip_code" nullable:"true" doc:"ZIP code." example:"07927"`
-	PermitteeType           Text   `json:"permittee_type" nullable:"true" doc:"Kind of permit." example:"Importer (Alcohol)"`
-	IsActive                bool   `json:"is_active" doc:"On TTB's current list of permittees, or a label approved in the last 365 days." example:"true"`
-	ActiveReason            Text   `json:"active_reason" nullable:"true" doc:"Why it counts as active; null when it does not." example:"on TTB's list of permittees"`
-	Colas                   int    `json:"colas" doc:"Labels of the permittee." example:"5"`
-	ColasApproved           int    `json:"colas_approved" doc:"Labels of the permittee whose status is approved." example:"3"`
-	LastColaApplicationDate Date   `json:"last_cola_application_date" nullable:"true" format:"date" doc:"Latest application date of its labels." example:"2025-04-10"`
+	PermitteeType           Text   `json:"permittee_type" nullable:"true" doc:"Permit type." example:"Importer (Alcohol)"`
+	IsActive                bool   `json:"is_active" doc:"Whether the permittee is on TTB's current list, or had a label approved in the last 365 days." example:"true"`
+	ActiveReason            Text   `json:"active_reason" nullable:"true" doc:"Why is_active is true; null if it is false." example:"on TTB's list of permittees"`
+	Colas                   int    `json:"colas" doc:"Number of labels." example:"5"`
+	ColasApproved           int    `json:"colas_approved" doc:"Number of labels with status approved." example:"3"`
+	LastColaApplicationDate Date   `json:"last_cola_application_date" nullable:"true" format:"date" doc:"Latest application date of the labels." example:"2025-04-10"`
 }
 
 // PermitteeDetail is the payload of GET /permittees/{permit_number}.
@@ -41,12 +41,12 @@ type PermitteeDetail struct {
 // PermitteeParams are the parameters of GET /permittees and of the tool search_permittees, as sent.
 type PermitteeParams struct {
 	Decoded
-	Q             string    `json:"q" doc:"Part of the company name or trade name, any case." maxLength:"200" example:"vineyards"`
-	State         string    `json:"state" doc:"State: two letters or its name, any case." example:"CA"`
-	PermitteeType string    `json:"permittee_type" doc:"Part of the kind of permit, any case." maxLength:"200" example:"importer"`
+	Q             string    `json:"q" doc:"Part of the company or trade name, any case." maxLength:"200" example:"vineyards"`
+	State         string    `json:"state" doc:"State: two-letter code or name, any case." example:"CA"`
+	PermitteeType string    `json:"permittee_type" doc:"Part of the permit type, any case." maxLength:"200" example:"importer"`
 	IsActive      Opt[bool] `json:"is_active" doc:"true: only active permittees; false: only inactive ones." example:"true"`
-	Page          Opt[int]  `json:"page" minimum:"1" default:"1" doc:"Page of the result." example:"1"`
-	PerPage       Opt[int]  `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records a page." example:"20"`
+	Page          Opt[int]  `json:"page" minimum:"1" default:"1" doc:"Page number." example:"1"`
+	PerPage       Opt[int]  `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records per page." example:"20"`
 }
 
 // PermitteeSearch is a normalized request for one page of permittees.
@@ -60,9 +60,8 @@ type PermitteeSearch struct {
 	PerPage int
 }
 
-// Normalize returns the search that the parameters ask for, or a validation Error with all their
-// problems. now decides which permittees count as active. The list has no last page, but a page
-// number must fit in 32 bits.
+// Normalize returns the search, or a validation Error that lists all problems. now determines which
+// permittees are active. The list has no last page, but a page number must fit in 32 bits.
 func (p PermitteeParams) Normalize(now time.Time) (PermitteeSearch, error) {
 	problems := p.Decoded.problems()
 	s := PermitteeSearch{

@@ -19,8 +19,8 @@ const (
 	maxShownValues = 5   // wrong values of one parameter reported one by one
 )
 
-// Problems collects everything wrong with the parameters of a request: parameter name to messages. The zero value is ready
-// to use. Its validating methods return the normalized value, or the zero value after adding a problem.
+// Problems maps the names of a request's invalid parameters to messages. The zero value is ready to
+// use. Its validating methods return the normalized value, or the zero value after adding a problem.
 type Problems map[string][]string
 
 // Add adds a problem of a parameter. The message is a sentence without the parameter's name.
@@ -40,7 +40,8 @@ func (p *Problems) Merge(o Problems) {
 	}
 }
 
-// Err returns nil without problems, otherwise a CodeValidation error whose Details are {parameter: [messages]}.
+// Err returns nil if there are no problems, otherwise a CodeValidation error whose Details are
+// {parameter: [messages]}.
 func (p Problems) Err() error {
 	if len(p) == 0 {
 		return nil
@@ -54,7 +55,7 @@ func (p Problems) Err() error {
 	sort.Strings(names)
 	return &Error{
 		Code:    CodeValidation,
-		Message: "Invalid parameters: " + strings.Join(names, ", ") + ". See details for what each accepts.",
+		Message: "Invalid parameters: " + strings.Join(names, ", ") + ". See details.",
 		Details: details,
 	}
 }
@@ -83,22 +84,22 @@ func (p *Problems) textUpTo(name, value string, maxLength int) string {
 	case !utf8.ValidString(value):
 		p.Add(name, "The text is not valid UTF-8.")
 	case strings.ContainsFunc(value, unicode.IsControl):
-		p.Add(name, "%s holds a control character; only printable text is allowed.", Quoted(value))
+		p.Add(name, "%s contains a control character; only printable text is allowed.", Quoted(value))
 	case utf8.RuneCountInString(value) > maxLength:
-		p.Add(name, "The text has %d characters; at most %d are allowed.", utf8.RuneCountInString(value), maxLength)
+		p.Add(name, "The text has %d characters; the limit is %d.", utf8.RuneCountInString(value), maxLength)
 	default:
 		return value
 	}
 	return ""
 }
 
-// Legible trims text for people: up to maxLength characters, without invisible ones and not blank. missing is the message for
-// blank text.
+// Legible trims text for people: up to maxLength characters, without invisible ones and not blank.
+// missing is the message for blank text.
 func (p *Problems) Legible(name, value string, maxLength int, missing string) string {
 	value = p.textUpTo(name, value, maxLength)
 	switch {
 	case strings.ContainsFunc(value, vocabulary.IsInvisible):
-		p.Add(name, "%s holds a character that nobody sees, such as one that turns the direction of writing; leave it out.", Quoted(value))
+		p.Add(name, "%s contains an invisible character, such as a text direction mark; remove it.", Quoted(value))
 		return ""
 	case !strings.ContainsFunc(value, isLegible):
 		p.require(name, missing)
@@ -122,7 +123,8 @@ func (p *Problems) Choice(name, value string, allowed []string) string {
 	return word
 }
 
-// choices normalizes a list of allowed words: without duplicates and blank values, in the order of allowed.
+// choices normalizes a list of allowed words: without duplicates and blank values, in the order of
+// allowed.
 func (p *Problems) choices(name string, values, allowed []string) []string {
 	chosen := make(map[string]bool, len(allowed))
 	refused := 0
@@ -140,7 +142,7 @@ func (p *Problems) choices(name string, values, allowed []string) []string {
 		}
 	}
 	if more := refused - maxShownValues; more > 0 {
-		p.Add(name, "%d further values are not allowed either.", more)
+		p.Add(name, "%d more values are not allowed.", more)
 	}
 	var words []string
 	for _, word := range allowed {
@@ -174,19 +176,19 @@ func (p *Problems) integer(name string, v Opt[int], fallback, minimum, maximum i
 	n := v.Or(fallback)
 	switch {
 	case n < minimum:
-		p.Add(name, "%d is too small; allowed: %d to %d.", n, minimum, maximum)
+		p.Add(name, "%d is too small; use %d to %d.", n, minimum, maximum)
 	case n > maximum:
-		p.Add(name, "%d is too large; allowed: %d to %d.", n, minimum, maximum)
+		p.Add(name, "%d is too large; use %d to %d.", n, minimum, maximum)
 	default:
 		return n
 	}
 	return fallback
 }
 
-// page checks the number of a page. further says how to read beyond MaxPage.
+// page checks a page number. further is the advice for reading beyond MaxPage.
 func (p *Problems) page(v Opt[int], further string) int {
 	if v.V > MaxPage {
-		p.Add("page", "%d is too large; allowed: 1 to %d. %s", v.V, MaxPage, further)
+		p.Add("page", "%d is too large; use 1 to %d. %s", v.V, MaxPage, further)
 		return 1
 	}
 	return p.integer("page", v, 1, 1, MaxPage)
@@ -195,7 +197,7 @@ func (p *Problems) page(v Opt[int], further string) int {
 // ordered adds a problem if a lower bound is above the upper one.
 func (p *Problems) ordered(nameMin string, low Opt[float64], nameMax string, high Opt[float64]) {
 	if low.OK && high.OK && low.V > high.V {
-		p.Add(nameMin, "%s is above %s, which is %s; nothing lies between.", plain(low.V), nameMax, plain(high.V))
+		p.Add(nameMin, "%s is greater than %s, %s.", plain(low.V), nameMax, plain(high.V))
 	}
 }
 
@@ -206,17 +208,17 @@ func (p *Problems) bound(name string, v Opt[float64], maximum float64) Opt[float
 	case math.IsNaN(v.V) || math.IsInf(v.V, 0):
 		p.Add(name, "%s is not a finite number.", plain(v.V))
 	case v.V < 0:
-		p.Add(name, "%s is negative; the least is 0.", plain(v.V))
+		p.Add(name, "%s is negative; the minimum is 0.", plain(v.V))
 	case v.V > maximum:
-		p.Add(name, "%s is too large; the most is %s.", plain(v.V), plain(maximum))
+		p.Add(name, "%s is too large; the maximum is %s.", plain(v.V), plain(maximum))
 	default:
 		return Some(v.V + 0) // -0 becomes 0
 	}
 	return Opt[float64]{}
 }
 
-// State normalizes the name, adjective or code of a US state to the code. It accepts any two letters, because records may
-// have codes of other places.
+// State normalizes the name, adjective or code of a US state to the code. It accepts any two letters,
+// because records may have codes of other places.
 func (p *Problems) State(name, value string) string {
 	if code := strings.ToUpper(strings.TrimSpace(value)); vocabulary.IsStateCode(code) {
 		return code

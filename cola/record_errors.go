@@ -19,14 +19,14 @@ const (
 	maxItems      = 500    // of a list within a record
 )
 
-// The years a record may have.
+// Valid years in records.
 const (
 	minYear = 1900
 	maxYear = 2200
 )
 
-// recordErrors collects the errors of a record. Unlike Problems it normalizes nothing, and its methods don't allocate for
-// valid values: an import checks millions.
+// recordErrors collects the errors of a record. Unlike Problems, it doesn't normalize, and its
+// methods don't allocate for valid values, because an import checks millions.
 type recordErrors struct {
 	messages []string
 	in       string // the list being checked, if any
@@ -51,7 +51,7 @@ func (f *recordErrors) add(field, format string, args ...any) {
 // required checks that a field of a list item is set.
 func (f *recordErrors) required(field, value string) {
 	if value == "" {
-		f.add(field, "is missing")
+		f.add(field, "is required")
 	}
 }
 
@@ -71,10 +71,10 @@ func (f *recordErrors) text(field, value string, maxLength int, controls string)
 	}
 	bad := func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune(controls, r) }
 	if strings.ContainsFunc(value, bad) {
-		f.add(field, "%s holds a control character", Quoted(value))
+		f.add(field, "%s contains a control character", Quoted(value))
 	}
 	if n := utf8.RuneCountInString(value); n > maxLength {
-		f.add(field, "%s has %d characters, more than %d", Quoted(value), n, maxLength)
+		f.add(field, "%s has %d characters; the limit is %d", Quoted(value), n, maxLength)
 	}
 }
 
@@ -103,10 +103,11 @@ func (f *recordErrors) category(field, path string) {
 	if path == "" || slices.Contains(vocabulary.CategoryRoots(), root) {
 		return
 	}
-	f.add(field, "%s is under none of %s%s", Quoted(path), strings.Join(vocabulary.CategoryRoots(), ", "), suggestion(root, vocabulary.CategoryRoots()))
+	f.add(field, "%s must start with one of %s%s", Quoted(path), strings.Join(vocabulary.CategoryRoots(), ", "),
+		suggestion(root, vocabulary.CategoryRoots()))
 }
 
-// suggestion proposes the nearest allowed word, if one is near.
+// suggestion suggests a similar allowed word, if there is one.
 func suggestion(word string, allowed []string) string {
 	near, ok := vocabulary.Nearest(word, allowed)
 	if !ok {
@@ -126,7 +127,7 @@ func (f *recordErrors) list(field string, values []string) {
 
 func (f *recordErrors) length(field string, n int) {
 	if n > maxItems {
-		f.add(field, "%d entries are more than %d", n, maxItems)
+		f.add(field, "has %d entries; the limit is %d", n, maxItems)
 	}
 }
 
@@ -136,7 +137,7 @@ func (f *recordErrors) count(field string, v Opt[int], maximum int) {
 	case v.V < 0:
 		f.add(field, "%d is negative", v.V)
 	case v.V > maximum:
-		f.add(field, "%d is above %d", v.V, maximum)
+		f.add(field, "%d is greater than %d", v.V, maximum)
 	}
 }
 
@@ -148,21 +149,21 @@ func (f *recordErrors) amount(field string, v Opt[float64], maximum float64) {
 	case v.V < 0:
 		f.add(field, "%s is negative", plain(v.V))
 	case v.V > maximum:
-		f.add(field, "%s is above %s", plain(v.V), plain(maximum))
+		f.add(field, "%s is greater than %s", plain(v.V), plain(maximum))
 	}
 }
 
 // year checks a year from first to maxYear.
 func (f *recordErrors) year(field string, v Opt[int], first int) {
 	if v.OK && (v.V < first || v.V > maxYear) {
-		f.add(field, "%d is not a year from %d to %d", v.V, first, maxYear)
+		f.add(field, "%d is not a year between %d and %d", v.V, first, maxYear)
 	}
 }
 
 // date checks a day from minYear to maxYear.
 func (f *recordErrors) date(field string, d Date) {
 	if d != 0 && (d < minDay || d > maxDay) {
-		f.add(field, "%s is not within %d to %d", d, minYear, maxYear)
+		f.add(field, "%s is not between %d and %d", d, minYear, maxYear)
 	}
 }
 

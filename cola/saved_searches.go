@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// MaxActiveSchedules is how many saved searches with an active schedule an account may have.
+// MaxActiveSchedules limits an account's saved searches with an active schedule.
 const MaxActiveSchedules = 10
 
 // Limits on the free use of saved searches. Every other row of labels costs a list record.
@@ -22,28 +22,28 @@ const MaxSavedSearches = 1_000
 
 // SavedSearchFilters are the filters of a saved search. Empty values and false booleans are absent.
 type SavedSearchFilters struct {
-	Query               string       `json:"query,omitzero" doc:"Full text, as q of the label search." maxLength:"200" example:"barrel aged"`
+	Query               string       `json:"query,omitzero" doc:"Full text, like q of the label search." maxLength:"200" example:"barrel aged"`
 	BrandName           string       `json:"brand_name,omitzero" doc:"Part of the brand name, any case." maxLength:"200" example:"oak"`
-	BarcodeValue        string       `json:"barcode_value,omitzero" doc:"The label's main barcode; digits may contain spaces or hyphens." maxLength:"200" example:"036000291452"`
-	ApplicationStatus   string       `json:"application_status,omitzero" enum:"approved,expired,surrendered,revoked" doc:"State of the approval." example:"approved"`
+	BarcodeValue        string       `json:"barcode_value,omitzero" doc:"Main barcode; spaces and hyphens are ignored." maxLength:"200" example:"036000291452"`
+	ApplicationStatus   string       `json:"application_status,omitzero" enum:"approved,expired,surrendered,revoked" doc:"Status of the approval." example:"approved"`
 	TypeMaltBeverage    Opt[bool]    `json:"type_malt_beverage,omitzero" doc:"Malt beverages." example:"false"`
 	TypeWine            Opt[bool]    `json:"type_wine,omitzero" doc:"Wine." example:"true"`
 	TypeDistilledSpirit Opt[bool]    `json:"type_distilled_spirit,omitzero" doc:"Distilled spirits." example:"false"`
 	DerivedBeer         Opt[bool]    `json:"derived_beer,omitzero" doc:"Category Beer." example:"false"`
 	DerivedWine         Opt[bool]    `json:"derived_wine,omitzero" doc:"Category Wine." example:"true"`
 	DerivedLiquor       Opt[bool]    `json:"derived_liquor,omitzero" doc:"Category Liquor." example:"false"`
-	DerivedCategory     string       `json:"derived_category,omitzero" doc:"Category path prefix, levels joined by ' > '. A former path with a published alias is resolved." maxLength:"200" example:"Wine > Red Wine"`
+	DerivedCategory     string       `json:"derived_category,omitzero" doc:"Category path prefix, levels joined by ' > '. Former paths with a published alias work too." maxLength:"200" example:"Wine > Red Wine"`
 	OriginDomestic      Opt[bool]    `json:"origin_domestic,omitzero" doc:"Made in the United States. With origin_imported: either." example:"true"`
 	OriginImported      Opt[bool]    `json:"origin_imported,omitzero" doc:"Made elsewhere. With origin_domestic: either." example:"false"`
-	Country             string       `json:"country,omitzero" doc:"Origin or country, as origin of the label search: its name, adjective or code, any case." maxLength:"200" example:"france"`
-	USState             string       `json:"us_state,omitzero" doc:"US state of origin: its name, adjective or two letters, any case." maxLength:"200" example:"california"`
+	Country             string       `json:"country,omitzero" doc:"Origin or country, like origin of the label search: name, adjective or code, any case." maxLength:"200" example:"france"`
+	USState             string       `json:"us_state,omitzero" doc:"US state of origin: name, adjective or two-letter code, any case." maxLength:"200" example:"california"`
 	PermitNumberText    string       `json:"permit_number_text,omitzero" doc:"Part of the permit number, any case." maxLength:"200" example:"CA-W"`
-	ApplicantUSState    string       `json:"applicant_us_state,omitzero" doc:"US state of the applicant's address: two letters or its name, any case." maxLength:"200" example:"CA"`
-	ABVMin              Opt[float64] `json:"abv_min,omitzero" minimum:"0" maximum:"100" doc:"Lowest ABV, percent, inclusive. It narrows the search when above 0." example:"12"`
-	ABVMax              Opt[float64] `json:"abv_max,omitzero" minimum:"0" maximum:"100" doc:"Highest ABV, percent, inclusive. It narrows the search when below 100." example:"14.5"`
+	ApplicantUSState    string       `json:"applicant_us_state,omitzero" doc:"US state of the applicant: two-letter code or name, any case." maxLength:"200" example:"CA"`
+	ABVMin              Opt[float64] `json:"abv_min,omitzero" minimum:"0" maximum:"100" doc:"Minimum ABV, percent. Narrows the search if above 0." example:"12"`
+	ABVMax              Opt[float64] `json:"abv_max,omitzero" minimum:"0" maximum:"100" doc:"Maximum ABV, percent. Narrows the search if below 100." example:"14.5"`
 	VolumeUnit          string       `json:"volume_unit,omitzero" enum:"beer barrels,fluid ounces,gallons,liters,milliliters,pints,quarts" doc:"Unit of volume_min and volume_max; required with either." example:"milliliters"`
-	VolumeMin           Opt[float64] `json:"volume_min,omitzero" minimum:"0" doc:"Least net contents, in volume_unit, inclusive." example:"700"`
-	VolumeMax           Opt[float64] `json:"volume_max,omitzero" minimum:"0" doc:"Most net contents, in volume_unit, inclusive." example:"1000"`
+	VolumeMin           Opt[float64] `json:"volume_min,omitzero" minimum:"0" doc:"Minimum net contents, in volume_unit." example:"700"`
+	VolumeMax           Opt[float64] `json:"volume_max,omitzero" minimum:"0" doc:"Maximum net contents, in volume_unit." example:"1000"`
 	ContainerBottle     Opt[bool]    `json:"container_bottle,omitzero" doc:"Bottles." example:"true"`
 	ContainerCan        Opt[bool]    `json:"container_can,omitzero" doc:"Cans." example:"false"`
 	ContainerKeg        Opt[bool]    `json:"container_keg,omitzero" doc:"Kegs." example:"false"`
@@ -55,14 +55,14 @@ type SavedSearchFilters struct {
 	ContainerBag        Opt[bool]    `json:"container_bag,omitzero" doc:"Bags." example:"false"`
 	ContainerJug        Opt[bool]    `json:"container_jug,omitzero" doc:"Jugs." example:"false"`
 	Grape               string       `json:"grape,omitzero" doc:"Grape variety, any case." maxLength:"200" example:"Zinfandel"`
-	Appellation         string       `json:"appellation,omitzero" doc:"Appellation, with the areas inside it." maxLength:"200" example:"Napa Valley"`
+	Appellation         string       `json:"appellation,omitzero" doc:"Appellation, including areas inside it." maxLength:"200" example:"Napa Valley"`
 }
 
-// ScheduleParams are the schedule of a saved search, as sent.
+// ScheduleParams is the schedule of a saved search, as sent.
 type ScheduleParams struct {
 	Cadence string    `json:"cadence" enum:"daily,weekly,monthly" doc:"How often the search runs." example:"weekly"`
 	Day     Opt[int]  `json:"day,omitzero" minimum:"0" maximum:"28" doc:"weekly: day of the week, 0 to 6, default 0 (Sunday). monthly: day of the month, 1 to 28, default 1. daily: ignored." example:"1"`
-	Active  Opt[bool] `json:"active,omitzero" doc:"Whether it runs: true unless said. false keeps the schedule and pauses it." example:"true"`
+	Active  Opt[bool] `json:"active,omitzero" doc:"Default true. false saves the schedule paused." example:"true"`
 }
 
 // SavedSearchParams are the body of POST /saved-searches and the arguments of create_saved_search.
@@ -70,10 +70,11 @@ type ScheduleParams struct {
 type SavedSearchParams struct {
 	Decoded
 	Name     string              `json:"name" minLength:"1" maxLength:"200" doc:"Name of the search." example:"New Oak brands"`
-	Filters  *SavedSearchFilters `json:"filters" doc:"What to look for. Several types, categories or containers mean any of them. There is no date filter: each scheduled run covers the time since the previous one."`
-	Schedule *ScheduleParams     `json:"schedule,omitempty" doc:"Makes the search an alert that runs by itself. An alert needs a filter that narrows it."`
+	Filters  *SavedSearchFilters `json:"filters" doc:"Labels must match all filters. Several types, categories or containers mean any of them. There is no date filter: each scheduled run covers the time since the previous one."`
+	Schedule *ScheduleParams     `json:"schedule,omitempty" doc:"Makes the search an alert, which needs a filter that narrows it."`
 
-	// IdempotencyKey makes a repeated request return the same search: 1 to 255 visible ASCII characters, or empty.
+	// IdempotencyKey makes a repeated request return the same search: 1 to 255 visible ASCII
+	// characters, or empty.
 	IdempotencyKey string `json:"-"`
 }
 
@@ -97,13 +98,13 @@ const LateDays = 90
 
 // Schedule is when a saved search runs.
 type Schedule struct {
-	Active    bool           `json:"active" doc:"Whether it runs." example:"true"`
-	Cadence   string         `json:"cadence" enum:"daily,weekly,monthly" doc:"How often it runs." example:"weekly"`
+	Active    bool           `json:"active" doc:"Whether the schedule is active." example:"true"`
+	Cadence   string         `json:"cadence" enum:"daily,weekly,monthly" doc:"How often the search runs." example:"weekly"`
 	Day       int            `json:"day" doc:"weekly: day of the week, 0 is Sunday. monthly: day of the month. daily: 0." example:"1"`
-	NextRunAt Opt[Timestamp] `json:"next_run_at" nullable:"true" format:"date-time" doc:"When it runs next (UTC); null while it does not run by itself." example:"2026-11-23T06:00:00Z"`
-	LastRunAt Opt[Timestamp] `json:"last_run_at" nullable:"true" format:"date-time" doc:"When it ran last (UTC); null when it never did." example:"2026-11-16T06:00:00Z"`
+	NextRunAt Opt[Timestamp] `json:"next_run_at" nullable:"true" format:"date-time" doc:"Time of the next run (UTC); null if paused or on hold." example:"2026-11-23T06:00:00Z"`
+	LastRunAt Opt[Timestamp] `json:"last_run_at" nullable:"true" format:"date-time" doc:"Time of the last run (UTC); null if it has never run." example:"2026-11-16T06:00:00Z"`
 
-	PausedBecause Opt[string] `json:"paused_because" nullable:"true" enum:"account_suspended,downgraded" doc:"Why it does not run although it is active: the account is suspended, or may have fewer active schedules than it has; the oldest run. Null else. What it misses meanwhile its next run finds." example:"downgraded"`
+	PausedBecause Opt[string] `json:"paused_because" nullable:"true" enum:"account_suspended,downgraded" doc:"Why an active schedule is on hold: the account is suspended, or has more active schedules than allowed (the oldest run). Otherwise null. The next run finds labels missed meanwhile." example:"downgraded"`
 }
 
 // Reasons why a search with an active schedule doesn't run.
@@ -147,13 +148,13 @@ func (s Schedule) runsOn(day time.Time) bool {
 
 // SavedSearch is a search that an account has saved.
 type SavedSearch struct {
-	UUID         string             `json:"uuid" format:"uuid" doc:"Identifier." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
+	UUID         string             `json:"uuid" format:"uuid" doc:"ID of the search." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
 	Name         string             `json:"name" doc:"Name of the search." example:"New Oak brands"`
-	Filters      SavedSearchFilters `json:"filters" doc:"What it looks for; what was not given is left out."`
-	Schedule     *Schedule          `json:"schedule" ornull:"true" doc:"When it runs by itself; null when it does not."`
-	CreatedAt    Timestamp          `json:"created_at" format:"date-time" doc:"When it was made (UTC)." example:"2026-11-20T13:14:15Z"`
-	ManageURL    string             `json:"manage_url" format:"uri" doc:"Where the account holder changes it." example:"https://example.com/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
-	DashboardURL string             `json:"dashboard_url" format:"uri" doc:"Where the account holder sees all saved searches." example:"https://example.com/saved-searches"`
+	Filters      SavedSearchFilters `json:"filters" doc:"Filters of the search; absent ones are omitted."`
+	Schedule     *Schedule          `json:"schedule" ornull:"true" doc:"Schedule; null if the search has none."`
+	CreatedAt    Timestamp          `json:"created_at" format:"date-time" doc:"Creation time (UTC)." example:"2026-11-20T13:14:15Z"`
+	ManageURL    string             `json:"manage_url" format:"uri" doc:"Dashboard page of the search." example:"https://example.com/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
+	DashboardURL string             `json:"dashboard_url" format:"uri" doc:"Dashboard page of all saved searches." example:"https://example.com/saved-searches"`
 }
 
 // Timestamp is a time in microseconds since 1970 UTC, ISO 8601 in JSON. The zero Timestamp is
@@ -183,28 +184,28 @@ func (t *Timestamp) UnmarshalText(b []byte) error {
 // SavedSearchRun is one run of a saved search.
 type SavedSearchRun struct {
 	ID         int64     `json:"id" doc:"Number of the run." example:"1841"`
-	RanAt      Timestamp `json:"ran_at" format:"date-time" doc:"When it ran (UTC)." example:"2026-11-16T06:00:02Z"`
-	DateFrom   Date      `json:"date_from" format:"date" doc:"First approval day that it looked at." example:"2026-11-09"`
-	DateTo     Date      `json:"date_to" format:"date" doc:"Last approval day that it looked at." example:"2026-11-16"`
-	MatchCount int       `json:"match_count" doc:"Labels that it found and no earlier run had." example:"3"`
-	LateCount  int       `json:"late_count" doc:"Of these, labels approved before the window that reached the registry since the run before." example:"1"`
-	Manual     bool      `json:"manual" doc:"Whether the account requested the run. Messages and feeds give only the count of a manual run, not its labels." example:"false"`
+	RanAt      Timestamp `json:"ran_at" format:"date-time" doc:"Time of the run (UTC)." example:"2026-11-16T06:00:02Z"`
+	DateFrom   Date      `json:"date_from" format:"date" doc:"First approval date covered." example:"2026-11-09"`
+	DateTo     Date      `json:"date_to" format:"date" doc:"Last approval date covered." example:"2026-11-16"`
+	MatchCount int       `json:"match_count" doc:"Number of labels that no earlier run had found." example:"3"`
+	LateCount  int       `json:"late_count" doc:"Of these, labels approved before date_from that reached the registry after the previous run." example:"1"`
+	Manual     bool      `json:"manual" doc:"Whether the account requested the run. Messages and feeds give only the label count of manual runs." example:"false"`
 }
 
 // SavedSearchMatch is one label that a run of a saved search found.
 type SavedSearchMatch struct {
-	RunID int64 `json:"run_id" doc:"The run that found it." example:"1841"`
-	TTBID TTBID `json:"ttb_id" doc:"COLA identifier, 14 digits." example:"26282001000009"`
-	Late  bool  `json:"late" doc:"Whether it was approved before the run's window and reached the registry since the run before." example:"false"`
+	RunID int64 `json:"run_id" doc:"Number of the run." example:"1841"`
+	TTBID TTBID `json:"ttb_id" doc:"TTB ID of the label, 14 digits." example:"26282001000009"`
+	Late  bool  `json:"late" doc:"Whether it was approved before the run's dates and reached the registry after the previous run." example:"false"`
 	// Met is empty for matches recorded by versions that didn't store it.
-	Met FilterSet `json:"met" nullable:"false" doc:"The filters that it met when it was found: all that were given, but of options that mean any of them those that it has. Both origins together are none, and a volume_unit goes with its bounds. Empty for what an older version of the server found." example:"brand_name,type_wine"`
+	Met FilterSet `json:"met" nullable:"false" doc:"Filters that the label matched when it was found. Of alternatives, only those that matched. Without volume_unit, and without origins if both are set. Empty for matches found by an old server version." example:"brand_name,type_wine"`
 }
 
-// SavedSearchListParams are the parameters of the lists of saved searches, and of the runs and matches of one, as sent.
+// SavedSearchListParams are the parameters of lists of saved searches, runs and matches, as sent.
 type SavedSearchListParams struct {
 	Decoded
-	Page    Opt[int] `json:"page" minimum:"1" default:"1" doc:"Page of the result." example:"1"`
-	PerPage Opt[int] `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records a page." example:"20"`
+	Page    Opt[int] `json:"page" minimum:"1" default:"1" doc:"Page number." example:"1"`
+	PerPage Opt[int] `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records per page." example:"20"`
 }
 
 // SavedSearchPage is a normalized request for one page of such a list.
@@ -233,7 +234,7 @@ const PreviewDays = 30
 // PreviewParams are the body of POST /saved-searches/preview. Filters is nil if absent.
 type PreviewParams struct {
 	Decoded
-	Filters *SavedSearchFilters `json:"filters" doc:"What to look for, as a saved search would."`
+	Filters *SavedSearchFilters `json:"filters" doc:"Filters, as in a saved search."`
 }
 
 // Normalize returns the filters, or a validation Error that lists all problems under dotted names
@@ -254,13 +255,13 @@ func (p PreviewParams) Normalize() (SavedSearchFilters, error) {
 
 // SavedSearchPreview counts the labels that a saved search would have found recently.
 type SavedSearchPreview struct {
-	Total    int          `json:"total" doc:"Labels found on all of these days." example:"41"`
+	Total    int          `json:"total" doc:"Number of matching labels in all days." example:"41"`
 	Days     []PreviewDay `json:"days" nullable:"false" doc:"The last 30 days (UTC), today first."`
-	TooBroad bool         `json:"too_broad" doc:"Whether the filters narrow too little for a search with a schedule." example:"false"`
+	TooBroad bool         `json:"too_broad" doc:"Whether the filters are too broad for a schedule." example:"false"`
 }
 
 // PreviewDay counts the labels of one day.
 type PreviewDay struct {
 	Date  Date `json:"date" doc:"Approval date." example:"2026-11-20"`
-	Count int  `json:"count" doc:"Labels approved on that day that match, exact. Approvals may be published some days after their date." example:"3"`
+	Count int  `json:"count" doc:"Exact number of matching labels approved that day. Approvals may be published some days later." example:"3"`
 }

@@ -12,14 +12,14 @@ type SavedSearchChangeParams struct {
 	Decoded
 	Nulled
 	Name     string                `json:"name,omitzero" minLength:"1" maxLength:"200" doc:"New name." example:"New Oak brands"`
-	Filters  *SavedSearchFilters   `json:"filters,omitempty" doc:"What to look for from now on. Replaces all filters."`
-	Schedule *ScheduleChangeParams `json:"schedule,omitempty" ornull:"true" doc:"What to change of the schedule; null removes it. A search without one needs all of it."`
+	Filters  *SavedSearchFilters   `json:"filters,omitempty" doc:"Replaces all filters."`
+	Schedule *ScheduleChangeParams `json:"schedule,omitempty" ornull:"true" doc:"Changes to the schedule; null removes it. Send a complete schedule if the search has none."`
 }
 
 // ScheduleChangeParams change a schedule. Absent fields stay as they are, except the day when the
 // cadence changes.
 type ScheduleChangeParams struct {
-	Cadence string    `json:"cadence,omitzero" enum:"daily,weekly,monthly" doc:"How often the search runs. Another cadence starts on its default day unless day is given." example:"weekly"`
+	Cadence string    `json:"cadence,omitzero" enum:"daily,weekly,monthly" doc:"How often the search runs. A new cadence uses its default day unless day is given." example:"weekly"`
 	Day     Opt[int]  `json:"day,omitzero" nullable:"true" minimum:"0" maximum:"28" doc:"weekly: day of the week, 0 to 6, 0 is Sunday. monthly: day of the month, 1 to 28. daily: ignored. null sets the default: 0 or 1." example:"1"`
 	Active  Opt[bool] `json:"active,omitzero" doc:"false pauses the search, true resumes it." example:"false"`
 }
@@ -29,8 +29,8 @@ const changeable = "Send at least one of name, filters and schedule, such as {\"
 
 // Apply returns the changed search, or a validation Error that lists all problems under dotted
 // names. The rules are those of creation. It returns CodeSearchTooBroad if a scheduled search gets
-// filters, or a broad search a schedule. A changed or resumed schedule is due at its first time
-// after now. The last run stays known as long as there is a schedule. Apply doesn't modify s.
+// filters, or a broad search a schedule. A changed or resumed schedule next runs at its first time
+// after now. LastRunAt is kept as long as there is a schedule. Apply doesn't modify s.
 func (p SavedSearchChangeParams) Apply(s SavedSearch, now time.Time) (SavedSearch, error) {
 	problems := p.Decoded.problems()
 	p.checkNulls(problems)
@@ -68,9 +68,9 @@ func (p SavedSearchChangeParams) checkNulls(problems *Problems) {
 	for _, name := range p.Nulls {
 		switch name {
 		case "name", "schedule.cadence", "schedule.active":
-			problems.require(name, "It cannot be removed. Leave it out to keep it as it is.")
+			problems.require(name, "Must not be null. Omit it to keep the current value.")
 		case "filters":
-			problems.require(name, "They cannot be removed. Leave them out to keep them as they are, or send {} for none.")
+			problems.require(name, "Must not be null. Omit filters to keep them, or send {} to remove all.")
 		}
 	}
 }
@@ -81,11 +81,11 @@ func (p SavedSearchChangeParams) checkEmpty(problems *Problems) {
 		return
 	}
 	if p.Name == "" && p.Filters == nil && p.Schedule == nil && !slices.Contains(p.Nulls, "schedule") {
-		problems.require("body", "It changes nothing. "+changeable)
+		problems.require("body", "Nothing to change. "+changeable)
 	}
 	ofSchedule := func(name string) bool { return strings.HasPrefix(name, "schedule.") }
 	if p.Schedule != nil && *p.Schedule == (ScheduleChangeParams{}) && !slices.ContainsFunc(p.Nulls, ofSchedule) {
-		problems.require("schedule", "It changes nothing. Send cadence, day or active, or null to remove the schedule.")
+		problems.require("schedule", "Nothing to change. Send cadence, day or active, or null to remove the schedule.")
 	}
 }
 
@@ -107,8 +107,7 @@ func (p SavedSearchChangeParams) schedule(problems *Problems, before *Schedule, 
 	return after
 }
 
-// onto merges the change into a schedule. A new cadence drops the day, which means something else
-// in it.
+// onto merges the change into a schedule. A new cadence drops the day, because its meaning differs.
 func (p ScheduleChangeParams) onto(s *Schedule, withoutDay bool) ScheduleParams {
 	merged := ScheduleParams(p)
 	if strings.TrimSpace(merged.Cadence) == "" {

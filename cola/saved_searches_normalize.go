@@ -39,13 +39,13 @@ func (p SavedSearchParams) Normalize(now time.Time) (SavedSearch, error) {
 	return s, nil
 }
 
-// tooBroad returns the error for a scheduled search that is too broad. instead says how to save it
+// tooBroad returns the error for a scheduled search that is too broad. instead is how to save it
 // without a schedule.
 func tooBroad(instead string) error {
-	return Errorf(CodeSearchTooBroad, "A search that runs by itself needs a filter that narrows it. "+
-		"Add one of query, brand_name, barcode_value, permit_number_text, country, us_state, applicant_us_state, derived_category, "+
-		"a volume, abv_min above 0 or abv_max below 100, or some but not all of the product types, categories, origins or containers; "+
-		"a status alone does not narrow it. Or %s: the search is then kept and does not run.", instead)
+	return Errorf(CodeSearchTooBroad, "A search with a schedule needs a filter that narrows it. "+
+		"Add one of query, brand_name, barcode_value, permit_number_text, country, us_state, applicant_us_state, "+
+		"derived_category, a volume, abv_min above 0, abv_max below 100, or some (not all) of the product types, "+
+		"categories, origins or containers. A status alone is not enough. Or %s to save it without one.", instead)
 }
 
 // require reports a missing value unless it has another problem.
@@ -57,12 +57,12 @@ func (p *Problems) require(name, message string) {
 
 // requireFilters reports missing filters.
 func (p *Problems) requireFilters() {
-	p.require("filters", "An object that says what to look for is required, such as {\"brand_name\": \"oak\"}.")
+	p.require("filters", "An object with filters is required, such as {\"brand_name\": \"oak\"}.")
 }
 
 // title normalizes the name of a search.
 func (p *Problems) title(name, value string) string {
-	return p.Legible(name, value, maxTextLength, "A name to recognise the search by is required: 1 to 200 characters.")
+	return p.Legible(name, value, maxTextLength, "Enter a name of 1 to 200 characters.")
 }
 
 // key checks an idempotency key, which may be empty.
@@ -70,9 +70,9 @@ func (p *Problems) key(name, value string) {
 	hidden := func(r rune) bool { return r <= ' ' || r > '~' }
 	switch {
 	case strings.ContainsFunc(value, hidden):
-		p.Add(name, "%s holds a character that is not visible ASCII; a UUID makes a good key.", Quoted(value))
+		p.Add(name, "%s contains a character other than visible ASCII. Use a UUID, for example.", Quoted(value))
 	case len(value) > maxKeyLength:
-		p.Add(name, "The key has %d characters; at most %d are allowed. A UUID makes a good key.", len(value), maxKeyLength)
+		p.Add(name, "The key has %d characters; the limit is %d. Use a UUID, for example.", len(value), maxKeyLength)
 	}
 }
 
@@ -137,7 +137,7 @@ func (p *Problems) stateCode(name, value string) string {
 	case 1:
 		return found[0].Code
 	}
-	p.Add(name, "%s may mean several states; write two letters, such as CA.", Quoted(value))
+	p.Add(name, "%s is ambiguous; use a two-letter state code, such as CA.", Quoted(value))
 	return ""
 }
 
@@ -146,7 +146,7 @@ func (p *Problems) refuseState(name, value string) {
 	if near, ok := vocabulary.NearestState(value); ok {
 		hint = " Did you mean " + near + "?"
 	}
-	p.Add(name, "%s is not a US state; write its name or two letters, such as california or CA.%s", Quoted(value), hint)
+	p.Add(name, "%s is not a US state; use a name or two-letter code, such as california or CA.%s", Quoted(value), hint)
 }
 
 // normalize returns the schedule, with its first run after now if it is active.
@@ -159,7 +159,8 @@ func (p ScheduleParams) normalize(problems *Problems, now time.Time) *Schedule {
 	case CadenceMonthly:
 		s.Day = problems.integer("schedule.day", p.Day, 1, 1, 28)
 	default:
-		problems.require("schedule.cadence", "A schedule needs a cadence; allowed: "+strings.Join(Cadences(), ", ")+". Leave schedule out for a search that does not run.")
+		problems.require("schedule.cadence", "A schedule needs a cadence: "+strings.Join(Cadences(), ", ")+". To save the "+
+			"search without a schedule, omit schedule.")
 	}
 	if s.Active {
 		s.NextRunAt = Some(TimestampOf(s.Next(now)))
@@ -267,7 +268,7 @@ func (PreviewParams) WhyNot(name string) string {
 	if whyNoDate(name) == "" {
 		return ""
 	}
-	return "A preview counts the last 30 days, each by itself. Leave it out."
+	return "A preview always covers the last 30 days. Omit it."
 }
 
 // WhyNot explains why there is no date filter. It is empty for other names.
@@ -278,18 +279,19 @@ func whyNoDate(name string) string {
 	if !strings.HasPrefix(name, "approval_date") && !strings.HasPrefix(name, "date_") {
 		return ""
 	}
-	return "Approval dates are not part of a saved search: each scheduled run looks at the time since the run before. Leave it out; for labels of a certain time search for them."
+	return "Saved searches have no approval-date filters: each scheduled run covers the time since the previous one. Omit it, " +
+		"or search labels directly for a date range."
 }
 
 // Explanation explains why a saved search finds a label or doesn't.
 type Explanation struct {
-	TTBID   TTBID             `json:"ttb_id" pattern:"^[0-9]{14}$" doc:"COLA identifier of the label, 14 digits." example:"26282001000009"`
-	Label   ColaSummary       `json:"label" doc:"The label as it is now."`
-	Matches bool              `json:"matches" doc:"Whether the label meets the filters as both are now." example:"false"`
-	Filters []FilterFinding   `json:"filters" nullable:"false" doc:"What each filter makes of it, by itself. Options of one group mean any of them: one that is met is enough. Both origins together are no filter and are left out, and a volume_unit goes with its bounds."`
-	Found   *SavedSearchMatch `json:"found" ornull:"true" doc:"The match, when a run has found the label."`
-	Verdict string            `json:"verdict" enum:"found,next_run,not_yet,filters,never_news,before_search,too_old,passed,not_scheduled" doc:"found: a run has found it. filters: it does not meet them. not_scheduled: nothing runs the search: it has no schedule, or that is paused. never_news: it was there before it could be news, loaded with the history of the registry. not_yet: it is approved on a day to come, or no approval date is known. next_run: the next run finds it, as things are. before_search: it was approved, and had reached the registry, before the search was made. too_old: it reached the registry more than 90 days after its approval, as counted from the run that looks at what arrived then. passed: runs have looked at its time, and it did not meet the filters then." example:"filters"`
-	Message string            `json:"message" doc:"The verdict in a sentence or two." example:"It does not meet brand_name, so no run finds it while that is so."`
+	TTBID   TTBID             `json:"ttb_id" pattern:"^[0-9]{14}$" doc:"TTB ID of the label, 14 digits." example:"26282001000009"`
+	Label   ColaSummary       `json:"label" doc:"Current record of the label."`
+	Matches bool              `json:"matches" doc:"Whether the label currently matches the filters." example:"false"`
+	Filters []FilterFinding   `json:"filters" nullable:"false" doc:"Result of each filter. Of filters in the same group, one match is enough. Without volume_unit, and without origins if both are set."`
+	Found   *SavedSearchMatch `json:"found" ornull:"true" doc:"The match, if a run has found the label."`
+	Verdict string            `json:"verdict" enum:"found,next_run,not_yet,filters,never_news,before_search,too_old,passed,not_scheduled" doc:"found: a run has found it. filters: it doesn't match. not_scheduled: the search has no schedule, or it is paused or on hold. never_news: part of the initial import. not_yet: its approval date is in the future or unknown. next_run: the next run will find it. before_search: approved and in the registry before the search was created. too_old: reached the registry too late; runs cover late labels for 90 days. passed: runs have covered it, and it didn't match at that time." example:"filters"`
+	Message string            `json:"message" doc:"Explanation of the verdict." example:"It doesn't match brand_name."`
 }
 
 // The verdicts of an Explanation, in order of precedence.
@@ -308,7 +310,7 @@ const (
 // FilterFinding is the result of one filter of a saved search for a label.
 type FilterFinding struct {
 	Filter string      `json:"filter" doc:"Name of the filter." example:"brand_name"`
-	Group  Opt[string] `json:"group" nullable:"true" enum:"type,category,origin,container" doc:"What several options of which any is enough have in common: type, category, origin or container. Null for a filter that has to be met by itself." example:"type"`
-	Sought any         `json:"sought" doc:"What the filter asks for: a text, a number, or true." example:"\"heron\""`
-	Met    bool        `json:"met" doc:"Whether the label meets it." example:"false"`
+	Group  Opt[string] `json:"group" nullable:"true" enum:"type,category,origin,container" doc:"Group of alternatives, of which one match is enough. Null for a filter that must match." example:"type"`
+	Sought any         `json:"sought" doc:"Value of the filter: a string, a number, or true." example:"\"heron\""`
+	Met    bool        `json:"met" doc:"Whether the label matches it." example:"false"`
 }

@@ -29,7 +29,7 @@ func (p SearchParams) Normalize(now time.Time) (ColaSearch, error) {
 		s.windowFrom(DateOf(now).AddDays(-DefaultWindowDays))
 	}
 	if normalized.Cursor == "" {
-		s.Page = problems.page(p.Page, "To read further, send the next_cursor of page 100 as cursor, without page.")
+		s.Page = problems.page(p.Page, "To continue, send page 100's next_cursor as cursor, without page.")
 	} else if len((*problems)["cursor"]) == 0 {
 		s.resume(problems, &normalized, p.Page)
 	}
@@ -53,7 +53,7 @@ func (p SearchParams) normalize(problems *Problems) SearchParams {
 		}
 	}
 	if from, to := p.ApprovalDateFrom, p.ApprovalDateTo; from != 0 && to != 0 && from > to {
-		problems.Add("approval_date_from", "%s is after approval_date_to, which is %s; no day lies between.", from, to)
+		problems.Add("approval_date_from", "%s is after approval_date_to, %s.", from, to)
 	}
 	problems.ordered("abv_min", s.ABVMin, "abv_max", s.ABVMax)
 	problems.ordered("volume_min", s.VolumeMin, "volume_max", s.VolumeMax)
@@ -91,7 +91,7 @@ func (p *Problems) permit(name, value string) string {
 // needUnit reports a missing volume unit.
 func (p *Problems) needUnit(name, unit string) {
 	if strings.TrimSpace(unit) == "" {
-		p.Add(name, "A unit is required with volume_min and volume_max; allowed: %s.", strings.Join(vocabulary.VolumeUnits(), ", "))
+		p.Add(name, "A unit is required with volume_min and volume_max: %s.", strings.Join(vocabulary.VolumeUnits(), ", "))
 	}
 }
 
@@ -118,7 +118,7 @@ func (p *Problems) milliliters(name string, v Opt[float64], unit string) Opt[flo
 	}
 	ml, ok := vocabulary.Milliliters(v.V, unit)
 	if !ok {
-		p.Add(name, "%s %s is too large a volume.", plain(v.V), unit)
+		p.Add(name, "%s %s is too large.", plain(v.V), unit)
 		return Opt[float64]{}
 	}
 	return Some(ml)
@@ -140,15 +140,16 @@ func (p SearchParams) defaultWindow() bool {
 // resume positions the search after the cursor and restores the default window of its first page.
 func (s *ColaSearch) resume(problems *Problems, p *SearchParams, page Opt[int]) {
 	if page.OK && page.V != 1 {
-		problems.Add("page", "%d cannot be combined with cursor, which says where the page begins; leave page out.", page.V)
+		problems.Add("page", "page %d and cursor can't be combined; omit page.", page.V)
 	}
 	c, err := DecodeCursor(p.Cursor)
 	switch {
 	case err != nil:
-		problems.Add("cursor", "%s is not a cursor of this service; send next_cursor unchanged, or leave cursor out to start over.", Quoted(p.Cursor))
+		problems.Add("cursor", "%s is not a valid cursor; send next_cursor unchanged, or omit cursor to start over.",
+			Quoted(p.Cursor))
 		return
 	case c.Fingerprint != s.Fingerprint && c.Fingerprint != p.fingerprint(true) || c.DefaultWindow != s.DefaultWindow:
-		problems.Add("cursor", "The cursor belongs to a search with other filters; keep the filters, or leave cursor out to start over.")
+		problems.Add("cursor", "The cursor is from a search with other filters; keep the filters, or omit cursor to start over.")
 		return
 	}
 	s.CursorMode, s.After, s.Page = true, c.Position, c.Page+1

@@ -18,7 +18,7 @@ const (
 // Tiers lists every tier, smallest first.
 func Tiers() []Tier { return []Tier{TierFree, TierStarter, TierPro} }
 
-// Largest reports whether no tier allows more.
+// Largest reports whether t is the largest tier.
 func (t Tier) Largest() bool { return t == TierPro }
 
 // Limits are the quotas and rate limit of a tier.
@@ -79,7 +79,7 @@ type Meter string
 
 // The meters.
 const (
-	MeterNone        Meter = ""             // free; the request still counts against the rate limit
+	MeterNone        Meter = ""             // free; the request still counts toward the rate limit
 	MeterDetailViews Meter = "detail_views" // one per single-record lookup
 	MeterListRecords Meter = "list_records" // one per record returned
 )
@@ -120,14 +120,14 @@ func (q QuotaState) ListRecordsRemaining() int {
 	return max(0, q.Limits.ListRecords-q.Used.ListRecords)
 }
 
-// Known reports whether the state was read. It wasn't if the request was refused before its account
-// was looked up.
+// Known reports whether the state was read. It isn't if the request is rejected before the account
+// lookup.
 func (q QuotaState) Known() bool { return q.Tier != "" }
 
 // UsageStats is the payload of GET /usage.
 type UsageStats struct {
-	Tier           Tier       `json:"tier" enum:"free,starter,pro" doc:"The account's plan." example:"free"`
-	CurrentPeriod  string     `json:"current_period" doc:"The calendar month (UTC) the counters run over, YYYY-MM." example:"2026-11"`
+	Tier           Tier       `json:"tier" enum:"free,starter,pro" doc:"Plan of the account." example:"free"`
+	CurrentPeriod  string     `json:"current_period" doc:"Calendar month (UTC) of the counters, YYYY-MM." example:"2026-11"`
 	DetailViews    MeterUsage `json:"detail_views" doc:"Single-record lookups this month."`
 	ListRecords    MeterUsage `json:"list_records" doc:"Records returned by lists and searches this month."`
 	PerMinuteLimit int        `json:"per_minute_limit" doc:"Requests allowed in any 60 seconds." example:"10"`
@@ -136,7 +136,7 @@ type UsageStats struct {
 // MeterUsage is one meter's usage and limit.
 type MeterUsage struct {
 	Used      int `json:"used" doc:"Units used this month." example:"12"`
-	Limit     int `json:"limit" doc:"Units the plan allows a month." example:"200"`
+	Limit     int `json:"limit" doc:"Units per month in the plan." example:"200"`
 	Remaining int `json:"remaining" doc:"Units left this month." example:"188"`
 }
 

@@ -9,9 +9,9 @@ import (
 func avaOperations(svc Service) []operation {
 	return []operation{
 		{
-			ID: "listAVAs", Path: "/avas", Tag: tagReference, Summary: "American Viticultural Areas",
-			Description: "Viticultural areas by name, then by validity. A superseded boundary has a " +
-				"`valid_end_date`; `current=true` leaves those out.",
+			ID: "listAVAs", Path: "/avas", Tag: tagReference, Summary: "List American Viticultural Areas",
+			Description: "Viticultural areas, sorted by name, then by validity. Superseded boundaries have a " +
+				"`valid_end_date`; `current=true` leaves them out.",
 			Params:   reflect.TypeFor[cola.AVAParams](),
 			Sample:   "q=alexander&state=CA",
 			Response: reflect.TypeFor[rowsOf[cola.AVA]](),
@@ -21,8 +21,8 @@ func avaOperations(svc Service) []operation {
 		},
 		{
 			ID: "getAVA", Path: "/avas/{ava_id}", Tag: tagReference, Summary: "Get one American Viticultural Area",
-			Description: "One area: its validity, the areas around and within it, and the rule that established it.",
-			PathParam:   pathParam{Name: "ava_id", Doc: "Identifier of the area.", Example: "alexander_valley"},
+			Description: "An area's validity dates, parent and child areas, and the rule that established it.",
+			PathParam:   pathParam{Name: "ava_id", Doc: "ID of the area.", Example: "alexander_valley"},
 			Response:    reflect.TypeFor[dataOf[cola.AVADetail]](),
 			Example:     dataOf[cola.AVADetail]{exampleAVA()},
 			Cost:        free,

@@ -16,15 +16,14 @@ func barcodeOperations(svc Service) []operation {
 	}
 	return []operation{{
 		ID: "lookUpBarcode", Path: "/barcode/{barcode_value}", Tag: tagColas, Summary: "Look up a barcode",
-		Description: "Every label that carries a barcode, among all the barcodes read from its images. Digits are " +
-			"compared as GTIN-14: UPC-E, UPC-A, EAN-8 and EAN-13 of the same number are equal, with or without " +
-			"spaces and hyphens. " +
-			"To combine a barcode with other filters use `barcode_value` of GET /colas.",
-		PathParam: pathParam{Name: "barcode_value", Doc: "The barcode's value.", Example: "036000291452",
+		Description: "Finds every label with this barcode, in any of its images. Digits are compared as GTIN-14: " +
+			"UPC-E, UPC-A, EAN-8 and EAN-13 forms of the same number are equal. Spaces and hyphens are ignored. " +
+			"To combine a barcode with other filters, use `barcode_value` of GET /colas.",
+		PathParam: pathParam{Name: "barcode_value", Doc: "Value of the barcode.", Example: "036000291452",
 			Placeholder: true},
 		Response: reflect.TypeFor[dataOf[cola.BarcodeResult]](),
 		Example:  dataOf[cola.BarcodeResult]{exampleBarcode()},
-		Meter:    cola.MeterListRecords, Cost: "One list record for each label returned. Not found is free.",
+		Meter:    cola.MeterListRecords, Cost: "One list record per label returned. Not found is free.",
 		call: bareCall(svc, ask, render),
 	}}
 }

@@ -9,45 +9,45 @@ import (
 
 // colaPage is the body of GET /colas.
 type colaPage struct {
-	Data            []cola.ColaSummary    `json:"data" nullable:"false" doc:"The labels of this page, newest approval first."`
-	Pagination      cola.Pagination       `json:"pagination" doc:"Where this page stands."`
-	DefaultsApplied *cola.DefaultsApplied `json:"defaults_applied,omitempty" doc:"Present only when the default date window narrowed the search."`
-	Notes           []string              `json:"notes,omitempty" nullable:"false" doc:"How an ambiguous origin was read, and why no label was found; present only when there is something to say." example:"[\"DE was read as Delaware; for Germany use germany or DEU.\"]"`
+	Data            []cola.ColaSummary    `json:"data" nullable:"false" doc:"Labels on this page, newest approval first."`
+	Pagination      cola.Pagination       `json:"pagination" doc:"Position of this page."`
+	DefaultsApplied *cola.DefaultsApplied `json:"defaults_applied,omitempty" doc:"Present only if the default date window was applied."`
+	Notes           []string              `json:"notes,omitempty" nullable:"false" doc:"How an ambiguous origin was read, or why no labels match. Omitted if empty." example:"[\"DE was read as Delaware; for Germany use germany or DEU.\"]"`
 }
 
 func colaOperations(svc Service) []operation {
 	return []operation{
 		{
 			ID: "searchColas", Path: "/colas", Tag: tagColas, Summary: "Search labels",
-			Description: "Finds labels by any combination of filters, newest approval first. Filters narrow each " +
-				"other; several values of one filter widen it. " +
-				"Without an approval date the last 365 days are searched and `defaults_applied` says so, except when " +
-				"`q` is an exact TTB id or `status` is expired, surrendered or revoked: those search all history. " +
-				"Totals are exact. For results past page 100 follow `next_cursor`. `notes` explains an ambiguous " +
-				"origin, and why a search found nothing.",
+			Description: "Finds labels by any combination of filters, newest approval first. A label must match every " +
+				"filter, and any one value of a filter with several.\n\n" +
+				"Without approval dates, only the last 365 days are searched and `defaults_applied` is set. A `q` that " +
+				"is a TTB ID, or a `status` of expired, surrendered or revoked, searches all dates instead.\n\n" +
+				"Totals are exact. For results past page 100, follow `next_cursor`. `notes` explains how an ambiguous " +
+				"origin was read, or why no labels match.",
 			Params: reflect.TypeFor[cola.SearchParams](), Sample: "q=oak&product_type=wine&per_page=2",
 			Response: reflect.TypeFor[colaPage](), Example: exampleColas(),
 			Meter: cola.MeterListRecords,
-			Cost:  "One list record for each label returned. When fewer remain, the page is cut to what remains.",
+			Cost:  "One list record per label returned. If fewer remain, the page is cut to that number.",
 			call: listCall(svc.SearchColas, func(p registry.ColaPage) result {
 				return result{body: colaPage{p.Colas, p.Pagination, p.Defaults, p.Notes}}
 			}),
 		},
 		{
 			ID: "getCola", Path: "/colas/{ttb_id}", Tag: tagColas, Summary: "Get one label",
-			Description: "Everything known of one label, with its images and barcodes.",
-			PathParam: pathParam{Name: "ttb_id", Doc: "COLA identifier, 14 digits.", Example: "11054001000049",
+			Description: "All data about a label, including its images and barcodes.",
+			PathParam: pathParam{Name: "ttb_id", Doc: "TTB ID of the label, 14 digits.", Example: "11054001000049",
 				Placeholder: true},
 			Response: reflect.TypeFor[dataOf[cola.Cola]](),
 			Example:  dataOf[cola.Cola]{exampleLabel()},
-			Meter:    cola.MeterDetailViews, Cost: "One detail view. Not found and not modified are free.",
+			Meter:    cola.MeterDetailViews, Cost: "One detail view. 304 and 404 responses are free.",
 			HasETag: true,
 			call:    recordCall(svc, "ttb_id", svc.Cola),
 		},
 	}
 }
 
-// appendJSON writes the page as encoding/json would, without its cost: searches are the bulk of all
+// appendJSON appends the page as encoding/json would write it, but faster: searches are most of the
 // traffic.
 func (p colaPage) appendJSON(b []byte) ([]byte, error) {
 	b = append(b, `{"data":[`...)

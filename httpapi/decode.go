@@ -43,7 +43,7 @@ const queryField = "query"
 // parameter and continues; url.ParseQuery would drop it and report only the first error.
 func splitQuery(raw string, problems *cola.Problems) []params.Value {
 	if len(raw) > maxQueryBytes {
-		problems.Add(queryField, "The query string has %d bytes; at most %d are read.", len(raw), maxQueryBytes)
+		problems.Add(queryField, "The query string has %d bytes; the limit is %d.", len(raw), maxQueryBytes)
 		return nil
 	}
 	var pairs []params.Value
@@ -66,7 +66,7 @@ func splitPair(part string, problems *cola.Problems) (params.Value, bool) {
 	rawName, rawValue, _ := strings.Cut(part, "=")
 	name, err := url.QueryUnescape(rawName)
 	if err != nil {
-		problems.Add(params.Shown(rawName), "The name of this parameter has %s.", badEscape(err))
+		problems.Add(params.Shown(rawName), "The parameter name has %s.", badEscape(err))
 		return params.Value{}, false
 	}
 	if name == "" {
@@ -74,7 +74,7 @@ func splitPair(part string, problems *cola.Problems) (params.Value, bool) {
 		return params.Value{}, false
 	}
 	if strings.Contains(part, ";") {
-		problems.Add(params.Shown(name), "A semicolon is written %%3B; parameters are separated by &.")
+		problems.Add(params.Shown(name), "Write a semicolon as %%3B; separate parameters with &.")
 		return params.Value{}, false
 	}
 	value, err := url.QueryUnescape(rawValue)
@@ -91,7 +91,7 @@ func badEscape(err error) string {
 		escape = string(e)
 	}
 	return "the invalid percent-encoding " + strconv.Quote(escape) +
-		"; it is % and two hexadecimal digits, and a percent sign itself is %25"
+		"; use % and two hexadecimal digits, and %25 for a percent sign"
 }
 
 // maxBodyDepth limits the nesting of objects and arrays in a body; valid bodies need less than half
@@ -108,14 +108,14 @@ const (
 	mediaMergePatch = "application/merge-patch+json"
 )
 
-// mediaTypeMessage says how a body is to be sent.
+// mediaTypeMessage is the message of an unsupported_media_type error.
 func mediaTypeMessage(media []string) string {
-	return "The body is sent as " + strings.Join(media, " or ") +
+	return "The body must be " + strings.Join(media, " or ") +
 		" in UTF-8, without a content encoding; set Content-Type: " + media[0] + "."
 }
 
-// bodyCall returns the call of an endpoint with a JSON body in one of some media types. An
-// unreadable body is refused here and counts toward the rate limit. Otherwise the service checks
+// bodyCall returns the call of an endpoint with a JSON body in one of the media types. An
+// unreadable body is rejected here and counts toward the rate limit. Otherwise the service checks
 // the values, and reports the reader's problems with its own. ask gets the request for its path
 // value and headers.
 func bodyCall[P, R any](
@@ -144,7 +144,7 @@ func rejectQuery(raw string, problems *cola.Problems) {
 	var wrong cola.Problems
 	for _, v := range splitQuery(raw, &wrong) {
 		if name := params.Shown(v.Name); len(wrong[name]) == 0 {
-			wrong.Add(name, "It is in the query string, where nothing is taken; send it in the body.")
+			wrong.Add(name, "Query parameters are not accepted here; send it in the body.")
 		}
 	}
 	problems.Merge(wrong)
@@ -156,7 +156,7 @@ func readBody(r *http.Request, media []string, form string) ([]strictjson.Member
 	if !hasMediaType(media, r.Header) {
 		return nil, &cola.Error{Code: cola.CodeUnsupportedMediaType, Message: mediaTypeMessage(media)}
 	}
-	body, err := web.ReadBody(r, maxBodyBytes, "The body has more than %d bytes, which is the most that is accepted.")
+	body, err := web.ReadBody(r, maxBodyBytes, "The body is larger than %d bytes.")
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func hasMediaType(media []string, h http.Header) bool {
 		(encoding == "" || strings.EqualFold(encoding, "identity"))
 }
 
-// objectProblem says why a body is not a JSON object; it is empty if it is one.
+// objectProblem returns why a body is not a JSON object, or "" if it is one.
 func objectProblem(body []byte, form string) string {
 	body = bytes.Trim(body, " \t\r\n")
 	example := "send a JSON object, such as " + form + "."
@@ -197,16 +197,16 @@ func objectProblem(body []byte, form string) string {
 		return "The body is not JSON: " + err.Error() + "; " + example
 	}
 	if body[0] != '{' {
-		return "The body is no object; " + example
+		return "The body is not a JSON object; " + example
 	}
 	return ""
 }
 
-// singleHeader returns the one value of a header, noting a problem when it is given more often.
+// singleHeader returns the value of a header, and reports a problem if it is given more than once.
 func singleHeader(h http.Header, name string, problems *cola.Problems) string {
 	values := h.Values(name)
 	if len(values) > 1 {
-		problems.Add(name, "It is given %d times; give it once.", len(values))
+		problems.Add(name, "The header is repeated %d times; send it once.", len(values))
 		return ""
 	}
 	return h.Get(name)

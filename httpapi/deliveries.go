@@ -14,15 +14,14 @@ func deliveryOperations(svc Service) []operation {
 	return []operation{
 		{
 			ID: "listDeliveries", Path: deliveriesPath, Tag: tagDestinations, Summary: "List deliveries",
-			Description: "The messages that were sent, are to be sent, or were skipped, newest first, and what " +
-				"became of each.",
-			Params: reflect.TypeFor[cola.DeliveryListParams](), Sample: "per_page=1",
+			Description: "Sent, pending, failed and skipped messages, newest first.",
+			Params:      reflect.TypeFor[cola.DeliveryListParams](), Sample: "per_page=1",
 			Response: reflect.TypeFor[pageOf[cola.Delivery]](), Example: exampleDeliveries(), Cost: free,
 			call: listCall(svc.Deliveries, page),
 		},
 		{
 			ID: "getDelivery", Path: deliveriesPath + "/{id}", Tag: tagDestinations, Summary: "Get a delivery",
-			Description: "One message, with every attempt to deliver it: when, for how long, and what the receiver answered.",
+			Description: "A message and every attempt to deliver it: time, duration and the receiver's response.",
 			PathParam:   number, Response: reflect.TypeFor[dataOf[cola.DeliveryDetail]](),
 			Example: dataOf[cola.DeliveryDetail]{exampleDelivery()},
 			Cost:    free, HasETag: true,
@@ -30,10 +29,9 @@ func deliveryOperations(svc Service) []operation {
 		},
 		{
 			ID: "replayDelivery", Method: http.MethodPost, Path: deliveriesPath + "/{id}/replay", Tag: tagDestinations,
-			Summary: "Send a message again",
-			Description: "Has a message sent again soon after the answer, whatever became of it, with the id that it " +
-				"had: a receiver that has taken it already knows it by that. It then tells of the run as it is now." +
-				needsScope,
+			Summary: "Resend a delivery",
+			Description: "Resends a message, in any state, with the same message ID, so receivers can detect " +
+				"duplicates. The content is rebuilt from the run's current data." + needsScope,
 			PathParam: number, Async: true,
 			Response: reflect.TypeFor[dataOf[cola.Delivery]](), Example: dataOf[cola.Delivery]{exampleReplayed()},
 			Cost:   free,

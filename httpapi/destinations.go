@@ -64,8 +64,8 @@ func destinationOperations(svc Service) []operation {
 	return []operation{
 		{
 			ID: "listDestinations", Path: destinationsPath, Tag: tagDestinations, Summary: "List destinations",
-			Description: "Where messages of the account's saved searches are sent, oldest first. The account's own " +
-				"email address is always listed; it can be paused." + redacts,
+			Description: "Where the account's saved searches send messages, oldest first. The account's own email " +
+				"address is always listed; it can be paused." + redacts,
 			Params: reflect.TypeFor[cola.SavedSearchListParams](), Sample: "per_page=1",
 			Response: reflect.TypeFor[pageOf[destination]](), Example: exampleDestinations(), Cost: free,
 			call: listCall(svc.Destinations, page),
@@ -73,9 +73,8 @@ func destinationOperations(svc Service) []operation {
 		createDestination(svc),
 		{
 			ID: "getDestination", Path: oneDestinationPath, Tag: tagDestinations, Summary: "Get a destination",
-			Description: "A destination of the account and its state: whether it is active, and since when " +
-				"deliveries fail. Another account's destination is not found." + redacts,
-			PathParam: destinationID(), Response: reflect.TypeFor[dataOf[destination]](),
+			Description: "A destination and its state. Another account's destination is not found." + redacts,
+			PathParam:   destinationID(), Response: reflect.TypeFor[dataOf[destination]](),
 			Example: dataOf[destination]{exampleWebhook()},
 			Cost:    free, HasETag: true,
 			call: recordCall(svc, "uuid", svc.Destination),
@@ -118,26 +117,25 @@ func createDestination(svc Service) operation {
 	return operation{
 		ID: "createDestination", Method: http.MethodPost, Path: destinationsPath, Tag: tagDestinations,
 		Summary: "Add a destination",
-		Description: "Sends messages to an email address or a webhook: those of all searches of the account, or of " +
-			"one. For that search it replaces a destination of the whole account with the same address. An account " +
-			"has at most 20.\n\n" +
+		Description: "Sends the messages of one saved search, or of all, to an email address or a webhook. A search's " +
+			"own destination overrides an account-wide one with the same address. The limit is 20 per account.\n\n" +
 			"Each **webhook** message is a POST of JSON, signed as in Standard Webhooks " +
 			"(https://www.standardwebhooks.com: `webhook-id`, `webhook-timestamp`, `webhook-signature`) with the " +
 			"`secret` in the response, which is shown only once. A receiver accepts a message with any 2xx within 15 " +
-			"seconds; otherwise it is retried over three days, with the same `webhook-id`. A 410 disables the " +
-			"destination.\n\n" +
-			"A new endpoint is `pending`. Until it confirms, it is sent only a challenge: a signed message of the " +
-			"type `destination.confirm`. It confirms by answering 2xx with the token in `data.challenge`, as text or " +
-			"as `{\"challenge\": token}`, or you confirm it by sending the message's `data.code` to " +
+			"seconds. Otherwise the message is retried for three days, with the same `webhook-id`. A 410 disables " +
+			"the destination.\n\n" +
+			"A new endpoint is `pending` and receives only a challenge: a signed message of type " +
+			"`destination.confirm`. The endpoint confirms by answering 2xx with the token in `data.challenge`, as " +
+			"text or as `{\"challenge\": token}`. Or confirm it yourself by sending the message's `data.code` to " +
 			"`/destinations/{uuid}/confirm`. A challenge is retried for about half an hour.\n\n" +
-			"An **email** address other than the account's own is `unconfirmed` until its owner agrees, by a link in " +
-			"the email they are sent. Every message has a link to unsubscribe.\n\n" +
+			"An **email** address other than the account's own is `unconfirmed` until its owner agrees through a " +
+			"link sent there. Every message has an unsubscribe link.\n\n" +
 			"If the response is lost, send the request again: `destination_exists` means that the destination was " +
 			"created. Then rotate the secret." + needsScope,
 		Body: &requestBody{
 			Type: reflect.TypeFor[cola.DestinationParams](), Example: exampleDestinationBody(),
 			Media: []string{mediaJSON},
-			Doc:   "Where to send messages. An unknown field is an error; null means absent.",
+			Doc:   "Where to send messages. Unknown fields are rejected; null means absent.",
 		},
 		Creates:  true,
 		Response: reflect.TypeFor[dataOf[made]](),
@@ -160,15 +158,15 @@ func changeDestination(svc Service) operation {
 	return operation{
 		ID: "changeDestination", Method: http.MethodPatch, Path: oneDestinationPath, Tag: tagDestinations,
 		Summary: "Pause or resume a destination",
-		Description: "`{\"active\": false}` pauses it: what would have been sent is noted as skipped. `true` has it " +
-			"sent to again, also when messages failed for days or the receiver had answered 410; " +
-			"`/destinations/{uuid}/replay` sends missed messages. If the recipient has not confirmed, or has " +
-			"unsubscribed, the answer is `not_active`; ask the recipient again.\n\n" +
-			"The same change may be sent again without harm." + needsScope,
+		Description: "`{\"active\": false}` pauses a destination: its messages are recorded as skipped. `true` resumes " +
+			"it, even if it was disabled after failures or a 410; `/destinations/{uuid}/replay` sends missed " +
+			"messages. If the recipient has not confirmed, or has unsubscribed, the error is `not_active`; ask the " +
+			"recipient again.\n\n" +
+			"Changes are idempotent." + needsScope,
 		PathParam: destinationID(),
 		Body: &requestBody{
 			Type: reflect.TypeFor[cola.DestinationChangeParams](), Example: exampleDestinationChange(), Media: media,
-			Doc: "What to change, at least one field. An unknown field is an error; null stands for none.",
+			Doc: "At least one field to change. Unknown fields are rejected; null means absent.",
 		},
 		Response: reflect.TypeFor[dataOf[destination]](),
 		Example:  dataOf[destination]{exampleWebhook()},
@@ -183,10 +181,10 @@ func rotateSecret(svc Service) operation {
 	type rotated = cola.DestinationWithSecret
 	return operation{
 		ID: "rotateDestinationSecret", Method: http.MethodPost, Path: oneDestinationPath + "/secret",
-		Tag: tagDestinations, Summary: "Replace the secret of a webhook",
-		Description: "Makes a new secret and shows it, this once. For 24 hours messages carry a signature of the " +
-			"replaced one as well, so that a receiver can change over without losing any; " +
-			"one that was replaced before that is no longer used." + needsScope,
+		Tag: tagDestinations, Summary: "Rotate a webhook's secret",
+		Description: "Creates a new secret and returns it, once. For 24 hours, messages are signed with the previous " +
+			"secret too, so receivers can switch without losing messages. Earlier secrets are no longer used." +
+			needsScope,
 		PathParam: destinationID(),
 		Response:  reflect.TypeFor[dataOf[rotated]](),
 		Example:   dataOf[rotated]{exampleNewWebhook()},
@@ -201,10 +199,9 @@ func rotateSecret(svc Service) operation {
 func testDestination(svc Service) operation {
 	return operation{
 		ID: "testDestination", Method: http.MethodPost, Path: oneDestinationPath + "/test", Tag: tagDestinations,
-		Summary: "Send a message for trials",
-		Description: "Sends a message of the event `destination.test` soon after the answer, signed and delivered " +
-			"like any other. `/deliveries/{id}` tells what became of it. Limit: 10 per minute per destination." +
-			needsScope,
+		Summary: "Send a test message",
+		Description: "Sends a `destination.test` message, signed and delivered like any other. `/deliveries/{id}` " +
+			"shows its state. Limit: 10 per minute per destination." + needsScope,
 		PathParam: destinationID(),
 		Async:     true,
 		Response:  reflect.TypeFor[dataOf[cola.Delivery]](),
@@ -222,11 +219,11 @@ func resendConfirmation(svc Service) operation {
 	return operation{
 		ID: "resendConfirmation", Method: http.MethodPost, Path: oneDestinationPath + "/confirmation",
 		Tag: tagDestinations, Summary: "Ask a recipient to confirm",
-		Description: "Sends a `pending` endpoint another challenge, or the owner of an email address another " +
-			"request: one that is `unconfirmed`, or has unsubscribed. " +
-			"Limits of an account: ten requests in 24 hours, five challenges an hour to a host, one request an hour " +
-			"to an email address. Limits over all accounts: 50 challenges in 24 hours to a URL, three requests in 24 " +
-			"hours to an email address." + needsScope,
+		Description: "Sends a `pending` endpoint another challenge, or the owner of an `unconfirmed` or unsubscribed " +
+			"email address another request.\n\n" +
+			"Limits per account: 10 requests in 24 hours, 5 challenges an hour to a host, 1 request an hour to an " +
+			"email address. Limits across all accounts, in 24 hours: 50 challenges to a host, 3 requests to an " +
+			"email address." + needsScope,
 		PathParam: destinationID(),
 		Async:     true,
 		Response:  reflect.TypeFor[dataOf[cola.Delivery]](),
@@ -247,14 +244,13 @@ func confirmDestination(svc Service) operation {
 		ID: "confirmDestination", Method: http.MethodPost, Path: oneDestinationPath + "/confirm", Tag: tagDestinations,
 		Summary: "Confirm an endpoint by code",
 		Description: "Makes a `pending` endpoint active with the code from its latest challenge, for receivers that " +
-			"can't answer with the token. " +
-			"Ten codes can be entered per challenge; after that, the answer is `not_active`: send another challenge. " +
-			"A confirmed endpoint is unchanged." + needsScope,
+			"can't answer with the token. Each challenge allows ten attempts; after that, the error is `not_active`: " +
+			"send another challenge. Confirming an active endpoint has no effect." + needsScope,
 		PathParam: destinationID(),
 		Body: &requestBody{
 			Type:    reflect.TypeFor[cola.DestinationConfirmParams](),
 			Example: cola.DestinationConfirmParams{Code: "KX7Q-2MFA"}, Media: []string{mediaJSON},
-			Doc: "The code. An unknown field is an error.",
+			Doc: "The code. Unknown fields are rejected.",
 		},
 		Response: reflect.TypeFor[dataOf[destination]](),
 		Example:  dataOf[destination]{exampleWebhook()},
@@ -268,9 +264,9 @@ func confirmDestination(svc Service) operation {
 func replayDestination(svc Service) operation {
 	return operation{
 		ID: "replayDestination", Method: http.MethodPost, Path: oneDestinationPath + "/replay", Tag: tagDestinations,
-		Summary: "Send again what was missed",
-		Description: "Has every message of a run sent again that failed, or was skipped while the destination was " +
-			"paused: the oldest 1,000, with the ids that they had. Ask again while `count` is 1,000." + needsScope,
+		Summary: "Resend missed messages",
+		Description: "Resends the oldest 1,000 run messages that failed, or were skipped while the destination was " +
+			"paused, with the same message IDs. Repeat while `count` is 1,000." + needsScope,
 		PathParam: destinationID(),
 		Async:     true,
 		Response:  reflect.TypeFor[dataOf[cola.Replayed]](),

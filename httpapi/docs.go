@@ -22,8 +22,8 @@ import (
 //go:embed docs.html
 var docsSource string
 
-// reference is the data of the page at /docs. All of it comes from the OpenAPI document, except for
-// the plans.
+// reference is the data of the page at /docs. It comes from the OpenAPI document, except for the
+// plans.
 type reference struct {
 	Title, Version, Intro, BaseURL string
 	Plans                          []plan
@@ -63,7 +63,7 @@ type object struct {
 	Fields []fieldDoc
 }
 
-// plan is one tier as the page shows it.
+// plan is a row in the table of plans.
 type plan struct {
 	Tier   cola.Tier
 	Limits cola.Limits
@@ -120,7 +120,7 @@ func newGroup(doc description, tag *huma.Tag) group {
 }
 
 func newOperationDoc(doc description, op documentedOperation) operationDoc {
-	description, _, _ := strings.Cut(op.Description, "\n\n**Cost:**") // shown apart
+	description, _, _ := strings.Cut(op.Description, "\n\n**Cost:**") // shown separately
 	d := operationDoc{
 		ID: op.OperationID, Method: op.method, Path: basePath + op.path, Summary: op.Summary, Description: description,
 		Cost: op.Extensions["x-cost"].(string),
@@ -134,7 +134,7 @@ func newOperationDoc(doc description, op documentedOperation) operationDoc {
 		f := newField(p.Name, p.Schema)
 		f.Place, f.Required, f.Doc, f.Example = p.In, p.Required, p.Description, plainText(p.Example)
 		if p.Schema.Type == huma.TypeArray {
-			f.Type = "one or several, comma-separated"
+			f.Type = "one or more, comma-separated"
 		}
 		d.Parameters = append(d.Parameters, f)
 	}
@@ -184,7 +184,7 @@ func indented(v any) string {
 	return b.String()
 }
 
-// fieldsOf lists the fields of the object that a reference is to, in the order of the JSON.
+// fieldsOf lists the fields of a referenced object, in the order of the JSON.
 func fieldsOf(doc description, ref string) (fields []fieldDoc) {
 	schema, order := doc.Components.Schemas.SchemaFromRef(ref), schemas.Order(doc.Components.Schemas.TypeFromRef(ref))
 	names := sortedKeys(schema.Properties)
@@ -269,7 +269,7 @@ func bounds(s *huma.Schema) string {
 	return ""
 }
 
-// plainText shows an example or default as a person would write it in a request.
+// plainText formats an example or default as in a request.
 func plainText(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -291,7 +291,7 @@ var (
 	boldSpan = regexp.MustCompile(`\*\*([^*]+)\*\*`)
 )
 
-// markup turns the little CommonMark that descriptions use (paragraphs, code, bold) into HTML.
+// markup converts the CommonMark of descriptions (paragraphs, code, bold) to HTML.
 func markup(s string) template.HTML {
 	var b strings.Builder
 	for paragraph := range strings.SplitSeq(s, "\n\n") {
@@ -303,7 +303,7 @@ func markup(s string) template.HTML {
 	return template.HTML(b.String()) // escaped above
 }
 
-// count writes a number with commas between thousands.
+// count formats a number with thousands separators.
 func count(n int) string {
 	digits := strconv.Itoa(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {

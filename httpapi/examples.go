@@ -8,8 +8,8 @@ import (
 )
 
 // Examples of responses. Each matches the example call of its operation: rows match the filters,
-// and counts agree with rows. They are written out where examples assembled field by field would
-// contradict each other.
+// and counts agree with rows. They are written out where examples built from single fields would be
+// inconsistent.
 
 func exampleColas() colaPage {
 	row := func(id cola.TTBID, product, class cola.Text, approved cola.Date, images int) cola.ColaSummary {

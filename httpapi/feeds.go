@@ -30,11 +30,11 @@ func feedOperations(svc Service) []operation {
 	return []operation{
 		{
 			ID: "makeFeed", Method: http.MethodPost, Path: oneSavedSearchPath + "/feed", Tag: tagSearches,
-			Summary: "Give a search a feed",
-			Description: "Creates a private Atom feed of the latest runs with matches, and returns its address, " +
-				"once. Anyone with the address can read the feed for free, without a key. " +
-				"The feed names at most 25 labels of scheduled runs in total, and gives counts and links for the " +
-				"rest. A previous address of the search stops working." + needsScope,
+			Summary: "Create a feed",
+			Description: "Creates a private Atom feed of the search's latest runs with matches, and returns its URL, " +
+				"once. Anyone with the URL can read the feed for free, without a key. " +
+				"The feed names up to 25 labels of scheduled runs in total, and gives counts and links for the " +
+				"rest. The search's previous feed URL stops working." + needsScope,
 			PathParam: savedSearchID(), Creates: true,
 			Response: reflect.TypeFor[dataOf[cola.SavedSearchFeed]](),
 			Example:  dataOf[cola.SavedSearchFeed]{exampleFeed()}, Cost: free,
@@ -43,15 +43,15 @@ func feedOperations(svc Service) []operation {
 				m.search = pathValue(r, "uuid")
 				m.feed, state, err = svc.MakeFeed(r.Context(), c, m.search)
 				return m, state, err
-			}, func(m made) result { // the address is a secret, and headers are logged on the way
+			}, func(m made) result { // Location omits the URL's token: it is a secret, and proxies log headers
 				return result{body: jsonBody(dataOf[cola.SavedSearchFeed]{m.feed}),
 					location: basePath + savedSearchesPath + "/" + m.search + "/feed"}
 			}),
 		},
 		{
 			ID: "endFeed", Method: http.MethodDelete, Path: oneSavedSearchPath + "/feed", Tag: tagSearches,
-			Summary:     "End the feed of a search",
-			Description: "Ends the address of the search's feed. It is no error when there is none." + needsScope,
+			Summary:     "Delete a feed",
+			Description: "The search's feed URL stops working. Succeeds if the search has no feed." + needsScope,
 			PathParam:   savedSearchID(), Cost: free, Errors: []string{"InsufficientScope"},
 			call: bareCall(svc,
 				withUUID(func(ctx context.Context, c cola.Caller, id string) (struct{}, cola.QuotaState, error) {
@@ -93,7 +93,7 @@ func (a *api) feed(w http.ResponseWriter, r *http.Request) {
 	w.Write(content)
 }
 
-// atomFeed is a feed as RFC 4287 has it.
+// atomFeed is an Atom feed (RFC 4287).
 type atomFeed struct {
 	XMLName   xml.Name    `xml:"http://www.w3.org/2005/Atom feed"`
 	ID        string      `xml:"id"`
@@ -137,8 +137,7 @@ var feedEntrySource string
 // HTML. encoding/xml escapes the result for XML, and replaces characters that XML can't represent.
 var feedEntry = template.Must(template.New("entry").Parse(feedEntrySource))
 
-// renderFeed writes a feed. The same runs make the same entries, by the same ids, for as long as
-// there are these runs.
+// renderFeed writes a feed. A run's entry and its ID never change.
 func renderFeed(feed registry.Feed) ([]byte, error) {
 	page := atomLink{Rel: "alternate", Type: "text/html", Href: feed.Search.ManageURL}
 	out := atomFeed{
@@ -181,8 +180,8 @@ func stripHidden(text string) string {
 
 func atomTime(t cola.Timestamp) string { return t.Time().Format(time.RFC3339Nano) }
 
-// entryID names the entry of a run for good: runs are numbered within a registry, so the search's
-// UUID makes it one of all.
+// entryID returns a permanent, globally unique ID for a run's entry. Run numbers are unique only
+// within a registry, so the ID includes the search's UUID.
 func entryID(search string, run int64) string {
 	space, err := uuid.Parse(search)
 	if err != nil {

@@ -33,7 +33,7 @@ func (a *api) authenticate(next http.Handler) http.Handler {
 		r = r.WithContext(cola.WithCaller(r.Context(), caller))
 		if r.ContentLength > maxBodyBytes {
 			a.refuse(w, r, cola.Errorf(cola.CodePayloadTooLarge,
-				"The body has %d bytes; at most %d are accepted.", r.ContentLength, maxBodyBytes))
+				"The body has %d bytes; the limit is %d.", r.ContentLength, maxBodyBytes))
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -57,8 +57,8 @@ func (a *api) serve(op *operation) http.HandlerFunc {
 	}
 }
 
-// refuse answers an authenticated request that no operation takes. It counts in the burst like any
-// other.
+// refuse answers an authenticated request that matches no operation. It counts toward the rate
+// limit.
 func (a *api) refuse(w http.ResponseWriter, r *http.Request, refusal error) {
 	caller, _ := cola.CallerFrom(r.Context())
 	state, err := a.svc.Refuse(r.Context(), caller, refusal)
@@ -87,19 +87,21 @@ func (a *api) pathNotFoundError(r *http.Request) error {
 	path := r.URL.Path
 	nearest, ok := vocabulary.Nearest(strings.TrimPrefix(path, basePath), sortedKeys(full))
 	if ok && full[nearest] != path {
-		return cola.Errorf(cola.CodeNotFound, "There is nothing at %s; did you mean %s?", params.Shown(path),
-			full[nearest])
+		return cola.Errorf(cola.CodeNotFound, "Unknown path %s; did you mean %s?", params.Shown(path), full[nearest])
 	}
-	return cola.Errorf(cola.CodeNotFound, "There is nothing at %s. The reference at /docs lists every path.",
-		params.Shown(path))
+	return unknownPath(path)
+}
+
+func unknownPath(path string) error {
+	return cola.Errorf(cola.CodeNotFound, "Unknown path %s. /docs lists every path.", params.Shown(path))
 }
 
 func (a *api) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	a.refuse(w, r, methodNotAllowedError(w, r))
 }
 
-// methodNotAllowedPublic also gets methods unknown to chi, at any path, before the API's routes
-// could check credentials.
+// methodNotAllowedPublic also handles methods unknown to chi, which rejects them at any path before
+// the API's routes check credentials.
 func (a *api) methodNotAllowedPublic(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(canonicalRoutePath(r), basePath+"/") {
 		a.authenticate(http.HandlerFunc(a.methodNotAllowed)).ServeHTTP(w, r)
@@ -109,7 +111,7 @@ func (a *api) methodNotAllowedPublic(w http.ResponseWriter, r *http.Request) {
 }
 
 // methodNotAllowedError sets Allow to the methods of the path, and returns the error. chi checks
-// for methods that no route has before it looks at the path, so the path may also be unknown.
+// the method before the path, so the path may also be unknown.
 func methodNotAllowedError(w http.ResponseWriter, r *http.Request) error {
 	rctx := chi.RouteContext(r.Context())
 	var allowed []string
@@ -118,21 +120,20 @@ func methodNotAllowedError(w http.ResponseWriter, r *http.Request) error {
 		http.MethodDelete} {
 		pattern := rctx.Routes.Find(chi.NewRouteContext(), m, path)
 		switch {
-		case pattern == path && !fixed: // the route that has it without a variable has it alone
+		case pattern == path && !fixed: // a literal route takes precedence over a variable one
 			fixed, allowed = true, []string{m}
 		case pattern == path, pattern != "" && !fixed:
 			allowed = append(allowed, m)
 		}
 	}
 	if len(allowed) == 0 {
-		return cola.Errorf(cola.CodeNotFound, "There is nothing at %s. The reference at /docs lists every path.",
-			params.Shown(r.URL.Path))
+		return unknownPath(r.URL.Path)
 	}
 	list := strings.Join(allowed, ", ")
 	w.Header().Set("Allow", list)
 	return &cola.Error{
 		Code: cola.CodeMethodNotAllowed,
-		Message: fmt.Sprintf("%s is not allowed at %s; use %s.", params.Shown(r.Method), params.Shown(r.URL.Path),
+		Message: fmt.Sprintf("%s is not allowed for %s; use %s.", params.Shown(r.Method), params.Shown(r.URL.Path),
 			strings.Join(allowed, " or ")),
 		Details: map[string]any{"allowed": allowed},
 	}
@@ -186,7 +187,7 @@ func canonicalRoutePath(r *http.Request) string {
 	if path := strings.Join(segments, "/"); strings.HasPrefix(path, "/") {
 		return path
 	}
-	return "/" // as of OPTIONS *
+	return "/" // OPTIONS *
 }
 
 // healthBody is the body of /healthz and /readyz.
@@ -211,7 +212,7 @@ func (a *api) ready(w http.ResponseWriter, r *http.Request) {
 			web.EventOf(r.Context()).Fault = err
 			err = &cola.Error{
 				Code:       cola.CodeUnavailable,
-				Message:    "The service is not ready: something it depends on does not answer.",
+				Message:    "The service is not ready: a dependency is not responding.",
 				RetryAfter: cola.UnavailableRetry,
 			}
 		}

@@ -1,10 +1,10 @@
 // Package httpapi is the REST edge of the registry: it decodes requests, calls package registry and
 // renders the results.
 //
-// One table of operations mounts the routes and describes them in the OpenAPI document, from which
-// the reference page at /docs is rendered, so that implementation and documentation cannot differ.
-// Requests are decoded here rather than by a framework, because the contract requires all problems
-// of a request to be reported at once, in messages shared with the other edges.
+// One table of operations mounts the routes and describes them in the OpenAPI document. The
+// reference page at /docs is rendered from that document, so documentation and implementation
+// can't differ. Requests are decoded here rather than by a framework, because the contract requires
+// all problems of a request to be reported at once, in messages shared with the other edges.
 package httpapi
 
 import (
@@ -30,8 +30,8 @@ import (
 // it. Methods with a caller are for authenticated requests and count toward the rate limit. They
 // return the quota state with errors too, if it is known.
 type Service interface {
-	// Refuse admits a request that the edge refuses itself, for free, and returns the refusal, or
-	// the error if it is not admitted.
+	// Refuse admits a request that the edge itself rejects, for free, and returns the rejection, or
+	// another error if the request is not admitted.
 	Refuse(ctx context.Context, c cola.Caller, refusal error) (cola.QuotaState, error)
 
 	SearchColas(context.Context, cola.Caller, cola.SearchParams) (registry.ColaPage, cola.QuotaState, error)
@@ -105,16 +105,16 @@ type Authenticator interface {
 	Authenticate(context.Context, http.Header, cola.Channel) (cola.Caller, error)
 }
 
-// Options settle how the edge serves. The zero value serves with defaults.
+// Options configures the edge. The zero value uses defaults.
 type Options struct {
-	PublicURL   string        // where callers reach the service, without a path's trailing slash; empty: links are relative
-	Version     string        // of the program; reported by /healthz
-	Logger      *slog.Logger  // gets one event a request; nil: slog.Default
-	Timeout     time.Duration // for one request's work; zero: 30 seconds
+	PublicURL   string        // URL of the service, without a trailing slash; empty: links are relative
+	Version     string        // program version, reported by /healthz
+	Logger      *slog.Logger  // logs one event per request; nil: slog.Default
+	Timeout     time.Duration // per request; zero: 30 seconds
 	MaxDrawings int           // concurrent drawings of label images; 0: one fewer than processors, at least one
 
-	// Resource describes the API to OAuth clients whose token is refused; zero if API keys are the
-	// only credentials.
+	// Resource describes the API to OAuth clients whose token is rejected; zero if only API keys are
+	// accepted.
 	Resource auth.Resource
 
 	// Metrics registers the edge's metrics, once per registerer; nil disables them.
@@ -124,7 +124,7 @@ type Options struct {
 // basePath is the path of the API under the service's root.
 const basePath = "/api/v1"
 
-// api is the edge at work.
+// api is the HTTP handler's state.
 type api struct {
 	svc            Service
 	auth           Authenticator
@@ -142,7 +142,7 @@ type api struct {
 	page           staticDocument // the reference page
 }
 
-// Handles reports whether the edge answers for a path, be it with a 404.
+// Handles reports whether the edge handles a path, even with a 404.
 func Handles(path string) bool {
 	area, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch area {
@@ -152,9 +152,9 @@ func Handles(path string) bool {
 	return false
 }
 
-// New returns the handler for everything this edge serves: /api/v1/…, /docs, /healthz, /readyz,
-// /images/…, and the addresses in messages: /unsubscribe/…, /confirm/… and /feeds/…. It needs
-// unmodified request paths: do not mount it in a mux that cleans paths.
+// New returns the handler of /api/v1/…, /docs, /healthz, /readyz, /images/…, and of the addresses
+// in messages: /unsubscribe/…, /confirm/… and /feeds/…. It needs unmodified request paths: do not
+// mount it in a mux that cleans paths.
 func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 	o = o.withDefaults()
 	a := &api{
@@ -258,8 +258,8 @@ func mount(r chi.Router, op *operation, handler http.HandlerFunc) {
 	r.Method(op.Method, op.Path, handler)
 }
 
-// preferLiteralRoute leaves a path to the route that has it without a variable, also where that one
-// takes other methods: it is no value of the variable of another route.
+// preferLiteralRoute rejects a path that is another route's literal path, even if that route takes
+// other methods: it is never a value of this route's variable.
 func (a *api) preferLiteralRoute(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if path := canonicalRoutePath(r); a.patterns[path] && chi.RouteContext(r.Context()).RoutePattern() != path {
@@ -270,8 +270,8 @@ func (a *api) preferLiteralRoute(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// getAndHead mounts a handler. HEAD is answered, and charged, as GET is: the same work is done for
-// it, and net/http leaves out the body.
+// getAndHead mounts a handler for GET and HEAD. HEAD is charged like GET, since it does the same
+// work; net/http leaves out the body.
 func getAndHead(r chi.Router, path string, handler http.HandlerFunc) {
 	r.Get(path, handler)
 	r.Head(path, handler)

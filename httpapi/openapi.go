@@ -32,9 +32,9 @@ type documentedOperation struct {
 	*huma.Operation
 }
 
-// describe returns the OpenAPI document of the operations. Without a public URL, its server is
-// relative to the document's address. The document has one server, because generators ignore
-// servers of single paths; paths outside of it, such as /healthz and /images, are left out.
+// describe returns the OpenAPI document of the operations. Without a public URL, its server URL is
+// relative. Paths outside of basePath, such as /healthz and /images, are left out, because
+// generators ignore servers of single paths.
 func describe(ops []operation, publicURL string) description {
 	s := newComponents()
 	doc := description{OpenAPI: &huma.OpenAPI{
@@ -51,12 +51,12 @@ func describe(ops []operation, publicURL string) description {
 			{Name: tagColas, Description: "Certificates of Label Approval (COLAs), and the barcodes on their labels."},
 			{Name: tagPermittees,
 				Description: "Wineries, breweries, distilleries, importers and other permit holders."},
-			{Name: tagAccount, Description: "What the account has used."},
-			{Name: tagSearches, Description: "Searches that an account keeps, and alerts."},
-			{Name: tagDestinations, Description: "Where messages of saved searches are sent, by email or webhook, " +
-				"and what became of each."},
-			{Name: tagReference, Description: "Processing times, production reports and American Viticultural Areas; " +
-				"free of quota."},
+			{Name: tagAccount, Description: "Usage and limits of the account."},
+			{Name: tagSearches, Description: "Saved searches, alerts, runs and matches."},
+			{Name: tagDestinations, Description: "Email addresses and webhooks that saved searches send messages to, " +
+				"and the deliveries."},
+			{Name: tagReference, Description: "Processing times, production reports and American Viticultural Areas. " +
+				"Uses no quota."},
 		},
 		Security: []map[string][]string{{"apiKey": {}}, {"bearer": {}}},
 		Paths:    map[string]*huma.PathItem{},
@@ -67,9 +67,9 @@ func describe(ops []operation, publicURL string) description {
 			SecuritySchemes: map[string]*huma.SecurityScheme{
 				"apiKey": {Type: "apiKey", In: "header", Name: "X-API-Key", Description: "An API key of the account."},
 				"bearer": {Type: "http", Scheme: "bearer",
-					Description: "The same API key as a bearer token; or, where the operator has configured an " +
-						"issuer, an OAuth access token of a connected app. Creating saved searches needs its scope " +
-						"saved_searches:write."},
+					Description: "An API key, or an OAuth access token of a connected app if the operator has " +
+						"configured an issuer. A token needs the scope saved_searches:write to change saved searches " +
+						"and destinations."},
 			},
 		},
 	}}
@@ -108,20 +108,20 @@ func (d *description) add(op documentedOperation) {
 // introduction is the description of the whole API, in CommonMark.
 func introduction() string {
 	return strings.Join([]string{
-		"Access to the registry of US alcohol label approvals (COLAs): labels, permit holders, barcodes and " +
-			"reference data; and searches to keep.",
-		"**Quotas.** Single-record lookups use detail views, lists and searches use list records, one for each " +
+		"The registry of US alcohol label approvals (COLAs): labels, permit holders, barcodes, reference data, and " +
+			"saved searches.",
+		"**Quotas.** Looking up a single record uses one detail view. Lists and searches use one list record per " +
 			"record returned. " +
-			"Both are counted per account and calendar month (UTC), over every key and channel. " +
-			"Every request also counts in the burst, the requests allowed in any 60 seconds. " +
-			"Every authenticated answer, errors included, carries the five quota headers.",
-		"**Parameters.** All problems of a request are told at once. An unknown parameter is an error, an empty " +
-			"value is an absent one. " +
-			"Filters with several values are comma-separated, or repeated. Enumerated values are accepted in any " +
-			"letter case.",
-		"**Single records** carry an `ETag` that is valid for your account. Send it as `If-None-Match`; the response " +
-			"for an unchanged record is a free 304. " +
-			"`If-None-Match: *` is ignored for metered records. HEAD is answered and charged like GET.",
+			"Both are counted per account and calendar month (UTC), across all keys and channels. " +
+			"Every request also counts toward the rate limit, the requests allowed in any 60 seconds. " +
+			"Every authenticated response, including errors, has the five quota headers.",
+		"**Parameters.** All problems of a request are reported at once. Unknown parameters are rejected; empty " +
+			"values are ignored. " +
+			"Separate several values of a filter with commas, or repeat the parameter. Enumerated values are " +
+			"case-insensitive.",
+		"**Single records** have an `ETag` that is valid for your account. Send it as `If-None-Match`; an unchanged " +
+			"record is a free 304. " +
+			"`If-None-Match: *` is ignored for metered records. HEAD is charged like GET.",
 	}, "\n\n")
 }
 
@@ -174,19 +174,18 @@ func statusKey(status int) string { return strconv.Itoa(status) }
 func addConditional(o *huma.Operation) {
 	o.Parameters = append(o.Parameters, &huma.Param{
 		Name: "If-None-Match", In: "header", Example: exampleTag, Schema: &huma.Schema{Type: huma.TypeString},
-		Description: "Entity tags of the versions that you have. * matches any version of a free resource, and is " +
-			"ignored for a metered one.",
+		Description: "ETags of the versions you have. * matches any version of a free record, and is ignored for a " +
+			"metered one.",
 	})
 	named := append(commonHeaders(), "ETag")
 	o.Responses["200"].Headers = headerRefs(named)
-	o.Responses["304"] = &huma.Response{Description: "The record has not changed since the tag you sent. Free.",
+	o.Responses["304"] = &huma.Response{Description: "Not modified: you have the current version. Free.",
 		Headers: headerRefs(named)}
 }
 
-// describeSuccess describes the success of an endpoint, with an example of it, and the body that it
-// takes.
+// describeSuccess describes an endpoint's request body and its successful response, with an example.
 func (s components) describeSuccess(o *huma.Operation, op *operation) {
-	response := &huma.Response{Description: "What was asked for.", Headers: headerRefs(commonHeaders())}
+	response := &huma.Response{Description: "Success.", Headers: headerRefs(commonHeaders())}
 	if op.Response != nil {
 		schema := s.Of(op.Response)
 		example := op.Example
@@ -198,16 +197,16 @@ func (s components) describeSuccess(o *huma.Operation, op *operation) {
 	o.Responses[statusKey(op.success())] = response
 	switch {
 	case op.Idempotent:
-		response.Description = "It was made, now or by the same request before."
+		response.Description = "Created, now or by an earlier identical request."
 		response.Headers = headerRefs(append(commonHeaders(), "Location", replayedHeader))
 		o.Parameters = append(o.Parameters, idempotencyKeyParam())
 	case op.Creates:
-		response.Description = "It was made."
+		response.Description = "Created."
 		response.Headers = headerRefs(append(commonHeaders(), "Location"))
 	case op.Async:
-		response.Description = "It will be done."
+		response.Description = "Accepted; done in the background."
 	case op.Response == nil:
-		response.Description = "It is done."
+		response.Description = "Done."
 	}
 	if op.Body != nil {
 		o.RequestBody = &huma.RequestBody{Required: true, Description: op.Body.Doc,
@@ -222,8 +221,8 @@ func (s components) describeSuccess(o *huma.Operation, op *operation) {
 func idempotencyKeyParam() *huma.Param {
 	return &huma.Param{
 		Name: idempotencyKey, In: "header", Example: "5f0c2c1e-7d6f-4a8e-9f0e-3f4f4a1d2b6c",
-		Description: "Any text of your own that no other request of yours has, such as a UUID, so that this one can " +
-			"be sent again. 1 to 255 visible ASCII characters.",
+		Description: "A unique value, such as a UUID, that makes it safe to repeat this request for 24 hours. 1 to 255 " +
+			"visible ASCII characters.",
 		Schema: &huma.Schema{Type: huma.TypeString, MaxLength: new(255), Pattern: "^[!-~]{1,255}$"},
 	}
 }
@@ -251,8 +250,7 @@ func (s components) parameters(t reflect.Type) []*huma.Param {
 	return params
 }
 
-// mustMarshal writes the document. Its values are made by this package, so a failure is a fault of
-// the program.
+// mustMarshal encodes the document. It panics on errors, because this package makes the input.
 func mustMarshal(doc description) []byte {
 	b, err := json.Marshal(doc.OpenAPI)
 	if err != nil {
@@ -261,9 +259,8 @@ func mustMarshal(doc description) []byte {
 	return b
 }
 
-// extensions are the parts that OpenAPI has no fields for: the cost, and a call to paste.
-// placeholder names the parameter that the caller must replace; it is empty if the call works
-// unchanged.
+// extensions returns the cost and an example call, which OpenAPI has no fields for. placeholder
+// names the parameter that the caller must replace; it is empty if the call works unchanged.
 func extensions(cost, source, placeholder string) map[string]any {
 	label := "curl"
 	if placeholder != "" {
@@ -277,10 +274,10 @@ func extensions(cost, source, placeholder string) map[string]any {
 
 const placeholderLabel = "curl, with a placeholder for "
 
-// defaultURL is the default address of the program.
+// defaultURL is the program's default URL.
 const defaultURL = "http://127.0.0.1:8080"
 
-// curl writes an example call of an operation.
+// curl returns an example call of an operation.
 func curl(publicURL string, op *operation) string {
 	path := op.samplePath()
 	if op.Sample != "" {
@@ -297,7 +294,7 @@ func curl(publicURL string, op *operation) string {
 	return call + " \\\n  \"" + cmp.Or(publicURL, defaultURL) + basePath + path + "\""
 }
 
-// mustEncodeJSON writes an example, which is made by this package.
+// mustEncodeJSON encodes an example. It panics on errors, because this package makes the input.
 func mustEncodeJSON(v any) []byte {
 	b, err := cola.AppendJSON(nil, v)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // exampleTag is an entity tag as the registry makes them.
 const exampleTag = `W/"pZGm1Av0IEBKARcz"`
 
-// commonHeaders names the headers of every answer to an authenticated request.
+// commonHeaders names the headers of every response to an authenticated request.
 func commonHeaders() []string { return append(web.QuotaHeaders(), "X-Request-Id") }
 
 const headerPrefix = "#/components/headers/"
@@ -31,35 +31,35 @@ func headerRefs(names []string) map[string]*huma.Param {
 	return refs
 }
 
-// headers describes the headers of answers.
+// headers describes the response headers.
 func headers(s components) map[string]*huma.Param {
 	whole := func() *huma.Schema { return s.Of(reflect.TypeFor[int64]()) }
 	text := func() *huma.Schema { return s.Of(reflect.TypeFor[string]()) }
 	return map[string]*huma.Param{
 		"X-Detail-Views-Limit": {Required: true, Schema: whole(), Example: 200,
-			Description: "Detail views that the plan allows a calendar month."},
+			Description: "Detail views per calendar month in your plan."},
 		"X-Detail-Views-Remaining": {Required: true, Schema: whole(), Example: 188,
 			Description: "Detail views left this month."},
 		"X-List-Records-Limit": {Required: true, Schema: whole(), Example: 10000,
-			Description: "List records that the plan allows a calendar month."},
+			Description: "List records per calendar month in your plan."},
 		"X-List-Records-Remaining": {Required: true, Schema: whole(), Example: 9600,
 			Description: "List records left this month."},
 		"X-Quota-Reset": {Required: true, Schema: whole(), Example: 1796083200,
-			Description: "When the month's counters start anew: the first of the next month (UTC), in seconds since 1970."},
+			Description: "When the monthly quotas reset: the first of the next month (UTC), as a Unix timestamp."},
 		"X-Request-Id": {Required: true, Schema: text(), Example: "JBTQ2T5KX3V6DVUGOMUGY2IAFN",
-			Description: "Identifies the request in our logs; the one you sent, if you sent one of up to 64 letters, " +
-				"digits, dots, hyphens and underscores."},
+			Description: "Identifies the request in our logs. To choose it, send up to 64 letters, digits, dots, " +
+				"hyphens and underscores."},
 		"Retry-After": {Schema: whole(), Example: 12,
-			Description: "Seconds until a retry can succeed; on a 503, and on a 429 unless a monthly quota is used up."},
+			Description: "Seconds to wait before a retry. Sent with 503, and with 429 unless a monthly quota is used up."},
 		"Location": {Required: true, Schema: text(), Example: basePath + savedSearchesPath + "/" + exampleUUID,
-			Description: "Path of what was made."},
+			Description: "Path of the created record."},
 		replayedHeader: {Schema: text(), Example: "true",
-			Description: "true when nothing was made now: the same request made it before."},
+			Description: "true if an earlier request with the same key created the record."},
 		"ETag": {Required: true, Schema: text(), Example: exampleTag,
-			Description: "Version of the record, to send back as If-None-Match."},
+			Description: "Version of the record. Send it back as If-None-Match."},
 		"WWW-Authenticate": {Required: true, Schema: text(), Example: `Bearer realm="colaregistry"`,
-			Description: "The scheme to send credentials with; where access tokens are taken, also where they are " +
-				"had (resource_metadata, RFC 9728) and the scopes to ask for."},
+			Description: "The authentication scheme. If access tokens are accepted, also the metadata URL " +
+				"(resource_metadata, RFC 9728) and the scopes to request."},
 	}
 }
 
@@ -85,11 +85,11 @@ func (k errorKind) codes() string {
 // account is known, so they are not documented.
 func errorKinds() []errorKind {
 	var invalid cola.Problems
-	invalid.Add("per_page", "500 is more than 100; give a number from 1 to 100.")
-	invalid.Add("brandname", "There is no such parameter; did you mean brand_name?")
+	invalid.Add("per_page", "500 is more than 100; use 1 to 100.")
+	invalid.Add("brandname", "Unknown parameter; did you mean brand_name?")
 	requestID := []string{"X-Request-Id"}
 	return slices.Concat([]errorKind{
-		{http.StatusBadRequest, "BadRequest", "Parameters are invalid. All problems are told at once, by parameter.",
+		{http.StatusBadRequest, "BadRequest", "Parameters are invalid. All problems are reported at once, by parameter.",
 			commonHeaders(),
 			map[string]*cola.Error{"invalid": asError(invalid.Err())}},
 		{http.StatusUnauthorized, "Unauthorized", "Credentials are missing or invalid.",
@@ -97,34 +97,35 @@ func errorKinds() []errorKind {
 			map[string]*cola.Error{"missing": cola.Errorf(cola.CodeUnauthorized,
 				"Credentials are missing. Send your API key in the X-API-Key header.")}},
 		{http.StatusForbidden, "AccountSuspended",
-			"The account is suspended: all of its requests are refused, and its searches do not run. Nothing of it is lost.", commonHeaders(),
+			"The account is suspended: its requests are rejected and its searches don't run. Its data is kept.",
+			commonHeaders(),
 			map[string]*cola.Error{"suspended": exampleSuspended()}},
-		{http.StatusNotFound, "NotFound", "There is no such record. Free.", commonHeaders(),
+		{http.StatusNotFound, "NotFound", "The record does not exist. Free.", commonHeaders(),
 			map[string]*cola.Error{"unknown": cola.Errorf(cola.CodeNotFound,
-				"There is no record with this identifier.")}},
+				"No label has the TTB ID \"11054001000048\".")}},
 		{http.StatusRequestTimeout, "RequestTimeout",
-			"The body did not come in the time that the server waits for it. Nothing was done.", commonHeaders(),
+			"The request body did not arrive in time. No changes were made.", commonHeaders(),
 			map[string]*cola.Error{"slow": {Code: cola.CodeRequestTimeout,
-				Message: "The body did not come in time; nothing was done. Send the whole request again."}}},
-		{http.StatusRequestEntityTooLarge, "PayloadTooLarge", "A body came along that is too large; reads take none.",
+				Message: "The body did not arrive in time; no changes were made. Send the whole request again."}}},
+		{http.StatusRequestEntityTooLarge, "PayloadTooLarge", "The request body is too large.",
 			commonHeaders(),
 			map[string]*cola.Error{"large": cola.Errorf(cola.CodePayloadTooLarge,
-				"The body has 70000 bytes; at most %d are accepted.", maxBodyBytes)}},
-		{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "The body is not sent as application/json in UTF-8.",
+				"The body has 70000 bytes; the limit is %d.", maxBodyBytes)}},
+		{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "The body is not application/json in UTF-8.",
 			commonHeaders(),
 			map[string]*cola.Error{"form": {Code: cola.CodeUnsupportedMediaType,
 				Message: mediaTypeMessage([]string{mediaJSON})}}},
 		{http.StatusTooManyRequests, "QuotaExceeded",
-			"A monthly quota is used up (details.reason is detail_views or list_records; upgrade_url is set), the " +
-				"rate limit of 60 seconds was reached (burst), the client's address sent too many invalid " +
-				"credentials (failed_credentials; valid ones are always accepted), or a feed or emailed link was " +
-				"requested too often (requests). All but the first set Retry-After.",
+			"A limit was reached; details.reason says which. detail_views, list_records: a monthly quota is used up, " +
+				"and upgrade_url is set. burst: too many requests in 60 seconds. failed_credentials: too many invalid " +
+				"credentials from your address; valid ones are still accepted. requests: a feed or emailed link was " +
+				"requested too often. Retry-After is set unless a monthly quota is used up.",
 			append([]string{"Retry-After"}, requestID...), quotaExamples()},
 		{http.StatusInternalServerError, "InternalError",
-			"Something went wrong on our side. Nothing more is told than the request id.", requestID,
+			"Something went wrong on our side. Report the request ID.", requestID,
 			map[string]*cola.Error{"internal": web.InternalError("JBTQ2T5KX3V6DVUGOMUGY2IAFN")}},
 		{http.StatusServiceUnavailable, "Unavailable",
-			"The service is starting, or cannot count the request now and so does not answer it. Nothing was charged.",
+			"The service is starting, or can't record usage right now. Nothing was charged.",
 			append([]string{"Retry-After"}, requestID...),
 			map[string]*cola.Error{"unavailable": cola.Unavailable()}},
 	}, savedSearchErrors(), destinationErrors())
@@ -143,7 +144,7 @@ func quotaExamples() map[string]*cola.Error {
 	return map[string]*cola.Error{
 		"quota": {
 			Code:    cola.CodeQuotaExceeded,
-			Message: `The 200 detail views of the plan "free" for 2026-11 are used up. They start again on 2026-12-01; a larger plan has more.`,
+			Message: `The 200 detail views of the plan "free" for 2026-11 are used up. They reset on 2026-12-01; a larger plan has more.`,
 			Details: map[string]any{"reason": "detail_views", "limit": 200, "used": 200,
 				"reset": "2026-12-01T00:00:00Z"},
 			UpgradeURL: "https://example.com/plans",
@@ -168,7 +169,7 @@ func quotaExamples() map[string]*cola.Error {
 // have none.
 func scopeChallenge() *huma.Param {
 	return &huma.Param{
-		Description: "On insufficient_scope only: the scope to come back with, unless the app may not have it.",
+		Description: "Only with insufficient_scope: the scope to request, if the app may have it.",
 		Example:     `Bearer realm="colaregistry", error="insufficient_scope", scope="saved_searches:write"`,
 		Schema:      &huma.Schema{Type: huma.TypeString},
 	}
@@ -176,7 +177,7 @@ func scopeChallenge() *huma.Param {
 
 func asError(err error) *cola.Error { return err.(*cola.Error) }
 
-// kindNamed returns the kind that is a component of a name.
+// kindNamed returns the error kind with a component name.
 func kindNamed(name string) errorKind {
 	kinds := errorKinds()
 	i := slices.IndexFunc(kinds, func(k errorKind) bool { return k.name == name })
@@ -214,38 +215,37 @@ func errorResponses(s components) map[string]*huma.Response {
 	return responses
 }
 
-// savedSearchErrors are the errors of saved searches only.
+// savedSearchErrors are the errors specific to saved searches.
 func savedSearchErrors() []errorKind {
 	return slices.Concat(invalidSearchErrors(), searchLimitErrors(), searchRunErrors())
 }
 
-// invalidSearchErrors are the errors of invalid searches, and of callers who may not change them.
+// invalidSearchErrors are the errors of invalid searches, and of callers without the write scope.
 func invalidSearchErrors() []errorKind {
 	var invalid cola.Problems
-	invalid.Add("filters.brand", "There is no such parameter; did you mean filters.brand_name?")
-	invalid.Add("schedule.day", "A weekly schedule needs a day: 0 to 6, 0 is Sunday.")
+	invalid.Add("filters.brand", "Unknown parameter; did you mean filters.brand_name?")
+	invalid.Add("schedule.day", "9 is not a day of the week; use 0 (Sunday) to 6 (Saturday).")
 	var unknown cola.Problems
-	unknown.Add("when", "There is no such parameter.")
+	unknown.Add("when", "Unknown parameter.")
 	scope := cola.InsufficientScope(cola.ScopeWriteSavedSearches)
 	return []errorKind{
 		{http.StatusBadRequest, "BadSavedSearch",
-			"The body or a field of it is invalid: all problems are told at once, by dotted name. Or the search is " +
-				"too broad to run by itself.", commonHeaders(),
+			"The body or a field is invalid; all problems are reported at once, by dotted name. Or the search is too " +
+				"broad for a schedule.", commonHeaders(),
 			map[string]*cola.Error{
 				"invalid": asError(invalid.Err()),
 				"broad": cola.Errorf(cola.CodeSearchTooBroad,
-					"A search that runs by itself needs a filter that narrows it."),
+					"A search with a schedule needs a filter that narrows it."),
 			}},
 		{http.StatusBadRequest, "TooBroad", "Parameters are invalid, or the search is too broad to run.",
 			commonHeaders(),
 			map[string]*cola.Error{
 				"invalid": asError(unknown.Err()),
 				"broad": cola.Errorf(cola.CodeSearchTooBroad,
-					"The filters of this search are too broad for a run. Change its filters first, or search the "+
-						"labels directly."),
+					"The search's filters are too broad to run. Add a filter, or search labels directly."),
 			}},
 		{http.StatusForbidden, "InsufficientScope",
-			"The access token lacks the scope that this needs; WWW-Authenticate tells it. Or the account is suspended.",
+			"The access token lacks the required scope, which WWW-Authenticate names. Or the account is suspended.",
 			commonHeaders(),
 			map[string]*cola.Error{"scope": scope, "suspended": exampleSuspended()}},
 	}
@@ -256,31 +256,31 @@ func searchLimitErrors() []errorKind {
 	limit := func(instead string) *cola.Error {
 		return &cola.Error{
 			Code:    cola.CodeWatchlistLimit,
-			Message: "An account may have 10 saved searches that run by themselves, and this one has them. " + instead,
+			Message: "The account has the maximum of 10 saved searches with an active schedule. " + instead,
 			Details: map[string]any{"limit": cola.MaxActiveSchedules},
 		}
 	}
 	return []errorKind{
-		{http.StatusConflict, "Conflict", "The account has as many active schedules as it may, or as many saved " +
-			"searches (details.limit tells which), or the idempotency key was sent with another request before.",
+		{http.StatusConflict, "Conflict", "The account has the maximum number of active schedules or of saved " +
+			"searches (see details.limit), or the idempotency key was already used for another request.",
 			commonHeaders(),
 			map[string]*cola.Error{
 				"limit": limit("Save this search without a schedule or with \"active\": false, or pause or delete " +
-					"one of the others first."),
+					"another one first."),
 				"full": {
 					Code: cola.CodeWatchlistLimit,
-					Message: "An account may have 1000 saved searches, with or without a schedule, and this one has them. " +
-						"Delete some that are no longer needed: GET /saved-searches lists them, DELETE " +
-						"/saved-searches/{uuid} deletes one.",
+					Message: "The account has the maximum of 1000 saved searches. Delete one first: GET /saved-searches " +
+						"lists them, DELETE /saved-searches/{uuid} deletes one.",
 					Details: map[string]any{"limit": cola.MaxSavedSearches},
 				},
 				"reused": cola.Errorf(cola.CodeIdempotencyKeyReused,
-					"This Idempotency-Key was sent with another search before. Send a new key with a new search, and "+
-						"the same one only to repeat a request."),
+					"This Idempotency-Key was already used for another search. Use a new key for each search, and the "+
+						"same key only to repeat a request."),
 			}},
 		{http.StatusConflict, "LimitReached",
-			"The search would become active, and the account has as many active schedules as it may.", commonHeaders(),
-			map[string]*cola.Error{"limit": limit("Pause or delete one of the others first.")}},
+			"The search would become active, and the account has the maximum number of active schedules.",
+			commonHeaders(),
+			map[string]*cola.Error{"limit": limit("Pause or delete another one first.")}},
 	}
 }
 
@@ -290,30 +290,29 @@ func searchRunErrors() []errorKind {
 	delete(manualRuns, "quota")
 	manualRuns["manual_runs"] = &cola.Error{
 		Code: cola.CodeQuotaExceeded,
-		Message: "Your account has used its 24 manual runs of today (UTC). More are available from 00:00 UTC; " +
-			"scheduled runs continue.",
+		Message: "Your account has used all 24 manual runs for today. The limit resets at 00:00 UTC; scheduled runs " +
+			"continue.",
 		Details: map[string]any{"reason": registry.ReasonManualRuns, "limit": cola.MaxDailyManualRuns,
 			"retry_after": 31_380},
 		RetryAfter: 31_380 * time.Second,
 	}
 	return []errorKind{
 		{http.StatusConflict, "SearchNotActive",
-			"The search is paused for a reason of the account's, so it does not run.", commonHeaders(),
+			"The search is on hold because of the account.", commonHeaders(),
 			map[string]*cola.Error{"downgraded": {
 				Code: cola.CodeNotActive,
-				Message: "The search does not run: the account has more active schedules than it may, and the oldest " +
-					"of them run. " +
-					"Pause or delete one of the others. What it misses meanwhile its next run finds.",
+				Message: "The search is on hold: the account has more active schedules than allowed, and only the " +
+					"oldest run. Pause or delete one of the others. Its next run will find the labels missed meanwhile.",
 				Details: map[string]any{"reason": cola.PausedDowngraded},
 			}}},
 		{http.StatusTooManyRequests, "TooManyManualRuns",
-			"The account has used its manual runs of the UTC day (details.reason is manual_runs), or the rate limit " +
-				"was reached (details.reason is burst). Retry-After is set.",
+			"The account has used all manual runs of the UTC day (details.reason is manual_runs), or reached the rate " +
+				"limit (burst). Retry-After is set.",
 			append([]string{"Retry-After"}, commonHeaders()...), manualRuns},
 	}
 }
 
-// destinationErrors are the errors that only destinations and deliveries are answered with.
+// destinationErrors are the errors specific to destinations and deliveries.
 func destinationErrors() []errorKind {
 	asked := quotaExamples()
 	asked["asked"] = &cola.Error{
@@ -330,14 +329,14 @@ func destinationErrors() []errorKind {
 	}
 	return []errorKind{
 		{status: http.StatusConflict, name: "DestinationConflict",
-			description: "The account has the destination already, or as many as it may.", headers: commonHeaders(),
+			description: "The account already has this destination, or the maximum number.", headers: commonHeaders(),
 			examples: map[string]*cola.Error{
 				"exists": cola.Errorf(cola.CodeDestinationExists,
-					"The account has this destination already, for the same searches. GET /destinations lists it; a "+
-						"lost secret is replaced with POST /destinations/{uuid}/secret."),
+					"The account already has this destination, for the same searches. GET /destinations lists it. To "+
+						"replace a lost secret, send POST /destinations/{uuid}/secret."),
 				"limit": {
 					Code:    cola.CodeDestinationLimit,
-					Message: "An account may have 20 destinations, and this one has them. Delete one of the others first.",
+					Message: "The account has the maximum of 20 destinations. Delete one first.",
 					Details: map[string]any{"limit": cola.MaxDestinations},
 				},
 			}},
@@ -347,17 +346,16 @@ func destinationErrors() []errorKind {
 			examples: map[string]*cola.Error{"inactive": {
 				Code: cola.CodeNotActive, Details: map[string]any{"state": cola.DestinationPaused,
 					"reason": cola.ReasonHolder},
-				Message: "The destination is paused. To make it active again, send PATCH /destinations/" +
+				Message: "The destination is paused. To resume it, send PATCH /destinations/" +
 					exampleDestinationUUID + " with {\"active\": true}.",
 			}}},
 		{status: http.StatusTooManyRequests, name: "AskedTooOften",
-			description: "Too many requests to confirm (details.reason is confirmations): from the account, or to " +
-				"the host, URL or address. Or, as for every operation, the rate limit was reached (burst). " +
-				"Retry-After is set.",
+			description: "Too many confirmation requests from the account, or to the host or address (details.reason " +
+				"is confirmations), or the rate limit was reached (burst). Retry-After is set.",
 			headers: append([]string{"Retry-After"}, commonHeaders()...), examples: asked},
 		{status: http.StatusTooManyRequests, name: "TestedTooOften",
-			description: "Ten test messages were sent to the destination within a minute (details.reason is tests). " +
-				"Or, as for every operation, the rate limit was reached (burst). Retry-After is set.",
+			description: "More than ten test messages to the destination in a minute (details.reason is tests), or " +
+				"the rate limit was reached (burst). Retry-After is set.",
 			headers: append([]string{"Retry-After"}, commonHeaders()...), examples: tested},
 	}
 }

@@ -19,28 +19,28 @@ import (
 type operation struct {
 	ID          string // operationId
 	Method      string // empty: GET, and HEAD with it
-	Path        string // below basePath, as chi and OpenAPI write it
+	Path        string // below basePath, in the syntax of chi and OpenAPI
 	Tag         string
 	Summary     string
 	Description string
 	Params      reflect.Type // the struct of its query parameters
 	PathParam   pathParam    // zero if the path has none
-	InnerParam  pathParam    // the one after it; zero when the path has no second one
+	InnerParam  pathParam    // the second one; zero if the path has only one
 	Sample      string       // query string of the example call; may be empty
-	Body        *requestBody // nil if there is none
-	Creates     bool         // it makes something: 201
-	Idempotent  bool         // it takes an Idempotency-Key, by which the request can be sent again
+	Body        *requestBody // nil if it takes no body
+	Creates     bool         // responds with 201
+	Idempotent  bool         // accepts an Idempotency-Key
 	Async       bool         // done after the response: 202
 	Response    reflect.Type // body of a success; nil: 204 without a body
 	Example     any          // response of the example call; nil: built from the examples of the fields
 	Meter       cola.Meter   // the charged quota
-	Cost        string       // how much, in words
-	HasETag     bool         // answers with an ETag and heeds If-None-Match
-	Errors      []string     // its own, by their names in the document, beside those that all have
+	Cost        string       // description of the charge
+	HasETag     bool         // sends an ETag and supports If-None-Match
+	Errors      []string     // component names of errors specific to the operation
 	call        call
 }
 
-// method returns the method that the operation is asked with.
+// method returns the HTTP method of the operation.
 func (op *operation) method() string { return cmp.Or(op.Method, http.MethodGet) }
 
 // success returns the status of a success.
@@ -74,14 +74,14 @@ func (op *operation) samplePath() string {
 type requestBody struct {
 	Type    reflect.Type
 	Doc     string
-	Media   []string // the media types that it may be sent as
+	Media   []string // accepted media types
 	Example any      // of the example call
 }
 
 // pathParam describes the variable part of a path.
 type pathParam struct {
 	Name, Doc, Example string
-	Placeholder        bool // the example is a placeholder: no record need have it
+	Placeholder        bool // the example need not be an existing record
 }
 
 // placeholderNote ends the description of a parameter whose example is a placeholder.
@@ -108,10 +108,10 @@ type call func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, er
 // result is the result of a successful call.
 type result struct {
 	body        body
-	etag        string // of a single record; empty elsewhere
-	notModified bool   // the caller has it already: 304 without a body
+	etag        string // of a single record; otherwise empty
+	notModified bool   // 304 without a body
 	location    string // path of the created record: 201; otherwise empty
-	replayed    bool   // it was made before, by the same request
+	replayed    bool   // an earlier request with the same idempotency key created it
 	async       bool   // done after the response: 202
 	empty       bool   // 204 without a body
 }
@@ -131,7 +131,7 @@ func listCall[P, R any](
 	}
 }
 
-// bareCall returns the call of an endpoint without query parameters. A request with any is refused
+// bareCall returns the call of an endpoint without query parameters. A request with any is rejected
 // and counts toward the rate limit. ask gets the request for its path value and headers.
 func bareCall[R any](
 	svc Service, ask func(*http.Request, cola.Caller) (R, cola.QuotaState, error), render func(R) result,
@@ -167,8 +167,8 @@ func recordCall[T any](svc Service, name string,
 		})
 }
 
-// pathValue returns a path parameter, decoded exactly once: canonicalPath has escaped every segment
-// again.
+// pathValue returns a decoded path parameter. It decodes exactly once, because canonicalPath has
+// escaped every segment again.
 func pathValue(r *http.Request, name string) string {
 	raw := chi.URLParam(r, name)
 	value, err := url.PathUnescape(raw)
@@ -186,21 +186,21 @@ type dataOf[T any] struct {
 // notedOf is the body of a response with one object and notes.
 type notedOf[T any] struct {
 	Data  T        `json:"data" doc:"The record."`
-	Notes []string `json:"notes,omitempty" nullable:"false" doc:"What to know about the record; present only when there is something to say." example:"[\"DE was read as Delaware; for Germany use germany or DEU.\"]"`
+	Notes []string `json:"notes,omitempty" nullable:"false" doc:"Notes on the filters. Omitted if empty." example:"[\"DE was read as Delaware; for Germany use germany or DEU.\"]"`
 }
 
 // rowsOf is the body of a reference list.
 type rowsOf[T any] struct {
-	Data  []T       `json:"data" nullable:"false" doc:"The rows that match."`
-	Meta  cola.Meta `json:"meta" doc:"How many rows match."`
-	Notes []string  `json:"notes,omitempty" nullable:"false" doc:"Why no row matches; present only when there is something to say." example:"[\"No row has the commodity \\\"beer\\\"; there are Distilled Spirits, Malt Beverage, Wine.\"]"`
+	Data  []T       `json:"data" nullable:"false" doc:"Matching rows."`
+	Meta  cola.Meta `json:"meta" doc:"Number of matching rows."`
+	Notes []string  `json:"notes,omitempty" nullable:"false" doc:"Why no rows match. Omitted if empty." example:"[\"No row has the commodity \\\"beer\\\". Available: Distilled Spirits, Malt Beverage, Wine.\"]"`
 }
 
 // pageOf is the body of a paginated list.
 type pageOf[T any] struct {
-	Data  []T           `json:"data" nullable:"false" doc:"The rows of this page."`
-	Meta  cola.PageMeta `json:"meta" doc:"Where this page stands."`
-	Notes []string      `json:"notes,omitempty" nullable:"false" doc:"Why no row matches; present only when there is something to say." example:"[\"No row has the commodity \\\"beer\\\"; there are Distilled Spirits, Malt Beverage, Wine.\"]"`
+	Data  []T           `json:"data" nullable:"false" doc:"Rows on this page."`
+	Meta  cola.PageMeta `json:"meta" doc:"Position of this page."`
+	Notes []string      `json:"notes,omitempty" nullable:"false" doc:"Why no rows match. Omitted if empty." example:"[\"No row has the commodity \\\"beer\\\". Available: Distilled Spirits, Malt Beverage, Wine.\"]"`
 }
 
 // rows renders a reference list.
@@ -213,7 +213,7 @@ func page[T any](l registry.PageList[T]) result {
 	return result{body: jsonBody(pageOf[T]{nonNilRows(l.Rows), l.Meta, l.Notes})}
 }
 
-// nonNilRows makes no rows an empty array, which JSON would otherwise show as null.
+// nonNilRows replaces a nil slice, which JSON would encode as null.
 func nonNilRows[T any](rows []T) []T {
 	if rows == nil {
 		return []T{}
@@ -232,9 +232,9 @@ const (
 )
 
 // free is the cost of operations that use no quota.
-const free = "Free; counts in the burst."
+const free = "Free; counts toward the rate limit."
 
-// operations is every authenticated endpoint in the order of the reference.
+// operations returns every authenticated endpoint, in the order of the reference.
 func operations(svc Service) []operation {
 	return slices.Concat(
 		colaOperations(svc),

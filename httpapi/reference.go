@@ -9,7 +9,7 @@ import (
 func processingTimeOperations(svc Service) []operation {
 	return []operation{
 		{
-			ID: "listProcessingTimes", Path: "/processing-times", Tag: tagReference, Summary: "COLA processing times",
+			ID: "listProcessingTimes", Path: "/processing-times", Tag: tagReference, Summary: "List COLA processing times",
 			Description: "How long label applications take, newest snapshot first.",
 			Params:      reflect.TypeFor[cola.ProcessingTimeParams](),
 			Sample:      "commodity=wine",
@@ -19,7 +19,7 @@ func processingTimeOperations(svc Service) []operation {
 		},
 		{
 			ID: "listFormulaProcessingTimes", Path: "/processing-times/formula", Tag: tagReference,
-			Summary:     "Formula processing times",
+			Summary:     "List formula processing times",
 			Description: "How long formula applications take, newest snapshot first.",
 			Params:      reflect.TypeFor[cola.FormulaProcessingTimeParams](),
 			Sample:      "formula_type=formula+approval",
@@ -29,8 +29,8 @@ func processingTimeOperations(svc Service) []operation {
 		},
 		{
 			ID: "listRegistrationProcessingTimes", Path: "/processing-times/registration", Tag: tagReference,
-			Summary:     "Registration processing times",
-			Description: "How long original permits take, newest month first.",
+			Summary:     "List registration processing times",
+			Description: "How long original permit applications take, newest month first.",
 			Params:      reflect.TypeFor[cola.RegistrationProcessingTimeParams](),
 			Sample:      "application_type=brewery",
 			Response:    reflect.TypeFor[rowsOf[cola.RegistrationProcessingTime]](),
@@ -43,9 +43,9 @@ func processingTimeOperations(svc Service) []operation {
 func productionReportOperations(svc Service) []operation {
 	type row = cola.ProductionReport
 	return []operation{{
-		ID: "listProductionReports", Path: "/production-reports", Tag: tagReference, Summary: "Production reports",
-		Description: "Rows of TTB's statistical production reports, newest first. A figure that TTB withheld has " +
-			"`is_redacted` true and `value` null.",
+		ID: "listProductionReports", Path: "/production-reports", Tag: tagReference, Summary: "List production reports",
+		Description: "Rows of TTB's statistical production reports, newest first. If TTB withheld a figure, " +
+			"`is_redacted` is true and `value` is null.",
 		Params:   reflect.TypeFor[cola.ProductionReportParams](),
 		Sample:   "commodity=beer&year=2019&month=3&per_page=1",
 		Response: reflect.TypeFor[pageOf[row]](),

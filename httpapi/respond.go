@@ -39,8 +39,7 @@ func appendPagination(b []byte, p cola.Pagination) []byte {
 	return append(b, '}')
 }
 
-// maxPooledBuffer is the largest buffer worth keeping for the next answer: a full page of labels is
-// under 64 KiB.
+// maxPooledBuffer is the largest buffer to reuse. A full page of labels is under 64 KiB.
 const maxPooledBuffer = 256 << 10
 
 // writeJSON writes a status and a body. If it returns an error, it has written nothing.
@@ -130,13 +129,13 @@ func weakETag(content []byte) string {
 	return `W/"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
 }
 
-// ifNoneMatch returns the tags that a request brings, as one list.
+// ifNoneMatch returns the If-None-Match headers of a request, joined.
 func ifNoneMatch(r *http.Request) string {
 	return strings.Join(r.Header.Values("If-None-Match"), ", ")
 }
 
-// etagMatches compares as If-None-Match does (RFC 9110, section 13.1.2): weakly, with any of a
-// list, or with *.
+// etagMatches reports whether an If-None-Match list matches a tag, by weak comparison (RFC 9110,
+// section 13.1.2).
 func etagMatches(list, tag string) bool {
 	for one := range strings.SplitSeq(list, ",") {
 		one = strings.TrimSpace(one)

@@ -10,8 +10,9 @@ import (
 )
 
 // matchesCost describes the cost of reading matches.
-const matchesCost = "One list record per match returned. If fewer remain, the page is cut and `truncated_by_quota` is true. " +
-	"To read the rest, request the same page again after the quota resets or on a larger plan; all its matches are charged. The next page would skip the rows that were cut."
+const matchesCost = "One list record per match returned. If fewer remain, the page is cut and `truncated_by_quota` is " +
+	"true. To read the rest, request the same page again once quota is available; all its matches are charged. The " +
+	"next page would skip the rows that were cut."
 
 // runOperations list runs and matches, start a manual run, and explain why a search matches a
 // label.
@@ -21,8 +22,8 @@ func runOperations(svc Service) []operation {
 	return []operation{
 		{
 			ID: "listSavedSearchRuns", Path: savedSearchesPath + "/{uuid}/runs", Tag: tagSearches,
-			Summary: "Runs of a saved search",
-			Description: "The runs of the search, newest first, and how many labels each one found. A run covers " +
+			Summary: "List runs",
+			Description: "A search's runs, newest first, with the number of labels each one found. A run covers " +
 				"approval dates from the day of the previous run, or of the search's creation, to its own day. " +
 				"It also covers labels approved up to 90 days earlier that reached the registry since; these are " +
 				"marked late. Each label is found once.",
@@ -35,11 +36,11 @@ func runOperations(svc Service) []operation {
 		},
 		{
 			ID: "listSavedSearchMatches", Path: savedSearchesPath + "/{uuid}/matches", Tag: tagSearches,
-			Summary: "Matches of a saved search",
-			Description: "The labels that all runs of the search found, latest run first, each with the filters that " +
-				"it met; for a filter with several options, the options that matched. " +
-				"Look up a label by its ID; `/saved-searches/{uuid}/explain/{ttb_id}` explains why the search does " +
-				"or doesn't match it. Counts are free at `/saved-searches/{uuid}/runs`.",
+			Summary: "List a search's matches",
+			Description: "TTB IDs of the labels that all runs of the search found, latest run first, with the filters " +
+				"that each label matched. Of alternative filters, only those that matched are listed. " +
+				"`/saved-searches/{uuid}/explain/{ttb_id}` explains why the search does or doesn't match a label. " +
+				"Counts are free at `/saved-searches/{uuid}/runs`.",
 			PathParam: search, Params: reflect.TypeFor[cola.SavedSearchListParams](),
 			Response: reflect.TypeFor[pageOf[cola.SavedSearchMatch]](), Example: exampleMatches(),
 			Meter: cola.MeterListRecords, Cost: matchesCost,
@@ -50,8 +51,8 @@ func runOperations(svc Service) []operation {
 		},
 		{
 			ID: "listRunMatches", Path: savedSearchesPath + "/{uuid}/runs/{run}/matches", Tag: tagSearches,
-			Summary:     "Matches of a run",
-			Description: "The new labels that a run of the search found, by ID, each with the filters that it met.",
+			Summary:     "List a run's matches",
+			Description: "TTB IDs of the new labels that a run found, with the filters that each label matched.",
 			PathParam:   search, InnerParam: run, Params: reflect.TypeFor[cola.SavedSearchListParams](),
 			Response: reflect.TypeFor[pageOf[cola.SavedSearchMatch]](), Example: exampleMatches(),
 			Meter: cola.MeterListRecords, Cost: matchesCost,
@@ -71,12 +72,10 @@ func runSavedSearch(svc Service) operation {
 		Summary: "Run a saved search now",
 		Description: "Runs the search within about a minute, with or without a schedule. It covers the same window " +
 			"as the next run would, and no later run finds the same labels. " +
-			"Messages about this run give the number of labels and a link, and feeds don't name its labels: list its " +
-			"matches to see them. The schedule is unchanged.\n\n" +
-			"An account has 24 manual runs a day (UTC). A request for a search that is already due is not counted, " +
-			"so it is safe to repeat. " +
-			"The search needs a filter that narrows it. An access token needs the scope `saved_searches:write`; an " +
-			"API key has it.",
+			"Messages and feeds give only the number of labels and a link; to see the labels, list the run's matches. " +
+			"The schedule is unchanged.\n\n" +
+			"The limit is 24 manual runs per account and day (UTC). A request for a search that is already due is not " +
+			"counted, so it is safe to repeat. The search needs a filter that narrows it." + needsScope,
 		PathParam: savedSearchID(),
 		Async:     true,
 		Response:  reflect.TypeFor[dataOf[cola.SavedSearch]](),
@@ -91,8 +90,8 @@ func runSavedSearch(svc Service) operation {
 	}
 }
 
-// listUnder returns the call of a list of the record in the path. ask gets the request for its path
-// values.
+// listUnder returns the call of a list that belongs to the record in the path. ask gets the request
+// for its path values.
 func listUnder[P, T any](ask func(*http.Request, cola.Caller, P) (registry.PageList[T], cola.QuotaState, error)) call {
 	d := newDecoder[P]()
 	return func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, error) {
@@ -141,7 +140,7 @@ func exampleMet() cola.FilterSet {
 	return met
 }
 
-// exampleRequestedRun is exampleSavedSearch after its first run, when it was asked to run again.
+// exampleRequestedRun is exampleSavedSearch after its first run, with another run requested.
 func exampleRequestedRun() cola.SavedSearch {
 	s := exampleSavedSearch()
 	ran := s.Schedule.NextRunAt.V

@@ -29,7 +29,7 @@ func savedSearchOperations(svc Service) []operation {
 	return []operation{
 		{
 			ID: "listSavedSearches", Path: savedSearchesPath, Tag: tagSearches, Summary: "List saved searches",
-			Description: "The searches that your account keeps, oldest first.",
+			Description: "The account's saved searches, oldest first.",
 			Params:      reflect.TypeFor[cola.SavedSearchListParams](),
 			Sample:      "per_page=1",
 			Response:    reflect.TypeFor[pageOf[search]](),
@@ -41,7 +41,7 @@ func savedSearchOperations(svc Service) []operation {
 		previewSavedSearch(svc),
 		{
 			ID: "getSavedSearch", Path: oneSavedSearchPath, Tag: tagSearches, Summary: "Get a saved search",
-			Description: "One search that your account keeps. Another account's is not found.",
+			Description: "A saved search of the account. Another account's search is not found.",
 			PathParam:   savedSearchID(), Response: reflect.TypeFor[dataOf[search]](),
 			Example: dataOf[search]{exampleSavedSearch()},
 			Cost:    free, HasETag: true,
@@ -50,12 +50,11 @@ func savedSearchOperations(svc Service) []operation {
 		changeSavedSearch(svc),
 		{
 			ID: "deleteSavedSearch", Method: http.MethodDelete, Path: oneSavedSearchPath, Tag: tagSearches,
-			Summary: "Delete a saved search",
-			Description: "Forgets a search, and frees its place when its schedule was active. An access token needs " +
-				"the scope `saved_searches:write`; an API key has it.",
-			PathParam: savedSearchID(),
-			Cost:      free,
-			Errors:    []string{"InsufficientScope"},
+			Summary:     "Delete a saved search",
+			Description: "Deletes a search with its runs and matches." + needsScope,
+			PathParam:   savedSearchID(),
+			Cost:        free,
+			Errors:      []string{"InsufficientScope"},
 			call: bareCall(svc, func(r *http.Request, caller cola.Caller) (struct{}, cola.QuotaState, error) {
 				state, err := svc.DeleteSavedSearch(r.Context(), caller, pathValue(r, "uuid"))
 				return struct{}{}, state, err
@@ -75,13 +74,12 @@ func previewSavedSearch(svc Service) operation {
 	return operation{
 		ID: "previewSavedSearch", Method: http.MethodPost, Path: savedSearchesPath + "/preview", Tag: tagSearches,
 		Summary: "Preview a saved search",
-		Description: "Counts the labels that filters match, for each approval date of the last 30 days (UTC), today " +
-			"included: what a saved search would have found. " +
-			"The response has counts but no labels, and nothing is stored. Filters that are too broad for a schedule " +
-			"are counted as well, with `too_broad` set.",
+		Description: "Counts the labels that match the filters, for each approval date of the last 30 days (UTC), " +
+			"including today. The response has counts only, and nothing is stored. `too_broad` is true if the filters " +
+			"are too broad for a schedule.",
 		Body: &requestBody{
 			Type: reflect.TypeFor[cola.PreviewParams](), Example: examplePreviewBody(), Media: []string{mediaJSON},
-			Doc: "The filters, as those of a saved search. An unknown field is an error; null stands for none.",
+			Doc: "The filters of a saved search. Unknown fields are rejected; null means absent.",
 		},
 		Response: reflect.TypeFor[dataOf[cola.SavedSearchPreview]](),
 		Example:  dataOf[cola.SavedSearchPreview]{examplePreview()},
@@ -103,20 +101,18 @@ func changeSavedSearch(svc Service) operation {
 	return operation{
 		ID: "changeSavedSearch", Method: http.MethodPatch, Path: oneSavedSearchPath, Tag: tagSearches,
 		Summary: "Change a saved search",
-		Description: "Changes what is given and leaves the rest. `filters` replace all of the filters there were. " +
-			"`schedule` is merged into the one there is: " +
-			"`{\"schedule\": {\"active\": false}}` pauses the search, `true` resumes it, `{\"schedule\": null}` " +
-			"removes the schedule; a search without one needs a whole one. " +
-			"Another cadence starts on its default day unless `day` is given. The outcome is held to the same rules " +
-			"as a new search, the limit of active schedules included. " +
-			"A schedule that changes or is resumed is due at its first time from now on.\n\n" +
-			"The same change may be sent again without harm. An access token needs the scope `saved_searches:write`; " +
-			"an API key has it.",
+		Description: "Changes the given fields. `filters` replaces all existing filters. `schedule` is merged into the " +
+			"existing one: `{\"schedule\": {\"active\": false}}` pauses the search, `true` resumes it, and " +
+			"`{\"schedule\": null}` removes the schedule. If the search has no schedule, send a complete one. " +
+			"A new cadence uses its default day unless `day` is given. A changed or resumed schedule next runs at its " +
+			"first scheduled time from now.\n\n" +
+			"The result must satisfy the rules for new searches, including the limit on active schedules. Changes are " +
+			"idempotent." + needsScope,
 		PathParam: savedSearchID(),
 		Body: &requestBody{
 			Type: reflect.TypeFor[cola.SavedSearchChangeParams](), Example: exampleChangeBody(), Media: media,
-			Doc: "What to change, at least one field. An unknown field is an error; null removes a schedule or its " +
-				"day, and is an error for a name, filters, cadence or active.",
+			Doc: "At least one field to change. Unknown fields are rejected. null removes a schedule or its day, and is " +
+				"invalid for name, filters, cadence and active.",
 		},
 		Response: reflect.TypeFor[notedOf[cola.SavedSearch]](),
 		Example:  notedOf[cola.SavedSearch]{Data: examplePausedSearch()},
@@ -141,20 +137,19 @@ func createSavedSearch(svc Service) operation {
 	return operation{
 		ID: "createSavedSearch", Method: http.MethodPost, Path: savedSearchesPath, Tag: tagSearches,
 		Summary: "Create a saved search",
-		Description: "Keeps a search. With a `schedule` it is an alert, due again and again: it then needs a filter " +
-			"that narrows it, and an account has at most 10 whose schedule is active, and 1,000 saved searches in all. " +
-			"Matches are sent to the account's destinations (`/destinations`), including its email address if the " +
-			"server sends email; a message about a scheduled run names up to 25 labels for free. " +
-			"`/saved-searches/{uuid}/matches` lists all matches, for one list record each. " +
-			"Filters narrow each other; approval dates are not among them, since each scheduled run looks at the " +
-			"time since the run before. " +
-			"All problems are told at once, under dotted names such as `filters.abv_min`.\n\n" +
-			"To be able to send a request again after a lost connection, send an `Idempotency-Key`: for 24 hours the " +
-			"same request with the same key is answered with the search that it made first, " +
-			"and `Idempotent-Replayed` says so. An access token needs the scope `saved_searches:write`; an API key has it.",
+		Description: "Saves a search. With a `schedule` it is an alert that runs regularly, and needs a filter that " +
+			"narrows it. Limits per account: 10 active schedules, 1,000 saved searches.\n\n" +
+			"New matches are sent to the account's destinations (`/destinations`), including its email address if the " +
+			"server sends email. A message about a scheduled run names up to 25 labels for free. " +
+			"`/saved-searches/{uuid}/matches` lists all matches, for one list record each.\n\n" +
+			"Labels must match all filters. There are no approval-date filters: each scheduled run covers the time " +
+			"since the previous one. " +
+			"All problems are reported at once, under dotted names such as `filters.abv_min`.\n\n" +
+			"To retry safely after a lost connection, send an `Idempotency-Key`. For 24 hours, repeating the request " +
+			"with the same key returns the existing search and sets `Idempotent-Replayed`." + needsScope,
 		Body: &requestBody{
 			Type: reflect.TypeFor[cola.SavedSearchParams](), Example: exampleSavedSearchBody(),
-			Doc: "The search to keep. An unknown field is an error; null stands for none.", Media: []string{mediaJSON},
+			Doc: "The search to save. Unknown fields are rejected; null means absent.", Media: []string{mediaJSON},
 		},
 		Creates:    true,
 		Idempotent: true,
@@ -169,17 +164,17 @@ func createSavedSearch(svc Service) operation {
 func explainSavedSearch(svc Service) operation {
 	return operation{
 		ID: "explainSavedSearch", Path: oneSavedSearchPath + "/explain/{ttb_id}", Tag: tagSearches,
-		Summary: "Explain why a search finds a label",
-		Description: "Tells, filter by filter, whether a label meets the search as both are now, and why a run has " +
-			"found it, will find it, or will not: `verdict` is one word, `message` a sentence or two. A label meets " +
-			"the search when it meets every filter without a group, and one of each group.",
+		Summary: "Explain a match",
+		Description: "Shows, filter by filter, whether a label currently matches the search, and why a run has found " +
+			"it, will find it, or won't: `verdict` is a code, `message` explains it. A label matches if it matches " +
+			"every filter without a group, and one filter of each group.",
 		PathParam: savedSearchID(),
-		InnerParam: pathParam{Name: "ttb_id", Doc: "COLA identifier, 14 digits.",
+		InnerParam: pathParam{Name: "ttb_id", Doc: "TTB ID of the label, 14 digits.",
 			Example: exampleMatches().Data[0].TTBID.String()},
 		Response: reflect.TypeFor[dataOf[cola.Explanation]](),
 		Example:  dataOf[cola.Explanation]{exampleExplanation()},
 		Meter:    cola.MeterListRecords,
-		Cost:     "One list record, for the label. An unknown search or label is free.",
+		Cost:     "One list record. An unknown search or label is free.",
 		call: bareCall(svc, func(r *http.Request, caller cola.Caller) (cola.Explanation, cola.QuotaState, error) {
 			return svc.ExplainSavedSearch(r.Context(), caller, pathValue(r, "uuid"), pathValue(r, "ttb_id"))
 		}, func(e cola.Explanation) result { return result{body: jsonBody(dataOf[cola.Explanation]{e})} }),
@@ -191,8 +186,8 @@ func exampleExplanation() cola.Explanation {
 	match, label := exampleMatches().Data[0], exampleColas().Data[1]
 	e := cola.Explanation{
 		TTBID: label.TTBID, Label: label, Matches: true, Found: &match, Verdict: cola.VerdictFound,
-		Message: "Run 1841 found it, late: it was approved before the days that the run looked at, and came since " +
-			"the run before.",
+		Message: "Run 1841 found it late: it was approved before the run's dates, and reached the registry after the " +
+			"previous run.",
 	}
 	for _, p := range exampleSavedSearch().Filters.Parts() {
 		e.Filters = append(e.Filters, cola.FilterFinding{Filter: p.Filter,

@@ -15,8 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// subscriptionService contains the operations for recipients of messages, who have no account but
-// the token of a link. They are neither authenticated nor counted.
+// subscriptionService contains the operations for recipients of messages, who are identified only by
+// the token in a link. They are neither authenticated nor metered.
 type subscriptionService interface {
 	Subscription(ctx context.Context, token string) (registry.Subscription, error)
 	Unsubscribe(ctx context.Context, token string) (registry.Subscription, error)
@@ -62,7 +62,7 @@ func (a *api) showUnsubscribe(w http.ResponseWriter, r *http.Request) {
 		a.writeErrorNotice(w, r, err)
 		return
 	}
-	page := subscriptionPage(s, token, "Stop these messages?")
+	page := subscriptionPage(s, token, "Unsubscribe?")
 	page.Buttons[0].Main = true
 	a.writeNotice(w, r, http.StatusOK, page)
 }
@@ -75,29 +75,28 @@ func (a *api) showConfirm(w http.ResponseWriter, r *http.Request) {
 		a.writeErrorNotice(w, r, err)
 		return
 	}
-	a.writeNotice(w, r, http.StatusOK, subscriptionPage(s, token, "You get these messages"))
+	a.writeNotice(w, r, http.StatusOK, subscriptionPage(s, token, "You’re subscribed"))
 }
 
-// unsubscribe ends the messages to the token's owner. The request comes from the button of the
-// page, or from the one-click link of a mail program (RFC 8058), without cookies or an origin; that
-// gets no page.
+// unsubscribe ends a subscription. The request comes from the button on the page, or is a one-click
+// request from a mail program (RFC 8058), which has no cookies or origin and gets plain text.
 func (a *api) unsubscribe(w http.ResponseWriter, r *http.Request) {
 	web.ShortenBodyTimeout(w, r)
 	token, oneClick := pathValue(r, "token"), isOneClick(r)
 	s, err := a.svc.Unsubscribe(r.Context(), token)
 	switch {
 	case err != nil && oneClick:
-		reportError(w, r, err, func(shown *cola.Error) { writeText(w, web.StatusOf(shown.Code), shown.Message) })
+		reportError(w, r, err, func(e *cola.Error) { writeText(w, web.StatusOf(e.Code), e.Message) })
 	case err != nil:
 		a.writeErrorNotice(w, r, err)
 	case oneClick:
-		writeText(w, http.StatusOK, "You are unsubscribed.")
+		writeText(w, http.StatusOK, "You’re unsubscribed.")
 	default:
 		a.writeNotice(w, r, http.StatusOK, subscriptionPage(s, token, ""))
 	}
 }
 
-// confirm starts the messages to the token's owner.
+// confirm confirms a subscription.
 func (a *api) confirm(w http.ResponseWriter, r *http.Request) {
 	web.ShortenBodyTimeout(w, r)
 	token := pathValue(r, "token")
@@ -106,12 +105,12 @@ func (a *api) confirm(w http.ResponseWriter, r *http.Request) {
 		a.writeErrorNotice(w, r, err)
 		return
 	}
-	a.writeNotice(w, r, http.StatusOK, subscriptionPage(s, token, "Thank you"))
+	a.writeNotice(w, r, http.StatusOK, subscriptionPage(s, token, "You’re subscribed"))
 }
 
 // isOneClick reports whether a POST is a one-click request (RFC 8058), in either form encoding.
 func isOneClick(r *http.Request) bool {
-	body, err := web.ReadBody(r, 4<<10, "A form has %d bytes at most.")
+	body, err := web.ReadBody(r, 4<<10, "The form is larger than %d bytes.")
 	if err != nil {
 		return false
 	}
@@ -121,38 +120,37 @@ func isOneClick(r *http.Request) bool {
 
 // subscriptionPage shows the state of a subscription. title is the title for an active one.
 func subscriptionPage(s registry.Subscription, token, title string) noticePage {
-	agree, end := button{"/confirm/" + token, "Send me these messages", true}, button{"/unsubscribe/" + token,
-		"Stop these messages", false}
-	what := "Messages about " + subscriptionTopic(s) + " are sent to " + recipientName(s) + "."
+	agree := button{"/confirm/" + token, "Subscribe", true}
+	end := button{"/unsubscribe/" + token, "Unsubscribe", false}
+	topic, recipient := subscriptionTopic(s), recipientName(s)
+	text := "We send " + topic + " to " + recipient + "."
 	switch {
 	case s.Ended():
-		agree.Label = "Get them again"
-		return noticePage{"You are unsubscribed",
-			[]string{"No more messages about " + subscriptionTopic(s) + " are sent to " + recipientName(s) + ".",
-				"Was that a mistake?"}, []button{agree}}
+		agree.Label = "Subscribe again"
+		return noticePage{"You’re unsubscribed", []string{"We no longer send " + topic + " to " + recipient + "."},
+			[]button{agree}}
 	case !s.Confirmed():
-		end.Label = "No, thank you"
-		return noticePage{"Do you want these messages?", []string{
-			"Somebody asks to have messages about " + subscriptionTopic(s) + " sent to " + recipientName(s) + ".",
-			"If you did not expect this, do nothing: then nothing is sent.",
+		end.Label = "No, thanks"
+		return noticePage{"Subscribe?", []string{
+			"Someone asked us to send " + topic + " to " + recipient + ".",
+			"If you didn’t expect this, ignore it and you won’t get any.",
 		}, []button{agree, end}}
 	case s.State != cola.DestinationActive:
-		what = "Messages about " + subscriptionTopic(s) + " may be sent to " + recipientName(s) +
-			". Just now they are paused, and not by you."
+		text = "You’re subscribed to " + topic + " at " + recipient + ". Messages are currently paused."
 	}
-	return noticePage{title, []string{what}, []button{end}}
+	return noticePage{title, []string{text}, []button{end}}
 }
 
-// subscriptionTopic describes the messages. The name of the search is shown only after the
-// recipient agreed, because the account holder could write anything in it.
+// subscriptionTopic describes the messages. The search's name is shown only after the recipient has
+// agreed, because the account holder could write anything in it.
 func subscriptionTopic(s registry.Subscription) string {
 	switch {
 	case s.Search == "":
-		return "new label approvals that saved searches find"
+		return "alerts about new label approvals"
 	case !s.Confirmed():
-		return "new label approvals that a saved search finds"
+		return "alerts about new label approvals from a saved search"
 	}
-	return "new label approvals that the saved search “" + s.Search + "” finds"
+	return "alerts about new label approvals from the saved search “" + s.Search + "”"
 }
 
 func recipientName(s registry.Subscription) string {
@@ -164,34 +162,34 @@ func recipientName(s registry.Subscription) string {
 
 // writeErrorNotice shows an error as a page.
 func (a *api) writeErrorNotice(w http.ResponseWriter, r *http.Request, err error) {
-	reportError(w, r, err, func(shown *cola.Error) {
-		l := noticePage{Title: "That did not work", Lines: []string{shown.Message}}
-		switch shown.Code {
+	reportError(w, r, err, func(e *cola.Error) {
+		l := noticePage{Title: "Something went wrong", Lines: []string{e.Message}}
+		switch e.Code {
 		case cola.CodeNotFound:
-			l.Title = "There is nothing here any more"
-			l.Lines = append(l.Lines, "If messages go on coming, use the link in the latest one; make sure that the "+
-				"address is whole.")
+			l.Title = "Link not found"
+			l.Lines = append(l.Lines, "If you still get messages, use the link in the latest one, and check that the "+
+				"whole link was copied.")
 		case cola.CodeInternal:
-			l.Lines = append(l.Lines, "The request is "+web.EventOf(r.Context()).RequestID+".")
+			l.Lines = append(l.Lines, "Request ID: "+web.EventOf(r.Context()).RequestID)
 		}
-		a.writeNotice(w, r, web.StatusOf(shown.Code), l)
+		a.writeNotice(w, r, web.StatusOf(e.Code), l)
 	})
 }
 
-// reportError logs an error, and calls tell to write the public error in a format other than the
+// reportError logs an error, and calls write with the public error, for responses other than the
 // JSON envelope.
-func reportError(w http.ResponseWriter, r *http.Request, err error, tell func(*cola.Error)) {
+func reportError(w http.ResponseWriter, r *http.Request, err error, write func(*cola.Error)) {
 	if web.IsClientGone(r, err) {
 		w.WriteHeader(web.StatusClientGone)
 		return
 	}
 	event := web.EventOf(r.Context())
-	shown, fault := web.PublicError(err, event.RequestID)
-	event.Code, event.Fault = shown.Code, fault
-	if shown.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.FormatInt(web.RetrySeconds(shown.RetryAfter), 10))
+	public, fault := web.PublicError(err, event.RequestID)
+	event.Code, event.Fault = public.Code, fault
+	if public.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.FormatInt(web.RetrySeconds(public.RetryAfter), 10))
 	}
-	tell(shown)
+	write(public)
 }
 
 func (a *api) writeNotice(w http.ResponseWriter, r *http.Request, status int, l noticePage) {

@@ -12,8 +12,8 @@ func usageOperations(svc Service) []operation {
 		return svc.Usage(r.Context(), caller)
 	}
 	return []operation{{
-		ID: "getUsage", Path: "/usage", Tag: tagAccount, Summary: "Get usage against quotas",
-		Description: "What the account has used this month, over every key and channel.",
+		ID: "getUsage", Path: "/usage", Tag: tagAccount, Summary: "Get usage",
+		Description: "The account's usage this month and its limits, across all keys and channels.",
 		Response:    reflect.TypeFor[dataOf[cola.UsageStats]](),
 		Example:     dataOf[cola.UsageStats]{exampleUsage()},
 		Cost:        free,

@@ -47,7 +47,7 @@ func setText(field any, s string, form textForm) error {
 	case *cola.Opt[int], *int, *cola.Opt[float64]:
 		return setNumber(f, s, form)
 	default:
-		return fmt.Errorf("is text, where a list of objects is due")
+		return fmt.Errorf("must be a list of objects, not text")
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func setNumber(field any, s string, form textForm) error {
 		return setBoolText(f, s)
 	case *cola.Text, *string:
 		if strings.ContainsAny(s, "eE") {
-			return fmt.Errorf("%s is a number whose digits were rounded; write the value as text", quote(s))
+			return fmt.Errorf("%s is a rounded number; write the value as text", quote(s))
 		}
 		if form.zip {
 			s = padZIP(s)
@@ -115,11 +115,11 @@ func setNumber(field any, s string, form textForm) error {
 		return setText(field, s, form)
 	case *cola.TTBID:
 		if len(s) == 13 {
-			s = "0" + s // numbers lose the leading zero of IDs of 2000 to 2009
+			s = "0" + s // numbers lose the leading zero of IDs from 2000 to 2009
 		}
 		return setTTBID(f, s)
 	}
-	return fmt.Errorf("is the number %s, where %s is due", quote(s), expectedFormat(field))
+	return fmt.Errorf("must be %s, not the number %s", expectedFormat(field), quote(s))
 }
 
 // padZIP restores the leading zeros of a ZIP code with three or four digits.
@@ -149,7 +149,7 @@ func setBool(field any, v bool) error {
 	case *bool:
 		*f = v
 	default:
-		return fmt.Errorf("is %t, where %s is due", v, expectedFormat(field))
+		return fmt.Errorf("must be %s, not %t", expectedFormat(field), v)
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func setBoolText(field any, s string) error {
 	case "false", "f", "no", "n", "0":
 		return setBool(field, false)
 	}
-	return fmt.Errorf("%s is neither true nor false", quote(s))
+	return fmt.Errorf("%s is not true or false", quote(s))
 }
 
 func setTTBID(f *cola.TTBID, s string) error {
@@ -173,7 +173,7 @@ func setTTBID(f *cola.TTBID, s string) error {
 		} else if strings.Contains(s, "E+") {
 			hint = "; a spreadsheet rounded it to a number"
 		}
-		return fmt.Errorf("%s is not a TTB id; it has 14 digits, such as 11054001000049%s", quote(s), hint)
+		return fmt.Errorf("%s is not a TTB ID: 14 digits, such as 11054001000049%s", quote(s), hint)
 	}
 	*f = id
 	return nil
@@ -190,7 +190,7 @@ func setDate(f *cola.Date, s string) error {
 	}
 	d, err := cola.ParseDate(day)
 	if err != nil {
-		return fmt.Errorf("%s is not a date; write YYYY-MM-DD, such as 2024-05-31", quote(s))
+		return fmt.Errorf("%s is not a date; use YYYY-MM-DD, such as 2024-05-31", quote(s))
 	}
 	*f = d
 	return nil
@@ -200,11 +200,11 @@ func setDate(f *cola.Date, s string) error {
 func expectedFormat(field any) string {
 	switch field.(type) {
 	case *[]string:
-		return "a list of texts"
+		return "a list of strings"
 	case *[]cola.Image, *[]cola.Barcode:
 		return "a list of objects"
 	case *cola.Date:
-		return "a date in quotes"
+		return "a quoted date"
 	case *cola.Opt[int], *int, *cola.Opt[float64]:
 		return "a number"
 	case *cola.Opt[bool], *bool:
@@ -296,9 +296,9 @@ func checkTexts[R any](r *recordReader, s *schema, row *R) {
 
 func (r *recordReader) text(field, s string) {
 	if strings.ContainsFunc(s, unicode.IsControl) {
-		r.problems.add(field, fmt.Errorf("%s holds a control character", quote(s)))
+		r.problems.add(field, fmt.Errorf("%s contains a control character", quote(s)))
 	}
 	if n := utf8.RuneCountInString(s); n > maxTextRunes {
-		r.problems.add(field, fmt.Errorf("%s has %d characters, more than %d", quote(s), n, maxTextRunes))
+		r.problems.add(field, fmt.Errorf("%s has %d characters; the limit is %d", quote(s), n, maxTextRunes))
 	}
 }

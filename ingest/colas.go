@@ -53,9 +53,9 @@ func (w *colaWork) write(ctx context.Context, patches []cola.Patch[cola.Cola], l
 }
 
 // warningUnitless is the warning about labels that volume searches cannot find.
-const warningUnitless = "volume has no volume_unit, in the row or stored; no search of volumes finds such a label"
+const warningUnitless = "volume without volume_unit; volume filters exclude the label"
 
-// warnAbout adds warnings about a label that lacks an approval date or the unit of its volume after
+// warnAbout adds warnings about a label that has no approval date, or a volume without a unit, after
 // its patch.
 func (w *colaWork) warnAbout(ctx context.Context, patch *cola.Patch[cola.Cola], outcome store.Outcome) error {
 	dated, err := w.hasApprovalDate(ctx, patch, outcome)
@@ -103,7 +103,7 @@ func (w *colaWork) hasApprovalDate(ctx context.Context, patch *cola.Patch[cola.C
 func (w *colaWork) stored(ctx context.Context, id cola.TTBID) (cola.Cola, error) {
 	label, err := w.st.Cola(ctx, id)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return cola.Cola{}, fmt.Errorf("reading label %s: %w", id, err)
+		return cola.Cola{}, fmt.Errorf("read label %s: %w", id, err)
 	}
 	return label, nil
 }
@@ -132,11 +132,11 @@ func detectColas(in *input) (format[cola.Cola], error) {
 	})
 	switch {
 	case err != nil:
-		return format[cola.Cola]{}, fmt.Errorf("%w; it is neither JSON nor CSV with a column ttb_id", err)
+		return format[cola.Cola]{}, fmt.Errorf("%w; expected JSON, or CSV with a column ttb_id", err)
 	case slices.Equal(header.names, ttbColumns):
 		return format[cola.Cola]{rows: newTTBRows(in, header), decoder: ttbDecoder}, nil
 	case slices.Contains(header.names, "permit_no"):
-		return format[cola.Cola]{}, fmt.Errorf("the columns are not those of TTB's registry export, which are %s", ttbHeader)
+		return format[cola.Cola]{}, fmt.Errorf("unexpected columns; TTB's registry export has %s", ttbHeader)
 	}
 	return csvFormat(in, colaSchema, header, finishCola), nil
 }
@@ -159,11 +159,11 @@ func normalizeCola(r *recordReader, c *cola.Cola, carried cola.Fields) {
 		lower(word)
 	}
 	if c.TTBID == 0 {
-		r.problems.add("", errors.New("a label must have ttb_id"))
+		r.problems.add("", errors.New("missing required field: ttb_id"))
 	}
 	for _, field := range neverNull {
 		if carried.Has(field.index) && field.empty(c) {
-			r.problems.add(field.name, errors.New("cannot be null or empty"))
+			r.problems.add(field.name, errors.New("must not be null or empty"))
 		}
 	}
 	if err := cola.CheckCola(c); err != nil {
@@ -192,11 +192,11 @@ func missingFields(patch *cola.Patch[cola.Cola]) string {
 	c := &patch.Record
 	err := cola.CheckNew(c)
 	if err == nil {
-		return "the label would lack what a label must have"
+		return "the row would clear a required field"
 	}
-	reason := "no such label is stored yet, and " + err.Error()
+	reason := "new label with " + err.Error()
 	if _, ok := vocabulary.ProductTypeOfClass(string(c.ClassID)); c.ProductType == "" && c.ClassID != "" && !ok {
-		reason += fmt.Sprintf("; class code %s does not tell the product type", quote(c.ClassID))
+		reason += fmt.Sprintf("; class code %s does not imply a product type", quote(c.ClassID))
 	}
 	return reason
 }

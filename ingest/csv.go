@@ -12,8 +12,8 @@ import (
 const maxCSVLines = 200
 
 // csvRows splits CSV text into records: one line each, or more if a quoted field contains line
-// ends. If a record's quotes are broken, only its first line is refused, and reading continues with
-// the next line.
+// breaks. If a record's quotes are broken, only its first line is refused, and reading continues
+// with the next line.
 type csvRows struct {
 	in   *input
 	skip func(line []byte) bool // lines to skip, such as repeated headers; may be nil
@@ -74,8 +74,8 @@ func endLine(text []byte, ended bool) []byte {
 }
 
 var (
-	errOpenQuote = errors.New("a quoted field is not closed")
-	errBareQuote = errors.New(`text follows a closing quote; write a quote within a quoted field twice ("")`)
+	errOpenQuote = errors.New("unclosed quoted field")
+	errBareQuote = errors.New(`text after a closing quote; double quotes inside a quoted field ("")`)
 )
 
 // scanQuotes scans the quotes of a line and reports whether a quoted field continues after it. open
@@ -248,9 +248,9 @@ func readHeader(in *input, wanted func(names []string) bool) (csvHeader, error) 
 	}
 	hint := ""
 	if bytes.IndexByte(first, ',') < 0 && bytes.ContainsAny(first, "\t;") {
-		hint = ", and its columns seem to be separated by tabs or semicolons, where commas are due"
+		hint = ", which seems to be separated by tabs or semicolons; use commas"
 	}
-	return csvHeader{}, fmt.Errorf("the format is not known: the text begins with %s%s", quote(first), hint)
+	return csvHeader{}, fmt.Errorf("unknown format: the text starts with %s%s", quote(first), hint)
 }
 
 // again reports whether a line repeats the header, as in concatenated files.
@@ -287,7 +287,7 @@ func (s *schema) columns(names []string) (fields []int, warnings []string) {
 			}
 			f = -1
 		case seen[f]:
-			warnings = append(warnings, fmt.Sprintf("the column %s comes twice; the first is taken", name))
+			warnings = append(warnings, fmt.Sprintf("duplicate column %s; using the first", name))
 			f = -1
 		default:
 			seen[f] = true

@@ -25,7 +25,7 @@ func same[T any](check func(r *recordReader, row *T, carried cola.Fields)) finis
 
 const (
 	problemEncoding = "not valid UTF-8; convert the file to UTF-8"
-	noteWindows     = "text that is not UTF-8 was read as Windows-1252"
+	noteWindows     = "not UTF-8; read as Windows-1252"
 )
 
 // jsonDecoder decodes JSON objects of a schema over R.
@@ -57,8 +57,8 @@ func (r *recordReader) begin(n notes) {
 	r.problems.reset()
 }
 
-// clearCell is a CSV cell that clears its field, whereas an empty cell leaves it. Databases export
-// it for NULL.
+// clearCell is a CSV cell that clears its field; an empty cell leaves it unchanged. Databases export
+// NULL this way.
 const clearCell = `\N`
 
 // csvDecoder decodes CSV records. columns maps columns to fields of the schema; -1 is ignored.
@@ -101,9 +101,9 @@ func (r *recordReader) split(raw []byte, columns int) (problem string) {
 	}
 	switch n := len(r.cells); {
 	case n < columns:
-		return fmt.Sprintf("has %s, where the header has %d", countFields(n), columns)
+		return fmt.Sprintf("has %s; the header has %d", countFields(n), columns)
 	case n > columns:
-		return fmt.Sprintf("has %s, where the header has %d; a field that holds a comma must be quoted", countFields(n), columns)
+		return fmt.Sprintf("has %s; the header has %d; quote fields that contain a comma", countFields(n), columns)
 	}
 	return ""
 }
@@ -169,7 +169,7 @@ func detect[R, T any](in *input, s *schema, key string, finish finishFunc[R, T])
 	}
 	header, err := readHeader(in, func(names []string) bool { _, ok := s.column(names, key); return ok })
 	if err != nil {
-		return format[T]{}, fmt.Errorf("%w; it is neither JSON nor CSV with a column %s", err, key)
+		return format[T]{}, fmt.Errorf("%w; expected JSON, or CSV with a column %s", err, key)
 	}
 	return csvFormat(in, s, header, finish), nil
 }

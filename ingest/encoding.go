@@ -23,7 +23,8 @@ const sniffBytes = 512
 const zstdMemory = 128 << 20
 
 // plainText returns the decompressed UTF-8 text of a source. Compression is detected by its first
-// bytes. It fails for data that is certainly not text, with advice. The caller must call done.
+// bytes. Data that is certainly not text fails with an error that says what to do. The caller must
+// call done.
 func plainText(r io.Reader) (text io.Reader, done func(), err error) {
 	r, done, err = decompress(r)
 	if err != nil {
@@ -61,7 +62,7 @@ func decompress(r io.Reader) (io.Reader, func(), error) {
 	return br, func() {}, nil
 }
 
-// decompressor names the compression in the errors of damaged or cut-off data.
+// decompressor names the compression in errors about damaged or truncated data.
 type decompressor struct {
 	name string
 	r    io.Reader
@@ -73,24 +74,24 @@ func (d decompressor) Read(p []byte) (int, error) {
 	case err == nil || err == io.EOF:
 		return n, err
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return n, fmt.Errorf("the %s data is cut off: %w", d.name, err)
+		return n, fmt.Errorf("truncated %s data: %w", d.name, err)
 	}
 	return n, fmt.Errorf("damaged %s data: %w", d.name, err)
 }
 
 // otherFormats lists the first bytes of formats that cannot be imported, with advice.
 var otherFormats = []struct{ start, is string }{
-	{"PK\x03\x04", "a ZIP archive or an Excel workbook; unpack it, or save the sheet as CSV"},
+	{"PK\x03\x04", "a ZIP archive or an Excel workbook; extract it, or save the sheet as CSV"},
 	{"\xd0\xcf\x11\xe0", "an old Excel workbook; save the sheet as CSV"},
-	{"\xfd7zXZ\x00", "xz-compressed; decompress it first, or use gzip or zstd"},
-	{"7z\xbc\xaf", "a 7-Zip archive; unpack it"},
+	{"\xfd7zXZ\x00", "xz-compressed data; decompress it first, or use gzip or zstd"},
+	{"7z\xbc\xaf", "a 7-Zip archive; extract it"},
 	{"%PDF-", "a PDF document"},
 	{"PAR1", "a Parquet file; convert it to JSON lines or CSV"},
 	{"SQLite format 3\x00", "an SQLite database; convert its rows to JSON lines or CSV"},
-	{"<!DOCTYPE", "an HTML or XML page, perhaps an error page saved in place of the data"},
-	{"<!doctype", "an HTML page, perhaps an error page saved in place of the data"},
-	{"<html", "an HTML page, perhaps an error page saved in place of the data"},
-	{"<HTML", "an HTML page, perhaps an error page saved in place of the data"},
+	{"<!DOCTYPE", "an HTML or XML page, perhaps a saved error page"},
+	{"<!doctype", "an HTML page, perhaps a saved error page"},
+	{"<html", "an HTML page, perhaps a saved error page"},
+	{"<HTML", "an HTML page, perhaps a saved error page"},
 	{"<?xml", "an XML document"},
 }
 
@@ -104,7 +105,7 @@ func decode(r io.Reader) (io.Reader, error) {
 	}
 	for _, f := range otherFormats {
 		if bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte(f.start)) {
-			return nil, fmt.Errorf("not JSON or CSV text but %s", f.is)
+			return nil, fmt.Errorf("expected JSON or CSV, found %s", f.is)
 		}
 	}
 	order, bom := unicode.LittleEndian, unicode.UseBOM
@@ -118,7 +119,7 @@ func decode(r io.Reader) (io.Reader, error) {
 	case len(head) >= 2 && head[0] == 0 && head[1] != 0:
 		order, bom = unicode.BigEndian, unicode.IgnoreBOM
 	case bytes.IndexByte(head, 0) >= 0:
-		return nil, errors.New("not JSON or CSV text but binary data")
+		return nil, errors.New("expected JSON or CSV, found binary data")
 	default:
 		return br, nil
 	}

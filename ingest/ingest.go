@@ -8,25 +8,24 @@
 // with gzip, zstd or bzip2. It is UTF-8, with or without a byte order mark, or UTF-16.
 //
 //   - JSON, for every kind, with the names of the API: one record per line, consecutive objects, an
-//     array, or a response of the API, which has an array in "data". A missing key leaves the field,
-//     null clears it. Text for a list is split on commas; a number in quotes is a number.
+//     array, or a response of the API, which has an array in "data". A missing key leaves the field
+//     unchanged, null clears it. Text for a list is split on commas; a number in quotes is a number.
 //   - CSV, for every kind, with the same names as columns, in any letter case and spacing. An empty
-//     cell leaves the field, \N clears it. Lists are separated by vertical bars or commas, or are JSON
-//     arrays. A row that is not UTF-8 is read as Windows-1252, with a warning.
-//   - Colas: the CSV export of TTB's public registry. Broken rows are repaired if there is only one
-//     way to do it.
+//     cell leaves the field unchanged, \N clears it. Lists are separated by vertical bars or commas,
+//     or are JSON arrays. A row that is not UTF-8 is read as Windows-1252, with a warning.
+//   - Colas: the CSV export of TTB's public registry. A broken row is repaired if the repair is
+//     unambiguous.
 //   - Permittees: TTB's lists, with a title above the header and a total below the rows.
 //   - AVAs: the GeoJSON of the UC Davis data set, features or collections of them.
 //
 // # Rows
 //
-// An invalid row is refused with its line, and the import continues. Text that cannot be split into
-// rows ends its source. An import never clears a field that its source does not have. Each unknown
-// key is reported once, with the nearest known one.
+// An invalid row is refused and reported with its line, and the import continues. Text that cannot
+// be split into rows ends its source. An import never clears a field that its source does not have.
+// Each unknown key is reported once, with the most similar known one.
 //
-// White space around text is removed, and runs of it become one space, except in
-// llm_product_description. Fields that follow from others (has_barcode, the counts of a permittee)
-// are not read.
+// Leading and trailing white space is removed, and runs of white space become one space, except in
+// llm_product_description. Derived fields (has_barcode, the counts of a permittee) are not read.
 package ingest
 
 import (
@@ -71,15 +70,15 @@ type Target interface {
 	store.References
 }
 
-// Options configure an import. The zero value writes, without progress or log.
+// Options configures an import. The zero value writes, without progress or log.
 type Options struct {
 	// DryRun computes the outcomes without writing. Each batch is compared with the stored records,
 	// so a new record that occurs twice in the input may count as added twice.
 	DryRun bool
 	// History marks the labels as bulk-loaded history, which triggers no alerts. The first import
-	// of labels into an empty store always is.
+	// of labels into an empty store always does.
 	History bool
-	// SkipInvalid lets Import succeed although rows were refused.
+	// SkipInvalid lets Import succeed even if rows are refused.
 	SkipInvalid bool
 	// Progress is called after every batch and at the end of each source, never concurrently. For
 	// production reports, which are written after all sources are read, it is called once more.
@@ -177,7 +176,7 @@ func (r *run) decideHistory(ctx context.Context, st store.Colas) error {
 	}
 	had, err := st.HasColas(ctx)
 	if err != nil {
-		return fmt.Errorf("looking for labels: %w", err)
+		return fmt.Errorf("check for stored labels: %w", err)
 	}
 	r.report.Initial = !had
 	r.report.History = r.opts.History || !had
@@ -194,7 +193,7 @@ func (r *run) mode() store.Mode {
 	return store.Commit
 }
 
-// work imports one kind: source by source, then what needs all sources.
+// work imports one kind: each source in turn, then the records that depend on all sources.
 type work interface {
 	source(ctx context.Context, s Source) error
 	finish(ctx context.Context) error
@@ -227,5 +226,5 @@ func workFor(r *run, st Target, kind Kind) (work, error) {
 	if nearest, ok := vocabulary.Nearest(string(kind), names); ok {
 		hint = fmt.Sprintf("; did you mean %q?", nearest)
 	}
-	return nil, fmt.Errorf("%q is not a kind of import; the kinds are %s%s", kind, strings.Join(names, ", "), hint)
+	return nil, fmt.Errorf("unknown import kind %q; use one of %s%s", kind, strings.Join(names, ", "), hint)
 }

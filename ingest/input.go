@@ -34,7 +34,7 @@ func openFile(path string) (io.ReadCloser, error) {
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		f.Close()
-		return nil, fmt.Errorf("it is a folder; name the files in it")
+		return nil, fmt.Errorf("is a directory; name the files in it")
 	}
 	return f, nil
 }
@@ -241,7 +241,7 @@ func (in *input) ended() error {
 
 // Problems of the text of a row, as opposed to its values.
 var (
-	errCutOff = errors.New("the record is cut off")
+	errCutOff = errors.New("the record is truncated")
 	errSyntax = errors.New("not valid JSON")
 )
 

@@ -153,10 +153,10 @@ func (r *jsonRows) element(dst []byte) (text []byte, row rawRow, more bool, err 
 		in.skipSpace()
 		c, ok = in.peek()
 	} else if ok && c != ']' && !r.first {
-		return dst, rawRow{}, false, in.broken("%q between the records of an array, where a comma is due", c)
+		return dst, rawRow{}, false, in.broken("expected a comma between the records of an array, found %q", c)
 	}
 	if !ok {
-		return dst, rawRow{}, false, in.broken("the array is cut off")
+		return dst, rawRow{}, false, in.broken("the array is truncated")
 	}
 	r.first = false
 	line := in.line
@@ -175,15 +175,15 @@ func (r *jsonRows) element(dst []byte) (text []byte, row rawRow, more bool, err 
 	r.scan.begin(dst)
 	r.scan.discard = true
 	if err := r.scan.value(nil); err != nil {
-		return dst, rawRow{}, false, in.broken("%w within an array", err)
+		return dst, rawRow{}, false, in.broken("%w in an array", err)
 	}
-	return dst, rawRow{line: line, problem: fmt.Sprintf("not a JSON object (it begins with %q)", c)}, true, nil
+	return dst, rawRow{line: line, problem: fmt.Sprintf("not a JSON object (starts with %q)", c)}, true, nil
 }
 
 // arrayRow returns the scanned row. An error in it breaks the source.
 func (r *jsonRows) arrayRow(dst []byte, line int, err error) ([]byte, rawRow, error) {
 	if err != nil {
-		return dst, rawRow{}, r.scan.in.broken("%w, in the record that begins at line %d of an array", err, line)
+		return dst, rawRow{}, r.scan.in.broken("%w, in the array record starting at line %d", err, line)
 	}
 	text, row := r.scan.row(dst, line)
 	return text, row, nil

@@ -10,7 +10,7 @@ import (
 // maxScanDepth bounds the nesting of scanned values, including dropped ones.
 const maxScanDepth = 1000
 
-var errScanDepth = fmt.Errorf("not valid here: values nest more than %d deep", maxScanDepth)
+var errScanDepth = fmt.Errorf("values nest more than %d levels deep", maxScanDepth)
 
 // jsonScanner finds the ends of JSON values and copies their text. It checks only what that needs:
 // strings, brackets, keys of a record, and commas between values. So an unterminated record does
@@ -27,7 +27,7 @@ type jsonScanner struct {
 }
 
 // errWrapper stops the scan of an object at the value of a key that contains records.
-var errWrapper = errors.New("the object holds records")
+var errWrapper = errors.New("the object contains records")
 
 // begin starts a row and appends its text to dst.
 func (s *jsonScanner) begin(dst []byte) {
@@ -196,7 +196,7 @@ func (s *jsonScanner) str() error {
 			continue
 		}
 		if chunk[n] != '"' {
-			return errors.New("not valid JSON: a line end or control character within a string")
+			return errors.New("not valid JSON: line break or control character in a string")
 		}
 		s.emitByte('"')
 		return nil

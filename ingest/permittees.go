@@ -18,7 +18,7 @@ import (
 type permitteeWork struct{ pipeline[cola.Permittee] }
 
 func newPermitteeWork(r *run, st Target) *permitteeWork {
-	never := func(*cola.Patch[cola.Permittee]) string { return "the store does not take the permittee" }
+	never := func(*cola.Patch[cola.Permittee]) string { return "rejected by the store" }
 	return &permitteeWork{pipeline[cola.Permittee]{
 		run: r, detect: detectPermittees, write: upsert(r, st.UpsertPermittees, never),
 	}}
@@ -56,14 +56,14 @@ func detectPermittees(in *input) (format[cola.Permittee], error) {
 	header, err := readHeader(in, func(names []string) bool { return slices.Contains(names, "permit_number") })
 	switch {
 	case err != nil:
-		return format[cola.Permittee]{}, fmt.Errorf("%w; it is neither JSON nor CSV with a column permit_number", err)
+		return format[cola.Permittee]{}, fmt.Errorf("%w; expected JSON, or CSV with a column permit_number", err)
 	case slices.Contains(header.names, "owner_name"):
 		return ttbList(in, header), nil
 	}
 	return csvFormat(in, permitteeSchema, header, normalizePermittee), nil
 }
 
-// normalizePermittee converts a permittee to its stored form and checks it. It is listed unless
+// normalizePermittee converts a permittee to its stored form and checks it. Listed is true unless
 // is_active is false.
 func normalizePermittee(r *recordReader, row *permitteeRow, carried cola.Fields, patch *cola.Patch[cola.Permittee]) {
 	if !r.problems.empty() {
@@ -74,7 +74,7 @@ func normalizePermittee(r *recordReader, row *permitteeRow, carried cola.Fields,
 	p.CompanyState = cola.Text(strings.ToUpper(string(p.CompanyState)))
 	p.Listed = row.IsActive.Or(true)
 	if p.PermitNumber == "" {
-		r.problems.add("", errors.New("a permittee must have permit_number"))
+		r.problems.add("", errors.New("missing required field: permit_number"))
 	}
 	checkTexts(r, permitteeSchema, row)
 	patch.Record, patch.Fields = *p, carried&permitteeFields
@@ -143,5 +143,5 @@ func (l *permitList) warnings() []string {
 	if l.announced == 0 || l.announced == len(l.permits) {
 		return nil
 	}
-	return []string{fmt.Sprintf("the list says that it has %d permits, and %d were read", l.announced, len(l.permits))}
+	return []string{fmt.Sprintf("the stated total is %d permits, but %d were read", l.announced, len(l.permits))}
 }

@@ -24,7 +24,7 @@ const (
 // not safe for concurrent use, and may modify raw.
 type decodeFunc[T any] func(raw []byte, patch *cola.Patch[T], notes notes) (problem string)
 
-// format says how to read a source: how to split it into rows, and how to decode them.
+// format is how to split a source into rows and decode them.
 type format[T any] struct {
 	rows    rowReader
 	decoder func() decodeFunc[T] // returns one for each goroutine
@@ -76,8 +76,7 @@ type rowSpan struct {
 	rawRow
 }
 
-// withoutPath returns the cause of an error that names a file, for messages that name it
-// themselves.
+// withoutPath removes the file name from an error, for messages that already have it.
 func withoutPath(err error) error {
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Errorf("%s: %w", failed.Op, failed.Err)
@@ -88,7 +87,7 @@ func withoutPath(err error) error {
 // source reads one source. The error is a SourceError if the source is invalid, else the store's or
 // the context's.
 func (p *pipeline[T]) source(ctx context.Context, s Source) error {
-	p.run.opts.Logger.Info("import begins", "kind", p.run.report.Kind, "source", s.Name, "bytes", s.Size)
+	p.run.opts.Logger.Info("import started", "kind", p.run.report.Kind, "source", s.Name, "bytes", s.Size)
 	r, err := s.Open()
 	if err != nil {
 		return &SourceError{Source: s.Name, Err: withoutPath(err)}
@@ -104,7 +103,7 @@ func (p *pipeline[T]) source(ctx context.Context, s Source) error {
 	go f.read(counted, p.detect)
 	err = p.consume(ctx, s, f)
 	p.progress(s, counted.n.Load(), true)
-	p.run.opts.Logger.Info("import ends", "kind", p.run.report.Kind, "source", s.Name,
+	p.run.opts.Logger.Info("import finished", "kind", p.run.report.Kind, "source", s.Name,
 		"read", p.run.report.Read, "refused", p.run.report.Refused, "error", err)
 	return err
 }
@@ -124,7 +123,7 @@ func (p *pipeline[T]) consume(ctx context.Context, s Source, f *decodePool[T]) e
 		switch {
 		case b.err == io.EOF:
 			if p.sourceWarnings(s, f); rows == 0 {
-				p.run.report.warn(Warning{Source: s.Name, Message: "it holds no rows"})
+				p.run.report.warn(Warning{Source: s.Name, Message: "no rows"})
 			}
 			return nil
 		case b.err != nil && ctx.Err() != nil: // canceling closed the source
@@ -167,7 +166,7 @@ func (p *pipeline[T]) store(ctx context.Context, s Source, b *batch[T]) error {
 	}
 	p.run.report.warnRows(s.Name, b.notes)
 	if err != nil {
-		return fmt.Errorf("storing rows of %s: %w", s.Name, err)
+		return fmt.Errorf("store rows of %s: %w", s.Name, err)
 	}
 	return nil
 }
@@ -188,8 +187,8 @@ func (p *pipeline[T]) progress(s Source, bytes int64, done bool) {
 	})
 }
 
-// upsert returns a write function of a pipeline from one of the store. It counts outcomes, and
-// calls reason for why a patch was refused.
+// upsert adapts a write function of the store to a pipeline. It counts outcomes, and calls reason for
+// refused patches.
 func upsert[T any](
 	r *run,
 	write func(context.Context, []cola.Patch[T], store.Mode) ([]store.Outcome, error),
@@ -198,7 +197,7 @@ func upsert[T any](
 	return func(ctx context.Context, patches []cola.Patch[T], lines []int) ([]refusedRow, error) {
 		outcomes, err := write(ctx, patches, r.mode())
 		if err == nil && len(outcomes) != len(patches) {
-			err = fmt.Errorf("the store returned %d outcomes of %d records", len(outcomes), len(patches))
+			err = fmt.Errorf("the store returned %d outcomes for %d records", len(outcomes), len(patches))
 		}
 		var refused []refusedRow
 		for i, outcome := range outcomes[:min(len(outcomes), len(patches))] {

@@ -12,8 +12,8 @@ import (
 )
 
 // productionWork imports production reports. Rows have no key, so each report in the input replaces
-// the stored one. That needs the whole input, which is small. A report that may be incomplete is
-// not written: its source was truncated, or a refused row may belong to it.
+// the stored one, after the whole input has been read; it is small. A report is not written if it
+// may be incomplete: its source was truncated, or a refused row may belong to it.
 type productionWork struct {
 	pipeline[cola.ProductionReport]
 	st          Target
@@ -90,7 +90,7 @@ func (w *productionWork) finish(ctx context.Context) error {
 		}
 		held := w.reports[key]
 		if held.broken {
-			w.refuse(held, func(string) string { return "its file broke off" })
+			w.refuse(held, func(string) string { return "its file is truncated" })
 			continue
 		}
 		if lost, ok := w.refusedRows.forReport(key, held); ok {
@@ -99,10 +99,10 @@ func (w *productionWork) finish(ctx context.Context) error {
 		}
 		outcomes, err := w.st.ReplaceProductionReport(context.WithoutCancel(ctx), key, held.rows, w.run.mode())
 		if err == nil && len(outcomes) != len(held.rows) {
-			err = fmt.Errorf("the store returned %d outcomes of %d rows", len(outcomes), len(held.rows))
+			err = fmt.Errorf("the store returned %d outcomes for %d rows", len(outcomes), len(held.rows))
 		}
 		if err != nil {
-			return fmt.Errorf("storing the %s %s report of %s: %w", key.ReportType, key.Commodity, key.ReportDate, err)
+			return fmt.Errorf("store the %s %s report of %s: %w", key.ReportType, key.Commodity, key.ReportDate, err)
 		}
 		for _, outcome := range outcomes {
 			w.run.report.count(outcome)
@@ -116,7 +116,7 @@ func (w *productionWork) refuse(held *report, why func(source string) string) {
 	for _, from := range held.from {
 		w.run.report.refuse(Refusal{
 			Source: from.source, Line: from.line,
-			Reason: "not written, as " + why(from.source) + " and a report is replaced whole or not at all",
+			Reason: "report not written, because " + why(from.source),
 		})
 	}
 }
@@ -126,24 +126,24 @@ var productionCommodities = []string{"Beer", "Wine", "Distilled Spirits"}
 
 var productionSchema = newSchema[cola.ProductionReport]()
 
-// normalizeProduction checks a row of a production report. A report date that is missing follows from
-// year and month.
+// normalizeProduction checks a row of a production report. A missing report date is derived from year
+// and month.
 func normalizeProduction(r *recordReader, p *cola.ProductionReport, carried cola.Fields) {
 	normalizeCommodity(&p.Commodity, productionCommodities...)
 	p.ReportType = strings.ToLower(p.ReportType)
 	r.require("commodity", p.Commodity != "")
 	r.require("year", carried.Has(productionYear))
 	if carried.Has(productionYear) && (p.Year < firstYear || p.Year > lastYear) {
-		r.problems.add("year", fmt.Errorf("%d is not from %d to %d", p.Year, firstYear, lastYear))
+		r.problems.add("year", fmt.Errorf("%d is not between %d and %d", p.Year, firstYear, lastYear))
 	}
 	month := 12
 	switch {
 	case p.ReportType != "monthly" && p.ReportType != "yearly":
-		r.problems.add("report_type", fmt.Errorf("%s is neither monthly nor yearly", quote(p.ReportType)))
+		r.problems.add("report_type", fmt.Errorf("%s is not monthly or yearly", quote(p.ReportType)))
 	case p.ReportType == "yearly" && p.MonthNumber.OK:
-		r.problems.add("month_number", errors.New("a yearly report has none"))
+		r.problems.add("month_number", errors.New("must be absent in a yearly report"))
 	case p.ReportType == "monthly" && (p.MonthNumber.V < 1 || p.MonthNumber.V > 12):
-		r.problems.add("month_number", errors.New("a monthly report has one from 1 to 12"))
+		r.problems.add("month_number", errors.New("must be 1 to 12 in a monthly report"))
 	case p.MonthNumber.OK:
 		month = p.MonthNumber.V
 	}
@@ -165,7 +165,7 @@ func setReportDate(r *recordReader, p *cola.ProductionReport, month int) {
 		p.ReportDate = cola.DateOf(last)
 	}
 	if d := p.ReportDate.Time(); d.Year() != last.Year() || d.Month() != last.Month() {
-		r.problems.add("report_date", fmt.Errorf("%s is not in %s, where the report ends", p.ReportDate, last.Format("2006-01")))
+		r.problems.add("report_date", fmt.Errorf("%s is not in the report's last month, %s", p.ReportDate, last.Format("2006-01")))
 	}
 }
 

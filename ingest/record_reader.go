@@ -76,7 +76,7 @@ func newRecordReader() *recordReader {
 	}
 }
 
-// noteUnknown notes an unknown key.
+// noteUnknown adds a note about an unknown key.
 func (r *recordReader) noteUnknown(s *schema, in place, key string) {
 	if in.list == "" {
 		if warning, ok := r.unknown[key]; ok {
@@ -103,7 +103,7 @@ func (r *recordReader) noteUnknown(s *schema, in place, key string) {
 // Invalid values become problems, named by their place. The error is a syntax error.
 func (r *recordReader) object(s *schema, record reflect.Value, in place) (carried cola.Fields, err error) {
 	if kind := r.dec.PeekKind(); kind != '{' {
-		r.problems.add(in.name(""), fmt.Errorf("is %s, where an object is due", kindNames[kind]))
+		r.problems.add(in.name(""), fmt.Errorf("must be an object, not %s", kindNames[kind]))
 		return 0, r.skip()
 	}
 	err = r.nested('}', func(int) error {
@@ -142,7 +142,7 @@ func (r *recordReader) value(f *schemaField, field any, in place) error {
 	case '[':
 		return r.array(f, field, in)
 	case '{':
-		r.problems.add(in.name(f.name), fmt.Errorf("is an object, where %s is due", expectedFormat(field)))
+		r.problems.add(in.name(f.name), fmt.Errorf("must be %s, not an object", expectedFormat(field)))
 		return r.skip()
 	}
 	token, err := r.token()
@@ -196,7 +196,7 @@ func (r *recordReader) array(f *schemaField, field any, in place) error {
 			return err
 		})
 	}
-	r.problems.add(in.name(f.name), fmt.Errorf("is an array, where %s is due", expectedFormat(field)))
+	r.problems.add(in.name(f.name), fmt.Errorf("must be %s, not an array", expectedFormat(field)))
 	return r.skip()
 }
 
@@ -233,7 +233,7 @@ func (r *recordReader) each(name string, read func(i int) error) error {
 const maxDepth = 64
 
 var (
-	errDepth    = fmt.Errorf("values nest more than %d deep", maxDepth)
+	errDepth    = fmt.Errorf("values nest more than %d levels deep", maxDepth)
 	errTrailing = errors.New("not valid JSON: text after the record")
 )
 

@@ -17,7 +17,7 @@ import (
 type avaWork struct{ pipeline[cola.AVADetail] }
 
 func newAVAWork(r *run, st Target) *avaWork {
-	never := func(*cola.Patch[cola.AVADetail]) string { return "the store does not take the area" }
+	never := func(*cola.Patch[cola.AVADetail]) string { return "rejected by the store" }
 	return &avaWork{pipeline[cola.AVADetail]{run: r, detect: detectAVAs, write: upsert(r, st.UpsertAVAs, never)}}
 }
 
@@ -57,7 +57,7 @@ func detectAVAs(in *input) (format[cola.AVADetail], error) {
 // normalizeAVA checks a viticultural area.
 func normalizeAVA(r *recordReader, a *cola.AVADetail, _ cola.Fields) {
 	if a.AVAID == "" || a.Name == "" {
-		r.problems.add("", errors.New("a viticultural area must have ava_id and name"))
+		r.problems.add("", errors.New("missing required field: ava_id and name are required"))
 	}
 	if a.ValidStartDate != 0 && a.ValidEndDate != 0 && a.ValidEndDate < a.ValidStartDate {
 		r.problems.add("valid_end_date", fmt.Errorf("%s is before valid_start_date %s", a.ValidEndDate, a.ValidStartDate))
@@ -88,7 +88,7 @@ func (w *aliasWork) write(ctx context.Context, patches []cola.Patch[vocabulary.C
 	if w.table == nil {
 		sets, err := w.st.AllReferences(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("reading the stored aliases: %w", err)
+			return nil, fmt.Errorf("read stored aliases: %w", err)
 		}
 		w.table = vocabulary.AliasTable(sets.CategoryAliases)
 	}
@@ -98,7 +98,7 @@ func (w *aliasWork) write(ctx context.Context, patches []cola.Patch[vocabulary.C
 	}
 	outcomes, err := w.st.UpsertCategoryAliases(ctx, kept, w.run.mode())
 	if err == nil && len(outcomes) != len(kept) {
-		err = fmt.Errorf("the store returned %d outcomes of %d aliases", len(outcomes), len(kept))
+		err = fmt.Errorf("the store returned %d outcomes for %d aliases", len(outcomes), len(kept))
 	}
 	for _, outcome := range outcomes {
 		w.run.report.count(outcome)
@@ -121,7 +121,7 @@ func (w *aliasWork) dropCircular(patches []cola.Patch[vocabulary.CategoryAlias],
 		with := maps.Clone(w.table)
 		maps.Copy(with, vocabulary.AliasTable([]vocabulary.CategoryAlias{alias}))
 		if from := findCycle(with); from != "" {
-			refused = append(refused, refusedRow{lines[i], fmt.Sprintf("with the aliases before it, it leads %s round in a circle", quote(from))})
+			refused = append(refused, refusedRow{lines[i], fmt.Sprintf("creates a cycle of aliases through %s", quote(from))})
 			continue
 		}
 		w.table = with
@@ -142,8 +142,8 @@ func findCycle(table map[string]string) string {
 
 var aliasSchema = newSchema[vocabulary.CategoryAlias]()
 
-// normalizeAlias converts an alias to its stored form and checks it. A path below the alias itself
-// is a cycle, too, because it is also part of what was replaced.
+// normalizeAlias converts an alias to its stored form and checks it. A path below its own alias is a
+// cycle too, because the alias replaces all paths below it.
 func normalizeAlias(r *recordReader, a *vocabulary.CategoryAlias, _ cola.Fields) {
 	a.Alias, a.Path = vocabulary.NormalizePath(a.Alias), vocabulary.NormalizeCategory(a.Path)
 	r.require("alias", a.Alias != "")
@@ -151,12 +151,13 @@ func normalizeAlias(r *recordReader, a *vocabulary.CategoryAlias, _ cola.Fields)
 	switch {
 	case a.Alias == "":
 	case vocabulary.FoldPath(a.Alias) == vocabulary.FoldPath(a.Path):
-		r.problems.add("path", errors.New("is the alias itself"))
+		r.problems.add("path", errors.New("must differ from alias"))
 	case vocabulary.PathWithin(a.Path, a.Alias):
-		r.problems.add("path", fmt.Errorf("%s is below the alias itself, which leads round in a circle", quote(a.Path)))
+		r.problems.add("path", fmt.Errorf("%s is below its alias, which creates a cycle", quote(a.Path)))
 	}
 	if root := vocabulary.CategoryRoot(a.Path); a.Path != "" && !slices.Contains(vocabulary.CategoryRoots(), root) {
-		r.problems.add("path", fmt.Errorf("%s is under none of %s", quote(a.Path), strings.Join(vocabulary.CategoryRoots(), ", ")))
+		r.problems.add("path", fmt.Errorf("%s must start with one of %s", quote(a.Path),
+			strings.Join(vocabulary.CategoryRoots(), ", ")))
 	}
 	checkTexts(r, aliasSchema, a)
 }
@@ -180,7 +181,7 @@ func newTimesWork[T any](
 	return &timesWork[T]{pipeline[T]{
 		run:    r,
 		detect: func(in *input) (format[T], error) { return detect(in, kind.schema, kind.key, same(kind.check)) },
-		write:  upsert(r, rows, func(*cola.Patch[T]) string { return "the store does not take the row" }),
+		write:  upsert(r, rows, func(*cola.Patch[T]) string { return "rejected by the store" }),
 	}}
 }
 
@@ -255,7 +256,7 @@ func normalizeCommodity(s *string, known ...string) {
 
 func (r *recordReader) require(field string, known bool) {
 	if !known {
-		r.problems.add(field, errors.New("is missing"))
+		r.problems.add(field, errors.New("is required"))
 	}
 }
 
@@ -267,7 +268,7 @@ func (r *recordReader) requireDay(field string, d cola.Date) {
 // day checks that a known date is plausible for a report.
 func (r *recordReader) day(field string, d cola.Date) {
 	if d != 0 && (d.Time().Year() < firstYear || d.Time().Year() > lastYear) {
-		r.problems.add(field, fmt.Errorf("%s is not from %d to %d", d, firstYear, lastYear))
+		r.problems.add(field, fmt.Errorf("%s is not between %d and %d", d, firstYear, lastYear))
 	}
 }
 

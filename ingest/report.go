@@ -35,16 +35,16 @@ type Report struct {
 	Sources int
 	Counts
 	// History is true if the labels trigger no alerts. Initial is true if the store had no labels
-	// before, which implies it. They are only set for Colas.
+	// before, which implies History. They are only set for Colas.
 	History, Initial bool
-	// Undated is how many labels of the input have no approval date after the import, or would have
-	// none in a dry run. It is only set for Colas.
+	// Undated is the number of labels in the input that have no approval date after the import (in a
+	// dry run, would have none). It is only set for Colas.
 	Undated int
 	// Refusals lists the first 1,000 refused rows, in order.
 	Refusals []Refusal
 	// Failures lists the sources that could not be read completely.
 	Failures []SourceError
-	// Warnings lists oddities that did not refuse a row, such as unknown keys.
+	// Warnings lists problems that did not refuse a row, such as unknown keys.
 	Warnings []Warning
 }
 
@@ -58,11 +58,11 @@ type Refusal struct {
 // String returns source:line: reason.
 func (r Refusal) String() string { return fmt.Sprintf("%s:%d: %s", r.Source, r.Line, r.Reason) }
 
-// Warning is an oddity of a source that refused no row.
+// Warning is a problem of a source that did not refuse a row.
 type Warning struct {
 	Source  string
 	Message string
-	Rows    int // number of rows concerned; zero if it is about the source
+	Rows    int // number of affected rows; zero if it is about the source
 }
 
 // String returns source: message.
@@ -76,7 +76,7 @@ func (w Warning) String() string {
 	return fmt.Sprintf("%s: %s (%d rows)", w.Source, w.Message, w.Rows)
 }
 
-// SourceError is the reason why a source could not be read completely.
+// SourceError is the error of a source that could not be read completely.
 type SourceError struct {
 	Source string
 	Line   int // from 1; zero if it is about the whole source
@@ -161,16 +161,16 @@ func (r Report) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintln(&b, refusal)
 	}
 	if more := r.Refused - len(r.Refusals); more > 0 {
-		fmt.Fprintf(&b, "and %d more refused rows that are not listed\n", more)
+		fmt.Fprintf(&b, "and %d more refused rows\n", more)
 	}
 	for _, warning := range r.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", warning)
 	}
 	if r.Kind == Colas && r.Read > 0 {
-		fmt.Fprintf(&b, "without approval date: %d of the labels%s\n", r.Undated, undatedHint(r.Undated))
+		fmt.Fprintf(&b, "without approval date: %d labels%s\n", r.Undated, undatedHint(r.Undated))
 	}
 	if r.History && r.Read > 0 {
-		fmt.Fprintf(&b, "history: saved searches are not told of these labels%s\n", initialHint(r.Initial))
+		fmt.Fprintf(&b, "history: these labels trigger no alerts%s\n", initialHint(r.Initial))
 	}
 	if r.DryRun {
 		b.WriteString("dry run: nothing was written\n")
@@ -184,12 +184,12 @@ func initialHint(initial bool) string {
 	if !initial {
 		return ""
 	}
-	return ", since the registry held none before; import the rest of the same load, and this again if it was cut off, with --history"
+	return ", because the registry was empty; use --history for the rest of the same load, or to resume this import"
 }
 
 func undatedHint(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return "; searches of a range of dates do not find them"
+	return "; searches by approval date exclude them"
 }

@@ -86,10 +86,10 @@ func (s *schema) unknownKey(list, key string) string {
 	if nearest, ok := vocabulary.Nearest(key, s.names()); ok {
 		hint = "; did you mean " + nearest + "?"
 	}
-	return fmt.Sprintf("unknown field %s is ignored%s", quote(list+key), hint)
+	return fmt.Sprintf("unknown field %s ignored%s", quote(list+key), hint)
 }
 
-// notes counts rows by message about oddities found while decoding.
+// notes counts rows by warning found while decoding.
 type notes map[string]int
 
 // maxNotes bounds the number of different messages.

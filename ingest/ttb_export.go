@@ -56,7 +56,7 @@ type ttbRows struct {
 
 func newTTBRows(in *input, header csvHeader) *ttbRows { return &ttbRows{in: in, header: header.line} }
 
-var errNoTTBRow = errors.New("does not begin with a TTB id, and belongs to no row above")
+var errNoTTBRow = errors.New("does not start with a TTB ID, and is not part of a previous row")
 
 func (r *ttbRows) next(dst []byte) ([]byte, rawRow, error) {
 	line, err := r.content()
@@ -202,7 +202,7 @@ func ttbLabel(row ttbRow) (cola.Cola, error) {
 	if completed := unwrapText(row[ttbCompleted]); completed != "" {
 		day, err := time.Parse("1/2/2006", completed)
 		if err != nil {
-			return label, fmt.Errorf("the completed date %s is not a date; it is written MM/DD/YYYY", quote(completed))
+			return label, fmt.Errorf("the completed date %s is not a date; use MM/DD/YYYY", quote(completed))
 		}
 		label.LatestUpdateDate = cola.DateOf(day)
 	}
@@ -230,7 +230,7 @@ func unwrapText(s string) string { return string(unwrapCode([]byte(s))) }
 // ttbFields are the fields in the export, with functions that report whether a label has them.
 var ttbFields = []struct {
 	index int
-	told  func(*cola.Cola) bool
+	isSet func(*cola.Cola) bool
 }{
 	{cola.FieldIndex[cola.Cola]("ttb_id"), func(*cola.Cola) bool { return true }},
 	{cola.FieldIndex[cola.Cola]("permit_number"), func(c *cola.Cola) bool { return c.PermitNumber != "" }},
@@ -249,7 +249,7 @@ var ttbFields = []struct {
 func carriedBy(label cola.Cola) cola.Fields {
 	var carried cola.Fields
 	for _, f := range ttbFields {
-		if f.told(&label) {
+		if f.isSet(&label) {
 			carried = carried.With(f.index)
 		}
 	}

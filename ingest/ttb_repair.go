@@ -20,9 +20,9 @@ type ttbRow [ttbWidth]string
 var (
 	errTTBShort  = errors.New("has fewer fields than the header")
 	errTTBLong   = errors.New("has far more fields than the header")
-	errTTBDate   = errors.New("has no Completed Date (MM/DD/YYYY) where one is due, so its fields cannot be told apart")
-	errTTBTail   = errors.New("its origin and class cannot be told apart from the fields before them")
-	errTTBMiddle = errors.New("an unquoted comma stands in the fanciful name or the brand name, and it cannot be told in which")
+	errTTBDate   = errors.New("ambiguous fields: no Completed Date (MM/DD/YYYY) in its place")
+	errTTBTail   = errors.New("ambiguous fields: can't find where the origin and class start")
+	errTTBMiddle = errors.New("ambiguous comma in the fanciful name or the brand name; quote the field")
 )
 
 // readTTBRow assigns cells to the fields of a row. A well-formed row needs no repair. Otherwise
@@ -32,7 +32,7 @@ var (
 func readTTBRow(cells []csvField) (ttbRow, error) {
 	switch {
 	case len(cells) < ttbWidth:
-		return ttbRow{}, fmt.Errorf("%w: %d, not %d", errTTBShort, len(cells), ttbWidth)
+		return ttbRow{}, fmt.Errorf("%w: %d instead of %d", errTTBShort, len(cells), ttbWidth)
 	case len(cells) > maxTTBCells:
 		return ttbRow{}, errTTBLong
 	}
@@ -95,10 +95,10 @@ func lastTTBCodes(cells []csvField, first int) (origin, class int, err error) {
 	none := func(at int) bool { return len(cells[at].text) == 0 && len(cells[at+1].text) == 0 }
 	var unknown []string
 	if code := cells[origin].text; !originShaped(code) && !none(origin) {
-		unknown = append(unknown, fmt.Sprintf("unknown origin code %s; it has two capitals or digits", quote(code)))
+		unknown = append(unknown, fmt.Sprintf("%s is not an origin code: two capitals or digits", quote(code)))
 	}
 	if code := cells[class].text; !classShaped(code) && !none(class) {
-		unknown = append(unknown, fmt.Sprintf("unknown class code %s; it has one to three digits, and a capital or none", quote(code)))
+		unknown = append(unknown, fmt.Sprintf("%s is not a class code: one to three digits and an optional capital", quote(code)))
 	}
 	switch {
 	case origin < first || unknown != nil && len(cells) > ttbWidth:

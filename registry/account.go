@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Access contains the database operations for what account holders manage: credentials and usage.
+// Access contains the database operations on credentials and usage, for account holders.
 type Access interface {
 	Account(ctx context.Context, id cola.AccountID) (store.Account, error)
 	Keys(ctx context.Context, account cola.AccountID) ([]store.Key, error)
@@ -36,19 +36,19 @@ type Account struct {
 	Email       string // empty if unknown
 	Tier        cola.Tier
 	CreatedAt   time.Time
-	ActiveLimit int // saved searches that may run by themselves
+	ActiveLimit int // saved searches that may have an active schedule
 }
 
 // Messages for requests with an unknown outcome.
 const (
-	revokeUnconfirmed  = "It is unknown whether that was ended. Do it again in a few seconds: done twice is as good as done once."
-	restoreUnconfirmed = "It is unknown whether the app may act again. Do it again in a few seconds: done twice is as good as done once."
-	signOutUnconfirmed = "It is unknown whether the browser was signed out. Do it again in a few seconds: done twice is as good as done once."
+	revokeUnconfirmed  = "The access may not have been revoked. Try again in a few seconds; it's safe to repeat."
+	restoreUnconfirmed = "The app's access may not have been restored. Try again in a few seconds; it's safe to repeat."
+	signOutUnconfirmed = "The browser may not have been signed out. Try again in a few seconds; it's safe to repeat."
 )
 
-// dashboardOnly refuses callers who are not account holders in a browser. Revoking a key or an app
-// must end its access, so neither may create keys.
-const dashboardOnly = "Keys, connected apps and sign-ins are managed in the dashboard, by the account holder: sign in there."
+// dashboardOnly is the error for callers other than a signed-in account holder. Keys and apps may
+// not create keys, because revoking one must end its access.
+const dashboardOnly = "API keys, connected apps and sign-ins are managed in the dashboard. Sign in there."
 
 // authorizeHolder checks that the caller is an account holder in the dashboard and not suspended.
 // It charges nothing, does not count toward the rate limit, and does not need the index.
@@ -124,10 +124,10 @@ type SignIn struct {
 	CreatedAt  time.Time
 	LastUsedAt time.Time // zero when never; may lag by a minute
 	ExpiresAt  time.Time
-	Current    bool // the request came by it
+	Current    bool // the request was made with this sign-in
 }
 
-// SignIns returns the sign-ins of the caller's account that hold, newest first.
+// SignIns returns the active sign-ins of the caller's account, newest first.
 func (s *Service) SignIns(ctx context.Context, c cola.Caller) ([]SignIn, cola.QuotaState, error) {
 	return readManaged(ctx, s, c, "list sign-ins", func(ctx context.Context, _ cola.QuotaState) ([]SignIn, error) {
 		signIns, err := s.store.SignIns(ctx, c.Account)
@@ -152,7 +152,7 @@ func (s *Service) EndSignIn(ctx context.Context, c cola.Caller, id int64) (cola.
 		return state, err
 	}
 	missing := cola.Errorf(cola.CodeNotFound,
-		"Your account has no sign-in with the id %d. The list of sign-ins shows those that hold.", id)
+		"Your account has no active sign-in with the ID %d.", id)
 	return state, s.changeManaged(ctx, "end sign-in", signOutUnconfirmed, missing, func(ctx context.Context) error {
 		return s.store.EndSignIn(ctx, c.Account, id)
 	})

@@ -15,18 +15,19 @@ type Connection struct {
 	App        string // name of the app
 	ClientID   string
 	Issuer     string
-	Scopes     []cola.Scope // that the latest token gave it, beside reading
+	Scopes     []cola.Scope // of its latest token, in addition to reading
 	CreatedAt  time.Time    // when it was first used
 	LastUsedAt time.Time    // zero if never used; may lag by a minute
-	RevokedAt  time.Time    // zero while it holds
+	RevokedAt  time.Time    // zero if not revoked
 	Disabled   bool         // the operator has disabled the app
-	Requests   int          // in this month
+	Requests   int          // this month
 }
 
 // Acts reports whether the app's requests are accepted.
 func (n Connection) Acts() bool { return n.RevokedAt.IsZero() && !n.Disabled }
 
-// Connections returns the apps that may act, or might, for the caller's account, latest first.
+// Connections returns the connected apps of the caller's account, revoked ones included, newest
+// first.
 func (s *Service) Connections(ctx context.Context, c cola.Caller) ([]Connection, cola.QuotaState, error) {
 	return readManaged(ctx, s, c, "list connected apps",
 		func(ctx context.Context, state cola.QuotaState) ([]Connection, error) {
@@ -43,7 +44,7 @@ func (s *Service) Connections(ctx context.Context, c cola.Caller) ([]Connection,
 				shown[i] = connectionOf(l)
 				shown[i].Requests = requests[cola.Credential{Kind: cola.CredentialLink, ID: l.ID}]
 			}
-			slices.Reverse(shown) // the store has them by id
+			slices.Reverse(shown) // the store sorts by ID
 			return shown, nil
 		})
 }
@@ -85,14 +86,12 @@ func (s *Service) RestoreConnection(ctx context.Context, c cola.Caller, id int64
 			}
 			if slices.ContainsFunc(links, func(l store.Link) bool { return l.ID == id && !l.App.DisabledAt.IsZero() }) {
 				return cola.Errorf(cola.CodeNotActive,
-					"The operator of this service has disabled this app for every account, so it cannot act for "+
-						"yours. Ask the operator.")
+					"The operator of this service has disabled this app for all accounts. Ask the operator.")
 			}
 			return s.store.RestoreLink(ctx, c.Account, id)
 		})
 }
 
 func connectionNotFound(id int64) error {
-	return cola.Errorf(cola.CodeNotFound, "Your account has no connected app with the id %d. The list of connected "+
-		"apps shows those that it has.", id)
+	return cola.Errorf(cola.CodeNotFound, "Your account has no connected app with the ID %d.", id)
 }

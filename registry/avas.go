@@ -36,7 +36,7 @@ func (s *Service) AVA(
 				return a, nil
 			}
 		}
-		return cola.AVADetail{}, cola.Errorf(cola.CodeNotFound, "No AVA has the id %s.", cola.Quoted(id))
+		return cola.AVADetail{}, cola.Errorf(cola.CodeNotFound, "No AVA has the ID %s.", cola.Quoted(id))
 	})
 }
 

@@ -7,12 +7,12 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// maxBarcodeColas is how many labels a barcode lookup returns at most.
+// maxBarcodeColas limits the labels that a barcode lookup returns.
 const maxBarcodeColas = 100
 
-// Barcode returns the labels that carry a barcode, newest approval first. It costs a list record
-// for each label returned; a barcode that no label carries is free. The list is cut to the list
-// records that are left, and TruncatedByQuota says so.
+// Barcode returns the labels with a barcode, newest approval first. It costs one list record per
+// label returned; an unknown barcode is free. If fewer list records are left, the list is cut and
+// TruncatedByQuota is true.
 func (s *Service) Barcode(
 	ctx context.Context, c cola.Caller, value string,
 ) (cola.BarcodeResult, cola.QuotaState, error) {
@@ -30,7 +30,7 @@ func (s *Service) BarcodeFit(
 	found, ok := s.index.View().Barcode(value, maxBarcodeColas)
 	s.metrics.observeSearch(byBarcode, begun)
 	if !ok {
-		state, err := s.Refuse(ctx, c, cola.Errorf(cola.CodeNotFound, "No label carries the barcode %s.",
+		state, err := s.Refuse(ctx, c, cola.Errorf(cola.CodeNotFound, "No label has the barcode %s.",
 			cola.Quoted(value)))
 		return cola.BarcodeResult{}, state, err
 	}

@@ -16,12 +16,12 @@ type ColaPage struct {
 	Colas      []cola.ColaSummary
 	Pagination cola.Pagination
 	Defaults   *cola.DefaultsApplied // nil unless the default date window is active
-	Notes      []string              // how the search was read, and why it found nothing
+	Notes      []string              // how an ambiguous origin was read, and why no labels match
 }
 
-// SearchColas returns a page of the labels that match, newest approval first. It costs a list
-// record for each label returned. A page is cut to the list records that are left, and
-// TruncatedByQuota says so.
+// SearchColas returns a page of the labels that match, newest approval first. It costs one list
+// record per label returned. If fewer list records are left, the page is cut and TruncatedByQuota is
+// true.
 func (s *Service) SearchColas(
 	ctx context.Context, c cola.Caller, p cola.SearchParams,
 ) (ColaPage, cola.QuotaState, error) {
@@ -87,13 +87,12 @@ func colaPage(q cola.ColaSearch, rows []cola.ColaSummary, total int, more bool) 
 	return page
 }
 
-// Rows returns labels, which the caller was charged for, as rows of lists. It reads memory only,
-// and charges nothing.
+// Rows returns labels as list rows. It is free: call it only for labels that the caller was charged
+// for.
 func (s *Service) Rows(labels []cola.ColaSummary) []cola.ColaRow { return s.index.View().Rows(labels) }
 
-// Cola returns a label with all that is known of it. White space around the id does not count. It
-// costs a detail view; not finding it, or finding that the caller has it already by its ETag, is
-// free.
+// Cola returns all data about a label. White space around the ID is ignored. It costs a detail view;
+// it is free if the label does not exist or the caller has the current version.
 func (s *Service) Cola(
 	ctx context.Context, c cola.Caller, id, ifNoneMatch string,
 ) (Tagged[cola.Cola], cola.QuotaState, error) {
@@ -122,11 +121,11 @@ func (s *Service) findCola(ctx context.Context, id string) (cola.Cola, error) {
 // colaNotFound returns the error for an unknown label. It describes the format of IDs if id does
 // not have it.
 func colaNotFound(id string) error {
-	hint := " A TTB id has 14 digits."
+	hint := " A TTB ID has 14 digits."
 	if len(id) == len("11054001000049") && strings.Trim(id, "0123456789") == "" {
 		hint = ""
 	}
-	return cola.Errorf(cola.CodeNotFound, "No COLA has the id %s.%s", cola.Quoted(id), hint)
+	return cola.Errorf(cola.CodeNotFound, "No label has the TTB ID %s.%s", cola.Quoted(id), hint)
 }
 
 // LabelOfImage returns the ID of the label that an image belongs to, without reading the database.
@@ -145,7 +144,7 @@ func (s *Service) LabelOfImage(imageID string) (cola.TTBID, error) {
 }
 
 func imageNotFound(id string) error {
-	return cola.Errorf(cola.CodeNotFound, "No image %s is drawn here.", cola.Quoted(id))
+	return cola.Errorf(cola.CodeNotFound, "No image has the ID %s.", cola.Quoted(id))
 }
 
 // DrawableImage returns an image that this server draws at /images/{imageID}, and its label; only

@@ -22,8 +22,8 @@ func (s *Service) Deliveries(
 		})
 }
 
-// Delivery returns a message of the caller's account with every attempt to deliver it. It is free.
-// It fails with CodeNotFound also for another account's.
+// Delivery returns a delivery of the caller's account with every attempt. It is free. It fails with
+// CodeNotFound also for another account's delivery.
 func (s *Service) Delivery(
 	ctx context.Context, c cola.Caller, id, ifNoneMatch string,
 ) (Tagged[cola.DeliveryDetail], cola.QuotaState, error) {
@@ -82,8 +82,8 @@ func (s *Service) ReplayDelivery(
 func replayError(err, other error) error {
 	if errors.Is(err, store.ErrNotActive) {
 		return cola.Errorf(cola.CodeNotActive,
-			"Nothing is sent to the destination of this message. GET /destinations tells why; PATCH "+
-				"/destinations/{uuid} with {\"active\": true} makes it active again.")
+			"The destination of this message is not active. GET /destinations shows the reason. To resume it, send "+
+				"PATCH /destinations/{uuid} with {\"active\": true}.")
 	}
 	return other
 }
@@ -98,6 +98,6 @@ func parseDeliveryID(id string) (int64, error) {
 }
 
 func deliveryNotFound(id string) error {
-	return cola.Errorf(cola.CodeNotFound, "Your account has no delivery with the number %s. Deliveries are forgotten "+
-		"after some time.", cola.Quoted(id))
+	return cola.Errorf(cola.CodeNotFound, "Your account has no delivery %s. Old deliveries are deleted.",
+		cola.Quoted(id))
 }

@@ -66,7 +66,7 @@ func listPage[T any](ctx context.Context, s *Service, c cola.Caller, page cola.S
 }
 
 // Destination returns a destination of the caller's account. It is free. It fails with CodeNotFound
-// also for another account's.
+// also for another account's destination.
 func (s *Service) Destination(
 	ctx context.Context, c cola.Caller, id, ifNoneMatch string,
 ) (Tagged[cola.Destination], cola.QuotaState, error) {
@@ -80,7 +80,7 @@ func (s *Service) Destination(
 	})
 }
 
-// destination reads a destination by the UUID that the store has it by, or fails with CodeNotFound.
+// destination reads a destination by its normalized UUID, or fails with CodeNotFound.
 func (s *Service) destination(
 	ctx context.Context, account cola.AccountID, key string,
 ) (d store.Destination, err error) {
@@ -182,22 +182,22 @@ func (s *Service) storeDestination(ctx context.Context, n store.NewDestination) 
 		return made, nil
 	case errors.Is(err, store.ErrExists):
 		return made, cola.Errorf(cola.CodeDestinationExists,
-			"The account has this destination already, for the same searches. GET /destinations lists it; a lost "+
-				"secret is replaced with POST /destinations/{uuid}/secret.")
+			"The account already has this destination, for the same searches. GET /destinations lists it. To replace "+
+				"a lost secret, send POST /destinations/{uuid}/secret.")
 	case errors.Is(err, store.ErrLimit):
 		refusal := cola.Errorf(cola.CodeDestinationLimit,
-			"An account may have %d destinations, and this one has them. Delete one of the others first.",
+			"The account has the maximum of %d destinations. Delete one first.",
 			n.MaxDestinations)
 		refusal.Details = map[string]any{"limit": n.MaxDestinations}
 		return made, refusal
 	case errors.Is(err, store.ErrNotFound):
 		var problems cola.Problems
-		problems.Add("saved_search", "Your account has no saved search with the id %s.", cola.Quoted(n.SavedSearch))
+		problems.Add("saved_search", "Your account has no saved search with the ID %s.", cola.Quoted(n.SavedSearch))
 		return made, problems.Err()
 	}
 	return made, destinationError(confirmationError(n.Kind, err), n.Address,
-		"It is unknown whether the destination was created. "+
-			"Send the same request again in a few seconds; destination_exists means that it was.")
+		"The destination may not have been created. Send the same request again in a few seconds; "+
+			"destination_exists means that it was.")
 }
 
 // isAccountAddress reports whether a new destination has the account's own email address, in any
@@ -231,18 +231,18 @@ func (s *Service) isAccountDestination(ctx context.Context, d store.Destination)
 	return s.isAccountAddress(ctx, d.Account, store.NewDestination{Kind: d.Kind, Address: d.Address.V})
 }
 
-// parseDestinationID returns the UUID of a destination as the store has it.
+// parseDestinationID returns the normalized UUID of a destination.
 func parseDestinationID(id string) (string, error) {
 	if key, ok := normalizeUUID(id); ok {
 		return key, nil
 	}
 	refusal := destinationNotFound(id)
-	refusal.Message += " The id of a destination is a UUID."
+	refusal.Message += " Destination IDs are UUIDs."
 	return "", refusal
 }
 
 func destinationNotFound(id string) *cola.Error {
-	return cola.Errorf(cola.CodeNotFound, "Your account has no destination with the id %s.", cola.Quoted(id))
+	return cola.Errorf(cola.CodeNotFound, "Your account has no destination with the ID %s.", cola.Quoted(id))
 }
 
 // destinationError returns the public error of a failed change. unknown is the message if the
@@ -310,18 +310,18 @@ func (s *Service) updateDestination(
 	return changed, nil
 }
 
-// DeleteDestination forgets a destination of the caller's account, with all that was and is to be
-// sent there. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with
-// CodeNotFound also for another account's, and with CodeValidation for the account's own email
-// address, which can be paused. CodeUnavailable may leave unknown whether it was deleted.
+// DeleteDestination deletes a destination of the caller's account with its deliveries. It is free
+// and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another
+// account's destination, and with CodeValidation for the account's own email address, which can
+// only be paused. After CodeUnavailable the outcome may be unknown.
 func (s *Service) DeleteDestination(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
 	d, state, err := s.authorizeDestinationWrite(ctx, c, id)
 	if err != nil {
 		return state, err
 	}
 	if d.Own {
-		return state, wrongKindError("It is the account's own email address, which stays. To have nothing sent " +
-			"there, send PATCH /destinations/" + d.UUID + " with {\"active\": false}.")
+		return state, wrongKindError("The account's own email address can't be deleted. To pause it, send PATCH " +
+			"/destinations/" + d.UUID + " with {\"active\": false}.")
 	}
 	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) error {
 		return s.store.DeleteDestination(ctx, d.Account, d.UUID)
@@ -345,7 +345,7 @@ func (s *Service) authorizeDestinationWrite(
 	return d, state, err
 }
 
-// wrongKindError refuses an action that a destination of this kind does not support.
+// wrongKindError returns the error for an action that this kind of destination does not support.
 func wrongKindError(message string) error {
 	var problems cola.Problems
 	problems.Add("uuid", "%s", message)

@@ -12,18 +12,18 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// secretOverlap is for how long webhooks are signed with a replaced secret as well.
+// secretOverlap is how long webhooks are signed with a replaced secret too.
 const secretOverlap = 24 * time.Hour
 
-// maxReplayed is how many deliveries one request has sent again.
+// maxReplayed limits the deliveries that one request resends.
 const maxReplayed = 1_000
 
 // Messages for requests with an unknown outcome.
 const (
-	changeDestinationUnconfirmed = "It is unknown whether the destination was changed. Send the same request again in a few seconds: a change made twice is as good as one made once."
-	deleteDestinationUnconfirmed = "It is unknown whether the destination was deleted. Send the same request again in a few seconds; not_found then says that it is gone."
-	rotateSecretUnconfirmed      = "It is unknown whether the secret was replaced. Send the same request again in a few seconds for another one; the latest is the one that counts."
-	sendUnconfirmed              = "It is unknown whether the message is to be sent. GET /deliveries tells; or send the same request again in a few seconds."
+	changeDestinationUnconfirmed = "The destination may not have been changed. Send the same request again in a few seconds; it's safe to repeat."
+	deleteDestinationUnconfirmed = "The destination may not have been deleted. Send the same request again in a few seconds; not_found means that it was."
+	rotateSecretUnconfirmed      = "The secret may not have been replaced. Send the same request again in a few seconds; the latest secret is valid."
+	sendUnconfirmed              = "The message may not be sent. Check GET /deliveries, or send the same request again in a few seconds."
 )
 
 // RotateSecret replaces the secret that signs webhooks to a destination, and returns the new one.
@@ -40,7 +40,7 @@ func (s *Service) RotateSecret(
 	}
 	if d.Kind != cola.KindWebhook {
 		return cola.DestinationWithSecret{}, state,
-			wrongKindError("This is an email address; only webhooks are signed with a secret.")
+			wrongKindError("Only webhooks have a secret; this is an email address.")
 	}
 	secret, until := cola.NewWebhookSecret(), s.now().Add(secretOverlap)
 	sealed := s.vault.Seal(vault.Secret, d.UUID, secret)
@@ -82,15 +82,15 @@ func (s *Service) TestDestination(
 	return made, state, nil
 }
 
-// checkSendable fails with CodeNotActive, and says what to do, if a destination gets no messages.
+// checkSendable fails with CodeNotActive if messages can't be sent to a destination.
 func (s *Service) checkSendable(ctx context.Context, d store.Destination) error {
 	switch {
 	case d.Kind == cola.KindEmail && !s.sends.SendsMail:
 		return cola.Errorf(cola.CodeNotActive,
-			"This server sends no email; use a webhook, or the feed of a saved search.")
+			"This server doesn't send email. Use a webhook, or a saved search's feed.")
 	case !d.Address.OK:
 		return cola.Errorf(cola.CodeNotActive,
-			"The account has no email address. Add a destination with one, or a webhook.")
+			"The account has no email address. Add an email or webhook destination.")
 	case d.State == cola.DestinationActive:
 		return nil
 	}
@@ -138,7 +138,7 @@ func (s *Service) ResendConfirmation(
 	return made, state, nil
 }
 
-const alreadyConfirmed = "It is already confirmed. To make it active again, send PATCH /destinations/{uuid} with {\"active\": true}."
+const alreadyConfirmed = "The destination is already confirmed. To resume it, send PATCH /destinations/{uuid} with {\"active\": true}."
 
 // checkCanResend fails if the destination needs no consent, or if the server can't ask for it.
 func (s *Service) checkCanResend(ctx context.Context, d store.Destination) error {
@@ -183,13 +183,13 @@ func (s *Service) ReplayDestination(
 // asked often.
 const (
 	askedWithin = 24 * time.Hour // window of the limits per account and per recipient
-	maxAsked    = 10             // requests of an account, to any recipient
+	maxAsked    = 10             // requests per account, to any recipient
 
-	// An email address may be asked once an hour by an account, and three times a day by all.
+	// An email address gets at most one request an hour from an account, and three a day from all.
 	askAddressAgain = time.Hour
 	maxAskedAddress = 3
 
-	// A host may be sent five challenges an hour by an account, and fifty a day by all; see
+	// A host gets at most five challenges an hour from an account, and fifty a day from all; see
 	// store.ConfirmationLimits for the exceptions.
 	askHostAgain    = time.Hour
 	maxAskedByOne   = 5
@@ -226,20 +226,20 @@ func confirmationLimitMessage(kind string, limit store.ConfirmationLimit) string
 	webhook := kind == cola.KindWebhook
 	switch {
 	case limit == store.LimitRepeats && webhook:
-		return fmt.Sprintf("An account may send a host %d challenges an hour.", maxAskedByOne)
+		return fmt.Sprintf("An account can send a host at most %d challenges an hour.", maxAskedByOne)
 	case limit == store.LimitRepeats:
 		return "The owner of this address was asked within the last hour."
 	case limit == store.LimitOfAddress && webhook:
-		return fmt.Sprintf("All accounts together may send a host %d challenges in 24 hours.", maxAskedHost)
+		return fmt.Sprintf("A host gets at most %d challenges in 24 hours, from all accounts.", maxAskedHost)
 	case limit == store.LimitOfAddress:
-		return fmt.Sprintf("An address is asked to confirm at most %d times in 24 hours.", maxAskedAddress)
+		return fmt.Sprintf("An address gets at most %d confirmation requests in 24 hours.", maxAskedAddress)
 	}
-	return fmt.Sprintf("An account may request %d confirmations in 24 hours.", maxAsked)
+	return fmt.Sprintf("An account can request at most %d confirmations in 24 hours.", maxAsked)
 }
 
 // confirmUnconfirmed is the message if the outcome of a confirmation is unknown.
-const confirmUnconfirmed = "It is unknown whether the code was accepted. Check the state with GET " +
-	"/destinations/{uuid}, or send the same request again in a few seconds."
+const confirmUnconfirmed = "The code may not have been accepted. Check the state with GET /destinations/{uuid}, or " +
+	"send the same request again in a few seconds."
 
 // ConfirmDestination confirms a pending endpoint with the code from its latest challenge, and
 // returns the destination, which is then active. It is free and needs the scope
@@ -259,7 +259,7 @@ func (s *Service) ConfirmDestination(
 		return cola.Destination{}, state, err
 	case d.Kind != cola.KindWebhook:
 		return cola.Destination{}, state, wrongKindError(
-			"This is an email address; its owner confirms by the link in the email.")
+			"Only webhooks are confirmed by code. The owner of an email address confirms with the link in the email.")
 	}
 	var refusal error
 	changed, err := s.updateDestination(ctx, d, confirmUnconfirmed, func(d *store.Destination) error {
@@ -297,7 +297,7 @@ func (s *Service) checkCode(d *store.Destination, code string) error {
 		return codesExhaustedError(d)
 	}
 	var problems cola.Problems
-	problems.Add("code", "Wrong code for the latest challenge. You have %d more tries.",
+	problems.Add("code", "Wrong code for the latest challenge. Tries left: %d.",
 		cola.MaxCodeTries-d.Challenge.Tries)
 	return problems.Err()
 }
@@ -305,7 +305,7 @@ func (s *Service) checkCode(d *store.Destination, code string) error {
 // codesExhaustedError returns the error after too many wrong codes.
 func codesExhaustedError(d *store.Destination) error {
 	refusal := cola.Errorf(cola.CodeNotActive,
-		"No code can be entered: no challenge was sent, or too many wrong codes were entered. "+
+		"No code is valid now: no challenge was sent, or too many wrong codes were entered. "+
 			"To send another challenge, use POST /destinations/%s/confirmation.", d.UUID)
 	refusal.Details = map[string]any{"state": d.State}
 	return refusal

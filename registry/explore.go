@@ -36,15 +36,15 @@ func (s *Service) Explore(
 	begun := time.Now()
 	facets, err := p.FacetSearch(s.now())
 	if err != nil {
-		return ExploreResult{}, state, fmt.Errorf("count facets of a search that was made: %w", err)
+		return ExploreResult{}, state, fmt.Errorf("count facets: %w", err)
 	}
 	counted := view.Facets(facets)
 	s.metrics.observeSearch(facetCounts, begun)
 	return ExploreResult{ColaPage: page, Facets: counted, Images: s.mainImages(ctx, page.Colas)}, state, nil
 }
 
-// mainImages returns the addresses of the main images of labels, as far as they can be read in
-// time.
+// mainImages returns the URLs of labels' main images. If they can't be read in time, it logs that
+// and returns none.
 func (s *Service) mainImages(ctx context.Context, labels []cola.ColaSummary) (images map[cola.TTBID]string) {
 	if len(labels) == 0 {
 		return nil
@@ -59,7 +59,7 @@ func (s *Service) mainImages(ctx context.Context, labels []cola.ColaSummary) (im
 	})
 	if err != nil {
 		if ctx.Err() == nil {
-			s.log.Warn("a page goes without pictures", "error", err)
+			s.log.Warn("could not read label images; showing the page without them", "error", err)
 		}
 		return nil
 	}
@@ -72,18 +72,18 @@ func (s *Service) mainImages(ctx context.Context, labels []cola.ColaSummary) (im
 // LabelPage is a label with related records.
 type LabelPage struct {
 	Label     cola.Cola
-	Permittee *cola.PermitteeSummary // nil when it is not known
-	Chain     []ChainLink            // resubmissions, oldest first, including this label; empty if there are none
+	Permittee *cola.PermitteeSummary // nil if unknown
+	Chain     []ChainLink            // resubmissions, oldest first, including this label; empty if it has none
 }
 
 // ChainLink is a label in a chain of resubmissions.
 type ChainLink struct {
 	TTBID   cola.TTBID
-	Summary *cola.ColaSummary // nil when the registry does not hold it
+	Summary *cola.ColaSummary // nil if the registry does not have it
 }
 
 // LabelPage returns a label with its permittee and its chain of resubmissions. It costs a detail
-// view, as Cola does; not finding it is free.
+// view, like Cola; an unknown label is free.
 func (s *Service) LabelPage(ctx context.Context, c cola.Caller, id string) (LabelPage, cola.QuotaState, error) {
 	var checked cola.QuotaState
 	tagged, state, err := lookup(ctx, s, c, cola.MeterDetailViews, "", func() (LabelPage, error) {
@@ -109,7 +109,7 @@ func (s *Service) LabelPage(ctx context.Context, c cola.Caller, id string) (Labe
 	return tagged.Value, state, err
 }
 
-// maxChain is how many labels of a chain are shown: the ones nearest to the label.
+// maxChain limits the labels of a chain to those nearest to the label.
 const maxChain = 20
 
 // chain returns the labels connected to a label by resubmissions, in either direction; empty if
@@ -161,7 +161,7 @@ func (s *Service) neighbors(
 	return before, after, err
 }
 
-// chainLinks returns labels as a chain shows them, oldest first.
+// chainLinks returns labels as links of a chain, oldest first.
 func chainLinks(view *search.View, ids []cola.TTBID) []ChainLink {
 	slices.SortFunc(ids, func(a, b cola.TTBID) int { return cmp.Compare(chronological(a), chronological(b)) })
 	chain := make([]ChainLink, len(ids))
@@ -174,11 +174,11 @@ func chainLinks(view *search.View, ids []cola.TTBID) []ChainLink {
 	return chain
 }
 
-// chronological maps IDs to an order by date of receipt, their prefix: IDs of the last century come
-// first.
+// chronological maps IDs to sortable numbers. An ID starts with the two-digit year of receipt, so
+// IDs from the 1900s must sort before those from the 2000s.
 func chronological(id cola.TTBID) cola.TTBID {
 	const year, century = 1_000_000_000_000, 100_000_000_000_000
-	if id/year < 70 { // computers came to TTB's predecessor later than in 1970
+	if id/year < 70 { // TTB has no IDs from before 1970
 		return id + century
 	}
 	return id

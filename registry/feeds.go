@@ -12,12 +12,12 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// maxFeedRuns is how many runs a feed shows: the newest with matches.
+// maxFeedRuns limits a feed to the newest runs with matches.
 const maxFeedRuns = 30
 
 const (
 	feedsPath = "/feeds/" // below the public URL, before the token
-	feedBytes = 32        // of randomness in a token
+	feedBytes = 32        // random bytes in a token
 )
 
 // Feed is the content of a saved search's feed.
@@ -27,13 +27,13 @@ type Feed struct {
 	Runs   []FeedRun
 }
 
-// FeedRun is a run that found something.
+// FeedRun is a run with matches.
 type FeedRun struct {
 	Run    cola.SavedSearchRun
-	Labels []FeedLabel // named by messages about the run, up to the feed's limit
+	Labels []FeedLabel // those that messages about the run name, up to the feed's limit
 }
 
-// FeedLabel is a label of a run, in its current state.
+// FeedLabel is the current record of a label that a run found.
 type FeedLabel struct {
 	cola.ColaSummary
 	Late bool
@@ -41,12 +41,12 @@ type FeedLabel struct {
 
 // Messages for requests with an unknown outcome.
 const (
-	createFeedUnconfirmed = "It is unknown whether the feed was made. Send the same request again in a few seconds: the latest address is the one that counts."
-	deleteFeedUnconfirmed = "It is unknown whether the feed has ended. Send the same request again in a few seconds."
+	createFeedUnconfirmed = "The feed may not have been created. Send the same request again in a few seconds; only the latest URL works."
+	deleteFeedUnconfirmed = "The feed may not have been deleted. Send the same request again in a few seconds; it's safe to repeat."
 )
 
-// MakeFeed gives a search of the caller's account a feed with a new address, which replaces a
-// previous one, and returns the address, once. It is free and needs the scope
+// MakeFeed creates a feed for a search of the caller's account and returns its URL, which is not
+// shown again. The search's previous feed URL stops working. It is free and needs the scope
 // cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's search.
 func (s *Service) MakeFeed(
 	ctx context.Context, c cola.Caller, id string,
@@ -97,7 +97,7 @@ func (s *Service) HasFeed(ctx context.Context, c cola.Caller, id string) (has bo
 	case errors.Is(err, store.ErrNotFound):
 		return false, state, savedSearchNotFound(id)
 	case err != nil:
-		return false, state, storeError(err, "look for a feed")
+		return false, state, storeError(err, "look up feed")
 	}
 	return has, state, nil
 }
@@ -144,8 +144,8 @@ func (s *Service) Feed(ctx context.Context, token string) (Feed, error) {
 	return feed, nil
 }
 
-// feedNotFound does not repeat the token: it is a secret, also when it is misspelt.
+// feedNotFound does not repeat the token, which is a secret even if mistyped.
 func feedNotFound() error {
-	return cola.Errorf(cola.CodeNotFound, "There is no feed at this address: it has ended, got another address, or "+
-		"its account is suspended. The account holder can make it anew.")
+	return cola.Errorf(cola.CodeNotFound, "No feed has this URL. It was deleted or replaced, or the account is "+
+		"suspended. The account holder can create a new one.")
 }

@@ -13,10 +13,9 @@ import (
 )
 
 const (
-	// pollInterval bounds, together with the time to index a batch, how stale a process may be.
+	// pollInterval plus the time to index a batch is how stale a process may be.
 	pollInterval = 250 * time.Millisecond
-	// pollIntervalNotified is the same where the store wakes the follower: the floor, for when a
-	// wake-up is lost.
+	// pollIntervalNotified applies if the store wakes the follower; polling covers lost wake-ups.
 	pollIntervalNotified = time.Second
 	// revisionTimeout limits revision lookups, which are fast unless the connection is dead.
 	revisionTimeout = 3 * time.Second
@@ -24,13 +23,13 @@ const (
 	// cost less to index, and commits are still visible within two seconds.
 	pollIntervalBusy = time.Second
 	busyLabels       = 1_000
-	// retryInterval applies after a failed read; the index serves what it has.
+	// retryInterval applies after a failed read; until then the index serves older data.
 	retryInterval = time.Second
 	// snapshotIdleTime is how long the index must be unchanged before it is saved.
 	snapshotIdleTime = 30 * time.Second
 )
 
-// FollowerOptions configure a Follower.
+// FollowerOptions configures a Follower.
 type FollowerOptions struct {
 	Snapshot string           // snapshot file; empty for none
 	Progress func(labels int) // called during the first build; may be nil
@@ -53,9 +52,9 @@ type Follower struct {
 	saved         search.Marks // marks of the snapshot file
 	changed       time.Time    // when the index last changed
 	restored      bool         // the index comes from the snapshot
-	complete      bool         // the index has been brought up to the store once
+	complete      bool         // the index has caught up with the store once
 	reportedBuilt bool         // options.Built was called
-	failing       bool         // the store could not be followed at the last try
+	failing       bool         // the latest sync failed
 }
 
 // NewFollower returns the follower of a service.
@@ -69,9 +68,9 @@ func NewFollower(s *Service, o FollowerOptions) *Follower {
 	return &Follower{service: s, options: o}
 }
 
-// Run builds the index, makes the service ready, and follows the store until the context ends; then
-// it saves the snapshot. It retries after failures: while the store is unreachable, the service
-// shows older data.
+// Run builds the index, makes the service ready, and follows the store until the context is
+// canceled; then it saves the snapshot. It retries after failures: while the store is unreachable,
+// the service returns older data.
 func (f *Follower) Run(ctx context.Context) error {
 	begun := time.Now()
 	f.restored = f.restore()
@@ -96,13 +95,13 @@ func (f *Follower) Run(ctx context.Context) error {
 	return f.save()
 }
 
-// logOutcome logs when the store can no longer be followed, and when it can be again.
+// logOutcome logs the first failed sync, and the first successful one after that.
 func (f *Follower) logOutcome(err error) {
 	switch {
 	case err != nil && !f.failing:
-		f.service.log.Error("index cannot follow the store; it tries again every second", "error", err)
+		f.service.log.Error("index sync failed; retrying every second", "error", err)
 	case err == nil && f.failing:
-		f.service.log.Info("index follows the store again")
+		f.service.log.Info("index sync recovered")
 	}
 	f.failing = err != nil
 }
@@ -110,7 +109,7 @@ func (f *Follower) logOutcome(err error) {
 // pollPause is the pause between two polls.
 type pollPause struct {
 	timeout       time.Duration
-	ignoreWakeups bool // it is not cut short by a wake-up
+	ignoreWakeups bool // wait for the full timeout
 }
 
 func (f *Follower) pauseAfter(labels int, err error) pollPause {
@@ -140,8 +139,8 @@ func (f *Follower) wait(ctx context.Context, p pollPause) bool {
 	return ctx.Err() == nil
 }
 
-// restore loads the snapshot. One that is damaged or of another database is left aside: the index
-// is then built from the store.
+// restore loads the snapshot. A snapshot that is damaged or from another database is ignored, and
+// the index is built from the store.
 func (f *Follower) restore() bool {
 	if f.options.Snapshot == "" {
 		return false
@@ -149,7 +148,7 @@ func (f *Follower) restore() bool {
 	marks, err := f.service.index.Restore(f.options.Snapshot, f.service.store.ID())
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			f.service.log.Warn("index snapshot not used; building from the database", "error", err)
+			f.service.log.Warn("index snapshot unusable; building from the database", "error", err)
 		}
 		return false
 	}
@@ -157,8 +156,8 @@ func (f *Follower) restore() bool {
 	return true
 }
 
-// sync brings the index and the reference data up to the store, in one publication, and returns how
-// many labels changed.
+// sync updates the index and the reference data from the store, in one publication, and returns the
+// number of changed labels.
 func (f *Follower) sync(ctx context.Context) (labels int, err error) {
 	latest, err := f.latestRevision(ctx)
 	if err != nil {
@@ -259,7 +258,7 @@ func (f *Follower) saveWhenIdle() {
 	}
 	if err := f.save(); err != nil {
 		f.service.log.Warn("index snapshot not saved", "error", err)
-		f.changed = time.Now() // try again after as long a wait
+		f.changed = time.Now() // retry after snapshotIdleTime
 	}
 }
 
@@ -276,13 +275,13 @@ func (f *Follower) save() error {
 }
 
 // errRolledBack means that the database has lost revisions that the index contains, or was about
-// to.
-var errRolledBack = errors.New("the database was set back while it was read")
+// to contain.
+var errRolledBack = errors.New("the database was rolled back")
 
-// checkRollback fails with errRolledBack unless all that the index was brought up to, and is about
-// to be, is in the store's past. After a backup was restored over it, or a standby took over that
-// lacked the latest commits, it is not, although the numbers may be higher than ever. It is asked
-// after everything was read, so that the store is not set back in between.
+// checkRollback fails with errRolledBack unless the store still has every revision that the index
+// contains or is about to contain. Revisions disappear if a backup is restored, or a standby without
+// the latest commits takes over; later revisions may still be higher. Call it after all reads, so
+// that a rollback between them is detected.
 func (f *Follower) checkRollback(ctx context.Context, marks ...search.Marks) error {
 	var revisions []cola.Revision
 	for _, m := range marks {
@@ -303,11 +302,10 @@ func (f *Follower) checkRollback(ctx context.Context, marks ...search.Marks) err
 	return nil
 }
 
-// rebuild starts over. Until it is done the service is not ready: to answer from an index that
-// lacks almost everything would be worse.
+// rebuild builds the index from scratch. The service is not ready until it is done, because an
+// almost empty index would give wrong answers.
 func (f *Follower) rebuild(ctx context.Context) (labels int, err error) {
-	f.service.log.Warn("the database is not the one, or not in the state, that the index was built from; building " +
-		"the index anew")
+	f.service.log.Warn("the database was replaced or rolled back; rebuilding the index")
 	f.service.ready.Store(false)
 	f.restored, f.complete = false, false
 	f.service.index.Reset()

@@ -14,12 +14,12 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// MaxKeys is how many API keys that hold an account holder may have.
+// MaxKeys limits the active API keys of an account.
 const MaxKeys = 100
 
 const (
 	maxKeyName  = 100 // characters
-	maxKeyYears = 10  // that an API key with an end may hold
+	maxKeyYears = 10  // longest lifetime of a key that expires
 	// maxKeysPerDay limits new keys. Expired keys are stored, because usage is reported by key, and
 	// managing keys does not count toward the rate limit.
 	maxKeysPerDay = 2 * MaxKeys
@@ -29,13 +29,13 @@ const (
 type Key struct {
 	ID         int64
 	Name       string
-	Prefix     string // first characters of the key, to recognise it by
+	Prefix     string // first characters of the key, to recognize it by
 	LastFour   string
 	CreatedAt  time.Time
-	LastUsedAt time.Time // zero when never; may lag by a minute
-	ExpiresAt  time.Time // zero for never
-	RevokedAt  time.Time // zero while it was not revoked
-	Requests   int       // in this month
+	LastUsedAt time.Time // zero if never used; may lag by a minute
+	ExpiresAt  time.Time // zero if it never expires
+	RevokedAt  time.Time // zero if not revoked
+	Requests   int       // this month
 }
 
 // IsActive reports whether the key is valid at an instant.
@@ -53,33 +53,33 @@ type NewKey struct {
 type KeyParams struct {
 	cola.Decoded
 	Name    string    // 1 to 100 characters
-	Expires cola.Date // last day (UTC) that it holds; zero for never
+	Expires cola.Date // last valid day (UTC); zero if the key never expires
 }
 
-// normalize returns the name and the expiry of the key, zero for none, or a validation error with
-// all problems.
+// normalize returns the name and the expiry of the key, which is zero if it never expires. It fails
+// with a validation error that has all problems.
 func (p KeyParams) normalize(now time.Time) (name string, expires time.Time, err error) {
 	var problems cola.Problems
 	problems.Merge(p.Problems)
 	name = problems.Legible("name", p.Name, maxKeyName,
-		"A name to recognise the key by is required: 1 to 100 characters.")
+		"Enter a name of 1 to 100 characters.")
 	today := cola.DateOf(now)
 	latest := cola.DateOf(today.Time().AddDate(maxKeyYears, 0, 0))
 	switch {
 	case p.Expires == 0:
 	case p.Expires <= today:
-		problems.Add("expires", "%s is not after today, which is %s in UTC. Choose a later day, or none for a key "+
-			"that does not expire.", p.Expires, today)
+		problems.Add("expires", "%s must be after today, %s (UTC). Leave it empty for a key that never expires.",
+			p.Expires, today)
 	case p.Expires > latest:
-		problems.Add("expires", "%s is too far ahead; the latest day is %s. Choose an earlier one, or none for a key "+
-			"that does not expire.", p.Expires, latest)
+		problems.Add("expires", "%s is too late; the latest day is %s. Leave it empty for a key that never expires.",
+			p.Expires, latest)
 	default:
 		expires = p.Expires.AddDays(1).Time()
 	}
 	return name, expires, problems.Err()
 }
 
-// KeyRotationParams are how a key is to be replaced, as sent.
+// KeyRotationParams are the parameters of RotateKey.
 type KeyRotationParams struct {
 	cola.Decoded
 	Overlap string // how long the old key stays valid: one of KeyOverlaps
@@ -96,7 +96,7 @@ func keyOverlaps() []keyOverlap {
 	return []keyOverlap{{"none", 0}, {"1 hour", time.Hour}, {"1 day", day}, {"7 days", 7 * day}, {"30 days", 30 * day}}
 }
 
-// KeyOverlaps lists how long an old key may go on to hold.
+// KeyOverlaps lists the choices for how long an old key stays valid.
 func KeyOverlaps() []string {
 	var words []string
 	for _, o := range keyOverlaps() {
@@ -105,13 +105,13 @@ func KeyOverlaps() []string {
 	return words
 }
 
-// normalize returns how long the old key is to go on to hold, or a validation Error.
+// normalize returns how long the old key stays valid, or a validation error.
 func (p KeyRotationParams) normalize() (overlap time.Duration, err error) {
 	var problems cola.Problems
 	problems.Merge(p.Problems)
 	word := problems.Choice("overlap", p.Overlap, KeyOverlaps())
 	if word == "" && len(problems["overlap"]) == 0 {
-		problems.Add("overlap", "Say how long the old key is to go on to work; allowed: %s.",
+		problems.Add("overlap", "Choose how long the old key stays valid: %s.",
 			strings.Join(KeyOverlaps(), ", "))
 	}
 	for _, o := range keyOverlaps() {
@@ -139,7 +139,7 @@ func (s *Service) Keys(ctx context.Context, c cola.Caller) ([]Key, cola.QuotaSta
 			shown[i] = keyOf(k)
 			shown[i].Requests = requests[cola.Credential{Kind: cola.CredentialKey, ID: k.ID}]
 		}
-		slices.Reverse(shown) // the store has them by id
+		slices.Reverse(shown) // the store sorts by ID
 		return shown, nil
 	})
 }
@@ -207,7 +207,7 @@ func (s *Service) RotateKey(
 			now := s.now()
 			until := now.Add(overlap)
 			if overlap == 0 {
-				until = keys[i].CreatedAt // past on the database's clock too: at once
+				until = keys[i].CreatedAt // in the past by the database's clock too, so at once
 			}
 			key.ExpiresAt = renewedExpiry(keyWithLifetime(keys, i), now)
 			return s.store.ReplaceKey(ctx, c.Account, id, key, hash, until, MaxKeys)
@@ -225,14 +225,14 @@ func (s *Service) recordKeyEvent(
 	}
 }
 
-// checkDailyKeyLimit returns the keys of an account that is to get one more, or refuses that when
-// it has made many of late.
+// checkDailyKeyLimit returns an account's keys. It fails with CodeKeyLimit if the account has created
+// maxKeysPerDay keys in the last 24 hours.
 func (s *Service) checkDailyKeyLimit(ctx context.Context, account cola.AccountID) ([]store.Key, error) {
 	keys, err := s.store.Keys(ctx, account)
 	since := s.now().Add(-24 * time.Hour)
 	if n := len(keys); n >= maxKeysPerDay && keys[n-maxKeysPerDay].CreatedAt.After(since) {
 		refusal := cola.Errorf(cola.CodeKeyLimit,
-			"An account may make %d API keys in 24 hours, and this one has. Try again tomorrow; keys that work go on to.", maxKeysPerDay)
+			"The account has created the maximum of %d API keys in 24 hours. Try again tomorrow.", maxKeysPerDay)
 		refusal.Details = map[string]any{"limit": maxKeysPerDay}
 		return nil, refusal
 	}
@@ -279,7 +279,7 @@ func (s *Service) newKey(ctx context.Context, operation string, missing error,
 			return keyLimitError()
 		case errors.Is(err, store.ErrNotActive):
 			return cola.Errorf(cola.CodeNotActive,
-				"This key was revoked or has expired, so there is nothing to replace. Make a new key instead.")
+				"This key was revoked or has expired. Create a new key instead.")
 		}
 		return err
 	})
@@ -290,12 +290,12 @@ func (s *Service) newKey(ctx context.Context, operation string, missing error,
 }
 
 // createKeyUnconfirmed is the message if it is unknown whether a key was created.
-const createKeyUnconfirmed = "It is unknown whether the key was made. Look at the list of keys in a few seconds: " +
-	"if it has a new one, revoke it, since nobody knows its secret, and make another."
+const createKeyUnconfirmed = "The key may not have been created. Check the list of keys in a few seconds: if it has " +
+	"a new key, revoke it, because its secret is lost, and create another."
 
 func keyLimitError() error {
 	refusal := cola.Errorf(cola.CodeKeyLimit,
-		"An account may have %d API keys that work, and this one has them. Revoke one that is no longer needed first.",
+		"The account has the maximum of %d active API keys. Revoke one first.",
 		MaxKeys)
 	refusal.Details = map[string]any{"limit": MaxKeys}
 	return refusal
@@ -317,8 +317,7 @@ func (s *Service) RevokeKey(ctx context.Context, c cola.Caller, id int64) (cola.
 }
 
 func keyNotFound(id int64) error {
-	return cola.Errorf(cola.CodeNotFound, "Your account has no API key with the id %d. The list of keys shows those "+
-		"that it has.", id)
+	return cola.Errorf(cola.CodeNotFound, "Your account has no API key with the ID %d.", id)
 }
 
 // requestsByCredential returns how many requests an account has made in a month with each

@@ -25,11 +25,11 @@ func newMetrics(registerer prometheus.Registerer, s *Service) *metrics {
 	}
 	searches := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "colaregistry_searches_total",
-		Help: "Questions answered by the index, by class.",
+		Help: "Index queries, by class.",
 	}, []string{"class"})
 	took := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "colaregistry_search_duration_seconds",
-		Help: "Time that the index took for a question, without the ledger and the network, by class.",
+		Help: "Duration of index queries, without ledger and network, by class.",
 		Buckets: []float64{
 			10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, .001, .0025, .005, .01, .025, .05, .1, .25, 1,
 		},
@@ -43,7 +43,7 @@ func newMetrics(registerer prometheus.Registerer, s *Service) *metrics {
 	return m
 }
 
-// observeSearch counts a question that the index began to work on at an instant and has answered.
+// observeSearch records a query that started at begun and has just finished.
 func (m *metrics) observeSearch(c searchClass, begun time.Time) {
 	if m != nil {
 		m.searches[c].Inc()
@@ -58,17 +58,17 @@ type searchClass uint8
 const (
 	browse           searchClass = iota // dates only
 	byText                              // words
-	byPrefix                            // words, one of them a beginning
-	byPhrase                            // words next to one another
-	byID                                // a text that is an id
-	byBarcode                           // a text in the shape of a barcode, a main barcode, a barcode lookup
-	byBrand                             // part of a brand
+	byPrefix                            // words, at least one a prefix
+	byPhrase                            // quoted words
+	byID                                // text that is a TTB ID
+	byBarcode                           // text shaped like a barcode, a main barcode, or a barcode lookup
+	byBrand                             // part of a brand name
 	byPermit                            // a permit number or part of one
-	byFilters                           // anything else that narrows
+	byFilters                           // any other filter
 	permitteeSearch                     // a list of permittees
 	permitteeDetails                    // one permittee with its recent labels
 	facetCounts                         // facets of a search
-	numClasses                          // how many there are
+	numClasses
 )
 
 // String returns the class as a metric label.
@@ -79,9 +79,8 @@ func (c searchClass) String() string {
 	}[c]
 }
 
-// classifyQuery returns the class of a label search: that of the condition that decides how the
-// index works. Text comes before brand, brand before permit, and permit before other filters. The
-// text is not parsed; its shape decides.
+// classifyQuery returns the class of a label search by the condition that determines its cost: text,
+// then barcode, brand, permit, and other filters. The text is classified by its shape, not parsed.
 func classifyQuery(q *cola.Query) searchClass {
 	switch {
 	case q.Text != "":
@@ -119,7 +118,7 @@ type indexCollector struct {
 	facts   []indexMetric
 }
 
-// indexMetric is one metric: how it is read from a moment of the index.
+// indexMetric is one metric, read from an indexState.
 type indexMetric struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType
@@ -149,19 +148,19 @@ func (c *indexCollector) add(kind prometheus.ValueType, name, help string, read 
 // addIndex adds the metrics of the index.
 func (c *indexCollector) addIndex() {
 	const gauge = prometheus.GaugeValue
-	c.add(gauge, "index_labels", "Labels that can be found.", func(m *indexState) float64 { return float64(m.Labels) })
-	c.add(gauge, "index_undated_labels", "Labels that can be found and have no approval date.",
+	c.add(gauge, "index_labels", "Labels in the index.", func(m *indexState) float64 { return float64(m.Labels) })
+	c.add(gauge, "index_undated_labels", "Labels in the index without an approval date.",
 		func(m *indexState) float64 { return float64(m.Undated) })
-	c.add(gauge, "index_replaced_labels", "Labels that were replaced and are held until their segment is folded.",
+	c.add(gauge, "index_replaced_labels", "Replaced labels that stay in memory until their segment is folded.",
 		func(m *indexState) float64 { return float64(m.Tombstones) })
-	c.add(gauge, "index_permittees", "Permittees that can be found.",
+	c.add(gauge, "index_permittees", "Permittees in the index.",
 		func(m *indexState) float64 { return float64(m.Permittees) })
-	c.add(gauge, "index_segments", "Parts of the index that a search visits.",
+	c.add(gauge, "index_segments", "Index segments that a search visits.",
 		func(m *indexState) float64 { return float64(m.Segments) })
-	c.add(gauge, "index_bytes", "Memory that the segments hold.",
+	c.add(gauge, "index_bytes", "Memory used by index segments, in bytes.",
 		func(m *indexState) float64 { return float64(m.Bytes) })
-	c.add(gauge, "ready", "1 when requests should be sent here: the index is built, the latest attempt to follow the "+
-		"store succeeded, and the process is not about to end.", func(m *indexState) float64 {
+	c.add(gauge, "ready", "1 if the index is built, the latest sync with the store succeeded, and the process is not "+
+		"shutting down; otherwise 0.", func(m *indexState) float64 {
 		if m.ready && !m.failing {
 			return 1
 		}
@@ -169,33 +168,32 @@ func (c *indexCollector) addIndex() {
 	})
 }
 
-// addFollowing adds how the index follows the store.
+// addFollowing adds the metrics of the follower.
 func (c *indexCollector) addFollowing() {
 	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
-	c.add(gauge, "index_revision", "Revision of the store up to which the index shows everything: microseconds since "+
-		"1970 at the earliest.", func(m *indexState) float64 { return float64(indexedRevision(m.marks)) })
-	c.add(gauge, "store_revision",
-		"Latest revision that the store was seen to have: microseconds since 1970 at the earliest.",
+	c.add(gauge, "index_revision", "Store revision that the index is complete up to, about microseconds since 1970.",
+		func(m *indexState) float64 { return float64(indexedRevision(m.marks)) })
+	c.add(gauge, "store_revision", "Latest known revision of the store, about microseconds since 1970.",
 		func(m *indexState) float64 { return float64(m.store) })
-	c.add(gauge, "index_lag_seconds", "How long the index has not been what the store was seen to be; 0 while it is.",
+	c.add(gauge, "index_lag_seconds", "How long the index has been behind the store; 0 if it is current.",
 		func(m *indexState) float64 {
 			if m.behindSince.IsZero() {
 				return 0
 			}
 			return max(0, m.now.Sub(m.behindSince).Seconds())
 		})
-	c.add(gauge, "index_changed_timestamp_seconds", "When the index last took something over; 0 before it did.",
+	c.add(gauge, "index_changed_timestamp_seconds", "When the index last changed; 0 before the first change.",
 		func(m *indexState) float64 { return unixSeconds(m.changedAt) })
-	c.add(gauge, "index_checked_timestamp_seconds", "When the store last told its revision; 0 before it did.",
+	c.add(gauge, "index_checked_timestamp_seconds",
+		"When the store's revision was last read; 0 before the first read.",
 		func(m *indexState) float64 { return unixSeconds(m.checkedAt) })
-	c.add(counter, "index_labels_followed_total",
-		"Labels taken over from the store, those of the first build included.",
+	c.add(counter, "index_labels_followed_total", "Labels read from the store, including the first build.",
 		func(m *indexState) float64 { return float64(m.appliedLabels) })
-	c.add(counter, "index_follow_failures_total", "Attempts to follow the store that failed.",
+	c.add(counter, "index_follow_failures_total", "Failed syncs with the store.",
 		func(m *indexState) float64 { return float64(m.failures) })
 }
 
-// unixSeconds returns an instant as Prometheus writes it; the zero one is 0.
+// unixSeconds returns t in seconds since 1970, or 0 for the zero time.
 func unixSeconds(t time.Time) float64 {
 	if t.IsZero() {
 		return 0
@@ -229,15 +227,15 @@ type followerStats struct {
 	followerSnapshot
 }
 
-// followerSnapshot is one reading of sightings.
+// followerSnapshot contains the values of followerStats.
 type followerSnapshot struct {
-	store         cola.Revision // the latest revision seen
-	behindSince   time.Time     // since when the index is behind the store; zero if it is not
-	checkedAt     time.Time     // when the store last reported its revision
-	changedAt     time.Time     // when the index last took something over
-	appliedLabels uint64        // how many labels it has taken over
-	failures      uint64        // how many attempts to follow have failed
-	failing       bool          // the latest one did
+	store         cola.Revision // latest known revision of the store
+	behindSince   time.Time     // when the index fell behind the store; zero if it is current
+	checkedAt     time.Time     // when the store's revision was last read
+	changedAt     time.Time     // when the index last changed
+	appliedLabels uint64        // labels read from the store
+	failures      uint64        // failed syncs
+	failing       bool          // the latest sync failed
 }
 
 // snapshot returns the current stats.
@@ -247,7 +245,7 @@ func (s *followerStats) snapshot() followerSnapshot {
 	return s.followerSnapshot
 }
 
-// sawRevision notes the revision of the store, beside the marks of the index.
+// sawRevision records the store's revision and compares it with the index's marks.
 func (s *followerStats) sawRevision(store cola.Revision, index search.Marks, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -259,8 +257,7 @@ func (s *followerStats) sawRevision(store cola.Revision, index search.Marks, at 
 	}
 }
 
-// applied notes that the index was brought up to all that was seen, and to marks, with a number of
-// labels.
+// applied records that the index has caught up with the store at the given marks.
 func (s *followerStats) applied(index search.Marks, labels int, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -268,7 +265,7 @@ func (s *followerStats) applied(index search.Marks, labels int, at time.Time) {
 	s.appliedLabels += uint64(labels)
 }
 
-// finished notes how an attempt to follow ended.
+// finished records the outcome of a sync.
 func (s *followerStats) finished(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -277,5 +274,5 @@ func (s *followerStats) finished(err error) {
 	}
 }
 
-// indexedRevision returns the revision up to which an index shows everything.
+// indexedRevision returns the revision that an index is complete up to.
 func indexedRevision(m search.Marks) cola.Revision { return min(m.Labels, m.Permittees, m.References) }

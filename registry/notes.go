@@ -18,7 +18,7 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 		return notes
 	}
 	words := vocabularyOf(view)
-	const vacuous = " So a total of 0 says nothing about the other filters."
+	const vacuous = " This filter alone rules out every label."
 	for _, unknown := range nonEmpty(words.UnknownOrigin("origin", p.Origin),
 		words.UnknownCategory(p.DerivedSubcategory),
 		unknownValue("grape variety", p.Grape, view.KnowsGrape),
@@ -38,12 +38,12 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 	return append(notes, unknownFieldNotes(view, q.Query)...)
 }
 
-// nonEmpty returns the notes that say something.
+// nonEmpty returns the notes that are not empty.
 func nonEmpty(notes ...string) []string {
 	return slices.DeleteFunc(notes, func(n string) bool { return n == "" })
 }
 
-// labelsMatch says how many labels match.
+// labelsMatch returns "1 label matches", "2 labels match" and so on.
 func labelsMatch(n int) string {
 	if n == 1 {
 		return "1 label matches"
@@ -83,8 +83,8 @@ func unknownFieldNotes(view *search.View, q cola.Query) (notes []string) {
 	return notes
 }
 
-// UnknownOrigin returns a note on an origin that no label has; otherwise it is empty. name is the
-// caller's name of the filter.
+// UnknownOrigin returns a note if no label has an origin, and "" otherwise. name is the caller's
+// name for the filter.
 func (w Vocabulary) UnknownOrigin(name, word string) string {
 	if strings.TrimSpace(word) == "" || w.HasOrigin(word) {
 		return ""
@@ -96,7 +96,7 @@ func (w Vocabulary) UnknownOrigin(name, word string) string {
 	return fmt.Sprintf("No label has the %s %s.%s", name, cola.Quoted(word), hint)
 }
 
-// unknownValue returns a note on a value that no label has; otherwise it is empty.
+// unknownValue returns a note if no label has a value, and "" otherwise.
 func unknownValue(noun, value string, knows func(string) (known bool, nearest string)) string {
 	if strings.TrimSpace(value) == "" {
 		return ""
@@ -117,7 +117,7 @@ func (w Vocabulary) originWords() []string {
 	return words
 }
 
-// UnknownCategory returns a sentence on a category path that no label has, empty otherwise.
+// UnknownCategory returns a note if no label has a category path, and "" otherwise.
 func (w Vocabulary) UnknownCategory(path string) string {
 	if vocabulary.NormalizePath(path) == "" || w.HasCategory(path) {
 		return ""
@@ -126,8 +126,7 @@ func (w Vocabulary) UnknownCategory(path string) string {
 		didYouMean(vocabulary.Nearest(path, w.Categories)))
 }
 
-// UnknownState returns a sentence on a US state that no label is from, empty otherwise. The state
-// itself is known to be valid.
+// UnknownState returns a note if no label is from a valid US state, and "" otherwise.
 func (w Vocabulary) UnknownState(state string) string {
 	if strings.TrimSpace(state) == "" || w.HasUSState(state) {
 		return ""
@@ -135,7 +134,7 @@ func (w Vocabulary) UnknownState(state string) string {
 	return fmt.Sprintf("No label is from the US state %s.", cola.Quoted(state))
 }
 
-// UnknownWords returns a sentence for each word in the filters of a saved search that no label has.
+// UnknownWords returns a note for each word in a saved search's filters that no label has.
 func (w Vocabulary) UnknownWords(f cola.SavedSearchFilters) []string {
 	return nonEmpty(w.UnknownOrigin("country", f.Country), w.UnknownState(f.USState),
 		w.UnknownCategory(f.DerivedCategory))
@@ -146,12 +145,12 @@ func (w Vocabulary) UnknownWords(f cola.SavedSearchFilters) []string {
 func (w Vocabulary) SavedSearchNotes(f cola.SavedSearchFilters) []string {
 	notes := nonEmpty(vocabulary.OriginNote(f.Country, f.AsQuery().Domestic))
 	for _, u := range w.UnknownWords(f) {
-		notes = append(notes, u+" The search finds nothing until a label has it.")
+		notes = append(notes, u+" Until one does, the search has no matches.")
 	}
 	return notes
 }
 
-// didYouMean asks whether the caller meant a word that is near.
+// didYouMean returns a suggestion of a similar word, or "" if ok is false.
 func didYouMean(near string, ok bool) string {
 	if !ok {
 		return ""
@@ -162,14 +161,13 @@ func didYouMean(near string, ok bool) string {
 // listFilter is a filter of a reference list and its value.
 type listFilter struct{ name, value string }
 
-// maxListedWords is how many words of a filter a note lists.
+// maxListedWords limits the values that a note lists.
 const maxListedWords = 20
 
-// notes returns notes on an empty reference list: which filter values no row has, and the existing
-// values.
+// notes explains an empty reference list: which filter values no row has, and which values exist.
 func (w ListVocabulary) notes(filters ...listFilter) (notes []string) {
 	if len(w) == 0 {
-		return []string{"The registry holds no figures of this kind."}
+		return []string{"The registry has no data of this kind yet."}
 	}
 	given := 0
 	for _, f := range filters {
@@ -178,12 +176,12 @@ func (w ListVocabulary) notes(filters ...listFilter) (notes []string) {
 		}
 		given++
 		if have, ok := w[f.name]; ok && !w.Has(f.name, f.value) {
-			notes = append(notes, fmt.Sprintf("No row has the %s %s; there are %s.%s",
+			notes = append(notes, fmt.Sprintf("No row has the %s %s. Available: %s.%s",
 				f.name, cola.Quoted(f.value), joinWords(f.name, have), didYouMean(vocabulary.Nearest(f.value, have))))
 		}
 	}
 	if given > 1 && notes == nil {
-		notes = []string{"There are rows with each of these filters, but none with all of them."}
+		notes = []string{"Each filter alone has matching rows, but no row matches all of them."}
 	}
 	return notes
 }
@@ -192,7 +190,7 @@ func (w ListVocabulary) notes(filters ...listFilter) (notes []string) {
 func joinWords(filter string, words []string) string {
 	switch {
 	case filter == "year":
-		return "some from " + words[0] + " to " + words[len(words)-1]
+		return words[0] + " to " + words[len(words)-1]
 	case len(words) > maxListedWords:
 		return fmt.Sprintf("%s and %d others", strings.Join(words[:maxListedWords], ", "), len(words)-maxListedWords)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// maxRecentColas is how many labels a permittee's detail embeds.
+// maxRecentColas limits the labels in a permittee's details.
 const maxRecentColas = 10
 
 // PermitteePage is the answer to SearchPermittees.
@@ -17,9 +17,9 @@ type PermitteePage struct {
 	Pagination cola.Pagination
 }
 
-// SearchPermittees returns a page of the permittees that match, most labels first. It costs a list
-// record for each permittee returned. A page is cut to the list records that are left, and
-// TruncatedByQuota says so.
+// SearchPermittees returns a page of the permittees that match, most labels first. It costs one list
+// record per permittee returned. If fewer list records are left, the page is cut and
+// TruncatedByQuota is true.
 func (s *Service) SearchPermittees(
 	ctx context.Context, c cola.Caller, p cola.PermitteeParams,
 ) (PermitteePage, cola.QuotaState, error) {
@@ -59,8 +59,8 @@ func (s *Service) SearchPermitteesFit(
 	}}, grant.State, nil
 }
 
-// Permittee returns a permittee with its most recent labels. It costs a detail view; not finding
-// it, or finding that the caller has it already by its ETag, is free.
+// Permittee returns a permittee with its most recent labels. It costs a detail view; it is free if
+// the permittee does not exist or the caller has the current version.
 func (s *Service) Permittee(
 	ctx context.Context, c cola.Caller, number, ifNoneMatch string,
 ) (Tagged[cola.PermitteeDetail], cola.QuotaState, error) {

@@ -23,8 +23,8 @@ type PageList[T any] struct {
 	Notes []string // why there are no rows
 }
 
-// listReference answers a free list operation from the rows that find returns. It calls find only
-// once the request is admitted. Without rows, notes explains why.
+// listReference answers a free list operation with the rows that find returns. It calls find only if
+// the request is admitted, and notes only if there are no rows.
 func listReference[T any](ctx context.Context, s *Service, c cola.Caller, invalid error,
 	find func(*store.ReferenceSets) []T,
 	notes func(Vocabulary) []string,

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// flushInterval is how long refusals are added up until they are written.
+	// flushInterval is the time between writes of counted refusals.
 	flushInterval = 2 * time.Second
-	// flushTimeout is how long the database may take for all that is to be written.
+	// flushTimeout limits the database's time for one flush.
 	flushTimeout = 5 * time.Second
 	// maxPendingRefusals limits the pending keys; further ones are dropped.
 	maxPendingRefusals = 10_000
@@ -25,20 +25,20 @@ const (
 	flushBatchSize = 50
 )
 
-// recordingLedger is the ledger, and notes whom it refuses and why.
+// recordingLedger is a ledger that records the requests it refuses.
 type recordingLedger struct {
 	*quota.Ledger
 	refusals *refusalRecorder
 }
 
-// Charge is the ledger's.
+// Charge calls the ledger and records a refusal.
 func (l recordingLedger) Charge(ctx context.Context, q quota.Request) (quota.Grant, error) {
 	grant, err := l.Ledger.Charge(ctx, q)
 	l.refusals.record(q.Caller, err)
 	return grant, err
 }
 
-// Precheck is the ledger's.
+// Precheck calls the ledger and records a refusal.
 func (l recordingLedger) Precheck(q quota.Request) (cola.QuotaState, error) {
 	state, err := l.Ledger.Precheck(q)
 	l.refusals.record(q.Caller, err)
@@ -48,8 +48,8 @@ func (l recordingLedger) Precheck(q quota.Request) (cola.QuotaState, error) {
 // refusalReason returns the reason of a refusal for the usage report; ok is false if the report
 // does not list it.
 //
-// Refusals in the dashboard are listed only for exhausted quotas and rate limits: its pages show by
-// themselves that a browser was signed out or the account is suspended.
+// Refusals in the dashboard are listed only for exhausted quotas and rate limits, because its pages
+// already show that a browser was signed out or the account is suspended.
 func refusalReason(c cola.Caller, err error) (reason string, ok bool) {
 	refusal, ok := errors.AsType[*cola.Error](err)
 	if !ok {
@@ -146,7 +146,7 @@ func (r *refusalRecorder) add(which refusalKey, more refusalCount) {
 		if r.pending == nil {
 			r.pending = map[refusalKey]*refusalCount{}
 		}
-		t = new(refusalCount) // only now: refusals that are alike cost no allocation
+		t = new(refusalCount) // not earlier, so that repeated refusals don't allocate
 		*t = more
 		r.pending[which] = t
 	}
@@ -189,9 +189,9 @@ func (r *refusalRecorder) flush() {
 	err := r.writeBatches(ctx, waiting)
 	switch {
 	case err != nil && !r.failing:
-		r.log.Warn("refusals not written, tried again", "error", err)
+		r.log.Warn("could not record refusals; retrying", "error", err)
 	case err == nil && r.failing:
-		r.log.Info("refusals are written again")
+		r.log.Info("refusals are recorded again")
 	}
 	r.failing = err != nil
 	r.requeue(waiting)
@@ -248,23 +248,23 @@ func (r *refusalRecorder) close() {
 			requests += t.count
 		}
 		r.metrics.dropped.Add(float64(requests))
-		r.log.Warn("refusals lost: the database did not take them", "requests", requests)
+		r.log.Warn("refusals lost at shutdown", "requests", requests)
 	}
 }
 
 // refusalMetrics counts recorded and dropped refusals.
 type refusalMetrics struct{ recorded, dropped prometheus.Counter }
 
-// newRefusalMetrics registers the metrics; without a registerer they are counted and never seen.
+// newRefusalMetrics returns the metrics, registered unless registerer is nil.
 func newRefusalMetrics(registerer prometheus.Registerer) *refusalMetrics {
 	m := &refusalMetrics{
 		recorded: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "colaregistry_refusals_recorded_total",
-			Help: "Refused requests that were written down for account holders to see.",
+			Help: "Refused requests recorded for the usage page.",
 		}),
 		dropped: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "colaregistry_refusals_dropped_total",
-			Help: "Refused requests that account holders do not see, for want of room or of a database.",
+			Help: "Refused requests missing from the usage page, because memory or the database was not available.",
 		}),
 	}
 	if registerer != nil {

@@ -73,7 +73,7 @@ func (s *Service) RunMatches(
 	return s.matchesOf(ctx, c, id, parseRunNumber(run), p)
 }
 
-// noRun is the number of no run.
+// noRun is a run number that no run has.
 const noRun = -1
 
 // parseRunNumber parses the number of a run; it returns noRun if malformed.
@@ -138,7 +138,7 @@ func listForSearch[T any](ctx context.Context, id string, page cola.SavedSearchP
 	return list, nil
 }
 
-// runsError turns an error of reading runs or matches into one that callers may see.
+// runsError returns the public error of a failed read of runs or matches.
 func runsError(err error, id string) error {
 	switch {
 	case err == nil:
@@ -172,8 +172,8 @@ func (s *Service) RunSavedSearch(
 			return err
 		}
 		if !asked.Filters.Narrow() {
-			return cola.Errorf(cola.CodeSearchTooBroad, "The filters of this search are too broad for a run. "+
-				"Change its filters first, or search the labels directly.")
+			return cola.Errorf(cola.CodeSearchTooBroad, "The search's filters are too broad to run. Add a filter, or "+
+				"search labels directly.")
 		}
 		now := s.now()
 		ran, err := s.store.RequestRun(ctx, c.Account, key, now, cola.MaxDailyManualRuns)
@@ -196,37 +196,36 @@ func (s *Service) RunSavedSearch(
 // ReasonManualRuns is the value of details.reason if the manual runs of the day are used up.
 const ReasonManualRuns = "manual_runs"
 
-// manualRunLimitError returns the refusal of manual runs until the next UTC day.
+// manualRunLimitError returns the error for too many manual runs in a UTC day.
 func manualRunLimitError(now time.Time) error {
 	wait := (cola.DateOf(now.UTC()) + 1).Time().Sub(now)
 	return &cola.Error{
 		Code: cola.CodeQuotaExceeded,
-		Message: fmt.Sprintf("Your account has used its %d manual runs of today (UTC). More are available from 00:00 "+
-			"UTC; scheduled runs continue.",
-			cola.MaxDailyManualRuns),
+		Message: fmt.Sprintf("Your account has used all %d manual runs for today. The limit resets at 00:00 UTC; "+
+			"scheduled runs continue.", cola.MaxDailyManualRuns),
 		Details: map[string]any{"reason": ReasonManualRuns, "limit": cola.MaxDailyManualRuns,
 			"retry_after": int(math.Ceil(wait.Seconds()))},
 		RetryAfter: wait,
 	}
 }
 
-// notActiveError refuses to run a search that is paused for a reason of its account's.
+// notActiveError returns the error for a search that is paused because of its account.
 func notActiveError(plan *cola.Schedule) error {
 	reason, because := cola.PausedSuspended, "the account is suspended. Ask the operator of this service."
 	if plan != nil && plan.PausedBecause.V == cola.PausedDowngraded {
-		reason,
-			because = cola.PausedDowngraded,
-			"the account has more active schedules than it may, and the oldest of them run. Pause or delete one of the others."
+		reason = cola.PausedDowngraded
+		because = "the account has more active schedules than allowed, and only the oldest run. Pause or delete one " +
+			"of the others."
 	}
 	refusal := cola.Errorf(cola.CodeNotActive,
-		"The search does not run: %s What it misses meanwhile its next run finds.", because)
+		"The search is on hold: %s Its next run will find the labels missed meanwhile.", because)
 	refusal.Details = map[string]any{"reason": reason}
 	return refusal
 }
 
 func runsNotFound(id string) error {
-	return cola.Errorf(cola.CodeNotFound, "Your account has no saved search with the id %s, or it has no such run.",
-		cola.Quoted(id))
+	return cola.Errorf(cola.CodeNotFound, "Your account has no saved search with the ID %s, or the search has no such "+
+		"run.", cola.Quoted(id))
 }
 
 // RunLabel is a label that a run found. Label is its current record, or nil if it is gone.

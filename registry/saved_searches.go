@@ -12,14 +12,13 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// savedSearchesPath is where account holders see their searches, below the public URL.
+// savedSearchesPath is the dashboard page of saved searches, below the public URL.
 const savedSearchesPath = "/saved-searches"
 
 const (
-	// keyRemembered is how long a caller may send a creation again with its idempotency key.
+	// keyRemembered is how long an idempotency key is remembered.
 	keyRemembered = 24 * time.Hour
-	// callRemembered is the same for tool calls, which have no key: calls with the same content are
-	// the same.
+	// callRemembered is the same for tool calls, which have no key: they are identified by content.
 	callRemembered = 10 * time.Minute
 	// saveTimeout limits writes of admitted requests.
 	saveTimeout = 5 * time.Second
@@ -86,7 +85,7 @@ func (s *Service) saveSearch(
 ) (CreatedSavedSearch, error) {
 	id, err := uuid.NewRandom()
 	if err != nil {
-		return CreatedSavedSearch{}, fmt.Errorf("name saved search: %w", err)
+		return CreatedSavedSearch{}, fmt.Errorf("create saved search UUID: %w", err)
 	}
 	search.UUID = id.String()
 	var made CreatedSavedSearch
@@ -104,8 +103,7 @@ func (s *Service) saveSearch(
 	return made, nil
 }
 
-// setURLs adds the dashboard links to a stored search, and hides the next run of a search that is
-// held back.
+// setURLs adds the dashboard links to a stored search, and hides the next run of a search on hold.
 func (s *Service) setURLs(search *cola.SavedSearch) {
 	search.DashboardURL = s.publicURL + savedSearchesPath
 	search.ManageURL = search.DashboardURL + "/" + search.UUID
@@ -119,47 +117,46 @@ func saveSearchError(err error) error {
 	switch {
 	case errors.Is(err, store.ErrReused):
 		return cola.Errorf(cola.CodeIdempotencyKeyReused,
-			"This Idempotency-Key was sent with another search before. Send a new key with a new search, and the "+
-				"same one only to repeat a request.")
+			"This Idempotency-Key was already used for another search. Use a new key for each search, and the same "+
+				"key only to repeat a request.")
 	case errors.Is(err, store.ErrLimit):
 		return activeLimitError(err, "Save this search without a schedule or with \"active\": false, or pause or "+
-			"delete one of the others first.")
+			"delete another one first.")
 	case errors.Is(err, store.ErrUnavailable):
 		refusal := cola.Unavailable()
-		refusal.Message = "It is unknown whether the search was saved. Send the same request again in a few seconds; " +
-			"with an Idempotency-Key, or as a tool call, it is saved once."
+		refusal.Message = "The search may not have been saved. Send the same request again in a few seconds; with the " +
+			"same Idempotency-Key, or as a tool call, it is saved only once."
 		return refusal
 	}
 	return fmt.Errorf("create saved search: %w", err)
 }
 
-// activeLimitError returns the error for too many active schedules. instead says what to do.
+// activeLimitError returns the error for too many active schedules. instead is the advice.
 func activeLimitError(err error, instead string) error {
 	limit := cola.MaxActiveSchedules
 	if reached, ok := errors.AsType[store.LimitError](err); ok {
 		if reached.All {
 			return searchLimitError(reached.Limit)
 		}
-		limit = reached.Limit // the account may have a lower one
+		limit = reached.Limit // accounts can have a lower limit
 	}
 	refusal := cola.Errorf(cola.CodeWatchlistLimit,
-		"An account may have %d saved searches that run by themselves, and this one has them. %s", limit, instead)
+		"The account has the maximum of %d saved searches with an active schedule. %s", limit, instead)
 	switch limit {
 	case 0:
-		refusal.Message = "This account may have no saved search that runs by itself. Ask the operator of this service."
+		refusal.Message = "This account can't have active schedules. Ask the operator of this service."
 	case 1:
-		refusal.Message = "This account may have one saved search that runs by itself, and has it. " + instead
+		refusal.Message = "This account can have one saved search with an active schedule, and already has it. " + instead
 	}
 	refusal.Details = map[string]any{"limit": limit}
 	return refusal
 }
 
-// searchLimitError refuses one more saved search of any kind.
+// searchLimitError returns the error for too many saved searches.
 func searchLimitError(limit int) error {
 	refusal := cola.Errorf(cola.CodeWatchlistLimit,
-		"An account may have %d saved searches, with or without a schedule, and this one has them. "+
-			"Delete some that are no longer needed: GET /saved-searches lists them, DELETE /saved-searches/{uuid} "+
-			"deletes one.", limit)
+		"The account has the maximum of %d saved searches. Delete one first: GET /saved-searches lists them, DELETE "+
+			"/saved-searches/{uuid} deletes one.", limit)
 	refusal.Details = map[string]any{"limit": limit}
 	return refusal
 }
@@ -251,9 +248,9 @@ func (s *Service) ChangeSavedSearch(
 	return changed, state, nil
 }
 
-// DeleteSavedSearch forgets a search of the caller's account. It is free and needs the scope
-// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's search.
-// CodeUnavailable may leave unknown whether it was deleted.
+// DeleteSavedSearch deletes a search of the caller's account. It is free and needs the scope
+// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's search. After
+// CodeUnavailable the outcome may be unknown.
 func (s *Service) DeleteSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
 	key, state, err := s.authorizeSearchWrite(ctx, c, id)
 	if err != nil {
@@ -268,8 +265,7 @@ func (s *Service) DeleteSavedSearch(ctx context.Context, c cola.Caller, id strin
 	return state, nil
 }
 
-// authorizeSearchWrite admits a caller who changes a search, and returns its UUID as the store has
-// it.
+// authorizeSearchWrite admits a caller who changes a search, and returns its normalized UUID.
 func (s *Service) authorizeSearchWrite(
 	ctx context.Context, c cola.Caller, id string,
 ) (key string, state cola.QuotaState, err error) {
@@ -297,13 +293,13 @@ func authorizeWrite[K any](
 	return found, state, err
 }
 
-// parseSearchID returns the UUID of a search as the store has it.
+// parseSearchID returns the normalized UUID of a search.
 func parseSearchID(id string) (string, error) {
 	if key, ok := normalizeUUID(id); ok {
 		return key, nil
 	}
 	refusal := savedSearchNotFound(id)
-	refusal.Message += " The id of a search is a UUID."
+	refusal.Message += " Search IDs are UUIDs."
 	return "", refusal
 }
 
@@ -315,14 +311,14 @@ func normalizeUUID(id string) (settled string, ok bool) {
 }
 
 func savedSearchNotFound(id string) *cola.Error {
-	return cola.Errorf(cola.CodeNotFound, "Your account has no saved search with the id %s.", cola.Quoted(id))
+	return cola.Errorf(cola.CodeNotFound, "Your account has no saved search with the ID %s.", cola.Quoted(id))
 }
 
 // Messages for requests with an unknown outcome.
 const (
-	changeSearchUnconfirmed = "It is unknown whether the search was changed. Send the same request again in a few seconds: a change made twice is as good as one made once."
-	deleteSearchUnconfirmed = "It is unknown whether the search was deleted. Send the same request again in a few seconds; not_found then says that it is gone."
-	runSearchUnconfirmed    = "It is unknown whether the search will run. Send the same request again in a few seconds: asking twice does no harm."
+	changeSearchUnconfirmed = "The search may not have been changed. Send the same request again in a few seconds; it's safe to repeat."
+	deleteSearchUnconfirmed = "The search may not have been deleted. Send the same request again in a few seconds; not_found means that it was."
+	runSearchUnconfirmed    = "The run may not have been requested. Send the same request again in a few seconds; it's safe to repeat."
 )
 
 // changeSearchError returns the public error of a failed change or deletion. unknown is the message
@@ -335,7 +331,7 @@ func changeSearchError(err error, id, unknown string) error {
 	case errors.Is(err, store.ErrNotFound):
 		return savedSearchNotFound(id)
 	case errors.Is(err, store.ErrLimit):
-		return activeLimitError(err, "Pause or delete one of the others first.")
+		return activeLimitError(err, "Pause or delete another one first.")
 	case errors.Is(err, store.ErrUnavailable):
 		refusal := cola.Unavailable()
 		refusal.Message = unknown

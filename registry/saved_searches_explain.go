@@ -13,9 +13,8 @@ import (
 )
 
 // ExplainSavedSearch explains, filter by filter, whether a label matches a search of the caller's
-// account, and why a run has found it, will find it, or will not. It costs one list record. It
-// fails with CodeNotFound, which is free, if the account has no such search or there is no such
-// label.
+// account, and why a run has found it, will find it, or will not. It costs one list record. An
+// unknown search or label is free and fails with CodeNotFound.
 func (s *Service) ExplainSavedSearch(
 	ctx context.Context, c cola.Caller, id, label string,
 ) (cola.Explanation, cola.QuotaState, error) {
@@ -83,15 +82,15 @@ func (v verdict) describe() (word, message string) {
 	case v.Found != nil:
 		message = fmt.Sprintf("Run %d found it.", v.Found.RunID)
 		if v.Found.Late {
-			message = fmt.Sprintf("Run %d found it, late: it was approved before the days that the run looked at, "+
-				"and came since the run before.", v.Found.RunID)
+			message = fmt.Sprintf("Run %d found it late: it was approved before the run's dates, and reached the "+
+				"registry after the previous run.", v.Found.RunID)
 		}
 		if !v.Matches {
-			message += " As both are now, it does not meet " + v.unmet() + "."
+			message += " It no longer matches " + v.unmet() + "."
 		}
 		return cola.VerdictFound, message
 	case !v.Matches:
-		return cola.VerdictFilters, fmt.Sprintf("It does not meet %s, so no run finds it while that is so.", v.unmet())
+		return cola.VerdictFilters, fmt.Sprintf("It doesn't match %s.", v.unmet())
 	}
 	word, message = v.timing()
 	if idle := v.idle(); idle != "" {
@@ -116,10 +115,10 @@ func (v verdict) unmet() string {
 			unmet = append(unmet, joinAny(names))
 		}
 	}
-	return strings.Join(unmet, ", nor ")
+	return strings.Join(unmet, ", or ")
 }
 
-// joinAny lists alternatives, one of which would be enough.
+// joinAny lists the options of a filter group.
 func joinAny(names []string) string {
 	if last := len(names) - 1; last > 0 {
 		return "any of " + strings.Join(names[:last], ", ") + " and " + names[last]
@@ -127,18 +126,19 @@ func joinAny(names []string) string {
 	return names[0]
 }
 
-// idle says why the search does not run; it is empty if it does.
+// idle returns why the search does not run, or "" if it does.
 func (v verdict) idle() string {
 	plan := v.trace.Search.Schedule
 	switch {
 	case plan == nil:
-		return "It meets the filters, but the search has no schedule, so it does not run by itself."
+		return "It matches the filters, but the search has no schedule."
 	case plan.PausedBecause.V == cola.PausedDowngraded:
-		return "It meets the filters, but the search does not run: the account has more active schedules than it may, and the oldest of them run."
+		return "It matches the filters, but the search is on hold: the account has more active schedules than " +
+			"allowed, and only the oldest run."
 	case plan.PausedBecause.V == cola.PausedSuspended:
-		return "It meets the filters, but the search does not run: the account is suspended."
+		return "It matches the filters, but the search is on hold: the account is suspended."
 	case !plan.Active && !plan.NextRunAt.OK:
-		return "It meets the filters, but the schedule of the search is paused."
+		return "It matches the filters, but the search's schedule is paused."
 	}
 	return ""
 }
@@ -150,12 +150,12 @@ func (v verdict) timing() (word, message string) {
 	from := cola.DateOf(mark.At)
 	switch {
 	case approved == 0:
-		return cola.VerdictNotYet, "No approval date is known of it, and runs look at labels by that date."
+		return cola.VerdictNotYet, "Its approval date is unknown, and runs select labels by that date."
 	case v.trace.Arrived == 0:
-		return cola.VerdictNeverNews, "It was loaded with the history of the registry, which is news to no search."
+		return cola.VerdictNeverNews, "It is part of the initial import, so it doesn't trigger alerts."
 	case approved > cola.DateOf(v.now):
 		return cola.VerdictNotYet, fmt.Sprintf(
-			"It is approved on %v, a day to come; the run that looks at that day finds it.", approved)
+			"Its approval date, %v, is in the future; the run that covers that day will find it.", approved)
 	case approved >= from:
 		return cola.VerdictNextRun, v.nextRun()
 	case v.trace.Arrived <= mark.Revision:
@@ -170,43 +170,42 @@ func (v verdict) timing() (word, message string) {
 // the search was created.
 func (v verdict) seen() (word, message string) {
 	approved, made := v.Label.ApprovalDate, v.trace.Search.CreatedAt
-	// Revisions are instants, nearly. Until the first run it is known better: the mark is that of
-	// the creation.
+	// Revisions are only approximately timestamps. Until the first run, the mark is exact: it is from
+	// the search's creation.
 	before := v.trace.Arrived <= cola.Revision(made) || v.trace.Mark.At.Equal(made.Time())
 	switch {
 	case before && approved < cola.DateOf(made.Time()):
-		return cola.VerdictBeforeSearch, fmt.Sprintf("It was approved on %v and had reached the registry before the "+
-			"search was made, on %v.", approved, cola.DateOf(made.Time()))
+		return cola.VerdictBeforeSearch, fmt.Sprintf("It was approved on %v and reached the registry before the "+
+			"search was created on %v.", approved, cola.DateOf(made.Time()))
 	case v.trace.SeenFrom != 0 && approved < v.trace.SeenFrom.AddDays(-cola.LateDays):
 		return cola.VerdictTooOld, v.tooOld(v.trace.SeenFrom)
 	case v.trace.Seen.IsZero() || approved > cola.DateOf(v.trace.Seen):
 		return cola.VerdictPassed, fmt.Sprintf(
-			"Runs have looked at the labels approved on %v, and it did not meet the filters as both were then.",
-			approved)
+			"Runs have covered labels approved on %v, and it didn't match the filters at that time.", approved)
 	}
 	return cola.VerdictPassed, fmt.Sprintf(
-		"The run of %s looked at it, and it did not meet the filters as both were then.", formatInstant(v.trace.Seen))
+		"The run at %s covered it, and it didn't match the filters at that time.", formatInstant(v.trace.Seen))
 }
 
 // tooOld returns the message for an approval before the window that starts on a day.
 func (v verdict) tooOld(from cola.Date) string {
-	return fmt.Sprintf("It was approved on %v and reached the registry on %v. The run that looks at what came then "+
-		"goes back %d days, to %v.",
+	return fmt.Sprintf("It was approved on %v and reached the registry on %v. The run for that time includes late "+
+		"labels only from the previous %d days, since %v.",
 		v.Label.ApprovalDate, cola.DateOf(time.UnixMicro(int64(v.trace.Arrived))), cola.LateDays,
 		from.AddDays(-cola.LateDays))
 }
 
-// nextRun says when a run finds the label.
+// nextRun returns the message for a label that the next run will find.
 func (v verdict) nextRun() string {
 	plan := v.trace.Search.Schedule
 	if v.idle() != "" || plan == nil {
 		return "A run would find it."
 	}
 	if due := plan.NextRunAt.V.Time(); due.After(v.now) {
-		return fmt.Sprintf("The next run finds it as things are: that of %s.", formatInstant(due))
+		return fmt.Sprintf("The next run, at %s, will find it.", formatInstant(due))
 	}
-	return "The next run finds it as things are; it is due."
+	return "The next run, which is due now, will find it."
 }
 
-// formatInstant writes an instant for people.
+// formatInstant formats a time for messages.
 func formatInstant(at time.Time) string { return at.UTC().Format("2006-01-02, 15:04 UTC") }

@@ -9,7 +9,7 @@ import (
 )
 
 // dashboardLabelsOnly is the error for callers outside the dashboard.
-const dashboardLabelsOnly = "Only the dashboard names labels in previews and runs. Use POST /saved-searches/preview for counts, list matches, and look up labels."
+const dashboardLabelsOnly = "Only the dashboard shows labels in previews and runs. Use POST /saved-searches/preview for counts, or list matches and look up labels."
 
 // PreviewPage is a preview with the first of the labels that it counts, newest first.
 type PreviewPage struct {
@@ -18,9 +18,9 @@ type PreviewPage struct {
 	Withheld string // why labels are missing: one of Withheld…; empty if complete
 }
 
-// Why a preview names fewer labels.
+// Reasons why a preview omits labels.
 const (
-	WithheldDailyLimit  = "daily_limit" // previews named cola.MaxDailyPreviewLabels distinct labels to the account that UTC day
+	WithheldDailyLimit  = "daily_limit" // the account's previews have named cola.MaxDailyPreviewLabels labels that UTC day
 	WithheldUnavailable = "unavailable" // the store could not count them
 )
 
@@ -67,7 +67,7 @@ func (s *Service) takeAllowance(
 	})
 	if err != nil {
 		if ctx.Err() == nil {
-			s.log.Warn("could not count the labels of a preview; it names none", "account", c.Account, "error", err)
+			s.log.Warn("could not count preview labels; showing counts only", "account", c.Account, "error", err)
 		}
 		return nil, WithheldUnavailable
 	}
@@ -82,7 +82,7 @@ func (s *Service) takeAllowance(
 	return named, withheld
 }
 
-// admitDashboard admits a free request of the dashboard, or refuses it with invalid if that is not
+// admitDashboard admits a free request from the dashboard, or refuses it with invalid if that is not
 // nil.
 func (s *Service) admitDashboard(ctx context.Context, c cola.Caller, invalid error) (cola.QuotaState, error) {
 	if c.Channel != cola.ChannelDashboard {
@@ -94,7 +94,7 @@ func (s *Service) admitDashboard(ctx context.Context, c cola.Caller, invalid err
 // SavedSearchNames lists all saved searches of an account by name.
 type SavedSearchNames struct {
 	Names  []SearchName // oldest first
-	Active int          // searches with an active schedule, those that are held back for a reason of the account's included
+	Active int          // searches with an active schedule, including those on hold
 }
 
 // SearchName is the name of a saved search.

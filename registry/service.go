@@ -1,11 +1,16 @@
-// Package registry is the service behind every edge: a method for each operation of the registry.
-// The REST API, the MCP endpoint and the dashboard decode into the same parameters and call the
-// same method, so they cannot differ.
+// Package registry implements the operations of the registry. The REST API, the MCP endpoint and the
+// dashboard decode requests into the same parameters and call the same methods, so they can't
+// differ.
 //
-// Every method takes the caller and returns the caller's quota state with its result, also with an
-// error if the state is known (QuotaState.Known). Each takes the same steps: normalize the
-// parameters, do the work, let the ledger admit and charge the request, and only then return the
-// result. Errors that are not a *cola.Error are internal errors.
+// Every method takes the caller and returns the caller's quota state with its result, and with an
+// error if the state is known (QuotaState.Known). Each method:
+//
+//  1. normalizes the parameters,
+//  2. does the work,
+//  3. has the ledger admit and charge the request,
+//  4. returns the result.
+//
+// Errors that are not a *cola.Error are internal errors.
 package registry
 
 import (
@@ -61,18 +66,18 @@ type Store interface {
 	Access
 }
 
-// Options configure a Service. All but Logger, Metrics and Vault must be set.
+// Options configures a Service. Logger, Metrics, Events and Vault are optional.
 type Options struct {
-	Vault     *vault.Vault // encrypts secrets of destinations; nil if they are neither created nor confirmed
+	Vault     *vault.Vault // encrypts secrets of destinations; nil if destinations are neither created nor confirmed
 	Store     Store
 	Index     *search.Index
 	Ledger    *quota.Ledger
-	PublicURL string     // scheme and host that users reach the service at, without a slash at the end
-	Now       cola.Clock // the present, for default date windows and is_active
+	PublicURL string     // scheme and host of the service, without a trailing slash
+	Now       cola.Clock // for default date windows and is_active
 	Logger    *slog.Logger
 
-	SendsMail       bool // email is sent, by this process or another one
-	PrivateWebhooks bool // webhooks may go to private addresses, and without encryption
+	SendsMail       bool // this process or another one sends email
+	PrivateWebhooks bool // webhooks may use private addresses and plain HTTP
 
 	// Metrics registers the metrics of the service, once per registerer; nil disables them.
 	Metrics prometheus.Registerer
@@ -96,7 +101,7 @@ type Service struct {
 	tokenLimit tokenRateLimit
 	testLimit  testMessageLimit
 	vault      *vault.Vault
-	followed   followerStats // of its follower
+	followed   followerStats
 	pings      pingCache
 	references atomic.Pointer[store.ReferenceSets]
 	ready      atomic.Bool
@@ -124,7 +129,7 @@ func New(o Options) *Service {
 // Close writes pending refusals. Call it after the last request and before the store is closed.
 func (s *Service) Close() { s.refusals.close() }
 
-// Admit admits a free request, or one that the edge refuses itself. The request counts toward the
+// Admit admits a free request, or one that the edge itself rejects. The request counts toward the
 // rate limit, unless it comes from the dashboard (see quotaRequest). Admit checks the credential.
 func (s *Service) Admit(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
 	return s.charge(ctx, c, cola.MeterNone, 0)
@@ -153,7 +158,7 @@ func (s *Service) checkIndexBuilt() error {
 	}
 	return &cola.Error{
 		Code:       cola.CodeUnavailable,
-		Message:    "The registry is starting: its index is being built. Try again in a few seconds.",
+		Message:    "The registry is starting and building its index. Try again in a few seconds.",
 		RetryAfter: cola.UnavailableRetry,
 	}
 }
@@ -200,7 +205,7 @@ func storeError(err error, operation string) error {
 	return fmt.Errorf("%s: %w", operation, err)
 }
 
-// today returns the present day in UTC.
+// today returns the current day in UTC.
 func (s *Service) today() cola.Date { return cola.DateOf(s.now().UTC()) }
 
 // pageCount returns how many pages of a size hold total records.
@@ -231,7 +236,7 @@ func (s *Service) Ready(ctx context.Context) error {
 		return fmt.Errorf("database: %w", err)
 	}
 	if !s.ledger.Up() {
-		return errors.New("database: answers but does not commit")
+		return errors.New("database: reachable, but commits fail")
 	}
 	return nil
 }

@@ -14,23 +14,23 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Subscription is an email destination as its recipient sees it by a link in a message. It does not
-// name the account.
+// Subscription is an email destination as its recipient sees it through a link in a message. It
+// does not name the account.
 type Subscription struct {
 	Address string // masked; may be empty
-	Search  string // name of the only search that it is of; empty: all of the account
+	Search  string // name of its saved search; empty: all searches of the account
 	State   string // of the destination
-	Reason  string // why it is paused; empty else
+	Reason  string // why it is paused; otherwise empty
 }
 
 // Ended reports whether the recipient has unsubscribed.
 func (s Subscription) Ended() bool { return s.Reason == cola.ReasonUnsubscribed }
 
-// Confirmed reports whether its owner has agreed to it.
+// Confirmed reports whether the recipient has agreed.
 func (s Subscription) Confirmed() bool { return !s.Ended() && s.State != cola.DestinationUnconfirmed }
 
 // subscribeUnconfirmed is the message for a request with an unknown outcome.
-const subscribeUnconfirmed = "It cannot be told right now whether that was done. Try again in a few seconds: done twice is as good as done once."
+const subscribeUnconfirmed = "The change may not have been saved. Try again in a few seconds; it's safe to repeat."
 
 // Subscription returns the subscription of a token. It fails with CodeNotFound if the email
 // destination no longer exists.
@@ -115,7 +115,7 @@ func (s *Service) subscription(ctx context.Context, d store.Destination) (Subscr
 		return err
 	})
 	switch {
-	case errors.Is(err, store.ErrNotFound): // deleted just now, and the destination with it
+	case errors.Is(err, store.ErrNotFound): // just deleted, with its destination
 		return Subscription{}, subscriptionNotFound()
 	case err != nil:
 		return Subscription{}, storeError(err, "read saved search of a destination")
@@ -123,10 +123,10 @@ func (s *Service) subscription(ctx context.Context, d store.Destination) (Subscr
 	return shown, nil
 }
 
-// subscriptionNotFound does not repeat the token: it is a secret, also when it is misspelt.
+// subscriptionNotFound does not repeat the token, which is a secret even if mistyped.
 func subscriptionNotFound() error {
-	return cola.Errorf(cola.CodeNotFound, "There is nothing at this address any more: what it was about has been "+
-		"deleted, and no messages are sent for it.")
+	return cola.Errorf(cola.CodeNotFound, "This link is no longer valid: the subscription was deleted, and no messages "+
+		"are sent for it.")
 }
 
 // looksLikeToken reports whether a text has the form of a token; others need no lookup.
@@ -139,10 +139,10 @@ func looksLikeToken(text string) bool {
 }
 
 const (
-	// tokenRequestsPerMinute is how often a feed or an emailed link may be requested at once, and
-	// per minute. Feed readers poll every few minutes.
+	// tokenRequestsPerMinute limits requests with a feed token or emailed link, as a burst and per
+	// minute. Feed readers poll every few minutes.
 	tokenRequestsPerMinute = 60
-	maxTokenLimits         = 20_000 // in memory
+	maxTokenLimits         = 20_000 // tokens remembered
 	reasonToken            = "requests"
 )
 
@@ -156,12 +156,12 @@ func newTokenRateLimit(now cola.Clock) tokenRateLimit {
 		maxTokenLimits, now)}
 }
 
-// take counts a request with a token, or returns its refusal.
+// take counts a request with a token, or returns a CodeQuotaExceeded error.
 func (l tokenRateLimit) take(token string) error {
 	wait := l.Take(sha256.Sum256([]byte(token)), 1)
 	if wait == 0 {
 		return nil
 	}
 	return cola.TooMany(reasonToken, tokenRequestsPerMinute, wait,
-		fmt.Sprintf("This address can be requested %d times a minute.", tokenRequestsPerMinute))
+		fmt.Sprintf("This URL is limited to %d requests a minute.", tokenRequestsPerMinute))
 }

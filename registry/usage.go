@@ -28,15 +28,15 @@ const (
 // days, rows and state have the same totals.
 type UsageReport struct {
 	State     cola.QuotaState // of this month
-	Now       time.Time       // when it was made
+	Now       time.Time       // when the report was made
 	Projected cola.Used       // projection for the whole month
 	Days      []DayUsage      // of the month so far, first to today
-	Rows      []UsageRow      // of the month by channel and credential, most requests first; at most 12, the last of which may sum up the others of each channel
-	Months    []MonthUsage    // 12, oldest first; the last is this one
-	Refusals  []Refusal       // latest first, at most 50; the very latest may be missing for some seconds
+	Rows      []UsageRow      // of the month by channel and credential, most requests first; at most 12, the last may sum up each channel's rest
+	Months    []MonthUsage    // 12, oldest first; the last is the current month
+	Refusals  []Refusal       // latest first, at most 50; new ones appear after a few seconds
 }
 
-// Usage is usage of any kind together.
+// Usage counts units of every meter, and requests.
 type Usage struct {
 	DetailViews, ListRecords, Requests int
 }
@@ -52,7 +52,7 @@ func (u *Usage) add(d store.DayUsage) {
 	}
 }
 
-// Plus returns the sum of two.
+// Plus returns the sum of u and more.
 func (u Usage) Plus(more Usage) Usage {
 	return Usage{u.DetailViews + more.DetailViews, u.ListRecords + more.ListRecords, u.Requests + more.Requests}
 }
@@ -68,8 +68,8 @@ type DayUsage struct {
 // UsageRow is the usage of a month through one channel with one credential, or with all others.
 type UsageRow struct {
 	Channel    cola.Channel
-	Credential cola.Credential // of sign-ins the id is 0: all browsers count together; zero for the others of the channel
-	Name       string          // of the key or app; empty for browsers; "others" for the others
+	Credential cola.Credential // ID 0 for sign-ins: all browsers are one row; zero for the channel's rest
+	Name       string          // of the key or app; empty for browsers; "others" for the channel's rest
 	Total      Usage
 }
 
@@ -79,7 +79,7 @@ type MonthUsage struct {
 	Used   cola.Used
 }
 
-// Why requests were refused.
+// Reasons of refusals.
 const (
 	RefusedBurst       = "burst"              // too many requests within a minute
 	RefusedDetailViews = "detail_views"       // the month's detail views were used up
@@ -91,7 +91,7 @@ const (
 
 // Refusal counts refused requests of one minute with the same source and reason.
 type Refusal struct {
-	LastAt     time.Time // when the latest of them came
+	LastAt     time.Time // time of the latest
 	Channel    cola.Channel
 	Credential cola.Credential
 	Name       string // of the key or app; empty for a browser
@@ -255,8 +255,7 @@ func foldRows(rows []UsageRow) []UsageRow {
 	return append(shown, others...)
 }
 
-// rowsShownAlone returns how many of the first rows there is room for beside one row for the rest
-// of each channel.
+// rowsShownAlone returns how many of the first rows fit, besides one row per channel for the rest.
 func rowsShownAlone(rows []UsageRow) int {
 	if len(rows) <= maxUseRows {
 		return len(rows)
@@ -313,7 +312,7 @@ func projectUsage(used cola.Used, month cola.Period, now time.Time) cola.Used {
 	return cola.Used{DetailViews: ahead(used.DetailViews), ListRecords: ahead(used.ListRecords)}
 }
 
-// refusalRows returns the refusals as they are shown.
+// refusalRows returns the refusals with the names of their credentials.
 func (r usageData) refusalRows() []Refusal {
 	shown := make([]Refusal, len(r.refusals))
 	for i, n := range r.refusals {

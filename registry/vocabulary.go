@@ -15,15 +15,15 @@ import (
 // Vocabulary lists the words that filters accept because records contain them. Listing them is
 // free.
 type Vocabulary struct {
-	Categories []string // category paths that labels have, and those above them
-	Places     []string // that labels are from, as vocabulary.PlaceOf has them, upper case
+	Categories []string // category paths of labels, and their parents
+	Places     []string // origins of labels in the form of vocabulary.PlaceOf, upper case
 	States     []string // of permittees, two letters
 
-	Times             ListVocabulary // of the processing times of labels
+	Times             ListVocabulary // COLA processing times
 	FormulaTimes      ListVocabulary
 	RegistrationTimes ListVocabulary
 	Reports           ListVocabulary // production reports
-	AVAs              ListVocabulary // states that areas lie in
+	AVAs              ListVocabulary // states of the areas
 
 	resolve func(path string) string // maps an outdated category path to the current one; may be nil
 }
@@ -31,8 +31,8 @@ type Vocabulary struct {
 // ListVocabulary lists the words of a reference list's rows by filter, sorted.
 type ListVocabulary map[string][]string
 
-// Vocabulary returns the words that the records hold. It is not metered and no request of the
-// burst: call it for an admitted request only.
+// Vocabulary returns the words in the records. It is not metered: call it for an admitted request
+// only.
 func (s *Service) Vocabulary(context.Context) (Vocabulary, error) {
 	if err := s.checkIndexBuilt(); err != nil {
 		return Vocabulary{}, err
@@ -42,7 +42,7 @@ func (s *Service) Vocabulary(context.Context) (Vocabulary, error) {
 	return w, nil
 }
 
-// vocabularyOf returns the words that labels and permittees hold.
+// vocabularyOf returns the words in labels and permittees.
 func vocabularyOf(v *search.View) Vocabulary {
 	return Vocabulary{Categories: v.Categories(), Places: v.Origins(), States: v.States(), resolve: v.Resolve}
 }
@@ -102,8 +102,8 @@ func (w Vocabulary) Origins() []string {
 // HasOrigin reports whether a label has an origin that a word means.
 func (w Vocabulary) HasOrigin(word string) bool { return w.hasOrigins(vocabulary.OriginNames(word)) }
 
-// HasUSState reports whether a label is from a US state, as the filter of that name of a saved
-// search has it.
+// HasUSState reports whether a label is from a US state, written as in a saved search's us_state
+// filter.
 func (w Vocabulary) HasUSState(word string) bool {
 	return w.hasOrigins(cola.SavedSearchFilters{USState: word}.AsQuery().OriginNames)
 }

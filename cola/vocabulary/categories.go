@@ -11,12 +11,12 @@ const pathSeparator = " > "
 // CategoryRoots lists the roots of the category taxonomy.
 func CategoryRoots() []string { return []string{"Beer", "Wine", "Liquor"} }
 
-// NormalizePath joins the levels of a category path by " > ". It trims and collapses white space, drops empty levels, and
-// keeps the letter case. It is idempotent.
+// NormalizePath joins the levels of a category path by " > ". It trims and collapses white space,
+// drops empty levels, and keeps the letter case. It is idempotent.
 func NormalizePath(path string) string { return strings.Join(pathLevels(path), pathSeparator) }
 
-// NormalizeCategory returns a category path as labels store it: normalized, with the root spelled as in CategoryRoots. An
-// unknown root stays as it is.
+// NormalizeCategory returns the stored form of a category path: normalized, with the root spelled as
+// in CategoryRoots. An unknown root is unchanged.
 func NormalizeCategory(path string) string {
 	levels := pathLevels(path)
 	if len(levels) > 0 {
@@ -28,8 +28,8 @@ func NormalizeCategory(path string) string {
 // FoldPath returns the form in which paths are compared: normalized and folded.
 func FoldPath(path string) string { return FoldText(NormalizePath(path)) }
 
-// pathLevels returns the normalized, non-empty levels of a path. Combining marks alone make no level, because folding removes
-// them and must not change the number of levels.
+// pathLevels returns the normalized, non-empty levels of a path. A level with only combining marks
+// counts as empty, because folding would remove it and must not change the number of levels.
 func pathLevels(path string) []string {
 	levels := make([]string, 0, strings.Count(path, ">")+1)
 	for level := range strings.SplitSeq(path, ">") {
@@ -61,7 +61,7 @@ func CategoryRoot(path string) string {
 	return rootSpelling(levels[0])
 }
 
-// rootSpelling returns the spelling of CategoryRoots for a known root, and an unknown root unchanged.
+// rootSpelling returns a known root as spelled in CategoryRoots, and an unknown root unchanged.
 func rootSpelling(level string) string {
 	for _, root := range CategoryRoots() {
 		if strings.EqualFold(root, level) {
@@ -71,8 +71,9 @@ func rootSpelling(level string) string {
 	return level
 }
 
-// PathWithin reports whether path is prefix or lies below it, ignoring letter case, accents and spacing. "Wine > Red Wine" is
-// within "wine" but not within "Wine > Red". Every path is within the empty path.
+// PathWithin reports whether path equals prefix or is below it, ignoring letter case, accents and
+// spacing. "Wine > Red Wine" is within "wine" but not within "Wine > Red". Every path is within the
+// empty path.
 func PathWithin(path, prefix string) bool {
 	return levelsWithin(strings.Split(FoldPath(path), pathSeparator), FoldPath(prefix))
 }
@@ -99,8 +100,8 @@ type CategoryAlias struct {
 	Path  string `json:"path"`  // current path
 }
 
-// AliasTable returns the aliases as ResolveCategory needs them: from folded former path to normalized current path. The last
-// alias of a path wins. Aliases with an empty side are ignored.
+// AliasTable returns the table for ResolveCategory, which maps folded former paths to normalized
+// current paths. The last alias of a path wins. Aliases with an empty side are ignored.
 func AliasTable(aliases []CategoryAlias) map[string]string {
 	table := make(map[string]string, len(aliases))
 	for _, a := range aliases {
@@ -112,9 +113,10 @@ func AliasTable(aliases []CategoryAlias) map[string]string {
 	return table
 }
 
-// ResolveCategory returns the current path for a path that may be a former one. It replaces the longest former prefix by its
-// alias, keeps the rest, and repeats while an alias applies. An alias to a path below its own applies once. A path in a
-// cycle of aliases is only normalized. ResolveCategory is idempotent.
+// ResolveCategory returns the current path for a path that may be a former one. It replaces the
+// longest former prefix by its alias, keeps the rest, and repeats while an alias applies. An alias
+// to a path below itself applies once. A path in a cycle of aliases is only normalized.
+// ResolveCategory is idempotent.
 func ResolveCategory(path string, aliases map[string]string) string {
 	normalized := NormalizePath(path)
 	if len(aliases) == 0 || normalized == "" {
@@ -138,8 +140,9 @@ func ResolveCategory(path string, aliases map[string]string) string {
 	}
 }
 
-// replacePrefix applies the alias of the longest former prefix of a normalized path and returns that prefix, empty if no
-// alias applies. A path within an alias's target is current, even if the target lies below the former path.
+// replacePrefix applies the alias of the longest former prefix of a normalized path and returns that
+// prefix, or "" if no alias applies. A path within an alias's target is current, even if the target
+// is below the former path.
 func replacePrefix(path string, aliases map[string]string) (former, next string) {
 	levels := strings.Split(path, pathSeparator)
 	folded := strings.Split(FoldText(path), pathSeparator)

@@ -7,7 +7,7 @@ import (
 // Class is one of TTB's class/type codes.
 type Class struct {
 	ID          string      // such as "101" or "80A"
-	Name        string      // as TTB writes it
+	Name        string      // in TTB's spelling
 	ProductType ProductType // empty if the code doesn't imply one
 }
 
@@ -21,9 +21,10 @@ func Classes() []Class {
 	return classes
 }
 
-// ProductTypeOfClass returns the product type of a class/type code, known or not: TTB assigns ranges of numbers to each. Some
-// codes have a letter after the number (80A). ok is false for an invalid code and for numbers without a product type, such
-// as 990, mixes without alcohol.
+// ProductTypeOfClass returns the product type of a class/type code. TTB assigns ranges of numbers to
+// product types, so the code need not be in Classes. Some codes have a letter after the number
+// (80A). ok is false for an invalid code and for numbers without a product type, such as 990,
+// non-alcoholic mixes.
 func ProductTypeOfClass(classID string) (kind ProductType, ok bool) {
 	n, ok := classNumber(classID)
 	if !ok {
@@ -40,7 +41,8 @@ func ProductTypeOfClass(classID string) (kind ProductType, ok bool) {
 	return "", false
 }
 
-// classNumber returns the number of a class/type code: one to three digits, optionally followed by a letter.
+// classNumber returns the number of a class/type code: one to three digits, optionally followed by a
+// letter.
 func classNumber(id string) (n int, ok bool) {
 	id = strings.TrimSpace(id)
 	if len(id) > 1 {
@@ -60,8 +62,8 @@ func classNumber(id string) (n int, ok bool) {
 	return n, true
 }
 
-// classTable lists TTB's class and type codes and their names, as TTB spells them. It is not complete: TTB publishes no
-// whole list, so a label may carry a code that is not here.
+// classTable lists TTB's class/type codes and names, as TTB spells them. TTB publishes no complete
+// list, so labels may have other codes.
 var classTable = [...]struct{ id, name string }{
 	{"80", "TABLE RED WINE"},
 	{"80A", "ROSE WINE"},

@@ -2,8 +2,8 @@ package vocabulary
 
 import "fmt"
 
-// GTIN is the numeric value of a global trade item number. Two values identify the same item if their GTINs are equal. The
-// check digit may be wrong, as it is on some real labels.
+// GTIN is the numeric value of a global trade item number. Two values identify the same item if
+// their GTINs are equal. The check digit may be wrong, as on some real labels.
 type GTIN uint64
 
 const (
@@ -14,9 +14,9 @@ const (
 // String returns the 14 digits.
 func (g GTIN) String() string { return fmt.Sprintf("%014d", uint64(g)) }
 
-// barcodeDigits copies the digits of s to d. ok is false if s has other characters than digits, spaces and hyphens, or not 8
-// to 14 digits. UPC-E without its number system or check digit has 6 or 7 digits; it looks like any other short number and
-// is rejected.
+// barcodeDigits copies the digits of s to d. ok is false unless s has 8 to 14 digits and otherwise
+// only spaces and hyphens. UPC-E without its number system or check digit has 6 or 7 digits and is
+// rejected, because it looks like any other short number.
 func barcodeDigits(s string, d *[maxBarcodeDigits]byte) (n int, ok bool) {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -38,9 +38,10 @@ func BarcodeShaped(s string) bool {
 	return ok
 }
 
-// GTINs returns the numbers a barcode value may mean, or nil if it is not BarcodeShaped. The first is the value itself. If
-// eight digits form a UPC-E symbol with a correct check digit, the UPC-A number that it abbreviates follows. Without the
-// check digit, most EAN-8 values would also mean an unrelated item.
+// GTINs returns the numbers that a barcode value may stand for, or nil if it is not BarcodeShaped.
+// The first is the value itself. Eight digits that form a UPC-E symbol with a correct check digit
+// also stand for the UPC-A number that it abbreviates. Without the check, most EAN-8 values would
+// match an unrelated item too.
 func GTINs(value string) []GTIN {
 	var d [maxBarcodeDigits]byte
 	n, ok := barcodeDigits(value, &d)
@@ -56,7 +57,8 @@ func GTINs(value string) []GTIN {
 	return numbers
 }
 
-// SameBarcode reports whether two barcode values mean the same item: they share a GTIN or are equal as text.
+// SameBarcode reports whether two barcode values identify the same item: they share a GTIN or are
+// equal as text.
 func SameBarcode(a, b string) bool {
 	if a == b {
 		return true
@@ -72,8 +74,8 @@ func SameBarcode(a, b string) bool {
 	return false
 }
 
-// CheckDigit returns the GS1 check digit, '0' to '9', for the digits before it, or 0 if they are not all digits. It works for
-// GTINs of any length.
+// CheckDigit returns the GS1 check digit, '0' to '9', for the digits before it, or 0 if they are not
+// all digits. It works for GTINs of any length.
 func CheckDigit(digits string) byte {
 	for i := range len(digits) {
 		if digits[i] < '0' || digits[i] > '9' {
@@ -83,8 +85,8 @@ func CheckDigit(digits string) byte {
 	return checkDigit([]byte(digits))
 }
 
-// ValidGTIN reports whether s is a GTIN-8, UPC-E, UPC-A, EAN-13 or GTIN-14 with a correct check digit. It ignores spaces and
-// hyphens.
+// ValidGTIN reports whether s is a GTIN-8, UPC-E, UPC-A, EAN-13 or GTIN-14 with a correct check
+// digit. It ignores spaces and hyphens.
 func ValidGTIN(s string) bool {
 	var d [maxBarcodeDigits]byte
 	n, ok := barcodeDigits(s, &d)
@@ -114,8 +116,9 @@ func checkDigit(d []byte) byte {
 	return byte('0' + (10-sum%10)%10)
 }
 
-// expandUPCE returns the UPC-A number that a UPC-E symbol abbreviates. The last of the six middle digits says where the
-// zeros were. ok is false if the number system is neither 0 nor 1, or the check digit is wrong for the UPC-A number.
+// expandUPCE returns the UPC-A number that a UPC-E symbol abbreviates. The last of the six middle
+// digits encodes the position of the zeros. ok is false if the number system is neither 0 nor 1, or
+// the check digit is wrong for the UPC-A number.
 func expandUPCE(e [8]byte) (a [12]byte, ok bool) {
 	if e[0] > '1' {
 		return a, false
@@ -150,8 +153,8 @@ func number(d []byte) (g GTIN) {
 	return g
 }
 
-// BarcodeType guesses the symbology from the number of digits, or returns "". Eight digits are EAN-8 unless only UPC-E's
-// check digit fits.
+// BarcodeType guesses the symbology from the number of digits, or returns "". Eight digits are EAN-8
+// unless only UPC-E's check digit is correct.
 func BarcodeType(value string) string {
 	var d [maxBarcodeDigits]byte
 	n, ok := barcodeDigits(value, &d)

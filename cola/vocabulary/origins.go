@@ -10,11 +10,11 @@ import (
 	"unicode"
 )
 
-// Origin is one of TTB's origin codes: a country, a US state, or a region that labels name.
+// Origin is one of TTB's origin codes: a country, a US state, or a region.
 type Origin struct {
 	ID       string // two characters, such as "51" or "6E"; GEORGIA has two codes, the state's and the country's
 	Name     string // TTB's spelling, upper case
-	Domestic bool   // in the United States, which here as in TTB's rules are the states, the District of Columbia and Puerto Rico
+	Domestic bool   // in the United States: by TTB's rules the states, the District of Columbia and Puerto Rico
 }
 
 // Origins lists TTB's origin codes in TTB's order.
@@ -28,14 +28,16 @@ func Origins() []Origin {
 	return origins
 }
 
-// OriginNames returns the places (see PlaceOf) that a word means. The word is a name, an adjective, a US postal code or an ISO
-// 3166 code; letter case, accents and punctuation don't matter. A two-letter code of both a state and a country means the
-// state.
+// OriginNames returns the places (see PlaceOf) that a word stands for. The word is a name, an
+// adjective, a US postal code or an ISO 3166 code; letter case, accents and punctuation are ignored.
+// A two-letter code of both a state and a country stands for the state.
 //
-// A word may mean several places ("carolinian"). A place may have several names in the data (IRAQ, and IRAQ OR REPUBLIC OF
-// IRAQ in TTB's table); TTB's name comes first. Words for the United States and the United Kingdom also mean their parts,
-// because TTB lists those as origins: "american" finds labels from Kentucky and "british" labels from Scotland. An unknown
-// word is returned in upper case, because the data may have origins that TTB's table lacks. A blank word returns nil.
+// A word may stand for several places ("carolinian"). A place may have several names in the data
+// (IRAQ, and IRAQ OR REPUBLIC OF IRAQ in TTB's table); TTB's name comes first. Words for the United
+// States and the United Kingdom include their parts, because TTB lists those as origins: "american"
+// finds labels from Kentucky and "british" labels from Scotland. An unknown word is returned in
+// upper case, because the data may have origins that are not in TTB's table. A blank word returns
+// nil.
 func OriginNames(word string) []string {
 	if names := originsByWord()[foldPlace(word)]; names != nil {
 		return slices.Clone(names)
@@ -50,16 +52,17 @@ func OriginNames(word string) []string {
 // IsOrigin reports whether OriginNames knows a word.
 func IsOrigin(word string) bool { return originsByWord()[foldPlace(word)] != nil }
 
-// Two places share the name GEORGIA. Searches distinguish them by a suffix: the unit separator, which no name contains, and
-// TTB's code.
+// Two places share the name GEORGIA. Searches distinguish them by a suffix: the unit separator, which
+// no name contains, and TTB's code.
 const (
 	georgia        = "GEORGIA"
 	georgiaState   = georgia + "\x1f08"
 	georgiaCountry = georgia + "\x1f6E"
 )
 
-// PlaceOf returns the searched form of a label's origin: its name, which for GEORGIA also says which place is meant. TTB's
-// origin code decides that, or else domestic_or_imported. Without either it stays GEORGIA, which searches find by name but
+// PlaceOf returns the searched form of a label's origin: its name, with a suffix for GEORGIA that
+// distinguishes the state from the country. TTB's origin code determines the suffix, or else
+// domestic_or_imported. Without either there is no suffix, and searches find the label by name but
 // not by code or "american".
 func PlaceOf(originName, originID, domesticOrImported string) string {
 	if !strings.EqualFold(originName, georgia) {
@@ -86,15 +89,17 @@ func PlaceName(place string) string {
 // searched returns PlaceOf for the place.
 func (p place) searched() string { return PlaceOf(p.name, p.id, "") }
 
-// OriginNote explains an ambiguous word: how it was read and how to ask for the other place. It is empty for other words.
-// domestic is the search's domestic_or_imported filter, which distinguishes the two Georgias.
+// OriginNote explains how an ambiguous word was read and how to select the other place. It is empty
+// for other words. domestic is the search's domestic_or_imported filter, which distinguishes the two
+// Georgias.
 func OriginNote(word, domestic string) string {
 	key := foldPlace(word)
 	if names := originsByWord()[key]; slices.Contains(names, georgiaState) && slices.Contains(names, georgiaCountry) {
 		if domestic != "" {
 			return ""
 		}
-		return fmt.Sprintf("%s means both the US state and the country. For one of them use GA or GE.", strconv.Quote(strings.TrimSpace(word)))
+		return fmt.Sprintf("%s was read as both the US state and the country; use GA or GE for one of them.",
+			strconv.Quote(strings.TrimSpace(word)))
 	}
 	code := strings.ToUpper(key)
 	state := slices.IndexFunc(states[:], func(s State) bool { return s.Code == code })
@@ -165,8 +170,8 @@ var originsByWord = sync.OnceValue(func() map[string][]string {
 	return index
 })
 
-// addCodes adds the postal codes of states, then the codes of countries. It keeps existing entries, so states take
-// precedence over countries.
+// addCodes adds the postal codes of states, then the codes of countries. It keeps existing entries,
+// so states take precedence over countries.
 func addCodes(index map[string][]string) {
 	add := func(code string, names []string) {
 		if key := foldPlace(code); index[key] == nil {
@@ -207,8 +212,9 @@ func split(list, separator string) []string {
 	return items
 }
 
-// foldPlace returns the form in which names of places are compared: folded, without apostrophes, periods and a leading
-// article. Other punctuation becomes a space, "&" becomes "and", and "saint" becomes "st".
+// foldPlace returns the form in which names of places are compared: folded, without apostrophes,
+// periods and a leading article. Other punctuation becomes a space, "&" becomes "and", and "saint"
+// becomes "st".
 func foldPlace(s string) string {
 	var b strings.Builder
 	for _, r := range FoldText(s) {

@@ -2,10 +2,11 @@ package vocabulary
 
 import "strings"
 
-// NormalizePermit returns a permit number as the registry stores and compares it: trimmed, in upper case.
+// NormalizePermit returns the stored form of a permit number: trimmed, in upper case.
 func NormalizePermit(s string) string { return strings.ToUpper(strings.TrimSpace(s)) }
 
-// PermitteeTypeOf returns the type of a permittee in TTB's words, or "" if the permit number doesn't imply one.
+// PermitteeTypeOf returns TTB's name for the type of a permittee, or "" if the permit number doesn't
+// imply one.
 //
 // Permit numbers have two to four parts. Plants start with their type (DSP-KY-113, BWN-CA-5412, BR-ME-MAI-7); the others
 // start with the state, followed by a letter for the type (CA-I-881).
@@ -36,7 +37,7 @@ func PermitteeTypeOf(permit string) string {
 		return "Importer (Alcohol)"
 	case "P":
 		return "Wholesaler (Alcohol)"
-	case "W", "WS": // TTB's list of wine producers holds both
+	case "W", "WS": // TTB's list of wine producers has both
 		return "Wine Producer"
 	}
 	return ""

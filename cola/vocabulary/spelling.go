@@ -6,13 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// Nearest corrects a misspelled word to one of the allowed words, ignoring letter case. It tries, in this order:
+// Nearest corrects a misspelled word to one of the allowed words, ignoring letter case. It tries, in
+// this order:
 //
 //  1. the word with the smallest edit distance, if at most a third of the letters differ;
 //  2. the shortest word that starts with the given one, if that has two letters or more;
 //  3. the shortest word that contains it ("spirits"), if it has four letters or more.
 //
-// Ties go to the first word. ok is false if no word is near.
+// Ties go to the first word. ok is false if no word is similar enough.
 func Nearest(word string, allowed []string) (nearest string, ok bool) {
 	folded := []rune(strings.ToLower(strings.TrimSpace(word)))
 	if len(folded) == 0 || len(folded) > 64 {
@@ -35,9 +36,10 @@ func Nearest(word string, allowed []string) (nearest string, ok bool) {
 	return shortest(allowed, string(folded), 4, strings.Contains)
 }
 
-// NearestSpelling corrects a word that may well be none of the candidates, so it is stricter than Nearest: the first letter
-// must be right, and a word of four letters may have one edit, of seven two, of ten or more three. Shorter words never
-// match. Ties go to the first candidate.
+// NearestSpelling corrects a word that may well be correct but unknown, so it is stricter than
+// Nearest: the first letter must match, and the number of edits is limited to one for a word of at
+// least four letters, two for seven, three for ten. Shorter words never match. Ties go to the first
+// candidate.
 func NearestSpelling(word string, candidates []string) (nearest string, ok bool) {
 	folded := []rune(FoldText(word))
 	if len(folded) < 4 || len(folded) > 64 {
@@ -56,7 +58,8 @@ func NearestSpelling(word string, candidates []string) (nearest string, ok bool)
 	return nearest, ok
 }
 
-// shortest returns the shortest candidate that matches part, or none if part has fewer than minLength bytes.
+// shortest returns the shortest candidate that matches part; ok is false if part has fewer than
+// minLength bytes.
 func shortest(candidates []string, part string, minLength int, match func(s, part string) bool) (found string, ok bool) {
 	if len(part) < minLength {
 		return "", false
@@ -69,8 +72,9 @@ func shortest(candidates []string, part string, minLength int, match func(s, par
 	return found, ok
 }
 
-// editDistance counts the insertions, deletions, substitutions and swaps of neighbors (each place edited once) that turn a
-// into b. It returns limit+1 without counting if the lengths differ by more than limit.
+// editDistance counts the insertions, deletions, substitutions and swaps of neighbors (each position
+// edited once) that turn a into b. It returns limit+1 without counting if the lengths differ by more
+// than limit.
 func editDistance(a, b []rune, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {
 		return limit + 1
@@ -96,8 +100,8 @@ func editDistance(a, b []rune, limit int) int {
 	return previous[len(b)]
 }
 
-// FoldText returns the form in which names are compared: lower case, without Latin accents and combining marks, with white
-// space trimmed and collapsed to single spaces.
+// FoldText returns the form in which names are compared: lower case, without Latin accents and
+// combining marks, with white space trimmed and collapsed to single spaces.
 func FoldText(s string) string {
 	if plainFolded(s) {
 		return s
@@ -154,8 +158,9 @@ func plainFolded(s string) bool {
 	return true
 }
 
-// foldLetter returns a lower-case Latin letter without its accent, spells out ligatures, and returns other runes unchanged.
-// The standard library has no decomposition tables; letterFolds covers the languages that labels use.
+// foldLetter returns a lower-case Latin letter without its accent, spells out ligatures, and returns
+// other runes unchanged. The standard library has no decomposition tables; letterFolds covers the
+// languages on labels.
 func foldLetter(r rune) string {
 	if r < 0xdf {
 		return string(r)
@@ -175,8 +180,9 @@ var letterFolds = [...]struct{ plain, accented string }{
 	{"y", "ýÿŷỳ"}, {"z", "źżž"},
 }
 
-// IsInvisible reports whether readers can't see a character: control characters, bidirectional controls, and characters that
-// can hide text. Joiners and variation selectors don't count, because scripts and emoji need them.
+// IsInvisible reports whether a character is invisible: control characters, bidirectional controls,
+// and characters that can hide text. Joiners and variation selectors don't count, because scripts
+// and emoji need them.
 func IsInvisible(r rune) bool {
 	switch {
 	case r == '\u200c' || r == '\u200d':

@@ -12,8 +12,9 @@ type State struct {
 	Origin string // its name among TTB's origins, upper case
 }
 
-// StatesNamed returns the states that a code, name or adjective means, ignoring letter case, accents and punctuation. Only an
-// adjective may mean several ("carolinian"). It returns nil for other words, including names of the whole country.
+// StatesNamed returns the states that a code, name or adjective stands for, ignoring letter case,
+// accents and punctuation. Only an adjective may stand for several ("carolinian"). It returns nil for
+// other words, including names of the whole country.
 func StatesNamed(word string) []State { return statesByWord()[foldPlace(word)] }
 
 // statesByWord maps folded words to states.

@@ -1,9 +1,9 @@
-// Package vocabulary holds the words that labels and searches use and the rules to compare them: product types, statuses,
-// TTB's origins and class/type codes, category paths, US states, units of volume, permit numbers, barcodes, and the
-// folding and correction of spelling. It uses only the standard library.
+// Package vocabulary defines the words of labels and searches and how to compare them: product types,
+// statuses, TTB's origins and class/type codes, category paths, US states, units of volume, permit
+// numbers, barcodes, and the folding and correction of spelling. It uses only the standard library.
 package vocabulary
 
-// ProductType is the commodity a label belongs to.
+// ProductType is the commodity of a label.
 type ProductType string
 
 // The product types.

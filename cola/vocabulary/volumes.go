@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// VolumeUnits lists every unit of volume. Ounces, pints, quarts and gallons are US liquid measure; a beer barrel has 31
-// gallons.
+// VolumeUnits lists every unit of volume. Ounces, pints, quarts and gallons are US liquid measure; a
+// beer barrel has 31 gallons.
 func VolumeUnits() []string {
 	return []string{"beer barrels", "fluid ounces", "gallons", "liters", "milliliters", "pints", "quarts"}
 }
@@ -35,8 +35,8 @@ func millilitersIn(unit string) float64 {
 	return 0
 }
 
-// Milliliters converts a volume and rounds it to 0.001 ml, so that equal volumes in different units compare equal. ok is
-// false for an unknown unit and for a negative, non-finite or too large volume.
+// Milliliters converts a volume and rounds it to 0.001 ml, so equal volumes in different units
+// compare equal. ok is false for an unknown unit and for a negative, non-finite or too large volume.
 func Milliliters(v float64, unit string) (ml float64, ok bool) {
 	per := millilitersIn(unit)
 	if per == 0 || !(v >= 0) {

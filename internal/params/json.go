@@ -18,7 +18,7 @@ const maxElements = 5
 
 // Values converts the members of a JSON object to text values, so that JSON and query strings have
 // the same messages. It accepts JSON types that clients confuse without losing information: a
-// number for a string, a string for a number or a boolean, one value for an array, and null for an
+// number for a string, a string for a number or boolean, one value for an array, and null for an
 // absent value unless the struct embeds cola.Nulled.
 func (r *Reader[P]) Values(members []strictjson.Member) (values []Value, problems cola.Problems) {
 	return r.flatten(members, false)
@@ -48,7 +48,7 @@ type flattener struct {
 }
 
 func (f *flattener) object(o *object, members []strictjson.Member) {
-	met := map[string]int{}
+	seen := map[string]int{}
 	for _, m := range members {
 		v := Value{Name: o.prefix + m.Name, within: o.prefix}
 		field, known := o.fields[m.Name]
@@ -56,11 +56,11 @@ func (f *flattener) object(o *object, members []strictjson.Member) {
 			f.values = append(f.values, v)
 			continue
 		}
-		met[m.Name]++
+		seen[m.Name]++
 		switch {
-		case met[m.Name] == 2:
-			f.problems.Add(v.Name, "It is given twice; give it once.")
-		case met[m.Name] > 2:
+		case seen[m.Name] == 2:
+			f.problems.Add(v.Name, "Duplicate; send it once.")
+		case seen[m.Name] > 2:
 		case m.Value[0] == 'n':
 			if v.null = true; f.nulls {
 				f.values = append(f.values, v)
@@ -72,7 +72,7 @@ func (f *flattener) object(o *object, members []strictjson.Member) {
 		case field.object != nil:
 			f.problems.Add(v.Name, "%s", field.object.wrongType(kindOf(m.Value)))
 		case f.strict && !field.takes(m.Value), field.wanted == aString && kindOf(m.Value) == aBoolean:
-			f.problems.Add(v.Name, "It is %s; send %s.", kindOf(m.Value), field.wanted)
+			f.problems.Add(v.Name, "Must be %s, not %s.", field.wanted, kindOf(m.Value))
 		case field.list && m.Value[0] == '[':
 			f.elements(v, m.Value)
 		default:
@@ -120,14 +120,14 @@ func (f *flattener) scalar(v Value, value json.RawMessage, wanted string) {
 	case 't', 'f':
 		v.Text = string(value)
 	case '{', '[':
-		f.problems.Add(v.Name, "It is %s; send %s.", kindOf(value), wanted)
+		f.problems.Add(v.Name, "Must be %s, not %s.", wanted, kindOf(value))
 		return
 	default:
 		v.Text = digits(value)
 		if v.Name == idParameter {
 			if v.Text = ttbIDOf(v.Text); v.Text == "" {
 				f.problems.Add(v.Name,
-					`The number %s is no TTB id; send it as a string of 14 digits, such as "11054001000049".`,
+					`%s is not a TTB ID; send a string of 14 digits, such as "11054001000049".`,
 					Shown(string(value)))
 				return
 			}
@@ -146,7 +146,7 @@ func (f *flattener) elements(v Value, array json.RawMessage) {
 			continue
 		}
 		if wrong++; wrong <= maxElements {
-			f.problems.Add(v.Name, "Its element %d is no string; send an array of strings.", i+1)
+			f.problems.Add(v.Name, "Element %d is not a string; send an array of strings.", i+1)
 		}
 	}
 }

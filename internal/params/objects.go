@@ -24,7 +24,7 @@ type parameter struct {
 // object is a parameter struct or a struct in it.
 type object struct {
 	prefix string // of its parameter names: its own name and a dot
-	taker  string // what takes them, such as "this endpoint"
+	taker  string // owner of the parameters in messages, such as "this endpoint"
 	fields map[string]parameter
 	names  []string                 // sorted, without the prefix
 	form   string                   // example in JSON
@@ -42,8 +42,8 @@ func addObject[P any](r *Reader[P], t reflect.Type, index []int, prefix, taker s
 	o := &object{prefix: prefix, taker: taker, fields: map[string]parameter{}, form: exampleObject(t)}
 	r.objects[prefix] = o
 	r.order = append(r.order, o)
-	if knowing, ok := reflect.Zero(t).Interface().(nameExplainer); ok {
-		o.whyNot = knowing.WhyNot
+	if explainer, ok := reflect.Zero(t).Interface().(nameExplainer); ok {
+		o.whyNot = explainer.WhyNot
 	}
 	for _, f := range reflect.VisibleFields(t) {
 		name := nameOf(f)
@@ -57,7 +57,7 @@ func addObject[P any](r *Reader[P], t reflect.Type, index []int, prefix, taker s
 		case isObject(f.Type):
 			p.object = addObject(r, f.Type.Elem(), p.index, prefix+name+".", prefix+name)
 		default:
-			panic(fmt.Sprintf("params: no way to read %s of %s", name, t))
+			panic(fmt.Sprintf("params: unsupported type of %s in %s", name, t))
 		}
 		o.fields[name] = p
 		o.names = append(o.names, name)
@@ -123,15 +123,15 @@ func isObject(t reflect.Type) bool {
 	return t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct
 }
 
-// wrongType returns the message for a value of another type in place of the object.
-func (o *object) wrongType(what string) string {
-	return "It is " + what + "; send an object, such as " + o.form + "."
+// wrongType returns the message for a value of type kind in place of the object.
+func (o *object) wrongType(kind string) string {
+	return "Must be an object, such as " + o.form + ", not " + kind + "."
 }
 
 // addUnknown adds a problem for a value of an unknown parameter, once per name.
 func (r *Reader[P]) addUnknown(v Value, problems *cola.Problems) {
 	label := Shown(v.Name)
-	if _, told := (*problems)[label]; told {
+	if _, reported := (*problems)[label]; reported {
 		return
 	}
 	o, name := r.objects[v.within], v.Name[len(v.within):]
@@ -160,7 +160,7 @@ func (r *Reader[P]) misplaced(o *object, name string) string {
 			case strings.EqualFold(its, name):
 				return didYouMean(other.prefix + its)
 			case other.prefix+its == o.prefix+name:
-				return "Send it within an object: {" + nested(other.prefix, its) + "}."
+				return "Send it in an object: {" + nested(other.prefix, its) + "}."
 			}
 		}
 	}
@@ -188,11 +188,11 @@ func (o *object) unknown(name string) string {
 func Unknown(name, taker string, names []string) string {
 	switch nearest, ok := vocabulary.Nearest(name, names); {
 	case len(names) == 0:
-		return "There is no such parameter; " + taker + " takes none."
+		return "Unknown parameter; " + taker + " has no parameters."
 	case ok:
 		return didYouMean(nearest)
 	}
-	return "There is no such parameter; " + taker + " takes " + strings.Join(names, ", ") + "."
+	return "Unknown parameter; " + taker + " accepts " + strings.Join(names, ", ") + "."
 }
 
-func didYouMean(name string) string { return "There is no such parameter; did you mean " + name + "?" }
+func didYouMean(name string) string { return "Unknown parameter; did you mean " + name + "?" }

@@ -20,7 +20,7 @@ type Reader[P any] struct {
 	objects  map[string]*object // by prefix; "" for the parameter struct
 	order    []*object          // in field order
 	problems []int              // index of the Problems field
-	nulls    []int              // index of the Nulls field; nil: none, so null values are ignored
+	nulls    []int              // index of the Nulls field; nil if there is none, then null values are ignored
 }
 
 // Value is one value of a parameter, as sent.
@@ -36,14 +36,13 @@ type Value struct {
 // response.
 const maxUnknown = 20
 
-// New returns a Reader. taker names what has the parameters ("this endpoint") in messages about
-// unknown ones. New panics on a field of an unsupported type, which is a programming error that any
-// test finds.
+// New returns a Reader. taker is the owner of the parameters in messages about unknown ones, such as
+// "this endpoint". New panics on a field of an unsupported type, which any test finds.
 func New[P any](taker string) *Reader[P] {
 	t := reflect.TypeFor[P]()
 	found, ok := t.FieldByName("Problems")
 	if !ok || found.Type != reflect.TypeFor[cola.Problems]() {
-		panic("params: " + t.String() + " has nowhere to put problems")
+		panic("params: " + t.String() + " has no Problems field")
 	}
 	r := &Reader[P]{objects: map[string]*object{}, problems: found.Index}
 	if found, ok := t.FieldByName("Nulls"); ok && found.Type == reflect.TypeFor[[]string]() {
@@ -87,11 +86,11 @@ func (r *Reader[P]) Read(values []Value, problems cola.Problems) P {
 		}
 	}
 	if more := unknown - maxUnknown; more > 0 {
-		problems.Add("…", "There are %d further parameters that are not known either.", more)
+		problems.Add("…", "%d more unknown parameters.", more)
 	}
 	for name, all := range given {
 		if len(all) > 1 {
-			problems.Add(name, "It is given %d times, first as %s and last as %s; give it once.",
+			problems.Add(name, "Repeated %d times, first as %s and last as %s; send it once.",
 				len(all), Quoted(all[0].Text), Quoted(all[len(all)-1].Text))
 			continue
 		}

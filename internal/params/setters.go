@@ -50,7 +50,7 @@ func setDate(field reflect.Value, value string) string {
 	}
 	d, err := cola.ParseDate(value)
 	if err != nil {
-		return Quoted(value) + " is not a date; write YYYY-MM-DD, such as 2024-05-31."
+		return Quoted(value) + " is not a date; use YYYY-MM-DD, such as 2024-05-31."
 	}
 	field.Set(reflect.ValueOf(d))
 	return ""
@@ -63,7 +63,7 @@ func (p parameter) setInteger(field reflect.Value, value string) string {
 	}
 	n, err := strconv.Atoi(value)
 	if err != nil {
-		return Quoted(value) + " is not accepted; write a whole number" + p.bounds() + "."
+		return Quoted(value) + " is not valid; use a whole number" + p.bounds() + "."
 	}
 	field.Set(reflect.ValueOf(cola.Some(n)))
 	return ""
@@ -74,10 +74,10 @@ func (p parameter) setNumber(field reflect.Value, value string) string {
 	if value == "" {
 		return ""
 	}
-	// ParseFloat also accepts hexadecimal numbers and infinities. Parameters must be plain decimal numbers.
+	// ParseFloat also accepts hexadecimal numbers and infinities; parameters must be decimal.
 	n, err := strconv.ParseFloat(value, 64)
 	if err != nil || strings.Trim(value, "0123456789.eE+-") != "" {
-		return Quoted(value) + " is not accepted; write a number" + p.bounds() + "."
+		return Quoted(value) + " is not valid; use a number" + p.bounds() + "."
 	}
 	field.Set(reflect.ValueOf(cola.Some(n)))
 	return ""
@@ -103,7 +103,7 @@ func setBoolean(field reflect.Value, value string) string {
 	case "false":
 		field.Set(reflect.ValueOf(cola.Some(false)))
 	default:
-		return Quoted(value) + " is not accepted; write true or false."
+		return Quoted(value) + " is not valid; use true or false."
 	}
 	return ""
 }
