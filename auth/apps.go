@@ -11,8 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// findGrant finds the account and connection of a verified token, and creates them if they are new.
-// It creates none for an app that may not act.
+// findGrant finds the account and connection of a verified token, and creates missing ones. It
+// creates nothing for an unregistered or disabled app.
 func (t *Tokens) findGrant(ctx context.Context, issuer string, c tokenClaims) (g grant, err error) {
 	err = withStoreTimeout(ctx, "find account of token", func(ctx context.Context) error {
 		app, err := t.app(ctx, issuer, c.client)
@@ -32,7 +32,7 @@ func (t *Tokens) findGrant(ctx context.Context, issuer string, c tokenClaims) (g
 		}
 		t.recordLink(ctx, link)
 		if !link.RevokedAt.IsZero() {
-			return unauthorized("The account holder revoked the access of the app %s.", cola.Quoted(c.client))
+			return unauthorized("The account holder has revoked access for the app %s.", cola.Quoted(c.client))
 		}
 		g = grant{account: account.ID, link: link.ID, scopes: intersect(c.scopes, app.Scopes), withheld: subtract(c.scopes, app.Scopes)}
 		return nil
@@ -40,7 +40,7 @@ func (t *Tokens) findGrant(ctx context.Context, issuer string, c tokenClaims) (g
 	return g, err
 }
 
-// recordLink records the change that Connect made.
+// recordLink records a change made by Connect.
 func (t *Tokens) recordLink(ctx context.Context, link store.Link) {
 	kind := security.NewConnection
 	switch link.Change {
@@ -61,12 +61,13 @@ func recordIdentity(ctx context.Context, events *security.Events, account store.
 	}
 }
 
-// app returns the app with a client id, if it may act.
+// app returns the app with a client ID, unless it is unregistered or disabled.
 func (t *Tokens) app(ctx context.Context, issuer, clientID string) (store.App, error) {
 	app, err := t.store.AppByClient(ctx, issuer, clientID)
 	if errors.Is(err, store.ErrNotFound) {
 		if !t.anyApp {
-			return store.App{}, unauthorized("The app %s is not registered with this service. Ask the operator to register it (app register).", cola.Quoted(clientID))
+			return store.App{}, unauthorized("The app %s is not registered with this service. Ask the operator to register it "+
+				"(app register).", cola.Quoted(clientID))
 		}
 		app, err = t.store.EnsureApp(ctx, store.App{Issuer: issuer, ClientID: clientID, Name: clientID, Scopes: cola.Scopes()})
 	}

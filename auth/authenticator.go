@@ -21,10 +21,10 @@ type KeyFinder interface {
 	KeyByHash(ctx context.Context, hash store.KeyHash) (store.Key, error)
 }
 
-// invalidCredential is the refusal of an invalid credential. It counts as a failed credential.
+// invalidCredential is the error for an invalid credential, which counts as a failed credential.
 type invalidCredential struct{ error }
 
-// Unwrap returns the refusal.
+// Unwrap returns the public error.
 func (u invalidCredential) Unwrap() error { return u.error }
 
 func invalidCredentialf(format string, args ...any) error {
@@ -34,8 +34,8 @@ func invalidCredentialf(format string, args ...any) error {
 // storeTimeout is how long a request waits for the store.
 const storeTimeout = 3 * time.Second
 
-// withStoreTimeout makes calls to the store and bounds how long they take together. A store that
-// doesn't answer in time, while the caller still waits, is unavailable.
+// withStoreTimeout runs store calls with a common time limit. It fails with CodeUnavailable if the
+// store doesn't answer in time while the caller still waits.
 func withStoreTimeout(ctx context.Context, operation string, do func(context.Context) error) error {
 	calling, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
@@ -50,15 +50,15 @@ func withStoreTimeout(ctx context.Context, operation string, do func(context.Con
 	return fmt.Errorf("%s: %w", operation, err)
 }
 
-// cachedKeys is the size of the cache; an entry has less than 200 bytes.
+// cachedKeys limits the entries of the key cache, which have less than 200 bytes each.
 const cachedKeys = 100_000
 
-// Authenticator identifies who makes a request.
+// Authenticator identifies the caller of a request.
 type Authenticator struct {
 	keys   KeyFinder
 	tokens *Tokens // nil: access tokens are not accepted
 	events *security.Events
-	known  *lru.Cache[store.KeyHash, identity] // what a key stands for never changes, so entries never go stale
+	known  *lru.Cache[store.KeyHash, identity] // never stale: a key's account never changes
 }
 
 type identity struct {
@@ -76,9 +76,9 @@ func New(keys KeyFinder, tokens *Tokens, events *security.Events) *Authenticator
 	return &Authenticator{keys: keys, tokens: tokens, events: events, known: known}
 }
 
-// Authenticate returns the caller that a request's headers prove: X-API-Key, or Authorization with
-// a Bearer API key or access token. KeyPrefix distinguishes the two, and neither is ever tried as
-// the other. Credentials in the URL are ignored.
+// Authenticate returns the caller identified by a request's headers: X-API-Key, or Authorization with
+// a Bearer API key or access token. KeyPrefix distinguishes keys from tokens; neither is tried as the
+// other. Credentials in the URL are ignored.
 //
 // It fails with CodeUnauthorized for missing or invalid credentials, with CodeQuotaExceeded if the
 // client's address sent too many invalid ones, and with CodeUnavailable if the store does not
@@ -106,7 +106,7 @@ func (a *Authenticator) prove(ctx context.Context, given string, bearer bool, ch
 		c, err = a.tokens.caller(ctx, given, ch)
 		return c, security.Token, err
 	}
-	return c, security.Key, invalidCredentialf("The credential is not an API key of this service. API keys start with %q.", KeyPrefix)
+	return c, security.Key, invalidCredentialf("Not an API key of this service; API keys start with %q.", KeyPrefix)
 }
 
 func (a *Authenticator) keyHolder(ctx context.Context, given string, ch cola.Channel) (cola.Caller, error) {
@@ -122,7 +122,7 @@ func (a *Authenticator) keyHolder(ctx context.Context, given string, ch cola.Cha
 		Account:    id.account,
 		Credential: cola.Credential{Kind: cola.CredentialKey, ID: id.key},
 		Channel:    ch,
-		Scopes:     []cola.Scope{cola.ScopeWriteSavedSearches}, // a key may do all that its account may
+		Scopes:     []cola.Scope{cola.ScopeWriteSavedSearches}, // keys have every scope
 	}, nil
 }
 
@@ -147,7 +147,7 @@ func (a *Authenticator) identify(ctx context.Context, secret Secret) (identity, 
 	return id, nil
 }
 
-// credential returns the secret in the headers; bearer is true if only Authorization carries it.
+// credential returns the secret in the headers; bearer is true if only Authorization has it.
 func (a *Authenticator) credential(h http.Header) (secret string, bearer bool, err error) {
 	var given []string
 	for _, v := range h.Values("X-API-Key") {
@@ -159,23 +159,24 @@ func (a *Authenticator) credential(h http.Header) (secret string, bearer bool, e
 	for _, v := range h.Values("Authorization") {
 		scheme, token, _ := strings.Cut(strings.TrimSpace(v), " ")
 		if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "Bearer") || token == "" {
-			return "", false, unauthorized("The Authorization header must be \"Bearer\" followed by %s.", a.taken())
+			return "", false, unauthorized("The Authorization header must be \"Bearer\" followed by %s.", a.accepted())
 		}
 		given = append(given, token)
 	}
 	if len(given) == 0 {
-		return "", false, unauthorized("Credentials are missing. Send an API key in the X-API-Key header, or \"Authorization: Bearer\" followed by %s.", a.taken())
+		return "", false, unauthorized("Credentials are missing. Send an API key in the X-API-Key header, or "+
+			"\"Authorization: Bearer\" followed by %s.", a.accepted())
 	}
 	for _, v := range given[1:] {
 		if v != given[0] {
-			return "", false, unauthorized("The request carries different credentials. Send one.")
+			return "", false, unauthorized("The request has more than one credential. Send only one.")
 		}
 	}
 	return given[0], bearer, nil
 }
 
-// taken describes what the Authorization header may carry.
-func (a *Authenticator) taken() string {
+// accepted describes the credentials that the Authorization header may have.
+func (a *Authenticator) accepted() string {
 	if a.tokens == nil {
 		return "the key"
 	}
@@ -191,11 +192,11 @@ func unauthorized(format string, args ...any) error {
 // comes from the configuration, never from a request, so that forged headers can't redirect
 // clients.
 type Resource struct {
-	ID       string   // its identifier: the URL of the endpoint for assistants, which they ask tokens for
-	Metadata string   // URL at which it is described
-	Issuers  []string // of tokens that are taken
+	ID       string   // identifier: the URL of the MCP endpoint, for which clients request tokens
+	Metadata string   // URL of the metadata
+	Issuers  []string // accepted token issuers
 	// Scopes are requested when a client connects; may be empty. They do not include this service's
-	// own scopes, which a challenge requests when they are needed.
+	// own scopes, which a challenge requests if they are needed.
 	Scopes []string
 	// ScopePrefix is an optional prefix of this service's scopes at the issuer, such as
 	// "api://registry/".
@@ -205,9 +206,9 @@ type Resource struct {
 // realm starts every challenge.
 const realm = `Bearer realm="colaregistry"`
 
-// Challenge returns the WWW-Authenticate header for a refusal, or "". If the credentials are
-// refused, it names an error only if the request sent some. If a scope is missing, it lists the
-// scopes to request.
+// Challenge returns the WWW-Authenticate header for a rejected request, or "". For invalid
+// credentials it has an error only if the request sent some. For a missing scope it lists the scopes
+// to request.
 func (r Resource) Challenge(sent http.Header, refusal *cola.Error) string {
 	parts := []string{realm}
 	add := func(name, value string) { parts = append(parts, fmt.Sprintf(`%s="%s"`, name, parameter(value))) }
@@ -220,7 +221,7 @@ func (r Resource) Challenge(sent http.Header, refusal *cola.Error) string {
 		}
 	case cola.CodeInsufficientScope:
 		if refusal.Details["reason"] == cola.NotAllowed {
-			return realm // there is no scope to come back with
+			return realm // requesting the scope would not help
 		}
 		scope, _ := refusal.Details["required_scope"].(string)
 		scopes = append(slices.Clone(scopes), r.ScopePrefix+scope)
@@ -240,8 +241,8 @@ func (r Resource) Challenge(sent http.Header, refusal *cola.Error) string {
 	return strings.Join(parts, ", ")
 }
 
-// parameter replaces characters that a parameter of a challenge can't hold (RFC 6750, section 3):
-// quotes and backslashes by apostrophes, other than printable ASCII by question marks.
+// parameter replaces characters that are not allowed in a challenge parameter (RFC 6750, section 3):
+// quotes and backslashes become apostrophes, and others than printable ASCII question marks.
 func parameter(value string) string {
 	return strings.Map(func(c rune) rune {
 		switch {

@@ -22,11 +22,11 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// How long browsers are remembered.
+// Lifetimes of sign-ins and sessions.
 const (
 	// SignInFor is the absolute lifetime of a sign-in.
 	SignInFor = 14 * 24 * time.Hour
-	// SignInIdle is how long a sign-in lasts without a request, give or take lastSeenEvery.
+	// SignInIdle is how long a sign-in lasts without a request, within lastSeenEvery.
 	SignInIdle = 24 * time.Hour
 	// AttemptFor is how long a sign-in with an issuer may take, and how long the session of a
 	// browser that is not signed in lasts.
@@ -51,15 +51,15 @@ type BrowserStore interface {
 	store.Sessions
 }
 
-// BrowserOptions configure sessions of browsers and the issuers for signing in. Store, Attempts and
-// PublicURL must be set.
+// BrowserOptions configures browser sessions and the issuers for signing in. Store, Attempts and
+// PublicURL are required.
 type BrowserOptions struct {
 	Store     BrowserStore
 	PublicURL string                // scheme and host of the service; with https, cookies are for https only
 	Attempts  Sealer                // encrypts sign-in attempts
 	Issuers   []SignInIssuer        // may be empty: sign-in by links only
 	LinkEmail LinkPolicies          // which verified email addresses link to accounts
-	Client    *http.Client          // for requests to issuers; nil: one of our own
+	Client    *http.Client          // for requests to issuers; nil: the package's own
 	Now       cola.Clock            // nil: time.Now
 	Logger    *slog.Logger          // nil discards
 	Metrics   prometheus.Registerer // for one Browsers only; may be nil
@@ -72,8 +72,8 @@ type BrowserOptions struct {
 // Browsers identifies account holders by their browsers' sessions, and signs them in and out.
 //
 // A signed-in browser has a session in the store, under the hash of the random token in its cookie.
-// The session names a sign-in of an account. The sign-in is the credential: the ledger checks it
-// with every request, as it checks a key, so the session of an ended sign-in is worthless.
+// The session refers to a sign-in of an account. The sign-in is the credential: the ledger checks it
+// with every request, like a key, so the session of an ended sign-in is useless.
 type Browsers struct {
 	store        BrowserStore
 	public       string // URL without a trailing slash
@@ -93,7 +93,7 @@ type Browsers struct {
 func NewBrowsers(o BrowserOptions) (*Browsers, error) {
 	public, err := url.Parse(o.PublicURL)
 	if err != nil || public.Host == "" || (public.Scheme != "https" && public.Scheme != "http") || strings.Trim(public.Path, "/") != "" {
-		return nil, fmt.Errorf("the public URL %s is not the scheme and host of an http or https URL", strconv.Quote(o.PublicURL))
+		return nil, fmt.Errorf("the public URL %s must be an http or https URL without a path", strconv.Quote(o.PublicURL))
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -110,7 +110,7 @@ func NewBrowsers(o BrowserOptions) (*Browsers, error) {
 		b.onFault = b.plainFault
 	}
 	if o.Attempts == nil {
-		return nil, errors.New("no keys to encrypt sign-in attempts with")
+		return nil, errors.New("no key to encrypt sign-in attempts")
 	}
 	b.attempts = attempts{box: o.Attempts, https: b.https, now: o.Now}
 	if b.issuers, err = newSignInIssuers(o, b.public+SignInCallbackPath); err != nil {
@@ -120,7 +120,7 @@ func NewBrowsers(o BrowserOptions) (*Browsers, error) {
 }
 
 // Caller returns the account holder who is signed in with the browser of a request; ok is false if
-// nobody is. The ledger decides whether the sign-in still holds.
+// the browser is not signed in. The ledger checks whether the sign-in is still active.
 func (b *Browsers) Caller(ctx context.Context) (c cola.Caller, ok bool) {
 	s, ok := ctx.Value(sessionKey{}).(*session)
 	if !ok || s.data.SignIn == nil {
@@ -130,12 +130,12 @@ func (b *Browsers) Caller(ctx context.Context) (c cola.Caller, ok bool) {
 		Account:    s.data.SignIn.Account,
 		Credential: cola.Credential{Kind: cola.CredentialSignIn, ID: s.data.SignIn.ID},
 		Channel:    cola.ChannelDashboard,
-		Scopes:     cola.Scopes(), // all that the account may do
+		Scopes:     cola.Scopes(), // account holders have every scope
 	}, true
 }
 
-// Put stores a text for a later request of the same browser, and replaces one with the same key. A
-// browser has at most four; Put drops the oldest. Texts are cut at 2,000 bytes.
+// Put stores a text for a later request from the same browser, and replaces one with the same key. A
+// browser has at most four texts; Put drops the oldest. Texts are truncated to 2,000 bytes.
 func (b *Browsers) Put(ctx context.Context, key, value string) {
 	s := sessionOf(ctx)
 	s.data.put(key, value)
@@ -150,8 +150,8 @@ func (b *Browsers) Pop(ctx context.Context, key string) string {
 	return value
 }
 
-// SignOut ends the sign-in and the session of a browser. redirect is the address at which the
-// issuer ends its own session, or "". If the store does not answer, the browser stays signed in.
+// SignOut ends the sign-in and the session of a browser. redirect is the URL at which the issuer
+// ends its own session, or "". If the store does not answer, the browser stays signed in.
 func (b *Browsers) SignOut(ctx context.Context) (redirect string, err error) {
 	s := sessionOf(ctx)
 	was := s.data.SignIn
@@ -183,8 +183,8 @@ type newSignIn struct {
 	idToken   string // to sign out with
 }
 
-// startSession signs an account holder in with a new session, so that a token that others may know
-// leads to no session. The old session ends, with its notices and its sign-in.
+// startSession signs an account holder in with a new session, which prevents session fixation. The
+// old session ends, with its notices and its sign-in.
 func (b *Browsers) startSession(ctx context.Context, e newSignIn) error {
 	s := sessionOf(ctx)
 	var made store.SignIn
@@ -253,8 +253,8 @@ func truncate(text string, maxBytes int) string {
 const FormFor = 2 * time.Hour
 
 // OpenForm returns a token for a form that the signed-in account can send once, within FormFor. A
-// later sign-in of the account can send it too, in case the session ends while somebody types. It
-// fails with CodeUnavailable if the store does not answer.
+// later sign-in of the account can send it too, in case the session ends in the meantime. It fails
+// with CodeUnavailable if the store does not answer.
 func (b *Browsers) OpenForm(ctx context.Context) (token string, err error) {
 	token = rand.Text()
 	err = withStoreTimeout(ctx, "open form", func(ctx context.Context) error {
@@ -263,8 +263,8 @@ func (b *Browsers) OpenForm(ctx context.Context) (token string, err error) {
 	return token, err
 }
 
-// TakeForm reports whether this is the first time that the account which opened a form sends it. If
-// it is sent several times at once, to any process, one of them is the first. It fails with
+// TakeForm reports whether a form is sent for the first time, by the account that opened it. If it
+// is sent several times at once, to any process, only one call returns true. It fails with
 // CodeUnavailable if the store does not answer; the form may then count as sent.
 func (b *Browsers) TakeForm(ctx context.Context, token string) (first bool, err error) {
 	err = withStoreTimeout(ctx, "take form", func(ctx context.Context) (err error) {

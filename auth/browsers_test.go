@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/golden"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -201,21 +202,24 @@ func TestSignOut(t *testing.T) {
 // TestBrowserOptions checks that invalid options are rejected at startup.
 func TestBrowserOptions(t *testing.T) {
 	good := SignInIssuer{URL: ourIssuer, ClientID: "x"}
-	for want, o := range map[string]BrowserOptions{
-		"the public URL":                 {PublicURL: "cola.example.com"},
-		"not the scheme":                 {PublicURL: "https://cola.example.com/app"},
-		"scheme and host":                {PublicURL: "ftp://cola.example.com"},
-		"http is only for":               {PublicURL: ourURL, Issuers: []SignInIssuer{{URL: "http://id.example.com", ClientID: "x"}}},
-		"needs this service's client ID": {PublicURL: ourURL, Issuers: []SignInIssuer{{URL: ourIssuer}}},
-		"is given twice":                 {PublicURL: ourURL, Issuers: []SignInIssuer{good, good}},
-		"has a query":                    {PublicURL: ourURL, Issuers: []SignInIssuer{{URL: ourIssuer + "?a", ClientID: "x"}}},
-		"no keys":                        {PublicURL: ourURL},
+	messages := golden.Load(t, "browser_options")
+	for name, o := range map[string]BrowserOptions{
+		"no scheme":         {PublicURL: "cola.example.com"},
+		"path":              {PublicURL: "https://cola.example.com/app"},
+		"another scheme":    {PublicURL: "ftp://cola.example.com"},
+		"plain http issuer": {PublicURL: ourURL, Issuers: []SignInIssuer{{URL: "http://id.example.com", ClientID: "x"}}},
+		"no client ID":      {PublicURL: ourURL, Issuers: []SignInIssuer{{URL: ourIssuer}}},
+		"duplicate issuer":  {PublicURL: ourURL, Issuers: []SignInIssuer{good, good}},
+		"query":             {PublicURL: ourURL, Issuers: []SignInIssuer{{URL: ourIssuer + "?a", ClientID: "x"}}},
+		"no keys":           {PublicURL: ourURL},
 	} {
-		if want != "no keys" {
+		if name != "no keys" {
 			o.Attempts = sealer(newKeys(t))
 		}
-		if _, err := NewBrowsers(o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want %q", o, err, want)
+		if _, err := NewBrowsers(o); err == nil {
+			t.Errorf("%s: NewBrowsers succeeded, want an error", name)
+		} else {
+			messages.Check(t, name, err.Error())
 		}
 	}
 	d := newDesk(t, func(d *desk, o *BrowserOptions) {

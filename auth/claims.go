@@ -17,7 +17,7 @@ import (
 )
 
 // claims are the members of a JSON object in a token, by their exact names. Duplicate names are
-// rejected, so that all readers of a token read the same.
+// rejected, because parsers disagree on which one counts.
 type claims map[string]json.RawMessage
 
 // maxLevels and maxValues bound the JSON that is decoded before a token's signature is checked.
@@ -27,7 +27,7 @@ const (
 	maxValues = 1_000
 )
 
-// parseClaims parses a JSON object. Its errors reveal nothing of the content.
+// parseClaims parses a JSON object. Its errors don't reveal the content.
 func parseClaims(data []byte) (claims, error) {
 	data = bytes.TrimSpace(data)
 	switch {
@@ -74,12 +74,12 @@ func (o claims) texts(name string) (list []string, err error) {
 		return []string{s}, nil
 	}
 	if raw[0] != '[' {
-		return nil, fmt.Errorf("%s is neither a string nor an array of strings", name)
+		return nil, fmt.Errorf("%s is not a string or an array of strings", name)
 	}
 	for _, e := range strictjson.Elements(raw) {
 		s, ok := strictjson.Text(e)
 		if !ok {
-			return nil, fmt.Errorf("%s holds something other than strings", name)
+			return nil, fmt.Errorf("%s contains a value that is not a string", name)
 		}
 		list = append(list, s)
 	}
@@ -97,7 +97,7 @@ func (o claims) instant(name string) (at time.Time, given bool, err error) {
 	}
 	seconds, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil || seconds < 0 || seconds > lastSecond {
-		return time.Time{}, true, fmt.Errorf("%s is not a time in seconds since 1970", name)
+		return time.Time{}, true, fmt.Errorf("%s is not a Unix timestamp", name)
 	}
 	return time.UnixMilli(int64(seconds * 1000)), true, nil
 }
@@ -112,16 +112,16 @@ const (
 // tokenClaims are the claims of a verified access token.
 type tokenClaims struct {
 	subject string
-	client  string       // the app that it was issued to
-	scopes  []cola.Scope // that we know of, sorted
-	email   string       // that the issuer has verified, or empty
+	client  string       // client ID of the app
+	scopes  []cola.Scope // of this service, sorted
+	email   string       // verified by the issuer, or empty
 	expires time.Time
 }
 
 // names are the names of this service at its issuers.
 type names struct {
-	audiences   []string // any of which a token must be for
-	scopePrefix string   // that may stand before a scope
+	audiences   []string // accepted audiences
+	scopePrefix string   // optional prefix of scopes
 }
 
 // readTokenClaims reads a verified payload. It rejects anything but a current access token for one
@@ -156,17 +156,17 @@ func readTokenClaims(payload []byte, typed bool, ours names, now time.Time) (c t
 // checkUse rejects tokens that issuers sign with the same keys for other purposes, and tokens bound
 // to a client's key, which this service does not check.
 //
-// The type in the header declares an access token; no other kind may carry it (RFC 9068). Many
-// issuers omit it. Then the token needs a scope, and must not have claims of ID tokens.
+// The type at+jwt in the header is reserved for access tokens (RFC 9068), but many issuers omit it.
+// Without it, the token needs a scope and must not have claims of ID tokens.
 func (o claims) checkUse(typed bool) error {
 	if o.has("cnf") {
-		return unauthorized("The access token is bound to a key of its client (cnf: DPoP or mutual TLS), which this service does not " +
-			"check. Ask the issuer for a plain bearer token.")
+		return unauthorized("The access token is bound to a client key (cnf: DPoP or mutual TLS), which this service does not " +
+			"support. Request a plain bearer token.")
 	}
 	if o.has("events") {
-		return unauthorized("The token is not an access token: it is a security event token (events).")
+		return unauthorized("The token is a security event token (events), not an access token.")
 	}
-	for _, c := range []struct{ name, want string }{{"typ", "Bearer"}, {"token_use", "access"}} { // of Keycloak, of Cognito
+	for _, c := range []struct{ name, want string }{{"typ", "Bearer"}, {"token_use", "access"}} { // Keycloak, Cognito
 		if use, err := o.text(c.name); o.has(c.name) && (err != nil || !strings.EqualFold(use, c.want)) {
 			return unauthorized("The token is not an access token: its %s claim must be %q.", c.name, c.want)
 		}
@@ -180,7 +180,7 @@ func (o claims) checkUse(typed bool) error {
 		}
 	}
 	if !o.has("scope") && !o.has("scp") {
-		return unauthorized("The token is not recognizable as an access token: it needs the type at+jwt in its header, or a scope or scp claim.")
+		return unauthorized("The token is not an access token: it needs the type at+jwt in its header, or a scope or scp claim.")
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ func (o claims) checkAudience(ours []string) error {
 			return nil
 		}
 	}
-	return unauthorized("The access token is for another audience: it must be for %s.", quotedList(ours))
+	return unauthorized("The access token is for another audience; accepted: %s.", quotedList(ours))
 }
 
 // quotedList joins configured values for a message.
@@ -267,8 +267,8 @@ func isName(s string) bool {
 	return s != "" && len(s) <= maxName && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// scopes returns the scopes that this service knows, sorted, without the prefix. Issuers send
-// scopes as a string with spaces or as an array, in either claim.
+// scopes returns the scopes of this service, sorted, without the prefix. Issuers send scopes as a
+// space-separated string or as an array, in either claim.
 func (o claims) scopes(prefix string) (known []cola.Scope, err error) {
 	name := "scope"
 	if !o.has(name) {
@@ -293,8 +293,8 @@ func (o claims) scopes(prefix string) (known []cola.Scope, err error) {
 	return known, nil
 }
 
-// verifiedEmail returns the email address if the issuer marks it as verified, else "". The address
-// links a new identity to an account, so only plain addresses count.
+// verifiedEmail returns the email address if the issuer marks it as verified, otherwise "". The
+// address links a new identity to an account, so only plain addresses count.
 func (o claims) verifiedEmail() string {
 	if verified := string(o["email_verified"]); verified != `true` && verified != `"true"` {
 		return ""

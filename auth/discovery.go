@@ -37,8 +37,8 @@ func discover(ctx context.Context, client *http.Client, issuer string, into any)
 	return nil
 }
 
-// fetchKeys returns the keys that an issuer publishes. It discovers their address each time, since
-// issuers move.
+// fetchKeys returns the keys that an issuer publishes. It discovers their URL each time, because it
+// can change.
 func fetchKeys(ctx context.Context, client *http.Client, issuer string) (keySet, error) {
 	var document struct {
 		JWKSURI string `json:"jwks_uri"`
@@ -80,8 +80,7 @@ func truncateError(s string) string {
 	return s
 }
 
-// isTrustedURL reports whether responses from an address are authentic: over https, or from this
-// machine.
+// isTrustedURL reports whether responses from a URL are authentic: over https, or from this machine.
 func isTrustedURL(u *url.URL) bool {
 	switch u.Scheme {
 	case "https":
@@ -160,9 +159,9 @@ const (
 	retryInterval    = 5 * time.Second
 )
 
-// cachedDocument caches something that an issuer publishes: its keys or its endpoints. It is
-// fetched when it is used, by one request for all callers that wait. While the issuer does not
-// answer, the document stays in use. It is safe for concurrent use.
+// cachedDocument caches a document that an issuer publishes: its keys or its endpoints. The document
+// is fetched on use, by one request for all waiting callers. While the issuer does not answer, the
+// cached document stays in use. It is safe for concurrent use.
 type cachedDocument[T any] struct {
 	name   string // for the log
 	issuer string
@@ -185,14 +184,14 @@ type documentVersion[T any] struct {
 
 // pendingFetch is a running fetch.
 type pendingFetch[T any] struct {
-	at      time.Time     // when it began
+	at      time.Time     // start of the fetch
 	done    chan struct{} // closed when the other fields are set
 	edition *documentVersion[T]
 	err     error
 }
 
 // errFetchedRecently means that the document was fetched too recently to be fetched again.
-var errFetchedRecently = errors.New("the issuer was asked a moment ago")
+var errFetchedRecently = errors.New("the issuer was contacted too recently")
 
 // get returns the document. It waits only if there is no usable version.
 func (p *cachedDocument[T]) get(ctx context.Context) (*documentVersion[T], error) {
@@ -235,14 +234,14 @@ func (p *cachedDocument[T]) refresh(ctx context.Context) (*documentVersion[T], e
 	return f.wait(ctx)
 }
 
-// retryAfter returns when the issuer may be asked again.
+// retryAfter returns how long to wait until the issuer may be contacted again.
 func (p *cachedDocument[T]) retryAfter() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return max(p.fetchInterval()-p.now().Sub(p.lastFetch), time.Second)
 }
 
-// wait returns the result of a fetch; a nil fetch is one that must not be started yet.
+// wait returns the result of a fetch. It fails with errFetchedRecently if f is nil.
 func (f *pendingFetch[T]) wait(ctx context.Context) (*documentVersion[T], error) {
 	if f == nil {
 		return nil, errFetchedRecently
@@ -305,13 +304,13 @@ func (p *cachedDocument[T]) finishFetch(f *pendingFetch[T], value T, err error) 
 		f.edition = &documentVersion[T]{value, f.at}
 		p.current = f.edition
 	} else {
-		p.lastFetch = p.now() // the pause begins after a slow failure
+		p.lastFetch = p.now() // the pause starts after a slow failure
 	}
 	switch {
 	case err != nil:
-		p.log.Warn("could not fetch the "+p.name+" of an issuer", "issuer", p.issuer, "error", err, "known", p.usable() != nil)
+		p.log.Warn("could not fetch issuer "+p.name, "issuer", p.issuer, "error", err, "known", p.usable() != nil)
 	case p.failing:
-		p.log.Info("fetched the "+p.name+" of an issuer again", "issuer", p.issuer)
+		p.log.Info("fetched issuer "+p.name+" again", "issuer", p.issuer)
 	}
 	p.failing, p.running = err != nil, nil
 }

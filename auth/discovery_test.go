@@ -84,7 +84,7 @@ func TestServerOfTheLibrary(t *testing.T) {
 	}
 	idToken := oidctest.SignIDToken(b.key.key, "k1", "ES256", b.claims([]change{claim("iss", server.URL), claim("scope", nil)}))
 	_, err = b.send(t.Context(), idToken)
-	wantRefusal(t, err, "is not recognizable as an access token")
+	wantRefusal(t, err, "is not an access token")
 }
 
 // newServer starts an issuer whose key set is served by page, and returns it with a client that

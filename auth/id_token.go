@@ -15,13 +15,13 @@ import (
 // person is the person who signed in, according to the issuer.
 type person struct {
 	subject  string
-	email    string // that the issuer has verified, or empty
+	email    string // verified by the issuer, or empty
 	hasEmail bool   // the issuer stated an address, verified or not
-	idToken  string // that says so; empty when it is too long to be kept
+	idToken  string // raw ID token; empty if too long to store
 }
 
-// identify verifies an ID token that the issuer has just returned for a code, as access tokens are
-// verified. The token must also be for this service and carry the nonce of the attempt.
+// identify verifies an ID token that the issuer has just returned for a code, like an access token.
+// The token must also be for this service and have the nonce of the attempt.
 func (i *signInIssuer) identify(ctx context.Context, raw, nonce string) (person, error) {
 	token, err := parseToken(raw)
 	switch {
@@ -42,7 +42,7 @@ func (i *signInIssuer) identify(ctx context.Context, raw, nonce string) (person,
 	case refusal != nil:
 		return person{}, refusal
 	case cola.CodeOf(err) == cola.CodeUnauthorized:
-		return person{}, i.untrusted("its ID token is not signed with a key that it publishes")
+		return person{}, i.untrusted("its ID token is not signed with a published key")
 	case err != nil:
 		return person{}, i.unavailable()
 	}
@@ -85,21 +85,23 @@ func (i *signInIssuer) checkTimes(o claims, now time.Time) error {
 		return i.untrusted("its ID token has no expiry")
 	}
 	if !now.Before(expires.Add(leeway)) {
-		return i.untrusted("its ID token has already expired: its clock may be behind, or ours ahead")
+		return i.untrusted("its ID token has already expired; its clock may be slow, or ours fast")
 	}
 	for _, name := range []string{"nbf", "iat"} {
 		at, given, err := o.instant(name)
 		if err != nil || given && at.Add(-leeway).After(now) {
-			return i.untrusted("its ID token is not valid yet: its clock may be ahead, or ours behind")
+			return i.untrusted("its ID token is not valid yet; its clock may be fast, or ours slow")
 		}
 	}
 	return nil
 }
 
-// withEmail stores the email address that the issuer states for a person. An address that the
-// policy does not link counts as missing. An address that the issuer marks as unverified is
-// refused: without it, a person with an account would get a second one, and they can verify it at
-// the issuer. If the issuer doesn't say, the address counts as missing, as in access tokens.
+// withEmail adds the email address in the claims to a person.
+//
+//   - An address that the policy does not link counts as missing.
+//   - An address that the issuer marks as unverified is an error: without it, a person with an
+//     account would get a second one, and they can verify it at the issuer.
+//   - If the issuer doesn't say, the address counts as missing, as in access tokens.
 func (i *signInIssuer) withEmail(who person, o claims) (person, error) {
 	who.hasEmail = o.has("email")
 	if claimed, err := o.text("email"); err == nil && !i.links.allows(claimed) {
@@ -107,14 +109,16 @@ func (i *signInIssuer) withEmail(who person, o claims) (person, error) {
 	}
 	who.email = i.links.linking(o.verifiedEmail())
 	if said := string(o["email_verified"]); who.hasEmail && (said == `false` || said == `"false"`) {
-		return person{}, unauthorized("%s has not verified your email address, so we cannot find your account. Verify it there, then sign in again.", i.Name)
+		return person{}, unauthorized("%s has not verified your email address, so we can't find your account. Verify it there, "+
+			"then sign in again.", i.Name)
 	}
 	return who, nil
 }
 
-// fetchEmail asks the issuer for the email address of a person, which many issuers leave out of ID
-// tokens. A response without an address is accepted. If the issuer does not answer, the sign-in
-// fails: without the address, a person with an account would get a second one.
+// fetchEmail fetches a person's email address from the issuer's user info endpoint, because many
+// issuers leave it out of ID tokens. A response without an address is accepted. If the issuer does
+// not answer, the sign-in fails: without the address, a person with an account would get a second
+// one.
 func (i *signInIssuer) fetchEmail(ctx context.Context, at, accessToken string, who person) (person, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
@@ -124,14 +128,14 @@ func (i *signInIssuer) fetchEmail(ctx context.Context, at, accessToken string, w
 	request.Header.Set("Authorization", "Bearer "+accessToken)
 	response, err := i.secretClient.Do(request)
 	if err != nil {
-		i.log.Warn("an issuer cannot be asked for an address", "issuer", i.URL, "error", truncateError(err.Error()))
+		i.log.Warn("could not fetch user info", "issuer", i.URL, "error", truncateError(err.Error()))
 		return person{}, i.unavailable()
 	}
 	defer response.Body.Close()
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	switch {
 	case response.StatusCode >= http.StatusInternalServerError || refusedForNow(response.StatusCode):
-		i.log.Warn("an issuer cannot be asked for an address", "issuer", i.URL, "status", response.StatusCode)
+		i.log.Warn("could not fetch user info", "issuer", i.URL, "status", response.StatusCode)
 		return person{}, i.unavailable()
 	case response.StatusCode != http.StatusOK || kind != "application/json":
 		return who, nil // no address, or in a form that was not requested
@@ -150,9 +154,8 @@ func (i *signInIssuer) fetchEmail(ctx context.Context, at, accessToken string, w
 	return i.withEmail(who, o)
 }
 
-// refusedForNow reports whether the same request may succeed later: after a pause, or when the
-// clocks of the issuer's servers agree. Without the address, a person with an account would get a
-// second one.
+// refusedForNow reports whether the same request may succeed later: after a pause, or once the
+// clocks of the issuer's servers agree.
 func refusedForNow(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusUnauthorized
 }

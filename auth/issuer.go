@@ -14,12 +14,13 @@ import (
 
 // issuer verifies tokens of one issuer with the keys that it publishes.
 //
-// go-oidc parses and verifies the tokens, but its RemoteKeySet does not hold the keys: it fetches
-// them for every token that no cached key verifies, so strangers could flood an issuer, and never
-// otherwise, so a key that the issuer withdrew would stay valid. Nor does it bind keys to their use
-// and algorithm.
+// go-oidc parses and verifies the tokens, but its RemoteKeySet is not used, because it:
+//
+//   - fetches keys for every token that no cached key verifies, so strangers could flood an issuer;
+//   - never fetches them otherwise, so a withdrawn key would stay valid;
+//   - does not bind keys to their use and algorithm.
 type issuer struct {
-	url  string // as its tokens name it
+	url  string // exactly as in its tokens
 	keys cachedDocument[keySet]
 }
 
@@ -30,7 +31,7 @@ func newIssuer(url string, client *http.Client, now cola.Clock, log *slog.Logger
 			keys, err := fetchKeys(ctx, client, url)
 			m.fetched(err)
 			if err == nil && len(keys) == 0 {
-				log.Warn("an issuer publishes no usable signing key", "issuer", url)
+				log.Warn("issuer publishes no usable signing key", "issuer", url)
 			}
 			return keys, err
 		},
@@ -44,12 +45,12 @@ func (i *issuer) verify(ctx context.Context, t accessToken, read func(payload []
 	proof := &singleTokenKeySet{issuer: i, token: t, read: read}
 	_, err := oidc.NewVerifier(i.url, proof, &oidc.Config{
 		SupportedSigningAlgs: []string{string(t.alg)},
-		SkipClientIDCheck:    true, SkipExpiryCheck: true, // readTokenClaims checks the audience and the times, with names in their exact case
+		SkipClientIDCheck:    true, SkipExpiryCheck: true, // readTokenClaims checks audience and times by exact claim names
 	}).Verify(ctx, t.raw)
 	switch {
 	case proof.err != nil:
 		return proof.err
-	case err != nil: // its message may hold parts of the token
+	case err != nil: // its message may contain parts of the token
 		return unauthorized("The access token's header or claims cannot be read.")
 	}
 	return nil
@@ -95,7 +96,7 @@ func (i *issuer) prove(ctx context.Context, t accessToken) ([]byte, error) {
 	case errors.Is(err, errAlgorithm):
 		return nil, unauthorized("The access token's algorithm (alg) does not match its key (kid).")
 	case err != nil:
-		return nil, unauthorized("The access token's signature is invalid: the token was truncated, changed, or not made by its issuer.")
+		return nil, unauthorized("The access token's signature is invalid: the token was truncated or modified, or is not from its issuer.")
 	}
 	return payload, nil
 }
@@ -105,21 +106,21 @@ func (i *issuer) check(ctx context.Context) error {
 	set, err := i.keys.refresh(ctx)
 	switch {
 	case err != nil:
-		return fmt.Errorf("ask issuer %s: %w", i.url, err)
+		return fmt.Errorf("issuer %s: %w", i.url, err)
 	case len(set.value) == 0:
-		return fmt.Errorf("ask issuer %s: it publishes no usable signing key", i.url)
+		return fmt.Errorf("issuer %s: it publishes no usable signing key", i.url)
 	}
 	return nil
 }
 
-// unavailable is the error for a token that may be valid, or the context's if that has ended.
+// unavailable returns the error for a token that can't be verified now, or the context's error.
 func (i *issuer) unavailable(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	return &cola.Error{
 		Code:       cola.CodeUnavailable,
-		Message:    "The sign-in service that issued the access token is not available right now; nothing was charged. Try again in a few seconds.",
+		Message:    "The issuer of the access token is unavailable right now; nothing was charged. Try again in a few seconds.",
 		RetryAfter: i.keys.retryAfter(),
 	}
 }

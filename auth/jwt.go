@@ -21,13 +21,13 @@ import (
 // KiB.
 const maxToken = 16 << 10
 
-// accessToken is a well-formed token. None of it is verified: it only says how to verify it.
+// accessToken is a well-formed but unverified token.
 type accessToken struct {
 	raw    string
 	alg    jose.SignatureAlgorithm // one of algorithms
 	kid    string                  // of the signing key; may be empty
-	typed  bool                    // its header says that it is an access token
-	issuer string                  // that it says it is of
+	typed  bool                    // the header declares an access token
+	issuer string                  // claimed issuer
 }
 
 // algorithms returns the accepted signature algorithms. All are asymmetric: a key that verifies
@@ -42,19 +42,19 @@ func algorithms() []jose.SignatureAlgorithm {
 // parseToken parses the form of a token, within limits on its size.
 func parseToken(raw string) (accessToken, error) {
 	if len(raw) > maxToken {
-		return accessToken{}, unauthorized("The access token is too long: at most %d bytes are allowed.", maxToken)
+		return accessToken{}, unauthorized("The access token is too long; the limit is %d bytes.", maxToken)
 	}
 	parts := strings.SplitN(raw, ".", 4)
 	if len(parts) != 3 {
-		return accessToken{}, unauthorized("The credential is neither an API key of this service, which starts with %q, "+
-			"nor a signed access token (a JWT of three parts). Ask the issuer for a token for this service's audience.", KeyPrefix)
+		return accessToken{}, unauthorized("The credential is neither an API key of this service (%s…) nor a signed access "+
+			"token (a JWT). Request a token for this service's audience.", KeyPrefix)
 	}
 	t := accessToken{raw: raw}
 	header, err := decodePart(parts, 0)
 	if err != nil {
 		return accessToken{}, err
 	}
-	if err := t.readHeader(header); err != nil { // first: one without a signature says so there
+	if err := t.readHeader(header); err != nil { // first, because it shows whether the token is unsigned
 		return accessToken{}, err
 	}
 	payload, err := decodePart(parts, 1)
@@ -69,7 +69,7 @@ func parseToken(raw string) (accessToken, error) {
 		return accessToken{}, unreadableClaims(err)
 	}
 	if t.issuer, err = c.text("iss"); err != nil || t.issuer == "" {
-		return accessToken{}, unauthorized("The access token names no issuer (iss).")
+		return accessToken{}, unauthorized("The access token has no issuer (iss).")
 	}
 	return t, nil
 }
@@ -100,7 +100,7 @@ func (t *accessToken) readHeader(data []byte) error {
 		return unauthorized("The access token is unsigned (alg none).")
 	}
 	if t.alg = jose.SignatureAlgorithm(alg); err != nil || !slices.Contains(algorithms(), t.alg) {
-		return unauthorized("The access token must be signed with RS, PS or ES with 256, 384 or 512, or with EdDSA.")
+		return unauthorized("The access token must be signed with RS, PS or ES (256, 384 or 512) or EdDSA.")
 	}
 	if t.kid, err = header.text("kid"); err != nil {
 		return unauthorized("The access token's header cannot be read: %v.", err)
@@ -131,7 +131,7 @@ func unreadableClaims(err error) error {
 const (
 	// minRSABits is the minimum size of an RSA key in bits (RFC 7518).
 	minRSABits = 2048
-	// maxSignatureChecks is how many keys are tried for one token.
+	// maxSignatureChecks limits the keys tried for one token.
 	maxSignatureChecks = 5
 )
 
@@ -148,7 +148,7 @@ type keySet []signingKey
 // signingKey is a public key that verifies signatures.
 type signingKey struct {
 	id     string
-	alg    string           // the only algorithm it is for; empty when the issuer does not say
+	alg    string           // its algorithm; empty if the issuer does not say
 	public crypto.PublicKey // *rsa.PublicKey, *ecdsa.PublicKey or ed25519.PublicKey
 }
 
@@ -195,7 +195,7 @@ func parseKey(raw json.RawMessage) (k signingKey, ok bool) {
 	return signingKey{id: jwk.KeyID, alg: jwk.Algorithm, public: jwk.Key}, ok
 }
 
-// fits reports whether the key may verify signatures of an algorithm.
+// fits reports whether the key is valid for an algorithm.
 func (k signingKey) fits(alg jose.SignatureAlgorithm) bool {
 	if k.alg != "" && k.alg != string(alg) {
 		return false
@@ -212,9 +212,9 @@ func (k signingKey) fits(alg jose.SignatureAlgorithm) bool {
 	return false
 }
 
-// verify returns the payload of a token that a key of the set has signed: the key that the token
-// names or, if it names none, any that fits. It fails with errNoKey if a later set may have the
-// key.
+// verify returns the payload of a token that was signed with a key of the set: the key that the
+// token names or, if it has no key ID, any that fits. It fails with errNoKey if a newer set may have
+// the key.
 func (s keySet) verify(ctx context.Context, t accessToken) ([]byte, error) {
 	named := false
 	var fitting []crypto.PublicKey

@@ -1,9 +1,8 @@
 // Package auth authenticates requests: it turns API keys, access tokens of configured issuers and
 // browser sessions into a cola.Caller.
 //
-// The ledger checks every credential again in the transaction that charges the request. So a
-// revoked key, connection or app stops working with the next request, although this package caches
-// lookups.
+// The ledger checks every credential again in the transaction that charges the request. So although
+// this package caches lookups, a revoked key, connection or app stops working with the next request.
 package auth
 
 import (
@@ -39,8 +38,7 @@ func NewSecret() Secret {
 	for len(body) < keyRandom {
 		rand.Read(buf[:]) // never fails: crypto/rand ends the program instead
 		for _, b := range buf {
-			// 248 is the largest multiple of 62 in a byte: above it, characters would not be
-			// equally likely.
+			// 248 is the largest multiple of 62 in a byte; larger values would bias the characters.
 			if b < 248 && len(body) < keyRandom {
 				body = append(body, base62[b%62])
 			}
@@ -65,7 +63,7 @@ func ParseSecret(s string) (Secret, error) {
 		return "", fmt.Errorf("an API key starts with %q", KeyPrefix)
 	}
 	if len(s) != keyLength {
-		return "", fmt.Errorf("an API key has %d characters, this one %d", keyLength, len(s))
+		return "", fmt.Errorf("an API key has %d characters, not %d", keyLength, len(s))
 	}
 	if body := s[len(KeyPrefix) : len(KeyPrefix)+keyRandom]; checksum(body) != s[len(KeyPrefix)+keyRandom:] {
 		return "", fmt.Errorf("the API key is mistyped or truncated: its checksum does not match")

@@ -11,9 +11,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// LinkPolicy decides which verified email addresses of an issuer link its identities to accounts
+// LinkPolicy determines which verified email addresses of an issuer link its identities to accounts
 // with the same address. An address that does not link counts as missing. The zero LinkPolicy links
-// all of them.
+// all addresses.
 type LinkPolicy struct {
 	never   bool
 	domains []string // folded; empty allows every domain
@@ -29,7 +29,7 @@ func ParseLinkPolicy(text string) (LinkPolicy, error) {
 		return LinkPolicy{never: true}, nil
 	case kind != "verified":
 		return LinkPolicy{}, fmt.Errorf(
-			"%s is not a policy; use verified, never, or verified: and the accepted domains, such as verified:example.com", strconv.Quote(text))
+			"%s is not a policy; use verified, never, or verified with domains, such as verified:example.com", strconv.Quote(text))
 	case !limited:
 		return LinkPolicy{}, nil
 	}
@@ -37,7 +37,7 @@ func ParseLinkPolicy(text string) (LinkPolicy, error) {
 	for domain := range strings.SplitSeq(list, ":") {
 		if cola.CheckEmail("postmaster@"+domain) != nil {
 			return LinkPolicy{}, fmt.Errorf(
-				"%s is not a valid domain; write non-ASCII domains in their xn-- form", strconv.Quote(domain))
+				"%s is not a valid domain; use the xn-- form for non-ASCII domains", strconv.Quote(domain))
 		}
 		p.domains = append(p.domains, vocabulary.FoldASCII(domain))
 	}
@@ -50,7 +50,7 @@ func (p LinkPolicy) allows(email string) bool {
 	return !p.never && (len(p.domains) == 0 || slices.Contains(p.domains, domain))
 }
 
-// linking returns the verified address if it links, else "".
+// linking returns the verified address if it links, otherwise "".
 func (p LinkPolicy) linking(email string) string {
 	if !p.allows(email) {
 		return ""
@@ -58,8 +58,8 @@ func (p LinkPolicy) linking(email string) string {
 	return email
 }
 
-// LinkPolicies holds the LinkPolicy of every issuer. The zero LinkPolicies links all verified
-// addresses of all issuers.
+// LinkPolicies maps issuers to their LinkPolicy. The zero LinkPolicies links all verified addresses
+// of all issuers.
 type LinkPolicies struct {
 	fallback LinkPolicy
 	byIssuer map[string]LinkPolicy // by URL
@@ -86,7 +86,7 @@ func ParseLinkPolicies(list, issuers []string) (LinkPolicies, error) {
 			continue
 		case !slices.Contains(issuers, issuer):
 			return LinkPolicies{}, fmt.Errorf(
-				"%s is not a configured issuer; write its URL exactly as configured", strconv.Quote(issuer))
+				"%s is not a configured issuer; use its URL exactly as configured", strconv.Quote(issuer))
 		case again:
 			return LinkPolicies{}, fmt.Errorf("two policies for the issuer %s", strconv.Quote(issuer))
 		}

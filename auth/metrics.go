@@ -15,13 +15,13 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Results that are counted.
+// Results in metrics.
 const (
-	resultCached      = "cached"      // the token was known to be good
-	resultAccepted    = "accepted"    // it was found to be
-	resultRefused     = "refused"     // it was found not to be
-	resultUnavailable = "unavailable" // the issuer or the store could not be asked
-	resultFailed      = "failed"      // a fault of ours
+	resultCached      = "cached"      // a cached result was used
+	resultAccepted    = "accepted"    // valid
+	resultRefused     = "refused"     // invalid
+	resultUnavailable = "unavailable" // the issuer or the store did not answer
+	resultFailed      = "failed"      // internal error
 	resultFetched     = "ok"
 )
 
@@ -36,14 +36,14 @@ func newTokenMetrics(r prometheus.Registerer) *tokenMetrics {
 	factory := promauto.With(r)
 	m := &tokenMetrics{
 		checks: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "colaregistry_token_checks_total", Help: "Access tokens that were looked at, by what was found.",
+			Name: "colaregistry_token_checks_total", Help: "Checks of access tokens, by result.",
 		}, []string{"result"}),
 		fetches: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "colaregistry_issuer_fetches_total", Help: "Attempts to get the keys of an issuer of access tokens.",
+			Name: "colaregistry_issuer_fetches_total", Help: "Attempts to fetch the keys of token issuers, by result.",
 		}, []string{"result"}),
 	}
 	for _, result := range []string{resultCached, resultAccepted, resultRefused, resultUnavailable, resultFailed} {
-		m.checks.WithLabelValues(result) // seen from the start
+		m.checks.WithLabelValues(result) // exported from the start
 	}
 	for _, result := range []string{resultFetched, resultFailed} {
 		m.fetches.WithLabelValues(result)
@@ -65,7 +65,7 @@ func (m *tokenMetrics) fetched(err error) {
 	m.fetches.WithLabelValues(result).Inc()
 }
 
-// Ways to sign in that are counted.
+// Sign-in methods in metrics.
 const (
 	byLink   = "link"
 	byIssuer = "issuer"
@@ -74,11 +74,11 @@ const (
 // newSignInCounts registers the metric of sign-ins, unless the registerer is nil.
 func newSignInCounts(r prometheus.Registerer) *prometheus.CounterVec {
 	counts := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
-		Name: "colaregistry_sign_ins_total", Help: "Attempts to sign in to the dashboard, by how they ended.",
+		Name: "colaregistry_sign_ins_total", Help: "Attempts to sign in to the dashboard, by method and result.",
 	}, []string{"by", "result"})
 	for _, by := range []string{byLink, byIssuer} {
 		for _, result := range []string{resultAccepted, resultRefused, resultUnavailable, resultFailed} {
-			counts.WithLabelValues(by, result) // seen from the start
+			counts.WithLabelValues(by, result) // exported from the start
 		}
 	}
 	return counts
@@ -99,12 +99,12 @@ func resultOf(err error, accepted string) string {
 }
 
 const (
-	loggedEvery = time.Minute // of each kind of line
-	loggedKinds = 1_000       // that are remembered
+	loggedEvery = time.Minute // between lines of a kind
+	loggedKinds = 1_000       // kinds remembered
 )
 
-// rateLimitedLog logs one warning of each kind a minute, for events that strangers can cause. The
-// next warning says how many of its kind were left out. It is safe for concurrent use.
+// rateLimitedLog logs at most one warning of each kind a minute, for events that strangers can cause.
+// The next warning has the number of omitted ones. It is safe for concurrent use.
 type rateLimitedLog struct {
 	log *slog.Logger
 	now cola.Clock
@@ -145,14 +145,15 @@ func (l *rateLimitedLog) warn(kind, message string, args ...any) {
 	l.log.Warn(message, args...)
 }
 
-// warnDuplicateAccount warns the operator of a person who may have two accounts: the account of an
+// warnDuplicateAccount warns the operator that a person may have two accounts: the account of an
 // identity has no email address, and the verified address in its token belongs to another account.
-// Only an operator knows which of the two to keep.
+// The operator must decide which one to keep.
 func (l *rateLimitedLog) warnDuplicateAccount(account store.Account, issuer, verified, kind string) {
 	if verified == "" || !store.IsIdentityName(account.Email) {
 		return
 	}
-	l.warn(fmt.Sprint("duplicate of account ", account.ID), "the verified address in an "+kind+" token belongs to another account than the token; "+
-		"if both are one person's, give the identity to the other account: account identities, account add-identity",
+	l.warn(fmt.Sprint("duplicate of account ", account.ID),
+		"possible duplicate account: the verified email address in an "+kind+" token belongs to another account; "+
+			"to merge, move the identity (account identities, account add-identity)",
 		"account", account.ID, "issuer", issuer)
 }

@@ -25,10 +25,10 @@ import (
 // handles the request.
 type session struct {
 	token   string      // from the browser's cookie, or new; empty if no session is stored
-	data    sessionData // as this request sees it
+	data    sessionData // current data of this request
 	stored  sessionData // as this request last read or wrote it
-	changed bool        // data has to be stored
-	dropped bool        // the session that the browser's cookie leads to is gone
+	changed bool        // data must be stored
+	dropped bool        // the session of the browser's cookie was deleted
 
 	sent    []*http.Cookie // from the request
 	cookies []*http.Cookie // to set with the response, besides the session's own
@@ -57,14 +57,14 @@ func (b *Browsers) openSession(r *http.Request) (*session, error) {
 		if found {
 			s.token, s.data, s.stored = token, data, data.clone()
 		} else {
-			// An unknown cookie is treated as no cookie, even if the address sent many: a
-			// signed-out person must be able to sign in.
+			// An unknown cookie is ignored, even if the address sent many, because a signed-out
+			// person must be able to sign in.
 			_ = b.events.Failed(ctx, security.Session, nil)
 		}
 	}
 	if s.data.SignIn != nil && b.now().Sub(s.data.Seen) >= lastSeenEvery {
-		// Now rather than with the response: another request may change the session in the
-		// meantime.
+		// Save now rather than with the response, because another request may change the session
+		// in the meantime.
 		s.changed = true
 		if _, err := b.saveSession(ctx, s); err != nil {
 			return nil, err
@@ -73,14 +73,14 @@ func (b *Browsers) openSession(r *http.Request) (*session, error) {
 	return s, nil
 }
 
-// saveSession stores a changed session and returns the cookie to set, or nil. It stores an empty
-// session by dropping it. A new session gets its token here, so no session is ever stored under a
-// token that the browser made up.
+// saveSession stores a changed session and returns the cookie to set, or nil. It drops an empty
+// session. A new session gets its token here, so no session is ever stored under a token that the
+// browser made up.
 //
-// Changes that other requests stored since this one read the session are merged. If another request
-// ended the session by signing in or out, the changes of this one are void. Another request can
-// still intervene between the read and the write here, but not during the seconds that an issuer
-// takes to answer.
+// Changes that other requests have stored since this one read the session are merged. If another
+// request ended the session by signing in or out, the changes of this one are discarded. Another
+// request can still intervene between the read and the write here, but not during the seconds that
+// an issuer takes to answer.
 func (b *Browsers) saveSession(ctx context.Context, s *session) (*http.Cookie, error) {
 	if !s.changed {
 		return nil, nil
@@ -122,7 +122,7 @@ func (b *Browsers) saveSession(ctx context.Context, s *session) (*http.Cookie, e
 	return b.sessionCookie(token, lifetime+time.Second), nil
 }
 
-// dropSession removes the stored session, so that its token is worthless. If the session is saved
+// dropSession deletes the stored session, which makes its token useless. If the session is saved
 // again, it gets a new token.
 func (b *Browsers) dropSession(ctx context.Context, s *session) error {
 	if s.token == "" {
@@ -138,8 +138,8 @@ func (b *Browsers) dropSession(ctx context.Context, s *session) error {
 	return err
 }
 
-// readSession returns the data of a stored session. Data that can't be decrypted or decoded counts
-// as empty: whoever has the token can't do anything about it.
+// readSession returns the data of a stored session. Data that can't be decrypted counts as not
+// found, and data that can't be decoded as empty: an error would lock the browser out.
 func (b *Browsers) readSession(ctx context.Context, token string) (data sessionData, found bool, err error) {
 	var sealed []byte
 	err = withStoreTimeout(ctx, "read session", func(ctx context.Context) (err error) {
@@ -174,7 +174,7 @@ func (b *Browsers) writeSession(ctx context.Context, token string, data sessionD
 }
 
 // cookieName returns the name of a cookie. Browsers accept __Host- cookies only from this host over
-// https, so neither a neighboring host nor an attacker on the network can plant one.
+// https, so neither another host of the domain nor an attacker on the network can set one.
 func cookieName(name string, https bool) string {
 	if https {
 		return "__Host-" + name
@@ -243,14 +243,14 @@ func sessionCipher(token string) cipher.AEAD {
 }
 
 const (
-	// lastSeenEvery is how often a session stores that its browser is still there. A write for
-	// every request would slow down every page.
+	// lastSeenEvery is how often a session's last visit is stored. A write for every request would
+	// slow down every page.
 	lastSeenEvery = time.Minute
 
 	maxNotices = 4
 	maxNotice  = 2_000 // bytes of a key or a value
-	// maxIDToken bounds the ID tokens that a session stores for signing out, in bytes: they go into
-	// a URL. Without one, the issuer asks who is signing out.
+	// maxIDToken limits the ID tokens that a session stores for signing out, in bytes, because they
+	// go into a URL. Without one, the issuer asks for confirmation.
 	maxIDToken = 4 << 10
 )
 
@@ -278,7 +278,7 @@ type notice struct {
 	Value string `json:"value"`
 }
 
-// signOut returns the address at which the issuer signs the browser out and redirects it to back.
+// signOut returns the URL at which the issuer signs the browser out and redirects it to back.
 func (s signedIn) signOut(back string) string {
 	at, err := url.Parse(s.SignOutAt)
 	if err != nil {
@@ -326,9 +326,9 @@ func (d *sessionData) pop(key string) (value string, found bool) {
 	return value, true
 }
 
-// merged is a three-way merge of session data that one request changed from base to ours, and
-// others to theirs. It has the notices that either side added, without those that either side
-// removed. The sign-in of a session never changes: signing in starts a new session.
+// merged returns the three-way merge of session data that this request changed from base to ours,
+// and others to theirs: the notices that either side added, without those that either side removed.
+// The sign-in of a session never changes, because signing in starts a new session.
 func merged(base, ours, theirs sessionData) sessionData {
 	m := sessionData{SignIn: ours.SignIn, Seen: ours.Seen}
 	for _, n := range theirs.Notices {

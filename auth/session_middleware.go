@@ -12,9 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Load gives next the session of the request's browser, and stores the changes that next made to it
-// before the response begins. If the session can't be read or stored, OnFault responds instead of
-// next.
+// Load gives next the session of the request's browser, and stores changes to it before the response
+// starts. If the session can't be read or stored, OnFault responds instead of next.
 //
 // A browser without a session gets no cookie and no row. A browser with one costs a write a minute.
 func (b *Browsers) Load(next http.Handler) http.Handler {
@@ -31,7 +30,7 @@ func (b *Browsers) Load(next http.Handler) http.Handler {
 	})
 }
 
-// sessionWriter stores the session before the response begins, the last moment to set a cookie.
+// sessionWriter stores the session before the response starts, when a cookie can still be set.
 type sessionWriter struct {
 	http.ResponseWriter
 	browsers *Browsers
@@ -47,7 +46,7 @@ func (w *sessionWriter) save() (*http.Cookie, error) {
 	return w.browsers.saveSession(context.WithoutCancel(w.request.Context()), w.session)
 }
 
-// begin stores the session and sets the cookies, or responds that the session can't be stored.
+// begin stores the session and sets the cookies, or responds with an error.
 func (w *sessionWriter) begin() {
 	w.begun = true
 	cookie, err := w.save()
@@ -67,15 +66,15 @@ func (w *sessionWriter) begin() {
 	}
 }
 
-// end stores the session of a response without a body, and changes made after the response began if
-// the browser has a cookie for them.
+// end stores the session of a response without a body. If the browser has a session cookie, it also
+// stores changes made after the response started.
 func (w *sessionWriter) end() {
 	switch {
 	case !w.begun:
 		w.begin()
 	case !w.failed && w.session.token != "":
 		if _, err := w.save(); err != nil {
-			w.browsers.log.Error("could not store changes to a session made after the response began", "error", err)
+			w.browsers.log.Error("could not store late session changes", "error", err)
 		}
 	}
 }
@@ -123,7 +122,7 @@ func (b *Browsers) plainFault(w http.ResponseWriter, r *http.Request, err error)
 		status, message = http.StatusServiceUnavailable, shown.Message
 		w.Header().Set("Retry-After", strconv.Itoa(int(max(shown.RetryAfter, time.Second)/time.Second)))
 	} else {
-		b.log.Error("could not read or store the session of a browser", "error", err)
+		b.log.Error("could not read or store a session", "error", err)
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")

@@ -20,16 +20,16 @@ import (
 // maxCode is the maximum length of a code in bytes.
 const maxCode = 4 << 10
 
-// Begin starts a sign-in with the issuer that has the given key, and returns the address to
-// redirect the browser to. A cookie stores the attempt for AttemptFor; several tabs have separate
-// attempts. Finish later returns returnTo if it is a local path, with its query. Begin fails with
-// CodeValidation for an unknown key, and with CodeUnavailable if the issuer does not answer.
+// Begin starts a sign-in with the issuer that has the given key, and returns the URL to redirect the
+// browser to. A cookie stores the attempt for AttemptFor; tabs have separate attempts. Finish later
+// returns returnTo, with its query, if it is a local path. Begin fails with CodeValidation for an
+// unknown key, and with CodeUnavailable if the issuer does not answer.
 func (b *Browsers) Begin(ctx context.Context, issuerKey, returnTo string) (redirect string, err error) {
 	s := sessionOf(ctx)
 	at := slices.IndexFunc(b.issuers, func(i *signInIssuer) bool { return i.key == issuerKey })
 	if at < 0 {
 		return "", cola.Errorf(cola.CodeValidation,
-			"Unknown way to sign in. Choose one on the sign-in page.")
+			"Unknown sign-in option. Choose one on the sign-in page.")
 	}
 	issuer := b.issuers[at]
 	endpoints, err := issuer.endpoints(ctx)
@@ -44,12 +44,11 @@ func (b *Browsers) Begin(ctx context.Context, issuerKey, returnTo string) (redir
 	return endpoints.oauth.AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)), nil
 }
 
-// Finish signs in the person that an issuer sent back with this query, and returns the page to
+// Finish signs in the person whom an issuer redirected back with this query, and returns the page to
 // continue on; browser is the User-Agent. It fails with CodeUnauthorized and the reason, or with
-// CodeUnavailable if the issuer or the store does not answer. The attempt is over either way; a
-// failed one does not end an existing sign-in. Only an attempt that has to wait for the issuer
-// stays: then it fails with CodeQuotaExceeded or CodeUnavailable, and the same query may be tried
-// again.
+// CodeUnavailable if the issuer or the store does not answer. Either way the attempt is over; a
+// failed attempt does not end an existing sign-in. The exception is an attempt that must wait for
+// the issuer: it fails with CodeQuotaExceeded or CodeUnavailable, and the same query can be retried.
 func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string) (returnTo string, err error) {
 	defer func() { b.counts.WithLabelValues(byIssuer, resultOf(err, resultAccepted)).Inc() }()
 	s := sessionOf(ctx)
@@ -82,7 +81,7 @@ func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string)
 	who, err := issuer.redeem(exchangeCtx, endpoints, a, code, done)
 	if err != nil {
 		if ctx.Err() != nil {
-			return "", fmt.Errorf("ask issuer: %w", ctx.Err()) // the visitor has left
+			return "", fmt.Errorf("redeem code: %w", ctx.Err()) // the visitor has left
 		}
 		return "", err
 	}
@@ -96,23 +95,22 @@ func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string)
 	})
 }
 
-// attempt returns the attempt that the issuer's answer belongs to, and deletes its cookie.
+// attempt returns the attempt of the issuer's response, and deletes its cookie.
 func (b *Browsers) attempt(s *session, query url.Values) (attempt, *signInIssuer, error) {
 	a, removal, err := b.attempts.find(s.sent, single(query, "state"))
 	if removal != nil {
 		s.cookies = append(s.cookies, removal)
 	}
 	if errors.Is(err, keyring.ErrUnknownKey) {
-		b.throttledLog.warn("unknown key", "a sign-in attempt is encrypted under a key that this process's key file lacks; "+
-			"give every process the same file (--secret-key-file)", "error", err)
+		b.throttledLog.warn("unknown key", "sign-in attempt encrypted with an unknown key; all processes need the same "+
+			"--secret-key-file", "error", err)
 	}
 	if err != nil {
 		return attempt{}, nil, overAttempt()
 	}
 	at := slices.IndexFunc(b.issuers, func(i *signInIssuer) bool { return i.URL == a.Issuer })
 	if at < 0 {
-		return attempt{}, nil, unauthorized("This way to sign in is no longer available. " +
-			"Choose another on the sign-in page.")
+		return attempt{}, nil, unauthorized("This sign-in option is no longer available. Choose another on the sign-in page.")
 	}
 	return a, b.issuers[at], nil
 }
@@ -122,7 +120,7 @@ func overAttempt() error {
 		"Start again on the sign-in page.")
 }
 
-// single returns the value of a parameter that occurs once, else "".
+// single returns the value of a parameter that occurs once, otherwise "".
 func single(query url.Values, name string) string {
 	if len(query[name]) != 1 {
 		return ""
@@ -146,26 +144,25 @@ func (i *signInIssuer) code(query url.Values, namesItself bool) (string, error) 
 	return code, nil
 }
 
-// refused is the error for a person whom the issuer sends back with an error. Only known errors are
-// shown.
+// refused returns the error for an error response of the issuer. Only known errors are shown.
 func (i *signInIssuer) refused(reason string) error {
 	switch reason {
 	case "access_denied":
-		return unauthorized("%s did not sign you in: access was not granted. Sign in again and allow access, or ask its administrator.", i.Name)
+		return unauthorized("%s did not grant access. Sign in again and allow access, or ask its administrator.", i.Name)
 	case "login_required", "interaction_required", "consent_required", "account_selection_required":
-		return unauthorized("%s needs you to sign in there first. Start again on the sign-in page.", i.Name)
+		return unauthorized("%s requires you to sign in there first. Start again on the sign-in page.", i.Name)
 	}
-	const message = "an issuer refused a sign-in"
+	const message = "issuer refused a sign-in"
 	i.throttledLog.warn(message, message, "issuer", i.URL, "reason", cola.Quoted(reason))
 	return i.unavailable()
 }
 
-// untrusted is the error for a response of the issuer that fails a check. reason is part of a
-// sentence.
+// untrusted returns the error for a response of the issuer that fails a check. reason is a phrase.
 func (i *signInIssuer) untrusted(reason string) error {
-	const message = "the response of an issuer failed a check"
+	const message = "issuer response failed a check"
 	i.throttledLog.warn(message+reason, message, "issuer", i.URL, "reason", reason)
-	return unauthorized("You were not signed in: the response of %s failed a check (%s). Sign in again. If this keeps happening, tell the operator of this service.", i.Name, reason)
+	return unauthorized("You were not signed in: the response of %s failed a check (%s). Sign in again. If this keeps "+
+		"happening, contact the operator of this service.", i.Name, reason)
 }
 
 // redeem exchanges a code for the identity of the person. It calls done with whether the issuer
@@ -190,18 +187,18 @@ func (i *signInIssuer) redeem(
 }
 
 // notRedeemed returns the error for a code that the issuer rejected. It shows and logs only the
-// error code of the issuer, since the rest may hold anything.
+// issuer's error code, because the rest may contain anything.
 func (i *signInIssuer) notRedeemed(err error) error {
 	var answer *oauth2.RetrieveError
 	if !errors.As(err, &answer) {
-		const message = "a sign-in issuer is not available"
+		const message = "sign-in issuer unavailable"
 		i.throttledLog.warn(message, message, "issuer", i.URL, "error", truncateError(err.Error()))
 		return i.unavailable()
 	}
-	const message = "an issuer rejected a code"
+	const message = "issuer rejected a code"
 	i.throttledLog.warn(message+truncate(answer.ErrorCode, 100), message, "issuer", i.URL, "status", answer.Response.StatusCode, "reason", cola.Quoted(answer.ErrorCode))
 	if answer.ErrorCode == "invalid_grant" && answer.Response.StatusCode < http.StatusInternalServerError {
-		return unauthorized("%s reports that this sign-in took too long or is already complete. Start again on the sign-in page.", i.Name)
+		return unauthorized("%s says that this sign-in took too long or is already complete. Start again on the sign-in page.", i.Name)
 	}
 	return i.unavailable()
 }
@@ -209,7 +206,7 @@ func (i *signInIssuer) notRedeemed(err error) error {
 // accountOf returns the account of a person, creating it if necessary.
 func (b *Browsers) accountOf(ctx context.Context, issuer string, who person) (store.Account, error) {
 	var account store.Account
-	if err := withStoreTimeout(ctx, "find the account of a sign-in", func(ctx context.Context) (err error) {
+	if err := withStoreTimeout(ctx, "find account of sign-in", func(ctx context.Context) (err error) {
 		account, err = b.store.AccountOf(ctx, store.Identity{Issuer: issuer, Subject: who.subject}, who.email)
 		return err
 	}); err != nil {
@@ -223,9 +220,9 @@ func (b *Browsers) accountOf(ctx context.Context, issuer string, who person) (st
 // maxReturnTo is the maximum length of the address that a sign-in returns to, in bytes.
 const maxReturnTo = 1_000
 
-// localPage returns an address if it leads to a page of this service in every browser, else the
+// localPage returns an address if every browser reads it as a page of this service, otherwise the
 // home page. Browsers read a backslash as a slash, skip tabs and line breaks, and read two slashes
-// as the start of a host, so it accepts none of these, encoded or not.
+// as the start of a host, so it rejects all of these, encoded or not.
 func localPage(address string) string {
 	if len(address) > maxReturnTo || !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") || strings.ContainsFunc(address, isOddInAddress) {
 		return homePath

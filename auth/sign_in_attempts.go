@@ -23,12 +23,12 @@ import (
 )
 
 const (
-	// maxAttempts is the number of attempts that a browser may have at a time, in as many tabs.
+	// maxAttempts limits a browser's concurrent attempts, in as many tabs.
 	maxAttempts = 5
-	// maxAttemptBytes bounds the total size of their cookies. Proxies commonly accept 8 KiB of
+	// maxAttemptBytes limits the total size of their cookies. Proxies commonly accept 8 KiB of
 	// cookies.
 	maxAttemptBytes = 5_000
-	// maxAttemptsRead bounds how many cookies of a request are read.
+	// maxAttemptsRead limits the cookies read from a request.
 	maxAttemptsRead = 20
 
 	attemptCookie = "colaregistry-attempt-"
@@ -52,10 +52,9 @@ type Sealer interface {
 }
 
 // attempts stores each attempt in a cookie of its browser, encrypted under a key that all processes
-// share. The server has no state, so strangers who start sign-ins use up neither storage nor a
-// limit that others need. The callback deletes the cookie. A copy of the cookie is useless: each
-// process exchanges an attempt once (see exchanges), and the issuer accepts the matching code only
-// once.
+// share. The server keeps no state, so strangers who start sign-ins use up neither storage nor a
+// shared limit. The callback deletes the cookie. A copy of the cookie is useless: each process
+// exchanges an attempt once (see codeExchanges), and the issuer accepts the matching code only once.
 type attempts struct {
 	box   Sealer
 	https bool
@@ -148,7 +147,7 @@ func (k attempts) current(sent []*http.Cookie) (list []sentAttempt) {
 
 // find returns the attempt with the given state from the cookies of a request, and a cookie that
 // deletes it, or nil. Without https, another host of the same domain may add a cookie of the same
-// name, so take tries each. It fails as open does.
+// name, so find tries each. It fails like open.
 func (k attempts) find(sent []*http.Cookie, state string) (found attempt, removal *http.Cookie, err error) {
 	name := k.name(state)
 	err = errNoAttempt
@@ -169,24 +168,23 @@ func (k attempts) find(sent []*http.Cookie, state string) (found attempt, remova
 }
 
 const (
-	// exchangesByAddress is how many exchanges of one client address may fail or be in flight. One
-	// is regained every exchangeRegained.
+	// exchangesByAddress limits the failed and in-flight exchanges of a client address. The limit
+	// recovers by one every exchangeRegained.
 	exchangesByAddress = 10
 	exchangeRegained   = 6 * time.Second
-	// maxExchanges bounds the exchanges in flight with one issuer, several times the share of an
-	// address. Others wait for slotTimeout at most.
+	// maxExchanges limits the exchanges in flight with one issuer, to several times the limit of an
+	// address. Others wait at most slotTimeout.
 	maxExchanges = 32
 	slotTimeout  = 2 * time.Second
 
-	usedAttempts      = 50_000 // that are remembered
-	exchangeAddresses = 50_000 // that are remembered
+	usedAttempts      = 50_000 // attempts remembered
+	exchangeAddresses = 50_000 // addresses remembered
 )
 
-// codeExchanges bounds how often an issuer is asked to redeem codes. Anybody can start a sign-in
-// and come back with a made-up code, and issuers throttle this service as a whole. So an attempt is
-// exchanged once, an address with many failed exchanges has to wait, and few exchanges are in
-// flight at a time. Exchanges that succeed count against no limit. State lives in memory, per
-// process. It is safe for concurrent use.
+// codeExchanges limits requests to redeem codes. Anyone can start a sign-in and return with a made-up
+// code, and issuers throttle this service as a whole. So each attempt is exchanged once, an address
+// with many failed exchanges must wait, and few exchanges are in flight at a time. Successful
+// exchanges don't count. State lives in memory, per process. It is safe for concurrent use.
 type codeExchanges struct {
 	used      *lru.Cache[string, struct{}] // by state
 	addresses *ratelimit.Limiter[netip.Prefix]
@@ -207,11 +205,10 @@ func newCodeExchanges(now cola.Clock) *codeExchanges {
 // errTooManyExchanges is the error of codeExchanges.begin when too many exchanges are in flight.
 var errTooManyExchanges = errors.New("too many exchanges in flight")
 
-// begin admits the exchange of an attempt, named by its state. The caller must call done with
-// whether the issuer accepted the code. It fails with errNoAttempt for an attempt that was
-// exchanged before, with a cola.CodeQuotaExceeded error for an address over its limit, with
-// errTooManyExchanges, or with the error of the context. Unless it fails with errNoAttempt, the
-// attempt may be exchanged later.
+// begin admits the exchange of an attempt, identified by its state. The caller must call done and
+// report whether the issuer accepted the code. It fails with errNoAttempt for an attempt that was
+// exchanged before, with CodeQuotaExceeded for an address over its limit, with errTooManyExchanges,
+// or with the context's error. Unless it fails with errNoAttempt, the attempt can be exchanged later.
 func (e *codeExchanges) begin(ctx context.Context, state string) (done func(accepted bool), err error) {
 	if used, _ := e.used.ContainsOrAdd(state, struct{}{}); used {
 		return nil, errNoAttempt

@@ -50,7 +50,7 @@ type endpoints struct {
 	oauth       oauth2.Config
 	userInfo    string // may be empty
 	signOut     string // its end_session_endpoint; may be empty
-	sendsIssuer bool   // its redirects carry iss (RFC 9207)
+	sendsIssuer bool   // its redirects have iss (RFC 9207)
 }
 
 func newSignInIssuers(o BrowserOptions, callback string) (all []*signInIssuer, err error) {
@@ -64,9 +64,9 @@ func newSignInIssuers(o BrowserOptions, callback string) (all []*signInIssuer, e
 		}
 		switch {
 		case !isName(i.ClientID):
-			return nil, fmt.Errorf("the issuer %s needs this service's client ID, of 1 to %d bytes", strconv.Quote(i.URL), maxName)
+			return nil, fmt.Errorf("the issuer %s needs a client ID of 1 to %d bytes", strconv.Quote(i.URL), maxName)
 		case slices.ContainsFunc(all, func(other *signInIssuer) bool { return other.URL == i.URL }):
-			return nil, fmt.Errorf("the issuer %s is given twice for signing in", strconv.Quote(i.URL))
+			return nil, fmt.Errorf("duplicate sign-in issuer %s", strconv.Quote(i.URL))
 		}
 		if u, err := url.Parse(i.URL); i.Name == "" && err == nil {
 			i.Name = u.Host
@@ -92,16 +92,15 @@ func (b *Browsers) Issuers() []IssuerChoice {
 	return all
 }
 
-// Check fetches the endpoints of every issuer now, and returns an error that says which issuers
-// can't be used and why. The service can start without them: they are asked again when somebody
-// signs in.
+// Check fetches the endpoints of every issuer now, and returns an error that lists the unusable
+// issuers. The service can start without them: they are contacted again at the next sign-in.
 func (b *Browsers) Check(ctx context.Context) error {
 	var all sync.WaitGroup
 	found := make([]error, len(b.issuers))
 	for n, i := range b.issuers {
 		all.Go(func() {
 			if _, err := i.discovered.refresh(ctx); err != nil {
-				found[n] = fmt.Errorf("ask issuer %s: %w", i.URL, err)
+				found[n] = fmt.Errorf("issuer %s: %w", i.URL, err)
 			}
 		})
 	}
@@ -116,21 +115,23 @@ func (i *signInIssuer) endpoints(ctx context.Context) (*endpoints, error) {
 	case err == nil:
 		return found.value, nil
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("ask issuer: %w", ctx.Err())
+		return nil, fmt.Errorf("get issuer endpoints: %w", ctx.Err())
 	}
 	return nil, i.unavailable()
 }
 
-// unavailable is the error of a sign-in that the issuer prevents. The log has the reason.
+// unavailable returns the error for a sign-in that fails because of the issuer. The log has the
+// reason.
 func (i *signInIssuer) unavailable() error {
 	return &cola.Error{
-		Code:       cola.CodeUnavailable,
-		Message:    fmt.Sprintf("The sign-in service %s is not available right now. Try again in a minute. If this keeps happening, tell the operator of this service.", i.Name),
+		Code: cola.CodeUnavailable,
+		Message: fmt.Sprintf("The sign-in service %s is unavailable right now. Try again in a minute. If this keeps "+
+			"happening, contact the operator of this service.", i.Name),
 		RetryAfter: retryInterval,
 	}
 }
 
-// busy is the error of a sign-in that must wait for others.
+// busy returns the error for a sign-in that must wait for others.
 func (i *signInIssuer) busy() error {
 	return &cola.Error{
 		Code: cola.CodeUnavailable,
@@ -208,7 +209,8 @@ func (i *signInIssuer) authStyle(methods []string) (oauth2.AuthStyle, error) {
 	case slices.Contains(methods, "client_secret_post"):
 		return oauth2.AuthStyleInParams, nil
 	}
-	return 0, errors.New("it accepts no client secret (token_endpoint_auth_methods_supported has neither client_secret_basic nor client_secret_post)")
+	return 0, errors.New("unsupported client authentication (token_endpoint_auth_methods_supported has neither " +
+		"client_secret_basic nor client_secret_post)")
 }
 
 // scopesToAsk returns the scopes to request. Some issuers reject unsupported scopes.

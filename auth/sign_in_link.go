@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// secretBytes is the length of the secrets that browsers hold: tokens of sessions and links.
+// secretBytes is the length of the secrets in browsers: tokens of sessions and links.
 const secretBytes = 32
 
 // newSecretText returns a new random secret in base64url.
@@ -28,7 +28,7 @@ func isSecretText(text string) bool {
 }
 
 // NewSignInLink returns the token of a link that signs an account holder in once, and the hash to
-// store. The address of the link is the public URL, SignInLinkPath and the token.
+// store. The link is the public URL, SignInLinkPath and the token.
 func NewSignInLink() (token string, hash store.SignInLinkHash) {
 	token = newSecretText()
 	return token, sha256.Sum256([]byte(token))
@@ -55,7 +55,8 @@ func (b *Browsers) UseLink(ctx context.Context, token, browser string) (err erro
 
 // byLink returns the account that find returns for a link.
 func (b *Browsers) byLink(ctx context.Context, token string, find func(context.Context, store.SignInLinkHash) (store.Account, error)) (store.Account, error) {
-	spent := unauthorized("This sign-in link was already used, has expired or is incomplete. A link works once, for a few minutes. Ask for a new one.")
+	spent := unauthorized("This sign-in link was already used, has expired or is incomplete. A link works once, for a few " +
+		"minutes. Ask for a new one.")
 	if !isSecretText(token) {
 		return store.Account{}, b.events.Failed(ctx, security.SignInLink, spent)
 	}

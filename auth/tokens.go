@@ -24,11 +24,11 @@ import (
 )
 
 const (
-	cachedTokens = 20_000      // bounds the cache; an entry is under 300 bytes
-	cachedFor    = time.Minute // after which a change of the app's scopes, or of the identity's account, shows
+	cachedTokens = 20_000      // entries of the cache, under 300 bytes each
+	cachedFor    = time.Minute // delay of changes to an app's scopes or an identity's account
 
-	// Valid tokens whose app or connection may not act are looked up refusedAtOnce times at once
-	// and then every refusedEvery.
+	// Valid tokens of a disabled app or revoked connection are looked up in a burst of
+	// refusedAtOnce, then every refusedEvery.
 	refusedAtOnce = 10
 	refusedEvery  = time.Second
 )
@@ -41,29 +41,29 @@ type TokenStore interface {
 	Connect(ctx context.Context, account cola.AccountID, app int64, scopes []cola.Scope) (store.Link, error)
 }
 
-// TokenOptions configure Tokens. Issuers and Audiences must be set.
+// TokenOptions configures Tokens. Issuers and Audiences are required.
 type TokenOptions struct {
-	Issuers   []string // https URLs, exactly as their tokens name them; http for this very machine only
-	Audiences []string // any of which a token must be for
-	AnyApp    bool     // apps that are not registered may act too: they are when first seen, with every scope
-	// ScopePrefix is an optional prefix of our scopes' names in tokens, for issuers that use full
-	// names.
+	Issuers   []string // https URLs, exactly as in their tokens; http for this machine only
+	Audiences []string // accepted audiences
+	AnyApp    bool     // accept unregistered apps: register them on first use, with every scope
+	// ScopePrefix is an optional prefix of this service's scopes in tokens, for issuers that use
+	// full names.
 	ScopePrefix string
 	LinkEmail   LinkPolicies          // which verified email addresses link to accounts
-	Client      *http.Client          // to ask issuers with; what it leaves open is as with nil, which is one of ours
+	Client      *http.Client          // for requests to issuers; nil: the package's own; unset fields have its defaults
 	Now         cola.Clock            // nil: time.Now
 	Logger      *slog.Logger          // nil discards
-	Metrics     prometheus.Registerer // gets the metrics, for one Tokens only; nil: not measured
+	Metrics     prometheus.Registerer // for one Tokens only; nil disables them
 	Events      *security.Events      // records new identities and connections; may be nil
 }
 
 // Tokens accepts access tokens of configured issuers for accounts and connected apps. A token must
 // be signed by one of the issuers, be an access token for one of the audiences, and be valid now.
 //
-// The grant of a valid token is cached for a minute. The refusal of a valid token whose app or
-// connection may not act is cached for up to a second if it keeps coming back, which bounds
-// database reads. Other refusals are not cached: a forged token costs at most five signature checks
-// and no additional fetch of keys.
+// The grant of a valid token is cached for a minute. The refusal of a valid token whose app is
+// disabled or whose connection is revoked is cached for up to a second if it is sent repeatedly,
+// which limits database reads. Other refusals are not cached: a forged token costs at most five
+// signature checks and no additional fetch of keys.
 type Tokens struct {
 	store        TokenStore
 	issuers      map[string]*issuer // by URL
@@ -78,7 +78,7 @@ type Tokens struct {
 	events       *security.Events
 	refused      *ratelimit.Limiter[tokenHash]
 	known        *lru.Cache[tokenHash, grant]
-	checks       singleflight.Group // by hash: requests that bring a new token at the same time have it checked once
+	checks       singleflight.Group // by hash: checks a new token once for concurrent requests
 }
 
 // tokenHash is the SHA-256 of a token. Tokens themselves are not stored.
@@ -88,10 +88,10 @@ type tokenHash [sha256.Size]byte
 type grant struct {
 	account cola.AccountID
 	link    int64
-	scopes  []cola.Scope // that are effective; not to be changed
-	// withheld are scopes of the token that the app may not have; not to be changed
+	scopes  []cola.Scope // effective scopes; read-only
+	// withheld are scopes of the token that the app may not have; read-only.
 	withheld []cola.Scope
-	refusal  error     // instead of all of the above
+	refusal  error     // instead of the fields above
 	until    time.Time // when the token must be checked again
 }
 
@@ -126,7 +126,7 @@ func NewTokens(st TokenStore, o TokenOptions) (*Tokens, error) {
 
 func (o TokenOptions) check() error {
 	if len(o.Issuers) == 0 {
-		return errors.New("no issuer of access tokens is configured")
+		return errors.New("no access-token issuer is configured")
 	}
 	for _, s := range o.Issuers {
 		if err := checkIssuer(s); err != nil {
@@ -134,11 +134,11 @@ func (o TokenOptions) check() error {
 		}
 	}
 	if len(o.Audiences) == 0 {
-		return errors.New("no audience of access tokens is configured")
+		return errors.New("no access-token audience is configured")
 	}
 	for _, a := range o.Audiences {
 		if a == "" {
-			return errors.New("an audience of access tokens is empty")
+			return errors.New("an access-token audience is empty")
 		}
 	}
 	return nil
@@ -151,15 +151,16 @@ func checkIssuer(s string) error {
 	case err != nil || !u.IsAbs() || u.Host == "" || u.User != nil:
 		return fmt.Errorf("the issuer %s is not an absolute https URL", strconv.Quote(s))
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return fmt.Errorf("the issuer %s has a query or a fragment", strconv.Quote(s))
+		return fmt.Errorf("the issuer %s must not have a query or a fragment", strconv.Quote(s))
 	case !isTrustedURL(u):
-		return fmt.Errorf("the issuer %s is not an https URL; http is only for issuers on this machine, such as http://127.0.0.1:9000", strconv.Quote(s))
+		return fmt.Errorf("the issuer %s is not an https URL; http is allowed only for this machine, such as "+
+			"http://127.0.0.1:9000", strconv.Quote(s))
 	}
 	return nil
 }
 
-// Check fetches the keys of every issuer now, and returns an error that says which issuers can't be
-// used and why. The service can start without them: they are asked again when tokens arrive.
+// Check fetches the keys of every issuer now, and returns an error that lists the unusable issuers.
+// The service can start without them: they are contacted again when tokens arrive.
 func (t *Tokens) Check(ctx context.Context) error {
 	var all sync.WaitGroup
 	found := make([]error, len(t.urls))
@@ -172,7 +173,7 @@ func (t *Tokens) Check(ctx context.Context) error {
 
 // caller returns the caller of a token. It fails with CodeUnauthorized and the failed check, with
 // CodeUnavailable if the issuer or the store does not answer, and with the context's error. Errors
-// hold no unverified part of the token.
+// contain no unverified part of the token.
 func (t *Tokens) caller(ctx context.Context, raw string, ch cola.Channel) (cola.Caller, error) {
 	g, result, err := t.grant(ctx, raw)
 	if ctx.Err() == nil || err == nil {
@@ -208,8 +209,8 @@ func (t *Tokens) grant(ctx context.Context, raw string) (g grant, result string,
 	return g, resultAccepted, err
 }
 
-// checkOnce checks a token once for all requests that bring it at the same time. The work continues
-// after a request has gone: others may wait for it, and its parts have timeouts.
+// checkOnce checks a token once for all concurrent requests. The check continues after a request is
+// canceled, because others may wait for it; its parts have timeouts.
 func (t *Tokens) checkOnce(ctx context.Context, from *issuer, token accessToken) (grant, error) {
 	hash := tokenHash(sha256.Sum256([]byte(token.raw)))
 	answer := t.checks.DoChan(string(hash[:]), func() (_ any, err error) {
@@ -235,15 +236,15 @@ func (t *Tokens) checkOnce(ctx context.Context, from *issuer, token accessToken)
 // end the program.
 func (t *Tokens) recovered(err *error) {
 	if p := recover(); p != nil {
-		t.log.Error("the check of an access token panicked", "stack", string(debug.Stack()))
-		*err = errors.New("check access token: it panicked") // what it says may hold parts of the token
+		t.log.Error("panic while checking an access token", "stack", string(debug.Stack()))
+		*err = errors.New("check access token: panic") // the value may contain parts of the token
 	}
 }
 
 // check verifies a token and finds its grant. It writes nothing before every check has passed.
 //
 // Only a token without a valid signature counts as a failed credential. An expired token was valid:
-// its app must get the 401 that makes it renew the token, even if many apps share its address.
+// its app must get a 401 to renew the token, even if many apps share its address.
 func (t *Tokens) check(ctx context.Context, from *issuer, token accessToken) (grant, error) {
 	var c tokenClaims
 	proven := false

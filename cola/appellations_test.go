@@ -7,8 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/colaregistry/colaregistry/internal/shareddata"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/internal/shareddata"
 )
 
 func TestAppellations(t *testing.T) {

@@ -5,9 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 func TestDeriveFromImages(t *testing.T) {

@@ -6,8 +6,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"pgregory.net/rapid"
+
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // encode returns the reference output for AppendJSON.

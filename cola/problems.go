@@ -158,7 +158,7 @@ func (p *Problems) refuseChoice(name, value string, allowed []string) {
 	if near, ok := vocabulary.Nearest(value, allowed); ok {
 		hint = " Did you mean " + near + "?"
 	}
-	p.Add(name, "%s is not allowed; allowed: %s.%s", Quoted(value), strings.Join(allowed, ", "), hint)
+	p.Add(name, "%s is not one of %s.%s", Quoted(value), strings.Join(allowed, ", "), hint)
 }
 
 // oneOf finds an allowed word, ignoring letter case and spacing.

@@ -54,7 +54,7 @@ func TestNormalizePermitteesRefuses(t *testing.T) {
 	s, err := p.Normalize(testNow)
 	found := details(err)
 	for parameter, says := range map[string]string{
-		"q": "control", "state": `"New Jersye" is not a US state; write its name or two letters, such as california or CA. Did you mean new jersey?`, "page": "0", "per_page": "1 to 100", "limit": "not a parameter",
+		"q": "control", "state": "Did you mean new jersey?", "page": "0", "per_page": "1 to 100", "limit": "not a parameter",
 	} {
 		if len(found[parameter]) != 1 || !strings.Contains(found[parameter][0], says) {
 			t.Errorf("%s has the problems %q, want one that says %q", parameter, found[parameter], says)

@@ -7,9 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // kept returns a weekly search that last ran at testNow, active or paused.

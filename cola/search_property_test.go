@@ -6,9 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // goodParams draws valid parameters in any accepted spelling.

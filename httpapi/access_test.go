@@ -89,7 +89,7 @@ func TestRefusedByTheEdge(t *testing.T) {
 		status                               int
 	}{
 		{"GET", "/api/v1/nothing/here", "not_found", "", "/docs", 404},
-		{"GET", "/api/v1/nope", "not_found", "", "There is nothing at /api/v1/nope. The reference", 404},
+		{"GET", "/api/v1/nope", "not_found", "", "/api/v1/nope. /docs", 404},
 		{"GET", "/api/v1/permitees", "not_found", "", "did you mean /api/v1/permittees?", 404},
 		{"GET", "/api/v1/colas/", "not_found", "", "", 404},
 		{"GET", "/api/v1/colas/1/images", "not_found", "", "", 404},

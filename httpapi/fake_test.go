@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"flag"
 	"io"
 	"log/slog"
 	"net/http"
@@ -17,8 +16,6 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/registry"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // now is the current time in these tests.
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/golden"
 	"github.com/colaregistry/colaregistry/internal/openapitest"
 )
 
@@ -88,7 +89,7 @@ func recordExchanges() []exchange {
 }
 
 // TestGoldenAnswers compares the status, headers and body of every endpoint's response with a
-// golden file.
+// compareGolden file.
 func TestGoldenAnswers(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range exchanges() {
@@ -96,13 +97,13 @@ func TestGoldenAnswers(t *testing.T) {
 			h := mustServe(t, newFake(), io.Discard)
 			resp := tt.ask(t, h)
 			spec.Validate(t, httptest.NewRequest(tt.method(), tt.target, nil), resp)
-			golden(t, tt.name, resp)
+			compareGolden(t, tt.name, resp)
 		})
 	}
 }
 
-// golden compares a whole response with testdata/NAME.golden.
-func golden(t *testing.T, name string, resp *http.Response) {
+// compareGolden compares a whole response with testdata/NAME.golden.
+func compareGolden(t *testing.T, name string, resp *http.Response) {
 	t.Helper()
 	var got bytes.Buffer
 	got.WriteString(resp.Status + "\n")
@@ -118,7 +119,7 @@ func golden(t *testing.T, name string, resp *http.Response) {
 	got.WriteByte('\n')
 	text := strings.ReplaceAll(got.String(), "\r\n", "\n")
 	file := filepath.Join("testdata", name+".golden")
-	if *update {
+	if golden.Update() {
 		if err := os.MkdirAll("testdata", 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -16,11 +16,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/labelart"
 	"github.com/colaregistry/colaregistry/internal/openapitest"
 	"github.com/colaregistry/colaregistry/internal/web"
-	"golang.org/x/time/rate"
 )
 
 const imagePath = "/images/11054001000049-1"

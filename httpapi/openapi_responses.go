@@ -85,7 +85,7 @@ func (k errorKind) codes() string {
 // account is known, so they are not documented.
 func errorKinds() []errorKind {
 	var invalid cola.Problems
-	invalid.Add("per_page", "500 is more than 100; use 1 to 100.")
+	invalid.Add("per_page", "500 is too large; use 1 to 100.")
 	invalid.Add("brandname", "Unknown parameter; did you mean brand_name?")
 	requestID := []string{"X-Request-Id"}
 	return slices.Concat([]errorKind{
@@ -224,7 +224,7 @@ func savedSearchErrors() []errorKind {
 func invalidSearchErrors() []errorKind {
 	var invalid cola.Problems
 	invalid.Add("filters.brand", "Unknown parameter; did you mean filters.brand_name?")
-	invalid.Add("schedule.day", "9 is not a day of the week; use 0 (Sunday) to 6 (Saturday).")
+	invalid.Add("schedule.day", "9 is too large; use 0 to 6.")
 	var unknown cola.Problems
 	unknown.Add("when", "Unknown parameter.")
 	scope := cola.InsufficientScope(cola.ScopeWriteSavedSearches)

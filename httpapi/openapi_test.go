@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/colaregistry/colaregistry/internal/golden"
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
@@ -25,7 +26,7 @@ func TestGoldenOpenAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	got.WriteByte('\n')
-	if *update {
+	if golden.Update() {
 		if err := os.WriteFile(goldenOpenAPI, got.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +178,7 @@ func TestDescribedParametersAreDecoded(t *testing.T) {
 				body = mustDecode(t, resp)
 			}
 			messages, _ := body.Error.Details[name].([]any)
-			unknown := len(messages) > 0 && strings.HasPrefix(messages[0].(string), "There is no such parameter")
+			unknown := len(messages) > 0 && strings.HasPrefix(messages[0].(string), "Unknown parameter")
 			if unknown != (name == "surely_unknown") {
 				t.Errorf("%s?%s: %d %v", path, name, resp.StatusCode, body.Error.Details)
 			}

@@ -88,8 +88,8 @@ func TestLooksChangeNothing(t *testing.T) {
 
 // TestPagesOfRecipients covers each page in each state.
 func TestPagesOfRecipients(t *testing.T) {
-	const stop, agree, again, no = " [Stop these messages /unsubscribe/]", " [Send me these messages /confirm/]*", " [Get them again /confirm/]*", " [No, thank you /unsubscribe/]"
-	const gone, asks = "You are unsubscribed" + again, "Do you want these messages?" + agree + no
+	const stop, agree, again, no = " [Unsubscribe /unsubscribe/]", " [Subscribe /confirm/]*", " [Subscribe again /confirm/]*", " [No, thanks /unsubscribe/]"
+	const gone, asks, on = "You’re unsubscribed" + again, "Subscribe?" + agree + no, "You’re subscribed" + stop
 	active := registry.Subscription{Address: "t…@example.com", State: cola.DestinationActive}
 	of := func(state, reason string) registry.Subscription {
 		return registry.Subscription{Address: "t…@example.com", Search: "Oaks", State: state, Reason: reason}
@@ -99,10 +99,10 @@ func TestPagesOfRecipients(t *testing.T) {
 		s                                    registry.Subscription
 		getEnd, postEnd, getAgree, postAgree string
 	}{
-		{"active", active, "Stop these messages?" + stop + "*", gone, "You get these messages" + stop, "Thank you" + stop},
-		{"unconfirmed", of(cola.DestinationUnconfirmed, ""), asks, gone, asks, "Thank you" + stop},
-		{"ended", of(cola.DestinationPaused, cola.ReasonUnsubscribed), gone, gone, gone, "Thank you" + stop},
-		{"paused", of(cola.DestinationPaused, cola.ReasonHolder), "Stop these messages?" + stop + "*", gone, "You get these messages" + stop, "Thank you" + stop},
+		{"active", active, "Unsubscribe?" + stop + "*", gone, on, on},
+		{"unconfirmed", of(cola.DestinationUnconfirmed, ""), asks, gone, asks, on},
+		{"ended", of(cola.DestinationPaused, cola.ReasonUnsubscribed), gone, gone, gone, on},
+		{"paused", of(cola.DestinationPaused, cola.ReasonHolder), "Unsubscribe?" + stop + "*", gone, on, on},
 	} {
 		for request, want := range map[[2]string]string{
 			{"GET", unsubscribeTarget}: tt.getEnd, {"POST", unsubscribeTarget}: tt.postEnd, {"GET", confirmTarget}: tt.getAgree, {"POST", confirmTarget}: tt.postAgree,
@@ -122,8 +122,8 @@ func TestPagesOfRecipients(t *testing.T) {
 	}
 }
 
-// TestNamesAreNoMarkup checks that search names are escaped.
-func TestNamesAreNoMarkup(t *testing.T) {
+// TestSearchNamesAreEscaped checks that search names are escaped.
+func TestSearchNamesAreEscaped(t *testing.T) {
 	f := newFake()
 	f.sending.recipient = registry.Subscription{Search: `</p><script>alert(1)</script>"'&`, State: cola.DestinationActive}
 	page := mustRead(t, send(t, mustServe(t, f, io.Discard), "GET", confirmTarget))
@@ -160,16 +160,16 @@ func TestOneClick(t *testing.T) {
 		resp := sendBody(t, mustServe(t, f, io.Discard), "POST", unsubscribeTarget, strings.NewReader(tt.body), tt.lines...)
 		spec.Validate(t, httptest.NewRequest("POST", unsubscribeTarget, nil), resp)
 		body := mustRead(t, resp)
-		if resp.StatusCode != http.StatusOK || f.sending.done != "unsubscribe" || (body == "You are unsubscribed.\n") != tt.text {
+		if resp.StatusCode != http.StatusOK || f.sending.done != "unsubscribe" || (body == "You’re unsubscribed.\n") != tt.text {
 			t.Errorf("%s: %d does %q:\n%s", name, resp.StatusCode, f.sending.done, body)
 		}
 		checkPrivate(t, resp, map[bool]string{true: "text/plain; charset=utf-8", false: "text/html; charset=utf-8"}[tt.text])
 	}
 }
 
-// TestRecipientsAreTold checks that errors appear on a page, or as plain text for one-click
+// TestRecipientErrors checks that errors appear on a page, or as plain text for one-click
 // requests.
-func TestRecipientsAreTold(t *testing.T) {
+func TestRecipientErrors(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {
 		err    error
@@ -177,9 +177,9 @@ func TestRecipientsAreTold(t *testing.T) {
 		says   string
 		retry  string
 	}{
-		{nil, 404, "There is nothing here any more", ""}, // unknown token
-		{cola.Unavailable(), 503, "That did not work", "5"},
-		{errBroken, 500, "That did not work", ""},
+		{nil, 404, "Link not found", ""}, // unknown token
+		{cola.Unavailable(), 503, "Something went wrong", "5"},
+		{errBroken, 500, "Something went wrong", ""},
 	} {
 		for request, form := range map[[2]string]string{
 			{"GET", "/unsubscribe/"}: "", {"POST", "/unsubscribe/"}: "", {"GET", "/confirm/"}: "", {"POST", "/confirm/"}: "", {"POST", "/unsubscribe/?one"}: oneClickForm,

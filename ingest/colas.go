@@ -194,7 +194,7 @@ func missingFields(patch *cola.Patch[cola.Cola]) string {
 	if err == nil {
 		return "the row would clear a required field"
 	}
-	reason := "new label with " + err.Error()
+	reason := "new label: " + err.Error()
 	if _, ok := vocabulary.ProductTypeOfClass(string(c.ClassID)); c.ProductType == "" && c.ClassID != "" && !ok {
 		reason += fmt.Sprintf("; class code %s does not imply a product type", quote(c.ClassID))
 	}

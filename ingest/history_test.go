@@ -9,62 +9,61 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestImportOfHistory checks that labels count as history only in the first import into an empty
+// TestHistory checks that labels count as history only in the first import into an empty
 // store or with Options.History.
-func TestImportOfHistory(t *testing.T) {
-	const initial, asked = "held none before", "history: saved searches are not told of these labels\n"
+func TestHistory(t *testing.T) {
 	for _, test := range []struct {
-		name  string
-		holds string // rows that exist before
-		opts  Options
-		want  store.Mode
-		told  string // the report's line about history
+		name             string
+		stored           string // rows that exist before
+		opts             Options
+		mode             store.Mode
+		initial, history bool
 	}{
-		{"into an empty store", "", Options{}, store.History, initial},
-		{"into an empty store, as history", "", Options{History: true}, store.History, initial},
-		{"beside other labels", labelRow(1), Options{}, store.Commit, ""},
-		{"beside other labels, as history", labelRow(1), Options{History: true}, store.History, asked},
-		{"rehearsed", labelRow(1), Options{History: true, DryRun: true}, store.DryRun, asked},
-		{"rehearsed, into an empty store", "", Options{DryRun: true}, store.DryRun, initial},
+		{"empty store", "", Options{}, store.History, true, true},
+		{"empty store, as history", "", Options{History: true}, store.History, true, true},
+		{"other labels", labelRow(1), Options{}, store.Commit, false, false},
+		{"other labels, as history", labelRow(1), Options{History: true}, store.History, false, true},
+		{"dry run", labelRow(1), Options{History: true, DryRun: true}, store.DryRun, false, true},
+		{"dry run, empty store", "", Options{DryRun: true}, store.DryRun, true, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			st := newFakeStore()
-			mustImport(t, st, Colas, texts(test.holds)...)
+			mustImport(t, st, Colas, texts(test.stored)...)
 			st.modes = nil
 			report, err := Import(t.Context(), st, Colas, texts(labelRows(4_000)), test.opts)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := slices.Compact(st.modes); len(st.modes) < 2 || !slices.Equal(got, []store.Mode{test.want}) {
-				t.Errorf("%d batches in the modes %v, want several in %v", len(st.modes), got, test.want)
+			if got := slices.Compact(st.modes); len(st.modes) < 2 || !slices.Equal(got, []store.Mode{test.mode}) {
+				t.Errorf("%d batches in modes %v, want several in %v", len(st.modes), got, test.mode)
 			}
 			var b strings.Builder
 			if _, err := report.WriteTo(&b); err != nil {
 				t.Fatal(err)
 			}
-			if told := strings.Contains(b.String(), "history"); told != (test.told != "") || !strings.Contains(b.String(), test.told) {
-				t.Errorf("the report says %q, want %q in it", b.String(), test.told)
+			if strings.Contains(b.String(), "history:") != test.history || strings.Contains(b.String(), "--history") != test.initial {
+				t.Errorf("report %q, want history %t, initial %t", b.String(), test.history, test.initial)
 			}
-			if report.Initial != (test.told == initial) || report.History != (test.told != "") {
-				t.Errorf("initial %v, history %v", report.Initial, report.History)
+			if report.Initial != test.initial || report.History != test.history {
+				t.Errorf("Initial = %t, History = %t, want %t, %t", report.Initial, report.History, test.initial, test.history)
 			}
 		})
 	}
 }
 
-// TestImportOfOtherKindsIsNoHistory checks that only labels can be history.
-func TestImportOfOtherKindsIsNoHistory(t *testing.T) {
+// TestOnlyLabelsAreHistory checks that only labels can be history.
+func TestOnlyLabelsAreHistory(t *testing.T) {
 	st := newFakeStore()
-	st.lookErr = errors.New("nobody is to ask for labels")
+	st.lookErr = errors.New("unexpected read of labels")
 	report, err := Import(t.Context(), st, CategoryAliases, texts("alias,path\nWine > Red,Wine > Red Wine\n"), Options{History: true})
 	if err != nil || report.History || report.Added != 1 {
 		t.Errorf("%v, history %v, %s", err, report.History, report.Summary())
 	}
 }
 
-// TestImportThatCannotTellHistory checks that nothing is written if the store cannot report whether
+// TestHistoryUnknown checks that nothing is written if the store cannot report whether
 // it has labels.
-func TestImportThatCannotTellHistory(t *testing.T) {
+func TestHistoryUnknown(t *testing.T) {
 	for _, opts := range []Options{{}, {History: true}} {
 		st := newFakeStore()
 		st.lookErr = store.ErrUnavailable

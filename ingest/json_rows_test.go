@@ -9,6 +9,8 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/internal/golden"
 )
 
 // allRows reads all rows: "line: text" for a valid one, "line! problem" for an invalid one, and
@@ -32,60 +34,47 @@ func allRows(r rowReader) []string {
 }
 
 func TestJSONRows(t *testing.T) {
-	const cut, syntax = "the record is cut off", "not valid JSON"
-	for _, test := range []struct {
-		name, text string
-		want       []string
-	}{
-		{"nothing", "", nil},
-		{"blank lines", "\n \n\t\n", nil},
-		{"lines", `{"a":1}` + "\n" + `{"a":2}` + "\n", []string{`1: {"a":1}`, `2: {"a":2}`}},
-		{"no last line end, blank lines, Windows line ends", "{\"a\":1}\r\n\r\n\n{\"a\":2}", []string{`1: {"a":1}`, `4: {"a":2}`}},
-		{"a bad line among good ones", "{\"a\":1}\n{\"a\":\n{\"a\":3}\n", []string{`1: {"a":1}`, `2: {"a":`, `3: {"a":3}`}},
-		{"a first line without its end", "{\"a\":{\"b\":2\n{\"a\":3}\n{\"a\":4}\n", []string{"1! " + syntax, `2: {"a":3}`, `3: {"a":4}`}},
-		{"a first line with an open string", "{\"a\":\"b\n{\"a\":3}\n",
-			[]string{"1! not valid JSON: a line end or control character within a string", `2: {"a":3}`}},
-		{"a last line cut off", "{\"a\":1}\n{\"a\":", []string{`1: {"a":1}`, `2: {"a":`}},
-		{"a single object cut off", "{\n\"a\": [1,", []string{"1! " + cut}},
-		{"a single object over lines", "{\n \"a\": 1,\n \"b\": [ 1, {\"c\": 2} ]\n}\n", []string{`1: {"a":1,"b":[1,{"c":2}]}`}},
-		{"objects one after the other", "{\"a\":1} {\"a\":2}{\n\"a\":3}", []string{`1: {"a":1}`, `1: {"a":2}`, `1: {"a":3}`}},
-		{"text before records", "rows:\n{\"a\":1}\n", []string{"1! not a JSON object", `2: {"a":1}`}},
-		{"array", "[{\"a\":1},\n{\"a\":2}\n]", []string{`1: {"a":1}`, `2: {"a":2}`}},
-		{"empty array", " [ ] ", nil},
-		{"array of other things", "[1, null,\n\"x\", [{}], {\"a\":1}]", []string{
-			`1! not a JSON object (it begins with '1')`, `1! not a JSON object (it begins with 'n')`,
-			`2! not a JSON object (it begins with '"')`, `2! not a JSON object (it begins with '[')`, `2: {"a":1}`}},
-		{"array with a comma too many", `[{"a":1},]`, []string{`1: {"a":1}`}},
-		{"array cut off between records", "[{\"a\":1},\n", []string{`1: {"a":1}`, "line 2: the array is cut off"}},
-		{"array cut off in a record", "[{\"a\":1},\n{\"a\":\n", []string{`1: {"a":1}`,
-			"line 3: the record is cut off, in the record that begins at line 2 of an array"}},
-		{"array without a comma", "[{\"a\":1}\n{\"a\":2}]", []string{`1: {"a":1}`,
-			"line 2: '{' between the records of an array, where a comma is due"}},
-		{"array with the wrong bracket", "[{\"a\":[1}]", []string{
-			"line 1: not valid JSON, in the record that begins at line 1 of an array"}},
-		{"array with a value that is none", "[{\"a\":NaN},\n{\"a\":2}]", []string{`1: {"a":NaN}`, `2: {"a":2}`}},
-		{"an object cut off after a comma", "{\"a\":1,\n{\"a\":2}\n{\"a\":3}", []string{"1! " + syntax, `2: {"a":2}`, `3: {"a":3}`}},
-		{"arrays one after the other", "[{\"a\":1}]\n[{\"a\":2}]", []string{`1: {"a":1}`, `2: {"a":2}`}},
-		{"brackets without end", "{\"a\":" + strings.Repeat("[", 2000) + "\n{\"a\":1}", []string{"1! " + errScanDepth.Error(), `2: {"a":1}`}},
-		{"the API's list", "{\"data\":[{\"a\":1},\n{\"a\":2}],\"meta\":{\"total\":2,\"x\":[{}]}}", []string{`1: {"a":1}`, `2: {"a":2}`}},
-		{"the API's single record", `{"data":{"a":1}}`, []string{`1: {"a":1}`}},
-		{"the API's answers joined", "{\"data\":{\"a\":1}}{\"data\":{\"a\":2}}\n{\"data\":[{\"a\":3}]}\n",
-			[]string{`1: {"a":1}`, `1: {"a":2}`, `2: {"a":3}`}},
-		{"data that is a value", `{"data":"x","a":1}`, []string{`1: {"data":"x","a":1}`}},
-		{"an answer cut off after its records", `{"data":[{"a":1}],"meta":{`, []string{`1: {"a":1}`, "line 1: the record is cut off"}},
-		{"a collection of features", `{"type":"FeatureCollection","crs":{"a":[1]},"features":[{"type":"Feature"}]}`,
-			[]string{`1: {"type":"Feature"}`}},
-		{"brackets and quotes in strings", `{"a":"}]\"{\\"}` + "\n" + `{"a":"["}`, []string{`1: {"a":"}]\"{\\"}`, `2: {"a":"["}`}},
-		{"text sequence", "\x1e{\"a\":1}\n\x1e{\"a\":2}\n", []string{`1: {"a":1}`, "2: \x1e{\"a\":2}"}},
+	rows := golden.Load(t, "json_rows")
+	for _, test := range []struct{ name, text string }{
+		{"nothing", ""},
+		{"blank lines", "\n \n\t\n"},
+		{"lines", `{"a":1}` + "\n" + `{"a":2}` + "\n"},
+		{"no last line end, blank lines, Windows line ends", "{\"a\":1}\r\n\r\n\n{\"a\":2}"},
+		{"a bad line among good ones", "{\"a\":1}\n{\"a\":\n{\"a\":3}\n"},
+		{"a first line without its end", "{\"a\":{\"b\":2\n{\"a\":3}\n{\"a\":4}\n"},
+		{"a first line with an open string", "{\"a\":\"b\n{\"a\":3}\n"},
+		{"a last line cut off", "{\"a\":1}\n{\"a\":"},
+		{"a single object cut off", "{\n\"a\": [1,"},
+		{"a single object over lines", "{\n \"a\": 1,\n \"b\": [ 1, {\"c\": 2} ]\n}\n"},
+		{"objects one after the other", "{\"a\":1} {\"a\":2}{\n\"a\":3}"},
+		{"text before records", "rows:\n{\"a\":1}\n"},
+		{"array", "[{\"a\":1},\n{\"a\":2}\n]"},
+		{"empty array", " [ ] "},
+		{"array of other things", "[1, null,\n\"x\", [{}], {\"a\":1}]"},
+		{"array with a comma too many", `[{"a":1},]`},
+		{"array cut off between records", "[{\"a\":1},\n"},
+		{"array cut off in a record", "[{\"a\":1},\n{\"a\":\n"},
+		{"array without a comma", "[{\"a\":1}\n{\"a\":2}]"},
+		{"array with the wrong bracket", "[{\"a\":[1}]"},
+		{"array with a value that is none", "[{\"a\":NaN},\n{\"a\":2}]"},
+		{"an object cut off after a comma", "{\"a\":1,\n{\"a\":2}\n{\"a\":3}"},
+		{"arrays one after the other", "[{\"a\":1}]\n[{\"a\":2}]"},
+		{"brackets without end", "{\"a\":" + strings.Repeat("[", 2000) + "\n{\"a\":1}"},
+		{"the API's list", "{\"data\":[{\"a\":1},\n{\"a\":2}],\"meta\":{\"total\":2,\"x\":[{}]}}"},
+		{"the API's single record", `{"data":{"a":1}}`},
+		{"the API's answers joined", "{\"data\":{\"a\":1}}{\"data\":{\"a\":2}}\n{\"data\":[{\"a\":3}]}\n"},
+		{"data that is a value", `{"data":"x","a":1}`},
+		{"an answer cut off after its records", `{"data":[{"a":1}],"meta":{`},
+		{"a collection of features", `{"type":"FeatureCollection","crs":{"a":[1]},"features":[{"type":"Feature"}]}`},
+		{"brackets and quotes in strings", `{"a":"}]\"{\\"}` + "\n" + `{"a":"["}`},
+		{"text sequence", "\x1e{\"a\":1}\n\x1e{\"a\":2}\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			for name, text := range map[string]io.Reader{
-				"at once":      strings.NewReader(test.text),
-				"byte by byte": iotest.OneByteReader(strings.NewReader(test.text)),
-			} {
-				if diff := cmp.Diff(test.want, allRows(newJSONRows(newInput(text)))); diff != "" {
-					t.Errorf("%s: %s", name, diff)
-				}
+			got := allRows(newJSONRows(newInput(strings.NewReader(test.text))))
+			rows.Check(t, test.name, got)
+			byByte := allRows(newJSONRows(newInput(iotest.OneByteReader(strings.NewReader(test.text)))))
+			if diff := cmp.Diff(got, byByte); diff != "" {
+				t.Errorf("read byte by byte (-at once +by byte): %s", diff)
 			}
 		})
 	}

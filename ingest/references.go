@@ -57,7 +57,7 @@ func detectAVAs(in *input) (format[cola.AVADetail], error) {
 // normalizeAVA checks a viticultural area.
 func normalizeAVA(r *recordReader, a *cola.AVADetail, _ cola.Fields) {
 	if a.AVAID == "" || a.Name == "" {
-		r.problems.add("", errors.New("missing required field: ava_id and name are required"))
+		r.problems.add("", errors.New("ava_id and name are required"))
 	}
 	if a.ValidStartDate != 0 && a.ValidEndDate != 0 && a.ValidEndDate < a.ValidStartDate {
 		r.problems.add("valid_end_date", fmt.Errorf("%s is before valid_start_date %s", a.ValidEndDate, a.ValidStartDate))

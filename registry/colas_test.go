@@ -137,7 +137,7 @@ func TestIdentifiers(t *testing.T) {
 		"00000000000000": false, "99999999999999": false, " 99999999999999": false, "": true, "1105400100004": true, "110540010000490": true, "1105400100004a": true, "１１０５４００１００００４９": true,
 	} {
 		_, _, err := w.Cola(t.Context(), c, given, "")
-		if cola.CodeOf(err) != cola.CodeNotFound || strings.Contains(err.Error(), "A TTB id has 14 digits.") != hint {
+		if cola.CodeOf(err) != cola.CodeNotFound || strings.Contains(err.Error(), "14 digits") != hint {
 			t.Errorf("%q: %v", given, err)
 		}
 	}

@@ -219,7 +219,7 @@ func TestDeletedDestination(t *testing.T) {
 		t.Errorf("%+v, %v", list.Rows, err)
 	}
 	for _, id := range []string{"", "x", strings.ReplaceAll(made.UUID, "-", ""), made.UUID + "\x00"} {
-		if _, _, err := w.Destination(t.Context(), c, id, ""); code(err) != cola.CodeNotFound || !strings.Contains(err.Error(), "is a UUID") {
+		if _, _, err := w.Destination(t.Context(), c, id, ""); code(err) != cola.CodeNotFound || !strings.Contains(err.Error(), "UUID") {
 			t.Errorf("%q: %v", id, err)
 		}
 	}

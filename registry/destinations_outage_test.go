@@ -146,7 +146,7 @@ func TestAskingFails(t *testing.T) {
 	w.stiff.Store(true)
 	for range maxAskedOne + 1 {
 		_, _, err := w.ResendConfirmation(t.Context(), c, made.UUID)
-		if code(err) != cola.CodeUnavailable || !strings.Contains(err.Error(), "GET /deliveries tells") {
+		if code(err) != cola.CodeUnavailable || !strings.Contains(err.Error(), "GET /deliveries") {
 			t.Errorf("asked while nothing can be changed: %v", err)
 		}
 	}

@@ -200,7 +200,7 @@ func TestRefusalsOutliveAFault(t *testing.T) {
 				if _, requests := n.has(); requests != 5_000 {
 					t.Errorf("%d requests were written, want 5000", requests)
 				}
-				if failed := strings.Count(logged.String(), "not written"); failed != 1 || strings.Count(logged.String(), "written again") != 1 {
+				if failed := strings.Count(logged.String(), "level=WARN"); failed != 1 || strings.Count(logged.String(), "level=INFO") != 1 {
 					t.Errorf("logged:\n%s", logged)
 				}
 				calls, _ := n.has()

@@ -208,4 +208,4 @@ func (v verdict) nextRun() string {
 }
 
 // formatInstant formats a time for messages.
-func formatInstant(at time.Time) string { return at.UTC().Format("2006-01-02, 15:04 UTC") }
+func formatInstant(at time.Time) string { return at.UTC().Format("2006-01-02 15:04 UTC") }

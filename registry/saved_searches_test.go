@@ -309,7 +309,7 @@ func TestOwnLimit(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		w.mustSave(t, c, alert(name))
 	}
-	for limit, says := range map[int]string{2: "An account may have 2 saved searches", 1: "This account may have one saved search", 0: "This account may have no saved search that runs"} {
+	for limit, says := range map[int]string{2: " 2 ", 1: " one ", 0: "operator"} {
 		if err := w.store.SetActiveLimit(t.Context(), c.Account, limit); err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/golden"
 	"github.com/colaregistry/colaregistry/internal/strictjson"
 )
 
@@ -33,7 +34,7 @@ func TestObjects(t *testing.T) {
 		`{"filters":{"type_wine":true,"container_can":"false","container_keg":"TRUE"}}`: filters(cola.SavedSearchFilters{TypeWine: cola.Some(true), ContainerCan: cola.Some(false), ContainerKeg: cola.Some(true)}),
 		`{"schedule":{"cadence":"weekly","day":0,"active":false}}`:                      schedule(cola.ScheduleParams{Cadence: "weekly", Day: cola.Some(0), Active: cola.Some(false)}),
 		`{"schedule":{"day":"1.0"},"name":"a"}`: {Name: "a", Schedule: &cola.ScheduleParams{}, Decoded: cola.Decoded{Problems: cola.Problems{
-			"schedule.day": {`"1.0" is not accepted; write a whole number from 0 to 28.`},
+			"schedule.day": {`"1.0" is not valid; use a whole number from 0 to 28.`},
 		}}},
 	}
 	for object, want := range tests {
@@ -46,46 +47,34 @@ func TestObjects(t *testing.T) {
 // TestProblemsWithinObjects checks that all problems are reported at once under dotted names, with
 // suggestions.
 func TestProblemsWithinObjects(t *testing.T) {
-	const dates = "Approval dates are not part of a saved search: each scheduled run looks at the time since the run before. Leave it out; for labels of a certain time search for them."
-	const form = `send an object, such as {"query": "barrel aged", "brand_name": "oak"}.`
-	tests := map[string]cola.Problems{
-		`{"filters":{"brand":"oak"}}`:      {"filters.brand": {"There is no such parameter; did you mean filters.brand_name?"}},
-		`{"filters":{"Brand_Name":"oak"}}`: {"filters.Brand_Name": {"There is no such parameter; did you mean filters.brand_name?"}},
-		`{"Filters":{"x":1}}`:              {"Filters": {"There is no such parameter; did you mean filters?"}},
-		`{"schedule":{"hour":6}}`:          {"schedule.hour": {"There is no such parameter; schedule takes active, cadence, day."}},
-		`{"zzzz":{"a":1}}`:                 {"zzzz": {"There is no such parameter; a test takes filters, name, schedule."}},
-		`{"brand_name":"oak"}`:             {"brand_name": {"There is no such parameter; did you mean filters.brand_name?"}},
-		`{"filters":{"CADENCE":"x"}}`:      {"filters.CADENCE": {"There is no such parameter; did you mean schedule.cadence?"}},
-		`{"filters":{"schedule":{}}}`:      {"filters.schedule": {"There is no such parameter; did you mean schedule?"}},
-		`{"filters.brand_name":"oak"}`:     {"filters.brand_name": {`Send it within an object: {"filters": {"brand_name": …}}.`}},
+	problems := golden.Load(t, "objects")
+	for _, object := range []string{
+		`{"filters":{"brand":"oak"}}`,
+		`{"filters":{"Brand_Name":"oak"}}`,
+		`{"Filters":{"x":1}}`,
+		`{"schedule":{"hour":6}}`,
+		`{"zzzz":{"a":1}}`,
+		`{"brand_name":"oak"}`,
+		`{"filters":{"CADENCE":"x"}}`,
+		`{"filters":{"schedule":{}}}`,
+		`{"filters.brand_name":"oak"}`,
 
-		`{"filters":{"approval_date_from":"2024-01-01","Approval_Date":{}}}`: {"filters.approval_date_from": {dates}, "filters.Approval_Date": {dates}},
-		`{"approval_date_to":null,"date_from":1}`:                            {"approval_date_to": {dates}, "date_from": {dates}},
+		`{"filters":{"approval_date_from":"2024-01-01","Approval_Date":{}}}`,
+		`{"approval_date_to":null,"date_from":1}`,
 
-		`{"filters":"oak"}`: {"filters": {"It is a string; " + form}}, `{"filters":[{"query":"x"}]}`: {"filters": {"It is an array; " + form}},
-		`{"filters":1}`: {"filters": {"It is a number; " + form}}, `{"filters":true}`: {"filters": {"It is a boolean; " + form}},
-		`{"schedule":"weekly"}`: {"schedule": {`It is a string; send an object, such as {"cadence": "weekly", "day": 1}.`}},
+		`{"filters":"oak"}`,
+		`{"filters":[{"query":"x"}]}`,
+		`{"filters":1}`,
+		`{"filters":true}`,
+		`{"schedule":"weekly"}`,
 
-		`{"filters":{"query":{"a":1},"type_wine":["true"],"abv_min":[12]}}`: {
-			"filters.query": {"It is an object; send a string."}, "filters.type_wine": {"It is an array; send a boolean."},
-			"filters.abv_min": {"It is an array; send a number."},
-		},
-		`{"filters":{"type_wine":1,"container_can":"yes","abv_min":true,"volume_min":"x"}}`: {
-			"filters.type_wine": {`"1" is not accepted; write true or false.`}, "filters.container_can": {`"yes" is not accepted; write true or false.`},
-			"filters.abv_min": {`"true" is not accepted; write a number from 0 to 100.`}, "filters.volume_min": {`"x" is not accepted; write a number of at least 0.`},
-		},
-		`{"name":"a","name":"b","filters":{"query":"a","query":null,"query":"b"},"filters":{"brand_name":"x"},"schedule":{},"schedule":{}}`: {
-			"name": {twice}, "filters.query": {twice}, "filters": {twice}, "schedule": {twice},
-		},
-	}
-	for object, want := range tests {
-		if diff := cmp.Diff(want, readJSON(savedSearch, object).Problems); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", object, diff)
-		}
+		`{"filters":{"query":{"a":1},"type_wine":["true"],"abv_min":[12]}}`,
+		`{"filters":{"type_wine":1,"container_can":"yes","abv_min":true,"volume_min":"x"}}`,
+		`{"name":"a","name":"b","filters":{"query":"a","query":null,"query":"b"},"filters":{"brand_name":"x"},"schedule":{},"schedule":{}}`,
+	} {
+		problems.Check(t, object, readJSON(savedSearch, object).Problems)
 	}
 }
-
-const twice = "It is given twice; give it once."
 
 // TestFloodsAreNotRepeated checks that the number of reported problems is limited.
 func TestFloodsAreNotRepeated(t *testing.T) {
@@ -96,10 +85,10 @@ func TestFloodsAreNotRepeated(t *testing.T) {
 	names := b.String()
 	got := readJSON(savedSearch, `{`+names+`"filters":{`+names+`"query":"x"}}`)
 	if len(got.Problems) != maxUnknown+1 || got.Filters == nil || got.Filters.Query != "x" {
-		t.Errorf("%d problems are told, filters %+v", len(got.Problems), got.Filters)
+		t.Errorf("%d problems, filters %+v", len(got.Problems), got.Filters)
 	}
-	if diff := cmp.Diff([]string{"There are 9980 further parameters that are not known either."}, got.Problems["…"]); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	if more := got.Problems["…"]; len(more) != 1 || !strings.Contains(more[0], "9980") {
+		t.Errorf("problems of …: %q, want one that counts 9980", more)
 	}
 	if got := readJSON(savedSearch, `{`+strings.Repeat(`"name":"x",`, 1000)+`"name":"x"}`).Problems["name"]; len(got) != 1 {
 		t.Errorf("a name that is given 1001 times has %d problems", len(got))
@@ -114,12 +103,9 @@ func TestFloodsAreNotRepeated(t *testing.T) {
 // parts.
 func TestQueryStringsHaveNoObjects(t *testing.T) {
 	got := savedSearch.Read([]Value{{Name: "filters", Text: "oak"}, {Name: "filters.query", Text: "oak"}, {Name: "name", Text: "a"}}, nil)
-	want := cola.Problems{
-		"filters":       {`It is a string; send an object, such as {"query": "barrel aged", "brand_name": "oak"}.`},
-		"filters.query": {`Send it within an object: {"filters": {"query": …}}.`},
-	}
-	if diff := cmp.Diff(want, got.Problems); diff != "" || got.Filters != nil || got.Name != "a" {
-		t.Errorf("%+v (-want +got):\n%s", got, diff)
+	golden.Load(t, "query_objects").Check(t, "filters", got.Problems)
+	if got.Filters != nil || got.Name != "a" {
+		t.Errorf("got %+v, want only the name", got)
 	}
 }
 
