@@ -29,7 +29,7 @@ func (req *request) makeFeed() error {
 	if !first {
 		return req.redirect(searchPath(s.UUID), formUsedSecret)
 	}
-	feed, state, err := req.svc.MakeFeed(req.ctx(), req.caller, id)
+	feed, state, err := req.svc.CreateFeed(req.ctx(), req.caller, id)
 	req.recordQuota(state)
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (req *request) makeFeed() error {
 
 func (req *request) endFeed() error {
 	id := req.path("uuid")
-	state, err := req.svc.EndFeed(req.ctx(), req.caller, id)
+	state, err := req.svc.DeleteFeed(req.ctx(), req.caller, id)
 	req.recordQuota(state)
 	if err != nil {
 		return err

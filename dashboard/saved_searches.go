@@ -42,9 +42,9 @@ type searchService interface {
 	) (registry.PageList[registry.RunLabel], cola.QuotaState, error)
 	ExplainSavedSearch(ctx context.Context, c cola.Caller, id, label string) (cola.Explanation, cola.QuotaState, error)
 	RunSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.SavedSearch, cola.QuotaState, error)
-	MakeFeed(ctx context.Context, c cola.Caller, id string) (cola.SavedSearchFeed, cola.QuotaState, error)
+	CreateFeed(ctx context.Context, c cola.Caller, id string) (cola.SavedSearchFeed, cola.QuotaState, error)
 	HasFeed(ctx context.Context, c cola.Caller, id string) (bool, cola.QuotaState, error)
-	EndFeed(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error)
+	DeleteFeed(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error)
 }
 
 const (

@@ -66,7 +66,7 @@ func splitPair(part string, problems *cola.Problems) (params.Value, bool) {
 	rawName, rawValue, _ := strings.Cut(part, "=")
 	name, err := url.QueryUnescape(rawName)
 	if err != nil {
-		problems.Add(params.Shown(rawName), "The parameter name has %s.", badEscape(err))
+		problems.Add(params.Truncate(rawName), "The parameter name has %s.", badEscape(err))
 		return params.Value{}, false
 	}
 	if name == "" {
@@ -74,12 +74,12 @@ func splitPair(part string, problems *cola.Problems) (params.Value, bool) {
 		return params.Value{}, false
 	}
 	if strings.Contains(part, ";") {
-		problems.Add(params.Shown(name), "Write a semicolon as %%3B; separate parameters with &.")
+		problems.Add(params.Truncate(name), "Write a semicolon as %%3B; separate parameters with &.")
 		return params.Value{}, false
 	}
 	value, err := url.QueryUnescape(rawValue)
 	if err != nil {
-		problems.Add(params.Shown(name), "%s has %s.", params.Quoted(rawValue), badEscape(err))
+		problems.Add(params.Truncate(name), "%s has %s.", params.Quoted(rawValue), badEscape(err))
 		return params.Value{}, false
 	}
 	return params.Value{Name: name, Text: value}, true
@@ -143,7 +143,7 @@ func bodyCall[P, R any](
 func rejectQuery(raw string, problems *cola.Problems) {
 	var wrong cola.Problems
 	for _, v := range splitQuery(raw, &wrong) {
-		if name := params.Shown(v.Name); len(wrong[name]) == 0 {
+		if name := params.Truncate(v.Name); len(wrong[name]) == 0 {
 			wrong.Add(name, "Query parameters are not accepted here; send it in the body.")
 		}
 	}

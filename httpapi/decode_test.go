@@ -112,7 +112,7 @@ func TestDecodeLimits(t *testing.T) {
 	}
 	long := strings.Repeat("é", 200)
 	for name, messages := range d.decode(url.QueryEscape(long) + "=1&page=" + url.QueryEscape(long)).Problems {
-		if utf8.RuneCountInString(name) > params.MaxShown+1 || utf8.RuneCountInString(messages[0]) > 500 {
+		if utf8.RuneCountInString(name) > params.MaxTextLength+1 || utf8.RuneCountInString(messages[0]) > 500 {
 			t.Errorf("a long text is repeated in full: %q: %q", name, messages)
 		}
 	}
@@ -149,7 +149,7 @@ func TestDecodeEncoded(t *testing.T) {
 func TestUnknownNamesAreTold(t *testing.T) {
 	d := newDecoder[cola.PermitteeParams]()
 	rapid.Check(t, func(t *rapid.T) {
-		name := rapid.StringN(1, params.MaxShown, -1).Draw(t, "name")
+		name := rapid.StringN(1, params.MaxTextLength, -1).Draw(t, "name")
 		if _, taken := d.Takes(name); taken {
 			return
 		}

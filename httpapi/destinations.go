@@ -38,8 +38,8 @@ type destinationService interface {
 		ctx context.Context, c cola.Caller, id, ifNoneMatch string,
 	) (registry.Tagged[cola.DeliveryDetail], cola.QuotaState, error)
 	ReplayDelivery(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error)
-	MakeFeed(ctx context.Context, c cola.Caller, id string) (cola.SavedSearchFeed, cola.QuotaState, error)
-	EndFeed(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error)
+	CreateFeed(ctx context.Context, c cola.Caller, id string) (cola.SavedSearchFeed, cola.QuotaState, error)
+	DeleteFeed(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error)
 }
 
 const (

@@ -146,12 +146,12 @@ func (f *fake) ReplayDelivery(_ context.Context, c cola.Caller, id string) (cola
 	return exampleReplayed(), state, err
 }
 
-func (f *fake) MakeFeed(_ context.Context, c cola.Caller, id string) (cola.SavedSearchFeed, cola.QuotaState, error) {
+func (f *fake) CreateFeed(_ context.Context, c cola.Caller, id string) (cola.SavedSearchFeed, cola.QuotaState, error) {
 	state, err := f.onOne(c, "make feed", exampleUUID, id)
 	return exampleFeed(), state, err
 }
 
-func (f *fake) EndFeed(_ context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
+func (f *fake) DeleteFeed(_ context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
 	return f.onOne(c, "end feed", exampleUUID, id)
 }
 

@@ -41,7 +41,7 @@ func feedOperations(svc Service) []operation {
 			Errors: []string{"InsufficientScope"},
 			call: bareCall(svc, func(r *http.Request, c cola.Caller) (m made, state cola.QuotaState, err error) {
 				m.search = pathValue(r, "uuid")
-				m.feed, state, err = svc.MakeFeed(r.Context(), c, m.search)
+				m.feed, state, err = svc.CreateFeed(r.Context(), c, m.search)
 				return m, state, err
 			}, func(m made) result { // Location omits the URL's token: it is a secret, and proxies log headers
 				return result{body: jsonBody(dataOf[cola.SavedSearchFeed]{m.feed}),
@@ -55,7 +55,7 @@ func feedOperations(svc Service) []operation {
 			PathParam:   savedSearchID(), Cost: free, Errors: []string{"InsufficientScope"},
 			call: bareCall(svc,
 				withUUID(func(ctx context.Context, c cola.Caller, id string) (struct{}, cola.QuotaState, error) {
-					state, err := svc.EndFeed(ctx, c, id)
+					state, err := svc.DeleteFeed(ctx, c, id)
 					return struct{}{}, state, err
 				}), func(struct{}) result { return result{empty: true} }),
 		},

@@ -87,13 +87,13 @@ func (a *api) pathNotFoundError(r *http.Request) error {
 	path := r.URL.Path
 	nearest, ok := vocabulary.Nearest(strings.TrimPrefix(path, basePath), sortedKeys(full))
 	if ok && full[nearest] != path {
-		return cola.Errorf(cola.CodeNotFound, "Unknown path %s; did you mean %s?", params.Shown(path), full[nearest])
+		return cola.Errorf(cola.CodeNotFound, "Unknown path %s; did you mean %s?", params.Truncate(path), full[nearest])
 	}
 	return unknownPath(path)
 }
 
 func unknownPath(path string) error {
-	return cola.Errorf(cola.CodeNotFound, "Unknown path %s. /docs lists every path.", params.Shown(path))
+	return cola.Errorf(cola.CodeNotFound, "Unknown path %s. /docs lists every path.", params.Truncate(path))
 }
 
 func (a *api) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
@@ -133,7 +133,7 @@ func methodNotAllowedError(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Allow", list)
 	return &cola.Error{
 		Code: cola.CodeMethodNotAllowed,
-		Message: fmt.Sprintf("%s is not allowed for %s; use %s.", params.Shown(r.Method), params.Shown(r.URL.Path),
+		Message: fmt.Sprintf("%s is not allowed for %s; use %s.", params.Truncate(r.Method), params.Truncate(r.URL.Path),
 			strings.Join(allowed, " or ")),
 		Details: map[string]any{"allowed": allowed},
 	}

@@ -45,7 +45,7 @@ func lookUpBarcode(
 		return a, state, err
 	}
 	rows := newLabelLimiter(v, svc)
-	found, state, err := svc.BarcodeFit(ctx, c, p.BarcodeValue, rows.registryFit())
+	found, state, err := svc.BarcodeLimited(ctx, c, p.BarcodeValue, rows.registryFit())
 	if err != nil {
 		return a, state, err
 	}

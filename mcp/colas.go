@@ -61,7 +61,7 @@ func searchColas(
 ) (a toolResult, state cola.QuotaState, err error) {
 	v := view{p.detailed(&p.Problems)}
 	rows := newLabelLimiter(v, svc)
-	page, state, err := svc.SearchColasFit(ctx, c, p.SearchParams, rows.registryFit())
+	page, state, err := svc.SearchColasLimited(ctx, c, p.SearchParams, rows.registryFit())
 	if err != nil {
 		return a, state, err
 	}

@@ -183,7 +183,7 @@ func (f *fake) Refuse(ctx context.Context, _ cola.Caller, refusal error) (cola.Q
 }
 
 // page returns the rows that fit and that the quota allows, and charges them.
-func page[T any](f *fake, rows []T, perPage int, fit registry.Fit[T]) (given []T, more bool, state cola.QuotaState) {
+func page[T any](f *fake, rows []T, perPage int, fit registry.RowLimit[T]) (given []T, more bool, state cola.QuotaState) {
 	given = rows[:min(len(rows), perPage)]
 	if fit != nil {
 		given = given[:fit(given)]
@@ -192,7 +192,7 @@ func page[T any](f *fake, rows []T, perPage int, fit registry.Fit[T]) (given []T
 	return given, len(given) < len(rows), f.charge(cola.MeterListRecords, len(given))
 }
 
-func (f *fake) SearchColasFit(ctx context.Context, _ cola.Caller, p cola.SearchParams, fit registry.Fit[cola.ColaSummary]) (registry.ColaPage, cola.QuotaState, error) {
+func (f *fake) SearchColasLimited(ctx context.Context, _ cola.Caller, p cola.SearchParams, fit registry.RowLimit[cola.ColaSummary]) (registry.ColaPage, cola.QuotaState, error) {
 	state, err := f.admit(ctx)
 	if err == nil {
 		f.search, err = p.Normalize(now)
@@ -245,7 +245,7 @@ func (f *fake) AVA(ctx context.Context, _ cola.Caller, id, _ string) (registry.T
 	return tagged(ctx, f, f.ava.AVAID, id, f.ava, cola.MeterNone)
 }
 
-func (f *fake) SearchPermitteesFit(ctx context.Context, _ cola.Caller, p cola.PermitteeParams, fit registry.Fit[cola.PermitteeSummary]) (registry.PermitteePage, cola.QuotaState, error) {
+func (f *fake) SearchPermitteesLimited(ctx context.Context, _ cola.Caller, p cola.PermitteeParams, fit registry.RowLimit[cola.PermitteeSummary]) (registry.PermitteePage, cola.QuotaState, error) {
 	state, err := f.admit(ctx)
 	q, invalid := p.Normalize(now)
 	if err == nil {
@@ -261,7 +261,7 @@ func (f *fake) SearchPermitteesFit(ctx context.Context, _ cola.Caller, p cola.Pe
 	}}, state, nil
 }
 
-func (f *fake) BarcodeFit(ctx context.Context, _ cola.Caller, value string, fit registry.Fit[cola.ColaSummary]) (cola.BarcodeResult, cola.QuotaState, error) {
+func (f *fake) BarcodeLimited(ctx context.Context, _ cola.Caller, value string, fit registry.RowLimit[cola.ColaSummary]) (cola.BarcodeResult, cola.QuotaState, error) {
 	t, state, err := tagged(ctx, f, "036000291452", strings.NewReplacer(" ", "", "-", "").Replace(value), cola.BarcodeResult{}, cola.MeterNone)
 	if err != nil {
 		return t.Value, state, err

@@ -44,20 +44,20 @@ type Service interface {
 	// it is not admitted.
 	Refuse(ctx context.Context, c cola.Caller, refusal error) (cola.QuotaState, error)
 
-	SearchColasFit(
-		context.Context, cola.Caller, cola.SearchParams, registry.Fit[cola.ColaSummary],
+	SearchColasLimited(
+		context.Context, cola.Caller, cola.SearchParams, registry.RowLimit[cola.ColaSummary],
 	) (registry.ColaPage, cola.QuotaState, error)
 	Cola(
 		ctx context.Context, c cola.Caller, id, ifNoneMatch string,
 	) (registry.Tagged[cola.Cola], cola.QuotaState, error)
-	SearchPermitteesFit(
-		context.Context, cola.Caller, cola.PermitteeParams, registry.Fit[cola.PermitteeSummary],
+	SearchPermitteesLimited(
+		context.Context, cola.Caller, cola.PermitteeParams, registry.RowLimit[cola.PermitteeSummary],
 	) (registry.PermitteePage, cola.QuotaState, error)
 	Permittee(
 		ctx context.Context, c cola.Caller, number, ifNoneMatch string,
 	) (registry.Tagged[cola.PermitteeDetail], cola.QuotaState, error)
-	BarcodeFit(
-		ctx context.Context, c cola.Caller, value string, fit registry.Fit[cola.ColaSummary],
+	BarcodeLimited(
+		ctx context.Context, c cola.Caller, value string, fit registry.RowLimit[cola.ColaSummary],
 	) (cola.BarcodeResult, cola.QuotaState, error)
 	Usage(context.Context, cola.Caller) (cola.UsageStats, cola.QuotaState, error)
 	ProcessingTimes(

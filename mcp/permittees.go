@@ -60,7 +60,7 @@ func searchPermittees(
 ) (a toolResult, state cola.QuotaState, err error) {
 	v := view{p.detailed(&p.Problems)}
 	rows := rowLimiter[cola.PermitteeSummary]{view: v}
-	page, state, err := svc.SearchPermitteesFit(ctx, c, p.PermitteeParams, rows.registryFit())
+	page, state, err := svc.SearchPermitteesLimited(ctx, c, p.PermitteeParams, rows.registryFit())
 	if err != nil {
 		return a, state, err
 	}

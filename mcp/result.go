@@ -116,7 +116,7 @@ func encodedSize(b []byte) int {
 	return n
 }
 
-// rowLimiter is a registry.Fit for the rows of a list. It records how many rows fit.
+// rowLimiter is a registry.RowLimit for the rows of a list. It records how many rows fit.
 type rowLimiter[T any] struct {
 	view  view
 	shown func(T) any // converts a row for the result; nil: no conversion
@@ -147,7 +147,7 @@ func (f *rowLimiter[T]) limit(rows []T) int {
 }
 
 // registryFit returns the function that the registry asks.
-func (f *rowLimiter[T]) registryFit() registry.Fit[T] { return f.limit }
+func (f *rowLimiter[T]) registryFit() registry.RowLimit[T] { return f.limit }
 
 // putRecord sets the data to one record. If it is too large, its longest lists and texts are cut,
 // with a note.

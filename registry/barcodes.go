@@ -16,12 +16,12 @@ const maxBarcodeColas = 100
 func (s *Service) Barcode(
 	ctx context.Context, c cola.Caller, value string,
 ) (cola.BarcodeResult, cola.QuotaState, error) {
-	return s.BarcodeFit(ctx, c, value, nil)
+	return s.BarcodeLimited(ctx, c, value, nil)
 }
 
-// BarcodeFit is Barcode for a response of limited size; it cuts the list to the labels that fit.
-func (s *Service) BarcodeFit(
-	ctx context.Context, c cola.Caller, value string, fit Fit[cola.ColaSummary],
+// BarcodeLimited is Barcode for a response of limited size; it cuts the list to the labels that fit.
+func (s *Service) BarcodeLimited(
+	ctx context.Context, c cola.Caller, value string, limit RowLimit[cola.ColaSummary],
 ) (cola.BarcodeResult, cola.QuotaState, error) {
 	if state, err := s.precheck(c); err != nil {
 		return cola.BarcodeResult{}, state, err
@@ -34,7 +34,7 @@ func (s *Service) BarcodeFit(
 			cola.Quoted(value)))
 		return cola.BarcodeResult{}, state, err
 	}
-	found.Colas, _ = fit.cut(found.Colas)
+	found.Colas, _ = limit.cut(found.Colas)
 	grant, err := s.ledger.Charge(ctx, quotaRequest(c, cola.MeterListRecords, len(found.Colas)))
 	if err != nil {
 		return cola.BarcodeResult{}, grant.State, err

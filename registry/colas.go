@@ -25,22 +25,22 @@ type ColaPage struct {
 func (s *Service) SearchColas(
 	ctx context.Context, c cola.Caller, p cola.SearchParams,
 ) (ColaPage, cola.QuotaState, error) {
-	return s.SearchColasFit(ctx, c, p, nil)
+	return s.SearchColasLimited(ctx, c, p, nil)
 }
 
-// SearchColasFit is SearchColas for a response of limited size; it cuts the page to the rows that
+// SearchColasLimited is SearchColas for a response of limited size; it cuts the page to the rows that
 // fit.
-func (s *Service) SearchColasFit(
-	ctx context.Context, c cola.Caller, p cola.SearchParams, fit Fit[cola.ColaSummary],
+func (s *Service) SearchColasLimited(
+	ctx context.Context, c cola.Caller, p cola.SearchParams, limit RowLimit[cola.ColaSummary],
 ) (ColaPage, cola.QuotaState, error) {
-	page, _, state, err := s.searchColas(ctx, c, p, fit)
+	page, _, state, err := s.searchColas(ctx, c, p, limit)
 	return page, state, err
 }
 
 // searchColas searches and charges. It returns the results with the view of the index that they
 // come from.
 func (s *Service) searchColas(
-	ctx context.Context, c cola.Caller, p cola.SearchParams, fit Fit[cola.ColaSummary],
+	ctx context.Context, c cola.Caller, p cola.SearchParams, limit RowLimit[cola.ColaSummary],
 ) (ColaPage, *search.View, cola.QuotaState, error) {
 	if state, err := s.precheck(c); err != nil {
 		return ColaPage{}, nil, state, err
@@ -53,7 +53,7 @@ func (s *Service) searchColas(
 	begun, view := time.Now(), s.index.View()
 	found := view.Search(q)
 	s.metrics.observeSearch(classifyQuery(&q.Query), begun)
-	rows, fewer := fit.cut(found.Rows)
+	rows, fewer := limit.cut(found.Rows)
 	found.Rows, found.HasMore = rows, found.HasMore || fewer
 	grant, err := s.ledger.Charge(ctx, quotaRequest(c, cola.MeterListRecords, len(found.Rows)))
 	if err != nil {
@@ -202,15 +202,15 @@ func (s *Service) absoluteURL(u cola.Text) cola.Text {
 	return u
 }
 
-// Fit returns how many of the rows, from the first, fit into a response. It is called before the
-// charge, so that only returned rows are charged. A nil Fit has no limit.
-type Fit[T any] func(rows []T) int
+// RowLimit returns how many of the rows, from the first, fit into a response. It is called before the
+// charge, so that only returned rows are charged. A nil RowLimit has no limit.
+type RowLimit[T any] func(rows []T) int
 
 // cut returns the rows that fit, and whether that is fewer than all.
-func (fit Fit[T]) cut(rows []T) (kept []T, fewer bool) {
-	if fit == nil {
+func (limit RowLimit[T]) cut(rows []T) (kept []T, fewer bool) {
+	if limit == nil {
 		return rows, false
 	}
-	n := min(fit(rows), len(rows))
+	n := min(limit(rows), len(rows))
 	return rows[:n], n < len(rows)
 }

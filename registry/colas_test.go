@@ -13,9 +13,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestFit checks that a page cut to fit the response size is charged only for the rows returned,
+// TestRowLimit checks that a page cut to fit the response size is charged only for the rows returned,
 // and that the cursor continues at the next row.
-func TestFit(t *testing.T) {
+func TestRowLimit(t *testing.T) {
 	w := mustWorld(t, 300)
 	c := w.mustCaller(t, "fit@example.com", cola.TierPro)
 	params := cola.SearchParams{ApprovalDateFrom: cola.NewDate(2005, 1, 1), PerPage: cola.Some(20)}
@@ -24,12 +24,12 @@ func TestFit(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := 0
-	first, state, err := w.SearchColasFit(t.Context(), c, params, func(rows []cola.ColaSummary) int { asked = len(rows); return 7 })
+	first, state, err := w.SearchColasLimited(t.Context(), c, params, func(rows []cola.ColaSummary) int { asked = len(rows); return 7 })
 	if err != nil || asked != 20 || len(first.Colas) != 7 || state.Used.ListRecords != 27 || !first.Pagination.HasMore {
 		t.Fatalf("%d rows of %d, %d list records, %+v, %v", len(first.Colas), asked, state.Used.ListRecords, first.Pagination, err)
 	}
 	params.Cursor = first.Pagination.NextCursor
-	second, state, err := w.SearchColasFit(t.Context(), c, params, func([]cola.ColaSummary) int { return 1000 })
+	second, state, err := w.SearchColasLimited(t.Context(), c, params, func([]cola.ColaSummary) int { return 1000 })
 	if err != nil || len(second.Colas) != 20 || state.Used.ListRecords != 47 {
 		t.Fatalf("%d rows, %d list records, %v", len(second.Colas), state.Used.ListRecords, err)
 	}
@@ -37,7 +37,7 @@ func TestFit(t *testing.T) {
 		t.Errorf("the walk differs from the page (-page +walk):\n%s", diff)
 	}
 
-	holders, state, err := w.SearchPermitteesFit(t.Context(), c, cola.PermitteeParams{}, func([]cola.PermitteeSummary) int { return 3 })
+	holders, state, err := w.SearchPermitteesLimited(t.Context(), c, cola.PermitteeParams{}, func([]cola.PermitteeSummary) int { return 3 })
 	if err != nil || len(holders.Permittees) != 3 || state.Used.ListRecords != 50 || !holders.Pagination.HasMore {
 		t.Errorf("%d permittees, %d list records, %v", len(holders.Permittees), state.Used.ListRecords, err)
 	}
@@ -51,7 +51,7 @@ func TestFitOfABarcode(t *testing.T) {
 	if err != nil || len(whole.Colas) == 0 {
 		t.Fatalf("%+v, %v", whole, err)
 	}
-	none, state, err := w.BarcodeFit(t.Context(), c, value, func([]cola.ColaSummary) int { return 0 })
+	none, state, err := w.BarcodeLimited(t.Context(), c, value, func([]cola.ColaSummary) int { return 0 })
 	if err != nil || len(none.Colas) != 0 || none.TotalColas != whole.TotalColas || state.Charged != 0 {
 		t.Errorf("%+v, %+v, %v", none, state, err)
 	}

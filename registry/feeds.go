@@ -45,10 +45,10 @@ const (
 	deleteFeedUnconfirmed = "The feed may not have been deleted. Send the same request again in a few seconds; it's safe to repeat."
 )
 
-// MakeFeed creates a feed for a search of the caller's account and returns its URL, which is not
+// CreateFeed creates a feed for a search of the caller's account and returns its URL, which is not
 // shown again. The search's previous feed URL stops working. It is free and needs the scope
 // cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's search.
-func (s *Service) MakeFeed(
+func (s *Service) CreateFeed(
 	ctx context.Context, c cola.Caller, id string,
 ) (cola.SavedSearchFeed, cola.QuotaState, error) {
 	key, state, err := s.authorizeSearchWrite(ctx, c, id)
@@ -65,10 +65,10 @@ func (s *Service) MakeFeed(
 	return cola.SavedSearchFeed{URL: s.publicURL + feedsPath + token}, state, nil
 }
 
-// EndFeed deletes the feed of a search of the caller's account. A missing feed is not an error. It
+// DeleteFeed deletes the feed of a search of the caller's account. A missing feed is not an error. It
 // is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for
 // another account's search.
-func (s *Service) EndFeed(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
+func (s *Service) DeleteFeed(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
 	key, state, err := s.authorizeSearchWrite(ctx, c, id)
 	if err != nil {
 		return state, err

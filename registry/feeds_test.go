@@ -42,7 +42,7 @@ var feedURL = regexp.MustCompile(`^` + regexp.QuoteMeta(publicURL) + `/feeds/([A
 // mustMakeFeed creates a feed for a saved search and returns its token.
 func (w *world) mustMakeFeed(t *testing.T, c cola.Caller, search string) string {
 	t.Helper()
-	feed, state, err := w.MakeFeed(t.Context(), c, search)
+	feed, state, err := w.CreateFeed(t.Context(), c, search)
 	match := feedURL.FindStringSubmatch(feed.URL)
 	if err != nil || match == nil || !state.Known() || state.Used != (cola.Used{}) {
 		t.Fatalf("%+v, %+v, %v", feed, state, err)
@@ -82,13 +82,13 @@ func TestFeed(t *testing.T) {
 	if _, err := w.Feed(t.Context(), token); code(err) != cola.CodeNotFound || again == token {
 		t.Errorf("the replaced address: %v", err)
 	}
-	if state, err := w.EndFeed(t.Context(), c, search.UUID); err != nil || !state.Known() {
+	if state, err := w.DeleteFeed(t.Context(), c, search.UUID); err != nil || !state.Known() {
 		t.Fatal(err)
 	}
 	if _, err := w.Feed(t.Context(), again); code(err) != cola.CodeNotFound {
 		t.Errorf("the ended address: %v", err)
 	}
-	if _, err := w.EndFeed(t.Context(), c, search.UUID); err != nil {
+	if _, err := w.DeleteFeed(t.Context(), c, search.UUID); err != nil {
 		t.Errorf("ended again: %v", err)
 	}
 }
@@ -129,16 +129,16 @@ func TestFeedsRefused(t *testing.T) {
 	reader := c
 	reader.Scopes = nil
 	end := func(c cola.Caller, id string) error {
-		_, err := w.EndFeed(t.Context(), c, id)
+		_, err := w.DeleteFeed(t.Context(), c, id)
 		return err
 	}
 	for name, tt := range map[string]struct {
 		err  error
 		want cola.Code
 	}{
-		"made without the scope":   {third(w.MakeFeed(t.Context(), reader, search)), cola.CodeInsufficientScope},
-		"made by another account":  {third(w.MakeFeed(t.Context(), other, search)), cola.CodeNotFound},
-		"made of nothing":          {third(w.MakeFeed(t.Context(), c, "x")), cola.CodeNotFound},
+		"made without the scope":   {third(w.CreateFeed(t.Context(), reader, search)), cola.CodeInsufficientScope},
+		"made by another account":  {third(w.CreateFeed(t.Context(), other, search)), cola.CodeNotFound},
+		"made of nothing":          {third(w.CreateFeed(t.Context(), c, "x")), cola.CodeNotFound},
 		"ended without the scope":  {end(reader, search), cola.CodeInsufficientScope},
 		"ended by another account": {end(other, search), cola.CodeNotFound},
 	} {
@@ -156,7 +156,7 @@ func TestFeedsRefused(t *testing.T) {
 	if code(err) != cola.CodeUnavailable || !cmp.Equal(feed, registry.Feed{}) || strings.Contains(err.Error(), token) {
 		t.Errorf("while the database is away: %v", err)
 	}
-	if _, _, err := w.MakeFeed(t.Context(), c, search); code(err) != cola.CodeUnavailable || !strings.Contains(err.Error(), "same request again") {
+	if _, _, err := w.CreateFeed(t.Context(), c, search); code(err) != cola.CodeUnavailable || !strings.Contains(err.Error(), "same request again") {
 		t.Errorf("made while the database is away: %v", err)
 	}
 	if err := end(c, search); code(err) != cola.CodeUnavailable {

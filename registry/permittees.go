@@ -23,13 +23,13 @@ type PermitteePage struct {
 func (s *Service) SearchPermittees(
 	ctx context.Context, c cola.Caller, p cola.PermitteeParams,
 ) (PermitteePage, cola.QuotaState, error) {
-	return s.SearchPermitteesFit(ctx, c, p, nil)
+	return s.SearchPermitteesLimited(ctx, c, p, nil)
 }
 
-// SearchPermitteesFit is SearchPermittees for a response of limited size; it cuts the page to the
+// SearchPermitteesLimited is SearchPermittees for a response of limited size; it cuts the page to the
 // rows that fit.
-func (s *Service) SearchPermitteesFit(
-	ctx context.Context, c cola.Caller, p cola.PermitteeParams, fit Fit[cola.PermitteeSummary],
+func (s *Service) SearchPermitteesLimited(
+	ctx context.Context, c cola.Caller, p cola.PermitteeParams, limit RowLimit[cola.PermitteeSummary],
 ) (PermitteePage, cola.QuotaState, error) {
 	if state, err := s.precheck(c); err != nil {
 		return PermitteePage{}, state, err
@@ -42,7 +42,7 @@ func (s *Service) SearchPermitteesFit(
 	begun := time.Now()
 	found := s.index.View().Permittees(q)
 	s.metrics.observeSearch(permitteeSearch, begun)
-	rows, fewer := fit.cut(found.Rows)
+	rows, fewer := limit.cut(found.Rows)
 	found.Rows, found.HasMore = rows, found.HasMore || fewer
 	grant, err := s.ledger.Charge(ctx, quotaRequest(c, cola.MeterListRecords, len(found.Rows)))
 	if err != nil {

@@ -94,7 +94,7 @@ func TestSubscriptionsRefused(t *testing.T) {
 	}
 	w.full.Store(false)
 	w.stiff.Store(true)
-	if _, err := w.Unsubscribe(t.Context(), token); code(err) != cola.CodeUnavailable || !strings.Contains(err.Error(), "done twice is as good as done once") {
+	if _, err := w.Unsubscribe(t.Context(), token); code(err) != cola.CodeUnavailable || !strings.Contains(err.Error(), "safe to repeat") {
 		t.Errorf("ended while nothing can be changed: %v", err)
 	}
 	w.stiff.Store(false)

@@ -128,7 +128,7 @@ func (f *flattener) scalar(v Value, value json.RawMessage, wanted string) {
 			if v.Text = ttbIDOf(v.Text); v.Text == "" {
 				f.problems.Add(v.Name,
 					`%s is not a TTB ID; send a string of 14 digits, such as "11054001000049".`,
-					Shown(string(value)))
+					Truncate(string(value)))
 				return
 			}
 		}

@@ -130,7 +130,7 @@ func (o *object) wrongType(kind string) string {
 
 // addUnknown adds a problem for a value of an unknown parameter, once per name.
 func (r *Reader[P]) addUnknown(v Value, problems *cola.Problems) {
-	label := Shown(v.Name)
+	label := Truncate(v.Name)
 	if _, reported := (*problems)[label]; reported {
 		return
 	}

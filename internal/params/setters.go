@@ -108,17 +108,17 @@ func setBoolean(field reflect.Value, value string) string {
 	return ""
 }
 
-// MaxShown limits the characters of a caller's text in a message.
-const MaxShown = 60
+// MaxTextLength limits the characters of a caller's text in a message.
+const MaxTextLength = 60
 
-// Shown shortens a caller's text and makes it valid UTF-8, for use in a message or as a name.
-func Shown(s string) string {
+// Truncate shortens a caller's text and makes it valid UTF-8, for use in a message or as a name.
+func Truncate(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	if utf8.RuneCountInString(s) <= MaxShown {
+	if utf8.RuneCountInString(s) <= MaxTextLength {
 		return s
 	}
-	return string([]rune(s)[:MaxShown]) + "…"
+	return string([]rune(s)[:MaxTextLength]) + "…"
 }
 
 // Quoted shortens and quotes a caller's text for use in a message.
-func Quoted(s string) string { return strconv.Quote(Shown(s)) }
+func Quoted(s string) string { return strconv.Quote(Truncate(s)) }
