@@ -73,7 +73,7 @@ const usageCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name
 var refusals = []struct {
 	name, method, body, lines string
 	status                    int
-	holds                     string
+	want                      string // part of the body
 	spent                     int
 }{
 	{"no credentials", "POST", usageCall, "X-API-Key:", 401, `{"error":{"code":"unauthorized"`, 0},
@@ -90,26 +90,26 @@ var refusals = []struct {
 	{"compressed", "POST", usageCall, "Content-Encoding: gzip", 415, `"unsupported_media_type"`, 0},
 	{"too large", "POST", `{"a":"` + strings.Repeat("x", maxMessageBytes) + `"}`, "", 413, `"payload_too_large"`, 0},
 	{"empty", "POST", "", "", 400, `"code":-32700`, 0},
-	{"no JSON", "POST", "{", "", 400, `"code":-32700`, 0},
-	{"no UTF-8", "POST", "{\"a\":\"\xff\"}", "", 400, `"code":-32700`, 0},
-	{"too deep", "POST", strings.Repeat("[", 100_000), "", 400, `nested too deeply`, 0},
-	{"a batch", "POST", "[" + usageCall + "," + usageCall + "]", "", 400, `Batches are not accepted`, 0},
-	{"a batch of the revision that had them", "POST", "[" + usageCall + "]", "Mcp-Protocol-Version: 2025-03-26", 400, `Batches are not accepted`, 0},
+	{"not JSON", "POST", "{", "", 400, `"code":-32700`, 0},
+	{"not UTF-8", "POST", "{\"a\":\"\xff\"}", "", 400, `"code":-32700`, 0},
+	{"too deep", "POST", strings.Repeat("[", 100_000), "", 400, `"code":-32600`, 0},
+	{"a batch", "POST", "[" + usageCall + "," + usageCall + "]", "", 400, `"code":-32600`, 0},
+	{"a batch in the revision with batches", "POST", "[" + usageCall + "]", "Mcp-Protocol-Version: 2025-03-26", 400, `"code":-32600`, 0},
 	{"a number", "POST", "1", "", 400, `"code":-32600`, 0},
-	{"an answer", "POST", `{"jsonrpc":"2.0","id":1,"result":{}}`, "", 400, `"code":-32600`, 0},
-	{"another JSON-RPC", "POST", `{"jsonrpc":"1.0","id":1,"method":"ping"}`, "", 400, `"code":-32600`, 0},
-	{"two methods", "POST", `{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"get_usage"}}`, "", 400, `\"method\" appears twice`, 0},
-	{"another spelling", "POST", `{"jsonrpc":"2.0","id":1,"method":"ping","Method":"tools/call","params":{"name":"get_usage"}}`, "", 400, `did you mean \"method\"?`, 0},
-	{"two names", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_ava","name":"get_usage"}}`, "", 400, `\"name\" appears twice`, 0},
-	{"a name in another spelling", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_ava","ſname":1,"NAME":"get_usage"}}`, "", 400, `did you mean \"name\"?`, 0},
+	{"a response", "POST", `{"jsonrpc":"2.0","id":1,"result":{}}`, "", 400, `"code":-32600`, 0},
+	{"JSON-RPC 1.0", "POST", `{"jsonrpc":"1.0","id":1,"method":"ping"}`, "", 400, `"code":-32600`, 0},
+	{"two methods", "POST", `{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"get_usage"}}`, "", 400, `\"method\"`, 0},
+	{"an unknown member", "POST", `{"jsonrpc":"2.0","id":1,"method":"ping","Method":"tools/call","params":{"name":"get_usage"}}`, "", 400, `\"method\"`, 0},
+	{"two names", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_ava","name":"get_usage"}}`, "", 400, `\"name\"`, 0},
+	{"a name in another case", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_ava","ſname":1,"NAME":"get_usage"}}`, "", 400, `\"name\"`, 0},
 	{"null as id", "POST", `{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"get_usage"}}`, "", 400, `"code":-32600`, 0},
 	{"an object as id", "POST", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, "", 400, `"code":-32600`, 0},
 	{"an old revision", "POST", usageCall, "Mcp-Protocol-Version: 2024-11-05", 400, `2025-03-26`, 0},
 	{"no revision", "POST", usageCall, "Mcp-Protocol-Version: latest", 400, ``, 1},
-	{"a tool that is none", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usages"}}`, "", 200, `did you mean get_usage?`, 1},
+	{"an unknown tool", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usages"}}`, "", 200, `get_usage?`, 1},
 	{"no tool", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`, "", 200, `"code":-32602`, 1},
-	{"a resource that is none", "POST", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"registry://x"}}`, "", 200, `"code":-32002`, 1},
-	{"a prompt that is none", "POST", `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"x"}}`, "", 200, `"code":-32602`, 1},
+	{"an unknown resource", "POST", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"registry://x"}}`, "", 200, `"code":-32002`, 1},
+	{"an unknown prompt", "POST", `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"x"}}`, "", 200, `"code":-32602`, 1},
 	{"an unknown method", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/change"}`, "", 200, `"code":-32601`, 0},
 	{"subscribing", "POST", `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"registry://reference/tiers"}}`, "", 200, `"code":-32601`, 0},
 	{"listening", "POST", `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":` + modern("{}") + `}`, "", 404, `"code":-32601`, 0},
@@ -132,11 +132,11 @@ func TestRefusedMessages(t *testing.T) {
 				})
 			}
 			got := mustReply(t, send(t, h, method, tt.body, tt.lines))
-			if got.StatusCode != tt.status || !strings.Contains(got.body, tt.holds) {
-				t.Errorf("answered with %d %s", got.StatusCode, got.body)
+			if got.StatusCode != tt.status || !strings.Contains(got.body, tt.want) {
+				t.Errorf("%d %s, want %d with %s", got.StatusCode, got.body, tt.status, tt.want)
 			}
 			if f.spent != tt.spent || f.used != (cola.Used{}) {
-				t.Errorf("%d requests and %+v spent, want %d", f.spent, f.used, tt.spent)
+				t.Errorf("counted %d requests and used %+v, want %d requests", f.spent, f.used, tt.spent)
 			}
 			checkHeaders(t, got)
 		})
@@ -197,9 +197,9 @@ func TestModernErrors(t *testing.T) {
 	}
 }
 
-// TestRevisionToCome checks that an unsupported revision is refused with the list of supported
+// TestFutureRevision checks that an unsupported revision is refused with the list of supported
 // ones.
-func TestRevisionToCome(t *testing.T) {
+func TestFutureRevision(t *testing.T) {
 	f := newFake()
 	params := strings.Replace(modern(`{"name":"get_usage"}`), "2026-07-28", "2030-01-01", 1)
 	headers := append(modernHeaders("tools/call", "get_usage")[1:], "Mcp-Protocol-Version: 2030-01-01")
@@ -210,9 +210,9 @@ func TestRevisionToCome(t *testing.T) {
 	}
 }
 
-// TestWhatCounts checks that calls and reads count toward the rate limit, and that messages that
+// TestCountedMessages checks that calls and reads count toward the rate limit, and that messages that
 // clients send automatically do not.
-func TestWhatCounts(t *testing.T) {
+func TestCountedMessages(t *testing.T) {
 	for method, params := range map[string]string{
 		"initialize": `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`, "ping": "{}",
 		"tools/list": "{}", "resources/list": "{}", "resources/templates/list": "{}", "prompts/list": "{}",
@@ -253,9 +253,9 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-// TestNobodyCancelsAnothersCall checks that a cancellation does not affect another client's call
+// TestCancelOwnCallsOnly checks that a cancellation does not affect another client's call
 // with the same ID. IDs are unique per client only.
-func TestNobodyCancelsAnothersCall(t *testing.T) {
+func TestCancelOwnCallsOnly(t *testing.T) {
 	f := newFake()
 	f.wait = true
 	h := New(f, keys{}, Options{Logger: slog.New(slog.DiscardHandler), Hosts: []string{testHost}, Timeout: 300 * time.Millisecond})
@@ -270,8 +270,8 @@ func TestNobodyCancelsAnothersCall(t *testing.T) {
 	}
 }
 
-// TestCredentialsThatEnd checks that a revoked key gets an HTTP 401, even during a call.
-func TestCredentialsThatEnd(t *testing.T) {
+// TestCredentialsEndDuringCall checks that a revoked key gets an HTTP 401, even during a call.
+func TestCredentialsEndDuringCall(t *testing.T) {
 	for _, message := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"registry://reference/tiers"}}`,
@@ -309,9 +309,9 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// TestFaultsTellAnIDOnly checks that a panic or database error appears only in the log, and that
+// TestFaultsExposeOnlyAnID checks that a panic or database error appears only in the log, and that
 // the response has the request ID.
-func TestFaultsTellAnIDOnly(t *testing.T) {
+func TestFaultsExposeOnlyAnID(t *testing.T) {
 	for name, set := range map[string]func(*fake){
 		"panic": func(f *fake) { f.panic = errBroken }, "error": func(f *fake) { f.err = fmt.Errorf("select: %w", errBroken) },
 	} {
@@ -334,8 +334,8 @@ func TestFaultsTellAnIDOnly(t *testing.T) {
 	}
 }
 
-// TestCallerGone checks that if the caller disconnects, there is no response and no server error.
-func TestCallerGone(t *testing.T) {
+// TestClientDisconnects checks that if the caller disconnects, there is no response and no server error.
+func TestClientDisconnects(t *testing.T) {
 	f := newFake()
 	f.wait = true
 	var log strings.Builder
@@ -351,9 +351,9 @@ func TestCallerGone(t *testing.T) {
 	}
 }
 
-// TestOneEventARequest checks the log line of each kind of message. It has a fixed name for the
+// TestOneLogLinePerRequest checks the log line of each kind of message. It has a fixed name for the
 // request and never the arguments.
-func TestOneEventARequest(t *testing.T) {
+func TestOneLogLinePerRequest(t *testing.T) {
 	tests := []struct {
 		body string
 		want []string

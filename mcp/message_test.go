@@ -55,8 +55,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestIDAsANumber checks that a TTB ID sent as a number is accepted if it is unambiguous.
-func TestIDAsANumber(t *testing.T) {
+// TestNumericTTBID checks that a TTB ID sent as a number is accepted if it is unambiguous.
+func TestNumericTTBID(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, &strings.Builder{})
 	for sent, asked := range map[string]string{
@@ -77,9 +77,9 @@ func TestIDAsANumber(t *testing.T) {
 	}
 }
 
-// TestIDsComeBack checks that every response repeats the message ID as sent. An invalid ID is
+// TestMessageIDs checks that every response repeats the message ID as sent. An invalid ID is
 // refused, not treated as missing.
-func TestIDsComeBack(t *testing.T) {
+func TestMessageIDs(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	send := func(id, method string) reply {
 		return mustReply(t, send(t, h, http.MethodPost, `{"jsonrpc":"2.0","id":`+id+`,"method":"`+method+`","params":{"name":"get_usage"}}`))
@@ -198,8 +198,8 @@ func nameIn(params string) string {
 	return ""
 }
 
-// TestNothingToComplete checks that an unknown prompt or argument has no completions.
-func TestNothingToComplete(t *testing.T) {
+// TestUnknownCompletions checks that an unknown prompt or argument has no completions.
+func TestUnknownCompletions(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for _, params := range []string{
 		`{"ref":{"type":"ref/prompt","name":"brand_clearence"},"argument":{"name":"class","value":""}}`,

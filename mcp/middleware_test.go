@@ -103,9 +103,9 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// TestErrorsAreReadable checks that pages of allowed origins, and no others, can read every
+// TestErrorsHaveCORSHeaders checks that pages of allowed origins, and no others, can read every
 // refusal.
-func TestErrorsAreReadable(t *testing.T) {
+func TestErrorsHaveCORSHeaders(t *testing.T) {
 	const body = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	for _, origin := range []string{"https://app.example:8443", "https://evil.example"} {
 		allowed := origin == "https://app.example:8443"

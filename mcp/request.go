@@ -155,11 +155,11 @@ func newMetrics(registerer prometheus.Registerer, names []string) *metrics {
 	m := &metrics{
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "colaregistry_mcp_calls_total",
-			Help: "Calls of tools, and reads of resources and prompts, by outcome: ok, or the code of the error.",
+			Help: "Tool calls and reads of resources and prompts, by outcome (ok or the error code).",
 		}, []string{"tool", "outcome"}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "colaregistry_mcp_call_duration_seconds",
-			Help:    "Time that a call took, the ledger's commit included, without the network.",
+			Help:    "Duration of a call, including the ledger's commit but not the network.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"tool"}),
 	}

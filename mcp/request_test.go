@@ -56,9 +56,9 @@ func TestSlowMessages(t *testing.T) {
 	checkHeaders(t, got)
 }
 
-// TestRefusedAtOnce checks that a request refused on its headers does not wait for its message. The
+// TestRefusedImmediately checks that a request refused on its headers does not wait for its message. The
 // servers' read timeout is one hour.
-func TestRefusedAtOnce(t *testing.T) {
+func TestRefusedImmediately(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for name, tt := range map[string]struct {
 		h      http.Handler
@@ -112,8 +112,8 @@ func TestSuspendedAccount(t *testing.T) {
 	}
 }
 
-// TestSuspendedOverABridge checks that an assistant on standard input gets the same error.
-func TestSuspendedOverABridge(t *testing.T) {
+// TestSuspendedOverStdio checks that an assistant on standard input gets the same error.
+func TestSuspendedOverStdio(t *testing.T) {
 	f := newFake()
 	f.err = suspended()
 	got := mustBridge(t, f, `{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"get_usage"}}`)

@@ -75,14 +75,6 @@ func (a *toolResult) callResult() *protocol.CallToolResult {
 	}
 }
 
-// extraSchemas describes members beside the data by their Go types.
-func extraSchemas(members ...field) (beside []field) {
-	for _, m := range members {
-		beside = append(beside, field{m.name, recordSchema([]reflect.Type{m.value.(reflect.Type)})})
-	}
-	return beside
-}
-
 // Members besides the data, with their types.
 var (
 	paginationMember = field{"pagination", reflect.TypeFor[cola.Pagination]()}
@@ -218,11 +210,11 @@ func length(v reflect.Value) int {
 func truncationNote(name string, cut reflect.Value, whole int) string {
 	if cut.Kind() == reflect.String {
 		return fmt.Sprintf(
-			"%s is cut to its first %d of %d characters to keep the answer small; the REST API has all of it.", name,
+			"%s has the first %d of %d characters to limit the response size; the REST API returns all of it.", name,
 			length(cut)-1, whole)
 	}
 	return fmt.Sprintf(
-		"%s is cut to its first %d of %d entries to keep the answer small; the REST API has all of them.", name,
+		"%s has the first %d of %d entries to limit the response size; the REST API returns all of them.", name,
 		length(cut), whole)
 }
 

@@ -55,9 +55,9 @@ func samples(a argument) []string {
 	return values
 }
 
-// TestSchemasAdmitWhatIsAccepted checks that the schema allows every argument value that the server
+// TestSchemasAdmitAcceptedValues checks that the schema allows every argument value that the server
 // accepts, so that clients that validate do not block it.
-func TestSchemasAdmitWhatIsAccepted(t *testing.T) {
+func TestSchemasAdmitAcceptedValues(t *testing.T) {
 	validators := inputValidators(t)
 	for _, one := range tools() {
 		f := newFake()
@@ -156,9 +156,9 @@ func drawObject(t *rapid.T, members []argument) (own, other map[string]any) {
 	return own, other
 }
 
-// TestAdmittedTypesMeanTheSame checks that every type that a schema allows for an argument gives
+// TestAdmittedTypesAreEquivalent checks that every type that a schema allows for an argument gives
 // the same response as the argument's own type.
-func TestAdmittedTypesMeanTheSame(t *testing.T) {
+func TestAdmittedTypesAreEquivalent(t *testing.T) {
 	validators := inputValidators(t)
 	for _, one := range tools() {
 		f := newFake()

@@ -85,8 +85,8 @@ func (b *Bridge) send(ctx context.Context, head messageHead, sent []byte) []byte
 	status, contentType, body, err := b.post(ctx, head, sent)
 	switch {
 	case err != nil && ctx.Err() == nil:
-		b.Logger.Error("the server cannot be reached", "error", err)
-		return head.response(&rpcError{Code: codeRefused, Message: "The registry server cannot be reached."})
+		b.Logger.Error("server unreachable", "error", err)
+		return head.response(&rpcError{Code: codeRefused, Message: "The registry server is unreachable."})
 	case err != nil || status == http.StatusAccepted:
 		return nil
 	}

@@ -104,7 +104,7 @@ func TestBridgeToAServer(t *testing.T) {
 		}
 	}
 	b := &Bridge{URL: "http://127.0.0.1:1/mcp", Key: testKey, Client: client, Logger: slog.New(slog.DiscardHandler)}
-	if got := mustLines(t, b, ping); len(got) != 1 || !strings.Contains(got[0].body, "cannot be reached") {
+	if got := mustLines(t, b, ping); len(got) != 1 || got[0].json.Error == nil || got[0].json.Error.Code != codeRefused {
 		t.Errorf("no server: %v", got)
 	}
 }
@@ -139,9 +139,9 @@ func TestBridgeCancels(t *testing.T) {
 	}
 }
 
-// TestBridgeEnds checks that a bridge ends with its context while input is still open, and ends if
+// TestBridgeStops checks that a bridge ends with its context while input is still open, and ends if
 // its replies are not read.
-func TestBridgeEnds(t *testing.T) {
+func TestBridgeStops(t *testing.T) {
 	in, assistant := io.Pipe()
 	defer assistant.Close()
 	b := &Bridge{URL: "http://localhost/mcp", Key: testKey, Client: InProcess(http.NotFoundHandler()), Logger: slog.New(slog.DiscardHandler)}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -32,35 +33,27 @@ func TestExamplesAreAnswered(t *testing.T) {
 			if err := json.Unmarshal([]byte(got.texts[0]), &fromText); err != nil || len(got.texts) != 1 || !cmp.Equal(fromText, got.content) {
 				t.Errorf("%s: the text is not the content: %s", one.name, got.texts[0])
 			}
-			if err := compiled(t, closed(parsed(t, string(one.output.bytes())))).Validate(parsed(t, got.texts[0])); err != nil {
+			if err := compiled(t, closed(parsed(t, string(mustJSON(one.output))))).Validate(parsed(t, got.texts[0])); err != nil {
 				t.Errorf("%s, %s: %v", one.name, format, err)
 			}
 		}
 	}
 }
 
-// TestProblemsAreToldAtOnce checks that all problems are reported at once, with REST's messages,
-// and that the call counts once.
-func TestProblemsAreToldAtOnce(t *testing.T) {
+// TestAllProblemsAreReported checks that a call reports the problems of all its arguments and counts once.
+func TestAllProblemsAreReported(t *testing.T) {
 	f := newFake()
 	got := call(t, mustServe(t, f, io.Discard), "search_colas",
 		`{"page":"two","statsu":"approved","product_type":["vine"],"volume_min":1,"response_format":"brief","abv_min":20,"abv_max":10}`)
-	want := map[string]any{
-		"page":            []any{`"two" is not accepted; write a whole number from 1 to 100.`},
-		"statsu":          []any{"There is no such parameter; did you mean status?"},
-		"product_type":    []any{`"vine" is not allowed; allowed: wine, malt beverage, distilled spirits. Did you mean wine?`},
-		"volume_unit":     []any{"A unit is required with volume_min and volume_max; allowed: beer barrels, fluid ounces, gallons, liters, milliliters, pints, quarts."},
-		"response_format": []any{`"brief" is not allowed; allowed: concise, detailed.`},
-		"abv_min":         []any{"20 is above abv_max, which is 10; nothing lies between."},
-	}
-	if diff := cmp.Diff(want, got.problems(t)); diff != "" || !got.failed || got.content != nil || f.spent != 1 {
-		t.Errorf("problems (-want +got, %d spent):\n%s", f.spent, diff)
+	want := []string{"abv_min", "page", "product_type", "response_format", "statsu", "volume_unit"}
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(got.problems(t)))); diff != "" || !got.failed || got.content != nil || f.spent != 1 {
+		t.Errorf("%d requests counted, arguments with problems (-want +got):\n%s", f.spent, diff)
 	}
 	for tool, missing := range map[string]string{"get_cola": "ttb_id", "get_permittee": "permit_number", "lookup_barcode": "barcode_value", "get_ava": "ava_id"} {
 		f := newFake()
 		h := mustServe(t, f, io.Discard)
 		for _, arguments := range []string{`{}`, `null`, `{"` + missing + `":null}`, `{"` + missing + `":""}`} {
-			if got := call(t, h, tool, arguments); got.code(t) != "validation_error" || !cmp.Equal(got.problems(t)[missing], any([]any{"It is required."})) {
+			if got := call(t, h, tool, arguments); got.code(t) != "validation_error" || got.problems(t)[missing] == nil {
 				t.Errorf("%s %s: %s", tool, arguments, got.texts[0])
 			}
 		}
@@ -91,7 +84,7 @@ func TestKindsOfProcessingTimes(t *testing.T) {
 		`{"formula_type":"x"}`:                    "kind formula",
 		`{"kind":"registration","commodity":"x"}`: "kind cola",
 		`{"kind":"formula","category":"x"}`:       "kind registration",
-		`{"kind":"label"}`:                        `"label" is not allowed; allowed: cola, formula, registration.`,
+		`{"kind":"label"}`:                        "cola, formula, registration",
 	} {
 		if got := call(t, h, "get_processing_times", arguments); !strings.Contains(fmt.Sprint(got.problems(t)), want) {
 			t.Errorf("%s: %s", arguments, got.texts[0])
@@ -109,12 +102,12 @@ func TestNotes(t *testing.T) {
 		left            int // remaining list records
 		want            []string
 	}{
-		{"search_colas", `{"per_page":2}`, 1000, []string{"since 2025-11-20", "2 of 3 labels"}},
+		{"search_colas", `{"per_page":2}`, 1000, []string{"2025-11-20", "2 of 3 labels"}},
 		{"search_colas", `{"approval_date_from":"2005-01-01"}`, 1000, nil},
-		{"search_colas", `{"approval_date_from":"2005-01-01"}`, 2, []string{"reset on 1 December 2026", "cursor set to pagination.next_cursor"}},
+		{"search_colas", `{"approval_date_from":"2005-01-01"}`, 2, []string{"1 December 2026", "pagination.next_cursor"}},
 		{"search_permittees", `{"per_page":1}`, 1000, []string{"page 2"}},
-		{"search_permittees", `{}`, 1, []string{"reset on 1 December 2026"}},
-		{"lookup_barcode", `{"barcode_value":"036000291452"}`, 2, []string{"cut to 2 of 3 rows", "barcode_value"}},
+		{"search_permittees", `{}`, 1, []string{"1 December 2026"}},
+		{"lookup_barcode", `{"barcode_value":"036000291452"}`, 2, []string{"2 of 3 rows", "barcode_value"}},
 		{"list_production_reports", `{"per_page":1}`, 0, []string{"page 2"}},
 		{"get_permittee", `{"permit_number":"NJ-I-721"}`, 0, []string{"10 of 12 labels"}},
 		{"get_usage", `{}`, 0, nil},
@@ -167,8 +160,8 @@ func TestCurrentAreas(t *testing.T) {
 	}
 }
 
-// TestRowsOfLabels checks that rows show the permittee, strength and volume if known.
-func TestRowsOfLabels(t *testing.T) {
+// TestLabelRows checks that rows show the permittee, strength and volume if known.
+func TestLabelRows(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, io.Discard)
 	for tool, arguments := range map[string]string{
@@ -205,7 +198,7 @@ func TestLocalLinks(t *testing.T) {
 				t.Errorf("%s, %s: %s", publicURL, tool, got.texts[0])
 			}
 		}
-		if got := rpc(t, h, "resources/read", `{"uri":"registry://colas/11054001000049"}`); strings.Contains(got.body, "only on the computer") != noted {
+		if got := rpc(t, h, "resources/read", `{"uri":"registry://colas/11054001000049"}`); strings.Contains(got.body, "--public-url") != noted {
 			t.Errorf("%s: the resource is %s", publicURL, got.body)
 		}
 		if got := call(t, h, "search_colas", `{"approval_date_from":"2005-01-01"}`); got.content["notes"] != nil {
@@ -228,9 +221,9 @@ func TestPageSize(t *testing.T) {
 	}
 }
 
-// TestConciseLeavesOut checks that the concise format omits unknown and rarely needed fields, and
+// TestConciseFields checks that the concise format omits unknown and rarely needed fields, and
 // that the detailed format has all fields.
-func TestConciseLeavesOut(t *testing.T) {
+func TestConciseFields(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	short := call(t, h, "get_cola", `{"ttb_id":"11054001000049"}`).content["data"].(map[string]any)
 	long := call(t, h, "get_cola", `{"ttb_id":"11054001000049","response_format":"detailed"}`).content["data"].(map[string]any)
@@ -248,21 +241,21 @@ func TestConciseLeavesOut(t *testing.T) {
 	}
 }
 
-// TestErrorsSayWhatToDo checks that each kind of failed call has REST's error and a hint, but no
+// TestErrorHints checks that each kind of failed call has REST's error and a hint, but no
 // structured content.
-func TestErrorsSayWhatToDo(t *testing.T) {
+func TestErrorHints(t *testing.T) {
 	burst := &cola.Error{Code: cola.CodeQuotaExceeded, Message: "Too many.", RetryAfter: 11_200_000_000, Details: map[string]any{"reason": "burst"}}
 	month := &cola.Error{Code: cola.CodeQuotaExceeded, Message: "Used up.", UpgradeURL: "https://plans.example", Details: map[string]any{"reason": "list_records"}}
 	tests := []struct {
 		err        error
 		code, hint string
 	}{
-		{burst, "quota_exceeded", "Wait 12 seconds"},
+		{burst, "quota_exceeded", "12 seconds"},
 		{month, "quota_exceeded", "https://plans.example"},
-		{cola.Unavailable(), "unavailable", "Wait 5 seconds"},
+		{cola.Unavailable(), "unavailable", "5 seconds"},
 		{errBroken, "internal_error", "request_id"},
-		{cola.Errorf(cola.CodeNotFound, "No."), "not_found", "search_colas finds labels"},
-		{cola.Errorf(cola.CodeValidation, "Bad."), "validation_error", "Correct the arguments"},
+		{cola.Errorf(cola.CodeNotFound, "No."), "not_found", "search_colas"},
+		{cola.Errorf(cola.CodeValidation, "Bad."), "validation_error", "error.details"},
 	}
 	for _, tt := range tests {
 		f := newFake()
@@ -273,20 +266,22 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct {
-		tier            cola.Tier
-		used            cola.Used
-		holds, notThere string
+		tier cola.Tier
+		used cola.Used
+		want []string // tools and numbers in the hint
+		not  string
 	}{
-		{cola.TierFree, cola.Used{ListRecords: 10_000, DetailViews: 58}, "larger plans are at https://plans.example. The reference tools, the saved-search tools and get_usage still work; " +
-			"so do get_cola and get_permittee, for the 142 detail views left.", "search_colas"},
-		{cola.TierStarter, cola.Used{DetailViews: 2000}, "for the 100000 list records left.", "get_cola"},
-		{cola.TierPro, cola.Used{DetailViews: 10_000, ListRecords: 1_000_000}, "Tell the user that the month's quota is used up. The reference tools, the saved-search tools and get_usage still work.", "larger plan"},
+		{cola.TierFree, cola.Used{ListRecords: 10_000, DetailViews: 58}, []string{"https://plans.example", "get_usage", "get_cola", "142 detail views"}, "search_colas"},
+		{cola.TierStarter, cola.Used{DetailViews: 2000}, []string{"search_colas", "100000 list records"}, "get_cola"},
+		{cola.TierPro, cola.Used{DetailViews: 10_000, ListRecords: 1_000_000}, []string{"get_usage"}, "https://plans.example"},
 	} {
 		f := newFake()
 		f.err, f.tier, f.limits, f.used = month, tt.tier, tt.tier.Limits(), tt.used
 		got := call(t, mustServe(t, f, io.Discard), "get_cola", `{"ttb_id":"11054001000049"}`)
-		if !strings.Contains(got.texts[1], tt.holds) || strings.Contains(got.texts[1], tt.notThere) || !strings.Contains(got.texts[0], `"upgrade_url":"https://plans.example"`) {
-			t.Errorf("%s, %+v: %q", tt.tier, tt.used, got.texts)
+		hint := got.texts[1]
+		if slices.ContainsFunc(tt.want, func(part string) bool { return !strings.Contains(hint, part) }) || strings.Contains(hint, tt.not) ||
+			!strings.Contains(got.texts[0], `"upgrade_url":"https://plans.example"`) {
+			t.Errorf("quota of %s used up, %+v: %q, want %q and not %q", tt.tier, tt.used, got.texts, tt.want, tt.not)
 		}
 	}
 	f := newFake()
