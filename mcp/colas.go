@@ -98,7 +98,7 @@ func getCola(
 	return a, state, nil
 }
 
-// noteTruncation says how many rows were left out of a page: for lack of quota or of room.
+// noteTruncation adds a note if rows were cut from a page, because of the quota or the size limit.
 func (f *rowLimiter[T]) noteTruncation(a *toolResult, given int, state cola.QuotaState) {
 	switch {
 	case given < f.kept:

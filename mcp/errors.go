@@ -14,12 +14,12 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// codeRefused is the JSON-RPC code of refusals without a code of their own, such as an exhausted
+// codeRefused is the JSON-RPC code of errors without a more specific code, such as an exhausted
 // quota outside of tool calls. It lies in the range that JSON-RPC reserves for servers.
 const codeRefused = -32000
 
-// rpcError is an error in JSON-RPC's own form: of the message itself, or of a read of a resource or
-// prompt, which have no other way to fail.
+// rpcError is a JSON-RPC error: an invalid message, or a failed read of a resource or
+// prompt. Failed tool calls are results instead.
 type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -38,7 +38,7 @@ type readErrorData struct {
 // Error returns the message.
 func (e *rpcError) Error() string { return e.Message }
 
-// newRPCError is the one table from an error that is safe to show to its JSON-RPC form.
+// newRPCError converts a public error to a JSON-RPC error.
 func newRPCError(shown *cola.Error, req *request) *rpcError {
 	e := &rpcError{Code: codeRefused, Message: shown.Message, Data: web.Envelope(shown)}
 	if req.method == string(protocol.MethodResourcesRead) {
@@ -52,7 +52,7 @@ func newRPCError(shown *cola.Error, req *request) *rpcError {
 	case cola.CodeNotFound:
 		e.Code = protocol.RESOURCE_NOT_FOUND
 		if req.modern {
-			e.Code = protocol.INVALID_PARAMS // the newer revision has no code of its own for it
+			e.Code = protocol.INVALID_PARAMS // the newer revision has no separate code
 		}
 	}
 	return e
@@ -81,7 +81,7 @@ func (e *rpcError) status(modern bool) int {
 	return http.StatusOK
 }
 
-// response returns the answer to the message with an id. A nil id is one that could not be read.
+// response returns the error response to the message with an ID; nil if the ID is unreadable.
 func (e *rpcError) response(id json.RawMessage) []byte {
 	if len(id) == 0 {
 		id = json.RawMessage("null")
@@ -104,7 +104,7 @@ func errorResult(e *cola.Error, t *tool, state cola.QuotaState) *protocol.CallTo
 	return &protocol.CallToolResult{Content: content, IsError: true}
 }
 
-// errorHint tells an assistant what to do about an error.
+// errorHint returns the next step for an assistant after an error.
 func errorHint(e *cola.Error, t *tool, state cola.QuotaState) string {
 	switch e.Code {
 	case cola.CodeValidation:

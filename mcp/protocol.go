@@ -22,14 +22,13 @@ var protocolVersions = []string{
 	protocol.ProtocolVersion20250326,
 }
 
-// isUnsupportedVersion reports whether a client says that it speaks a revision which is not served.
-// Newer ones than all of these are left to mcp-go, which answers them in the form that the newest
-// prescribes.
+// isUnsupportedVersion reports whether a client names an older revision that is not supported.
+// mcp-go answers newer revisions in the format of the newest one.
 func isUnsupportedVersion(revision string) bool {
 	return revision != "" && !protocol.IsModernProtocol(revision) && !slices.Contains(protocolVersions, revision)
 }
 
-// serverTitle is the server's name for people.
+// serverTitle is the server's display name.
 const serverTitle = "US label approval registry"
 
 // instructions describe the whole server to assistants.
@@ -103,7 +102,7 @@ func fromJSONRPCError(e protocol.JSONRPCError) *rpcError {
 	return &rpcError{Code: e.Error.Code, Message: e.Error.Message, Data: e.Error.Data}
 }
 
-// checkHeaders holds the headers of the newest revision against the message: they repeat its
+// checkHeaders compares the headers of the newest revision with the message: they repeat its
 // revision, method and target, so that proxies need not read it.
 func (m *message) checkHeaders(h http.Header, params json.RawMessage) *rpcError {
 	revision := h.Get(protocol.HeaderProtocolVersion)

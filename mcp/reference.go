@@ -12,8 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// processingTimesArgs are the arguments of get_processing_times: the parameters of the three lists
-// of REST, and which list is meant.
+// processingTimesArgs are the arguments of get_processing_times: the parameters of the three
+// REST lists, and the kind of list.
 type processingTimesArgs struct {
 	Kind string `json:"kind" enum:"cola,formula,registration" default:"cola" doc:"cola: label approval. formula: formula approval. registration: original permits." example:"cola"`
 	cola.Decoded
@@ -102,8 +102,8 @@ func (p *processingTimesArgs) latest() filterValue {
 	return filterValue{filter: "latest"}
 }
 
-// checkFilters notes filters that the kind does not have as problems. Ignored, they would seem to
-// apply.
+// checkFilters reports filters that the kind does not have. Ignoring them would suggest that they
+// were applied.
 func (p *processingTimesArgs) checkFilters(kind string) {
 	for name, value := range p.values() {
 		if value == "" || slices.Contains(processingTimesFilters[kind], name) {
@@ -119,7 +119,7 @@ func (p *processingTimesArgs) checkFilters(kind string) {
 	}
 }
 
-// maxConciseRows is how many rows of a list without pages the concise size has.
+// maxConciseRows limits the rows of an unpaginated list in the concise format.
 const maxConciseRows = 30
 
 // putList writes the first rows of an unpaginated list that fit. If rows are cut, a note names the

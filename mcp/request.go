@@ -51,7 +51,7 @@ var servedMethods = append([]string{
 
 func (req *request) isCounted() bool { return slices.Contains(countedMethods, req.method) }
 
-// addLogAttrs adds the method and the tool to the request's event, as fixed words only.
+// addLogAttrs adds the method and the tool to the request's log line, as fixed words only.
 func (req *request) addLogAttrs(e *edge) {
 	method := web.Other
 	if slices.Contains(servedMethods, req.method) {

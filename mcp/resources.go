@@ -63,7 +63,7 @@ var referenceResources = []referenceResource{
 	},
 }
 
-// filterWords lists the words of every filter that has fixed ones, as its schema does, and TTB's
+// filterWords lists the allowed values of every filter that has them, and TTB's
 // tables.
 func filterWords() object {
 	var filters object
@@ -124,7 +124,7 @@ func (e *edge) readLabel(ctx context.Context, req *request) ([]byte, cola.QuotaS
 	return a.json(), state, nil
 }
 
-// resourceHandler reads a resource for the exchange in the context.
+// resourceHandler reads a resource for the request in the context.
 func (e *edge) resourceHandler(
 	m cola.Meter, read func(context.Context, *request) ([]byte, cola.QuotaState, error),
 ) server.ResourceHandlerFunc {

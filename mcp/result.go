@@ -64,8 +64,8 @@ func (a *toolResult) json() json.RawMessage {
 	return mustJSON(o)
 }
 
-// callResult is the answer as a tool's result: structured, and the same as text for clients that
-// read no other.
+// callResult returns the tool result: structured content, and the same as text for clients that
+// read only text.
 func (a *toolResult) callResult() *protocol.CallToolResult {
 	content := a.json()
 	return &protocol.CallToolResult{
@@ -108,7 +108,7 @@ func encodedSize(b []byte) int {
 	return n
 }
 
-// rowLimiter is a registry.Fit for the rows of a list. It records how many rows fit.
+// rowLimiter limits the rows of a list to the response size. It records how many rows fit.
 type rowLimiter[T any] struct {
 	view  view
 	shown func(T) any // converts a row for the result; nil: no conversion
@@ -138,7 +138,7 @@ func (f *rowLimiter[T]) limit(rows []T) int {
 	return f.kept
 }
 
-// registryFit returns the function that the registry asks.
+// registryFit returns the limiter as a registry.Fit.
 func (f *rowLimiter[T]) registryFit() registry.Fit[T] { return f.limit }
 
 // putRecord sets the data to one record. If it is too large, its longest lists and texts are cut,
@@ -218,7 +218,7 @@ func truncationNote(name string, cut reflect.Value, whole int) string {
 		length(cut), whole)
 }
 
-// nonNilRows makes no rows an empty list.
+// nonNilRows returns rows, or an empty list if they are nil.
 func nonNilRows[T any](rows []T) []T {
 	if rows == nil {
 		return []T{}
@@ -226,7 +226,7 @@ func nonNilRows[T any](rows []T) []T {
 	return rows
 }
 
-// resetDay says when a quota starts again.
+// resetDay returns the day on which the quota resets.
 func resetDay(state cola.QuotaState) string { return state.Period.End().Format("2 January 2006") }
 
 // sanitizeJSON removes hidden characters from the texts in JSON: control characters, and characters

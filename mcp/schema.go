@@ -75,7 +75,7 @@ func (t *tool) inputSchema() json.RawMessage {
 	return mustJSON(append(object{{"type", "object"}}, closedObject(t.input)...))
 }
 
-// closedObject lists the members of an object and excludes others.
+// closedObject describes an object that has only the given members.
 func closedObject(members []argument) object {
 	properties, required := object{}, []string{}
 	for i := range members {
@@ -172,7 +172,7 @@ type field struct {
 	value any
 }
 
-// MarshalJSON writes the members in their order.
+// MarshalJSON writes the members in order.
 func (o object) MarshalJSON() ([]byte, error) {
 	b := []byte{'{'}
 	for i, f := range o {
