@@ -27,8 +27,8 @@ func avaTools() []tool {
 			name: "search_avas", title: "Search American Viticultural Areas",
 			description: "Search American Viticultural Areas, the wine regions a US label may name, by name and " +
 				"state. Use it to check an appellation. Superseded boundaries have a valid_end_date; " +
-				"set current to false to include them. For one area's validity, surrounding and " +
-				"contained areas and rule, call get_ava.",
+				"set current to false to include them. For an area's dates, containing and contained " +
+				"areas and regulation, call get_ava.",
 			cost:     free,
 			defaults: map[string]any{"current": true},
 			output:   outputSchema(true, []field{metaMember}, reflect.TypeFor[cola.AVA]()),
@@ -36,10 +36,9 @@ func avaTools() []tool {
 		}, searchAVAs),
 		newTool(tool{
 			name: "get_ava", title: "Get one American Viticultural Area",
-			description: "Get one American Viticultural Area by ID: states, counties, dates established and " +
-				"valid, the areas that contain it or lie within it, and its section of 27 CFR part 9. " +
-				"Find IDs with search_avas. For its wines, call search_colas with its name as " +
-				"appellation.",
+			description: "Get one American Viticultural Area by ID: states, counties, established and validity " +
+				"dates, containing and contained areas, and its section of 27 CFR part 9. Find IDs " +
+				"with search_avas. For its wines, call search_colas with its name as appellation.",
 			cost:     free,
 			required: []string{"ava_id"},
 			output:   outputSchema(false, nil, reflect.TypeFor[cola.AVADetail]()),

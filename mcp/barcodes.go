@@ -10,7 +10,7 @@ import (
 // barcodeArgs are the arguments of lookup_barcode.
 type barcodeArgs struct {
 	cola.Decoded
-	BarcodeValue string `json:"barcode_value" doc:"The barcode's value, with or without spaces and hyphens." example:"0 36000 29145 2"`
+	BarcodeValue string `json:"barcode_value" doc:"Barcode, with or without spaces and hyphens." example:"0 36000 29145 2"`
 	formatArgs
 }
 

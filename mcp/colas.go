@@ -30,9 +30,10 @@ func colaTools() []tool {
 			description: "Search US alcohol label approvals (COLAs), newest first. Use it to check whether a " +
 				"brand name is taken, list a company's labels, or count matches: pagination.total is " +
 				"exact. Filters combine with AND, several values of one filter with OR. Without dates " +
-				"it covers the last 365 days; set approval_date_from to 2005-01-01 for all history. (A " +
-				"TTB ID in q, or status expired, surrendered or revoked, covers all history.) Results " +
-				"include every status: check application_status before calling a label approved.\n\n" +
+				"it covers the last 365 days; set approval_date_from to 2005-01-01 for all history. " +
+				"Searches by TTB ID, or by status expired, surrendered or revoked, cover all history. " +
+				"Results include every status: check application_status before calling a label " +
+				"approved.\n\n" +
 				"Next page: the same filters plus cursor. Details: get_cola. Permittee: get_permittee. " +
 				"All labels with a barcode: lookup_barcode.",
 			cost: "1 list record per label returned.", meter: cola.MeterListRecords,

@@ -43,7 +43,7 @@ var referenceResources = []referenceResource{
 	},
 	{
 		"filters", "Filter values",
-		"Values that the filters of search_colas accept, with TTB's class/type codes and origins.",
+		"Accepted filter values of search_colas, with TTB's class/type codes and origins.",
 		func(context.Context, Service) (object, error) { return filterWords(), nil },
 	},
 	{

@@ -45,7 +45,7 @@ func listSavedSearchesTool() tool {
 	return newTool(tool{
 		name: "list_saved_searches", title: "List saved searches",
 		description: "List the account's saved searches, oldest first: filters, schedule, last and next " +
-			"run, and why a run is on hold. Use it to find the uuid for update_saved_search or " +
+			"run, and why a schedule is paused. Use it to find the uuid for update_saved_search or " +
 			"delete_saved_search.",
 		cost:    free,
 		output:  outputSchema(true, []field{pageMetaMember}, reflect.TypeFor[cola.SavedSearch]()),
@@ -60,10 +60,10 @@ func createSavedSearchTool() tool {
 			"reports labels approved since the last run, and older ones that reached the registry " +
 			"late. Results go to the account's destinations for free, up to 25 labels a message. " +
 			"Ask the user to confirm filters and schedule first. For labels now, use search_colas.\n\n" +
-			"Filters combine with AND, several types, categories or containers with OR; there is " +
-			"no date filter. A schedule needs a narrower filter than a status or all product " +
-			"types. Limits: 10 active schedules, 1,000 saved searches. Repeating a call within 10 " +
-			"minutes returns the same search. " + needsScope,
+			"Filters combine with AND, several types, categories or containers with OR. A schedule " +
+			"needs at least one filter besides a status or all product types. Limits: 10 active " +
+			"schedules, 1,000 saved searches. Repeating a call within 10 minutes returns the same " +
+			"search. " + needsScope,
 		cost:   free,
 		scope:  cola.ScopeWriteSavedSearches,
 		effect: creates, required: []string{"name", "filters"}, serviceValidates: true,
@@ -82,7 +82,7 @@ func updateSavedSearchTool() tool {
 		scope:  cola.ScopeWriteSavedSearches,
 		effect: changes, required: []string{"uuid"},
 		docs: map[string]string{
-			"filters":  "Replaces all filters; takes those of create_saved_search.",
+			"filters":  "Replaces all filters; same fields as in create_saved_search.",
 			"schedule": "Schedule fields to change; all of them if the search has no schedule.",
 		},
 		describedElsewhere: "filters",
@@ -95,9 +95,9 @@ func updateSavedSearchTool() tool {
 func deleteSavedSearchTool() tool {
 	return newTool(tool{
 		name: "delete_saved_search", title: "Delete a saved search",
-		description: "Delete a saved search for good, with its alert and past runs. Use it only when the " +
-			"user asked to delete this search; to pause an alert, use update_saved_search. Find " +
-			"the uuid with list_saved_searches. " + needsScope,
+		description: "Delete a saved search for good, with its alert and past runs. Use it only if the user " +
+			"asked to delete this search; to pause an alert, use update_saved_search. Find the " +
+			"uuid with list_saved_searches. " + needsScope,
 		cost:   free,
 		scope:  cola.ScopeWriteSavedSearches,
 		effect: changes, required: []string{"uuid"},

@@ -164,23 +164,29 @@ func TestCurrentAreas(t *testing.T) {
 func TestLabelRows(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, io.Discard)
-	for tool, arguments := range map[string]string{
-		"search_colas": `{}`, "lookup_barcode": `{"barcode_value":"036000291452"}`, "get_permittee": `{"permit_number":"NJ-I-721"}`,
+	for _, tt := range []struct {
+		tool, arguments string
+		company         cola.Text
+		abv             float64
+	}{
+		{"search_colas", `{}`, f.company, 13.5},
+		{"lookup_barcode", `{"barcode_value":"036000291452"}`, f.company, 13.5},
+		{"get_permittee", `{"permit_number":"NJ-I-721"}`, f.permittee.CompanyName, 12.5},
 	} {
-		data := call(t, h, tool, arguments).content["data"]
+		data := call(t, h, tt.tool, tt.arguments).content["data"]
 		if record, ok := data.(map[string]any); ok {
 			if data = record["recent_colas"]; data == nil {
 				data = record["colas"]
 			}
 		}
 		row := data.([]any)[0].(map[string]any)
-		if row["company_name"] != string(f.company) || row["abv"] != 13.5 || row["volume_ml"] != 750.0 {
-			t.Errorf("%s: a row is %v", tool, row)
+		if row["company_name"] != string(tt.company) || row["abv"] != tt.abv || row["volume_ml"] != 750.0 {
+			t.Errorf("first row of %s %s = %v, want company %s, ABV %v, 750 ml", tt.tool, tt.arguments, row, tt.company, tt.abv)
 		}
 	}
 	rows := call(t, h, "search_colas", `{}`).content["data"].([]any)
-	if _, told := rows[1].(map[string]any)["abv"]; told {
-		t.Errorf("an unknown ABV is told: %v", rows[1])
+	if abv, ok := rows[1].(map[string]any)["abv"]; ok {
+		t.Errorf("row with unknown ABV has abv %v", abv)
 	}
 }
 
