@@ -31,7 +31,7 @@ func TestDemoResponsesFit(t *testing.T) {
 		}
 		largest[what] = max(largest[what], tokens(string(b)))
 		if len(a.notes) > 0 {
-			t.Errorf("%s is cut: %v", what, a.notes)
+			t.Errorf("%s is truncated: %v", what, a.notes)
 		}
 	}
 	var page []cola.ColaSummary
@@ -83,7 +83,7 @@ func TestDemoReferenceDataFits(t *testing.T) {
 		var a toolResult
 		putRecord(&a, view{detailed: true}, area)
 		if len(a.notes) > 0 || encodedSize(a.data) > maxContentBytes {
-			t.Errorf("%s is cut: %v", area.AVAID, a.notes)
+			t.Errorf("%s is truncated: %v", area.AVAID, a.notes)
 		}
 	}
 }

@@ -40,15 +40,15 @@ func TestHandshake(t *testing.T) {
 	} {
 		got := rpc(t, h, "initialize", `{"protocolVersion":"`+asked+`","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`)
 		if got.json.Result["protocolVersion"] != want {
-			t.Errorf("%s is answered with %s", asked, got.body)
+			t.Errorf("%s: got %s", asked, got.body)
 		}
 		if got.Header.Get("Mcp-Session-Id") != "" {
-			t.Error("a session was made")
+			t.Error("server created a session")
 		}
 	}
 	got := rpc(t, h, "server/discover", modern("{}"), modernHeaders("server/discover", "")...)
 	if fmt.Sprint(got.json.Result["supportedVersions"]) != "[2026-07-28 2025-11-25 2025-06-18 2025-03-26]" || !strings.Contains(got.body, "list record per record") {
-		t.Errorf("discovery is answered with %s", got.body)
+		t.Errorf("discovery: got %s", got.body)
 	}
 }
 
@@ -190,7 +190,7 @@ func TestModernErrors(t *testing.T) {
 			f := newFake()
 			got := rpc(t, mustServe(t, f, io.Discard), tt.method, modern(tt.params), tt.headers...)
 			if got.StatusCode != tt.status || got.json.Error == nil || got.json.Error.Code != tt.code || f.spent != tt.spent || f.used != (cola.Used{}) {
-				t.Errorf("%d %s, %d spent", got.StatusCode, got.body, f.spent)
+				t.Errorf("%d %s, %d requests counted", got.StatusCode, got.body, f.spent)
 			}
 			checkHeaders(t, got)
 		})
@@ -221,7 +221,7 @@ func TestCountedMessages(t *testing.T) {
 		f := newFake()
 		got := rpc(t, mustServe(t, f, io.Discard), method, params)
 		if got.json.Result == nil || f.spent != 0 || f.looks != 1 {
-			t.Errorf("%s: %s, %d spent, %d looks", method, got.body, f.spent, f.looks)
+			t.Errorf("%s: %s, %d requests counted, %d lookups", method, got.body, f.spent, f.looks)
 		}
 		checkHeaders(t, got)
 	}
@@ -231,7 +231,7 @@ func TestCountedMessages(t *testing.T) {
 		f := newFake()
 		got := rpc(t, mustServe(t, f, io.Discard), method, params)
 		if got.json.Result == nil || f.spent != 1 || f.looks != 0 {
-			t.Errorf("%s: %s, %d spent, %d looks", method, got.body, f.spent, f.looks)
+			t.Errorf("%s: %s, %d requests counted, %d lookups", method, got.body, f.spent, f.looks)
 		}
 		checkHeaders(t, got)
 	}
@@ -247,7 +247,7 @@ func TestNotifications(t *testing.T) {
 		f := newFake()
 		got := mustReply(t, send(t, mustServe(t, f, io.Discard), "POST", body))
 		if got.StatusCode != http.StatusAccepted || got.body != "" || f.spent != 0 {
-			t.Errorf("%s is answered with %d %q, %d spent", body, got.StatusCode, got.body, f.spent)
+			t.Errorf("%s: got %d %q, %d requests counted", body, got.StatusCode, got.body, f.spent)
 		}
 		checkHeaders(t, got)
 	}
@@ -266,7 +266,7 @@ func TestCancelOwnCallsOnly(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	if got := <-done; got.code(t) != "unavailable" || !strings.Contains(got.texts[0], "took too long") {
-		t.Errorf("the call ended with %s", got.texts[0])
+		t.Errorf("canceled call: got %s", got.texts[0])
 	}
 }
 
@@ -283,7 +283,7 @@ func TestCredentialsEndDuringCall(t *testing.T) {
 		f.err = cola.Errorf(cola.CodeUnauthorized, "The credential has been revoked or has expired.")
 		got := mustReply(t, send(t, mustServe(t, f, io.Discard), "POST", message))
 		if got.StatusCode != 401 || got.Header.Get("WWW-Authenticate") == "" || !strings.HasPrefix(got.body, `{"error":{"code":"unauthorized"`) {
-			t.Errorf("%s is answered with %d %s", message, got.StatusCode, got.body)
+			t.Errorf("%s: got %d %s", message, got.StatusCode, got.body)
 		}
 	}
 }
@@ -295,17 +295,17 @@ func TestUnavailable(t *testing.T) {
 	f.err = cola.Unavailable()
 	h := mustServe(t, f, io.Discard)
 	if got := call(t, h, "search_colas", "{}"); got.code(t) != "unavailable" || !strings.Contains(got.texts[1], "Wait 5 seconds") {
-		t.Errorf("a call: %q", got.texts)
+		t.Errorf("tool call: %q", got.texts)
 	}
 	if got := rpc(t, h, "tools/list", "{}"); got.StatusCode != 503 || got.Header.Get("Retry-After") != "5" {
-		t.Errorf("a list: %d %v", got.StatusCode, got.Header)
+		t.Errorf("list: %d %v", got.StatusCode, got.Header)
 	}
 	if got := rpc(t, h, "resources/read", `{"uri":"registry://reference/tiers"}`); got.json.Error == nil || got.json.Error.Code != codeRefused {
-		t.Errorf("a read: %s", got.body)
+		t.Errorf("read: %s", got.body)
 	}
 	f.err = fmt.Errorf("look up API key: %w", errBroken)
 	if got := rpc(t, New(f, keys{f.err}, Options{Logger: slog.New(slog.DiscardHandler), Hosts: []string{testHost}}), "ping", "{}"); got.StatusCode != 500 || strings.Contains(got.body, "disk") {
-		t.Errorf("no credentials can be looked up: %d %s", got.StatusCode, got.body)
+		t.Errorf("credential lookup fails: got %d %s", got.StatusCode, got.body)
 	}
 }
 
@@ -325,10 +325,10 @@ func TestFaultsExposeOnlyAnID(t *testing.T) {
 			set(f)
 			got := mustReply(t, send(t, mustServe(t, f, &log), "POST", message, "X-Request-Id: seen"))
 			if got.StatusCode != 200 || strings.Contains(got.body, "disk") || !strings.Contains(got.body, "internal_error") || !strings.Contains(got.body, "seen") {
-				t.Errorf("%s in %s is answered with %d %s", name, message, got.StatusCode, got.body)
+				t.Errorf("%s in %s: got %d %s", name, message, got.StatusCode, got.body)
 			}
 			if !strings.Contains(log.String(), "disk full of secrets") || strings.Contains(log.String(), `"stack"`) != (name == "panic") {
-				t.Errorf("%s in %s is logged as %s", name, message, log.String())
+				t.Errorf("%s in %s logs %s", name, message, log.String())
 			}
 		}
 	}
@@ -371,11 +371,11 @@ func TestOneLogLinePerRequest(t *testing.T) {
 		var log strings.Builder
 		send(t, mustServe(t, newFake(), &log), "POST", tt.body)
 		if strings.Count(log.String(), "\n") != 1 || strings.Contains(log.String(), "sensitive") || strings.Contains(log.String(), "raven") || strings.Contains(log.String(), testKey) {
-			t.Errorf("%s is logged as %s", tt.body, log.String())
+			t.Errorf("%s logs %s", tt.body, log.String())
 		}
 		for _, want := range tt.want {
 			if !strings.Contains(log.String(), want) {
-				t.Errorf("%s is logged without %s: %s", tt.body, want, log.String())
+				t.Errorf("%s: log line lacks %s: %s", tt.body, want, log.String())
 			}
 		}
 	}
@@ -384,7 +384,7 @@ func TestOneLogLinePerRequest(t *testing.T) {
 func TestMethodsAreKnown(t *testing.T) {
 	for _, m := range countedMethods {
 		if !slices.Contains(servedMethods, m) {
-			t.Errorf("%s counts and is not served", m)
+			t.Errorf("%s is counted but not served", m)
 		}
 	}
 }
@@ -397,21 +397,21 @@ func TestLogLevels(t *testing.T) {
 	for _, level := range logLevels {
 		got := rpc(t, h, "logging/setLevel", `{"level":"`+level+`"}`)
 		if got.StatusCode != 200 || got.json.Error != nil || got.json.Result == nil || len(got.json.Result) != 0 {
-			t.Errorf("%s is answered with %d %s", level, got.StatusCode, got.body)
+			t.Errorf("%s: got %d %s", level, got.StatusCode, got.body)
 		}
 		checkHeaders(t, got)
 	}
 	for params, code := range map[string]int{`{"level":"loud"}`: -32602, `{}`: -32602, `{"level":1}`: -32602, `{"Level":"info"}`: -32600} {
 		got := rpc(t, h, "logging/setLevel", params)
 		if got.json.Error == nil || got.json.Error.Code != code {
-			t.Errorf("%s is answered with %d %s", params, got.StatusCode, got.body)
+			t.Errorf("%s: got %d %s", params, got.StatusCode, got.body)
 		}
 	}
 	if f.spent != 0 {
-		t.Errorf("%d requests spent", f.spent)
+		t.Errorf("%d requests counted", f.spent)
 	}
 	listed := rpc(t, h, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`)
 	if capabilities := listed.json.Result["capabilities"].(map[string]any); capabilities["tools"] == nil || capabilities["logging"] != nil {
-		t.Errorf("the server says that it has %v", capabilities)
+		t.Errorf("capabilities = %v", capabilities)
 	}
 }

@@ -55,7 +55,7 @@ func TestMetadata(t *testing.T) {
 		}
 	}
 	if Handles("/.well-known/oauth-protected-resource/mcp/") || Handles("/.well-known/") {
-		t.Error("other paths are handled")
+		t.Error("Handles accepts other paths")
 	}
 }
 

@@ -23,11 +23,11 @@ import (
 func content(t *testing.T, r reply) (v map[string]any) {
 	t.Helper()
 	if r.json.Result == nil {
-		t.Fatalf("not read: %s", r.body)
+		t.Fatalf("read failed: %s", r.body)
 	}
 	one := r.json.Result["contents"].([]any)[0].(map[string]any)
 	if one["mimeType"] != "application/json" {
-		t.Errorf("read as %v", one["mimeType"])
+		t.Errorf("MIME type %v", one["mimeType"])
 	}
 	if err := json.Unmarshal([]byte(one["text"].(string)), &v); err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestLabelResource(t *testing.T) {
 	for _, uri := range []string{"registry://colas/1", "registry://colas/11054001000048", "registry://colas/..%2F", "registry://colas/", "registry://reference/x", "test://x"} {
 		r := rpc(t, h, "resources/read", `{"uri":"`+uri+`"}`)
 		if r.json.Error == nil || r.json.Error.Code != -32002 || r.StatusCode != 200 || r.json.Error.Data["uri"] != uri {
-			t.Errorf("%s is answered with %d %s", uri, r.StatusCode, r.body)
+			t.Errorf("%s: got %d %s", uri, r.StatusCode, r.body)
 		}
 	}
 	f.err = &cola.Error{Code: cola.CodeQuotaExceeded, Message: "Used up.", UpgradeURL: "https://plans.example"}
@@ -190,7 +190,7 @@ func TestCompletion(t *testing.T) {
 		{"origin", "oreg"}: "[OREGON]", {"origin", "zzz"}: "[]", {"brand_name", "o"}: "[]", {"class", "table red"}: "[TABLE RED WINE]",
 	} {
 		if values, _ := complete(asked[0], asked[1]); fmt.Sprint(values) != want {
-			t.Errorf("%v is completed to %v, want %s", asked, values, want)
+			t.Errorf("completion of %v = %v, want %s", asked, values, want)
 		}
 	}
 	if values, total := complete("origin", ""); len(values) != maxCompletions || int(total) != len(distinct(vocabulary.Origins())) {
@@ -200,7 +200,7 @@ func TestCompletion(t *testing.T) {
 		t.Errorf("classes: %v", values)
 	}
 	if f.spent != 0 {
-		t.Errorf("completion spent %d requests", f.spent)
+		t.Errorf("completion counted %d requests", f.spent)
 	}
 	f.err = cola.Unavailable()
 	if got, _ := (completer{&edge{svc: f, prompts: []string{"watch_brand"}}}).CompletePromptArgument(t.Context(), "watch_brand", protocol.CompleteArgument{Name: "state"}, protocol.CompleteContext{}); len(got.Values) != 0 {
@@ -223,7 +223,7 @@ func TestMetrics(t *testing.T) {
 	f := newFake()
 	h := New(f, keys{}, Options{Logger: slog.New(slog.DiscardHandler), Hosts: []string{testHost}, Metrics: registry})
 	if n, err := testutil.GatherAndCount(registry, "colaregistry_mcp_call_duration_seconds"); err != nil || n != len(tools())+3 {
-		t.Errorf("%d tools are measured from the start (%v)", n, err)
+		t.Errorf("%d tools have metrics at start (%v)", n, err)
 	}
 	for range 2 {
 		call(t, h, "search_colas", `{}`)

@@ -51,11 +51,11 @@ func TestLargestAnswers(t *testing.T) {
 				rows := rowsOf(got.content)
 				if charged, metered := got.content["charged"].(map[string]any); metered && rows > 0 && tool != "get_permittee" {
 					if int(charged["units"].(float64)) != rows || f.used.ListRecords != rows {
-						t.Errorf("%s, %s: %s gives %d rows and charges %v, %d in the books", name, format, tool, rows, charged["units"], f.used.ListRecords)
+						t.Errorf("%s, %s: %s returns %d rows and charges %v; ledger has %d", name, format, tool, rows, charged["units"], f.used.ListRecords)
 					}
 				}
 				if rows == 0 || rows < 100 && tool != "get_permittee" && !strings.Contains(fmt.Sprint(got.content["notes"]), fmt.Sprint(rows)) {
-					t.Errorf("%s, %s: %s gives %d rows and says %v", name, format, tool, rows, got.content["notes"])
+					t.Errorf("%s, %s: %s returns %d rows with notes %v", name, format, tool, rows, got.content["notes"])
 				}
 			}
 		}
@@ -98,19 +98,19 @@ func TestOneHugeRecord(t *testing.T) {
 		}
 		data := got.content["data"].(map[string]any)
 		if data["ttb_id"] != "11054001000049" || data["brand_name"] != "LENZ MOSER" {
-			t.Errorf("%s lost what it is: %v", format, data["ttb_id"])
+			t.Errorf("%s: ttb_id = %v", format, data["ttb_id"])
 		}
 		varietals := data["grape_varietals"].([]any)
 		if note := fmt.Sprintf("grape_varietals has the first %d of 501 entries", len(varietals)); !strings.Contains(got.texts[0], note) {
-			t.Errorf("%s: %v does not say %q", format, got.content["notes"], note)
+			t.Errorf("%s: %v lacks %q", format, got.content["notes"], note)
 		}
 	}
 	if len(f.label.GrapeVarietals) != 501 || len(f.label.Images) != 500 || len(f.label.LLMLiquorGrains[0]) != 200_000 {
-		t.Error("the record itself was cut")
+		t.Error("the stored record was modified")
 	}
 	read := rpc(t, h, "resources/read", `{"uri":"registry://colas/11054001000049"}`)
 	if n := tokens(read.body); read.json.Result == nil || n >= maxTokens {
-		t.Errorf("the resource has %d tokens", n)
+		t.Errorf("resource has %d tokens", n)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestEncodedSize(t *testing.T) {
 	for _, s := range []string{"", "plain", `quo"te\`, "<b>&amp;</b>", "Château 🍷", strings.Repeat(`"`, 100)} {
 		data := mustJSON([]any{s, map[string]any{"a": 1}})
 		if got, want := encodedSize(data)-encodedSize(nothing), size(data)-size(nothing); got < want {
-			t.Errorf("%s adds %d bytes to an answer, estimated as %d", data, want, got)
+			t.Errorf("%s adds %d bytes to a response, estimate %d", data, want, got)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func TestSanitize(t *testing.T) {
 	} {
 		var got string
 		if err := json.Unmarshal(sanitizeJSON(mustJSON(sent)), &got); err != nil || got != want {
-			t.Errorf("%q becomes %q, want %q (%v)", sent, got, want, err)
+			t.Errorf("sanitize %q = %q, want %q (%v)", sent, got, want, err)
 		}
 	}
 }
@@ -163,16 +163,16 @@ func FuzzSanitize(f *testing.F) {
 			B []string
 		}
 		if err := json.Unmarshal(cleaned, &got); err != nil || len(got.B) != 2 || got.A != got.B[0] {
-			t.Fatalf("%q becomes %s: %v", s, cleaned, err)
+			t.Fatalf("sanitize %q = %s: %v", s, cleaned, err)
 		}
 		if strings.ContainsFunc(got.A, isHidden) || len(cleaned) > len(sent) {
-			t.Errorf("%q becomes %q", s, got.A)
+			t.Errorf("sanitize %q = %q", s, got.A)
 		}
 		if lines := strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n").Replace(s); strings.Count(got.A, "\n") != strings.Count(lines, "\n") {
-			t.Errorf("%q becomes %q, which has other lines", s, got.A)
+			t.Errorf("sanitize %q = %q: lines differ", s, got.A)
 		}
 		if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return isHidden(r) || r == '\u2028' || r == '\u2029' }) && got.A != s {
-			t.Errorf("%q becomes %q and hid nothing", s, got.A)
+			t.Errorf("sanitize %q = %q, want unchanged", s, got.A)
 		}
 	})
 }
@@ -196,7 +196,7 @@ func TestThirdPartyText(t *testing.T) {
 			t.Errorf("%s: %s", tool, got.texts[0])
 		}
 		if strings.Contains(fmt.Sprint(got.content["notes"]), "IGNORE") {
-			t.Errorf("%s says in its own name: %v", tool, got.content["notes"])
+			t.Errorf("%s: notes %v", tool, got.content["notes"])
 		}
 	}
 }

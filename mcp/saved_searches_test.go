@@ -40,10 +40,10 @@ func TestCreateSavedSearch(t *testing.T) {
 	settled.ManageURL = settled.DashboardURL + "/" + settled.UUID
 	var data any
 	if err := json.Unmarshal(mustJSON(settled), &data); err != nil || !cmp.Equal(data, got.content["data"]) {
-		t.Errorf("the answer is not the search (%v): %s", err, cmp.Diff(data, got.content["data"]))
+		t.Errorf("response differs from the saved search (%v): %s", err, cmp.Diff(data, got.content["data"]))
 	}
 	if f.spent != 1 || f.used != (cola.Used{}) || got.content["charged"] != nil {
-		t.Errorf("a creation cost %d requests and %+v, and says %v", f.spent, f.used, got.content["charged"])
+		t.Errorf("creation counted %d requests, used %+v, charged %v", f.spent, f.used, got.content["charged"])
 	}
 }
 
@@ -78,7 +78,7 @@ func checkNotes(t *testing.T, what string, got called, want ...string) {
 	notes, _ := got.content["notes"].([]any)
 	for i, part := range want {
 		if i >= len(notes) || !strings.Contains(notes[i].(string), part) {
-			t.Errorf("%s: note %d of %q does not say %q", what, i, notes, part)
+			t.Errorf("%s: note %d of %q lacks %q", what, i, notes, part)
 		}
 	}
 	if len(notes) != len(want) || got.failed {
@@ -102,11 +102,11 @@ func TestUpdateSavedSearch(t *testing.T) {
 		f := newFake()
 		got := call(t, mustServe(t, f, io.Discard), "update_saved_search", `{"uuid":"`+savedUUID+`",`+sent+`}`)
 		if diff := cmp.Diff(want, f.changed); diff != "" || got.failed || f.spent != 1 {
-			t.Errorf("%s: %s, %d spent (-want +got):\n%s", sent, got.texts, f.spent, diff)
+			t.Errorf("%s: %s, %d requests counted (-want +got):\n%s", sent, got.texts, f.spent, diff)
 		}
 		var data any
 		if err := json.Unmarshal(mustJSON(f.saved[0]), &data); err != nil || !cmp.Equal(data, got.content["data"]) {
-			t.Errorf("%s: the answer is not the search (%v): %s", sent, err, cmp.Diff(data, got.content["data"]))
+			t.Errorf("%s: response differs from the saved search (%v): %s", sent, err, cmp.Diff(data, got.content["data"]))
 		}
 	}
 	for sent, wrong := range map[string]string{
@@ -116,7 +116,7 @@ func TestUpdateSavedSearch(t *testing.T) {
 	} {
 		f := newFake()
 		if got := call(t, mustServe(t, f, io.Discard), "update_saved_search", sent); got.code(t) != "validation_error" || got.problems(t)[wrong] == nil || f.spent != 1 {
-			t.Errorf("%s: %s, %d spent", sent, got.texts[0], f.spent)
+			t.Errorf("%s: %s, %d requests counted", sent, got.texts[0], f.spent)
 		}
 	}
 }
@@ -129,7 +129,7 @@ func TestDeleteSavedSearch(t *testing.T) {
 	const arguments = `{"uuid":"` + savedUUID + `"}`
 	got := call(t, h, "delete_saved_search", arguments)
 	if want := map[string]any{"uuid": savedUUID, "deleted": true}; got.failed || !cmp.Equal(got.content["data"], any(want)) || len(f.saved) != 0 {
-		t.Errorf("%s, %d kept", got.texts, len(f.saved))
+		t.Errorf("%s, %d left", got.texts, len(f.saved))
 	}
 	for tool, arguments := range map[string]string{"delete_saved_search": arguments, "update_saved_search": strings.TrimSuffix(arguments, "}") + `,"name":"x"}`} {
 		got := call(t, h, tool, arguments)
@@ -138,7 +138,7 @@ func TestDeleteSavedSearch(t *testing.T) {
 		}
 	}
 	if got := call(t, h, "list_saved_searches", `{}`); rowsOf(got.content) != 0 || got.failed {
-		t.Errorf("afterwards: %s", got.texts[0])
+		t.Errorf("after deletion: %s", got.texts[0])
 	}
 }
 
@@ -212,16 +212,16 @@ func TestScopeOfSavedSearches(t *testing.T) {
 		f.spent, f.asked = 0, ""
 		refused := rpc(t, h, "tools/call", `{"name":"`+tool+`","arguments":`+arguments+`}`, token...)
 		if refused.StatusCode != http.StatusForbidden || !strings.Contains(refused.Header.Get("Www-Authenticate"), `error="insufficient_scope"`) || f.spent != 1 {
-			t.Errorf("%s: %d %s, %d spent", tool, refused.StatusCode, refused.body, f.spent)
+			t.Errorf("%s: %d %s, %d requests counted", tool, refused.StatusCode, refused.body, f.spent)
 		}
 		if f.created.Name != "" || f.asked != "" {
-			t.Errorf("%s: the service was asked for %+v, %q", tool, f.created, f.asked)
+			t.Errorf("%s: service was called with %+v, %q", tool, f.created, f.asked)
 		}
 	}
 	for _, tool := range []string{"get_usage", "list_saved_searches"} {
 		read := rpc(t, h, "tools/call", `{"name":"`+tool+`","arguments":{}}`, token...)
 		if read.StatusCode != http.StatusOK || read.json.Result["isError"] == true {
-			t.Errorf("%s is answered with %d %s", tool, read.StatusCode, read.body)
+			t.Errorf("%s: got %d %s", tool, read.StatusCode, read.body)
 		}
 	}
 }
@@ -251,17 +251,17 @@ func TestScopeAtTheRateLimit(t *testing.T) {
 				t.Errorf("%s %s: %d %s", code, revision[1], got.StatusCode, got.body)
 			}
 			if revision[1] == "" && got.body != usual.body {
-				t.Errorf("%s is told as %s and usually as %s", code, got.body, usual.body)
+				t.Errorf("%s: got %s, usually %s", code, got.body, usual.body)
 			}
 			checkHeaders(t, got)
 		}
 		if f.spent != 2 || f.looks != 0 || f.created.Name != "" {
-			t.Errorf("%s: asked %d times for two calls, looked %d times, created %+v", code, f.spent, f.looks, f.created)
+			t.Errorf("%s: %d calls of the service for two messages, %d lookups, created %+v", code, f.spent, f.looks, f.created)
 		}
 	}
 	f := newFake()
 	f.err = cola.Errorf(cola.CodeUnauthorized, "Revoked.")
 	if got := rpc(t, mustServe(t, f, io.Discard), "tools/call", create, token...); got.StatusCode != http.StatusUnauthorized || f.spent != 1 {
-		t.Errorf("a revoked link: %d %s, asked %d times", got.StatusCode, got.body, f.spent)
+		t.Errorf("revoked key: %d %s, %d calls of the service", got.StatusCode, got.body, f.spent)
 	}
 }

@@ -76,7 +76,7 @@ func TestSchemasAdmitAcceptedValues(t *testing.T) {
 					continue
 				}
 				if err := validators[one.name].Validate(parsed(t, arguments)); err != nil {
-					t.Errorf("%s accepts %s, and its schema does not: %v", one.name, arguments, err)
+					t.Errorf("%s accepts %s, and its schema rejects it: %v", one.name, arguments, err)
 				}
 			}
 		}
@@ -171,7 +171,7 @@ func TestAdmittedTypesAreEquivalent(t *testing.T) {
 			a, b := drawObject(rt, one.input)
 			own, other := encoded(t, a), encoded(t, b)
 			if err := validators[one.name].Validate(parsed(t, other)); err != nil {
-				rt.Fatalf("%s: the schema refuses %s: %v", one.name, other, err)
+				rt.Fatalf("%s: schema rejects %s: %v", one.name, other, err)
 			}
 			if got, want := ask(other), ask(own); got != want {
 				rt.Fatalf("%s %s is answered with\n%s\nand %s with\n%s", one.name, other, got, own, want)

@@ -136,7 +136,7 @@ func TestArgumentsAreTheParameters(t *testing.T) {
 	for _, one := range tools() {
 		types, known := parameters[one.name]
 		if !known {
-			t.Errorf("%s has no place in this table", one.name)
+			t.Errorf("%s is missing from this table", one.name)
 		}
 		got, used := map[string]argument{}, map[string]bool{}
 		flatten(got, "", one.input)
@@ -152,10 +152,10 @@ func TestArgumentsAreTheParameters(t *testing.T) {
 					s = s.Items
 				}
 				if words := f.Tag.Get("enum"); words != "" && fmt.Sprint(s.Enum) != fmt.Sprint(strings.Split(words, ",")) {
-					t.Errorf("%s: %s takes %v, in REST %s", one.name, name, s.Enum, words)
+					t.Errorf("%s: %s = %v, REST has %s", one.name, name, s.Enum, words)
 				}
 				if most := f.Tag.Get("maxLength"); most != "" && (s.MaxLength == nil || fmt.Sprint(*s.MaxLength) != most) {
-					t.Errorf("%s: %s is not bounded to %s characters", one.name, name, most)
+					t.Errorf("%s: %s is not limited to %s characters", one.name, name, most)
 				}
 				if pattern := f.Tag.Get("pattern"); s.Pattern != pattern {
 					t.Errorf("%s: %s has the pattern %q, in REST %q", one.name, name, s.Pattern, pattern)
@@ -165,7 +165,7 @@ func TestArgumentsAreTheParameters(t *testing.T) {
 		}
 		for name := range got {
 			if !used[name] && !beside[name] {
-				t.Errorf("%s takes %s, which REST does not", one.name, name)
+				t.Errorf("%s accepts %s, which REST does not have", one.name, name)
 			}
 		}
 	}

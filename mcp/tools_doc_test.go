@@ -52,7 +52,7 @@ func writeTool(t *testing.T, b *strings.Builder, h http.Handler, one *tool) {
 	writeArguments(b, "", one.input)
 	got := call(t, h, one.name, one.example)
 	if got.failed {
-		t.Errorf("the example of %s fails: %s", one.name, got.texts[0])
+		t.Errorf("example of %s fails: %s", one.name, got.texts[0])
 	}
 	fmt.Fprintf(b, "\n```json\n{\"name\": \"%s\", \"arguments\": %s}\n```\n\nResponse:\n\n```json\n%s\n```\n", one.name, one.example, indented(t, got.texts[0]))
 }

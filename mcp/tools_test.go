@@ -31,7 +31,7 @@ func TestExamplesAreAnswered(t *testing.T) {
 			}
 			var fromText map[string]any
 			if err := json.Unmarshal([]byte(got.texts[0]), &fromText); err != nil || len(got.texts) != 1 || !cmp.Equal(fromText, got.content) {
-				t.Errorf("%s: the text is not the content: %s", one.name, got.texts[0])
+				t.Errorf("%s: text and structured content differ: %s", one.name, got.texts[0])
 			}
 			if err := compiled(t, closed(parsed(t, string(mustJSON(one.output))))).Validate(parsed(t, got.texts[0])); err != nil {
 				t.Errorf("%s, %s: %v", one.name, format, err)
@@ -58,7 +58,7 @@ func TestAllProblemsAreReported(t *testing.T) {
 			}
 		}
 		if f.asked != "" || f.spent != 4 {
-			t.Errorf("%s: asked for %q, %d spent", tool, f.asked, f.spent)
+			t.Errorf("%s: service called with %q, %d requests counted", tool, f.asked, f.spent)
 		}
 	}
 	for _, arguments := range []string{`[]`, `"q"`, `1`, `true`} {
@@ -144,7 +144,7 @@ func TestNarrowingNotes(t *testing.T) {
 	}
 	f.times = f.times[:40]
 	if got := call(t, h, "get_processing_times", `{"response_format":"detailed"}`); got.content["notes"] != nil || rowsOf(got.content) != 40 {
-		t.Errorf("a detailed list has %d rows and says %v", rowsOf(got.content), got.content["notes"])
+		t.Errorf("detailed list has %d rows and notes %v", rowsOf(got.content), got.content["notes"])
 	}
 }
 
@@ -205,10 +205,10 @@ func TestLocalLinks(t *testing.T) {
 			}
 		}
 		if got := rpc(t, h, "resources/read", `{"uri":"registry://colas/11054001000049"}`); strings.Contains(got.body, "--public-url") != noted {
-			t.Errorf("%s: the resource is %s", publicURL, got.body)
+			t.Errorf("%s: resource %s", publicURL, got.body)
 		}
 		if got := call(t, h, "search_colas", `{"approval_date_from":"2005-01-01"}`); got.content["notes"] != nil {
-			t.Errorf("an answer without links says %v", got.content["notes"])
+			t.Errorf("response without links has notes %v", got.content["notes"])
 		}
 	}
 }
@@ -219,11 +219,11 @@ func TestPageSize(t *testing.T) {
 	h := mustServe(t, f, io.Discard)
 	for arguments, want := range map[string]int{`{}`: 20, `{"per_page":1}`: 1, `{"per_page":100}`: 100} {
 		if call(t, h, "search_colas", arguments); f.search.PerPage != want {
-			t.Errorf("%s has %d a page", arguments, f.search.PerPage)
+			t.Errorf("%s: per_page = %d", arguments, f.search.PerPage)
 		}
 	}
 	if got := call(t, h, "search_colas", `{"per_page":101}`); got.code(t) != "validation_error" {
-		t.Errorf("101 a page: %s", got.texts[0])
+		t.Errorf("per_page 101: %s", got.texts[0])
 	}
 }
 
@@ -240,7 +240,7 @@ func TestConciseFields(t *testing.T) {
 	}
 	whole := map[string]any{}
 	if err := json.Unmarshal(mustJSON(exampleLabel()), &whole); err != nil || !cmp.Equal(whole, long) {
-		t.Errorf("detailed is not the record: %s", cmp.Diff(whole, long))
+		t.Errorf("detailed format differs from the record: %s", cmp.Diff(whole, long))
 	}
 	if short["llm_beer_ibu"] != nil || short["images"] != nil || len(short) > 30 || len(short) > len(long)/2 || short["abv"] != 12.5 {
 		t.Errorf("concise has %v", short)
@@ -293,6 +293,6 @@ func TestErrorHints(t *testing.T) {
 	f := newFake()
 	f.err = month
 	if got := call(t, mustServe(t, f, io.Discard), "search_colas", `{}`).texts[0]; !strings.Contains(got, `"upgrade_url":"https://plans.example"}`) {
-		t.Errorf("the envelope is not that of REST: %s", got)
+		t.Errorf("error envelope differs from REST: %s", got)
 	}
 }
