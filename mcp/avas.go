@@ -25,25 +25,24 @@ func avaTools() []tool {
 	return []tool{
 		newTool(tool{
 			name: "search_avas", title: "Search American Viticultural Areas",
-			description: "Finds American Viticultural Areas, the wine regions that a US label may name, by part of " +
-				"the name and by state. " +
-				"Use it to check an appellation. A superseded boundary has a valid_end_date; set current to false to " +
-				"include those. " +
-				"Then: get_ava for one area's validity, the areas around and within it, and its rule.",
+			description: "Search American Viticultural Areas, the wine regions a US label may name, by name and " +
+				"state. Use it to check an appellation. Superseded boundaries have a valid_end_date; " +
+				"set current to false to include them. For an area's dates, containing and contained " +
+				"areas and regulation, call get_ava.",
 			cost:     free,
 			defaults: map[string]any{"current": true},
-			output:   outputSchema(true, extraSchemas(metaMember), reflect.TypeFor[cola.AVA]()),
+			output:   outputSchema(true, []field{metaMember}, reflect.TypeFor[cola.AVA]()),
 			example:  `{"q":"alexander","state":"CA"}`,
 		}, searchAVAs),
 		newTool(tool{
 			name: "get_ava", title: "Get one American Viticultural Area",
-			description: "Returns one viticultural area, by its id: states, counties, when it was established and is " +
-				"valid, the areas it lies within and contains, and its section of 27 CFR part 9. Use it after " +
-				"search_avas found the id. Then: search_colas with the name as q for wines that name it.",
+			description: "Get one American Viticultural Area by ID: states, counties, established and validity " +
+				"dates, containing and contained areas, and its section of 27 CFR part 9. Find IDs " +
+				"with search_avas. For its wines, call search_colas with its name as appellation.",
 			cost:     free,
 			required: []string{"ava_id"},
 			output:   outputSchema(false, nil, reflect.TypeFor[cola.AVADetail]()),
-			notFound: "search_avas finds areas and their ids by name.",
+			notFound: "Find area IDs with search_avas.",
 			example:  `{"ava_id":"alexander_valley"}`,
 		}, getAVA),
 	}
@@ -60,7 +59,7 @@ func searchAVAs(
 	}
 	a = putList(v, rows, []filterValue{{"q", p.Q}, {"state", p.State}})
 	if len(rows.Rows) == 0 && p.Current.V {
-		a.note("Superseded boundaries and removed areas were left out. Set current to false to include them.")
+		a.note("Superseded and removed areas are excluded; set current to false to include them.")
 	}
 	return a, state, nil
 }

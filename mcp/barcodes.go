@@ -10,7 +10,7 @@ import (
 // barcodeArgs are the arguments of lookup_barcode.
 type barcodeArgs struct {
 	cola.Decoded
-	BarcodeValue string `json:"barcode_value" doc:"The barcode's value, with or without spaces and hyphens." example:"0 36000 29145 2"`
+	BarcodeValue string `json:"barcode_value" doc:"Barcode, with or without spaces and hyphens." example:"0 36000 29145 2"`
 	formatArgs
 }
 
@@ -23,15 +23,14 @@ type barcodeRecord struct {
 func barcodeTools() []tool {
 	return []tool{newTool(tool{
 		name: "lookup_barcode", title: "Look up a barcode",
-		description: "Returns every label with a barcode, in any status, newest approval first, at most 100. It " +
-			"looks among all barcodes read from label images; " +
-			"UPC-E, UPC-A, EAN-8 and EAN-13 forms of one number are equal. " +
-			"Use it when all you have is a barcode; to combine it with other filters use barcode_value of " +
-			"search_colas. Then: get_cola with a ttb_id.",
-		cost: "one list record per label returned; not found is free.", meter: cola.MeterListRecords,
+		description: "List every label with a barcode, in any status, newest first, up to 100. Searches all " +
+			"barcodes read from label images; UPC-A, UPC-E, EAN-8 and EAN-13 forms of a number are " +
+			"equivalent. To combine a barcode with other filters, use barcode_value in " +
+			"search_colas. For one label's details, call get_cola.",
+		cost: "1 list record per label returned.", meter: cola.MeterListRecords,
 		required: []string{"barcode_value"},
-		output:   outputSchema(false, extraSchemas(chargedMember), reflect.TypeFor[barcodeRecord]()),
-		notFound: "The value may be misread; search_colas finds labels by brand or product.",
+		output:   outputSchema(false, []field{chargedMember}, reflect.TypeFor[barcodeRecord]()),
+		notFound: "The value may be misread. Try search_colas by brand or product name.",
 		example:  `{"barcode_value":"0 36000 29145 2"}`,
 	}, lookUpBarcode)}
 }
@@ -45,13 +44,13 @@ func lookUpBarcode(
 		return a, state, err
 	}
 	rows := newLabelLimiter(v, svc)
-	found, state, err := svc.BarcodeLimited(ctx, c, p.BarcodeValue, rows.registryFit())
+	found, state, err := svc.BarcodeLimited(ctx, c, p.BarcodeValue, rows.rowLimit())
 	if err != nil {
 		return a, state, err
 	}
 	rows.noteTruncation(&a, len(found.Colas), state)
 	if len(found.Colas) < found.TotalColas {
-		a.note("These are %d of %d labels. For the others, combine barcode_value with other filters in search_colas.",
+		a.note("Showing %d of %d labels. To see others, combine barcode_value with other filters in search_colas.",
 			len(found.Colas), found.TotalColas)
 	}
 	a.setData(v.append(nil, barcodeRecord{found, svc.Rows(found.Colas)}))

@@ -17,39 +17,39 @@ type colaSearchArgs struct {
 // colaArgs are the arguments of get_cola.
 type colaArgs struct {
 	cola.Decoded
-	TTBID string `json:"ttb_id" pattern:"^[0-9]{14}$" doc:"COLA identifier: 14 digits, best sent as a string because some start with 0." example:"11054001000049"`
+	TTBID string `json:"ttb_id" pattern:"^[0-9]{14}$" doc:"COLA identifier: 14 digits. Send it as a string; some start with 0." example:"11054001000049"`
 	formatArgs
 }
 
-const findColasHint = "search_colas finds labels and their ids."
+const findColasHint = "Find TTB IDs with search_colas."
 
 func colaTools() []tool {
 	return []tool{
 		newTool(tool{
 			name: "search_colas", title: "Search labels",
-			description: "Searches label approvals (COLAs) of US wine, beer and spirits, newest approval first. " +
-				"Returns labels in every status unless status is set: check application_status (approved, expired, " +
-				"surrendered or revoked) before you call a label approved. Use it to check whether a name is taken, " +
-				"what a company has had approved, or how many labels match: pagination.total is exact on any page. " +
-				"Filters narrow each other; several values of one filter widen it.\n\n" +
-				"Without approval_date_from or approval_date_to it covers the last 365 days, unless q is a TTB id or " +
-				"status is expired, surrendered or revoked. For all history set approval_date_from to 2005-01-01. " +
-				"For more rows call again with the same filters and cursor. Then: get_cola for everything about one " +
-				"label, get_permittee for its permit holder, lookup_barcode for every label with a barcode.",
-			cost: "one list record per label returned; no results is free.", meter: cola.MeterListRecords,
-			output: outputSchema(true, extraSchemas(paginationMember, defaultsMember, chargedMember),
+			description: "Search US alcohol label approvals (COLAs), newest first. Use it to check whether a " +
+				"brand name is taken, list a company's labels, or count matches: pagination.total is " +
+				"exact. Filters combine with AND, several values of one filter with OR. Without dates " +
+				"it covers the last 365 days; set approval_date_from to 2005-01-01 for all history. " +
+				"Searches by TTB ID, or by status expired, surrendered or revoked, cover all history. " +
+				"Results include every status: check application_status before calling a label " +
+				"approved.\n\n" +
+				"Next page: the same filters plus cursor. Details: get_cola. Permittee: get_permittee. " +
+				"All labels with a barcode: lookup_barcode.",
+			cost: "1 list record per label returned.", meter: cola.MeterListRecords,
+			output: outputSchema(true, []field{paginationMember, defaultsMember, chargedMember},
 				reflect.TypeFor[cola.ColaRow]()),
 			example: `{"q":"oak","product_type":["wine"],"approval_date_from":"2005-01-01","per_page":2}`,
 		}, searchColas),
 		newTool(tool{
 			name: "get_cola", title: "Get one label",
-			description: "Returns everything known about one label, by its TTB id: what is on it, who applied, " +
-				"dates, ABV, contents, varietals or grains, tasting notes and a link to its image; with " +
-				"response_format detailed also all images, barcodes and codes. Use it for labels that matter, after " +
-				"search_colas or lookup_barcode found their ids. Then: get_permittee with its permit_number.",
-			cost: "one detail view; not found is free.", meter: cola.MeterDetailViews,
+			description: "Get one label by TTB ID: brand, class, origin, applicant, dates, ABV, net contents, " +
+				"grapes or grains, tasting notes and a link to its image. response_format detailed " +
+				"adds all images, barcodes and codes. Find IDs with search_colas or lookup_barcode. " +
+				"For the permittee, pass permit_number to get_permittee.",
+			cost: "1 detail view; free if not found.", meter: cola.MeterDetailViews,
 			required: []string{"ttb_id"},
-			output:   outputSchema(false, extraSchemas(chargedMember), reflect.TypeFor[cola.Cola]()),
+			output:   outputSchema(false, []field{chargedMember}, reflect.TypeFor[cola.Cola]()),
 			notFound: findColasHint,
 			example:  `{"ttb_id":"11054001000049"}`,
 		}, getCola),
@@ -61,19 +61,19 @@ func searchColas(
 ) (a toolResult, state cola.QuotaState, err error) {
 	v := view{p.detailed(&p.Problems)}
 	rows := newLabelLimiter(v, svc)
-	page, state, err := svc.SearchColasLimited(ctx, c, p.SearchParams, rows.registryFit())
+	page, state, err := svc.SearchColasLimited(ctx, c, p.SearchParams, rows.rowLimit())
 	if err != nil {
 		return a, state, err
 	}
 	if d := page.Defaults; d != nil {
-		a.note("Only labels approved since %s were searched, because no date was given. For all history set "+
+		a.note("No date was given, so this covers labels approved since %s. For all history, set "+
 			"approval_date_from to 2005-01-01.", d.DateFrom)
 		a.addMember("defaults_applied", d)
 	}
 	given := len(page.Colas)
 	rows.noteTruncation(&a, given, state)
 	if page.Pagination.HasMore && given > 0 {
-		a.note("These are %d of %d labels. For more, call search_colas again with the same filters and cursor set to "+
+		a.note("Showing %d of %d labels. For more, call search_colas with the same filters and cursor set to "+
 			"pagination.next_cursor.",
 			given, page.Pagination.Total)
 	}
@@ -99,13 +99,13 @@ func getCola(
 	return a, state, nil
 }
 
-// noteTruncation says how many rows were left out of a page: for lack of quota or of room.
+// noteTruncation adds a note if rows were cut from a page, because of the quota or the size limit.
 func (f *rowLimiter[T]) noteTruncation(a *toolResult, given int, state cola.QuotaState) {
 	switch {
 	case given < f.kept:
-		a.note("The page was cut to %d of %d rows: this month's list records are used up. They reset on %s.", given,
+		a.note("Showing %d of %d rows: this month's list records are used up. They reset on %s.", given,
 			f.found, resetDay(state))
 	case f.kept < f.found:
-		a.note("The page was cut to %d of %d rows to keep the answer small. Only those were charged.", f.kept, f.found)
+		a.note("Showing %d of %d rows to limit the response size. Only these were charged.", f.kept, f.found)
 	}
 }

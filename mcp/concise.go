@@ -22,8 +22,8 @@ var permitteeSummaryFields = []string{
 	"last_cola_application_date",
 }
 
-// conciseFields names the fields of the concise size, by type. A type that is not here has all of
-// its fields in either size.
+// conciseFields names the fields of the concise format by type. Types that are not listed have all of
+// their fields in both formats.
 var conciseFields = map[reflect.Type][]string{
 	reflect.TypeFor[cola.ColaRow](): slices.Concat(labelSummaryFields, []string{"company_name", "abv", "volume_ml"}),
 	reflect.TypeFor[cola.Cola](): slices.Concat(labelSummaryFields, []string{
@@ -53,7 +53,7 @@ type outputField struct {
 	index   []int
 	typ     reflect.Type
 	tag     reflect.StructTag
-	omitted bool // left out of the concise size when it is unknown or has no values
+	omitted bool // concise format: omitted if unknown or empty
 }
 
 // outputFields returns the fields of a record in the order of its struct.
@@ -71,7 +71,7 @@ func outputFields(t reflect.Type, detailed bool) (shown []outputField) {
 	return shown
 }
 
-// view writes records in one of the sizes.
+// view writes records in one of the two formats.
 type view struct{ detailed bool }
 
 // append appends a record, or a list of them, as JSON.

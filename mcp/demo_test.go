@@ -11,9 +11,9 @@ import (
 	"github.com/colaregistry/colaregistry/internal/demo"
 )
 
-// TestDemonstrationFits checks that every demonstration label, and every page of a hundred, is
+// TestDemoResponsesFit checks that every demonstration label, and every page of a hundred, is
 // returned whole in either response format.
-func TestDemonstrationFits(t *testing.T) {
+func TestDemoResponsesFit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("answers twenty thousand labels")
 	}
@@ -31,7 +31,7 @@ func TestDemonstrationFits(t *testing.T) {
 		}
 		largest[what] = max(largest[what], tokens(string(b)))
 		if len(a.notes) > 0 {
-			t.Errorf("%s is cut: %v", what, a.notes)
+			t.Errorf("%s is truncated: %v", what, a.notes)
 		}
 	}
 	var page []cola.ColaSummary
@@ -64,9 +64,9 @@ func TestDemonstrationFits(t *testing.T) {
 	}
 }
 
-// TestReferenceDataOfTheDemonstrationFits checks that reference data fits in either response
+// TestDemoReferenceDataFits checks that reference data fits in either response
 // format, cut if necessary.
-func TestReferenceDataOfTheDemonstrationFits(t *testing.T) {
+func TestDemoReferenceDataFits(t *testing.T) {
 	o := demo.Options{Colas: 100, Seed: 1, AsOf: cola.DateOf(now)}
 	f := newFake()
 	f.times, f.reports = demo.ProcessingTimes(o), demo.ProductionReports(o)
@@ -83,7 +83,7 @@ func TestReferenceDataOfTheDemonstrationFits(t *testing.T) {
 		var a toolResult
 		putRecord(&a, view{detailed: true}, area)
 		if len(a.notes) > 0 || encodedSize(a.data) > maxContentBytes {
-			t.Errorf("%s is cut: %v", area.AVAID, a.notes)
+			t.Errorf("%s is truncated: %v", area.AVAID, a.notes)
 		}
 	}
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// codeRefused is the JSON-RPC code of refusals without a code of their own, such as an exhausted
+// codeRefused is the JSON-RPC code of errors without a more specific code, such as an exhausted
 // quota outside of tool calls. It lies in the range that JSON-RPC reserves for servers.
 const codeRefused = -32000
 
-// rpcError is an error in JSON-RPC's own form: of the message itself, or of a read of a resource or
-// prompt, which have no other way to fail.
+// rpcError is a JSON-RPC error: an invalid message, or a failed read of a resource or
+// prompt. Failed tool calls are results instead.
 type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -38,7 +38,7 @@ type readErrorData struct {
 // Error returns the message.
 func (e *rpcError) Error() string { return e.Message }
 
-// newRPCError is the one table from an error that is safe to show to its JSON-RPC form.
+// newRPCError converts a public error to a JSON-RPC error.
 func newRPCError(shown *cola.Error, req *request) *rpcError {
 	e := &rpcError{Code: codeRefused, Message: shown.Message, Data: web.Envelope(shown)}
 	if req.method == string(protocol.MethodResourcesRead) {
@@ -52,7 +52,7 @@ func newRPCError(shown *cola.Error, req *request) *rpcError {
 	case cola.CodeNotFound:
 		e.Code = protocol.RESOURCE_NOT_FOUND
 		if req.modern {
-			e.Code = protocol.INVALID_PARAMS // the newer revision has no code of its own for it
+			e.Code = protocol.INVALID_PARAMS // the newer revision has no separate code
 		}
 	}
 	return e
@@ -81,7 +81,7 @@ func (e *rpcError) status(modern bool) int {
 	return http.StatusOK
 }
 
-// response returns the answer to the message with an id. A nil id is one that could not be read.
+// response returns the error response to the message with an ID; nil if the ID is unreadable.
 func (e *rpcError) response(id json.RawMessage) []byte {
 	if len(id) == 0 {
 		id = json.RawMessage("null")
@@ -104,23 +104,23 @@ func errorResult(e *cola.Error, t *tool, state cola.QuotaState) *protocol.CallTo
 	return &protocol.CallToolResult{Content: content, IsError: true}
 }
 
-// errorHint tells an assistant what to do about an error.
+// errorHint returns the next step for an assistant after an error.
 func errorHint(e *cola.Error, t *tool, state cola.QuotaState) string {
 	switch e.Code {
 	case cola.CodeValidation:
-		return "Correct the arguments named in error.details, all at once, and call again. Nothing was charged."
+		return "Correct all arguments listed in error.details, then call again. This call was free."
 	case cola.CodeSearchTooBroad:
-		return "Nothing was saved. Add filters for what the user wants watched, such as brand_name or query, and call again; or keep the search without a schedule."
+		return "The search was not saved. Add a narrower filter, such as brand_name or query, or save it without a schedule."
 	case cola.CodeWatchlistLimit:
-		return "Nothing was saved, and the same call would fail again. Tell the user how many alerts may be active, " +
-			"and offer to pause one with update_saved_search, or to keep this search without a schedule or with " +
+		return "The search was not saved; retrying won't help. The user has reached the limit of active alerts: " +
+			"offer to pause one with update_saved_search, or to save this search without a schedule or with " +
 			"schedule.active false."
 	case cola.CodeNotFound:
-		return "Nothing was charged. " + t.notFound
+		return "This call was free. " + t.notFound
 	case cola.CodeUnavailable:
-		return fmt.Sprintf("Nothing was charged. Wait %s and call again, once.", cola.WaitWords(e.RetryAfter))
+		return fmt.Sprintf("This call was free. Wait %s, then retry once.", cola.WaitWords(e.RetryAfter))
 	case cola.CodeInternal:
-		return "This is a fault of the service, not of the arguments. Call again once. If it fails again, give the user the request_id in error.details."
+		return "The service failed; the arguments are fine. Retry once. If it fails again, give the user the request_id in error.details."
 	case cola.CodeQuotaExceeded:
 		return quotaHint(e, state)
 	}
@@ -131,11 +131,11 @@ func errorHint(e *cola.Error, t *tool, state cola.QuotaState) string {
 // is not.
 func quotaHint(e *cola.Error, state cola.QuotaState) string {
 	if e.RetryAfter > 0 {
-		return fmt.Sprintf("Wait %s before calling this or any other tool again.", cola.WaitWords(e.RetryAfter))
+		return fmt.Sprintf("Wait %s before calling any tool.", cola.WaitWords(e.RetryAfter))
 	}
-	hint := "Do not call again before error.details.reset. Tell the user that the month's quota is used up"
+	hint := "Don't call again before error.details.reset. Explain that this month's quota is used up"
 	if e.UpgradeURL != "" && !state.Tier.Largest() {
-		hint += " and that larger plans are at " + e.UpgradeURL
+		hint += " and that larger plans are available at " + e.UpgradeURL
 	}
 	return hint + ". " + remainingTools(state)
 }
@@ -147,10 +147,10 @@ func remainingTools(state cola.QuotaState) string {
 		return answering + "."
 	}
 	if n := state.DetailViewsRemaining(); n > 0 {
-		answering += fmt.Sprintf("; so do get_cola and get_permittee, for the %d detail views left", n)
+		answering += fmt.Sprintf("; so do get_cola and get_permittee, with %d detail views left", n)
 	}
 	if n := state.ListRecordsRemaining(); n > 0 {
-		answering += fmt.Sprintf("; so do search_colas, search_permittees and lookup_barcode, for the %d list "+
+		answering += fmt.Sprintf("; so do search_colas, search_permittees and lookup_barcode, with %d list "+
 			"records left", n)
 	}
 	return answering + "."
@@ -217,11 +217,11 @@ func unknownName(kind, name string, names []string) *cola.Error {
 	case ok && nearest == name:
 		return nil
 	case name == "":
-		return cola.Errorf(cola.CodeValidation, "The message names no %s; available: %s.", kind, all)
+		return cola.Errorf(cola.CodeValidation, "params.name is missing; available %ss: %s.", kind, all)
 	case ok:
-		return cola.Errorf(cola.CodeNotFound, "There is no %s %s; did you mean %s?", kind, cola.Quoted(name), nearest)
+		return cola.Errorf(cola.CodeNotFound, "Unknown %s %s. Did you mean %s?", kind, cola.Quoted(name), nearest)
 	default:
-		return cola.Errorf(cola.CodeNotFound, "There is no %s %s; available: %s.", kind, cola.Quoted(name), all)
+		return cola.Errorf(cola.CodeNotFound, "Unknown %s %s. Available: %s.", kind, cola.Quoted(name), all)
 	}
 }
 
@@ -235,15 +235,15 @@ func unknownResource(uri string) *cola.Error {
 	nearest, ok := vocabulary.Nearest(name, names)
 	switch {
 	case uri == "":
-		return cola.Errorf(cola.CodeValidation, "The message names no resource: uri is missing.")
+		return cola.Errorf(cola.CodeValidation, "params.uri is missing.")
 	case strings.HasPrefix(uri, labelScheme):
 		return cola.Errorf(cola.CodeNotFound,
-			"There is no resource %s; a label is at %s followed by its 14-digit TTB ID.", cola.Quoted(uri), labelScheme)
+			"Unknown resource %s. Labels are at %s followed by a 14-digit TTB ID.", cola.Quoted(uri), labelScheme)
 	case isReference && ok:
-		return cola.Errorf(cola.CodeNotFound, "There is no resource %s; did you mean %s?", cola.Quoted(uri),
+		return cola.Errorf(cola.CodeNotFound, "Unknown resource %s. Did you mean %s?", cola.Quoted(uri),
 			referenceScheme+nearest)
 	default:
 		return cola.Errorf(cola.CodeNotFound,
-			"There is no resource %s; see resources/list and resources/templates/list.", cola.Quoted(uri))
+			"Unknown resource %s. See resources/list and resources/templates/list.", cola.Quoted(uri))
 	}
 }

@@ -39,7 +39,7 @@ type fake struct {
 	ava        cola.AVADetail
 	times      []cola.ProcessingTime
 	reports    []cola.ProductionReport
-	company    cola.Text // of every label
+	company    cola.Text // of labels, except those of permittee
 	words      registry.Vocabulary
 
 	tier   cola.Tier
@@ -101,7 +101,7 @@ func newFake() *fake {
 	f.saved = []cola.SavedSearch{{
 		UUID: savedUUID, Name: "New Oak brands", Filters: cola.SavedSearchFilters{BrandName: "oak", TypeWine: cola.Some(true)},
 		Schedule: &cola.Schedule{
-			Active: true, Cadence: cola.CadenceWeekly, Day: 1, NextRunAt: cola.Some(cola.TimestampOf(now.AddDate(0, 0, 3))),
+			Active: true, Cadence: cola.CadenceWeekly, Day: 1, NextRunAt: cola.Some(cola.TimestampOf(time.Date(2026, 11, 23, 6, 0, 0, 0, time.UTC))),
 		},
 		CreatedAt: cola.TimestampOf(now), DashboardURL: "https://" + testHost + "/saved-searches", ManageURL: "https://" + testHost + "/saved-searches/" + savedUUID,
 	}}
@@ -399,7 +399,10 @@ func (f *fake) Rows(labels []cola.ColaSummary) (rows []cola.ColaRow) {
 	rows = []cola.ColaRow{}
 	for _, l := range labels {
 		row := cola.ColaRow{ColaSummary: l, CompanyName: f.company}
-		if l.ClassName == "TABLE RED WINE" {
+		switch {
+		case l.PermitNumber == f.permittee.PermitNumber:
+			row.CompanyName, row.ABV, row.VolumeML = f.permittee.CompanyName, f.label.ABV, f.label.Volume
+		case l.ClassName == "TABLE RED WINE":
 			row.ABV, row.VolumeML = cola.Some(13.5), cola.Some(750.0)
 		}
 		rows = append(rows, row)

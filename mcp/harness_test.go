@@ -107,7 +107,7 @@ func call(t testing.TB, h http.Handler, name, arguments string) called {
 	t.Helper()
 	r := rpc(t, h, "tools/call", `{"name":"`+name+`","arguments":`+arguments+`}`)
 	if r.json.Result == nil {
-		t.Fatalf("%s %s is answered with %d %s", name, arguments, r.StatusCode, r.body)
+		t.Fatalf("%s %s: got %d %s", name, arguments, r.StatusCode, r.body)
 	}
 	c := called{reply: r}
 	c.failed, _ = r.json.Result["isError"].(bool)

@@ -139,7 +139,7 @@ func (e *edge) writeError(w http.ResponseWriter, r *http.Request, req *request, 
 	web.WriteJSON(w, wrong.status(req.modern), wrong.response(req.id))
 }
 
-// respond answers a message by the protocol. The cost must be known before the response is written,
+// respond answers a message with mcp-go. The cost must be known before the response is written,
 // for the quota headers: handlers have called the service by then, and for any other message the
 // account is looked up.
 func (e *edge) respond(w http.ResponseWriter, r *http.Request, req *request) {
@@ -176,8 +176,8 @@ func (e *edge) respond(w http.ResponseWriter, r *http.Request, req *request) {
 func (e *edge) respondDirectly(w http.ResponseWriter, r *http.Request, req *request) bool {
 	switch {
 	case req.id == nil:
-		// Told and not asked. It is not passed on: mcp-go would take a cancellation for any
-		// caller's request with that id.
+		// A notification. It is not passed on: mcp-go would apply a cancellation to any
+		// caller's request with that ID.
 		web.SetQuota(w.Header(), req.state)
 		w.WriteHeader(http.StatusAccepted)
 	case req.method == string(protocol.MethodSubscriptionsListen):
@@ -191,7 +191,7 @@ func (e *edge) respondDirectly(w http.ResponseWriter, r *http.Request, req *requ
 	return true
 }
 
-// logLevels are the severities from which on a client may want messages of a server's log, least
+// logLevels are the log severities that a client may subscribe to, least severe
 // first.
 var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 

@@ -40,15 +40,15 @@ func TestHandshake(t *testing.T) {
 	} {
 		got := rpc(t, h, "initialize", `{"protocolVersion":"`+asked+`","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`)
 		if got.json.Result["protocolVersion"] != want {
-			t.Errorf("%s is answered with %s", asked, got.body)
+			t.Errorf("%s: got %s", asked, got.body)
 		}
 		if got.Header.Get("Mcp-Session-Id") != "" {
-			t.Error("a session was made")
+			t.Error("server created a session")
 		}
 	}
 	got := rpc(t, h, "server/discover", modern("{}"), modernHeaders("server/discover", "")...)
 	if fmt.Sprint(got.json.Result["supportedVersions"]) != "[2026-07-28 2025-11-25 2025-06-18 2025-03-26]" || !strings.Contains(got.body, "list record per record") {
-		t.Errorf("discovery is answered with %s", got.body)
+		t.Errorf("discovery: got %s", got.body)
 	}
 }
 
@@ -73,7 +73,7 @@ const usageCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name
 var refusals = []struct {
 	name, method, body, lines string
 	status                    int
-	holds                     string
+	want                      string // part of the body
 	spent                     int
 }{
 	{"no credentials", "POST", usageCall, "X-API-Key:", 401, `{"error":{"code":"unauthorized"`, 0},
@@ -90,26 +90,26 @@ var refusals = []struct {
 	{"compressed", "POST", usageCall, "Content-Encoding: gzip", 415, `"unsupported_media_type"`, 0},
 	{"too large", "POST", `{"a":"` + strings.Repeat("x", maxMessageBytes) + `"}`, "", 413, `"payload_too_large"`, 0},
 	{"empty", "POST", "", "", 400, `"code":-32700`, 0},
-	{"no JSON", "POST", "{", "", 400, `"code":-32700`, 0},
-	{"no UTF-8", "POST", "{\"a\":\"\xff\"}", "", 400, `"code":-32700`, 0},
-	{"too deep", "POST", strings.Repeat("[", 100_000), "", 400, `nested too deeply`, 0},
-	{"a batch", "POST", "[" + usageCall + "," + usageCall + "]", "", 400, `Batches are not accepted`, 0},
-	{"a batch of the revision that had them", "POST", "[" + usageCall + "]", "Mcp-Protocol-Version: 2025-03-26", 400, `Batches are not accepted`, 0},
+	{"not JSON", "POST", "{", "", 400, `"code":-32700`, 0},
+	{"not UTF-8", "POST", "{\"a\":\"\xff\"}", "", 400, `"code":-32700`, 0},
+	{"too deep", "POST", strings.Repeat("[", 100_000), "", 400, `"code":-32600`, 0},
+	{"a batch", "POST", "[" + usageCall + "," + usageCall + "]", "", 400, `"code":-32600`, 0},
+	{"a batch in the revision with batches", "POST", "[" + usageCall + "]", "Mcp-Protocol-Version: 2025-03-26", 400, `"code":-32600`, 0},
 	{"a number", "POST", "1", "", 400, `"code":-32600`, 0},
-	{"an answer", "POST", `{"jsonrpc":"2.0","id":1,"result":{}}`, "", 400, `"code":-32600`, 0},
-	{"another JSON-RPC", "POST", `{"jsonrpc":"1.0","id":1,"method":"ping"}`, "", 400, `"code":-32600`, 0},
-	{"two methods", "POST", `{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"get_usage"}}`, "", 400, `\"method\" appears twice`, 0},
-	{"another spelling", "POST", `{"jsonrpc":"2.0","id":1,"method":"ping","Method":"tools/call","params":{"name":"get_usage"}}`, "", 400, `did you mean \"method\"?`, 0},
-	{"two names", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_ava","name":"get_usage"}}`, "", 400, `\"name\" appears twice`, 0},
-	{"a name in another spelling", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_ava","ſname":1,"NAME":"get_usage"}}`, "", 400, `did you mean \"name\"?`, 0},
+	{"a response", "POST", `{"jsonrpc":"2.0","id":1,"result":{}}`, "", 400, `"code":-32600`, 0},
+	{"JSON-RPC 1.0", "POST", `{"jsonrpc":"1.0","id":1,"method":"ping"}`, "", 400, `"code":-32600`, 0},
+	{"two methods", "POST", `{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"get_usage"}}`, "", 400, `\"method\"`, 0},
+	{"an unknown member", "POST", `{"jsonrpc":"2.0","id":1,"method":"ping","Method":"tools/call","params":{"name":"get_usage"}}`, "", 400, `\"method\"`, 0},
+	{"two names", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_ava","name":"get_usage"}}`, "", 400, `\"name\"`, 0},
+	{"a name in another case", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_ava","ſname":1,"NAME":"get_usage"}}`, "", 400, `\"name\"`, 0},
 	{"null as id", "POST", `{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"get_usage"}}`, "", 400, `"code":-32600`, 0},
 	{"an object as id", "POST", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, "", 400, `"code":-32600`, 0},
 	{"an old revision", "POST", usageCall, "Mcp-Protocol-Version: 2024-11-05", 400, `2025-03-26`, 0},
 	{"no revision", "POST", usageCall, "Mcp-Protocol-Version: latest", 400, ``, 1},
-	{"a tool that is none", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usages"}}`, "", 200, `did you mean get_usage?`, 1},
+	{"an unknown tool", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usages"}}`, "", 200, `get_usage?`, 1},
 	{"no tool", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`, "", 200, `"code":-32602`, 1},
-	{"a resource that is none", "POST", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"registry://x"}}`, "", 200, `"code":-32002`, 1},
-	{"a prompt that is none", "POST", `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"x"}}`, "", 200, `"code":-32602`, 1},
+	{"an unknown resource", "POST", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"registry://x"}}`, "", 200, `"code":-32002`, 1},
+	{"an unknown prompt", "POST", `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"x"}}`, "", 200, `"code":-32602`, 1},
 	{"an unknown method", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/change"}`, "", 200, `"code":-32601`, 0},
 	{"subscribing", "POST", `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"registry://reference/tiers"}}`, "", 200, `"code":-32601`, 0},
 	{"listening", "POST", `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":` + modern("{}") + `}`, "", 404, `"code":-32601`, 0},
@@ -132,11 +132,11 @@ func TestRefusedMessages(t *testing.T) {
 				})
 			}
 			got := mustReply(t, send(t, h, method, tt.body, tt.lines))
-			if got.StatusCode != tt.status || !strings.Contains(got.body, tt.holds) {
-				t.Errorf("answered with %d %s", got.StatusCode, got.body)
+			if got.StatusCode != tt.status || !strings.Contains(got.body, tt.want) {
+				t.Errorf("%d %s, want %d with %s", got.StatusCode, got.body, tt.status, tt.want)
 			}
 			if f.spent != tt.spent || f.used != (cola.Used{}) {
-				t.Errorf("%d requests and %+v spent, want %d", f.spent, f.used, tt.spent)
+				t.Errorf("counted %d requests and used %+v, want %d requests", f.spent, f.used, tt.spent)
 			}
 			checkHeaders(t, got)
 		})
@@ -190,16 +190,16 @@ func TestModernErrors(t *testing.T) {
 			f := newFake()
 			got := rpc(t, mustServe(t, f, io.Discard), tt.method, modern(tt.params), tt.headers...)
 			if got.StatusCode != tt.status || got.json.Error == nil || got.json.Error.Code != tt.code || f.spent != tt.spent || f.used != (cola.Used{}) {
-				t.Errorf("%d %s, %d spent", got.StatusCode, got.body, f.spent)
+				t.Errorf("%d %s, %d requests counted", got.StatusCode, got.body, f.spent)
 			}
 			checkHeaders(t, got)
 		})
 	}
 }
 
-// TestRevisionToCome checks that an unsupported revision is refused with the list of supported
+// TestFutureRevision checks that an unsupported revision is refused with the list of supported
 // ones.
-func TestRevisionToCome(t *testing.T) {
+func TestFutureRevision(t *testing.T) {
 	f := newFake()
 	params := strings.Replace(modern(`{"name":"get_usage"}`), "2026-07-28", "2030-01-01", 1)
 	headers := append(modernHeaders("tools/call", "get_usage")[1:], "Mcp-Protocol-Version: 2030-01-01")
@@ -210,9 +210,9 @@ func TestRevisionToCome(t *testing.T) {
 	}
 }
 
-// TestWhatCounts checks that calls and reads count toward the rate limit, and that messages that
+// TestCountedMessages checks that calls and reads count toward the rate limit, and that messages that
 // clients send automatically do not.
-func TestWhatCounts(t *testing.T) {
+func TestCountedMessages(t *testing.T) {
 	for method, params := range map[string]string{
 		"initialize": `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`, "ping": "{}",
 		"tools/list": "{}", "resources/list": "{}", "resources/templates/list": "{}", "prompts/list": "{}",
@@ -221,7 +221,7 @@ func TestWhatCounts(t *testing.T) {
 		f := newFake()
 		got := rpc(t, mustServe(t, f, io.Discard), method, params)
 		if got.json.Result == nil || f.spent != 0 || f.looks != 1 {
-			t.Errorf("%s: %s, %d spent, %d looks", method, got.body, f.spent, f.looks)
+			t.Errorf("%s: %s, %d requests counted, %d lookups", method, got.body, f.spent, f.looks)
 		}
 		checkHeaders(t, got)
 	}
@@ -231,7 +231,7 @@ func TestWhatCounts(t *testing.T) {
 		f := newFake()
 		got := rpc(t, mustServe(t, f, io.Discard), method, params)
 		if got.json.Result == nil || f.spent != 1 || f.looks != 0 {
-			t.Errorf("%s: %s, %d spent, %d looks", method, got.body, f.spent, f.looks)
+			t.Errorf("%s: %s, %d requests counted, %d lookups", method, got.body, f.spent, f.looks)
 		}
 		checkHeaders(t, got)
 	}
@@ -247,15 +247,15 @@ func TestNotifications(t *testing.T) {
 		f := newFake()
 		got := mustReply(t, send(t, mustServe(t, f, io.Discard), "POST", body))
 		if got.StatusCode != http.StatusAccepted || got.body != "" || f.spent != 0 {
-			t.Errorf("%s is answered with %d %q, %d spent", body, got.StatusCode, got.body, f.spent)
+			t.Errorf("%s: got %d %q, %d requests counted", body, got.StatusCode, got.body, f.spent)
 		}
 		checkHeaders(t, got)
 	}
 }
 
-// TestNobodyCancelsAnothersCall checks that a cancellation does not affect another client's call
+// TestCancelOwnCallsOnly checks that a cancellation does not affect another client's call
 // with the same ID. IDs are unique per client only.
-func TestNobodyCancelsAnothersCall(t *testing.T) {
+func TestCancelOwnCallsOnly(t *testing.T) {
 	f := newFake()
 	f.wait = true
 	h := New(f, keys{}, Options{Logger: slog.New(slog.DiscardHandler), Hosts: []string{testHost}, Timeout: 300 * time.Millisecond})
@@ -266,12 +266,12 @@ func TestNobodyCancelsAnothersCall(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	if got := <-done; got.code(t) != "unavailable" || !strings.Contains(got.texts[0], "took too long") {
-		t.Errorf("the call ended with %s", got.texts[0])
+		t.Errorf("canceled call: got %s", got.texts[0])
 	}
 }
 
-// TestCredentialsThatEnd checks that a revoked key gets an HTTP 401, even during a call.
-func TestCredentialsThatEnd(t *testing.T) {
+// TestCredentialsEndDuringCall checks that a revoked key gets an HTTP 401, even during a call.
+func TestCredentialsEndDuringCall(t *testing.T) {
 	for _, message := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"registry://reference/tiers"}}`,
@@ -283,7 +283,7 @@ func TestCredentialsThatEnd(t *testing.T) {
 		f.err = cola.Errorf(cola.CodeUnauthorized, "The credential has been revoked or has expired.")
 		got := mustReply(t, send(t, mustServe(t, f, io.Discard), "POST", message))
 		if got.StatusCode != 401 || got.Header.Get("WWW-Authenticate") == "" || !strings.HasPrefix(got.body, `{"error":{"code":"unauthorized"`) {
-			t.Errorf("%s is answered with %d %s", message, got.StatusCode, got.body)
+			t.Errorf("%s: got %d %s", message, got.StatusCode, got.body)
 		}
 	}
 }
@@ -295,23 +295,23 @@ func TestUnavailable(t *testing.T) {
 	f.err = cola.Unavailable()
 	h := mustServe(t, f, io.Discard)
 	if got := call(t, h, "search_colas", "{}"); got.code(t) != "unavailable" || !strings.Contains(got.texts[1], "Wait 5 seconds") {
-		t.Errorf("a call: %q", got.texts)
+		t.Errorf("tool call: %q", got.texts)
 	}
 	if got := rpc(t, h, "tools/list", "{}"); got.StatusCode != 503 || got.Header.Get("Retry-After") != "5" {
-		t.Errorf("a list: %d %v", got.StatusCode, got.Header)
+		t.Errorf("list: %d %v", got.StatusCode, got.Header)
 	}
 	if got := rpc(t, h, "resources/read", `{"uri":"registry://reference/tiers"}`); got.json.Error == nil || got.json.Error.Code != codeRefused {
-		t.Errorf("a read: %s", got.body)
+		t.Errorf("read: %s", got.body)
 	}
 	f.err = fmt.Errorf("look up API key: %w", errBroken)
 	if got := rpc(t, New(f, keys{f.err}, Options{Logger: slog.New(slog.DiscardHandler), Hosts: []string{testHost}}), "ping", "{}"); got.StatusCode != 500 || strings.Contains(got.body, "disk") {
-		t.Errorf("no credentials can be looked up: %d %s", got.StatusCode, got.body)
+		t.Errorf("credential lookup fails: got %d %s", got.StatusCode, got.body)
 	}
 }
 
-// TestFaultsTellAnIDOnly checks that a panic or database error appears only in the log, and that
+// TestFaultsExposeOnlyAnID checks that a panic or database error appears only in the log, and that
 // the response has the request ID.
-func TestFaultsTellAnIDOnly(t *testing.T) {
+func TestFaultsExposeOnlyAnID(t *testing.T) {
 	for name, set := range map[string]func(*fake){
 		"panic": func(f *fake) { f.panic = errBroken }, "error": func(f *fake) { f.err = fmt.Errorf("select: %w", errBroken) },
 	} {
@@ -325,17 +325,17 @@ func TestFaultsTellAnIDOnly(t *testing.T) {
 			set(f)
 			got := mustReply(t, send(t, mustServe(t, f, &log), "POST", message, "X-Request-Id: seen"))
 			if got.StatusCode != 200 || strings.Contains(got.body, "disk") || !strings.Contains(got.body, "internal_error") || !strings.Contains(got.body, "seen") {
-				t.Errorf("%s in %s is answered with %d %s", name, message, got.StatusCode, got.body)
+				t.Errorf("%s in %s: got %d %s", name, message, got.StatusCode, got.body)
 			}
 			if !strings.Contains(log.String(), "disk full of secrets") || strings.Contains(log.String(), `"stack"`) != (name == "panic") {
-				t.Errorf("%s in %s is logged as %s", name, message, log.String())
+				t.Errorf("%s in %s logs %s", name, message, log.String())
 			}
 		}
 	}
 }
 
-// TestCallerGone checks that if the caller disconnects, there is no response and no server error.
-func TestCallerGone(t *testing.T) {
+// TestClientDisconnects checks that if the caller disconnects, there is no response and no server error.
+func TestClientDisconnects(t *testing.T) {
 	f := newFake()
 	f.wait = true
 	var log strings.Builder
@@ -351,9 +351,9 @@ func TestCallerGone(t *testing.T) {
 	}
 }
 
-// TestOneEventARequest checks the log line of each kind of message. It has a fixed name for the
+// TestOneLogLinePerRequest checks the log line of each kind of message. It has a fixed name for the
 // request and never the arguments.
-func TestOneEventARequest(t *testing.T) {
+func TestOneLogLinePerRequest(t *testing.T) {
 	tests := []struct {
 		body string
 		want []string
@@ -371,11 +371,11 @@ func TestOneEventARequest(t *testing.T) {
 		var log strings.Builder
 		send(t, mustServe(t, newFake(), &log), "POST", tt.body)
 		if strings.Count(log.String(), "\n") != 1 || strings.Contains(log.String(), "sensitive") || strings.Contains(log.String(), "raven") || strings.Contains(log.String(), testKey) {
-			t.Errorf("%s is logged as %s", tt.body, log.String())
+			t.Errorf("%s logs %s", tt.body, log.String())
 		}
 		for _, want := range tt.want {
 			if !strings.Contains(log.String(), want) {
-				t.Errorf("%s is logged without %s: %s", tt.body, want, log.String())
+				t.Errorf("%s: log line lacks %s: %s", tt.body, want, log.String())
 			}
 		}
 	}
@@ -384,7 +384,7 @@ func TestOneEventARequest(t *testing.T) {
 func TestMethodsAreKnown(t *testing.T) {
 	for _, m := range countedMethods {
 		if !slices.Contains(servedMethods, m) {
-			t.Errorf("%s counts and is not served", m)
+			t.Errorf("%s is counted but not served", m)
 		}
 	}
 }
@@ -397,21 +397,21 @@ func TestLogLevels(t *testing.T) {
 	for _, level := range logLevels {
 		got := rpc(t, h, "logging/setLevel", `{"level":"`+level+`"}`)
 		if got.StatusCode != 200 || got.json.Error != nil || got.json.Result == nil || len(got.json.Result) != 0 {
-			t.Errorf("%s is answered with %d %s", level, got.StatusCode, got.body)
+			t.Errorf("%s: got %d %s", level, got.StatusCode, got.body)
 		}
 		checkHeaders(t, got)
 	}
 	for params, code := range map[string]int{`{"level":"loud"}`: -32602, `{}`: -32602, `{"level":1}`: -32602, `{"Level":"info"}`: -32600} {
 		got := rpc(t, h, "logging/setLevel", params)
 		if got.json.Error == nil || got.json.Error.Code != code {
-			t.Errorf("%s is answered with %d %s", params, got.StatusCode, got.body)
+			t.Errorf("%s: got %d %s", params, got.StatusCode, got.body)
 		}
 	}
 	if f.spent != 0 {
-		t.Errorf("%d requests spent", f.spent)
+		t.Errorf("%d requests counted", f.spent)
 	}
 	listed := rpc(t, h, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`)
 	if capabilities := listed.json.Result["capabilities"].(map[string]any); capabilities["tools"] == nil || capabilities["logging"] != nil {
-		t.Errorf("the server says that it has %v", capabilities)
+		t.Errorf("capabilities = %v", capabilities)
 	}
 }

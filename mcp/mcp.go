@@ -38,7 +38,7 @@ type Service interface {
 	// Standing returns the quota state for messages that count toward no limit, and checks the
 	// credential.
 	Standing(context.Context, cola.Caller) (cola.QuotaState, error)
-	// Admit admits a free request.
+	// Admit counts a free request toward the rate limit.
 	Admit(context.Context, cola.Caller) (cola.QuotaState, error)
 	// Refuse admits a request that the edge refuses itself, and returns the refusal, or the error if
 	// it is not admitted.
@@ -89,7 +89,7 @@ type Service interface {
 
 	// Rows returns labels that were charged for as rows of lists. It reads memory only.
 	Rows([]cola.ColaSummary) []cola.ColaRow
-	// Vocabulary returns the words that the records hold, for completion and the reference
+	// Vocabulary returns the values in use, for completion and the reference
 	// resources.
 	Vocabulary(context.Context) (registry.Vocabulary, error)
 }
@@ -104,7 +104,7 @@ type Authenticator interface {
 type Options struct {
 	PublicURL string        // where callers reach the service; may be empty
 	Version   string        // of the program
-	Logger    *slog.Logger  // gets one event a request; nil: slog.Default
+	Logger    *slog.Logger  // gets one line per request; nil: slog.Default
 	Timeout   time.Duration // for the work on one message; zero: 30 seconds
 	Now       cola.Clock    // nil: time.Now
 
@@ -122,7 +122,7 @@ type Options struct {
 	Metrics prometheus.Registerer
 }
 
-// edge is the edge at work.
+// edge serves assistants.
 type edge struct {
 	svc          Service
 	auth         Authenticator
@@ -181,14 +181,14 @@ func chain(h http.Handler, wraps ...func(http.Handler) http.Handler) http.Handle
 	return h
 }
 
-// wellKnown is where a client that knows no more than the host looks for the server's description
-// (RFC 9728, section 3). One that knows the endpoint looks below it, at the endpoint's path.
+// wellKnown is the path of the server's description for clients that know only the host
+// (RFC 9728, section 3). Clients that know the endpoint append its path.
 const wellKnown = "/.well-known/oauth-protected-resource"
 
 // paths are the paths that the edge serves.
 var paths = []string{Path, wellKnown, wellKnown + Path}
 
-// Handles reports whether a path is one that the edge answers at.
+// Handles reports whether the edge serves a path.
 func Handles(path string) bool { return slices.Contains(paths, path) }
 
 // Resource returns the description for OAuth clients. publicURL is the scheme and host for callers,
@@ -208,8 +208,8 @@ type metadata struct {
 	Documentation string   `json:"resource_documentation"`
 }
 
-// describeResource serves the description. Anybody may read it, from a page of any origin too: it
-// is the first thing that an assistant asks for, before it has credentials.
+// describeResource serves the description to everyone, including pages of any origin: an
+// assistant requests it before it has credentials.
 func (e *edge) describeResource() http.Handler {
 	r := e.opts.Resource
 	body := mustJSON(metadata{r.ID, r.Issuers, r.Scopes, []string{"header"}, serverTitle, e.opts.PublicURL + "/docs"})

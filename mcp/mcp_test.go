@@ -55,7 +55,7 @@ func TestMetadata(t *testing.T) {
 		}
 	}
 	if Handles("/.well-known/oauth-protected-resource/mcp/") || Handles("/.well-known/") {
-		t.Error("other paths are handled")
+		t.Error("Handles accepts other paths")
 	}
 }
 
@@ -71,9 +71,9 @@ func TestNoMetadataForKeysOnly(t *testing.T) {
 	}
 }
 
-// TestUnauthorizedTellsWhereTokensAreHad checks that the challenge links to the configured server's
+// TestUnauthorizedNamesTheMetadata checks that the challenge links to the configured server's
 // metadata.
-func TestUnauthorizedTellsWhereTokensAreHad(t *testing.T) {
+func TestUnauthorizedNamesTheMetadata(t *testing.T) {
 	got := mustReply(t, send(t, oauthServer("https://issuer.example"), "POST", `{}`, "X-API-Key:"))
 	const want = `Bearer realm="colaregistry", resource_metadata="https://registry.example/.well-known/oauth-protected-resource/mcp"`
 	if challenge := got.Header.Get("WWW-Authenticate"); got.StatusCode != 401 || challenge != want {

@@ -25,10 +25,10 @@ const (
 	maxDepth        = 32       // of nested objects and arrays; messages of the protocol need less than a third
 	maxID           = 1 << 53  // the largest number that every client writes and reads without loss
 
-	messageTooLong = "The message has more than %d bytes, the limit."
+	messageTooLong = "The message is larger than %d bytes."
 )
 
-// message is one JSON-RPC message. parse refuses one that could be read in two ways: a name given
+// message is one JSON-RPC message. parse refuses ambiguous ones: a name given
 // twice or in another letter case. mcp-go gets the decoded parameters, so both act on the same
 // message.
 type message struct {
@@ -83,7 +83,7 @@ const (
 	resourceReference = "ref/resource"
 )
 
-// knownNames are the known names. In another letter case they are refused.
+// knownNames are the member names that are refused in another letter case.
 var knownNames = map[string][]string{
 	"message": {"jsonrpc", "id", "method", "params", "result", "error"},
 	"params": {"name", "uri", "arguments", "ref", "argument", "context", "cursor", "level", "protocolVersion",
@@ -98,9 +98,9 @@ var knownNames = map[string][]string{
 func parse(body []byte) (m message, err error) {
 	switch strictjson.Bounded(body, maxDepth, strictjson.MaxValues) {
 	case strictjson.ErrDepth:
-		return m, invalidMessage("The message is nested too deeply; the limit is %d levels.", maxDepth)
+		return m, invalidMessage("The message has more than %d levels of nesting.", maxDepth)
 	case strictjson.ErrValues:
-		return m, invalidMessage("The message has too many values; the limit is %d.", strictjson.MaxValues)
+		return m, invalidMessage("The message has more than %d values.", strictjson.MaxValues)
 	}
 	length := len(body)
 	body = bytes.TrimSpace(body)
@@ -207,7 +207,7 @@ func (m *message) checkTarget() *rpcError {
 	case string(protocol.MethodToolsList), string(protocol.MethodResourcesList),
 		string(protocol.MethodResourcesTemplatesList), string(protocol.MethodPromptsList):
 		if m.params.Cursor != "" {
-			return invalidParams("There is no such page: the list has a single page. Omit cursor.")
+			return invalidParams("Invalid cursor: the list has one page. Omit cursor.")
 		}
 	case string(protocol.MethodCompletionComplete):
 		return m.params.checkCompletion()
@@ -267,7 +267,7 @@ func strictMembers(what string, object json.RawMessage) ([]strictjson.Member, *r
 	case ambiguity.Right == "":
 		return nil, invalidMessage("%s appears twice in the %s.", params.Quoted(ambiguity.Name), what)
 	}
-	return nil, invalidMessage("Unknown member %s in the %s; did you mean %s?", params.Quoted(ambiguity.Name), what,
+	return nil, invalidMessage("Unknown member %s in the %s. Did you mean %s?", params.Quoted(ambiguity.Name), what,
 		params.Quoted(ambiguity.Right))
 }
 

@@ -27,7 +27,7 @@ func FuzzParse(f *testing.F) {
 		m, wrong := parse(body)
 		if wrong != nil {
 			if refusal, ok := wrong.(*rpcError); !ok || refusal.Message == "" || refusal.status(true) != 400 {
-				t.Errorf("%q is refused with %+v", body, wrong)
+				t.Errorf("%q: error %+v", body, wrong)
 			}
 			return
 		}
@@ -38,14 +38,14 @@ func FuzzParse(f *testing.F) {
 			Params  json.RawMessage
 		}
 		if err := json.Unmarshal(body, &loose); err != nil {
-			t.Fatalf("%q is taken: %v", body, err)
+			t.Fatalf("%q accepted, but encoding/json fails: %v", body, err)
 		}
 		var called struct{ Name string }
 		if json.Unmarshal(loose.Params, &called) == nil && m.method != "resources/read" && called.Name != m.target {
 			t.Errorf("%q calls %q or %q", body, called.Name, m.target)
 		}
 		if loose.Method != m.method || (loose.ID == nil) != (m.id == nil) || loose.JSONRPC != "2.0" {
-			t.Errorf("%q is read as %+v and as %+v", body, loose, m)
+			t.Errorf("%q: encoding/json reads %+v, parse %+v", body, loose, m)
 		}
 		for _, a := range m.arguments {
 			if !json.Valid(a.Value) {
@@ -55,8 +55,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestIDAsANumber checks that a TTB ID sent as a number is accepted if it is unambiguous.
-func TestIDAsANumber(t *testing.T) {
+// TestNumericTTBID checks that a TTB ID sent as a number is accepted if it is unambiguous.
+func TestNumericTTBID(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, &strings.Builder{})
 	for sent, asked := range map[string]string{
@@ -65,21 +65,21 @@ func TestIDAsANumber(t *testing.T) {
 	} {
 		f.asked = ""
 		if call(t, h, "get_cola", `{"ttb_id":`+sent+`}`); f.asked != asked {
-			t.Errorf("%s asks for %q, want %q", sent, f.asked, asked)
+			t.Errorf("%s requests %q, want %q", sent, f.asked, asked)
 		}
 	}
 	for _, sent := range []string{`1`, `-11054001000049`, `11054001000049.5`, `110540010000490`, `0`, `505400100004`, `1e13000`} {
 		f.asked = ""
 		got := call(t, h, "get_cola", `{"ttb_id":`+sent+`}`)
-		if f.asked != "" || got.code(t) != "validation_error" || !strings.Contains(got.texts[0], "send it as a string of 14 digits") {
-			t.Errorf("%s is answered with %s", sent, got.texts[0])
+		if f.asked != "" || got.code(t) != "validation_error" || !strings.Contains(got.texts[0], "14 digits") {
+			t.Errorf("%s: got %s", sent, got.texts[0])
 		}
 	}
 }
 
-// TestIDsComeBack checks that every response repeats the message ID as sent. An invalid ID is
+// TestMessageIDs checks that every response repeats the message ID as sent. An invalid ID is
 // refused, not treated as missing.
-func TestIDsComeBack(t *testing.T) {
+func TestMessageIDs(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	send := func(id, method string) reply {
 		return mustReply(t, send(t, h, http.MethodPost, `{"jsonrpc":"2.0","id":`+id+`,"method":"`+method+`","params":{"name":"get_usage"}}`))
@@ -89,14 +89,14 @@ func TestIDsComeBack(t *testing.T) {
 	} {
 		for _, method := range []string{"tools/call", "tools/list", "ping", "no/such"} {
 			if got := send(id, method); got.StatusCode != http.StatusOK || !strings.HasPrefix(got.body, `{"jsonrpc":"2.0","id":`+id+`,"`) || !json.Valid([]byte(got.body)) {
-				t.Errorf("%s with the id %s is answered with %d %.100s", method, id, got.StatusCode, got.body)
+				t.Errorf("%s, id %s: got %d %.100s", method, id, got.StatusCode, got.body)
 			}
 		}
 	}
 	for _, id := range []string{`null`, `1.5`, `9007199254740993`, `-9007199254740993`, `1e16`, `1e400`, `123456789012345678901234567890`, `true`, `[]`, `[1]`, `{}`} {
 		got := send(id, "tools/call")
 		if got.StatusCode != http.StatusBadRequest || !strings.HasPrefix(got.body, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"`) {
-			t.Errorf("the id %s is answered with %d %s", id, got.StatusCode, got.body)
+			t.Errorf("id %s: got %d %s", id, got.StatusCode, got.body)
 		}
 	}
 }
@@ -172,7 +172,7 @@ func TestGoldenMessages(t *testing.T) {
 			fmt.Fprintf(&messages, "%s %s\n\t%s\n", tt.method, tt.params, got.json.Error.Message)
 		}
 		if f.spent != tt.spent || f.used != (cola.Used{}) {
-			t.Errorf("%s %s: %d requests spent", tt.method, tt.params, f.spent)
+			t.Errorf("%s %s: %d requests counted", tt.method, tt.params, f.spent)
 		}
 		checkHeaders(t, got)
 		if tt.params[0] != '{' || tt.method == "initialize" || strings.Contains(tt.params, "_meta") {
@@ -198,8 +198,8 @@ func nameIn(params string) string {
 	return ""
 }
 
-// TestNothingToComplete checks that an unknown prompt or argument has no completions.
-func TestNothingToComplete(t *testing.T) {
+// TestUnknownCompletions checks that an unknown prompt or argument has no completions.
+func TestUnknownCompletions(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for _, params := range []string{
 		`{"ref":{"type":"ref/prompt","name":"brand_clearence"},"argument":{"name":"class","value":""}}`,

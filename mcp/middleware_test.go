@@ -28,7 +28,7 @@ func TestHosts(t *testing.T) {
 		f := newFake()
 		got := rpc(t, mustServe(t, f, io.Discard), "ping", "{}", "Host: "+host)
 		if got.StatusCode != want || (want == 403) != strings.Contains(got.body, `"code":"forbidden"`) || (want == 403) != (f.looks == 0) {
-			t.Errorf("%s is answered with %d %s", host, got.StatusCode, got.body)
+			t.Errorf("%s: got %d %s", host, got.StatusCode, got.body)
 		}
 	}
 }
@@ -46,7 +46,7 @@ func TestHostIsTheAddress(t *testing.T) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		if w.Code != want {
-			t.Errorf("%s is answered with %d, want %d: %s", host, w.Code, want, w.Body)
+			t.Errorf("%s: got %d, want %d: %s", host, w.Code, want, w.Body)
 		}
 	}
 }
@@ -63,15 +63,15 @@ func TestOrigins(t *testing.T) {
 		for _, method := range []string{"POST", "GET", "DELETE", "OPTIONS", "PUT", "HEAD"} {
 			got := send(t, h, method, `{"jsonrpc":"2.0","id":1,"method":"ping"}`, "Origin: "+origin)
 			if refused := got.StatusCode == http.StatusForbidden; refused == allowed {
-				t.Errorf("%s from %s is answered with %d", method, origin, got.StatusCode)
+				t.Errorf("%s from %s: got %d", method, origin, got.StatusCode)
 			}
 			shown := got.Header.Get("Access-Control-Allow-Origin")
 			if allowed && method == "POST" && shown != origin || !allowed && shown != "" {
-				t.Errorf("%s from %s may be read by %q", method, origin, shown)
+				t.Errorf("%s from %s: readable by %q", method, origin, shown)
 			}
 		}
 		if !allowed && f.looks+f.spent > 0 {
-			t.Errorf("%s had the account looked at", origin)
+			t.Errorf("%s: account was looked up", origin)
 		}
 	}
 }
@@ -83,7 +83,7 @@ func TestSeveralOrigins(t *testing.T) {
 	w := httptest.NewRecorder()
 	mustServe(t, newFake(), io.Discard).ServeHTTP(w, r)
 	if w.Code != http.StatusForbidden {
-		t.Errorf("two origins are answered with %d", w.Code)
+		t.Errorf("two origins: got %d", w.Code)
 	}
 }
 
@@ -98,14 +98,14 @@ func TestPreflight(t *testing.T) {
 	}
 	for _, name := range []string{"authorization", "mcp-name"} {
 		if !strings.Contains(strings.ToLower(got.Header.Get("Access-Control-Allow-Headers")), name) {
-			t.Errorf("%s may not be sent: %v", name, got.Header)
+			t.Errorf("header %s is not allowed: %v", name, got.Header)
 		}
 	}
 }
 
-// TestErrorsAreReadable checks that pages of allowed origins, and no others, can read every
+// TestErrorsHaveCORSHeaders checks that pages of allowed origins, and no others, can read every
 // refusal.
-func TestErrorsAreReadable(t *testing.T) {
+func TestErrorsHaveCORSHeaders(t *testing.T) {
 	const body = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	for _, origin := range []string{"https://app.example:8443", "https://evil.example"} {
 		allowed := origin == "https://app.example:8443"
@@ -163,14 +163,14 @@ func TestMessageLimits(t *testing.T) {
 	}
 	refusal := l.take(caller(1, 1), 100)
 	if refusal == nil || refusal.Code != cola.CodeQuotaExceeded || refusal.Details["reason"] != "messages" || refusal.RetryAfter <= 0 {
-		t.Fatalf("the message after the limit: %+v", refusal)
+		t.Fatalf("message over the limit: %+v", refusal)
 	}
 	if l.take(caller(2, 2), 100) != nil || l.take(caller(1, 3), 100) != nil {
-		t.Error("another credential is held up")
+		t.Error("another credential is limited, too")
 	}
 	now = now.Add(time.Minute / messagesPerMinute)
 	if l.take(caller(1, 1), 100) != nil || l.take(caller(1, 1), 100) == nil {
-		t.Error("a tenth of a second is not worth one message")
+		t.Error("no message allowed after a tenth of a second")
 	}
 }
 
@@ -235,7 +235,7 @@ func TestMessageFlood(t *testing.T) {
 		t.Errorf("%d %v", got.StatusCode, got.Header)
 	}
 	if e := answer.Error; e.Code != codeRefused || e.Data.Error.Code != cola.CodeQuotaExceeded || e.Data.Error.Details.Reason != "messages" || answer.ID != nil {
-		t.Errorf("answered with %s", got.body)
+		t.Errorf("got %s", got.body)
 	}
 	f.err = nil
 	if resp := send(t, h, http.MethodPost, pingMessage, "Authorization: Bearer "+testToken, "X-API-Key:"); resp.StatusCode != http.StatusOK {
@@ -282,7 +282,7 @@ func TestBridgeAtTheLimit(t *testing.T) {
 	b := &Bridge{URL: "http://localhost/mcp", Key: testKey, Client: InProcess(h), Logger: slog.New(slog.DiscardHandler)}
 	got := mustLines(t, b, `{"jsonrpc":"2.0","id":"last","method":"ping"}`, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	if len(got) != 1 || got[0].json.ID != "last" || got[0].json.Error == nil || got[0].json.Error.Data["error"].(map[string]any)["code"] != "quota_exceeded" {
-		t.Errorf("answered with %v", got)
+		t.Errorf("got %v", got)
 	}
 }
 

@@ -21,7 +21,7 @@ type permitteeArgs struct {
 	formatArgs
 }
 
-// permitteeRecord is the result of get_permittee: a permit holder with its latest labels as rows.
+// permitteeRecord is the result of get_permittee: a permittee with its latest labels as rows.
 type permitteeRecord struct {
 	cola.PermitteeDetail
 	RecentColas []cola.ColaRow `json:"recent_colas" nullable:"false"`
@@ -30,26 +30,26 @@ type permitteeRecord struct {
 func permitteeTools() []tool {
 	return []tool{
 		newTool(tool{
-			name: "search_permittees", title: "Search permit holders",
-			description: "Finds wineries, breweries, distilleries, importers and other permit holders, most labels " +
-				"first, with the number of their labels. " +
-				"Use it to get from a company's name to its permit numbers; a company may hold several. " +
-				"Then: get_permittee for one with its latest labels, or search_colas with permit_number for all of its labels.",
-			cost: "one list record per permit holder returned; no results is free.", meter: cola.MeterListRecords,
-			output: outputSchema(true, extraSchemas(paginationMember, chargedMember),
+			name: "search_permittees", title: "Search permittees",
+			description: "Search permittees (wineries, breweries, distilleries, importers and other TTB permit " +
+				"holders), most labels first. Use it to find a company's permit numbers; a company may " +
+				"have several. For details, call get_permittee; for all labels, search_colas with " +
+				"permit_number.",
+			cost: "1 list record per permittee returned.", meter: cola.MeterListRecords,
+			output: outputSchema(true, []field{paginationMember, chargedMember},
 				reflect.TypeFor[cola.PermitteeSummary]()),
 			example: `{"q":"vineyards","state":"CA","per_page":2}`,
 		}, searchPermittees),
 		newTool(tool{
-			name: "get_permittee", title: "Get one permit holder",
-			description: "Returns one permit holder, by permit number: name, place, kind, activity, label counts, " +
-				"and its ten most recent labels in any status. " +
-				"Use it after search_permittees, or for the permit_number of a label. Then: search_colas with " +
-				"permit_number for more of its labels.",
-			cost: "one detail view, labels included; not found is free.", meter: cola.MeterDetailViews,
+			name: "get_permittee", title: "Get one permittee",
+			description: "Get one permittee by permit number: name, location, permit type, activity, label " +
+				"counts and its ten newest labels in any status. Find permit numbers with " +
+				"search_permittees or on a label. For its other labels, call search_colas with " +
+				"permit_number.",
+			cost: "1 detail view, including its labels; free if not found.", meter: cola.MeterDetailViews,
 			required: []string{"permit_number"},
-			output:   outputSchema(false, extraSchemas(chargedMember), reflect.TypeFor[permitteeRecord]()),
-			notFound: "search_permittees finds permit holders by name.",
+			output:   outputSchema(false, []field{chargedMember}, reflect.TypeFor[permitteeRecord]()),
+			notFound: "Find permittees by name with search_permittees.",
 			example:  `{"permit_number":"NJ-I-721"}`,
 		}, getPermittee),
 	}
@@ -60,7 +60,7 @@ func searchPermittees(
 ) (a toolResult, state cola.QuotaState, err error) {
 	v := view{p.detailed(&p.Problems)}
 	rows := rowLimiter[cola.PermitteeSummary]{view: v}
-	page, state, err := svc.SearchPermitteesLimited(ctx, c, p.PermitteeParams, rows.registryFit())
+	page, state, err := svc.SearchPermitteesLimited(ctx, c, p.PermitteeParams, rows.rowLimit())
 	if err != nil {
 		return a, state, err
 	}
@@ -68,10 +68,10 @@ func searchPermittees(
 	rows.noteTruncation(&a, given, state)
 	switch at := page.Pagination; {
 	case rows.kept < rows.found && given == rows.kept:
-		a.note("No later page of this size has the rows that were cut. Set per_page to %d or less.", max(1, rows.kept))
+		a.note("Later pages skip the omitted rows; to see them, set per_page to %d or less.", max(1, rows.kept))
 	case at.HasMore && given > 0 && given == rows.found:
 		a.note(
-			"These are %d of %d permit holders. For more, call search_permittees again with the same filters and page %d.",
+			"Showing %d of %d permittees. For more, call search_permittees with the same filters and page %d.",
 			given, at.Total, at.Page+1)
 	}
 	a.setData(v.append(nil, nonNilRows(page.Permittees)))
@@ -92,7 +92,7 @@ func getPermittee(
 		return a, state, err
 	}
 	if found.Value.Colas > len(found.Value.RecentColas) {
-		a.note("recent_colas has the latest %d of %d labels. For all of them call search_colas with this "+
+		a.note("recent_colas has the newest %d of %d labels. For all, call search_colas with this "+
 			"permit_number and approval_date_from 2005-01-01.",
 			len(found.Value.RecentColas), found.Value.Colas)
 	}

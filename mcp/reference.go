@@ -12,16 +12,16 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// processingTimesArgs are the arguments of get_processing_times: the parameters of the three lists
-// of REST, and which list is meant.
+// processingTimesArgs are the arguments of get_processing_times: the parameters of the three
+// REST lists, and the kind of list.
 type processingTimesArgs struct {
 	Kind string `json:"kind" enum:"cola,formula,registration" default:"cola" doc:"cola: label approval. formula: formula approval. registration: original permits." example:"cola"`
 	cola.Decoded
-	FormulaType     string         `json:"formula_type" doc:"Kind of formula, any case; for kind formula." maxLength:"200" example:"Formula Approval"`
-	Commodity       string         `json:"commodity" doc:"Commodity, any case; for kinds cola and formula." maxLength:"200" example:"Wine"`
-	Category        string         `json:"category" doc:"Category, any case; for kind registration." maxLength:"200" example:"Alcohol"`
-	ApplicationType string         `json:"application_type" doc:"Kind of permit, any case; for kind registration." maxLength:"200" example:"Brewery"`
-	Latest          cola.Opt[bool] `json:"latest" doc:"true: only the newest figures of each commodity, kind of formula or kind of permit." example:"true"`
+	FormulaType     string         `json:"formula_type" doc:"For kind formula: formula type, any case." maxLength:"200" example:"Formula Approval"`
+	Commodity       string         `json:"commodity" doc:"For kinds cola and formula: commodity, any case." maxLength:"200" example:"Wine"`
+	Category        string         `json:"category" doc:"For kind registration: category, any case." maxLength:"200" example:"Alcohol"`
+	ApplicationType string         `json:"application_type" doc:"For kind registration: permit type, any case." maxLength:"200" example:"Brewery"`
+	Latest          cola.Opt[bool] `json:"latest" doc:"true: only the newest figures per commodity, formula type or permit type." example:"true"`
 	formatArgs
 }
 
@@ -35,11 +35,11 @@ var processingTimesFilters = map[string][]string{
 func processingTimeTools() []tool {
 	return []tool{newTool(tool{
 		name: "get_processing_times", title: "Get TTB processing times",
-		description: "Returns how long TTB takes, in median days, for label applications (kind cola), formula " +
-			"applications (formula) or original permits (registration), newest figures first. Use it for questions " +
-			"about waiting times. With latest true it returns only current figures.",
+		description: "Get TTB's median processing times in days, newest first: label applications (kind " +
+			"cola), formula applications (formula) or original permits (registration). With latest " +
+			"true, only current figures.",
 		cost: free,
-		output: outputSchema(true, extraSchemas(metaMember), reflect.TypeFor[cola.ProcessingTime](),
+		output: outputSchema(true, []field{metaMember}, reflect.TypeFor[cola.ProcessingTime](),
 			reflect.TypeFor[cola.FormulaProcessingTime](), reflect.TypeFor[cola.RegistrationProcessingTime]()),
 		example: `{"kind":"cola","commodity":"wine","latest":true}`,
 	}, getProcessingTimes)}
@@ -102,8 +102,8 @@ func (p *processingTimesArgs) latest() filterValue {
 	return filterValue{filter: "latest"}
 }
 
-// checkFilters notes filters that the kind does not have as problems. Ignored, they would seem to
-// apply.
+// checkFilters reports filters that the kind does not have. Ignoring them would suggest that they
+// were applied.
 func (p *processingTimesArgs) checkFilters(kind string) {
 	for name, value := range p.values() {
 		if value == "" || slices.Contains(processingTimesFilters[kind], name) {
@@ -111,7 +111,7 @@ func (p *processingTimesArgs) checkFilters(kind string) {
 		}
 		for _, other := range processingTimesKinds {
 			if slices.Contains(processingTimesFilters[other], name) {
-				p.Problems.Add(name, "Kind %s has no such filter, but kind %s does. Leave it out or change the kind.",
+				p.Problems.Add(name, "Not a filter of kind %s. Omit it, or use kind %s.",
 					kind, other)
 				break
 			}
@@ -119,7 +119,7 @@ func (p *processingTimesArgs) checkFilters(kind string) {
 	}
 }
 
-// maxConciseRows is how many rows of a list without pages the concise size has.
+// maxConciseRows limits the rows of an unpaginated list in the concise format.
 const maxConciseRows = 30
 
 // putList writes the first rows of an unpaginated list that fit. If rows are cut, a note names the
@@ -140,7 +140,7 @@ func putList[T any](v view, list registry.List[T], filters []filterValue) (a too
 		if !v.detailed {
 			ways = append(ways, "set response_format to detailed for more rows")
 		}
-		note := fmt.Sprintf("These are the first %d of %d rows.", kept, total)
+		note := fmt.Sprintf("Showing the first %d of %d rows.", kept, total)
 		if len(ways) > 0 {
 			note += " To see others, " + strings.Join(ways, " or ") + "."
 		}
@@ -162,12 +162,11 @@ type productionReportArgs struct {
 func productionReportTools() []tool {
 	return []tool{newTool(tool{
 		name: "list_production_reports", title: "List production reports",
-		description: "Returns TTB's statistical production reports of beer, wine and spirits, newest first: one row " +
-			"per figure, such as a quantity produced, removed or in stock. Use it for questions about the industry's " +
-			"volumes. The figures of one report share commodity, year and month. A figure that TTB withheld has " +
-			"is_redacted true and no value.",
+		description: "List TTB's statistical reports on beer, wine and spirits, newest first: one row per " +
+			"figure, such as a quantity produced, removed or in stock. Rows of one report share " +
+			"commodity, year and month. A withheld figure has is_redacted true and no value.",
 		cost:    free,
-		output:  outputSchema(true, extraSchemas(pageMetaMember), reflect.TypeFor[cola.ProductionReport]()),
+		output:  outputSchema(true, []field{pageMetaMember}, reflect.TypeFor[cola.ProductionReport]()),
 		example: `{"commodity":"beer","year":2019,"month":3,"per_page":2}`,
 	}, listProductionReports)}
 }
@@ -191,10 +190,10 @@ func putPage[T any](a *toolResult, v view, page registry.PageList[T], name strin
 	kept := rows.limit(page.Rows)
 	switch at := page.Meta; {
 	case kept < len(page.Rows):
-		a.note("The page was cut to %d of %d rows to keep the answer small. Set per_page to %d or less.", kept,
+		a.note("Showing %d of %d rows to limit the response size. Set per_page to %d or less.", kept,
 			len(page.Rows), max(1, kept))
 	case at.HasMore && at.Page < cola.MaxPage:
-		a.note("These are %d of %d rows. For more, call %s again with the same filters and page %d.", kept, at.Total,
+		a.note("Showing %d of %d rows. For more, call %s with the same filters and page %d.", kept, at.Total,
 			name, at.Page+1)
 	}
 	a.notes = append(a.notes, page.Notes...)

@@ -51,7 +51,7 @@ var servedMethods = append([]string{
 
 func (req *request) isCounted() bool { return slices.Contains(countedMethods, req.method) }
 
-// addLogAttrs adds the method and the tool to the request's event, as fixed words only.
+// addLogAttrs adds the method and the tool to the request's log line, as fixed words only.
 func (req *request) addLogAttrs(e *edge) {
 	method := web.Other
 	if slices.Contains(servedMethods, req.method) {
@@ -155,11 +155,11 @@ func newMetrics(registerer prometheus.Registerer, names []string) *metrics {
 	m := &metrics{
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "colaregistry_mcp_calls_total",
-			Help: "Calls of tools, and reads of resources and prompts, by outcome: ok, or the code of the error.",
+			Help: "Tool calls and reads of resources and prompts, by outcome (ok or the error code).",
 		}, []string{"tool", "outcome"}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "colaregistry_mcp_call_duration_seconds",
-			Help:    "Time that a call took, the ledger's commit included, without the network.",
+			Help:    "Duration of a call, including the ledger's commit but not the network.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"tool"}),
 	}

@@ -51,14 +51,14 @@ func TestSlowMessages(t *testing.T) {
 	f := newFake()
 	got := mustBegin(t, withKey(mustServe(t, f, io.Discard)), 100*time.Millisecond, "POST")
 	if got.StatusCode != http.StatusRequestTimeout || !strings.HasPrefix(got.body, `{"error":{"code":"request_timeout"`) || !got.Close || f.spent != 0 || f.looks != 1 {
-		t.Errorf("%d %s, closing %t, %d spent, %d looks", got.StatusCode, got.body, got.Close, f.spent, f.looks)
+		t.Errorf("%d %s, closing %t, %d requests counted, %d lookups", got.StatusCode, got.body, got.Close, f.spent, f.looks)
 	}
 	checkHeaders(t, got)
 }
 
-// TestRefusedAtOnce checks that a request refused on its headers does not wait for its message. The
+// TestRefusedImmediately checks that a request refused on its headers does not wait for its message. The
 // servers' read timeout is one hour.
-func TestRefusedAtOnce(t *testing.T) {
+func TestRefusedImmediately(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for name, tt := range map[string]struct {
 		h      http.Handler
@@ -102,23 +102,23 @@ func TestSuspendedAccount(t *testing.T) {
 			})
 			got := mustReply(t, send(t, h, http.MethodPost, message, "X-API-Key:", credential))
 			if got.StatusCode != http.StatusForbidden || !strings.HasPrefix(got.body, `{"error":{"code":"account_suspended"`) || !strings.Contains(got.body, `"details":{"reason":"Unpaid."}`) {
-				t.Errorf("%s is answered with %d %s", message, got.StatusCode, got.body)
+				t.Errorf("%s: got %d %s", message, got.StatusCode, got.body)
 			}
 			checkHeaders(t, got)
 			if f.created.Name != "" && credential == "Authorization: Bearer "+testToken {
-				t.Errorf("the service was asked for %+v", f.created)
+				t.Errorf("service was called with %+v", f.created)
 			}
 		}
 	}
 }
 
-// TestSuspendedOverABridge checks that an assistant on standard input gets the same error.
-func TestSuspendedOverABridge(t *testing.T) {
+// TestSuspendedOverStdio checks that an assistant on standard input gets the same error.
+func TestSuspendedOverStdio(t *testing.T) {
 	f := newFake()
 	f.err = suspended()
 	got := mustBridge(t, f, `{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"get_usage"}}`)
 	if len(got) != 2 {
-		t.Fatalf("%d answers to two messages", len(got))
+		t.Fatalf("%d responses to two messages", len(got))
 	}
 	for _, r := range got {
 		if r.json.Error == nil || r.json.Error.Code != codeRefused || r.json.Error.Message != suspended().Message {

@@ -27,7 +27,7 @@ type referenceResource struct {
 var referenceResources = []referenceResource{
 	{
 		"categories", "Category paths",
-		"The category paths that labels have, for derived_subcategory of search_colas: roots, and every path in use.",
+		"Category paths in use, for derived_subcategory in search_colas.",
 		func(ctx context.Context, svc Service) (object, error) {
 			words, err := svc.Vocabulary(ctx)
 			paths, left := words.Categories, maxContentBytes
@@ -42,13 +42,13 @@ var referenceResources = []referenceResource{
 		},
 	},
 	{
-		"filters", "Filters and their words",
-		"The words that the filters of search_colas take, TTB's class and type codes, and TTB's origins.",
+		"filters", "Filter values",
+		"Accepted filter values of search_colas, with TTB's class/type codes and origins.",
 		func(context.Context, Service) (object, error) { return filterWords(), nil },
 	},
 	{
 		"tiers", "Plans and their limits",
-		"What each plan allows in a month and in any 60 seconds, and what it costs.",
+		"Monthly quotas, rate limit and price of each plan.",
 		func(context.Context, Service) (object, error) {
 			var tiers []object
 			for _, t := range cola.Tiers() {
@@ -63,7 +63,7 @@ var referenceResources = []referenceResource{
 	},
 }
 
-// filterWords lists the words of every filter that has fixed ones, as its schema does, and TTB's
+// filterWords lists the allowed values of every filter that has them, and TTB's
 // tables.
 func filterWords() object {
 	var filters object
@@ -105,7 +105,7 @@ func (e *edge) addResources(s *server.MCPServer) {
 	template := protocol.NewResourceTemplate(labelScheme+"{ttb_id}", "cola",
 		protocol.WithTemplateTitle("One label"),
 		protocol.WithTemplateDescription("Everything known about one label, as get_cola returns it with "+
-			"response_format detailed. Costs one detail view; not found is free."),
+			"response_format detailed. Costs 1 detail view; free if not found."),
 		protocol.WithTemplateMIMEType(jsonType))
 	s.AddResourceTemplate(template,
 		server.ResourceTemplateHandlerFunc(e.resourceHandler(cola.MeterDetailViews, e.readLabel)))
@@ -124,7 +124,7 @@ func (e *edge) readLabel(ctx context.Context, req *request) ([]byte, cola.QuotaS
 	return a.json(), state, nil
 }
 
-// resourceHandler reads a resource for the exchange in the context.
+// resourceHandler reads a resource for the request in the context.
 func (e *edge) resourceHandler(
 	m cola.Meter, read func(context.Context, *request) ([]byte, cola.QuotaState, error),
 ) server.ResourceHandlerFunc {

@@ -64,8 +64,8 @@ func (a *toolResult) json() json.RawMessage {
 	return mustJSON(o)
 }
 
-// callResult is the answer as a tool's result: structured, and the same as text for clients that
-// read no other.
+// callResult returns the tool result: structured content, and the same as text for clients that
+// read only text.
 func (a *toolResult) callResult() *protocol.CallToolResult {
 	content := a.json()
 	return &protocol.CallToolResult{
@@ -73,14 +73,6 @@ func (a *toolResult) callResult() *protocol.CallToolResult {
 			Text: string(content)}},
 		StructuredContent: content,
 	}
-}
-
-// extraSchemas describes members beside the data by their Go types.
-func extraSchemas(members ...field) (beside []field) {
-	for _, m := range members {
-		beside = append(beside, field{m.name, recordSchema([]reflect.Type{m.value.(reflect.Type)})})
-	}
-	return beside
 }
 
 // Members besides the data, with their types.
@@ -116,7 +108,7 @@ func encodedSize(b []byte) int {
 	return n
 }
 
-// rowLimiter is a registry.RowLimit for the rows of a list. It records how many rows fit.
+// rowLimiter limits the rows of a list to the response size. It records how many rows fit.
 type rowLimiter[T any] struct {
 	view  view
 	shown func(T) any // converts a row for the result; nil: no conversion
@@ -146,8 +138,8 @@ func (f *rowLimiter[T]) limit(rows []T) int {
 	return f.kept
 }
 
-// registryFit returns the function that the registry asks.
-func (f *rowLimiter[T]) registryFit() registry.RowLimit[T] { return f.limit }
+// rowLimit returns the limiter as a registry.RowLimit.
+func (f *rowLimiter[T]) rowLimit() registry.RowLimit[T] { return f.limit }
 
 // putRecord sets the data to one record. If it is too large, its longest lists and texts are cut,
 // with a note.
@@ -218,15 +210,15 @@ func length(v reflect.Value) int {
 func truncationNote(name string, cut reflect.Value, whole int) string {
 	if cut.Kind() == reflect.String {
 		return fmt.Sprintf(
-			"%s is cut to its first %d of %d characters to keep the answer small; the REST API has all of it.", name,
+			"%s has the first %d of %d characters to limit the response size; the REST API returns all of it.", name,
 			length(cut)-1, whole)
 	}
 	return fmt.Sprintf(
-		"%s is cut to its first %d of %d entries to keep the answer small; the REST API has all of them.", name,
+		"%s has the first %d of %d entries to limit the response size; the REST API returns all of them.", name,
 		length(cut), whole)
 }
 
-// nonNilRows makes no rows an empty list.
+// nonNilRows returns rows, or an empty list if they are nil.
 func nonNilRows[T any](rows []T) []T {
 	if rows == nil {
 		return []T{}
@@ -234,7 +226,7 @@ func nonNilRows[T any](rows []T) []T {
 	return rows
 }
 
-// resetDay says when a quota starts again.
+// resetDay returns the day on which the quota resets.
 func resetDay(state cola.QuotaState) string { return state.Period.End().Format("2 January 2006") }
 
 // sanitizeJSON removes hidden characters from the texts in JSON: control characters, and characters

@@ -17,7 +17,7 @@ type listSavedSearchesArgs struct{ cola.SavedSearchListParams }
 type updateSavedSearchArgs struct {
 	UUID string `json:"uuid" doc:"uuid of the saved search." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
 	cola.SavedSearchChangeParams
-	RemoveSchedule cola.Opt[bool] `json:"remove_schedule" doc:"true: keep the search without an alert." example:"false"`
+	RemoveSchedule cola.Opt[bool] `json:"remove_schedule" doc:"true: remove the schedule but keep the search." example:"false"`
 }
 
 // deleteSavedSearchArgs are the arguments of delete_saved_search.
@@ -33,8 +33,8 @@ type deletedSearch struct {
 }
 
 const (
-	needsScope            = "Needs the scope saved_searches:write, which API keys have."
-	findSavedSearchesHint = "list_saved_searches lists the account's saved searches with their uuids."
+	needsScope            = "Requires scope saved_searches:write, which API keys have."
+	findSavedSearchesHint = "Find saved searches and their uuids with list_saved_searches."
 )
 
 func savedSearchTools() []tool {
@@ -44,11 +44,11 @@ func savedSearchTools() []tool {
 func listSavedSearchesTool() tool {
 	return newTool(tool{
 		name: "list_saved_searches", title: "List saved searches",
-		description: "Lists the saved searches of the user's account, oldest first: filters, schedule, next and " +
-			"last run, and why a run is held back. " +
-			"Use it to see what is watched, and to find the uuid for update_saved_search or delete_saved_search.",
+		description: "List the account's saved searches, oldest first: filters, schedule, last and next " +
+			"run, and why a schedule is paused. Use it to find the uuid for update_saved_search or " +
+			"delete_saved_search.",
 		cost:    free,
-		output:  outputSchema(true, extraSchemas(pageMetaMember), reflect.TypeFor[cola.SavedSearch]()),
+		output:  outputSchema(true, []field{pageMetaMember}, reflect.TypeFor[cola.SavedSearch]()),
 		example: `{}`,
 	}, listSavedSearches)
 }
@@ -56,17 +56,14 @@ func listSavedSearchesTool() tool {
 func createSavedSearchTool() tool {
 	return newTool(tool{
 		name: "create_saved_search", title: "Create a saved search",
-		description: "Saves a search in the user's account and returns it, not labels. With a schedule it is an " +
-			"alert: it runs daily, weekly or monthly and reports labels approved since the previous run, and " +
-			"older ones that reached the registry late. Results go to the account's destinations, such as its " +
-			"email address where the server sends email: up to 25 labels a message, for free. The REST API lists " +
-			"all matches, for a list record each. Use it when the user wants a search kept or something watched, " +
-			"and agreed to the filters and the schedule. To look for labels now use search_colas.\n\n" +
-			"Filters narrow each other; several types, categories or containers mean any of them. There is no " +
-			"date filter. A schedule needs a filter that narrows the search: a status alone, or all product " +
-			"types together, is too broad. An account has at most 10 active schedules and 1,000 saved searches. " +
-			"Repeating a call within ten minutes creates nothing new. " +
-			needsScope,
+		description: "Save a search. With a schedule it becomes an alert: each daily, weekly or monthly run " +
+			"reports labels approved since the last run, and older ones that reached the registry " +
+			"late. Results go to the account's destinations for free, up to 25 labels a message. " +
+			"Ask the user to confirm filters and schedule first. For labels now, use search_colas.\n\n" +
+			"Filters combine with AND, several types, categories or containers with OR. A schedule " +
+			"needs at least one filter besides a status or all product types. Limits: 10 active " +
+			"schedules, 1,000 saved searches. Repeating a call within 10 minutes returns the same " +
+			"search. " + needsScope,
 		cost:   free,
 		scope:  cola.ScopeWriteSavedSearches,
 		effect: creates, required: []string{"name", "filters"}, serviceValidates: true,
@@ -78,32 +75,29 @@ func createSavedSearchTool() tool {
 func updateSavedSearchTool() tool {
 	return newTool(tool{
 		name: "update_saved_search", title: "Change a saved search",
-		description: "Changes a saved search of the user's account; what you leave out stays. schedule.active " +
-			"false pauses its alert, true resumes it. " +
-			"filters replaces all filters of the search: send those to keep, too, as create_saved_search takes them. " +
-			"Use it when the user asks to rename, change, pause or resume one. Get its uuid from " +
-			"list_saved_searches. " + needsScope,
+		description: "Change a saved search; omitted fields stay the same. schedule.active false pauses its " +
+			"alert, true resumes it. filters replaces all filters, so include those to keep. Find " +
+			"the uuid with list_saved_searches. " + needsScope,
 		cost:   free,
 		scope:  cola.ScopeWriteSavedSearches,
 		effect: changes, required: []string{"uuid"},
 		docs: map[string]string{
-			"filters":  "All filters of the search from now on.",
-			"schedule": "What to change of the schedule. A search without one needs all of it.",
+			"filters":  "Replaces all filters; same fields as in create_saved_search.",
+			"schedule": "Schedule fields to change; all of them if the search has no schedule.",
 		},
-		documentedElsewhere: "filters",
-		output:              savedSearchOutput(),
-		notFound:            findSavedSearchesHint,
-		example:             `{"uuid":"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11","schedule":{"active":false}}`,
+		describedElsewhere: "filters",
+		output:             savedSearchOutput(),
+		notFound:           findSavedSearchesHint,
+		example:            `{"uuid":"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11","schedule":{"active":false}}`,
 	}, updateSavedSearch)
 }
 
 func deleteSavedSearchTool() tool {
 	return newTool(tool{
 		name: "delete_saved_search", title: "Delete a saved search",
-		description: "Deletes a saved search of the user's account for good, with its alert and its past runs. " +
-			"Use it only when the user asked to delete this one; " +
-			"to stop an alert for a while, pause it with update_saved_search. Get its uuid from " +
-			"list_saved_searches. " + needsScope,
+		description: "Delete a saved search for good, with its alert and past runs. Use it only if the user " +
+			"asked to delete this search; to pause an alert, use update_saved_search. Find the " +
+			"uuid with list_saved_searches. " + needsScope,
 		cost:   free,
 		scope:  cola.ScopeWriteSavedSearches,
 		effect: changes, required: []string{"uuid"},
@@ -114,7 +108,7 @@ func deleteSavedSearchTool() tool {
 }
 
 // savedSearchOutput is the output schema of tools that return a saved search.
-func savedSearchOutput() schema { return outputSchema(false, nil, reflect.TypeFor[cola.SavedSearch]()) }
+func savedSearchOutput() object { return outputSchema(false, nil, reflect.TypeFor[cola.SavedSearch]()) }
 
 func listSavedSearches(
 	ctx context.Context, svc Service, c cola.Caller, p listSavedSearchesArgs,
@@ -136,7 +130,7 @@ func createSavedSearch(
 		return a, state, err
 	}
 	if made.Repeated {
-		a.note("The same call created this search before. Nothing new was created.")
+		a.note("An identical earlier call created this search; it was not created again.")
 	}
 	putSavedSearch(ctx, svc, &a, made.Search)
 	return a, state, nil
@@ -155,7 +149,7 @@ func updateSavedSearch(
 	}
 	switch remove := p.RemoveSchedule.V; {
 	case remove && change.Schedule != nil:
-		change.Problems.Add("remove_schedule", "It contradicts schedule. Send only one of them.")
+		change.Problems.Add("remove_schedule", "Send either remove_schedule or schedule, not both.")
 	case remove:
 		change.Nulls = []string{"schedule"}
 	}
@@ -189,23 +183,23 @@ func deleteSavedSearch(
 func putSavedSearch(ctx context.Context, svc Service, a *toolResult, search cola.SavedSearch) {
 	switch s := search.Schedule; {
 	case s == nil:
-		a.note("The search is saved without a schedule, so it does not run by itself.")
+		a.note("Saved without a schedule: it runs only on demand.")
 	case !s.Active:
-		a.note("The search is saved and its alert is paused.")
+		a.note("Saved with the alert paused.")
 	case s.PausedBecause == cola.Some(cola.PausedDowngraded):
 		a.note("The search is saved but does not run: the account has more active schedules than it may, and only " +
-			"the oldest run.")
+			"the oldest ones run.")
 	case s.PausedBecause.OK:
-		a.note("The search is saved but does not run: the account is suspended.")
+		a.note("Saved, but the alert doesn't run: the account is suspended.")
 	case s.NextRunAt.OK:
-		a.note("The alert runs next on %s. Results go to the account's destinations (email only where this server "+
+		a.note("The alert next runs on %s. Results go to the account's destinations (email only if this server "+
 			"sends email). "+
-			"The REST API lists all matches at /saved-searches/%s/matches, for a list record each.",
+			"The REST API lists all matches at /saved-searches/%s/matches, at one list record each.",
 			s.NextRunAt.V.Time().Format("Monday, 2 January 2006, 15:04 UTC"), search.UUID)
 	}
 	if words, err := svc.Vocabulary(ctx); err == nil {
 		a.notes = append(a.notes, words.SavedSearchNotes(search.Filters)...)
 	}
-	a.note("To see labels that match today call search_colas with the same filters.")
+	a.note("To see today's matches, call search_colas with the same filters.")
 	a.setData(view{detailed: true}.append(nil, search))
 }

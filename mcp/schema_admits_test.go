@@ -55,9 +55,9 @@ func samples(a argument) []string {
 	return values
 }
 
-// TestSchemasAdmitWhatIsAccepted checks that the schema allows every argument value that the server
+// TestSchemasAdmitAcceptedValues checks that the schema allows every argument value that the server
 // accepts, so that clients that validate do not block it.
-func TestSchemasAdmitWhatIsAccepted(t *testing.T) {
+func TestSchemasAdmitAcceptedValues(t *testing.T) {
 	validators := inputValidators(t)
 	for _, one := range tools() {
 		f := newFake()
@@ -76,7 +76,7 @@ func TestSchemasAdmitWhatIsAccepted(t *testing.T) {
 					continue
 				}
 				if err := validators[one.name].Validate(parsed(t, arguments)); err != nil {
-					t.Errorf("%s accepts %s, and its schema does not: %v", one.name, arguments, err)
+					t.Errorf("%s accepts %s, and its schema rejects it: %v", one.name, arguments, err)
 				}
 			}
 		}
@@ -156,9 +156,9 @@ func drawObject(t *rapid.T, members []argument) (own, other map[string]any) {
 	return own, other
 }
 
-// TestAdmittedTypesMeanTheSame checks that every type that a schema allows for an argument gives
+// TestAdmittedTypesAreEquivalent checks that every type that a schema allows for an argument gives
 // the same response as the argument's own type.
-func TestAdmittedTypesMeanTheSame(t *testing.T) {
+func TestAdmittedTypesAreEquivalent(t *testing.T) {
 	validators := inputValidators(t)
 	for _, one := range tools() {
 		f := newFake()
@@ -171,7 +171,7 @@ func TestAdmittedTypesMeanTheSame(t *testing.T) {
 			a, b := drawObject(rt, one.input)
 			own, other := encoded(t, a), encoded(t, b)
 			if err := validators[one.name].Validate(parsed(t, other)); err != nil {
-				rt.Fatalf("%s: the schema refuses %s: %v", one.name, other, err)
+				rt.Fatalf("%s: schema rejects %s: %v", one.name, other, err)
 			}
 			if got, want := ask(other), ask(own); got != want {
 				rt.Fatalf("%s %s is answered with\n%s\nand %s with\n%s", one.name, other, got, own, want)

@@ -79,13 +79,13 @@ func TestToolsAreDescribed(t *testing.T) {
 		if diff := cmp.Diff(want, one["annotations"]); diff != "" || one["title"] == "" {
 			t.Errorf("%s: annotations (-want +got):\n%s", name, diff)
 		}
-		if !strings.Contains(description, "Use it") || !strings.Contains(description, "\n\nCost: ") || len(description) > 1500 {
-			t.Errorf("%s is described as %s", name, description)
+		if words := len(strings.Fields(description)); words >= 120 || !strings.Contains(description, "\n\nCost: ") {
+			t.Errorf("%s: description has %d words, want fewer than 120 and the cost: %s", name, words, description)
 		}
 		for _, word := range strings.FieldsFunc(description, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }) {
 			verbs := []string{"get", "search", "list", "lookup", "create", "update", "delete"}
 			if verb, _, two := strings.Cut(word, "_"); two && slices.Contains(verbs, verb) && !names[word] {
-				t.Errorf("%s speaks of the tool %s, which does not exist", name, word)
+				t.Errorf("%s: description names unknown tool %s", name, word)
 			}
 		}
 		checkStrict(t, name, one["inputSchema"].(map[string]any))
@@ -93,16 +93,16 @@ func TestToolsAreDescribed(t *testing.T) {
 }
 
 // checkStrict checks that an object and its nested objects accept only described properties. The
-// filters of update_saved_search refer to the description in create_saved_search.
+// filters of update_saved_search are those of create_saved_search.
 func checkStrict(t *testing.T, name string, input map[string]any) {
 	t.Helper()
 	if input["additionalProperties"] != false || input["type"] == nil {
-		t.Errorf("%s takes anything: %v", name, input)
+		t.Errorf("%s: schema is not strict: %v", name, input)
 	}
 	for argument, s := range input["properties"].(map[string]any) {
 		s := s.(map[string]any)
-		if s["type"] == nil || s["description"] == nil && name != "update_saved_search.filters" || s["$ref"] != nil {
-			t.Errorf("%s: %s is described as %v", name, argument, s)
+		if s["type"] == nil || s["description"] == nil || s["$ref"] != nil {
+			t.Errorf("%s: schema of %s is %v, want type, description and no $ref", name, argument, s)
 		}
 		if s["properties"] != nil {
 			checkStrict(t, name+"."+argument, s)
@@ -113,9 +113,9 @@ func checkStrict(t *testing.T, name string, input map[string]any) {
 // TestListOfToolsIsSmall limits the tool list, which assistants pay for with every call. Raise the
 // limit only for a good reason.
 func TestListOfToolsIsSmall(t *testing.T) {
-	const most = 45_000
-	if n := len(rpc(t, mustServe(t, newFake(), io.Discard), "tools/list", "{}").body); n > most {
-		t.Errorf("the list of tools has %d bytes, more than %d", n, most)
+	const limit = 30_000
+	if n := len(rpc(t, mustServe(t, newFake(), io.Discard), "tools/list", "{}").body); n > limit {
+		t.Errorf("tools/list has %d bytes, limit %d", n, limit)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestArgumentsAreTheParameters(t *testing.T) {
 	for _, one := range tools() {
 		types, known := parameters[one.name]
 		if !known {
-			t.Errorf("%s has no place in this table", one.name)
+			t.Errorf("%s is missing from this table", one.name)
 		}
 		got, used := map[string]argument{}, map[string]bool{}
 		flatten(got, "", one.input)
@@ -152,10 +152,10 @@ func TestArgumentsAreTheParameters(t *testing.T) {
 					s = s.Items
 				}
 				if words := f.Tag.Get("enum"); words != "" && fmt.Sprint(s.Enum) != fmt.Sprint(strings.Split(words, ",")) {
-					t.Errorf("%s: %s takes %v, in REST %s", one.name, name, s.Enum, words)
+					t.Errorf("%s: %s = %v, REST has %s", one.name, name, s.Enum, words)
 				}
 				if most := f.Tag.Get("maxLength"); most != "" && (s.MaxLength == nil || fmt.Sprint(*s.MaxLength) != most) {
-					t.Errorf("%s: %s is not bounded to %s characters", one.name, name, most)
+					t.Errorf("%s: %s is not limited to %s characters", one.name, name, most)
 				}
 				if pattern := f.Tag.Get("pattern"); s.Pattern != pattern {
 					t.Errorf("%s: %s has the pattern %q, in REST %q", one.name, name, s.Pattern, pattern)
@@ -165,7 +165,7 @@ func TestArgumentsAreTheParameters(t *testing.T) {
 		}
 		for name := range got {
 			if !used[name] && !beside[name] {
-				t.Errorf("%s takes %s, which REST does not", one.name, name)
+				t.Errorf("%s accepts %s, which REST does not have", one.name, name)
 			}
 		}
 	}

@@ -32,7 +32,7 @@ type Bridge struct {
 // maxResponseBytes limits responses; ours are at most a tenth of it.
 const maxResponseBytes = 4 << 20
 
-// maxConcurrentCalls is how many messages are under way at one time.
+// maxConcurrentCalls limits the messages in flight.
 const maxConcurrentCalls = 16
 
 // Serve answers lines of in with lines of out until in ends or the context is canceled, then waits
@@ -85,8 +85,8 @@ func (b *Bridge) send(ctx context.Context, head messageHead, sent []byte) []byte
 	status, contentType, body, err := b.post(ctx, head, sent)
 	switch {
 	case err != nil && ctx.Err() == nil:
-		b.Logger.Error("the server cannot be reached", "error", err)
-		return head.response(&rpcError{Code: codeRefused, Message: "The registry server cannot be reached."})
+		b.Logger.Error("server unreachable", "error", err)
+		return head.response(&rpcError{Code: codeRefused, Message: "The registry server is unreachable."})
 	case err != nil || status == http.StatusAccepted:
 		return nil
 	}
@@ -182,7 +182,7 @@ type pendingCalls struct {
 	cancel map[string]context.CancelFunc
 }
 
-// begin returns the context of a call and a function that ends it.
+// begin returns the context of a call and a function that releases it.
 func (c *pendingCalls) begin(ctx context.Context, id string) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	c.mu.Lock()
@@ -285,7 +285,7 @@ type inputLine struct {
 	err     error
 }
 
-// readLines reads lines in the background, because reads of standard input can't be interrupted. It
+// readLines reads lines in the background, because reads from standard input can't be interrupted. It
 // ends with the input, or at the first line after the context was canceled.
 func readLines(ctx context.Context, in io.Reader) <-chan inputLine {
 	lines := make(chan inputLine)

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	protocol "github.com/mark3labs/mcp-go/mcp"
@@ -13,21 +12,21 @@ import (
 
 // tool is one tool: the row that offers it, describes it and runs it.
 type tool struct {
-	name                string
-	title               string
-	description         string // result, purpose and follow-up tools
-	cost                string
-	meter               cola.Meter
-	scope               cola.Scope // required scope; may be empty
-	required            []string   // arguments
-	effect              effect
-	serviceValidates    bool              // the service reports missing arguments
-	documentedElsewhere string            // object argument whose members another tool describes
-	defaults            map[string]any    // of arguments, where they differ from REST
-	docs                map[string]string // descriptions of arguments, where they differ from REST
-	output              schema            // of the structured content
-	notFound            string            // hint for an unknown record: how to find one
-	example             string            // arguments of an example call, as JSON
+	name               string
+	title              string
+	description        string // result, purpose and follow-up tools
+	cost               string
+	meter              cola.Meter
+	scope              cola.Scope // required scope; may be empty
+	required           []string   // arguments
+	effect             effect
+	serviceValidates   bool              // the service reports missing arguments
+	describedElsewhere string            // object argument whose members another tool lists
+	defaults           map[string]any    // of arguments, where they differ from REST
+	docs               map[string]string // descriptions of arguments, where they differ from REST
+	output             object            // schema of the structured content
+	notFound           string            // hint for an unknown record: how to find one
+	example            string            // arguments of an example call, as JSON
 
 	input []argument // in the order of the parameters; set by newTool
 	run   func(ctx context.Context, svc Service, req *request) (toolResult, cola.QuotaState, error)
@@ -43,7 +42,7 @@ const (
 )
 
 // free is the cost of calls that use no quota.
-const free = "Free; counts toward the rate limit."
+const free = "free; counts toward the rate limit."
 
 // newTool completes a tool with arguments of type P. ask gets the arguments with their problems,
 // missing ones included, and lets the service refuse them, so that the caller learns of all
@@ -84,7 +83,7 @@ func (t *tool) describe() protocol.Tool {
 		Title:           t.title,
 		Description:     t.description + "\n\nCost: " + t.cost,
 		RawInputSchema:  t.inputSchema(),
-		RawOutputSchema: json.RawMessage(t.output.bytes()),
+		RawOutputSchema: mustJSON(t.output),
 		Annotations: protocol.ToolAnnotation{
 			Title: t.title, ReadOnlyHint: &onlyReads, DestructiveHint: &destroys, IdempotentHint: &repeatable,
 			OpenWorldHint: &no,
@@ -94,7 +93,7 @@ func (t *tool) describe() protocol.Tool {
 
 // formatArgs are the arguments of a tool with two response sizes.
 type formatArgs struct {
-	ResponseFormat string `json:"response_format" enum:"concise,detailed" default:"concise" doc:"detailed adds unknown and rarely needed fields." example:"concise"`
+	ResponseFormat string `json:"response_format" enum:"concise,detailed" default:"concise" doc:"detailed adds rarely needed and empty fields." example:"concise"`
 }
 
 var responseFormats = []string{"concise", "detailed"}

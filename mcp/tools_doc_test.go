@@ -28,17 +28,20 @@ func TestGoldenTools(t *testing.T) {
 
 const toolsIntroduction = `# Tools
 
-What assistants find at ` + "`/mcp`" + `, written by ` + "`make generate`" + ` from the table of tools. The answers are those of the example calls over a few
-records in the shape of the demonstration data. [Assistants](docs/ASSISTANTS.md) explains how to connect one.
+This page documents the MCP tools at ` + "`/mcp`" + `. ` + "`make generate`" + ` writes it; the example responses come from a few
+demo records. [Assistants](docs/ASSISTANTS.md) explains how to connect a client.
 
-- Every call counts as one request toward the account's rate limit, like a request of the REST API. Connecting and listing do not.
-- Arguments have the names of the REST API. An unknown one is an error that names the nearest; all problems are reported at once.
-- Arguments may come as another JSON type: a number for a string, a string for a number or boolean, one value for an array. Null means absent.
-- ` + "`response_format`" + `, where a tool has it, is ` + "`concise`" + ` (without unknown and rarely needed fields) or ` + "`detailed`" + `. No answer exceeds 25,000 tokens: a longer
-  one is cut before it is charged, and says so.
-- An answer has ` + "`notes`" + ` (remarks by this service), ` + "`data`" + ` (records; their texts are third parties'), and ` + "`charged`" + ` where it cost quota. It comes as structured
-  content and as the same in text.
-- A failed call is a result with ` + "`isError`" + `: the error envelope of the REST API, and a sentence on what to do. Missing or invalid credentials are HTTP 401.
+- Every call counts as one request toward the account's rate limit, like a request of the REST API. Connecting and listing tools don't count.
+- Arguments have the same names as REST parameters. An unknown argument is an error that suggests the closest name. All problems
+  are reported at once.
+- Some other JSON types are accepted: a number for a string, a string for a number or boolean, one value for an array. Null means
+  absent.
+- ` + "`response_format`" + ` is ` + "`concise`" + ` (omits empty and rarely needed fields) or ` + "`detailed`" + `. Responses are limited to 25,000
+  tokens: longer ones are truncated before they are charged, with a note.
+- A result has ` + "`notes`" + ` (messages from this service), ` + "`data`" + ` (records, which contain third-party text) and, if it used quota,
+  ` + "`charged`" + `. It is returned as structured content and as the same JSON in a text block.
+- A failed call returns a result with ` + "`isError`" + `, the REST API's error envelope, and a hint. Missing or invalid credentials return
+  HTTP 401.
 `
 
 func writeTool(t *testing.T, b *strings.Builder, h http.Handler, one *tool) {
@@ -49,9 +52,9 @@ func writeTool(t *testing.T, b *strings.Builder, h http.Handler, one *tool) {
 	writeArguments(b, "", one.input)
 	got := call(t, h, one.name, one.example)
 	if got.failed {
-		t.Errorf("the example of %s fails: %s", one.name, got.texts[0])
+		t.Errorf("example of %s fails: %s", one.name, got.texts[0])
 	}
-	fmt.Fprintf(b, "\n```json\n{\"name\": \"%s\", \"arguments\": %s}\n```\n\nanswers\n\n```json\n%s\n```\n", one.name, one.example, indented(t, got.texts[0]))
+	fmt.Fprintf(b, "\n```json\n{\"name\": \"%s\", \"arguments\": %s}\n```\n\nResponse:\n\n```json\n%s\n```\n", one.name, one.example, indented(t, got.texts[0]))
 }
 
 func writeArguments(b *strings.Builder, prefix string, all []argument) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -30,42 +31,34 @@ func TestExamplesAreAnswered(t *testing.T) {
 			}
 			var fromText map[string]any
 			if err := json.Unmarshal([]byte(got.texts[0]), &fromText); err != nil || len(got.texts) != 1 || !cmp.Equal(fromText, got.content) {
-				t.Errorf("%s: the text is not the content: %s", one.name, got.texts[0])
+				t.Errorf("%s: text and structured content differ: %s", one.name, got.texts[0])
 			}
-			if err := compiled(t, closed(parsed(t, string(one.output.bytes())))).Validate(parsed(t, got.texts[0])); err != nil {
+			if err := compiled(t, closed(parsed(t, string(mustJSON(one.output))))).Validate(parsed(t, got.texts[0])); err != nil {
 				t.Errorf("%s, %s: %v", one.name, format, err)
 			}
 		}
 	}
 }
 
-// TestProblemsAreToldAtOnce checks that all problems are reported at once, with REST's messages,
-// and that the call counts once.
-func TestProblemsAreToldAtOnce(t *testing.T) {
+// TestAllProblemsAreReported checks that a call reports the problems of all its arguments and counts once.
+func TestAllProblemsAreReported(t *testing.T) {
 	f := newFake()
 	got := call(t, mustServe(t, f, io.Discard), "search_colas",
 		`{"page":"two","statsu":"approved","product_type":["vine"],"volume_min":1,"response_format":"brief","abv_min":20,"abv_max":10}`)
-	want := map[string]any{
-		"page":            []any{`"two" is not accepted; write a whole number from 1 to 100.`},
-		"statsu":          []any{"There is no such parameter; did you mean status?"},
-		"product_type":    []any{`"vine" is not allowed; allowed: wine, malt beverage, distilled spirits. Did you mean wine?`},
-		"volume_unit":     []any{"A unit is required with volume_min and volume_max; allowed: beer barrels, fluid ounces, gallons, liters, milliliters, pints, quarts."},
-		"response_format": []any{`"brief" is not allowed; allowed: concise, detailed.`},
-		"abv_min":         []any{"20 is above abv_max, which is 10; nothing lies between."},
-	}
-	if diff := cmp.Diff(want, got.problems(t)); diff != "" || !got.failed || got.content != nil || f.spent != 1 {
-		t.Errorf("problems (-want +got, %d spent):\n%s", f.spent, diff)
+	want := []string{"abv_min", "page", "product_type", "response_format", "statsu", "volume_unit"}
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(got.problems(t)))); diff != "" || !got.failed || got.content != nil || f.spent != 1 {
+		t.Errorf("%d requests counted, arguments with problems (-want +got):\n%s", f.spent, diff)
 	}
 	for tool, missing := range map[string]string{"get_cola": "ttb_id", "get_permittee": "permit_number", "lookup_barcode": "barcode_value", "get_ava": "ava_id"} {
 		f := newFake()
 		h := mustServe(t, f, io.Discard)
 		for _, arguments := range []string{`{}`, `null`, `{"` + missing + `":null}`, `{"` + missing + `":""}`} {
-			if got := call(t, h, tool, arguments); got.code(t) != "validation_error" || !cmp.Equal(got.problems(t)[missing], any([]any{"It is required."})) {
+			if got := call(t, h, tool, arguments); got.code(t) != "validation_error" || got.problems(t)[missing] == nil {
 				t.Errorf("%s %s: %s", tool, arguments, got.texts[0])
 			}
 		}
 		if f.asked != "" || f.spent != 4 {
-			t.Errorf("%s: asked for %q, %d spent", tool, f.asked, f.spent)
+			t.Errorf("%s: service called with %q, %d requests counted", tool, f.asked, f.spent)
 		}
 	}
 	for _, arguments := range []string{`[]`, `"q"`, `1`, `true`} {
@@ -91,7 +84,7 @@ func TestKindsOfProcessingTimes(t *testing.T) {
 		`{"formula_type":"x"}`:                    "kind formula",
 		`{"kind":"registration","commodity":"x"}`: "kind cola",
 		`{"kind":"formula","category":"x"}`:       "kind registration",
-		`{"kind":"label"}`:                        `"label" is not allowed; allowed: cola, formula, registration.`,
+		`{"kind":"label"}`:                        "cola, formula, registration",
 	} {
 		if got := call(t, h, "get_processing_times", arguments); !strings.Contains(fmt.Sprint(got.problems(t)), want) {
 			t.Errorf("%s: %s", arguments, got.texts[0])
@@ -109,12 +102,12 @@ func TestNotes(t *testing.T) {
 		left            int // remaining list records
 		want            []string
 	}{
-		{"search_colas", `{"per_page":2}`, 1000, []string{"since 2025-11-20", "2 of 3 labels"}},
+		{"search_colas", `{"per_page":2}`, 1000, []string{"2025-11-20", "2 of 3 labels"}},
 		{"search_colas", `{"approval_date_from":"2005-01-01"}`, 1000, nil},
-		{"search_colas", `{"approval_date_from":"2005-01-01"}`, 2, []string{"reset on 1 December 2026", "cursor set to pagination.next_cursor"}},
+		{"search_colas", `{"approval_date_from":"2005-01-01"}`, 2, []string{"1 December 2026", "pagination.next_cursor"}},
 		{"search_permittees", `{"per_page":1}`, 1000, []string{"page 2"}},
-		{"search_permittees", `{}`, 1, []string{"reset on 1 December 2026"}},
-		{"lookup_barcode", `{"barcode_value":"036000291452"}`, 2, []string{"cut to 2 of 3 rows", "barcode_value"}},
+		{"search_permittees", `{}`, 1, []string{"1 December 2026"}},
+		{"lookup_barcode", `{"barcode_value":"036000291452"}`, 2, []string{"2 of 3 rows", "barcode_value"}},
 		{"list_production_reports", `{"per_page":1}`, 0, []string{"page 2"}},
 		{"get_permittee", `{"permit_number":"NJ-I-721"}`, 0, []string{"10 of 12 labels"}},
 		{"get_usage", `{}`, 0, nil},
@@ -151,7 +144,7 @@ func TestNarrowingNotes(t *testing.T) {
 	}
 	f.times = f.times[:40]
 	if got := call(t, h, "get_processing_times", `{"response_format":"detailed"}`); got.content["notes"] != nil || rowsOf(got.content) != 40 {
-		t.Errorf("a detailed list has %d rows and says %v", rowsOf(got.content), got.content["notes"])
+		t.Errorf("detailed list has %d rows and notes %v", rowsOf(got.content), got.content["notes"])
 	}
 }
 
@@ -167,27 +160,33 @@ func TestCurrentAreas(t *testing.T) {
 	}
 }
 
-// TestRowsOfLabels checks that rows show the permittee, strength and volume if known.
-func TestRowsOfLabels(t *testing.T) {
+// TestLabelRows checks that rows show the permittee, strength and volume if known.
+func TestLabelRows(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, io.Discard)
-	for tool, arguments := range map[string]string{
-		"search_colas": `{}`, "lookup_barcode": `{"barcode_value":"036000291452"}`, "get_permittee": `{"permit_number":"NJ-I-721"}`,
+	for _, tt := range []struct {
+		tool, arguments string
+		company         cola.Text
+		abv             float64
+	}{
+		{"search_colas", `{}`, f.company, 13.5},
+		{"lookup_barcode", `{"barcode_value":"036000291452"}`, f.company, 13.5},
+		{"get_permittee", `{"permit_number":"NJ-I-721"}`, f.permittee.CompanyName, 12.5},
 	} {
-		data := call(t, h, tool, arguments).content["data"]
+		data := call(t, h, tt.tool, tt.arguments).content["data"]
 		if record, ok := data.(map[string]any); ok {
 			if data = record["recent_colas"]; data == nil {
 				data = record["colas"]
 			}
 		}
 		row := data.([]any)[0].(map[string]any)
-		if row["company_name"] != string(f.company) || row["abv"] != 13.5 || row["volume_ml"] != 750.0 {
-			t.Errorf("%s: a row is %v", tool, row)
+		if row["company_name"] != string(tt.company) || row["abv"] != tt.abv || row["volume_ml"] != 750.0 {
+			t.Errorf("first row of %s %s = %v, want company %s, ABV %v, 750 ml", tt.tool, tt.arguments, row, tt.company, tt.abv)
 		}
 	}
 	rows := call(t, h, "search_colas", `{}`).content["data"].([]any)
-	if _, told := rows[1].(map[string]any)["abv"]; told {
-		t.Errorf("an unknown ABV is told: %v", rows[1])
+	if abv, ok := rows[1].(map[string]any)["abv"]; ok {
+		t.Errorf("row with unknown ABV has abv %v", abv)
 	}
 }
 
@@ -205,11 +204,11 @@ func TestLocalLinks(t *testing.T) {
 				t.Errorf("%s, %s: %s", publicURL, tool, got.texts[0])
 			}
 		}
-		if got := rpc(t, h, "resources/read", `{"uri":"registry://colas/11054001000049"}`); strings.Contains(got.body, "only on the computer") != noted {
-			t.Errorf("%s: the resource is %s", publicURL, got.body)
+		if got := rpc(t, h, "resources/read", `{"uri":"registry://colas/11054001000049"}`); strings.Contains(got.body, "--public-url") != noted {
+			t.Errorf("%s: resource %s", publicURL, got.body)
 		}
 		if got := call(t, h, "search_colas", `{"approval_date_from":"2005-01-01"}`); got.content["notes"] != nil {
-			t.Errorf("an answer without links says %v", got.content["notes"])
+			t.Errorf("response without links has notes %v", got.content["notes"])
 		}
 	}
 }
@@ -220,17 +219,17 @@ func TestPageSize(t *testing.T) {
 	h := mustServe(t, f, io.Discard)
 	for arguments, want := range map[string]int{`{}`: 20, `{"per_page":1}`: 1, `{"per_page":100}`: 100} {
 		if call(t, h, "search_colas", arguments); f.search.PerPage != want {
-			t.Errorf("%s has %d a page", arguments, f.search.PerPage)
+			t.Errorf("%s: per_page = %d", arguments, f.search.PerPage)
 		}
 	}
 	if got := call(t, h, "search_colas", `{"per_page":101}`); got.code(t) != "validation_error" {
-		t.Errorf("101 a page: %s", got.texts[0])
+		t.Errorf("per_page 101: %s", got.texts[0])
 	}
 }
 
-// TestConciseLeavesOut checks that the concise format omits unknown and rarely needed fields, and
+// TestConciseFields checks that the concise format omits unknown and rarely needed fields, and
 // that the detailed format has all fields.
-func TestConciseLeavesOut(t *testing.T) {
+func TestConciseFields(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	short := call(t, h, "get_cola", `{"ttb_id":"11054001000049"}`).content["data"].(map[string]any)
 	long := call(t, h, "get_cola", `{"ttb_id":"11054001000049","response_format":"detailed"}`).content["data"].(map[string]any)
@@ -241,28 +240,28 @@ func TestConciseLeavesOut(t *testing.T) {
 	}
 	whole := map[string]any{}
 	if err := json.Unmarshal(mustJSON(exampleLabel()), &whole); err != nil || !cmp.Equal(whole, long) {
-		t.Errorf("detailed is not the record: %s", cmp.Diff(whole, long))
+		t.Errorf("detailed format differs from the record: %s", cmp.Diff(whole, long))
 	}
 	if short["llm_beer_ibu"] != nil || short["images"] != nil || len(short) > 30 || len(short) > len(long)/2 || short["abv"] != 12.5 {
 		t.Errorf("concise has %v", short)
 	}
 }
 
-// TestErrorsSayWhatToDo checks that each kind of failed call has REST's error and a hint, but no
+// TestErrorHints checks that each kind of failed call has REST's error and a hint, but no
 // structured content.
-func TestErrorsSayWhatToDo(t *testing.T) {
+func TestErrorHints(t *testing.T) {
 	burst := &cola.Error{Code: cola.CodeQuotaExceeded, Message: "Too many.", RetryAfter: 11_200_000_000, Details: map[string]any{"reason": "burst"}}
 	month := &cola.Error{Code: cola.CodeQuotaExceeded, Message: "Used up.", UpgradeURL: "https://plans.example", Details: map[string]any{"reason": "list_records"}}
 	tests := []struct {
 		err        error
 		code, hint string
 	}{
-		{burst, "quota_exceeded", "Wait 12 seconds"},
+		{burst, "quota_exceeded", "12 seconds"},
 		{month, "quota_exceeded", "https://plans.example"},
-		{cola.Unavailable(), "unavailable", "Wait 5 seconds"},
+		{cola.Unavailable(), "unavailable", "5 seconds"},
 		{errBroken, "internal_error", "request_id"},
-		{cola.Errorf(cola.CodeNotFound, "No."), "not_found", "search_colas finds labels"},
-		{cola.Errorf(cola.CodeValidation, "Bad."), "validation_error", "Correct the arguments"},
+		{cola.Errorf(cola.CodeNotFound, "No."), "not_found", "search_colas"},
+		{cola.Errorf(cola.CodeValidation, "Bad."), "validation_error", "error.details"},
 	}
 	for _, tt := range tests {
 		f := newFake()
@@ -273,25 +272,27 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct {
-		tier            cola.Tier
-		used            cola.Used
-		holds, notThere string
+		tier cola.Tier
+		used cola.Used
+		want []string // tools and numbers in the hint
+		not  string
 	}{
-		{cola.TierFree, cola.Used{ListRecords: 10_000, DetailViews: 58}, "larger plans are at https://plans.example. The reference tools, the saved-search tools and get_usage still work; " +
-			"so do get_cola and get_permittee, for the 142 detail views left.", "search_colas"},
-		{cola.TierStarter, cola.Used{DetailViews: 2000}, "for the 100000 list records left.", "get_cola"},
-		{cola.TierPro, cola.Used{DetailViews: 10_000, ListRecords: 1_000_000}, "Tell the user that the month's quota is used up. The reference tools, the saved-search tools and get_usage still work.", "larger plan"},
+		{cola.TierFree, cola.Used{ListRecords: 10_000, DetailViews: 58}, []string{"https://plans.example", "get_usage", "get_cola", "142 detail views"}, "search_colas"},
+		{cola.TierStarter, cola.Used{DetailViews: 2000}, []string{"search_colas", "100000 list records"}, "get_cola"},
+		{cola.TierPro, cola.Used{DetailViews: 10_000, ListRecords: 1_000_000}, []string{"get_usage"}, "https://plans.example"},
 	} {
 		f := newFake()
 		f.err, f.tier, f.limits, f.used = month, tt.tier, tt.tier.Limits(), tt.used
 		got := call(t, mustServe(t, f, io.Discard), "get_cola", `{"ttb_id":"11054001000049"}`)
-		if !strings.Contains(got.texts[1], tt.holds) || strings.Contains(got.texts[1], tt.notThere) || !strings.Contains(got.texts[0], `"upgrade_url":"https://plans.example"`) {
-			t.Errorf("%s, %+v: %q", tt.tier, tt.used, got.texts)
+		hint := got.texts[1]
+		if slices.ContainsFunc(tt.want, func(part string) bool { return !strings.Contains(hint, part) }) || strings.Contains(hint, tt.not) ||
+			!strings.Contains(got.texts[0], `"upgrade_url":"https://plans.example"`) {
+			t.Errorf("quota of %s used up, %+v: %q, want %q and not %q", tt.tier, tt.used, got.texts, tt.want, tt.not)
 		}
 	}
 	f := newFake()
 	f.err = month
 	if got := call(t, mustServe(t, f, io.Discard), "search_colas", `{}`).texts[0]; !strings.Contains(got, `"upgrade_url":"https://plans.example"}`) {
-		t.Errorf("the envelope is not that of REST: %s", got)
+		t.Errorf("error envelope differs from REST: %s", got)
 	}
 }

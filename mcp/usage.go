@@ -9,10 +9,10 @@ import (
 
 func usageTools() []tool {
 	return []tool{newTool(tool{
-		name: "get_usage", title: "Get usage against quotas",
-		description: "Returns this month's usage of the account's two quotas, over all keys and channels, and the " +
-			"plan's rate limit. " +
-			"Use it before reading many pages, or when the user asks what is left.",
+		name: "get_usage", title: "Get usage and quotas",
+		description: "Get this month's usage against the account's quotas (detail views and list records, " +
+			"over all keys and apps) and its rate limit. Use it before reading many pages, or when " +
+			"the user asks how much is left.",
 		cost:    free,
 		output:  outputSchema(false, nil, reflect.TypeFor[cola.UsageStats]()),
 		example: `{}`,

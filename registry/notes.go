@@ -145,7 +145,7 @@ func (w Vocabulary) UnknownWords(f cola.SavedSearchFilters) []string {
 func (w Vocabulary) SavedSearchNotes(f cola.SavedSearchFilters) []string {
 	notes := nonEmpty(vocabulary.OriginNote(f.Country, f.AsQuery().Domestic))
 	for _, u := range w.UnknownWords(f) {
-		notes = append(notes, u+" Until one does, the search has no matches.")
+		notes = append(notes, u+" The search has no matches yet.")
 	}
 	return notes
 }
