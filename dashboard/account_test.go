@@ -43,10 +43,10 @@ func TestAway(t *testing.T) {
 func TestSigningNobodyOut(t *testing.T) {
 	s := mustSite(t)
 	if to := s.by("").post("/sign-out", nil).leads(t); to != "/sign-in" || len(s.browsers.put) != 0 {
-		t.Errorf("led to %s, kept %v", to, s.browsers.put)
+		t.Errorf("redirect to %s, stored %v, want /sign-in and nothing", to, s.browsers.put)
 	}
 	if s.post("/sign-out", nil).leads(t); len(s.browsers.put) != 1 {
-		t.Error("who was signed in is not told")
+		t.Error("signing out stored no notice")
 	}
 }
 
@@ -56,7 +56,7 @@ func TestReturn(t *testing.T) {
 	s := mustSite(t)
 	wanted := s.by("").get("/explore/26324001000004?x=1").leads(t)
 	if wanted != "/sign-in?return=%2Fexplore%2F26324001000004%3Fx%3D1" {
-		t.Fatalf("led to %s", wanted)
+		t.Fatalf("redirect to %s", wanted)
 	}
 	page := s.by("").get(wanted)
 	page.shows(t, http.StatusOK)
@@ -69,26 +69,26 @@ func TestReturn(t *testing.T) {
 		return s.by("").send(r).leads(t)
 	}
 	if to := use(page.Cookies()[0].Value); to != "/explore/26324001000004?x=1" {
-		t.Errorf("the link leads to %s", to)
+		t.Errorf("the link redirects to %s", to)
 	}
 	for _, wanted := range []string{"/explore?brand_name=oak", "/keys?page=2", "/deliveries?status=failed"} {
 		if to := use(url.QueryEscape(wanted)); to != wanted {
-			t.Errorf("the link leads to %s for %q", to, wanted)
+			t.Errorf("the link redirects to %s, want %s", to, wanted)
 		}
 	}
 	for _, odd := range []string{"//evil.example", "/sign-out?x=1", "/%73ign-out", "/sign-in?return=/x", "https://evil.example", "/sign-out", "/sign-in?return=/keys", "/api/v1/usage", "/%5cevil.example", "%zz", ""} {
 		if to := use(url.QueryEscape(odd)); to != "/" {
-			t.Errorf("the link leads to %s for %q", to, odd)
+			t.Errorf("return=%q: the link redirects to %s, want /", odd, to)
 		}
 		if to := s.get("/sign-in?return=" + url.QueryEscape(odd)).leads(t); to != "/" {
-			t.Errorf("who is signed in is led to %s for %q", to, odd)
+			t.Errorf("return=%q: signed in, redirect to %s, want /", odd, to)
 		}
 	}
 	if to := s.get("/sign-in?return=/keys").leads(t); to != "/keys" {
-		t.Errorf("who is signed in is led to %s", to)
+		t.Errorf("signed in, redirect to %s, want /keys", to)
 	}
 	if len(s.by("").get("/sign-in").Cookies()) != 0 {
-		t.Error("who only looks gets a cookie")
+		t.Error("opening the sign-in page sets a cookie")
 	}
 }
 
@@ -98,18 +98,18 @@ func TestFormsOutliveSignIns(t *testing.T) {
 	s.join("bob@example.com", cola.TierFree)
 	typed := url.Values{"name": {`Oak & "ash" <b>`}, "filters.brand_name": {"oak", "ash"}}
 	kept := s.by("").post("/saved-searches/new?x=1", typed)
-	kept.shows(t, http.StatusUnauthorized, "You are signed out", "Send it again", `action="/saved-searches/new?x=1"`, `name="name" value="Oak & "ash" <b>"`,
+	kept.shows(t, http.StatusUnauthorized, `action="/saved-searches/new?x=1"`, `name="name" value="Oak & "ash" <b>"`,
 		`name="filters.brand_name" value="oak"`, `name="filters.brand_name" value="ash"`)
 	if strings.Contains(kept.body, "<b>") {
-		t.Errorf("what was typed became a part of the page:\n%s", kept.body)
+		t.Errorf("a field was not escaped:\n%s", kept.body)
 	}
 	kept.wellMade(t)
 	live := httptest.NewRequest(http.MethodPost, "/saved-searches/preview", strings.NewReader(typed.Encode()))
 	live.Header.Set("Hx-Request", "true")
 	part := s.by("").send(live)
-	part.shows(t, http.StatusOK, `id="found"`, "You are signed out", `<p id="preview-said" hx-swap-oob="innerHTML"></p>`) // removes the previous count
+	part.shows(t, http.StatusOK, `id="found"`, `role="alert"`, `<p id="preview-said" hx-swap-oob="innerHTML"></p>`) // removes the previous count
 	if strings.Contains(part.body, "<html") {
-		t.Error("a whole page is put into the one that is shown")
+		t.Error("got a whole page, want a fragment")
 	}
 }
 

@@ -125,24 +125,24 @@ func TestEveryFieldIsShown(t *testing.T) {
 		was := reflect.New(field.Type()).Elem()
 		was.Set(field)
 		if text, ok := was.Interface().(cola.Text); ok && !strings.Contains(all.text, string(text)) {
-			t.Errorf("%s: the page does not say %q", path, text)
+			t.Errorf("%s: page lacks %q", path, text)
 		}
 		field.SetZero()
 		without := show(full)
 		if without.StatusCode != http.StatusOK || without.body == all.body {
-			t.Errorf("%s: the page is the same without it (%d)", path, without.StatusCode)
+			t.Errorf("%s: removing it does not change the page (status %d)", path, without.StatusCode)
 		}
 		field.Set(was)
 	})
 	if fields < 60 {
-		t.Errorf("%d fields were tried", fields)
+		t.Errorf("%d fields, want at least 60", fields)
 	}
 	bare := show(cola.Cola{ColaSummary: cola.ColaSummary{TTBID: 11_054_001_000_049, BrandName: "BARE", PermitNumber: "X"}})
-	bare.shows(t, http.StatusOK, "BARE", "This label has no known images", "status not stated")
+	bare.shows(t, http.StatusOK, "BARE", `class="empty"`, `<span class="state soft">unknown status`)
 	bare.wellMade(t)
 	for _, name := range []string{"Grapes", "Alcohol by volume", "Hops", "Vintage"} {
 		if strings.Contains(bare.body, "<dt>"+name) {
-			t.Errorf("%s is not known and shown", name)
+			t.Errorf("unknown %s is shown", name)
 		}
 	}
 }
@@ -200,7 +200,7 @@ func TestLabels(t *testing.T) {
 	before := s.used()
 	page := s.get("/explore/" + id)
 	page.wellMade(t)
-	page.shows(t, http.StatusOK, id, "This page cost 1 detail view; 9,999 of 10,000 are left this month. It also counts as one of the plan’s 120 requests", "Permit holder", "All labels of this permit",
+	page.shows(t, http.StatusOK, id, "1 detail view; 9,999 of 10,000 left", "120 requests", `id="holder"`,
 		"https://registry.example/api/v1/colas/"+id+"'", `"get_cola", "arguments": {"response_format":"detailed","ttb_id":"`+id+`"}`, `src="/images/`+id)
 	s.costs(before, 0, 1)
 	s.get("/explore/%20"+id+"%20").shows(t, http.StatusOK, id)
@@ -211,7 +211,7 @@ func TestUnknownLabels(t *testing.T) {
 	s := mustSite(t)
 	for _, id := range []string{"99999999999999", "00000000000000", "1", "permittees", "%3Cscript%3Ealert(1)", "%00", "%ff%fe", "%2e%2e%2fkeys", strings.Repeat("9", 5000), "100000000000000000000000000"} {
 		page := s.get("/explore/" + id)
-		page.shows(t, http.StatusNotFound, "No such label", "Search for it instead", "Looking cost nothing")
+		page.shows(t, http.StatusNotFound, `id="sought"`)
 		page.wellMade(t)
 		if strings.Contains(page.body, "<script>alert") {
 			t.Errorf("%s: %s", id, page.body)
@@ -238,10 +238,10 @@ func TestChains(t *testing.T) {
 	chain := page.body[strings.Index(page.body, `class="label-chain"`):]
 	at := func(id string) int { return strings.Index(chain, id) }
 	if order := []int{at("26001001000900"), at("26101001000901"), at("26201001000902")}; !slices.IsSorted(order) {
-		t.Errorf("the chain is not in order: %v", order)
+		t.Errorf("chain positions %v, want ascending", order)
 	}
 	if strings.Count(page.body, `<li aria-current="true">`) != 1 {
-		t.Error("the label of the page is not marked")
+		t.Error("the current label is not marked once")
 	}
 }
 
@@ -253,7 +253,7 @@ func TestBarcodeLinks(t *testing.T) {
 		"ABC&x=1":         "/explore?approval_date_from=2005-01-01&barcode_value=ABC%26x%3D1",
 	} {
 		if got := barcodeHref(value); got != want {
-			t.Errorf("%s: %s, want %s", value, got, want)
+			t.Errorf("barcodeHref(%q) = %s, want %s", value, got, want)
 		}
 	}
 }
@@ -269,7 +269,7 @@ func TestPermittees(t *testing.T) {
 		settled := vocabulary.NormalizePermit(number)
 		before := s.used()
 		page := s.get("/explore/permittees/" + url.PathEscape(number))
-		page.shows(t, http.StatusOK, settled, "This page cost 1 detail view", "Latest labels", "HOSTILE", "/api/v1/permittees/"+url.PathEscape(settled)+"'",
+		page.shows(t, http.StatusOK, settled, "1 detail view;", "HOSTILE", "/api/v1/permittees/"+url.PathEscape(settled)+"'",
 			"/explore?"+url.Values{"approval_date_from": {"2005-01-01"}, "permit_number": {settled}}.Encode())
 		page.wellMade(t)
 		s.costs(before, 0, 1)
@@ -277,7 +277,7 @@ func TestPermittees(t *testing.T) {
 	before := s.used()
 	for _, number := range []string{"NO-SUCH-1", "%3Cscript%3E", "%00", "", "a/b/c"} {
 		page := s.get("/explore/permittees/" + number)
-		page.shows(t, http.StatusNotFound, "No such permittee", "Looking cost nothing")
+		page.shows(t, http.StatusNotFound, `id="sought"`)
 		page.wellMade(t)
 	}
 	s.costs(before, 0, 0)

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// toolMessages returns the assistant messages that a page shows for /mcp.
+// toolMessages returns the MCP requests that a page shows.
 func (a answer) toolMessages() (messages []string) {
-	parts := strings.Split(a.body, `aria-label="Message of an assistant"><code>`)
+	parts := strings.Split(a.body, `aria-label="MCP request"><code>`)
 	for _, part := range parts[1:] {
 		message, _, _ := strings.Cut(part, "</code>")
 		messages = append(messages, html.UnescapeString(message))
@@ -31,7 +31,7 @@ func TestToolMessages(t *testing.T) {
 		page.shows(t, http.StatusOK)
 		messages := page.toolMessages()
 		if len(messages) != 1 {
-			t.Errorf("%s shows %d messages", path, len(messages))
+			t.Errorf("%s has %d MCP requests, want 1", path, len(messages))
 		}
 		for _, text := range messages {
 			var message struct {
@@ -47,7 +47,7 @@ func TestToolMessages(t *testing.T) {
 				t.Errorf("%s: %v: %s", path, err, text)
 			}
 			if message.JSONRPC != "2.0" || message.ID == nil || message.Method != "tools/call" || message.Params.Name != tool || message.Params.Arguments == nil {
-				t.Errorf("%s shows %s", path, text)
+				t.Errorf("%s: invalid MCP request %s", path, text)
 			}
 		}
 	}

@@ -55,15 +55,15 @@ func (s *site) requests() (n int) {
 	return n
 }
 
-// TestOnlyItsReaderSpends checks that a charged page opens directly only from this site, from the
+// TestChargedPagesFromOtherSites checks that a charged page opens directly only from this site, from the
 // address bar, or in a browser that does not send its origin. From other sites it asks first.
-func TestOnlyItsReaderSpends(t *testing.T) {
+func TestChargedPagesFromOtherSites(t *testing.T) {
 	s := mustSite(t)
 	for target, price := range s.chargedPages() {
 		for _, from := range []string{"cross-site", "same-site", "elsewhere", "CROSS-SITE"} {
 			before, requests := s.used(), s.requests()
 			page := s.ask(http.MethodGet, target, "Sec-Fetch-Site: "+from, "Sec-Fetch-Mode: navigate")
-			page.shows(t, http.StatusOK, "Open this page?", "not charged", "It costs "+price, "one of the plan’s 120 requests in any 60 seconds",
+			page.shows(t, http.StatusOK, "Cost: "+price, "120 requests per 60 seconds",
 				`<a class="button" href="`+target+`">`)
 			page.wellMade(t)
 			if got := page.Header.Get("Cache-Control"); got != "private, no-store" {
@@ -75,20 +75,20 @@ func TestOnlyItsReaderSpends(t *testing.T) {
 			}
 		}
 		for _, from := range []string{"Sec-Fetch-Site: same-origin", "Sec-Fetch-Site: none", "Sec-Fetch-Mode: navigate"} {
-			if page := s.ask(http.MethodGet, target, from); strings.Contains(page.text, "Open this page?") {
-				t.Errorf("%s, %s: the page waits", target, from)
+			if page := s.ask(http.MethodGet, target, from); strings.Contains(page.text, "Cost: ") {
+				t.Errorf("%s, %s: got a confirmation page", target, from)
 			}
 		}
 	}
 	s.by("").ask(http.MethodGet, "/explore?q=oak", "Sec-Fetch-Site: cross-site").leads(t)
 	long := s.ask(http.MethodGet, `/explore?q=%22%3E%3Cscript%3Ealert(1)`+strings.Repeat("x", 9000), "Sec-Fetch-Site: cross-site")
-	long.shows(t, http.StatusOK, "Open this page?")
+	long.shows(t, http.StatusOK, "Cost: ")
 	long.wellMade(t)
 }
 
-// TestOnlyPagesOfTheirOwnSpend checks that an embedded or prefetched charged page is refused and
+// TestEmbeddedChargedPages checks that an embedded or prefetched charged page is refused and
 // free.
-func TestOnlyPagesOfTheirOwnSpend(t *testing.T) {
+func TestEmbeddedChargedPages(t *testing.T) {
 	s := mustSite(t)
 	label := s.someLabel()
 	headers := []string{
@@ -117,8 +117,8 @@ func TestOnlyPagesOfTheirOwnSpend(t *testing.T) {
 	}
 }
 
-// TestDocumentsSpend checks that a person who opens a page is charged, with any headers.
-func TestDocumentsSpend(t *testing.T) {
+// TestTopLevelPagesAreCharged checks that a person who opens a page is charged, with any headers.
+func TestTopLevelPagesAreCharged(t *testing.T) {
 	s := mustSite(t)
 	label := s.someLabel()
 	for _, headers := range [][]string{
@@ -146,17 +146,17 @@ func TestEmbeddedPages(t *testing.T) {
 			}
 		}
 	}
-	s.ask(http.MethodGet, "/usage", "Sec-Fetch-Dest: empty", "Sec-Fetch-Site: same-origin").shows(t, http.StatusOK, "This month")
+	s.ask(http.MethodGet, "/usage", "Sec-Fetch-Dest: empty", "Sec-Fetch-Site: same-origin").shows(t, http.StatusOK, `id="month"`)
 }
 
-// TestFreeFromElsewhere checks that a free page opens directly from other sites.
-func TestFreeFromElsewhere(t *testing.T) {
+// TestFreePagesFromOtherSites checks that a free page opens directly from other sites.
+func TestFreePagesFromOtherSites(t *testing.T) {
 	s := mustSite(t)
-	for target, says := range map[string]string{"/explore": "Searches to begin with", "/usage": "This month", "/": "Overview"} {
+	for target, says := range map[string]string{"/explore": `id="examples"`, "/usage": `id="month"`, "/": `id="month"`} {
 		s.ask(http.MethodGet, target, "Sec-Fetch-Site: cross-site").shows(t, http.StatusOK, says)
 	}
 	if to := s.ask(http.MethodGet, "/explore?q=oak&brand_name=", "Sec-Fetch-Site: cross-site").leads(t); to != "/explore?q=oak" {
-		t.Errorf("a form leads to %s", to)
+		t.Errorf("redirect to %s", to)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestHeadIsFree(t *testing.T) {
 		}
 	}
 	if to := s.by("").ask(http.MethodHead, "/explore?q=oak").leads(t); !strings.HasPrefix(to, signInPath) {
-		t.Errorf("HEAD leads to %s", to)
+		t.Errorf("HEAD redirects to %s", to)
 	}
 }
 
@@ -188,14 +188,14 @@ func TestTryAgain(t *testing.T) {
 	for range pageBurst {
 		s.get("/connect")
 	}
-	s.get("/explore?q=a&page=2").shows(t, http.StatusTooManyRequests, `href="/explore?q=a&page=2">Try again</a>`, "Back to the overview")
+	s.get("/explore?q=a&page=2").shows(t, http.StatusTooManyRequests, `href="/explore?q=a&page=2">Try again</a>`, `<a href="/">Back`)
 	form := s.post("/keys/new", nil)
-	form.shows(t, http.StatusTooManyRequests, "Back to the overview")
+	form.shows(t, http.StatusTooManyRequests, `<a href="/">Back`)
 	if strings.Contains(form.text, "Try again</a>") {
-		t.Errorf("a form leads on:\n%s", form.body)
+		t.Errorf("a form has a retry link:\n%s", form.body)
 	}
 	s.registry.Pass(time.Minute)
 	if page := s.get("/explore/99999999999999"); strings.Contains(page.text, "Try again</a>") {
-		t.Error("what is not there is to be tried again")
+		t.Error("a 404 has a retry link")
 	}
 }

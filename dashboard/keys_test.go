@@ -31,7 +31,7 @@ func (a answer) token(t *testing.T) string {
 	t.Helper()
 	found := formToken.FindStringSubmatch(a.body)
 	if found == nil || found[1] == "" {
-		t.Fatalf("the page has no form that is sent once:\n%s", a.body)
+		t.Fatalf("the page has no form token:\n%s", a.body)
 	}
 	return found[1]
 }
@@ -79,34 +79,34 @@ func (s *site) lets(secret string) bool {
 
 func keyPath(k registry.Key, what string) string { return fmt.Sprintf("/keys/%d/%s", k.ID, what) }
 
-func TestMakingAKey(t *testing.T) {
+func TestCreateKey(t *testing.T) {
 	s := mustSite(t)
-	s.get("/keys").shows(t, http.StatusOK, "No key works now.", "Make a key")
+	s.get("/keys").shows(t, http.StatusOK, `class="empty"`, `href="/keys/new"`)
 	form := s.get("/keys/new")
-	form.shows(t, http.StatusOK, "shown once")
+	form.shows(t, http.StatusOK)
 	form.wellMade(t)
 	made := s.makeKey("price list job", "2027-05-31")
 	made.wellMade(t)
 	secret := made.secret(t)
-	made.shows(t, http.StatusOK, "cannot be shown again", "price list job", "1 Jun 2027, 00:00 UTC", `aria-label="API key"><code>`+secret+`</code></pre><button type="button" class="copy" data-copy`,
+	made.shows(t, http.StatusOK, "price list job", "1 Jun 2027, 00:00 UTC", `aria-label="API key"><code>`+secret+`</code></pre><button type="button" class="copy" data-copy`,
 		"export KEY="+secret+"\n"+`curl -H "X-API-Key: $KEY" 'https://registry.example/api/v1/usage'`,
 		"claude mcp add --transport http colaregistry 'https://registry.example/mcp' --header 'Authorization: Bearer "+secret+"'",
 		`"env": { "COLAREGISTRY_API_KEY": "`+secret+`" }`, `"headers": { "Authorization": "Bearer `+secret+`" }`)
 	if got := made.Header.Get("Cache-Control"); !strings.Contains(got, "no-store") {
-		t.Errorf("browsers may keep the answer: %q", got)
+		t.Errorf("Cache-Control = %q, want no-store", got)
 	}
 	if !s.lets(secret) {
-		t.Error("the key is refused")
+		t.Error("the key is rejected")
 	}
 	list := s.get("/keys")
 	list.wellMade(t)
-	list.shows(t, http.StatusOK, "price list job", secret[:8]+"…"+secret[len(secret)-4:], "works until", "1 Jun 2027, 00:00 UTC", "20 Nov 2026, 12:00 UTC",
+	list.shows(t, http.StatusOK, "price list job", secret[:8]+"…"+secret[len(secret)-4:], "Active until", "1 Jun 2027, 00:00 UTC", "20 Nov 2026, 12:00 UTC",
 		`data-label="Calls this month" class="number">1<`)
 }
 
-// TestKeyIsNowhereElse checks that the whole key appears in one response and nowhere else,
+// TestKeySecrecy checks that the whole key appears in one response and nowhere else,
 // including the log.
-func TestKeyIsNowhereElse(t *testing.T) {
+func TestKeySecrecy(t *testing.T) {
 	s := mustSite(t)
 	var log bytes.Buffer
 	s.handler = New(s.registry.Service, s.browsers, Options{
@@ -144,21 +144,21 @@ func TestKeyIsNowhereElse(t *testing.T) {
 		}
 	}
 	if log.Len() == 0 || wholeKey.MatchString(log.String()) {
-		t.Errorf("nothing is logged, or a key is:\n%s", log.String())
+		t.Errorf("the log is empty or contains a key:\n%s", log.String())
 	}
 }
 
-// TestKeyFormIsTakenOnce checks that reloading the response, or submitting the form without its
+// TestKeyFormToken checks that reloading the response, or submitting the form without its
 // token, creates no second key.
-func TestKeyFormIsTakenOnce(t *testing.T) {
+func TestKeyFormToken(t *testing.T) {
 	s := mustSite(t)
 	s.join(bob, cola.TierFree)
 	form := url.Values{"form": {s.get("/keys/new").token(t)}, "name": {"mine"}}
 	s.post("/keys/new", form).secret(t)
 	if to := s.post("/keys/new", form).leads(t); to != "/keys" {
-		t.Errorf("it leads to %s", to)
+		t.Errorf("redirect to %s", to)
 	}
-	s.get("/keys").shows(t, http.StatusOK, "This form was sent before", "cannot be shown again")
+	s.get("/keys").shows(t, http.StatusOK, `class="notice"`, formUsed)
 	theirs := s.by(bob).get("/keys/new").token(t)
 	for _, token := range []string{"", "x", "x y", theirs, strings.Repeat("A", 5000), "\x00"} {
 		s.post("/keys/new", url.Values{"form": {token}, "name": {"another"}}).leads(t)
@@ -168,7 +168,7 @@ func TestKeyFormIsTakenOnce(t *testing.T) {
 	s.post(keyPath(key, "rotate"), rotation).secret(t)
 	s.post(keyPath(key, "rotate"), rotation).leads(t)
 	if got := len(s.held()); got != 2 {
-		t.Errorf("%d keys, want the one that was made and the one in its place", got)
+		t.Errorf("%d keys, want 2", got)
 	}
 	if got := len(s.by(bob).held()); got != 0 {
 		t.Errorf("another account has %d keys", got)
@@ -188,34 +188,34 @@ func TestSeveralKeyForms(t *testing.T) {
 	}
 }
 
-func TestKeysThatCannotBeMade(t *testing.T) {
+func TestKeyProblems(t *testing.T) {
 	s := mustSite(t)
 	made := 0
 	for _, test := range []struct {
-		name, key, expires, says string
+		name, key, expires, field string
 	}{
-		{"no name", "", "", "A name to recognise the key by is required"},
-		{"blank", " \t ", "", "A name to recognise the key by is required"},
-		{"NUL", "a\x00b", "", "control character"},
-		{"direction", "a\u202eb", "", "a character that nobody sees"},
-		{"not UTF-8", "a\xffb", "", "not valid UTF-8"},
-		{"long", strings.Repeat("é", 101), "", "at most 100"},
-		{"past", "mine", "2026-11-19", "is not after today"},
-		{"today", "mine", "2026-11-20", "is not after today"},
-		{"far", "mine", "2036-11-21", "is too far ahead"},
-		{"no day", "mine", "2027-02-30", "is not a day"},
-		{"no date", "mine", "<script>alert(1)</script>", "is not a day"},
-		{"long date", "mine", strings.Repeat("9", 50_000), "is not a day"},
+		{"no name", "", "", "name"},
+		{"blank", " \t ", "", "name"},
+		{"NUL", "a\x00b", "", "name"},
+		{"direction", "a\u202eb", "", "name"},
+		{"not UTF-8", "a\xffb", "", "name"},
+		{"long", strings.Repeat("é", 101), "", "name"},
+		{"past", "mine", "2026-11-19", "expires"},
+		{"today", "mine", "2026-11-20", "expires"},
+		{"far", "mine", "2036-11-21", "expires"},
+		{"no day", "mine", "2027-02-30", "expires"},
+		{"no date", "mine", "<script>alert(1)</script>", "expires"},
+		{"long date", "mine", strings.Repeat("9", 50_000), "expires"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := s.makeKey(test.key, test.expires)
-			a.shows(t, http.StatusBadRequest, test.says, `role="alert"`, `aria-invalid="true"`, "No key was made.")
+			a.shows(t, http.StatusBadRequest, `href="#`+test.field+`"`, `class="problem"`, `role="alert"`, `aria-invalid="true"`)
 			a.wellMade(t)
 			if typed := strings.TrimSpace(stripHidden(test.key)); !strings.Contains(a.text, typed) {
-				t.Errorf("the name that was typed is gone:\n%s", a.body)
+				t.Errorf("the entered name %q is lost:\n%s", typed, a.body)
 			}
 			if len(s.held()) != made {
-				t.Error("a key was made")
+				t.Error("a key was created")
 			}
 			s.post("/keys/new", url.Values{"form": {a.token(t)}, "name": {"better"}}).secret(t)
 			made++
@@ -229,7 +229,7 @@ func TestTooManyKeys(t *testing.T) {
 		s.registry.Key(t, s.browsers.callers[ann].Account, "one of many")
 	}
 	a := s.makeKey("one more", "")
-	a.shows(t, http.StatusConflict, "may have 100 API keys that work", `value="one more"`, `role="alert"`)
+	a.shows(t, http.StatusConflict, "100", `value="one more"`, `role="alert"`)
 	a.wellMade(t)
 	for page, rows := range map[string]int{"": 25, "?page=4": 25, "?page=5": 25, "?page=0": 25, "?page=-1": 25, "?page=1000000000000": 25, "?page=x%00%ff&page=2": 25} {
 		list := s.get("/keys" + page)
@@ -245,16 +245,16 @@ func TestTooManyKeys(t *testing.T) {
 	keys := s.held()
 	rotate(keys[0]).secret(t) // the expiring old key does not count toward the limit
 	refused := rotate(keys[1])
-	refused.shows(t, http.StatusConflict, "may have 100 API keys that work", `role="alert"`)
+	refused.shows(t, http.StatusConflict, "100", `role="alert"`)
 	refused.wellMade(t)
 }
 
-func TestRotatingAKey(t *testing.T) {
+func TestRotateKey(t *testing.T) {
 	for _, test := range []struct {
 		overlap, says string
 		until         time.Duration
 	}{
-		{"none", "has stopped", 0},
+		{"none", "no longer works", 0},
 		{"1 hour", "works until 20 Nov 2026, 13:00 UTC", time.Hour},
 		{"30 days", "works until 20 Dec 2026, 12:00 UTC", 30 * 24 * time.Hour},
 	} {
@@ -264,102 +264,102 @@ func TestRotatingAKey(t *testing.T) {
 			old := s.held()[0]
 			form := s.get(keyPath(old, "rotate"))
 			form.wellMade(t)
-			form.shows(t, http.StatusOK, "laptop", before[:8]+"…", "Not at all: it stops now.", "30 days,")
+			form.shows(t, http.StatusOK, "laptop", before[:8]+"…", `value="none"`, `value="30 days"`)
 			made := s.post(keyPath(old, "rotate"), url.Values{"form": {form.token(t)}, "overlap": {test.overlap}})
 			made.wellMade(t)
 			after := made.secret(t)
 			words := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(made.text, "")
 			if !strings.Contains(words, test.says) {
-				t.Errorf("the page does not say %q:\n%s", test.says, words)
+				t.Errorf("page lacks %q:\n%s", test.says, words)
 			}
 			s.registry.Pass(test.until - time.Second)
 			if test.until > 0 && !s.lets(before) {
-				t.Error("the old key is refused before its time")
+				t.Error("the old key is rejected before it expires")
 			}
 			s.registry.Pass(2 * time.Second)
 			if s.lets(before) || !s.lets(after) {
-				t.Errorf("the old key is let in: %t, the new one: %t", s.lets(before), s.lets(after))
+				t.Errorf("old key accepted: %t, new key accepted: %t, want false, true", s.lets(before), s.lets(after))
 			}
 		})
 	}
 }
 
-// forgetful is a registry whose key reads fail after the given number of calls.
-type forgetful struct {
+// failingKeys is a registry whose key reads fail after the given number of calls.
+type failingKeys struct {
 	*registry.Service
 	left int
 }
 
-func (f *forgetful) Keys(ctx context.Context, c cola.Caller) ([]registry.Key, cola.QuotaState, error) {
+func (f *failingKeys) Keys(ctx context.Context, c cola.Caller) ([]registry.Key, cola.QuotaState, error) {
 	if f.left--; f.left < 0 {
 		return nil, cola.QuotaState{}, cola.Unavailable()
 	}
 	return f.Service.Keys(ctx, c)
 }
 
-// TestNewKeyIsShownWhateverElse checks that a new key is shown even if the database fails right
+// TestNewKeyInOutage checks that a new key is shown even if the database fails right
 // after its creation.
-func TestNewKeyIsShownWhateverElse(t *testing.T) {
+func TestNewKeyInOutage(t *testing.T) {
 	s := mustSite(t)
 	s.makeKey("laptop", "")
 	key := s.held()[0]
-	s.handler = New(&forgetful{s.registry.Service, 2}, s.browsers, Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
+	s.handler = New(&failingKeys{s.registry.Service, 2}, s.browsers, Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
 	token := s.get(keyPath(key, "rotate")).token(t)
 	made := s.post(keyPath(key, "rotate"), url.Values{"form": {token}, "overlap": {"1 day"}})
 	made.wellMade(t)
 	if secret := made.secret(t); !s.lets(secret) {
-		t.Error("the key is refused")
+		t.Error("the key is rejected")
 	}
-	made.shows(t, http.StatusOK, "ends as you chose")
+	made.shows(t, http.StatusOK, "expires as you chose")
 	s.get("/keys").shows(t, http.StatusServiceUnavailable)
 }
 
-func TestOverlapsHaveWords(t *testing.T) {
+func TestOverlapLabels(t *testing.T) {
 	if got, want := len(overlapLabels()), len(registry.KeyOverlaps()); got != want {
-		t.Errorf("%d words for %d overlaps", got, want)
+		t.Errorf("%d labels, want %d", got, want)
 	}
 }
 
-func TestRotationsThatCannotBe(t *testing.T) {
+func TestRotationProblems(t *testing.T) {
 	s := mustSite(t)
 	s.makeKey("mine", "")
 	key := s.held()[0]
 	for _, overlap := range []string{"", "2 years", "<script>", "\x00"} {
 		a := s.post(keyPath(key, "rotate"), url.Values{"form": {s.get(keyPath(key, "rotate")).token(t)}, "overlap": {overlap}})
-		a.shows(t, http.StatusBadRequest, "Nothing was changed.", `role="alert"`)
+		a.shows(t, http.StatusBadRequest, `href="#overlap"`, `role="alert"`)
 		a.wellMade(t)
 	}
 	token := s.get(keyPath(key, "rotate")).token(t)
 	s.post(keyPath(key, "revoke"), nil).leads(t)
-	s.get(keyPath(key, "rotate")).shows(t, http.StatusConflict, "nothing to replace")
-	s.post(keyPath(key, "rotate"), url.Values{"form": {token}, "overlap": {"1 day"}}).shows(t, http.StatusConflict, "nothing to replace")
+	s.get(keyPath(key, "rotate")).shows(t, http.StatusConflict)
+	s.post(keyPath(key, "rotate"), url.Values{"form": {token}, "overlap": {"1 day"}}).shows(t, http.StatusConflict)
 	if got := len(s.held()); got != 1 {
 		t.Errorf("%d keys, want 1", got)
 	}
 }
 
-func TestRevokingAKey(t *testing.T) {
+func TestRevokeKey(t *testing.T) {
 	s := mustSite(t)
 	secret := s.makeKey("laptop", "").secret(t)
 	key := s.held()[0]
 	if !s.lets(secret) {
-		t.Fatal("the key is refused")
+		t.Fatal("the key is rejected")
 	}
 	asked := s.get(keyPath(key, "revoke"))
 	asked.wellMade(t)
-	asked.shows(t, http.StatusOK, "refused from the moment you confirm", "laptop", "20 Nov 2026, 12:00 UTC", "<dd>1</dd>", "rotate it")
+	asked.shows(t, http.StatusOK, "laptop", "20 Nov 2026, 12:00 UTC", "<dd>1</dd>", keyPath(key, "rotate"))
 	if !s.lets(secret) {
-		t.Error("asking has revoked it")
+		t.Error("the confirmation page revoked the key")
 	}
 	if to := s.post(keyPath(key, "revoke"), nil).leads(t); to != "/keys" {
-		t.Errorf("it leads to %s", to)
+		t.Errorf("redirect to %s", to)
 	}
 	if s.lets(secret) {
-		t.Error("the key is let in")
+		t.Error("a revoked key is accepted")
 	}
 	list := s.get("/keys")
 	list.wellMade(t)
-	list.shows(t, http.StatusOK, "The key “laptop”", "is revoked", "1 key that has ended", "No key works now.")
+	list.shows(t, http.StatusOK, `class="notice"`, "“laptop”", "1 inactive key<", `class="empty"`)
 	s.get(keyPath(key, "revoke")).leads(t)
 	s.post(keyPath(key, "revoke"), nil).leads(t)
 }
@@ -380,30 +380,30 @@ func TestKeysOfOthers(t *testing.T) {
 			} {
 				a.shows(t, http.StatusNotFound)
 				if strings.Contains(a.body, "annskey") {
-					t.Errorf("the answer for %s tells something:\n%s", id, a.body)
+					t.Errorf("the response for %s reveals the key:\n%s", id, a.body)
 				}
 			}
 		}
 	}
-	unknown.shows(t, http.StatusNotFound, "no such API key")
+	unknown.shows(t, http.StatusNotFound)
 	if !s.lets(secret) {
-		t.Error("somebody else has ended the key")
+		t.Error("another account revoked the key")
 	}
 	if strings.Contains(theirs.get("/keys").body, "annskey") {
-		t.Error("somebody else sees the key")
+		t.Error("another account sees the key")
 	}
 	for _, target := range []string{"/keys", "/keys/new", keyPath(key, "revoke")} {
 		if to := s.by("").get(target).leads(t); !strings.HasPrefix(to, "/sign-in?return=") {
-			t.Errorf("%s leads nobody to %s", target, to)
+			t.Errorf("%s redirects a signed-out visitor to %s", target, to)
 		}
 	}
-	s.by("").post(keyPath(key, "revoke"), nil).shows(t, http.StatusUnauthorized, "Nothing was done")
+	s.by("").post(keyPath(key, "revoke"), nil).shows(t, http.StatusUnauthorized)
 	if !s.lets(secret) {
-		t.Error("nobody has ended the key")
+		t.Error("a signed-out visitor revoked the key")
 	}
 }
 
-func TestKeyNamesAreNoMarkup(t *testing.T) {
+func TestKeyNamesAreEscaped(t *testing.T) {
 	s := mustSite(t)
 	hostile := `"><script>alert(1)</script><img src=x onerror=alert(1)>{{.}}`
 	s.makeKey(hostile, "").shows(t, http.StatusOK, hostile)
@@ -415,7 +415,7 @@ func TestKeyNamesAreNoMarkup(t *testing.T) {
 	}
 	s.post(keyPath(key, "revoke"), nil).leads(t)
 	a := s.get("/keys")
-	a.shows(t, http.StatusOK, "The key “"+hostile)
+	a.shows(t, http.StatusOK, "“"+hostile)
 	a.wellMade(t)
 	s.get("/keys/ended").shows(t, http.StatusOK, hostile)
 }
@@ -429,9 +429,9 @@ func TestEndedKeysArePaged(t *testing.T) {
 		}
 	}
 	list := s.get("/keys")
-	list.shows(t, http.StatusOK, "30 keys that have ended", "All 30 keys", "old 29", "old 25")
+	list.shows(t, http.StatusOK, "30 inactive keys<", "View all 30", "old 29", "old 25")
 	if strings.Contains(list.body, "old 24") {
-		t.Error("the list shows more than the latest")
+		t.Error("the list shows more than the five newest inactive keys")
 	}
 	s.get("/keys/ended").shows(t, http.StatusOK, "1 to 25 of 30", "old 05")
 	last := s.get("/keys/ended?page=2")

@@ -31,19 +31,19 @@ func (s *site) spend(c cola.Caller, list, details int) {
 	}
 }
 
-func TestUsageOfNothing(t *testing.T) {
+func TestNoUsage(t *testing.T) {
 	s := mustSite(t)
 	a := s.get("/usage")
 	a.wellMade(t)
-	a.shows(t, http.StatusOK, "Nothing used yet.", "0 of 10,000", "0 of 1,000,000", "1 Dec 2026, 00:00 UTC", "Nothing so far.", "Nothing was asked this month.", "None lately.",
+	a.shows(t, http.StatusOK, "0 of 10,000", "0 of 1,000,000", "1 Dec 2026, 00:00 UTC", "No requests this month", "No rejected requests",
 		"curl -H \"X-API-Key: $KEY\" 'https://registry.example/api/v1/usage'", `"name": "get_usage"`)
 	if to := s.by("").get("/usage").leads(t); to != "/sign-in?return=%2Fusage" {
-		t.Errorf("nobody is led to %s", to)
+		t.Errorf("signed out, redirect to %s", to)
 	}
 }
 
-// TestUsageIsTold checks that usage is shown by day, channel, credential and month, with totals.
-func TestUsageIsTold(t *testing.T) {
+// TestUsage checks that usage is shown by day, channel, credential and month, with totals.
+func TestUsage(t *testing.T) {
 	s := mustSite(t)
 	account := s.browsers.callers[ann].Account
 	hostile := `<script>alert("1")</script>`
@@ -55,9 +55,9 @@ func TestUsageIsTold(t *testing.T) {
 	a := s.get("/usage")
 	a.wellMade(t)
 	a.shows(t, http.StatusOK, "7 of 10,000", "100 of 1,000,000",
-		"At this rate 10 of 10,000 by", "At this rate 146 of 1,000,000 by",
-		"7 detail views in all, most for 20 Nov: 5. REST API 6, Assistants 1.",
-		"100 list records in all, most for 20 Nov: 70. "+hostile+" 80, Claude 20.",
+		"10 of 10,000 by", "146 of 1,000,000 by",
+		"7 detail views in total, peak 5 on 20 Nov. REST API 6, Assistants 1.",
+		"100 list records in total, peak 70 on 20 Nov. "+hostile+" 80, Claude 20.",
 		`<th scope="row">20 Nov</th><td>4</td><td>1</td><td>5</td>`, `<th scope="row">21 Nov</th><td>30</td><td>0</td><td>30</td>`,
 		`<th scope="row">November 2026</th><td>100</td>`, `<th scope="row">December 2025</th><td>0</td>`,
 		`<td role="cell" data-label="Channel">Assistants</td><td role="cell" data-label="Requests" class="number">2</td>`+
@@ -69,7 +69,7 @@ func TestUsageIsTold(t *testing.T) {
 	}
 }
 
-func TestOutlooks(t *testing.T) {
+func TestNewForecast(t *testing.T) {
 	november := cola.PeriodOf(registrytest.Begun)
 	last := cola.NewDate(2026, 11, 30)
 	for _, test := range []struct {
@@ -92,9 +92,9 @@ func TestOutlooks(t *testing.T) {
 	}
 }
 
-// TestUsageOfMany checks that with more keys and apps than rows, channel totals stay exact and each
+// TestUsageOfManySources checks that with more keys and apps than rows, channel totals stay exact and each
 // plot shows the rest as one series. A plot omits sources with zero usage.
-func TestUsageOfMany(t *testing.T) {
+func TestUsageOfManySources(t *testing.T) {
 	s := mustSite(t)
 	account := s.browsers.callers[ann].Account
 	for n := range 30 {
@@ -105,22 +105,22 @@ func TestUsageOfMany(t *testing.T) {
 	}
 	a := s.get("/usage")
 	a.wellMade(t)
-	a.shows(t, http.StatusOK, "30 detail views in all, most for 20 Nov: 30. REST API 30. The table below", "REST API 30, Assistants 3.", ", The others 28. The table below",
-		`<bdi>REST API</bdi> <span class="soft">30</span>`, `<bdi>The others</bdi> <span class="soft">28</span>`,
-		`<th scope="row" role="rowheader"><bdi>The others</bdi></th><td role="cell" data-label="Channel">REST API</td>`)
-	for _, bad := range []string{">Others<", "Others ", "Browsers", " 0. The table", "Assistants 0", `<span class="soft">0</span>`} {
+	a.shows(t, http.StatusOK, "30 detail views in total, peak 30 on 20 Nov. REST API 30. ", "REST API 30, Assistants 3.", ", Others 28. ",
+		`<bdi>REST API</bdi> <span class="soft">30</span>`, `<bdi>Others</bdi> <span class="soft">28</span>`,
+		`<th scope="row" role="rowheader"><bdi>Others</bdi></th><td role="cell" data-label="Channel">REST API</td>`)
+	for _, bad := range []string{">others<", "The others", "Browsers", " 0. All", "Assistants 0", `<span class="soft">0</span>`} {
 		if strings.Contains(a.body, bad) {
 			t.Errorf("the page has %q", bad)
 		}
 	}
-	if got := strings.Count(a.body, "<bdi>The others</bdi> <span"); got != 2 {
-		t.Errorf("the others are in %d legends, want 2", got)
+	if got := strings.Count(a.body, "<bdi>Others</bdi> <span"); got != 2 {
+		t.Errorf("Others is in %d legends, want 2", got)
 	}
 }
 
-// TestTheOthersAreOneSource checks that usage combined by the registry, for any channel, and
+// TestOthersAreOneSource checks that usage combined by the registry, for any channel, and
 // sources beyond the limit form one last series. A key with the same name stays separate.
-func TestTheOthersAreOneSource(t *testing.T) {
+func TestOthersAreOneSource(t *testing.T) {
 	r := fullReport("x")
 	for _, i := range []int{9, 10, 11} {
 		r.Rows[i].Name, r.Rows[i].Credential = "others", cola.Credential{}
@@ -158,8 +158,8 @@ func (r reporting) UsageReport(context.Context, cola.Caller) (registry.UsageRepo
 	return r.report, r.report.State, nil
 }
 
-// tells makes the site show a usage report.
-func (s *site) tells(r registry.UsageReport) {
+// setReport makes the site show a usage report.
+func (s *site) setReport(r registry.UsageReport) {
 	s.handler = New(reporting{s.registry.Service, r}, s.browsers, Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
 }
 
@@ -200,19 +200,19 @@ func fullReport(name string) registry.UsageReport {
 // busiest sources separately.
 func TestFullUsage(t *testing.T) {
 	s := mustSite(t)
-	s.tells(fullReport(strings.Repeat("a long name ", 3) + "<script>alert(1)</script>"))
+	s.setReport(fullReport(strings.Repeat("a long name ", 3) + "<script>alert(1)</script>"))
 	a := s.get("/usage")
 	a.wellMade(t)
-	a.shows(t, http.StatusOK, "Used up. What needs them is refused until", "At this rate they are used up about", "120,000 of 100,000", "Plans with more", "The others",
-		"All 50 of the latest refusals", "More than 60 requests within 60 seconds", "The month's detail views were used up", "The app lacked a permission",
-		"has ended", "The account was suspended")
-	if got := strings.Count(a.body, "data-label=\"What to do\""); got != refusalsShown {
-		t.Errorf("%d refusals, want %d", got, refusalsShown)
+	a.shows(t, http.StatusOK, "Used up until", "used up around", "120,000 of 100,000", `href="/plans"`, "Others",
+		"View all 50", "60 requests per 60 seconds", "Detail views used up", "Missing scope",
+		"Inactive key, app or session", "Account suspended")
+	if got := strings.Count(a.body, "data-label=\"Fix\""); got != refusalsShown {
+		t.Errorf("%d rejections, want %d", got, refusalsShown)
 	}
 	all := s.get("/usage/refusals")
 	all.wellMade(t)
-	all.shows(t, http.StatusOK, "Refused requests", "1,000")
-	if got := strings.Count(all.body, "data-label=\"What to do\""); got != 50 {
+	all.shows(t, http.StatusOK, "1,000")
+	if got := strings.Count(all.body, "data-label=\"Fix\""); got != 50 {
 		t.Errorf("%d refusals, want 50", got)
 	}
 }
@@ -230,13 +230,13 @@ func TestSourcesAddUp(t *testing.T) {
 				sum = sum.Plus(s.uses[d])
 			}
 			if sum != day.Total {
-				t.Errorf("%s on %s come to %+v, want %+v", name, day.Day, sum, day.Total)
+				t.Errorf("%s on %s add up to %+v, want %+v", name, day.Day, sum, day.Total)
 			}
 		}
 	}
 }
 
-func TestARotatedKeyIsOneSource(t *testing.T) {
+func TestRotatedKeyIsOneSource(t *testing.T) {
 	r := fullReport("x")
 	for i := range r.Rows {
 		r.Rows[i].Name = "laptop"
@@ -253,8 +253,8 @@ func TestBurstsInABrowser(t *testing.T) {
 		{Channel: cola.ChannelDashboard, Reason: registry.RefusedBurst}, {Channel: cola.ChannelREST, Reason: registry.RefusedBurst},
 	}}
 	rows := refusalRows(r, 2)
-	if !strings.Contains(rows[0].Do, "wait a minute") || !strings.Contains(rows[1].Do, "Retry-After") {
-		t.Errorf("%q, %q", rows[0].Do, rows[1].Do)
+	if rows[0].Do == rows[1].Do || strings.Contains(rows[0].Do, "Retry-After") || !strings.Contains(rows[1].Do, "Retry-After") {
+		t.Errorf("advice for the dashboard %q, for REST %q", rows[0].Do, rows[1].Do)
 	}
 }
 
@@ -262,16 +262,16 @@ func TestPlans(t *testing.T) {
 	s := mustSite(t)
 	open := s.by("").get("/plans")
 	open.wellMade(t)
-	open.shows(t, http.StatusOK, "Free", "Starter", "Pro", "39 USD a month", "99 USD a month", "free of charge", "10,000", "1,000,000", "What happens at a limit",
-		"ask the operator of this service", "Sign in to see your plan")
+	open.shows(t, http.StatusOK, "Free", "Starter", "Pro", "39 USD", "99 USD", "10,000", "1,000,000",
+		"ask your administrator", `href="/sign-in?return=%2Fplans"`)
 	if strings.Contains(open.body, "your plan</span>") {
-		t.Error("nobody has a plan")
+		t.Error("a signed-out visitor has a plan")
 	}
 	own := s.get("/plans")
 	own.wellMade(t)
-	own.shows(t, http.StatusOK, `<th scope="col" class="own">Pro <span class="state good">your plan</span></th>`, "What you have used", "/api/v1/usage'")
+	own.shows(t, http.StatusOK, `<th scope="col" class="own">Pro <span class="state good">your plan</span></th>`, `href="/usage"`, "/api/v1/usage'")
 	if strings.Count(own.body, "your plan</span>") != 1 {
-		t.Error("not one plan is the own one")
+		t.Error("the account's plan is not marked once")
 	}
 	s.handler = New(s.registry.Service, s.browsers, Options{
 		PublicURL: registrytest.PublicURL, BillingURL: "https://billing.example/change?a=1&b=2", Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now,
