@@ -27,8 +27,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// postOffice is a mail server that stores messages and fails at configured steps.
-type postOffice struct {
+// fakeServer is a mail server that stores messages and fails at configured steps.
+type fakeServer struct {
 	address   string
 	pool      *x509.CertPool
 	user      string // required login; empty: none
@@ -53,10 +53,10 @@ type letter struct {
 const password = "p@ss/wörd"
 
 // open starts a mail server with STARTTLS, with implicit TLS, or without TLS.
-func open(t *testing.T, safe security, user string) *postOffice {
+func open(t *testing.T, safe security, user string) *fakeServer {
 	t.Helper()
 	cert, pool := certificate(t)
-	p := &postOffice{pool: pool, user: user, fail: map[string]error{}, hung: make(chan struct{})}
+	p := &fakeServer{pool: pool, user: user, fail: map[string]error{}, hung: make(chan struct{})}
 	server := smtp.NewServer(smtp.BackendFunc(p.session))
 	server.Domain, server.AllowInsecureAuth, server.EnableSMTPUTF8 = "relay.example", safe == plaintext, true
 	server.ReadTimeout, server.WriteTimeout, server.MaxMessageBytes = time.Minute, time.Minute, 1<<20
@@ -107,7 +107,7 @@ func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 }
 
 // step runs the configured behavior of a step.
-func (p *postOffice) step(name string) error {
+func (p *fakeServer) step(name string) error {
 	p.mu.Lock()
 	err, hang := p.fail[name], p.hang == name
 	p.mu.Unlock()
@@ -117,18 +117,18 @@ func (p *postOffice) step(name string) error {
 	return err
 }
 
-func (p *postOffice) session(c *smtp.Conn) (smtp.Session, error) {
+func (p *fakeServer) session(c *smtp.Conn) (smtp.Session, error) {
 	if err := p.step("connect"); err != nil {
 		return nil, err
 	}
 	p.mu.Lock()
 	p.greetings = append(p.greetings, c.Hostname())
 	p.mu.Unlock()
-	return &visit{postOffice: p, conn: c}, nil
+	return &visit{fakeServer: p, conn: c}, nil
 }
 
 // all returns the messages received so far.
-func (p *postOffice) all() []letter {
+func (p *fakeServer) all() []letter {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.letters
@@ -136,7 +136,7 @@ func (p *postOffice) all() []letter {
 
 // visit is an SMTP session.
 type visit struct {
-	*postOffice
+	*fakeServer
 	conn *smtp.Conn
 	in   bool // logged in
 	got  letter

@@ -26,15 +26,15 @@ func FuzzParseServer(f *testing.F) {
 			return
 		}
 		if s.host == "" || s.port < 1 || s.port > 65535 || (s.user == "") != (s.password == "") || strings.ContainsAny(s.host+s.user+s.password, "\r\n") {
-			t.Errorf("%q is read as %+v", url, s)
+			t.Errorf("parseServer(%q) = %+v", url, s)
 		}
 		if s.security == plaintext && !loopback(s.host) && !strings.HasPrefix(strings.ToLower(url), "smtp+insecure:") {
-			t.Errorf("%q is spoken to without TLS", url)
+			t.Errorf("%q is used without TLS", url)
 		}
 	})
 }
 
-func FuzzPlain(f *testing.F) {
+func FuzzOneLine(f *testing.F) {
 	for _, text := range []string{"", "BLUE HERON", "a\r\nb", "\u202eevil", "\xff", "שלום", "e\u0301", "a \x17 b", strings.Repeat("é", 50)} {
 		f.Add(text, 10)
 	}
@@ -42,10 +42,10 @@ func FuzzPlain(f *testing.F) {
 		most = max(1, most%200)
 		got := oneLine(text, most)
 		if utf8.RuneCountInString(got) > most || !utf8.ValidString(got) || strings.ContainsFunc(got, vocabulary.IsInvisible) || strings.ContainsAny(got, "\r\n\u2028\u2029") {
-			t.Errorf("%q is written %q", text, got)
+			t.Errorf("oneLine(%q) = %q", text, got)
 		}
 		if oneLine(got, most) != got {
-			t.Errorf("%q is written %q, and that %q", text, got, oneLine(got, most))
+			t.Errorf("oneLine is not idempotent: %q, %q, %q", text, got, oneLine(got, most))
 		}
 	})
 }

@@ -21,23 +21,23 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "update the golden files")
 
-// read is a parsed mail.
-type read struct {
+// email is a parsed email.
+type email struct {
 	header     netmail.Header
 	subject    string
 	text, html string
 }
 
 // mustRead parses a mail.
-func mustRead(t *testing.T, raw []byte) read {
+func mustRead(t *testing.T, raw []byte) email {
 	t.Helper()
 	m, err := netmail.ReadMessage(bytes.NewReader(raw))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, raw)
 	}
-	r := read{header: m.Header}
+	r := email{header: m.Header}
 	if r.subject, err = new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject")); err != nil {
 		t.Fatal(err)
 	}
@@ -62,13 +62,13 @@ func mustRead(t *testing.T, raw []byte) read {
 		*[]*string{&r.text, &r.html}[i] = strings.ReplaceAll(string(body), "\r\n", "\n")
 	}
 	if _, err := parts.NextPart(); err != io.EOF {
-		t.Errorf("there is a third part: %v", err)
+		t.Errorf("more than two parts: %v", err)
 	}
 	return r
 }
 
 // mustDeliver sends a message through a server and returns the resulting mail.
-func mustDeliver(t *testing.T, m alerts.Message) (read, []byte) {
+func mustDeliver(t *testing.T, m alerts.Message) (email, []byte) {
 	t.Helper()
 	p := open(t, plaintext, "")
 	s, _ := mustSender(t, urlOf("smtp", "", p.address), nil)
@@ -78,14 +78,14 @@ func mustDeliver(t *testing.T, m alerts.Message) (read, []byte) {
 	raw := p.all()[0].text
 	for line := range bytes.Lines(raw) {
 		if len(line) > 1000 || !bytes.HasSuffix(line, []byte("\r\n")) || bytes.ContainsFunc(line, func(r rune) bool { return r > '~' }) {
-			t.Errorf("a line that mail servers need not take: %q", line)
+			t.Errorf("line not allowed by RFC 5321: %q", line)
 		}
 	}
 	return mustRead(t, raw), raw
 }
 
-// TestLetters compares mails with golden files. Look at the HTML in a browser after a change.
-func TestLetters(t *testing.T) {
+// TestGolden compares mails with golden files. Look at the HTML in a browser after a change.
+func TestGolden(t *testing.T) {
 	late := func(l *store.MatchedLabel) {
 		l.Match.Late, l.Label.ApprovalDate = true, cola.NewDate(2026, 10, 26)
 		l.Match.Met = cola.FilterSetOf("brand_name", "type_wine", "abv_min", "abv_max", "volume_min", "volume_unit", "container_bottle")
@@ -123,7 +123,7 @@ func TestLetters(t *testing.T) {
 			golden(t, name+".txt", "Subject: "+got.subject+"\n\n"+got.text)
 			golden(t, name+".html", got.html)
 			if strings.Contains(got.text+got.html, "hush") {
-				t.Error("it shows a password")
+				t.Error("the email contains a password")
 			}
 		})
 	}
@@ -147,8 +147,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// headers are the compared headers. Others contain random values.
-func headers(r read) map[string]string {
+// headers returns the compared headers. Others contain random values.
+func headers(r email) map[string]string {
 	got := map[string]string{}
 	for name := range r.header {
 		if name != "Content-Type" {
@@ -176,11 +176,11 @@ func TestHeaders(t *testing.T) {
 	}
 	for _, event := range []string{cola.EventConfirm, cola.EventPaused} {
 		if got, _ := mustDeliver(t, due(event, "alex@example.org")); got.header.Get("List-Unsubscribe") != "" || strings.Contains(got.text, "/unsubscribe/") {
-			t.Errorf("%s can be unsubscribed from", event)
+			t.Errorf("%s has an unsubscribe link", event)
 		}
 	}
 	if got, _ := mustDeliver(t, due(cola.EventPaused, "https://hooks.example.com/")); got.header.Get("To") != "<holder@example.com>" {
-		t.Errorf("what tells the account goes to %s", got.header.Get("To"))
+		t.Errorf("notice to the account: To = %s", got.header.Get("To"))
 	}
 }
 
@@ -201,18 +201,18 @@ func TestHostileNames(t *testing.T) {
 			t.Errorf("%q: %d bytes, headers %v", name, len(raw), got.header)
 		}
 		if strings.ContainsFunc(got.subject+got.text+got.html, func(r rune) bool { return r != '\n' && vocabulary.IsInvisible(r) || r == '\u2028' || r == '\u2029' }) {
-			t.Errorf("%q: something is hidden in it", name)
+			t.Errorf("%q: hidden characters in the email", name)
 		}
 		if strings.Contains(got.html, "<script") || strings.Contains(got.html, "<a href=https://evil") {
-			t.Errorf("%q: it makes markup", name)
+			t.Errorf("%q: not escaped", name)
 		}
 		for line := range strings.Lines(got.text) {
 			if strings.HasPrefix(line, "Bcc") || strings.HasPrefix(line, "Hello") {
-				t.Errorf("%q makes the line %q", name, line)
+				t.Errorf("%q: injected line %q", name, line)
 			}
 		}
 		if u := got.header.Get("List-Unsubscribe"); u != "<https://labels.example/unsubscribe/3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365>" {
-			t.Errorf("it is ended at %s", u)
+			t.Errorf("List-Unsubscribe = %s", u)
 		}
 	}
 }
@@ -230,11 +230,11 @@ func TestManyLabels(t *testing.T) {
 	}
 	got, _ := mustDeliver(t, ran(2000, 50, labels...))
 	if n := len(got.html); n > 90_000 {
-		t.Errorf("the HTML has %d bytes", n)
+		t.Errorf("HTML has %d bytes, want at most 90000", n)
 	}
 	for _, part := range []string{got.text, got.html} {
 		if n := strings.Count(part, "ttbid="); n != cola.MaxMessageLabels || !strings.Contains(part, "1,975 more labels") || !strings.Contains(part, runLink) {
-			t.Errorf("%d labels are shown", n)
+			t.Errorf("%d labels, want %d and links to the rest", n, cola.MaxMessageLabels)
 		}
 	}
 }
@@ -249,7 +249,7 @@ func TestNoLabels(t *testing.T) {
 	got, _ := mustDeliver(t, m)
 	for _, part := range []string{got.text, got.html} {
 		if !strings.Contains(part, "41 labels") || !strings.Contains(part, runLink) || strings.Contains(part, "ttbid=") {
-			t.Errorf("the message says\n%s", part)
+			t.Errorf("want the count and a link, got\n%s", part)
 		}
 	}
 }
