@@ -28,24 +28,26 @@ func (abroad) SignOut(context.Context) (string, error) {
 // are unknown.
 func TestAway(t *testing.T) {
 	s := mustSite(t)
-	s.handler = New(s.registry.Service, abroad{s.browsers}, Options{PublicURL: registrytest.PublicURL, Logger: quiet, Now: s.registry.Now})
+	s.handler = New(s.registry.Service, abroad{s.browsers}, Options{PublicURL: registrytest.PublicURL, Logger: quiet,
+		Now: s.registry.Now})
 	for _, path := range []string{"/sign-in", "/sign-out"} {
 		a := s.post(path, url.Values{"issuer": {"0"}})
 		a.shows(t, http.StatusOK, `<meta http-equiv="refresh" content="0;url=https://login.example.org/`)
-		if strings.Contains(a.body, "<script>&") || !strings.Contains(a.Header.Get("Content-Security-Policy"), "form-action 'self';") {
+		if strings.Contains(a.body, "<script>&") ||
+			!strings.Contains(a.Header.Get("Content-Security-Policy"), "form-action 'self';") {
 			t.Errorf("%s: %v\n%s", path, a.Header, a.body)
 		}
-		a.wellMade(t)
+		a.checkHTML(t)
 	}
 }
 
 // TestSigningNobodyOut checks that signing out without being signed in stores nothing.
 func TestSigningNobodyOut(t *testing.T) {
 	s := mustSite(t)
-	if to := s.by("").post("/sign-out", nil).leads(t); to != "/sign-in" || len(s.browsers.put) != 0 {
+	if to := s.by("").post("/sign-out", nil).redirects(t); to != "/sign-in" || len(s.browsers.put) != 0 {
 		t.Errorf("redirect to %s, stored %v, want /sign-in and nothing", to, s.browsers.put)
 	}
-	if s.post("/sign-out", nil).leads(t); len(s.browsers.put) != 1 {
+	if s.post("/sign-out", nil).redirects(t); len(s.browsers.put) != 1 {
 		t.Error("signing out stored no notice")
 	}
 }
@@ -54,7 +56,7 @@ func TestSigningNobodyOut(t *testing.T) {
 // never to a page chosen by an attacker.
 func TestReturn(t *testing.T) {
 	s := mustSite(t)
-	wanted := s.by("").get("/explore/26324001000004?x=1").leads(t)
+	wanted := s.by("").get("/explore/26324001000004?x=1").redirects(t)
 	if wanted != "/sign-in?return=%2Fexplore%2F26324001000004%3Fx%3D1" {
 		t.Fatalf("redirect to %s", wanted)
 	}
@@ -66,7 +68,7 @@ func TestReturn(t *testing.T) {
 	use := func(value string) string {
 		r := httptest.NewRequest(http.MethodPost, "/sign-in/link/good", nil)
 		r.AddCookie(&http.Cookie{Name: page.Cookies()[0].Name, Value: value})
-		return s.by("").send(r).leads(t)
+		return s.by("").send(r).redirects(t)
 	}
 	if to := use(page.Cookies()[0].Value); to != "/explore/26324001000004?x=1" {
 		t.Errorf("the link redirects to %s", to)
@@ -76,15 +78,16 @@ func TestReturn(t *testing.T) {
 			t.Errorf("the link redirects to %s, want %s", to, wanted)
 		}
 	}
-	for _, odd := range []string{"//evil.example", "/sign-out?x=1", "/%73ign-out", "/sign-in?return=/x", "https://evil.example", "/sign-out", "/sign-in?return=/keys", "/api/v1/usage", "/%5cevil.example", "%zz", ""} {
+	for _, odd := range []string{"//evil.example", "/sign-out?x=1", "/%73ign-out", "/sign-in?return=/x",
+		"https://evil.example", "/sign-out", "/sign-in?return=/keys", "/api/v1/usage", "/%5cevil.example", "%zz", ""} {
 		if to := use(url.QueryEscape(odd)); to != "/" {
 			t.Errorf("return=%q: the link redirects to %s, want /", odd, to)
 		}
-		if to := s.get("/sign-in?return=" + url.QueryEscape(odd)).leads(t); to != "/" {
+		if to := s.get("/sign-in?return=" + url.QueryEscape(odd)).redirects(t); to != "/" {
 			t.Errorf("return=%q: signed in, redirect to %s, want /", odd, to)
 		}
 	}
-	if to := s.get("/sign-in?return=/keys").leads(t); to != "/keys" {
+	if to := s.get("/sign-in?return=/keys").redirects(t); to != "/keys" {
 		t.Errorf("signed in, redirect to %s, want /keys", to)
 	}
 	if len(s.by("").get("/sign-in").Cookies()) != 0 {
@@ -103,11 +106,12 @@ func TestFormsOutliveSignIns(t *testing.T) {
 	if strings.Contains(kept.body, "<b>") {
 		t.Errorf("a field was not escaped:\n%s", kept.body)
 	}
-	kept.wellMade(t)
+	kept.checkHTML(t)
 	live := httptest.NewRequest(http.MethodPost, "/saved-searches/preview", strings.NewReader(typed.Encode()))
 	live.Header.Set("Hx-Request", "true")
 	part := s.by("").send(live)
-	part.shows(t, http.StatusOK, `id="found"`, `role="alert"`, `<p id="preview-said" hx-swap-oob="innerHTML"></p>`) // removes the previous count
+	part.shows(t, http.StatusOK, `id="found"`, `role="alert"`,
+		`<p id="preview-said" hx-swap-oob="innerHTML"></p>`) // removes the previous count
 	if strings.Contains(part.body, "<html") {
 		t.Error("got a whole page, want a fragment")
 	}
@@ -117,7 +121,8 @@ func TestFormsOutliveSignIns(t *testing.T) {
 // Host header, and that others are refused.
 func TestTrustedOrigin(t *testing.T) {
 	s := mustSite(t)
-	for origin, want := range map[string]int{registrytest.PublicURL: http.StatusSeeOther, "https://evil.example": http.StatusForbidden, "null": http.StatusForbidden} {
+	for origin, want := range map[string]int{registrytest.PublicURL: http.StatusSeeOther,
+		"https://evil.example": http.StatusForbidden, "null": http.StatusForbidden} {
 		r := httptest.NewRequest(http.MethodPost, "http://internal:8080/sign-out", nil)
 		r.Header.Set("Origin", origin)
 		s.send(r).shows(t, want)

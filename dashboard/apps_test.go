@@ -20,8 +20,8 @@ func (s *site) hasAccess(c cola.Caller) bool {
 	return err == nil
 }
 
-func appPath(c cola.Caller, what string) string {
-	return fmt.Sprintf("/apps/%d/%s", c.Credential.ID, what)
+func appPath(c cola.Caller, action string) string {
+	return fmt.Sprintf("/apps/%d/%s", c.Credential.ID, action)
 }
 
 func TestConnectedApps(t *testing.T) {
@@ -30,35 +30,36 @@ func TestConnectedApps(t *testing.T) {
 	app := s.registry.App(t, s.browsers.callers[ann].Account, "Claude")
 	s.spend(app, 3, 0)
 	list := s.get("/apps")
-	list.wellMade(t)
-	list.shows(t, http.StatusOK, "Claude", `<span class="state good">active</span>`, "https://issuer.example", "create, change and delete saved searches",
-		"20 Nov 2026, 12:00 UTC", "<dt>Calls this month</dt><dd>1</dd>")
+	list.checkHTML(t)
+	list.shows(t, http.StatusOK, "Claude", `<span class="state good">active</span>`, "https://issuer.example",
+		"create, change and delete saved searches", "20 Nov 2026, 12:00 UTC", "<dt>Calls this month</dt><dd>1</dd>")
 	asked := s.get(appPath(app, "revoke"))
-	asked.wellMade(t)
+	asked.checkHTML(t)
 	asked.shows(t, http.StatusOK, "Claude", `action="`+appPath(app, "revoke")+`"`)
 	if !s.hasAccess(app) {
 		t.Fatal("the confirmation page revoked the app")
 	}
-	s.post(appPath(app, "revoke"), nil).leads(t)
+	s.post(appPath(app, "revoke"), nil).redirects(t)
 	if s.hasAccess(app) {
 		t.Error("a revoked app still has access")
 	}
 	revoked := s.get("/apps")
-	revoked.wellMade(t)
-	revoked.shows(t, http.StatusOK, `class="notice"`, `<span class="state soft">revoked</span>`, `href="`+appPath(app, "restore")+`"`)
-	s.get(appPath(app, "revoke")).leads(t)
-	s.post(appPath(app, "revoke"), nil).leads(t)
+	revoked.checkHTML(t)
+	revoked.shows(t, http.StatusOK, `class="notice"`, `<span class="state soft">revoked</span>`,
+		`href="`+appPath(app, "restore")+`"`)
+	s.get(appPath(app, "revoke")).redirects(t)
+	s.post(appPath(app, "revoke"), nil).redirects(t)
 	again := s.get(appPath(app, "restore"))
-	again.wellMade(t)
+	again.checkHTML(t)
 	again.shows(t, http.StatusOK, "Claude", `action="`+appPath(app, "restore")+`"`)
 	if s.hasAccess(app) {
 		t.Error("the confirmation page restored access")
 	}
-	s.post(appPath(app, "restore"), nil).leads(t)
+	s.post(appPath(app, "restore"), nil).redirects(t)
 	if !s.hasAccess(app) {
 		t.Error("a restored app has no access")
 	}
-	s.get(appPath(app, "restore")).leads(t)
+	s.get(appPath(app, "restore")).redirects(t)
 }
 
 func TestDisabledApps(t *testing.T) {
@@ -68,7 +69,7 @@ func TestDisabledApps(t *testing.T) {
 	if err != nil || len(apps) != 1 {
 		t.Fatal(apps, err)
 	}
-	s.post(appPath(app, "revoke"), nil).leads(t)
+	s.post(appPath(app, "revoke"), nil).redirects(t)
 	if err := s.registry.Store.DisableApp(t.Context(), apps[0].ID); err != nil {
 		t.Fatal(err)
 	}
@@ -90,9 +91,10 @@ func TestAppsOfOthers(t *testing.T) {
 	s.join(bob, cola.TierFree)
 	app := s.registry.App(t, s.browsers.callers[ann].Account, "annsapp")
 	revoked := s.registry.App(t, s.browsers.callers[ann].Account, "annsother")
-	s.post(appPath(revoked, "revoke"), nil).leads(t)
-	for _, path := range []string{appPath(app, "revoke"), appPath(revoked, "restore"), "/apps/0/revoke", "/apps/x/revoke", "/apps/-1/restore", "/apps/99999999999999999999/restore", "/apps/%00/revoke"} {
-		for _, a := range []answer{s.by(bob).get(path), s.by(bob).post(path, nil)} {
+	s.post(appPath(revoked, "revoke"), nil).redirects(t)
+	for _, path := range []string{appPath(app, "revoke"), appPath(revoked, "restore"), "/apps/0/revoke",
+		"/apps/x/revoke", "/apps/-1/restore", "/apps/99999999999999999999/restore", "/apps/%00/revoke"} {
+		for _, a := range []response{s.by(bob).get(path), s.by(bob).post(path, nil)} {
 			a.shows(t, http.StatusNotFound)
 			if strings.Contains(a.body, "anns") {
 				t.Errorf("%s reveals the app:\n%s", path, a.body)
@@ -112,11 +114,11 @@ func TestAppNamesAreEscaped(t *testing.T) {
 	app := s.registry.App(t, s.browsers.callers[ann].Account, hostile)
 	for _, target := range []string{"/apps", appPath(app, "revoke"), "revoked", "/apps", appPath(app, "restore")} {
 		if target == "revoked" {
-			s.post(appPath(app, "revoke"), nil).leads(t)
+			s.post(appPath(app, "revoke"), nil).redirects(t)
 			continue
 		}
 		a := s.get(target)
-		a.wellMade(t)
+		a.checkHTML(t)
 		a.shows(t, http.StatusOK, seen)
 		if strings.ContainsAny(a.body, "\u202e\u200b") {
 			t.Errorf("%s has hidden characters", target)
@@ -129,28 +131,31 @@ func endPath(c cola.Caller) string { return fmt.Sprintf("/account/sign-ins/%d/en
 func TestSignIns(t *testing.T) {
 	s := mustSite(t)
 	account := s.browsers.callers[ann].Account
-	phone := s.registry.SignIn(t, account, "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1", "https://issuer.example")
+	phone := s.registry.SignIn(t, account,
+		"Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1", "https://issuer.example")
 	strange := s.registry.SignIn(t, account, "<script>alert(1)</script>\u202e", "")
 	a := s.get("/account")
-	a.wellMade(t)
-	a.shows(t, http.StatusOK, ann, "Pro", "20 Nov 2026, 12:00 UTC", "up to 10 ", "Safari on iPhone", "https://issuer.example", "Sign-in link", "Test browser",
-		"<script>alert(1)</script>", "20 Nov 2027, 12:00 UTC", "2 other sessions")
-	if strings.Count(a.body, "current</span>") != 2 || strings.Contains(a.body, "\u202e") { // the badge, and the text for its button
+	a.checkHTML(t)
+	a.shows(t, http.StatusOK, ann, "Pro", "20 Nov 2026, 12:00 UTC", "Up to 10 ", "Safari on iPhone",
+		"https://issuer.example", "Sign-in link", "Test browser", "<script>alert(1)</script>", "20 Nov 2027, 12:00 UTC",
+		"2 other sessions")
+	if strings.Count(a.body, "current</span>") != 2 ||
+		strings.Contains(a.body, "\u202e") { // the badge, and the text for its button
 		t.Errorf("the current session is not marked once, or hidden characters are shown:\n%s", a.body)
 	}
-	if to := s.post(endPath(phone), nil).leads(t); to != "/account" {
+	if to := s.post(endPath(phone), nil).redirects(t); to != "/account" {
 		t.Errorf("redirect to %s", to)
 	}
 	if s.hasAccess(phone) || !s.hasAccess(strange) {
 		t.Error("the wrong session was signed out")
 	}
 	s.get("/account").shows(t, http.StatusOK, `class="notice"`, "1 other session<")
-	s.post("/account/sign-ins/end-others", nil).leads(t)
+	s.post("/account/sign-ins/end-others", nil).redirects(t)
 	if s.hasAccess(strange) || !s.hasAccess(s.browsers.callers[ann]) {
 		t.Error("the other sessions are not signed out, or the current one is")
 	}
 	alone := s.get("/account")
-	alone.wellMade(t)
+	alone.checkHTML(t)
 	alone.shows(t, http.StatusOK, `class="notice" role="status">1 `)
 	if strings.Contains(alone.body, "end-others") {
 		t.Error("the page offers to sign out other sessions; there are none")
@@ -160,7 +165,7 @@ func TestSignIns(t *testing.T) {
 // TestSigningOutHere checks that ending the current browser's sign-in signs out.
 func TestSigningOutHere(t *testing.T) {
 	s := mustSite(t)
-	if to := s.post(endPath(s.browsers.callers[ann]), nil).leads(t); to != "/sign-in" {
+	if to := s.post(endPath(s.browsers.callers[ann]), nil).redirects(t); to != "/sign-in" {
 		t.Errorf("redirect to %s", to)
 	}
 	if len(s.browsers.ended) != 1 || s.browsers.ended[0] != ann {
@@ -171,10 +176,11 @@ func TestSigningOutHere(t *testing.T) {
 func TestSignInsOfOthers(t *testing.T) {
 	s := mustSite(t)
 	other := s.join(bob, cola.TierFree)
-	for _, path := range []string{endPath(other), "/account/sign-ins/0/end", "/account/sign-ins/x/end", "/account/sign-ins/%00/end", "/account/sign-ins/99999999999999999999/end"} {
+	for _, path := range []string{endPath(other), "/account/sign-ins/0/end", "/account/sign-ins/x/end",
+		"/account/sign-ins/%00/end", "/account/sign-ins/99999999999999999999/end"} {
 		s.post(path, nil).shows(t, http.StatusNotFound)
 	}
-	s.post("/account/sign-ins/end-others", nil).leads(t)
+	s.post("/account/sign-ins/end-others", nil).redirects(t)
 	if !s.hasAccess(other) {
 		t.Error("a session of another account was signed out")
 	}
@@ -188,10 +194,11 @@ func TestSignInsArePaged(t *testing.T) {
 	for range 60 {
 		s.registry.SignIn(t, s.browsers.callers[ann].Account, "x", "")
 	}
-	for page, want := range map[string]string{"": "1 to 25 of 61", "?page=3": "51 to 61 of 61", "?page=9": "51 to 61 of 61", "?page=-1": "1 to 25 of 61", "?page=1&page=2": "1 to 25 of 61"} {
+	for page, want := range map[string]string{"": "1 to 25 of 61", "?page=3": "51 to 61 of 61",
+		"?page=9": "51 to 61 of 61", "?page=-1": "1 to 25 of 61", "?page=1&page=2": "1 to 25 of 61"} {
 		a := s.get("/account" + page)
 		a.shows(t, http.StatusOK, want)
-		a.wellMade(t)
+		a.checkHTML(t)
 	}
 }
 

@@ -86,7 +86,8 @@ func TestBars(t *testing.T) {
 		most := rapid.SampledFrom([]int{1, 9, 1000, 1_000_000, 1 << 50}).Draw(t, "most")
 		all := make([]series, rapid.IntRange(1, 6).Draw(t, "series"))
 		for i := range all {
-			all[i] = series{Class: seriesClasses()[i], Values: rapid.SliceOfN(rapid.IntRange(0, most), past, past).Draw(t, "values")}
+			all[i] = series{Class: seriesClasses()[i], Values: rapid.SliceOfN(rapid.IntRange(0, most), past,
+				past).Draw(t, "values")}
 		}
 		p := newChart("p", "", "", "", steps, all)
 		tops := map[int]int{} // height of each bar so far, by x
@@ -113,7 +114,9 @@ func TestBars(t *testing.T) {
 		}
 		for i, total := range p.Totals {
 			gap := max(1, (stepX(i+1, len(steps))-stepX(i, len(steps)))/6)
-			if got, want := tops[stepX(i, len(steps))+gap], barHeight(total, top); got != want || got > barsBottom-barsTop || (got == 0) != (total == 0) {
+			if got, want := tops[stepX(i, len(steps))+gap], barHeight(total, top); got != want ||
+				got > barsBottom-barsTop ||
+				(got == 0) != (total == 0) {
 				t.Fatalf("bar of %d has height %d, want %d", total, got, want)
 			}
 		}

@@ -195,7 +195,7 @@ func factGroups(c *cola.Cola, links recordLinks) []factGroup {
 		{Title: "Exemption and resubmission", Facts: facts(
 			textFact("Exemption for sale in", c.ForExemptionState),
 			boolFact("Resubmission", c.IsResubmission), resubmissionFact(c.ForResubmissionTTBID))},
-		{Title: "Images in the record", Facts: pictureFacts(c, links)},
+		{Title: "Images and barcode", Facts: pictureFacts(c, links)},
 	}
 	var known []factGroup
 	for _, g := range all {
@@ -235,7 +235,7 @@ func productFacts(c *cola.Cola) []fact {
 		contents = textFact("Net contents unit", c.VolumeUnit)
 	}
 	return facts(
-		wordsFact("Product type", string(c.ProductType)), codedFact("Class", c.ClassName, c.ClassID),
+		wordsFact("Product type", string(c.ProductType)), codedFact("Class/type", c.ClassName, c.ClassID),
 		codedFact("Origin", c.OriginName, c.OriginID),
 		textFact("Domestic or imported", c.DomesticOrImported), path, name, strength, contents,
 	)

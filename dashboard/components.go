@@ -68,7 +68,8 @@ func dateHTML(d cola.Date) template.HTML {
 		return `<span class="soft">Unknown</span>`
 	}
 	t := d.Time()
-	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(time.DateOnly), t.Format("2 Jan 2006"))) // #nosec: contains no user input
+	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(time.DateOnly),
+		t.Format("2 Jan 2006"))) // #nosec: contains no user input
 }
 
 // count formats an integer with thousands separators.

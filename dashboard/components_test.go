@@ -9,7 +9,7 @@ import (
 )
 
 // toolMessages returns the MCP requests that a page shows.
-func (a answer) toolMessages() (messages []string) {
+func (a response) toolMessages() (messages []string) {
 	parts := strings.Split(a.body, `aria-label="MCP request"><code>`)
 	for _, part := range parts[1:] {
 		message, _, _ := strings.Cut(part, "</code>")
@@ -23,8 +23,10 @@ func (a answer) toolMessages() (messages []string) {
 func TestToolMessages(t *testing.T) {
 	s := mustSite(t)
 	pages := map[string]string{
-		"/": "get_usage", "/usage": "get_usage", "/plans": "get_usage", "/explore?q=%22red+wine%22+%3C%26": "search_colas", "/explore/" + s.someLabel(): "get_cola",
-		permitHref(s.somePermit()): "get_permittee", newSearchPath: "create_saved_search", newSearchPath + "?q=%22oak%22+%3Cb%3E": "create_saved_search",
+		"/": "get_usage", "/usage": "get_usage", "/plans": "get_usage",
+		"/explore?q=%22red+wine%22+%3C%26": "search_colas", "/explore/" + s.someLabel(): "get_cola",
+		permitHref(s.somePermit()): "get_permittee", newSearchPath: "create_saved_search", newSearchPath +
+			"?q=%22oak%22+%3Cb%3E": "create_saved_search",
 	}
 	for path, tool := range pages {
 		page := s.get(path)
@@ -46,7 +48,9 @@ func TestToolMessages(t *testing.T) {
 			if err := json.Unmarshal([]byte(text), &message); err != nil {
 				t.Errorf("%s: %v: %s", path, err, text)
 			}
-			if message.JSONRPC != "2.0" || message.ID == nil || message.Method != "tools/call" || message.Params.Name != tool || message.Params.Arguments == nil {
+			if message.JSONRPC != "2.0" || message.ID == nil || message.Method != "tools/call" ||
+				message.Params.Name != tool ||
+				message.Params.Arguments == nil {
 				t.Errorf("%s: invalid MCP request %s", path, text)
 			}
 		}

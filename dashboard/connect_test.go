@@ -13,24 +13,27 @@ import (
 func TestConnectWithKeys(t *testing.T) {
 	s := mustSite(t)
 	a := s.get("/connect")
-	a.wellMade(t)
-	a.shows(t, http.StatusOK, "https://registry.example/api/v1", "https://registry.example/mcp", "YOUR_KEY", "/keys/new", "read -rs KEY",
-		"claude mcp add --transport http colaregistry 'https://registry.example/mcp' --header 'Authorization: Bearer YOUR_KEY'",
-		`id="chatgpt"`, "Claude Desktop", "Cursor", "VS Code")
+	a.checkHTML(t)
+	a.shows(t, http.StatusOK, "https://registry.example/api/v1", "https://registry.example/mcp", "YOUR_KEY",
+		"/keys/new", "read -rs KEY",
+		"claude mcp add --transport http colaregistry 'https://registry.example/mcp' --header 'Authorization: Bearer YOUR_KEY'", `id="chatgpt"`, "Claude Desktop", "Cursor", "VS Code")
 	if strings.Contains(a.text, "By signing in") || strings.Contains(a.body, `href="/apps">connected apps`) {
 		t.Error("the page offers sign-in, which is not set up")
 	}
-	s.by("").get("/connect").leads(t)
+	s.by("").get("/connect").redirects(t)
 }
 
 func TestConnectBySigningIn(t *testing.T) {
 	s := mustSite(t)
 	s.handler = New(s.registry.Service, s.browsers, Options{
-		PublicURL: registrytest.PublicURL + "/", SignInForApps: true, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now,
+		PublicURL: registrytest.PublicURL +
+			"/", SignInForApps: true, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now,
 	})
 	a := s.get("/connect")
-	a.wellMade(t)
-	a.shows(t, http.StatusOK, `href="/apps">connected apps`, "claude mcp add --transport http colaregistry 'https://registry.example/mcp'</code>", "With a key", "https://registry.example/mcp</code>", `id="chatgpt"`)
+	a.checkHTML(t)
+	a.shows(t, http.StatusOK, `href="/apps">connected apps`,
+		"claude mcp add --transport http colaregistry 'https://registry.example/mcp'</code>", "With a key",
+		"https://registry.example/mcp</code>", `id="chatgpt"`)
 	if strings.Contains(a.text, "example//") {
 		t.Error("a URL has a double slash")
 	}

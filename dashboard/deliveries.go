@@ -108,8 +108,8 @@ func (req *request) deliveries() error {
 			option{Value: d.UUID, Label: names.destinations[d.UUID],
 				Chosen: strings.EqualFold(d.UUID, filters.Get("destination"))})
 	}
-	return req.show(http.StatusOK, "deliveries",
-		page{Title: "Deliveries", Data: p, Call: req.call(http.MethodGet, withQuery(deliveriesPath, filters), freeCost)})
+	return req.show(http.StatusOK, "deliveries", page{Title: "Deliveries", Data: p,
+		Call: req.call(http.MethodGet, withQuery(deliveriesPath, filters), freeCost)})
 }
 
 // withQuery adds parameters to a path.

@@ -50,7 +50,7 @@ func (s *site) mustPending(form url.Values) (path, secret string) {
 	s.t.Helper()
 	made := s.post("/destinations/new", form)
 	made.shows(s.t, http.StatusCreated, "whsec_")
-	made.wellMade(s.t)
+	made.checkHTML(s.t)
 	paths := s.destinationsOf(s.as)
 	return paths[len(paths)-1], "whsec_" + cutOut(made.text, "<code>whsec_", "<")
 }
@@ -68,14 +68,15 @@ func TestWebhook(t *testing.T) {
 	page := s.get(paths[1])
 	page.shows(t, http.StatusOK, hook, "active", "All wine", `name="send_empty" value="false"`)
 	page.lacks(t, "whsec_", "/resume")
-	page.wellMade(t)
+	page.checkHTML(t)
 	s.get("/destinations").shows(t, http.StatusOK, hook, "includes runs without new labels", "2 of 20")
 	s.get(search).shows(t, http.StatusOK, hook, "for this search")
 	s.mustWebhook(typedWebhook())
 	if both := s.get(search); strings.Count(both.body, hook) != 1 {
 		t.Errorf("the account-wide webhook is listed beside the search's own one, which overrides it:\n%s", both.body)
 	}
-	s.post("/destinations/new", typedWebhook("saved_search", search[16:])).shows(t, http.StatusConflict, `role="alert"`, hook)
+	s.post("/destinations/new", typedWebhook("saved_search", search[16:])).shows(t, http.StatusConflict, `role="alert"`,
+		hook)
 }
 
 // TestSecretIsShownOnce checks that reloading the response creates no second secret and that no
@@ -86,14 +87,14 @@ func TestSecretIsShownOnce(t *testing.T) {
 	ask := s.get(path + "/secret")
 	ask.shows(t, http.StatusOK, hook+"?</h1>", "24 hours")
 	form := url.Values{"form": {cutOut(ask.body, `name="form" value="`, `"`)}}
-	answer := s.post(path+"/secret", form)
-	answer.shows(t, http.StatusOK, "24 hours")
-	second := "whsec_" + cutOut(answer.text, "<code>whsec_", "<")
+	rotated := s.post(path+"/secret", form)
+	rotated.shows(t, http.StatusOK, "24 hours")
+	second := "whsec_" + cutOut(rotated.text, "<code>whsec_", "<")
 	if second == first || len(second) != len(first) {
 		t.Errorf("rotated %q to %q", first, second)
 	}
-	s.post(path+"/secret", form).leads(t)
-	s.post(path+"/secret", url.Values{}).leads(t)
+	s.post(path+"/secret", form).redirects(t)
+	s.post(path+"/secret", url.Values{}).redirects(t)
 	again := s.get(path)
 	again.shows(t, http.StatusOK, `class="notice"`)
 	again.lacks(t, first, second)
@@ -117,7 +118,7 @@ func TestConfirmEndpoint(t *testing.T) {
 	page := s.get(path)
 	page.shows(t, http.StatusOK, "pending", path+"/confirm", path+"/confirmation", "Endpoint challenge")
 	page.lacks(t, path+"/test", path+"/resume")
-	page.wellMade(t)
+	page.checkHTML(t)
 	s.get("/destinations").shows(t, http.StatusOK, "pending", "waiting for the endpoint")
 	for _, action := range []string{"/test", "/resume", "/replay"} {
 		s.post(path+action, nil).shows(t, http.StatusConflict, `role="alert"`, "not confirmed")
@@ -125,32 +126,32 @@ func TestConfirmEndpoint(t *testing.T) {
 	for _, wrong := range []string{"", "AAAA-AAAA", `"><script>`} {
 		refused := s.post(path+"/confirm", url.Values{"code": {wrong}})
 		refused.shows(t, http.StatusBadRequest, `role="alert"`, `aria-invalid="true"`)
-		refused.wellMade(t)
+		refused.checkHTML(t)
 	}
 	s.registry.Pass(time.Minute)
-	s.post(path+"/confirmation", nil).leads(t)
+	s.post(path+"/confirmation", nil).redirects(t)
 	code := s.registry.Code(t, s.browsers.callers[ann].Account, path[len("/destinations/"):])
-	s.post(path+"/confirm", url.Values{"code": {strings.ToLower(code)}}).leads(t)
+	s.post(path+"/confirm", url.Values{"code": {strings.ToLower(code)}}).redirects(t)
 	s.get(path).shows(t, http.StatusOK, "active", `class="notice"`, path+"/test")
 }
 
 func TestPauseAndDeleteDestination(t *testing.T) {
 	s := mustSite(t)
 	path, _ := s.mustWebhook(typedWebhook())
-	s.post(path+"/pause", nil).leads(t)
+	s.post(path+"/pause", nil).redirects(t)
 	paused := s.get(path)
 	paused.shows(t, http.StatusOK, "You paused it", path+"/resume")
 	paused.lacks(t, path+"/test")
 	s.post(path+"/test", nil).shows(t, http.StatusConflict, `role="alert"`, "is paused")
 	s.post(path+"/replay", nil).shows(t, http.StatusConflict, `role="alert"`)
 	s.get("/destinations").shows(t, http.StatusOK, "paused", "by you")
-	s.post(path+"/resume", nil).leads(t)
-	s.post(path+"/empty", url.Values{"send_empty": {"true"}}).leads(t)
+	s.post(path+"/resume", nil).redirects(t)
+	s.post(path+"/empty", url.Values{"send_empty": {"true"}}).redirects(t)
 	s.get(path).shows(t, http.StatusOK, "active", `name="send_empty" value="false"`)
-	s.post(path+"/empty", url.Values{"send_empty": {"<script>"}}).leads(t)
+	s.post(path+"/empty", url.Values{"send_empty": {"<script>"}}).redirects(t)
 	s.get(path).shows(t, http.StatusOK, `name="send_empty" value="true"`)
 	s.get(path+"/delete").shows(t, http.StatusOK, "Delete "+hook+"?", "pause it")
-	s.post(path+"/delete", nil).leads(t)
+	s.post(path+"/delete", nil).redirects(t)
 	s.get(path).shows(t, http.StatusNotFound)
 }
 
@@ -163,8 +164,8 @@ func TestOwnAddress(t *testing.T) {
 	page.lacks(t, own+"/delete", own+"/secret", own+"/confirmation")
 	s.post(own+"/delete", nil).shows(t, http.StatusBadRequest)
 	s.post(own+"/confirmation", nil).shows(t, http.StatusBadRequest)
-	s.post(own+"/pause", nil).leads(t)
-	s.post(own+"/resume", nil).leads(t)
+	s.post(own+"/pause", nil).redirects(t)
+	s.post(own+"/resume", nil).redirects(t)
 	s.get(own).shows(t, http.StatusOK, "active")
 }
 
@@ -172,7 +173,7 @@ func TestOwnAddress(t *testing.T) {
 // confirmation request.
 func TestConfirmationByEmail(t *testing.T) {
 	s := mustSite(t)
-	path := s.post("/destinations/new", url.Values{"kind": {"email"}, "address": {"team@example.com"}}).leads(t)
+	path := s.post("/destinations/new", url.Values{"kind": {"email"}, "address": {"team@example.com"}}).redirects(t)
 	s.get(path).shows(t, http.StatusOK, `class="notice"`, "unconfirmed", path+"/confirmation", "Confirmation request")
 	s.post(path+"/resume", nil).shows(t, http.StatusConflict, `role="alert"`, "not confirmed")
 	s.post(path+"/test", nil).shows(t, http.StatusConflict, `role="alert"`, "not confirmed")
@@ -181,16 +182,16 @@ func TestConfirmationByEmail(t *testing.T) {
 	if again.Header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
-	s.post(path+"/delete", nil).leads(t)
+	s.post(path+"/delete", nil).redirects(t)
 	again = s.post("/destinations/new", url.Values{"kind": {"email"}, "address": {"team@example.com"}})
 	again.shows(t, http.StatusTooManyRequests, `role="alert"`, `value="team@example.com"`)
 	if again.Header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
 	s.registry.Pass(2 * time.Hour)
-	path = s.post("/destinations/new", url.Values{"kind": {"email"}, "address": {"team@example.com"}}).leads(t)
+	path = s.post("/destinations/new", url.Values{"kind": {"email"}, "address": {"team@example.com"}}).redirects(t)
 	s.registry.Pass(2 * time.Hour)
-	if to := s.post(path+"/confirmation", nil).leads(t); !strings.HasPrefix(to, "/deliveries/") {
+	if to := s.post(path+"/confirmation", nil).redirects(t); !strings.HasPrefix(to, "/deliveries/") {
 		t.Errorf("redirect to %s", to)
 	}
 }
@@ -201,22 +202,26 @@ func TestDestinationProblems(t *testing.T) {
 		form url.Values
 		says []string
 	}{
-		"empty":          {url.Values{}, []string{`href="#kind"`, `href="#address"`}},
-		"another kind":   {typedWebhook("kind", "fax"), []string{`"fax"`}},
-		"private":        {typedWebhook("address", "https://127.0.0.1/"), []string{"https://127.0.0.1/", `aria-invalid="true"`}},
-		"with a script":  {typedWebhook("kind", "email", "address", `a@a.example"><script>alert(1)</script>`), []string{`value="a@a.example"><script>`, `href="#address"`}},
-		"NUL":            {typedWebhook("address", "https://a.example/\x00"), []string{`href="#address"`}},
-		"no such search": {typedWebhook("saved_search", "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"), []string{`href="#saved_search"`}},
+		"empty":        {url.Values{}, []string{`href="#kind"`, `href="#address"`}},
+		"another kind": {typedWebhook("kind", "fax"), []string{`"fax"`}},
+		"private": {typedWebhook("address", "https://127.0.0.1/"),
+			[]string{"https://127.0.0.1/", `aria-invalid="true"`}},
+		"with a script": {typedWebhook("kind", "email", "address", `a@a.example"><script>alert(1)</script>`),
+			[]string{`value="a@a.example"><script>`, `href="#address"`}},
+		"NUL": {typedWebhook("address", "https://a.example/\x00"), []string{`href="#address"`}},
+		"no such search": {typedWebhook("saved_search", "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"),
+			[]string{`href="#saved_search"`}},
 		"no id":          {typedWebhook("saved_search", "<script>"), []string{`href="#saved_search"`}},
 		"no box":         {typedWebhook("send_empty", "perhaps"), []string{`href="#send_empty"`}},
 		"unknown":        {typedWebhook("secret", "whsec_x"), []string{"<li>secret:"}},
 		"email or a URL": {typedWebhook("kind", "email"), []string{`href="#address"`, hook}},
-		"endless":        {typedWebhook("address", "https://a.example/"+strings.Repeat("x", 2000)), []string{`href="#address"`, "1000"}},
+		"endless": {typedWebhook("address", "https://a.example/"+strings.Repeat("x", 2000)),
+			[]string{`href="#address"`, "1000"}},
 	} {
 		a := s.post("/destinations/new", tt.form)
 		t.Log(name)
 		a.shows(t, http.StatusBadRequest, append(tt.says, `role="alert"`)...)
-		a.wellMade(t)
+		a.checkHTML(t)
 		if strings.Contains(a.body, "<script>") {
 			t.Error("a field was not escaped")
 		}
@@ -236,20 +241,25 @@ func TestDestinationsOfOthers(t *testing.T) {
 	s.join("bob@example.com", cola.TierFree)
 	path, _ := s.mustWebhook(typedWebhook())
 	bob := s.by("bob@example.com")
-	for _, id := range []string{path, "/destinations/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", "/destinations/x", "/destinations/%00", "/destinations/%ff"} {
+	for _, id := range []string{path, "/destinations/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", "/destinations/x",
+		"/destinations/%00", "/destinations/%ff"} {
 		s.registry.Pass(time.Minute) // stays under the page rate limit
 		for _, page := range []string{"", "/secret", "/delete"} {
 			a := bob.get(id + page)
 			a.shows(t, http.StatusNotFound)
 			a.lacks(t, hook)
 		}
-		form := url.Values{"send_empty": {"true"}, "code": {"KX7Q-2MFA"}, "form": {cutOut(bob.get(bob.destinationsOf("bob@example.com")[0]+"/secret").body, `name="form" value="`, `"`)}}
-		for _, action := range []string{"/pause", "/resume", "/empty", "/test", "/confirmation", "/confirm", "/replay", "/secret", "/delete"} {
+		form := url.Values{"send_empty": {"true"}, "code": {"KX7Q-2MFA"},
+			"form": {cutOut(bob.get(bob.destinationsOf("bob@example.com")[0]+"/secret").body, `name="form" value="`,
+				`"`)}}
+		for _, action := range []string{"/pause", "/resume", "/empty", "/test", "/confirmation", "/confirm", "/replay",
+			"/secret", "/delete"} {
 			bob.post(id+action, form).shows(t, http.StatusNotFound)
 		}
 	}
 	s.get(path).shows(t, http.StatusOK, "active", `name="send_empty" value="true"`)
 	search := s.mustSaved(typedSearch())
-	bob.post("/destinations/new", typedWebhook("saved_search", search[16:])).shows(t, http.StatusBadRequest, `href="#saved_search"`)
+	bob.post("/destinations/new", typedWebhook("saved_search", search[16:])).shows(t, http.StatusBadRequest,
+		`href="#saved_search"`)
 	bob.get("/destinations/new?saved_search="+search[16:]).lacks(t, "All wine")
 }

@@ -241,7 +241,8 @@ func refusalSentence(refusal *cola.Error) string {
 	case cola.CodeWatchlistLimit:
 		return watchlistLimitSentence(refusal)
 	case cola.CodeDestinationLimit:
-		return "You have reached the limit of " + strconv.Itoa(cola.MaxDestinations) + " destinations. Delete one first."
+		return "You have reached the limit of " + strconv.Itoa(cola.MaxDestinations) +
+			" destinations. Delete one first."
 	case cola.CodeDestinationExists:
 		return "This destination already exists. If you lost its secret, rotate it on the destination’s page."
 	case cola.CodeNotActive:

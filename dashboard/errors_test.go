@@ -13,26 +13,26 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// accountless is a registry that cannot read accounts.
-type accountless struct {
+// noAccounts is a registry that cannot read accounts.
+type noAccounts struct {
 	*registry.Service
 	err error
 }
 
-func (a accountless) Account(context.Context, cola.Caller) (registry.Account, cola.QuotaState, error) {
+func (a noAccounts) Account(context.Context, cola.Caller) (registry.Account, cola.QuotaState, error) {
 	return registry.Account{}, cola.QuotaState{}, a.err
 }
 
-// unreadable is a Browsers that cannot read sessions or, with after, cannot save them.
-type unreadable struct {
+// brokenSessions is a Browsers that cannot read sessions or, with after, cannot save them.
+type brokenSessions struct {
 	*fakeBrowsers
 	after bool
 }
 
-func (u unreadable) Load(next http.Handler) http.Handler {
+func (b brokenSessions) Load(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if u.after {
-			u.fakeBrowsers.Load(next).ServeHTTP(httptest.NewRecorder(), r)
+		if b.after {
+			b.fakeBrowsers.Load(next).ServeHTTP(httptest.NewRecorder(), r)
 		}
 		ShowSessionError(w, r, cola.Unavailable())
 	})
@@ -51,8 +51,8 @@ func (s *site) without(svc Service, b Browsers) *site {
 // outages returns the site during a database outage, by what cannot be read.
 func (s *site) outages() map[string]*site {
 	return map[string]*site{
-		"account": s.without(accountless{s.registry.Service, cola.Unavailable()}, s.browsers),
-		"session": s.without(s.registry.Service, unreadable{s.browsers, false}),
+		"account": s.without(noAccounts{s.registry.Service, cola.Unavailable()}, s.browsers),
+		"session": s.without(s.registry.Service, brokenSessions{s.browsers, false}),
 	}
 }
 
@@ -69,7 +69,7 @@ func TestFormsOutliveOutages(t *testing.T) {
 		if strings.Contains(kept.body, "<b>") || kept.Header.Get("Retry-After") == "" {
 			t.Errorf("%v:\n%s", kept.Header, kept.body)
 		}
-		kept.wellMade(t)
+		kept.checkHTML(t)
 		huge := out.post("/saved-searches/new", url.Values{"name": {strings.Repeat("x", 70_000)}})
 		huge.shows(t, http.StatusServiceUnavailable)
 		huge.lacks(t, resubmitButton)
@@ -78,7 +78,8 @@ func TestFormsOutliveOutages(t *testing.T) {
 		out.send(live).lacks(t, resubmitButton)
 	}
 	s.get("/saved-searches").shows(t, http.StatusOK, `class="empty"`)
-	fault := s.without(accountless{s.registry.Service, cola.Errorf(cola.CodeAccountSuspended, "Suspended.")}, s.browsers).post("/saved-searches/new", typed)
+	fault := s.without(noAccounts{s.registry.Service, cola.Errorf(cola.CodeAccountSuspended, "Suspended.")},
+		s.browsers).post("/saved-searches/new", typed)
 	fault.shows(t, http.StatusForbidden, "Suspended.")
 	fault.lacks(t, resubmitButton)
 }
@@ -92,9 +93,9 @@ func TestPagesInAnOutage(t *testing.T) {
 		a := out.get("/saved-searches?page=2")
 		a.shows(t, http.StatusServiceUnavailable, `href="/saved-searches?page=2">Try again</a>`, `<a href="/">Back`)
 		a.lacks(t, resubmitButton, "<p>Try again in", `<p><a href="/sign-in">`)
-		a.wellMade(t)
+		a.checkHTML(t)
 	}
-	back := s.without(s.registry.Service, unreadable{s.browsers, false}).get("/sign-in/callback?code=x")
+	back := s.without(s.registry.Service, brokenSessions{s.browsers, false}).get("/sign-in/callback?code=x")
 	back.shows(t, http.StatusServiceUnavailable)
 	back.lacks(t, "code=x", "Try again</a>")
 }
@@ -108,20 +109,20 @@ func TestOutageWithoutResubmission(t *testing.T) {
 	a := s.outages()["session"].send(forged)
 	a.shows(t, http.StatusServiceUnavailable, `<a href="/">Back`)
 	a.lacks(t, "forged", resubmitButton)
-	done := s.without(s.registry.Service, unreadable{s.browsers, true}).post("/saved-searches/new", typedSearch())
+	done := s.without(s.registry.Service, brokenSessions{s.browsers, true}).post("/saved-searches/new", typedSearch())
 	done.shows(t, http.StatusServiceUnavailable, `<a href="/">Back`)
 	done.lacks(t, resubmitButton)
-	done.wellMade(t)
+	done.checkHTML(t)
 }
 
 // TestMentionsRetry checks that a retry time is not added to a message that has one.
 func TestMentionsRetry(t *testing.T) {
 	for message, want := range map[string]bool{
-		cola.Unavailable().Message:                                       true,
-		"The request took too long and was given up. Try again shortly.": true,
-		"Check the list of keys in a few seconds.":                       true,
-		"You are loading pages too quickly.":                             false,
-		"The plan allows 60 requests in any 60 seconds.":                 false,
+		cola.Unavailable().Message:                       true,
+		"The request timed out. Try again shortly.":      true,
+		"Check the list of keys in a few seconds.":       true,
+		"You are loading pages too quickly.":             false,
+		"The plan allows 60 requests in any 60 seconds.": false,
 	} {
 		if got := mentionsRetry.MatchString(message); got != want {
 			t.Errorf("mentionsRetry(%q) = %v, want %v", message, got, want)

@@ -181,5 +181,5 @@ func (req *request) guardCharge(p price) (answered bool, err error) {
 	}
 	to := req.http.URL.RequestURI()
 	ask := chargeConfirmation{p, to, truncate(to, 200), req.quota}
-	return true, req.show(http.StatusOK, "explore_confirm", page{Title: "Open this page?", Data: ask})
+	return true, req.show(http.StatusOK, "explore_confirm", page{Title: "Confirm quota use", Data: ask})
 }

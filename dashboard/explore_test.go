@@ -38,7 +38,7 @@ func (s *site) costs(before cola.Used, list, details int) {
 var shownTotal = regexp.MustCompile(`<h2>([0-9,]+) labels?</h2>`)
 
 // total returns the number of results shown on a search page.
-func (a answer) total(t *testing.T) int {
+func (a response) total(t *testing.T) int {
 	t.Helper()
 	found := shownTotal.FindStringSubmatch(a.body)
 	if found == nil {
@@ -57,28 +57,30 @@ func (a answer) total(t *testing.T) int {
 func TestExploreForm(t *testing.T) {
 	s := mustSite(t)
 	page := s.get("/explore")
-	page.shows(t, http.StatusOK, `name="q"`, "one list record per label", "1,000,000 list records", "10,000 detail views", "French wine")
-	page.wellMade(t)
+	page.shows(t, http.StatusOK, `name="q"`, "one list record per label", "1,000,000 list records",
+		"10,000 detail views", "French wine")
+	page.checkHTML(t)
 	s.costs(cola.Used{}, 0, 0)
 	for _, e := range exampleSearches() {
 		found := s.get(e.Href)
 		found.shows(t, http.StatusOK)
-		found.wellMade(t)
+		found.checkHTML(t)
 	}
-	s.by("").get("/explore?q=oak").leads(t)
+	s.by("").get("/explore?q=oak").redirects(t)
 }
 
 func TestExploreResults(t *testing.T) {
 	s := mustSite(t)
 	page := s.get("/explore?product_type=wine")
-	page.wellMade(t)
+	page.checkHTML(t)
 	rows := strings.Count(page.body, `loading="lazy"`) + strings.Count(page.body, `class="none"`)
 	if total := page.total(t); rows == 0 || rows > 20 || rows < 20 && rows != total {
 		t.Errorf("%d rows of %d labels", rows, total)
 	}
 	page.shows(t, http.StatusOK, "Labels approved since", "20 Nov 2025", "approval_date_from=2005-01-01",
-		"<title>wine · Explore", strconv.Itoa(rows)+" list records; "+count(1_000_000-rows)+" of 1,000,000 left", "120 requests per 60 seconds",
-		"/saved-searches/new?product_type=wine", "https://registry.example/api/v1/colas?product_type=wine'",
+		"<title>wine · Explore", strconv.Itoa(rows)+" list records; "+count(1_000_000-rows)+" of 1,000,000 left",
+		"120 requests per 60 seconds", "/saved-searches/new?product_type=wine",
+		"https://registry.example/api/v1/colas?product_type=wine'",
 		`"search_colas", "arguments": {"product_type":["wine"]}`, `src="/images/`, `alt="Label of `)
 	s.costs(cola.Used{}, rows, 0)
 	all := s.get("/explore?approval_date_from=2005-01-01&product_type=wine")
@@ -89,7 +91,7 @@ func TestExploreResults(t *testing.T) {
 		t.Errorf("%d labels found", none.total(t))
 	} else {
 		none.shows(t, http.StatusOK, `class="empty"`, "No charge", "120 requests")
-		none.wellMade(t)
+		none.checkHTML(t)
 	}
 }
 
@@ -99,7 +101,8 @@ var facetLinks = regexp.MustCompile(`<li><a href="(/explore\?[^"]*)"( aria-curre
 // selected one links to its removal.
 func TestFacetLinks(t *testing.T) {
 	s := mustSite(t)
-	for _, from := range []string{"?q=", "?status=expired", "?category=Wine&derived_subcategory=Wine+%3E+Red+Wine", "?approval_date_from=2020-01-01&approval_date_to=2020-12-31", "?origin=italian"} {
+	for _, from := range []string{"?q=", "?status=expired", "?category=Wine&derived_subcategory=Wine+%3E+Red+Wine",
+		"?approval_date_from=2020-01-01&approval_date_to=2020-12-31", "?origin=italian"} {
 		page := s.get("/explore" + from)
 		links := facetLinks.FindAllStringSubmatch(page.body, -1)
 		if len(links) < 5 {
@@ -163,7 +166,7 @@ func TestCanonicalURL(t *testing.T) {
 		"q=&volume_min=700&volume_max=&volume_unit=milliliters":              "/explore?volume_min=700&volume_unit=milliliters",
 		"q=&product_type=wine&product_type=malt+beverage&container_type=can": "/explore?container_type=can&product_type=wine&product_type=malt+beverage",
 	} {
-		if got := s.get("/explore?" + sent).leads(t); got != want {
+		if got := s.get("/explore?" + sent).redirects(t); got != want {
 			t.Errorf("%s redirects to %s, want %s", sent, got, want)
 		}
 		s.get(want).shows(t, http.StatusOK)
@@ -195,7 +198,7 @@ func TestExploreProblems(t *testing.T) {
 	} {
 		page := s.get("/explore?" + strings.NewReplacer(" ", "+", "<", "%3C").Replace(query))
 		page.shows(t, http.StatusBadRequest, append(says, `role="alert"`)...)
-		page.wellMade(t)
+		page.checkHTML(t)
 	}
 	s.costs(cola.Used{}, 0, 0)
 }
@@ -207,11 +210,12 @@ func TestExploreIgnoresUnknownParameters(t *testing.T) {
 	want := s.get("/explore?q=oak").total(t)
 	before := s.used()
 	for query, hint := range map[string]string{
-		"q=oak&utm_source=x&utm_campaign=y&gclid=1": "", "q=oak&%3Cscript%3E=1": "", "q=oak&brandname=x": "Did you mean brand_name?", "Q=x&q=oak": "Did you mean q?",
+		"q=oak&utm_source=x&utm_campaign=y&gclid=1": "", "q=oak&%3Cscript%3E=1": "",
+		"q=oak&brandname=x": "Did you mean brand_name?", "Q=x&q=oak": "Did you mean q?",
 	} {
 		page := s.get("/explore?" + query)
 		page.shows(t, http.StatusOK, hint)
-		page.wellMade(t)
+		page.checkHTML(t)
 		if page.total(t) != want || hint == "" && strings.Contains(page.body, "was ignored") {
 			t.Errorf("%s finds %d labels, want %d:\n%s", query, page.total(t), want, page.body)
 		}
@@ -222,7 +226,8 @@ func TestExploreIgnoresUnknownParameters(t *testing.T) {
 		s.get("/explore?"+query).shows(t, http.StatusOK, hint, `id="examples"`)
 	}
 	s.costs(before, 0, 0) // no filter given
-	for _, path := range []string{"/", "/usage", "/keys", "/plans", "/saved-searches", "/saved-searches/new", "/destinations", "/deliveries"} {
+	for _, path := range []string{"/", "/usage", "/keys", "/plans", "/saved-searches", "/saved-searches/new",
+		"/destinations", "/deliveries"} {
 		s.get(path+"?utm_source=x").shows(t, http.StatusOK)
 	}
 }
@@ -244,7 +249,8 @@ func TestExplorePages(t *testing.T) {
 		page := s.get(to)
 		total = page.total(t)
 		pages++
-		for _, id := range regexp.MustCompile(`<h3><a href="/explore/([0-9]{14})"`).FindAllStringSubmatch(page.body, -1) {
+		for _, id := range regexp.MustCompile(`<h3><a href="/explore/([0-9]{14})"`).FindAllStringSubmatch(page.body,
+			-1) {
 			if seen[id[1]] {
 				t.Errorf("%s appears twice", id[1])
 			}
@@ -259,26 +265,34 @@ func TestExplorePages(t *testing.T) {
 		t.Errorf("%d pages with %d labels, want %d labels", pages, len(seen), total)
 	}
 	s.costs(cola.Used{}, total, 0)
-	s.get("/explore?approval_date_from=2005-01-01&page=100").shows(t, http.StatusOK, "no page 100", `href="/explore?approval_date_from=2005-01-01"`)
+	s.get("/explore?approval_date_from=2005-01-01&page=100").shows(t, http.StatusOK, "no page 100",
+		`href="/explore?approval_date_from=2005-01-01"`)
 }
 
 // TestSearchPager checks that paging continues by cursor after the last numbered page, and that a
 // cut page continues where it was cut.
 func TestSearchPager(t *testing.T) {
 	p := cola.SearchParams{Q: "a", Page: cola.Some(100), Cursor: "old"}
-	at := cola.Pagination{Mode: "offset", Page: 100, PerPage: 20, Total: 5000, Pages: 250, HasMore: true, NextCursor: "new"}
+	at := cola.Pagination{Mode: "offset", Page: 100, PerPage: 20, Total: 5000, Pages: 250, HasMore: true,
+		NextCursor: "new"}
 	for _, tt := range []struct {
 		name string
 		at   func(*cola.Pagination)
 		cut  bool
 		want pager
 	}{
-		{"the last that has a number", func(*cola.Pagination) {}, false, pager{First: 1981, Last: 2000, Previous: "/explore?page=99&q=a", Next: "/explore?cursor=new&q=a"}},
-		{"one before", func(p *cola.Pagination) { p.Page = 99 }, false, pager{First: 1961, Last: 1980, Previous: "/explore?page=98&q=a", Next: "/explore?page=100&q=a"}},
-		{"the second", func(p *cola.Pagination) { p.Page = 2 }, false, pager{First: 21, Last: 40, Previous: "/explore?q=a", Next: "/explore?page=3&q=a"}},
-		{"cut", func(p *cola.Pagination) { p.Page = 2 }, true, pager{First: 21, Last: 40, Previous: "/explore?q=a", Next: "/explore?cursor=new&q=a"}},
-		{"by cursor", func(p *cola.Pagination) { p.Mode, p.Page = "cursor", 101 }, false, pager{Next: "/explore?cursor=new&q=a"}},
-		{"the last", func(p *cola.Pagination) { p.HasMore, p.NextCursor = false, "" }, false, pager{First: 1981, Last: 2000, Previous: "/explore?page=99&q=a"}},
+		{"the last that has a number", func(*cola.Pagination) {}, false,
+			pager{First: 1981, Last: 2000, Previous: "/explore?page=99&q=a", Next: "/explore?cursor=new&q=a"}},
+		{"one before", func(p *cola.Pagination) { p.Page = 99 }, false,
+			pager{First: 1961, Last: 1980, Previous: "/explore?page=98&q=a", Next: "/explore?page=100&q=a"}},
+		{"the second", func(p *cola.Pagination) { p.Page = 2 }, false,
+			pager{First: 21, Last: 40, Previous: "/explore?q=a", Next: "/explore?page=3&q=a"}},
+		{"cut", func(p *cola.Pagination) { p.Page = 2 }, true, pager{First: 21, Last: 40, Previous: "/explore?q=a",
+			Next: "/explore?cursor=new&q=a"}},
+		{"by cursor", func(p *cola.Pagination) { p.Mode, p.Page = "cursor", 101 }, false,
+			pager{Next: "/explore?cursor=new&q=a"}},
+		{"the last", func(p *cola.Pagination) { p.HasMore, p.NextCursor = false, "" }, false,
+			pager{First: 1981, Last: 2000, Previous: "/explore?page=99&q=a"}},
 	} {
 		here := at
 		tt.at(&here)
@@ -306,7 +320,7 @@ func TestExploreAtLimits(t *testing.T) {
 	s.registry.Pass(time.Minute)
 	cut := free.get("/explore?approval_date_from=2005-01-01")
 	cut.shows(t, http.StatusOK, `class="warning"`, "10 list records; 0 of 10,000 left", `href="/plans"`, "cursor=")
-	cut.wellMade(t)
+	cut.checkHTML(t)
 	free.get("/explore?approval_date_from=2005-01-01").shows(t, http.StatusTooManyRequests, `href="/plans"`,
 		`href="/explore?approval_date_from=2005-01-01">Try again`, `<a href="/">Back`)
 	for range 10 {
@@ -315,8 +329,9 @@ func TestExploreAtLimits(t *testing.T) {
 		}
 	}
 	full := free.get("/explore?q=nothinglikethis")
-	full.shows(t, http.StatusTooManyRequests, "60 seconds", `href="/explore?q=nothinglikethis">Try again`, `<a href="/">Back`)
-	full.wellMade(t)
+	full.shows(t, http.StatusTooManyRequests, "60 seconds", `href="/explore?q=nothinglikethis">Try again`,
+		`<a href="/">Back`)
+	full.checkHTML(t)
 	if full.Header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
@@ -328,14 +343,16 @@ func TestBackCache(t *testing.T) {
 	s := mustSite(t)
 	id := s.someLabel()
 	for target, kept := range map[string]bool{
-		"/explore": false, "/explore?q=": true, "/explore?page=0": false, "/explore/" + id: true, "/explore/12345678901234": false, "/keys": false,
+		"/explore": false, "/explore?q=": true, "/explore?page=0": false, "/explore/" +
+			id: true, "/explore/12345678901234": false, "/keys": false,
 	} {
 		got := s.get(target).Header
 		want := "private, no-store"
 		if kept {
 			want = "private, no-cache"
 		}
-		if got.Get("Cache-Control") != want || kept && !strings.Contains(strings.Join(got.Values("Vary"), ","), "Cookie") {
+		if got.Get("Cache-Control") != want ||
+			kept && !strings.Contains(strings.Join(got.Values("Vary"), ","), "Cookie") {
 			t.Errorf("%s: %s, Vary %q", target, got.Get("Cache-Control"), got.Values("Vary"))
 		}
 	}
@@ -366,10 +383,13 @@ func TestReadSearch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.StringMatching(`[a-zA-Z0-9&=%+#;/ "'<>é\x00]{0,12}`)
 		words := rapid.SliceOfN(rapid.StringMatching(`[a-z&=%+]{1,8}`), 0, 3)
-		number := rapid.OneOf(rapid.Just(cola.Opt[float64]{}), rapid.Map(rapid.Float64Range(0, 1e12), cola.Some[float64]))
+		number := rapid.OneOf(rapid.Just(cola.Opt[float64]{}),
+			rapid.Map(rapid.Float64Range(0, 1e12), cola.Some[float64]))
 		want := cola.SearchParams{
-			Q: word.Draw(t, "q"), BrandName: word.Draw(t, "brand"), Origin: word.Draw(t, "origin"), DerivedSubcategory: word.Draw(t, "path"), PermitNumber: word.Draw(t, "permit"),
-			ABVMin: number.Draw(t, "abv"), VolumeMax: number.Draw(t, "volume"), Status: word.Draw(t, "status"), Cursor: word.Draw(t, "cursor"),
+			Q: word.Draw(t, "q"), BrandName: word.Draw(t, "brand"), Origin: word.Draw(t,
+				"origin"), DerivedSubcategory: word.Draw(t, "path"), PermitNumber: word.Draw(t, "permit"),
+			ABVMin: number.Draw(t, "abv"), VolumeMax: number.Draw(t, "volume"), Status: word.Draw(t,
+				"status"), Cursor: word.Draw(t, "cursor"),
 			ApprovalDateFrom: cola.Date(rapid.IntRange(0, 800_000).Draw(t, "from")),
 		}
 		if some := words.Draw(t, "containers"); len(some) > 0 {
@@ -388,7 +408,8 @@ func TestReadSearch(t *testing.T) {
 // someLabel returns the ID of a label.
 func (s *site) someLabel() string {
 	s.t.Helper()
-	page, _, err := s.registry.SearchColas(s.t.Context(), s.browsers.callers[ann], cola.SearchParams{ApprovalDateFrom: historyBegins})
+	page, _, err := s.registry.SearchColas(s.t.Context(), s.browsers.callers[ann],
+		cola.SearchParams{ApprovalDateFrom: historyBegins})
 	if err != nil || len(page.Colas) == 0 {
 		s.t.Fatalf("%d labels, %v", len(page.Colas), err)
 	}

@@ -27,7 +27,7 @@ var (
 )
 
 // token returns the form token of a page.
-func (a answer) token(t *testing.T) string {
+func (a response) token(t *testing.T) string {
 	t.Helper()
 	found := formToken.FindStringSubmatch(a.body)
 	if found == nil || found[1] == "" {
@@ -37,14 +37,14 @@ func (a answer) token(t *testing.T) string {
 }
 
 // makeKey submits the form for a new key.
-func (s *site) makeKey(name, expires string) answer {
+func (s *site) makeKey(name, expires string) response {
 	s.t.Helper()
 	token := s.get("/keys/new").token(s.t)
 	return s.post("/keys/new", url.Values{"form": {token}, "name": {name}, "expires": {expires}})
 }
 
 // secret returns the key that a page shows.
-func (a answer) secret(t *testing.T) string {
+func (a response) secret(t *testing.T) string {
 	t.Helper()
 	a.shows(t, http.StatusOK)
 	secret := wholeKey.FindString(a.body)
@@ -54,8 +54,8 @@ func (a answer) secret(t *testing.T) string {
 	return secret
 }
 
-// held returns the keys of the visitor's account, newest first.
-func (s *site) held() []registry.Key {
+// keys returns the keys of the visitor's account, newest first.
+func (s *site) keys() []registry.Key {
 	s.t.Helper()
 	keys, _, err := s.registry.Keys(s.t.Context(), s.browsers.callers[s.as])
 	if err != nil {
@@ -64,10 +64,11 @@ func (s *site) held() []registry.Key {
 	return keys
 }
 
-// lets reports whether a request with a key is accepted.
-func (s *site) lets(secret string) bool {
+// accepts reports whether a request with a key is accepted.
+func (s *site) accepts(secret string) bool {
 	s.t.Helper()
-	c, err := auth.New(s.registry.Store, nil, nil).Authenticate(s.t.Context(), http.Header{"X-Api-Key": {secret}}, cola.ChannelREST)
+	c, err := auth.New(s.registry.Store, nil, nil).Authenticate(s.t.Context(), http.Header{"X-Api-Key": {secret}},
+		cola.ChannelREST)
 	if err == nil {
 		_, _, err = s.registry.Usage(s.t.Context(), c)
 	}
@@ -84,24 +85,24 @@ func TestCreateKey(t *testing.T) {
 	s.get("/keys").shows(t, http.StatusOK, `class="empty"`, `href="/keys/new"`)
 	form := s.get("/keys/new")
 	form.shows(t, http.StatusOK)
-	form.wellMade(t)
+	form.checkHTML(t)
 	made := s.makeKey("price list job", "2027-05-31")
-	made.wellMade(t)
+	made.checkHTML(t)
 	secret := made.secret(t)
-	made.shows(t, http.StatusOK, "price list job", "1 Jun 2027, 00:00 UTC", `aria-label="API key"><code>`+secret+`</code></pre><button type="button" class="copy" data-copy`,
+	made.shows(t, http.StatusOK, "price list job", "1 Jun 2027, 00:00 UTC",
+		`aria-label="API key"><code>`+secret+`</code></pre><button type="button" class="copy" data-copy`,
 		"export KEY="+secret+"\n"+`curl -H "X-API-Key: $KEY" 'https://registry.example/api/v1/usage'`,
-		"claude mcp add --transport http colaregistry 'https://registry.example/mcp' --header 'Authorization: Bearer "+secret+"'",
-		`"env": { "COLAREGISTRY_API_KEY": "`+secret+`" }`, `"headers": { "Authorization": "Bearer `+secret+`" }`)
+		"claude mcp add --transport http colaregistry 'https://registry.example/mcp' --header 'Authorization: Bearer "+secret+"'", `"env": { "COLAREGISTRY_API_KEY": "`+secret+`" }`, `"headers": { "Authorization": "Bearer `+secret+`" }`)
 	if got := made.Header.Get("Cache-Control"); !strings.Contains(got, "no-store") {
 		t.Errorf("Cache-Control = %q, want no-store", got)
 	}
-	if !s.lets(secret) {
+	if !s.accepts(secret) {
 		t.Error("the key is rejected")
 	}
 	list := s.get("/keys")
-	list.wellMade(t)
-	list.shows(t, http.StatusOK, "price list job", secret[:8]+"…"+secret[len(secret)-4:], "Active until", "1 Jun 2027, 00:00 UTC", "20 Nov 2026, 12:00 UTC",
-		`data-label="Calls this month" class="number">1<`)
+	list.checkHTML(t)
+	list.shows(t, http.StatusOK, "price list job", secret[:8]+"…"+secret[len(secret)-4:], "Active until",
+		"1 Jun 2027, 00:00 UTC", "20 Nov 2026, 12:00 UTC", `data-label="Calls this month" class="number">1<`)
 }
 
 // TestKeySecrecy checks that the whole key appears in one response and nowhere else,
@@ -110,20 +111,23 @@ func TestKeySecrecy(t *testing.T) {
 	s := mustSite(t)
 	var log bytes.Buffer
 	s.handler = New(s.registry.Service, s.browsers, Options{
-		PublicURL: registrytest.PublicURL, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), Now: s.registry.Now,
+		PublicURL: registrytest.PublicURL, Logger: slog.New(slog.NewTextHandler(&log,
+			&slog.HandlerOptions{Level: slog.LevelDebug})), Now: s.registry.Now,
 	})
 	token := s.get("/keys/new").token(t)
 	form := url.Values{"form": {token}, "name": {"mine"}}
 	made := s.post("/keys/new", form)
 	first := made.secret(t)
-	old := s.held()[0]
-	rotated := s.post(keyPath(old, "rotate"), url.Values{"form": {s.get(keyPath(old, "rotate")).token(t)}, "overlap": {"7 days"}})
+	old := s.keys()[0]
+	rotated := s.post(keyPath(old, "rotate"), url.Values{"form": {s.get(keyPath(old, "rotate")).token(t)},
+		"overlap": {"7 days"}})
 	second := rotated.secret(t)
 	if first == second {
 		t.Fatal("the new key is the old one")
 	}
-	pages := map[string]answer{"again": s.post("/keys/new", form), "rotated": rotated}
-	for _, path := range []string{"/", "/keys", "/keys/new", "/keys/ended", keyPath(old, "rotate"), keyPath(old, "revoke"), "/usage", "/account", "/apps", "/connect", "/plans"} {
+	pages := map[string]response{"again": s.post("/keys/new", form), "rotated": rotated}
+	for _, path := range []string{"/", "/keys", "/keys/new", "/keys/ended", keyPath(old, "rotate"),
+		keyPath(old, "revoke"), "/usage", "/account", "/apps", "/connect", "/plans"} {
 		pages[path] = s.get(path)
 	}
 	for name, a := range pages {
@@ -155,22 +159,22 @@ func TestKeyFormToken(t *testing.T) {
 	s.join(bob, cola.TierFree)
 	form := url.Values{"form": {s.get("/keys/new").token(t)}, "name": {"mine"}}
 	s.post("/keys/new", form).secret(t)
-	if to := s.post("/keys/new", form).leads(t); to != "/keys" {
+	if to := s.post("/keys/new", form).redirects(t); to != "/keys" {
 		t.Errorf("redirect to %s", to)
 	}
 	s.get("/keys").shows(t, http.StatusOK, `class="notice"`, formUsed)
 	theirs := s.by(bob).get("/keys/new").token(t)
 	for _, token := range []string{"", "x", "x y", theirs, strings.Repeat("A", 5000), "\x00"} {
-		s.post("/keys/new", url.Values{"form": {token}, "name": {"another"}}).leads(t)
+		s.post("/keys/new", url.Values{"form": {token}, "name": {"another"}}).redirects(t)
 	}
-	key := s.held()[0]
+	key := s.keys()[0]
 	rotation := url.Values{"form": {s.get(keyPath(key, "rotate")).token(t)}, "overlap": {"1 hour"}}
 	s.post(keyPath(key, "rotate"), rotation).secret(t)
-	s.post(keyPath(key, "rotate"), rotation).leads(t)
-	if got := len(s.held()); got != 2 {
+	s.post(keyPath(key, "rotate"), rotation).redirects(t)
+	if got := len(s.keys()); got != 2 {
 		t.Errorf("%d keys, want 2", got)
 	}
-	if got := len(s.by(bob).held()); got != 0 {
+	if got := len(s.by(bob).keys()); got != 0 {
 		t.Errorf("another account has %d keys", got)
 	}
 }
@@ -184,7 +188,7 @@ func TestSeveralKeyForms(t *testing.T) {
 	}
 	for _, token := range slices.Backward(tokens) {
 		s.post("/keys/new", url.Values{"form": {token}, "name": {"tab"}}).secret(t)
-		s.post("/keys/new", url.Values{"form": {token}, "name": {"tab"}}).leads(t)
+		s.post("/keys/new", url.Values{"form": {token}, "name": {"tab"}}).redirects(t)
 	}
 }
 
@@ -209,12 +213,13 @@ func TestKeyProblems(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := s.makeKey(test.key, test.expires)
-			a.shows(t, http.StatusBadRequest, `href="#`+test.field+`"`, `class="problem"`, `role="alert"`, `aria-invalid="true"`)
-			a.wellMade(t)
+			a.shows(t, http.StatusBadRequest, `href="#`+test.field+`"`, `class="problem"`, `role="alert"`,
+				`aria-invalid="true"`)
+			a.checkHTML(t)
 			if typed := strings.TrimSpace(stripHidden(test.key)); !strings.Contains(a.text, typed) {
 				t.Errorf("the entered name %q is lost:\n%s", typed, a.body)
 			}
-			if len(s.held()) != made {
+			if len(s.keys()) != made {
 				t.Error("a key was created")
 			}
 			s.post("/keys/new", url.Values{"form": {a.token(t)}, "name": {"better"}}).secret(t)
@@ -230,23 +235,25 @@ func TestTooManyKeys(t *testing.T) {
 	}
 	a := s.makeKey("one more", "")
 	a.shows(t, http.StatusConflict, "100", `value="one more"`, `role="alert"`)
-	a.wellMade(t)
-	for page, rows := range map[string]int{"": 25, "?page=4": 25, "?page=5": 25, "?page=0": 25, "?page=-1": 25, "?page=1000000000000": 25, "?page=x%00%ff&page=2": 25} {
+	a.checkHTML(t)
+	for page, rows := range map[string]int{"": 25, "?page=4": 25, "?page=5": 25, "?page=0": 25, "?page=-1": 25,
+		"?page=1000000000000": 25, "?page=x%00%ff&page=2": 25} {
 		list := s.get("/keys" + page)
 		list.shows(t, http.StatusOK, "of 100")
-		list.wellMade(t)
+		list.checkHTML(t)
 		if got := strings.Count(list.body, ">Revoke<"); got != rows {
 			t.Errorf("/keys%s has %d keys, want %d", page, got, rows)
 		}
 	}
-	rotate := func(k registry.Key) answer {
-		return s.post(keyPath(k, "rotate"), url.Values{"form": {s.get(keyPath(k, "rotate")).token(t)}, "overlap": {"1 day"}})
+	rotate := func(k registry.Key) response {
+		return s.post(keyPath(k, "rotate"), url.Values{"form": {s.get(keyPath(k, "rotate")).token(t)},
+			"overlap": {"1 day"}})
 	}
-	keys := s.held()
+	keys := s.keys()
 	rotate(keys[0]).secret(t) // the expiring old key does not count toward the limit
 	refused := rotate(keys[1])
 	refused.shows(t, http.StatusConflict, "100", `role="alert"`)
-	refused.wellMade(t)
+	refused.checkHTML(t)
 }
 
 func TestRotateKey(t *testing.T) {
@@ -261,24 +268,25 @@ func TestRotateKey(t *testing.T) {
 		t.Run(test.overlap, func(t *testing.T) {
 			s := mustSite(t)
 			before := s.makeKey("laptop", "").secret(t)
-			old := s.held()[0]
+			old := s.keys()[0]
 			form := s.get(keyPath(old, "rotate"))
-			form.wellMade(t)
+			form.checkHTML(t)
 			form.shows(t, http.StatusOK, "laptop", before[:8]+"…", `value="none"`, `value="30 days"`)
 			made := s.post(keyPath(old, "rotate"), url.Values{"form": {form.token(t)}, "overlap": {test.overlap}})
-			made.wellMade(t)
+			made.checkHTML(t)
 			after := made.secret(t)
 			words := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(made.text, "")
 			if !strings.Contains(words, test.says) {
 				t.Errorf("page lacks %q:\n%s", test.says, words)
 			}
 			s.registry.Pass(test.until - time.Second)
-			if test.until > 0 && !s.lets(before) {
+			if test.until > 0 && !s.accepts(before) {
 				t.Error("the old key is rejected before it expires")
 			}
 			s.registry.Pass(2 * time.Second)
-			if s.lets(before) || !s.lets(after) {
-				t.Errorf("old key accepted: %t, new key accepted: %t, want false, true", s.lets(before), s.lets(after))
+			if s.accepts(before) || !s.accepts(after) {
+				t.Errorf("old key accepted: %t, new key accepted: %t, want false, true", s.accepts(before),
+					s.accepts(after))
 			}
 		})
 	}
@@ -302,12 +310,13 @@ func (f *failingKeys) Keys(ctx context.Context, c cola.Caller) ([]registry.Key, 
 func TestNewKeyInOutage(t *testing.T) {
 	s := mustSite(t)
 	s.makeKey("laptop", "")
-	key := s.held()[0]
-	s.handler = New(&failingKeys{s.registry.Service, 2}, s.browsers, Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
+	key := s.keys()[0]
+	s.handler = New(&failingKeys{s.registry.Service, 2}, s.browsers,
+		Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
 	token := s.get(keyPath(key, "rotate")).token(t)
 	made := s.post(keyPath(key, "rotate"), url.Values{"form": {token}, "overlap": {"1 day"}})
-	made.wellMade(t)
-	if secret := made.secret(t); !s.lets(secret) {
+	made.checkHTML(t)
+	if secret := made.secret(t); !s.accepts(secret) {
 		t.Error("the key is rejected")
 	}
 	made.shows(t, http.StatusOK, "expires as you chose")
@@ -323,17 +332,18 @@ func TestOverlapLabels(t *testing.T) {
 func TestRotationProblems(t *testing.T) {
 	s := mustSite(t)
 	s.makeKey("mine", "")
-	key := s.held()[0]
+	key := s.keys()[0]
 	for _, overlap := range []string{"", "2 years", "<script>", "\x00"} {
-		a := s.post(keyPath(key, "rotate"), url.Values{"form": {s.get(keyPath(key, "rotate")).token(t)}, "overlap": {overlap}})
+		a := s.post(keyPath(key, "rotate"), url.Values{"form": {s.get(keyPath(key, "rotate")).token(t)},
+			"overlap": {overlap}})
 		a.shows(t, http.StatusBadRequest, `href="#overlap"`, `role="alert"`)
-		a.wellMade(t)
+		a.checkHTML(t)
 	}
 	token := s.get(keyPath(key, "rotate")).token(t)
-	s.post(keyPath(key, "revoke"), nil).leads(t)
+	s.post(keyPath(key, "revoke"), nil).redirects(t)
 	s.get(keyPath(key, "rotate")).shows(t, http.StatusConflict)
 	s.post(keyPath(key, "rotate"), url.Values{"form": {token}, "overlap": {"1 day"}}).shows(t, http.StatusConflict)
-	if got := len(s.held()); got != 1 {
+	if got := len(s.keys()); got != 1 {
 		t.Errorf("%d keys, want 1", got)
 	}
 }
@@ -341,27 +351,27 @@ func TestRotationProblems(t *testing.T) {
 func TestRevokeKey(t *testing.T) {
 	s := mustSite(t)
 	secret := s.makeKey("laptop", "").secret(t)
-	key := s.held()[0]
-	if !s.lets(secret) {
+	key := s.keys()[0]
+	if !s.accepts(secret) {
 		t.Fatal("the key is rejected")
 	}
 	asked := s.get(keyPath(key, "revoke"))
-	asked.wellMade(t)
+	asked.checkHTML(t)
 	asked.shows(t, http.StatusOK, "laptop", "20 Nov 2026, 12:00 UTC", "<dd>1</dd>", keyPath(key, "rotate"))
-	if !s.lets(secret) {
+	if !s.accepts(secret) {
 		t.Error("the confirmation page revoked the key")
 	}
-	if to := s.post(keyPath(key, "revoke"), nil).leads(t); to != "/keys" {
+	if to := s.post(keyPath(key, "revoke"), nil).redirects(t); to != "/keys" {
 		t.Errorf("redirect to %s", to)
 	}
-	if s.lets(secret) {
+	if s.accepts(secret) {
 		t.Error("a revoked key is accepted")
 	}
 	list := s.get("/keys")
-	list.wellMade(t)
+	list.checkHTML(t)
 	list.shows(t, http.StatusOK, `class="notice"`, "“laptop”", "1 inactive key<", `class="empty"`)
-	s.get(keyPath(key, "revoke")).leads(t)
-	s.post(keyPath(key, "revoke"), nil).leads(t)
+	s.get(keyPath(key, "revoke")).redirects(t)
+	s.post(keyPath(key, "revoke"), nil).redirects(t)
 }
 
 // TestKeysOfOthers checks that another account's key is not found.
@@ -369,14 +379,16 @@ func TestKeysOfOthers(t *testing.T) {
 	s := mustSite(t)
 	s.join(bob, cola.TierFree)
 	secret := s.makeKey("annskey", "").secret(t)
-	key := s.held()[0]
+	key := s.keys()[0]
 	theirs := s.by(bob)
 	unknown := theirs.get("/keys/999999/revoke")
-	for _, id := range []string{fmt.Sprint(key.ID), "0", "-1", "x", "1e3", "99999999999999999999", "%00", "1%2f2", "%ff"} {
+	for _, id := range []string{fmt.Sprint(key.ID), "0", "-1", "x", "1e3", "99999999999999999999", "%00", "1%2f2",
+		"%ff"} {
 		for _, what := range []string{"rotate", "revoke"} {
-			for _, a := range []answer{
+			for _, a := range []response{
 				theirs.get("/keys/" + id + "/" + what),
-				theirs.post("/keys/"+id+"/"+what, url.Values{"form": {theirs.get("/keys/new").token(t)}, "overlap": {"none"}}),
+				theirs.post("/keys/"+id+"/"+what, url.Values{"form": {theirs.get("/keys/new").token(t)},
+					"overlap": {"none"}}),
 			} {
 				a.shows(t, http.StatusNotFound)
 				if strings.Contains(a.body, "annskey") {
@@ -386,19 +398,19 @@ func TestKeysOfOthers(t *testing.T) {
 		}
 	}
 	unknown.shows(t, http.StatusNotFound)
-	if !s.lets(secret) {
+	if !s.accepts(secret) {
 		t.Error("another account revoked the key")
 	}
 	if strings.Contains(theirs.get("/keys").body, "annskey") {
 		t.Error("another account sees the key")
 	}
 	for _, target := range []string{"/keys", "/keys/new", keyPath(key, "revoke")} {
-		if to := s.by("").get(target).leads(t); !strings.HasPrefix(to, "/sign-in?return=") {
+		if to := s.by("").get(target).redirects(t); !strings.HasPrefix(to, "/sign-in?return=") {
 			t.Errorf("%s redirects a signed-out visitor to %s", target, to)
 		}
 	}
 	s.by("").post(keyPath(key, "revoke"), nil).shows(t, http.StatusUnauthorized)
-	if !s.lets(secret) {
+	if !s.accepts(secret) {
 		t.Error("a signed-out visitor revoked the key")
 	}
 }
@@ -407,16 +419,16 @@ func TestKeyNamesAreEscaped(t *testing.T) {
 	s := mustSite(t)
 	hostile := `"><script>alert(1)</script><img src=x onerror=alert(1)>{{.}}`
 	s.makeKey(hostile, "").shows(t, http.StatusOK, hostile)
-	key := s.held()[0]
+	key := s.keys()[0]
 	for _, target := range []string{"/keys", keyPath(key, "rotate"), keyPath(key, "revoke")} {
 		a := s.get(target)
 		a.shows(t, http.StatusOK, hostile)
-		a.wellMade(t)
+		a.checkHTML(t)
 	}
-	s.post(keyPath(key, "revoke"), nil).leads(t)
+	s.post(keyPath(key, "revoke"), nil).redirects(t)
 	a := s.get("/keys")
 	a.shows(t, http.StatusOK, "“"+hostile)
-	a.wellMade(t)
+	a.checkHTML(t)
 	s.get("/keys/ended").shows(t, http.StatusOK, hostile)
 }
 
@@ -436,5 +448,5 @@ func TestEndedKeysArePaged(t *testing.T) {
 	s.get("/keys/ended").shows(t, http.StatusOK, "1 to 25 of 30", "old 05")
 	last := s.get("/keys/ended?page=2")
 	last.shows(t, http.StatusOK, "26 to 30 of 30", "old 00")
-	last.wellMade(t)
+	last.checkHTML(t)
 }

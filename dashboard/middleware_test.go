@@ -36,7 +36,7 @@ func TestRateLimitOfEndedSignIns(t *testing.T) {
 	s := mustSite(t)
 	s.browsers.callers["thief"] = s.registry.SignIn(t, s.browsers.callers[ann].Account, "Thief", "")
 	s.by("thief").get("/connect").shows(t, http.StatusOK)
-	s.post("/account/sign-ins/end-others", nil).leads(t)
+	s.post("/account/sign-ins/end-others", nil).redirects(t)
 	for range 2 * pageBurst {
 		s.by("thief").get("/connect")
 	}

@@ -277,7 +277,8 @@ func (f *searchForm) noteUnsupported(p cola.SearchParams) {
 					": use “Permit number contains” under “Identifiers and status”.")
 			continue
 		}
-		f.Unsupported = append(f.Unsupported, strings.ToUpper(lacking.Noun[:1])+lacking.Noun[1:]+": not available in saved searches yet.")
+		f.Unsupported = append(f.Unsupported,
+			strings.ToUpper(lacking.Noun[:1])+lacking.Noun[1:]+": not available in saved searches yet.")
 	}
 	delete(p.Problems, "approval_date_from")
 	delete(p.Problems, "approval_date_to")

@@ -20,15 +20,22 @@ import (
 // and that previews and validation errors preserve the form's base version.
 func TestConflictingEdits(t *testing.T) {
 	s := mustSite(t)
-	made := typedSearch("filters.query", "oak", "filters.volume_max", "1.50", "filters.volume_unit", "liters", "schedule.cadence", "weekly", "schedule.weekday", "2")
+	made := typedSearch("filters.query", "oak", "filters.volume_max", "1.50", "filters.volume_unit", "liters",
+		"schedule.cadence", "weekly", "schedule.weekday", "2")
 	for name, change := range map[string]func(path string){
-		"name":          func(path string) { s.post(path+"/edit", with(made, "name", "Other")).leads(t) },
-		"filters":       func(path string) { s.post(path+"/edit", with(made, "filters.brand_name", "other")).leads(t) },
-		"fewer filters": func(path string) { s.post(path+"/edit", with(made, "filters.query", "")).leads(t) },
-		"cadence":       func(path string) { s.post(path+"/edit", with(made, "schedule.cadence", "daily")).leads(t) },
-		"day":           func(path string) { s.post(path+"/edit", with(made, "schedule.weekday", "3")).leads(t) },
-		"no schedule":   func(path string) { s.post(path+"/edit", with(made, "schedule.cadence", "")).leads(t) },
-		"pause":         func(path string) { s.post(path+"/pause", nil).leads(t) },
+		"name": func(path string) { s.post(path+"/edit", with(made, "name", "Other")).redirects(t) },
+		"filters": func(path string) {
+			s.post(path+"/edit",
+				with(made, "filters.brand_name", "other")).redirects(t)
+		},
+		"fewer filters": func(path string) { s.post(path+"/edit", with(made, "filters.query", "")).redirects(t) },
+		"cadence": func(path string) {
+			s.post(path+"/edit",
+				with(made, "schedule.cadence", "daily")).redirects(t)
+		},
+		"day":         func(path string) { s.post(path+"/edit", with(made, "schedule.weekday", "3")).redirects(t) },
+		"no schedule": func(path string) { s.post(path+"/edit", with(made, "schedule.cadence", "")).redirects(t) },
+		"pause":       func(path string) { s.post(path+"/pause", nil).redirects(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.registry.Pass(time.Minute) // stays under the page rate limit
@@ -42,14 +49,15 @@ func TestConflictingEdits(t *testing.T) {
 			s.post(path+"/edit", with(mine, "preview", "true")).shows(t, http.StatusOK, `name="was" value="`+was+`"`)
 			again := s.post(path+"/edit", mine)
 			again.shows(t, http.StatusConflict, `value="Mine"`, `role="alert"`)
-			again.wellMade(t)
+			again.checkHTML(t)
 			s.get(path).lacks(t, "Mine")
 			mine.Set("was", cutOut(again.body, `name="was" value="`, `"`))
-			s.post(path+"/edit", with(mine, "name", "")).shows(t, http.StatusBadRequest, `href="#name"`, `name="was" value="`+mine.Get("was")+`"`)
-			s.post(path+"/edit", mine).leads(t)
+			s.post(path+"/edit", with(mine, "name", "")).shows(t, http.StatusBadRequest, `href="#name"`,
+				`name="was" value="`+mine.Get("was")+`"`)
+			s.post(path+"/edit", mine).redirects(t)
 			s.get(path).shows(t, http.StatusOK, "Mine")
-			s.post(path+"/edit", with(mine, "was", was)).leads(t) // double submit
-			s.post(path+"/delete", nil).leads(t)
+			s.post(path+"/edit", with(mine, "was", was)).redirects(t) // double submit
+			s.post(path+"/delete", nil).redirects(t)
 		})
 	}
 }
@@ -60,14 +68,15 @@ func TestFormsOfAnotherAccount(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierPro)
 	bob := s.by("bob@example.com")
-	for path, typed := range map[string]url.Values{"/saved-searches/new": typedSearch(), "/destinations/new": typedWebhook()} {
+	for path, typed := range map[string]url.Values{"/saved-searches/new": typedSearch(),
+		"/destinations/new": typedWebhook()} {
 		typed = with(typed, "holder", cutOut(s.get(path).body, `name="holder" value="`, `"`))
 		if typed.Get("holder") == "" {
 			t.Fatalf("the form at %s has no account", path)
 		}
 		refused := bob.post(path, typed)
 		refused.shows(t, http.StatusForbidden, "different account")
-		refused.wellMade(t)
+		refused.checkHTML(t)
 		s.by("").post(path, typed).shows(t, http.StatusUnauthorized, `name="holder" value="`+typed.Get("holder")+`"`)
 		if a := s.post(path, typed); a.StatusCode != http.StatusSeeOther && a.StatusCode != http.StatusCreated {
 			t.Errorf("%s: %d for the account that opened it\n%s", path, a.StatusCode, a.body)
@@ -104,7 +113,7 @@ func TestFingerprint(t *testing.T) {
 	path := s.mustSaved(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
 	was := cutOut(s.get(path+"/edit").body, `name="was" value="`, `"`)
 	s.mustRun(path)
-	s.post(path+"/edit", typedSearch("filters.query", "oak", "was", was)).leads(t)
+	s.post(path+"/edit", typedSearch("filters.query", "oak", "was", was)).redirects(t)
 	for _, hostile := range []string{`"><script>`, "\x00", "\xff", strings.Repeat("A", 9000), was} {
 		a := s.post(path+"/edit", typedSearch("name", "Again", "was", hostile))
 		a.shows(t, http.StatusConflict, `role="alert"`)
@@ -121,8 +130,9 @@ func TestUnknownFormToken(t *testing.T) {
 	s := mustSite(t)
 	path := s.mustSaved(typedSearch())
 	hookPath, _ := s.mustWebhook(typedWebhook())
-	for form, shown := range map[string]string{path + "/feed": path, hookPath + "/secret": hookPath, "/keys/new": "/keys"} {
-		if to := s.post(form, url.Values{"form": {"never"}, "name": {"x"}}).leads(t); to != shown {
+	for form, shown := range map[string]string{path + "/feed": path, hookPath + "/secret": hookPath,
+		"/keys/new": "/keys"} {
+		if to := s.post(form, url.Values{"form": {"never"}, "name": {"x"}}).redirects(t); to != shown {
 			t.Errorf("%s redirects to %s, want %s", form, to, shown)
 		}
 		page := s.get(shown)
@@ -149,8 +159,9 @@ func TestUnknownWords(t *testing.T) {
 	for name, tt := range map[string]struct {
 		field, value, says string // empty if a label has the value
 	}{
-		"no such category":   {"derived_category", "Wine > Nope", `No label has the category path "Wine > Nope".`},
-		"misspelled":         {"derived_category", "Wine > Red Wina", `No label has the category path "Wine > Red Wina". Did you mean Wine > Red Wine?`},
+		"no such category": {"derived_category", "Wine > Nope", `No label has the category path "Wine > Nope".`},
+		"misspelled": {"derived_category", "Wine > Red Wina",
+			`No label has the category path "Wine > Red Wina". Did you mean Wine > Red Wine?`},
 		"category":           {"derived_category", "wine>red  wine", ""},
 		"no such country":    {"country", "Atlantis", `No label has the country "Atlantis".`},
 		"misspelled country": {"country", "Frrance", `No label has the country "Frrance". Did you mean france?`},
@@ -158,8 +169,9 @@ func TestUnknownWords(t *testing.T) {
 		"without labels":     {"country", "Iceland", `No label has the country "Iceland".`},
 		"state":              {"us_state", "california", ""},
 		"state without any":  {"us_state", "Guam", `No label is from the US state "Guam".`},
-		"hostile":            {"country", "<script>alert(1)</script>", `No label has the country "<script>alert(1)</script>".`},
-		"other words":        {"query", "zzzzqqqq", ""},
+		"hostile": {"country", "<script>alert(1)</script>",
+			`No label has the country "<script>alert(1)</script>".`},
+		"other words": {"query", "zzzzqqqq", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.registry.Pass(time.Minute) // stays under the page rate limit
@@ -167,7 +179,7 @@ func TestUnknownWords(t *testing.T) {
 			part := s.post("/saved-searches/preview", form)
 			whole := s.post("/saved-searches/new", with(form, "preview", "true"))
 			path := s.mustSaved(form)
-			for _, a := range []answer{part, whole, s.get(path), s.get(path + "/edit")} {
+			for _, a := range []response{part, whole, s.get(path), s.get(path + "/edit")} {
 				a.shows(t, http.StatusOK, tt.says)
 				if tt.says == "" {
 					a.lacks(t, "No label has", "No label is from", "can’t match any labels")
@@ -177,12 +189,12 @@ func TestUnknownWords(t *testing.T) {
 				}
 			}
 			page := s.get(path)
-			page.wellMade(t)
+			page.checkHTML(t)
 			if strings.Contains(page.text, "can’t match any labels") != (tt.says != "") {
 				t.Errorf("warning shown: %t, want %t:\n%s", tt.says == "", tt.says != "", page.body)
 			}
-			whole.wellMade(t)
-			s.post(path+"/delete", nil).leads(t)
+			whole.checkHTML(t)
+			s.post(path+"/delete", nil).redirects(t)
 		})
 	}
 }
@@ -198,9 +210,12 @@ func TestFilterSummary(t *testing.T) {
 		"category Wine > Red Wine · from france":   {DerivedCategory: "Wine > Red Wine", Country: "france"},
 		"imported":        {OriginImported: yes},
 		"status approved": {OriginImported: yes, OriginDomestic: yes, ApplicationStatus: "approved"},
-		"at least 12% ABV · at most 1.5 liters · can":                                 {ABVMin: cola.Some(12.0), VolumeMax: cola.Some(1.5), VolumeUnit: "liters", ContainerCan: yes},
-		"permit contains “CA-W” · applicant in CA · at least 5% ABV · at most 7% ABV": {ApplicantUSState: "CA", PermitNumberText: "CA-W", ABVMin: cola.Some(5.0), ABVMax: cola.Some(7.0)},
-		"brand contains “ab” · barcode 036":                                           {BrandName: "a\u202eb", BarcodeValue: "036"},
+		"at least 12% ABV · at most 1.5 liters · can": {ABVMin: cola.Some(12.0),
+			VolumeMax: cola.Some(1.5), VolumeUnit: "liters", ContainerCan: yes},
+		"permit contains “CA-W” · applicant in CA · at least 5% ABV · at most 7% ABV": {ApplicantUSState: "CA",
+			PermitNumberText: "CA-W", ABVMin: cola.Some(5.0), ABVMax: cola.Some(7.0)},
+		"brand contains “ab” · barcode 036": {BrandName: "a\u202eb",
+			BarcodeValue: "036"},
 	} {
 		if got := filterSummary(f); got != want {
 			t.Errorf("filterSummary(%+v) = %q, want %q", f, got, want)
@@ -254,12 +269,14 @@ func TestEveryFilterHasAField(t *testing.T) {
 func TestScheduleText(t *testing.T) {
 	var got []string
 	for _, s := range []*cola.Schedule{
-		nil, {Cadence: "daily"}, {Cadence: "weekly", Day: 0}, {Cadence: "monthly", Day: 1}, {Cadence: "monthly", Day: 11},
+		nil, {Cadence: "daily"}, {Cadence: "weekly", Day: 0}, {Cadence: "monthly", Day: 1}, {Cadence: "monthly",
+			Day: 11},
 		{Cadence: "monthly", Day: 22}, {Cadence: "monthly", Day: 13}, {Cadence: "monthly", Day: 23},
 	} {
 		got = append(got, scheduleText(s))
 	}
-	want := []string{"", "Daily", "Every Sunday", "Monthly on the 1st", "Monthly on the 11th", "Monthly on the 22nd", "Monthly on the 13th", "Monthly on the 23rd"}
+	want := []string{"", "Daily", "Every Sunday", "Monthly on the 1st", "Monthly on the 11th", "Monthly on the 22nd",
+		"Monthly on the 13th", "Monthly on the 23rd"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

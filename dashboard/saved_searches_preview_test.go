@@ -32,7 +32,8 @@ func TestPreview(t *testing.T) {
 	form := typedSearch("filters.type_malt_beverage", "true", "filters.abv_min", "1")
 	total := s.mustPreview(form)
 	want, _, err := s.registry.PreviewSavedSearch(t.Context(), s.browsers.callers[ann], cola.PreviewParams{
-		Filters: &cola.SavedSearchFilters{TypeWine: cola.Some(true), TypeMaltBeverage: cola.Some(true), ABVMin: cola.Some(1.0)},
+		Filters: &cola.SavedSearchFilters{TypeWine: cola.Some(true), TypeMaltBeverage: cola.Some(true),
+			ABVMin: cola.Some(1.0)},
 	})
 	if err != nil || total != want.Total || total == 0 {
 		t.Fatalf("the page counts %d, the API %d, %v", total, want.Total, err)
@@ -42,12 +43,13 @@ func TestPreview(t *testing.T) {
 		t.Errorf("of %d labels %d are named", total, n)
 	}
 	if strings.Contains(a.body, "<html") {
-		t.Error("the answer is a whole page")
+		t.Error("got a whole page, want a fragment")
 	}
 	form.Set("preview", "true")
 	whole := s.post("/saved-searches/new", form)
-	whole.shows(t, http.StatusOK, fmt.Sprint(plural(total, "label", "labels"), " in the last 30 days."), `value="All wine"`, `class="lately"`)
-	whole.wellMade(t)
+	whole.shows(t, http.StatusOK, fmt.Sprint(plural(total, "label", "labels"), " in the last 30 days."),
+		`value="All wine"`, `class="lately"`)
+	whole.checkHTML(t)
 	s.get("/saved-searches").shows(t, http.StatusOK, `class="empty"`)
 	state, err := s.registry.Standing(t.Context(), s.browsers.callers[ann])
 	if err != nil || state.Used != (cola.Used{}) {
@@ -78,7 +80,8 @@ func TestPreviewWithoutCounts(t *testing.T) {
 			t.Error("a field was not escaped")
 		}
 	}
-	s.post("/saved-searches/preview", url.Values{"filters.query": {strings.Repeat("x", 70_000)}}).shows(t, http.StatusRequestEntityTooLarge)
+	s.post("/saved-searches/preview", url.Values{"filters.query": {strings.Repeat("x", 70_000)}}).shows(t,
+		http.StatusRequestEntityTooLarge)
 	s.by("").post("/saved-searches/preview", url.Values{}).shows(t, http.StatusUnauthorized, "You are signed out")
 }
 
@@ -97,7 +100,8 @@ func TestPreviewWithoutNames(t *testing.T) {
 	for range 3 { // an empty form names no labels, so it does not count
 		s.get("/saved-searches/new").shows(t, http.StatusOK, addFilter)
 	}
-	named, err := s.registry.Store.NamePreviewLabels(t.Context(), account, cola.DateOf(s.registry.Now()), others, cola.MaxDailyPreviewLabels)
+	named, err := s.registry.Store.NamePreviewLabels(t.Context(), account, cola.DateOf(s.registry.Now()), others,
+		cola.MaxDailyPreviewLabels)
 	if err != nil || len(named) != len(others) {
 		t.Fatalf("%d labels are named, %v", len(named), err)
 	}
@@ -120,15 +124,17 @@ func TestPreviewFailureText(t *testing.T) {
 // labels.
 func TestEmptyPreview(t *testing.T) {
 	s := mustSite(t)
-	for name, a := range map[string]answer{
+	for name, a := range map[string]response{
 		"new": s.get("/saved-searches/new"), "part": s.post("/saved-searches/preview", url.Values{"name": {"x"}}),
-		"blank": s.post("/saved-searches/preview", url.Values{"filters.query": {" "}, "filters.volume_unit": {"liters"}}),
+		"blank": s.post("/saved-searches/preview",
+			url.Values{"filters.query": {" "}, "filters.volume_unit": {"liters"}}),
 	} {
 		t.Log(name)
 		a.shows(t, http.StatusOK, addFilter)
 		a.lacks(t, `class="lately"`, "/explore/")
 	}
-	s.post("/saved-searches/preview", url.Values{"filters.type_wine": {"true"}}).shows(t, http.StatusOK, `class="lately"`, "/explore/")
+	s.post("/saved-searches/preview", url.Values{"filters.type_wine": {"true"}}).shows(t, http.StatusOK,
+		`class="lately"`, "/explore/")
 }
 
 // TestPreviewMatchesRun checks that new labels add as many to the preview as the next run
@@ -157,23 +163,32 @@ func TestPreviewMatchesRun(t *testing.T) {
 func TestFormFromSearch(t *testing.T) {
 	s := mustSite(t)
 	query := url.Values{
-		"q": {"barrel"}, "brand_name": {"<b>oak</b>"}, "product_type": {"Wine,malt beverage"}, "category": {"Liquor"}, "derived_subcategory": {"Wine > Red Wine"}, "origin": {"french"},
-		"domestic_or_imported": {"Imported"}, "status": {"Expired"}, "barcode_value": {"0360"}, "abv_min": {"12.5"}, "volume_unit": {"liters"}, "volume_max": {"2"}, "container_type": {"can", "keg"},
-		"approval_date_from": {"2024-01-01"}, "permit_number": {"NJ-I-721"}, "grape": {"Zinfandel"}, "page": {"3"}, "per_page": {"50"}, "cursor": {"x"}, "something": {"else"},
+		"q": {"barrel"}, "brand_name": {"<b>oak</b>"}, "product_type": {"Wine,malt beverage"}, "category": {"Liquor"},
+		"derived_subcategory": {"Wine > Red Wine"}, "origin": {"french"},
+		"domestic_or_imported": {"Imported"}, "status": {"Expired"}, "barcode_value": {"0360"}, "abv_min": {"12.5"},
+		"volume_unit": {"liters"}, "volume_max": {"2"}, "container_type": {"can", "keg"},
+		"approval_date_from": {"2024-01-01"}, "permit_number": {"NJ-I-721"}, "grape": {"Zinfandel"}, "page": {"3"},
+		"per_page": {"50"}, "cursor": {"x"}, "something": {"else"},
 	}
 	a := s.get("/saved-searches/new?" + query.Encode())
-	a.shows(t, http.StatusOK, `value="barrel"`, `value="<b>oak</b>"`, `name="filters.type_wine" value="true" checked`, `name="filters.type_malt_beverage" value="true" checked`,
-		`name="filters.derived_liquor" value="true" checked`, `value="Wine > Red Wine"`, `value="french"`, `name="filters.origin_imported" value="true" checked`,
-		`<option value="expired" selected>`, `value="0360"`, `value="12.5"`, `<option value="liters" selected>`, `value="2"`, `name="filters.container_can" value="true" checked`,
+	a.shows(t, http.StatusOK, `value="barrel"`, `value="<b>oak</b>"`, `name="filters.type_wine" value="true" checked`,
+		`name="filters.type_malt_beverage" value="true" checked`, `name="filters.derived_liquor" value="true" checked`,
+		`value="Wine > Red Wine"`, `value="french"`, `name="filters.origin_imported" value="true" checked`,
+		`<option value="expired" selected>`, `value="0360"`, `value="12.5"`, `<option value="liters" selected>`,
+		`value="2"`, `name="filters.container_can" value="true" checked`,
 		`name="filters.container_keg" value="true" checked`, "<li>Approval dates", `"NJ-I-721"`, `value="Zinfandel"`)
-	a.lacks(t, `name="filters.type_distilled_spirit" value="true" checked`, `name="filters.derived_wine" value="true" checked`, "Invalid values")
-	a.wellMade(t)
-	if whole := s.get("/saved-searches/new?from=" + url.QueryEscape("?q=barrel&status=approved")); !strings.Contains(whole.text, `value="barrel"`) {
+	a.lacks(t, `name="filters.type_distilled_spirit" value="true" checked`,
+		`name="filters.derived_wine" value="true" checked`, "Invalid values")
+	a.checkHTML(t)
+	if whole := s.get("/saved-searches/new?from=" +
+		url.QueryEscape("?q=barrel&status=approved")); !strings.Contains(whole.text, `value="barrel"`) {
 		t.Errorf("from= was ignored:\n%s", whole.body)
 	}
-	for _, hostile := range []string{"category=category", "category=<script>", "container_type=%00", "abv_min=x", "approval_date_to=yesterday", "q=a&q=b", "from=%25zz", "product_type=,,,", "q=%ff"} {
+	for _, hostile := range []string{"category=category", "category=<script>", "container_type=%00", "abv_min=x",
+		"approval_date_to=yesterday", "q=a&q=b", "from=%25zz", "product_type=,,,", "q=%ff"} {
 		a := s.get("/saved-searches/new?" + hostile)
-		if a.shows(t, http.StatusOK, "New saved search"); strings.Contains(a.body, "<script>") || strings.Contains(a.body, `value="true" checked> Wine`) {
+		if a.shows(t, http.StatusOK, "New saved search"); strings.Contains(a.body, "<script>") ||
+			strings.Contains(a.body, `value="true" checked> Wine`) {
 			t.Errorf("%s:\n%s", hostile, a.body)
 		}
 	}

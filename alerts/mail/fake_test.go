@@ -90,8 +90,9 @@ func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 		t.Fatal(err)
 	}
 	form := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		IsCA: true, BasicConstraintsValid: true,
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA:        true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, form, form, &key.PublicKey, key)
 	if err != nil {
@@ -207,7 +208,8 @@ func mustSender(t *testing.T, url string, pool *x509.CertPool) (*Sender, *bytes.
 	t.Helper()
 	out := &bytes.Buffer{}
 	s, err := New(Options{
-		Link: linkToken, Server: url, From: "Label alerts <alerts@labels.example>", PublicURL: "https://labels.example", Now: func() time.Time { return sentAt },
+		Link: linkToken, Server: url, From: "Label alerts <alerts@labels.example>", PublicURL: "https://labels.example",
+		Now:    func() time.Time { return sentAt },
 		Logger: slog.New(slog.NewTextHandler(out, nil)),
 	})
 	if err != nil {
@@ -219,8 +221,10 @@ func mustSender(t *testing.T, url string, pool *x509.CertPool) (*Sender, *bytes.
 
 // due returns a due delivery to an address.
 func due(event, to string) alerts.Message {
-	d := store.DueDelivery{ID: 5, MessageID: "msg_9d3f1c7a52e84b60a1f4c2d07be8365a", Event: event, Kind: cola.KindEmail, AccountEmail: "holder@example.com", CreatedAt: sentAt}
-	d.Destination.UUID, d.Destination.Kind, d.Destination.Address = "5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10", cola.KindEmail, cola.Some(to)
+	d := store.DueDelivery{ID: 5, MessageID: "msg_9d3f1c7a52e84b60a1f4c2d07be8365a", Event: event, Kind: cola.KindEmail,
+		AccountEmail: "holder@example.com", CreatedAt: sentAt}
+	d.Destination.UUID, d.Destination.Kind, d.Destination.Address = "5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10",
+		cola.KindEmail, cola.Some(to)
 	d.Destination.State, d.Destination.Account = cola.DestinationActive, 17
 	return alerts.Message{DueDelivery: d}
 }
@@ -229,9 +233,11 @@ func due(event, to string) alerts.Message {
 func ran(count, late int, labels ...store.MatchedLabel) alerts.Message {
 	m := due(cola.EventRan, "alex@example.org")
 	m.Run = 1841
-	m.Content = &store.RunContent{Account: 17, Search: cola.SavedSearch{UUID: "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", Name: "Herons"}}
+	m.Content = &store.RunContent{Account: 17, Search: cola.SavedSearch{UUID: "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11",
+		Name: "Herons"}}
 	m.Content.Run = cola.SavedSearchRun{
-		ID: 1841, RanAt: cola.TimestampOf(sentAt), DateFrom: cola.NewDate(2026, 11, 9), DateTo: cola.NewDate(2026, 11, 16), MatchCount: count, LateCount: late,
+		ID: 1841, RanAt: cola.TimestampOf(sentAt), DateFrom: cola.NewDate(2026, 11, 9), DateTo: cola.NewDate(2026, 11,
+			16), MatchCount: count, LateCount: late,
 	}
 	m.Content.Labels = labels
 	return m
@@ -243,7 +249,8 @@ func label(n int, brand string, change func(*store.MatchedLabel)) store.MatchedL
 	l := store.MatchedLabel{
 		Match: cola.SavedSearchMatch{RunID: 1841, TTBID: id, Met: cola.FilterSetOf("brand_name", "type_wine")},
 		Label: cola.ColaSummary{
-			TTBID: id, BrandName: brand, ProductName: "PRESTIGE", ProductType: vocabulary.Wine, ClassName: "TABLE RED WINE", OriginName: "OREGON", PermitNumber: "BWN-OR-16677",
+			TTBID: id, BrandName: brand, ProductName: "PRESTIGE", ProductType: vocabulary.Wine,
+			ClassName: "TABLE RED WINE", OriginName: "OREGON", PermitNumber: "BWN-OR-16677",
 			ApprovalDate: cola.NewDate(2026, 11, 12),
 		},
 	}

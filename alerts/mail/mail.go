@@ -55,7 +55,8 @@ func New(o Options) (*Sender, error) {
 	}
 	from, err := netmail.ParseAddress(o.From)
 	if err != nil || !isAddress(from.Address) || oneLine(from.Name, 200) != from.Name {
-		return nil, fmt.Errorf("mail: invalid sender address %q; use the form 'Label alerts <alerts@example.com>'", o.From)
+		return nil, fmt.Errorf("mail: invalid sender address %q; use the form 'Label alerts <alerts@example.com>'",
+			o.From)
 	}
 	if o.PublicURL == "" {
 		return nil, errors.New("mail: a public URL is required for links")
@@ -91,7 +92,8 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
 	sent = resultOf(err)
 	switch message := strings.ReplaceAll(err.Error(), recipient(m), "RECIPIENT"); {
 	case !sent.OurFault:
-		s.log.Warn("email rejected", "delivery", m.ID, "account", m.Destination.Account, "status", sent.Status, "final", sent.Final, "error", message)
+		s.log.Warn("email rejected", "delivery", m.ID, "account", m.Destination.Account, "status", sent.Status, "final",
+			sent.Final, "error", message)
 	case ctx.Err() == nil && s.failing.CompareAndSwap(false, true):
 		s.log.Error("cannot send email; retrying", "server", s.server.name(), "error", message)
 	}
@@ -139,7 +141,8 @@ func resultOf(err error) alerts.Result {
 	}
 	// For an address, 5.7 is a policy error. Relays return it to unknown senders, so it is not final.
 	final := e.Reason != gomail.ErrSMTPRcptTo || !strings.HasPrefix(enhanced, "5.7.")
-	return alerts.Result{Fault: fmt.Sprintf("The mail server rejected the %s (%s).", rejected, reply), Status: code, Final: final}
+	return alerts.Result{Fault: fmt.Sprintf("The mail server rejected the %s (%s).", rejected, reply), Status: code,
+		Final: final}
 }
 
 // isOurFault reports whether a reply code is about the protocol or the login.

@@ -35,11 +35,13 @@ func TestSend(t *testing.T) {
 			p := open(t, tt.server, tt.user)
 			s, out := mustSender(t, urlOf(tt.scheme, tt.user, p.address), p.pool)
 			s.server.security = tt.force
-			if sent := s.Send(t.Context(), ran(1, 0, label(9, "BLUE HERON", nil))); sent != (alerts.Result{Status: 250}) {
+			if sent := s.Send(t.Context(),
+				ran(1, 0, label(9, "BLUE HERON", nil))); sent != (alerts.Result{Status: 250}) {
 				t.Fatalf("%+v\n%s", sent, out)
 			}
 			got := p.all()[0]
-			if got.from != "alerts@labels.example" || got.to != "alex@example.org" || got.tls != tt.tls || got.utf8 || !strings.Contains(string(got.text), "BLUE HERON") {
+			if got.from != "alerts@labels.example" || got.to != "alex@example.org" || got.tls != tt.tls || got.utf8 ||
+				!strings.Contains(string(got.text), "BLUE HERON") {
 				t.Errorf("%+v", got)
 			}
 			if tt.user != "" && p.loggedIn != 1 {
@@ -71,15 +73,22 @@ func TestRejected(t *testing.T) {
 		{"login deferred", "auth", code(454, 4, 7, 0), ours},
 		{"sender", "mail", code(550, 5, 7, 1), with(ours, 550)},
 		{"sender deferred", "mail", code(451, 4, 7, 1), with(ours, 451)},
-		{"recipient deferred", "rcpt", code(450, 4, 2, 1), alerts.Result{Fault: "The mail server deferred the address (450 4.2.1).", Status: 450}},
-		{"no such recipient", "rcpt", code(550, 5, 1, 1), alerts.Result{Fault: "The mail server rejected the address (550 5.1.1).", Status: 550, Final: true}},
-		{"no such recipient, no enhanced code", "rcpt", code(550), alerts.Result{Fault: "The mail server rejected the address (550).", Status: 550, Final: true}},
-		{"mailbox full", "rcpt", code(552, 5, 2, 2), alerts.Result{Fault: "The mail server rejected the address (552 5.2.2).", Status: 552, Final: true}},
-		{"no relaying", "rcpt", code(554, 5, 7, 1), alerts.Result{Fault: "The mail server rejected the address (554 5.7.1).", Status: 554}},
+		{"recipient deferred", "rcpt", code(450, 4, 2, 1),
+			alerts.Result{Fault: "The mail server deferred the address (450 4.2.1).", Status: 450}},
+		{"no such recipient", "rcpt", code(550, 5, 1, 1),
+			alerts.Result{Fault: "The mail server rejected the address (550 5.1.1).", Status: 550, Final: true}},
+		{"no such recipient, no enhanced code", "rcpt", code(550),
+			alerts.Result{Fault: "The mail server rejected the address (550).", Status: 550, Final: true}},
+		{"mailbox full", "rcpt", code(552, 5, 2, 2),
+			alerts.Result{Fault: "The mail server rejected the address (552 5.2.2).", Status: 552, Final: true}},
+		{"no relaying", "rcpt", code(554, 5, 7, 1),
+			alerts.Result{Fault: "The mail server rejected the address (554 5.7.1).", Status: 554}},
 		{"login required late", "rcpt", code(530, 5, 7, 0), with(ours, 530)},
 		{"shutting down", "rcpt", code(421, 4, 3, 2), with(ours, 421)},
-		{"message deferred", "data", code(451, 4, 3, 0), alerts.Result{Fault: "The mail server deferred the message (451 4.3.0).", Status: 451}},
-		{"message rejected", "data", code(554, 5, 6, 0), alerts.Result{Fault: "The mail server rejected the message (554 5.6.0).", Status: 554, Final: true}},
+		{"message deferred", "data", code(451, 4, 3, 0),
+			alerts.Result{Fault: "The mail server deferred the message (451 4.3.0).", Status: 451}},
+		{"message rejected", "data", code(554, 5, 6, 0),
+			alerts.Result{Fault: "The mail server rejected the message (554 5.6.0).", Status: 554, Final: true}},
 	} {
 		p := open(t, startTLS, "relay-user")
 		s, out := mustSender(t, urlOf("smtp", "relay-user", p.address), p.pool)
@@ -88,7 +97,9 @@ func TestRejected(t *testing.T) {
 		if diff := cmp.Diff(tt.want, s.Send(t.Context(), ran(0, 0))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
-		if log := out.String(); !strings.Contains(log, "relay7.internal.example says no") || strings.Contains(log, "alex@") || strings.Contains(log, "p@ss") {
+		if log := out.String(); !strings.Contains(log, "relay7.internal.example says no") ||
+			strings.Contains(log, "alex@") ||
+			strings.Contains(log, "p@ss") {
 			t.Errorf("%s: log:\n%s", tt.name, log)
 		}
 		delete(p.fail, tt.step)
@@ -131,7 +142,8 @@ func TestServerUnavailable(t *testing.T) {
 		if sent := s.Send(t.Context(), ran(0, 0)); sent.Fault != "" {
 			t.Errorf("%s: after recovery: %+v", name, sent)
 		}
-		if log := out.String(); strings.Count(log, "level=ERROR") != 1 || strings.Count(log, "level=INFO") != 1 || strings.Contains(log, "p@ss") {
+		if log := out.String(); strings.Count(log, "level=ERROR") != 1 || strings.Count(log, "level=INFO") != 1 ||
+			strings.Contains(log, "p@ss") {
 			t.Errorf("%s: log:\n%s", name, log)
 		}
 	}
@@ -171,10 +183,13 @@ func TestSendTimeout(t *testing.T) {
 func TestNoAddress(t *testing.T) {
 	s, _ := mustSender(t, "smtp://127.0.0.1:1", nil)
 	for _, to := range []string{
-		"alex", "alex@", "@example.org", "alex@example.org\r\nBcc: eve@example.org", "alex@example.org, eve@example.org", "Alex <alex@example.org>", "<alex@example.org>", "al\u202eex@example.org",
+		"alex", "alex@", "@example.org", "alex@example.org\r\nBcc: eve@example.org",
+		"alex@example.org, eve@example.org", "Alex <alex@example.org>", "<alex@example.org>",
+		"al\u202eex@example.org",
 		"alex@example.org\x00", `"a b"@example.org`, " alex@example.org", "alex@example.org;eve@example.org",
 	} {
-		if sent := s.Send(t.Context(), due(cola.EventTest, to)); sent != (alerts.Result{Fault: faultAddress, Final: true}) {
+		if sent := s.Send(t.Context(), due(cola.EventTest, to)); sent != (alerts.Result{Fault: faultAddress,
+			Final: true}) {
 			t.Errorf("%q: %+v", to, sent)
 		}
 	}
@@ -186,7 +201,8 @@ func TestNoAddress(t *testing.T) {
 	if m.AccountEmail = ""; s.Send(t.Context(), m) != noAddress {
 		t.Error("a notice for an account without an address was sent")
 	}
-	if sent := s.Send(t.Context(), due("saved_search.dreamt", "alex@example.org")); sent != (alerts.Result{Fault: faultCompose, OurFault: true}) {
+	if sent := s.Send(t.Context(),
+		due("saved_search.dreamt", "alex@example.org")); sent != (alerts.Result{Fault: faultCompose, OurFault: true}) {
 		t.Errorf("%+v", sent)
 	}
 }
@@ -223,17 +239,18 @@ func TestNew(t *testing.T) {
 
 func TestParseServer(t *testing.T) {
 	for url, want := range map[string]server{
-		"smtp://mail.example.com":                      {host: "mail.example.com", port: 587},
-		"smtp://user:p%40ss%3A@mail.example.com:2525/": {host: "mail.example.com", port: 2525, user: "user", password: "p@ss:"},
-		"smtps://mail.example.com":                     {host: "mail.example.com", port: 465, security: implicitTLS},
-		"smtps://localhost":                            {host: "localhost", port: 465, security: implicitTLS},
-		"smtp+insecure://mailpit:1025":                 {host: "mailpit", port: 1025, security: plaintext},
-		"smtp+insecure://mailpit":                      {host: "mailpit", port: 25, security: plaintext},
-		"smtp://localhost:1025":                        {host: "localhost", port: 1025, security: plaintext},
-		"smtp://127.0.0.1:1025":                        {host: "127.0.0.1", port: 1025, security: plaintext},
-		"smtp://[::1]:1025":                            {host: "::1", port: 1025, security: plaintext},
-		"smtp://[2001:db8::1]:1025":                    {host: "2001:db8::1", port: 1025},
-		"smtp://localhost.example.com":                 {host: "localhost.example.com", port: 587},
+		"smtp://mail.example.com": {host: "mail.example.com", port: 587},
+		"smtp://user:p%40ss%3A@mail.example.com:2525/": {host: "mail.example.com", port: 2525, user: "user",
+			password: "p@ss:"},
+		"smtps://mail.example.com":     {host: "mail.example.com", port: 465, security: implicitTLS},
+		"smtps://localhost":            {host: "localhost", port: 465, security: implicitTLS},
+		"smtp+insecure://mailpit:1025": {host: "mailpit", port: 1025, security: plaintext},
+		"smtp+insecure://mailpit":      {host: "mailpit", port: 25, security: plaintext},
+		"smtp://localhost:1025":        {host: "localhost", port: 1025, security: plaintext},
+		"smtp://127.0.0.1:1025":        {host: "127.0.0.1", port: 1025, security: plaintext},
+		"smtp://[::1]:1025":            {host: "::1", port: 1025, security: plaintext},
+		"smtp://[2001:db8::1]:1025":    {host: "2001:db8::1", port: 1025},
+		"smtp://localhost.example.com": {host: "localhost.example.com", port: 587},
 	} {
 		if got, err := parseServer(url); err != nil || got != want {
 			t.Errorf("parseServer(%q) = %+v, %v, want %+v", url, got, err, want)

@@ -50,7 +50,8 @@ func (s *Sender) message(m alerts.Message) (*gomail.Msg, alerts.Result) {
 // isAddress reports whether mail can be sent to a bare address.
 func isAddress(address string) bool {
 	a, err := netmail.ParseAddress(address)
-	return err == nil && a.Address == address && a.Name == "" && oneLine(address, 320) == address && !strings.ContainsAny(address, " <>,;\"")
+	return err == nil && a.Address == address && a.Name == "" && oneLine(address, 320) == address &&
+		!strings.ContainsAny(address, " <>,;\"")
 }
 
 // ascii reports whether the addresses of an email are ASCII.

@@ -47,8 +47,8 @@ const serverExamples = "smtp://user:password@mail.example.com:587, smtps://… o
 func parseServer(text string) (s server, err error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return s, fmt.Errorf("invalid URL; use %s, and percent-encode special characters in the user and password (%%40 for @)",
-			serverExamples)
+		return s,
+			fmt.Errorf("invalid URL; use %s, and percent-encode special characters in the user and password (%%40 for @)", serverExamples)
 	}
 	if s.host = u.Hostname(); s.host == "" || strings.ContainsAny(s.host, " \t\r\n") {
 		return s, fmt.Errorf("the URL has no host; use %s", serverExamples)
@@ -66,8 +66,10 @@ func parseServer(text string) (s server, err error) {
 		return s, fmt.Errorf("the scheme must be smtp, smtps or smtp+insecure: %s", serverExamples)
 	}
 	if u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" {
-		return s, errors.New("the URL must end after the host and port; percent-encode special characters in the user and " +
-			"password")
+		return s, errors.New(
+			"the URL must end after the host and port; percent-encode special characters in the user and " +
+				"password",
+		)
 	}
 	if p := u.Port(); p != "" {
 		if s.port, err = strconv.Atoi(p); err != nil || s.port < 1 || s.port > 65535 {
@@ -97,7 +99,8 @@ func (s server) name() string { return net.JoinHostPort(s.host, strconv.Itoa(s.p
 
 // post sends an email over a new connection. Nil means that the server accepted it.
 func (s *Sender) post(ctx context.Context, letter *gomail.Msg) error {
-	line := &connection{ctx: ctx, security: s.server.security, tls: &tls.Config{ServerName: s.server.host, MinVersion: tls.VersionTLS12, RootCAs: s.roots}}
+	line := &connection{ctx: ctx, security: s.server.security,
+		tls: &tls.Config{ServerName: s.server.host, MinVersion: tls.VersionTLS12, RootCAs: s.roots}}
 	defer line.close()
 	client, err := gomail.NewClient(s.server.host, s.options(line, letter)...)
 	if err != nil {
@@ -123,7 +126,8 @@ func (s *Sender) post(ctx context.Context, letter *gomail.Msg) error {
 func (s *Sender) options(l *connection, letter *gomail.Msg) []gomail.Option {
 	// The HELO name appears in the email's headers, so it must not be the name of this machine.
 	o := []gomail.Option{
-		gomail.WithPort(s.server.port), gomail.WithTimeout(stepTimeout), gomail.WithHELO(s.domain()), gomail.WithDialContextFunc(l.dial),
+		gomail.WithPort(s.server.port), gomail.WithTimeout(stepTimeout), gomail.WithHELO(s.domain()),
+		gomail.WithDialContextFunc(l.dial),
 		gomail.WithTLSConfig(l.tls), gomail.WithoutNoop(), gomail.WithoutRset(),
 	}
 	switch s.server.security {
@@ -138,11 +142,14 @@ func (s *Sender) options(l *connection, letter *gomail.Msg) []gomail.Option {
 	if s.server.user == "" {
 		return o
 	}
-	mechanisms := []gomail.SMTPAuthType{gomail.SMTPAuthPlain, gomail.SMTPAuthLogin, gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthCramMD5}
+	mechanisms := []gomail.SMTPAuthType{gomail.SMTPAuthPlain, gomail.SMTPAuthLogin, gomail.SMTPAuthSCRAMSHA256,
+		gomail.SMTPAuthCramMD5}
 	if s.server.security == plaintext {
-		mechanisms = []gomail.SMTPAuthType{gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthCramMD5, gomail.SMTPAuthPlainNoEnc, gomail.SMTPAuthLoginNoEnc}
+		mechanisms = []gomail.SMTPAuthType{gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthCramMD5,
+			gomail.SMTPAuthPlainNoEnc, gomail.SMTPAuthLoginNoEnc}
 	}
-	return append(o, gomail.WithUsername(s.server.user), gomail.WithPassword(s.server.password), gomail.WithOpportunisticSMTPAuth(mechanisms...))
+	return append(o, gomail.WithUsername(s.server.user), gomail.WithPassword(s.server.password),
+		gomail.WithOpportunisticSMTPAuth(mechanisms...))
 }
 
 // connection is a connection to a server. It closes when its context ends.

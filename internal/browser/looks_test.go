@@ -14,7 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-var update = flag.Bool("update", false, "write the committed pictures of pages anew")
+var update = flag.Bool("update", false, "update the committed screenshots")
 
 // looks compares screenshots of pages with the committed ones. If COLAREGISTRY_SCREENSHOTS names a
 // folder, it saves the screenshots there.
@@ -29,10 +29,10 @@ const (
 	// cell is the side length, in page pixels, of the squares in which screenshots are compared. Committed screenshots
 	// have one pixel per cell: they show a page's layout and colors but not font rendering.
 	cell = 8
-	// unlike is the minimum color difference, out of 255, at which two cells differ. mostUnlike is the maximum
+	// minDifference is the minimum color difference, out of 255, at which two cells differ. maxDifferent is the maximum
 	// percentage of different cells.
-	unlike     = 40
-	mostUnlike = 2.0
+	minDifference = 40
+	maxDifferent  = 2.0
 )
 
 // documents is the folder of the screenshots in the documentation. documented maps screenshots to
@@ -40,7 +40,8 @@ const (
 const documents = "../../docs/images"
 
 var documented = map[string]string{
-	"overview-1280-light": "overview", "usage-1280-light": "usage", "explore-found-1280-light": "explore", "label-1280-dark": "label-dark",
+	"overview-1280-light": "overview", "usage-1280-light": "usage", "explore-found-1280-light": "explore",
+	"label-1280-dark":   "label-dark",
 	"search-1280-light": "saved-search", "keys-360-light": "keys-phone",
 }
 
@@ -80,14 +81,14 @@ func (l *looks) compare(b *tab, name string) {
 	}
 	want, err := os.ReadFile(file)
 	if err != nil {
-		b.t.Fatalf("%v; make screenshots makes it", err)
+		b.t.Fatalf("%v; create it with make screenshots", err)
 	}
 	before, err := png.Decode(bytes.NewReader(want))
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if percent := difference(before, small); percent > mostUnlike {
-		b.t.Errorf("%s looks different in %.1f of a hundred places; look at it (COLAREGISTRY_SCREENSHOTS=folder), and if it is right, make screenshots", name, percent)
+	if percent := difference(before, small); percent > maxDifferent {
+		b.t.Errorf("%s differs in %.1f%% of its cells; to view it, set COLAREGISTRY_SCREENSHOTS=folder; to accept it, run make screenshots", name, percent)
 	}
 }
 
@@ -107,7 +108,7 @@ func (l *looks) finish(pages int) {
 			continue
 		}
 		if !*update {
-			l.t.Errorf("%s is a picture of no page", f.Name())
+			l.t.Errorf("%s belongs to no page", f.Name())
 		} else if err := os.Remove(filepath.Join(committedLooks, f.Name())); err != nil {
 			l.t.Error(err)
 		}
@@ -155,7 +156,7 @@ func difference(a, b image.Image) float64 {
 	for y := range all.Dy() {
 		for x := range all.Dx() {
 			p := image.Pt(x, y)
-			if !p.In(a.Bounds()) || !p.In(b.Bounds()) || apart(a.At(x, y), b.At(x, y)) >= unlike {
+			if !p.In(a.Bounds()) || !p.In(b.Bounds()) || apart(a.At(x, y), b.At(x, y)) >= minDifference {
 				differ++
 			}
 		}

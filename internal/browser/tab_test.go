@@ -56,7 +56,9 @@ func (b *tab) open(url string) {
 // openFromElsewhere follows a cross-site link to a URL.
 func (b *tab) openFromElsewhere(url string) {
 	b.t.Helper()
-	b.open("data:text/html," + neturl.PathEscape(fmt.Sprintf(`<!doctype html><title>Elsewhere</title><a href="%s">Look</a>`, html.EscapeString(url))))
+	b.open("data:text/html," +
+		neturl.PathEscape(fmt.Sprintf(`<!doctype html><title>Elsewhere</title><a href="%s">Look</a>`,
+			html.EscapeString(url))))
 	b.click("a")
 }
 
@@ -115,7 +117,8 @@ func (b *tab) click(selector string) {
 // fill replaces the text in a field.
 func (b *tab) fill(selector, text string) {
 	b.t.Helper()
-	b.do(until(fmt.Sprintf("(e => e && (e.focus(), e.select(), document.activeElement === e))(%s)", showing(selector))), chromedp.KeyEvent(text))
+	b.do(until(fmt.Sprintf("(e => e && (e.focus(), e.select(), document.activeElement === e))(%s)", showing(selector))),
+		chromedp.KeyEvent(text))
 }
 
 // choose selects a value in a list.
@@ -134,7 +137,7 @@ func (b *tab) press(words string) {
 		return false;
 	})`
 	if !ask(b, chromedp.Evaluate[bool](fmt.Sprintf("%s(%q)", mark, words))) {
-		b.t.Fatalf("there is nothing to press that says %q\n%s", words, b.seen())
+		b.t.Fatalf("no button or link %q\n%s", words, b.seen())
 	}
 	b.click("[data-pressed]")
 }
@@ -145,7 +148,7 @@ func (b *tab) says(words ...string) {
 	text := ask(b, chromedp.Evaluate[string]("document.body.innerText"))
 	for _, w := range words {
 		if !strings.Contains(text, w) {
-			b.t.Errorf("the page does not say %q\n%s", w, b.seen())
+			b.t.Errorf("page lacks %q\n%s", w, b.seen())
 		}
 	}
 }
@@ -159,10 +162,13 @@ func (b *tab) at() string {
 // sized sets the page width in CSS pixels and the color scheme: light or dark.
 func (b *tab) sized(width int64, scheme string) {
 	b.t.Helper()
-	b.do(command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 900, DeviceScaleFactor: 1, Mobile: width < 500}),
+	b.do(
+		command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 900,
+			DeviceScaleFactor: 1, Mobile: width < 500}),
 		command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
-		}}))
+		}}),
+	)
 }
 
 // cookie returns the value of a cookie of the page, or "".
