@@ -424,10 +424,14 @@ func TestHostileSearch(t *testing.T) {
 	s := mustSite(t)
 	hostile := `</h1><script>alert(1)</script>"><img src=x onerror=alert(2)>'` + "`{{.}}${x}&amp;"
 	hostile += strings.Repeat("漢", 200-len([]rune(hostile)))
-	path := s.mustSaved(typedSearch("name", hostile, "filters.query", hostile, "filters.brand_name", hostile, "filters.country", hostile, "filters.permit_number_text", hostile, "filters.barcode_value", hostile, "filters.derived_category", hostile))
+	path := s.mustSaved(typedSearch("name", hostile, "filters.query", hostile, "filters.brand_name", hostile,
+		"filters.country", hostile, "filters.permit_number_text", hostile, "filters.barcode_value", hostile,
+		"filters.derived_category", hostile))
 	s.registry.Pass(24 * time.Hour)
 	s.registry.RunDue(t)
-	for _, page := range []string{"/saved-searches", path, path + "/edit", path + "/delete", path + "/feed", path + "/feed/end", path + "/runs/1", path + "/runs/1/labels", "/destinations/new?saved_search=" + path[16:], "/deliveries", "/"} {
+	for _, page := range []string{"/saved-searches", path, path + "/edit", path + "/delete", path + "/feed",
+		path + "/feed/end", path + "/runs/1", path + "/runs/1/labels", "/destinations/new?saved_search=" + path[16:],
+		"/deliveries", "/"} {
 		a := s.get(page)
 		if a.StatusCode != http.StatusOK || strings.Contains(a.body, "<script>alert") ||
 			strings.Contains(a.body, "<img src=x") {
@@ -442,7 +446,9 @@ func TestHostileSearch(t *testing.T) {
 func (s *site) mustFind(path string, run cola.SavedSearchRun) []registry.RunLabel {
 	s.t.Helper()
 	for range 1200 { // a minute, on a busy machine
-		found, _, err := s.registry.RunLabels(s.t.Context(), s.browsers.callers[s.as], strings.TrimPrefix(path, "/saved-searches/"), fmt.Sprint(run.ID), cola.SavedSearchListParams{PerPage: cola.Some(100)})
+		found, _, err := s.registry.RunLabels(s.t.Context(), s.browsers.callers[s.as],
+			strings.TrimPrefix(path, "/saved-searches/"), fmt.Sprint(run.ID),
+			cola.SavedSearchListParams{PerPage: cola.Some(100)})
 		if err != nil || len(found.Rows) == 0 {
 			s.t.Fatalf("%+v, %v", found, err)
 		}
@@ -458,13 +464,15 @@ func (s *site) mustFind(path string, run cola.SavedSearchRun) []registry.RunLabe
 // TestExplainSearch checks that the page shows the explanation and its cost.
 func TestExplainSearch(t *testing.T) {
 	s := mustSite(t)
-	path := s.mustSaved(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99", "filters.brand_name", ""))
+	path := s.mustSaved(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99", "filters.brand_name",
+		""))
 	run := s.mustRun(path)
 	found := s.mustFind(path, run)
 	before := s.used()
 	page := s.get(path + "/explain?ttb_id=" + found[0].TTBID.String())
 	left := cola.TierPro.Limits().ListRecords - before.ListRecords - 1
-	page.shows(t, http.StatusOK, fmt.Sprintf("Run %d", run.ID), "at most 99", "no match", "1 list record; "+count(left)+" left", "/explain/"+found[0].TTBID.String())
+	page.shows(t, http.StatusOK, fmt.Sprintf("Run %d", run.ID), "at most 99", "no match",
+		"1 list record; "+count(left)+" left", "/explain/"+found[0].TTBID.String())
 	page.checkHTML(t)
 	s.post(path+"/edit", typedSearch("filters.brand_name", "zzzz")).redirects(t)
 	s.get(path+"/explain?ttb_id="+found[0].TTBID.String()).shows(t, http.StatusOK, "brand name.")
@@ -482,5 +490,6 @@ func TestExplainSearch(t *testing.T) {
 func TestExampleOfNewSearch(t *testing.T) {
 	s := mustSite(t)
 	s.get("/saved-searches/new").shows(t, http.StatusOK, `"filters":{"brand_name":"oak"}`)
-	s.post("/saved-searches/new", url.Values{"preview": {"true"}, "filters.query": {"red"}}).shows(t, http.StatusOK, `"filters":{"query":"red"}`)
+	s.post("/saved-searches/new", url.Values{"preview": {"true"}, "filters.query": {"red"}}).shows(t, http.StatusOK,
+		`"filters":{"query":"red"}`)
 }
