@@ -12,23 +12,25 @@ import (
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
-// abroad is a Browsers whose issuer is on another site.
-type abroad struct{ Browsers }
+// externalIssuer is a Browsers whose issuer is on another site.
+type externalIssuer struct{ Browsers }
 
 const signInElsewhere = `https://login.example.org/authorize?state="><script>&nonce=1`
 
-func (abroad) Begin(context.Context, string, string) (string, error) { return signInElsewhere, nil }
+func (externalIssuer) Begin(context.Context, string, string) (string, error) {
+	return signInElsewhere, nil
+}
 
-func (abroad) SignOut(context.Context) (string, error) {
+func (externalIssuer) SignOut(context.Context) (string, error) {
 	return "https://login.example.org/logout?id_token_hint=x", nil
 }
 
-// TestAway checks that signing in and out reaches the issuer through an intermediate page. The
+// TestExternalRedirect checks that signing in and out reaches the issuer through an intermediate page. The
 // form-action policy also applies to redirects of a form, and the sites that an issuer redirects to
 // are unknown.
-func TestAway(t *testing.T) {
+func TestExternalRedirect(t *testing.T) {
 	s := mustSite(t)
-	s.handler = New(s.registry.Service, abroad{s.browsers}, Options{PublicURL: registrytest.PublicURL, Logger: quiet,
+	s.handler = New(s.registry.Service, externalIssuer{s.browsers}, Options{PublicURL: registrytest.PublicURL, Logger: quiet,
 		Now: s.registry.Now})
 	for _, path := range []string{"/sign-in", "/sign-out"} {
 		a := s.post(path, url.Values{"issuer": {"0"}})
@@ -41,8 +43,8 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// TestSigningNobodyOut checks that signing out without being signed in stores nothing.
-func TestSigningNobodyOut(t *testing.T) {
+// TestSignOutWithoutSession checks that signing out without being signed in stores nothing.
+func TestSignOutWithoutSession(t *testing.T) {
 	s := mustSite(t)
 	if to := s.by("").post("/sign-out", nil).redirects(t); to != "/sign-in" || len(s.browsers.put) != 0 {
 		t.Errorf("redirect to %s, stored %v, want /sign-in and nothing", to, s.browsers.put)
@@ -95,8 +97,8 @@ func TestReturn(t *testing.T) {
 	}
 }
 
-// TestFormsOutliveSignIns checks that form input is kept if the sign-in has ended.
-func TestFormsOutliveSignIns(t *testing.T) {
+// TestFormAfterSession checks that form input is kept if the sign-in has ended.
+func TestFormAfterSession(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)
 	typed := url.Values{"name": {`Oak & "ash" <b>`}, "filters.brand_name": {"oak", "ash"}}
@@ -118,7 +120,7 @@ func TestFormsOutliveSignIns(t *testing.T) {
 }
 
 // TestTrustedOrigin checks that forms from our own origin are accepted even if a proxy changes the
-// Host header, and that others are refused.
+// Host header, and that others are rejected.
 func TestTrustedOrigin(t *testing.T) {
 	s := mustSite(t)
 	for origin, want := range map[string]int{registrytest.PublicURL: http.StatusSeeOther,

@@ -18,7 +18,7 @@ func (a response) toolMessages() (messages []string) {
 	return messages
 }
 
-// TestToolMessages checks that each message is a complete JSON-RPC request, because /mcp refuses
+// TestToolMessages checks that each message is a complete JSON-RPC request, because /mcp rejects
 // anything else.
 func TestToolMessages(t *testing.T) {
 	s := mustSite(t)

@@ -129,8 +129,8 @@ type deliveryPage struct {
 
 func (req *request) deliveryDetail() error { return req.showDelivery(http.StatusOK, "") }
 
-// showDelivery shows the page of a delivery. refusal says why an action failed; it may be empty.
-func (req *request) showDelivery(status int, refusal string) error {
+// showDelivery shows the page of a delivery. actionError says why an action failed; it may be empty.
+func (req *request) showDelivery(status int, actionError string) error {
 	found, state, err := req.svc.Delivery(req.ctx(), req.caller, req.path("id"), "")
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func (req *request) showDelivery(status int, refusal string) error {
 		return err
 	}
 	d := found.Value
-	p := deliveryPage{deliveryRow: names.row(d.Delivery), ActionError: refusal, Attempts: d.Attempts}
+	p := deliveryPage{deliveryRow: names.row(d.Delivery), ActionError: actionError, Attempts: d.Attempts}
 	return req.show(status, "delivery", page{Title: "Delivery " + strconv.FormatInt(d.ID, 10), Data: p,
 		Call: req.call(http.MethodGet, deliveryPath(d.ID), freeCost)})
 }
@@ -152,9 +152,12 @@ func (req *request) replayDelivery() error {
 	if err == nil {
 		return req.redirect(deliveryPath(again.ID), "Resending under the same message ID.")
 	}
-	_, sentence, ok := refusalDetails(err)
+	_, sentence, ok := formErrors(err)
 	if !ok {
 		return err
+	}
+	if cola.CodeOf(err) == cola.CodeNotActive {
+		sentence = "The destination is not active. Open it to see why, and resume it."
 	}
 	return req.showDelivery(web.StatusOf(cola.CodeOf(err)), sentence)
 }

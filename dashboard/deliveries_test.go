@@ -77,7 +77,7 @@ func TestReplay(t *testing.T) {
 	s.get(path).shows(t, http.StatusOK, "failed", "The receiver answered 404.", "404")
 	s.get(hookPath).shows(t, http.StatusOK, "paused", hookPath+"/resume", "failed")
 	s.get("/deliveries").shows(t, http.StatusOK, "Alerts stopped for "+hook, ownAddressName)
-	s.post(path+"/replay", nil).shows(t, http.StatusConflict, `role="alert"`, "failed")
+	s.post(path+"/replay", nil).shows(t, http.StatusConflict, `role="alert"`, "not active", "failed")
 	s.post(hookPath+"/resume", nil).redirects(t)
 	if next := s.post(path+"/replay", nil).redirects(t); next != path {
 		t.Errorf("redirect to %s, want %s", next, path)

@@ -31,14 +31,14 @@ func (req *request) destination() (cola.Destination, nameIndex, error) {
 
 func (req *request) destinationDetail() error { return req.showDestination(http.StatusOK, "", nil) }
 
-// showDestination shows the page of a destination. refusal says why an action failed; problems are
+// showDestination shows the page of a destination. actionError says why an action failed; problems are
 // those of the code field.
-func (req *request) showDestination(status int, refusal string, problems []string) error {
+func (req *request) showDestination(status int, actionError string, problems []string) error {
 	d, names, err := req.destination()
 	if err != nil {
 		return err
 	}
-	p := destinationPage{destinationRow: req.destinationRow(d, names.searches), ActionError: refusal, Code: formField{
+	p := destinationPage{destinationRow: req.destinationRow(d, names.searches), ActionError: actionError, Code: formField{
 		Name: "code", Label: "Code", Hint: "data.code in the challenge, such as KX7Q-2MFA.", MaxLength: 40,
 		Problems: problems,
 	}}
@@ -64,7 +64,7 @@ func (req *request) ownAddress(d cola.Destination) bool {
 // showDestinationError shows the page of a destination with the reason an action failed. It returns
 // errors that the user can't correct.
 func (req *request) showDestinationError(err error) error {
-	problems, sentence, ok := refusalDetails(err)
+	problems, sentence, ok := formErrors(err)
 	if !ok {
 		return err
 	}
@@ -133,6 +133,9 @@ func (req *request) confirmDestination() error {
 	changed, state, err := req.svc.ConfirmDestination(req.ctx(), req.caller, req.path("uuid"),
 		confirmReader.Read(confirmReader.Fields(typed), nil))
 	req.recordQuota(state)
+	if cola.CodeOf(err) == cola.CodeNotActive {
+		return req.showDestination(http.StatusConflict, "Too many wrong codes. Send a new challenge.", nil)
+	}
 	if err != nil {
 		return req.showDestinationError(err)
 	}

@@ -85,7 +85,7 @@ func (req *request) addDestination() error {
 	if err != nil {
 		f := &destinationForm{Values: typed}
 		var ok bool
-		if f.Problems, f.Error, ok = refusalDetails(err); !ok {
+		if f.Problems, f.Error, ok = formErrors(err); !ok {
 			return err
 		}
 		req.setRetryAfter(err)
@@ -116,8 +116,8 @@ func (req *request) showDestinationForm(status int, f *destinationForm) error {
 
 // searchOptions returns the first saved searches, and the chosen one, as options. more is true if
 // there are others.
-func searchOptions(searches registry.SavedSearchNames, chosen, none string) (options []option, more bool) {
-	options = []option{{Label: none}}
+func searchOptions(searches registry.SavedSearchNames, chosen, empty string) (options []option, more bool) {
+	options = []option{{Label: empty}}
 	for i, s := range searches.Names {
 		is := strings.EqualFold(s.UUID, chosen)
 		if i < maxSearchOptions || is {

@@ -111,6 +111,17 @@ func TestSecretIsShownOnce(t *testing.T) {
 	s.post(s.destinationsOf(ann)[0]+"/secret", form).shows(t, http.StatusBadRequest)
 }
 
+// TestTooManyCodes checks that the page asks for a new challenge after too many wrong codes.
+func TestTooManyCodes(t *testing.T) {
+	s := mustSite(t)
+	path, _ := s.mustPending(typedWebhook())
+	for range cola.MaxCodeTries {
+		s.post(path+"/confirm", url.Values{"code": {"AAAA-AAAA"}})
+	}
+	s.post(path+"/confirm", url.Values{"code": {"AAAA-AAAA"}}).shows(t, http.StatusConflict, "Too many wrong codes",
+		path+"/confirmation")
+}
+
 // TestConfirmEndpoint enters the challenge's code on the endpoint's page.
 func TestConfirmEndpoint(t *testing.T) {
 	s := mustSite(t)
@@ -124,9 +135,9 @@ func TestConfirmEndpoint(t *testing.T) {
 		s.post(path+action, nil).shows(t, http.StatusConflict, `role="alert"`, "not confirmed")
 	}
 	for _, wrong := range []string{"", "AAAA-AAAA", `"><script>`} {
-		refused := s.post(path+"/confirm", url.Values{"code": {wrong}})
-		refused.shows(t, http.StatusBadRequest, `role="alert"`, `aria-invalid="true"`)
-		refused.checkHTML(t)
+		rejected := s.post(path+"/confirm", url.Values{"code": {wrong}})
+		rejected.shows(t, http.StatusBadRequest, `role="alert"`, `aria-invalid="true"`)
+		rejected.checkHTML(t)
 	}
 	s.registry.Pass(time.Minute)
 	s.post(path+"/confirmation", nil).redirects(t)

@@ -177,12 +177,12 @@ func (noSession) Caller(context.Context) (cola.Caller, bool) { return cola.Calle
 
 // fieldProblems returns the problems of an error by field.
 func fieldProblems(err error) map[string][]string {
-	var refusal *cola.Error
-	if !errors.As(err, &refusal) || refusal.Code != cola.CodeValidation {
+	var apiErr *cola.Error
+	if !errors.As(err, &apiErr) || apiErr.Code != cola.CodeValidation {
 		return nil
 	}
 	problems := map[string][]string{}
-	for field, value := range refusal.Details {
+	for field, value := range apiErr.Details {
 		if messages, ok := value.([]string); ok {
 			problems[field] = messages
 		}
@@ -197,62 +197,62 @@ func sortErrorDetails(details []errorDetail) {
 // correctable reports whether the user can correct an error. It returns the problems by field, and
 // a sentence for the others.
 func correctable(err error) (problems map[string][]string, sentence string, ok bool) {
-	var refusal *cola.Error
-	if !errors.As(err, &refusal) {
+	var apiErr *cola.Error
+	if !errors.As(err, &apiErr) {
 		return nil, "", false
 	}
-	switch refusal.Code {
+	switch apiErr.Code {
 	case cola.CodeValidation, cola.CodeSearchTooBroad, cola.CodeWatchlistLimit, cola.CodeDestinationLimit,
 		cola.CodeDestinationExists, cola.CodeNotActive,
 		cola.CodeKeyLimit:
-		return fieldProblems(err), refusal.Message, true
+		return fieldProblems(err), apiErr.Message, true
 	}
 	return nil, "", false
 }
 
-// refusalDetails is correctable for saved searches and destinations. Its sentences are worded for
+// formErrors is correctable for saved searches and destinations. Its sentences are worded for
 // pages, and it includes limits that pass with time.
-func refusalDetails(err error) (problems map[string][]string, sentence string, ok bool) {
+func formErrors(err error) (problems map[string][]string, sentence string, ok bool) {
 	problems, _, ok = correctable(err)
-	refusal, is := errors.AsType[*cola.Error](err)
+	apiErr, is := errors.AsType[*cola.Error](err)
 	switch {
 	case !is:
 		return nil, "", false
-	case refusal.Code == cola.CodeIdempotencyKeyReused:
+	case apiErr.Code == cola.CodeIdempotencyKeyReused:
 		return nil, "This form already saved a different search. Save again to create a second one.", true
-	case refusal.Code == cola.CodeQuotaExceeded &&
+	case apiErr.Code == cola.CodeQuotaExceeded &&
 		slices.Contains([]any{"confirmations", registry.ReasonManualRuns, registry.ReasonTests},
-			refusal.Details["reason"]):
-		return nil, refusal.Message, true
+			apiErr.Details["reason"]):
+		return nil, apiErr.Message, true
 	case !ok:
 		return nil, "", false
 	case len(problems) > 0:
 		return problems, "Fix these to save:", true
 	}
-	return nil, refusalSentence(refusal), true
+	return nil, errorSentence(apiErr), true
 }
 
-// refusalSentence words an error for pages.
-func refusalSentence(refusal *cola.Error) string {
-	switch refusal.Code {
+// errorSentence words an error for pages.
+func errorSentence(apiErr *cola.Error) string {
+	switch apiErr.Code {
 	case cola.CodeSearchTooBroad:
 		return "Too broad for a schedule. Add a filter other than status, or choose “Manual only”. Selecting every " +
 			"option of a group doesn’t narrow a search."
 	case cola.CodeWatchlistLimit:
-		return watchlistLimitSentence(refusal)
+		return watchlistLimitSentence(apiErr)
 	case cola.CodeDestinationLimit:
 		return "You have reached the limit of " + strconv.Itoa(cola.MaxDestinations) +
 			" destinations. Delete one first."
 	case cola.CodeDestinationExists:
 		return "This destination already exists. If you lost its secret, rotate it on the destination’s page."
 	case cola.CodeNotActive:
-		return notActiveSentence(refusal)
+		return notActiveSentence(apiErr)
 	}
-	return refusal.Message
+	return apiErr.Message
 }
 
-func watchlistLimitSentence(refusal *cola.Error) string {
-	limit, _ := refusal.Details["limit"].(int)
+func watchlistLimitSentence(apiErr *cola.Error) string {
+	limit, _ := apiErr.Details["limit"].(int)
 	switch {
 	case limit == 0:
 		return "Your account can’t have alerts. Ask your administrator."
@@ -264,12 +264,10 @@ func watchlistLimitSentence(refusal *cola.Error) string {
 }
 
 // notActiveSentence explains a CodeNotActive error.
-func notActiveSentence(refusal *cola.Error) string {
-	state, _ := refusal.Details["state"].(string)
-	reason, _ := refusal.Details["reason"].(string)
+func notActiveSentence(apiErr *cola.Error) string {
+	state, _ := apiErr.Details["state"].(string)
+	reason, _ := apiErr.Details["reason"].(string)
 	switch {
-	case state == cola.DestinationPending && strings.Contains(refusal.Message, "no challenge"):
-		return "Too many wrong codes. Send a new challenge."
 	case state == cola.DestinationPending:
 		return "The endpoint is not confirmed. It must answer the challenge, or you enter its code."
 	case state == cola.DestinationUnconfirmed:
@@ -278,10 +276,8 @@ func notActiveSentence(refusal *cola.Error) string {
 		return "The recipient unsubscribed and must confirm again. You can resend the confirmation email."
 	case state != "":
 		return "The destination is " + state + ". Resume it first."
-	case strings.Contains(refusal.Message, "destination of this message"):
-		return "The destination is not active. Open it to see why, and resume it."
 	}
-	return refusal.Message
+	return apiErr.Message
 }
 
 // statusOf returns the HTTP status of an error.

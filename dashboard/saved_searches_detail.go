@@ -35,15 +35,15 @@ type searchPage struct {
 
 func (req *request) searchDetail() error { return req.showSearch(http.StatusOK, "") }
 
-// showSearch shows the page of a search. refusal says why an action failed; it may be empty.
-func (req *request) showSearch(status int, refusal string) error {
+// showSearch shows the page of a search. actionError says why an action failed; it may be empty.
+func (req *request) showSearch(status int, actionError string) error {
 	id := req.path("uuid")
 	s, err := req.savedSearch()
 	if err != nil {
 		return err
 	}
 	p := searchPage{Search: s, Filters: filterTexts(s.Filters), State: scheduleStateOf(s.Schedule),
-		ScheduleText: scheduleText(s.Schedule), Due: isDue(s.Schedule, req.now()), ActionError: refusal,
+		ScheduleText: scheduleText(s.Schedule), Due: isDue(s.Schedule, req.now()), ActionError: actionError,
 		SendsMail: req.svc.SendsMail()}
 	if words, err := req.svc.Vocabulary(req.ctx()); err == nil { // skip the notes until the index is built
 		p.UnknownWords = words.UnknownWords(s.Filters)
@@ -91,7 +91,7 @@ func (req *request) pageURL(path string) *url.URL {
 // showSearchError shows the page of a search with the reason an action failed. It returns errors
 // that the user can't correct.
 func (req *request) showSearchError(err error) error {
-	_, sentence, ok := refusalDetails(err)
+	_, sentence, ok := formErrors(err)
 	if !ok {
 		return err
 	}

@@ -107,8 +107,8 @@ func (f *searchForm) Field(name string) formField {
 				option{Value: value, Label: time.Weekday((day + 1) % 7).String(), Chosen: value == field.Value})
 		}
 	case ok && field.IsSelect:
-		none := map[bool]string{true: "Select", false: "Any"}[filter.Kind == cola.UnitFilter]
-		field.Options = append([]option{{Label: none}}, optionsOf(field.Value, filter.Words...)...)
+		empty := map[bool]string{true: "Select", false: "Any"}[filter.Kind == cola.UnitFilter]
+		field.Options = append([]option{{Label: empty}}, optionsOf(field.Value, filter.Words...)...)
 	}
 	return field
 }

@@ -132,14 +132,14 @@ func (f *searchForm) changedSince(now url.Values) bool {
 	return true
 }
 
-// showSearchForm shows the form with a preview. A correctable refusal is shown in the form, with
+// showSearchForm shows the form with a preview. A correctable error is shown in the form, with
 // its status; any other error is returned.
-func (req *request) showSearchForm(status int, f *searchForm, refusal error) error {
-	if refusal != nil {
-		if !f.refuse(refusal) {
-			return refusal
+func (req *request) showSearchForm(status int, f *searchForm, formErr error) error {
+	if formErr != nil {
+		if !f.addError(formErr) {
+			return formErr
 		}
-		status = web.StatusOf(cola.CodeOf(refusal))
+		status = web.StatusOf(cola.CodeOf(formErr))
 	}
 	words, err := req.svc.Vocabulary(req.ctx())
 	if err != nil {
@@ -161,10 +161,10 @@ func (req *request) showSearchForm(status int, f *searchForm, refusal error) err
 	return req.show(status, "saved_search_form", p)
 }
 
-// refuse adds a refusal to the form, and reports whether the user can correct it.
-func (f *searchForm) refuse(refusal error) (ok bool) {
-	f.Problems, f.Error, ok = refusalDetails(refusal)
-	if cola.CodeOf(refusal) == cola.CodeIdempotencyKeyReused {
+// addError adds an error to the form, and reports whether the user can correct it.
+func (f *searchForm) addError(formErr error) (ok bool) {
+	f.Problems, f.Error, ok = formErrors(formErr)
+	if cola.CodeOf(formErr) == cola.CodeIdempotencyKeyReused {
 		f.IdempotencyKey = rand.Text()
 	}
 	f.nameDay()

@@ -87,7 +87,7 @@ func TestNewForecast(t *testing.T) {
 		used, limit, projected int
 		want                   forecast
 	}{
-		{"nothing", 0, 200, 0, forecast{Last: last}},
+		{"unused", 0, 200, 0, forecast{Last: last}},
 		{"within", 100, 200, 150, forecast{Projected: 150, Last: last}},
 		{"just", 100, 200, 200, forecast{Projected: 200, Last: last}},
 		{"over", 150, 200, 300, forecast{Projected: 300, Over: true, Last: last,
@@ -234,7 +234,7 @@ func TestFullUsage(t *testing.T) {
 	all.checkHTML(t)
 	all.shows(t, http.StatusOK, "1,000")
 	if got := strings.Count(all.body, "data-label=\"Fix\""); got != 50 {
-		t.Errorf("%d refusals, want 50", got)
+		t.Errorf("%d rejections, want 50", got)
 	}
 }
 

@@ -47,8 +47,8 @@ const serverExamples = "smtp://user:password@mail.example.com:587, smtps://… o
 func parseServer(text string) (s server, err error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return s,
-			fmt.Errorf("invalid URL; use %s, and percent-encode special characters in the user and password (%%40 for @)", serverExamples)
+		return s, fmt.Errorf("invalid URL; use %s, and percent-encode special characters in the user and password "+
+			"(%%40 for @)", serverExamples)
 	}
 	if s.host = u.Hostname(); s.host == "" || strings.ContainsAny(s.host, " \t\r\n") {
 		return s, fmt.Errorf("the URL has no host; use %s", serverExamples)

@@ -18,8 +18,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// stepWithin is the timeout of a single step, long enough for a busy machine.
-const stepWithin = 60 * time.Second
+// stepTimeout is the timeout of a single step, long enough for a busy machine.
+const stepTimeout = 60 * time.Second
 
 // mustChromium returns the path of Chromium, or skips the test. make tools installs it.
 func mustChromium(t *testing.T) string {

@@ -28,7 +28,7 @@ func TestIssuer(t *testing.T) {
 	redirect := app.URL + "/callback"
 	issuer := startIssuer(t, base, redirect)
 	p := startProgramAt(t, address, "--public-url", base, "--oidc-issuer", issuer, "--oidc-apps", "any", "--oidc-scope",
-		"registry.read", "--sign-in-client-id", "dashboard", "--sign-in-client-secret", "of no use to anybody else",
+		"registry.read", "--sign-in-client-id", "dashboard", "--sign-in-client-secret", "test-client-secret",
 		"--sign-in-name", "Example Accounts")
 	if printedLink.MatchString(p.Output()) {
 		t.Error("a sign-in link was printed although an issuer is configured")
@@ -86,10 +86,10 @@ func (b *tab) signOut(base, issuer string) {
 }
 
 // signInAtIssuer signs a user in on the issuer's pages and consents to every request.
-func (b *tab) signInAtIssuer(who string) {
+func (b *tab) signInAtIssuer(user string) {
 	b.t.Helper()
 	b.do(visible("[name=login]")) // the dashboard redirects there
-	b.fill("[name=login]", who)
+	b.fill("[name=login]", user)
 	b.fill("[name=password]", "any")
 	b.click("[type=submit]")
 	b.click("[type=submit]")

@@ -171,11 +171,11 @@ func TestFormsAgain(t *testing.T) {
 			if tt.press != "" {
 				b.click(tt.press)
 			}
-			if status := ask(b, chromedp.Evaluate[int](answered)); status != tt.status {
+			if status := ask(b, chromedp.Evaluate[int](statusCode)); status != tt.status {
 				t.Errorf("status %d, want %d\n%s", status, tt.status, b.seen())
 			}
-			if page := ask(b, chromedp.Evaluate[string]("document.documentElement.outerHTML")); !strings.Contains(page,
-				tt.says) {
+			page := ask(b, chromedp.Evaluate[string]("document.documentElement.outerHTML"))
+			if !strings.Contains(page, tt.says) {
 				t.Errorf("page lacks %q\n%s", tt.says, b.seen())
 			}
 			for _, view := range views() {
@@ -198,10 +198,10 @@ func TestFormOfAnEndedSession(t *testing.T) {
 	b.fill("[name=name]", "Typed before")
 	b.do(command(network.ClearBrowserCookies, cdp.Empty{}))
 	b.click("main form .button")
-	if status := ask(b, chromedp.Evaluate[int](answered)); status != 401 {
+	if status := ask(b, chromedp.Evaluate[int](statusCode)); status != 401 {
 		t.Errorf("form of an ended session: status %d, want 401", status)
 	}
-	b.says("Nothing was saved")
+	b.says("was not saved")
 	for _, view := range views() {
 		b.sized(view.width, view.scheme)
 		b.accessible(fmt.Sprintf("signed out, %d wide, %s", view.width, view.scheme), axe)
@@ -230,27 +230,28 @@ func (s *site) try(b *tab, p namedPage, open func(b *tab, url string), axe strin
 		b.sized(view.width, view.scheme)
 		s.registry.Pass(time.Second) // pages are rate limited, and the test's clock stands still
 		open(b, registrytest.PublicURL+p.path)
-		if status := ask(b, chromedp.Evaluate[int](answered)); status != p.status {
+		if status := ask(b, chromedp.Evaluate[int](statusCode)); status != p.status {
 			b.t.Errorf("%s: status %d, want %d", where, status, p.status)
 		}
 		b.checkErrors(where)
 		b.accessible(where, axe)
-		if over := ask(b,
-			chromedp.Evaluate[int]("document.documentElement.scrollWidth - document.documentElement.clientWidth")); over > 0 {
+		if over := ask(b, chromedp.Evaluate[int](overflow)); over > 0 {
 			b.t.Errorf("%s: overflows sideways by %d pixels: %s", where, over,
 				ask(b, chromedp.Evaluate[string](widest)))
 		}
-		if n := ask(b,
-			chromedp.Evaluate[int](`performance.getEntriesByType("navigation")[0].decodedBodySize`)); n > maxPage ||
-			n == 0 {
+		if n := ask(b, chromedp.Evaluate[int](pageSize)); n > maxPage || n == 0 {
 			b.t.Errorf("%s: %d bytes, want at most %d", where, n, maxPage)
 		}
 		looks.compare(b, fmt.Sprintf("%s-%d-%s", p.name, view.width, view.scheme))
 	}
 }
 
-// answered is the status of the page's response.
-const answered = `performance.getEntriesByType("navigation")[0].responseStatus`
+// Expressions about the page.
+const (
+	statusCode = `performance.getEntriesByType("navigation")[0].responseStatus`
+	pageSize   = `performance.getEntriesByType("navigation")[0].decodedBodySize`
+	overflow   = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+)
 
 // widest finds elements that extend past the right edge of the page.
 const widest = `(() => {

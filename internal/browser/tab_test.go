@@ -29,7 +29,7 @@ func ask[T any](b *tab, a chromedp.Action[T]) T {
 }
 
 func try[T any](b *tab, a chromedp.Action[T]) (T, error) {
-	ctx, cancel := context.WithTimeout(b.ctx, stepWithin)
+	ctx, cancel := context.WithTimeout(b.ctx, stepTimeout)
 	defer cancel()
 	return chromedp.Run(ctx, a)
 }
@@ -194,7 +194,7 @@ func (b *tab) setCookie(url, name, value string) {
 
 // turning runs an action that leads to another page, and waits for that page.
 func (b *tab) turning(steps ...chromedp.Action[chromedp.Void]) (*network.Response, error) {
-	ctx, cancel := context.WithTimeout(b.ctx, stepWithin)
+	ctx, cancel := context.WithTimeout(b.ctx, stepTimeout)
 	defer cancel()
 	return chromedp.RunResponse(ctx, steps...)
 }

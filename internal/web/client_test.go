@@ -17,11 +17,10 @@ func clientOf(p Proxies, peer string, forwarded ...string) string {
 		r.Header.Add("X-Forwarded-For", line)
 	}
 	var client netip.Addr
-	p.Identify(http.HandlerFunc(func(_ http.ResponseWriter,
-		r *http.Request) {
+	h := p.Identify(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		client = cola.ClientFrom(r.Context())
-	})).
-		ServeHTTP(httptest.NewRecorder(), r)
+	}))
+	h.ServeHTTP(httptest.NewRecorder(), r)
 	return client.String()
 }
 
