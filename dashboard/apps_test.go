@@ -162,8 +162,8 @@ func TestSignIns(t *testing.T) {
 	}
 }
 
-// TestSigningOutHere checks that ending the current browser's sign-in signs out.
-func TestSigningOutHere(t *testing.T) {
+// TestSignOutCurrentSession checks that ending the current browser's sign-in signs out.
+func TestSignOutCurrentSession(t *testing.T) {
 	s := mustSite(t)
 	if to := s.post(endPath(s.browsers.callers[ann]), nil).redirects(t); to != "/sign-in" {
 		t.Errorf("redirect to %s", to)

@@ -200,7 +200,7 @@ func stepX(i, steps int) int { return barsLeft + i*(barsRight-barsLeft)/steps }
 // nonzero bar is visible.
 func barHeight(n, top int) int { return (n*(barsBottom-barsTop) + top - 1) / top }
 
-// roundLevels returns the levels of an axis up to most, which are multiples of 1, 2 or 5 and a
+// roundLevels returns the levels of an axis up to highest, which are multiples of 1, 2 or 5 and a
 // power of ten, and the highest of them.
 func roundLevels(highest int) (top int, levels []int) {
 	apart, power := 1, 1
@@ -216,7 +216,7 @@ func roundLevels(highest int) (top int, levels []int) {
 	return top, append(levels, top)
 }
 
-// shortCount writes a round number with few characters: 500, 20k, 1.5M.
+// shortCount formats a round number with few characters: 500, 20k, 1.5M.
 func shortCount(n int) string {
 	switch {
 	case n >= 1_000_000:

@@ -85,7 +85,7 @@ func count(n any) string {
 	return sign + s
 }
 
-// plural writes a number with a noun: "1 label", "2 labels".
+// plural formats a number with a noun: "1 label", "2 labels".
 func plural(n any, one, many string) string {
 	if count(n) == "1" {
 		return "1 " + one

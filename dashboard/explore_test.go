@@ -77,14 +77,14 @@ func TestExploreResults(t *testing.T) {
 	if total := page.total(t); rows == 0 || rows > 20 || rows < 20 && rows != total {
 		t.Errorf("%d rows of %d labels", rows, total)
 	}
-	page.shows(t, http.StatusOK, "Labels approved since", "20 Nov 2025", "approval_date_from=2005-01-01",
+	page.shows(t, http.StatusOK, "labels approved since", "20 Nov 2025", "approval_date_from=2005-01-01",
 		"<title>wine · Explore", strconv.Itoa(rows)+" list records; "+count(1_000_000-rows)+" of 1,000,000 left",
 		"120 requests per 60 seconds", "/saved-searches/new?product_type=wine",
 		"https://registry.example/api/v1/colas?product_type=wine'",
 		`"search_colas", "arguments": {"product_type":["wine"]}`, `src="/images/`, `alt="Label of `)
 	s.costs(cola.Used{}, rows, 0)
 	all := s.get("/explore?approval_date_from=2005-01-01&product_type=wine")
-	if all.total(t) <= page.total(t) || strings.Contains(all.text, "Labels approved since") {
+	if all.total(t) <= page.total(t) || strings.Contains(all.text, "labels approved since") {
 		t.Errorf("%d labels in all years, %d in the last year", all.total(t), page.total(t))
 	}
 	if empty := s.get("/explore?q=nosuchlabel"); empty.total(t) != 0 {

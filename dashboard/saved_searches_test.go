@@ -35,7 +35,7 @@ func (s *site) mustSaved(form url.Values) string {
 	s.t.Helper()
 	path := s.post("/saved-searches/new", form).redirects(s.t)
 	if !strings.HasPrefix(path, "/saved-searches/") {
-		s.t.Fatalf("a saved search leads to %s", path)
+		s.t.Fatalf("saving redirects to %s", path)
 	}
 	return path
 }
@@ -184,7 +184,7 @@ func TestChangeSavedSearch(t *testing.T) {
 	}
 	if next := s.post(path+"/edit", url.Values{"name": {"Gins"}, "filters.query": {"gin"},
 		"schedule.cadence": {"daily"}}).redirects(t); next != path {
-		t.Errorf("leads to %s", next)
+		t.Errorf("redirect to %s", next)
 	}
 	page := s.get(path)
 	page.shows(t, http.StatusOK, "Gins", ">gin<", "Daily", "paused")
@@ -220,7 +220,7 @@ func TestPauseRunAndDeleteSavedSearch(t *testing.T) {
 	s.get(path+"/delete").shows(t, http.StatusOK, "Delete “All wine”?", path+"/delete", "pause it")
 	s.get(path).shows(t, http.StatusOK, "All wine") // the confirmation page changes nothing
 	if next := s.post(path+"/delete", nil).redirects(t); next != "/saved-searches" {
-		t.Errorf("leads to %s", next)
+		t.Errorf("redirect to %s", next)
 	}
 	s.get(path).shows(t, http.StatusNotFound)
 	s.post(path+"/delete", nil).shows(t, http.StatusNotFound)

@@ -74,7 +74,7 @@ func TestUsage(t *testing.T) {
 	)
 	for _, bad := range []string{"<script>alert", "\u202e", "22 Nov</th>"} {
 		if strings.Contains(a.body, bad) {
-			t.Errorf("the page has %q", bad)
+			t.Errorf("page contains %q", bad)
 		}
 	}
 }
@@ -124,7 +124,7 @@ func TestUsageOfManySources(t *testing.T) {
 	for _, bad := range []string{">others<", "The others", "Browsers", " 0. All", "Assistants 0",
 		`<span class="soft">0</span>`} {
 		if strings.Contains(a.body, bad) {
-			t.Errorf("the page has %q", bad)
+			t.Errorf("page contains %q", bad)
 		}
 	}
 	if got := strings.Count(a.body, "<bdi>Others</bdi> <span"); got != 2 {

@@ -17,17 +17,17 @@ const (
 	maxLead  = 140 // preview text
 )
 
-// findings is the result of a run, for the templates.
-type findings struct {
+// alertContent is the result of a run, for the templates.
+type alertContent struct {
 	Window string // approval dates that the run covered
-	Labels []found
+	Labels []alertLabel
 	More   string // text of the link to the remaining labels; may be empty
 	Run    string // page with all labels of the run
 	Manage string // page of the search
 }
 
-// found is a label, for the templates.
-type found struct {
+// alertLabel is a label, for the templates.
+type alertLabel struct {
 	Name  string // brand and product
 	Facts string // class, origin, approval
 	TTBID string
@@ -36,12 +36,12 @@ type found struct {
 	Link  string
 }
 
-// findings fills a page with the result of a run.
-func (s *Sender) findings(m alerts.Message, p *page, token string) {
+// alert fills a page with the result of a run.
+func (s *Sender) alert(m alerts.Message, p *page, token string) {
 	c := m.Content
 	name := oneLine(c.Search.Name, maxName)
 	p.Heading = fmt.Sprintf("%s for “%s”", newLabels(c.Run.MatchCount), name)
-	f := findings{Window: window(c.Run), Manage: s.public + "/saved-searches/" + c.Search.UUID}
+	f := alertContent{Window: window(c.Run), Manage: s.public + "/saved-searches/" + c.Search.UUID}
 	f.Run = fmt.Sprintf("%s/runs/%d", f.Manage, c.Run.ID)
 	var brands []string
 	for _, l := range c.Labels {
@@ -80,9 +80,9 @@ func window(r cola.SavedSearchRun) string {
 }
 
 // labelOf describes a label.
-func labelOf(l store.MatchedLabel) found {
+func labelOf(l store.MatchedLabel) alertLabel {
 	c := l.Label
-	f := found{TTBID: c.TTBID.String(), Late: l.Match.Late, Met: strings.Join(l.Match.Met.Words(), ", ")}
+	f := alertLabel{TTBID: c.TTBID.String(), Late: l.Match.Late, Met: strings.Join(l.Match.Met.Words(), ", ")}
 	f.Name = oneLine(c.BrandName, maxField)
 	if product := oneLine(string(c.ProductName), maxField); product != "" {
 		f.Name = strings.TrimPrefix(f.Name+" – "+product, " – ")

@@ -38,12 +38,12 @@ type fakeServer struct {
 	fail     map[string]error // errors by step: connect, mail, rcpt, data
 	hang     string           // step from which the server stops responding
 	hung     chan struct{}
-	letters  []letter
+	received []receivedEmail
 	loggedIn int
 }
 
-// letter is a received message.
-type letter struct {
+// receivedEmail is an email that the server received.
+type receivedEmail struct {
 	from, to string
 	tls      bool
 	utf8     bool
@@ -125,32 +125,32 @@ func (p *fakeServer) session(c *smtp.Conn) (smtp.Session, error) {
 	p.mu.Lock()
 	p.greetings = append(p.greetings, c.Hostname())
 	p.mu.Unlock()
-	return &visit{fakeServer: p, conn: c}, nil
+	return &smtpSession{fakeServer: p, conn: c}, nil
 }
 
 // all returns the messages received so far.
-func (p *fakeServer) all() []letter {
+func (p *fakeServer) all() []receivedEmail {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.letters
+	return p.received
 }
 
-// visit is an SMTP session.
-type visit struct {
+// smtpSession is an SMTP session.
+type smtpSession struct {
 	*fakeServer
 	conn *smtp.Conn
 	in   bool // logged in
-	got  letter
+	got  receivedEmail
 }
 
-func (v *visit) AuthMechanisms() []string {
+func (v *smtpSession) AuthMechanisms() []string {
 	if v.user == "" {
 		return nil
 	}
 	return []string{sasl.Plain, sasl.Login}
 }
 
-func (v *visit) Auth(mechanism string) (sasl.Server, error) {
+func (v *smtpSession) Auth(mechanism string) (sasl.Server, error) {
 	if err := v.step("auth"); err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (v *visit) Auth(mechanism string) (sasl.Server, error) {
 	}), nil
 }
 
-func (v *visit) Mail(from string, o *smtp.MailOptions) error {
+func (v *smtpSession) Mail(from string, o *smtp.MailOptions) error {
 	if v.user != "" && !v.in {
 		return smtp.ErrAuthRequired
 	}
@@ -175,12 +175,12 @@ func (v *visit) Mail(from string, o *smtp.MailOptions) error {
 	return v.step("mail")
 }
 
-func (v *visit) Rcpt(to string, _ *smtp.RcptOptions) error {
+func (v *smtpSession) Rcpt(to string, _ *smtp.RcptOptions) error {
 	v.got.to = to
 	return v.step("rcpt")
 }
 
-func (v *visit) Data(r io.Reader) (err error) {
+func (v *smtpSession) Data(r io.Reader) (err error) {
 	if v.got.text, err = io.ReadAll(r); err != nil {
 		return err
 	}
@@ -189,12 +189,12 @@ func (v *visit) Data(r io.Reader) (err error) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.letters = append(v.letters, v.got)
+	v.received = append(v.received, v.got)
 	return nil
 }
 
-func (v *visit) Reset()        { v.got = letter{} }
-func (v *visit) Logout() error { return nil }
+func (v *smtpSession) Reset()        { v.got = receivedEmail{} }
+func (v *smtpSession) Logout() error { return nil }
 
 var sentAt = time.Date(2026, 11, 16, 6, 0, 4, 0, time.UTC)
 

@@ -78,11 +78,11 @@ func (s *Sender) domain() string {
 
 // Send passes a message to the relay once.
 func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
-	letter, sent := s.message(m)
-	if letter == nil {
+	msg, sent := s.message(m)
+	if msg == nil {
 		return sent
 	}
-	err := s.post(ctx, letter)
+	err := s.post(ctx, msg)
 	if err == nil {
 		if s.failing.CompareAndSwap(true, false) {
 			s.log.Info("mail server accepts email again")

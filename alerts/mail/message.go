@@ -90,7 +90,7 @@ type page struct {
 	Subject string
 	Lead    string // preview text in inboxes
 	Heading string
-	Body    any    // findings or notice
+	Body    any    // alertContent or notice
 	Why     string // why the email was sent
 	Stop    string // URL to unsubscribe; empty: none
 	Site    string // host of the service
@@ -106,8 +106,8 @@ func (s *Sender) compose(m alerts.Message) (contents, error) {
 	}
 	switch {
 	case m.Event == cola.EventRan && m.Content != nil:
-		name = "findings"
-		s.findings(m, &p, token)
+		name = "alert"
+		s.alert(m, &p, token)
 	case m.Event == cola.EventTest:
 		s.test(m, &p, token)
 	case m.Event == cola.EventConfirm:

@@ -98,11 +98,11 @@ func loopback(host string) bool {
 func (s server) name() string { return net.JoinHostPort(s.host, strconv.Itoa(s.port)) }
 
 // post sends an email over a new connection. Nil means that the server accepted it.
-func (s *Sender) post(ctx context.Context, letter *gomail.Msg) error {
+func (s *Sender) post(ctx context.Context, msg *gomail.Msg) error {
 	line := &connection{ctx: ctx, security: s.server.security,
 		tls: &tls.Config{ServerName: s.server.host, MinVersion: tls.VersionTLS12, RootCAs: s.roots}}
 	defer line.close()
-	client, err := gomail.NewClient(s.server.host, s.options(line, letter)...)
+	client, err := gomail.NewClient(s.server.host, s.options(line, msg)...)
 	if err != nil {
 		return fmt.Errorf("configure: %w", err)
 	}
@@ -110,8 +110,8 @@ func (s *Sender) post(ctx context.Context, letter *gomail.Msg) error {
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
-	err = client.SendWithSMTPClient(session, letter)
-	if letter.IsDelivered() {
+	err = client.SendWithSMTPClient(session, msg)
+	if msg.IsDelivered() {
 		line.shortenDeadline()
 		_ = client.CloseWithSMTPClient(session) // the message was accepted, so an error here does not matter
 		return nil
@@ -123,7 +123,7 @@ func (s *Sender) post(ctx context.Context, letter *gomail.Msg) error {
 }
 
 // options returns the options of the SMTP client.
-func (s *Sender) options(l *connection, letter *gomail.Msg) []gomail.Option {
+func (s *Sender) options(l *connection, msg *gomail.Msg) []gomail.Option {
 	// The HELO name appears in the email's headers, so it must not be the name of this machine.
 	o := []gomail.Option{
 		gomail.WithPort(s.server.port), gomail.WithTimeout(stepTimeout), gomail.WithHELO(s.domain()),
@@ -136,7 +136,7 @@ func (s *Sender) options(l *connection, letter *gomail.Msg) []gomail.Option {
 	default: // implicit TLS is part of dial
 		o = append(o, gomail.WithTLSPolicy(gomail.NoTLS))
 	}
-	if ascii(letter) {
+	if ascii(msg) {
 		o = append(o, gomail.WithoutSMTPUTF8()) // later servers may not support it
 	}
 	if s.server.user == "" {

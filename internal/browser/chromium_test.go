@@ -130,7 +130,7 @@ func newTab(t *testing.T, from context.Context, separate bool) *tab {
 		t.Fatal(err)
 	}
 	b.do(command(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: watching}))
-	b.sized(wide, "light")
+	b.setSize(wide, "light")
 	return b
 }
 

@@ -40,9 +40,9 @@ func TestIssuer(t *testing.T) {
 	b.signInAtIssuer("walker")
 	b.errors.take() // from the issuer's pages, which load external fonts
 	if at := b.at(); at != base+"/usage" {
-		t.Fatalf("sign-in redirects to %s\n%s", at, b.seen())
+		t.Fatalf("sign-in redirects to %s\n%s", at, b.dump())
 	}
-	b.says("walker@example.com", "0 of 200")
+	b.shows("walker@example.com", "0 of 200")
 	b.open(base + "/usage")
 	b.checkErrors("the sign-in")
 
@@ -51,15 +51,15 @@ func TestIssuer(t *testing.T) {
 		t.Fatalf("call with the app's token: %d %v", status, body)
 	}
 	b.open(base + "/usage")
-	b.says("5 of 10,000")
+	b.shows("5 of 10,000")
 	b.open(base + "/apps")
-	b.says("app", "Revoke")
+	b.shows("app", "Revoke")
 	b.click("a[href$='/revoke']")
 	b.click("main form .button")
 	if status, body := p.call("GET", "/colas?per_page=5", token); status != http.StatusUnauthorized {
 		t.Errorf("call with a revoked app's token: %d %v, want 401", status, body)
 	}
-	b.says("revoked")
+	b.shows("revoked")
 
 	b.signOut(base, issuer)
 }

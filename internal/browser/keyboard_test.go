@@ -40,14 +40,14 @@ func (b *tab) tabTo(text string) {
 		}
 		way = append(way, at.Text)
 	}
-	b.t.Fatalf("Tab does not reach %q, only %q\n%s", text, way, b.seen())
+	b.t.Fatalf("Tab does not reach %q, only %q\n%s", text, way, b.dump())
 }
 
 // enter presses the activation key of the focused element and waits for the next page.
 func (b *tab) enter() {
 	b.t.Helper()
-	if _, err := b.turning(chromedp.KeyEvent(kb.Enter)); err != nil {
-		b.t.Fatalf("%v\n%s", err, b.seen())
+	if _, err := b.waitForPage(chromedp.KeyEvent(kb.Enter)); err != nil {
+		b.t.Fatalf("%v\n%s", err, b.dump())
 	}
 }
 
@@ -68,13 +68,13 @@ func TestKeyboard(t *testing.T) {
 	b.do(chromedp.KeyEvent("By hand"))
 	b.tabTo("Create key")
 	b.enter()
-	b.says("By hand", "lar_")
+	b.shows("By hand", "lar_")
 
 	b.open(registrytest.PublicURL + "/explore")
 	b.tabTo("q")
 	b.do(chromedp.KeyEvent("red"))
 	b.enter()
-	b.says("labels")
+	b.shows("labels")
 	if !strings.Contains(b.at(), "q=red") {
 		t.Errorf("the search redirects to %s", b.at())
 	}
@@ -86,7 +86,7 @@ func TestKeyboard(t *testing.T) {
 	b.do(chromedp.KeyEvent("red"))
 	b.tabTo("Save search")
 	b.enter()
-	b.says("Red by hand")
+	b.shows("Red by hand")
 	b.tabTo("Delete")
 	b.enter()
 	b.tabTo("Delete saved search")
@@ -100,7 +100,7 @@ func TestLocalTime(t *testing.T) {
 	s.registry.Holder(t, ann, cola.TierFree)
 	b := s.signIn(ann)
 	b.open(registrytest.PublicURL + "/account")
-	b.says("20 Nov 2026, 12:00 UTC")
+	b.shows("20 Nov 2026, 12:00 UTC")
 	title := ask(b, chromedp.Evaluate[string](`document.querySelector("main time[datetime*=T]").title`))
 	if !strings.Contains(title, "7:00") || !strings.Contains(title, "EST") {
 		t.Errorf("tooltip %q, want the time in New York", title)
@@ -112,23 +112,23 @@ func TestWithoutScript(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)
 	b := newTab(t, s.browser, true)
-	b.scriptless()
+	b.disableScripts()
 	b.open(s.link(ann))
 	b.click("main form button")
 	b.open(registrytest.PublicURL + "/keys/new")
 	b.fill("[name=name]", "No script")
 	b.click("main form .button")
-	b.says("No script", "lar_")
+	b.shows("No script", "lar_")
 	b.open(registrytest.PublicURL + "/saved-searches/new")
 	b.fill("[name=name]", "No script")
 	b.fill("[name='filters.query']", "red")
 	b.click("[name=preview]")
-	b.says("in the last 30 days")
+	b.shows("in the last 30 days")
 }
 
-// TestPreviewThatFails checks that a failed preview shows an error in place of the previous count,
+// TestFailedPreview checks that a failed preview shows an error in place of the previous count,
 // and counts again once it succeeds.
-func TestPreviewThatFails(t *testing.T) {
+func TestFailedPreview(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)
 	b := s.signIn(ann)

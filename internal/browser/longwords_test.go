@@ -42,7 +42,7 @@ func TestLongWords(t *testing.T) {
 		"/usage/refusals": ".scroll:has(td[data-label=From])",
 	} {
 		for _, width := range []int64{wide, narrow} {
-			b.sized(width, "light")
+			b.setSize(width, "light")
 			b.open(registrytest.PublicURL + path)
 			for _, part := range []string{"html", within} {
 				if over := ask(b,

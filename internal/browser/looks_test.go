@@ -66,7 +66,7 @@ func (l *looks) compare(b *tab, name string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	small := shrunk(picture)
+	small := downscale(picture)
 	file := filepath.Join(committedLooks, name+".png")
 	if *update {
 		if doc, ok := documented[name]; ok {
@@ -125,8 +125,8 @@ func mustWrite(t *testing.T, file string, content []byte) {
 	}
 }
 
-// shrunk returns the mean color of each cell.
-func shrunk(from image.Image) *image.NRGBA {
+// downscale returns the mean color of each cell.
+func downscale(from image.Image) *image.NRGBA {
 	size := from.Bounds().Size()
 	to := image.NewNRGBA(image.Rect(0, 0, (size.X+cell-1)/cell, (size.Y+cell-1)/cell))
 	for y := range to.Bounds().Dy() {
@@ -156,7 +156,7 @@ func difference(a, b image.Image) float64 {
 	for y := range all.Dy() {
 		for x := range all.Dx() {
 			p := image.Pt(x, y)
-			if !p.In(a.Bounds()) || !p.In(b.Bounds()) || apart(a.At(x, y), b.At(x, y)) >= minDifference {
+			if !p.In(a.Bounds()) || !p.In(b.Bounds()) || colorDistance(a.At(x, y), b.At(x, y)) >= minDifference {
 				differ++
 			}
 		}
@@ -164,8 +164,8 @@ func difference(a, b image.Image) float64 {
 	return 100 * float64(differ) / float64(all.Dx()*all.Dy())
 }
 
-// apart returns the largest difference between the channels of two colors.
-func apart(a, b color.Color) (most int) {
+// colorDistance returns the largest difference between the channels of two colors.
+func colorDistance(a, b color.Color) (most int) {
 	ar, ag, ab, _ := a.RGBA()
 	br, bg, bb, _ := b.RGBA()
 	for _, d := range []int{int(ar>>8) - int(br>>8), int(ag>>8) - int(bg>>8), int(ab>>8) - int(bb>>8)} {
@@ -196,7 +196,7 @@ func TestDifference(t *testing.T) {
 		"longer":      {white, plain(160, 160, color.White), 50},
 		"a shade":     {white, plain(160, 80, color.Gray{Y: 230}), 0},
 	} {
-		if got := difference(shrunk(tt.a), shrunk(tt.b)); got != tt.want {
+		if got := difference(downscale(tt.a), downscale(tt.b)); got != tt.want {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
 	}

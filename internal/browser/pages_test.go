@@ -103,7 +103,7 @@ func TestPages(t *testing.T) {
 		pages []namedPage
 	}{
 		{b, (*tab).open, ids.pages()},
-		{b, (*tab).openFromElsewhere, ids.pagesFromElsewhere()},
+		{b, (*tab).openFromOtherSite, ids.pagesFromOtherSite()},
 		{stranger, (*tab).open, []namedPage{
 			{"sign-in", "/sign-in", 200}, {"sign-in-link", strings.TrimPrefix(s.link(ann), registrytest.PublicURL),
 				200}, {"link-used", "/sign-in/link/used", 401},
@@ -136,8 +136,8 @@ func TestEveryPage(t *testing.T) {
 	}
 }
 
-// TestFormsAgain checks the accessibility of rejected forms and of pages that show a secret.
-func TestFormsAgain(t *testing.T) {
+// TestFormResponses checks the accessibility of rejected forms and of pages that show a secret.
+func TestFormResponses(t *testing.T) {
 	s := newSite(t)
 	ids := s.addHistory()
 	axe := mustAxe(t)
@@ -172,14 +172,14 @@ func TestFormsAgain(t *testing.T) {
 				b.click(tt.press)
 			}
 			if status := ask(b, chromedp.Evaluate[int](statusCode)); status != tt.status {
-				t.Errorf("status %d, want %d\n%s", status, tt.status, b.seen())
+				t.Errorf("status %d, want %d\n%s", status, tt.status, b.dump())
 			}
 			page := ask(b, chromedp.Evaluate[string]("document.documentElement.outerHTML"))
 			if !strings.Contains(page, tt.says) {
-				t.Errorf("page lacks %q\n%s", tt.says, b.seen())
+				t.Errorf("page lacks %q\n%s", tt.says, b.dump())
 			}
 			for _, view := range views() {
-				b.sized(view.width, view.scheme)
+				b.setSize(view.width, view.scheme)
 				b.accessible(fmt.Sprintf("%s, %d wide, %s", name, view.width, view.scheme), axe)
 			}
 			b.checkErrors(name)
@@ -201,9 +201,9 @@ func TestFormOfAnEndedSession(t *testing.T) {
 	if status := ask(b, chromedp.Evaluate[int](statusCode)); status != 401 {
 		t.Errorf("form of an ended session: status %d, want 401", status)
 	}
-	b.says("was not saved")
+	b.shows("was not saved")
 	for _, view := range views() {
-		b.sized(view.width, view.scheme)
+		b.setSize(view.width, view.scheme)
 		b.accessible(fmt.Sprintf("signed out, %d wide, %s", view.width, view.scheme), axe)
 	}
 	b.checkErrors("form of an ended session")
@@ -211,7 +211,7 @@ func TestFormOfAnEndedSession(t *testing.T) {
 	meanwhile.open(s.link(ann))
 	meanwhile.click("main form button")
 	b.click("main form .button")
-	b.says("Typed before", "lar_")
+	b.shows("Typed before", "lar_")
 }
 
 // view is a window width and a color scheme.
@@ -227,7 +227,7 @@ func (s *site) try(b *tab, p namedPage, open func(b *tab, url string), axe strin
 	b.t.Helper()
 	for _, view := range views() {
 		where := fmt.Sprintf("%s, %d wide, %s", p.name, view.width, view.scheme)
-		b.sized(view.width, view.scheme)
+		b.setSize(view.width, view.scheme)
 		s.registry.Pass(time.Second) // pages are rate limited, and the test's clock stands still
 		open(b, registrytest.PublicURL+p.path)
 		if status := ask(b, chromedp.Evaluate[int](statusCode)); status != p.status {

@@ -227,9 +227,9 @@ func (h recordIDs) pages() []namedPage {
 	}
 }
 
-// pagesFromElsewhere lists the pages that cross-site links open. Because they are charged, they ask
+// pagesFromOtherSite lists the pages that cross-site links open. Because they are charged, they ask
 // for confirmation first.
-func (h recordIDs) pagesFromElsewhere() []namedPage {
+func (h recordIDs) pagesFromOtherSite() []namedPage {
 	return []namedPage{
 		{"explore-ask", "/explore?q=red&product_type=wine", 200}, {"label-ask", "/explore/" + h.Label, 200},
 	}

@@ -19,16 +19,16 @@ func TestWalk(t *testing.T) {
 	b := newTab(t, newChromium(t, ""), false)
 	link := p.link()
 	b.open(link)
-	b.says("demo@example.com", "works once")
+	b.shows("demo@example.com", "works once")
 	b.press("Sign in as demo@example.com")
 	if at := b.at(); at != p.base+"/" {
 		t.Errorf("the link redirects to %s", at)
 	}
-	b.says("Overview", "Detail views", "0 of 10,000")
+	b.shows("Overview", "Detail views", "0 of 10,000")
 
 	replayed := newTab(t, b.ctx, true)
 	replayed.open(link)
-	replayed.says("used")
+	replayed.shows("used")
 	replayed.open(p.base + "/keys")
 	if at := replayed.at(); !strings.HasPrefix(at, p.base+"/sign-in") {
 		t.Errorf("a used link signed in: at %s", at)
@@ -51,7 +51,7 @@ func walkKey(t *testing.T, p *server, b *tab) string {
 	b.press("Create key")
 	b.fill("[name=name]", "Walker <script>window.struck = true</script>")
 	b.click("main form .button")
-	b.says("Walker <script>", "be shown again")
+	b.shows("Walker <script>", "be shown again")
 	key := ""
 	for _, text := range ask(b,
 		chromedp.Evaluate[[]string](`[...document.querySelectorAll("pre code")].map(e => e.textContent.trim())`)) {
@@ -60,11 +60,11 @@ func walkKey(t *testing.T, p *server, b *tab) string {
 		}
 	}
 	if key == "" {
-		t.Fatalf("no key on the page\n%s", b.seen())
+		t.Fatalf("no key on the page\n%s", b.dump())
 	}
 	b.open(p.base + "/keys")
-	b.says("Walker <script>", key[:8], key[len(key)-4:])
-	if strings.Contains(b.seen(), key) || ask(b, chromedp.Evaluate[bool]("window.struck === true")) {
+	b.shows("Walker <script>", key[:8], key[len(key)-4:])
+	if strings.Contains(b.dump(), key) || ask(b, chromedp.Evaluate[bool]("window.struck === true")) {
 		t.Error("the list shows the key, or ran a script in its name")
 	}
 	return key
@@ -82,11 +82,11 @@ func walkUsage(t *testing.T, p *server, b *tab, key string) {
 		t.Errorf("GET the label: %d", status)
 	}
 	b.open(p.base + "/usage")
-	b.says("7 of 1,000,000", "1 of 10,000", "Walker <script>")
+	b.shows("7 of 1,000,000", "1 of 10,000", "Walker <script>")
 	b.open(p.base + "/explore?brand_name=a&product_type=wine")
-	b.says("Used 20 list records")
+	b.shows("Used 20 list records")
 	b.open(p.base + "/usage")
-	b.says("27 of 1,000,000")
+	b.shows("27 of 1,000,000")
 }
 
 // walkRevocation revokes the key and checks that the next call is rejected.
@@ -96,12 +96,12 @@ func walkRevocation(t *testing.T, p *server, b *tab, key string) {
 	revoke := ask(b,
 		chromedp.Evaluate[string](`[...document.querySelectorAll("tr")].find(r => r.innerText.includes("Walker")).querySelector("a[href$=revoke]").getAttribute("href")`))
 	b.open(p.base + revoke)
-	b.says("Walker <script>")
+	b.shows("Walker <script>")
 	b.click("main form .button")
 	if status, refusal := p.call("GET", "/usage", key); status != http.StatusUnauthorized {
 		t.Errorf("call with a revoked key: %d %v, want 401", status, refusal)
 	}
-	b.says("revoked")
+	b.shows("revoked")
 }
 
 // walkSearch creates a saved search and pauses it.
@@ -113,10 +113,10 @@ func walkSearch(t *testing.T, p *server, b *tab) {
 	b.do(until(`document.querySelector("#preview a[href^='/explore/']")`))
 	b.choose("[name='schedule.cadence']", "daily")
 	b.press("Save search")
-	b.says("Oak of the week", "Daily")
+	b.shows("Oak of the week", "Daily")
 	search := strings.TrimPrefix(b.at(), p.base+"/saved-searches/")
 	b.press("Pause")
-	b.says("Paused")
+	b.shows("Paused")
 	key := p.Run("key", "create", "--account", "demo@example.com", "--name", "checks")
 	_, body := p.call("GET", "/saved-searches/"+search, key)
 	schedule, _ := body["data"].(map[string]any)["schedule"].(map[string]any)
@@ -125,8 +125,8 @@ func walkSearch(t *testing.T, p *server, b *tab) {
 	}
 }
 
-// TestForged checks that cross-site requests and fixated sessions have no effect.
-func TestForged(t *testing.T) {
+// TestForgedRequests checks that cross-site requests and fixated sessions have no effect.
+func TestForgedRequests(t *testing.T) {
 	p := startProgram(t)
 	b := newTab(t, newChromium(t, ""), false)
 	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -141,7 +141,7 @@ func TestForged(t *testing.T) {
 	b.setCookie(p.base, "colaregistry", chosen)
 	b.open(p.link())
 	b.click("main form .button")
-	b.says("Overview")
+	b.shows("Overview")
 	if now := b.cookie("colaregistry"); now == chosen || now == "" {
 		t.Errorf("session after sign-in = %q, want a new one", now)
 	}
@@ -150,11 +150,11 @@ func TestForged(t *testing.T) {
 		"/account/sign-ins/end-others", "/sign-in"} {
 		b.open(attacker + "/?to=" + to)
 		b.click("button")
-		b.says("sent from another site")
+		b.shows("sent from another site")
 	}
 	b.open(p.base + "/keys")
-	if strings.Contains(b.seen(), "forged") || !strings.HasSuffix(b.at(), "/keys") {
-		t.Errorf("a forged form was accepted\n%s", b.seen())
+	if strings.Contains(b.dump(), "forged") || !strings.HasSuffix(b.at(), "/keys") {
+		t.Errorf("a forged form was accepted\n%s", b.dump())
 	}
 	b.open(p.base + "/")
 	b.checkErrors("after forged forms")
