@@ -209,7 +209,7 @@ type scheduleState struct {
 func scheduleStateOf(s *cola.Schedule) scheduleState {
 	switch {
 	case s == nil:
-		return scheduleState{Word: "manual only", Class: "soft"}
+		return scheduleState{Word: "no schedule", Class: "soft"}
 	case s.PausedBecause.V == cola.PausedDowngraded:
 		return scheduleState{Word: "on hold", Class: "bad",
 			Why: "You have more alerts than your limit, so only the oldest run. Pause or delete another one to " +

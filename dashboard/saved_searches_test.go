@@ -80,7 +80,7 @@ func TestCreateSavedSearch(t *testing.T) {
 	} {
 		s.mustSaved(form)
 	}
-	s.get("/saved-searches").shows(t, http.StatusOK, "manual only", "Monthly on the 3rd", "paused", "1 of 10")
+	s.get("/saved-searches").shows(t, http.StatusOK, "no schedule", "Monthly on the 3rd", "paused", "1 of 10")
 }
 
 // TestDoubleSubmit checks that submitting a form twice creates one search. The same form with a
@@ -192,7 +192,7 @@ func TestChangeSavedSearch(t *testing.T) {
 	s.post(path+"/edit", url.Values{"name": {""}, "filters.query": {"gin"}}).shows(t, http.StatusBadRequest,
 		`href="#name"`)
 	s.post(path+"/edit", url.Values{"name": {"Gins"}, "filters.query": {"gin"}}).redirects(t)
-	s.get(path).shows(t, http.StatusOK, "manual only")
+	s.get(path).shows(t, http.StatusOK, "Manual only")
 	s.post(path+"/edit", url.Values{"name": {"Gins"}, "schedule.cadence": {"daily"}}).shows(t, http.StatusBadRequest,
 		"Too broad")
 }
