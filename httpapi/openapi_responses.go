@@ -105,7 +105,7 @@ func errorKinds() []errorKind {
 		{http.StatusRequestTimeout, "RequestTimeout",
 			"The body did not come in the time that the server waits for it. Nothing was done.", commonHeaders(),
 			map[string]*cola.Error{"slow": {Code: cola.CodeRequestTimeout,
-				Message: "The body did not come in time; nothing was done. Send the whole request again."}}},
+				Message: "The request body did not arrive in time. Send the request again."}}},
 		{http.StatusRequestEntityTooLarge, "PayloadTooLarge", "A body came along that is too large; reads take none.",
 			commonHeaders(),
 			map[string]*cola.Error{"large": cola.Errorf(cola.CodePayloadTooLarge,
