@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -17,16 +16,16 @@ func browserTokens() []userAgentToken {
 		{"Edg/", "Edge"}, {"EdgA/", "Edge"}, {"EdgiOS/", "Edge"}, {"OPR/", "Opera"},
 		{"SamsungBrowser/", "Samsung Internet"},
 		{"FxiOS/", "Firefox"}, {"Firefox/", "Firefox"}, {"CriOS/", "Chrome"},
-		{"HeadlessChrome/", "Chrome without a window"},
+		{"HeadlessChrome/", "Headless Chrome"},
 		{"Chromium/", "Chromium"}, {"Chrome/", "Chrome"}, {"Version/", "Safari"},
 	}
 }
 
 func systemTokens() []userAgentToken {
 	return []userAgentToken{
-		{"iPhone", "an iPhone"}, {"iPad", "an iPad"}, {"Android", "Android"}, {"Windows", "Windows"},
+		{"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Android", "Android"}, {"Windows", "Windows"},
 		{"CrOS", "ChromeOS"},
-		{"Macintosh", "a Mac"}, {"Linux", "Linux"},
+		{"Macintosh", "Mac"}, {"Linux", "Linux"},
 	}
 }
 
@@ -41,7 +40,7 @@ func browserName(agent string) string {
 	case strings.TrimSpace(stripHidden(agent)) != "":
 		return stripHidden(agent)
 	}
-	return "A browser that does not say what it is"
+	return "Unknown browser"
 }
 
 func firstMatch(agent string, signs []userAgentToken) string {
@@ -67,7 +66,7 @@ func (s signInRow) BrowserName() string { return browserName(s.Browser) }
 // By returns the sign-in method.
 func (s signInRow) By() string {
 	if s.Via == "" {
-		return "a link"
+		return "Sign-in link"
 	}
 	return stripHidden(s.Via)
 }
@@ -75,7 +74,7 @@ func (s signInRow) By() string {
 // accountPage shows the account and its active sign-ins.
 type accountPage struct {
 	SignIns []signInRow
-	Others  int // sign-ins but this one
+	Others  int // sign-ins other than the current one
 	Pager   pager
 }
 
@@ -94,7 +93,7 @@ func (req *request) accountPage() error {
 		}
 	}
 	p.SignIns, p.Pager = paginate(req, rows, signInsPerPage)
-	return req.show(http.StatusOK, "account", page{Title: "Account and sign-ins", Data: p})
+	return req.show(http.StatusOK, "account", page{Title: "Account", Data: p})
 }
 
 func (req *request) endSignIn() error {
@@ -107,7 +106,7 @@ func (req *request) endSignIn() error {
 	if err != nil {
 		return err
 	}
-	return req.redirect(accountPath, "That browser is signed out.")
+	return req.redirect(accountPath, "Session signed out.")
 }
 
 func (req *request) endOtherSignIns() error {
@@ -116,6 +115,5 @@ func (req *request) endOtherSignIns() error {
 	if err != nil {
 		return err
 	}
-	return req.redirect(accountPath, fmt.Sprintf("%s signed out. This one stays signed in.",
-		plural(ended, "other browser is", "other browsers are")))
+	return req.redirect(accountPath, plural(ended, "other session", "other sessions")+" signed out.")
 }

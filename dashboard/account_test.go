@@ -12,41 +12,45 @@ import (
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
-// abroad is a Browsers whose issuer is on another site.
-type abroad struct{ Browsers }
+// externalIssuer is a Browsers whose issuer is on another site.
+type externalIssuer struct{ Browsers }
 
 const signInElsewhere = `https://login.example.org/authorize?state="><script>&nonce=1`
 
-func (abroad) Begin(context.Context, string, string) (string, error) { return signInElsewhere, nil }
+func (externalIssuer) Begin(context.Context, string, string) (string, error) {
+	return signInElsewhere, nil
+}
 
-func (abroad) SignOut(context.Context) (string, error) {
+func (externalIssuer) SignOut(context.Context) (string, error) {
 	return "https://login.example.org/logout?id_token_hint=x", nil
 }
 
-// TestAway checks that signing in and out reaches the issuer through an intermediate page. The
+// TestExternalRedirect checks that signing in and out reaches the issuer through an intermediate page. The
 // form-action policy also applies to redirects of a form, and the sites that an issuer redirects to
 // are unknown.
-func TestAway(t *testing.T) {
+func TestExternalRedirect(t *testing.T) {
 	s := mustSite(t)
-	s.handler = New(s.registry.Service, abroad{s.browsers}, Options{PublicURL: registrytest.PublicURL, Logger: quiet, Now: s.registry.Now})
+	s.handler = New(s.registry.Service, externalIssuer{s.browsers}, Options{PublicURL: registrytest.PublicURL, Logger: quiet,
+		Now: s.registry.Now})
 	for _, path := range []string{"/sign-in", "/sign-out"} {
 		a := s.post(path, url.Values{"issuer": {"0"}})
 		a.shows(t, http.StatusOK, `<meta http-equiv="refresh" content="0;url=https://login.example.org/`)
-		if strings.Contains(a.body, "<script>&") || !strings.Contains(a.Header.Get("Content-Security-Policy"), "form-action 'self';") {
+		if strings.Contains(a.body, "<script>&") ||
+			!strings.Contains(a.Header.Get("Content-Security-Policy"), "form-action 'self';") {
 			t.Errorf("%s: %v\n%s", path, a.Header, a.body)
 		}
-		a.wellMade(t)
+		a.checkHTML(t)
 	}
 }
 
-// TestSigningNobodyOut checks that signing out without being signed in stores nothing.
-func TestSigningNobodyOut(t *testing.T) {
+// TestSignOutWithoutSession checks that signing out without being signed in stores nothing.
+func TestSignOutWithoutSession(t *testing.T) {
 	s := mustSite(t)
-	if to := s.by("").post("/sign-out", nil).leads(t); to != "/sign-in" || len(s.browsers.put) != 0 {
-		t.Errorf("led to %s, kept %v", to, s.browsers.put)
+	if to := s.by("").post("/sign-out", nil).redirects(t); to != "/sign-in" || len(s.browsers.put) != 0 {
+		t.Errorf("redirect to %s, stored %v, want /sign-in and nothing", to, s.browsers.put)
 	}
-	if s.post("/sign-out", nil).leads(t); len(s.browsers.put) != 1 {
-		t.Error("who was signed in is not told")
+	if s.post("/sign-out", nil).redirects(t); len(s.browsers.put) != 1 {
+		t.Error("signing out stored no notice")
 	}
 }
 
@@ -54,9 +58,9 @@ func TestSigningNobodyOut(t *testing.T) {
 // never to a page chosen by an attacker.
 func TestReturn(t *testing.T) {
 	s := mustSite(t)
-	wanted := s.by("").get("/explore/26324001000004?x=1").leads(t)
+	wanted := s.by("").get("/explore/26324001000004?x=1").redirects(t)
 	if wanted != "/sign-in?return=%2Fexplore%2F26324001000004%3Fx%3D1" {
-		t.Fatalf("led to %s", wanted)
+		t.Fatalf("redirect to %s", wanted)
 	}
 	page := s.by("").get(wanted)
 	page.shows(t, http.StatusOK)
@@ -66,58 +70,61 @@ func TestReturn(t *testing.T) {
 	use := func(value string) string {
 		r := httptest.NewRequest(http.MethodPost, "/sign-in/link/good", nil)
 		r.AddCookie(&http.Cookie{Name: page.Cookies()[0].Name, Value: value})
-		return s.by("").send(r).leads(t)
+		return s.by("").send(r).redirects(t)
 	}
 	if to := use(page.Cookies()[0].Value); to != "/explore/26324001000004?x=1" {
-		t.Errorf("the link leads to %s", to)
+		t.Errorf("the link redirects to %s", to)
 	}
 	for _, wanted := range []string{"/explore?brand_name=oak", "/keys?page=2", "/deliveries?status=failed"} {
 		if to := use(url.QueryEscape(wanted)); to != wanted {
-			t.Errorf("the link leads to %s for %q", to, wanted)
+			t.Errorf("the link redirects to %s, want %s", to, wanted)
 		}
 	}
-	for _, odd := range []string{"//evil.example", "/sign-out?x=1", "/%73ign-out", "/sign-in?return=/x", "https://evil.example", "/sign-out", "/sign-in?return=/keys", "/api/v1/usage", "/%5cevil.example", "%zz", ""} {
+	for _, odd := range []string{"//evil.example", "/sign-out?x=1", "/%73ign-out", "/sign-in?return=/x",
+		"https://evil.example", "/sign-out", "/sign-in?return=/keys", "/api/v1/usage", "/%5cevil.example", "%zz", ""} {
 		if to := use(url.QueryEscape(odd)); to != "/" {
-			t.Errorf("the link leads to %s for %q", to, odd)
+			t.Errorf("return=%q: the link redirects to %s, want /", odd, to)
 		}
-		if to := s.get("/sign-in?return=" + url.QueryEscape(odd)).leads(t); to != "/" {
-			t.Errorf("who is signed in is led to %s for %q", to, odd)
+		if to := s.get("/sign-in?return=" + url.QueryEscape(odd)).redirects(t); to != "/" {
+			t.Errorf("return=%q: signed in, redirect to %s, want /", odd, to)
 		}
 	}
-	if to := s.get("/sign-in?return=/keys").leads(t); to != "/keys" {
-		t.Errorf("who is signed in is led to %s", to)
+	if to := s.get("/sign-in?return=/keys").redirects(t); to != "/keys" {
+		t.Errorf("signed in, redirect to %s, want /keys", to)
 	}
 	if len(s.by("").get("/sign-in").Cookies()) != 0 {
-		t.Error("who only looks gets a cookie")
+		t.Error("opening the sign-in page sets a cookie")
 	}
 }
 
-// TestFormsOutliveSignIns checks that form input is kept if the sign-in has ended.
-func TestFormsOutliveSignIns(t *testing.T) {
+// TestFormAfterSession checks that form input is kept if the sign-in has ended.
+func TestFormAfterSession(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)
 	typed := url.Values{"name": {`Oak & "ash" <b>`}, "filters.brand_name": {"oak", "ash"}}
 	kept := s.by("").post("/saved-searches/new?x=1", typed)
-	kept.shows(t, http.StatusUnauthorized, "You are signed out", "Send it again", `action="/saved-searches/new?x=1"`, `name="name" value="Oak & "ash" <b>"`,
+	kept.shows(t, http.StatusUnauthorized, `action="/saved-searches/new?x=1"`, `name="name" value="Oak & "ash" <b>"`,
 		`name="filters.brand_name" value="oak"`, `name="filters.brand_name" value="ash"`)
 	if strings.Contains(kept.body, "<b>") {
-		t.Errorf("what was typed became a part of the page:\n%s", kept.body)
+		t.Errorf("a field was not escaped:\n%s", kept.body)
 	}
-	kept.wellMade(t)
+	kept.checkHTML(t)
 	live := httptest.NewRequest(http.MethodPost, "/saved-searches/preview", strings.NewReader(typed.Encode()))
 	live.Header.Set("Hx-Request", "true")
 	part := s.by("").send(live)
-	part.shows(t, http.StatusOK, `id="found"`, "You are signed out", `<p id="preview-said" hx-swap-oob="innerHTML"></p>`) // removes the previous count
+	part.shows(t, http.StatusOK, `id="found"`, `role="alert"`,
+		`<p id="preview-said" hx-swap-oob="innerHTML"></p>`) // removes the previous count
 	if strings.Contains(part.body, "<html") {
-		t.Error("a whole page is put into the one that is shown")
+		t.Error("got a whole page, want a fragment")
 	}
 }
 
 // TestTrustedOrigin checks that forms from our own origin are accepted even if a proxy changes the
-// Host header, and that others are refused.
+// Host header, and that others are rejected.
 func TestTrustedOrigin(t *testing.T) {
 	s := mustSite(t)
-	for origin, want := range map[string]int{registrytest.PublicURL: http.StatusSeeOther, "https://evil.example": http.StatusForbidden, "null": http.StatusForbidden} {
+	for origin, want := range map[string]int{registrytest.PublicURL: http.StatusSeeOther,
+		"https://evil.example": http.StatusForbidden, "null": http.StatusForbidden} {
 		r := httptest.NewRequest(http.MethodPost, "http://internal:8080/sign-out", nil)
 		r.Header.Set("Origin", origin)
 		s.send(r).shows(t, want)

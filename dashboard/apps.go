@@ -51,12 +51,12 @@ func (a appRow) IssuerShown() string { return stripHidden(a.Issuer) }
 // Permissions lists the app's permissions.
 func (a appRow) Permissions() []string {
 	words := []string{
-		"read labels, permittees and reference data, at the cost of your quota",
+		"read labels, permittees and reference data, using your quota",
 		"read your usage, saved searches, matches and deliveries",
 	}
 	if !slices.Contains(a.Scopes, cola.ScopeWriteSavedSearches) {
 		words = append(words,
-			"see the hosts and email domains that receive alerts, but not the full URLs and addresses")
+			"see the hosts and email domains of destinations, but not full URLs and addresses")
 	}
 	for _, s := range a.Scopes {
 		words = append(words, scopePermission(s))
@@ -67,7 +67,7 @@ func (a appRow) Permissions() []string {
 // scopePermission describes the permissions of a scope.
 func scopePermission(s cola.Scope) string {
 	if s == cola.ScopeWriteSavedSearches {
-		return "create, change and delete saved searches and destinations, and see the full URLs and email addresses of destinations"
+		return "create, change and delete saved searches and destinations, and see full destination URLs and addresses"
 	}
 	return stripHidden(string(s))
 }
@@ -108,7 +108,7 @@ func (req *request) app() (appRow, error) {
 	i := slices.IndexFunc(apps, func(a appRow) bool { return a.ID == id })
 	if i < 0 {
 		return appRow{}, cola.Errorf(cola.CodeNotFound,
-			"Your account has no such connected app. The list of connected apps shows those that it has.")
+			"Connected app not found. Check the list of connected apps.")
 	}
 	return apps[i], nil
 }
@@ -119,9 +119,9 @@ func (req *request) confirmRevokeApp() error {
 		return err
 	}
 	if !a.RevokedAt.IsZero() {
-		return req.redirect(appsPath, fmt.Sprintf("“%s” was revoked before.", a.Name()))
+		return req.redirect(appsPath, fmt.Sprintf("“%s” is already revoked.", a.Name()))
 	}
-	return req.show(http.StatusOK, "app_revoke", page{Title: "Revoke an app", Data: a})
+	return req.show(http.StatusOK, "app_revoke", page{Title: "Revoke access", Data: a})
 }
 
 func (req *request) revokeApp() error {
@@ -134,7 +134,7 @@ func (req *request) revokeApp() error {
 	if err != nil {
 		return err
 	}
-	return req.redirect(appsPath, fmt.Sprintf("“%s” is revoked: its tokens are refused from now on.", a.Name()))
+	return req.redirect(appsPath, fmt.Sprintf("Access for “%s” revoked.", a.Name()))
 }
 
 func (req *request) confirmRestoreApp() error {
@@ -143,9 +143,9 @@ func (req *request) confirmRestoreApp() error {
 		return err
 	}
 	if a.RevokedAt.IsZero() {
-		return req.redirect(appsPath, fmt.Sprintf("“%s” is not revoked.", a.Name()))
+		return req.redirect(appsPath, fmt.Sprintf("“%s” already has access.", a.Name()))
 	}
-	return req.show(http.StatusOK, "app_restore", page{Title: "Allow an app again", Data: a})
+	return req.show(http.StatusOK, "app_restore", page{Title: "Restore access", Data: a})
 }
 
 func (req *request) restoreApp() error {
@@ -158,5 +158,5 @@ func (req *request) restoreApp() error {
 	if err != nil {
 		return err
 	}
-	return req.redirect(appsPath, fmt.Sprintf("“%s” may act for your account again.", a.Name()))
+	return req.redirect(appsPath, fmt.Sprintf("Access for “%s” restored.", a.Name()))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// acts reports whether a caller's requests are accepted.
-func (s *site) acts(c cola.Caller) bool {
+// hasAccess reports whether a caller's requests are accepted.
+func (s *site) hasAccess(c cola.Caller) bool {
 	s.t.Helper()
 	_, err := s.registry.Standing(s.t.Context(), c)
 	if err != nil && cola.CodeOf(err) != cola.CodeUnauthorized {
@@ -20,45 +20,46 @@ func (s *site) acts(c cola.Caller) bool {
 	return err == nil
 }
 
-func appPath(c cola.Caller, what string) string {
-	return fmt.Sprintf("/apps/%d/%s", c.Credential.ID, what)
+func appPath(c cola.Caller, action string) string {
+	return fmt.Sprintf("/apps/%d/%s", c.Credential.ID, action)
 }
 
 func TestConnectedApps(t *testing.T) {
 	s := mustSite(t)
-	s.get("/apps").shows(t, http.StatusOK, "No app is connected.")
+	s.get("/apps").shows(t, http.StatusOK, `class="empty"`)
 	app := s.registry.App(t, s.browsers.callers[ann].Account, "Claude")
 	s.spend(app, 3, 0)
 	list := s.get("/apps")
-	list.wellMade(t)
-	list.shows(t, http.StatusOK, "Claude", "may act", "https://issuer.example", "create, change and delete saved searches",
-		"20 Nov 2026, 12:00 UTC", "<dt>Calls this month</dt><dd>1</dd>")
+	list.checkHTML(t)
+	list.shows(t, http.StatusOK, "Claude", `<span class="state good">active</span>`, "https://issuer.example",
+		"create, change and delete saved searches", "20 Nov 2026, 12:00 UTC", "<dt>Calls this month</dt><dd>1</dd>")
 	asked := s.get(appPath(app, "revoke"))
-	asked.wellMade(t)
-	asked.shows(t, http.StatusOK, "From the next request on", "Claude", "It will no longer:")
-	if !s.acts(app) {
-		t.Fatal("asking has revoked it")
+	asked.checkHTML(t)
+	asked.shows(t, http.StatusOK, "Claude", `action="`+appPath(app, "revoke")+`"`)
+	if !s.hasAccess(app) {
+		t.Fatal("the confirmation page revoked the app")
 	}
-	s.post(appPath(app, "revoke"), nil).leads(t)
-	if s.acts(app) {
-		t.Error("it still acts")
+	s.post(appPath(app, "revoke"), nil).redirects(t)
+	if s.hasAccess(app) {
+		t.Error("a revoked app still has access")
 	}
 	revoked := s.get("/apps")
-	revoked.wellMade(t)
-	revoked.shows(t, http.StatusOK, "“Claude” is revoked: its tokens are refused from now on.", "It could:", "Allow again")
-	s.get(appPath(app, "revoke")).leads(t)
-	s.post(appPath(app, "revoke"), nil).leads(t)
+	revoked.checkHTML(t)
+	revoked.shows(t, http.StatusOK, `class="notice"`, `<span class="state soft">revoked</span>`,
+		`href="`+appPath(app, "restore")+`"`)
+	s.get(appPath(app, "revoke")).redirects(t)
+	s.post(appPath(app, "revoke"), nil).redirects(t)
 	again := s.get(appPath(app, "restore"))
-	again.wellMade(t)
-	again.shows(t, http.StatusOK, "may then act for your account again")
-	if s.acts(app) {
-		t.Error("asking has restored it")
+	again.checkHTML(t)
+	again.shows(t, http.StatusOK, "Claude", `action="`+appPath(app, "restore")+`"`)
+	if s.hasAccess(app) {
+		t.Error("the confirmation page restored access")
 	}
-	s.post(appPath(app, "restore"), nil).leads(t)
-	if !s.acts(app) {
-		t.Error("it does not act")
+	s.post(appPath(app, "restore"), nil).redirects(t)
+	if !s.hasAccess(app) {
+		t.Error("a restored app has no access")
 	}
-	s.get(appPath(app, "restore")).leads(t)
+	s.get(appPath(app, "restore")).redirects(t)
 }
 
 func TestDisabledApps(t *testing.T) {
@@ -68,19 +69,19 @@ func TestDisabledApps(t *testing.T) {
 	if err != nil || len(apps) != 1 {
 		t.Fatal(apps, err)
 	}
-	s.post(appPath(app, "revoke"), nil).leads(t)
+	s.post(appPath(app, "revoke"), nil).redirects(t)
 	if err := s.registry.Store.DisableApp(t.Context(), apps[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	list := s.get("/apps")
-	list.shows(t, http.StatusOK, "disabled by the operator")
+	list.shows(t, http.StatusOK, "disabled by administrator")
 	if strings.Contains(list.body, "/restore") {
-		t.Error("what cannot be done is offered")
+		t.Error("the page offers to restore a disabled app")
 	}
-	s.get(appPath(app, "restore")).shows(t, http.StatusOK, "has disabled")
-	s.post(appPath(app, "restore"), nil).shows(t, http.StatusConflict, "disabled this app for every account")
-	if s.acts(app) {
-		t.Error("it acts")
+	s.get(appPath(app, "restore")).lacks(t, "<form method=\"post\" action=\"/apps/")
+	s.post(appPath(app, "restore"), nil).shows(t, http.StatusConflict)
+	if s.hasAccess(app) {
+		t.Error("a disabled app has access")
 	}
 }
 
@@ -90,36 +91,37 @@ func TestAppsOfOthers(t *testing.T) {
 	s.join(bob, cola.TierFree)
 	app := s.registry.App(t, s.browsers.callers[ann].Account, "annsapp")
 	revoked := s.registry.App(t, s.browsers.callers[ann].Account, "annsother")
-	s.post(appPath(revoked, "revoke"), nil).leads(t)
-	for _, path := range []string{appPath(app, "revoke"), appPath(revoked, "restore"), "/apps/0/revoke", "/apps/x/revoke", "/apps/-1/restore", "/apps/99999999999999999999/restore", "/apps/%00/revoke"} {
-		for _, a := range []answer{s.by(bob).get(path), s.by(bob).post(path, nil)} {
-			a.shows(t, http.StatusNotFound, "no such connected app")
+	s.post(appPath(revoked, "revoke"), nil).redirects(t)
+	for _, path := range []string{appPath(app, "revoke"), appPath(revoked, "restore"), "/apps/0/revoke",
+		"/apps/x/revoke", "/apps/-1/restore", "/apps/99999999999999999999/restore", "/apps/%00/revoke"} {
+		for _, a := range []response{s.by(bob).get(path), s.by(bob).post(path, nil)} {
+			a.shows(t, http.StatusNotFound)
 			if strings.Contains(a.body, "anns") {
-				t.Errorf("%s tells something:\n%s", path, a.body)
+				t.Errorf("%s reveals the app:\n%s", path, a.body)
 			}
 		}
 	}
-	if !s.acts(app) || s.acts(revoked) {
-		t.Error("somebody else has changed what an app may")
+	if !s.hasAccess(app) || s.hasAccess(revoked) {
+		t.Error("another account changed an app's access")
 	}
 }
 
-// TestAppNamesAreNoMarkup checks that app names, which apps choose, are escaped.
-func TestAppNamesAreNoMarkup(t *testing.T) {
+// TestAppNamesAreEscaped checks that app names, which apps choose, are escaped.
+func TestAppNamesAreEscaped(t *testing.T) {
 	s := mustSite(t)
 	hostile := "<script>alert(1)</script>\" onclick=x\u202e\u200b{{.}}"
 	seen := "<script>alert(1)</script>\" onclick=x{{.}}"
 	app := s.registry.App(t, s.browsers.callers[ann].Account, hostile)
 	for _, target := range []string{"/apps", appPath(app, "revoke"), "revoked", "/apps", appPath(app, "restore")} {
 		if target == "revoked" {
-			s.post(appPath(app, "revoke"), nil).leads(t)
+			s.post(appPath(app, "revoke"), nil).redirects(t)
 			continue
 		}
 		a := s.get(target)
-		a.wellMade(t)
+		a.checkHTML(t)
 		a.shows(t, http.StatusOK, seen)
 		if strings.ContainsAny(a.body, "\u202e\u200b") {
-			t.Errorf("%s has characters that nobody sees", target)
+			t.Errorf("%s has hidden characters", target)
 		}
 	}
 }
@@ -129,39 +131,42 @@ func endPath(c cola.Caller) string { return fmt.Sprintf("/account/sign-ins/%d/en
 func TestSignIns(t *testing.T) {
 	s := mustSite(t)
 	account := s.browsers.callers[ann].Account
-	phone := s.registry.SignIn(t, account, "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1", "https://issuer.example")
+	phone := s.registry.SignIn(t, account,
+		"Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1", "https://issuer.example")
 	strange := s.registry.SignIn(t, account, "<script>alert(1)</script>\u202e", "")
 	a := s.get("/account")
-	a.wellMade(t)
-	a.shows(t, http.StatusOK, ann, "Pro", "20 Nov 2026, 12:00 UTC", "<dd>10 ", "Safari on an iPhone", "https://issuer.example", "a link", "this one", "Test browser",
-		"<script>alert(1)</script>", "20 Nov 2027, 12:00 UTC", "Sign out 2 other browsers")
-	if strings.Count(a.body, "this one</span>") != 2 || strings.Contains(a.body, "\u202e") { // the badge, and the text for its button
-		t.Errorf("this browser is not marked once, or hidden characters are shown:\n%s", a.body)
+	a.checkHTML(t)
+	a.shows(t, http.StatusOK, ann, "Pro", "20 Nov 2026, 12:00 UTC", "Up to 10 ", "Safari on iPhone",
+		"https://issuer.example", "Sign-in link", "Test browser", "<script>alert(1)</script>", "20 Nov 2027, 12:00 UTC",
+		"2 other sessions")
+	if strings.Count(a.body, "current</span>") != 2 ||
+		strings.Contains(a.body, "\u202e") { // the badge, and the text for its button
+		t.Errorf("the current session is not marked once, or hidden characters are shown:\n%s", a.body)
 	}
-	if to := s.post(endPath(phone), nil).leads(t); to != "/account" {
-		t.Errorf("it leads to %s", to)
+	if to := s.post(endPath(phone), nil).redirects(t); to != "/account" {
+		t.Errorf("redirect to %s", to)
 	}
-	if s.acts(phone) || !s.acts(strange) {
-		t.Error("not that browser is signed out")
+	if s.hasAccess(phone) || !s.hasAccess(strange) {
+		t.Error("the wrong session was signed out")
 	}
-	s.get("/account").shows(t, http.StatusOK, "That browser is signed out.", "Sign out 1 other browser")
-	s.post("/account/sign-ins/end-others", nil).leads(t)
-	if s.acts(strange) || !s.acts(s.browsers.callers[ann]) {
-		t.Error("not the others are signed out")
+	s.get("/account").shows(t, http.StatusOK, `class="notice"`, "1 other session<")
+	s.post("/account/sign-ins/end-others", nil).redirects(t)
+	if s.hasAccess(strange) || !s.hasAccess(s.browsers.callers[ann]) {
+		t.Error("the other sessions are not signed out, or the current one is")
 	}
 	alone := s.get("/account")
-	alone.wellMade(t)
-	alone.shows(t, http.StatusOK, "1 other browser is signed out. This one stays signed in.")
+	alone.checkHTML(t)
+	alone.shows(t, http.StatusOK, `class="notice" role="status">1 `)
 	if strings.Contains(alone.body, "end-others") {
-		t.Error("nobody is left to be signed out")
+		t.Error("the page offers to sign out other sessions; there are none")
 	}
 }
 
-// TestSigningOutHere checks that ending the current browser's sign-in signs out.
-func TestSigningOutHere(t *testing.T) {
+// TestSignOutCurrentSession checks that ending the current browser's sign-in signs out.
+func TestSignOutCurrentSession(t *testing.T) {
 	s := mustSite(t)
-	if to := s.post(endPath(s.browsers.callers[ann]), nil).leads(t); to != "/sign-in" {
-		t.Errorf("it leads to %s", to)
+	if to := s.post(endPath(s.browsers.callers[ann]), nil).redirects(t); to != "/sign-in" {
+		t.Errorf("redirect to %s", to)
 	}
 	if len(s.browsers.ended) != 1 || s.browsers.ended[0] != ann {
 		t.Errorf("signed out: %q", s.browsers.ended)
@@ -171,15 +176,16 @@ func TestSigningOutHere(t *testing.T) {
 func TestSignInsOfOthers(t *testing.T) {
 	s := mustSite(t)
 	other := s.join(bob, cola.TierFree)
-	for _, path := range []string{endPath(other), "/account/sign-ins/0/end", "/account/sign-ins/x/end", "/account/sign-ins/%00/end", "/account/sign-ins/99999999999999999999/end"} {
-		s.post(path, nil).shows(t, http.StatusNotFound, "no sign-in")
+	for _, path := range []string{endPath(other), "/account/sign-ins/0/end", "/account/sign-ins/x/end",
+		"/account/sign-ins/%00/end", "/account/sign-ins/99999999999999999999/end"} {
+		s.post(path, nil).shows(t, http.StatusNotFound)
 	}
-	s.post("/account/sign-ins/end-others", nil).leads(t)
-	if !s.acts(other) {
-		t.Error("somebody else's browser is signed out")
+	s.post("/account/sign-ins/end-others", nil).redirects(t)
+	if !s.hasAccess(other) {
+		t.Error("a session of another account was signed out")
 	}
 	if strings.Contains(s.get("/account").body, bob) {
-		t.Error("another account is told of")
+		t.Error("the page shows another account")
 	}
 }
 
@@ -188,42 +194,43 @@ func TestSignInsArePaged(t *testing.T) {
 	for range 60 {
 		s.registry.SignIn(t, s.browsers.callers[ann].Account, "x", "")
 	}
-	for page, want := range map[string]string{"": "1 to 25 of 61", "?page=3": "51 to 61 of 61", "?page=9": "51 to 61 of 61", "?page=-1": "1 to 25 of 61", "?page=1&page=2": "1 to 25 of 61"} {
+	for page, want := range map[string]string{"": "1 to 25 of 61", "?page=3": "51 to 61 of 61",
+		"?page=9": "51 to 61 of 61", "?page=-1": "1 to 25 of 61", "?page=1&page=2": "1 to 25 of 61"} {
 		a := s.get("/account" + page)
 		a.shows(t, http.StatusOK, want)
-		a.wellMade(t)
+		a.checkHTML(t)
 	}
 }
 
-func TestFormsOfOtherSitesAreRefused(t *testing.T) {
+func TestCrossSiteForms(t *testing.T) {
 	s := mustSite(t)
 	app := s.registry.App(t, s.browsers.callers[ann].Account, "Claude")
 	for _, path := range []string{appPath(app, "revoke"), "/account/sign-ins/end-others", "/keys/new"} {
 		r := httptest.NewRequest(http.MethodPost, path, nil)
 		r.Header.Set("Sec-Fetch-Site", "cross-site")
-		s.send(r).shows(t, http.StatusForbidden, "sent from another site")
+		s.send(r).shows(t, http.StatusForbidden)
 	}
-	if !s.acts(app) {
-		t.Error("another site has revoked an app")
+	if !s.hasAccess(app) {
+		t.Error("a cross-site form revoked an app")
 	}
 }
 
-func TestBrowsersInWords(t *testing.T) {
+func TestBrowserName(t *testing.T) {
 	for agent, want := range map[string]string{
 		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36":                   "Chrome on Windows",
 		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36 Edg/140.0":         "Edge on Windows",
-		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.3 Safari/605.1.15":             "Safari on a Mac",
-		"Mozilla/5.0 (iPad; CPU OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) CriOS/140.0 Mobile/15E148 Safari/604.1":     "Chrome on an iPad",
+		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.3 Safari/605.1.15":             "Safari on Mac",
+		"Mozilla/5.0 (iPad; CPU OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) CriOS/140.0 Mobile/15E148 Safari/604.1":     "Chrome on iPad",
 		"Mozilla/5.0 (Linux; Android 15; SM-S918B) AppleWebKit/537.36 (KHTML, like Gecko) SamsungBrowser/27.0 Chrome/125.0 Mobile Safari/1": "Samsung Internet on Android",
 		"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0":                                                            "Firefox on Linux",
 		"Mozilla/5.0 (X11; CrOS x86_64 14541.0.0) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36":                        "Chrome on ChromeOS",
 		"curl/8.5.0":  "curl/8.5.0",
-		"":            "A browser that does not say what it is",
-		"\u202e\x00 ": "A browser that does not say what it is",
+		"":            "Unknown browser",
+		"\u202e\x00 ": "Unknown browser",
 		"\xff":        "\uFFFD",
 	} {
 		if got := browserName(agent); got != want {
-			t.Errorf("%q is %q, want %q", agent, got, want)
+			t.Errorf("browserName(%q) = %q, want %q", agent, got, want)
 		}
 	}
 }

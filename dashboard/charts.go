@@ -29,8 +29,8 @@ type chartStep struct {
 
 // series is one part of every bar.
 type series struct {
-	Name   string // empty for one that is all there is
-	Class  string // its look: one of seriesClasses
+	Name   string // empty for the only series of a chart
+	Class  string // style class: one of seriesClasses
 	Values []int  // by step; future steps are missing
 }
 
@@ -42,7 +42,7 @@ func (s series) Total() (sum int) {
 	return sum
 }
 
-// At returns the value of a step, 0 for one to come.
+// At returns the value of a step, or 0 for a future step.
 func (s series) At(i int) int {
 	if i >= len(s.Values) {
 		return 0
@@ -50,13 +50,13 @@ func (s series) At(i int) int {
 	return s.Values[i]
 }
 
-// axisLabel is a label of an axis and its place along it.
+// axisLabel is a label and its position on an axis.
 type axisLabel struct {
 	At    int
 	Label string
 }
 
-// layer is the parts of all bars that a series has, as one path.
+// layer is the path of a series: its part of every bar.
 type layer struct{ Class, Path string }
 
 // The view box of a chart and the position of the bars in it. Text is about 13 units high; the
@@ -142,8 +142,8 @@ func (p chart) description(unit string) string {
 	if sum == 0 {
 		return "No " + unit + "."
 	}
-	words := fmt.Sprintf("%s %s in all, most for %s: %s.", count(sum), unit, p.Steps[busiest].Label,
-		count(p.Totals[busiest]))
+	words := fmt.Sprintf("%s %s in total, peak %s on %s.", count(sum), unit, count(p.Totals[busiest]),
+		p.Steps[busiest].Label)
 	if p.Named() {
 		parts := make([]string, len(p.Series))
 		for i, s := range p.Series {
@@ -151,7 +151,7 @@ func (p chart) description(unit string) string {
 		}
 		words += " " + strings.Join(parts, ", ") + "."
 	}
-	return words + " The table below has every number."
+	return words + " All values are in the table below."
 }
 
 func totalsOf(steps int, all []series) []int {
@@ -200,7 +200,7 @@ func stepX(i, steps int) int { return barsLeft + i*(barsRight-barsLeft)/steps }
 // nonzero bar is visible.
 func barHeight(n, top int) int { return (n*(barsBottom-barsTop) + top - 1) / top }
 
-// roundLevels returns the levels of an axis up to most, which are multiples of 1, 2 or 5 and a
+// roundLevels returns the levels of an axis up to highest, which are multiples of 1, 2 or 5 and a
 // power of ten, and the highest of them.
 func roundLevels(highest int) (top int, levels []int) {
 	apart, power := 1, 1
@@ -216,7 +216,7 @@ func roundLevels(highest int) (top int, levels []int) {
 	return top, append(levels, top)
 }
 
-// shortCount writes a round number with few characters: 500, 20k, 1.5M.
+// shortCount formats a round number with few characters: 500, 20k, 1.5M.
 func shortCount(n int) string {
 	switch {
 	case n >= 1_000_000:

@@ -13,10 +13,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "update the golden files")
 
-// TestPlotIsDrawn compares a rendered plot with its golden file.
-func TestPlotIsDrawn(t *testing.T) {
+// TestChartGolden compares a rendered plot with its golden file.
+func TestChartGolden(t *testing.T) {
 	var steps []chartStep
 	for i := range 10 {
 		s := chartStep{Label: strconv.Itoa(i+1) + " Nov"}
@@ -47,7 +47,7 @@ func TestPlotIsDrawn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("the plot has changed (-want +got); look at it, then go test ./dashboard -run TestPlotIsDrawn -update:\n%s", diff)
+		t.Errorf("chart (-want +got); to accept: go test ./dashboard -run TestChartGolden -update\n%s", diff)
 	}
 }
 
@@ -70,33 +70,34 @@ func barsOf(t *rapid.T, path string) []bar {
 			numbers = append(numbers, n)
 		}
 		if len(numbers) != 5 || numbers[2] != numbers[4] {
-			t.Fatalf("%q is no bar", part)
+			t.Fatalf("%q is not a bar", part)
 		}
 		bars = append(bars, bar{numbers[0], numbers[1], numbers[2], numbers[3]})
 	}
 	return bars
 }
 
-// TestBarsAddUp checks that the segments of a bar stack without gaps, add up to its total height
+// TestBars checks that the segments of a bar stack without gaps, add up to its total height
 // and stay within their step.
-func TestBarsAddUp(t *testing.T) {
+func TestBars(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		steps := make([]chartStep, rapid.IntRange(1, 31).Draw(t, "steps"))
 		past := rapid.IntRange(0, len(steps)).Draw(t, "past")
 		most := rapid.SampledFrom([]int{1, 9, 1000, 1_000_000, 1 << 50}).Draw(t, "most")
 		all := make([]series, rapid.IntRange(1, 6).Draw(t, "series"))
 		for i := range all {
-			all[i] = series{Class: seriesClasses()[i], Values: rapid.SliceOfN(rapid.IntRange(0, most), past, past).Draw(t, "values")}
+			all[i] = series{Class: seriesClasses()[i], Values: rapid.SliceOfN(rapid.IntRange(0, most), past,
+				past).Draw(t, "values")}
 		}
 		p := newChart("p", "", "", "", steps, all)
 		tops := map[int]int{} // height of each bar so far, by x
 		for _, l := range p.Layers {
 			for _, b := range barsOf(t, l.Path) {
 				if b.bottom != barsBottom-tops[b.x] {
-					t.Fatalf("a part begins at %d, the one below it ends at %d", b.bottom, barsBottom-tops[b.x])
+					t.Fatalf("segment starts at %d, want %d, the end of the one below", b.bottom, barsBottom-tops[b.x])
 				}
 				if b.height < 1 || b.width < 1 || b.x < barsLeft || b.x+b.width > barsRight {
-					t.Fatalf("a part lies outside: %+v", b)
+					t.Fatalf("segment out of bounds: %+v", b)
 				}
 				tops[b.x] += b.height
 			}
@@ -109,18 +110,20 @@ func TestBarsAddUp(t *testing.T) {
 			}
 		}
 		if drawn != len(tops) {
-			t.Fatalf("%d bars for %d steps with something", len(tops), drawn)
+			t.Fatalf("%d bars, want %d, one per nonzero step", len(tops), drawn)
 		}
 		for i, total := range p.Totals {
 			gap := max(1, (stepX(i+1, len(steps))-stepX(i, len(steps)))/6)
-			if got, want := tops[stepX(i, len(steps))+gap], barHeight(total, top); got != want || got > barsBottom-barsTop || (got == 0) != (total == 0) {
-				t.Fatalf("the bar of %d is %d high, want %d", total, got, want)
+			if got, want := tops[stepX(i, len(steps))+gap], barHeight(total, top); got != want ||
+				got > barsBottom-barsTop ||
+				(got == 0) != (total == 0) {
+				t.Fatalf("bar of %d has height %d, want %d", total, got, want)
 			}
 		}
 	})
 }
 
-func TestLevelsAreRound(t *testing.T) {
+func TestRoundLevels(t *testing.T) {
 	for _, test := range []struct {
 		most   int
 		labels string
@@ -144,7 +147,7 @@ func TestLevelsAreRound(t *testing.T) {
 			labels = append(labels, shortCount(level))
 		}
 		if got := strings.Join(labels, " "); got != test.labels || top < test.most {
-			t.Errorf("up to %d: %s, top %d; want %s", test.most, got, top, test.labels)
+			t.Errorf("roundLevels(%d) = %s, top %d; want %s", test.most, got, top, test.labels)
 		}
 	}
 }

@@ -20,7 +20,7 @@ const (
 	maxValues   = 100
 )
 
-// labelPage is everything that is known of a label.
+// labelPage is the full record of a label.
 type labelPage struct {
 	Row          labelRow
 	Main         picture
@@ -31,7 +31,7 @@ type labelPage struct {
 	MoreBarcodes int
 	Holder       *permitteeLink
 	Permit       string
-	PermitSearch string // finds the labels of the permit
+	PermitSearch string // URL of a search for the permit's labels
 	Chain        []chainLink
 	Cost         pageCost
 }
@@ -47,15 +47,15 @@ type labelImage struct {
 // labelBarcode is one barcode that was found in an image.
 type labelBarcode struct {
 	Value, Kind, Image, Size, Orientation, Place string
-	Href                                         string // finds all labels with it
-	ImageNumber                                  int    // of the image on the page, from 1; 0 when it is not there
+	Href                                         string // URL of a search for labels with it
+	ImageNumber                                  int    // number of the image on the page, from 1; 0: not shown
 }
 
 // chainLink is a label in a chain of resubmissions.
 type chainLink struct {
 	ID   string
-	Here bool      // it is the label of the page
-	Row  *labelRow // nil when the registry does not hold it
+	Here bool      // the label of this page
+	Row  *labelRow // nil if the registry doesn't have the label
 }
 
 func (req *request) label() error {
@@ -66,7 +66,7 @@ func (req *request) label() error {
 	l, state, err := req.svc.LabelPage(req.ctx(), req.caller, id)
 	req.recordQuota(state)
 	if cola.CodeOf(err) == cola.CodeNotFound {
-		return req.showNotFound(err, "No such label", id)
+		return req.showNotFound(err, "Label not found", id)
 	}
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (req *request) label() error {
 	req.allowBackCache()
 	p := req.labelPage(&l)
 	call := req.call("GET", "/colas/"+p.Row.ID,
-		"It costs one detail view, as this page did. An id that there is not is free.").
+		"Costs one detail view; free if the label doesn’t exist.").
 		forTool("get_cola", map[string]any{"ttb_id": p.Row.ID, "response_format": "detailed"})
 	return req.show(http.StatusOK, "label", page{Title: strings.TrimSpace(p.Row.Brand + " " + p.Row.Product), Data: p,
 		Call: call})
@@ -128,15 +128,15 @@ func newLabelImage(img *cola.Image, number int, of labelRow, links recordLinks) 
 		textFact("File type", img.ExtensionType),
 		wordsFact("Pixels", dimensions(img.WidthPixels, img.HeightPixels, " × ")),
 		wordsFact("Inches", dimensions(img.WidthInches, img.HeightInches, " × ")),
-		decimalFact("Megabytes", img.FileSizeMB), intFact("Barcodes found", img.BarcodeCount),
-		intFact("QR codes found", img.QRCodeCount),
-		textFact("Image id", cola.Text(img.TTBImageID)),
+		decimalFact("Megabytes", img.FileSizeMB), intFact("Barcodes", img.BarcodeCount),
+		intFact("QR codes", img.QRCodeCount),
+		textFact("Image ID", cola.Text(img.TTBImageID)),
 	)
 	return one
 }
 
-// maxSide is how many pixels a side of an image may be said to have: more is a fault of the record,
-// and would tear the page apart.
+// maxSide is the largest plausible side of an image, in pixels. Larger sizes are errors in the record
+// and would break the layout.
 const maxSide = 20_000
 
 func newLabelBarcode(b *cola.Barcode, images []cola.Image) labelBarcode {
@@ -151,7 +151,7 @@ func newLabelBarcode(b *cola.Barcode, images []cola.Image) labelBarcode {
 	}
 }
 
-// barcodeHref returns the address of a search for all labels with a barcode. A q that looks like a
+// barcodeHref returns the URL of a search for all labels with a barcode. A q that looks like a
 // barcode finds barcodes, unless it is also a TTB ID.
 func barcodeHref(value string) string {
 	if _, isID := cola.ParseTTBID(value); vocabulary.BarcodeShaped(value) && !isID {
@@ -160,7 +160,7 @@ func barcodeHref(value string) string {
 	return allHistory("barcode_value", value)
 }
 
-// allHistory returns the address of a search by one parameter in all years.
+// allHistory returns the URL of a search by one parameter in all years.
 func allHistory(name, value string) string {
 	return exploreURL(url.Values{name: {value}, "approval_date_from": {historyBegins.String()}})
 }
@@ -171,11 +171,11 @@ func factGroups(c *cola.Cola, links recordLinks) []factGroup {
 		{Title: "Label", Facts: labelFacts(c, links)},
 		{Title: "Product", Facts: productFacts(c)},
 		{Title: "Dates", Facts: facts(
-			dateFact("Applied for", c.ApplicationDate), dateFact("Approved", c.ApprovalDate),
-			dateFact("Expires or expired", c.ExpirationDate),
-			dateFact("Latest change", c.LatestUpdateDate))},
+			dateFact("Applied", c.ApplicationDate), dateFact("Approved", c.ApprovalDate),
+			dateFact("Expiration", c.ExpirationDate),
+			dateFact("Last updated", c.LatestUpdateDate))},
 		{Title: "Applicant", Facts: facts(
-			wordsFact("Permit number", c.PermitNumber), textFact("Name in the address", c.AddressRecipient),
+			wordsFact("Permit number", c.PermitNumber), textFact("Recipient", c.AddressRecipient),
 			textFact("State", c.AddressState), textFact("ZIP code", c.AddressZipCode))},
 		{Title: "Wine", Facts: facts(
 			listFact("Grapes", c.GrapeVarietals), intFact("Vintage", c.WineVintageYear),
@@ -184,18 +184,18 @@ func factGroups(c *cola.Cola, links recordLinks) []factGroup {
 		{Title: "Beer", Facts: facts(textFact("Bitterness (IBU)", c.LLMBeerIBU).derived(),
 			listFact("Hops", c.LLMBeerHopsVarieties).derived())},
 		{Title: "Spirits", Facts: facts(
-			agedFact(c.LLMLiquorAgedYears).derived(), textFact("Finished in", c.LLMLiquorFinishing).derived(),
+			agedFact(c.LLMLiquorAgedYears).derived(), textFact("Finish", c.LLMLiquorFinishing).derived(),
 			listFact("Grains", c.LLMLiquorGrains).derived())},
-		{Title: "Read from the label", Facts: facts(
+		{Title: "From the images", Facts: facts(
 			textFact("Description", c.LLMProductDescription).derived(),
 			listFact("Tasting notes", c.LLMTastingNoteFlavors).derived(),
 			textFact("Container", c.LLMContainerType).derived(),
 			intFact("Brand established", c.LLMBrandEstablishedYear).derived(),
-			textFact("Artwork", c.LLMArtworkCredit).derived())},
+			textFact("Artwork credit", c.LLMArtworkCredit).derived())},
 		{Title: "Exemption and resubmission", Facts: facts(
-			textFact("Certificate of exemption for sale in", c.ForExemptionState),
-			boolFact("Submitted again", c.IsResubmission), resubmissionFact(c.ForResubmissionTTBID))},
-		{Title: "Pictures", Facts: pictureFacts(c, links)},
+			textFact("Exemption for sale in", c.ForExemptionState),
+			boolFact("Resubmission", c.IsResubmission), resubmissionFact(c.ForResubmissionTTBID))},
+		{Title: "Images and barcode", Facts: pictureFacts(c, links)},
 	}
 	var known []factGroup
 	for _, g := range all {
@@ -209,58 +209,47 @@ func factGroups(c *cola.Cola, links recordLinks) []factGroup {
 func labelFacts(c *cola.Cola, links recordLinks) []fact {
 	barcode := wordsFact("Main barcode", string(c.BarcodeValue)).linkedTo(barcodeHref(string(c.BarcodeValue)))
 	if c.BarcodeValue == "" && c.HasBarcode {
-		barcode = wordsFact("Main barcode", "known, not its value")
+		barcode = wordsFact("Main barcode", "Value unknown")
 	}
 	return facts(
-		wordsFact("TTB id", c.TTBID.String()), wordsFact("Brand", c.BrandName), textFact("Product name", c.ProductName),
+		wordsFact("TTB ID", c.TTBID.String()), wordsFact("Brand", c.BrandName), textFact("Product name", c.ProductName),
 		textFact("Status", c.ApplicationStatus),
 		textFact("Application", c.ApplicationType), boolFact("Distinctive container", c.IsDistinctiveContainer),
-		textFact("Its capacity", c.ForDistinctiveCapacity),
-		barcode, textFact("Type of the barcode", c.BarcodeType), linkFact("QR code", c.QRCodeURL, links),
+		textFact("Container capacity", c.ForDistinctiveCapacity),
+		barcode, textFact("Barcode type", c.BarcodeType), linkFact("QR code", c.QRCodeURL, links),
 	)
 }
 
 func productFacts(c *cola.Cola) []fact {
 	path := textFact("Category", c.LLMCategoryPath).derived().linkedTo(
 		allHistory("derived_subcategory", string(c.LLMCategoryPath)))
-	name := textFact("Name of the category", c.LLMCategory).derived()
+	name := textFact("Category name", c.LLMCategory).derived()
 	strength := decimalFact("Alcohol by volume", c.ABV)
 	if c.ABV.OK {
-		strength.Values[0] += " %"
+		strength.Values[0] += "%"
 	}
 	contents := decimalFact("Net contents", c.Volume)
 	if c.Volume.OK {
 		contents = wordsFact("Net contents", contents.Values[0]+" "+string(c.VolumeUnit))
 	} else {
-		contents = textFact("Unit of the contents", c.VolumeUnit)
+		contents = textFact("Net contents unit", c.VolumeUnit)
 	}
 	return facts(
-		wordsFact("Product type", string(c.ProductType)), codedFact("Class", c.ClassName, c.ClassID),
+		wordsFact("Product type", string(c.ProductType)), codedFact("Class/type", c.ClassName, c.ClassID),
 		codedFact("Origin", c.OriginName, c.OriginID),
-		textFact("Made", originText(c.DomesticOrImported)), path, name, strength, contents,
+		textFact("Domestic or imported", c.DomesticOrImported), path, name, strength, contents,
 	)
 }
 
 // pictureFacts returns the images and barcodes listed in the record.
 func pictureFacts(c *cola.Cola, links recordLinks) []fact {
 	return facts(
-		wordsFact("Barcode", map[bool]string{true: "known", false: "none known"}[c.HasBarcode]),
+		wordsFact("Barcode", map[bool]string{true: "Yes", false: "No"}[c.HasBarcode]),
 		intFact("Images", cola.Opt[int]{V: c.ImageCount, OK: c.ImageCount > 0}),
 		boolFact("Front image", c.HasFrontImage), boolFact("Back image", c.HasBackImage),
 		boolFact("Neck image", c.HasNeckImage), boolFact("Strip image", c.HasStripImage),
 		linkFact("Main image", c.MainImageURL, links),
 	)
-}
-
-// originText says where a product was made.
-func originText(t cola.Text) cola.Text {
-	switch t {
-	case vocabulary.Domestic:
-		return "in the United States (domestic)"
-	case vocabulary.Imported:
-		return "abroad (imported)"
-	}
-	return t
 }
 
 func agedFact(years cola.Opt[int]) fact {
@@ -270,7 +259,7 @@ func agedFact(years cola.Opt[int]) fact {
 	return wordsFact("Aged", plural(years.V, "year", "years"))
 }
 
-// resubmissionFact is the label that was submitted again.
+// resubmissionFact links to the label that this one resubmits.
 func resubmissionFact(id cola.TTBID) fact {
 	return wordsFact("Earlier label", id.String()).linkedTo(explorePath + "/" + id.String())
 }

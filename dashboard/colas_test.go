@@ -28,12 +28,13 @@ func (o *oneLabel) LabelPage(context.Context, cola.Caller, string) (registry.Lab
 }
 
 // mustShowLabel returns the site and a function that shows a label on it.
-func mustShowLabel(t *testing.T) (s *site, show func(cola.Cola) answer) {
+func mustShowLabel(t *testing.T) (s *site, show func(cola.Cola) response) {
 	t.Helper()
 	s = mustSite(t)
 	one := &oneLabel{Service: s.registry.Service}
-	s.handler = New(one, s.browsers, Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
-	return s, func(c cola.Cola) answer {
+	s.handler = New(one, s.browsers, Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler),
+		Now: s.registry.Now})
+	return s, func(c cola.Cola) response {
 		one.page = registry.LabelPage{Label: c}
 		s.registry.Pass(time.Second) // stays under the page rate limit
 		return s.get("/explore/11054001000049")
@@ -117,32 +118,34 @@ func TestEveryFieldIsShown(t *testing.T) {
 	n := 0
 	fill(reflect.ValueOf(&full).Elem(), "", &n)
 	all := show(full)
-	all.shows(t, http.StatusOK, "some BrandName", "GrapeVarietals first", "GrapeVarietals second", "some LLMArtworkCredit", "derived")
-	all.wellMade(t)
+	all.shows(t, http.StatusOK, "some BrandName", "GrapeVarietals first", "GrapeVarietals second",
+		"some LLMArtworkCredit", "derived")
+	all.checkHTML(t)
 	fields := 0
 	fieldsWithin(reflect.ValueOf(&full).Elem(), "", func(path string, field reflect.Value) {
 		fields++
 		was := reflect.New(field.Type()).Elem()
 		was.Set(field)
 		if text, ok := was.Interface().(cola.Text); ok && !strings.Contains(all.text, string(text)) {
-			t.Errorf("%s: the page does not say %q", path, text)
+			t.Errorf("%s: page lacks %q", path, text)
 		}
 		field.SetZero()
 		without := show(full)
 		if without.StatusCode != http.StatusOK || without.body == all.body {
-			t.Errorf("%s: the page is the same without it (%d)", path, without.StatusCode)
+			t.Errorf("%s: removing it does not change the page (status %d)", path, without.StatusCode)
 		}
 		field.Set(was)
 	})
 	if fields < 60 {
-		t.Errorf("%d fields were tried", fields)
+		t.Errorf("%d fields, want at least 60", fields)
 	}
-	bare := show(cola.Cola{ColaSummary: cola.ColaSummary{TTBID: 11_054_001_000_049, BrandName: "BARE", PermitNumber: "X"}})
-	bare.shows(t, http.StatusOK, "BARE", "This label has no known images", "status not stated")
-	bare.wellMade(t)
+	bare := show(cola.Cola{ColaSummary: cola.ColaSummary{TTBID: 11_054_001_000_049, BrandName: "BARE",
+		PermitNumber: "X"}})
+	bare.shows(t, http.StatusOK, "BARE", `class="empty"`, `<span class="state soft">unknown status`)
+	bare.checkHTML(t)
 	for _, name := range []string{"Grapes", "Alcohol by volume", "Hops", "Vintage"} {
 		if strings.Contains(bare.body, "<dt>"+name) {
-			t.Errorf("%s is not known and shown", name)
+			t.Errorf("unknown %s is shown", name)
 		}
 	}
 }
@@ -152,13 +155,19 @@ func hostile(id cola.TTBID) cola.Cola {
 	const script = `"><script>alert(1)</script><img src=x onerror=alert(2)>`
 	return cola.Cola{
 		ColaSummary: cola.ColaSummary{
-			TTBID: id, BrandName: "HOSTILE " + script, ProductName: cola.Text(strings.Repeat("LONG ", 2000)), ProductType: vocabulary.Wine, PermitNumber: `X/1 "><script>`,
-			ApprovalDate: cola.NewDate(2026, time.November, 1), ApplicationStatus: vocabulary.StatusApproved, ClassName: "TABLE\u202eDER WINE", OriginName: `'"><b>`,
+			TTBID: id, BrandName: "HOSTILE " + script, ProductName: cola.Text(strings.Repeat("LONG ",
+				2000)), ProductType: vocabulary.Wine, PermitNumber: `X/1 "><script>`,
+			ApprovalDate: cola.NewDate(2026, time.November,
+				1), ApplicationStatus: vocabulary.StatusApproved, ClassName: "TABLE\u202eDER WINE",
+			OriginName: `'"><b>`,
 		},
-		LLMProductDescription: cola.Text(strings.Repeat("<i>", 3333)), QRCodeURL: "javascript:alert(1)", GrapeVarietals: []string{`</dd><script>`, "\u2066a"},
+		LLMProductDescription: cola.Text(strings.Repeat("<i>",
+			3333)), QRCodeURL: "javascript:alert(1)", GrapeVarietals: []string{`</dd><script>`, "\u2066a"},
 		Images: []cola.Image{
-			{TTBImageID: `1"><script>`, ContainerPosition: "front", ImageURL: "javascript:alert(1)", WidthPixels: cola.Some(1 << 30), HeightPixels: cola.Some(1)},
-			{TTBImageID: "2", ImageIndex: 1, ImageURL: `https://e.example/"onerror="alert(1)`, WidthPixels: cola.Some(10), HeightPixels: cola.Some(20)},
+			{TTBImageID: `1"><script>`, ContainerPosition: "front", ImageURL: "javascript:alert(1)",
+				WidthPixels: cola.Some(1 << 30), HeightPixels: cola.Some(1)},
+			{TTBImageID: "2", ImageIndex: 1, ImageURL: `https://e.example/"onerror="alert(1)`,
+				WidthPixels: cola.Some(10), HeightPixels: cola.Some(20)},
 		},
 		Barcodes: []cola.Barcode{{BarcodeValue: `"><script>alert(1)`, BarcodeType: "UPC-A", TTBImageID: `1"><script>`}},
 	}
@@ -170,14 +179,16 @@ func TestHostileLabels(t *testing.T) {
 	for _, target := range []string{"/explore?q=hostile", "/explore/26305001000999", permitHref(`X/1 "><script>`)} {
 		page := s.get(target)
 		page.shows(t, http.StatusOK, "HOSTILE")
-		page.wellMade(t)
-		for _, bad := range []string{"<script>alert", "<script></", "onerror=alert(2)>", `href="javascript`, `src="javascript`, "\u202e", "\u2066", "<b>", `"onerror`} {
+		page.checkHTML(t)
+		for _, bad := range []string{"<script>alert", "<script></", "onerror=alert(2)>", `href="javascript`,
+			`src="javascript`, "\u202e", "\u2066", "<b>", `"onerror`} {
 			if strings.Contains(page.body, bad) {
 				t.Errorf("%s has %q:\n%s", target, bad, page.body)
 			}
 		}
 	}
-	s.get("/explore/26305001000999").shows(t, http.StatusOK, "javascript:alert(1)", "TABLEDER WINE", "alert(1)</script>")
+	s.get("/explore/26305001000999").shows(t, http.StatusOK, "javascript:alert(1)", "TABLEDER WINE",
+		"alert(1)</script>")
 }
 
 // TestHeavyLabels checks that a label with many parts does not exceed the page size limit.
@@ -185,13 +196,14 @@ func TestHeavyLabels(t *testing.T) {
 	_, show := mustShowLabel(t)
 	c := cola.Cola{ColaSummary: cola.ColaSummary{TTBID: 1, BrandName: "MANY"}}
 	for range 1000 {
-		c.Images = append(c.Images, cola.Image{TTBImageID: "x", ImageURL: "https://pictures.example/x", WidthPixels: cola.Some(900), HeightPixels: cola.Some(900)})
+		c.Images = append(c.Images, cola.Image{TTBImageID: "x", ImageURL: "https://pictures.example/x",
+			WidthPixels: cola.Some(900), HeightPixels: cola.Some(900)})
 		c.Barcodes = append(c.Barcodes, cola.Barcode{BarcodeValue: "036000291452", BarcodeType: "UPC-A"})
 		c.GrapeVarietals = append(c.GrapeVarietals, "Zweigelt")
 	}
 	page := show(c)
 	page.shows(t, http.StatusOK, "960 more images", "940 more barcodes", "and 900 more")
-	page.wellMade(t)
+	page.checkHTML(t)
 }
 
 func TestLabels(t *testing.T) {
@@ -199,20 +211,22 @@ func TestLabels(t *testing.T) {
 	id := s.someLabel()
 	before := s.used()
 	page := s.get("/explore/" + id)
-	page.wellMade(t)
-	page.shows(t, http.StatusOK, id, "This page cost 1 detail view; 9,999 of 10,000 are left this month. It also counts as one of the plan’s 120 requests", "Permit holder", "All labels of this permit",
-		"https://registry.example/api/v1/colas/"+id+"'", `"get_cola", "arguments": {"response_format":"detailed","ttb_id":"`+id+`"}`, `src="/images/`+id)
+	page.checkHTML(t)
+	page.shows(t, http.StatusOK, id, "1 detail view; 9,999 of 10,000 left", "120 requests", `id="holder"`,
+		"https://registry.example/api/v1/colas/"+id+"'",
+		`"get_cola", "arguments": {"response_format":"detailed","ttb_id":"`+id+`"}`, `src="/images/`+id)
 	s.costs(before, 0, 1)
 	s.get("/explore/%20"+id+"%20").shows(t, http.StatusOK, id)
-	s.by("").get("/explore/" + id).leads(t)
+	s.by("").get("/explore/" + id).redirects(t)
 }
 
 func TestUnknownLabels(t *testing.T) {
 	s := mustSite(t)
-	for _, id := range []string{"99999999999999", "00000000000000", "1", "permittees", "%3Cscript%3Ealert(1)", "%00", "%ff%fe", "%2e%2e%2fkeys", strings.Repeat("9", 5000), "100000000000000000000000000"} {
+	for _, id := range []string{"99999999999999", "00000000000000", "1", "permittees", "%3Cscript%3Ealert(1)", "%00",
+		"%ff%fe", "%2e%2e%2fkeys", strings.Repeat("9", 5000), "100000000000000000000000000"} {
 		page := s.get("/explore/" + id)
-		page.shows(t, http.StatusNotFound, "No such label", "Search for it instead", "Looking cost nothing")
-		page.wellMade(t)
+		page.shows(t, http.StatusNotFound, `id="sought"`)
+		page.checkHTML(t)
 		if strings.Contains(page.body, "<script>alert") {
 			t.Errorf("%s: %s", id, page.body)
 		}
@@ -227,21 +241,24 @@ func TestChains(t *testing.T) {
 	s := mustSite(t)
 	label := func(id, earlier cola.TTBID) cola.Cola {
 		return cola.Cola{
-			ColaSummary:    cola.ColaSummary{TTBID: id, BrandName: "CHAINED", ProductType: vocabulary.Wine, PermitNumber: "NJ-I-721", ApprovalDate: cola.NewDate(2026, time.November, 1)},
+			ColaSummary: cola.ColaSummary{TTBID: id, BrandName: "CHAINED", ProductType: vocabulary.Wine,
+				PermitNumber: "NJ-I-721", ApprovalDate: cola.NewDate(2026, time.November, 1)},
 			IsResubmission: cola.Some(earlier != 0), ForResubmissionTTBID: earlier,
 		}
 	}
-	s.registry.AddLabels(t, label(26_101_001_000_901, 26_001_001_000_900), label(26_201_001_000_902, 26_101_001_000_901))
+	s.registry.AddLabels(t, label(26_101_001_000_901, 26_001_001_000_900),
+		label(26_201_001_000_902, 26_101_001_000_901))
 	page := s.get("/explore/26201001000902")
-	page.wellMade(t)
-	page.shows(t, http.StatusOK, `<span class="mono">26001001000900</span> <span class="soft">not in the registry`, `<a class="mono" href="/explore/26101001000901">`, `<strong class="mono">26201001000902</strong> this label`)
+	page.checkHTML(t)
+	page.shows(t, http.StatusOK, `<span class="mono">26001001000900</span> <span class="soft">not in the registry`,
+		`<a class="mono" href="/explore/26101001000901">`, `<strong class="mono">26201001000902</strong> this label`)
 	chain := page.body[strings.Index(page.body, `class="label-chain"`):]
 	at := func(id string) int { return strings.Index(chain, id) }
 	if order := []int{at("26001001000900"), at("26101001000901"), at("26201001000902")}; !slices.IsSorted(order) {
-		t.Errorf("the chain is not in order: %v", order)
+		t.Errorf("chain positions %v, want ascending", order)
 	}
 	if strings.Count(page.body, `<li aria-current="true">`) != 1 {
-		t.Error("the label of the page is not marked")
+		t.Error("the current label is not marked once")
 	}
 }
 
@@ -253,7 +270,7 @@ func TestBarcodeLinks(t *testing.T) {
 		"ABC&x=1":         "/explore?approval_date_from=2005-01-01&barcode_value=ABC%26x%3D1",
 	} {
 		if got := barcodeHref(value); got != want {
-			t.Errorf("%s: %s, want %s", value, got, want)
+			t.Errorf("barcodeHref(%q) = %s, want %s", value, got, want)
 		}
 	}
 }
@@ -269,17 +286,18 @@ func TestPermittees(t *testing.T) {
 		settled := vocabulary.NormalizePermit(number)
 		before := s.used()
 		page := s.get("/explore/permittees/" + url.PathEscape(number))
-		page.shows(t, http.StatusOK, settled, "This page cost 1 detail view", "Latest labels", "HOSTILE", "/api/v1/permittees/"+url.PathEscape(settled)+"'",
+		page.shows(t, http.StatusOK, settled, "1 detail view;", "HOSTILE",
+			"/api/v1/permittees/"+url.PathEscape(settled)+"'",
 			"/explore?"+url.Values{"approval_date_from": {"2005-01-01"}, "permit_number": {settled}}.Encode())
-		page.wellMade(t)
+		page.checkHTML(t)
 		s.costs(before, 0, 1)
 	}
 	before := s.used()
 	for _, number := range []string{"NO-SUCH-1", "%3Cscript%3E", "%00", "", "a/b/c"} {
 		page := s.get("/explore/permittees/" + number)
-		page.shows(t, http.StatusNotFound, "No such permittee", "Looking cost nothing")
-		page.wellMade(t)
+		page.shows(t, http.StatusNotFound, `id="sought"`)
+		page.checkHTML(t)
 	}
 	s.costs(before, 0, 0)
-	s.by("").get("/explore/permittees/NJ-I-721").leads(t)
+	s.by("").get("/explore/permittees/NJ-I-721").redirects(t)
 }

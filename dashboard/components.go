@@ -38,7 +38,7 @@ func templateFuncs(a *assets) template.FuncMap {
 // tooltip.
 func timeHTML(t time.Time) template.HTML {
 	if t.IsZero() {
-		return `<span class="soft">never</span>`
+		return `<span class="soft">Never</span>`
 	}
 	t = t.UTC()
 	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(time.RFC3339),
@@ -65,13 +65,14 @@ func timestampHTML(t any) template.HTML {
 // dateHTML shows a calendar day.
 func dateHTML(d cola.Date) template.HTML {
 	if d == 0 {
-		return `<span class="soft">not stated</span>`
+		return `<span class="soft">Unknown</span>`
 	}
 	t := d.Time()
-	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(time.DateOnly), t.Format("2 Jan 2006"))) // #nosec: contains no user input
+	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(time.DateOnly),
+		t.Format("2 Jan 2006"))) // #nosec: contains no user input
 }
 
-// count writes a whole number with its thousands apart.
+// count formats an integer with thousands separators.
 func count(n any) string {
 	s := fmt.Sprint(n)
 	sign := ""
@@ -84,7 +85,7 @@ func count(n any) string {
 	return sign + s
 }
 
-// plural writes a number with a noun: "1 label", "2 labels".
+// plural formats a number with a noun: "1 label", "2 labels".
 func plural(n any, one, many string) string {
 	if count(n) == "1" {
 		return "1 " + one
@@ -106,7 +107,7 @@ type apiCall struct {
 	Body         any    // sent as JSON; may be nil
 	Tool         string // for assistants; may be empty
 	Arguments    any    // of the tool, as JSON
-	Cost         string // a sentence
+	Cost         string // in a sentence
 	base         string
 }
 
@@ -115,19 +116,19 @@ func (req *request) call(method, path string, cost string) *apiCall {
 	return &apiCall{Method: method, Path: path, Cost: cost, base: req.opts.PublicURL}
 }
 
-// forTool adds the tool for assistants.
+// forTool adds the equivalent MCP tool call.
 func (c *apiCall) forTool(name string, arguments any) *apiCall {
 	c.Tool, c.Arguments = name, arguments
 	return c
 }
 
-// with adds a body.
+// with sets the body.
 func (c *apiCall) with(body any) *apiCall {
 	c.Body = body
 	return c
 }
 
-// Curl writes the call for a shell.
+// Curl returns the call as a shell command.
 func (c *apiCall) Curl() string {
 	var b strings.Builder
 	b.WriteString("curl ")
@@ -142,7 +143,7 @@ func (c *apiCall) Curl() string {
 	return b.String()
 }
 
-// ToolCall writes the tool call as a complete JSON-RPC message, ready to be sent to /mcp.
+// ToolCall returns the tool call as a complete JSON-RPC request to /mcp, or "" if there is none.
 func (c *apiCall) ToolCall() string {
 	if c.Tool == "" {
 		return ""
@@ -168,15 +169,15 @@ func compactJSON(v any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// pager leads through a list in pages.
+// pager links the pages of a list.
 type pager struct {
 	Page, Pages, Total int
 	First, Last        int    // numbers of the rows shown, from 1
-	Previous, Next     string // addresses; may be empty
+	Previous, Next     string // URLs; may be empty
 }
 
-// newPager returns the pager of a list at an address with a page parameter. rows is the number of
-// rows on the page.
+// newPager returns the pager of a list whose URL has a page parameter. rows is the number of rows on
+// the page.
 func newPager(u *url.URL, meta cola.PageMeta, rows int) pager {
 	page := meta.Page
 	p := pager{Page: page, Pages: max(1, (meta.Total+meta.PerPage-1)/meta.PerPage), Total: meta.Total}
@@ -203,7 +204,7 @@ type option struct {
 	Chosen       bool
 }
 
-// optionsOf makes options of values that are their own labels.
+// optionsOf returns options whose labels are their values.
 func optionsOf(chosen string, values ...string) []option {
 	list := make([]option, len(values))
 	for i, v := range values {
@@ -212,7 +213,7 @@ func optionsOf(chosen string, values ...string) []option {
 	return list
 }
 
-// copied is a text to be copied: shown in a box with a button.
+// copied is text in a box with a copy button.
 type copied struct{ Label, Text string }
 
 // paginate returns the rows of the requested page and a pager. A page number out of range selects
@@ -239,7 +240,7 @@ func stripHidden(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// singleLine is legible, with spaces for line breaks.
+// singleLine is stripHidden with line breaks and tabs replaced by spaces.
 func singleLine(s string) string {
 	return stripHidden(strings.Map(func(r rune) rune {
 		switch r {
@@ -250,7 +251,7 @@ func singleLine(s string) string {
 	}, s))
 }
 
-// truncate shortens a text to limit characters.
+// truncate shortens a text to limit characters and an ellipsis.
 func truncate(s string, limit int) string {
 	if utf8.RuneCountInString(s) <= limit {
 		return s
@@ -261,7 +262,7 @@ func truncate(s string, limit int) string {
 // formatDecimal formats a number without an exponent or trailing zeros.
 func formatDecimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// formatValue writes the value of a filter as people type it.
+// formatValue formats the value of a filter as it is entered in a form.
 func formatValue(value any) string {
 	switch sought := value.(type) {
 	case string:

@@ -11,7 +11,7 @@ func connectRoutes() []route { return []route{get(connectPath, (*request).connec
 // Placeholders in the settings of assistants.
 const (
 	serverName     = "colaregistry"
-	keyPlaceholder = "YOUR_KEY" // where the reader's own key goes
+	keyPlaceholder = "YOUR_KEY"
 )
 
 // setup is how one program is connected.
@@ -40,18 +40,18 @@ type way struct {
 // connectPage explains how to connect programs and assistants.
 type connectPage struct {
 	API, MCP   string // their URLs
-	SignIn     bool   // apps may be signed in to
-	Prompt     copied // puts a key into the environment
+	SignIn     bool   // apps can sign in
+	Prompt     copied // commands that read a key into the environment
 	Try        copied
 	Assistants []assistant
-	Others     setup // for clients that are not named
+	Others     setup // for all other clients
 }
 
 func (req *request) connect() error {
 	p := connectPage{
 		API: req.opts.PublicURL + apiPath, MCP: req.mcpURL(), SignIn: req.opts.SignInForApps,
-		Prompt:     copied{"the commands that keep a key", "read -rs KEY\nexport KEY"},
-		Try:        copied{"the first call", req.call("GET", "/usage", "").Curl()},
+		Prompt:     copied{"commands", "read -rs KEY\nexport KEY"},
+		Try:        copied{"command", req.call("GET", "/usage", "").Curl()},
 		Assistants: req.assistants(),
 		Others:     req.otherClients(keyPlaceholder),
 	}
@@ -84,10 +84,10 @@ func (req *request) assistants() []assistant {
 
 // withoutSignIn explains why an assistant that accepts no keys can't be connected.
 func (req *request) withoutSignIn() assistant {
-	return assistant{"chatgpt", "ChatGPT", []way{{"Not possible here", setup{
+	return assistant{"chatgpt", "ChatGPT", []way{{"Not available", setup{
 		ID: "chatgpt", Name: "ChatGPT",
-		Before: "ChatGPT takes no keys: it signs in. This server has no sign-in for apps; its operator can set one " +
-			"up (docs/OAUTH.md).",
+		Before: "ChatGPT doesn’t accept keys, and sign-in for apps is not set up on this server. Ask your " +
+			"administrator to set it up (docs/OAUTH.md).",
 	}}}}
 }
 
@@ -95,7 +95,7 @@ func (req *request) withoutSignIn() assistant {
 func (req *request) setupsWithKey(key string) []setup {
 	rest := setup{
 		ID: "rest", Name: "REST API",
-		Before: "In a shell. The call is free and tells what your account has used.",
+		Before: "Run in a shell. This free call returns your usage.",
 		Text:   "export KEY=" + key + "\n" + req.call("GET", "/usage", "").Curl(),
 	}
 	return append(append([]setup{rest}, req.assistantsWithKey(key)...), req.otherClients(key))
@@ -106,14 +106,14 @@ func (req *request) assistantsWithKey(key string) []setup {
 	return []setup{
 		{
 			ID: "claude-code", Name: "Claude Code",
-			Before: "In a shell:",
+			Before: "Run in a shell:",
 			Text: fmt.Sprintf("claude mcp add --transport http %s %s --header %s",
 				serverName, shellQuote(req.mcpURL()), shellQuote("Authorization: Bearer "+key)),
 		},
 		{
 			ID: "claude-desktop", Name: "Claude Desktop",
-			Before: "It starts programs on its own machine: put the program colaregistry there, and add this to " +
-				"claude_desktop_config.json with the path that it has.",
+			Before: "Install colaregistry on the same computer and add this to claude_desktop_config.json, with the " +
+				"path of the program.",
 			Text: settings(`{
   "mcpServers": {
     "NAME": {
@@ -123,11 +123,11 @@ func (req *request) assistantsWithKey(key string) []setup {
     }
   }
 }`, "BASE", req.opts.PublicURL, "KEY", key),
-			After: "Any client that starts a program can run the same command.",
+			After: "Any client that runs local MCP servers can use this command.",
 		},
 		{
 			ID: "cursor", Name: "Cursor",
-			Before: "In ~/.cursor/mcp.json, or .cursor/mcp.json in a project:",
+			Before: "Add to ~/.cursor/mcp.json, or .cursor/mcp.json in a project:",
 			Text: settings(`{
   "mcpServers": {
     "NAME": {
@@ -136,11 +136,11 @@ func (req *request) assistantsWithKey(key string) []setup {
     }
   }
 }`, "MCP", req.mcpURL(), "KEY", key),
-			After: "To keep the key out of the file, put it into the environment and write ${env:KEY} in its place.",
+			After: "To keep the key out of the file, use an environment variable: ${env:KEY}.",
 		},
 		{
 			ID: "vs-code", Name: "VS Code",
-			Before: "In .vscode/mcp.json. It asks for the key once, and keeps it out of the file.",
+			Before: "Add to .vscode/mcp.json. VS Code asks for the key once and stores it outside the file.",
 			Text: settings(`{
   "inputs": [{ "type": "promptString", "id": "NAME-key", "description": "API key", "password": true }],
   "servers": {
@@ -155,12 +155,11 @@ func (req *request) assistantsWithKey(key string) []setup {
 	}
 }
 
-// otherClients returns the settings of assistants that take a URL and headers.
+// otherClients returns the settings for clients configured with a URL and headers.
 func (req *request) otherClients(key string) setup {
 	return setup{
 		ID: "others", Name: "Other clients",
-		Before: "Clients that take a URL and headers need these; some name the fields otherwise. The transport is " +
-			"Streamable HTTP.",
+		Before: "Use this URL and header. Field names differ between clients; the transport is Streamable HTTP.",
 		Text: settings(`{
   "mcpServers": {
     "NAME": {
@@ -178,19 +177,19 @@ func (req *request) assistantsSignedIn() []setup {
 	return []setup{
 		{
 			ID: "claude-code", Name: "Claude Code",
-			Before: "In a shell:",
+			Before: "Run in a shell:",
 			Text:   fmt.Sprintf("claude mcp add --transport http %s %s", serverName, shellQuote(req.mcpURL())),
-			After:  "Then start Claude Code, type /mcp, choose " + serverName + " and sign in.",
+			After:  "Then start Claude Code, enter /mcp, select " + serverName + " and sign in.",
 		},
 		{
 			ID: "claude-desktop", Name: "Claude Desktop",
-			Before: "In Settings, Connectors, add a custom connector with this URL and sign in. It is reached from " +
-				"Anthropic's servers, so this server must be on the internet, with https.",
+			Before: "In Settings > Connectors, add a custom connector with this URL and sign in. Anthropic connects " +
+				"from the internet, so this server needs a public https URL.",
 			Text: req.mcpURL(),
 		},
 		{
 			ID: "cursor", Name: "Cursor",
-			Before: "In ~/.cursor/mcp.json, or .cursor/mcp.json in a project; Cursor then offers to sign in.",
+			Before: "Add to ~/.cursor/mcp.json, or .cursor/mcp.json in a project, then sign in when Cursor asks.",
 			Text: settings(`{
   "mcpServers": {
     "NAME": { "url": "MCP" }
@@ -199,7 +198,7 @@ func (req *request) assistantsSignedIn() []setup {
 		},
 		{
 			ID: "vs-code", Name: "VS Code",
-			Before: "In .vscode/mcp.json; VS Code then offers to sign in.",
+			Before: "Add to .vscode/mcp.json, then sign in when VS Code asks.",
 			Text: settings(`{
   "servers": {
     "NAME": { "type": "http", "url": "MCP" }
@@ -208,12 +207,10 @@ func (req *request) assistantsSignedIn() []setup {
 		},
 		{
 			ID: "chatgpt", Name: "ChatGPT",
-			Before: "With developer mode on (Settings, Apps & Connectors, Advanced settings), create a connector " +
-				"with this URL and the authentication OAuth. " +
-				"ChatGPT reaches servers on the internet only, with https.",
-			Text: req.mcpURL(),
-			After: "Leave the client id and secret empty. If that is refused, ask the operator of this service for " +
-				"those that are registered for ChatGPT.",
+			Before: "Turn on developer mode (Settings > Apps & Connectors > Advanced settings), then create a " +
+				"connector with this URL and OAuth authentication. This server needs a public https URL.",
+			Text:  req.mcpURL(),
+			After: "Leave the client ID and secret empty. If ChatGPT requires them, ask your administrator.",
 		},
 	}
 }

@@ -1,11 +1,12 @@
-// Package dashboard is the edge for people: pages on which account holders see their usage and
-// manage keys, saved searches and connected apps. Pages are rendered on the server and work without
-// JavaScript. Each shows the API call that returns the same data.
+// Package dashboard serves the pages on which account holders see their usage and manage keys, saved
+// searches and connected apps. Pages are rendered on the server and work without JavaScript. Each
+// shows the API call that returns the same data.
 //
-// A request is handled in three steps: the session cookie identifies the caller, whom the ledger
-// checks like any other; the handler reads the form into a parameter struct of package cola or
-// registry and calls one method of the service; then it shows a page or redirects. Errors are pages
-// too (see errors.go).
+// A request is handled in three steps:
+//  1. The session cookie identifies the caller. The ledger checks the caller as in any other edge.
+//  2. The handler reads the form into a parameter struct of package cola or registry, and calls one
+//     method of the service.
+//  3. It shows a page or redirects. Errors are pages too (see errors.go).
 package dashboard
 
 import (
@@ -29,7 +30,7 @@ import (
 // Service contains the operations of the registry that the dashboard uses; *registry.Service
 // implements it.
 type Service interface {
-	// Standing returns the caller's quota state, or the error that would refuse the caller's
+	// Standing returns the caller's quota state, or the error that would reject the caller's
 	// requests. It does not count toward the rate limit.
 	Standing(ctx context.Context, c cola.Caller) (cola.QuotaState, error)
 	Account(ctx context.Context, c cola.Caller) (registry.Account, cola.QuotaState, error)
@@ -58,19 +59,19 @@ type Browsers interface {
 	TakeForm(ctx context.Context, token string) (first bool, err error)
 }
 
-// Options settle how the edge serves. PublicURL and Logger must be set.
+// Options configure the dashboard. PublicURL and Logger must be set.
 type Options struct {
-	PublicURL  string   // scheme and host that users reach the service at, without a slash at the end
+	PublicURL  string   // scheme and host of the service, without a trailing slash
 	Hosts      []string // further host names of the service, without ports
-	BillingURL string   // where the operator sells larger plans; empty: nowhere
+	BillingURL string   // page to change the plan; may be empty
 	// SignInForApps is true if apps can sign in with an issuer, besides using keys.
 	SignInForApps bool
-	Logger        *slog.Logger          // gets one event a request
+	Logger        *slog.Logger          // gets one event per request
 	Metrics       prometheus.Registerer // registers the edge's metrics, once per registerer; nil disables them
 	Now           cola.Clock            // nil: time.Now
 }
 
-// edge is the dashboard at work.
+// edge serves the dashboard.
 type edge struct {
 	svc      Service
 	browsers Browsers
@@ -82,7 +83,7 @@ type edge struct {
 	hosts    []string // host names of the service; see plainHost
 }
 
-// New returns the handler of the paths that the edge Handles.
+// New returns the handler for the paths that Handles reports.
 func New(svc Service, browsers Browsers, o Options) http.Handler {
 	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
 	if o.Now == nil {
@@ -94,7 +95,7 @@ func New(svc Service, browsers Browsers, o Options) http.Handler {
 	r := chi.NewRouter()
 	recorder := web.NewRecorder(o.Logger, o.Metrics, routePatterns(table), routePattern)
 	r.Use(web.RequestID, recorder.Record, web.Compress(), e.securityHeaders, web.Recover)
-	r.Get(assetsPath+"{version}/{name}", e.assets.serve) // which no session is read for
+	r.Get(assetsPath+"{version}/{name}", e.assets.serve) // reads no session
 	r.Group(func(r chi.Router) {
 		r.Use(e.rejectEmbedded, browsers.Load, e.rejectCrossOrigin)
 		r.NotFound(e.public((*request).notFoundPage))
@@ -118,7 +119,7 @@ func (e *edge) mount(r chi.Router, to route) {
 	}
 }
 
-// routePattern returns the pattern of the route that a request took.
+// routePattern returns the pattern of the route of a request.
 func routePattern(r *http.Request) string {
 	if c := chi.RouteContext(r.Context()); c != nil && c.RoutePattern() != "" && c.RoutePattern() != "/*" {
 		return c.RoutePattern()
@@ -151,7 +152,7 @@ const (
 	assetsPath       = "/assets/"
 )
 
-// areas lists the paths that Handles answers for, besides the root.
+// areas lists the areas of the dashboard, except the root.
 func areas() []string {
 	return []string{
 		signInPath, signOutPath, keysPath, usagePath, plansPath, appsPath, accountPath, searchesPath, destinationsPath,
@@ -160,7 +161,7 @@ func areas() []string {
 	}
 }
 
-// Handles reports whether a path is one that the edge answers at.
+// Handles reports whether a path belongs to the dashboard.
 func Handles(path string) bool {
 	return path == homePath || slices.ContainsFunc(areas(), func(area string) bool {
 		return path == area || strings.HasPrefix(path, area+"/")
@@ -193,7 +194,7 @@ func Pages() (patterns []string) {
 	return patterns
 }
 
-// routes is every page of the dashboard.
+// routes returns all routes of the dashboard.
 func routes() []route {
 	return slices.Concat(
 		[]route{get(homePath, (*request).home)},
@@ -208,7 +209,7 @@ func routes() []route {
 	)
 }
 
-// routePatterns returns the patterns of the routes, each once.
+// routePatterns returns the distinct patterns of the routes.
 func routePatterns(table []route) []string {
 	patterns := []string{assetsPath + "{version}/{name}"}
 	for _, r := range table {

@@ -14,16 +14,16 @@ import (
 
 var deliveriesReader = params.New[cola.DeliveryListParams]("this page")
 
-// deliveryPath is where the page of a delivery is.
+// deliveryPath returns the path of a delivery's page.
 func deliveryPath(id int64) string { return deliveriesPath + "/" + strconv.FormatInt(id, 10) }
 
 // deliveryRow is a delivery as lists show it.
 type deliveryRow struct {
 	cola.Delivery
-	About         string // what the message is about
-	To            string // address of its destination; empty when that is gone
-	Path          string // of the page of the destination; empty when it is not that one's own
-	Class         string // of its state
+	About         string // subject of the message
+	To            string // address of the destination; empty if it was deleted
+	Path          string // page of the destination; empty if the message goes to another address
+	Class         string // style class of the state
 	Undeliverable bool   // a pending email on a server that sends no email
 }
 
@@ -49,13 +49,13 @@ func (n nameIndex) row(d cola.Delivery) deliveryRow {
 	case cola.EventTest:
 		row.About = "Test message"
 	case cola.EventConfirm:
-		row.About = "Request to agree to messages"
+		row.About = "Confirmation request"
 		if d.Kind == cola.KindWebhook {
-			row.About = "Challenge to confirm the endpoint"
+			row.About = "Endpoint challenge"
 		}
 	case cola.EventPaused:
-		row.About = "Notice that " + cmp.Or(row.To, "a destination") + " is not sent to any more"
-		row.To, row.Path = "the account’s own address", "" // the delivery names the destination that it is about
+		row.About = "Alerts stopped for " + cmp.Or(row.To, "a destination")
+		row.To, row.Path = ownAddressName, "" // d.Destination is the stopped destination, not the recipient
 	default:
 		row.About = d.Event
 	}
@@ -73,7 +73,7 @@ type deliveriesPage struct {
 	Rows                           []deliveryRow
 	Pager                          pager
 	States, Searches, Destinations []option
-	More                           bool // searches than are offered
+	More                           bool // there are searches without an option
 	Filtered                       bool
 }
 
@@ -97,19 +97,19 @@ func (req *request) deliveries() error {
 	p := deliveriesPage{
 		Rows:  names.rows(list.Rows),
 		Pager: newPager(req.http.URL, list.Meta, len(list.Rows)),
-		States: append([]option{{Label: "any state"}},
+		States: append([]option{{Label: "Any"}},
 			optionsOf(strings.ToLower(filters.Get("state")), cola.DeliveryStates()...)...),
 		Filtered: filters.Has("state") || filters.Has("destination") || filters.Has("saved_search"),
 	}
-	p.Searches, p.More = searchOptions(searches, filters.Get("saved_search"), "any search")
-	p.Destinations = []option{{Label: "any destination"}}
+	p.Searches, p.More = searchOptions(searches, filters.Get("saved_search"), "Any")
+	p.Destinations = []option{{Label: "Any"}}
 	for _, d := range names.all {
 		p.Destinations = append(p.Destinations,
 			option{Value: d.UUID, Label: names.destinations[d.UUID],
 				Chosen: strings.EqualFold(d.UUID, filters.Get("destination"))})
 	}
-	return req.show(http.StatusOK, "deliveries",
-		page{Title: "Deliveries", Data: p, Call: req.call(http.MethodGet, withQuery(deliveriesPath, filters), freeCost)})
+	return req.show(http.StatusOK, "deliveries", page{Title: "Deliveries", Data: p,
+		Call: req.call(http.MethodGet, withQuery(deliveriesPath, filters), freeCost)})
 }
 
 // withQuery adds parameters to a path.
@@ -129,8 +129,8 @@ type deliveryPage struct {
 
 func (req *request) deliveryDetail() error { return req.showDelivery(http.StatusOK, "") }
 
-// showDelivery shows the page of a delivery. refusal says why an action failed; it may be empty.
-func (req *request) showDelivery(status int, refusal string) error {
+// showDelivery shows the page of a delivery. actionError says why an action failed; it may be empty.
+func (req *request) showDelivery(status int, actionError string) error {
 	found, state, err := req.svc.Delivery(req.ctx(), req.caller, req.path("id"), "")
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func (req *request) showDelivery(status int, refusal string) error {
 		return err
 	}
 	d := found.Value
-	p := deliveryPage{deliveryRow: names.row(d.Delivery), ActionError: refusal, Attempts: d.Attempts}
+	p := deliveryPage{deliveryRow: names.row(d.Delivery), ActionError: actionError, Attempts: d.Attempts}
 	return req.show(status, "delivery", page{Title: "Delivery " + strconv.FormatInt(d.ID, 10), Data: p,
 		Call: req.call(http.MethodGet, deliveryPath(d.ID), freeCost)})
 }
@@ -150,11 +150,14 @@ func (req *request) replayDelivery() error {
 	again, state, err := req.svc.ReplayDelivery(req.ctx(), req.caller, req.path("id"))
 	req.recordQuota(state)
 	if err == nil {
-		return req.redirect(deliveryPath(again.ID), "It is sent again, with the id that it had.")
+		return req.redirect(deliveryPath(again.ID), "Resending under the same message ID.")
 	}
-	_, sentence, ok := refusalDetails(err)
+	_, sentence, ok := formErrors(err)
 	if !ok {
 		return err
+	}
+	if cola.CodeOf(err) == cola.CodeNotActive {
+		sentence = "The destination is not active. Open it to see why, and resume it."
 	}
 	return req.showDelivery(web.StatusOf(cola.CodeOf(err)), sentence)
 }

@@ -72,32 +72,35 @@ func destinationRoutes() []route {
 	}
 }
 
-// destinationPath is where the page of a destination is.
+// destinationPath returns the path of a destination's page.
 func destinationPath(uuid string) string { return destinationsPath + "/" + url.PathEscape(uuid) }
 
 // destinationRow is a destination as lists show it.
 type destinationRow struct {
 	cola.Destination
 	Name        string // its address
-	Own         bool   // it is the account's own email address
-	For         string // name of the search that it is for; empty: of all
-	Class       string // of its state
-	Why         string // it is in its state
-	Short       string // the same in a few words
+	Own         bool   // the account's own email address
+	For         string // name of its saved search; empty: all
+	Class       string // style class of the state
+	Why         string // reason for the state; may be empty
+	Short       string // short form of Why
 	Unreachable bool   // an email address on a server that sends no email
-	Form        string // token of a form that is good for one sending
+	Form        string // single-use form token
 }
 
-// destinationRow describes a destination; searches are the names of searches by their ids.
+// ownAddressName stands for the account's own email address.
+const ownAddressName = "Your account’s address"
+
+// destinationRow describes a destination. searches has the names of saved searches by ID.
 func (req *request) destinationRow(d cola.Destination, searches map[string]string) destinationRow {
 	row := destinationRow{Destination: d, Name: d.Address.V, Own: req.isOwn(d), Class: "soft", Why: stateReason(d),
 		Short: shortStateReason(d)}
 	if row.Name == "" {
-		row.Name = "the account’s own address"
+		row.Name = ownAddressName
 	}
 	if d.SavedSearch.OK {
 		if row.For = searches[d.SavedSearch.V]; row.For == "" {
-			row.For = "one search"
+			row.For = "One search"
 		}
 	}
 	switch {
@@ -122,19 +125,20 @@ func (req *request) isOwn(d cola.Destination) bool {
 func stateReason(d cola.Destination) string {
 	switch {
 	case d.State == cola.DestinationPending:
-		return "The endpoint has not confirmed yet. It was sent a challenge and must answer it, or you enter the code. Until then, messages are recorded as skipped; you can send them again later."
+		return "The endpoint must answer the challenge, or you enter its code. Until then, messages are skipped; you " +
+			"can resend them later."
 	case d.State == cola.DestinationUnconfirmed:
-		return "The owner of this address has not agreed yet. They received an email with a link to confirm; no other messages are sent until then."
+		return "The recipient must open the confirmation link that we emailed. Until then, no messages are sent."
 	case d.Reason.V == cola.ReasonHolder:
-		return "You paused it. Messages are recorded as skipped and can be sent again once you resume it."
+		return "You paused it. Messages are skipped; you can resend them after resuming."
 	case d.Reason.V == cola.ReasonUnsubscribed:
-		return "The owner of this address has unsubscribed and must agree again."
+		return "The recipient unsubscribed and must confirm again."
 	case d.Reason.V == cola.ReasonFailing:
-		return "A message could not be delivered, and later ones failed too. Fix the receiver, resume the destination, and send the missed messages again."
+		return "Messages could not be delivered. Fix the receiver, resume the destination, then resend missed messages."
 	case d.Reason.V == cola.ReasonGone:
-		return "The receiver answered 410: it wants no more messages. Resume the destination if that was a mistake."
+		return "The receiver returned 410 (Gone). Resume if that was a mistake."
 	case d.FailingSince.OK:
-		return "Deliveries currently fail. They are retried for three days."
+		return "Deliveries are failing. They are retried for three days."
 	}
 	return ""
 }
@@ -143,32 +147,32 @@ func stateReason(d cola.Destination) string {
 func shortStateReason(d cola.Destination) string {
 	switch {
 	case d.State == cola.DestinationPending:
-		return "waiting for the endpoint to confirm"
+		return "waiting for the endpoint"
 	case d.State == cola.DestinationUnconfirmed:
-		return "waiting for the recipient to agree"
+		return "waiting for the recipient"
 	case d.Reason.V == cola.ReasonHolder:
-		return "you paused it"
+		return "by you"
 	case d.Reason.V == cola.ReasonUnsubscribed:
-		return "the recipient unsubscribed"
+		return "recipient unsubscribed"
 	case d.Reason.V == cola.ReasonFailing:
-		return "messages did not get through"
+		return "deliveries failed"
 	case d.Reason.V == cola.ReasonGone:
-		return "the receiver wants no more"
+		return "receiver returned 410"
 	case d.FailingSince.OK:
-		return "deliveries currently fail"
+		return "deliveries are failing"
 	}
 	return ""
 }
 
-// nameIndex are the destinations and searches of an account, to name them in lists.
+// nameIndex names the destinations and saved searches of an account in lists.
 type nameIndex struct {
 	all          []cola.Destination
 	destinations map[string]string // address by id
 	searches     map[string]string // name by id
-	noMail       bool              // no email is sent
+	noMail       bool              // the server sends no email
 }
 
-// loadDestinationNames reads the destinations of the account: an account has few.
+// loadDestinationNames reads all destinations of the account, at most cola.MaxDestinations.
 func (req *request) loadDestinationNames() (nameIndex, error) {
 	list, state, err := req.svc.Destinations(req.ctx(), req.caller,
 		cola.SavedSearchListParams{PerPage: cola.Some(cola.MaxPerPage)})
@@ -184,8 +188,8 @@ func (req *request) loadDestinationNames() (nameIndex, error) {
 	return n, nil
 }
 
-// destinationsFor returns the destinations of a search: its own, and those of all searches, unless
-// it has its own destination with the same address.
+// destinationsFor returns the destinations of a search: its own, and the account-wide ones except
+// those with the same address.
 func (n nameIndex) destinationsFor(search string) (list []cola.Destination) {
 	own := func(d cola.Destination) bool { return d.SavedSearch.V == search }
 	for _, d := range n.all {
@@ -200,7 +204,7 @@ func (n nameIndex) destinationsFor(search string) (list []cola.Destination) {
 	return list
 }
 
-// loadNames reads the searches of the account, too.
+// loadNames reads the destinations and saved searches of the account.
 func (req *request) loadNames() (nameIndex, registry.SavedSearchNames, error) {
 	n, err := req.loadDestinationNames()
 	if err != nil {

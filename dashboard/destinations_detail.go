@@ -15,7 +15,7 @@ type destinationPage struct {
 	Deliveries  []deliveryRow
 	CanResend   bool // the recipient can be asked to confirm
 	Resumable   bool
-	Code        formField // of the challenge of a pending endpoint
+	Code        formField // for the code of a pending endpoint's challenge
 }
 
 // destination returns the destination in the path, with the names to describe it and its deliveries.
@@ -31,15 +31,15 @@ func (req *request) destination() (cola.Destination, nameIndex, error) {
 
 func (req *request) destinationDetail() error { return req.showDestination(http.StatusOK, "", nil) }
 
-// showDestination shows the page of a destination. refusal is the reason an action failed; problems
-// concern an entered code.
-func (req *request) showDestination(status int, refusal string, problems []string) error {
+// showDestination shows the page of a destination. actionError says why an action failed; problems are
+// those of the code field.
+func (req *request) showDestination(status int, actionError string, problems []string) error {
 	d, names, err := req.destination()
 	if err != nil {
 		return err
 	}
-	p := destinationPage{destinationRow: req.destinationRow(d, names.searches), ActionError: refusal, Code: formField{
-		Name: "code", Label: "Code", Hint: "From data.code in the challenge, such as KX7Q-2MFA.", MaxLength: 40,
+	p := destinationPage{destinationRow: req.destinationRow(d, names.searches), ActionError: actionError, Code: formField{
+		Name: "code", Label: "Code", Hint: "data.code in the challenge, such as KX7Q-2MFA.", MaxLength: 40,
 		Problems: problems,
 	}}
 	p.CanResend = d.NeedsConsent() && !req.ownAddress(d) && !p.Unreachable
@@ -64,7 +64,7 @@ func (req *request) ownAddress(d cola.Destination) bool {
 // showDestinationError shows the page of a destination with the reason an action failed. It returns
 // errors that the user can't correct.
 func (req *request) showDestinationError(err error) error {
-	problems, sentence, ok := refusalDetails(err)
+	problems, sentence, ok := formErrors(err)
 	if !ok {
 		return err
 	}
@@ -77,12 +77,12 @@ func (req *request) showDestinationError(err error) error {
 
 func (req *request) pauseDestination() error {
 	return req.changeDestination(cola.DestinationChangeParams{Active: cola.Some(false)},
-		"Paused. What would be sent is noted as skipped, and can be sent again later.")
+		"Destination paused. You can resend skipped messages later.")
 }
 
 func (req *request) resumeDestination() error {
 	return req.changeDestination(cola.DestinationChangeParams{Active: cola.Some(true)},
-		"Resumed. What was missed is sent when you choose “Send again what was missed”.")
+		"Destination resumed. To catch up, choose “Resend missed messages”.")
 }
 
 // setSendEmpty turns messages about runs without matches on or off.
@@ -92,9 +92,9 @@ func (req *request) setSendEmpty() error {
 		return err
 	}
 	on := typed.Get("send_empty") == "true"
-	notice := "Runs that find nothing are not told any more."
+	notice := "Runs without new labels are no longer sent."
 	if on {
-		notice = "Runs that find nothing are told, too."
+		notice = "Runs without new labels are now sent, too."
 	}
 	return req.changeDestination(cola.DestinationChangeParams{SendEmpty: cola.Some(on)}, notice)
 }
@@ -111,14 +111,14 @@ func (req *request) changeDestination(p cola.DestinationChangeParams, notice str
 func (req *request) testDestination() error {
 	d, state, err := req.svc.TestDestination(req.ctx(), req.caller, req.path("uuid"))
 	return req.redirectToDelivery(d, state, err,
-		"A test message is on its way. Load this page again to see what became of it.")
+		"Test message queued. Reload this page to see the result.")
 }
 
 func (req *request) resendConfirmation() error {
 	d, state, err := req.svc.ResendConfirmation(req.ctx(), req.caller, req.path("uuid"))
-	notice := "The owner of the address is asked by email to agree."
+	notice := "Confirmation email queued."
 	if d.Kind == cola.KindWebhook {
-		notice = "Another challenge is on its way to the endpoint. Codes of earlier challenges are no longer valid."
+		notice = "New challenge queued. Earlier codes no longer work."
 	}
 	return req.redirectToDelivery(d, state, err, notice)
 }
@@ -133,11 +133,14 @@ func (req *request) confirmDestination() error {
 	changed, state, err := req.svc.ConfirmDestination(req.ctx(), req.caller, req.path("uuid"),
 		confirmReader.Read(confirmReader.Fields(typed), nil))
 	req.recordQuota(state)
+	if cola.CodeOf(err) == cola.CodeNotActive {
+		return req.showDestination(http.StatusConflict, "Too many wrong codes. Send a new challenge.", nil)
+	}
 	if err != nil {
 		return req.showDestinationError(err)
 	}
 	return req.redirect(destinationPath(changed.UUID),
-		"Endpoint confirmed. To send skipped messages, choose “Send again what was missed”.")
+		"Endpoint confirmed. To send skipped messages, choose “Resend missed messages”.")
 }
 
 // redirectToDelivery redirects to the page of a new message, or shows why there is none.
@@ -155,15 +158,15 @@ func (req *request) replayDestination() error {
 	if err != nil {
 		return req.showDestinationError(err)
 	}
-	notice := "Nothing was missed, so nothing is sent again."
+	notice := "No missed messages."
 	if again.Count > 0 {
-		notice = plural(again.Count, "message is", "messages are") + " sent again."
+		notice = "Resending " + plural(again.Count, "message", "messages") + "."
 	}
 	return req.redirect(destinationPath(req.path("uuid")), notice)
 }
 
 func (req *request) confirmRotateSecret() error {
-	return req.confirmDestinationAction("destination_rotate", "Replace the secret of ", http.MethodPost, "/secret")
+	return req.confirmDestinationAction("destination_rotate", "Rotate the secret of ", http.MethodPost, "/secret")
 }
 
 func (req *request) confirmDeleteDestination() error {
@@ -204,8 +207,8 @@ func (req *request) rotateSecret() error {
 	if err != nil {
 		return req.showDestinationError(err)
 	}
-	return req.showSecret(http.StatusOK, d, "The secret is replaced",
-		req.call(http.MethodPost, destinationPath(d.UUID)+"/secret", freeCost+" Each call makes a new secret."))
+	return req.showSecret(http.StatusOK, d, "Secret rotated",
+		req.call(http.MethodPost, destinationPath(d.UUID)+"/secret", freeCost+" Each call creates a new secret."))
 }
 
 func (req *request) deleteDestination() error {
@@ -214,10 +217,10 @@ func (req *request) deleteDestination() error {
 	if err != nil {
 		return req.showDestinationError(err)
 	}
-	return req.redirect(destinationsPath, "The destination is deleted, with what was and was to be sent there.")
+	return req.redirect(destinationsPath, "Destination deleted.")
 }
 
-// secretPage shows the secret of a webhook, this once.
+// secretPage shows the secret of a webhook, once.
 type secretPage struct {
 	Destination cola.Destination
 	Secret      copied
@@ -226,7 +229,7 @@ type secretPage struct {
 
 func (req *request) showSecret(status int, d cola.DestinationWithSecret, title string, call *apiCall) error {
 	return req.show(status, "destination_secret", page{
-		Title: title, Data: secretPage{d.Destination, copied{"the secret", d.Secret.V}, status == http.StatusOK},
+		Title: title, Data: secretPage{d.Destination, copied{"secret", d.Secret.V}, status == http.StatusOK},
 		Call: call,
 	})
 }

@@ -23,16 +23,16 @@ type destinationForm struct {
 	Problems  map[string][]string
 	Error     string // a problem that concerns no single field
 	Searches  []option
-	More      bool // searches than are offered
+	More      bool // there are searches without an option
 	SendsMail bool
 }
 
-var destinationLabels = map[string]string{"kind": "How", "address": "Address", "saved_search": "For",
-	"send_empty": "Runs that find nothing"}
+var destinationLabels = map[string]string{"kind": "Type", "address": "Address", "saved_search": "Searches",
+	"send_empty": "Runs without new labels"}
 
 var destinationHints = map[string]string{
-	"address":      "For a webhook, an https URL on the public internet; for email, an email address.",
-	"saved_search": "For one search it comes in place of a destination of all searches with the same address.",
+	"address":      "A public https URL or an email address.",
+	"saved_search": "A search’s own destination overrides the account-wide one.",
 }
 
 // Text returns the value of a field.
@@ -51,7 +51,7 @@ func (f *destinationForm) ProblemList() []fieldProblem {
 	})
 }
 
-// Field returns a field for its problems.
+// Field returns a field with its value and problems.
 func (f *destinationForm) Field(name string) formField {
 	field := formField{Name: name, Label: destinationLabels[name], Value: f.Text(name), Problems: f.Problems[name],
 		Hint: destinationHints[name], MaxLength: 1000}
@@ -85,18 +85,18 @@ func (req *request) addDestination() error {
 	if err != nil {
 		f := &destinationForm{Values: typed}
 		var ok bool
-		if f.Problems, f.Error, ok = refusalDetails(err); !ok {
+		if f.Problems, f.Error, ok = formErrors(err); !ok {
 			return err
 		}
 		req.setRetryAfter(err)
 		return req.showDestinationForm(web.StatusOf(cola.CodeOf(err)), f)
 	}
 	if made.Secret.OK {
-		return req.showSecret(http.StatusCreated, made, "The webhook is added", req.destinationCall(typed))
+		return req.showSecret(http.StatusCreated, made, "Webhook added", req.destinationCall(typed))
 	}
-	notice := "The destination is added."
+	notice := "Destination added."
 	if made.State == cola.DestinationUnconfirmed {
-		notice = "Destination added. The owner of the address is asked by email to agree; no other messages are sent until then."
+		notice = "Destination added. The recipient must confirm by email first."
 	}
 	return req.redirect(destinationPath(made.UUID), notice)
 }
@@ -109,15 +109,15 @@ func (req *request) showDestinationForm(status int, f *destinationForm) error {
 	}
 	req.recordQuota(state)
 	f.SendsMail = req.svc.SendsMail()
-	f.Searches, f.More = searchOptions(searches, f.Text("saved_search"), "all saved searches")
+	f.Searches, f.More = searchOptions(searches, f.Text("saved_search"), "All")
 	return req.show(status, "destination_form",
 		page{Title: "New destination", Data: f, Call: req.destinationCall(f.Values)})
 }
 
 // searchOptions returns the first saved searches, and the chosen one, as options. more is true if
 // there are others.
-func searchOptions(searches registry.SavedSearchNames, chosen, none string) (options []option, more bool) {
-	options = []option{{Label: none}}
+func searchOptions(searches registry.SavedSearchNames, chosen, empty string) (options []option, more bool) {
+	options = []option{{Label: empty}}
 	for i, s := range searches.Names {
 		is := strings.EqualFold(s.UUID, chosen)
 		if i < maxSearchOptions || is {
@@ -127,7 +127,7 @@ func searchOptions(searches registry.SavedSearchNames, chosen, none string) (opt
 	return options, len(options) <= len(searches.Names)
 }
 
-// maxOptionName is how many characters of a name a field offers.
+// maxOptionName limits the name of a search in a select, in characters.
 const maxOptionName = 60
 
 // destinationCall is the API call that creates the destination.

@@ -41,7 +41,7 @@ func (s *site) mustWebhook(form url.Values) (path, secret string) {
 	s.t.Helper()
 	path, secret = s.mustPending(form)
 	s.registry.Deliver(s.t, "")
-	s.get(path).lacks(s.t, "Confirm the endpoint")
+	s.get(path).lacks(s.t, path+"/confirm\"")
 	return path, secret
 }
 
@@ -49,8 +49,8 @@ func (s *site) mustWebhook(form url.Values) (path, secret string) {
 func (s *site) mustPending(form url.Values) (path, secret string) {
 	s.t.Helper()
 	made := s.post("/destinations/new", form)
-	made.shows(s.t, http.StatusCreated, "shown this once", "whsec_")
-	made.wellMade(s.t)
+	made.shows(s.t, http.StatusCreated, "whsec_")
+	made.checkHTML(s.t)
 	paths := s.destinationsOf(s.as)
 	return paths[len(paths)-1], "whsec_" + cutOut(made.text, "<code>whsec_", "<")
 }
@@ -58,7 +58,7 @@ func (s *site) mustPending(form url.Values) (path, secret string) {
 func TestWebhook(t *testing.T) {
 	s := mustSite(t)
 	search := s.mustSaved(typedSearch())
-	s.get("/destinations").shows(t, http.StatusOK, ann, "the account’s own", "1 of 20 destinations")
+	s.get("/destinations").shows(t, http.StatusOK, ann, "your account’s address", "1 of 20 destinations")
 	s.get("/destinations/new?saved_search="+search[16:]).shows(t, http.StatusOK, `selected>All wine`)
 	s.mustWebhook(typedWebhook("saved_search", search[16:], "send_empty", "true"))
 	paths := s.destinationsOf(ann)
@@ -66,16 +66,17 @@ func TestWebhook(t *testing.T) {
 		t.Fatalf("there are %v", paths)
 	}
 	page := s.get(paths[1])
-	page.shows(t, http.StatusOK, hook, "active", "All wine", "are told, too", "How to verify")
-	page.lacks(t, "whsec_", "Resume")
-	page.wellMade(t)
-	s.get("/destinations").shows(t, http.StatusOK, hook, "tells empty runs, too", "2 of 20")
+	page.shows(t, http.StatusOK, hook, "active", "All wine", `name="send_empty" value="false"`)
+	page.lacks(t, "whsec_", "/resume")
+	page.checkHTML(t)
+	s.get("/destinations").shows(t, http.StatusOK, hook, "includes runs without new labels", "2 of 20")
 	s.get(search).shows(t, http.StatusOK, hook, "for this search")
 	s.mustWebhook(typedWebhook())
 	if both := s.get(search); strings.Count(both.body, hook) != 1 {
-		t.Errorf("the webhook of all searches is named beside that of the search, which takes its place:\n%s", both.body)
+		t.Errorf("the account-wide webhook is listed beside the search's own one, which overrides it:\n%s", both.body)
 	}
-	s.post("/destinations/new", typedWebhook("saved_search", search[16:])).shows(t, http.StatusConflict, "has this destination already", hook)
+	s.post("/destinations/new", typedWebhook("saved_search", search[16:])).shows(t, http.StatusConflict, `role="alert"`,
+		hook)
 }
 
 // TestSecretIsShownOnce checks that reloading the response creates no second secret and that no
@@ -84,18 +85,18 @@ func TestSecretIsShownOnce(t *testing.T) {
 	s := mustSite(t)
 	path, first := s.mustWebhook(typedWebhook())
 	ask := s.get(path + "/secret")
-	ask.shows(t, http.StatusOK, "Replace the secret of "+hook+"?", "24 hours")
+	ask.shows(t, http.StatusOK, hook+"?</h1>", "24 hours")
 	form := url.Values{"form": {cutOut(ask.body, `name="form" value="`, `"`)}}
-	answer := s.post(path+"/secret", form)
-	answer.shows(t, http.StatusOK, "The secret is replaced", "signature of the secret before as well")
-	second := "whsec_" + cutOut(answer.text, "<code>whsec_", "<")
+	rotated := s.post(path+"/secret", form)
+	rotated.shows(t, http.StatusOK, "24 hours")
+	second := "whsec_" + cutOut(rotated.text, "<code>whsec_", "<")
 	if second == first || len(second) != len(first) {
-		t.Errorf("%q replaces %q", second, first)
+		t.Errorf("rotated %q to %q", first, second)
 	}
-	s.post(path+"/secret", form).leads(t)
-	s.post(path+"/secret", url.Values{}).leads(t)
+	s.post(path+"/secret", form).redirects(t)
+	s.post(path+"/secret", url.Values{}).redirects(t)
 	again := s.get(path)
-	again.shows(t, http.StatusOK, "This form was sent before, or is not one that is open for this account")
+	again.shows(t, http.StatusOK, `class="notice"`)
 	again.lacks(t, first, second)
 	id := path[len("/destinations/"):]
 	kept, err := s.registry.Store.Destination(t.Context(), s.browsers.callers[ann].Account, id)
@@ -103,54 +104,65 @@ func TestSecretIsShownOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if current, err := s.registry.Vault.Open(vault.Secret, id, kept.Secrets.Current); err != nil || current != second {
-		t.Errorf("the secret that counts is not the one that was shown: %v", err)
+		t.Errorf("stored secret = %q, %v, want the shown one", current, err)
 	}
 	ask = s.get(s.destinationsOf(ann)[0] + "/secret")
 	form.Set("form", cutOut(ask.body, `name="form" value="`, `"`))
-	s.post(s.destinationsOf(ann)[0]+"/secret", form).shows(t, http.StatusBadRequest, "only webhooks are signed")
+	s.post(s.destinationsOf(ann)[0]+"/secret", form).shows(t, http.StatusBadRequest)
 }
 
-// TestEndpointIsConfirmed enters the challenge's code on the endpoint's page.
-func TestEndpointIsConfirmed(t *testing.T) {
+// TestTooManyCodes checks that the page asks for a new challenge after too many wrong codes.
+func TestTooManyCodes(t *testing.T) {
+	s := mustSite(t)
+	path, _ := s.mustPending(typedWebhook())
+	for range cola.MaxCodeTries {
+		s.post(path+"/confirm", url.Values{"code": {"AAAA-AAAA"}})
+	}
+	s.post(path+"/confirm", url.Values{"code": {"AAAA-AAAA"}}).shows(t, http.StatusConflict, "Too many wrong codes",
+		path+"/confirmation")
+}
+
+// TestConfirmEndpoint enters the challenge's code on the endpoint's page.
+func TestConfirmEndpoint(t *testing.T) {
 	s := mustSite(t)
 	path, _ := s.mustPending(typedWebhook())
 	page := s.get(path)
-	page.shows(t, http.StatusOK, "pending", "has not confirmed yet", "Confirm the endpoint", "Send another challenge", "Challenge to confirm the endpoint")
-	page.lacks(t, "Send a test", "Resume")
-	page.wellMade(t)
-	s.get("/destinations").shows(t, http.StatusOK, "pending", "waiting for the endpoint to confirm")
+	page.shows(t, http.StatusOK, "pending", path+"/confirm", path+"/confirmation", "Endpoint challenge")
+	page.lacks(t, path+"/test", path+"/resume")
+	page.checkHTML(t)
+	s.get("/destinations").shows(t, http.StatusOK, "pending", "waiting for the endpoint")
 	for _, action := range []string{"/test", "/resume", "/replay"} {
-		s.post(path+action, nil).shows(t, http.StatusConflict, "has not confirmed yet")
+		s.post(path+action, nil).shows(t, http.StatusConflict, `role="alert"`, "not confirmed")
 	}
 	for _, wrong := range []string{"", "AAAA-AAAA", `"><script>`} {
-		refused := s.post(path+"/confirm", url.Values{"code": {wrong}})
-		refused.shows(t, http.StatusBadRequest, `role="alert"`, `aria-invalid="true"`)
-		refused.wellMade(t)
+		rejected := s.post(path+"/confirm", url.Values{"code": {wrong}})
+		rejected.shows(t, http.StatusBadRequest, `role="alert"`, `aria-invalid="true"`)
+		rejected.checkHTML(t)
 	}
 	s.registry.Pass(time.Minute)
-	s.post(path+"/confirmation", nil).leads(t)
+	s.post(path+"/confirmation", nil).redirects(t)
 	code := s.registry.Code(t, s.browsers.callers[ann].Account, path[len("/destinations/"):])
-	s.post(path+"/confirm", url.Values{"code": {strings.ToLower(code)}}).leads(t)
-	s.get(path).shows(t, http.StatusOK, "active", "confirmed", "Send a test")
+	s.post(path+"/confirm", url.Values{"code": {strings.ToLower(code)}}).redirects(t)
+	s.get(path).shows(t, http.StatusOK, "active", `class="notice"`, path+"/test")
 }
 
-func TestDestinationIsPausedAndDeleted(t *testing.T) {
+func TestPauseAndDeleteDestination(t *testing.T) {
 	s := mustSite(t)
 	path, _ := s.mustWebhook(typedWebhook())
-	s.post(path+"/pause", nil).leads(t)
+	s.post(path+"/pause", nil).redirects(t)
 	paused := s.get(path)
-	paused.shows(t, http.StatusOK, "You paused it", "Resume")
-	paused.lacks(t, "Send a test")
-	s.post(path+"/test", nil).shows(t, http.StatusConflict, "The destination is paused, so nothing is sent to it. Resume it first.")
-	s.post(path+"/replay", nil).shows(t, http.StatusConflict, "Resume it first")
-	s.get("/destinations").shows(t, http.StatusOK, "paused", "you paused it")
-	s.post(path+"/resume", nil).leads(t)
-	s.post(path+"/empty", url.Values{"send_empty": {"true"}}).leads(t)
-	s.get(path).shows(t, http.StatusOK, "active", "are told, too")
-	s.post(path+"/empty", url.Values{"send_empty": {"<script>"}}).leads(t)
-	s.get(path).shows(t, http.StatusOK, "are not told")
+	paused.shows(t, http.StatusOK, "You paused it", path+"/resume")
+	paused.lacks(t, path+"/test")
+	s.post(path+"/test", nil).shows(t, http.StatusConflict, `role="alert"`, "is paused")
+	s.post(path+"/replay", nil).shows(t, http.StatusConflict, `role="alert"`)
+	s.get("/destinations").shows(t, http.StatusOK, "paused", "by you")
+	s.post(path+"/resume", nil).redirects(t)
+	s.post(path+"/empty", url.Values{"send_empty": {"true"}}).redirects(t)
+	s.get(path).shows(t, http.StatusOK, "active", `name="send_empty" value="false"`)
+	s.post(path+"/empty", url.Values{"send_empty": {"<script>"}}).redirects(t)
+	s.get(path).shows(t, http.StatusOK, `name="send_empty" value="true"`)
 	s.get(path+"/delete").shows(t, http.StatusOK, "Delete "+hook+"?", "pause it")
-	s.post(path+"/delete", nil).leads(t)
+	s.post(path+"/delete", nil).redirects(t)
 	s.get(path).shows(t, http.StatusNotFound)
 }
 
@@ -159,39 +171,39 @@ func TestOwnAddress(t *testing.T) {
 	s := mustSite(t)
 	own := s.destinationsOf(ann)[0]
 	page := s.get(own)
-	page.shows(t, http.StatusOK, ann, "your account’s own address, which stays")
+	page.shows(t, http.StatusOK, ann, own+"/pause")
 	page.lacks(t, own+"/delete", own+"/secret", own+"/confirmation")
-	s.post(own+"/delete", nil).shows(t, http.StatusBadRequest, "which stays")
+	s.post(own+"/delete", nil).shows(t, http.StatusBadRequest)
 	s.post(own+"/confirmation", nil).shows(t, http.StatusBadRequest)
-	s.post(own+"/pause", nil).leads(t)
-	s.post(own+"/resume", nil).leads(t)
+	s.post(own+"/pause", nil).redirects(t)
+	s.post(own+"/resume", nil).redirects(t)
 	s.get(own).shows(t, http.StatusOK, "active")
 }
 
-// TestOthersAreAsked checks that an email address outside the account gets a rate-limited
+// TestConfirmationByEmail checks that an email address outside the account gets a rate-limited
 // confirmation request.
-func TestOthersAreAsked(t *testing.T) {
+func TestConfirmationByEmail(t *testing.T) {
 	s := mustSite(t)
-	path := s.post("/destinations/new", url.Values{"kind": {"email"}, "address": {"team@example.com"}}).leads(t)
-	s.get(path).shows(t, http.StatusOK, "asked by email to agree", "unconfirmed", "has not agreed", "Ask again", "Request to agree to messages")
-	s.post(path+"/resume", nil).shows(t, http.StatusConflict, "has not agreed")
-	s.post(path+"/test", nil).shows(t, http.StatusConflict, "has not agreed")
+	path := s.post("/destinations/new", url.Values{"kind": {"email"}, "address": {"team@example.com"}}).redirects(t)
+	s.get(path).shows(t, http.StatusOK, `class="notice"`, "unconfirmed", path+"/confirmation", "Confirmation request")
+	s.post(path+"/resume", nil).shows(t, http.StatusConflict, `role="alert"`, "not confirmed")
+	s.post(path+"/test", nil).shows(t, http.StatusConflict, `role="alert"`, "not confirmed")
 	again := s.post(path+"/confirmation", nil)
-	again.shows(t, http.StatusTooManyRequests, "asked within the last hour", "team@example.com")
+	again.shows(t, http.StatusTooManyRequests, `role="alert"`, "team@example.com")
 	if again.Header.Get("Retry-After") == "" {
-		t.Error("it is not told when to try again")
+		t.Error("no Retry-After")
 	}
-	s.post(path+"/delete", nil).leads(t)
+	s.post(path+"/delete", nil).redirects(t)
 	again = s.post("/destinations/new", url.Values{"kind": {"email"}, "address": {"team@example.com"}})
-	again.shows(t, http.StatusTooManyRequests, "asked within the last hour", `value="team@example.com"`)
+	again.shows(t, http.StatusTooManyRequests, `role="alert"`, `value="team@example.com"`)
 	if again.Header.Get("Retry-After") == "" {
-		t.Error("it is not told when to try again")
+		t.Error("no Retry-After")
 	}
 	s.registry.Pass(2 * time.Hour)
-	path = s.post("/destinations/new", url.Values{"kind": {"email"}, "address": {"team@example.com"}}).leads(t)
+	path = s.post("/destinations/new", url.Values{"kind": {"email"}, "address": {"team@example.com"}}).redirects(t)
 	s.registry.Pass(2 * time.Hour)
-	if to := s.post(path+"/confirmation", nil).leads(t); !strings.HasPrefix(to, "/deliveries/") {
-		t.Errorf("leads to %s", to)
+	if to := s.post(path+"/confirmation", nil).redirects(t); !strings.HasPrefix(to, "/deliveries/") {
+		t.Errorf("redirect to %s", to)
 	}
 }
 
@@ -201,33 +213,37 @@ func TestDestinationProblems(t *testing.T) {
 		form url.Values
 		says []string
 	}{
-		"nothing":        {url.Values{}, []string{"A kind is required", `href="#address"`}},
-		"another kind":   {typedWebhook("kind", "fax"), []string{`"fax" is not allowed`}},
-		"private":        {typedWebhook("address", "https://127.0.0.1/"), []string{"https://127.0.0.1/", `aria-invalid="true"`}},
-		"with a script":  {typedWebhook("kind", "email", "address", `a@a.example"><script>alert(1)</script>`), []string{`value="a@a.example"><script>`, "is not an email address"}},
-		"NUL":            {typedWebhook("address", "https://a.example/\x00"), []string{"control character"}},
-		"no such search": {typedWebhook("saved_search", "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"), []string{"has no saved search with the id", `href="#saved_search"`}},
-		"no id":          {typedWebhook("saved_search", "<script>"), []string{"is not a UUID"}},
-		"no box":         {typedWebhook("send_empty", "perhaps"), []string{"write true or false"}},
-		"unknown":        {typedWebhook("secret", "whsec_x"), []string{"There is no such parameter"}},
-		"email or a URL": {typedWebhook("kind", "email"), []string{"is not an email address", hook}},
-		"endless":        {typedWebhook("address", "https://a.example/"+strings.Repeat("x", 2000)), []string{"at most 1000"}},
+		"empty":        {url.Values{}, []string{`href="#kind"`, `href="#address"`}},
+		"another kind": {typedWebhook("kind", "fax"), []string{`"fax"`}},
+		"private": {typedWebhook("address", "https://127.0.0.1/"),
+			[]string{"https://127.0.0.1/", `aria-invalid="true"`}},
+		"with a script": {typedWebhook("kind", "email", "address", `a@a.example"><script>alert(1)</script>`),
+			[]string{`value="a@a.example"><script>`, `href="#address"`}},
+		"NUL": {typedWebhook("address", "https://a.example/\x00"), []string{`href="#address"`}},
+		"no such search": {typedWebhook("saved_search", "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"),
+			[]string{`href="#saved_search"`}},
+		"no id":          {typedWebhook("saved_search", "<script>"), []string{`href="#saved_search"`}},
+		"no box":         {typedWebhook("send_empty", "perhaps"), []string{`href="#send_empty"`}},
+		"unknown":        {typedWebhook("secret", "whsec_x"), []string{"<li>secret:"}},
+		"email or a URL": {typedWebhook("kind", "email"), []string{`href="#address"`, hook}},
+		"endless": {typedWebhook("address", "https://a.example/"+strings.Repeat("x", 2000)),
+			[]string{`href="#address"`, "1000"}},
 	} {
 		a := s.post("/destinations/new", tt.form)
 		t.Log(name)
 		a.shows(t, http.StatusBadRequest, append(tt.says, `role="alert"`)...)
-		a.wellMade(t)
+		a.checkHTML(t)
 		if strings.Contains(a.body, "<script>") {
-			t.Error("something that was typed has become markup")
+			t.Error("a field was not escaped")
 		}
 	}
 	for i := range cola.MaxDestinations - 1 {
 		s.registry.Endpoint(t, s.browsers.callers[ann].Account, hook+"/"+string(rune('a'+i))+`"><script>x</script>`)
 	}
 	if list := s.get("/destinations"); strings.Contains(list.body, "<script>") {
-		t.Error("an address has become markup")
+		t.Error("an address was not escaped")
 	}
-	s.post("/destinations/new", typedWebhook()).shows(t, http.StatusConflict, "as many destinations as it may: 20", hook)
+	s.post("/destinations/new", typedWebhook()).shows(t, http.StatusConflict, "limit of 20 destinations", hook)
 }
 
 // TestDestinationsOfOthers checks that another account's destination is not found.
@@ -236,20 +252,25 @@ func TestDestinationsOfOthers(t *testing.T) {
 	s.join("bob@example.com", cola.TierFree)
 	path, _ := s.mustWebhook(typedWebhook())
 	bob := s.by("bob@example.com")
-	for _, id := range []string{path, "/destinations/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", "/destinations/x", "/destinations/%00", "/destinations/%ff"} {
+	for _, id := range []string{path, "/destinations/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", "/destinations/x",
+		"/destinations/%00", "/destinations/%ff"} {
 		s.registry.Pass(time.Minute) // stays under the page rate limit
 		for _, page := range []string{"", "/secret", "/delete"} {
 			a := bob.get(id + page)
 			a.shows(t, http.StatusNotFound)
 			a.lacks(t, hook)
 		}
-		form := url.Values{"send_empty": {"true"}, "code": {"KX7Q-2MFA"}, "form": {cutOut(bob.get(bob.destinationsOf("bob@example.com")[0]+"/secret").body, `name="form" value="`, `"`)}}
-		for _, action := range []string{"/pause", "/resume", "/empty", "/test", "/confirmation", "/confirm", "/replay", "/secret", "/delete"} {
+		form := url.Values{"send_empty": {"true"}, "code": {"KX7Q-2MFA"},
+			"form": {cutOut(bob.get(bob.destinationsOf("bob@example.com")[0]+"/secret").body, `name="form" value="`,
+				`"`)}}
+		for _, action := range []string{"/pause", "/resume", "/empty", "/test", "/confirmation", "/confirm", "/replay",
+			"/secret", "/delete"} {
 			bob.post(id+action, form).shows(t, http.StatusNotFound)
 		}
 	}
-	s.get(path).shows(t, http.StatusOK, "active", "are not told")
+	s.get(path).shows(t, http.StatusOK, "active", `name="send_empty" value="true"`)
 	search := s.mustSaved(typedSearch())
-	bob.post("/destinations/new", typedWebhook("saved_search", search[16:])).shows(t, http.StatusBadRequest, "has no saved search with the id")
+	bob.post("/destinations/new", typedWebhook("saved_search", search[16:])).shows(t, http.StatusBadRequest,
+		`href="#saved_search"`)
 	bob.get("/destinations/new?saved_search="+search[16:]).lacks(t, "All wine")
 }

@@ -19,13 +19,13 @@ type errorPage struct {
 	Status         int
 	Message        string
 	Details        []errorDetail
-	RequestID      string // to quote in a report; for internal errors only
-	RetryAfter     int64  // seconds; 0 if there is no such time, or the message states it
-	Upgrade        string // page of larger plans
-	RetryURL       string // address to try again, where a limit or an outage was in the way; empty for forms
+	RequestID      string // for internal errors only
+	RetryAfter     int64  // seconds; 0: unknown, or stated in the message
+	Upgrade        string // upgrade page
+	RetryURL       string // URL to retry after a limit or an outage; empty for forms
 	Suspended      bool
-	SessionUnknown bool          // it is unknown whether somebody is signed in
-	Resubmit       *resubmitForm // the refused form; may be nil
+	SessionUnknown bool          // the session could not be read
+	Resubmit       *resubmitForm // the rejected form; may be nil
 }
 
 // errorDetail lists the problems of one field.
@@ -107,50 +107,49 @@ func (req *request) retryURL(status int) string {
 	return req.http.URL.RequestURI()
 }
 
-// errorTitle heads the page of a fault.
+// errorTitle returns the title of an error page.
 func errorTitle(p errorPage) string {
 	switch p.Status {
 	case http.StatusNotFound:
-		return "There is nothing here"
+		return "Not found"
 	case http.StatusUnauthorized:
-		return "You could not be signed in"
+		return "Sign-in failed"
 	case http.StatusForbidden:
-		return "This is not allowed"
+		return "Not allowed"
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge:
-		return "This could not be understood"
+		return "Invalid request"
 	case http.StatusConflict:
-		return "This cannot be done now"
+		return "Not possible right now"
 	case http.StatusTooManyRequests:
 		if p.Upgrade == "" {
-			return "Too many requests at once"
+			return "Too many requests"
 		}
-		return "The limit of your plan is reached"
+		return "Plan limit reached"
 	case http.StatusServiceUnavailable:
-		return "The registry cannot answer right now"
+		return "Temporarily unavailable"
 	case http.StatusMethodNotAllowed:
-		return "This page cannot be used so"
+		return "Method not allowed"
 	}
-	return "Something went wrong on our side"
+	return "Something went wrong"
 }
 
 func (req *request) notFoundPage() error {
-	return cola.Errorf(cola.CodeNotFound, "There is no page at this address. If a message or a bookmark led you "+
-		"here, what it was about may have been deleted.")
+	return cola.Errorf(cola.CodeNotFound, "Page not found. It may have been deleted.")
 }
 
 func (req *request) methodNotAllowed() error {
 	return cola.Errorf(cola.CodeMethodNotAllowed,
-		"What was asked for cannot be done at this address. Go back to the page and use its buttons.")
+		"This address doesn't support that action. Go back and use the buttons on the page.")
 }
 
 type edgeKey struct{}
 
-// ShowSessionError answers a request whose session can't be read or stored, with a page for a signed-out
-// visitor. It is for auth.BrowserOptions.
+// ShowSessionError shows an error page to a visitor whose session can't be read or stored, as if
+// signed out. It is for auth.BrowserOptions.
 //
-// If the form has not been read yet, the page offers to submit it again. A form that was read may
-// have been processed before storing the session failed, so it is not offered. Neither is a form
-// from another site: it has not been checked for forgery yet, and our own page must not submit it.
+// The page offers to submit the form again, except:
+//   - a form that was already read: it may have been processed before storing the session failed
+//   - a form from another site: it was not checked for forgery yet, and our page must not submit it
 func ShowSessionError(w http.ResponseWriter, r *http.Request, err error) {
 	e, ok := r.Context().Value(edgeKey{}).(*edge)
 	if !ok {
@@ -178,12 +177,12 @@ func (noSession) Caller(context.Context) (cola.Caller, bool) { return cola.Calle
 
 // fieldProblems returns the problems of an error by field.
 func fieldProblems(err error) map[string][]string {
-	var refusal *cola.Error
-	if !errors.As(err, &refusal) || refusal.Code != cola.CodeValidation {
+	var apiErr *cola.Error
+	if !errors.As(err, &apiErr) || apiErr.Code != cola.CodeValidation {
 		return nil
 	}
 	problems := map[string][]string{}
-	for field, value := range refusal.Details {
+	for field, value := range apiErr.Details {
 		if messages, ok := value.([]string); ok {
 			problems[field] = messages
 		}
@@ -198,96 +197,88 @@ func sortErrorDetails(details []errorDetail) {
 // correctable reports whether the user can correct an error. It returns the problems by field, and
 // a sentence for the others.
 func correctable(err error) (problems map[string][]string, sentence string, ok bool) {
-	var refusal *cola.Error
-	if !errors.As(err, &refusal) {
+	var apiErr *cola.Error
+	if !errors.As(err, &apiErr) {
 		return nil, "", false
 	}
-	switch refusal.Code {
+	switch apiErr.Code {
 	case cola.CodeValidation, cola.CodeSearchTooBroad, cola.CodeWatchlistLimit, cola.CodeDestinationLimit,
 		cola.CodeDestinationExists, cola.CodeNotActive,
 		cola.CodeKeyLimit:
-		return fieldProblems(err), refusal.Message, true
+		return fieldProblems(err), apiErr.Message, true
 	}
 	return nil, "", false
 }
 
-// refusalDetails is correctable for saved searches and destinations: it uses the words of pages
-// rather than of the API, and includes limits that the user can wait for.
-func refusalDetails(err error) (problems map[string][]string, sentence string, ok bool) {
+// formErrors is correctable for saved searches and destinations. Its sentences are worded for
+// pages, and it includes limits that pass with time.
+func formErrors(err error) (problems map[string][]string, sentence string, ok bool) {
 	problems, _, ok = correctable(err)
-	refusal, is := errors.AsType[*cola.Error](err)
+	apiErr, is := errors.AsType[*cola.Error](err)
 	switch {
 	case !is:
 		return nil, "", false
-	case refusal.Code == cola.CodeIdempotencyKeyReused:
-		return nil, "You have saved another search from this form already. To save this one beside it, save once more.",
-			true
-	case refusal.Code == cola.CodeQuotaExceeded &&
+	case apiErr.Code == cola.CodeIdempotencyKeyReused:
+		return nil, "This form already saved a different search. Save again to create a second one.", true
+	case apiErr.Code == cola.CodeQuotaExceeded &&
 		slices.Contains([]any{"confirmations", registry.ReasonManualRuns, registry.ReasonTests},
-			refusal.Details["reason"]):
-		return nil, refusal.Message, true
+			apiErr.Details["reason"]):
+		return nil, apiErr.Message, true
 	case !ok:
 		return nil, "", false
 	case len(problems) > 0:
-		return problems, "Nothing was saved. Something has to be mended first:", true
+		return problems, "Fix these to save:", true
 	}
-	return nil, refusalSentence(refusal), true
+	return nil, errorSentence(apiErr), true
 }
 
-// refusalSentence says a refusal in the words of pages.
-func refusalSentence(refusal *cola.Error) string {
-	switch refusal.Code {
+// errorSentence words an error for pages.
+func errorSentence(apiErr *cola.Error) string {
+	switch apiErr.Code {
 	case cola.CodeSearchTooBroad:
-		return "A search that runs by itself needs something that narrows it: words, a name, a number, a place, a " +
-			"category path, a strength, a size, or some but not all of the kinds, categories, origins or containers. " +
-			"A status alone is too broad. Without a schedule it can be kept as it is."
+		return "Too broad for a schedule. Add a filter other than status, or choose “Manual only”. Selecting every " +
+			"option of a group doesn’t narrow a search."
 	case cola.CodeWatchlistLimit:
-		return watchlistLimitSentence(refusal)
+		return watchlistLimitSentence(apiErr)
 	case cola.CodeDestinationLimit:
-		return "Your account has as many destinations as it may: " + strconv.Itoa(cola.MaxDestinations) +
-			". Delete one that is no longer needed first."
+		return "You have reached the limit of " + strconv.Itoa(cola.MaxDestinations) +
+			" destinations. Delete one first."
 	case cola.CodeDestinationExists:
-		return "Your account has this destination already, for the same searches; it is in the list of destinations. If its secret is lost, replace it there."
+		return "This destination already exists. If you lost its secret, rotate it on the destination’s page."
 	case cola.CodeNotActive:
-		return notActiveSentence(refusal)
+		return notActiveSentence(apiErr)
 	}
-	return refusal.Message
+	return apiErr.Message
 }
 
-func watchlistLimitSentence(refusal *cola.Error) string {
-	limit, _ := refusal.Details["limit"].(int)
+func watchlistLimitSentence(apiErr *cola.Error) string {
+	limit, _ := apiErr.Details["limit"].(int)
 	switch {
 	case limit == 0:
-		return "Your account may have no saved search that runs by itself. Ask the operator of this service."
+		return "Your account can’t have alerts. Ask your administrator."
 	case limit > cola.MaxActiveSchedules:
-		return "Your account has as many saved searches as it may: " + count(limit) +
-			". Delete some that are no longer needed first."
+		return "You have reached the limit of " + count(limit) + " saved searches. Delete one first."
 	}
-	return "Your account may have " + plural(limit, "saved search that runs by itself",
-		"saved searches that run by themselves") +
-		", and has that many. Pause or delete another one first, or save this one paused or without a schedule."
+	return "You have reached the limit of " + plural(limit, "alert", "alerts") +
+		". Pause or delete one first, or save this search paused or without a schedule."
 }
 
 // notActiveSentence explains a CodeNotActive error.
-func notActiveSentence(refusal *cola.Error) string {
-	state, _ := refusal.Details["state"].(string)
-	reason, _ := refusal.Details["reason"].(string)
+func notActiveSentence(apiErr *cola.Error) string {
+	state, _ := apiErr.Details["state"].(string)
+	reason, _ := apiErr.Details["reason"].(string)
 	switch {
-	case state == cola.DestinationPending && strings.Contains(refusal.Message, "no challenge"):
-		return "No more codes can be entered for the latest challenge. Send another challenge."
 	case state == cola.DestinationPending:
-		return "The endpoint has not confirmed yet. It must answer the challenge, or you enter the code from it."
+		return "The endpoint is not confirmed. It must answer the challenge, or you enter its code."
 	case state == cola.DestinationUnconfirmed:
-		return "The owner of this address has not agreed yet. They received an email with a link to confirm; you can ask them again."
+		return "The recipient has not confirmed. You can resend the confirmation email."
 	case reason == cola.ReasonUnsubscribed:
-		return "The owner of this address has unsubscribed and must agree again. You can ask them."
+		return "The recipient unsubscribed and must confirm again. You can resend the confirmation email."
 	case state != "":
-		return "The destination is " + state + ", so nothing is sent to it. Resume it first."
-	case strings.Contains(refusal.Message, "destination of this message"):
-		return "Nothing is sent to the destination of this message now. Open the destination to see why, and to resume it."
+		return "The destination is " + state + ". Resume it first."
 	}
-	return refusal.Message
+	return apiErr.Message
 }
 
-// statusOf returns the status of an error that a caller may see.
+// statusOf returns the HTTP status of an error.
 func statusOf(err error) int { return web.StatusOf(cola.CodeOf(err)) }

@@ -13,30 +13,33 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// accountless is a registry that cannot read accounts.
-type accountless struct {
+// noAccounts is a registry that cannot read accounts.
+type noAccounts struct {
 	*registry.Service
 	err error
 }
 
-func (a accountless) Account(context.Context, cola.Caller) (registry.Account, cola.QuotaState, error) {
+func (a noAccounts) Account(context.Context, cola.Caller) (registry.Account, cola.QuotaState, error) {
 	return registry.Account{}, cola.QuotaState{}, a.err
 }
 
-// unreadable is a Browsers that cannot read sessions or, with after, cannot save them.
-type unreadable struct {
+// brokenSessions is a Browsers that cannot read sessions or, with after, cannot save them.
+type brokenSessions struct {
 	*fakeBrowsers
 	after bool
 }
 
-func (u unreadable) Load(next http.Handler) http.Handler {
+func (b brokenSessions) Load(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if u.after {
-			u.fakeBrowsers.Load(next).ServeHTTP(httptest.NewRecorder(), r)
+		if b.after {
+			b.fakeBrowsers.Load(next).ServeHTTP(httptest.NewRecorder(), r)
 		}
 		ShowSessionError(w, r, cola.Unavailable())
 	})
 }
+
+// resubmitButton is the label of the button that submits a rejected form again.
+const resubmitButton = "Submit again"
 
 // without returns the site with another service and another Browsers.
 func (s *site) without(svc Service, b Browsers) *site {
@@ -45,83 +48,84 @@ func (s *site) without(svc Service, b Browsers) *site {
 	return &other
 }
 
-// outages returns the site during a database outage, by what cannot be read.
+// outages returns the site during a database outage, by the unavailable part.
 func (s *site) outages() map[string]*site {
 	return map[string]*site{
-		"account": s.without(accountless{s.registry.Service, cola.Unavailable()}, s.browsers),
-		"session": s.without(s.registry.Service, unreadable{s.browsers, false}),
+		"account": s.without(noAccounts{s.registry.Service, cola.Unavailable()}, s.browsers),
+		"session": s.without(s.registry.Service, brokenSessions{s.browsers, false}),
 	}
 }
 
-// TestFormsOutliveOutages checks that form input is kept if the database is unavailable.
-func TestFormsOutliveOutages(t *testing.T) {
+// TestFormInOutage checks that form input is kept if the database is unavailable.
+func TestFormInOutage(t *testing.T) {
 	s := mustSite(t)
 	typed := typedSearch("name", `Oak & "ash" <b>`)
 	for name, out := range s.outages() {
 		t.Log(name)
 		kept := out.post("/saved-searches/new?x=1", typed)
-		kept.shows(t, http.StatusServiceUnavailable, "cannot answer right now", "What you sent is kept on this page", "Send it again",
+		kept.shows(t, http.StatusServiceUnavailable,
 			`action="/saved-searches/new?x=1"`, `name="name" value="Oak & "ash" <b>"`)
-		kept.lacks(t, "You are signed out", "worth another try", `<p><a href="/sign-in">`)
+		kept.lacks(t, "You are signed out", "<p>Try again in", `<p><a href="/sign-in">`)
 		if strings.Contains(kept.body, "<b>") || kept.Header.Get("Retry-After") == "" {
 			t.Errorf("%v:\n%s", kept.Header, kept.body)
 		}
-		kept.wellMade(t)
+		kept.checkHTML(t)
 		huge := out.post("/saved-searches/new", url.Values{"name": {strings.Repeat("x", 70_000)}})
-		huge.shows(t, http.StatusServiceUnavailable, "cannot answer right now")
-		huge.lacks(t, "Send it again")
+		huge.shows(t, http.StatusServiceUnavailable)
+		huge.lacks(t, resubmitButton)
 		live := httptest.NewRequest(http.MethodPost, "/saved-searches/preview", strings.NewReader(typed.Encode()))
 		live.Header.Set("Hx-Request", "true")
-		out.send(live).lacks(t, "Send it again")
+		out.send(live).lacks(t, resubmitButton)
 	}
-	s.get("/saved-searches").shows(t, http.StatusOK, "No saved search yet")
-	fault := s.without(accountless{s.registry.Service, cola.Errorf(cola.CodeAccountSuspended, "Suspended.")}, s.browsers).post("/saved-searches/new", typed)
+	s.get("/saved-searches").shows(t, http.StatusOK, `class="empty"`)
+	fault := s.without(noAccounts{s.registry.Service, cola.Errorf(cola.CodeAccountSuspended, "Suspended.")},
+		s.browsers).post("/saved-searches/new", typed)
 	fault.shows(t, http.StatusForbidden, "Suspended.")
-	fault.lacks(t, "Send it again")
+	fault.lacks(t, resubmitButton)
 }
 
-// TestPagesInAnOutage checks that an unavailable page offers to retry, because the visitor may
+// TestPageInOutage checks that an unavailable page offers to retry, because the visitor may
 // still be signed in.
-func TestPagesInAnOutage(t *testing.T) {
+func TestPageInOutage(t *testing.T) {
 	s := mustSite(t)
 	for name, out := range s.outages() {
 		t.Log(name)
 		a := out.get("/saved-searches?page=2")
-		a.shows(t, http.StatusServiceUnavailable, `href="/saved-searches?page=2">Try again</a>`, "Back to the overview")
-		a.lacks(t, "Send it again", "worth another try", `<p><a href="/sign-in">`)
-		a.wellMade(t)
+		a.shows(t, http.StatusServiceUnavailable, `href="/saved-searches?page=2">Try again</a>`, `<a href="/">Back`)
+		a.lacks(t, resubmitButton, "<p>Try again in", `<p><a href="/sign-in">`)
+		a.checkHTML(t)
 	}
-	back := s.without(s.registry.Service, unreadable{s.browsers, false}).get("/sign-in/callback?code=x")
+	back := s.without(s.registry.Service, brokenSessions{s.browsers, false}).get("/sign-in/callback?code=x")
 	back.shows(t, http.StatusServiceUnavailable)
 	back.lacks(t, "code=x", "Try again</a>")
 }
 
-// TestOutageKeepsNoOther checks that the error page offers to resend neither a cross-site form nor
+// TestOutageWithoutResubmission checks that the error page offers to resend neither a cross-site form nor
 // a form that was already processed.
-func TestOutageKeepsNoOther(t *testing.T) {
+func TestOutageWithoutResubmission(t *testing.T) {
 	s := mustSite(t)
 	forged := httptest.NewRequest(http.MethodPost, "/saved-searches/new", strings.NewReader("name=forged"))
 	forged.Header.Set("Origin", "https://evil.example")
 	a := s.outages()["session"].send(forged)
-	a.shows(t, http.StatusServiceUnavailable, "Back to the overview")
-	a.lacks(t, "forged", "Send it again")
-	done := s.without(s.registry.Service, unreadable{s.browsers, true}).post("/saved-searches/new", typedSearch())
-	done.shows(t, http.StatusServiceUnavailable, "Back to the overview")
-	done.lacks(t, "Send it again")
-	done.wellMade(t)
+	a.shows(t, http.StatusServiceUnavailable, `<a href="/">Back`)
+	a.lacks(t, "forged", resubmitButton)
+	done := s.without(s.registry.Service, brokenSessions{s.browsers, true}).post("/saved-searches/new", typedSearch())
+	done.shows(t, http.StatusServiceUnavailable, `<a href="/">Back`)
+	done.lacks(t, resubmitButton)
+	done.checkHTML(t)
 }
 
-// TestSecondsAreToldOnce checks that a retry time is not added to a message that has one.
-func TestSecondsAreToldOnce(t *testing.T) {
+// TestMentionsRetry checks that a retry time is not added to a message that has one.
+func TestMentionsRetry(t *testing.T) {
 	for message, want := range map[string]bool{
-		cola.Unavailable().Message:                                       true,
-		"The request took too long and was given up. Try again shortly.": true,
-		"Look at the list of keys in a few seconds.":                     true,
-		"Pages are asked for faster than people read.":                   false,
-		"The plan allows 60 requests in any 60 seconds.":                 false,
+		cola.Unavailable().Message:                       true,
+		"The request timed out. Try again shortly.":      true,
+		"Check the list of keys in a few seconds.":       true,
+		"You are loading pages too quickly.":             false,
+		"The plan allows 60 requests in any 60 seconds.": false,
 	} {
 		if got := mentionsRetry.MatchString(message); got != want {
-			t.Errorf("%q: %v", message, got)
+			t.Errorf("mentionsRetry(%q) = %v, want %v", message, got, want)
 		}
 	}
 }

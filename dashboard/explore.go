@@ -33,7 +33,7 @@ func exploreRoutes() []route {
 // explorePage is the search form and the results, if a search was made.
 type explorePage struct {
 	Form     exploreForm
-	Hints    []string // on parameters of the address that were ignored
+	Hints    []string // on ignored URL parameters
 	Results  *exploreResults
 	Examples []exampleSearch
 	Quota    cola.QuotaState
@@ -44,16 +44,15 @@ type exampleSearch struct{ Words, Href string }
 
 func exampleSearches() []exampleSearch {
 	return []exampleSearch{
-		{"Labels that say reserve", explorePath + "?q=reserve"},
+		{"“reserve”", explorePath + "?q=reserve"},
 		{"French wine", explorePath + "?origin=french&product_type=wine"},
 		{"Beer in cans", explorePath + "?container_type=can&product_type=malt+beverage"},
-		{"Spirits of 50 percent and more", explorePath + "?abv_min=50&product_type=distilled+spirits"},
-		{"Approvals that were surrendered", explorePath + "?status=surrendered"},
+		{"Spirits from 50% ABV", explorePath + "?abv_min=50&product_type=distilled+spirits"},
+		{"Surrendered approvals", explorePath + "?status=surrendered"},
 	}
 }
 
-// explore searches when the address has parameters of a search. Without any it shows the form,
-// which is free.
+// explore searches if the URL has search parameters. Otherwise it shows the form, which is free.
 func (req *request) explore(reader *params.Reader[cola.SearchParams]) error {
 	search := readSearch(reader, req.http.URL.RawQuery)
 	if len(search.values) == 0 && len(search.params.Problems) == 0 {
@@ -72,7 +71,7 @@ func (req *request) explore(reader *params.Reader[cola.SearchParams]) error {
 	if problems := fieldProblems(err); problems != nil {
 		web.EventOf(req.ctx()).Code = cola.CodeValidation
 		return req.show(http.StatusBadRequest, "explore",
-			page{Title: "Nothing was searched · Explore",
+			page{Title: "Invalid search · Explore",
 				Data: explorePage{Form: search.form(problems), Hints: search.hints, Quota: req.quota}})
 	}
 	if err != nil {
@@ -91,7 +90,7 @@ func (req *request) searchCall(p cola.SearchParams) *apiCall {
 	if q := searchQuery(p).Encode(); q != "" {
 		path += "?" + q
 	}
-	cost := "It costs one list record per label returned, as this page did. No results is free."
+	cost := "Costs one list record per label returned; free without results."
 	return req.call("GET", path, cost).forTool("search_colas", toolArguments(p))
 }
 
@@ -108,7 +107,7 @@ func (req *request) allowBackCache() {
 	h.Add("Vary", "Cookie")
 }
 
-// notFoundPage is the page of a record that the registry does not hold.
+// notFoundPage is the page for a record that does not exist.
 type notFoundPage struct {
 	Message    string
 	SearchText string // suggested search
@@ -124,30 +123,30 @@ func (req *request) showNotFound(err error, title, sought string) error {
 
 // price is the cost of opening a page.
 type price struct {
-	Words string // the cost in words
-	Open  string // text of the link that opens the page
+	Words string // the cost
+	Open  string // text of the confirmation link
 }
 
 func searchPrice() price {
-	return price{"one list record for each label shown, 20 at most; no results are free", "Make the search"}
+	return price{"one list record per label shown, at most 20; free without results", "Search"}
 }
 
 func explanationPrice() price {
-	return price{"one list record; free if the label does not exist", "Open the page"}
+	return price{"one list record; free if the label does not exist", "Continue"}
 }
 
 func runPrice() price {
-	return price{"one list record for each label shown, 20 at most", "Show the labels"}
+	return price{"one list record per label shown, at most 20", "Show labels"}
 }
 
 func recordPrice() price {
-	return price{"one detail view; free if the record does not exist", "Open the page"}
+	return price{"one detail view; free if the record does not exist", "Continue"}
 }
 
 // chargeConfirmation is a charged page that another site linked to.
 type chargeConfirmation struct {
 	price
-	To, Shown string // its address, in full and as displayed
+	To, Shown string // its URL, in full and as displayed
 	Quota     cola.QuotaState
 }
 
@@ -182,5 +181,5 @@ func (req *request) guardCharge(p price) (answered bool, err error) {
 	}
 	to := req.http.URL.RequestURI()
 	ask := chargeConfirmation{p, to, truncate(to, 200), req.quota}
-	return true, req.show(http.StatusOK, "explore_confirm", page{Title: "Open this page?", Data: ask})
+	return true, req.show(http.StatusOK, "explore_confirm", page{Title: "Confirm quota use", Data: ask})
 }

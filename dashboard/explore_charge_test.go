@@ -32,7 +32,7 @@ func (s *site) somePermit() string {
 	return label.Value.PermitNumber
 }
 
-func (s *site) ask(method, target string, headers ...string) answer {
+func (s *site) ask(method, target string, headers ...string) response {
 	s.t.Helper()
 	r := httptest.NewRequest(method, target, nil)
 	for _, h := range headers {
@@ -55,17 +55,17 @@ func (s *site) requests() (n int) {
 	return n
 }
 
-// TestOnlyItsReaderSpends checks that a charged page opens directly only from this site, from the
+// TestChargedPagesFromOtherSites checks that a charged page opens directly only from this site, from the
 // address bar, or in a browser that does not send its origin. From other sites it asks first.
-func TestOnlyItsReaderSpends(t *testing.T) {
+func TestChargedPagesFromOtherSites(t *testing.T) {
 	s := mustSite(t)
 	for target, price := range s.chargedPages() {
 		for _, from := range []string{"cross-site", "same-site", "elsewhere", "CROSS-SITE"} {
 			before, requests := s.used(), s.requests()
 			page := s.ask(http.MethodGet, target, "Sec-Fetch-Site: "+from, "Sec-Fetch-Mode: navigate")
-			page.shows(t, http.StatusOK, "Open this page?", "not charged", "It costs "+price, "one of the plan’s 120 requests in any 60 seconds",
+			page.shows(t, http.StatusOK, "Cost: "+price, "120 requests per 60 seconds",
 				`<a class="button" href="`+target+`">`)
-			page.wellMade(t)
+			page.checkHTML(t)
 			if got := page.Header.Get("Cache-Control"); got != "private, no-store" {
 				t.Errorf("%s: %s", target, got)
 			}
@@ -74,29 +74,33 @@ func TestOnlyItsReaderSpends(t *testing.T) {
 				t.Errorf("%s from %s counts as %d requests", target, from, n-requests)
 			}
 		}
-		for _, from := range []string{"Sec-Fetch-Site: same-origin", "Sec-Fetch-Site: none", "Sec-Fetch-Mode: navigate"} {
-			if page := s.ask(http.MethodGet, target, from); strings.Contains(page.text, "Open this page?") {
-				t.Errorf("%s, %s: the page waits", target, from)
+		for _, from := range []string{"Sec-Fetch-Site: same-origin", "Sec-Fetch-Site: none",
+			"Sec-Fetch-Mode: navigate"} {
+			if page := s.ask(http.MethodGet, target, from); strings.Contains(page.text, "Cost: ") {
+				t.Errorf("%s, %s: got a confirmation page", target, from)
 			}
 		}
 	}
-	s.by("").ask(http.MethodGet, "/explore?q=oak", "Sec-Fetch-Site: cross-site").leads(t)
-	long := s.ask(http.MethodGet, `/explore?q=%22%3E%3Cscript%3Ealert(1)`+strings.Repeat("x", 9000), "Sec-Fetch-Site: cross-site")
-	long.shows(t, http.StatusOK, "Open this page?")
-	long.wellMade(t)
+	s.by("").ask(http.MethodGet, "/explore?q=oak", "Sec-Fetch-Site: cross-site").redirects(t)
+	long := s.ask(http.MethodGet, `/explore?q=%22%3E%3Cscript%3Ealert(1)`+strings.Repeat("x", 9000),
+		"Sec-Fetch-Site: cross-site")
+	long.shows(t, http.StatusOK, "Cost: ")
+	long.checkHTML(t)
 }
 
-// TestOnlyPagesOfTheirOwnSpend checks that an embedded or prefetched charged page is refused and
+// TestEmbeddedChargedPages checks that an embedded or prefetched charged page is rejected and
 // free.
-func TestOnlyPagesOfTheirOwnSpend(t *testing.T) {
+func TestEmbeddedChargedPages(t *testing.T) {
 	s := mustSite(t)
 	label := s.someLabel()
 	headers := []string{
-		"Accept: image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8", "Sec-Purpose: prefetch;prerender", "Purpose: prefetch", "X-Moz: prefetch",
+		"Accept: image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8", "Sec-Purpose: prefetch;prerender",
+		"Purpose: prefetch", "X-Moz: prefetch",
 		"X-Purpose: preview", "Sec-Fetch-Dest: ", "Sec-Fetch-Dest: Document", "Sec-Fetch-Dest: document, image",
 	}
 	for _, dest := range []string{
-		"audio", "audioworklet", "embed", "empty", "font", "frame", "iframe", "image", "json", "manifest", "object", "paintworklet", "report", "script",
+		"audio", "audioworklet", "embed", "empty", "font", "frame", "iframe", "image", "json", "manifest", "object",
+		"paintworklet", "report", "script",
 		"serviceworker", "sharedworker", "style", "track", "video", "webidentity", "worker", "xslt", "of tomorrow",
 	} {
 		headers = append(headers, "Sec-Fetch-Dest: "+dest)
@@ -117,8 +121,8 @@ func TestOnlyPagesOfTheirOwnSpend(t *testing.T) {
 	}
 }
 
-// TestDocumentsSpend checks that a person who opens a page is charged, with any headers.
-func TestDocumentsSpend(t *testing.T) {
+// TestTopLevelPagesAreCharged checks that a person who opens a page is charged, with any headers.
+func TestTopLevelPagesAreCharged(t *testing.T) {
 	s := mustSite(t)
 	label := s.someLabel()
 	for _, headers := range [][]string{
@@ -136,9 +140,11 @@ func TestDocumentsSpend(t *testing.T) {
 // TestEmbeddedPages checks that no page can be embedded. Only our own scripts can fetch free pages.
 func TestEmbeddedPages(t *testing.T) {
 	s := mustSite(t)
-	for _, target := range []string{"/", "/keys/new", "/usage", "/sign-in", "/sign-in/callback?code=x&state=y", "/sign-in/link/x", "/nothing/here"} {
+	for _, target := range []string{"/", "/keys/new", "/usage", "/sign-in", "/sign-in/callback?code=x&state=y",
+		"/sign-in/link/x", "/nothing/here"} {
 		for _, headers := range [][]string{
-			{"Sec-Fetch-Dest: image", "Sec-Fetch-Site: same-origin"}, {"Sec-Fetch-Dest: iframe", "Sec-Fetch-Site: same-origin"},
+			{"Sec-Fetch-Dest: image", "Sec-Fetch-Site: same-origin"}, {"Sec-Fetch-Dest: iframe",
+				"Sec-Fetch-Site: same-origin"},
 			{"Sec-Fetch-Dest: empty", "Sec-Fetch-Site: same-site"}, {"Sec-Fetch-Dest: empty"},
 		} {
 			if page := s.ask(http.MethodGet, target, headers...); page.StatusCode != http.StatusForbidden {
@@ -146,17 +152,20 @@ func TestEmbeddedPages(t *testing.T) {
 			}
 		}
 	}
-	s.ask(http.MethodGet, "/usage", "Sec-Fetch-Dest: empty", "Sec-Fetch-Site: same-origin").shows(t, http.StatusOK, "This month")
+	s.ask(http.MethodGet, "/usage", "Sec-Fetch-Dest: empty", "Sec-Fetch-Site: same-origin").shows(t, http.StatusOK,
+		`id="month"`)
 }
 
-// TestFreeFromElsewhere checks that a free page opens directly from other sites.
-func TestFreeFromElsewhere(t *testing.T) {
+// TestFreePagesFromOtherSites checks that a free page opens directly from other sites.
+func TestFreePagesFromOtherSites(t *testing.T) {
 	s := mustSite(t)
-	for target, says := range map[string]string{"/explore": "Searches to begin with", "/usage": "This month", "/": "Overview"} {
+	for target, says := range map[string]string{"/explore": `id="examples"`, "/usage": `id="month"`,
+		"/": `id="month"`} {
 		s.ask(http.MethodGet, target, "Sec-Fetch-Site: cross-site").shows(t, http.StatusOK, says)
 	}
-	if to := s.ask(http.MethodGet, "/explore?q=oak&brand_name=", "Sec-Fetch-Site: cross-site").leads(t); to != "/explore?q=oak" {
-		t.Errorf("a form leads to %s", to)
+	if to := s.ask(http.MethodGet, "/explore?q=oak&brand_name=",
+		"Sec-Fetch-Site: cross-site").redirects(t); to != "/explore?q=oak" {
+		t.Errorf("redirect to %s", to)
 	}
 }
 
@@ -167,7 +176,8 @@ func TestHeadIsFree(t *testing.T) {
 		for _, header := range []string{"Sec-Fetch-Site: none", "Sec-Fetch-Site: cross-site", "Sec-Purpose: prefetch"} {
 			before, requests := s.used(), s.requests()
 			head := s.ask(http.MethodHead, target, header)
-			if head.StatusCode != http.StatusOK || head.body != "" || head.Header.Get("Content-Type") != "text/html; charset=utf-8" {
+			if head.StatusCode != http.StatusOK || head.body != "" ||
+				head.Header.Get("Content-Type") != "text/html; charset=utf-8" {
 				t.Errorf("HEAD %s: %d, %v, %q", target, head.StatusCode, head.Header, head.body)
 			}
 			s.costs(before, 0, 0)
@@ -176,8 +186,8 @@ func TestHeadIsFree(t *testing.T) {
 			}
 		}
 	}
-	if to := s.by("").ask(http.MethodHead, "/explore?q=oak").leads(t); !strings.HasPrefix(to, signInPath) {
-		t.Errorf("HEAD leads to %s", to)
+	if to := s.by("").ask(http.MethodHead, "/explore?q=oak").redirects(t); !strings.HasPrefix(to, signInPath) {
+		t.Errorf("HEAD redirects to %s", to)
 	}
 }
 
@@ -188,14 +198,15 @@ func TestTryAgain(t *testing.T) {
 	for range pageBurst {
 		s.get("/connect")
 	}
-	s.get("/explore?q=a&page=2").shows(t, http.StatusTooManyRequests, `href="/explore?q=a&page=2">Try again</a>`, "Back to the overview")
+	s.get("/explore?q=a&page=2").shows(t, http.StatusTooManyRequests, `href="/explore?q=a&page=2">Try again</a>`,
+		`<a href="/">Back`)
 	form := s.post("/keys/new", nil)
-	form.shows(t, http.StatusTooManyRequests, "Back to the overview")
+	form.shows(t, http.StatusTooManyRequests, `<a href="/">Back`)
 	if strings.Contains(form.text, "Try again</a>") {
-		t.Errorf("a form leads on:\n%s", form.body)
+		t.Errorf("a form has a retry link:\n%s", form.body)
 	}
 	s.registry.Pass(time.Minute)
 	if page := s.get("/explore/99999999999999"); strings.Contains(page.text, "Try again</a>") {
-		t.Error("what is not there is to be tried again")
+		t.Error("a 404 has a retry link")
 	}
 }

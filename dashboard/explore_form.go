@@ -14,50 +14,48 @@ import (
 	"github.com/colaregistry/colaregistry/internal/params"
 )
 
-// maxSearch is how many bytes of an address are read as a search, as the API does.
+// maxSearch limits the query of a URL, in bytes, as in the API.
 const maxSearch = 8192
 
-// addressField is the field name for problems with the address itself.
+// addressField is the field name for problems with the URL itself.
 const addressField = "address"
 
-// searchRequest is the search in an address: as written, to show the form again, and as decoded.
+// searchRequest is the search in a URL, raw and decoded.
 type searchRequest struct {
 	raw    string
-	values url.Values // of the parameters that a search has
+	values url.Values // of search parameters
 	params cola.SearchParams
-	hints  []string // on unknown names that resemble a parameter
+	hints  []string // on unknown parameters that resemble a known one
 }
 
-// readSearch reads the query of an address. The problems are in the parameters. It ignores unknown
-// parameters, such as those that campaigns add to links.
+// readSearch reads the query of a URL. Problems are in params. It ignores unknown parameters, such
+// as those of campaign links.
 func readSearch(reader *params.Reader[cola.SearchParams], raw string) searchRequest {
 	s := searchRequest{raw: raw}
 	var problems cola.Problems
 	if len(raw) > maxSearch {
-		problems.Add(addressField, "What the address asks for has %d characters; at most %d are read.", len(raw),
-			maxSearch)
+		problems.Add(addressField, "The query has %d characters; the limit is %d.", len(raw), maxSearch)
 		raw = ""
 	}
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		problems.Add(addressField, "It could not be read: a percent sign is written %%25 in an address, and a "+
-			"semicolon %%3B.")
+		problems.Add(addressField, "Invalid URL encoding. Write %% as %%25 and ; as %%3B.")
 	}
 	s.values, s.hints = searchValues(values)
 	s.params = reader.Read(reader.Fields(s.values), problems)
 	if n := s.params.PerPage; n.OK && n.V > cola.DefaultPerPage {
-		s.params.Problems.Add("per_page", "Pages have %d labels at most here; the API gives up to %d at once.",
+		s.params.Problems.Add("per_page", "At most %d labels per page. The API returns up to %d.",
 			cola.DefaultPerPage, cola.MaxPerPage)
 	}
 	if !s.params.VolumeMin.OK && !s.params.VolumeMax.OK &&
 		len(s.params.Problems["volume_min"])+len(s.params.Problems["volume_max"]) == 0 {
-		s.params.VolumeUnit = "" // the form has a unit chosen always
+		s.params.VolumeUnit = "" // the form always submits a unit
 	}
 	return s
 }
 
-// searchValues returns the values of the parameters that a search has, and a hint for each other
-// name that looks like one.
+// searchValues returns the values of known parameters, and a hint for each unknown name that
+// resembles one.
 func searchValues(values url.Values) (known url.Values, hints []string) {
 	var names []string
 	for _, f := range cola.FieldsOf[cola.SearchParams]() {
@@ -75,8 +73,8 @@ func searchValues(values url.Values) (known url.Values, hints []string) {
 	return known, hints
 }
 
-// canonicalURL returns the address of the same search without empty fields, which browsers submit
-// too. It is empty if the address is canonical.
+// canonicalURL returns the URL of the same search without the empty fields that browsers submit. It
+// is empty if the URL is canonical.
 func (s searchRequest) canonicalURL() string {
 	empty := func(texts []string) bool { return !slices.ContainsFunc(texts, func(t string) bool { return t != "" }) }
 	without := url.Values{}
@@ -92,13 +90,13 @@ func (s searchRequest) canonicalURL() string {
 	return to
 }
 
-// exploreURL returns the address of a search. A search without filters needs a parameter, because
-// the bare path shows the form.
+// exploreURL returns the URL of a search. A search without filters needs a parameter, because the
+// bare path shows the form.
 func exploreURL(values url.Values) string {
 	return explorePath + "?" + cmp.Or(values.Encode(), "q=")
 }
 
-// searchQuery writes the parameters of a search as the API takes them.
+// searchQuery encodes a search for the API.
 func searchQuery(p cola.SearchParams) url.Values {
 	values := url.Values{}
 	eachParam(p, func(name string, value any) {
@@ -114,15 +112,14 @@ func searchQuery(p cola.SearchParams) url.Values {
 	return values
 }
 
-// toolArguments writes the parameters of a search as the tool search_colas takes them.
+// toolArguments encodes a search for the tool search_colas.
 func toolArguments(p cola.SearchParams) map[string]any {
 	arguments := map[string]any{}
 	eachParam(p, func(name string, value any) { arguments[name] = value })
 	return arguments
 }
 
-// eachParam calls do with every parameter that a search has: a string, a list of them, a whole
-// number or another one.
+// eachParam calls do with every nonzero parameter, as a string, []string, int or float64.
 func eachParam(p cola.SearchParams, do func(name string, value any)) {
 	all := reflect.ValueOf(p)
 	for _, f := range cola.FieldsOf[cola.SearchParams]() {
@@ -147,7 +144,7 @@ func eachParam(p cola.SearchParams, do func(name string, value any)) {
 type exploreForm struct {
 	values   url.Values
 	Problems map[string][]string
-	Open     bool // the filters that are folded otherwise
+	Open     bool // show the additional filters
 }
 
 func (s searchRequest) form(problems map[string][]string) exploreForm {
@@ -192,12 +189,12 @@ func exploreLabel(name string) string {
 	if f, ok := cola.FilterOf(name); ok && name != "q" {
 		return f.Label
 	}
-	labels := map[string]string{"q": "Search labels", "page": "Page", "per_page": "Labels on a page",
-		"cursor": "Place in the list", addressField: "The address"}
+	labels := map[string]string{"q": "Search labels", "page": "Page", "per_page": "Labels per page",
+		"cursor": "Cursor", addressField: "URL"}
 	return cmp.Or(labels[name], name)
 }
 
-// Checks returns the fields with boxes to check.
+// Checks returns the checkbox fields.
 func (f exploreForm) Checks() []exploreField { return f.fields(true) }
 
 // Fields returns the other fields, except q.
@@ -272,5 +269,5 @@ func (f exploreForm) ProblemList() []formProblem {
 type formProblem struct {
 	Name, Label string
 	Messages    []string
-	Field       bool // there is a field for it, whose id is its name after "f-"
+	Field       bool // the form has a field for it, with the ID "f-" + Name
 }

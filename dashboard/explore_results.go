@@ -23,10 +23,10 @@ type exploreResults struct {
 	Chips       []filterChip
 	Facets      []facetGroup
 	Pager       pager
-	FirstURL    string    // address of the first page, when this one lies behind the last
-	Since       cola.Date // first day of the default window; zero when all history was searched
-	AllDatesURL string    // the same search of all history
-	Cut         bool      // fewer labels than the page has room for: the month's list records are used up
+	FirstURL    string    // first page, if this one is past the last
+	Since       cola.Date // first day of the default window; zero if it doesn't apply
+	AllDatesURL string    // the same search in all years
+	Cut         bool      // shortened because the month's list records are used up
 	SaveURL     string    // form to save this search
 	Cost        pageCost
 }
@@ -50,7 +50,7 @@ func detailCost(q cola.QuotaState) pageCost {
 		q.Limits.PerMinute}
 }
 
-// filterChip is a filter that a search has, and the search without it.
+// filterChip is a filter of a search, with a link that removes it.
 type filterChip struct{ Words, Href string }
 
 // labelRow is a label as lists show it.
@@ -66,7 +66,7 @@ type labelRow struct {
 	Picture        picture
 }
 
-// maxShownName is how many characters of a name a list shows; the page of the label shows all.
+// maxShownName limits a name in lists, in characters; the page of the label shows all.
 const maxShownName = 120
 
 // searchResults prepares the results for the page.
@@ -107,7 +107,7 @@ func (f *exploreResults) Title() string {
 	return strings.Join(all, ", ") + " · Explore"
 }
 
-// newLabelRow prepares a label of a list; image is the address of its picture, if one is known.
+// newLabelRow prepares a label of a list. image is the URL of its image, if known.
 func (req *request) newLabelRow(c *cola.ColaSummary, image string) labelRow {
 	name := func(s string) string { return truncate(singleLine(s), maxShownName) }
 	r := labelRow{
@@ -122,8 +122,8 @@ func (req *request) newLabelRow(c *cola.ColaSummary, image string) labelRow {
 	return r
 }
 
-// searchPager leads through the pages of a search by their numbers, and from the last page that has
-// one by cursors. A page that was cut is gone on from where it was cut.
+// searchPager links pages by number up to cola.MaxPage, then by cursor. A page cut by the quota
+// continues from the cut, also by cursor.
 func searchPager(p cola.SearchParams, at cola.Pagination, rows int, cut bool) pager {
 	next := pager{Page: at.Page, Pages: at.Pages, Total: at.Total}
 	to := func(page int, cursor string) string {
@@ -203,7 +203,7 @@ type facetLink struct {
 
 func facetTitle(name string) string {
 	if name == cola.FacetYear {
-		return "Year of approval"
+		return "Approval year"
 	}
 	f, ok := cola.FilterOf(name)
 	if !ok {
@@ -255,12 +255,10 @@ func categoryParents(p cola.SearchParams) []facetLink {
 
 // Text describes the cost of the page.
 func (c pageCost) Text() string {
-	request := " It also counts as one of the plan’s " + plural(c.PerMinute, "request", "requests") +
-		" in any 60 seconds."
+	left := fmt.Sprintf("%s of %s left this month", count(c.Left), count(c.Limit))
+	rate := "Rate limit: " + plural(c.PerMinute, "request", "requests") + " per 60 seconds."
 	if c.Charged == 0 {
-		return fmt.Sprintf("This page cost nothing; %s of %s %s are left this month.", count(c.Left), count(c.Limit),
-			c.Many) + request
+		return fmt.Sprintf("No charge; %s %s. %s", c.Many, left, rate)
 	}
-	return fmt.Sprintf("This page cost %s; %s of %s are left this month.", plural(c.Charged, c.One, c.Many),
-		count(c.Left), count(c.Limit)) + request
+	return fmt.Sprintf("Used %s; %s. %s", plural(c.Charged, c.One, c.Many), left, rate)
 }

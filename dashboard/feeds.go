@@ -6,7 +6,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// feedPage shows the address of a feed, this once.
+// feedPage shows the URL of a new feed, once.
 type feedPage struct {
 	Search cola.SavedSearch
 	URL    copied
@@ -36,9 +36,9 @@ func (req *request) makeFeed() error {
 	}
 	return req.show(http.StatusCreated, "saved_search_feed", page{
 		Title: "Feed of “" + s.Name + "”",
-		Data:  feedPage{s, copied{"the address of the feed", feed.URL}},
+		Data:  feedPage{s, copied{"feed URL", feed.URL}},
 		Call: req.call(http.MethodPost, searchPath(s.UUID)+"/feed",
-			freeCost+" Each call makes a new address, and the one before stops."),
+			freeCost+" Each call creates a new URL and disables the previous one."),
 	})
 }
 
@@ -49,13 +49,13 @@ func (req *request) endFeed() error {
 	if err != nil {
 		return err
 	}
-	return req.redirect(searchPath(id), "The search has no feed any more.")
+	return req.redirect(searchPath(id), "Feed deleted.")
 }
 
 func (req *request) confirmMakeFeed() error {
-	return req.confirmSearchAction("saved_search_feed_create", "Make a feed of", http.MethodPost, "/feed")
+	return req.confirmSearchAction("saved_search_feed_create", "Create a feed of", http.MethodPost, "/feed")
 }
 
 func (req *request) confirmEndFeed() error {
-	return req.confirmSearchAction("saved_search_feed_end", "End the feed of", http.MethodDelete, "/feed")
+	return req.confirmSearchAction("saved_search_feed_end", "Delete the feed of", http.MethodDelete, "/feed")
 }

@@ -15,18 +15,16 @@ import (
 // Forms whose result is shown once carry a single-use token: submitting the form again, as reloading
 // the result does, must not create another. See auth.Browsers.OpenForm.
 
-// formUsed starts the message for a form token that is not valid: used, expired or unknown.
-const formUsed = "This form was sent before, or is not one that is open for this account, so nothing was done now. "
+// formUsed is the message for an invalid form token: used, expired or unknown.
+const formUsed = "This form was already submitted or has expired. "
 
-// formUsedSecret is the message for such a form if its answer is shown only once.
-const formUsedSecret = formUsed +
-	"What it made, if it was sent, was shown then and cannot be shown again. If you do not have it, open the form anew."
+// formUsedSecret is the message for such a form if its result is shown only once.
+const formUsedSecret = formUsed + "Its result can’t be shown again. If you don’t have it, start over."
 
 // newFormToken returns a token for a form.
 func (req *request) newFormToken() (token string, err error) { return req.browsers.OpenForm(req.ctx()) }
 
-// useFormToken reports whether a form with a token is sent for the first time. From then on it is
-// not.
+// useFormToken consumes a form token and reports whether it was valid.
 func (req *request) useFormToken(token string) (first bool, err error) {
 	return req.browsers.TakeForm(req.ctx(), token)
 }
@@ -45,14 +43,14 @@ func problemList(problems map[string][]string, label func(name string) (string, 
 	return all
 }
 
-// accountField is a hidden field of forms that make something: the account that the form was shown
-// to. Somebody with two accounts may sign in to the other one, in another tab, before it is sent.
+// accountField is a hidden field with the account that opened a form. A user with two accounts may
+// sign in to the other one in another tab before submitting it.
 const accountField = "holder"
 
 // maxForm bounds the body of a form, in bytes.
 const maxForm = 64 << 10
 
-// form reads the submitted form. It refuses a form that was opened by another account.
+// form reads the submitted form. It rejects a form that was opened by another account.
 func (req *request) form() (url.Values, error) {
 	values, err := req.parseForm()
 	if err != nil {
@@ -60,8 +58,8 @@ func (req *request) form() (url.Values, error) {
 	}
 	if shownTo := values.Get(accountField); req.signedIn && shownTo != "" && shownTo != fmt.Sprint(req.caller.Account) {
 		return nil, cola.Errorf(cola.CodeForbidden,
-			"This form was opened by another account than the one that is signed in now. Nothing was done: open the "+
-				"form anew, or sign in to the other account and send it again.")
+			"You opened this form in a different account. Nothing was saved. Open it again, or switch accounts and "+
+				"resubmit.")
 	}
 	values.Del(accountField)
 	return values, nil
@@ -69,20 +67,20 @@ func (req *request) form() (url.Values, error) {
 
 // parseForm reads the submitted form.
 func (req *request) parseForm() (url.Values, error) {
-	body, err := web.ReadBody(req.http, maxForm, "A form has %d bytes at most; nothing was changed. Send less at once.")
+	body, err := web.ReadBody(req.http, maxForm, "The form is too large: the limit is %d bytes. Nothing was saved.")
 	if err != nil {
 		return nil, err
 	}
 	values, err := url.ParseQuery(string(body))
 	if err != nil {
 		return nil, cola.Errorf(cola.CodeValidation,
-			"The form could not be read; nothing was changed. Load the page again and send it once more.")
+			"The form could not be read. Nothing was saved. Reload the page and try again.")
 	}
 	return values, nil
 }
 
-// resubmitForm is a submitted form that was refused because nobody was signed in, or it was unknown
-// who.
+// resubmitForm is a form that was rejected because the visitor is signed out, or the session could
+// not be read.
 type resubmitForm struct {
 	Action string
 	Fields []formValue
@@ -90,7 +88,7 @@ type resubmitForm struct {
 
 type formValue struct{ Name, Value string }
 
-// showResubmit shows that nobody is signed in, with the form to submit again.
+// showResubmit asks a signed-out visitor to sign in, and offers the form for submission again.
 func (req *request) showResubmit() error {
 	form, err := req.readResubmitForm()
 	if err != nil {
@@ -114,20 +112,20 @@ func (req *request) readResubmitForm() (resubmitForm, error) {
 	return form, nil
 }
 
-// formField is a field of the form of a saved search.
+// formField is a field of a form with its value and problems.
 type formField struct {
 	Name, Label, Hint string
-	Mode              string // of the keyboard that a phone shows
-	Datalist          string // id of the list of words that it may have
-	MaxLength         int    // characters that it takes
-	Chosen            bool   // it is chosen from Options
+	Mode              string // inputmode attribute
+	Datalist          string // ID of the list of suggestions
+	MaxLength         int    // in characters
+	IsSelect          bool   // one of Options
 
 	Value    string
 	Problems []string
-	Options  []option // of a field that is chosen from
+	Options  []option // of a select
 }
 
-// ID is the id of the field in the page.
+// ID returns the element ID of the field.
 func (f formField) ID() string { return fieldID(f.Name) }
 
 // DescribedBy returns the IDs of the field's descriptions; empty if it has none.
@@ -144,17 +142,17 @@ func (f formField) DescribedBy() string {
 
 func fieldID(name string) string { return strings.ReplaceAll(name, ".", "-") }
 
-// checkbox is a box to tick.
+// checkbox is a checkbox of a form.
 type checkbox struct {
 	Name, Label string
 	On          bool
 }
 
-// ID is the id of the box in the page.
+// ID returns the element ID of the checkbox.
 func (b checkbox) ID() string { return fieldID(b.Name) }
 
-// fieldProblem is one thing that is wrong with a form.
+// fieldProblem is a problem of one field.
 type fieldProblem struct {
-	ID, Label string // of the field; empty where the form has no such field
+	ID, Label string // of the field; ID is empty if the form has no such field
 	Message   string
 }

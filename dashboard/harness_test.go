@@ -52,7 +52,7 @@ func (f *fakeBrowsers) Begin(context.Context, string, string) (string, error) {
 }
 
 func (f *fakeBrowsers) Finish(context.Context, url.Values, string) (string, error) {
-	return "", cola.Errorf(cola.CodeUnauthorized, "Nobody began.")
+	return "", cola.Errorf(cola.CodeUnauthorized, "No sign-in started.")
 }
 
 func (f *fakeBrowsers) LinkAccount(_ context.Context, token string) (string, error) {
@@ -117,9 +117,11 @@ var quiet = slog.New(slog.DiscardHandler)
 
 func mustSite(t *testing.T) *site {
 	t.Helper()
-	s := &site{t: t, registry: registrytest.New(t), browsers: &fakeBrowsers{callers: map[string]cola.Caller{}, put: map[string]string{}}, as: ann}
+	s := &site{t: t, registry: registrytest.New(t), browsers: &fakeBrowsers{callers: map[string]cola.Caller{},
+		put: map[string]string{}}, as: ann}
 	s.join(ann, cola.TierPro)
-	s.handler = New(s.registry.Service, s.browsers, Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
+	s.handler = New(s.registry.Service, s.browsers,
+		Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
 	return s
 }
 
@@ -138,14 +140,14 @@ func (s *site) by(email string) *site {
 	return &other
 }
 
-// answer is a response.
-type answer struct {
+// response is a response with its body.
+type response struct {
 	*http.Response
 	body string // as sent
 	text string // with HTML entities decoded, for searching
 }
 
-func (s *site) send(r *http.Request) answer {
+func (s *site) send(r *http.Request) response {
 	s.t.Helper()
 	r.Header.Set(asHeader, s.as)
 	w := httptest.NewRecorder()
@@ -155,39 +157,39 @@ func (s *site) send(r *http.Request) answer {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return answer{resp, string(body), html.UnescapeString(string(body))}
+	return response{resp, string(body), html.UnescapeString(string(body))}
 }
 
-func (s *site) get(target string) answer {
+func (s *site) get(target string) response {
 	s.t.Helper()
 	return s.send(httptest.NewRequest(http.MethodGet, target, nil))
 }
 
-func (s *site) post(target string, form url.Values) answer {
+func (s *site) post(target string, form url.Values) response {
 	s.t.Helper()
 	r := httptest.NewRequest(http.MethodPost, target, strings.NewReader(form.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	return s.send(r)
 }
 
-// shows fails the test unless the response has a status and contains all texts.
-func (a answer) shows(t *testing.T, status int, says ...string) {
+// shows fails the test unless the response has the status and contains all texts.
+func (a response) shows(t *testing.T, status int, texts ...string) {
 	t.Helper()
 	if a.StatusCode != status {
-		t.Errorf("%d, want %d:\n%s", a.StatusCode, status, a.body)
+		t.Errorf("status %d, want %d:\n%s", a.StatusCode, status, a.body)
 	}
-	for _, words := range says {
-		if !strings.Contains(a.text, words) {
-			t.Errorf("the page does not say %q:\n%s", words, a.body)
+	for _, text := range texts {
+		if !strings.Contains(a.text, text) {
+			t.Errorf("page lacks %q:\n%s", text, a.body)
 		}
 	}
 }
 
-// leads fails the test unless the response is a redirect, and returns its target.
-func (a answer) leads(t *testing.T) string {
+// redirects fails the test unless the response is a redirect, and returns its target.
+func (a response) redirects(t *testing.T) string {
 	t.Helper()
 	if a.StatusCode != http.StatusSeeOther {
-		t.Fatalf("%d, want %d:\n%s", a.StatusCode, http.StatusSeeOther, a.body)
+		t.Fatalf("status %d, want %d:\n%s", a.StatusCode, http.StatusSeeOther, a.body)
 	}
 	return a.Header.Get("Location")
 }

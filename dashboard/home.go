@@ -21,16 +21,16 @@ func metersOf(q cola.QuotaState) []meter {
 	}
 }
 
-// homePage is the overview: usage, saved searches, and the remaining setup steps.
+// homePage is the overview: usage, access and saved searches.
 type homePage struct {
 	Meters   []meter
-	Keys     int // that hold
+	Keys     int // active
 	Searches []cola.SavedSearch
-	Saved    int // searches in all
-	Apps     int // that may act
+	Saved    int // total number of saved searches
+	Apps     int // active
 }
 
-// homeSearches is how many saved searches the first page names.
+// homeSearches is the number of saved searches on the overview.
 const homeSearches = 5
 
 func (req *request) home() error {
@@ -58,10 +58,10 @@ func (req *request) home() error {
 	}
 	p.Searches, p.Saved = list.Rows, list.Meta.Total
 	return req.show(http.StatusOK, "home", page{Title: "Overview", Data: p,
-		Call: req.call("GET", "/usage", "It is free.").forTool("get_usage", nil)})
+		Call: req.call("GET", "/usage", freeCost).forTool("get_usage", nil)})
 }
 
-// countActive counts the valid keys.
+// countActive counts the active keys.
 func countActive(keys []registry.Key, now cola.Clock) (n int) {
 	for _, k := range keys {
 		if k.IsActive(now()) {

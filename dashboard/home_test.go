@@ -14,9 +14,10 @@ func TestOverview(t *testing.T) {
 	const bob = "bob@example.com"
 	holder := s.join(bob, cola.TierFree)
 	fresh := s.by(bob).get("/")
-	fresh.shows(t, http.StatusOK, "0 of 200", "0 of 10,000", "No API key yet", "None yet. A saved search runs by itself", "1 Dec 2026, 00:00 UTC")
+	fresh.shows(t, http.StatusOK, "0 of 200", "0 of 10,000", "No API keys yet", "No saved searches yet",
+		"1 Dec 2026, 00:00 UTC")
 	fresh.lacks(t, "Used up")
-	fresh.wellMade(t)
+	fresh.checkHTML(t)
 
 	key := s.registry.Key(t, holder.Account, "laptop")
 	page, _, err := s.registry.SearchColas(t.Context(), key, cola.SearchParams{PerPage: cola.Some(1)})
@@ -43,11 +44,11 @@ func TestSuspended(t *testing.T) {
 	for _, path := range []string{"/", "/keys", "/usage", "/explore?q=oak", "/saved-searches/new"} {
 		a := s.get(path)
 		a.shows(t, http.StatusForbidden, "The invoice of October is open.", "Sign out")
-		a.wellMade(t)
+		a.checkHTML(t)
 	}
 	s.post("/keys/new", nil).shows(t, http.StatusForbidden, "The invoice of October is open.")
 	s.get("/plans").shows(t, http.StatusOK)
-	if to := s.post("/sign-out", nil).leads(t); to != signInPath || len(s.browsers.ended) != 1 {
-		t.Errorf("signing out leads to %s, and has ended %v", to, s.browsers.ended)
+	if to := s.post("/sign-out", nil).redirects(t); to != signInPath || len(s.browsers.ended) != 1 {
+		t.Errorf("signing out redirects to %s and ended %v", to, s.browsers.ended)
 	}
 }

@@ -37,17 +37,17 @@ func keyRoutes() []route {
 
 const (
 	keysPerPage    = 25
-	endedKeysShown = 5 // that the list of keys shows of those that have ended
+	endedKeysShown = 5 // on the list of keys
 	expirySoon     = 14 * 24 * time.Hour
 )
 
 // keyRow is a key with its current state.
 type keyRow struct {
 	registry.Key
-	Active, ExpiresSoon bool // Soon: it ends soon
+	Active, ExpiresSoon bool
 }
 
-// Shown returns the recognizable part of the key.
+// Shown returns the start and the end of the key.
 func (k keyRow) Shown() string { return k.Prefix + "…" + k.LastFour }
 
 func (req *request) keyRow(k registry.Key) keyRow {
@@ -56,37 +56,37 @@ func (req *request) keyRow(k registry.Key) keyRow {
 		ExpiresSoon: !k.ExpiresAt.IsZero() && k.ExpiresAt.Sub(now) < expirySoon}
 }
 
-// keysPage lists the valid keys and some that have ended, or all that have ended.
+// keysPage lists the active keys and some inactive ones, or all inactive keys.
 type keysPage struct {
 	Active     []keyRow
 	Ended      []keyRow
-	EndedTotal int // all that have ended
+	EndedTotal int
 	Pager      pager
-	MaxKeys    int // that may hold
+	MaxKeys    int // limit of active keys
 }
 
-// keyRows returns the caller's keys, apart by whether they hold.
-func (req *request) keyRows() (holding, ended []keyRow, err error) {
+// keyRows returns the caller's active and inactive keys.
+func (req *request) keyRows() (active, ended []keyRow, err error) {
 	keys, state, err := req.svc.Keys(req.ctx(), req.caller)
 	req.recordQuota(state)
 	for _, k := range keys {
 		row := req.keyRow(k)
 		if row.Active {
-			holding = append(holding, row)
+			active = append(active, row)
 		} else {
 			ended = append(ended, row)
 		}
 	}
-	return holding, ended, err
+	return active, ended, err
 }
 
 func (req *request) keys() error {
-	holding, ended, err := req.keyRows()
+	active, ended, err := req.keyRows()
 	if err != nil {
 		return err
 	}
 	p := keysPage{Ended: ended[:min(len(ended), endedKeysShown)], EndedTotal: len(ended), MaxKeys: registry.MaxKeys}
-	p.Active, p.Pager = paginate(req, holding, keysPerPage)
+	p.Active, p.Pager = paginate(req, active, keysPerPage)
 	return req.show(http.StatusOK, "keys", page{Title: "API keys", Data: p})
 }
 
@@ -97,18 +97,18 @@ func (req *request) endedKeys() error {
 	}
 	p := keysPage{EndedTotal: len(ended)}
 	p.Ended, p.Pager = paginate(req, ended, keysPerPage)
-	return req.show(http.StatusOK, "keys_ended", page{Title: "API keys that have ended", Data: p})
+	return req.show(http.StatusOK, "keys_ended", page{Title: "Inactive API keys", Data: p})
 }
 
 // keyForm is the form of a new key, or of a rotation.
 type keyForm struct {
 	Token           string // see newFormToken
-	Name, Expires   string // as typed
+	Name, Expires   string // as entered
 	Earliest, Until cola.Date
-	Key             keyRow // to be replaced
+	Key             keyRow // the key to rotate
 	Overlaps        []option
 	Problems        map[string][]string
-	Error           string // why it was refused, in a sentence; empty: it was not
+	Error           string // why the form was rejected; may be empty
 }
 
 // keyYears limits the date picker; the service enforces the actual limit.
@@ -127,8 +127,8 @@ func (req *request) showKeyForm(status int, f keyForm) (err error) {
 
 // redirectFormUsed redirects after a used form token.
 func (req *request) redirectFormUsed() error {
-	return req.redirect(keysPath, formUsed+"If it made a key, the key is in the list; it cannot be shown again. "+
-		"Revoke it and make another if you did not copy it. If it made none, open the form anew.")
+	return req.redirect(keysPath, formUsed+"A key that it created is in the list but can’t be shown again. "+
+		"If you didn’t copy it, revoke it and create another.")
 }
 
 func (req *request) createKey() error {
@@ -163,8 +163,8 @@ func keyParams(name, expires string) registry.KeyParams {
 		return p
 	}
 	if err := p.Expires.UnmarshalText([]byte(expires)); err != nil {
-		p.Problems.Add("expires", "%s is not a day. Write it as YYYY-MM-DD, such as 2027-05-31, or leave it empty "+
-			"for a key that does not expire.", cola.Quoted(expires))
+		p.Problems.Add("expires", "%s is not a date. Use YYYY-MM-DD, or leave it empty for no expiration.",
+			cola.Quoted(expires))
 	}
 	return p
 }
@@ -180,10 +180,10 @@ type newKeyPage struct {
 // showNewKey shows a new key. The secret appears only in this response.
 func (req *request) showNewKey(p newKeyPage) error {
 	p.Setups = req.setupsWithKey(p.Key.Secret)
-	return req.show(http.StatusOK, "key_created", page{Title: "Your new API key", Data: p})
+	return req.show(http.StatusOK, "key_created", page{Title: "API key created", Data: p})
 }
 
-// key returns the key of the caller's that the path names.
+// key returns the caller's key in the path.
 func (req *request) key() (keyRow, error) {
 	keys, state, err := req.svc.Keys(req.ctx(), req.caller)
 	req.recordQuota(state)
@@ -194,7 +194,7 @@ func (req *request) key() (keyRow, error) {
 	i := slices.IndexFunc(keys, func(k registry.Key) bool { return k.ID == id })
 	if i < 0 {
 		return keyRow{}, cola.Errorf(cola.CodeNotFound,
-			"Your account has no such API key. The list of keys shows those that it has.")
+			"API key not found. Check the list of keys.")
 	}
 	return req.keyRow(keys[i]), nil
 }
@@ -211,11 +211,11 @@ func (req *request) id() int64 {
 // overlapLabels describes registry.KeyOverlaps, in their order.
 func overlapLabels() []string {
 	return []string{
-		"Not at all: it stops now. For a key that may be in wrong hands.",
-		"1 hour, for one program that you set up right away.",
-		"1 day, for a few programs.",
-		"7 days, for what several people set up.",
-		"30 days, for what is released now and then.",
+		"Now (for a leaked key)",
+		"In 1 hour",
+		"In 1 day",
+		"In 7 days",
+		"In 30 days",
 	}
 }
 
@@ -234,7 +234,7 @@ func (req *request) rotationForm() error {
 	}
 	if !k.Active {
 		return cola.Errorf(cola.CodeNotActive,
-			"This key was revoked or has expired, so there is nothing to replace. Make a new key instead.")
+			"This key is revoked or expired. Create a new key instead.")
 	}
 	return req.showRotationForm(http.StatusOK, keyForm{Key: k})
 }
@@ -244,7 +244,7 @@ func (req *request) showRotationForm(status int, f keyForm) (err error) {
 		return err
 	}
 	f.Overlaps = overlapOptions("1 day")
-	return req.show(status, "key_rotate", page{Title: "Rotate an API key", Data: f})
+	return req.show(status, "key_rotate", page{Title: "Rotate API key", Data: f})
 }
 
 func (req *request) rotateKey() error {
@@ -273,7 +273,7 @@ func (req *request) rotateKey() error {
 		return err
 	}
 	p := newKeyPage{Key: made, Old: &old}
-	if now, err := req.key(); err == nil { // otherwise show the new key anyway: there is no second chance
+	if now, err := req.key(); err == nil { // otherwise show the new key anyway: it can't be shown later
 		p.Old, p.OldIsCurrent = &now, true
 	}
 	return req.showNewKey(p)
@@ -285,9 +285,9 @@ func (req *request) confirmRevokeKey() error {
 		return err
 	}
 	if !k.RevokedAt.IsZero() {
-		return req.redirect(keysPath, fmt.Sprintf("The key “%s” was revoked before.", stripHidden(k.Name)))
+		return req.redirect(keysPath, fmt.Sprintf("Key “%s” is already revoked.", stripHidden(k.Name)))
 	}
-	return req.show(http.StatusOK, "key_revoke", page{Title: "Revoke an API key", Data: k})
+	return req.show(http.StatusOK, "key_revoke", page{Title: "Revoke API key", Data: k})
 }
 
 func (req *request) revokeKey() error {
@@ -301,6 +301,5 @@ func (req *request) revokeKey() error {
 		return err
 	}
 	return req.redirect(keysPath,
-		fmt.Sprintf("The key “%s” (%s) is revoked: every request with it is refused from now on.", stripHidden(k.Name),
-			k.Shown()))
+		fmt.Sprintf("Key “%s” (%s) revoked.", stripHidden(k.Name), k.Shown()))
 }

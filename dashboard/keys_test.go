@@ -27,24 +27,24 @@ var (
 )
 
 // token returns the form token of a page.
-func (a answer) token(t *testing.T) string {
+func (a response) token(t *testing.T) string {
 	t.Helper()
 	found := formToken.FindStringSubmatch(a.body)
 	if found == nil || found[1] == "" {
-		t.Fatalf("the page has no form that is sent once:\n%s", a.body)
+		t.Fatalf("the page has no form token:\n%s", a.body)
 	}
 	return found[1]
 }
 
 // makeKey submits the form for a new key.
-func (s *site) makeKey(name, expires string) answer {
+func (s *site) makeKey(name, expires string) response {
 	s.t.Helper()
 	token := s.get("/keys/new").token(s.t)
 	return s.post("/keys/new", url.Values{"form": {token}, "name": {name}, "expires": {expires}})
 }
 
 // secret returns the key that a page shows.
-func (a answer) secret(t *testing.T) string {
+func (a response) secret(t *testing.T) string {
 	t.Helper()
 	a.shows(t, http.StatusOK)
 	secret := wholeKey.FindString(a.body)
@@ -54,8 +54,8 @@ func (a answer) secret(t *testing.T) string {
 	return secret
 }
 
-// held returns the keys of the visitor's account, newest first.
-func (s *site) held() []registry.Key {
+// keys returns the keys of the visitor's account, newest first.
+func (s *site) keys() []registry.Key {
 	s.t.Helper()
 	keys, _, err := s.registry.Keys(s.t.Context(), s.browsers.callers[s.as])
 	if err != nil {
@@ -64,10 +64,11 @@ func (s *site) held() []registry.Key {
 	return keys
 }
 
-// lets reports whether a request with a key is accepted.
-func (s *site) lets(secret string) bool {
+// accepts reports whether a request with a key is accepted.
+func (s *site) accepts(secret string) bool {
 	s.t.Helper()
-	c, err := auth.New(s.registry.Store, nil, nil).Authenticate(s.t.Context(), http.Header{"X-Api-Key": {secret}}, cola.ChannelREST)
+	header := http.Header{"X-Api-Key": {secret}}
+	c, err := auth.New(s.registry.Store, nil, nil).Authenticate(s.t.Context(), header, cola.ChannelREST)
 	if err == nil {
 		_, _, err = s.registry.Usage(s.t.Context(), c)
 	}
@@ -77,53 +78,56 @@ func (s *site) lets(secret string) bool {
 	return err == nil
 }
 
-func keyPath(k registry.Key, what string) string { return fmt.Sprintf("/keys/%d/%s", k.ID, what) }
+func keyPath(k registry.Key, action string) string { return fmt.Sprintf("/keys/%d/%s", k.ID, action) }
 
-func TestMakingAKey(t *testing.T) {
+func TestCreateKey(t *testing.T) {
 	s := mustSite(t)
-	s.get("/keys").shows(t, http.StatusOK, "No key works now.", "Make a key")
+	s.get("/keys").shows(t, http.StatusOK, `class="empty"`, `href="/keys/new"`)
 	form := s.get("/keys/new")
-	form.shows(t, http.StatusOK, "shown once")
-	form.wellMade(t)
+	form.shows(t, http.StatusOK)
+	form.checkHTML(t)
 	made := s.makeKey("price list job", "2027-05-31")
-	made.wellMade(t)
+	made.checkHTML(t)
 	secret := made.secret(t)
-	made.shows(t, http.StatusOK, "cannot be shown again", "price list job", "1 Jun 2027, 00:00 UTC", `aria-label="API key"><code>`+secret+`</code></pre><button type="button" class="copy" data-copy`,
+	made.shows(t, http.StatusOK, "price list job", "1 Jun 2027, 00:00 UTC",
+		`aria-label="API key"><code>`+secret+`</code></pre><button type="button" class="copy" data-copy`,
 		"export KEY="+secret+"\n"+`curl -H "X-API-Key: $KEY" 'https://registry.example/api/v1/usage'`,
-		"claude mcp add --transport http colaregistry 'https://registry.example/mcp' --header 'Authorization: Bearer "+secret+"'",
-		`"env": { "COLAREGISTRY_API_KEY": "`+secret+`" }`, `"headers": { "Authorization": "Bearer `+secret+`" }`)
+		"claude mcp add --transport http colaregistry 'https://registry.example/mcp' --header 'Authorization: Bearer "+secret+"'", `"env": { "COLAREGISTRY_API_KEY": "`+secret+`" }`, `"headers": { "Authorization": "Bearer `+secret+`" }`)
 	if got := made.Header.Get("Cache-Control"); !strings.Contains(got, "no-store") {
-		t.Errorf("browsers may keep the answer: %q", got)
+		t.Errorf("Cache-Control = %q, want no-store", got)
 	}
-	if !s.lets(secret) {
-		t.Error("the key is refused")
+	if !s.accepts(secret) {
+		t.Error("the key is rejected")
 	}
 	list := s.get("/keys")
-	list.wellMade(t)
-	list.shows(t, http.StatusOK, "price list job", secret[:8]+"…"+secret[len(secret)-4:], "works until", "1 Jun 2027, 00:00 UTC", "20 Nov 2026, 12:00 UTC",
-		`data-label="Calls this month" class="number">1<`)
+	list.checkHTML(t)
+	list.shows(t, http.StatusOK, "price list job", secret[:8]+"…"+secret[len(secret)-4:], "Active until",
+		"1 Jun 2027, 00:00 UTC", "20 Nov 2026, 12:00 UTC", `data-label="Calls this month" class="number">1<`)
 }
 
-// TestKeyIsNowhereElse checks that the whole key appears in one response and nowhere else,
+// TestKeySecrecy checks that the whole key appears in one response and nowhere else,
 // including the log.
-func TestKeyIsNowhereElse(t *testing.T) {
+func TestKeySecrecy(t *testing.T) {
 	s := mustSite(t)
 	var log bytes.Buffer
 	s.handler = New(s.registry.Service, s.browsers, Options{
-		PublicURL: registrytest.PublicURL, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), Now: s.registry.Now,
+		PublicURL: registrytest.PublicURL, Logger: slog.New(slog.NewTextHandler(&log,
+			&slog.HandlerOptions{Level: slog.LevelDebug})), Now: s.registry.Now,
 	})
 	token := s.get("/keys/new").token(t)
 	form := url.Values{"form": {token}, "name": {"mine"}}
 	made := s.post("/keys/new", form)
 	first := made.secret(t)
-	old := s.held()[0]
-	rotated := s.post(keyPath(old, "rotate"), url.Values{"form": {s.get(keyPath(old, "rotate")).token(t)}, "overlap": {"7 days"}})
+	old := s.keys()[0]
+	rotated := s.post(keyPath(old, "rotate"), url.Values{"form": {s.get(keyPath(old, "rotate")).token(t)},
+		"overlap": {"7 days"}})
 	second := rotated.secret(t)
 	if first == second {
 		t.Fatal("the new key is the old one")
 	}
-	pages := map[string]answer{"again": s.post("/keys/new", form), "rotated": rotated}
-	for _, path := range []string{"/", "/keys", "/keys/new", "/keys/ended", keyPath(old, "rotate"), keyPath(old, "revoke"), "/usage", "/account", "/apps", "/connect", "/plans"} {
+	pages := map[string]response{"again": s.post("/keys/new", form), "rotated": rotated}
+	for _, path := range []string{"/", "/keys", "/keys/new", "/keys/ended", keyPath(old, "rotate"),
+		keyPath(old, "revoke"), "/usage", "/account", "/apps", "/connect", "/plans"} {
 		pages[path] = s.get(path)
 	}
 	for name, a := range pages {
@@ -144,33 +148,33 @@ func TestKeyIsNowhereElse(t *testing.T) {
 		}
 	}
 	if log.Len() == 0 || wholeKey.MatchString(log.String()) {
-		t.Errorf("nothing is logged, or a key is:\n%s", log.String())
+		t.Errorf("the log is empty or contains a key:\n%s", log.String())
 	}
 }
 
-// TestKeyFormIsTakenOnce checks that reloading the response, or submitting the form without its
+// TestKeyFormToken checks that reloading the response, or submitting the form without its
 // token, creates no second key.
-func TestKeyFormIsTakenOnce(t *testing.T) {
+func TestKeyFormToken(t *testing.T) {
 	s := mustSite(t)
 	s.join(bob, cola.TierFree)
 	form := url.Values{"form": {s.get("/keys/new").token(t)}, "name": {"mine"}}
 	s.post("/keys/new", form).secret(t)
-	if to := s.post("/keys/new", form).leads(t); to != "/keys" {
-		t.Errorf("it leads to %s", to)
+	if to := s.post("/keys/new", form).redirects(t); to != "/keys" {
+		t.Errorf("redirect to %s", to)
 	}
-	s.get("/keys").shows(t, http.StatusOK, "This form was sent before", "cannot be shown again")
+	s.get("/keys").shows(t, http.StatusOK, `class="notice"`, formUsed)
 	theirs := s.by(bob).get("/keys/new").token(t)
 	for _, token := range []string{"", "x", "x y", theirs, strings.Repeat("A", 5000), "\x00"} {
-		s.post("/keys/new", url.Values{"form": {token}, "name": {"another"}}).leads(t)
+		s.post("/keys/new", url.Values{"form": {token}, "name": {"another"}}).redirects(t)
 	}
-	key := s.held()[0]
+	key := s.keys()[0]
 	rotation := url.Values{"form": {s.get(keyPath(key, "rotate")).token(t)}, "overlap": {"1 hour"}}
 	s.post(keyPath(key, "rotate"), rotation).secret(t)
-	s.post(keyPath(key, "rotate"), rotation).leads(t)
-	if got := len(s.held()); got != 2 {
-		t.Errorf("%d keys, want the one that was made and the one in its place", got)
+	s.post(keyPath(key, "rotate"), rotation).redirects(t)
+	if got := len(s.keys()); got != 2 {
+		t.Errorf("%d keys, want 2", got)
 	}
-	if got := len(s.by(bob).held()); got != 0 {
+	if got := len(s.by(bob).keys()); got != 0 {
 		t.Errorf("another account has %d keys", got)
 	}
 }
@@ -184,38 +188,39 @@ func TestSeveralKeyForms(t *testing.T) {
 	}
 	for _, token := range slices.Backward(tokens) {
 		s.post("/keys/new", url.Values{"form": {token}, "name": {"tab"}}).secret(t)
-		s.post("/keys/new", url.Values{"form": {token}, "name": {"tab"}}).leads(t)
+		s.post("/keys/new", url.Values{"form": {token}, "name": {"tab"}}).redirects(t)
 	}
 }
 
-func TestKeysThatCannotBeMade(t *testing.T) {
+func TestKeyProblems(t *testing.T) {
 	s := mustSite(t)
 	made := 0
 	for _, test := range []struct {
-		name, key, expires, says string
+		name, key, expires, field string
 	}{
-		{"no name", "", "", "A name to recognise the key by is required"},
-		{"blank", " \t ", "", "A name to recognise the key by is required"},
-		{"NUL", "a\x00b", "", "control character"},
-		{"direction", "a\u202eb", "", "a character that nobody sees"},
-		{"not UTF-8", "a\xffb", "", "not valid UTF-8"},
-		{"long", strings.Repeat("é", 101), "", "at most 100"},
-		{"past", "mine", "2026-11-19", "is not after today"},
-		{"today", "mine", "2026-11-20", "is not after today"},
-		{"far", "mine", "2036-11-21", "is too far ahead"},
-		{"no day", "mine", "2027-02-30", "is not a day"},
-		{"no date", "mine", "<script>alert(1)</script>", "is not a day"},
-		{"long date", "mine", strings.Repeat("9", 50_000), "is not a day"},
+		{"no name", "", "", "name"},
+		{"blank", " \t ", "", "name"},
+		{"NUL", "a\x00b", "", "name"},
+		{"direction", "a\u202eb", "", "name"},
+		{"not UTF-8", "a\xffb", "", "name"},
+		{"long", strings.Repeat("é", 101), "", "name"},
+		{"past", "mine", "2026-11-19", "expires"},
+		{"today", "mine", "2026-11-20", "expires"},
+		{"far", "mine", "2036-11-21", "expires"},
+		{"no day", "mine", "2027-02-30", "expires"},
+		{"no date", "mine", "<script>alert(1)</script>", "expires"},
+		{"long date", "mine", strings.Repeat("9", 50_000), "expires"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := s.makeKey(test.key, test.expires)
-			a.shows(t, http.StatusBadRequest, test.says, `role="alert"`, `aria-invalid="true"`, "No key was made.")
-			a.wellMade(t)
+			a.shows(t, http.StatusBadRequest, `href="#`+test.field+`"`, `class="problem"`, `role="alert"`,
+				`aria-invalid="true"`)
+			a.checkHTML(t)
 			if typed := strings.TrimSpace(stripHidden(test.key)); !strings.Contains(a.text, typed) {
-				t.Errorf("the name that was typed is gone:\n%s", a.body)
+				t.Errorf("the entered name %q is lost:\n%s", typed, a.body)
 			}
-			if len(s.held()) != made {
-				t.Error("a key was made")
+			if len(s.keys()) != made {
+				t.Error("a key was created")
 			}
 			s.post("/keys/new", url.Values{"form": {a.token(t)}, "name": {"better"}}).secret(t)
 			made++
@@ -229,139 +234,144 @@ func TestTooManyKeys(t *testing.T) {
 		s.registry.Key(t, s.browsers.callers[ann].Account, "one of many")
 	}
 	a := s.makeKey("one more", "")
-	a.shows(t, http.StatusConflict, "may have 100 API keys that work", `value="one more"`, `role="alert"`)
-	a.wellMade(t)
-	for page, rows := range map[string]int{"": 25, "?page=4": 25, "?page=5": 25, "?page=0": 25, "?page=-1": 25, "?page=1000000000000": 25, "?page=x%00%ff&page=2": 25} {
+	a.shows(t, http.StatusConflict, "100", `value="one more"`, `role="alert"`)
+	a.checkHTML(t)
+	for page, rows := range map[string]int{"": 25, "?page=4": 25, "?page=5": 25, "?page=0": 25, "?page=-1": 25,
+		"?page=1000000000000": 25, "?page=x%00%ff&page=2": 25} {
 		list := s.get("/keys" + page)
 		list.shows(t, http.StatusOK, "of 100")
-		list.wellMade(t)
+		list.checkHTML(t)
 		if got := strings.Count(list.body, ">Revoke<"); got != rows {
 			t.Errorf("/keys%s has %d keys, want %d", page, got, rows)
 		}
 	}
-	rotate := func(k registry.Key) answer {
-		return s.post(keyPath(k, "rotate"), url.Values{"form": {s.get(keyPath(k, "rotate")).token(t)}, "overlap": {"1 day"}})
+	rotate := func(k registry.Key) response {
+		return s.post(keyPath(k, "rotate"), url.Values{"form": {s.get(keyPath(k, "rotate")).token(t)},
+			"overlap": {"1 day"}})
 	}
-	keys := s.held()
+	keys := s.keys()
 	rotate(keys[0]).secret(t) // the expiring old key does not count toward the limit
-	refused := rotate(keys[1])
-	refused.shows(t, http.StatusConflict, "may have 100 API keys that work", `role="alert"`)
-	refused.wellMade(t)
+	rejected := rotate(keys[1])
+	rejected.shows(t, http.StatusConflict, "100", `role="alert"`)
+	rejected.checkHTML(t)
 }
 
-func TestRotatingAKey(t *testing.T) {
+func TestRotateKey(t *testing.T) {
 	for _, test := range []struct {
 		overlap, says string
 		until         time.Duration
 	}{
-		{"none", "has stopped", 0},
+		{"none", "no longer works", 0},
 		{"1 hour", "works until 20 Nov 2026, 13:00 UTC", time.Hour},
 		{"30 days", "works until 20 Dec 2026, 12:00 UTC", 30 * 24 * time.Hour},
 	} {
 		t.Run(test.overlap, func(t *testing.T) {
 			s := mustSite(t)
 			before := s.makeKey("laptop", "").secret(t)
-			old := s.held()[0]
+			old := s.keys()[0]
 			form := s.get(keyPath(old, "rotate"))
-			form.wellMade(t)
-			form.shows(t, http.StatusOK, "laptop", before[:8]+"…", "Not at all: it stops now.", "30 days,")
+			form.checkHTML(t)
+			form.shows(t, http.StatusOK, "laptop", before[:8]+"…", `value="none"`, `value="30 days"`)
 			made := s.post(keyPath(old, "rotate"), url.Values{"form": {form.token(t)}, "overlap": {test.overlap}})
-			made.wellMade(t)
+			made.checkHTML(t)
 			after := made.secret(t)
 			words := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(made.text, "")
 			if !strings.Contains(words, test.says) {
-				t.Errorf("the page does not say %q:\n%s", test.says, words)
+				t.Errorf("page lacks %q:\n%s", test.says, words)
 			}
 			s.registry.Pass(test.until - time.Second)
-			if test.until > 0 && !s.lets(before) {
-				t.Error("the old key is refused before its time")
+			if test.until > 0 && !s.accepts(before) {
+				t.Error("the old key is rejected before it expires")
 			}
 			s.registry.Pass(2 * time.Second)
-			if s.lets(before) || !s.lets(after) {
-				t.Errorf("the old key is let in: %t, the new one: %t", s.lets(before), s.lets(after))
+			if s.accepts(before) || !s.accepts(after) {
+				t.Errorf("old key accepted: %t, new key accepted: %t, want false, true", s.accepts(before),
+					s.accepts(after))
 			}
 		})
 	}
 }
 
-// forgetful is a registry whose key reads fail after the given number of calls.
-type forgetful struct {
+// failingKeys is a registry whose key reads fail after the given number of calls.
+type failingKeys struct {
 	*registry.Service
 	left int
 }
 
-func (f *forgetful) Keys(ctx context.Context, c cola.Caller) ([]registry.Key, cola.QuotaState, error) {
+func (f *failingKeys) Keys(ctx context.Context, c cola.Caller) ([]registry.Key, cola.QuotaState, error) {
 	if f.left--; f.left < 0 {
 		return nil, cola.QuotaState{}, cola.Unavailable()
 	}
 	return f.Service.Keys(ctx, c)
 }
 
-// TestNewKeyIsShownWhateverElse checks that a new key is shown even if the database fails right
+// TestNewKeyInOutage checks that a new key is shown even if the database fails right
 // after its creation.
-func TestNewKeyIsShownWhateverElse(t *testing.T) {
+func TestNewKeyInOutage(t *testing.T) {
 	s := mustSite(t)
 	s.makeKey("laptop", "")
-	key := s.held()[0]
-	s.handler = New(&forgetful{s.registry.Service, 2}, s.browsers, Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
+	key := s.keys()[0]
+	s.handler = New(&failingKeys{s.registry.Service, 2}, s.browsers,
+		Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
 	token := s.get(keyPath(key, "rotate")).token(t)
 	made := s.post(keyPath(key, "rotate"), url.Values{"form": {token}, "overlap": {"1 day"}})
-	made.wellMade(t)
-	if secret := made.secret(t); !s.lets(secret) {
-		t.Error("the key is refused")
+	made.checkHTML(t)
+	if secret := made.secret(t); !s.accepts(secret) {
+		t.Error("the key is rejected")
 	}
-	made.shows(t, http.StatusOK, "ends as you chose")
+	made.shows(t, http.StatusOK, "expires as you chose")
 	s.get("/keys").shows(t, http.StatusServiceUnavailable)
 }
 
-func TestOverlapsHaveWords(t *testing.T) {
+func TestOverlapLabels(t *testing.T) {
 	if got, want := len(overlapLabels()), len(registry.KeyOverlaps()); got != want {
-		t.Errorf("%d words for %d overlaps", got, want)
+		t.Errorf("%d labels, want %d", got, want)
 	}
 }
 
-func TestRotationsThatCannotBe(t *testing.T) {
+func TestRotationProblems(t *testing.T) {
 	s := mustSite(t)
 	s.makeKey("mine", "")
-	key := s.held()[0]
+	key := s.keys()[0]
 	for _, overlap := range []string{"", "2 years", "<script>", "\x00"} {
-		a := s.post(keyPath(key, "rotate"), url.Values{"form": {s.get(keyPath(key, "rotate")).token(t)}, "overlap": {overlap}})
-		a.shows(t, http.StatusBadRequest, "Nothing was changed.", `role="alert"`)
-		a.wellMade(t)
+		a := s.post(keyPath(key, "rotate"), url.Values{"form": {s.get(keyPath(key, "rotate")).token(t)},
+			"overlap": {overlap}})
+		a.shows(t, http.StatusBadRequest, `href="#overlap"`, `role="alert"`)
+		a.checkHTML(t)
 	}
 	token := s.get(keyPath(key, "rotate")).token(t)
-	s.post(keyPath(key, "revoke"), nil).leads(t)
-	s.get(keyPath(key, "rotate")).shows(t, http.StatusConflict, "nothing to replace")
-	s.post(keyPath(key, "rotate"), url.Values{"form": {token}, "overlap": {"1 day"}}).shows(t, http.StatusConflict, "nothing to replace")
-	if got := len(s.held()); got != 1 {
+	s.post(keyPath(key, "revoke"), nil).redirects(t)
+	s.get(keyPath(key, "rotate")).shows(t, http.StatusConflict)
+	s.post(keyPath(key, "rotate"), url.Values{"form": {token}, "overlap": {"1 day"}}).shows(t, http.StatusConflict)
+	if got := len(s.keys()); got != 1 {
 		t.Errorf("%d keys, want 1", got)
 	}
 }
 
-func TestRevokingAKey(t *testing.T) {
+func TestRevokeKey(t *testing.T) {
 	s := mustSite(t)
 	secret := s.makeKey("laptop", "").secret(t)
-	key := s.held()[0]
-	if !s.lets(secret) {
-		t.Fatal("the key is refused")
+	key := s.keys()[0]
+	if !s.accepts(secret) {
+		t.Fatal("the key is rejected")
 	}
 	asked := s.get(keyPath(key, "revoke"))
-	asked.wellMade(t)
-	asked.shows(t, http.StatusOK, "refused from the moment you confirm", "laptop", "20 Nov 2026, 12:00 UTC", "<dd>1</dd>", "rotate it")
-	if !s.lets(secret) {
-		t.Error("asking has revoked it")
+	asked.checkHTML(t)
+	asked.shows(t, http.StatusOK, "laptop", "20 Nov 2026, 12:00 UTC", "<dd>1</dd>", keyPath(key, "rotate"))
+	if !s.accepts(secret) {
+		t.Error("the confirmation page revoked the key")
 	}
-	if to := s.post(keyPath(key, "revoke"), nil).leads(t); to != "/keys" {
-		t.Errorf("it leads to %s", to)
+	if to := s.post(keyPath(key, "revoke"), nil).redirects(t); to != "/keys" {
+		t.Errorf("redirect to %s", to)
 	}
-	if s.lets(secret) {
-		t.Error("the key is let in")
+	if s.accepts(secret) {
+		t.Error("a revoked key is accepted")
 	}
 	list := s.get("/keys")
-	list.wellMade(t)
-	list.shows(t, http.StatusOK, "The key “laptop”", "is revoked", "1 key that has ended", "No key works now.")
-	s.get(keyPath(key, "revoke")).leads(t)
-	s.post(keyPath(key, "revoke"), nil).leads(t)
+	list.checkHTML(t)
+	list.shows(t, http.StatusOK, `class="notice"`, "“laptop”", "1 inactive key<", `class="empty"`)
+	s.get(keyPath(key, "revoke")).redirects(t)
+	s.post(keyPath(key, "revoke"), nil).redirects(t)
 }
 
 // TestKeysOfOthers checks that another account's key is not found.
@@ -369,54 +379,56 @@ func TestKeysOfOthers(t *testing.T) {
 	s := mustSite(t)
 	s.join(bob, cola.TierFree)
 	secret := s.makeKey("annskey", "").secret(t)
-	key := s.held()[0]
+	key := s.keys()[0]
 	theirs := s.by(bob)
 	unknown := theirs.get("/keys/999999/revoke")
-	for _, id := range []string{fmt.Sprint(key.ID), "0", "-1", "x", "1e3", "99999999999999999999", "%00", "1%2f2", "%ff"} {
-		for _, what := range []string{"rotate", "revoke"} {
-			for _, a := range []answer{
-				theirs.get("/keys/" + id + "/" + what),
-				theirs.post("/keys/"+id+"/"+what, url.Values{"form": {theirs.get("/keys/new").token(t)}, "overlap": {"none"}}),
+	for _, id := range []string{fmt.Sprint(key.ID), "0", "-1", "x", "1e3", "99999999999999999999", "%00", "1%2f2",
+		"%ff"} {
+		for _, action := range []string{"rotate", "revoke"} {
+			for _, a := range []response{
+				theirs.get("/keys/" + id + "/" + action),
+				theirs.post("/keys/"+id+"/"+action, url.Values{"form": {theirs.get("/keys/new").token(t)},
+					"overlap": {"none"}}),
 			} {
 				a.shows(t, http.StatusNotFound)
 				if strings.Contains(a.body, "annskey") {
-					t.Errorf("the answer for %s tells something:\n%s", id, a.body)
+					t.Errorf("the response for %s reveals the key:\n%s", id, a.body)
 				}
 			}
 		}
 	}
-	unknown.shows(t, http.StatusNotFound, "no such API key")
-	if !s.lets(secret) {
-		t.Error("somebody else has ended the key")
+	unknown.shows(t, http.StatusNotFound)
+	if !s.accepts(secret) {
+		t.Error("another account revoked the key")
 	}
 	if strings.Contains(theirs.get("/keys").body, "annskey") {
-		t.Error("somebody else sees the key")
+		t.Error("another account sees the key")
 	}
 	for _, target := range []string{"/keys", "/keys/new", keyPath(key, "revoke")} {
-		if to := s.by("").get(target).leads(t); !strings.HasPrefix(to, "/sign-in?return=") {
-			t.Errorf("%s leads nobody to %s", target, to)
+		if to := s.by("").get(target).redirects(t); !strings.HasPrefix(to, "/sign-in?return=") {
+			t.Errorf("%s redirects a signed-out visitor to %s", target, to)
 		}
 	}
-	s.by("").post(keyPath(key, "revoke"), nil).shows(t, http.StatusUnauthorized, "Nothing was done")
-	if !s.lets(secret) {
-		t.Error("nobody has ended the key")
+	s.by("").post(keyPath(key, "revoke"), nil).shows(t, http.StatusUnauthorized)
+	if !s.accepts(secret) {
+		t.Error("a signed-out visitor revoked the key")
 	}
 }
 
-func TestKeyNamesAreNoMarkup(t *testing.T) {
+func TestKeyNamesAreEscaped(t *testing.T) {
 	s := mustSite(t)
 	hostile := `"><script>alert(1)</script><img src=x onerror=alert(1)>{{.}}`
 	s.makeKey(hostile, "").shows(t, http.StatusOK, hostile)
-	key := s.held()[0]
+	key := s.keys()[0]
 	for _, target := range []string{"/keys", keyPath(key, "rotate"), keyPath(key, "revoke")} {
 		a := s.get(target)
 		a.shows(t, http.StatusOK, hostile)
-		a.wellMade(t)
+		a.checkHTML(t)
 	}
-	s.post(keyPath(key, "revoke"), nil).leads(t)
+	s.post(keyPath(key, "revoke"), nil).redirects(t)
 	a := s.get("/keys")
-	a.shows(t, http.StatusOK, "The key “"+hostile)
-	a.wellMade(t)
+	a.shows(t, http.StatusOK, "“"+hostile)
+	a.checkHTML(t)
 	s.get("/keys/ended").shows(t, http.StatusOK, hostile)
 }
 
@@ -429,12 +441,12 @@ func TestEndedKeysArePaged(t *testing.T) {
 		}
 	}
 	list := s.get("/keys")
-	list.shows(t, http.StatusOK, "30 keys that have ended", "All 30 keys", "old 29", "old 25")
+	list.shows(t, http.StatusOK, "30 inactive keys<", "View all 30", "old 29", "old 25")
 	if strings.Contains(list.body, "old 24") {
-		t.Error("the list shows more than the latest")
+		t.Error("the list shows more than the five newest inactive keys")
 	}
 	s.get("/keys/ended").shows(t, http.StatusOK, "1 to 25 of 30", "old 05")
 	last := s.get("/keys/ended?page=2")
 	last.shows(t, http.StatusOK, "26 to 30 of 30", "old 00")
-	last.wellMade(t)
+	last.checkHTML(t)
 }

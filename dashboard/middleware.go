@@ -54,19 +54,19 @@ func originOf(address string) string {
 func (e *edge) crossOriginProtection() *http.CrossOriginProtection {
 	protection := http.NewCrossOriginProtection()
 	if origin := originOf(e.opts.PublicURL); origin != "" {
-		if err := protection.AddTrustedOrigin(origin); err != nil { // also where a proxy says another Host
+		if err := protection.AddTrustedOrigin(origin); err != nil { // a proxy may change Host
 			panic(err) // it is an origin
 		}
 	}
 	return protection
 }
 
-// rejectCrossOrigin refuses forms sent from other origins.
+// rejectCrossOrigin rejects forms sent from other origins.
 func (e *edge) rejectCrossOrigin(next http.Handler) http.Handler {
 	protection := e.crossOriginProtection()
 	protection.SetDenyHandler(e.public(func(req *request) error {
 		return cola.Errorf(cola.CodeForbidden,
-			"The form was sent from another site, so nothing was done. Open the page here and send it again.")
+			"The form was sent from another site and was not saved. Open the page here and try again.")
 	}))
 	return protection.Handler(next)
 }
@@ -139,15 +139,14 @@ func newRateLimiter(now cola.Clock) *rateLimiter {
 	return &rateLimiter{ratelimit.New[limitKey](pageBurst, time.Second/pagesPerSecond, maxLimitKeys, now)}
 }
 
-// take admits a page request of a sign-in or an account, or returns its refusal.
+// take admits a page request of a sign-in or an account, or returns an error.
 func (p *rateLimiter) take(of limitKey) error {
 	if p.keys.Take(of, 1) == 0 {
 		return nil
 	}
 	return &cola.Error{
-		Code: cola.CodeQuotaExceeded,
-		Message: "Pages are asked for faster than people read. Nothing was done, and nothing was charged. For " +
-			"programs there is the API.",
+		Code:       cola.CodeQuotaExceeded,
+		Message:    "You are loading pages too quickly. You were not charged. For programs, use the API.",
 		RetryAfter: time.Second,
 	}
 }

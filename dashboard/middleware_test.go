@@ -8,19 +8,19 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestPace checks that exceeding the page rate limit affects only that visitor, and that requests
+// TestRateLimit checks that exceeding the page rate limit affects only that visitor, and that requests
 // pass again after a second.
-func TestPace(t *testing.T) {
+func TestRateLimit(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)
 	for range pageBurst {
 		s.get("/connect").shows(t, http.StatusOK)
 	}
 	s.get("/plans").shows(t, http.StatusOK) // public, so not rate limited
-	refused := s.get("/connect")
-	refused.shows(t, http.StatusTooManyRequests, "faster than people read", "Too many requests at once")
-	if refused.Header.Get("Retry-After") != "1" {
-		t.Errorf("Retry-After: %q", refused.Header.Get("Retry-After"))
+	rejected := s.get("/connect")
+	rejected.shows(t, http.StatusTooManyRequests, "too quickly")
+	if rejected.Header.Get("Retry-After") != "1" {
+		t.Errorf("Retry-After: %q", rejected.Header.Get("Retry-After"))
 	}
 	s.by("bob@example.com").get("/connect").shows(t, http.StatusOK)
 	s.registry.Pass(time.Second)
@@ -30,13 +30,13 @@ func TestPace(t *testing.T) {
 	s.get("/connect").shows(t, http.StatusTooManyRequests)
 }
 
-// TestPaceOfEndedSignIns checks that requests from a signed-out browser do not use the account's
+// TestRateLimitOfEndedSignIns checks that requests from a signed-out browser do not use the account's
 // page rate limit.
-func TestPaceOfEndedSignIns(t *testing.T) {
+func TestRateLimitOfEndedSignIns(t *testing.T) {
 	s := mustSite(t)
 	s.browsers.callers["thief"] = s.registry.SignIn(t, s.browsers.callers[ann].Account, "Thief", "")
 	s.by("thief").get("/connect").shows(t, http.StatusOK)
-	s.post("/account/sign-ins/end-others", nil).leads(t)
+	s.post("/account/sign-ins/end-others", nil).redirects(t)
 	for range 2 * pageBurst {
 		s.by("thief").get("/connect")
 	}

@@ -31,11 +31,11 @@ type page struct {
 // layoutData is a page with the data of the layout around it.
 type layoutData struct {
 	page
-	Area     string // path of the area that the page is in, for the navigation
-	Path     string // of the page, to come back to
+	Area     string // path of the page's area, for the navigation
+	Path     string // path and query of the page
 	SignedIn bool
 	Account  registry.Account
-	Holder   cola.AccountID // the account that is signed in, for accountField
+	Holder   cola.AccountID // the signed-in account, for accountField
 	Quota    cola.QuotaState
 	Notice   string
 	Assets   *assets
@@ -45,11 +45,10 @@ type layoutData struct {
 //go:embed pages
 var pageFiles embed.FS
 
-// pages holds the template of each page by its name, which is its file's.
+// pages are the templates of pages by file name, without its extension.
 type pages map[string]*template.Template
 
-// sharedFiles are the files that every page is made with: the frame around it, and pieces that
-// several pages have.
+// sharedFiles are parsed into every page: the layout and shared components.
 var sharedFiles = []string{"pages/layout.html", "pages/components.html"}
 
 // parsePages parses the templates. It panics on errors, which any test would find.
@@ -89,11 +88,11 @@ func (req *request) showPart(name, part string, data any) error {
 func (req *request) write(status int, name, part string, data any) error {
 	t, ok := req.pages[name]
 	if !ok {
-		return fmt.Errorf("there is no page %q", name)
+		return fmt.Errorf("unknown page %q", name)
 	}
 	var b bytes.Buffer
 	if err := t.ExecuteTemplate(&b, part, data); err != nil {
-		return fmt.Errorf("draw page %s: %w", name, err)
+		return fmt.Errorf("render page %s: %w", name, err)
 	}
 	h := req.w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -103,7 +102,7 @@ func (req *request) write(status int, name, part string, data any) error {
 	return nil
 }
 
-// areaOf returns the area that a path is in.
+// areaOf returns the area of a path: its first segment.
 func areaOf(path string) string {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return "/" + first

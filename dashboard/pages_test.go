@@ -9,25 +9,25 @@ import (
 	"testing"
 )
 
-// heaviest is the page size limit in bytes.
-const heaviest = 60_000
+// maxPageSize is the page size limit in bytes.
+const maxPageSize = 60_000
 
-// wellMade fails the test unless the page is accessible and correctly escaped. Every field has a
-// label, IDs are unique, links work, headings are in order, and there are no inline styles or
+// checkHTML fails the test unless the page is small, accessible and correctly escaped: every field
+// has a label, IDs are unique, links work, headings are in order, and there are no inline styles or
 // scripts.
-func (a answer) wellMade(t *testing.T) {
+func (a response) checkHTML(t *testing.T) {
 	t.Helper()
-	if len(a.body) > heaviest {
-		t.Errorf("the page has %d bytes", len(a.body))
+	if len(a.body) > maxPageSize {
+		t.Errorf("page has %d bytes, want at most %d", len(a.body), maxPageSize)
 	}
-	for _, fault := range faultsOf(a.body) {
-		t.Errorf("%s:\n%s", fault, a.body)
+	for _, problem := range htmlErrors(a.body) {
+		t.Errorf("%s:\n%s", problem, a.body)
 	}
 }
 
 // htmlCheck is the state of a walk through the elements of a page.
 type htmlCheck struct {
-	faults   []string
+	errors   []string
 	open     []string // enclosing elements
 	ids      map[string]bool
 	wanted   []string // referenced IDs
@@ -37,7 +37,7 @@ type htmlCheck struct {
 	titles   int // h1
 }
 
-func faultsOf(page string) []string {
+func htmlErrors(page string) []string {
 	c := &htmlCheck{ids: map[string]bool{}, labelled: map[string]bool{}}
 	d := xml.NewDecoder(strings.NewReader(page))
 	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
@@ -47,7 +47,7 @@ func faultsOf(page string) []string {
 			break
 		}
 		if err != nil {
-			return append(c.faults, "it cannot be read: "+err.Error())
+			return append(c.errors, "invalid HTML: "+err.Error())
 		}
 		switch token := token.(type) {
 		case xml.StartElement:
@@ -57,10 +57,10 @@ func faultsOf(page string) []string {
 		}
 	}
 	c.finish()
-	return c.faults
+	return c.errors
 }
 
-func (c *htmlCheck) fault(parts ...string) { c.faults = append(c.faults, strings.Join(parts, " ")) }
+func (c *htmlCheck) errorf(parts ...string) { c.errors = append(c.errors, strings.Join(parts, " ")) }
 
 func (c *htmlCheck) start(e xml.StartElement) {
 	name, attributes := e.Name.Local, map[string]string{}
@@ -68,12 +68,12 @@ func (c *htmlCheck) start(e xml.StartElement) {
 		attribute := a.Name.Local
 		attributes[attribute] = a.Value
 		if attribute == "style" || strings.HasPrefix(attribute, "on") {
-			c.fault(name, "has the attribute", attribute)
+			c.errorf(name, "has the attribute", attribute)
 		}
 	}
 	if id := attributes["id"]; id != "" {
 		if c.ids[id] {
-			c.fault("two elements have the id", id)
+			c.errorf("two elements have the id", id)
 		}
 		c.ids[id] = true
 	}
@@ -87,10 +87,10 @@ func (c *htmlCheck) start(e xml.StartElement) {
 func (c *htmlCheck) element(name string, attributes map[string]string) {
 	switch name {
 	case "style":
-		c.fault("there is an inline style")
+		c.errorf("inline style")
 	case "script":
 		if attributes["src"] == "" {
-			c.fault("there is an inline script")
+			c.errorf("inline script")
 		}
 	case "label":
 		c.labelled[attributes["for"]] = true
@@ -98,11 +98,11 @@ func (c *htmlCheck) element(name string, attributes map[string]string) {
 		c.field(name, attributes)
 	case "img":
 		if attributes["alt"] == "" {
-			c.fault("a picture has no alternative text:", attributes["src"])
+			c.errorf("image without alt text:", attributes["src"])
 		}
 	case "th":
 		if attributes["scope"] == "" {
-			c.fault("a th has no scope")
+			c.errorf("a th has no scope")
 		}
 	case "a", "form":
 		c.address(name, attributes["href"]+attributes["action"])
@@ -119,7 +119,7 @@ func (c *htmlCheck) field(name string, attributes map[string]string) {
 	if !slices.Contains(c.open, "label") && attributes["aria-label"] == "" {
 		c.fields = append(c.fields, attributes["id"])
 		if attributes["id"] == "" {
-			c.fault("a field has no label:", name, attributes["name"])
+			c.errorf("a field has no label:", name, attributes["name"])
 		}
 	}
 }
@@ -128,10 +128,10 @@ func (c *htmlCheck) address(name, to string) {
 	scheme, _, _ := strings.Cut(strings.ToLower(to), ":")
 	switch {
 	case strings.HasPrefix(to, "//"):
-		c.fault(name, "leads to", to)
+		c.errorf(name, "links to", to)
 	case to == "", to[0] == '/', to[0] == '#', to[0] == '?', scheme == "https", scheme == "http", scheme == "mailto":
 	default:
-		c.fault(name, "leads to", to)
+		c.errorf(name, "links to", to)
 	}
 }
 
@@ -140,29 +140,29 @@ func (c *htmlCheck) head(level int) {
 		c.titles++
 	}
 	if level > c.heading+1 {
-		c.fault("a heading skips a level")
+		c.errorf("a heading skips a level")
 	}
 	c.heading = level
 }
 
 func (c *htmlCheck) finish() {
 	if c.titles != 1 {
-		c.fault("there is not one h1")
+		c.errorf("want one h1")
 	}
 	for _, id := range c.fields {
 		if id != "" && !c.labelled[id] {
-			c.fault("no label is for the field", id)
+			c.errorf("no label is for the field", id)
 		}
 	}
 	for _, id := range c.wanted {
 		if !c.ids[id] {
-			c.fault("nothing has the id", id)
+			c.errorf("no element has the id", id)
 		}
 	}
 }
 
-// TestFaultsAreSeen checks that faultsOf finds each kind of fault.
-func TestFaultsAreSeen(t *testing.T) {
+// TestHTMLErrors checks that htmlErrors finds each kind of error.
+func TestHTMLErrors(t *testing.T) {
 	for page, want := range map[string]string{
 		`<h1>a</h1><p style="x"></p>`:                         "has the attribute style",
 		`<h1>a</h1><p onclick=x></p>`:                         "has the attribute onclick",
@@ -170,18 +170,19 @@ func TestFaultsAreSeen(t *testing.T) {
 		`<h1>a</h1><p id=a></p><p id=a></p>`:                  "two elements have the id a",
 		`<h1>a</h1><input name=q>`:                            "has no label",
 		`<h1>a</h1><input name=q id=q>`:                       "no label is for the field q",
-		`<h1>a</h1><label for=r>a</label>`:                    "nothing has the id r",
+		`<h1>a</h1><label for=r>a</label>`:                    "no element has the id r",
 		`<h1>a</h1><h3>b</h3>`:                                "skips a level",
-		`<h1>a</h1><h1>b</h1>`:                                "not one h1",
-		`<h1>a</h1><a href="javascript:x">b</a>`:              "leads to javascript:x",
-		`<h1>a</h1><a href="//evil.example">b</a>`:            "leads to //evil.example",
-		`<h1>a</h1><img src=x>`:                               "no alternative text",
+		`<h1>a</h1><h1>b</h1>`:                                "want one h1",
+		`<h1>a</h1><a href="javascript:x">b</a>`:              "links to javascript:x",
+		`<h1>a</h1><a href="//evil.example">b</a>`:            "links to //evil.example",
+		`<h1>a</h1><img src=x>`:                               "without alt text",
 		`<h1>a</h1><table><tr><th>x</th></tr></table>`:        "no scope",
 		`<h1>a</h1><label for=q>a</label><input id=q name=q>`: "",
 		`<h1>a</h1><label>a <input name=q></label><h2>b</h2>`: "",
 	} {
-		if got := strings.Join(faultsOf("<html>"+page+"</html>"), "; "); want == "" && got != "" || !strings.Contains(got, want) {
-			t.Errorf("%s: %q, want %q", page, got, want)
+		if got := strings.Join(htmlErrors("<html>"+page+"</html>"), "; "); want == "" && got != "" ||
+			!strings.Contains(got, want) {
+			t.Errorf("htmlErrors(%s) = %q, want %q", page, got, want)
 		}
 	}
 }

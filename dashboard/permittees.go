@@ -9,12 +9,12 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// permitteePage is a permit holder with its latest labels.
+// permitteePage is a permittee with its latest labels.
 type permitteePage struct {
 	Facts  []fact
 	Recent []labelRow
-	Labels int    // of the permittee, in all
-	Search string // finds all of them
+	Labels int    // total
+	Search string // URL of a search for all of them
 	Cost   pageCost
 }
 
@@ -26,7 +26,7 @@ func (req *request) permittee() error {
 	tagged, state, err := req.svc.Permittee(req.ctx(), req.caller, number, "")
 	req.recordQuota(state)
 	if cola.CodeOf(err) == cola.CodeNotFound {
-		return req.showNotFound(err, "No such permittee", number)
+		return req.showNotFound(err, "Permittee not found", number)
 	}
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (req *request) permittee() error {
 		p.Recent = append(p.Recent, req.newLabelRow(&d.RecentColas[i], ""))
 	}
 	call := req.call("GET", "/permittees/"+url.PathEscape(d.PermitNumber),
-		"It costs one detail view, the latest labels included, as this page did. A number that there is not is free.").
+		"Costs one detail view, latest labels included; free if the permittee doesn’t exist.").
 		forTool("get_permittee", map[string]any{"permit_number": d.PermitNumber})
 	return req.show(http.StatusOK, "permittee", page{Title: permitteeName(&d.PermitteeSummary), Data: p, Call: call})
 }
@@ -57,15 +57,15 @@ func permitteeName(p *cola.PermitteeSummary) string {
 }
 
 func permitteeFacts(p *cola.PermitteeSummary) []fact {
-	active := "no"
+	active := "No"
 	if p.IsActive {
-		active = strings.TrimSuffix("yes: "+singleLine(string(p.ActiveReason)), ": ")
+		active = strings.TrimSuffix("Yes: "+singleLine(string(p.ActiveReason)), ": ")
 	}
 	return facts(
 		wordsFact("Permit number", p.PermitNumber), textFact("Company", p.CompanyName),
-		textFact("Trade name", p.OperatingName), textFact("Kind", p.PermitteeType),
+		textFact("Trade name", p.OperatingName), textFact("Type", p.PermitteeType),
 		textFact("State", p.CompanyState), textFact("ZIP code", p.CompanyZipCode), wordsFact("Active", active),
-		wordsFact("Labels", fmt.Sprintf("%s, of which %s are approved now", count(p.Colas), count(p.ColasApproved))),
+		wordsFact("Labels", fmt.Sprintf("%s (%s approved)", count(p.Colas), count(p.ColasApproved))),
 		dateFact("Latest application", p.LastColaApplicationDate),
 	)
 }

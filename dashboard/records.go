@@ -126,7 +126,7 @@ type picture struct {
 // Known reports whether the record has an image address.
 func (p picture) Known() bool { return p.Text != "" }
 
-// codedFact writes a name with its code.
+// codedFact is a name with its code.
 func codedFact(name string, value, code cola.Text) fact {
 	switch {
 	case value == "" && code != "":
@@ -137,15 +137,15 @@ func codedFact(name string, value, code cola.Text) fact {
 	return textFact(name, value)
 }
 
-// fact is one thing that is known of a record.
+// fact is a known property of a record.
 type fact struct {
 	Name     string
 	Values   []string
-	More     int       // values that are left out
-	Day      cola.Date // in place of values
+	More     int       // number of omitted values
+	Day      cola.Date // instead of Values
 	Href     string    // link; may be empty
 	External bool      // the link is to another site
-	Derived  bool      // a model has read it from the pictures
+	Derived  bool      // extracted from the images by a model
 }
 
 // factGroup is facts under a heading.
@@ -157,7 +157,7 @@ type factGroup struct {
 // Known reports whether the fact has a value.
 func (f fact) Known() bool { return len(f.Values) > 0 || f.Day != 0 }
 
-// facts leaves out unknown facts.
+// facts returns the known facts.
 func facts(all ...fact) []fact {
 	var known []fact
 	for _, f := range all {
@@ -207,18 +207,18 @@ func boolFact(name string, b cola.Opt[bool]) fact {
 	case !b.OK:
 		return fact{}
 	case b.V:
-		return wordsFact(name, "yes")
+		return wordsFact(name, "Yes")
 	}
-	return wordsFact(name, "no")
+	return wordsFact(name, "No")
 }
 
 // linkedTo adds a link to a fact.
 func (f fact) linkedTo(href string) fact { f.Href = href; return f }
 
-// derived marks a fact as one that a model has read.
+// derived marks a fact as extracted by a model.
 func (f fact) derived() fact { f.Derived = true; return f }
 
-// dimensions writes two sizes, such as "900 × 1200"; it is empty unless one of them is known.
+// dimensions formats two sizes, such as "900 × 1200"; it is empty if both are unknown.
 func dimensions[T int | float64](a, b cola.Opt[T], between string) string {
 	one := func(n cola.Opt[T]) string {
 		if !n.OK {

@@ -12,7 +12,8 @@ import (
 
 func testLinks() recordLinks {
 	return recordLinks{registrytest.PublicURL, append(ownHosts(Options{
-		PublicURL: registrytest.PublicURL, Hosts: []string{"Other.Example", "192.0.2.7", "::ffff:192.0.2.8", "[2001:db8::1]"},
+		PublicURL: registrytest.PublicURL, Hosts: []string{"Other.Example", "192.0.2.7", "::ffff:192.0.2.8",
+			"[2001:db8::1]"},
 	}), "by-name.example")}
 }
 
@@ -21,21 +22,23 @@ func testLinks() recordLinks {
 // neither.
 func TestPictures(t *testing.T) {
 	for address, want := range map[string]picture{
-		registrytest.PublicURL + "/images/1105-1":        {Src: "/images/1105-1.svg", Href: "/images/1105-1"},
-		"https://e.example/a.jpg?x=1&y=2":                {Src: "https://e.example/a.jpg?x=1&y=2", Href: "https://e.example/a.jpg?x=1&y=2"},
-		"https://192.0.2.9/a.jpg":                        {Src: "https://192.0.2.9/a.jpg", Href: "https://192.0.2.9/a.jpg"},
-		"http://ttb.example/a.jpg":                       {Href: "http://ttb.example/a.jpg"},
-		"javascript:alert(1)":                            {},
-		"JaVaScRiPt:alert(1)":                            {},
-		" javascript:alert(1)":                           {},
-		"java\tscript:alert(1)":                          {Text: "java script:alert(1)"},
-		"data:text/html,<script>alert(1)</script>":       {},
-		"//evil.example/a.jpg":                           {},
-		"/keys/new":                                      {},
-		"https:///a.jpg":                                 {},
-		"https:evil.example":                             {},
-		"file:///etc/passwd":                             {},
-		"":                                               {},
+		registrytest.PublicURL + "/images/1105-1": {Src: "/images/1105-1.svg", Href: "/images/1105-1"},
+		"https://e.example/a.jpg?x=1&y=2": {Src: "https://e.example/a.jpg?x=1&y=2",
+			Href: "https://e.example/a.jpg?x=1&y=2"},
+		"https://192.0.2.9/a.jpg": {Src: "https://192.0.2.9/a.jpg",
+			Href: "https://192.0.2.9/a.jpg"},
+		"http://ttb.example/a.jpg":                 {Href: "http://ttb.example/a.jpg"},
+		"javascript:alert(1)":                      {},
+		"JaVaScRiPt:alert(1)":                      {},
+		" javascript:alert(1)":                     {},
+		"java\tscript:alert(1)":                    {Text: "java script:alert(1)"},
+		"data:text/html,<script>alert(1)</script>": {},
+		"//evil.example/a.jpg":                     {},
+		"/keys/new":                                {},
+		"https:///a.jpg":                           {},
+		"https:evil.example":                       {},
+		"file:///etc/passwd":                       {},
+		"":                                         {},
 		"https://e.example/" + strings.Repeat("a", 3000): {},
 	} {
 		if want.Text == "" {
@@ -54,7 +57,8 @@ func TestNoLinksToOurselves(t *testing.T) {
 		registrytest.PublicURL + "/images/..",
 		registrytest.PublicURL + "/images/../explore?q=oak", registrytest.PublicURL + "/images/%2e%2e/explore",
 		registrytest.PublicURL + `/images/..\explore`,
-		registrytest.PublicURL + "/images/.", registrytest.PublicURL + "/images/", registrytest.PublicURL + "/images/1?x=1",
+		registrytest.PublicURL + "/images/.", registrytest.PublicURL + "/images/", registrytest.PublicURL +
+			"/images/1?x=1",
 		"http://" + own + "/explore",
 		"https://" + own + ":443/explore", "https://" + own + ":8443/explore",
 		"https://" + strings.ToUpper(own) + "/explore",

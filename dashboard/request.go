@@ -41,7 +41,7 @@ func (req *request) path(name string) string {
 	return value
 }
 
-// query returns the values in the address. What cannot be read is left out.
+// query returns the query parameters, without unreadable ones.
 func (req *request) query() url.Values { return req.http.URL.Query() }
 
 // recordQuota stores the quota state of a service call, for the page to show.
@@ -80,7 +80,7 @@ func (e *edge) public(serve func(*request) error) http.HandlerFunc {
 	}
 }
 
-// authenticated serves a page of an account holder, and leads others to the sign-in.
+// authenticated serves a page that needs a sign-in, and prompts other visitors to sign in.
 func (e *edge) authenticated(serve func(*request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		req := &request{edge: e, w: w, http: r}
@@ -95,7 +95,7 @@ func (e *edge) authenticated(serve func(*request) error) http.HandlerFunc {
 		}
 		if cola.CodeOf(err) == cola.CodeUnauthorized {
 			req.signedIn = false
-			req.finish(req.promptSignIn("You were signed out here. Sign in again to go on."))
+			req.finish(req.promptSignIn("You were signed out. Sign in to continue."))
 			return
 		}
 		if err == nil {
@@ -126,7 +126,7 @@ func (req *request) loadAccount() error {
 func (req *request) promptSignIn(notice string) error {
 	switch {
 	case req.http.Header.Get("Hx-Request") != "":
-		return req.write(http.StatusOK, "signed_out", "signedout", nil) // a part of a page, which htmx puts in its place
+		return req.write(http.StatusOK, "signed_out", "signedout", nil) // a page fragment for htmx
 	case req.http.Method == http.MethodPost:
 		return req.showResubmit()
 	}

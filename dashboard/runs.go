@@ -42,14 +42,14 @@ type runLabelsPage struct {
 	Run    string
 	Rows   []runRow
 	Pager  pager
-	Cut    bool // fewer labels than the page has room for: the month's list records are used up
+	Cut    bool // shortened because the month's list records are used up
 }
 
-// runRow is a label that a run found.
+// runRow is a match of a run.
 type runRow struct {
 	registry.RunLabel
-	Name string // brand and product; empty if the label is gone
-	Met  string
+	Name string // brand and product; empty if the label was deleted
+	Met  string // matched filters
 }
 
 func (req *request) runLabels() error {
@@ -83,8 +83,7 @@ func (req *request) runLabels() error {
 		p.Rows = append(p.Rows, row)
 	}
 	call := req.listCall(runPath(s.UUID, run) + "/matches")
-	call.Cost = "It costs one list record per match, like this page. " +
-		"It returns TTB IDs, late flags and filters; look up labels by ID."
+	call.Cost = "Costs one list record per match. Returns TTB IDs, late flags and filters, without names."
 	return req.show(http.StatusOK, "saved_search_run_labels", page{
 		Title: "Labels · " + runTitle(s, run), Data: p, Call: call,
 	})

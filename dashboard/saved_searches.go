@@ -77,7 +77,7 @@ func searchRoutes() []route {
 	}
 }
 
-// searchPath is where the page of a saved search is.
+// searchPath returns the path of a saved search's page.
 func searchPath(uuid string) string { return searchesPath + "/" + url.PathEscape(uuid) }
 
 // savedSearch returns the saved search in the path.
@@ -91,18 +91,17 @@ func (req *request) savedSearch() (cola.SavedSearch, error) {
 }
 
 // freeCost is the cost of a free API call.
-const freeCost = "It is free."
+const freeCost = "Free."
 
 // listReader reads the page parameter of lists.
 var listReader = params.New[cola.SavedSearchListParams]("this page")
 
-// listParams reads the page of a list from the address. Other parameters of the address are not the
-// list's.
+// listParams reads the page parameter of the URL.
 func (req *request) listParams() cola.SavedSearchListParams {
 	return listReader.Read(listReader.Fields(url.Values{"page": req.query()["page"]}), nil)
 }
 
-// listCall is the API call that returns the page of a list.
+// listCall is the API call for a page of a list.
 func (req *request) listCall(path string) *apiCall {
 	if page := req.query().Get("page"); page != "" {
 		path += "?page=" + url.QueryEscape(page)
@@ -137,7 +136,7 @@ func (req *request) searches() error {
 	}
 	p := searchesPage{
 		Pager:  newPager(req.http.URL, list.Meta, len(list.Rows)),
-		Active: meter{"Searches that run by themselves", searches.Active, req.account.ActiveLimit},
+		Active: meter{"Alerts", searches.Active, req.account.ActiveLimit},
 	}
 	for _, s := range list.Rows {
 		p.Rows = append(p.Rows, searchRow{s, filterSummary(s.Filters), scheduleText(s.Schedule),
@@ -165,7 +164,7 @@ func filterSummary(f cola.SavedSearchFilters) string {
 		phrases = append(phrases, stripHidden(a.String()))
 	}
 	if len(phrases) == 0 {
-		return "all labels"
+		return "All labels"
 	}
 	return strings.Join(phrases, " · ")
 }
@@ -177,14 +176,14 @@ func scheduleText(s *cola.Schedule) string {
 	}
 	switch s.Cadence {
 	case cola.CadenceDaily:
-		return "every day"
+		return "Daily"
 	case cola.CadenceWeekly:
-		return "every " + time.Weekday(s.Day).String()
+		return "Every " + time.Weekday(s.Day).String()
 	}
-	return "on the " + ordinal(s.Day) + " of every month"
+	return "Monthly on the " + ordinal(s.Day)
 }
 
-// ordinal writes a day of a month: 1st, 2nd, 3rd, 4th.
+// ordinal formats a day of the month: 1st, 2nd, 3rd, 4th.
 func ordinal(n int) string {
 	suffix := "th"
 	if n/10 != 1 {
@@ -203,34 +202,31 @@ func ordinal(n int) string {
 // scheduleState describes whether a saved search runs on a schedule.
 type scheduleState struct {
 	Word, Class string
-	Why         string // one or two sentences; may be empty
+	Why         string // explanation; may be empty
 }
 
 // scheduleStateOf returns the state of a search's schedule.
 func scheduleStateOf(s *cola.Schedule) scheduleState {
 	switch {
 	case s == nil:
-		return scheduleState{Word: "no schedule", Class: "soft",
-			Why: "It has no schedule, so it does not run by itself. You can have it run now."}
+		return scheduleState{Word: "no schedule", Class: "soft"}
 	case s.PausedBecause.V == cola.PausedDowngraded:
-		return scheduleState{Word: "held back", Class: "bad",
-			Why: "It does not run: your account has more active searches than it may, and the oldest of them run. " +
-				"Pause or delete another one, and it goes on. What it misses meanwhile its next run finds."}
+		return scheduleState{Word: "on hold", Class: "bad",
+			Why: "You have more alerts than your limit, so only the oldest run. Pause or delete another one to " +
+				"continue. The next run catches up."}
 	case s.PausedBecause.OK:
-		return scheduleState{Word: "held back", Class: "bad",
-			Why: "It does not run: the account is suspended. Ask the operator of this service. What it misses " +
-				"meanwhile its next run finds."}
+		return scheduleState{Word: "on hold", Class: "bad",
+			Why: "Your account is suspended. Ask your administrator. The next run catches up."}
 	case !s.Active:
-		return scheduleState{Word: "paused", Class: "soft",
-			Why: "It is paused. Once you resume it, one run looks at all the time since."}
+		return scheduleState{Word: "paused", Class: "soft", Why: "The first run after you resume catches up."}
 	}
 	return scheduleState{Word: "active", Class: "good"}
 }
 
-// filterWords names the filters that a label matched.
+// filterWords lists the names of filters.
 func filterWords(s cola.FilterSet) string { return strings.Join(s.Words(), ", ") }
 
-// labelName names a label by its brand and product.
+// labelName returns the brand and product of a label.
 func labelName(c *cola.ColaSummary) string {
 	brand, product := stripHidden(c.BrandName), stripHidden(string(c.ProductName))
 	if product == "" || product == brand {

@@ -12,10 +12,10 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// latestDeliveries is how many deliveries the page of a search names.
+// latestDeliveries is the number of deliveries on the page of a search or destination.
 const latestDeliveries = 5
 
-// searchPage is a saved search with its runs and where its messages go.
+// searchPage is a saved search with its runs, destinations and deliveries.
 type searchPage struct {
 	Search       cola.SavedSearch
 	Filters      []filterText
@@ -23,11 +23,11 @@ type searchPage struct {
 	Reading      string   // how an ambiguous country was read
 	State        scheduleState
 	ScheduleText string
-	Due          bool   // a run was requested or is scheduled for now
+	Due          bool   // a run is requested or due
 	ActionError  string // why an action failed; may be empty
 	Runs         registry.PageList[cola.SavedSearchRun]
 	Pager        pager
-	Destinations []destinationRow // of the search and of the account
+	Destinations []destinationRow // its own and account-wide ones
 	Deliveries   []deliveryRow
 	SendsMail    bool
 	HasFeed      bool
@@ -35,15 +35,15 @@ type searchPage struct {
 
 func (req *request) searchDetail() error { return req.showSearch(http.StatusOK, "") }
 
-// showSearch shows the page of a search. refusal says why an action failed; it may be empty.
-func (req *request) showSearch(status int, refusal string) error {
+// showSearch shows the page of a search. actionError says why an action failed; it may be empty.
+func (req *request) showSearch(status int, actionError string) error {
 	id := req.path("uuid")
 	s, err := req.savedSearch()
 	if err != nil {
 		return err
 	}
 	p := searchPage{Search: s, Filters: filterTexts(s.Filters), State: scheduleStateOf(s.Schedule),
-		ScheduleText: scheduleText(s.Schedule), Due: isDue(s.Schedule, req.now()), ActionError: refusal,
+		ScheduleText: scheduleText(s.Schedule), Due: isDue(s.Schedule, req.now()), ActionError: actionError,
 		SendsMail: req.svc.SendsMail()}
 	if words, err := req.svc.Vocabulary(req.ctx()); err == nil { // skip the notes until the index is built
 		p.UnknownWords = words.UnknownWords(s.Filters)
@@ -80,7 +80,7 @@ func isDue(s *cola.Schedule, now time.Time) bool {
 	return s != nil && !s.PausedBecause.OK && s.NextRunAt.OK && !s.NextRunAt.V.Time().After(now)
 }
 
-// pageURL is the address of a page of a list: that of this page, unless it is the answer to a form.
+// pageURL returns the URL of a list: that of this request, or path if this is the response to a form.
 func (req *request) pageURL(path string) *url.URL {
 	if req.http.Method == http.MethodPost {
 		return &url.URL{Path: path}
@@ -91,7 +91,7 @@ func (req *request) pageURL(path string) *url.URL {
 // showSearchError shows the page of a search with the reason an action failed. It returns errors
 // that the user can't correct.
 func (req *request) showSearchError(err error) error {
-	_, sentence, ok := refusalDetails(err)
+	_, sentence, ok := formErrors(err)
 	if !ok {
 		return err
 	}
@@ -99,11 +99,11 @@ func (req *request) showSearchError(err error) error {
 }
 
 func (req *request) pauseSearch() error {
-	return req.setActive(false, "Paused. Nothing is lost: once you resume it, one run looks at all the time since.")
+	return req.setActive(false, "Paused. The first run after you resume catches up.")
 }
 
 func (req *request) resumeSearch() error {
-	return req.setActive(true, "Resumed. Its next run looks at all the time since the last one.")
+	return req.setActive(true, "Resumed. The next run covers the time since the last one.")
 }
 
 // setActive pauses the search, or resumes it.
@@ -124,13 +124,13 @@ func (req *request) runSearch() error {
 		return req.showSearchError(err)
 	}
 	return req.redirect(searchPath(asked.UUID),
-		"The search runs within about a minute. Reload this page to see how many labels it found.")
+		"Run requested. Reload this page in about a minute.")
 }
 
 // searchConfirmation asks for confirmation of an irreversible action.
 type searchConfirmation struct {
 	Search cola.SavedSearch
-	Form   string // token of a form that is good for one sending; empty where sending it twice does no harm
+	Form   string // single-use form token; empty if submitting twice is harmless
 }
 
 func (req *request) confirmDeleteSearch() error {
@@ -161,7 +161,7 @@ func (req *request) deleteSearch() error {
 	if err != nil {
 		return err
 	}
-	return req.redirect(searchesPath, "The search is deleted, with its runs, its own destinations and its feed.")
+	return req.redirect(searchesPath, "Saved search deleted.")
 }
 
 // explainPage explains why a search finds a label or not.
@@ -169,7 +169,7 @@ type explainPage struct {
 	Search cola.SavedSearch
 	cola.Explanation
 	Name        string // brand and product
-	VerdictText string // the verdict
+	VerdictText string // result in a sentence
 	Filters     []explainedFilter
 }
 
@@ -191,7 +191,7 @@ func (req *request) explainSearch() error {
 		return err
 	}
 	if label == "" {
-		return req.redirect(searchPath(id), "Type the TTB id of a label, to see why it was found or not.")
+		return req.redirect(searchPath(id), "Enter a TTB ID.")
 	}
 	e, state, err := req.svc.ExplainSavedSearch(req.ctx(), req.caller, id, label)
 	req.recordQuota(state)
@@ -205,16 +205,16 @@ func (req *request) explainSearch() error {
 		p.Filters = append(p.Filters, explainedFilter{filterWords(cola.FilterSetOf(f.Filter)), filterValue(f), f.Met})
 	}
 	return req.show(http.StatusOK, "saved_search_explain", page{
-		Title: "Why a label was found, or not", Data: p,
+		Title: "Check a label", Data: p,
 		Call: req.call(http.MethodGet, searchPath(search.UUID)+"/explain/"+url.PathEscape(e.TTBID.String()),
-			"It costs a list record."),
+			"Costs one list record."),
 	})
 }
 
 // filterValue describes the value of a filter.
 func filterValue(f cola.FilterFinding) string {
 	if f.Sought == true {
-		return "any such label"
+		return "Selected"
 	}
 	text := stripHidden(formatValue(f.Sought))
 	filter, _, ok := cola.SavedFilter(f.Filter)
@@ -227,7 +227,7 @@ func filterValue(f cola.FilterFinding) string {
 	return text
 }
 
-// withFieldLabels says a sentence that names filters as the API does with the words of pages.
+// withFieldLabels replaces the API names of filters in a sentence by their names on pages.
 func withFieldLabels(sentence string) string {
 	words := strings.Fields(sentence)
 	for i, word := range words {

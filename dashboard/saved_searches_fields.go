@@ -15,12 +15,12 @@ import (
 	"github.com/colaregistry/colaregistry/internal/params"
 )
 
-// nonFilterFields are the fields that are not filters. They are named as the API names them, except
-// for the two that make up schedule.day.
+// nonFilterFields are the fields other than filters, by API name. schedule.day is split into
+// schedule.weekday and schedule.monthday.
 var nonFilterFields = map[string]formField{
-	"name":              {Label: "Name", Hint: "How you recognize the search, also in messages.", MaxLength: 200},
-	"schedule.monthday": {Label: "Day of the month", Hint: "1 to 28. The default is 1.", Mode: "numeric"},
-	"schedule.weekday":  {Label: "Day of the week"},
+	"name":              {Label: "Name", Hint: "Also used in alerts.", MaxLength: 200},
+	"schedule.monthday": {Label: "Day of month", Hint: "1 to 28. Default: 1.", Mode: "numeric"},
+	"schedule.weekday":  {Label: "Day of week"},
 	"schedule.cadence":  {Label: "Schedule"},
 	"schedule.active":   {Label: "Active"},
 	"schedule":          {Label: "Schedule"},
@@ -45,7 +45,7 @@ func lookupField(name string) (field formField, ok bool) {
 	case f.Kind == cola.MinFilter || f.Kind == cola.MaxFilter:
 		field.Mode, field.Hint = "decimal", "Excludes labels whose "+f.Noun+" is unknown."
 	case f.Kind == cola.ChoiceFilter || f.Kind == cola.UnitFilter:
-		field.Chosen = true
+		field.IsSelect = true
 	default:
 		field.MaxLength, field.Datalist = 200, datalists[bare]
 		if bare == "barcode_value" {
@@ -55,7 +55,7 @@ func lookupField(name string) (field formField, ok bool) {
 	return field, true
 }
 
-// datalists are the lists of words that labels have, by field.
+// datalists has the ID of the list of suggestions by field.
 var datalists = map[string]string{"derived_category": "categories", "country": "origins"}
 
 // checkboxGroup is a group of checkboxes that are combined with OR.
@@ -67,8 +67,8 @@ type checkboxGroup struct {
 // formSection is a section of filters in the form.
 type formSection struct {
 	Title  string
-	Folded bool // it can be folded, and is unless it has values or problems
-	Open   bool
+	Folded bool // collapsible
+	Open   bool // expanded, because it has values or problems
 	Groups []checkboxGroup
 	Fields []formField
 }
@@ -79,11 +79,11 @@ type searchForm struct {
 	Values               url.Values
 	Problems             map[string][]string
 	Error                string // a problem that concerns no single field
-	IdempotencyKey       string // makes a form that is sent twice the same request; empty for a change
+	IdempotencyKey       string // makes submitting twice one request; empty for a change
 	Fingerprint          string // of the search when the form was opened; see formFingerprint
 	Preview              preview
 	Unsupported          []string // parts of the source search that saved searches don't support
-	Categories, Origins  []string // words that labels have
+	Categories, Origins  []string // suggestions
 }
 
 // Text returns the value of a field.
@@ -106,9 +106,9 @@ func (f *searchForm) Field(name string) formField {
 			field.Options = append(field.Options,
 				option{Value: value, Label: time.Weekday((day + 1) % 7).String(), Chosen: value == field.Value})
 		}
-	case ok && field.Chosen:
-		none := map[bool]string{true: "choose", false: "any"}[filter.Kind == cola.UnitFilter]
-		field.Options = append([]option{{Label: none}}, optionsOf(field.Value, filter.Words...)...)
+	case ok && field.IsSelect:
+		empty := map[bool]string{true: "Select", false: "Any"}[filter.Kind == cola.UnitFilter]
+		field.Options = append([]option{{Label: empty}}, optionsOf(field.Value, filter.Words...)...)
 	}
 	return field
 }
@@ -136,7 +136,7 @@ func (f *searchForm) Sections() (sections []formSection) {
 	return sections
 }
 
-// group returns the boxes of a filter.
+// group returns the checkboxes of a filter.
 func (f *searchForm) group(c cola.Filter) checkboxGroup {
 	g := checkboxGroup{Legend: c.Label}
 	for i, name := range c.Saved {
@@ -145,7 +145,7 @@ func (f *searchForm) group(c cola.Filter) checkboxGroup {
 	return g
 }
 
-// has reports whether something is typed into a field of a filter, or wrong with it.
+// has reports whether a filter has a value or a problem.
 func (f *searchForm) has(c cola.Filter) bool {
 	return slices.ContainsFunc(c.Saved, func(name string) bool {
 		return strings.Join(f.Values["filters."+name], "") != "" || f.Problems["filters."+name] != nil
@@ -156,7 +156,7 @@ func (f *searchForm) has(c cola.Filter) bool {
 func changeParams(typed url.Values) cola.SavedSearchChangeParams {
 	p := changeSearchReader.Read(changeSearchReader.Fields(apiFields(typed)), nil)
 	if p.Name == "" {
-		p.Problems.Add("name", "A name to recognise the search by is required: 1 to 200 characters.")
+		p.Problems.Add("name", "Enter a name of 1 to 200 characters.")
 	}
 	if p.Filters == nil {
 		p.Filters = &cola.SavedSearchFilters{}
@@ -228,10 +228,10 @@ func fillFilters(typed url.Values, f cola.SavedSearchFilters) {
 	}
 }
 
-// formFingerprint is short for the name, the filters and the schedule that a form is filled with,
-// however they are spaced and numbers are written.
+// formFingerprint returns a hash of the name, filters and schedule in a form. It ignores differences
+// in spacing and number formats.
 func formFingerprint(typed url.Values) string {
-	said := url.Values{}
+	normalized := url.Values{}
 	for name, values := range apiFields(typed) {
 		text := strings.Join(strings.Fields(strings.Join(values, " ")), " ")
 		if number, err := strconv.ParseFloat(text, 64); err == nil &&
@@ -239,17 +239,17 @@ func formFingerprint(typed url.Values) string {
 			text = formatValue(number)
 		}
 		if text != "" {
-			said.Set(name, text)
+			normalized.Set(name, text)
 		}
 	}
-	sum := sha256.Sum256([]byte(said.Encode()))
+	sum := sha256.Sum256([]byte(normalized.Encode()))
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
 var exploredReader = params.New[cola.SearchParams]("this page")
 
-// fillFromSearch fills the form with a search for labels, given in an address by the names of GET
-// /colas. It notes filters that saved searches lack, and ignores other names.
+// fillFromSearch fills the form from a search with the query parameters of GET /colas. It notes
+// filters that saved searches lack, and ignores unknown parameters.
 func (f *searchForm) fillFromSearch(query url.Values) {
 	if from := query.Get("from"); from != "" {
 		query, _ = url.ParseQuery(strings.TrimPrefix(from, "?")) // unreadable parts are left out
@@ -268,21 +268,22 @@ func (f *searchForm) noteUnsupported(p cola.SearchParams) {
 	if p.ApprovalDateFrom != 0 || p.ApprovalDateTo != 0 ||
 		len(p.Problems["approval_date_from"])+len(p.Problems["approval_date_to"]) > 0 {
 		f.Unsupported = append(f.Unsupported,
-			"The approval dates: a saved search looks at the time since its run before.")
+			"Approval dates: each run covers the time since the last one.")
 	}
 	for _, lacking := range p.NotForSavedSearch() {
 		if lacking.Param == "permit_number" {
 			f.Unsupported = append(f.Unsupported,
-				"The exact permit number "+cola.Quoted(p.PermitNumber)+
-					": a saved search looks for a part of it, under “Identifiers and status”.")
+				"Exact permit number "+cola.Quoted(p.PermitNumber)+
+					": use “Permit number contains” under “Identifiers and status”.")
 			continue
 		}
-		f.Unsupported = append(f.Unsupported, "The "+lacking.Noun+": saved searches don’t have this filter yet.")
+		f.Unsupported = append(f.Unsupported,
+			strings.ToUpper(lacking.Noun[:1])+lacking.Noun[1:]+": not available in saved searches yet.")
 	}
 	delete(p.Problems, "approval_date_from")
 	delete(p.Problems, "approval_date_to")
 	if len(p.Problems) > 0 {
-		f.Unsupported = append(f.Unsupported, "What could not be read.")
+		f.Unsupported = append(f.Unsupported, "Invalid values.")
 	}
 }
 
@@ -294,7 +295,7 @@ func (f *searchForm) ProblemList() []fieldProblem {
 	})
 }
 
-// nameDay moves the problems of schedule.day to the field in which the day was chosen.
+// nameDay moves the problems of schedule.day to the field for the chosen cadence.
 func (f *searchForm) nameDay() {
 	messages, wrong := f.Problems["schedule.day"]
 	if !wrong {
@@ -310,15 +311,15 @@ func (f *searchForm) nameDay() {
 	}
 }
 
-// dayBounds replaces the bounds of schedule.day, which covers weekdays and days of the month, by
+// dayBounds replaces the bounds of schedule.day, which cover weekdays and days of the month, with
 // those of the field.
 func dayBounds(name, message string) string {
-	said, both := strings.CutSuffix(message, " from 0 to 28.")
+	before, found := strings.CutSuffix(message, " from 0 to 28.")
 	switch {
-	case !both:
+	case !found:
 		return message
 	case name == "schedule.monthday":
-		return said + " from 1 to 28."
+		return before + " from 1 to 28."
 	}
-	return said + " from 0 to 6."
+	return before + " from 0 to 6."
 }

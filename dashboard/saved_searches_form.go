@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// The fields of the form that are no parameters of a search.
+// Form fields other than those of the search.
 const (
 	idempotencyField = "once"
 	previewField     = "preview" // the preview button
@@ -26,8 +26,7 @@ var (
 	changeSearchReader = params.New[cola.SavedSearchChangeParams]("this form")
 )
 
-// newSearch shows an empty form, or one filled from a label search in the address, in the format of
-// Explore and GET /colas.
+// newSearch shows an empty form, or one filled from the query of a search in Explore or GET /colas.
 func (req *request) newSearch() error {
 	f := &searchForm{Values: url.Values{"schedule.cadence": {cola.CadenceDaily}, "schedule.active": {"true"}},
 		IdempotencyKey: rand.Text()}
@@ -55,15 +54,14 @@ func (req *request) saveSearch() error {
 	if err != nil {
 		return req.showSearchForm(0, f, err)
 	}
-	notice := "Saved. " + savedNotice(made.Search)
+	notice := savedNotice(made.Search)
 	if made.Repeated {
-		notice = "This search was saved already; it was not saved twice."
+		notice = "This search is already saved."
 	}
 	return req.redirect(searchPath(made.Search.UUID), notice)
 }
 
-// idempotencyKey returns the key that the form got when it was shown, so that submitting it twice
-// saves once.
+// idempotencyKey returns the key that the form was created with. Submitting it twice saves once.
 func idempotencyKey(typed url.Values) string {
 	once := typed.Get(idempotencyField)
 	if strings.Trim(once, idempotencyAlphabet) != "" || once == "" || len(once) > len(idempotencyAlphabet) {
@@ -75,13 +73,12 @@ func idempotencyKey(typed url.Values) string {
 // idempotencyAlphabet is the alphabet of rand.Text.
 const idempotencyAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
-// savedNotice says when a new search will run.
+// savedNotice confirms that a search was saved, with the time of its first run.
 func savedNotice(s cola.SavedSearch) string {
 	if s.Schedule != nil && s.Schedule.NextRunAt.OK {
-		return "It runs " + scheduleText(s.Schedule) + ", first on " +
-			s.Schedule.NextRunAt.V.Time().Format("2 January, 15:04 UTC") + "."
+		return "Saved. First run: " + s.Schedule.NextRunAt.V.Time().Format("2 January, 15:04 UTC") + "."
 	}
-	return scheduleStateOf(s.Schedule).Why
+	return strings.TrimSpace("Saved. " + scheduleStateOf(s.Schedule).Why)
 }
 
 // editSearch shows the form filled with a search.
@@ -119,31 +116,30 @@ func (req *request) changeSearch() error {
 	if err != nil {
 		return req.showSearchForm(0, f, err)
 	}
-	return req.redirect(searchPath(changed.UUID), "Changed. The next run looks for what it says now.")
+	return req.redirect(searchPath(changed.UUID), "Changes saved.")
 }
 
 // changedSince reports whether the search was changed since the form was opened, other than to the
 // submitted values. It then updates the fingerprint, so that a second submission is accepted.
 func (f *searchForm) changedSince(now url.Values) bool {
 	mark := formFingerprint(now)
-	if f.Fingerprint == "" || f.Fingerprint == mark || mark == formFingerprint(f.Values) { // the last: the form is sent twice
+	if f.Fingerprint == "" || f.Fingerprint == mark || mark == formFingerprint(f.Values) { // the last: submitted twice
 		return false
 	}
 	f.Fingerprint = mark
-	f.Error = "This search was changed meanwhile: in another window, by the API or by an assistant. Nothing was " +
-		"saved now, and what you typed is still here. " +
-		"Save once more to put it in place of that change, or cancel to see the search as it is."
+	f.Error = "This search was changed elsewhere while you were editing. Save again to overwrite those changes, or " +
+		"cancel to keep them."
 	return true
 }
 
-// showSearchForm shows the form with a preview. A correctable refusal is shown in the form, with
+// showSearchForm shows the form with a preview. A correctable error is shown in the form, with
 // its status; any other error is returned.
-func (req *request) showSearchForm(status int, f *searchForm, refusal error) error {
-	if refusal != nil {
-		if !f.refuse(refusal) {
-			return refusal
+func (req *request) showSearchForm(status int, f *searchForm, formErr error) error {
+	if formErr != nil {
+		if !f.addError(formErr) {
+			return formErr
 		}
-		status = web.StatusOf(cola.CodeOf(refusal))
+		status = web.StatusOf(cola.CodeOf(formErr))
 	}
 	words, err := req.svc.Vocabulary(req.ctx())
 	if err != nil {
@@ -156,30 +152,30 @@ func (req *request) showSearchForm(status int, f *searchForm, refusal error) err
 	}
 	f.Preview = shown
 	p := page{Title: "New saved search", Data: f}
-	f.Action, f.Submit, f.Back = newSearchPath, "Save the search", searchesPath
+	f.Action, f.Submit, f.Back = newSearchPath, "Save search", searchesPath
 	if f.IdempotencyKey == "" {
-		p.Title, f.Submit, f.Back = "Change saved search", "Save the changes", searchPath(req.path("uuid"))
+		p.Title, f.Submit, f.Back = "Edit saved search", "Save changes", searchPath(req.path("uuid"))
 		f.Action = f.Back + "/edit"
 	}
 	p.Call = req.formCall(f, filters)
 	return req.show(status, "saved_search_form", p)
 }
 
-// refuse adds a refusal to the form, and reports whether the user can correct it.
-func (f *searchForm) refuse(refusal error) (mendable bool) {
-	f.Problems, f.Error, mendable = refusalDetails(refusal)
-	if cola.CodeOf(refusal) == cola.CodeIdempotencyKeyReused {
+// addError adds an error to the form, and reports whether the user can correct it.
+func (f *searchForm) addError(formErr error) (ok bool) {
+	f.Problems, f.Error, ok = formErrors(formErr)
+	if cola.CodeOf(formErr) == cola.CodeIdempotencyKeyReused {
 		f.IdempotencyKey = rand.Text()
 	}
 	f.nameDay()
-	return mendable
+	return ok
 }
 
 // maxWordOptions limits the words in a datalist, to keep the page small.
 const maxWordOptions = 200
 
-// limitWords returns at most maxWordOptions words. Of category paths, it keeps the shorter ones,
-// which are prefixes of the others.
+// limitWords returns at most maxWordOptions words. It prefers category paths with fewer levels, which
+// are prefixes of the others.
 func limitWords(words []string) []string {
 	if len(words) <= maxWordOptions {
 		return words

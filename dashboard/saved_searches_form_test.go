@@ -16,78 +16,87 @@ import (
 	"github.com/colaregistry/colaregistry/internal/params"
 )
 
-// TestTwoFormsOfOneSearch checks that a form does not overwrite later changes without a warning,
+// TestConflictingEdits checks that a form does not overwrite later changes without a warning,
 // and that previews and validation errors preserve the form's base version.
-func TestTwoFormsOfOneSearch(t *testing.T) {
+func TestConflictingEdits(t *testing.T) {
 	s := mustSite(t)
-	made := typedSearch("filters.query", "oak", "filters.volume_max", "1.50", "filters.volume_unit", "liters", "schedule.cadence", "weekly", "schedule.weekday", "2")
+	made := typedSearch("filters.query", "oak", "filters.volume_max", "1.50", "filters.volume_unit", "liters",
+		"schedule.cadence", "weekly", "schedule.weekday", "2")
 	for name, change := range map[string]func(path string){
-		"name":          func(path string) { s.post(path+"/edit", with(made, "name", "Other")).leads(t) },
-		"filters":       func(path string) { s.post(path+"/edit", with(made, "filters.brand_name", "other")).leads(t) },
-		"fewer filters": func(path string) { s.post(path+"/edit", with(made, "filters.query", "")).leads(t) },
-		"cadence":       func(path string) { s.post(path+"/edit", with(made, "schedule.cadence", "daily")).leads(t) },
-		"day":           func(path string) { s.post(path+"/edit", with(made, "schedule.weekday", "3")).leads(t) },
-		"no schedule":   func(path string) { s.post(path+"/edit", with(made, "schedule.cadence", "")).leads(t) },
-		"pause":         func(path string) { s.post(path+"/pause", nil).leads(t) },
+		"name": func(path string) { s.post(path+"/edit", with(made, "name", "Other")).redirects(t) },
+		"filters": func(path string) {
+			s.post(path+"/edit",
+				with(made, "filters.brand_name", "other")).redirects(t)
+		},
+		"fewer filters": func(path string) { s.post(path+"/edit", with(made, "filters.query", "")).redirects(t) },
+		"cadence": func(path string) {
+			s.post(path+"/edit",
+				with(made, "schedule.cadence", "daily")).redirects(t)
+		},
+		"day":         func(path string) { s.post(path+"/edit", with(made, "schedule.weekday", "3")).redirects(t) },
+		"no schedule": func(path string) { s.post(path+"/edit", with(made, "schedule.cadence", "")).redirects(t) },
+		"pause":       func(path string) { s.post(path+"/pause", nil).redirects(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.registry.Pass(time.Minute) // stays under the page rate limit
 			path := s.mustSaved(made)
 			was := cutOut(s.get(path+"/edit").body, `name="was" value="`, `"`)
 			if was == "" {
-				t.Fatal("the form does not know what it was filled with")
+				t.Fatal("the form has no fingerprint")
 			}
 			mine := with(made, "name", "Mine", "was", was)
 			change(path)
 			s.post(path+"/edit", with(mine, "preview", "true")).shows(t, http.StatusOK, `name="was" value="`+was+`"`)
 			again := s.post(path+"/edit", mine)
-			again.shows(t, http.StatusConflict, "changed meanwhile", `value="Mine"`, `role="alert"`)
-			again.wellMade(t)
+			again.shows(t, http.StatusConflict, `value="Mine"`, `role="alert"`)
+			again.checkHTML(t)
 			s.get(path).lacks(t, "Mine")
 			mine.Set("was", cutOut(again.body, `name="was" value="`, `"`))
-			s.post(path+"/edit", with(mine, "name", "")).shows(t, http.StatusBadRequest, "A name to recognise the search by is required", `name="was" value="`+mine.Get("was")+`"`)
-			s.post(path+"/edit", mine).leads(t)
+			s.post(path+"/edit", with(mine, "name", "")).shows(t, http.StatusBadRequest, `href="#name"`,
+				`name="was" value="`+mine.Get("was")+`"`)
+			s.post(path+"/edit", mine).redirects(t)
 			s.get(path).shows(t, http.StatusOK, "Mine")
-			s.post(path+"/edit", with(mine, "was", was)).leads(t) // double submit
-			s.post(path+"/delete", nil).leads(t)
+			s.post(path+"/edit", with(mine, "was", was)).redirects(t) // double submit
+			s.post(path+"/delete", nil).redirects(t)
 		})
 	}
 }
 
-// TestFormsOfAnotherAccount checks that a form opened in one account is refused if another account
+// TestFormsOfAnotherAccount checks that a form opened in one account is rejected if another account
 // has signed in since.
 func TestFormsOfAnotherAccount(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierPro)
 	bob := s.by("bob@example.com")
-	for path, typed := range map[string]url.Values{"/saved-searches/new": typedSearch(), "/destinations/new": typedWebhook()} {
+	for path, typed := range map[string]url.Values{"/saved-searches/new": typedSearch(),
+		"/destinations/new": typedWebhook()} {
 		typed = with(typed, "holder", cutOut(s.get(path).body, `name="holder" value="`, `"`))
 		if typed.Get("holder") == "" {
-			t.Fatalf("the form at %s does not know whom it was shown to", path)
+			t.Fatalf("the form at %s has no account", path)
 		}
-		refused := bob.post(path, typed)
-		refused.shows(t, http.StatusForbidden, "opened by another account than the one that is signed in now", "Nothing was done")
-		refused.wellMade(t)
+		rejected := bob.post(path, typed)
+		rejected.shows(t, http.StatusForbidden, "different account")
+		rejected.checkHTML(t)
 		s.by("").post(path, typed).shows(t, http.StatusUnauthorized, `name="holder" value="`+typed.Get("holder")+`"`)
 		if a := s.post(path, typed); a.StatusCode != http.StatusSeeOther && a.StatusCode != http.StatusCreated {
-			t.Errorf("%s: %d for who opened it\n%s", path, a.StatusCode, a.body)
+			t.Errorf("%s: %d for the account that opened it\n%s", path, a.StatusCode, a.body)
 		}
 	}
 	bob.get("/saved-searches").lacks(t, "All wine")
 	bob.get("/destinations").lacks(t, hook)
 }
 
-// TestBoundsOfTheDay checks that an invalid day shows the bounds of its own field.
-func TestBoundsOfTheDay(t *testing.T) {
+// TestDayBounds checks that an invalid day shows the bounds of its own field.
+func TestDayBounds(t *testing.T) {
 	s := mustSite(t)
 	path := s.mustSaved(typedSearch())
 	for _, tt := range []struct{ cadence, field, typed, says string }{
-		{"monthly", "schedule.monthday", "x", `"x" is not accepted; write a whole number from 1 to 28.`},
-		{"monthly", "schedule.monthday", "1.5", `"1.5" is not accepted; write a whole number from 1 to 28.`},
-		{"monthly", "schedule.monthday", "0", "allowed: 1 to 28"},
-		{"monthly", "schedule.monthday", "29", "allowed: 1 to 28"},
-		{"weekly", "schedule.weekday", "x", `"x" is not accepted; write a whole number from 0 to 6.`},
-		{"weekly", "schedule.weekday", "7", "allowed: 0 to 6"},
+		{"monthly", "schedule.monthday", "x", "1 to 28."},
+		{"monthly", "schedule.monthday", "1.5", "1 to 28."},
+		{"monthly", "schedule.monthday", "0", "1 to 28"},
+		{"monthly", "schedule.monthday", "29", "1 to 28"},
+		{"weekly", "schedule.weekday", "x", "0 to 6."},
+		{"weekly", "schedule.weekday", "7", "0 to 6"},
 	} {
 		for _, form := range []string{newSearchPath, path + "/edit"} {
 			page := s.post(form, typedSearch("schedule.cadence", tt.cadence, tt.field, tt.typed))
@@ -97,39 +106,39 @@ func TestBoundsOfTheDay(t *testing.T) {
 	}
 }
 
-// TestFormOfAnUnchangedSearch checks that runs do not change the base version in a form, and that
+// TestFingerprint checks that runs do not change the base version in a form, and that
 // any value of that field is escaped and causes no error.
-func TestFormOfAnUnchangedSearch(t *testing.T) {
+func TestFingerprint(t *testing.T) {
 	s := mustSite(t)
 	path := s.mustSaved(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
 	was := cutOut(s.get(path+"/edit").body, `name="was" value="`, `"`)
 	s.mustRun(path)
-	s.post(path+"/edit", typedSearch("filters.query", "oak", "was", was)).leads(t)
+	s.post(path+"/edit", typedSearch("filters.query", "oak", "was", was)).redirects(t)
 	for _, hostile := range []string{`"><script>`, "\x00", "\xff", strings.Repeat("A", 9000), was} {
 		a := s.post(path+"/edit", typedSearch("name", "Again", "was", hostile))
-		a.shows(t, http.StatusConflict, "changed meanwhile")
+		a.shows(t, http.StatusConflict, `role="alert"`)
 		if strings.Contains(a.body, "<script>") {
-			t.Errorf("a field has become markup:\n%s", a.body)
+			t.Errorf("a field was not escaped:\n%s", a.body)
 		}
 	}
 	s.get(path).shows(t, http.StatusOK, "All wine", "oak")
 }
 
-// TestFormThatWasNeverOpened checks that the message for a refused form also fits a form that was
+// TestUnknownFormToken checks that the message for a rejected form also fits a form that was
 // never opened here.
-func TestFormThatWasNeverOpened(t *testing.T) {
+func TestUnknownFormToken(t *testing.T) {
 	s := mustSite(t)
 	path := s.mustSaved(typedSearch())
 	hookPath, _ := s.mustWebhook(typedWebhook())
-	for form, shown := range map[string]string{path + "/feed": path, hookPath + "/secret": hookPath, "/keys/new": "/keys"} {
-		if to := s.post(form, url.Values{"form": {"never"}, "name": {"x"}}).leads(t); to != shown {
-			t.Errorf("%s leads to %s", form, to)
+	for form, shown := range map[string]string{path + "/feed": path, hookPath + "/secret": hookPath,
+		"/keys/new": "/keys"} {
+		if to := s.post(form, url.Values{"form": {"never"}, "name": {"x"}}).redirects(t); to != shown {
+			t.Errorf("%s redirects to %s, want %s", form, to, shown)
 		}
 		page := s.get(shown)
-		page.shows(t, http.StatusOK, "This form was sent before, or is not one that is open for this account, so nothing was done now.", "open the form anew")
-		page.lacks(t, "was done already")
+		page.shows(t, http.StatusOK, `class="notice"`, formUsed)
 	}
-	s.get(path).lacks(t, "This search has one")
+	s.get(path).lacks(t, path+"/feed/end")
 }
 
 // with returns a form with some fields replaced. An empty value removes a field.
@@ -143,23 +152,23 @@ func with(form url.Values, fields ...string) url.Values {
 	return form
 }
 
-// TestWordsThatNoLabelHas checks that the preview, the form and the page of a search point out
+// TestUnknownWords checks that the preview, the form and the page of a search point out
 // exactly the values that no label has.
-func TestWordsThatNoLabelHas(t *testing.T) {
+func TestUnknownWords(t *testing.T) {
 	s := mustSite(t)
 	for name, tt := range map[string]struct {
 		field, value, says string // empty if a label has the value
 	}{
-		"no such category":   {"derived_category", "Wine > Nope", `No label has the category path "Wine > Nope".`},
-		"misspelled":         {"derived_category", "Wine > Red Wina", `No label has the category path "Wine > Red Wina". Did you mean Wine > Red Wine?`},
+		"no such category":   {"derived_category", "Wine > Nope", `"Wine > Nope"`},
+		"misspelled":         {"derived_category", "Wine > Red Wina", "Wine > Red Wine?"},
 		"category":           {"derived_category", "wine>red  wine", ""},
-		"no such country":    {"country", "Atlantis", `No label has the country "Atlantis".`},
-		"misspelled country": {"country", "Frrance", `No label has the country "Frrance". Did you mean france?`},
+		"no such country":    {"country", "Atlantis", `"Atlantis"`},
+		"misspelled country": {"country", "Frrance", "france?"},
 		"adjective":          {"country", "french", ""},
-		"without labels":     {"country", "Iceland", `No label has the country "Iceland".`},
+		"without labels":     {"country", "Iceland", `"Iceland"`},
 		"state":              {"us_state", "california", ""},
-		"state without any":  {"us_state", "Guam", `No label is from the US state "Guam".`},
-		"hostile":            {"country", "<script>alert(1)</script>", `No label has the country "<script>alert(1)</script>".`},
+		"state without any":  {"us_state", "Guam", `"Guam"`},
+		"hostile":            {"country", "<script>alert(1)</script>", `"<script>alert(1)</script>"`},
 		"other words":        {"query", "zzzzqqqq", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -168,30 +177,30 @@ func TestWordsThatNoLabelHas(t *testing.T) {
 			part := s.post("/saved-searches/preview", form)
 			whole := s.post("/saved-searches/new", with(form, "preview", "true"))
 			path := s.mustSaved(form)
-			for _, a := range []answer{part, whole, s.get(path), s.get(path + "/edit")} {
+			for _, a := range []response{part, whole, s.get(path), s.get(path + "/edit")} {
 				a.shows(t, http.StatusOK, tt.says)
 				if tt.says == "" {
-					a.lacks(t, "No label has", "No label is from", "finds nothing until")
+					a.lacks(t, "No label has", "No label is from", "can’t match any labels")
 				}
 				if strings.Contains(a.body, "<script>alert") {
-					t.Errorf("a word has become markup:\n%s", a.body)
+					t.Errorf("a value was not escaped:\n%s", a.body)
 				}
 			}
 			page := s.get(path)
-			page.wellMade(t)
-			if strings.Contains(page.text, "The search finds nothing until a label has it.") != (tt.says != "") {
-				t.Errorf("the page of the search says:\n%s", page.body)
+			page.checkHTML(t)
+			if strings.Contains(page.text, "can’t match any labels") != (tt.says != "") {
+				t.Errorf("warning shown: %t, want %t:\n%s", tt.says == "", tt.says != "", page.body)
 			}
-			whole.wellMade(t)
-			s.post(path+"/delete", nil).leads(t)
+			whole.checkHTML(t)
+			s.post(path+"/delete", nil).redirects(t)
 		})
 	}
 }
 
-func TestWhatASearchLooksForInWords(t *testing.T) {
+func TestFilterSummary(t *testing.T) {
 	yes := cola.Some(true)
 	for want, f := range map[string]cola.SavedSearchFilters{
-		"all labels":                               {},
+		"All labels":                               {},
 		"“barrel aged”":                            {Query: "barrel aged"},
 		"brand contains “oak”":                     {BrandName: "oak"},
 		"wine, malt beverage or distilled spirits": {TypeWine: yes, TypeMaltBeverage: yes, TypeDistilledSpirit: yes},
@@ -199,12 +208,15 @@ func TestWhatASearchLooksForInWords(t *testing.T) {
 		"category Wine > Red Wine · from france":   {DerivedCategory: "Wine > Red Wine", Country: "france"},
 		"imported":        {OriginImported: yes},
 		"status approved": {OriginImported: yes, OriginDomestic: yes, ApplicationStatus: "approved"},
-		"at least 12% ABV · at most 1.5 liters · can":                                 {ABVMin: cola.Some(12.0), VolumeMax: cola.Some(1.5), VolumeUnit: "liters", ContainerCan: yes},
-		"permit contains “CA-W” · applicant in CA · at least 5% ABV · at most 7% ABV": {ApplicantUSState: "CA", PermitNumberText: "CA-W", ABVMin: cola.Some(5.0), ABVMax: cola.Some(7.0)},
-		"brand contains “ab” · barcode 036":                                           {BrandName: "a\u202eb", BarcodeValue: "036"},
+		"at least 12% ABV · at most 1.5 liters · can": {ABVMin: cola.Some(12.0),
+			VolumeMax: cola.Some(1.5), VolumeUnit: "liters", ContainerCan: yes},
+		"permit contains “CA-W” · applicant in CA · at least 5% ABV · at most 7% ABV": {ApplicantUSState: "CA",
+			PermitNumberText: "CA-W", ABVMin: cola.Some(5.0), ABVMax: cola.Some(7.0)},
+		"brand contains “ab” · barcode 036": {BrandName: "a\u202eb",
+			BarcodeValue: "036"},
 	} {
 		if got := filterSummary(f); got != want {
-			t.Errorf("%q, want %q", got, want)
+			t.Errorf("filterSummary(%+v) = %q, want %q", f, got, want)
 		}
 	}
 }
@@ -229,7 +241,7 @@ func TestEveryFilterHasAField(t *testing.T) {
 	}
 	for _, name := range cola.FilterNames() {
 		if !fields["filters."+name] {
-			t.Errorf("the form of saved searches has no field for %s", name)
+			t.Errorf("saved search form has no field for %s", name)
 		}
 	}
 	explore := map[string]bool{"q": true}
@@ -252,23 +264,25 @@ func TestEveryFilterHasAField(t *testing.T) {
 	}
 }
 
-func TestSchedulesInWords(t *testing.T) {
+func TestScheduleText(t *testing.T) {
 	var got []string
 	for _, s := range []*cola.Schedule{
-		nil, {Cadence: "daily"}, {Cadence: "weekly", Day: 0}, {Cadence: "monthly", Day: 1}, {Cadence: "monthly", Day: 11},
+		nil, {Cadence: "daily"}, {Cadence: "weekly", Day: 0}, {Cadence: "monthly", Day: 1}, {Cadence: "monthly",
+			Day: 11},
 		{Cadence: "monthly", Day: 22}, {Cadence: "monthly", Day: 13}, {Cadence: "monthly", Day: 23},
 	} {
 		got = append(got, scheduleText(s))
 	}
-	want := []string{"", "every day", "every Sunday", "on the 1st of every month", "on the 11th of every month", "on the 22nd of every month", "on the 13th of every month", "on the 23rd of every month"}
+	want := []string{"", "Daily", "Every Sunday", "Monthly on the 1st", "Monthly on the 11th", "Monthly on the 22nd",
+		"Monthly on the 13th", "Monthly on the 23rd"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// TestWordsOffered checks that if there are too many category paths, the short ones are offered, in
+// TestLimitWords checks that if there are too many category paths, the short ones are offered, in
 // order.
-func TestWordsOffered(t *testing.T) {
+func TestLimitWords(t *testing.T) {
 	paths := []string{"Beer"}
 	for i := range maxWordOptions {
 		paths = append(paths, fmt.Sprintf("Beer > Ale > %03d", i))

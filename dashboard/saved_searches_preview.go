@@ -13,15 +13,16 @@ import (
 
 var previewReader = params.New[cola.PreviewParams]("this form")
 
-// preview is what the filters of a form would have found recently.
+// preview is the recent labels that the filters of a form match.
 type preview struct {
 	registry.PreviewPage
 	Empty        bool // no filter is set
 	Invalid      bool // the filters are invalid, so there are no counts
+	Problem      string
 	Bars         []previewBar
 	MaxCount     int
 	NamedLabels  []namedLabel
-	UnknownWords []string // notes on filter words that no label has, if nothing was found
+	UnknownWords []string // notes on filter words that no label has; only without matches
 }
 
 // namedLabel is a label with its brand and product.
@@ -59,8 +60,8 @@ func (req *request) previewSearch() error {
 	return req.showPart("saved_search_form", "preview", shown)
 }
 
-// preview counts what the filters of a form would have found; words are those that labels have.
-// Problems are shown when the form is saved.
+// preview counts the matches of a form's filters. words is the vocabulary of labels. Invalid filters
+// give no counts; saving the form explains them.
 func (req *request) preview(
 	typed url.Values, words registry.Vocabulary,
 ) (filters cola.SavedSearchFilters, shown preview, err error) {
@@ -76,12 +77,12 @@ func (req *request) preview(
 	}
 	names, empty := cola.MaxPreviewLabels, noFilters(fields)
 	if empty {
-		names = 0 // labels count toward a daily limit, and an empty form shows none
+		names = 0 // an empty form shows no labels, and they count toward a daily limit
 	}
 	found, state, err := req.svc.PreviewLabels(req.ctx(), req.caller, p, names)
 	req.recordQuota(state)
 	if cola.CodeOf(err) == cola.CodeValidation {
-		return filters, preview{Invalid: true}, nil
+		return filters, preview{Invalid: true, Problem: firstProblem(err)}, nil
 	}
 	if err != nil {
 		return filters, shown, err
@@ -95,6 +96,15 @@ func (req *request) preview(
 	}
 	shown.layoutBars()
 	return *p.Filters, shown, nil
+}
+
+// firstProblem returns the first problem of invalid filters, with the label of its field.
+func firstProblem(err error) string {
+	problems := (&searchForm{Problems: fieldProblems(err)}).ProblemList()
+	if len(problems) == 0 {
+		return "Invalid filters."
+	}
+	return problems[0].Label + ": " + problems[0].Message
 }
 
 // noFilters reports whether no filter is set. A unit without a bound is not a filter.
@@ -122,30 +132,29 @@ func (p *preview) layoutBars() {
 	}
 }
 
-// Summary is the preview in one sentence.
+// Summary returns the preview in one sentence.
 func (p preview) Summary() string {
 	switch {
 	case p.Invalid:
-		return "Something that is typed cannot be read yet, so nothing is counted."
+		return p.Problem
 	case p.Empty:
-		return "Fill in what to look for, and see here what it would have found."
+		return "Add a filter to see recent matches."
 	case len(p.UnknownWords) > 0:
 		return strings.Join(p.UnknownWords, " ")
 	case p.Total == 0:
-		return "No label of the last 30 days."
+		return "No labels in the last 30 days."
 	}
-	return plural(p.Total, "label", "labels") + " of the last 30 days."
+	return plural(p.Total, "label", "labels") + " in the last 30 days."
 }
 
 // Withheld explains why labels are missing; it is empty if none are.
 func (p preview) Withheld() string {
 	switch p.PreviewPage.Withheld {
 	case registry.WithheldDailyLimit:
-		return "Previews show up to " + strconv.Itoa(cola.MaxDailyPreviewLabels) +
-			" different labels a day, and you have reached that limit. " +
-			"Counts are still available, and labels are back at 00:00 UTC. To see the labels now, search for them in Explore."
+		return "You have seen " + strconv.Itoa(cola.MaxDailyPreviewLabels) +
+			" labels in previews, the daily limit. It resets at 00:00 UTC; until then, search in Explore."
 	case registry.WithheldUnavailable:
-		return "Labels can’t be shown right now. The counts are complete."
+		return "Labels can’t be shown right now. The counts are correct."
 	}
 	return ""
 }

@@ -31,7 +31,7 @@ func (req *request) signIn() error {
 		return req.redirect(to, "")
 	}
 	if to != homePath {
-		req.setReturnCookie(to, int(auth.AttemptFor.Seconds())) // for sign-in links, which open from another site
+		req.setReturnCookie(to, int(auth.AttemptFor.Seconds())) // for sign-in links, which are opened from elsewhere
 	}
 	return req.show(http.StatusOK, "sign_in", page{Title: "Sign in", Data: signInPage{req.browsers.Issuers(), to}})
 }
@@ -45,7 +45,7 @@ func (req *request) beginSignIn() error {
 	if err != nil {
 		return err
 	}
-	return req.redirectExternal(redirect, "On to the sign-in")
+	return req.redirectExternal(redirect, "Redirecting to sign in")
 }
 
 // redirectExternal answers a form with a page that redirects to another site. The content security
@@ -68,7 +68,7 @@ func (req *request) finishSignIn() error {
 type linkPage struct {
 	Email  string
 	Action string
-	Other  string // email address that is signed in now, if it is another one
+	Other  string // the signed-in email address, if different
 }
 
 func (req *request) signInLink() error {
@@ -97,8 +97,8 @@ func (req *request) useSignInLink() error {
 	return req.redirect(safeReturnPath(to), "")
 }
 
-// safeReturnPath returns the page to show after sign-in. It ignores addresses that are not pages of
-// the dashboard.
+// safeReturnPath returns the page to show after sign-in: the address if it is a page of the
+// dashboard, or else the overview.
 func safeReturnPath(address string) string {
 	to := auth.LocalPage(address)
 	u, err := url.Parse(to)
@@ -135,7 +135,7 @@ func (req *request) signOut() error {
 	}
 	if redirect != "" {
 		req.signedIn = false
-		return req.redirectExternal(redirect, "On to sign out at the issuer")
+		return req.redirectExternal(redirect, "Redirecting to sign out")
 	}
 	if !known {
 		return req.redirect(signInPath, "") // a notice is stored in the database, and anyone could cause it

@@ -29,13 +29,13 @@ type usagePage struct {
 	Forecasts []forecast
 	Reset     time.Time
 	Since     time.Time // when the month began
-	Largest   bool      // no plan has more
+	Largest   bool      // the account has the largest plan
 	Channels  []chart   // each day of the month by channel, a chart per meter
 	Sources   []chart   // each day by key and app
 	Months    []chart
 	Rows      []usageRow
 	Refusals  []refusalRow
-	Refused   int // rows of refusals in all
+	Refused   int // total number of rows of refusals
 }
 
 func (req *request) usage() error {
@@ -58,7 +58,7 @@ func (req *request) usage() error {
 		Refusals: refusalRows(report, refusalsShown), Refused: len(report.Refusals),
 	}
 	return req.show(http.StatusOK, "usage", page{Title: "Usage", Data: p,
-		Call: req.call("GET", "/usage", "It is free.").forTool("get_usage", nil)})
+		Call: req.call("GET", "/usage", freeCost).forTool("get_usage", nil)})
 }
 
 func (req *request) refusals() error {
@@ -68,17 +68,17 @@ func (req *request) refusals() error {
 		return err
 	}
 	return req.show(http.StatusOK, "refusals",
-		page{Title: "Refused requests", Data: refusalRows(report, len(report.Refusals))})
+		page{Title: "Rejected requests", Data: refusalRows(report, len(report.Refusals))})
 }
 
 // forecast is a meter with its projection to the end of the month.
 type forecast struct {
 	Meter       meter
 	Projected   int
-	Over        bool      // the projection is
-	Exhausted   bool      // no quota is left
-	Last        cola.Date // of the month
-	ExhaustedOn cola.Date // when the quota is projected to run out; zero: not this month
+	Over        bool      // Projected exceeds the limit
+	Exhausted   bool      // no quota left
+	Last        cola.Date // last day of the month
+	ExhaustedOn cola.Date // projected day of exhaustion; zero: not this month
 }
 
 func forecasts(r registry.UsageReport) []forecast {
@@ -128,11 +128,11 @@ func credentialText(c cola.Credential, keys []registry.Key) string {
 	return ""
 }
 
-// refusalRow is requests that were refused alike.
+// refusalRow is requests that were rejected for the same reason.
 type refusalRow struct {
 	registry.Refusal
 	Channel, Source, Why, Do string
-	Link, LinkText           string // where to do it; empty: nowhere
+	Link, LinkText           string // page to fix it; may be empty
 }
 
 // refusalRows returns at most limit refusals, latest first.
@@ -142,7 +142,7 @@ func refusalRows(r registry.UsageReport, limit int) []refusalRow {
 		refused := r.Refusals[i]
 		rows[i] = refusalText(refused.Reason, r.State)
 		if refused.Reason == registry.RefusedBurst && refused.Channel == cola.ChannelDashboard {
-			rows[i].Do = "Ask for less at once, and wait a minute." // people in a browser see no Retry-After
+			rows[i].Do = "Wait a minute." // people in a browser see no Retry-After
 		}
 		rows[i].Refusal, rows[i].Channel = refused, channelName(refused.Channel)
 		rows[i].Source = sourceName(registry.UsageRow{Credential: refused.Credential, Name: refused.Name})
@@ -150,25 +150,25 @@ func refusalRows(r registry.UsageReport, limit int) []refusalRow {
 	return rows
 }
 
-// refusalText says why requests were refused, and what to do.
+// refusalText explains a rejection and its fix.
 func refusalText(reason string, q cola.QuotaState) refusalRow {
 	plans := refusalRow{Link: plansPath, LinkText: "Compare plans"}
 	switch reason {
 	case registry.RefusedBurst:
-		plans.Why = "More than " + strconv.Itoa(q.Limits.PerMinute) + " requests within 60 seconds"
-		plans.Do = "Send fewer at once, and wait as long as Retry-After says."
+		plans.Why = "Rate limit: " + strconv.Itoa(q.Limits.PerMinute) + " requests per 60 seconds"
+		plans.Do = "Slow down and honor Retry-After."
 	case registry.RefusedDetailViews:
-		plans.Why, plans.Do = "The month's detail views were used up", "They begin anew with the month."
+		plans.Why, plans.Do = "Detail views used up", "Wait for the monthly reset."
 	case registry.RefusedListRecords:
-		plans.Why, plans.Do = "The month's list records were used up", "They begin anew with the month."
+		plans.Why, plans.Do = "List records used up", "Wait for the monthly reset."
 	case registry.RefusedScope:
-		return refusalRow{Why: "The app lacked a permission", Do: "Connect it again and allow what it asks for.",
+		return refusalRow{Why: "Missing scope", Do: "Reconnect the app and grant the permission.",
 			Link: appsPath, LinkText: "Connected apps"}
 	case registry.RefusedCredential:
-		return refusalRow{Why: "The key, app or sign-in has ended",
-			Do: "Something still uses it: give it one that holds.", Link: keysPath, LinkText: "API keys"}
+		return refusalRow{Why: "Inactive key, app or session", Do: "Replace it where it is still used.",
+			Link: keysPath, LinkText: "API keys"}
 	case registry.RefusedSuspended:
-		return refusalRow{Why: "The account was suspended", Do: "Ask the operator of this service."}
+		return refusalRow{Why: "Account suspended", Do: "Contact your administrator."}
 	default:
 		return refusalRow{Why: stripHidden(reason)}
 	}
@@ -189,8 +189,8 @@ type plan struct {
 // plansPage compares the tiers.
 type plansPage struct {
 	Plans   []plan
-	Billing string // where the plan is changed; empty: the operator is to be asked
-	Largest bool   // the own plan is
+	Billing string // page to change the plan; empty: ask the administrator
+	Largest bool   // the account has the largest plan
 }
 
 func (req *request) plans() error {
@@ -202,16 +202,15 @@ func (req *request) plans() error {
 	}
 	shown := page{Title: "Plans", Data: p}
 	if req.signedIn {
-		shown.Call = req.call("GET", "/usage", "It is free, and tells your plan with its limits.").forTool("get_usage",
-			nil)
+		shown.Call = req.call("GET", "/usage", "Free. Returns your plan and its limits.").forTool("get_usage", nil)
 	}
 	return req.show(http.StatusOK, "plans", shown)
 }
 
-// priceOf returns the price of a tier as the table shows it.
+// priceOf returns the price of a tier for display.
 func priceOf(t cola.Tier) string {
 	if price := t.Price(); price != "none" {
 		return price
 	}
-	return "free of charge"
+	return "Free"
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// measure is one of the two things that are metered.
+// measure is a metered unit: detail views or list records.
 type measure struct {
 	id, title, unit string
 	of              func(registry.Usage) int
@@ -24,7 +24,7 @@ func measures() []measure {
 // usageSeries is the usage of a named source by step.
 type usageSeries struct {
 	name string
-	rest bool // the sum of all others
+	rest bool // the combined remaining sources
 	uses []registry.Usage
 }
 
@@ -37,7 +37,7 @@ func (s usageSeries) total() (sum registry.Usage) {
 }
 
 // newCharts draws a chart for each measure, because their magnitudes differ. A series has the same
-// look in both charts, and is left out if it is all zero.
+// style in both charts, and is omitted if all its values are zero.
 func newCharts(id, by string, steps []chartStep, all []usageSeries) []chart {
 	var plots []chart
 	for _, m := range measures() {
@@ -52,16 +52,16 @@ func newCharts(id, by string, steps []chartStep, all []usageSeries) []chart {
 			}
 			drawn = append(drawn, one)
 		}
-		title := m.title + " each day, " + by
+		title := m.title + " per day, " + by
 		if by == "" {
-			title = m.title + " each month"
+			title = m.title + " per month"
 		}
 		plots = append(plots, newChart(id+"-"+m.id, title, "Day", m.unit, steps, drawn))
 	}
 	return plots
 }
 
-// daySteps returns the days of the month, those to come included.
+// daySteps returns all days of the month, including future ones.
 func daySteps(r registry.UsageReport) []chartStep {
 	var steps []chartStep
 	for day := r.State.Period.Start(); day.Before(r.State.Period.End()); day = day.AddDate(0, 0, 1) {
@@ -80,7 +80,7 @@ func channelSeries(r registry.UsageReport) []usageSeries {
 }
 
 // othersName is the name of the remaining keys and apps.
-const othersName = "The others"
+const othersName = "Others"
 
 // sourceSeries returns the daily usage by key or app: the largest ones, then the sum of the others.
 // A key and its replacement share a name, and so a series.
@@ -142,8 +142,8 @@ func sourceName(row registry.UsageRow) string {
 	return stripHidden(row.Name)
 }
 
-// groupUsage adds up the rows of a report that have one name, in the order in which the names come.
-// A key may be named like the rest and is not part of it.
+// groupUsage adds up the rows of a report by name, in order of first appearance. A key may have the
+// same name as the rest, but stays separate.
 func groupUsage(r registry.UsageReport, name func(registry.UsageRow) (_ string, rest bool)) []usageSeries {
 	var all []usageSeries
 	for n, row := range r.Rows {

@@ -20,7 +20,8 @@ import (
 // spend searches for labels as a caller and reads some of them.
 func (s *site) spend(c cola.Caller, list, details int) {
 	s.t.Helper()
-	page, _, err := s.registry.SearchColas(s.t.Context(), c, cola.SearchParams{ApprovalDateFrom: cola.NewDate(2005, 1, 1), PerPage: cola.Some(list)})
+	page, _, err := s.registry.SearchColas(s.t.Context(), c, cola.SearchParams{ApprovalDateFrom: cola.NewDate(2005, 1,
+		1), PerPage: cola.Some(list)})
 	if err != nil || len(page.Colas) != list {
 		s.t.Fatalf("%d labels: %v", len(page.Colas), err)
 	}
@@ -31,19 +32,20 @@ func (s *site) spend(c cola.Caller, list, details int) {
 	}
 }
 
-func TestUsageOfNothing(t *testing.T) {
+func TestNoUsage(t *testing.T) {
 	s := mustSite(t)
 	a := s.get("/usage")
-	a.wellMade(t)
-	a.shows(t, http.StatusOK, "Nothing used yet.", "0 of 10,000", "0 of 1,000,000", "1 Dec 2026, 00:00 UTC", "Nothing so far.", "Nothing was asked this month.", "None lately.",
-		"curl -H \"X-API-Key: $KEY\" 'https://registry.example/api/v1/usage'", `"name": "get_usage"`)
-	if to := s.by("").get("/usage").leads(t); to != "/sign-in?return=%2Fusage" {
-		t.Errorf("nobody is led to %s", to)
+	a.checkHTML(t)
+	a.shows(t, http.StatusOK, "0 of 10,000", "0 of 1,000,000", "1 Dec 2026, 00:00 UTC", "No requests this month",
+		"No rejected requests", "curl -H \"X-API-Key: $KEY\" 'https://registry.example/api/v1/usage'",
+		`"name": "get_usage"`)
+	if to := s.by("").get("/usage").redirects(t); to != "/sign-in?return=%2Fusage" {
+		t.Errorf("signed out, redirect to %s", to)
 	}
 }
 
-// TestUsageIsTold checks that usage is shown by day, channel, credential and month, with totals.
-func TestUsageIsTold(t *testing.T) {
+// TestUsage checks that usage is shown by day, channel, credential and month, with totals.
+func TestUsage(t *testing.T) {
 	s := mustSite(t)
 	account := s.browsers.callers[ann].Account
 	hostile := `<script>alert("1")</script>`
@@ -53,23 +55,31 @@ func TestUsageIsTold(t *testing.T) {
 	s.registry.Pass(24 * time.Hour)
 	s.spend(key, 30, 2)
 	a := s.get("/usage")
-	a.wellMade(t)
-	a.shows(t, http.StatusOK, "7 of 10,000", "100 of 1,000,000",
-		"At this rate 10 of 10,000 by", "At this rate 146 of 1,000,000 by",
-		"7 detail views in all, most for 20 Nov: 5. REST API 6, Assistants 1.",
-		"100 list records in all, most for 20 Nov: 70. "+hostile+" 80, Claude 20.",
-		`<th scope="row">20 Nov</th><td>4</td><td>1</td><td>5</td>`, `<th scope="row">21 Nov</th><td>30</td><td>0</td><td>30</td>`,
-		`<th scope="row">November 2026</th><td>100</td>`, `<th scope="row">December 2025</th><td>0</td>`,
+	a.checkHTML(t)
+	a.shows(
+		t,
+		http.StatusOK,
+		"7 of 10,000",
+		"100 of 1,000,000",
+		"10 of 10,000 by",
+		"146 of 1,000,000 by",
+		"7 detail views in total, peak 5 on 20 Nov. REST API 6, Assistants 1.",
+		"100 list records in total, peak 70 on 20 Nov. "+hostile+" 80, Claude 20.",
+		`<th scope="row">20 Nov</th><td>4</td><td>1</td><td>5</td>`,
+		`<th scope="row">21 Nov</th><td>30</td><td>0</td><td>30</td>`,
+		`<th scope="row">November 2026</th><td>100</td>`,
+		`<th scope="row">December 2025</th><td>0</td>`,
 		`<td role="cell" data-label="Channel">Assistants</td><td role="cell" data-label="Requests" class="number">2</td>`+
-			`<td role="cell" data-label="Detail views" class="number">1</td><td role="cell" data-label="List records" class="number">20</td>`)
+			`<td role="cell" data-label="Detail views" class="number">1</td><td role="cell" data-label="List records" class="number">20</td>`,
+	)
 	for _, bad := range []string{"<script>alert", "\u202e", "22 Nov</th>"} {
 		if strings.Contains(a.body, bad) {
-			t.Errorf("the page has %q", bad)
+			t.Errorf("page contains %q", bad)
 		}
 	}
 }
 
-func TestOutlooks(t *testing.T) {
+func TestNewForecast(t *testing.T) {
 	november := cola.PeriodOf(registrytest.Begun)
 	last := cola.NewDate(2026, 11, 30)
 	for _, test := range []struct {
@@ -77,12 +87,14 @@ func TestOutlooks(t *testing.T) {
 		used, limit, projected int
 		want                   forecast
 	}{
-		{"nothing", 0, 200, 0, forecast{Last: last}},
+		{"unused", 0, 200, 0, forecast{Last: last}},
 		{"within", 100, 200, 150, forecast{Projected: 150, Last: last}},
 		{"just", 100, 200, 200, forecast{Projected: 200, Last: last}},
-		{"over", 150, 200, 300, forecast{Projected: 300, Over: true, Last: last, ExhaustedOn: cola.NewDate(2026, 11, 21)}},
+		{"over", 150, 200, 300, forecast{Projected: 300, Over: true, Last: last,
+			ExhaustedOn: cola.NewDate(2026, 11, 21)}},
 		{"used up", 200, 200, 300, forecast{Projected: 300, Over: true, Exhausted: true, Last: last}},
-		{"more than there is, after a downgrade", 900, 200, 900, forecast{Projected: 900, Over: true, Exhausted: true, Last: last}},
+		{"more than there is, after a downgrade", 900, 200, 900, forecast{Projected: 900, Over: true, Exhausted: true,
+			Last: last}},
 	} {
 		m := meter{"Detail views", test.used, test.limit}
 		test.want.Meter = m
@@ -92,9 +104,9 @@ func TestOutlooks(t *testing.T) {
 	}
 }
 
-// TestUsageOfMany checks that with more keys and apps than rows, channel totals stay exact and each
+// TestUsageOfManySources checks that with more keys and apps than rows, channel totals stay exact and each
 // plot shows the rest as one series. A plot omits sources with zero usage.
-func TestUsageOfMany(t *testing.T) {
+func TestUsageOfManySources(t *testing.T) {
 	s := mustSite(t)
 	account := s.browsers.callers[ann].Account
 	for n := range 30 {
@@ -104,23 +116,25 @@ func TestUsageOfMany(t *testing.T) {
 		s.spend(s.registry.App(t, account, fmt.Sprint("app ", n)), 1, 0)
 	}
 	a := s.get("/usage")
-	a.wellMade(t)
-	a.shows(t, http.StatusOK, "30 detail views in all, most for 20 Nov: 30. REST API 30. The table below", "REST API 30, Assistants 3.", ", The others 28. The table below",
-		`<bdi>REST API</bdi> <span class="soft">30</span>`, `<bdi>The others</bdi> <span class="soft">28</span>`,
-		`<th scope="row" role="rowheader"><bdi>The others</bdi></th><td role="cell" data-label="Channel">REST API</td>`)
-	for _, bad := range []string{">Others<", "Others ", "Browsers", " 0. The table", "Assistants 0", `<span class="soft">0</span>`} {
+	a.checkHTML(t)
+	a.shows(t, http.StatusOK, "30 detail views in total, peak 30 on 20 Nov. REST API 30. ",
+		"REST API 30, Assistants 3.", ", Others 28. ", `<bdi>REST API</bdi> <span class="soft">30</span>`,
+		`<bdi>Others</bdi> <span class="soft">28</span>`,
+		`<th scope="row" role="rowheader"><bdi>Others</bdi></th><td role="cell" data-label="Channel">REST API</td>`)
+	for _, bad := range []string{">others<", "The others", "Browsers", " 0. All", "Assistants 0",
+		`<span class="soft">0</span>`} {
 		if strings.Contains(a.body, bad) {
-			t.Errorf("the page has %q", bad)
+			t.Errorf("page contains %q", bad)
 		}
 	}
-	if got := strings.Count(a.body, "<bdi>The others</bdi> <span"); got != 2 {
-		t.Errorf("the others are in %d legends, want 2", got)
+	if got := strings.Count(a.body, "<bdi>Others</bdi> <span"); got != 2 {
+		t.Errorf("Others is in %d legends, want 2", got)
 	}
 }
 
-// TestTheOthersAreOneSource checks that usage combined by the registry, for any channel, and
+// TestOthersAreOneSource checks that usage combined by the registry, for any channel, and
 // sources beyond the limit form one last series. A key with the same name stays separate.
-func TestTheOthersAreOneSource(t *testing.T) {
+func TestOthersAreOneSource(t *testing.T) {
 	r := fullReport("x")
 	for _, i := range []int{9, 10, 11} {
 		r.Rows[i].Name, r.Rows[i].Credential = "others", cola.Credential{}
@@ -158,26 +172,31 @@ func (r reporting) UsageReport(context.Context, cola.Caller) (registry.UsageRepo
 	return r.report, r.report.State, nil
 }
 
-// tells makes the site show a usage report.
-func (s *site) tells(r registry.UsageReport) {
-	s.handler = New(reporting{s.registry.Service, r}, s.browsers, Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
+// setReport makes the site show a usage report.
+func (s *site) setReport(r registry.UsageReport) {
+	s.handler = New(reporting{s.registry.Service, r}, s.browsers,
+		Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
 }
 
 // fullReport returns a usage report of the maximum size.
 func fullReport(name string) registry.UsageReport {
 	month := cola.PeriodOf(time.Date(2026, 12, 31, 12, 0, 0, 0, time.UTC))
 	r := registry.UsageReport{
-		State:     cola.QuotaState{Tier: cola.TierStarter, Period: month, Limits: cola.TierStarter.Limits(), Used: cola.Used{DetailViews: 2_000, ListRecords: 60_000}},
+		State: cola.QuotaState{Tier: cola.TierStarter, Period: month, Limits: cola.TierStarter.Limits(),
+			Used: cola.Used{DetailViews: 2_000, ListRecords: 60_000}},
 		Projected: cola.Used{DetailViews: 2_000, ListRecords: 120_000},
 	}
 	for i := range 12 {
 		kind := []cola.CredentialKind{cola.CredentialKey, cola.CredentialLink}[i%2]
 		channel := []cola.Channel{cola.ChannelREST, cola.ChannelMCP, cola.ChannelDashboard}[i%3]
 		r.Rows = append(r.Rows, registry.UsageRow{
-			Channel: channel, Credential: cola.Credential{Kind: kind, ID: int64(i)}, Name: fmt.Sprintf("%s %d", name, i),
-			Total: registry.Usage{DetailViews: 31 * (500 + i), ListRecords: 31 * (88_000 + i), Requests: 31 * (600 + i)},
+			Channel: channel, Credential: cola.Credential{Kind: kind, ID: int64(i)}, Name: fmt.Sprintf("%s %d", name,
+				i),
+			Total: registry.Usage{DetailViews: 31 * (500 + i), ListRecords: 31 * (88_000 + i),
+				Requests: 31 * (600 + i)},
 		})
-		r.Months = append(r.Months, registry.MonthUsage{Period: month - 11 + cola.Period(i), Used: cola.Used{DetailViews: 1_900 + i, ListRecords: 96_000 + i}})
+		r.Months = append(r.Months, registry.MonthUsage{Period: month - 11 + cola.Period(i),
+			Used: cola.Used{DetailViews: 1_900 + i, ListRecords: 96_000 + i}})
 	}
 	for d := range 31 {
 		day := registry.DayUsage{Day: cola.NewDate(2026, 12, 1+d), By: make([]registry.Usage, 12)}
@@ -187,10 +206,12 @@ func fullReport(name string) registry.UsageReport {
 		}
 		r.Days = append(r.Days, day)
 	}
-	reasons := []string{registry.RefusedBurst, registry.RefusedDetailViews, registry.RefusedListRecords, registry.RefusedScope, registry.RefusedCredential, registry.RefusedSuspended, "<script>"}
+	reasons := []string{registry.RefusedBurst, registry.RefusedDetailViews, registry.RefusedListRecords,
+		registry.RefusedScope, registry.RefusedCredential, registry.RefusedSuspended, "<script>"}
 	for i := range 50 {
 		r.Refusals = append(r.Refusals, registry.Refusal{
-			LastAt: registrytest.Begun, Channel: cola.ChannelREST, Credential: cola.Credential{Kind: cola.CredentialKey, ID: 1}, Name: name, Reason: reasons[i%len(reasons)], Count: 1000,
+			LastAt: registrytest.Begun, Channel: cola.ChannelREST, Credential: cola.Credential{Kind: cola.CredentialKey,
+				ID: 1}, Name: name, Reason: reasons[i%len(reasons)], Count: 1000,
 		})
 	}
 	return r
@@ -200,20 +221,20 @@ func fullReport(name string) registry.UsageReport {
 // busiest sources separately.
 func TestFullUsage(t *testing.T) {
 	s := mustSite(t)
-	s.tells(fullReport(strings.Repeat("a long name ", 3) + "<script>alert(1)</script>"))
+	s.setReport(fullReport(strings.Repeat("a long name ", 3) + "<script>alert(1)</script>"))
 	a := s.get("/usage")
-	a.wellMade(t)
-	a.shows(t, http.StatusOK, "Used up. What needs them is refused until", "At this rate they are used up about", "120,000 of 100,000", "Plans with more", "The others",
-		"All 50 of the latest refusals", "More than 60 requests within 60 seconds", "The month's detail views were used up", "The app lacked a permission",
-		"has ended", "The account was suspended")
-	if got := strings.Count(a.body, "data-label=\"What to do\""); got != refusalsShown {
-		t.Errorf("%d refusals, want %d", got, refusalsShown)
+	a.checkHTML(t)
+	a.shows(t, http.StatusOK, "Used up until", "used up around", "120,000 of 100,000", `href="/plans"`, "Others",
+		"View all 50", "60 requests per 60 seconds", "Detail views used up", "Missing scope",
+		"Inactive key, app or session", "Account suspended")
+	if got := strings.Count(a.body, "data-label=\"Fix\""); got != refusalsShown {
+		t.Errorf("%d rejections, want %d", got, refusalsShown)
 	}
 	all := s.get("/usage/refusals")
-	all.wellMade(t)
-	all.shows(t, http.StatusOK, "Refused requests", "1,000")
-	if got := strings.Count(all.body, "data-label=\"What to do\""); got != 50 {
-		t.Errorf("%d refusals, want 50", got)
+	all.checkHTML(t)
+	all.shows(t, http.StatusOK, "1,000")
+	if got := strings.Count(all.body, "data-label=\"Fix\""); got != 50 {
+		t.Errorf("%d rejections, want 50", got)
 	}
 }
 
@@ -230,13 +251,13 @@ func TestSourcesAddUp(t *testing.T) {
 				sum = sum.Plus(s.uses[d])
 			}
 			if sum != day.Total {
-				t.Errorf("%s on %s come to %+v, want %+v", name, day.Day, sum, day.Total)
+				t.Errorf("%s on %s add up to %+v, want %+v", name, day.Day, sum, day.Total)
 			}
 		}
 	}
 }
 
-func TestARotatedKeyIsOneSource(t *testing.T) {
+func TestRotatedKeyIsOneSource(t *testing.T) {
 	r := fullReport("x")
 	for i := range r.Rows {
 		r.Rows[i].Name = "laptop"
@@ -250,33 +271,37 @@ func TestARotatedKeyIsOneSource(t *testing.T) {
 // programs follow Retry-After.
 func TestBurstsInABrowser(t *testing.T) {
 	r := registry.UsageReport{Refusals: []registry.Refusal{
-		{Channel: cola.ChannelDashboard, Reason: registry.RefusedBurst}, {Channel: cola.ChannelREST, Reason: registry.RefusedBurst},
+		{Channel: cola.ChannelDashboard, Reason: registry.RefusedBurst}, {Channel: cola.ChannelREST,
+			Reason: registry.RefusedBurst},
 	}}
 	rows := refusalRows(r, 2)
-	if !strings.Contains(rows[0].Do, "wait a minute") || !strings.Contains(rows[1].Do, "Retry-After") {
-		t.Errorf("%q, %q", rows[0].Do, rows[1].Do)
+	if rows[0].Do == rows[1].Do || strings.Contains(rows[0].Do, "Retry-After") ||
+		!strings.Contains(rows[1].Do, "Retry-After") {
+		t.Errorf("advice for the dashboard %q, for REST %q", rows[0].Do, rows[1].Do)
 	}
 }
 
 func TestPlans(t *testing.T) {
 	s := mustSite(t)
 	open := s.by("").get("/plans")
-	open.wellMade(t)
-	open.shows(t, http.StatusOK, "Free", "Starter", "Pro", "39 USD a month", "99 USD a month", "free of charge", "10,000", "1,000,000", "What happens at a limit",
-		"ask the operator of this service", "Sign in to see your plan")
+	open.checkHTML(t)
+	open.shows(t, http.StatusOK, "Free", "Starter", "Pro", "39 USD", "99 USD", "10,000", "1,000,000",
+		"ask your administrator", `href="/sign-in?return=%2Fplans"`)
 	if strings.Contains(open.body, "your plan</span>") {
-		t.Error("nobody has a plan")
+		t.Error("a signed-out visitor has a plan")
 	}
 	own := s.get("/plans")
-	own.wellMade(t)
-	own.shows(t, http.StatusOK, `<th scope="col" class="own">Pro <span class="state good">your plan</span></th>`, "What you have used", "/api/v1/usage'")
+	own.checkHTML(t)
+	own.shows(t, http.StatusOK, `<th scope="col" class="own">Pro <span class="state good">your plan</span></th>`,
+		`href="/usage"`, "/api/v1/usage'")
 	if strings.Count(own.body, "your plan</span>") != 1 {
-		t.Error("not one plan is the own one")
+		t.Error("the account's plan is not marked once")
 	}
 	s.handler = New(s.registry.Service, s.browsers, Options{
-		PublicURL: registrytest.PublicURL, BillingURL: "https://billing.example/change?a=1&b=2", Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now,
+		PublicURL: registrytest.PublicURL, BillingURL: "https://billing.example/change?a=1&b=2",
+		Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now,
 	})
 	paid := s.get("/plans")
-	paid.wellMade(t)
+	paid.checkHTML(t)
 	paid.shows(t, http.StatusOK, `<a class="button" href="https://billing.example/change?a=1&b=2">Change plan</a>`)
 }

@@ -313,7 +313,7 @@ func TestChunkedBodies(t *testing.T) {
 		t.Errorf("a long body in chunks: %d %s", status, body)
 	}
 	f.created = cola.SavedSearchParams{}
-	if status, body := exchange(chunk(goodBody)); status != http.StatusBadRequest || !strings.Contains(body, "could not be read to its end") || f.created.Name != "" {
+	if status, body := exchange(chunk(goodBody)); status != http.StatusBadRequest || !strings.Contains(body, "incomplete") || f.created.Name != "" {
 		t.Errorf("a body that ends early: %d %s", status, body)
 	}
 }

@@ -106,7 +106,7 @@ func errorKinds() []errorKind {
 		{http.StatusRequestTimeout, "RequestTimeout",
 			"The request body did not arrive in time. No changes were made.", commonHeaders(),
 			map[string]*cola.Error{"slow": {Code: cola.CodeRequestTimeout,
-				Message: "The body did not arrive in time; no changes were made. Send the whole request again."}}},
+				Message: "The request body did not arrive in time. Send the request again."}}},
 		{http.StatusRequestEntityTooLarge, "PayloadTooLarge", "The request body is too large.",
 			commonHeaders(),
 			map[string]*cola.Error{"large": cola.Errorf(cola.CodePayloadTooLarge,
@@ -133,9 +133,8 @@ func errorKinds() []errorKind {
 
 func exampleSuspended() *cola.Error {
 	return &cola.Error{
-		Code: cola.CodeAccountSuspended,
-		Message: "The account is suspended: The invoice of October is not paid. Ask the operator of this service; " +
-			"nothing of the account is lost.",
+		Code:    cola.CodeAccountSuspended,
+		Message: "The account is suspended: The invoice of October is not paid. Contact the operator. Your data is kept.",
 		Details: map[string]any{"reason": "The invoice of October is not paid."},
 	}
 }
@@ -144,7 +143,7 @@ func quotaExamples() map[string]*cola.Error {
 	return map[string]*cola.Error{
 		"quota": {
 			Code:    cola.CodeQuotaExceeded,
-			Message: `The 200 detail views of the plan "free" for 2026-11 are used up. They reset on 2026-12-01; a larger plan has more.`,
+			Message: `The free plan's 200 detail views for 2026-11 are used up. The quota resets on 2026-12-01. A larger plan has more.`,
 			Details: map[string]any{"reason": "detail_views", "limit": 200, "used": 200,
 				"reset": "2026-12-01T00:00:00Z"},
 			UpgradeURL: "https://example.com/plans",

@@ -265,7 +265,7 @@ func TestCancelOwnCallsOnly(t *testing.T) {
 		send(t, h, "POST", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
 		time.Sleep(time.Millisecond)
 	}
-	if got := <-done; got.code(t) != "unavailable" || !strings.Contains(got.texts[0], "took too long") {
+	if got := <-done; got.code(t) != "unavailable" || !strings.Contains(got.texts[0], "timed out") {
 		t.Errorf("canceled call: got %s", got.texts[0])
 	}
 }

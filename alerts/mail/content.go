@@ -11,36 +11,37 @@ import (
 )
 
 const (
-	maxName  = 80  // characters of a search's name in the subject
-	maxField = 120 // characters of a label's field
-	maxLead  = 140
+	// Limits in characters.
+	maxName  = 80  // name of a search in the subject
+	maxField = 120 // field of a label
+	maxLead  = 140 // preview text
 )
 
-// findings is the result of a run, for the templates.
-type findings struct {
+// alertContent is the result of a run, for the templates.
+type alertContent struct {
 	Window string // approval dates that the run covered
-	Labels []found
-	More   string // text of the link to the other labels; empty if there are none
+	Labels []alertLabel
+	More   string // text of the link to the remaining labels; may be empty
 	Run    string // page with all labels of the run
 	Manage string // page of the search
 }
 
-// found is a label, for the templates.
-type found struct {
+// alertLabel is a label, for the templates.
+type alertLabel struct {
 	Name  string // brand and product
 	Facts string // class, origin, approval
 	TTBID string
 	Late  bool
-	Met   string // filters that it met; empty if unknown
+	Met   string // matched filters; empty if unknown
 	Link  string
 }
 
-// findings fills a page with the result of a run.
-func (s *Sender) findings(m alerts.Message, p *page, token string) {
+// alert fills a page with the result of a run.
+func (s *Sender) alert(m alerts.Message, p *page, token string) {
 	c := m.Content
 	name := oneLine(c.Search.Name, maxName)
 	p.Heading = fmt.Sprintf("%s for “%s”", newLabels(c.Run.MatchCount), name)
-	f := findings{Window: window(c.Run), Manage: s.public + "/saved-searches/" + c.Search.UUID}
+	f := alertContent{Window: window(c.Run), Manage: s.public + "/saved-searches/" + c.Search.UUID}
 	f.Run = fmt.Sprintf("%s/runs/%d", f.Manage, c.Run.ID)
 	var brands []string
 	for _, l := range c.Labels {
@@ -49,19 +50,19 @@ func (s *Sender) findings(m alerts.Message, p *page, token string) {
 	}
 	switch more := c.Run.MatchCount - len(c.Labels); {
 	case more > 0 && len(c.Labels) > 0:
-		f.More = "See " + count(more, "more label", "more labels")
+		f.More = "View " + count(more, "more label", "more labels")
 	case more > 0:
-		f.More = "See " + count(more, "label", "labels")
+		f.More = "View " + count(more, "label", "labels")
 	}
 	p.Subject, p.Body = p.Heading, f
 	if p.Lead = oneLine(strings.Join(brands, " · "), maxLead); p.Lead == "" {
 		p.Lead = f.Window
 	}
-	p.Why = fmt.Sprintf("You get this because the saved search “%s” of an account at %s is to tell %s what it finds.", name, p.Site, recipient(m))
+	p.Why = fmt.Sprintf("Sent to %s by the saved search “%s” at %s.", recipient(m), name, p.Site)
 	p.Stop = s.address("unsubscribe", token)
 }
 
-// newLabels returns a number of new labels in words.
+// newLabels returns a count of new labels in words.
 func newLabels(n int) string {
 	if n == 0 {
 		return "No new labels"
@@ -71,22 +72,17 @@ func newLabels(n int) string {
 
 // window describes the approval dates that a run covered, and its late labels.
 func window(r cola.SavedSearchRun) string {
-	said := fmt.Sprintf("Looked at labels approved %s.", days(r.DateFrom, r.DateTo))
-	switch {
-	case r.LateCount == 1 && r.MatchCount == 1:
-		said += " This one is late: it was approved before that, and came to the registry since the run before."
-	case r.LateCount == 1:
-		said += " One is late: it was approved before that, and came to the registry since the run before."
-	case r.LateCount > 1:
-		said += fmt.Sprintf(" %s are late: they were approved before that, and came to the registry since the run before.", withCommas(r.LateCount))
+	text := fmt.Sprintf("Labels approved %s.", days(r.DateFrom, r.DateTo))
+	if r.LateCount > 0 {
+		text += fmt.Sprintf(" %s late: approved earlier, added since the previous run.", withCommas(r.LateCount))
 	}
-	return said
+	return text
 }
 
 // labelOf describes a label.
-func labelOf(l store.MatchedLabel) found {
+func labelOf(l store.MatchedLabel) alertLabel {
 	c := l.Label
-	f := found{TTBID: c.TTBID.String(), Late: l.Match.Late, Met: strings.Join(l.Match.Met.Words(), ", ")}
+	f := alertLabel{TTBID: c.TTBID.String(), Late: l.Match.Late, Met: strings.Join(l.Match.Met.Words(), ", ")}
 	f.Name = oneLine(c.BrandName, maxField)
 	if product := oneLine(string(c.ProductName), maxField); product != "" {
 		f.Name = strings.TrimPrefix(f.Name+" – "+product, " – ")
@@ -120,71 +116,69 @@ type notice struct {
 
 // test fills a page with a test message.
 func (s *Sender) test(m alerts.Message, p *page, token string) {
-	p.Subject = "Test of label alerts"
-	p.Heading = "This is a test"
-	p.Lead = "Messages of saved searches arrive at this address."
+	p.Subject = "Test alert"
+	p.Heading = "Test alert"
+	p.Lead = "Label alerts reach this address."
 	p.Body = notice{Paragraphs: []string{
-		"Somebody with an account at " + p.Site + " tried whether messages of saved searches arrive at this address. They do.",
-		"There is nothing to be done.",
+		"An account at " + p.Site + " sent this test. Label alerts reach this address; there is nothing to do.",
 	}}
-	p.Why = fmt.Sprintf("You get this because %s is to be told what saved searches of the account find.", recipient(m))
+	p.Why = fmt.Sprintf("Sent to %s, which gets label alerts from an account at %s.", recipient(m), p.Site)
 	p.Stop = s.address("unsubscribe", token)
 }
 
-// confirm asks the owner of an address to agree. It contains no text by the account holder but the
-// account's address.
+// confirm fills a page with a request to confirm an email address. The only text from the account
+// holder is the account's email address.
 func (s *Sender) confirm(m alerts.Message, p *page, token string) {
-	who := "Somebody"
+	sender := "A user"
 	if isAddress(m.AccountEmail) {
-		who = m.AccountEmail
+		sender = m.AccountEmail
 	}
-	p.Subject = "Confirm that label alerts may be sent to you"
-	p.Heading = "May label alerts be sent to you?"
-	p.Lead = "Nothing is sent until you agree."
+	p.Subject = "Confirm label alerts"
+	p.Heading = "Receive label alerts?"
+	p.Lead = "You get no alerts unless you confirm."
 	p.Body = notice{
 		Paragraphs: []string{
-			fmt.Sprintf("%s, who has an account at %s, wants what saved searches find in the registry of US alcohol label approvals to be sent to this address.", who, p.Site),
-			"If that is what you want, agree:",
+			fmt.Sprintf("%s wants to send you alerts about new US alcohol label approvals via %s.", sender, p.Site),
 		},
-		Button: "Yes, send me alerts", Link: s.address("confirm", token),
-		After: "If not, do nothing. No alert is sent to you unless you agree, and every one has a link that ends them.",
+		Button: "Confirm", Link: s.address("confirm", token),
+		After: "If you don’t want them, ignore this email. Every alert has an unsubscribe link.",
 	}
-	p.Why = fmt.Sprintf("You get this because somebody gave %s as an address for alerts. Until you agree, nothing else is sent there.", recipient(m))
+	p.Why = fmt.Sprintf("Sent because %s was entered as an address for alerts.", recipient(m))
 }
 
-// paused tells an account that one of its destinations was paused.
+// paused fills a page with a notice that one of the account's destinations was paused.
 func (s *Sender) paused(m alerts.Message, p *page) {
 	d := m.Destination
 	where, host := destinationName(m)
-	p.Subject = "Label alerts have stopped for " + oneLine(host, maxName)
-	p.Heading = "Alerts have stopped for " + oneLine(host, maxName)
+	p.Subject = "Label alerts stopped for " + oneLine(host, maxName)
+	p.Heading = "Alerts stopped for " + oneLine(host, maxName)
 	why := "It was paused."
 	switch d.Reason.V {
 	case cola.ReasonGone:
-		why = "The receiver answered that it is gone and wants no more messages (410), so it was disabled at once."
+		why = "The receiver returned 410 (Gone), so the destination was disabled."
 	case cola.ReasonFailing:
-		why = "Messages to it have failed, and nothing got through meanwhile, so it was paused."
+		why = "Deliveries kept failing, so the destination was paused."
 	case cola.ReasonUnsubscribed:
-		why = "Whoever gets the mail there has ended it."
+		why = "The recipient unsubscribed."
 	}
 	if d.FailingSince.OK {
-		why += fmt.Sprintf(" It has failed since %s.", instant(d.FailingSince.V.Time()))
+		why += fmt.Sprintf(" Failing since %s.", instant(d.FailingSince.V.Time()))
 	}
 	p.Lead = why
 	here := fmt.Sprintf("%s/api/v1/destinations/%s", s.public, d.UUID)
 	p.Body = notice{
 		Paragraphs: []string{
-			fmt.Sprintf("Messages of your saved searches to %s are not sent any more. %s", where, why),
-			"Your searches go on running. What they find is kept, and so is what would have been sent.",
-			"When the receiver is well again, make the destination active, and then have sent what was left out, with your API key:",
+			fmt.Sprintf("We stopped sending alerts to %s. %s", where, why),
+			"Your searches keep running, and skipped messages can be resent.",
+			"To continue, fix the receiver, reactivate the destination and resend what it missed, with your API key:",
 		},
 		Code: []string{fmt.Sprintf(`PATCH %s {"active": true}`, here), fmt.Sprintf("POST %s/replay", here)},
 	}
-	p.Why = fmt.Sprintf("You get this because %s is the address of the account at %s that the destination belongs to.", recipient(m), p.Site)
+	p.Why = fmt.Sprintf("Sent to %s, the address of your account at %s.", recipient(m), p.Site)
 }
 
-// destinationName names a message's destination: in full, without a password in its URL, and in
-// short.
+// destinationName returns the address of a message's destination, without a password, and a short
+// form.
 func destinationName(m alerts.Message) (full, short string) {
 	address := oneLine(m.Destination.Address.V, 1000)
 	if address == "" {

@@ -27,8 +27,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// postOffice is a mail server that stores messages and fails at configured steps.
-type postOffice struct {
+// fakeServer is a mail server that stores messages and fails at configured steps.
+type fakeServer struct {
 	address   string
 	pool      *x509.CertPool
 	user      string // required login; empty: none
@@ -38,12 +38,12 @@ type postOffice struct {
 	fail     map[string]error // errors by step: connect, mail, rcpt, data
 	hang     string           // step from which the server stops responding
 	hung     chan struct{}
-	letters  []letter
+	received []receivedEmail
 	loggedIn int
 }
 
-// letter is a received message.
-type letter struct {
+// receivedEmail is an email that the server received.
+type receivedEmail struct {
 	from, to string
 	tls      bool
 	utf8     bool
@@ -53,10 +53,10 @@ type letter struct {
 const password = "p@ss/wörd"
 
 // open starts a mail server with STARTTLS, with implicit TLS, or without TLS.
-func open(t *testing.T, safe security, user string) *postOffice {
+func open(t *testing.T, safe security, user string) *fakeServer {
 	t.Helper()
 	cert, pool := certificate(t)
-	p := &postOffice{pool: pool, user: user, fail: map[string]error{}, hung: make(chan struct{})}
+	p := &fakeServer{pool: pool, user: user, fail: map[string]error{}, hung: make(chan struct{})}
 	server := smtp.NewServer(smtp.BackendFunc(p.session))
 	server.Domain, server.AllowInsecureAuth, server.EnableSMTPUTF8 = "relay.example", safe == plaintext, true
 	server.ReadTimeout, server.WriteTimeout, server.MaxMessageBytes = time.Minute, time.Minute, 1<<20
@@ -90,8 +90,9 @@ func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 		t.Fatal(err)
 	}
 	form := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		IsCA: true, BasicConstraintsValid: true,
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA:        true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, form, form, &key.PublicKey, key)
 	if err != nil {
@@ -107,7 +108,7 @@ func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 }
 
 // step runs the configured behavior of a step.
-func (p *postOffice) step(name string) error {
+func (p *fakeServer) step(name string) error {
 	p.mu.Lock()
 	err, hang := p.fail[name], p.hang == name
 	p.mu.Unlock()
@@ -117,39 +118,39 @@ func (p *postOffice) step(name string) error {
 	return err
 }
 
-func (p *postOffice) session(c *smtp.Conn) (smtp.Session, error) {
+func (p *fakeServer) session(c *smtp.Conn) (smtp.Session, error) {
 	if err := p.step("connect"); err != nil {
 		return nil, err
 	}
 	p.mu.Lock()
 	p.greetings = append(p.greetings, c.Hostname())
 	p.mu.Unlock()
-	return &visit{postOffice: p, conn: c}, nil
+	return &smtpSession{fakeServer: p, conn: c}, nil
 }
 
 // all returns the messages received so far.
-func (p *postOffice) all() []letter {
+func (p *fakeServer) all() []receivedEmail {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.letters
+	return p.received
 }
 
-// visit is an SMTP session.
-type visit struct {
-	*postOffice
+// smtpSession is an SMTP session.
+type smtpSession struct {
+	*fakeServer
 	conn *smtp.Conn
 	in   bool // logged in
-	got  letter
+	got  receivedEmail
 }
 
-func (v *visit) AuthMechanisms() []string {
+func (v *smtpSession) AuthMechanisms() []string {
 	if v.user == "" {
 		return nil
 	}
 	return []string{sasl.Plain, sasl.Login}
 }
 
-func (v *visit) Auth(mechanism string) (sasl.Server, error) {
+func (v *smtpSession) Auth(mechanism string) (sasl.Server, error) {
 	if err := v.step("auth"); err != nil {
 		return nil, err
 	}
@@ -165,7 +166,7 @@ func (v *visit) Auth(mechanism string) (sasl.Server, error) {
 	}), nil
 }
 
-func (v *visit) Mail(from string, o *smtp.MailOptions) error {
+func (v *smtpSession) Mail(from string, o *smtp.MailOptions) error {
 	if v.user != "" && !v.in {
 		return smtp.ErrAuthRequired
 	}
@@ -174,12 +175,12 @@ func (v *visit) Mail(from string, o *smtp.MailOptions) error {
 	return v.step("mail")
 }
 
-func (v *visit) Rcpt(to string, _ *smtp.RcptOptions) error {
+func (v *smtpSession) Rcpt(to string, _ *smtp.RcptOptions) error {
 	v.got.to = to
 	return v.step("rcpt")
 }
 
-func (v *visit) Data(r io.Reader) (err error) {
+func (v *smtpSession) Data(r io.Reader) (err error) {
 	if v.got.text, err = io.ReadAll(r); err != nil {
 		return err
 	}
@@ -188,12 +189,12 @@ func (v *visit) Data(r io.Reader) (err error) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.letters = append(v.letters, v.got)
+	v.received = append(v.received, v.got)
 	return nil
 }
 
-func (v *visit) Reset()        { v.got = letter{} }
-func (v *visit) Logout() error { return nil }
+func (v *smtpSession) Reset()        { v.got = receivedEmail{} }
+func (v *smtpSession) Logout() error { return nil }
 
 var sentAt = time.Date(2026, 11, 16, 6, 0, 4, 0, time.UTC)
 
@@ -207,7 +208,8 @@ func mustSender(t *testing.T, url string, pool *x509.CertPool) (*Sender, *bytes.
 	t.Helper()
 	out := &bytes.Buffer{}
 	s, err := New(Options{
-		Link: linkToken, Server: url, From: "Label alerts <alerts@labels.example>", PublicURL: "https://labels.example", Now: func() time.Time { return sentAt },
+		Link: linkToken, Server: url, From: "Label alerts <alerts@labels.example>", PublicURL: "https://labels.example",
+		Now:    func() time.Time { return sentAt },
 		Logger: slog.New(slog.NewTextHandler(out, nil)),
 	})
 	if err != nil {
@@ -219,8 +221,10 @@ func mustSender(t *testing.T, url string, pool *x509.CertPool) (*Sender, *bytes.
 
 // due returns a due delivery to an address.
 func due(event, to string) alerts.Message {
-	d := store.DueDelivery{ID: 5, MessageID: "msg_9d3f1c7a52e84b60a1f4c2d07be8365a", Event: event, Kind: cola.KindEmail, AccountEmail: "holder@example.com", CreatedAt: sentAt}
-	d.Destination.UUID, d.Destination.Kind, d.Destination.Address = "5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10", cola.KindEmail, cola.Some(to)
+	d := store.DueDelivery{ID: 5, MessageID: "msg_9d3f1c7a52e84b60a1f4c2d07be8365a", Event: event, Kind: cola.KindEmail,
+		AccountEmail: "holder@example.com", CreatedAt: sentAt}
+	d.Destination.UUID, d.Destination.Kind, d.Destination.Address = "5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10",
+		cola.KindEmail, cola.Some(to)
 	d.Destination.State, d.Destination.Account = cola.DestinationActive, 17
 	return alerts.Message{DueDelivery: d}
 }
@@ -229,9 +233,11 @@ func due(event, to string) alerts.Message {
 func ran(count, late int, labels ...store.MatchedLabel) alerts.Message {
 	m := due(cola.EventRan, "alex@example.org")
 	m.Run = 1841
-	m.Content = &store.RunContent{Account: 17, Search: cola.SavedSearch{UUID: "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", Name: "Herons"}}
+	m.Content = &store.RunContent{Account: 17, Search: cola.SavedSearch{UUID: "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11",
+		Name: "Herons"}}
 	m.Content.Run = cola.SavedSearchRun{
-		ID: 1841, RanAt: cola.TimestampOf(sentAt), DateFrom: cola.NewDate(2026, 11, 9), DateTo: cola.NewDate(2026, 11, 16), MatchCount: count, LateCount: late,
+		ID: 1841, RanAt: cola.TimestampOf(sentAt), DateFrom: cola.NewDate(2026, 11, 9), DateTo: cola.NewDate(2026, 11,
+			16), MatchCount: count, LateCount: late,
 	}
 	m.Content.Labels = labels
 	return m
@@ -243,7 +249,8 @@ func label(n int, brand string, change func(*store.MatchedLabel)) store.MatchedL
 	l := store.MatchedLabel{
 		Match: cola.SavedSearchMatch{RunID: 1841, TTBID: id, Met: cola.FilterSetOf("brand_name", "type_wine")},
 		Label: cola.ColaSummary{
-			TTBID: id, BrandName: brand, ProductName: "PRESTIGE", ProductType: vocabulary.Wine, ClassName: "TABLE RED WINE", OriginName: "OREGON", PermitNumber: "BWN-OR-16677",
+			TTBID: id, BrandName: brand, ProductName: "PRESTIGE", ProductType: vocabulary.Wine,
+			ClassName: "TABLE RED WINE", OriginName: "OREGON", PermitNumber: "BWN-OR-16677",
 			ApprovalDate: cola.NewDate(2026, 11, 12),
 		},
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// oneLine returns text by others in a form for email: on one line, without invisible characters
-// such as those that change the writing direction, and cut to a number of characters.
+// oneLine returns untrusted text on one line, without invisible characters, such as bidirectional
+// controls, and truncated to maxRunes.
 func oneLine(text string, maxRunes int) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -31,7 +31,7 @@ func oneLine(text string, maxRunes int) string {
 	return strings.TrimSpace(string([]rune(text)[:maxRunes-1])) + "…"
 }
 
-// count returns a number of things, such as 1,204 labels.
+// count formats a number with a noun, such as "1,204 labels".
 func count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -39,7 +39,7 @@ func count(n int, one, many string) string {
 	return withCommas(n) + " " + many
 }
 
-// withCommas formats a number with commas.
+// withCommas formats an integer with thousands separators.
 func withCommas(n int) string {
 	digits := strconv.Itoa(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {

@@ -12,8 +12,10 @@ import (
 // accepted URLs are usable.
 func FuzzParseServer(f *testing.F) {
 	for _, url := range []string{
-		"smtp://user:hush-hush@mail.example.com:587", "smtps://user:hush-hush@mail.example.com", "smtp+insecure://mail:25", "smtp://user:hush-hush@[::1]:1025", "smtp://user:hush-hush@/", "hush-hush",
-		"smtp://hush-hush:@mail", "://user:hush-hush@mail", "smtp://user:hush-hush@mail:587:587", "smtp://user:hush-hush@mail%zz", "smtp://user:hush-hush@mail?hush-hush#hush-hush",
+		"smtp://user:hush-hush@mail.example.com:587", "smtps://user:hush-hush@mail.example.com",
+		"smtp+insecure://mail:25", "smtp://user:hush-hush@[::1]:1025", "smtp://user:hush-hush@/", "hush-hush",
+		"smtp://hush-hush:@mail", "://user:hush-hush@mail", "smtp://user:hush-hush@mail:587:587",
+		"smtp://user:hush-hush@mail%zz", "smtp://user:hush-hush@mail?hush-hush#hush-hush",
 	} {
 		f.Add(url)
 	}
@@ -25,27 +27,31 @@ func FuzzParseServer(f *testing.F) {
 			}
 			return
 		}
-		if s.host == "" || s.port < 1 || s.port > 65535 || (s.user == "") != (s.password == "") || strings.ContainsAny(s.host+s.user+s.password, "\r\n") {
-			t.Errorf("%q is read as %+v", url, s)
+		if s.host == "" || s.port < 1 || s.port > 65535 || (s.user == "") != (s.password == "") ||
+			strings.ContainsAny(s.host+s.user+s.password, "\r\n") {
+			t.Errorf("parseServer(%q) = %+v", url, s)
 		}
 		if s.security == plaintext && !loopback(s.host) && !strings.HasPrefix(strings.ToLower(url), "smtp+insecure:") {
-			t.Errorf("%q is spoken to without TLS", url)
+			t.Errorf("%q is used without TLS", url)
 		}
 	})
 }
 
-func FuzzPlain(f *testing.F) {
-	for _, text := range []string{"", "BLUE HERON", "a\r\nb", "\u202eevil", "\xff", "שלום", "e\u0301", "a \x17 b", strings.Repeat("é", 50)} {
+func FuzzOneLine(f *testing.F) {
+	for _, text := range []string{"", "BLUE HERON", "a\r\nb", "\u202eevil", "\xff", "שלום", "e\u0301", "a \x17 b",
+		strings.Repeat("é", 50)} {
 		f.Add(text, 10)
 	}
 	f.Fuzz(func(t *testing.T, text string, most int) {
 		most = max(1, most%200)
 		got := oneLine(text, most)
-		if utf8.RuneCountInString(got) > most || !utf8.ValidString(got) || strings.ContainsFunc(got, vocabulary.IsInvisible) || strings.ContainsAny(got, "\r\n\u2028\u2029") {
-			t.Errorf("%q is written %q", text, got)
+		if utf8.RuneCountInString(got) > most || !utf8.ValidString(got) ||
+			strings.ContainsFunc(got, vocabulary.IsInvisible) ||
+			strings.ContainsAny(got, "\r\n\u2028\u2029") {
+			t.Errorf("oneLine(%q) = %q", text, got)
 		}
 		if oneLine(got, most) != got {
-			t.Errorf("%q is written %q, and that %q", text, got, oneLine(got, most))
+			t.Errorf("oneLine is not idempotent: %q, %q, %q", text, got, oneLine(got, most))
 		}
 	})
 }

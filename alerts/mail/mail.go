@@ -47,7 +47,7 @@ type Sender struct {
 
 var _ alerts.Sender = (*Sender)(nil)
 
-// New returns a Sender. Its errors are for the operator; none shows the password.
+// New returns a Sender. Its errors are for the operator and never contain the password.
 func New(o Options) (*Sender, error) {
 	to, err := parseServer(o.Server)
 	if err != nil {
@@ -55,10 +55,11 @@ func New(o Options) (*Sender, error) {
 	}
 	from, err := netmail.ParseAddress(o.From)
 	if err != nil || !isAddress(from.Address) || oneLine(from.Name, 200) != from.Name {
-		return nil, fmt.Errorf("mail is sent from %q, which is no address such as 'Label alerts <alerts@example.com>'", o.From)
+		return nil, fmt.Errorf("mail: invalid sender address %q; use the form 'Label alerts <alerts@example.com>'",
+			o.From)
 	}
 	if o.PublicURL == "" {
-		return nil, errors.New("mail: there is no public URL that links could lead to")
+		return nil, errors.New("mail: a public URL is required for links")
 	}
 	s := &Sender{link: o.Link, server: to, from: *from, public: o.PublicURL, now: o.Now, log: o.Logger}
 	if s.now == nil {
@@ -77,11 +78,11 @@ func (s *Sender) domain() string {
 
 // Send passes a message to the relay once.
 func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
-	letter, sent := s.message(m)
-	if letter == nil {
+	msg, sent := s.message(m)
+	if msg == nil {
 		return sent
 	}
-	err := s.post(ctx, letter)
+	err := s.post(ctx, msg)
 	if err == nil {
 		if s.failing.CompareAndSwap(true, false) {
 			s.log.Info("mail server accepts email again")
@@ -91,7 +92,8 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
 	sent = resultOf(err)
 	switch message := strings.ReplaceAll(err.Error(), recipient(m), "RECIPIENT"); {
 	case !sent.OurFault:
-		s.log.Warn("email refused", "delivery", m.ID, "account", m.Destination.Account, "status", sent.Status, "final", sent.Final, "error", message)
+		s.log.Warn("email rejected", "delivery", m.ID, "account", m.Destination.Account, "status", sent.Status, "final",
+			sent.Final, "error", message)
 	case ctx.Err() == nil && s.failing.CompareAndSwap(false, true):
 		s.log.Error("cannot send email; retrying", "server", s.server.name(), "error", message)
 	}
@@ -108,24 +110,24 @@ func recipient(m alerts.Message) string {
 }
 
 const (
-	faultNotSent = "The mail could not be sent: a fault of this service, not of the address."
-	faultCompose = "The message could not be made: this version of the service does not know what it is to tell."
-	faultAddress = "Mail can't be sent to this address."
-	faultNobody  = "The account has no email address."
+	faultNotSent   = "Our mail server could not send the email."
+	faultCompose   = "This version of the service can't compose this email."
+	faultAddress   = "Invalid email address."
+	faultNoAddress = "The account has no email address."
 )
 
-// resultOf returns the result of an SMTP error. Errors about the recipient or the message count
-// against the destination. Errors about the connection, the login or our sending do not.
+// resultOf returns the result of an SMTP error. Errors about the recipient or the message count as
+// the destination's; errors about the connection, the login or the sender count as ours.
 func resultOf(err error) alerts.Result {
 	var e *gomail.SendError
 	if !errors.As(err, &e) {
 		return alerts.Result{Fault: faultNotSent, OurFault: true}
 	}
 	code, enhanced := e.ErrorCode(), e.EnhancedStatusCode()
-	what := "message"
+	rejected := "message"
 	switch e.Reason {
 	case gomail.ErrSMTPRcptTo:
-		what = "address"
+		rejected = "address"
 	case gomail.ErrSMTPData, gomail.ErrSMTPDataClose:
 	default:
 		return alerts.Result{Fault: faultNotSent, Status: code, OurFault: true}
@@ -133,14 +135,14 @@ func resultOf(err error) alerts.Result {
 	if code < 400 || isOurFault(code) {
 		return alerts.Result{Fault: faultNotSent, Status: code, OurFault: true}
 	}
-	said := strings.TrimSpace(fmt.Sprintf("%d %s", code, enhanced))
+	reply := strings.TrimSpace(fmt.Sprintf("%d %s", code, enhanced))
 	if code < 500 {
-		return alerts.Result{Fault: fmt.Sprintf("The mail server put the %s off (%s).", what, said), Status: code}
+		return alerts.Result{Fault: fmt.Sprintf("The mail server deferred the %s (%s).", rejected, reply), Status: code}
 	}
-	// Of an address, 5.7 speaks of policy: relays say so to senders that they do not know, which a
-	// recipient must not pay for at once.
+	// For an address, 5.7 is a policy error. Relays return it to unknown senders, so it is not final.
 	final := e.Reason != gomail.ErrSMTPRcptTo || !strings.HasPrefix(enhanced, "5.7.")
-	return alerts.Result{Fault: fmt.Sprintf("The mail server refused the %s (%s).", what, said), Status: code, Final: final}
+	return alerts.Result{Fault: fmt.Sprintf("The mail server rejected the %s (%s).", rejected, reply), Status: code,
+		Final: final}
 }
 
 // isOurFault reports whether a reply code is about the protocol or the login.

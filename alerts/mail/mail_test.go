@@ -28,33 +28,35 @@ func TestSend(t *testing.T) {
 		{"TLS from the start", implicitTLS, "", "smtps", implicitTLS, true},
 		{"TLS from the start, logged in", implicitTLS, "relay-user", "smtps", implicitTLS, true},
 		{"this machine", plaintext, "", "smtp", plaintext, false},
-		{"this machine, where STARTTLS could be had", startTLS, "", "smtp", plaintext, false},
-		{"said to be insecure, logged in", plaintext, "relay-user", "smtp+insecure", plaintext, false},
+		{"this machine, with STARTTLS available", startTLS, "", "smtp", plaintext, false},
+		{"smtp+insecure, logged in", plaintext, "relay-user", "smtp+insecure", plaintext, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := open(t, tt.server, tt.user)
 			s, out := mustSender(t, urlOf(tt.scheme, tt.user, p.address), p.pool)
 			s.server.security = tt.force
-			if sent := s.Send(t.Context(), ran(1, 0, label(9, "BLUE HERON", nil))); sent != (alerts.Result{Status: 250}) {
+			if sent := s.Send(t.Context(),
+				ran(1, 0, label(9, "BLUE HERON", nil))); sent != (alerts.Result{Status: 250}) {
 				t.Fatalf("%+v\n%s", sent, out)
 			}
 			got := p.all()[0]
-			if got.from != "alerts@labels.example" || got.to != "alex@example.org" || got.tls != tt.tls || got.utf8 || !strings.Contains(string(got.text), "BLUE HERON") {
+			if got.from != "alerts@labels.example" || got.to != "alex@example.org" || got.tls != tt.tls || got.utf8 ||
+				!strings.Contains(string(got.text), "BLUE HERON") {
 				t.Errorf("%+v", got)
 			}
 			if tt.user != "" && p.loggedIn != 1 {
 				t.Errorf("logged in %d times", p.loggedIn)
 			}
 			if g := p.greetings[len(p.greetings)-1]; g != "labels.example" || out.Len() > 0 {
-				t.Errorf("it says that it is %q; log:\n%s", g, out)
+				t.Errorf("HELO %q, want labels.example; log:\n%s", g, out)
 			}
 		})
 	}
 }
 
-// TestRefused checks how the server's response at each step determines the result. Only the log
+// TestRejected checks how the server's response at each step determines the result. Only the log
 // contains the response and the server's name.
-func TestRefused(t *testing.T) {
+func TestRejected(t *testing.T) {
 	ours := alerts.Result{Fault: faultNotSent, OurFault: true}
 	with := func(s alerts.Result, status int) alerts.Result {
 		s.Status = status
@@ -65,21 +67,28 @@ func TestRefused(t *testing.T) {
 		err        error
 		want       alerts.Result
 	}{
-		{"turned away", "connect", code(554, 5, 7, 1), ours},
+		{"connection rejected", "connect", code(554, 5, 7, 1), ours},
 		{"busy", "connect", code(421, 4, 3, 2), ours},
 		{"login", "auth", code(535, 5, 7, 8), ours},
-		{"login put off", "auth", code(454, 4, 7, 0), ours},
+		{"login deferred", "auth", code(454, 4, 7, 0), ours},
 		{"sender", "mail", code(550, 5, 7, 1), with(ours, 550)},
-		{"sender put off", "mail", code(451, 4, 7, 1), with(ours, 451)},
-		{"recipient put off", "rcpt", code(450, 4, 2, 1), alerts.Result{Fault: "The mail server put the address off (450 4.2.1).", Status: 450}},
-		{"no such recipient", "rcpt", code(550, 5, 1, 1), alerts.Result{Fault: "The mail server refused the address (550 5.1.1).", Status: 550, Final: true}},
-		{"no such recipient, in short", "rcpt", code(550), alerts.Result{Fault: "The mail server refused the address (550).", Status: 550, Final: true}},
-		{"recipient too full", "rcpt", code(552, 5, 2, 2), alerts.Result{Fault: "The mail server refused the address (552 5.2.2).", Status: 552, Final: true}},
-		{"no relaying", "rcpt", code(554, 5, 7, 1), alerts.Result{Fault: "The mail server refused the address (554 5.7.1).", Status: 554}},
-		{"login asked for late", "rcpt", code(530, 5, 7, 0), with(ours, 530)},
-		{"going down", "rcpt", code(421, 4, 3, 2), with(ours, 421)},
-		{"message put off", "data", code(451, 4, 3, 0), alerts.Result{Fault: "The mail server put the message off (451 4.3.0).", Status: 451}},
-		{"message refused", "data", code(554, 5, 6, 0), alerts.Result{Fault: "The mail server refused the message (554 5.6.0).", Status: 554, Final: true}},
+		{"sender deferred", "mail", code(451, 4, 7, 1), with(ours, 451)},
+		{"recipient deferred", "rcpt", code(450, 4, 2, 1),
+			alerts.Result{Fault: "The mail server deferred the address (450 4.2.1).", Status: 450}},
+		{"no such recipient", "rcpt", code(550, 5, 1, 1),
+			alerts.Result{Fault: "The mail server rejected the address (550 5.1.1).", Status: 550, Final: true}},
+		{"no such recipient, no enhanced code", "rcpt", code(550),
+			alerts.Result{Fault: "The mail server rejected the address (550).", Status: 550, Final: true}},
+		{"mailbox full", "rcpt", code(552, 5, 2, 2),
+			alerts.Result{Fault: "The mail server rejected the address (552 5.2.2).", Status: 552, Final: true}},
+		{"no relaying", "rcpt", code(554, 5, 7, 1),
+			alerts.Result{Fault: "The mail server rejected the address (554 5.7.1).", Status: 554}},
+		{"login required late", "rcpt", code(530, 5, 7, 0), with(ours, 530)},
+		{"shutting down", "rcpt", code(421, 4, 3, 2), with(ours, 421)},
+		{"message deferred", "data", code(451, 4, 3, 0),
+			alerts.Result{Fault: "The mail server deferred the message (451 4.3.0).", Status: 451}},
+		{"message rejected", "data", code(554, 5, 6, 0),
+			alerts.Result{Fault: "The mail server rejected the message (554 5.6.0).", Status: 554, Final: true}},
 	} {
 		p := open(t, startTLS, "relay-user")
 		s, out := mustSender(t, urlOf("smtp", "relay-user", p.address), p.pool)
@@ -88,19 +97,21 @@ func TestRefused(t *testing.T) {
 		if diff := cmp.Diff(tt.want, s.Send(t.Context(), ran(0, 0))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
-		if log := out.String(); !strings.Contains(log, "relay7.internal.example says no") || strings.Contains(log, "alex@") || strings.Contains(log, "p@ss") {
-			t.Errorf("%s: the log says\n%s", tt.name, log)
+		if log := out.String(); !strings.Contains(log, "relay7.internal.example says no") ||
+			strings.Contains(log, "alex@") ||
+			strings.Contains(log, "p@ss") {
+			t.Errorf("%s: log:\n%s", tt.name, log)
 		}
 		delete(p.fail, tt.step)
 		if sent := s.Send(t.Context(), ran(0, 0)); sent.Fault != "" {
-			t.Errorf("%s: and then %+v", tt.name, sent)
+			t.Errorf("%s: after recovery: %+v", tt.name, sent)
 		}
 	}
 }
 
-// TestServerAway checks that failures to reach the server count as ours, are logged once until they
+// TestServerUnavailable checks that failures to reach the server count as ours, are logged once until they
 // end, and are not shown to account holders.
-func TestServerAway(t *testing.T) {
+func TestServerUnavailable(t *testing.T) {
 	p := open(t, startTLS, "relay-user")
 	ours := alerts.Result{Fault: faultNotSent, OurFault: true}
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -110,12 +121,12 @@ func TestServerAway(t *testing.T) {
 	free.Close()
 	plain := open(t, plaintext, "")
 	for name, change := range map[string]func(*Sender){
-		"nobody listens":           func(s *Sender) { s.server.port = free.Addr().(*net.TCPAddr).Port },
-		"no such host":             func(s *Sender) { s.server.host = "127.0.0.1.invalid" },
-		"wrong password":           func(s *Sender) { s.server.password = "other" },
-		"no login, which it wants": func(s *Sender) { s.server.user = "" },
-		"unknown certificate":      func(s *Sender) { s.roots = nil },
-		"no STARTTLS":              func(s *Sender) { s.server.port = plain.port(t) },
+		"connection refused":  func(s *Sender) { s.server.port = free.Addr().(*net.TCPAddr).Port },
+		"no such host":        func(s *Sender) { s.server.host = "127.0.0.1.invalid" },
+		"wrong password":      func(s *Sender) { s.server.password = "other" },
+		"login required":      func(s *Sender) { s.server.user = "" },
+		"unknown certificate": func(s *Sender) { s.roots = nil },
+		"no STARTTLS":         func(s *Sender) { s.server.port = plain.port(t) },
 	} {
 		s, out := mustSender(t, urlOf("smtp", "relay-user", p.address), p.pool)
 		s.server.security = startTLS
@@ -129,18 +140,19 @@ func TestServerAway(t *testing.T) {
 		}
 		s.server, s.roots = good, roots
 		if sent := s.Send(t.Context(), ran(0, 0)); sent.Fault != "" {
-			t.Errorf("%s: and then %+v", name, sent)
+			t.Errorf("%s: after recovery: %+v", name, sent)
 		}
-		if log := out.String(); strings.Count(log, "level=ERROR") != 1 || strings.Count(log, "level=INFO") != 1 || strings.Contains(log, "p@ss") {
-			t.Errorf("%s: the log says\n%s", name, log)
+		if log := out.String(); strings.Count(log, "level=ERROR") != 1 || strings.Count(log, "level=INFO") != 1 ||
+			strings.Contains(log, "p@ss") {
+			t.Errorf("%s: log:\n%s", name, log)
 		}
 	}
 	if n := len(plain.all()); n != 0 {
-		t.Errorf("%d letters went without TLS", n)
+		t.Errorf("%d emails sent without TLS", n)
 	}
 }
 
-func (p *postOffice) port(t *testing.T) int {
+func (p *fakeServer) port(t *testing.T) int {
 	t.Helper()
 	s, err := parseServer("smtp://" + p.address)
 	if err != nil {
@@ -149,8 +161,8 @@ func (p *postOffice) port(t *testing.T) int {
 	return s.port
 }
 
-// TestSendEnds checks that Send respects its context at any step at which the server goes silent.
-func TestSendEnds(t *testing.T) {
+// TestSendTimeout checks that Send respects its context at any step at which the server goes silent.
+func TestSendTimeout(t *testing.T) {
 	for _, step := range []string{"connect", "mail", "rcpt", "data"} {
 		p := open(t, plaintext, "")
 		p.hang = step
@@ -160,33 +172,37 @@ func TestSendEnds(t *testing.T) {
 			t.Errorf("%s: %+v", step, sent)
 		}
 		if ctx.Err() == nil {
-			t.Errorf("%s: it gave up by itself", step)
+			t.Errorf("%s: Send returned before its context ended", step)
 		}
 		cancel()
 	}
 }
 
-// TestNobody checks that a message without a usable address is given up at once, and that a missing
+// TestNoAddress checks that a message without a usable address is given up at once, and that a missing
 // address is not the receiver's fault.
-func TestNobody(t *testing.T) {
+func TestNoAddress(t *testing.T) {
 	s, _ := mustSender(t, "smtp://127.0.0.1:1", nil)
 	for _, to := range []string{
-		"alex", "alex@", "@example.org", "alex@example.org\r\nBcc: eve@example.org", "alex@example.org, eve@example.org", "Alex <alex@example.org>", "<alex@example.org>", "al\u202eex@example.org",
+		"alex", "alex@", "@example.org", "alex@example.org\r\nBcc: eve@example.org",
+		"alex@example.org, eve@example.org", "Alex <alex@example.org>", "<alex@example.org>",
+		"al\u202eex@example.org",
 		"alex@example.org\x00", `"a b"@example.org`, " alex@example.org", "alex@example.org;eve@example.org",
 	} {
-		if sent := s.Send(t.Context(), due(cola.EventTest, to)); sent != (alerts.Result{Fault: faultAddress, Final: true}) {
+		if sent := s.Send(t.Context(), due(cola.EventTest, to)); sent != (alerts.Result{Fault: faultAddress,
+			Final: true}) {
 			t.Errorf("%q: %+v", to, sent)
 		}
 	}
-	nobody := alerts.Result{Fault: faultNobody, Final: true, OurFault: true}
-	if sent := s.Send(t.Context(), due(cola.EventTest, "")); sent != nobody {
+	noAddress := alerts.Result{Fault: faultNoAddress, Final: true, OurFault: true}
+	if sent := s.Send(t.Context(), due(cola.EventTest, "")); sent != noAddress {
 		t.Errorf("%+v", sent)
 	}
 	m := due(cola.EventPaused, "alex@example.org")
-	if m.AccountEmail = ""; s.Send(t.Context(), m) != nobody {
-		t.Error("what tells an account that has no address goes elsewhere")
+	if m.AccountEmail = ""; s.Send(t.Context(), m) != noAddress {
+		t.Error("a notice for an account without an address was sent")
 	}
-	if sent := s.Send(t.Context(), due("saved_search.dreamt", "alex@example.org")); sent != (alerts.Result{Fault: faultCompose, OurFault: true}) {
+	if sent := s.Send(t.Context(),
+		due("saved_search.dreamt", "alex@example.org")); sent != (alerts.Result{Fault: faultCompose, OurFault: true}) {
 		t.Errorf("%+v", sent)
 	}
 }
@@ -198,45 +214,46 @@ func TestNew(t *testing.T) {
 		{"mail.example.com", "a@example.com", "https://x", "has no host"},
 		{"http://mail.example.com", "a@example.com", "https://x", "scheme"},
 		{"smtp://", "a@example.com", "https://x", "no host"},
-		{"smtp://user:hush!/#@mail.example.com", "a@example.com", "https://x", "percent-encoded"},
-		{"smtp://user:hush%@mail.example.com", "a@example.com", "https://x", "percent-encoded"},
-		{"smtp://user:hush@mail.example.com/path", "a@example.com", "https://x", "end after the host"},
-		{"smtp://user:hush@mail.example.com?tls=no", "a@example.com", "https://x", "end after the host"},
+		{"smtp://user:hush!/#@mail.example.com", "a@example.com", "https://x", "percent-encode"},
+		{"smtp://user:hush%@mail.example.com", "a@example.com", "https://x", "percent-encode"},
+		{"smtp://user:hush@mail.example.com/path", "a@example.com", "https://x", "percent-encode"},
+		{"smtp://user:hush@mail.example.com?tls=no", "a@example.com", "https://x", "percent-encode"},
 		{"smtp://user:hush@mail.example.com:0", "a@example.com", "https://x", "port"},
 		{"smtp://user:hush@mail.example.com:65536", "a@example.com", "https://x", "port"},
 		{"smtp://user:hush@mail.example.com:smtp", "a@example.com", "https://x", "mail server"},
-		{"smtp://hush@mail.example.com", "a@example.com", "https://x", "both or neither"},
-		{"smtp://:hush@mail.example.com", "a@example.com", "https://x", "both or neither"},
-		{"smtp://user:hush%0d%0aQUIT@mail.example.com", "a@example.com", "https://x", "both or neither"},
-		{"smtp://mail.example.com", "alerts", "https://x", "no address"},
-		{"smtp://mail.example.com", "", "https://x", "no address"},
-		{"smtp://mail.example.com", "A <a@example.com>, B <b@example.com>", "https://x", "no address"},
-		{"smtp://mail.example.com", "A\u202e <a@example.com>", "https://x", "no address"},
+		{"smtp://hush@mail.example.com", "a@example.com", "https://x", "or neither"},
+		{"smtp://:hush@mail.example.com", "a@example.com", "https://x", "or neither"},
+		{"smtp://user:hush%0d%0aQUIT@mail.example.com", "a@example.com", "https://x", "or neither"},
+		{"smtp://mail.example.com", "alerts", "https://x", "sender address"},
+		{"smtp://mail.example.com", "", "https://x", "sender address"},
+		{"smtp://mail.example.com", "A <a@example.com>, B <b@example.com>", "https://x", "sender address"},
+		{"smtp://mail.example.com", "A\u202e <a@example.com>", "https://x", "sender address"},
 		{"smtp://mail.example.com", "a@example.com", "", "public URL"},
 	} {
 		_, err := New(Options{Server: tt.server, From: tt.from, PublicURL: tt.public})
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hush") {
-			t.Errorf("%s from %q: %v, want something about %q", tt.server, tt.from, err, tt.want)
+			t.Errorf("New(%s, %q) = %v, want an error with %q", tt.server, tt.from, err, tt.want)
 		}
 	}
 }
 
 func TestParseServer(t *testing.T) {
 	for url, want := range map[string]server{
-		"smtp://mail.example.com":                      {host: "mail.example.com", port: 587},
-		"smtp://user:p%40ss%3A@mail.example.com:2525/": {host: "mail.example.com", port: 2525, user: "user", password: "p@ss:"},
-		"smtps://mail.example.com":                     {host: "mail.example.com", port: 465, security: implicitTLS},
-		"smtps://localhost":                            {host: "localhost", port: 465, security: implicitTLS},
-		"smtp+insecure://mailpit:1025":                 {host: "mailpit", port: 1025, security: plaintext},
-		"smtp+insecure://mailpit":                      {host: "mailpit", port: 25, security: plaintext},
-		"smtp://localhost:1025":                        {host: "localhost", port: 1025, security: plaintext},
-		"smtp://127.0.0.1:1025":                        {host: "127.0.0.1", port: 1025, security: plaintext},
-		"smtp://[::1]:1025":                            {host: "::1", port: 1025, security: plaintext},
-		"smtp://[2001:db8::1]:1025":                    {host: "2001:db8::1", port: 1025},
-		"smtp://localhost.example.com":                 {host: "localhost.example.com", port: 587},
+		"smtp://mail.example.com": {host: "mail.example.com", port: 587},
+		"smtp://user:p%40ss%3A@mail.example.com:2525/": {host: "mail.example.com", port: 2525, user: "user",
+			password: "p@ss:"},
+		"smtps://mail.example.com":     {host: "mail.example.com", port: 465, security: implicitTLS},
+		"smtps://localhost":            {host: "localhost", port: 465, security: implicitTLS},
+		"smtp+insecure://mailpit:1025": {host: "mailpit", port: 1025, security: plaintext},
+		"smtp+insecure://mailpit":      {host: "mailpit", port: 25, security: plaintext},
+		"smtp://localhost:1025":        {host: "localhost", port: 1025, security: plaintext},
+		"smtp://127.0.0.1:1025":        {host: "127.0.0.1", port: 1025, security: plaintext},
+		"smtp://[::1]:1025":            {host: "::1", port: 1025, security: plaintext},
+		"smtp://[2001:db8::1]:1025":    {host: "2001:db8::1", port: 1025},
+		"smtp://localhost.example.com": {host: "localhost.example.com", port: 587},
 	} {
 		if got, err := parseServer(url); err != nil || got != want {
-			t.Errorf("%s is %+v, %v, want %+v", url, got, err, want)
+			t.Errorf("parseServer(%q) = %+v, %v, want %+v", url, got, err, want)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func (s *Sender) message(m alerts.Message) (*gomail.Msg, alerts.Result) {
 	to := recipient(m)
 	switch {
 	case to == "":
-		return nil, alerts.Result{Fault: faultNobody, Final: true, OurFault: true}
+		return nil, alerts.Result{Fault: faultNoAddress, Final: true, OurFault: true}
 	case !isAddress(to):
 		return nil, alerts.Result{Fault: faultAddress, Final: true}
 	}
@@ -50,7 +50,8 @@ func (s *Sender) message(m alerts.Message) (*gomail.Msg, alerts.Result) {
 // isAddress reports whether mail can be sent to a bare address.
 func isAddress(address string) bool {
 	a, err := netmail.ParseAddress(address)
-	return err == nil && a.Address == address && a.Name == "" && oneLine(address, 320) == address && !strings.ContainsAny(address, " <>,;\"")
+	return err == nil && a.Address == address && a.Name == "" && oneLine(address, 320) == address &&
+		!strings.ContainsAny(address, " <>,;\"")
 }
 
 // ascii reports whether the addresses of an email are ASCII.
@@ -75,7 +76,7 @@ var (
 	pages = html.Must(html.New("").Funcs(html.FuncMap{"outlook": outlook}).ParseFS(files, "templates/*.html"))
 )
 
-// outlook returns markup for Outlook only. Templates drop comments, so it cannot stand in one.
+// outlook returns markup for Outlook only. It is a function because templates drop HTML comments.
 func outlook(markup string) html.HTML { return html.HTML("<!--[if mso]>" + markup + "<![endif]-->") }
 
 // contents is the rendered content of an email.
@@ -87,10 +88,10 @@ type contents struct {
 // page is the data of both templates of an email.
 type page struct {
 	Subject string
-	Lead    string // preview text in lists of mail
+	Lead    string // preview text in inboxes
 	Heading string
-	Body    any    // findings or notice
-	Why     string // why the reader gets it
+	Body    any    // alertContent or notice
+	Why     string // why the email was sent
 	Stop    string // URL to unsubscribe; empty: none
 	Site    string // host of the service
 }
@@ -105,8 +106,8 @@ func (s *Sender) compose(m alerts.Message) (contents, error) {
 	}
 	switch {
 	case m.Event == cola.EventRan && m.Content != nil:
-		name = "findings"
-		s.findings(m, &p, token)
+		name = "alert"
+		s.alert(m, &p, token)
 	case m.Event == cola.EventTest:
 		s.test(m, &p, token)
 	case m.Event == cola.EventConfirm:
@@ -114,7 +115,7 @@ func (s *Sender) compose(m alerts.Message) (contents, error) {
 	case m.Event == cola.EventPaused:
 		s.paused(m, &p)
 	default:
-		return contents{}, fmt.Errorf("there is no mail of %s", m.Event)
+		return contents{}, fmt.Errorf("unknown event %s", m.Event)
 	}
 	c := contents{subject: p.Subject, unsubscribe: p.Stop}
 	if c.text, err = rendered(texts.ExecuteTemplate, name+".txt", p); err == nil {
@@ -138,6 +139,6 @@ func (s *Sender) site() string {
 }
 
 // address returns the URL of a page for a token.
-func (s *Sender) address(of, token string) string {
-	return strings.Join([]string{s.public, of, url.PathEscape(token)}, "/")
+func (s *Sender) address(page, token string) string {
+	return strings.Join([]string{s.public, page, url.PathEscape(token)}, "/")
 }

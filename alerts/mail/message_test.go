@@ -21,23 +21,23 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "update the golden files")
 
-// read is a parsed mail.
-type read struct {
+// email is a parsed email.
+type email struct {
 	header     netmail.Header
 	subject    string
 	text, html string
 }
 
 // mustRead parses a mail.
-func mustRead(t *testing.T, raw []byte) read {
+func mustRead(t *testing.T, raw []byte) email {
 	t.Helper()
 	m, err := netmail.ReadMessage(bytes.NewReader(raw))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, raw)
 	}
-	r := read{header: m.Header}
+	r := email{header: m.Header}
 	if r.subject, err = new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject")); err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,8 @@ func mustRead(t *testing.T, raw []byte) read {
 			t.Fatal(err)
 		}
 		got, charset, err := mime.ParseMediaType(p.Header.Get("Content-Type"))
-		if err != nil || got != want || !strings.EqualFold(charset["charset"], "utf-8") || p.Header.Get("Content-Transfer-Encoding") != "quoted-printable" {
+		if err != nil || got != want || !strings.EqualFold(charset["charset"], "utf-8") ||
+			p.Header.Get("Content-Transfer-Encoding") != "quoted-printable" {
 			t.Fatalf("part %d: %v, %v", i, p.Header, err)
 		}
 		body, err := io.ReadAll(quotedprintable.NewReader(p))
@@ -62,13 +63,13 @@ func mustRead(t *testing.T, raw []byte) read {
 		*[]*string{&r.text, &r.html}[i] = strings.ReplaceAll(string(body), "\r\n", "\n")
 	}
 	if _, err := parts.NextPart(); err != io.EOF {
-		t.Errorf("there is a third part: %v", err)
+		t.Errorf("more than two parts: %v", err)
 	}
 	return r
 }
 
 // mustDeliver sends a message through a server and returns the resulting mail.
-func mustDeliver(t *testing.T, m alerts.Message) (read, []byte) {
+func mustDeliver(t *testing.T, m alerts.Message) (email, []byte) {
 	t.Helper()
 	p := open(t, plaintext, "")
 	s, _ := mustSender(t, urlOf("smtp", "", p.address), nil)
@@ -77,25 +78,28 @@ func mustDeliver(t *testing.T, m alerts.Message) (read, []byte) {
 	}
 	raw := p.all()[0].text
 	for line := range bytes.Lines(raw) {
-		if len(line) > 1000 || !bytes.HasSuffix(line, []byte("\r\n")) || bytes.ContainsFunc(line, func(r rune) bool { return r > '~' }) {
-			t.Errorf("a line that mail servers need not take: %q", line)
+		if len(line) > 1000 || !bytes.HasSuffix(line, []byte("\r\n")) ||
+			bytes.ContainsFunc(line, func(r rune) bool { return r > '~' }) {
+			t.Errorf("line not allowed by RFC 5321: %q", line)
 		}
 	}
 	return mustRead(t, raw), raw
 }
 
-// TestLetters compares mails with golden files. Look at the HTML in a browser after a change.
-func TestLetters(t *testing.T) {
+// TestGolden compares mails with golden files. Look at the HTML in a browser after a change.
+func TestGolden(t *testing.T) {
 	late := func(l *store.MatchedLabel) {
 		l.Match.Late, l.Label.ApprovalDate = true, cola.NewDate(2026, 10, 26)
-		l.Match.Met = cola.FilterSetOf("brand_name", "type_wine", "abv_min", "abv_max", "volume_min", "volume_unit", "container_bottle")
+		l.Match.Met = cola.FilterSetOf("brand_name", "type_wine", "abv_min", "abv_max", "volume_min", "volume_unit",
+			"container_bottle")
 	}
 	sparse := func(l *store.MatchedLabel) {
 		l.Label.ProductName, l.Label.ClassName, l.Label.OriginName, l.Label.ApprovalDate, l.Match.Met = "", "", "", 0, 0
 	}
 	paused := func(reason, address string, since bool) alerts.Message {
 		m := due(cola.EventPaused, address)
-		m.Destination.Kind, m.Destination.State, m.Destination.Reason = cola.KindWebhook, cola.DestinationPaused, cola.Some(reason)
+		m.Destination.Kind, m.Destination.State, m.Destination.Reason = cola.KindWebhook, cola.DestinationPaused,
+			cola.Some(reason)
 		if since {
 			m.Destination.FailingSince = cola.Some(cola.TimestampOf(sentAt.AddDate(0, 0, -3)))
 		}
@@ -104,7 +108,8 @@ func TestLetters(t *testing.T) {
 	confirm := due(cola.EventConfirm, "alex@example.org")
 	confirm.Destination.State = cola.DestinationUnconfirmed
 	for name, m := range map[string]alerts.Message{
-		"three":    ran(3, 1, label(9, "BLUE HERON", nil), label(10, "GREY HERON", late), label(11, "HERON & SØNS <WINE>", sparse)),
+		"three": ran(3, 1, label(9, "BLUE HERON", nil), label(10, "GREY HERON", late),
+			label(11, "HERON & SØNS <WINE>", sparse)),
 		"one":      ran(1, 1, label(9, "BLUE HERON", late)),
 		"none":     ran(0, 0),
 		"many":     ran(1204, 12, label(9, "BLUE HERON", nil), label(10, "GREY HERON", late)),
@@ -123,7 +128,7 @@ func TestLetters(t *testing.T) {
 			golden(t, name+".txt", "Subject: "+got.subject+"\n\n"+got.text)
 			golden(t, name+".html", got.html)
 			if strings.Contains(got.text+got.html, "hush") {
-				t.Error("it shows a password")
+				t.Error("the email contains a password")
 			}
 		})
 	}
@@ -147,8 +152,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// headers are the compared headers. Others contain random values.
-func headers(r read) map[string]string {
+// headers returns the compared headers. Others contain random values.
+func headers(r email) map[string]string {
 	got := map[string]string{}
 	for name := range r.header {
 		if name != "Content-Type" {
@@ -163,24 +168,29 @@ func headers(r read) map[string]string {
 func TestHeaders(t *testing.T) {
 	got, raw := mustDeliver(t, ran(1, 0, label(9, "BLUE HERON", nil)))
 	want := map[string]string{
-		"From": `"Label alerts" <alerts@labels.example>`, "To": "<alex@example.org>", "Subject": "=?UTF-8?q?1_new_label_for_=E2=80=9CHerons=E2=80=9D?=", "Mime-Version": "1.0",
-		"Date": "Mon, 16 Nov 2026 06:00:04 +0000", "Message-Id": "<msg_9d3f1c7a52e84b60a1f4c2d07be8365a@labels.example>", "Auto-Submitted": "auto-generated",
+		"From": `"Label alerts" <alerts@labels.example>`, "To": "<alex@example.org>",
+		"Subject": "=?UTF-8?q?1_new_label_for_=E2=80=9CHerons=E2=80=9D?=", "Mime-Version": "1.0",
+		"Date":       "Mon, 16 Nov 2026 06:00:04 +0000",
+		"Message-Id": "<msg_9d3f1c7a52e84b60a1f4c2d07be8365a@labels.example>", "Auto-Submitted": "auto-generated",
 		"List-Unsubscribe":      "<https://labels.example/unsubscribe/3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365>",
 		"List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
 	}
 	if diff := cmp.Diff(want, headers(got)); diff != "" {
 		t.Errorf("headers (-want +got):\n%s", diff)
 	}
-	if !bytes.Contains(raw, []byte("\r\nList-Unsubscribe: <https://labels.example/unsubscribe/3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365>\r\n")) {
+	if !bytes.Contains(raw,
+		[]byte("\r\nList-Unsubscribe: <https://labels.example/unsubscribe/3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365>\r\n")) {
 		t.Error("List-Unsubscribe is not on one line")
 	}
 	for _, event := range []string{cola.EventConfirm, cola.EventPaused} {
-		if got, _ := mustDeliver(t, due(event, "alex@example.org")); got.header.Get("List-Unsubscribe") != "" || strings.Contains(got.text, "/unsubscribe/") {
-			t.Errorf("%s can be unsubscribed from", event)
+		if got, _ := mustDeliver(t, due(event, "alex@example.org")); got.header.Get("List-Unsubscribe") != "" ||
+			strings.Contains(got.text, "/unsubscribe/") {
+			t.Errorf("%s has an unsubscribe link", event)
 		}
 	}
-	if got, _ := mustDeliver(t, due(cola.EventPaused, "https://hooks.example.com/")); got.header.Get("To") != "<holder@example.com>" {
-		t.Errorf("what tells the account goes to %s", got.header.Get("To"))
+	if got, _ := mustDeliver(t,
+		due(cola.EventPaused, "https://hooks.example.com/")); got.header.Get("To") != "<holder@example.com>" {
+		t.Errorf("notice to the account: To = %s", got.header.Get("To"))
 	}
 }
 
@@ -188,31 +198,34 @@ func TestHeaders(t *testing.T) {
 // or markup, nor reorder or hide text.
 func TestHostileNames(t *testing.T) {
 	hostile := []string{
-		"x\r\nBcc: eve@example.org\r\n\r\nHello", "\u202e)evil\u2066 \u200b\u2028\u2029", "<script>alert(1)</script><a href=https://evil.example>", strings.Repeat("VERY LONG ", 1000),
+		"x\r\nBcc: eve@example.org\r\n\r\nHello", "\u202e)evil\u2066 \u200b\u2028\u2029",
+		"<script>alert(1)</script><a href=https://evil.example>", strings.Repeat("VERY LONG ", 1000),
 		"=?UTF-8?q?=0D=0ABcc:_eve?=", "\xff\xfe{{.}}%s", "-- \n", "שלום", "&lt;b&gt;&amp;",
 	}
 	for _, name := range hostile {
 		m := ran(1, 0, label(9, name, func(l *store.MatchedLabel) {
-			l.Label.ProductName, l.Label.ClassName, l.Label.OriginName = cola.Text(name), cola.Text(name), cola.Text(name)
+			l.Label.ProductName, l.Label.ClassName, l.Label.OriginName = cola.Text(name), cola.Text(name),
+				cola.Text(name)
 		}))
 		m.Content.Search.Name = name
 		got, raw := mustDeliver(t, m)
 		if len(got.header) != 10 || got.header.Get("Bcc") != "" || len(raw) > 30_000 || len([]rune(got.subject)) > 120 {
 			t.Errorf("%q: %d bytes, headers %v", name, len(raw), got.header)
 		}
-		if strings.ContainsFunc(got.subject+got.text+got.html, func(r rune) bool { return r != '\n' && vocabulary.IsInvisible(r) || r == '\u2028' || r == '\u2029' }) {
-			t.Errorf("%q: something is hidden in it", name)
+		if strings.ContainsFunc(got.subject+got.text+got.html,
+			func(r rune) bool { return r != '\n' && vocabulary.IsInvisible(r) || r == '\u2028' || r == '\u2029' }) {
+			t.Errorf("%q: hidden characters in the email", name)
 		}
 		if strings.Contains(got.html, "<script") || strings.Contains(got.html, "<a href=https://evil") {
-			t.Errorf("%q: it makes markup", name)
+			t.Errorf("%q: not escaped", name)
 		}
 		for line := range strings.Lines(got.text) {
 			if strings.HasPrefix(line, "Bcc") || strings.HasPrefix(line, "Hello") {
-				t.Errorf("%q makes the line %q", name, line)
+				t.Errorf("%q: injected line %q", name, line)
 			}
 		}
 		if u := got.header.Get("List-Unsubscribe"); u != "<https://labels.example/unsubscribe/3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365>" {
-			t.Errorf("it is ended at %s", u)
+			t.Errorf("List-Unsubscribe = %s", u)
 		}
 	}
 }
@@ -224,17 +237,21 @@ func TestManyLabels(t *testing.T) {
 	for i := range cola.MaxMessageLabels {
 		labels = append(labels, label(i, "DOMAINE DES GRANDES HÉRONNIÈRES", func(l *store.MatchedLabel) {
 			l.Match.Late = i%2 == 0
-			l.Label.ProductName, l.Label.ClassName, l.Label.OriginName = "VIEILLES VIGNES RÉSERVE EXCEPTIONNELLE", "SPARKLING WINE/CHAMPAGNE", "FRANCE"
-			l.Match.Met = cola.FilterSetOf("query", "brand_name", "type_wine", "derived_category", "country", "container_bottle")
+			l.Label.ProductName, l.Label.ClassName, l.Label.OriginName = "VIEILLES VIGNES RÉSERVE EXCEPTIONNELLE",
+				"SPARKLING WINE/CHAMPAGNE", "FRANCE"
+			l.Match.Met = cola.FilterSetOf("query", "brand_name", "type_wine", "derived_category", "country",
+				"container_bottle")
 		}))
 	}
 	got, _ := mustDeliver(t, ran(2000, 50, labels...))
 	if n := len(got.html); n > 90_000 {
-		t.Errorf("the HTML has %d bytes", n)
+		t.Errorf("HTML has %d bytes, want at most 90000", n)
 	}
 	for _, part := range []string{got.text, got.html} {
-		if n := strings.Count(part, "ttbid="); n != cola.MaxMessageLabels || !strings.Contains(part, "1,975 more labels") || !strings.Contains(part, runLink) {
-			t.Errorf("%d labels are shown", n)
+		if n := strings.Count(part, "ttbid="); n != cola.MaxMessageLabels ||
+			!strings.Contains(part, "1,975 more labels") ||
+			!strings.Contains(part, runLink) {
+			t.Errorf("%d labels, want %d and links to the rest", n, cola.MaxMessageLabels)
 		}
 	}
 }
@@ -248,8 +265,9 @@ func TestNoLabels(t *testing.T) {
 	m.Content.Run.Manual = true
 	got, _ := mustDeliver(t, m)
 	for _, part := range []string{got.text, got.html} {
-		if !strings.Contains(part, "41 labels") || !strings.Contains(part, runLink) || strings.Contains(part, "ttbid=") {
-			t.Errorf("the message says\n%s", part)
+		if !strings.Contains(part, "41 labels") || !strings.Contains(part, runLink) ||
+			strings.Contains(part, "ttbid=") {
+			t.Errorf("want the count and a link, got\n%s", part)
 		}
 	}
 }

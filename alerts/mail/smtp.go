@@ -43,14 +43,15 @@ type server struct {
 
 const serverExamples = "smtp://user:password@mail.example.com:587, smtps://… or smtp+insecure://…"
 
-// parseServer parses the URL of a relay. Its errors don't show the URL, which may have a password.
+// parseServer parses the URL of a relay. Its errors don't contain the URL, which may have a password.
 func parseServer(text string) (s server, err error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return s, fmt.Errorf("it is no URL, such as %s; special characters of the user and the password are to be percent-encoded (%%40 for @)", serverExamples)
+		return s, fmt.Errorf("invalid URL; use %s, and percent-encode special characters in the user and password "+
+			"(%%40 for @)", serverExamples)
 	}
 	if s.host = u.Hostname(); s.host == "" || strings.ContainsAny(s.host, " \t\r\n") {
-		return s, fmt.Errorf("the URL has no host; it is to be such as %s", serverExamples)
+		return s, fmt.Errorf("the URL has no host; use %s", serverExamples)
 	}
 	switch u.Scheme {
 	case "smtp":
@@ -62,21 +63,24 @@ func parseServer(text string) (s server, err error) {
 	case "smtp+insecure":
 		s.port, s.security = 25, plaintext
 	default:
-		return s, fmt.Errorf("the scheme is to be smtp, smtps or smtp+insecure: %s", serverExamples)
+		return s, fmt.Errorf("the scheme must be smtp, smtps or smtp+insecure: %s", serverExamples)
 	}
 	if u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" {
-		return s, errors.New("the URL is to end after the host and the port; special characters of the user and the password are to be percent-encoded")
+		return s, errors.New(
+			"the URL must end after the host and port; percent-encode special characters in the user and " +
+				"password",
+		)
 	}
 	if p := u.Port(); p != "" {
 		if s.port, err = strconv.Atoi(p); err != nil || s.port < 1 || s.port > 65535 {
-			return s, errors.New("the port is to be from 1 to 65535")
+			return s, errors.New("the port must be from 1 to 65535")
 		}
 	}
 	if u.User != nil {
 		s.user = u.User.Username()
 		s.password, _ = u.User.Password()
 		if s.user == "" || s.password == "" || strings.ContainsAny(s.user+s.password, "\x00\r\n") {
-			return s, errors.New("to log in takes a user and a password, both or neither")
+			return s, errors.New("set both user and password, or neither")
 		}
 	}
 	return s, nil
@@ -94,10 +98,11 @@ func loopback(host string) bool {
 func (s server) name() string { return net.JoinHostPort(s.host, strconv.Itoa(s.port)) }
 
 // post sends an email over a new connection. Nil means that the server accepted it.
-func (s *Sender) post(ctx context.Context, letter *gomail.Msg) error {
-	line := &connection{ctx: ctx, security: s.server.security, tls: &tls.Config{ServerName: s.server.host, MinVersion: tls.VersionTLS12, RootCAs: s.roots}}
+func (s *Sender) post(ctx context.Context, msg *gomail.Msg) error {
+	line := &connection{ctx: ctx, security: s.server.security,
+		tls: &tls.Config{ServerName: s.server.host, MinVersion: tls.VersionTLS12, RootCAs: s.roots}}
 	defer line.close()
-	client, err := gomail.NewClient(s.server.host, s.options(line, letter)...)
+	client, err := gomail.NewClient(s.server.host, s.options(line, msg)...)
 	if err != nil {
 		return fmt.Errorf("configure: %w", err)
 	}
@@ -105,42 +110,46 @@ func (s *Sender) post(ctx context.Context, letter *gomail.Msg) error {
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
-	err = client.SendWithSMTPClient(session, letter)
-	if letter.IsDelivered() {
+	err = client.SendWithSMTPClient(session, msg)
+	if msg.IsDelivered() {
 		line.shortenDeadline()
-		_ = client.CloseWithSMTPClient(session) // it has the letter, whatever it says to that
+		_ = client.CloseWithSMTPClient(session) // the message was accepted, so an error here does not matter
 		return nil
 	}
 	if err == nil {
-		err = errors.New("the server has not said that it has taken the message")
+		err = errors.New("the server did not confirm the message")
 	}
 	return err
 }
 
 // options returns the options of the SMTP client.
-func (s *Sender) options(l *connection, letter *gomail.Msg) []gomail.Option {
-	// A host name of this machine would be seen by whoever gets the mail.
+func (s *Sender) options(l *connection, msg *gomail.Msg) []gomail.Option {
+	// The HELO name appears in the email's headers, so it must not be the name of this machine.
 	o := []gomail.Option{
-		gomail.WithPort(s.server.port), gomail.WithTimeout(stepTimeout), gomail.WithHELO(s.domain()), gomail.WithDialContextFunc(l.dial),
+		gomail.WithPort(s.server.port), gomail.WithTimeout(stepTimeout), gomail.WithHELO(s.domain()),
+		gomail.WithDialContextFunc(l.dial),
 		gomail.WithTLSConfig(l.tls), gomail.WithoutNoop(), gomail.WithoutRset(),
 	}
 	switch s.server.security {
 	case startTLS:
 		o = append(o, gomail.WithTLSPolicy(gomail.TLSMandatory))
-	default: // the line sees to it, or nobody does
+	default: // implicit TLS is part of dial
 		o = append(o, gomail.WithTLSPolicy(gomail.NoTLS))
 	}
-	if ascii(letter) {
-		o = append(o, gomail.WithoutSMTPUTF8()) // which servers further on may not know
+	if ascii(msg) {
+		o = append(o, gomail.WithoutSMTPUTF8()) // later servers may not support it
 	}
 	if s.server.user == "" {
 		return o
 	}
-	mechanisms := []gomail.SMTPAuthType{gomail.SMTPAuthPlain, gomail.SMTPAuthLogin, gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthCramMD5}
+	mechanisms := []gomail.SMTPAuthType{gomail.SMTPAuthPlain, gomail.SMTPAuthLogin, gomail.SMTPAuthSCRAMSHA256,
+		gomail.SMTPAuthCramMD5}
 	if s.server.security == plaintext {
-		mechanisms = []gomail.SMTPAuthType{gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthCramMD5, gomail.SMTPAuthPlainNoEnc, gomail.SMTPAuthLoginNoEnc}
+		mechanisms = []gomail.SMTPAuthType{gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthCramMD5,
+			gomail.SMTPAuthPlainNoEnc, gomail.SMTPAuthLoginNoEnc}
 	}
-	return append(o, gomail.WithUsername(s.server.user), gomail.WithPassword(s.server.password), gomail.WithOpportunisticSMTPAuth(mechanisms...))
+	return append(o, gomail.WithUsername(s.server.user), gomail.WithPassword(s.server.password),
+		gomail.WithOpportunisticSMTPAuth(mechanisms...))
 }
 
 // connection is a connection to a server. It closes when its context ends.

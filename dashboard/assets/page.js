@@ -1,4 +1,5 @@
-// What pages gain by a script: times in the reader's own zone on hover, and buttons that copy. Everything else works without.
+// Optional enhancements: local times on hover, copy buttons, single submission and preview states.
+// Pages work without scripts.
 (() => {
   "use strict";
 
@@ -22,12 +23,12 @@
       await navigator.clipboard.writeText(button.parentElement.querySelector("code").textContent);
       label.nodeValue = "Copied";
     } catch {
-      label.nodeValue = "Select and copy it by hand";
+      label.nodeValue = "Copy failed; select the text";
     }
     setTimeout(() => { label.nodeValue = before; }, 2000);
   });
 
-  // A link of the menu that is open on a small screen leads away: the menu need not stay open.
+  // Escape closes the menu on small screens.
   document.addEventListener("keydown", (event) => {
     const open = document.querySelector(".menu[open]");
     if (event.key === "Escape" && open) {
@@ -36,19 +37,19 @@
     }
   });
 
-  // A form that makes something is sent once, however often its button is pressed; coming back to the page, or after a while, it may be sent again.
+  // Submit a data-once form only once. Allow it again after ten seconds, or when the user comes back to the page.
   document.addEventListener("submit", (event) => {
     const form = event.target;
     if (!("once" in form.dataset)) return;
     if (form.dataset.once) event.preventDefault();
     form.dataset.once = "sent";
-    setTimeout(() => { form.dataset.once = ""; }, 10_000); // the sending may have been stopped, of which no event tells
+    setTimeout(() => { form.dataset.once = ""; }, 10_000); // there is no event for a canceled submission
   });
   addEventListener("pageshow", () => {
     for (const form of document.querySelectorAll("form[data-once]")) form.dataset.once = "";
   });
 
-  // What a preview shows is old while another is asked for, and goes when that fails: a count that is not of what is typed would mislead.
+  // Mark the preview as busy while a new one loads, and clear it on failure: an outdated count would mislead.
   const previewOf = (event) => event.target.closest?.("#preview");
   document.addEventListener("htmx:beforeSend", (event) => previewOf(event)?.setAttribute("aria-busy", "true"));
   document.addEventListener("htmx:afterRequest", (event) => previewOf(event)?.removeAttribute("aria-busy"));

@@ -18,8 +18,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// stepWithin is the timeout of a single step, long enough for a busy machine.
-const stepWithin = 60 * time.Second
+// stepTimeout is the timeout of a single step, long enough for a busy machine.
+const stepTimeout = 60 * time.Second
 
 // mustChromium returns the path of Chromium, or skips the test. make tools installs it.
 func mustChromium(t *testing.T) string {
@@ -30,9 +30,9 @@ func mustChromium(t *testing.T) string {
 		}
 	}
 	if os.Getenv("CI") != "" {
-		t.Fatal("there is no Chromium; make tools installs it")
+		t.Fatal("Chromium is missing; run make tools")
 	}
-	t.Skip("there is no Chromium; make tools installs it")
+	t.Skip("Chromium is missing; run make tools")
 	return ""
 }
 
@@ -54,12 +54,12 @@ func newChromium(t *testing.T, resolve string) context.Context {
 	if err := os.WriteFile(config, fmt.Appendf(nil, fonts, filepath.Join(dir, "fonts")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(mustChromium(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(filepath.Join(dir, "profile")),
-		chromedp.Env("TZ=America/New_York", "LANG=en_US.UTF-8", "FONTCONFIG_FILE="+config), chromedp.IgnoreCertErrors,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true),
-		chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("font-render-hinting", "none"), chromedp.Flag("lang", "en-US"),
-	)
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(mustChromium(t)), chromedp.NoSandbox,
+		chromedp.DisableGPU, chromedp.UserDataDir(filepath.Join(dir, "profile")), chromedp.Env("TZ=America/New_York",
+			"LANG=en_US.UTF-8", "FONTCONFIG_FILE="+config), chromedp.IgnoreCertErrors,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("hide-scrollbars", true), chromedp.Flag("force-color-profile", "srgb"),
+		chromedp.Flag("font-render-hinting", "none"), chromedp.Flag("lang", "en-US"))
 	if resolve != "" {
 		options = append(options, chromedp.Flag("host-resolver-rules", resolve))
 	}
@@ -73,7 +73,7 @@ func newChromium(t *testing.T, resolve string) context.Context {
 		cancel()
 	})
 	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("Chromium does not start: %v", err)
+		t.Fatalf("start Chromium: %v", err)
 	}
 	return ctx
 }
@@ -83,23 +83,23 @@ type tab struct {
 	t   *testing.T
 	ctx context.Context
 
-	complaints *complaints
+	errors *errorLog
 }
 
-// complaints collects a tab's script errors and content security policy violations.
-type complaints struct {
+// errorLog collects a tab's script errors and content security policy violations.
+type errorLog struct {
 	mu   sync.Mutex
 	list []string
 }
 
-func (c *complaints) add(complaint string) {
+func (c *errorLog) add(message string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.list = append(c.list, complaint)
+	c.list = append(c.list, message)
 }
 
-// take returns and clears the complaints.
-func (c *complaints) take() []string {
+// take returns and clears the errors.
+func (c *errorLog) take() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	list := c.list
@@ -108,7 +108,7 @@ func (c *complaints) take() []string {
 }
 
 // in returns the tab for use in another test.
-func (b *tab) in(t *testing.T) *tab { return &tab{t, b.ctx, b.complaints} }
+func (b *tab) in(t *testing.T) *tab { return &tab{t, b.ctx, b.errors} }
 
 // watching makes pages report every content security policy violation.
 const watching = `document.addEventListener("securitypolicyviolation", e => console.error("content security policy: " + e.violatedDirective + " " + e.blockedURI + " " + e.sample));`
@@ -125,12 +125,12 @@ func newTab(t *testing.T, from context.Context, separate bool) *tab {
 	if err := chromedp.Do(ctx); err != nil { // a timeout on the first step would apply to the whole tab
 		t.Fatal(err)
 	}
-	b := &tab{t, ctx, &complaints{}}
+	b := &tab{t, ctx, &errorLog{}}
 	if err := chromedp.Listen(ctx, b.listen); err != nil {
 		t.Fatal(err)
 	}
 	b.do(command(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: watching}))
-	b.sized(wide, "light")
+	b.setSize(wide, "light")
 	return b
 }
 
@@ -143,34 +143,35 @@ func command[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.V
 }
 
 func (b *tab) listen(event any) {
-	var complaint string
+	var message string
 	switch e := event.(type) {
 	case *log.EventEntryAdded:
 		// Some tests open pages with an error status on purpose.
-		if e.Entry.Level == log.EntryLevelError && !strings.Contains(e.Entry.Text, "the server responded with a status of") {
-			complaint = e.Entry.Text
+		if e.Entry.Level == log.EntryLevelError && !strings.Contains(e.Entry.Text,
+			"the server responded with a status of") {
+			message = e.Entry.Text
 		}
 	case *runtime.EventExceptionThrown:
-		complaint = e.ExceptionDetails.Text
+		message = e.ExceptionDetails.Text
 		if e.ExceptionDetails.Exception != nil {
-			complaint += " " + e.ExceptionDetails.Exception.Description
+			message += " " + e.ExceptionDetails.Exception.Description
 		}
 	case *runtime.EventConsoleAPICalled:
 		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning {
 			for _, a := range e.Args {
-				complaint += " " + string(a.Value)
+				message += " " + string(a.Value)
 			}
 		}
 	}
-	if complaint != "" {
-		b.complaints.add(complaint)
+	if message != "" {
+		b.errors.add(message)
 	}
 }
 
-// unhurt fails the test if the browser reported errors.
-func (b *tab) unhurt(where string) {
+// checkErrors fails the test if the browser reported errors.
+func (b *tab) checkErrors(where string) {
 	b.t.Helper()
-	for _, c := range b.complaints.take() {
-		b.t.Errorf("%s: the browser complains: %s", where, c)
+	for _, c := range b.errors.take() {
+		b.t.Errorf("%s: browser error: %s", where, c)
 	}
 }

@@ -1,4 +1,4 @@
 // Package browser tests the dashboard in a real Chromium. It checks every page for accessibility,
-// foreign scripts and appearance. It also walks through the whole program, including sign-in at a
+// script errors and appearance. It also walks through the whole program, including sign-in at a
 // real issuer. It contains only tests.
 package browser

@@ -27,38 +27,39 @@ func TestIssuer(t *testing.T) {
 	defer app.Close()
 	redirect := app.URL + "/callback"
 	issuer := startIssuer(t, base, redirect)
-	p := startProgramAt(t, address, "--public-url", base, "--oidc-issuer", issuer, "--oidc-apps", "any", "--oidc-scope", "registry.read",
-		"--sign-in-client-id", "dashboard", "--sign-in-client-secret", "of no use to anybody else", "--sign-in-name", "Example Accounts")
+	p := startProgramAt(t, address, "--public-url", base, "--oidc-issuer", issuer, "--oidc-apps", "any", "--oidc-scope",
+		"registry.read", "--sign-in-client-id", "dashboard", "--sign-in-client-secret", "test-client-secret",
+		"--sign-in-name", "Example Accounts")
 	if printedLink.MatchString(p.Output()) {
-		t.Error("a link was printed although an issuer signs people in")
+		t.Error("a sign-in link was printed although an issuer is configured")
 	}
 
 	b := newTab(t, newChromium(t, ""), false)
 	b.open(base + "/usage")
 	b.press("Sign in with Example Accounts")
 	b.signInAtIssuer("walker")
-	b.complaints.take() // from the issuer's pages, which load external fonts
+	b.errors.take() // from the issuer's pages, which load external fonts
 	if at := b.at(); at != base+"/usage" {
-		t.Fatalf("the sign-in leads to %s\n%s", at, b.seen())
+		t.Fatalf("sign-in redirects to %s\n%s", at, b.dump())
 	}
-	b.says("walker@example.com", "0 of 200")
+	b.shows("walker@example.com", "0 of 200")
 	b.open(base + "/usage")
-	b.unhurt("the sign-in")
+	b.checkErrors("the sign-in")
 
 	token := b.connectApp(issuer, base+"/mcp", redirect, codes)
 	if status, body := p.call("GET", "/colas?per_page=5", token); status != http.StatusOK {
-		t.Fatalf("the app's token is answered with %d %v", status, body)
+		t.Fatalf("call with the app's token: %d %v", status, body)
 	}
 	b.open(base + "/usage")
-	b.says("5 of 10,000")
+	b.shows("5 of 10,000")
 	b.open(base + "/apps")
-	b.says("app", "Revoke")
+	b.shows("app", "Revoke")
 	b.click("a[href$='/revoke']")
 	b.click("main form .button")
 	if status, body := p.call("GET", "/colas?per_page=5", token); status != http.StatusUnauthorized {
-		t.Errorf("the token of a revoked app is answered with %d %v", status, body)
+		t.Errorf("call with a revoked app's token: %d %v, want 401", status, body)
 	}
-	b.says("revoked")
+	b.shows("revoked")
 
 	b.signOut(base, issuer)
 }
@@ -70,25 +71,25 @@ func (b *tab) signOut(base, issuer string) {
 	b.press("Sign out")
 	b.do(visible("button[name=logout]"))
 	if at := b.at(); !strings.HasPrefix(at, issuer) {
-		b.t.Fatalf("signing out leads to %s", at)
+		b.t.Fatalf("signing out redirects to %s", at)
 	}
 	b.click("button[name=logout]")
 	if at := b.at(); !strings.HasPrefix(at, base+"/sign-in") {
-		b.t.Errorf("signing out at the issuer leads to %s", at)
+		b.t.Errorf("signing out at the issuer redirects to %s", at)
 	}
 	b.open(base + "/usage")
 	if at := b.at(); !strings.HasPrefix(at, base+"/sign-in") {
-		b.t.Errorf("signed out, and at %s", at)
+		b.t.Errorf("signed out, /usage redirects to %s", at)
 	}
 	b.press("Sign in with Example Accounts")
 	b.do(visible("[name=login]")) // the issuer asks for credentials again
 }
 
 // signInAtIssuer signs a user in on the issuer's pages and consents to every request.
-func (b *tab) signInAtIssuer(who string) {
+func (b *tab) signInAtIssuer(user string) {
 	b.t.Helper()
 	b.do(visible("[name=login]")) // the dashboard redirects there
-	b.fill("[name=login]", who)
+	b.fill("[name=login]", user)
 	b.fill("[name=password]", "any")
 	b.click("[type=submit]")
 	b.click("[type=submit]")
@@ -100,14 +101,17 @@ func (b *tab) connectApp(issuer, resource, redirect string, codes <-chan string)
 	b.t.Helper()
 	flow := oauth2.Config{
 		ClientID: "app", RedirectURL: redirect, Scopes: []string{"openid", "registry.read"},
-		Endpoint: oauth2.Endpoint{AuthURL: issuer + "/auth", TokenURL: issuer + "/token", AuthStyle: oauth2.AuthStyleInParams},
+		Endpoint: oauth2.Endpoint{AuthURL: issuer + "/auth", TokenURL: issuer + "/token",
+			AuthStyle: oauth2.AuthStyleInParams},
 	}
 	verifier := oauth2.GenerateVerifier()
-	b.open(flow.AuthCodeURL("state", oauth2.S256ChallengeOption(verifier), oauth2.SetAuthURLParam("resource", resource)))
+	b.open(flow.AuthCodeURL("state", oauth2.S256ChallengeOption(verifier),
+		oauth2.SetAuthURLParam("resource", resource)))
 	if !strings.HasPrefix(b.at(), redirect) {
 		b.click("[type=submit]") // consent page
 	}
-	token, err := flow.Exchange(b.t.Context(), <-codes, oauth2.VerifierOption(verifier), oauth2.SetAuthURLParam("resource", resource))
+	token, err := flow.Exchange(b.t.Context(), <-codes, oauth2.VerifierOption(verifier),
+		oauth2.SetAuthURLParam("resource", resource))
 	if err != nil {
 		b.t.Fatal(err)
 	}

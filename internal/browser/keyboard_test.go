@@ -15,39 +15,39 @@ import (
 // focused returns the text or name of the focused element, and whether its focus is visible.
 const focused = `(() => {
 	const e = document.activeElement, s = getComputedStyle(e), r = e.getBoundingClientRect();
-	return {what: e === document.body ? "" : e.name || e.innerText.trim(), seen: (s.outlineStyle !== "none" && parseFloat(s.outlineWidth) > 0) && r.width > 0 && r.right > 0};
+	return {text: e === document.body ? "" : e.name || e.innerText.trim(), visible: (s.outlineStyle !== "none" && parseFloat(s.outlineWidth) > 0) && r.width > 0 && r.right > 0};
 })()`
 
 // tabTo presses Tab until the element with this text or name has the focus. Every element on the
 // way must show its focus.
-func (b *tab) tabTo(what string) {
+func (b *tab) tabTo(text string) {
 	b.t.Helper()
 	var way []string
 	for range 120 {
 		b.do(chromedp.KeyEvent(kb.Tab))
 		at := ask(b, chromedp.Evaluate[struct {
-			What string `json:"what"`
-			Seen bool   `json:"seen"`
+			Text    string `json:"text"`
+			Visible bool   `json:"visible"`
 		}](focused))
-		if at.What == "" {
+		if at.Text == "" {
 			continue // end of the page; the browser starts over from there
 		}
-		if !at.Seen {
-			b.t.Errorf("%q has the focus, and nobody can see it", at.What)
+		if !at.Visible {
+			b.t.Errorf("the focus of %q is not visible", at.Text)
 		}
-		if at.What == what {
+		if at.Text == text {
 			return
 		}
-		way = append(way, at.What)
+		way = append(way, at.Text)
 	}
-	b.t.Fatalf("the tabulator does not lead to %q, but to %q\n%s", what, way, b.seen())
+	b.t.Fatalf("Tab does not reach %q, only %q\n%s", text, way, b.dump())
 }
 
 // enter presses the activation key of the focused element and waits for the next page.
 func (b *tab) enter() {
 	b.t.Helper()
-	if _, err := b.turning(chromedp.KeyEvent(kb.Enter)); err != nil {
-		b.t.Fatalf("%v\n%s", err, b.seen())
+	if _, err := b.waitForPage(chromedp.KeyEvent(kb.Enter)); err != nil {
+		b.t.Fatalf("%v\n%s", err, b.dump())
 	}
 }
 
@@ -60,23 +60,23 @@ func TestKeyboard(t *testing.T) {
 	b.open(s.link(ann))
 	b.tabTo("Sign in as " + ann)
 	b.enter()
-	b.tabTo("Skip to the content")
+	b.tabTo("Skip to content")
 	b.do(chromedp.KeyEvent(kb.Enter))
-	b.tabTo("Make a key")
+	b.tabTo("Create key")
 	b.enter()
 	b.tabTo("name")
 	b.do(chromedp.KeyEvent("By hand"))
-	b.tabTo("Make the key")
+	b.tabTo("Create key")
 	b.enter()
-	b.says("By hand", "lar_")
+	b.shows("By hand", "lar_")
 
 	b.open(registrytest.PublicURL + "/explore")
 	b.tabTo("q")
 	b.do(chromedp.KeyEvent("red"))
 	b.enter()
-	b.says("labels")
+	b.shows("labels")
 	if !strings.Contains(b.at(), "q=red") {
-		t.Errorf("searching leads to %s", b.at())
+		t.Errorf("the search redirects to %s", b.at())
 	}
 
 	b.open(registrytest.PublicURL + "/saved-searches/new")
@@ -84,14 +84,14 @@ func TestKeyboard(t *testing.T) {
 	b.do(chromedp.KeyEvent("Red by hand"))
 	b.tabTo("filters.query")
 	b.do(chromedp.KeyEvent("red"))
-	b.tabTo("Save the search")
+	b.tabTo("Save search")
 	b.enter()
-	b.says("Red by hand")
+	b.shows("Red by hand")
 	b.tabTo("Delete")
 	b.enter()
-	b.tabTo("Delete the search")
+	b.tabTo("Delete saved search")
 	b.enter()
-	b.unhurt("without a mouse")
+	b.checkErrors("keyboard")
 }
 
 // TestLocalTime checks that pages show times in UTC and, on hover, in the user's time zone.
@@ -100,10 +100,10 @@ func TestLocalTime(t *testing.T) {
 	s.registry.Holder(t, ann, cola.TierFree)
 	b := s.signIn(ann)
 	b.open(registrytest.PublicURL + "/account")
-	b.says("20 Nov 2026, 12:00 UTC")
+	b.shows("20 Nov 2026, 12:00 UTC")
 	title := ask(b, chromedp.Evaluate[string](`document.querySelector("main time[datetime*=T]").title`))
 	if !strings.Contains(title, "7:00") || !strings.Contains(title, "EST") {
-		t.Errorf("on hover it says %q, not the time in New York", title)
+		t.Errorf("tooltip %q, want the time in New York", title)
 	}
 }
 
@@ -112,28 +112,28 @@ func TestWithoutScript(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)
 	b := newTab(t, s.browser, true)
-	b.scriptless()
+	b.disableScripts()
 	b.open(s.link(ann))
 	b.click("main form button")
 	b.open(registrytest.PublicURL + "/keys/new")
 	b.fill("[name=name]", "No script")
 	b.click("main form .button")
-	b.says("No script", "lar_")
+	b.shows("No script", "lar_")
 	b.open(registrytest.PublicURL + "/saved-searches/new")
 	b.fill("[name=name]", "No script")
 	b.fill("[name='filters.query']", "red")
 	b.click("[name=preview]")
-	b.says("of the last 30 days")
+	b.shows("in the last 30 days")
 }
 
-// TestPreviewThatFails checks that a failed preview shows an error in place of the previous count,
+// TestFailedPreview checks that a failed preview shows an error in place of the previous count,
 // and counts again once it succeeds.
-func TestPreviewThatFails(t *testing.T) {
+func TestFailedPreview(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)
 	b := s.signIn(ann)
 	b.open(registrytest.PublicURL + "/saved-searches/new")
-	counted := until(`document.getElementById("preview-said").innerText.includes("of the last 30 days")`)
+	counted := until(`document.getElementById("preview-said").innerText.includes("in the last 30 days")`)
 	b.fill("[name='filters.query']", "red")
 	b.do(counted)
 	blocked := func(patterns ...*network.BlockPattern) {
@@ -141,7 +141,8 @@ func TestPreviewThatFails(t *testing.T) {
 	}
 	blocked(&network.BlockPattern{URLPattern: registrytest.PublicURL + "/saved-searches/preview", Block: true})
 	b.fill("[name='filters.query']", "white")
-	b.do(until(`document.getElementById("preview-said").innerText.includes("could not be counted just now")`), until(`!document.querySelector("#preview a")`))
+	b.do(until(`document.getElementById("preview-said").innerText.includes("preview failed")`),
+		until(`!document.querySelector("#preview a")`))
 	blocked()
 	b.fill("[name='filters.query']", "red")
 	b.do(counted, until(`!document.getElementById("preview").hasAttribute("aria-busy")`))

@@ -14,7 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-var update = flag.Bool("update", false, "write the committed pictures of pages anew")
+var update = flag.Bool("update", false, "update the committed screenshots")
 
 // looks compares screenshots of pages with the committed ones. If COLAREGISTRY_SCREENSHOTS names a
 // folder, it saves the screenshots there.
@@ -29,10 +29,10 @@ const (
 	// cell is the side length, in page pixels, of the squares in which screenshots are compared. Committed screenshots
 	// have one pixel per cell: they show a page's layout and colors but not font rendering.
 	cell = 8
-	// unlike is the minimum color difference, out of 255, at which two cells differ. mostUnlike is the maximum
+	// minDifference is the minimum color difference, out of 255, at which two cells differ. maxDifferent is the maximum
 	// percentage of different cells.
-	unlike     = 40
-	mostUnlike = 2.0
+	minDifference = 40
+	maxDifferent  = 2.0
 )
 
 // documents is the folder of the screenshots in the documentation. documented maps screenshots to
@@ -40,7 +40,8 @@ const (
 const documents = "../../docs/images"
 
 var documented = map[string]string{
-	"overview-1280-light": "overview", "usage-1280-light": "usage", "explore-found-1280-light": "explore", "label-1280-dark": "label-dark",
+	"overview-1280-light": "overview", "usage-1280-light": "usage", "explore-found-1280-light": "explore",
+	"label-1280-dark":   "label-dark",
 	"search-1280-light": "saved-search", "keys-360-light": "keys-phone",
 }
 
@@ -65,7 +66,7 @@ func (l *looks) compare(b *tab, name string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	small := shrunk(picture)
+	small := downscale(picture)
 	file := filepath.Join(committedLooks, name+".png")
 	if *update {
 		if doc, ok := documented[name]; ok {
@@ -80,14 +81,14 @@ func (l *looks) compare(b *tab, name string) {
 	}
 	want, err := os.ReadFile(file)
 	if err != nil {
-		b.t.Fatalf("%v; make screenshots makes it", err)
+		b.t.Fatalf("%v; create it with make screenshots", err)
 	}
 	before, err := png.Decode(bytes.NewReader(want))
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if percent := difference(before, small); percent > mostUnlike {
-		b.t.Errorf("%s looks different in %.1f of a hundred places; look at it (COLAREGISTRY_SCREENSHOTS=folder), and if it is right, make screenshots", name, percent)
+	if percent := difference(before, small); percent > maxDifferent {
+		b.t.Errorf("%s differs in %.1f%% of its cells; to view it, set COLAREGISTRY_SCREENSHOTS=folder; to accept it, run make screenshots", name, percent)
 	}
 }
 
@@ -107,7 +108,7 @@ func (l *looks) finish(pages int) {
 			continue
 		}
 		if !*update {
-			l.t.Errorf("%s is a picture of no page", f.Name())
+			l.t.Errorf("%s belongs to no page", f.Name())
 		} else if err := os.Remove(filepath.Join(committedLooks, f.Name())); err != nil {
 			l.t.Error(err)
 		}
@@ -124,8 +125,8 @@ func mustWrite(t *testing.T, file string, content []byte) {
 	}
 }
 
-// shrunk returns the mean color of each cell.
-func shrunk(from image.Image) *image.NRGBA {
+// downscale returns the mean color of each cell.
+func downscale(from image.Image) *image.NRGBA {
 	size := from.Bounds().Size()
 	to := image.NewNRGBA(image.Rect(0, 0, (size.X+cell-1)/cell, (size.Y+cell-1)/cell))
 	for y := range to.Bounds().Dy() {
@@ -155,7 +156,7 @@ func difference(a, b image.Image) float64 {
 	for y := range all.Dy() {
 		for x := range all.Dx() {
 			p := image.Pt(x, y)
-			if !p.In(a.Bounds()) || !p.In(b.Bounds()) || apart(a.At(x, y), b.At(x, y)) >= unlike {
+			if !p.In(a.Bounds()) || !p.In(b.Bounds()) || colorDistance(a.At(x, y), b.At(x, y)) >= minDifference {
 				differ++
 			}
 		}
@@ -163,8 +164,8 @@ func difference(a, b image.Image) float64 {
 	return 100 * float64(differ) / float64(all.Dx()*all.Dy())
 }
 
-// apart returns the largest difference between the channels of two colors.
-func apart(a, b color.Color) (most int) {
+// colorDistance returns the largest difference between the channels of two colors.
+func colorDistance(a, b color.Color) (most int) {
 	ar, ag, ab, _ := a.RGBA()
 	br, bg, bb, _ := b.RGBA()
 	for _, d := range []int{int(ar>>8) - int(br>>8), int(ag>>8) - int(bg>>8), int(ab>>8) - int(bb>>8)} {
@@ -195,7 +196,7 @@ func TestDifference(t *testing.T) {
 		"longer":      {white, plain(160, 160, color.White), 50},
 		"a shade":     {white, plain(160, 80, color.Gray{Y: 230}), 0},
 	} {
-		if got := difference(shrunk(tt.a), shrunk(tt.b)); got != tt.want {
+		if got := difference(downscale(tt.a), downscale(tt.b)); got != tt.want {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
 	}

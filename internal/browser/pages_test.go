@@ -43,7 +43,8 @@ func mustKit(t *testing.T) *nodetest.Kit {
 	installed.once.Do(func() {
 		files, err := fs.Sub(committed, "kit")
 		if err == nil {
-			installed.kit, err = nodetest.Install(t.Context(), nodetest.Options{Files: files, Name: "colaregistry-browser", Dir: filepath.Join(folder, "kit")})
+			installed.kit, err = nodetest.Install(t.Context(),
+				nodetest.Options{Files: files, Name: "colaregistry-browser", Dir: filepath.Join(folder, "kit")})
 		}
 		installed.err = err
 	})
@@ -90,7 +91,7 @@ const (
 // is small, and matches its committed screenshots.
 func TestPages(t *testing.T) {
 	s := newSite(t)
-	had := s.furnish()
+	ids := s.addHistory()
 	axe := mustAxe(t)
 	looks := newLooks(t)
 	b := s.signIn(ann)
@@ -101,10 +102,11 @@ func TestPages(t *testing.T) {
 		open  func(b *tab, url string)
 		pages []namedPage
 	}{
-		{b, (*tab).open, had.pages()},
-		{b, (*tab).openFromElsewhere, had.pagesFromElsewhere()},
+		{b, (*tab).open, ids.pages()},
+		{b, (*tab).openFromOtherSite, ids.pagesFromOtherSite()},
 		{stranger, (*tab).open, []namedPage{
-			{"sign-in", "/sign-in", 200}, {"sign-in-link", strings.TrimPrefix(s.link(ann), registrytest.PublicURL), 200}, {"link-used", "/sign-in/link/used", 401},
+			{"sign-in", "/sign-in", 200}, {"sign-in-link", strings.TrimPrefix(s.link(ann), registrytest.PublicURL),
+				200}, {"link-used", "/sign-in/link/used", 401},
 			{"plans-open", "/plans", 200},
 		}},
 	} {
@@ -121,22 +123,23 @@ func TestPages(t *testing.T) {
 // TestEveryPage checks that the tests above cover every page, except the one that issuers redirect
 // to.
 func TestEveryPage(t *testing.T) {
-	named := shown{"1", "1", "1", "1", "1", "1", "1", "1", "1"}.pages()
+	named := recordIDs{"1", "1", "1", "1", "1", "1", "1", "1", "1"}.pages()
 	for _, pattern := range dashboard.Pages() {
 		if strings.HasPrefix(pattern, auth.SignInPath) {
 			continue // tested without a session
 		}
-		shape := regexp.MustCompile("^" + regexp.MustCompile(`\{\w+\}|\*`).ReplaceAllString(pattern, `[^/]+`) + `(\?.*)?$`)
+		shape := regexp.MustCompile("^" + regexp.MustCompile(`\{\w+\}|\*`).ReplaceAllString(pattern,
+			`[^/]+`) + `(\?.*)?$`)
 		if !slices.ContainsFunc(named, func(p namedPage) bool { return shape.MatchString(p.path) }) {
-			t.Errorf("the page %s is not tried", pattern)
+			t.Errorf("page %s is not tested", pattern)
 		}
 	}
 }
 
-// TestFormsAgain checks the accessibility of rejected forms and of pages that show a secret.
-func TestFormsAgain(t *testing.T) {
+// TestFormResponses checks the accessibility of rejected forms and of pages that show a secret.
+func TestFormResponses(t *testing.T) {
 	s := newSite(t)
-	had := s.furnish()
+	ids := s.addHistory()
 	axe := mustAxe(t)
 	b := s.signIn(ann)
 	for name, tt := range map[string]struct {
@@ -146,13 +149,18 @@ func TestFormsAgain(t *testing.T) {
 		status int
 		says   string
 	}{
-		"a key without a name":      {"/keys/new", map[string]string{"[name=name]": " "}, "main form .button", 400, "A name to recognise the key by is required"},
-		"a key":                     {"/keys/new", map[string]string{"[name=name]": "Axe"}, "main form .button", 200, "lar_"},
-		"a rotated key":             {"/keys/" + had.Key + "/rotate", nil, "main form .button", 200, "lar_"},
-		"a search without filters":  {"/saved-searches/new", map[string]string{"[name=name]": "All"}, "main form .button:not(.small)", 400, "narrows it"},
-		"a webhook to nowhere":      {"/destinations/new", map[string]string{"[name=address]": "nowhere"}, "main form .button", 400, "nowhere"},
+		"a key without a name": {"/keys/new", map[string]string{"[name=name]": " "}, "main form .button", 400,
+			`href="#name"`},
+		"a key": {"/keys/new", map[string]string{"[name=name]": "Axe"}, "main form .button", 200,
+			"lar_"},
+		"a rotated key": {"/keys/" + ids.Key + "/rotate", nil, "main form .button", 200, "lar_"},
+		"a search without filters": {"/saved-searches/new", map[string]string{"[name=name]": "All"},
+			"main form .button:not(.small)", 400, "Too broad"},
+		"a webhook to nowhere": {"/destinations/new", map[string]string{"[name=address]": "nowhere"},
+			"main form .button", 400, "nowhere"},
 		"a label search misspelled": {"/explore?approval_date_from=soon", nil, "", 400, "approval"},
-		"a feed":                    {"/saved-searches/" + had.Search + "/feed", nil, "main form .button", 201, "/feeds/"},
+		"a feed": {"/saved-searches/" + ids.Search + "/feed", nil, "main form .button", 201,
+			"/feeds/"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := b.in(t)
@@ -163,17 +171,18 @@ func TestFormsAgain(t *testing.T) {
 			if tt.press != "" {
 				b.click(tt.press)
 			}
-			if status := ask(b, chromedp.Evaluate[int](answered)); status != tt.status {
-				t.Errorf("%d, want %d\n%s", status, tt.status, b.seen())
+			if status := ask(b, chromedp.Evaluate[int](statusCode)); status != tt.status {
+				t.Errorf("status %d, want %d\n%s", status, tt.status, b.dump())
 			}
-			if page := ask(b, chromedp.Evaluate[string]("document.documentElement.outerHTML")); !strings.Contains(page, tt.says) {
-				t.Errorf("the page does not say %q\n%s", tt.says, b.seen())
+			page := ask(b, chromedp.Evaluate[string]("document.documentElement.outerHTML"))
+			if !strings.Contains(page, tt.says) {
+				t.Errorf("page lacks %q\n%s", tt.says, b.dump())
 			}
 			for _, view := range views() {
-				b.sized(view.width, view.scheme)
+				b.setSize(view.width, view.scheme)
 				b.accessible(fmt.Sprintf("%s, %d wide, %s", name, view.width, view.scheme), axe)
 			}
-			b.unhurt(name)
+			b.checkErrors(name)
 		})
 	}
 }
@@ -189,20 +198,20 @@ func TestFormOfAnEndedSession(t *testing.T) {
 	b.fill("[name=name]", "Typed before")
 	b.do(command(network.ClearBrowserCookies, cdp.Empty{}))
 	b.click("main form .button")
-	if status := ask(b, chromedp.Evaluate[int](answered)); status != 401 {
-		t.Errorf("a form of a session that has ended is answered with %d", status)
+	if status := ask(b, chromedp.Evaluate[int](statusCode)); status != 401 {
+		t.Errorf("form of an ended session: status %d, want 401", status)
 	}
-	b.says("Nothing was done")
+	b.shows("was not saved")
 	for _, view := range views() {
-		b.sized(view.width, view.scheme)
+		b.setSize(view.width, view.scheme)
 		b.accessible(fmt.Sprintf("signed out, %d wide, %s", view.width, view.scheme), axe)
 	}
-	b.unhurt("a form of a session that has ended")
+	b.checkErrors("form of an ended session")
 	meanwhile := newTab(t, b.ctx, false)
 	meanwhile.open(s.link(ann))
 	meanwhile.click("main form button")
 	b.click("main form .button")
-	b.says("Typed before", "lar_")
+	b.shows("Typed before", "lar_")
 }
 
 // view is a window width and a color scheme.
@@ -218,26 +227,31 @@ func (s *site) try(b *tab, p namedPage, open func(b *tab, url string), axe strin
 	b.t.Helper()
 	for _, view := range views() {
 		where := fmt.Sprintf("%s, %d wide, %s", p.name, view.width, view.scheme)
-		b.sized(view.width, view.scheme)
+		b.setSize(view.width, view.scheme)
 		s.registry.Pass(time.Second) // pages are rate limited, and the test's clock stands still
 		open(b, registrytest.PublicURL+p.path)
-		if status := ask(b, chromedp.Evaluate[int](answered)); status != p.status {
-			b.t.Errorf("%s: %d, want %d", where, status, p.status)
+		if status := ask(b, chromedp.Evaluate[int](statusCode)); status != p.status {
+			b.t.Errorf("%s: status %d, want %d", where, status, p.status)
 		}
-		b.unhurt(where)
+		b.checkErrors(where)
 		b.accessible(where, axe)
-		if over := ask(b, chromedp.Evaluate[int]("document.documentElement.scrollWidth - document.documentElement.clientWidth")); over > 0 {
-			b.t.Errorf("%s: %d pixels have to be scrolled to sideways: %s", where, over, ask(b, chromedp.Evaluate[string](widest)))
+		if over := ask(b, chromedp.Evaluate[int](overflow)); over > 0 {
+			b.t.Errorf("%s: overflows sideways by %d pixels: %s", where, over,
+				ask(b, chromedp.Evaluate[string](widest)))
 		}
-		if n := ask(b, chromedp.Evaluate[int](`performance.getEntriesByType("navigation")[0].decodedBodySize`)); n > maxPage || n == 0 {
-			b.t.Errorf("%s: the page has %d bytes, more than %d", where, n, maxPage)
+		if n := ask(b, chromedp.Evaluate[int](pageSize)); n > maxPage || n == 0 {
+			b.t.Errorf("%s: %d bytes, want at most %d", where, n, maxPage)
 		}
 		looks.compare(b, fmt.Sprintf("%s-%d-%s", p.name, view.width, view.scheme))
 	}
 }
 
-// answered is the status of the page's response.
-const answered = `performance.getEntriesByType("navigation")[0].responseStatus`
+// Expressions about the page.
+const (
+	statusCode = `performance.getEntriesByType("navigation")[0].responseStatus`
+	pageSize   = `performance.getEntriesByType("navigation")[0].decodedBodySize`
+	overflow   = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+)
 
 // widest finds elements that extend past the right edge of the page.
 const widest = `(() => {

@@ -16,40 +16,40 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// walked is a server started as the README describes.
-type walked struct {
+// server is a server started as the README describes.
+type server struct {
 	*program.Server
 	t    *testing.T
 	base string // URL without a trailing slash
 }
 
 // startProgram starts serve with demo data and waits until it has printed its address.
-func startProgram(t *testing.T, flags ...string) *walked {
+func startProgram(t *testing.T, flags ...string) *server {
 	t.Helper()
 	return startProgramAt(t, program.Address(t), flags...)
 }
 
-func startProgramAt(t *testing.T, address string, flags ...string) *walked {
+func startProgramAt(t *testing.T, address string, flags ...string) *server {
 	t.Helper()
 	s := program.Start(t, program.Options{Address: address, Flags: flags})
 	s.AwaitOutput("Stop with Ctrl-C")
-	return &walked{s, t, s.URL}
+	return &server{s, t, s.URL}
 }
 
 var printedLink = regexp.MustCompile(`http://\S+/sign-in/link/\S+`)
 
 // link returns the sign-in link that the server printed.
-func (p *walked) link() string {
+func (p *server) link() string {
 	p.t.Helper()
 	link := printedLink.FindString(p.Output())
 	if link == "" {
-		p.t.Fatalf("no link was printed:\n%s", p.Output())
+		p.t.Fatalf("no sign-in link in the output:\n%s", p.Output())
 	}
 	return link
 }
 
 // call calls the REST API with a key or an access token as a bearer token.
-func (p *walked) call(method, path, bearer string) (status int, body map[string]any) {
+func (p *server) call(method, path, bearer string) (status int, body map[string]any) {
 	p.t.Helper()
 	req, err := http.NewRequestWithContext(p.t.Context(), method, p.base+"/api/v1"+path, nil)
 	if err != nil {
@@ -85,7 +85,8 @@ func startIssuer(t *testing.T, dashboard, app string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	issuer, err := nodetest.Launch(k.Command(context.Background(), k.Script("issuer.mjs"), url, port, dashboard, dashboard+"/mcp", app), log)
+	issuer, err := nodetest.Launch(k.Command(context.Background(), k.Script("issuer.mjs"), url, port, dashboard,
+		dashboard+"/mcp", app), log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,13 +55,16 @@ func (s *site) handler() http.Handler {
 		s.t.Fatal(err)
 	}
 	browsers, err := auth.NewBrowsers(auth.BrowserOptions{
-		Store: s.registry.Store, Attempts: keys.Box("sign-in attempt"), PublicURL: registrytest.PublicURL, Now: s.registry.Now, OnFault: dashboard.ShowSessionError,
+		Store: s.registry.Store, Attempts: keys.Box("sign-in attempt"), PublicURL: registrytest.PublicURL,
+		Now: s.registry.Now, OnFault: dashboard.ShowSessionError,
 	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	rest := httpapi.New(s.registry.Service, auth.New(s.registry.Store, nil, nil), httpapi.Options{PublicURL: registrytest.PublicURL, Logger: quiet})
-	people := dashboard.New(s.registry.Service, browsers, dashboard.Options{PublicURL: registrytest.PublicURL, Logger: quiet, Now: s.registry.Now})
+	rest := httpapi.New(s.registry.Service, auth.New(s.registry.Store, nil, nil),
+		httpapi.Options{PublicURL: registrytest.PublicURL, Logger: quiet})
+	people := dashboard.New(s.registry.Service, browsers, dashboard.Options{PublicURL: registrytest.PublicURL,
+		Logger: quiet, Now: s.registry.Now})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if dashboard.Handles(r.URL.Path) {
 			people.ServeHTTP(w, r)
@@ -92,26 +95,26 @@ func (s *site) signIn(email string) *tab {
 	b.open(s.link(email))
 	b.click("main form button")
 	if at := b.at(); at != registrytest.PublicURL+"/" {
-		s.t.Fatalf("the link leads to %s", at)
+		s.t.Fatalf("the link redirects to %s", at)
 	}
 	return b
 }
 
-// shown contains the IDs of the records that the pages show.
-type shown struct {
+// recordIDs are the IDs of the records in page paths.
+type recordIDs struct {
 	Key, Label, Permittee, Search, Run, Destination, Delivery, App, EndedApp string
 }
 
-// furnish gives Ann an account with a history: keys, apps and usage over several months, a search
+// addHistory gives Ann an account with a history: keys, apps and usage over several months, a search
 // with a run, a destination and refusals.
-func (s *site) furnish() (had shown) {
+func (s *site) addHistory() (ids recordIDs) {
 	t, r := s.t, s.registry
 	t.Helper()
 	r.Pass(-75 * 24 * time.Hour)
 	s.holder = r.Holder(t, ann, cola.TierStarter)
 	laptop, nightly := r.Key(t, s.holder.Account, "Laptop"), r.Key(t, s.holder.Account, "Nightly import")
 	app := r.App(t, s.holder.Account, "Label watcher")
-	had.Key, had.App = fmt.Sprint(laptop.Credential.ID), fmt.Sprint(app.Credential.ID)
+	ids.Key, ids.App = fmt.Sprint(laptop.Credential.ID), fmt.Sprint(app.Credential.ID)
 	for range 3 {
 		if _, err := r.RevokeKey(t.Context(), s.holder, r.Key(t, s.holder.Account, "Trial").Credential.ID); err != nil {
 			t.Fatal(err)
@@ -121,26 +124,28 @@ func (s *site) furnish() (had shown) {
 	if _, err := r.RevokeConnection(t.Context(), s.holder, gone.Credential.ID); err != nil {
 		t.Fatal(err)
 	}
-	had.EndedApp = fmt.Sprint(gone.Credential.ID)
+	ids.EndedApp = fmt.Sprint(gone.Credential.ID)
 
-	search := s.saved("New wines from France", cola.SavedSearchFilters{TypeWine: cola.Some(true), OriginImported: cola.Some(true)}, true)
-	had.Search = search.UUID
-	s.saved("Lagers in cans", cola.SavedSearchFilters{Query: "lager", ContainerCan: cola.Some(true)}, false)
-	had.Destination = r.Endpoint(t, s.holder.Account, "https://hooks.example.com/labels")
+	search := s.mustSave("New wines from France", cola.SavedSearchFilters{TypeWine: cola.Some(true),
+		OriginImported: cola.Some(true)}, true)
+	ids.Search = search.UUID
+	s.mustSave("Lagers in cans", cola.SavedSearchFilters{Query: "lager", ContainerCan: cola.Some(true)}, false)
+	ids.Destination = r.Endpoint(t, s.holder.Account, "https://hooks.example.com/labels")
 
 	label := s.use(laptop, nightly, app)
-	had.Label, had.Permittee = label.TTBID.String(), label.PermitNumber
+	ids.Label, ids.Permittee = label.TTBID.String(), label.PermitNumber
 	r.Arrive(t, 120)
 	r.RunDue(t)
-	s.past(had.Search, &had)
-	return had
+	s.readResults(ids.Search, &ids)
+	return ids
 }
 
-// saved creates a saved search for Ann.
-func (s *site) saved(name string, filters cola.SavedSearchFilters, daily bool) cola.SavedSearch {
+// mustSave creates a saved search for Ann.
+func (s *site) mustSave(name string, filters cola.SavedSearchFilters, daily bool) cola.SavedSearch {
 	s.t.Helper()
 	made, _, err := s.registry.CreateSavedSearch(s.t.Context(), s.holder, cola.SavedSearchParams{
-		Name: name, Filters: &filters, Schedule: &cola.ScheduleParams{Cadence: cola.CadenceDaily, Active: cola.Some(daily)},
+		Name: name, Filters: &filters, Schedule: &cola.ScheduleParams{Cadence: cola.CadenceDaily,
+			Active: cola.Some(daily)},
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -154,7 +159,8 @@ func (s *site) use(laptop, nightly, app cola.Caller) (label cola.ColaSummary) {
 	t, r := s.t, s.registry
 	t.Helper()
 	list := func(c cola.Caller, n int) {
-		page, _, err := r.SearchColas(t.Context(), c, cola.SearchParams{Status: vocabulary.StatusApproved, ApprovalDateFrom: allHistory, PerPage: cola.Some(n)})
+		page, _, err := r.SearchColas(t.Context(), c, cola.SearchParams{Status: vocabulary.StatusApproved,
+			ApprovalDateFrom: allHistory, PerPage: cola.Some(n)})
 		if err != nil && cola.CodeOf(err) != cola.CodeQuotaExceeded {
 			t.Fatal(err)
 		}
@@ -181,8 +187,8 @@ func (s *site) use(laptop, nightly, app cola.Caller) (label cola.ColaSummary) {
 	return label
 }
 
-// past records the results of the search.
-func (s *site) past(search string, had *shown) {
+// readResults stores the IDs of the search's latest run and delivery.
+func (s *site) readResults(search string, ids *recordIDs) {
 	s.t.Helper()
 	runs, _, err := s.registry.SavedSearchRuns(s.t.Context(), s.holder, search, cola.SavedSearchListParams{})
 	if err != nil || len(runs.Rows) == 0 {
@@ -192,31 +198,38 @@ func (s *site) past(search string, had *shown) {
 	if err != nil || len(deliveries.Rows) == 0 {
 		s.t.Fatalf("%d deliveries, %v", len(deliveries.Rows), err)
 	}
-	had.Run, had.Delivery = fmt.Sprint(runs.Rows[0].ID), fmt.Sprint(deliveries.Rows[0].ID)
+	ids.Run, ids.Delivery = fmt.Sprint(runs.Rows[0].ID), fmt.Sprint(deliveries.Rows[0].ID)
 }
 
 // pages lists an account's pages with the names of their screenshots.
-func (h shown) pages() []namedPage {
+func (h recordIDs) pages() []namedPage {
 	permittee := "/explore/permittees/" + url.PathEscape(h.Permittee)
 	search, destination := "/saved-searches/"+h.Search, "/destinations/"+h.Destination
 	return []namedPage{
-		{"overview", "/", 200}, {"keys", "/keys", 200}, {"key-new", "/keys/new", 200}, {"key-rotate", "/keys/" + h.Key + "/rotate", 200}, {"key-revoke", "/keys/" + h.Key + "/revoke", 200},
-		{"usage", "/usage", 200}, {"plans", "/plans", 200}, {"apps", "/apps", 200}, {"app-revoke", "/apps/" + h.App + "/revoke", 200}, {"account", "/account", 200}, {"connect", "/connect", 200},
+		{"overview", "/", 200}, {"keys", "/keys", 200}, {"key-new", "/keys/new", 200}, {"key-rotate",
+			"/keys/" + h.Key + "/rotate", 200}, {"key-revoke", "/keys/" + h.Key + "/revoke", 200},
+		{"usage", "/usage", 200}, {"plans", "/plans", 200}, {"apps", "/apps", 200}, {"app-revoke",
+			"/apps/" + h.App + "/revoke", 200}, {"account", "/account", 200}, {"connect", "/connect", 200},
 		{"searches", "/saved-searches", 200}, {"search-new", "/saved-searches/new", 200}, {"search", search, 200},
 		{"search-edit", search + "/edit", 200}, {"search-delete", search + "/delete", 200},
-		{"run", search + "/runs/" + h.Run, 200}, {"run-labels", search + "/runs/" + h.Run + "/labels", 200}, {"destinations", "/destinations", 200}, {"destination-new", "/destinations/new", 200},
-		{"destination", destination, 200}, {"deliveries", "/deliveries", 200}, {"delivery", "/deliveries/" + h.Delivery, 200},
-		{"explore", "/explore", 200}, {"explore-found", "/explore?product_type=wine&approval_date_from=2005-01-01", 200}, {"label", "/explore/" + h.Label, 200}, {"permittee", permittee, 200},
-		{"keys-ended", "/keys/ended", 200}, {"usage-refusals", "/usage/refusals", 200}, {"app-restore", "/apps/" + h.EndedApp + "/restore", 200},
-		{"search-feed", search + "/feed", 200}, {"search-feed-end", search + "/feed/end", 200}, {"search-explain", search + "/explain?ttb_id=" + h.Label, 200},
+		{"run", search + "/runs/" + h.Run, 200}, {"run-labels", search + "/runs/" + h.Run + "/labels",
+			200}, {"destinations", "/destinations", 200}, {"destination-new", "/destinations/new", 200},
+		{"destination", destination, 200}, {"deliveries", "/deliveries", 200}, {"delivery", "/deliveries/" + h.Delivery,
+			200},
+		{"explore", "/explore", 200}, {"explore-found", "/explore?product_type=wine&approval_date_from=2005-01-01",
+			200}, {"label", "/explore/" + h.Label, 200}, {"permittee", permittee, 200},
+		{"keys-ended", "/keys/ended", 200}, {"usage-refusals", "/usage/refusals", 200}, {"app-restore",
+			"/apps/" + h.EndedApp + "/restore", 200},
+		{"search-feed", search + "/feed", 200}, {"search-feed-end", search + "/feed/end", 200}, {"search-explain",
+			search + "/explain?ttb_id=" + h.Label, 200},
 		{"destination-secret", destination + "/secret", 200}, {"destination-delete", destination + "/delete", 200},
 		{"not-found", "/keys/999999/revoke", 404},
 	}
 }
 
-// pagesFromElsewhere lists the pages that cross-site links open. Because they are charged, they ask
+// pagesFromOtherSite lists the pages that cross-site links open. Because they are charged, they ask
 // for confirmation first.
-func (h shown) pagesFromElsewhere() []namedPage {
+func (h recordIDs) pagesFromOtherSite() []namedPage {
 	return []namedPage{
 		{"explore-ask", "/explore?q=red&product_type=wine", 200}, {"label-ask", "/explore/" + h.Label, 200},
 	}

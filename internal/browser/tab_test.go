@@ -23,13 +23,13 @@ func ask[T any](b *tab, a chromedp.Action[T]) T {
 	b.t.Helper()
 	v, err := try(b, a)
 	if err != nil {
-		b.t.Fatalf("%v\n%s", err, b.seen())
+		b.t.Fatalf("%v\n%s", err, b.dump())
 	}
 	return v
 }
 
 func try[T any](b *tab, a chromedp.Action[T]) (T, error) {
-	ctx, cancel := context.WithTimeout(b.ctx, stepWithin)
+	ctx, cancel := context.WithTimeout(b.ctx, stepTimeout)
 	defer cancel()
 	return chromedp.Run(ctx, a)
 }
@@ -40,8 +40,8 @@ func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	ask(b, chromedp.Steps(steps...))
 }
 
-// seen returns the tab's URL and text, for error messages.
-func (b *tab) seen() string {
+// dump returns the tab's URL and text, for error messages.
+func (b *tab) dump() string {
 	at, _ := try(b, chromedp.Location())
 	text, _ := try(b, chromedp.Evaluate[string]("document.body.innerText"))
 	return "at " + at + ":\n" + text
@@ -53,10 +53,12 @@ func (b *tab) open(url string) {
 	b.do(chromedp.Navigate(url))
 }
 
-// openFromElsewhere follows a cross-site link to a URL.
-func (b *tab) openFromElsewhere(url string) {
+// openFromOtherSite follows a cross-site link to a URL.
+func (b *tab) openFromOtherSite(url string) {
 	b.t.Helper()
-	b.open("data:text/html," + neturl.PathEscape(fmt.Sprintf(`<!doctype html><title>Elsewhere</title><a href="%s">Look</a>`, html.EscapeString(url))))
+	b.open("data:text/html," +
+		neturl.PathEscape(fmt.Sprintf(`<!doctype html><title>Other site</title><a href="%s">Look</a>`,
+			html.EscapeString(url))))
 	b.click("a")
 }
 
@@ -107,15 +109,16 @@ func (b *tab) click(selector string) {
 		X float64 `json:"x"`
 		Y float64 `json:"y"`
 	}](fmt.Sprintf(middle, showing(selector))))
-	if _, err := b.turning(chromedp.MouseClickXY(at.X, at.Y)); err != nil {
-		b.t.Fatalf("click on %s: %v\n%s", selector, err, b.seen())
+	if _, err := b.waitForPage(chromedp.MouseClickXY(at.X, at.Y)); err != nil {
+		b.t.Fatalf("click on %s: %v\n%s", selector, err, b.dump())
 	}
 }
 
 // fill replaces the text in a field.
 func (b *tab) fill(selector, text string) {
 	b.t.Helper()
-	b.do(until(fmt.Sprintf("(e => e && (e.focus(), e.select(), document.activeElement === e))(%s)", showing(selector))), chromedp.KeyEvent(text))
+	b.do(until(fmt.Sprintf("(e => e && (e.focus(), e.select(), document.activeElement === e))(%s)", showing(selector))),
+		chromedp.KeyEvent(text))
 }
 
 // choose selects a value in a list.
@@ -134,18 +137,18 @@ func (b *tab) press(words string) {
 		return false;
 	})`
 	if !ask(b, chromedp.Evaluate[bool](fmt.Sprintf("%s(%q)", mark, words))) {
-		b.t.Fatalf("there is nothing to press that says %q\n%s", words, b.seen())
+		b.t.Fatalf("no button or link %q\n%s", words, b.dump())
 	}
 	b.click("[data-pressed]")
 }
 
-// says fails the test unless the page contains the given texts.
-func (b *tab) says(words ...string) {
+// shows fails the test unless the page contains the given texts.
+func (b *tab) shows(words ...string) {
 	b.t.Helper()
 	text := ask(b, chromedp.Evaluate[string]("document.body.innerText"))
 	for _, w := range words {
 		if !strings.Contains(text, w) {
-			b.t.Errorf("the page does not say %q\n%s", w, b.seen())
+			b.t.Errorf("page lacks %q\n%s", w, b.dump())
 		}
 	}
 }
@@ -156,13 +159,16 @@ func (b *tab) at() string {
 	return ask(b, chromedp.Location())
 }
 
-// sized sets the page width in CSS pixels and the color scheme: light or dark.
-func (b *tab) sized(width int64, scheme string) {
+// setSize sets the page width in CSS pixels and the color scheme: light or dark.
+func (b *tab) setSize(width int64, scheme string) {
 	b.t.Helper()
-	b.do(command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 900, DeviceScaleFactor: 1, Mobile: width < 500}),
+	b.do(
+		command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 900,
+			DeviceScaleFactor: 1, Mobile: width < 500}),
 		command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
-		}}))
+		}}),
+	)
 }
 
 // cookie returns the value of a cookie of the page, or "".
@@ -186,15 +192,15 @@ func (b *tab) setCookie(url, name, value string) {
 	b.do(command(network.SetCookie, network.SetCookieParams{Name: name, Value: value, URL: url, HTTPOnly: new(true)}))
 }
 
-// turning runs an action that leads to another page, and waits for that page.
-func (b *tab) turning(steps ...chromedp.Action[chromedp.Void]) (*network.Response, error) {
-	ctx, cancel := context.WithTimeout(b.ctx, stepWithin)
+// waitForPage runs an action that leads to another page, and waits for that page.
+func (b *tab) waitForPage(steps ...chromedp.Action[chromedp.Void]) (*network.Response, error) {
+	ctx, cancel := context.WithTimeout(b.ctx, stepTimeout)
 	defer cancel()
 	return chromedp.RunResponse(ctx, steps...)
 }
 
-// scriptless disables page scripts in the tab.
-func (b *tab) scriptless() {
+// disableScripts disables page scripts in the tab.
+func (b *tab) disableScripts() {
 	b.t.Helper()
 	b.do(command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
 }

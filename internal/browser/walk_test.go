@@ -19,115 +19,119 @@ func TestWalk(t *testing.T) {
 	b := newTab(t, newChromium(t, ""), false)
 	link := p.link()
 	b.open(link)
-	b.says("demo@example.com", "It works once")
+	b.shows("demo@example.com", "works once")
 	b.press("Sign in as demo@example.com")
 	if at := b.at(); at != p.base+"/" {
-		t.Errorf("the link leads to %s", at)
+		t.Errorf("the link redirects to %s", at)
 	}
-	b.says("Overview", "Detail views", "0 of 10,000")
+	b.shows("Overview", "Detail views", "0 of 10,000")
 
 	replayed := newTab(t, b.ctx, true)
 	replayed.open(link)
-	replayed.says("used")
+	replayed.shows("used")
 	replayed.open(p.base + "/keys")
 	if at := replayed.at(); !strings.HasPrefix(at, p.base+"/sign-in") {
-		t.Errorf("a used link has signed in: at %s", at)
+		t.Errorf("a used link signed in: at %s", at)
 	}
 
 	key := walkKey(t, p, b)
 	walkUsage(t, p, b, key)
 	walkRevocation(t, p, b, key)
 	walkSearch(t, p, b)
-	b.unhurt("the walk")
-	if logged := p.Log(); strings.Contains(logged, key) || strings.Contains(logged, link[len(p.base+auth.SignInLinkPath):]) {
-		t.Error("the log holds a key or the token of a link")
+	b.checkErrors("the walk")
+	if logged := p.Log(); strings.Contains(logged, key) ||
+		strings.Contains(logged, link[len(p.base+auth.SignInLinkPath):]) {
+		t.Error("the log contains a key or the token of a link")
 	}
 }
 
 // walkKey creates a key and returns it.
-func walkKey(t *testing.T, p *walked, b *tab) string {
+func walkKey(t *testing.T, p *server, b *tab) string {
 	t.Helper()
-	b.press("Make a key")
+	b.press("Create key")
 	b.fill("[name=name]", "Walker <script>window.struck = true</script>")
 	b.click("main form .button")
-	b.says("Walker <script>", "not be shown again")
+	b.shows("Walker <script>", "be shown again")
 	key := ""
-	for _, text := range ask(b, chromedp.Evaluate[[]string](`[...document.querySelectorAll("pre code")].map(e => e.textContent.trim())`)) {
+	for _, text := range ask(b,
+		chromedp.Evaluate[[]string](`[...document.querySelectorAll("pre code")].map(e => e.textContent.trim())`)) {
 		if _, err := auth.ParseSecret(text); err == nil {
 			key = text
 		}
 	}
 	if key == "" {
-		t.Fatalf("no key is shown\n%s", b.seen())
+		t.Fatalf("no key on the page\n%s", b.dump())
 	}
 	b.open(p.base + "/keys")
-	b.says("Walker <script>", key[:8], key[len(key)-4:])
-	if strings.Contains(b.seen(), key) || ask(b, chromedp.Evaluate[bool]("window.struck === true")) {
-		t.Error("the list shows the key, or ran its name")
+	b.shows("Walker <script>", key[:8], key[len(key)-4:])
+	if strings.Contains(b.dump(), key) || ask(b, chromedp.Evaluate[bool]("window.struck === true")) {
+		t.Error("the list shows the key, or ran a script in its name")
 	}
 	return key
 }
 
 // walkUsage makes calls with the key and checks that the usage page counts them.
-func walkUsage(t *testing.T, p *walked, b *tab, key string) {
+func walkUsage(t *testing.T, p *server, b *tab, key string) {
 	t.Helper()
 	status, page := p.call("GET", "/colas?per_page=7", key)
 	if status != http.StatusOK {
-		t.Fatalf("the key is answered with %d %v", status, page)
+		t.Fatalf("call with the key: %d %v", status, page)
 	}
 	label := page["data"].([]any)[0].(map[string]any)["ttb_id"].(string)
 	if status, _ := p.call("GET", "/colas/"+label, key); status != http.StatusOK {
-		t.Errorf("the label is answered with %d", status)
+		t.Errorf("GET the label: %d", status)
 	}
 	b.open(p.base + "/usage")
-	b.says("7 of 1,000,000", "1 of 10,000", "Walker <script>")
+	b.shows("7 of 1,000,000", "1 of 10,000", "Walker <script>")
 	b.open(p.base + "/explore?brand_name=a&product_type=wine")
-	b.says("This page cost 20 list records")
+	b.shows("Used 20 list records")
 	b.open(p.base + "/usage")
-	b.says("27 of 1,000,000")
+	b.shows("27 of 1,000,000")
 }
 
 // walkRevocation revokes the key and checks that the next call is rejected.
-func walkRevocation(t *testing.T, p *walked, b *tab, key string) {
+func walkRevocation(t *testing.T, p *server, b *tab, key string) {
 	t.Helper()
 	b.open(p.base + "/keys")
-	revoke := ask(b, chromedp.Evaluate[string](`[...document.querySelectorAll("tr")].find(r => r.innerText.includes("Walker")).querySelector("a[href$=revoke]").getAttribute("href")`))
+	revoke := ask(b,
+		chromedp.Evaluate[string](`[...document.querySelectorAll("tr")].find(r => r.innerText.includes("Walker")).querySelector("a[href$=revoke]").getAttribute("href")`))
 	b.open(p.base + revoke)
-	b.says("Walker <script>")
+	b.shows("Walker <script>")
 	b.click("main form .button")
 	if status, refusal := p.call("GET", "/usage", key); status != http.StatusUnauthorized {
-		t.Errorf("a revoked key is answered with %d %v", status, refusal)
+		t.Errorf("call with a revoked key: %d %v, want 401", status, refusal)
 	}
-	b.says("revoked")
+	b.shows("revoked")
 }
 
 // walkSearch creates a saved search and pauses it.
-func walkSearch(t *testing.T, p *walked, b *tab) {
+func walkSearch(t *testing.T, p *server, b *tab) {
 	t.Helper()
 	b.open(p.base + "/saved-searches/new")
 	b.fill("[name=name]", "Oak of the week")
 	b.fill("[name='filters.brand_name']", "oak")
 	b.do(until(`document.querySelector("#preview a[href^='/explore/']")`))
 	b.choose("[name='schedule.cadence']", "daily")
-	b.press("Save the search")
-	b.says("Oak of the week", "every day")
+	b.press("Save search")
+	b.shows("Oak of the week", "Daily")
 	search := strings.TrimPrefix(b.at(), p.base+"/saved-searches/")
 	b.press("Pause")
-	b.says("paused")
+	b.shows("Paused")
 	key := p.Run("key", "create", "--account", "demo@example.com", "--name", "checks")
 	_, body := p.call("GET", "/saved-searches/"+search, key)
 	schedule, _ := body["data"].(map[string]any)["schedule"].(map[string]any)
 	if schedule["active"] != false || schedule["cadence"] != "daily" {
-		t.Errorf("the search that was paused has the schedule %v", schedule)
+		t.Errorf("paused search has schedule %v", schedule)
 	}
 }
 
-// TestForged checks that cross-site requests and fixated sessions have no effect.
-func TestForged(t *testing.T) {
+// TestForgedRequests checks that cross-site requests and fixated sessions have no effect.
+func TestForgedRequests(t *testing.T) {
 	p := startProgram(t)
 	b := newTab(t, newChromium(t, ""), false)
 	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(w, `<!doctype html><title>Win</title><form method="post" action="%s%s"><input name="name" value="forged"><input name="issuer" value="0"><button>Go</button></form>`, p.base, r.URL.Query().Get("to"))
+		fmt.Fprintf(w,
+			`<!doctype html><title>Win</title><form method="post" action="%s%s"><input name="name" value="forged"><input name="issuer" value="0"><button>Go</button></form>`, p.base, r.URL.Query().Get("to"))
 	}))
 	defer evil.Close()
 	attacker := strings.Replace(evil.URL, "127.0.0.1", "localhost", 1) // another site
@@ -137,20 +141,21 @@ func TestForged(t *testing.T) {
 	b.setCookie(p.base, "colaregistry", chosen)
 	b.open(p.link())
 	b.click("main form .button")
-	b.says("Overview")
+	b.shows("Overview")
 	if now := b.cookie("colaregistry"); now == chosen || now == "" {
-		t.Errorf("the session is %q after the sign-in, as it was chosen before", now)
+		t.Errorf("session after sign-in = %q, want a new one", now)
 	}
 
-	for _, to := range []string{"/keys/new", "/keys", "/sign-out", "/saved-searches/new", "/account/sign-ins/end-others", "/sign-in"} {
+	for _, to := range []string{"/keys/new", "/keys", "/sign-out", "/saved-searches/new",
+		"/account/sign-ins/end-others", "/sign-in"} {
 		b.open(attacker + "/?to=" + to)
 		b.click("button")
-		b.says("sent from another site")
+		b.shows("sent from another site")
 	}
 	b.open(p.base + "/keys")
-	if strings.Contains(b.seen(), "forged") || !strings.HasSuffix(b.at(), "/keys") {
-		t.Errorf("a forged form was taken\n%s", b.seen())
+	if strings.Contains(b.dump(), "forged") || !strings.HasSuffix(b.at(), "/keys") {
+		t.Errorf("a forged form was accepted\n%s", b.dump())
 	}
 	b.open(p.base + "/")
-	b.unhurt("after forged forms")
+	b.checkErrors("after forged forms")
 }

@@ -30,9 +30,9 @@ func ReadBody(r *http.Request, maxBytes int64, tooLarge string) ([]byte, error) 
 	EventOf(r.Context()).bodyTruncated = true
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, cola.Errorf(cola.CodeRequestTimeout,
-			"The body did not come in time; nothing was done. Send the whole request again.")
+			"The request body did not arrive in time. Send the request again.")
 	}
-	return nil, cola.Errorf(cola.CodeValidation, "The body could not be read to its end.")
+	return nil, cola.Errorf(cola.CodeValidation, "The request body is incomplete.")
 }
 
 const (

@@ -17,8 +17,10 @@ func clientOf(p Proxies, peer string, forwarded ...string) string {
 		r.Header.Add("X-Forwarded-For", line)
 	}
 	var client netip.Addr
-	p.Identify(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { client = cola.ClientFrom(r.Context()) })).
-		ServeHTTP(httptest.NewRecorder(), r)
+	h := p.Identify(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		client = cola.ClientFrom(r.Context())
+	}))
+	h.ServeHTTP(httptest.NewRecorder(), r)
 	return client.String()
 }
 
@@ -52,7 +54,7 @@ func TestClient(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if got := clientOf(tt.proxies, tt.peer, tt.forwarded...); got != tt.want {
-			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+			t.Errorf("%s: client = %s, want %s", tt.name, got, tt.want)
 		}
 	}
 }
@@ -74,7 +76,7 @@ func FuzzClient(f *testing.F) {
 			clientOf(trusted, "10.0.0.1:4000", written, client),
 		} {
 			if got != client {
-				t.Errorf("%q makes the client %s", written, got)
+				t.Errorf("X-Forwarded-For %q: client = %s, want %s", written, got, client)
 			}
 		}
 	})

@@ -42,7 +42,7 @@ func TestCORSReflectsRequestedHeaders(t *testing.T) {
 			want = strings.NewReplacer(" ", "", "\t", "").Replace(requested)
 		}
 		if got != want {
-			t.Errorf("%.60q is answered with %.60q, want %.60q", requested, got, want)
+			t.Errorf("requested %.60q: allowed %.60q, want %.60q", requested, got, want)
 		}
 		if h.Get("Access-Control-Allow-Origin") != "*" || h.Get("Access-Control-Allow-Credentials") != "" {
 			t.Errorf("%.60q: %v", requested, h)
@@ -50,7 +50,7 @@ func TestCORSReflectsRequestedHeaders(t *testing.T) {
 		vary := strings.Join(h.Values("Vary"), ",")
 		for _, name := range []string{"Access-Control-Request-Method", "Access-Control-Request-Headers"} {
 			if !strings.Contains(vary, name) {
-				t.Errorf("Vary is %q and lacks %s", vary, name)
+				t.Errorf("Vary = %q, lacks %s", vary, name)
 			}
 		}
 	}
@@ -63,11 +63,12 @@ func TestCORSOfSomeOrigins(t *testing.T) {
 		if allowed {
 			want = "https://shop.example"
 		}
-		if got := h.Get("Access-Control-Allow-Origin"); got != want || !strings.Contains(strings.Join(h.Values("Vary"), ","), "Origin") {
-			t.Errorf("allowed: %t, and the response has %v", allowed, h)
+		if got := h.Get("Access-Control-Allow-Origin"); got != want ||
+			!strings.Contains(strings.Join(h.Values("Vary"), ","), "Origin") {
+			t.Errorf("origin allowed: %t, response headers: %v", allowed, h)
 		}
 		if (h.Get("Access-Control-Allow-Headers") != "") != allowed {
-			t.Errorf("allowed: %t, and the response has %v", allowed, h)
+			t.Errorf("origin allowed: %t, response headers: %v", allowed, h)
 		}
 	}
 }

@@ -44,15 +44,15 @@ func StatusOf(code cola.Code) int {
 
 // ErrorBody is the body of every error response.
 type ErrorBody struct {
-	Error      ErrorInfo `json:"error" doc:"What went wrong."`
-	UpgradeURL string    `json:"upgrade_url,omitempty" format:"uri" doc:"Where a larger plan is had; present when a monthly quota is used up, also in error.details." example:"https://example.com/plans"`
+	Error      ErrorInfo `json:"error" doc:"The error."`
+	UpgradeURL string    `json:"upgrade_url,omitempty" format:"uri" doc:"Upgrade page. Present if a monthly quota is used up; also in error.details." example:"https://example.com/plans"`
 }
 
 // ErrorInfo describes an error.
 type ErrorInfo struct {
-	Code    cola.Code      `json:"code" enum:"unauthorized,not_found,quota_exceeded,validation_error,insufficient_scope,search_too_broad,watchlist_limit_reached,idempotency_key_reused,method_not_allowed,request_timeout,payload_too_large,unsupported_media_type,forbidden,account_suspended,destination_limit_reached,destination_exists,not_active,internal_error,unavailable" doc:"Kind of error, for programs." example:"validation_error"`
-	Message string         `json:"message" doc:"What was wrong and what to do, for people." example:"Invalid parameters: per_page. See details for what each accepts."`
-	Details map[string]any `json:"details" doc:"More on the error; may be empty. A validation_error has an array of messages under each parameter's name. A quota_exceeded has reason: detail_views, list_records, burst, messages (at /mcp), failed_credentials, requests (of a feed or emailed link), confirmations or manual_runs. An internal_error has request_id."`
+	Code    cola.Code      `json:"code" enum:"unauthorized,not_found,quota_exceeded,validation_error,insufficient_scope,search_too_broad,watchlist_limit_reached,idempotency_key_reused,method_not_allowed,request_timeout,payload_too_large,unsupported_media_type,forbidden,account_suspended,destination_limit_reached,destination_exists,not_active,internal_error,unavailable" doc:"Error code, for programs." example:"validation_error"`
+	Message string         `json:"message" doc:"What went wrong and how to fix it, for people." example:"Invalid parameters: per_page. See details for what each accepts."`
+	Details map[string]any `json:"details" doc:"Details; may be empty. validation_error: arrays of messages by parameter. quota_exceeded: reason, one of detail_views, list_records, burst, messages (at /mcp), failed_credentials, requests (of a feed or emailed link), confirmations, manual_runs. internal_error: request_id."`
 }
 
 // Envelope returns the body for an error that is safe to show.
@@ -82,7 +82,7 @@ func PublicError(err error, requestID string) (shown *cola.Error, fault error) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &cola.Error{
 			Code:       cola.CodeUnavailable,
-			Message:    "The request took too long and was given up. Try again shortly.",
+			Message:    "The request timed out. Try again shortly.",
 			RetryAfter: cola.UnavailableRetry,
 		}, err
 	}
@@ -93,13 +93,13 @@ func PublicError(err error, requestID string) (shown *cola.Error, fault error) {
 func InternalError(requestID string) *cola.Error {
 	return &cola.Error{
 		Code:    cola.CodeInternal,
-		Message: "Something went wrong on our side. Quote the request id when reporting it.",
+		Message: "Internal error. Include the request ID if you report it.",
 		Details: map[string]any{"request_id": requestID},
 	}
 }
 
 // RetrySeconds rounds up to whole seconds for Retry-After, because a retry that is slightly early
-// would be refused again.
+// would be rejected again.
 func RetrySeconds(d time.Duration) int64 {
 	return max(1, int64((d+time.Second-1)/time.Second))
 }

@@ -17,7 +17,7 @@ import (
 // create new time series or log values.
 const Other = "other"
 
-// metrics measures requests. A nil *metrics measures nothing.
+// metrics measures requests. A nil *metrics does nothing.
 type metrics struct {
 	inFlight prometheus.Gauge
 	panics   prometheus.Counter
@@ -30,8 +30,8 @@ type routeMetrics struct {
 	duration prometheus.Observer
 	bytes    prometheus.Counter
 	requests *prometheus.CounterVec // by method and status
-	met      atomic.Pointer[map[outcome]prometheus.Counter]
-	meeting  sync.Mutex // serializes the replacement of met
+	counters atomic.Pointer[map[outcome]prometheus.Counter]
+	mu       sync.Mutex // serializes the replacement of counters
 }
 
 // outcome distinguishes the requests of a route.
@@ -48,25 +48,25 @@ func newMetrics(registerer prometheus.Registerer, patterns []string) *metrics {
 	}
 	requests := registerOrReuse(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "colaregistry_http_requests_total",
-		Help: "Requests answered, by route pattern and status. Status 499: the caller went away; 0: cut off without an answer.",
+		Help: "Requests by route pattern and status. Status 499: the client disconnected; 0: no response.",
 	}, []string{"method", "route", "status"}))
 	durations := registerOrReuse(registerer, prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "colaregistry_http_request_duration_seconds",
-		Help:    "Time from the head of a request until its answer was handed to the network.",
+		Help:    "Time from the request's headers until its response was handed to the network.",
 		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 	}, []string{"route"}))
 	sent := registerOrReuse(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "colaregistry_http_response_bytes_total",
-		Help: "Bytes of answers' bodies, as sent: after compression.",
+		Help: "Bytes of response bodies, after compression.",
 	}, []string{"route"}))
 	m := &metrics{
 		inFlight: registerOrReuse(registerer, prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "colaregistry_http_requests_in_flight",
-			Help: "Requests being answered.",
+			Help: "Requests in flight.",
 		})),
 		panics: registerOrReuse(registerer, prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "colaregistry_http_panics_total",
-			Help: "Requests that made the program panic. Each is an error in the log, with its stack.",
+			Help: "Requests that panicked. The log has the stacks.",
 		})),
 		routes: map[string]*routeMetrics{},
 	}
@@ -76,7 +76,7 @@ func newMetrics(registerer prometheus.Registerer, patterns []string) *metrics {
 			bytes:    sent.WithLabelValues(route),
 			requests: requests.MustCurryWith(prometheus.Labels{"route": route}),
 		}
-		r.met.Store(&map[outcome]prometheus.Counter{})
+		r.counters.Store(&map[outcome]prometheus.Counter{})
 		m.routes[route] = r
 	}
 	return m
@@ -120,15 +120,15 @@ func (m *metrics) finishRequest(route string, o outcome, took time.Duration, byt
 // counter returns the counter of an outcome. There are few outcomes, because methods and statuses
 // come from fixed lists.
 func (r *routeMetrics) counter(o outcome) prometheus.Counter {
-	if c, ok := (*r.met.Load())[o]; ok {
+	if c, ok := (*r.counters.Load())[o]; ok {
 		return c
 	}
 	c := r.requests.WithLabelValues(o.method, strconv.Itoa(o.status))
-	r.meeting.Lock()
-	defer r.meeting.Unlock()
-	met := maps.Clone(*r.met.Load())
-	met[o] = c
-	r.met.Store(&met)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	counters := maps.Clone(*r.counters.Load())
+	counters[o] = c
+	r.counters.Store(&counters)
 	return c
 }
 

@@ -1,4 +1,4 @@
-// Package web contains what all HTTP edges share: request IDs, log lines, metrics, panic recovery,
+// Package web contains code shared by all HTTP edges: request IDs, log lines, metrics, panic recovery,
 // and the formats of errors and quota headers. It knows no routes or operations.
 package web
 
@@ -51,7 +51,7 @@ func EventOf(ctx context.Context) *Event {
 	return &Event{}
 }
 
-// WithChallenge adds WWW-Authenticate to responses that refuse credentials or a scope. It must run
+// WithChallenge adds WWW-Authenticate to responses that reject credentials or a scope. It must run
 // inside RequestID.
 func WithChallenge(resource auth.Resource) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {

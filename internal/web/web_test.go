@@ -21,7 +21,8 @@ var errBroken = errors.New("disk full of secrets")
 
 // mustServe wraps a handler in the middleware of this package. The log goes to out.
 func mustServe(out *strings.Builder, registerer prometheus.Registerer, route string, h http.HandlerFunc) http.Handler {
-	rec := NewRecorder(slog.New(slog.NewJSONHandler(out, nil)), registerer, []string{route}, func(*http.Request) string { return route })
+	rec := NewRecorder(slog.New(slog.NewJSONHandler(out, nil)), registerer, []string{route},
+		func(*http.Request) string { return route })
 	return RequestID(rec.Record(Recover(h)))
 }
 
@@ -37,40 +38,42 @@ func TestRequestID(t *testing.T) {
 	h := mustServe(&strings.Builder{}, nil, "/", func(http.ResponseWriter, *http.Request) {})
 	for _, sane := range []string{"a", "0b5c.7-D_e", strings.Repeat("x", 64)} {
 		if got := get(h, sane).Header.Get("X-Request-Id"); got != sane {
-			t.Errorf("%q comes back as %q", sane, got)
+			t.Errorf("request ID %q: response has %q", sane, got)
 		}
 	}
 	const key = "lar_test"
 	seen := map[string]bool{}
-	for _, bad := range []string{"", "has space", "semi;colon", "naïve", "-leading", strings.Repeat("x", 65), `"><script>`, key, "id-" + key} {
+	for _, bad := range []string{"", "has space", "semi;colon", "naïve", "-leading", strings.Repeat("x", 65),
+		`"><script>`, key, "id-" + key} {
 		got := get(h, bad).Header.Get("X-Request-Id")
 		if got == bad || !validRequestID(got) || seen[got] {
-			t.Errorf("%q is answered with the id %q", bad, got)
+			t.Errorf("invalid request ID %q: response has %q", bad, got)
 		}
 		seen[got] = true
 	}
 }
 
-// TestPanicBeforeTheAnswer checks that the response contains only the request ID and that the log
+// TestPanicBeforeResponse checks that the response contains only the request ID and that the log
 // has the stack.
-func TestPanicBeforeTheAnswer(t *testing.T) {
+func TestPanicBeforeResponse(t *testing.T) {
 	var log strings.Builder
 	resp := get(mustServe(&log, nil, "/", func(http.ResponseWriter, *http.Request) { panic(errBroken) }), "seen")
 	var body strings.Builder
 	if err := resp.Write(&body); err != nil {
 		t.Fatal(err)
 	}
-	if resp.StatusCode != http.StatusInternalServerError || strings.Contains(body.String(), "disk") || !strings.Contains(body.String(), `"request_id":"seen"`) {
-		t.Errorf("a panic is answered with %s", body.String())
+	if resp.StatusCode != http.StatusInternalServerError || strings.Contains(body.String(), "disk") ||
+		!strings.Contains(body.String(), `"request_id":"seen"`) {
+		t.Errorf("response to a panic: %s", body.String())
 	}
 	if !strings.Contains(log.String(), "disk full of secrets") || !strings.Contains(log.String(), "web_test.go") {
-		t.Errorf("a panic is logged as %s", log.String())
+		t.Errorf("log of a panic: %s", log.String())
 	}
 }
 
-// TestPanicAfterTheAnswerBegan checks that the connection is closed, because the response is
+// TestPanicDuringResponse checks that the connection is closed, because the response is
 // incomplete.
-func TestPanicAfterTheAnswerBegan(t *testing.T) {
+func TestPanicDuringResponse(t *testing.T) {
 	h := mustServe(&strings.Builder{}, nil, "/", func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)
 		panic(errBroken)
@@ -81,12 +84,12 @@ func TestPanicAfterTheAnswerBegan(t *testing.T) {
 		}
 	}()
 	get(h, "")
-	t.Error("the panic ended in an answer")
+	t.Error("get returned after a panic")
 }
 
-// TestUnspeakableDetails checks that an error is sent without details that cannot be encoded as
+// TestInvalidDetails checks that an error is sent without details that cannot be encoded as
 // JSON.
-func TestUnspeakableDetails(t *testing.T) {
+func TestInvalidDetails(t *testing.T) {
 	var log strings.Builder
 	resp := get(mustServe(&log, nil, "/", func(w http.ResponseWriter, r *http.Request) {
 		Fail(w, r, &cola.Error{Code: cola.CodeValidation, Message: "Odd.", Details: map[string]any{"why": func() {}}})
@@ -95,16 +98,17 @@ func TestUnspeakableDetails(t *testing.T) {
 	if err := resp.Write(&body); err != nil {
 		t.Fatal(err)
 	}
-	if resp.StatusCode != http.StatusBadRequest || !strings.Contains(body.String(), `{"error":{"code":"validation_error","message":"Odd.","details":{}}}`) {
-		t.Errorf("answered with %s", body.String())
+	if resp.StatusCode != http.StatusBadRequest ||
+		!strings.Contains(body.String(), `{"error":{"code":"validation_error","message":"Odd.","details":{}}}`) {
+		t.Errorf("response: %s", body.String())
 	}
 	if !strings.Contains(log.String(), "unsupported type") {
-		t.Errorf("the log is silent on it: %s", log.String())
+		t.Errorf("the log lacks the encoding error: %s", log.String())
 	}
 }
 
-// TestTwoEdgesShareMetrics checks that two edges with one registerer share their counters.
-func TestTwoEdgesShareMetrics(t *testing.T) {
+// TestSharedMetrics checks that two edges with one registerer share their counters.
+func TestSharedMetrics(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	ok := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }
 	var log strings.Builder
@@ -112,18 +116,19 @@ func TestTwoEdgesShareMetrics(t *testing.T) {
 		get(mustServe(&log, registry, route, ok), "")
 	}
 	want := `
-# HELP colaregistry_http_requests_total Requests answered, by route pattern and status. Status 499: the caller went away; 0: cut off without an answer.
+# HELP colaregistry_http_requests_total Requests by route pattern and status. Status 499: the client disconnected; 0: no response.
 # TYPE colaregistry_http_requests_total counter
 colaregistry_http_requests_total{method="GET",route="/a",status="200"} 1
 colaregistry_http_requests_total{method="GET",route="/b",status="200"} 2
 `
-	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "colaregistry_http_requests_total"); err != nil {
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want),
+		"colaregistry_http_requests_total"); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestCountsAreExact counts the same new outcomes from many goroutines at once.
-func TestCountsAreExact(t *testing.T) {
+// TestConcurrentCounts counts the same new outcomes from many goroutines at once.
+func TestConcurrentCounts(t *testing.T) {
 	const goroutines, each = 16, 50
 	m := newMetrics(prometheus.NewRegistry(), []string{"/a"})
 	var all sync.WaitGroup
@@ -138,32 +143,36 @@ func TestCountsAreExact(t *testing.T) {
 	all.Wait()
 	for status := 200; status < 210; status++ {
 		if got := testutil.ToFloat64(m.routes["/a"].counter(outcome{"GET", status})); got != goroutines*each/10 {
-			t.Errorf("%d: %v, want %d", status, got, goroutines*each/10)
+			t.Errorf("status %d: counter = %v, want %d", status, got, goroutines*each/10)
 		}
 	}
 }
 
 func TestRetrySeconds(t *testing.T) {
 	tests := map[time.Duration]int64{
-		0: 1, time.Nanosecond: 1, time.Second: 1, time.Second + 1: 2, 59*time.Second + 999*time.Millisecond: 60, time.Minute: 60,
+		0: 1, time.Nanosecond: 1, time.Second: 1, time.Second + 1: 2, 59*time.Second +
+			999*time.Millisecond: 60, time.Minute: 60,
 	}
 	got := map[time.Duration]int64{}
 	for d := range tests {
 		got[d] = RetrySeconds(d)
 	}
 	if diff := cmp.Diff(tests, got); diff != "" {
-		t.Error(diff)
+		t.Errorf("RetrySeconds (-want +got):\n%s", diff)
 	}
 }
 
 func TestIsLocalURL(t *testing.T) {
 	for u, want := range map[string]bool{
-		"http://127.0.0.1:8080": true, "http://127.8.0.1": true, "http://localhost:8080": true, "http://LOCALHOST/x": true, "http://a.localhost": true,
-		"http://[::1]:8080": true, "http://[::ffff:127.0.0.1]": true, "http://0.0.0.0:8080": true, "http://[::]:80": true,
-		"https://registry.example.com": false, "http://192.168.1.4:8080": false, "http://localhost.example.com": false, "": false, "http://%zz": false,
+		"http://127.0.0.1:8080": true, "http://127.8.0.1": true, "http://localhost:8080": true,
+		"http://LOCALHOST/x": true, "http://a.localhost": true,
+		"http://[::1]:8080": true, "http://[::ffff:127.0.0.1]": true, "http://0.0.0.0:8080": true,
+		"http://[::]:80":               true,
+		"https://registry.example.com": false, "http://192.168.1.4:8080": false, "http://localhost.example.com": false,
+		"": false, "http://%zz": false,
 	} {
 		if got := IsLocalURL(u); got != want {
-			t.Errorf("%q is local: %t", u, got)
+			t.Errorf("IsLocalURL(%q) = %t, want %t", u, got, want)
 		}
 	}
 }

@@ -1,10 +1,10 @@
-// A real issuer that account holders sign in to the dashboard with. The dashboard is a confidential client of it; one app is another client, which
-// gets access tokens for the resource. Whoever signs in is let in, with an address that counts as verified.
+// An OpenID Connect issuer for signing in to the dashboard. It has two clients: the dashboard, which is confidential, and
+// an app, which gets access tokens for the resource. It accepts every user, with a verified email address.
 //
 //   node issuer.mjs ISSUER PORT DASHBOARD RESOURCE APP
 //
-// ISSUER is the URL at which it is called, PORT of this machine the one it listens on, DASHBOARD the public URL of the registry, RESOURCE what access
-// tokens are for, and APP the redirect URI of the app.
+// ISSUER: its URL. PORT: the local port to listen on. DASHBOARD: the public URL of the registry. RESOURCE: the audience of
+// access tokens. APP: the redirect URI of the app.
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
 
@@ -17,13 +17,13 @@ const addressOf = (subject) => ({ email: `${subject}@example.com`, email_verifie
 
 const provider = new Provider(issuer, {
   jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256', kid: 'first' }] },
-  cookies: { keys: ['of no use to anybody'] },
+  cookies: { keys: ['test-cookie-key'] },
   scopes: ['openid', 'email', ...scopes],
   claims: { openid: ['sub'], email: ['email', 'email_verified'] },
   pkce: { required: () => true },
   clients: [
     {
-      client_id: 'dashboard', client_secret: 'of no use to anybody else', redirect_uris: [`${dashboard}/sign-in/callback`],
+      client_id: 'dashboard', client_secret: 'test-client-secret', redirect_uris: [`${dashboard}/sign-in/callback`],
       post_logout_redirect_uris: [`${dashboard}/sign-in`],
     },
     { client_id: 'app', client_name: 'Label watcher', token_endpoint_auth_method: 'none', redirect_uris: [app] },
@@ -37,8 +37,8 @@ const provider = new Provider(issuer, {
     resourceIndicators: {
       enabled: true,
       useGrantedResource: () => true,
-      getResourceServerInfo(_, asked) {
-        if (asked !== resource) throw new errors.InvalidTarget(`there is no resource ${asked}`);
+      getResourceServerInfo(_, requested) {
+        if (requested !== resource) throw new errors.InvalidTarget(`unknown resource ${requested}`);
         return { scope: scopes.join(' '), audience: resource, accessTokenFormat: 'jwt', jwt: { sign: { alg: 'RS256' } } };
       },
     },
