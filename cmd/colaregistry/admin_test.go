@@ -260,7 +260,7 @@ func TestNoAdmin(t *testing.T) {
 	if a != nil || err != nil {
 		t.Fatalf("without an address: %v, %v", a, err)
 	}
-	a.observe(newImportMetrics(nil))
+	a.register(newImportMetrics(nil))
 	a.probe(func(context.Context) error { return nil })
 	if r := a.registerer(); r != nil {
 		t.Errorf("metrics are registered with %v", r)

@@ -218,7 +218,7 @@ func TestServersRunSearches(t *testing.T) {
 // TestTickAskedWrongly checks that invalid flags are reported and no registry is created.
 func TestTickAskedWrongly(t *testing.T) {
 	for flags, says := range map[string]string{
-		"--at 2026-11-23": "is not a time", "--hold 10ms": "too short", "--hold soon": "--hold", "": "there is no registry",
+		"--at 2026-11-23": "is not a time", "--hold 10ms": "too short", "--hold soon": "--hold", "": "no registry at",
 	} {
 		var out output
 		p := program{args: append([]string{"alerts", "tick", "--data-dir", filepath.Join(t.TempDir(), "none")}, strings.Fields(flags)...), stdout: &out, stderr: &out}

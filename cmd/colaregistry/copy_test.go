@@ -103,7 +103,7 @@ func sumOf(t *testing.T, i *store.Item) []byte {
 	if err := d.add(i); err != nil {
 		t.Fatal(err)
 	}
-	return d.of[i.Kind].sum.Sum(nil)
+	return d.byKind[i.Kind].sum.Sum(nil)
 }
 
 // change modifies the first string, number or list field of a record and reports whether it found

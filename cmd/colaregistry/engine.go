@@ -13,13 +13,13 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// engine is the registry over a database, without edges.
+// engine is the registry over a database, without HTTP handlers.
 type engine struct {
 	index    *search.Index
 	ledger   *quota.Ledger
 	service  *registry.Service
 	follower *registry.Follower // must be run
-	ready    chan struct{}      // closed when the index is ready
+	ready    chan struct{}      // closed when the index is built
 }
 
 type engineOptions struct {
@@ -29,7 +29,7 @@ type engineOptions struct {
 	sendsMail             bool // some process sends email
 	privateWebhooks       bool
 	events                *security.Events
-	vault                 *vault.Vault // nil if destinations are neither created nor confirmed
+	vault                 *vault.Vault // nil if the process doesn't manage destinations
 }
 
 func newEngine(env *environment, st store.Store, o engineOptions) *engine {
@@ -51,7 +51,7 @@ func newEngine(env *environment, st store.Store, o engineOptions) *engine {
 	return e
 }
 
-// close commits charges, records refusals and closes the index. Close the store afterwards.
+// close commits charges, records refusals and closes the index. Call it before closing the store.
 func (e *engine) close() {
 	e.ledger.Close()
 	e.service.Close()

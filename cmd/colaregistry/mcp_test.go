@@ -340,7 +340,7 @@ func TestMCPRefusesToStart(t *testing.T) {
 		flags     []string
 	}{
 		{"", "COLAREGISTRY_API_KEY is not set", nil},
-		{"lar_x", "there is no registry", []string{"--data-dir", t.TempDir()}},
+		{"lar_x", "no registry at", []string{"--data-dir", t.TempDir()}},
 		{"lar_x", "--url", []string{"--url", "registry.example"}},
 		{"lar_x", "--url", []string{"--url", "https://registry.example/onOtherMachine"}},
 	} {

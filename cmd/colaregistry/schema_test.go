@@ -191,11 +191,9 @@ func (h testRegistry) requireRefused(t *testing.T, version int64, command string
 	if code != exitFailed || out.Len() > 0 {
 		t.Errorf("%s: exit code %d, printed %q", command, code, out.String())
 	}
-	for _, part := range []string{
-		fmt.Sprintf("schema version %d, this program's is %d", version, version+1), "run colaregistry migrate or start the server",
-	} {
+	for _, part := range []string{fmt.Sprint(version), fmt.Sprint(version + 1), "run colaregistry migrate"} {
 		if !strings.Contains(errs.String(), part) {
-			t.Errorf("%s says %q, want %q", command, errs.String(), part)
+			t.Errorf("%s: error %q, want %q in it", command, errs.String(), part)
 		}
 	}
 	h.requireVersion(t, command, version)

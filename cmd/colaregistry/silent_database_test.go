@@ -148,7 +148,7 @@ func TestSilentDatabase(t *testing.T) {
 	}
 	loadRun.requireExact(t, false)
 	for _, e := range loadRun.log.Exchanges() {
-		if took := e.Answered.Sub(e.Sent); took > writeWait {
+		if took := e.Answered.Sub(e.Sent); took > writeTimeout {
 			t.Errorf("%s was answered with %d after %v", e.Question.Path, e.Status, took.Round(time.Second))
 		}
 	}
