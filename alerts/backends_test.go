@@ -92,9 +92,9 @@ func mustWrite(t testing.TB, st store.Store, label cola.IndexRecord, mode store.
 	}
 }
 
-// TestBackendsAsTheFake applies the same random events to a real store and to fakeStore, and
+// TestBackendsMatchFake applies the same random events to a real store and to fakeStore, and
 // compares the ticks.
-func TestBackendsAsTheFake(t *testing.T) {
+func TestBackendsMatchFake(t *testing.T) {
 	onBackends(t, func(t *testing.T, open opener) {
 		fake := newFakeStore(at(3, 1, 0))
 		real := open(t, func() time.Time { return fake.clock })
@@ -127,7 +127,7 @@ func TestBackendsAsTheFake(t *testing.T) {
 			case 6:
 				if searches > 0 {
 					uuid := searchUUID(r.IntN(searches))
-					fake.ask(uuid)
+					fake.request(uuid)
 					if _, err := real.RequestRun(t.Context(), account, uuid, fake.clock, 1_000); err != nil {
 						t.Fatal(err)
 					}
@@ -180,13 +180,13 @@ func checkSameMatches(t *testing.T, fake *fakeStore, real store.Store, account c
 		found += len(got)
 	}
 	if found < 100 {
-		t.Errorf("only %d labels were found; the test shows little", found)
+		t.Errorf("only %d labels were found, too few for the test", found)
 	}
 }
 
-// TestRunnersBesideEachOther checks that concurrent runners in two processes find every label
+// TestConcurrentRunners checks that concurrent runners in two processes find every label
 // exactly once per search while labels arrive.
-func TestRunnersBesideEachOther(t *testing.T) {
+func TestConcurrentRunners(t *testing.T) {
 	onBackends(t, func(t *testing.T, open opener) {
 		const searches, rounds = 60, 12
 		clock := at(11, 9, 12)
@@ -229,8 +229,8 @@ func wineOak(number int, approved time.Time) cola.IndexRecord {
 	return label
 }
 
-// checkFoundOnce checks the numbers of labels and runs of a search, and that the windows of its
-// runs adjoin.
+// checkFoundOnce checks the number of labels and runs of a search, and that the windows of its runs
+// are contiguous.
 func checkFoundOnce(t *testing.T, st store.Store, account cola.AccountID, search, labels, runs int) {
 	t.Helper()
 	list, total, err := st.RunsOf(t.Context(), account, searchUUID(search), store.Slice{Limit: 1_000})

@@ -20,15 +20,15 @@ func TestRetries(t *testing.T) {
 	for i, gap := range want {
 		wait, again := retryDelay(tried, 0.5, len(retryGaps))
 		if wait != gap || !again {
-			t.Errorf("retry %d comes after %v, %v, want %v", i+1, wait, again, gap)
+			t.Errorf("retry %d: retryDelay = %v, %v, want %v", i+1, wait, again, gap)
 		}
 		tried += wait
 	}
 	if wait, again := retryDelay(tried, 0.5, len(retryGaps)); again || tried < 71*time.Hour || tried > 3*24*time.Hour {
-		t.Errorf("after %v there is a retry in %v: %v; it is to end within three days", tried, wait, again)
+		t.Errorf("after %v: retryDelay = %v, %v, want no retry", tried, wait, again)
 	}
 	if wait, again := retryDelay(-time.Minute, 0, len(retryGaps)); wait != 8*time.Second || !again {
-		t.Errorf("a first attempt by a clock that is ahead is followed after %v, %v", wait, again)
+		t.Errorf("with a first attempt in the future: retryDelay = %v, %v", wait, again)
 	}
 }
 
@@ -41,31 +41,31 @@ func TestRetriesVary(t *testing.T) {
 		for _, gap := range retryGaps {
 			wait, again := retryDelay(tried, rapid.Float64Range(0, 0.999999).Draw(t, "random"), len(retryGaps))
 			if !again {
-				t.Fatalf("given up after %d retries and %v", n, tried)
+				t.Fatalf("%d retries within %v, want 10", n, tried)
 			}
 			late := time.Duration(rapid.Int64Range(0, int64(30*time.Second)).Draw(t, "late"))
 			drawn += gap
 			tried += wait
 			if tried < drawn-gap/5 || tried > drawn+gap/5 || wait <= 0 {
-				t.Fatalf("retry %d comes %v after the first attempt, %v after the one before; want %v", n+1, tried, wait, drawn)
+				t.Fatalf("retry %d: %v after the first attempt, %v after the previous one, want %v", n+1, tried, wait, drawn)
 			}
 			tried += late
 			n++
 		}
 		if _, again := retryDelay(tried, 0, len(retryGaps)); again || tried < 67*time.Hour || tried > 77*time.Hour {
-			t.Fatalf("it goes on after %v", tried)
+			t.Fatalf("another retry after %v", tried)
 		}
 	})
 }
 
-// challenged turns a delivery into a challenge whose first attempt was at an instant.
+// challenged turns a delivery into a challenge with the given first attempt.
 func challenged(first time.Time) func(*store.DueDelivery) {
 	return func(d *store.DueDelivery) {
 		d.Event, d.Kind, d.FirstAttemptAt, d.Destination.State = cola.EventConfirm, cola.KindWebhook, first, cola.DestinationPending
 	}
 }
 
-func TestJudge(t *testing.T) {
+func TestAttemptFor(t *testing.T) {
 	begun := at(11, 10, 6)
 	active := store.DueDelivery{Event: cola.EventRan}
 	active.Destination.State = cola.DestinationActive
@@ -111,7 +111,7 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%s: %+v", tt.name, a)
 		}
 		if next := a.Next; tt.in == 0 && !next.IsZero() || tt.in != 0 && !next.Equal(begun.Add(tt.in)) {
-			t.Errorf("%s: tried again at %v, want %v after %v", tt.name, next, tt.in, begun)
+			t.Errorf("%s: next attempt at %v, want %v after %v", tt.name, next, tt.in, begun)
 		}
 	}
 }

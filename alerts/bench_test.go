@@ -67,30 +67,30 @@ func revisionOf(day cola.Date) cola.Revision { return cola.Revision(day) * 1_000
 func mustFill(b *testing.B, st store.Store, now time.Time) {
 	b.Helper()
 	if err := st.Fill(b.Context(), func(yield func(*store.Item, error) bool) {
-		give := func(i store.Item) bool { return yield(&i, nil) }
-		_ = giveSearches(now, give) && giveLabels(cola.DateOf(now), give)
+		add := func(i store.Item) bool { return yield(&i, nil) }
+		_ = yieldSearches(now, add) && yieldLabels(cola.DateOf(now), add)
 	}); err != nil {
 		b.Fatal(err)
 	}
 }
 
-// giveSearches yields accounts, then searches, then each account's own destination, until give
+// yieldSearches yields accounts, then searches, then each account's own destination, until yield
 // returns false.
-func giveSearches(now time.Time, give func(store.Item) bool) bool {
+func yieldSearches(now time.Time, yield func(store.Item) bool) bool {
 	accounts := (*benchDue + searchesAnAccount - 1) / searchesAnAccount
 	for n := range accounts {
 		account := store.Account{ID: cola.AccountID(n + 1), Email: fmt.Sprintf("account%d@example.com", n), Tier: cola.TierFree, CreatedAt: now.AddDate(0, 0, -30), ActiveLimit: searchesAnAccount}
-		if !give(store.Item{Kind: store.ItemAccount, Account: account}) {
+		if !yield(store.Item{Kind: store.ItemAccount, Account: account}) {
 			return false
 		}
 	}
 	for n := range *benchDue {
-		if !give(store.Item{Kind: store.ItemSearch, Search: weekly(n, now)}) {
+		if !yield(store.Item{Kind: store.ItemSearch, Search: weekly(n, now)}) {
 			return false
 		}
 	}
 	for n := range accounts {
-		if !give(store.Item{Kind: store.ItemDestination, Destination: ownAddress(n, now)}) {
+		if !yield(store.Item{Kind: store.ItemDestination, Destination: ownAddress(n, now)}) {
 			return false
 		}
 	}
@@ -104,12 +104,12 @@ func ownAddress(n int, now time.Time) store.StoredDestination {
 	return d
 }
 
-// giveLabels yields permittees, labels and the arrivals of the last months, until give returns
+// yieldLabels yields permittees, labels and the arrivals of the last months, until yield returns
 // false.
-func giveLabels(today cola.Date, give func(store.Item) bool) bool {
+func yieldLabels(today cola.Date, yield func(store.Item) bool) bool {
 	o := demo.Options{Colas: *benchLabels, Seed: 7, AsOf: today}
 	for _, p := range demo.Permittees(o) {
-		if !give(store.Item{Kind: store.ItemPermittee, Permittee: store.StoredPermittee{Permittee: p}}) {
+		if !yield(store.Item{Kind: store.ItemPermittee, Permittee: store.StoredPermittee{Permittee: p}}) {
 			return false
 		}
 	}
@@ -119,12 +119,12 @@ func giveLabels(today cola.Date, give func(store.Item) bool) bool {
 		if day := label.ApprovalDate; day > today-150 {
 			arrivals = append(arrivals, store.StoredArrival{TTBID: label.TTBID, At: revisionOf(day + 3), ApprovalDate: day})
 		}
-		if !give(store.Item{Kind: store.ItemCola, Cola: label}) {
+		if !yield(store.Item{Kind: store.ItemCola, Cola: label}) {
 			return false
 		}
 	}
 	for _, a := range arrivals {
-		if !give(store.Item{Kind: store.ItemArrival, Arrival: a}) {
+		if !yield(store.Item{Kind: store.ItemArrival, Arrival: a}) {
 			return false
 		}
 	}

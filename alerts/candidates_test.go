@@ -48,10 +48,10 @@ func TestWindow(t *testing.T) {
 	} {
 		w := windowOf(tt.mark, tt.now)
 		if got := w.contains(tt.approved, tt.arrived); got != tt.held {
-			t.Errorf("%s: approved %v, arrived at %d: looked at is %v in %+v", tt.name, tt.approved, tt.arrived, got, w)
+			t.Errorf("%s: approved %v, arrived at %d: contains = %v in %+v", tt.name, tt.approved, tt.arrived, got, w)
 		}
 		if got := w.isLate(tt.approved); got != tt.late {
-			t.Errorf("%s: approved %v: late is %v", tt.name, tt.approved, got)
+			t.Errorf("%s: approved %v: isLate = %v", tt.name, tt.approved, got)
 		}
 	}
 }
@@ -68,13 +68,13 @@ func TestMarkAfter(t *testing.T) {
 		{at(11, 16, 6), 600, store.Mark{At: at(11, 16, 6), Revision: 700}},
 	} {
 		if got := markAfter(m, tt.now, tt.upto); got != tt.want {
-			t.Errorf("after a run at %v up to %d: %+v, want %+v", tt.now, tt.upto, got, tt.want)
+			t.Errorf("markAfter(%v, %d) = %+v, want %+v", tt.now, tt.upto, got, tt.want)
 		}
 	}
 }
 
-// TestWindowsAdjoin checks that successive windows adjoin for runs at any times. So the next window
-// includes labels that arrive after the run.
+// TestWindowsAdjoin checks that successive windows are contiguous for runs at any times, so that the
+// next window includes labels that arrive after the run.
 func TestWindowsAdjoin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := store.Mark{At: at(1, 1, 0), Revision: 1}
@@ -90,18 +90,18 @@ func TestWindowsAdjoin(t *testing.T) {
 	})
 }
 
-func TestHorizon(t *testing.T) {
+func TestReadFrom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		today := day(11, 20)
 		need := today.AddDays(-rapid.IntRange(0, 9000).Draw(t, "days"))
 		got := readFrom(today, need)
 		switch behind := today - need; {
 		case got > need:
-			t.Fatalf("needed from %v on, read from %v on", need, got)
+			t.Fatalf("needed from %v, read from %v", need, got)
 		case behind <= usualWindow && got != today-usualWindow:
-			t.Fatalf("needed from %v on, read from %v on: another search would have it read anew", need, got)
+			t.Fatalf("needed from %v, read from %v, so that the next search causes another read", need, got)
 		case behind > usualWindow && (got > need-behind/3 || got < need-behind):
-			t.Fatalf("needed from %v on, read from %v on", need, got)
+			t.Fatalf("needed from %v, read from %v", need, got)
 		}
 	})
 }
@@ -114,8 +114,8 @@ func bottled(number int, kind vocabulary.ProductType, container string) cola.Ind
 	return label
 }
 
-// TestMetFilters checks that a match lists the filters it meets and, of several options, only those
-// it has.
+// TestMetFilters checks that a match lists the filters that the label meets, and of alternatives only
+// those that match.
 func TestMetFilters(t *testing.T) {
 	on := cola.Some(true)
 	for _, tt := range []struct {
@@ -163,9 +163,8 @@ func TestMetFilters(t *testing.T) {
 	}
 }
 
-// TestMetInTheOrderOfResults uses labels of many days, partly late, with another product type for
-// every third.
-func TestMetInTheOrderOfResults(t *testing.T) {
+// TestMetManyLabels uses labels of many days, some of them late, every third of another product type.
+func TestMetManyLabels(t *testing.T) {
 	f := newFakeStore(at(11, 9, 12))
 	f.save("one", cola.SavedSearchFilters{TypeWine: cola.Some(true), TypeMaltBeverage: cola.Some(true), BrandName: "oak"}, daily)
 	for i := range 60 {
@@ -183,6 +182,6 @@ func TestMetInTheOrderOfResults(t *testing.T) {
 		}
 	}
 	if n := len(f.recorded[0].new); n != 60 {
-		t.Errorf("%d labels were found, want 60", n)
+		t.Errorf("found %d labels, want 60", n)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestSlowAccounts checks that accounts with many unresponsive receivers and many messages do not
-// delay others for long, even repeatedly, and that all their messages are tried.
+// TestSlowAccounts checks that accounts with many unresponsive receivers and many messages don't delay
+// others for long, even repeatedly, and that all their messages are tried.
 func TestSlowAccounts(t *testing.T) {
 	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		const accounts, receivers, messages = 4, 19, 5
@@ -27,7 +27,7 @@ func TestSlowAccounts(t *testing.T) {
 				return Result{Status: 200}
 			}
 			sleep(ctx, 15*time.Second)
-			return Result{Fault: "It did not answer within 15s."}
+			return Result{Fault: "No response within 15s."}
 		}}
 		c, _ := newTestDispatcher(f, s)
 		end := running(t, c)
@@ -42,7 +42,7 @@ func TestSlowAccounts(t *testing.T) {
 					time.Sleep(100 * time.Millisecond)
 				}
 				if late := time.Since(due); late > 4*deliverInterval {
-					t.Errorf("round %d: a message to a receiver that answers is delivered after %v", round, late)
+					t.Errorf("round %d: message to a responsive receiver delivered after %v", round, late)
 				}
 			}
 		}
@@ -55,9 +55,9 @@ func TestSlowAccounts(t *testing.T) {
 	})
 }
 
-// TestHostsAreSpared checks that, across accounts, requests to a host are bounded in flight and per
+// TestHostLimit checks that, across accounts, requests to a host are bounded in flight and per
 // minute, and that excess messages wait without failing or delaying other hosts.
-func TestHostsAreSpared(t *testing.T) {
+func TestHostLimit(t *testing.T) {
 	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		const messages = 3 * DefaultHostRate
 		var mu sync.Mutex
@@ -90,18 +90,18 @@ func TestHostsAreSpared(t *testing.T) {
 		defer end()
 		time.Sleep(2 * time.Minute)
 		if f.stateOf(other.ID) != cola.DeliveryDelivered {
-			t.Error("a message to another host waits")
+			t.Error("a message to another host was delayed")
 		}
 		time.Sleep(time.Hour)
 		for id, d := range f.snapshot() {
 			if d.state != cola.DeliveryDelivered || d.Attempts != 1 {
-				t.Fatalf("delivery %d is %s after %d attempts, want it delivered by the first", id, d.state, d.Attempts)
+				t.Fatalf("delivery %d is %s after %d attempts, want delivered after 1", id, d.state, d.Attempts)
 			}
 		}
 		mu.Lock()
 		defer mu.Unlock()
 		if most > maxPerHost {
-			t.Errorf("%d requests to a host were in flight, want %d at most", most, maxPerHost)
+			t.Errorf("%d requests to a host in flight, want at most %d", most, maxPerHost)
 		}
 		for i := DefaultHostRate; i < len(begun); i++ {
 			// A sliding minute can overlap two minutes of the limiter.
@@ -115,9 +115,9 @@ func TestHostsAreSpared(t *testing.T) {
 	})
 }
 
-// TestHostsAreShared checks that an account that floods a platform's host, or has slow endpoints
-// there, does not delay other accounts' messages to it.
-func TestHostsAreShared(t *testing.T) {
+// TestHostShares checks that an account that floods a platform's host, or has slow endpoints there,
+// doesn't delay other accounts' messages to it.
+func TestHostShares(t *testing.T) {
 	for name, tt := range map[string]struct {
 		takes    time.Duration
 		accounts int // number of flooding accounts
@@ -175,11 +175,11 @@ func TestHostsAreShared(t *testing.T) {
 				limit := 2 * DefaultHostRate * tt.accounts / (tt.accounts + 1) // a sliding minute can overlap two minutes of the limiter
 				for i := limit; i < len(begun); i++ {
 					if begun[i].Sub(begun[i-limit]) < time.Minute {
-						t.Fatalf("%d requests of greedy accounts in %v", limit+1, begun[i].Sub(begun[i-limit]))
+						t.Fatalf("%d requests of flooding accounts in %v", limit+1, begun[i].Sub(begun[i-limit]))
 					}
 				}
 				if len(begun) == 0 {
-					t.Error("no message of a greedy account was sent")
+					t.Error("no message of a flooding account was sent")
 				}
 			})
 		})

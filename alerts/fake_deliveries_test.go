@@ -21,10 +21,10 @@ type fakeDeliveries struct {
 	mu       sync.Mutex
 	all      map[int64]*fakeDelivery
 	paused   map[string]string // reasons by destination UUID
-	noted    []store.Attempt
+	recorded []store.Attempt
 	released []int64
 	unread   map[int64]error // errors by run whose content is unreadable
-	forgot   []time.Time
+	deleted  []time.Time
 	old      int // old deliveries yet to be deleted
 	claims   int
 
@@ -148,7 +148,7 @@ func (f *fakeDeliveries) RecordAttempt(ctx context.Context, a store.Attempt) (bo
 	if d == nil {
 		return false, nil
 	}
-	f.noted = append(f.noted, a)
+	f.recorded = append(f.recorded, a)
 	d.Attempts++
 	d.state, d.next, d.heldUntil = a.State, a.Next, time.Time{}
 	if d.FirstAttemptAt.IsZero() {
@@ -181,7 +181,7 @@ func (f *fakeDeliveries) DeleteOldDeliveries(ctx context.Context, before time.Ti
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.forgot = append(f.forgot, before)
+	f.deleted = append(f.deleted, before)
 	n := min(f.old, 10)
 	f.old -= n
 	return n, nil
@@ -199,7 +199,7 @@ func (f *fakeDeliveries) replay(id int64, due time.Time) {
 func (f *fakeDeliveries) attempts() []store.Attempt {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Clone(f.noted)
+	return slices.Clone(f.recorded)
 }
 
 // states returns the number of deliveries in each state.

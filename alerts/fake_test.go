@@ -14,8 +14,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// fakeStore is an in-memory store.Arrivals and store.Runs. It records every state of every label,
-// so that tests can compute what a run should have found.
+// fakeStore is an in-memory store.Arrivals and store.Runs. It records every state of every label, so
+// that tests can compute the expected matches of a run.
 type fakeStore struct {
 	mu       sync.Mutex
 	clock    time.Time // the database's clock
@@ -58,19 +58,19 @@ type fakeSearch struct {
 	had       map[cola.TTBID]bool
 	fault     error
 	failures  int       // consecutive failures
-	asked     time.Time // time of a requested run; zero if none is pending
+	requested time.Time // time of a requested run; zero if none is pending
 }
 
 // due returns when the search is due, by its schedule or by a requested run; zero if it is not.
 func (s *fakeSearch) due() time.Time {
 	plan := s.search.Schedule
 	if plan == nil || !plan.NextRunAt.OK {
-		return s.asked
+		return s.requested
 	}
-	if next := plan.NextRunAt.V.Time(); s.asked.IsZero() || next.Before(s.asked) {
+	if next := plan.NextRunAt.V.Time(); s.requested.IsZero() || next.Before(s.requested) {
 		return next
 	}
-	return s.asked
+	return s.requested
 }
 
 // asDue returns the search with its due time.
@@ -87,7 +87,7 @@ func (s *fakeSearch) asDue() cola.SavedSearch {
 // fakeRun is a recorded run.
 type fakeRun struct {
 	store.RunRecord
-	before store.Mark // the search's mark before the run
+	before store.Mark // mark of the search before the run
 	new    []store.RunMatch
 }
 
@@ -95,7 +95,7 @@ func newFakeStore(clock time.Time) *fakeStore {
 	return &fakeStore{clock: clock, revision: 100, labels: map[cola.TTBID]*fakeLabel{}, searches: map[string]*fakeSearch{}}
 }
 
-// around executes a call with the test's hooks before and after it.
+// around makes a call between the hooks before and after it.
 func (f *fakeStore) around(ctx context.Context, call string, do func() error) error {
 	for _, step := range []func() error{
 		ctx.Err,
@@ -176,12 +176,12 @@ func (f *fakeStore) change(uuid string, change func(*cola.SavedSearch)) {
 	s.hold, s.heldUntil = s.hold+1, time.Time{}
 }
 
-// ask requests a run of a search, with or without a schedule.
-func (f *fakeStore) ask(uuid string) {
+// request requests a run of a search, with or without a schedule.
+func (f *fakeStore) request(uuid string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if s := f.searches[uuid]; s.due().IsZero() || s.due().After(f.clock) {
-		s.asked = f.clock
+		s.requested = f.clock
 	}
 }
 
@@ -323,7 +323,7 @@ func (f *fakeStore) recordRun(r store.RunRecord) (o store.RunOutcome) {
 		plan.LastRunAt, plan.NextRunAt = cola.Some(cola.TimestampOf(r.Mark.At)), cola.Opt[cola.Timestamp]{V: r.Next, OK: r.Next != 0}
 		s.search.Schedule = &plan
 	}
-	s.asked, s.mark, s.heldUntil, s.failures = time.Time{}, r.Mark, time.Time{}, 0
+	s.requested, s.mark, s.heldUntil, s.failures = time.Time{}, r.Mark, time.Time{}, 0
 	f.recorded = append(f.recorded, run)
 	o.Recorded, o.Run = true, int64(len(f.recorded))
 	return o

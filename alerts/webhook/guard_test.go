@@ -29,13 +29,13 @@ func TestPublicOnly(t *testing.T) {
 	} {
 		checkGuard(t, a, true)
 	}
-	for _, no := range []string{"", "8.8.8.8", "example.com:443", "8.8.8.8:https"} {
-		if publicOnly("tcp4", no, nil) == nil {
-			t.Errorf("%q is let through", no)
+	for _, address := range []string{"", "8.8.8.8", "example.com:443", "8.8.8.8:https"} {
+		if publicOnly("tcp4", address, nil) == nil {
+			t.Errorf("publicOnly(tcp4, %q) allows the connection", address)
 		}
 	}
 	if publicOnly("udp4", "8.8.8.8:443", nil) == nil {
-		t.Error("datagrams are let through")
+		t.Error("publicOnly(udp4) allows the connection")
 	}
 }
 
@@ -49,7 +49,7 @@ func checkGuard(t *testing.T, address string, want bool) {
 	}
 	for _, port := range []string{"443", "25", "8443"} {
 		if got := publicOnly(network, net.JoinHostPort(address, port), nil) == nil; got != want {
-			t.Errorf("%s: connected to: %v", address, got)
+			t.Errorf("publicOnly(%s, %s:%s) allows the connection: %v, want %v", network, address, port, got, want)
 		}
 	}
 }
@@ -62,13 +62,13 @@ func TestPrivateAddresses(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "[::]", "10.0.0.1", "169.254.169.254", "[fe80::1]", "[64:ff9b::7f00:1]"} {
 		s := sender(r)
 		s.private, s.dialer.Control = false, publicOnly
-		if sent := s.Send(t.Context(), message("https://"+host+port)); sent != (alerts.Result{Fault: "It is no address of the public internet."}) {
+		if sent := s.Send(t.Context(), message("https://"+host+port)); sent != (alerts.Result{Fault: faultNotPublic}) {
 			t.Errorf("%s: %+v", host, sent)
 		}
 	}
 	strict := New(Options{Vault: box})
-	if sent := strict.Send(t.Context(), message(r.URL)); sent != (alerts.Result{Fault: "It is no address of the public internet."}) {
-		t.Errorf("as it is by itself: %+v", sent)
+	if sent := strict.Send(t.Context(), message(r.URL)); sent != (alerts.Result{Fault: faultNotPublic}) {
+		t.Errorf("by default: %+v", sent)
 	}
 	if sent := strict.Send(t.Context(), message(strings.Replace(r.URL, "https", "http", 1))); sent != (alerts.Result{Fault: faultInsecure}) {
 		t.Errorf("without https: %+v", sent)
@@ -82,13 +82,13 @@ func TestPrivateAddresses(t *testing.T) {
 // the guarded dialer.
 func TestNoProxy(t *testing.T) {
 	if New(Options{}).transport.Proxy != nil {
-		t.Error("there is a proxy")
+		t.Error("the transport has a proxy")
 	}
 }
 
-// TestNamesAreResolvedAgain checks that a name that first resolves to a public address and then to
-// a private one is blocked on connecting.
-func TestNamesAreResolvedAgain(t *testing.T) {
+// TestDNSRebinding checks that a name that first resolves to a public address and then to a private
+// one is blocked.
+func TestDNSRebinding(t *testing.T) {
 	r := receive(t, true, answers(200))
 	_, port, _ := net.SplitHostPort(r.Listener.Addr().String())
 	var moved atomic.Bool
@@ -101,16 +101,16 @@ func TestNamesAreResolvedAgain(t *testing.T) {
 		return netip.MustParseAddr("8.8.8.8")
 	})
 	if seen, err := s.dialer.Resolver.LookupHost(t.Context(), "rebind.example.com"); err != nil || len(seen) != 1 || seen[0] != "8.8.8.8" {
-		t.Fatalf("at first it resolves to %v, %v", seen, err)
+		t.Fatalf("first lookup = %v, %v", seen, err)
 	}
 	moved.Store(true)
 	m := message("https://rebind.example.com:" + port)
-	if sent := s.Send(t.Context(), m); sent != (alerts.Result{Fault: "It is no address of the public internet."}) || len(r.all()) != 0 {
+	if sent := s.Send(t.Context(), m); sent != (alerts.Result{Fault: faultNotPublic}) || len(r.all()) != 0 {
 		t.Errorf("%+v", sent)
 	}
 	s.dialer.Control = nil
 	if sent := s.Send(t.Context(), m); sent.Status != 200 || len(r.all()) != 1 {
-		t.Errorf("without the guard it would get there, else this shows nothing: %+v", sent)
+		t.Errorf("without the guard: %+v, want 200", sent)
 	}
 }
 

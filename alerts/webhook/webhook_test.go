@@ -54,7 +54,7 @@ func receive(t *testing.T, https bool, answer http.HandlerFunc) *receiver {
 	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, err := io.ReadAll(req.Body)
 		if err != nil || req.Method != http.MethodPost {
-			t.Errorf("%s with a body that fails with %v", req.Method, err)
+			t.Errorf("%s, reading the body: %v", req.Method, err)
 		}
 		r.mu.Lock()
 		r.got = append(r.got, received{req.Header, req.Host, req.URL.RequestURI(), body})
@@ -162,11 +162,11 @@ func TestSend(t *testing.T) {
 		t.Error(err)
 	}
 	if err := verify(t, oldSecret, got); err == nil {
-		t.Error("any secret verifies it")
+		t.Error("verified with the wrong secret")
 	}
 	at, _ := strconv.ParseInt(got.header.Get("webhook-timestamp"), 10, 64)
 	if age := time.Since(time.Unix(at, 0)); age < 0 || age > time.Minute {
-		t.Errorf("timestamp of %v ago", age)
+		t.Errorf("timestamp is %v old", age)
 	}
 	got.header.Del("webhook-signature")
 	got.header.Del("webhook-timestamp")
@@ -191,13 +191,13 @@ func TestRotation(t *testing.T) {
 	s.Send(t.Context(), m)
 	both, one := r.all()[0], r.all()[1]
 	if verify(t, secret, both) != nil || verify(t, oldSecret, both) != nil {
-		t.Errorf("signed with both: %q", both.header.Get("webhook-signature"))
+		t.Errorf("during the rotation: %q", both.header.Get("webhook-signature"))
 	}
 	if verify(t, secret, one) != nil || verify(t, oldSecret, one) == nil || strings.Contains(one.header.Get("webhook-signature"), " ") {
-		t.Errorf("signed with one: %q", one.header.Get("webhook-signature"))
+		t.Errorf("after the rotation: %q", one.header.Get("webhook-signature"))
 	}
 	if both.header.Get("webhook-id") != one.header.Get("webhook-id") {
-		t.Error("the id has changed")
+		t.Error("the ID has changed")
 	}
 }
 
@@ -225,14 +225,14 @@ func TestChallenge(t *testing.T) {
 	}{
 		{"the token", func(w http.ResponseWriter, _ []byte) { fmt.Fprintln(w, challenge) }, alerts.Result{Status: 200, Verified: true}},
 		{"JSON", func(w http.ResponseWriter, _ []byte) { fmt.Fprintf(w, `{"challenge": %q}`, challenge) }, alerts.Result{Status: 200, Verified: true}},
-		{"nothing", func(w http.ResponseWriter, _ []byte) { w.WriteHeader(204) }, alerts.Result{Status: 204}},
-		{"what it got", func(w http.ResponseWriter, body []byte) { w.Write(body) }, alerts.Result{Status: 200}},
+		{"empty", func(w http.ResponseWriter, _ []byte) { w.WriteHeader(204) }, alerts.Result{Status: 204}},
+		{"the request body", func(w http.ResponseWriter, body []byte) { w.Write(body) }, alerts.Result{Status: 200}},
 		{"the code", func(w http.ResponseWriter, _ []byte) { fmt.Fprintln(w, challenge.Code()) }, alerts.Result{Status: 200}},
 		{"the token, and an error", func(w http.ResponseWriter, _ []byte) {
 			w.WriteHeader(500)
 			fmt.Fprintln(w, challenge)
 		}, alerts.Result{Status: 500, Fault: "The receiver answered 500."}},
-		{"the token in much else", func(w http.ResponseWriter, _ []byte) {
+		{"the token after 4 KiB", func(w http.ResponseWriter, _ []byte) {
 			fmt.Fprint(w, strings.Repeat(" ", maxEcho), challenge)
 		}, alerts.Result{Status: 200}},
 	} {
@@ -249,11 +249,11 @@ func TestChallenge(t *testing.T) {
 		want := fmt.Sprintf(`{"type":"destination.confirm","timestamp":"2026-11-16T06:00:02Z","data":{"destination":{"uuid":"5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"},"challenge":%q,"code":%q}}`,
 			challenge, challenge.Code())
 		if got := r.all(); len(got) != 1 || verify(t, secret, got[0]) != nil || string(got[0].body) != want {
-			t.Errorf("%s: the endpoint got %+v", tt.name, got)
+			t.Errorf("%s: requests %+v", tt.name, got)
 		}
 		m.Event = cola.EventTest
 		if sent := sender(r).Send(t.Context(), m); sent.Verified {
-			t.Errorf("%s: an answer to a test confirms", tt.name)
+			t.Errorf("%s: a response to a test message confirmed the endpoint", tt.name)
 		}
 	}
 }
@@ -269,8 +269,8 @@ func TestEmptyRun(t *testing.T) {
 	}
 }
 
-// TestCannotBeMade checks that failures on our side do not count against the receiver.
-func TestCannotBeMade(t *testing.T) {
+// TestComposeFails checks that failures on our side do not count against the receiver.
+func TestComposeFails(t *testing.T) {
 	r := receive(t, true, answers(200))
 	for _, tt := range []struct {
 		want   string
