@@ -66,7 +66,7 @@ func challenged(first time.Time) func(*store.DueDelivery) {
 }
 
 func TestAttemptFor(t *testing.T) {
-	begun := at(11, 10, 6)
+	started := at(11, 10, 6)
 	active := store.DueDelivery{Event: cola.EventRan}
 	active.Destination.State = cola.DestinationActive
 	with := func(change func(*store.DueDelivery)) store.DueDelivery {
@@ -74,7 +74,7 @@ func TestAttemptFor(t *testing.T) {
 		change(&d)
 		return d
 	}
-	last := with(func(d *store.DueDelivery) { d.FirstAttemptAt = begun.Add(-71 * time.Hour) })
+	last := with(func(d *store.DueDelivery) { d.FirstAttemptAt = started.Add(-71 * time.Hour) })
 	for _, tt := range []struct {
 		name  string
 		due   store.DueDelivery
@@ -89,7 +89,7 @@ func TestAttemptFor(t *testing.T) {
 		{"wants to be left alone", active, Result{Status: 503, Fault: "no", RetryAfter: time.Hour}, cola.DeliveryPending, time.Hour + 2*time.Second, ""},
 		{"wants to be left alone for a second", active, Result{Fault: "no", RetryAfter: time.Second}, cola.DeliveryPending, 12 * time.Second, ""},
 		{"wants to be left alone for a year", active, Result{Fault: "no", RetryAfter: 365 * 24 * time.Hour}, cola.DeliveryPending, 24*time.Hour + 2*time.Second, ""},
-		{"third", with(func(d *store.DueDelivery) { d.FirstAttemptAt, d.Attempts = begun.Add(-70*time.Second), 2 }), Result{Fault: "no"}, cola.DeliveryPending, 5*time.Minute + 2*time.Second, ""},
+		{"third", with(func(d *store.DueDelivery) { d.FirstAttemptAt, d.Attempts = started.Add(-70*time.Second), 2 }), Result{Fault: "no"}, cola.DeliveryPending, 5*time.Minute + 2*time.Second, ""},
 		{"first after a replay", with(func(d *store.DueDelivery) { d.Attempts = 11 }), Result{Fault: "no"}, cola.DeliveryPending, 12 * time.Second, ""},
 		{"last", last, Result{Fault: "no", RetryAfter: time.Hour}, cola.DeliveryFailed, 0, cola.ReasonFailing},
 		{"last, and we are to blame", last, Result{Fault: "no", OurFault: true}, cola.DeliveryFailed, 0, ""},
@@ -100,18 +100,18 @@ func TestAttemptFor(t *testing.T) {
 		{"final, not agreed", with(func(d *store.DueDelivery) {
 			d.Event, d.Destination.State = cola.EventConfirm, cola.DestinationUnconfirmed
 		}), Result{Fault: "no", Final: true}, cola.DeliveryFailed, 0, ""},
-		{"a challenge, not taken", with(challenged(begun)), Result{Status: 503, Fault: "no"}, cola.DeliveryPending, 12 * time.Second, ""},
-		{"a challenge, tried for half an hour", with(challenged(begun.Add(-40 * time.Minute))), Result{Fault: "no"}, cola.DeliveryFailed, 0, ""},
-		{"a challenge, gone", with(challenged(begun)), Result{Status: 410, Fault: "gone", Gone: true}, cola.DeliveryFailed, 0, ""},
-		{"a challenge, answered", with(challenged(begun)), Result{Status: 200, Verified: true}, cola.DeliveryDelivered, 0, ""},
+		{"a challenge, not taken", with(challenged(started)), Result{Status: 503, Fault: "no"}, cola.DeliveryPending, 12 * time.Second, ""},
+		{"a challenge, tried for half an hour", with(challenged(started.Add(-40 * time.Minute))), Result{Fault: "no"}, cola.DeliveryFailed, 0, ""},
+		{"a challenge, gone", with(challenged(started)), Result{Status: 410, Fault: "gone", Gone: true}, cola.DeliveryFailed, 0, ""},
+		{"a challenge, answered", with(challenged(started)), Result{Status: 200, Verified: true}, cola.DeliveryDelivered, 0, ""},
 		{"final, of what tells of another", with(func(d *store.DueDelivery) { d.Event = cola.EventPaused }), Result{Fault: "no", Final: true}, cola.DeliveryFailed, 0, ""},
 	} {
-		a := attemptFor(tt.due, begun, 2*time.Second, tt.sent, 0.5)
+		a := attemptFor(tt.due, started, 2*time.Second, tt.sent, 0.5)
 		if a.State != tt.state || a.Pause != tt.pause || a.Verified != tt.sent.Verified || a.Error != tt.sent.Fault || a.Status != tt.sent.Status {
 			t.Errorf("%s: %+v", tt.name, a)
 		}
-		if next := a.Next; tt.in == 0 && !next.IsZero() || tt.in != 0 && !next.Equal(begun.Add(tt.in)) {
-			t.Errorf("%s: next attempt at %v, want %v after %v", tt.name, next, tt.in, begun)
+		if next := a.Next; tt.in == 0 && !next.IsZero() || tt.in != 0 && !next.Equal(started.Add(tt.in)) {
+			t.Errorf("%s: next attempt at %v, want %v after %v", tt.name, next, tt.in, started)
 		}
 	}
 }

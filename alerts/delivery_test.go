@@ -57,13 +57,13 @@ func TestDeliver(t *testing.T) {
 			return Result{Status: 200}
 		}}
 		c, _ := newTestDispatcher(f, s)
-		begun := time.Now()
+		started := time.Now()
 		want := DeliveryReport{Delivered: 99, Retried: 1, Failed: 1}
 		if diff := cmp.Diff(want, mustDeliver(t, c)); diff != "" {
 			t.Errorf("report (-want +got):\n%s", diff)
 		}
-		if s.most != maxInFlight || time.Since(begun) != 7*time.Second {
-			t.Errorf("%d in flight, %v in total, want %d and 7s", s.most, time.Since(begun), maxInFlight)
+		if s.most != maxInFlight || time.Since(started) != 7*time.Second {
+			t.Errorf("%d in flight, %v in total, want %d and 7s", s.most, time.Since(started), maxInFlight)
 		}
 		if diff := cmp.Diff(map[string]int{"delivered": 99, "pending": 3, "failed": 1}, f.states()); diff != "" {
 			t.Errorf("deliveries (-want +got):\n%s", diff)
@@ -188,10 +188,10 @@ func TestLongDatabaseOutage(t *testing.T) {
 		}
 		s := &fakeSender{}
 		c, log := newTestDispatcher(f, s)
-		begun := time.Now()
+		started := time.Now()
 		report, err := c.Deliver(t.Context(), time.Now())
-		if !errors.Is(err, store.ErrUnavailable) || report.Unrecorded != maxInFlight || report.Released != maxInFlight || time.Since(begun) > time.Minute {
-			t.Errorf("%+v, %v after %v", report, err, time.Since(begun))
+		if !errors.Is(err, store.ErrUnavailable) || report.Unrecorded != maxInFlight || report.Released != maxInFlight || time.Since(started) > time.Minute {
+			t.Errorf("%+v, %v after %v", report, err, time.Since(started))
 		}
 		if n := strings.Count(log.String(), "level=ERROR"); n != maxInFlight {
 			t.Errorf("%d errors logged, want %d:\n%s", n, maxInFlight, log)
@@ -248,9 +248,9 @@ func TestSlow(t *testing.T) {
 		}
 		hook, post := &fakeSender{answer: away(false)}, &fakeSender{answer: away(true)}
 		c := NewDispatcher(DispatcherOptions{Store: f, Senders: map[string]Sender{cola.KindWebhook: hook, cola.KindEmail: post}, Hold: hold})
-		begun := time.Now()
+		started := time.Now()
 		report := mustDeliver(t, c)
-		if took := time.Since(begun); took > time.Minute || report.Delivered != 1 {
+		if took := time.Since(started); took > time.Minute || report.Delivered != 1 {
 			t.Errorf("%+v after %v", report, took)
 		}
 		if tried := len(hook.messages()) + len(post.messages()); tried > 3*maxInFlight || report.Postponed < 200-2*maxInFlight {

@@ -144,9 +144,9 @@ func TestRunEnds(t *testing.T) {
 			<-sending
 		}
 		synctest.Wait()
-		begun := time.Now()
+		started := time.Now()
 		end()
-		if took := time.Since(begun); took > 10*time.Second {
+		if took := time.Since(started); took > 10*time.Second {
 			t.Errorf("ended after %v", took)
 		}
 		if diff := cmp.Diff(map[string]int{"delivered": 5, "pending": 35}, f.states()); diff != "" {

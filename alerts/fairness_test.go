@@ -62,13 +62,13 @@ func TestHostLimit(t *testing.T) {
 		const messages = 3 * DefaultHostRate
 		var mu sync.Mutex
 		inFlight, most := 0, 0
-		var begun []time.Time
+		var started []time.Time
 		s := &fakeSender{answer: func(ctx context.Context, m Message) Result {
 			if m.Destination.Address.V != "https://victim.example/x" {
 				return Result{Status: 200}
 			}
 			mu.Lock()
-			begun = append(begun, time.Now())
+			started = append(started, time.Now())
 			inFlight++
 			most = max(most, inFlight)
 			mu.Unlock()
@@ -103,14 +103,14 @@ func TestHostLimit(t *testing.T) {
 		if most > maxPerHost {
 			t.Errorf("%d requests to a host in flight, want at most %d", most, maxPerHost)
 		}
-		for i := DefaultHostRate; i < len(begun); i++ {
+		for i := DefaultHostRate; i < len(started); i++ {
 			// A sliding minute can overlap two minutes of the limiter.
-			if i >= 2*DefaultHostRate && begun[i].Sub(begun[i-2*DefaultHostRate]) < time.Minute {
-				t.Fatalf("%d requests in %v", 2*DefaultHostRate+1, begun[i].Sub(begun[i-2*DefaultHostRate]))
+			if i >= 2*DefaultHostRate && started[i].Sub(started[i-2*DefaultHostRate]) < time.Minute {
+				t.Fatalf("%d requests in %v", 2*DefaultHostRate+1, started[i].Sub(started[i-2*DefaultHostRate]))
 			}
 		}
-		if len(begun) != messages {
-			t.Errorf("%d requests for %d messages", len(begun), messages)
+		if len(started) != messages {
+			t.Errorf("%d requests for %d messages", len(started), messages)
 		}
 	})
 }
@@ -128,14 +128,14 @@ func TestHostShares(t *testing.T) {
 			delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
 				const greedy, endpoints, messages = cola.AccountID(1_000_000), 20, 600
 				var mu sync.Mutex
-				var begun []time.Time
+				var started []time.Time
 				inFlight, most := 0, 0
 				s := &fakeSender{answer: func(ctx context.Context, m Message) Result {
 					if m.Destination.Account < greedy {
 						return Result{Status: 200}
 					}
 					mu.Lock()
-					begun = append(begun, time.Now())
+					started = append(started, time.Now())
 					inFlight++
 					most = max(most, inFlight)
 					mu.Unlock()
@@ -173,12 +173,12 @@ func TestHostShares(t *testing.T) {
 					t.Errorf("%d requests of an account in flight, want at most %d", most, maxPerHost/2)
 				}
 				limit := 2 * DefaultHostRate * tt.accounts / (tt.accounts + 1) // a sliding minute can overlap two minutes of the limiter
-				for i := limit; i < len(begun); i++ {
-					if begun[i].Sub(begun[i-limit]) < time.Minute {
-						t.Fatalf("%d requests of flooding accounts in %v", limit+1, begun[i].Sub(begun[i-limit]))
+				for i := limit; i < len(started); i++ {
+					if started[i].Sub(started[i-limit]) < time.Minute {
+						t.Fatalf("%d requests of flooding accounts in %v", limit+1, started[i].Sub(started[i-limit]))
 					}
 				}
-				if len(begun) == 0 {
+				if len(started) == 0 {
 					t.Error("no message of a flooding account was sent")
 				}
 			})

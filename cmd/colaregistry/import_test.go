@@ -105,8 +105,8 @@ func realData(t *testing.T, h testRegistry) {
 // may be slow; make perf measures latency.
 func eventually(t *testing.T, ok func() bool) {
 	t.Helper()
-	for begun := time.Now(); !ok(); time.Sleep(200 * time.Millisecond) {
-		if time.Since(begun) > time.Minute {
+	for started := time.Now(); !ok(); time.Sleep(200 * time.Millisecond) {
+		if time.Since(started) > time.Minute {
 			t.Error("a minute later the server does not show what it was to show")
 			return
 		}

@@ -192,7 +192,7 @@ func neverMoreThanTheLimitInAnyMinute(t *testing.T, h testRegistry) {
 
 	type grant struct{ sent, answered time.Time }
 	var grants []grant
-	for begun, i := time.Now(), 0; time.Since(begun) < 75*time.Second; i++ {
+	for started, i := time.Now(), 0; time.Since(started) < 75*time.Second; i++ {
 		sent := time.Now()
 		if servers[i%2].get(t, "/usage", secret.Reveal()).StatusCode == http.StatusOK {
 			grants = append(grants, grant{sent, time.Now()})

@@ -84,9 +84,9 @@ func TestSlowBodies(t *testing.T) {
 		}
 		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 2 * time.Minute}
 		for range 3 {
-			begun := time.Now()
+			started := time.Now()
 			a := s.send(client, http.MethodGet, "/api/v1/usage", http.Header{"X-Api-Key": {key}}, nil)
-			if took := time.Since(begun); a.Status != http.StatusOK || took > fast {
+			if took := time.Since(started); a.Status != http.StatusOK || took > fast {
 				t.Errorf("a request beside slow ones: %d after %v", a.Status, took)
 			}
 		}
@@ -97,7 +97,7 @@ func TestSlowBodies(t *testing.T) {
 			"/sign-in": http.StatusRequestTimeout, "/sign-out": http.StatusSeeOther, "/keys": http.StatusMethodNotAllowed,
 			"/unsubscribe/" + wrongText(1): web.StatusClientGone, "/confirm/" + wrongText(2): http.StatusNotFound,
 		} {
-			conn, begun := slow(path+" HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded"), time.Now()
+			conn, started := slow(path+" HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded"), time.Now()
 			forms.Go(func() {
 				_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 				answered, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -106,7 +106,7 @@ func TestSlowBodies(t *testing.T) {
 					return
 				}
 				answered.Body.Close()
-				if took := time.Since(begun); took > fast || answered.StatusCode != status {
+				if took := time.Since(started); took > fast || answered.StatusCode != status {
 					t.Errorf("a slow form to %s: %s after %v, want status %d", path, answered.Status, took, status)
 				}
 			})

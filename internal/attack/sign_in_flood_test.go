@@ -20,16 +20,16 @@ func TestSignInFlood(t *testing.T) {
 	onBoth(t, program.Options{Flags: i.flags()}, func(t *testing.T, s *site) {
 		i.asked.Store(0)
 		var all sync.WaitGroup
-		var begun atomic.Int32
+		var started atomic.Int32
 		for range workers {
 			all.Go(func() {
-				for begun.Add(1) <= strangers {
+				for started.Add(1) <= strangers {
 					s.beginSignIn(http.DefaultClient, "/")
 				}
 			})
 		}
 		for n := range honest {
-			for begun.Load() < int32(n*strangers/honest) && begun.Load() < strangers {
+			for started.Load() < int32(n*strangers/honest) && started.Load() < strangers {
 				s.beginSignIn(http.DefaultClient, "/") // keep pace with the flood
 			}
 			subject := fmt.Sprintf("person%d", n)
@@ -87,7 +87,7 @@ func TestCallbackFlood(t *testing.T) {
 			},
 		} {
 			i.given.Store(0)
-			begun := time.Now()
+			started := time.Now()
 			var all sync.WaitGroup
 			var sent, limited atomic.Int32
 			for range workers {
@@ -110,7 +110,7 @@ func TestCallbackFlood(t *testing.T) {
 				}
 			}
 			all.Wait()
-			junk, most := i.given.Load()-honest, 10+int32(time.Since(begun)/(6*time.Second))+1
+			junk, most := i.given.Load()-honest, 10+int32(time.Since(started)/(6*time.Second))+1
 			if name == "one cookie" {
 				most = 1
 			}

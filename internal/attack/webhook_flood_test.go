@@ -162,7 +162,7 @@ func TestTestMessageFlood(t *testing.T) {
 			})
 			paths = append(paths, path)
 		}
-		begun, accepted := time.Now(), 0
+		started, accepted := time.Now(), 0
 		for range 12 {
 			switch got := s.rest(key, http.MethodPost, paths[0]+"/test", nil); {
 			case got.Status == http.StatusAccepted:
@@ -171,7 +171,7 @@ func TestTestMessageFlood(t *testing.T) {
 				t.Errorf("%d %s", got.Status, got.Body)
 			}
 		}
-		if most := 10 + int(time.Since(begun)/(6*time.Second)) + 1; accepted < 10 || accepted > most {
+		if most := 10 + int(time.Since(started)/(6*time.Second)) + 1; accepted < 10 || accepted > most {
 			t.Errorf("%d test messages accepted, want 10 to %d", accepted, most)
 		}
 		if got := s.rest(key, http.MethodPost, paths[1]+"/test", nil); got.Status != http.StatusAccepted {

@@ -58,7 +58,7 @@ func TestWrongCredentials(t *testing.T) {
 		for kind, send := range floods {
 			statuses := map[int]int{}
 			queries := fmt.Sprintf(`colaregistry_secret_lookup_queries_total{kind="%s"}`, kind)
-			before, begun := s.metric(admin, queries), time.Now()
+			before, started := s.metric(admin, queries), time.Now()
 			var mu sync.Mutex
 			var flood sync.WaitGroup
 			for worker := range 10 {
@@ -72,7 +72,7 @@ func TestWrongCredentials(t *testing.T) {
 				})
 			}
 			flood.Wait()
-			if made, most := s.metric(admin, queries)-before, time.Since(begun)/(10*time.Millisecond)+2; made < 1 || made > float64(most) {
+			if made, most := s.metric(admin, queries)-before, time.Since(started)/(10*time.Millisecond)+2; made < 1 || made > float64(most) {
 				t.Errorf("400 wrong secrets of the kind %s caused %v queries, at most %d were due", kind, made, most)
 			}
 			if kind != "session" && statuses[http.StatusTooManyRequests] == 0 {

@@ -20,7 +20,7 @@ type fetched struct {
 
 // browse fetches from a page of another origin, as scripts with an SDK and tracing do.
 func (b *bench) browse(t *testing.T) {
-	begun := time.Now()
+	started := time.Now()
 	tab := newTab(t)
 	if err := chromedp.Do(tab, chromedp.Navigate(b.page.URL)); err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func (b *bench) browse(t *testing.T) {
 			t.Errorf("%s: %s %s gives %d, want %d with a readable %s: %s %v", r.name, r.method, r.path, got.Status, r.status, r.header, got.Error, got.Headers)
 		}
 	}
-	b.add(t, "chromium", fmt.Sprintf("made %d requests from another origin", len(requests)), begun)
+	b.add(t, "chromium", fmt.Sprintf("made %d requests from another origin", len(requests)), started)
 }
 
 // fetch makes a request from a script in the page.

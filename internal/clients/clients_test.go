@@ -142,9 +142,9 @@ type row struct {
 	failed      bool
 }
 
-// add adds a row for a client's work since begun.
-func (b *bench) add(t *testing.T, client, did string, begun time.Time) {
-	b.table = append(b.table, row{client, did, time.Since(begun), t.Failed()})
+// add adds a row for a client's work since started.
+func (b *bench) add(t *testing.T, client, did string, started time.Time) {
+	b.table = append(b.table, row{client, did, time.Since(started), t.Failed()})
 }
 
 func (rows table) print() {

@@ -44,7 +44,7 @@ func (b *bench) generateTypeScript(t *testing.T, document string) {
 		{"@hey-api/openapi-ts", "@hey-api/openapi-ts", "openapi-ts", "generated a client", []string{"-i", document, "-o", "generated/hey", "-c", "@hey-api/client-fetch"}},
 		{"typescript", "typescript", "tsc", "compiled both", []string{"-p", "."}},
 	} {
-		begun := time.Now()
+		started := time.Now()
 		script, err := b.kit.Program(run.name, run.runs)
 		if err != nil {
 			t.Fatal(err)
@@ -52,7 +52,7 @@ func (b *bench) generateTypeScript(t *testing.T, document string) {
 		if _, err := nodetest.Succeed(b.kit.Command(t.Context(), script, run.args...)); err != nil {
 			t.Errorf("%s: %v", run.client, err)
 		}
-		b.add(t, run.client, run.did, begun)
+		b.add(t, run.client, run.did, started)
 	}
 }
 
@@ -70,11 +70,11 @@ func (b *bench) generateGo(t *testing.T, document string) {
 		{"github.com/oapi-codegen/oapi-codegen/v2", "generated a client", []string{"tool", "oapi-codegen", "-generate", "models,client", "-package", "oapi", "-o", "oapi/client.go", document}},
 		{"go", "compiled both, and the programs that use them", []string{"build", "-o", "bin/", "./..."}},
 	} {
-		begun := time.Now()
+		started := time.Now()
 		if _, err := nodetest.Succeed(b.inModule(t.Context(), "go", run.args...)); err != nil {
 			t.Errorf("%s: %v", run.client, err)
 		}
-		b.add(t, run.client, run.did, begun)
+		b.add(t, run.client, run.did, started)
 	}
 }
 
@@ -116,14 +116,14 @@ func report(t testing.TB, client string, outcomes map[string]error) {
 
 // callHeyAPI calls every operation with the hey-api client, through Prism.
 func (b *bench) callHeyAPI(t *testing.T) {
-	begun := time.Now()
+	started := time.Now()
 	checkPrism(t, b)
 	prism := b.startPrism(t, b.URL+"/api/v1")
 	bridge := "http://" + serve(t, b.kit.Command(t.Context(), b.kit.Script("bridge.mjs")))
 	outcomes, _ := b.walk(t, "hey-api", func(r request) response { return viaBridge(t, bridge, prism, r) })
 	report(t, "hey-api", outcomes)
-	b.add(t, "@hey-api/openapi-ts", fmt.Sprintf("called %d operations", len(outcomes)), begun)
-	b.add(t, "@stoplight/prism-cli", fmt.Sprintf("checked the requests and responses of %d operations", len(outcomes)), begun)
+	b.add(t, "@hey-api/openapi-ts", fmt.Sprintf("called %d operations", len(outcomes)), started)
+	b.add(t, "@stoplight/prism-cli", fmt.Sprintf("checked the requests and responses of %d operations", len(outcomes)), started)
 }
 
 // viaBridge makes a call with the generated TypeScript client.
@@ -195,7 +195,7 @@ func checkPrism(t *testing.T, b *bench) {
 // callOgen calls every operation with the ogen client. Fixed responses must equal those received
 // without the client.
 func (b *bench) callOgen(t *testing.T) {
-	begun := time.Now()
+	started := time.Now()
 	address := serve(t, b.inModule(t.Context(), filepath.Join(b.goDir, "bin", "ogenproxy"), b.URL+"/api/v1"))
 	outcomes, through := b.walk(t, "ogen", over(t, "http://"+address+"/api/v1"))
 	report(t, "ogen", outcomes)
@@ -209,5 +209,5 @@ func (b *bench) callOgen(t *testing.T) {
 			t.Errorf("%s: the client changes the response (-server +client):\n%s", s.operation, diff)
 		}
 	}
-	b.add(t, "github.com/ogen-go/ogen", fmt.Sprintf("called %d operations, decoding strictly", len(outcomes)), begun)
+	b.add(t, "github.com/ogen-go/ogen", fmt.Sprintf("called %d operations, decoding strictly", len(outcomes)), started)
 }

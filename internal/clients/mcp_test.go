@@ -109,10 +109,10 @@ func (b *bench) callTools(t *testing.T) {
 		}},
 	} {
 		t.Run(client.account, func(t *testing.T) {
-			begun := time.Now()
+			started := time.Now()
 			outcomes := b.runCalls(t, calls, b.newKey(client.account), client.command)
 			report(t, client.name, problems(t, tools, calls, outcomes))
-			b.add(t, client.name, fmt.Sprintf("made %d calls of %d tools", len(calls), len(tools)), begun)
+			b.add(t, client.name, fmt.Sprintf("made %d calls of %d tools", len(calls), len(tools)), started)
 		})
 	}
 }

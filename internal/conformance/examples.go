@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -57,7 +58,7 @@ func (e example) fill(known map[string]string) (arguments string, err error) {
 	arguments = variable.ReplaceAllStringFunc(e.arguments, func(name string) string {
 		value, ok := known[name[1:]]
 		if !ok {
-			err = fmt.Errorf("no earlier answer had %s", name)
+			err = fmt.Errorf("no earlier response had %s", name)
 		}
 		quoted, _ := json.Marshal(value) // a string always encodes
 		return string(quoted[1 : len(quoted)-1])
@@ -86,7 +87,7 @@ func keepBarcode(content map[string]any, known map[string]string) error {
 func keepArea(content map[string]any, known map[string]string) error {
 	rows, _ := content["data"].([]any)
 	if len(rows) == 0 {
-		return fmt.Errorf("there are no areas")
+		return errors.New("no areas")
 	}
 	area, _ := rows[0].(map[string]any)
 	return keepAll(area, known, "ava_id")
@@ -103,7 +104,7 @@ func keepAll(record map[string]any, known map[string]string, names ...string) er
 	for _, name := range names {
 		value, _ := record[name].(string)
 		if value == "" {
-			return fmt.Errorf("there is no %s in %v", name, record)
+			return fmt.Errorf("no %s in %v", name, record)
 		}
 		known[name] = value
 	}

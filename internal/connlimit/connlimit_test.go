@@ -210,11 +210,11 @@ func TestSlowBodiesMakeRoom(t *testing.T) {
 			}
 		}
 	}()
-	begun := time.Now()
+	started := time.Now()
 	if err := s.dial(t).get(); err != nil {
 		t.Fatalf("a connection beside slow ones: %v", err)
 	}
-	if took := time.Since(begun); took > 3*slowAfter {
+	if took := time.Since(started); took > 3*slowAfter {
 		t.Errorf("a connection beside slow ones waited %v", took)
 	}
 	close(stop)

@@ -45,10 +45,10 @@ func TestInstallOnce(t *testing.T) {
 	}
 	second, err := o.installPackages(t.Context())
 	if err != nil || second != first {
-		t.Errorf("%s, %v, not %s", second, err, first)
+		t.Errorf("second install: %s, %v, want %s", second, err, first)
 	}
 	if got, err := os.ReadFile(ran); err != nil || strings.Count(string(got), "\n") != 1 || !strings.HasPrefix(string(got), "ci --ignore-scripts") {
-		t.Errorf("npm was run as %q, %v", got, err)
+		t.Errorf("npm runs: %q, %v", got, err)
 	}
 	if _, err := os.Stat(filepath.Join(first, "node_modules")); err != nil {
 		t.Error(err)
@@ -74,11 +74,11 @@ func TestInstallFails(t *testing.T) {
 func TestMajorOf(t *testing.T) {
 	for printed, want := range map[string]int{"v22.23.3\n": 22, "v9.0.0": 9, "24": 24} {
 		if got, err := majorOf(printed); err != nil || got != want {
-			t.Errorf("%q is %d, %v, not %d", printed, got, err, want)
+			t.Errorf("majorOf(%q) = %d, %v, want %d", printed, got, err, want)
 		}
 	}
 	if got, err := majorOf("node\n"); err == nil {
-		t.Errorf("no version is %d", got)
+		t.Errorf("majorOf without a version = %d", got)
 	}
 }
 
@@ -98,11 +98,11 @@ func TestKit(t *testing.T) {
 		}
 	}
 	if got, err := k.Program("a", "run"); err != nil || got != filepath.Join(dir, "node_modules", "a", "dist", "index.js") {
-		t.Errorf("it runs %s, %v", got, err)
+		t.Errorf("output %s, %v", got, err)
 	}
 	for name, runs := range map[string]string{"a": "walk", "b": "run"} {
 		if got, err := k.Program(name, runs); err == nil {
-			t.Errorf("%s of %s is %s", runs, name, got)
+			t.Errorf("Program(%s, %s) = %s, want an error", name, runs, got)
 		}
 	}
 	if _, err := Succeed(k.Command(t.Context(), "anything")); err != nil {

@@ -24,7 +24,7 @@ func (b *bench) ledger(ctx context.Context) (measure.Latencies, error) {
 			return nil, err
 		}
 		if status != http.StatusOK {
-			return nil, fmt.Errorf("/usage answers %d", status)
+			return nil, fmt.Errorf("/usage returned status %d", status)
 		}
 		l = append(l, took)
 		time.Sleep(4 * time.Millisecond)

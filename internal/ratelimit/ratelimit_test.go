@@ -88,10 +88,10 @@ func TestOverload(t *testing.T) {
 	l := New[string](burst, every, 4, time.Now)
 	var granted atomic.Int64
 	var all sync.WaitGroup
-	begun := time.Now()
+	started := time.Now()
 	for range callers {
 		all.Go(func() {
-			for time.Since(begun) < 300*time.Millisecond {
+			for time.Since(started) < 300*time.Millisecond {
 				if wait := l.Take("a", 1); wait == 0 {
 					granted.Add(1)
 				} else if wait > every {
@@ -102,7 +102,7 @@ func TestOverload(t *testing.T) {
 		})
 	}
 	all.Wait()
-	most := burst + int64(time.Since(begun)/every) + 1
+	most := burst + int64(time.Since(started)/every) + 1
 	if n := granted.Load(); n > most || n < burst {
 		t.Errorf("%d were granted, want %d to %d", n, burst, most)
 	}

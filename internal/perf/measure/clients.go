@@ -38,12 +38,12 @@ func Get(ctx context.Context, client *http.Client, url, key string, dst io.Write
 		return 0, 0, err
 	}
 	req.Header.Set("X-API-Key", key)
-	begun := time.Now()
+	started := time.Now()
 	resp, err := client.Do(req)
 	if err != nil {
 		return 0, 0, err
 	}
 	defer resp.Body.Close()
 	_, err = io.Copy(dst, resp.Body)
-	return resp.StatusCode, time.Since(begun), err
+	return resp.StatusCode, time.Since(started), err
 }
