@@ -70,7 +70,7 @@ func TestUsageIsTold(t *testing.T) {
 }
 
 func TestOutlooks(t *testing.T) {
-	november := cola.PeriodOf(registrytest.Begun)
+	november := cola.PeriodOf(registrytest.StartTime)
 	last := cola.NewDate(2026, 11, 30)
 	for _, test := range []struct {
 		name                   string
@@ -190,7 +190,7 @@ func fullReport(name string) registry.UsageReport {
 	reasons := []string{registry.RefusedBurst, registry.RefusedDetailViews, registry.RefusedListRecords, registry.RefusedScope, registry.RefusedCredential, registry.RefusedSuspended, "<script>"}
 	for i := range 50 {
 		r.Refusals = append(r.Refusals, registry.Refusal{
-			LastAt: registrytest.Begun, Channel: cola.ChannelREST, Credential: cola.Credential{Kind: cola.CredentialKey, ID: 1}, Name: name, Reason: reasons[i%len(reasons)], Count: 1000,
+			LastAt: registrytest.StartTime, Channel: cola.ChannelREST, Credential: cola.Credential{Kind: cola.CredentialKey, ID: 1}, Name: name, Reason: reasons[i%len(reasons)], Count: 1000,
 		})
 	}
 	return r

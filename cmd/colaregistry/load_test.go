@@ -64,7 +64,7 @@ type loadRun struct {
 	servers  []*serverProcess
 	accounts []*loadtest.Account
 	log      *loadtest.Log
-	started    time.Time
+	started  time.Time
 	lift     func() // ends the load and waits for the last response
 }
 

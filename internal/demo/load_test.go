@@ -113,16 +113,16 @@ func TestLoadWritesEverything(t *testing.T) {
 		t.Errorf("%d labels in batches of up to %d", len(s.colas), s.largest)
 	}
 	if s.news {
-		t.Error("demonstration labels are news")
+		t.Error("demo labels were not loaded as history")
 	}
 	for c := range Labels(o) {
 		if diff := cmp.Diff(*c, s.colas[c.TTBID]); diff != "" {
-			t.Fatalf("%s is kept differently (-made +kept):\n%s", c.TTBID, diff)
+			t.Fatalf("%s is stored differently (-generated +stored):\n%s", c.TTBID, diff)
 		}
 	}
 	for _, p := range Permittees(o) {
 		if s.permittees[p.PermitNumber] != p {
-			t.Fatalf("%s is kept as %+v, want %+v", p.PermitNumber, s.permittees[p.PermitNumber], p)
+			t.Fatalf("%s is stored as %+v, want %+v", p.PermitNumber, s.permittees[p.PermitNumber], p)
 		}
 	}
 	want := map[string]int{
@@ -145,7 +145,7 @@ func TestLoadWritesEverything(t *testing.T) {
 	}
 }
 
-func TestLoadTellsWhatFailed(t *testing.T) {
+func TestLoadErrors(t *testing.T) {
 	o := Options{Colas: 10, Seed: 4, AsOf: testDay}
 	for kind, words := range map[string]string{
 		"colas": "labels", "permittees": "permittees", "avas": "AVAs", "aliases": "category aliases", "times": "processing times",
@@ -164,11 +164,11 @@ func TestLoadTellsWhatFailed(t *testing.T) {
 		t.Errorf("a refused label: %v", err)
 	}
 	if err := Load(context.Background(), newShelf(), Options{Colas: -1, AsOf: testDay}, nil); err == nil {
-		t.Error("options that fail Check are loaded")
+		t.Error("Load accepted options that fail Check")
 	}
 }
 
-func TestLoadEndsWithTheContext(t *testing.T) {
+func TestLoadCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := newShelf()
 	err := Load(ctx, s, Options{Colas: 5_000, Seed: 4, AsOf: testDay}, func(done, _ int) {

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// FairLock is a Lock that processes get in the order in which they asked. It uses two locked files: a waiter holds the queue
+// FairLock is a Lock that serves processes in order of their requests. It uses two locked files: a waiter holds the queue
 // until it gets the lock, so the last holder can't overtake it. The methods are safe for concurrent use; Contended and
 // Unlock are for the holder.
 type FairLock struct {
@@ -37,7 +37,7 @@ func (f *FairLock) Lock(ctx context.Context) error {
 // Unlock releases the lock to the next waiter.
 func (f *FairLock) Unlock() { f.lock.Unlock() }
 
-// Contended reports whether somebody waits for the lock. It costs two system calls. On platforms without file locks it sees
+// Contended reports whether another process or goroutine waits for the lock. It costs two system calls. On platforms without file locks it sees
 // only waiters that share this FairLock.
 func (f *FairLock) Contended() bool {
 	free, err := f.queue.TryLock()
@@ -51,5 +51,5 @@ func (f *FairLock) Contended() bool {
 // files; there it only excludes goroutines that share this FairLock.
 func (f *FairLock) Shared() bool { return f.lock.Shared() }
 
-// Close closes the files. Nobody may hold the lock or wait for it.
+// Close closes the files. The lock must be free, without waiters.
 func (f *FairLock) Close() error { return errors.Join(f.queue.Close(), f.lock.Close()) }

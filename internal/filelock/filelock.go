@@ -1,8 +1,8 @@
 // Package filelock excludes other processes with locked files. Waiters block in the kernel instead of polling, and the
 // kernel releases the lock when its holder dies.
 //
-// SQLite's own lock goes to whoever retries at the right moment. A [FairLock] in front of it serves processes in order, and
-// a long-running holder, such as an import, can ask whether somebody waits and make way.
+// SQLite's own lock goes to the first process that retries after its release. A [FairLock] in front of it serves processes
+// in order, and a long-running holder, such as an import, can check for waiters and yield.
 package filelock
 
 import (
@@ -103,11 +103,11 @@ func (l *Lock) Unlock() {
 // files.
 func (l *Lock) Shared() bool { return canLockFiles && !l.private.Load() }
 
-// Close closes the file. Nobody may hold the lock or wait for it.
+// Close closes the file. The lock must be free, without waiters.
 func (l *Lock) Close() error { return l.file.Close() }
 
-// take locks the file and waits for it if asked to. On a file system without locks it reports success: SQLite's own lock
-// still protects the database.
+// take locks the file, optionally waiting for it. On a file system without locks it reports success, because SQLite's own
+// lock still protects the database.
 func (l *Lock) take(wait bool) (bool, error) {
 	if l.private.Load() {
 		return true, nil

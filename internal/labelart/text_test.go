@@ -47,7 +47,7 @@ func FuzzClean(f *testing.F) {
 			}
 		}
 		if again := clean(got, most+2); again != got {
-			t.Fatalf("clean(%q) = %q, and again %q", s, got, again)
+			t.Fatalf("clean(%q) = %q, then %q", s, got, again)
 		}
 	})
 }
@@ -68,7 +68,7 @@ func TestFittedTextFits(t *testing.T) {
 		size, lines := fit(text, b, &m)
 		if len(lines) == 0 {
 			if b.w >= 2*minSize && b.h >= 2*minSize && m.maxSize >= minSize {
-				t.Fatalf("%q in %v is left out, though there is room for a letter", text, b)
+				t.Fatalf("%q in %v is omitted although a letter fits", text, b)
 			}
 			return
 		}
@@ -91,11 +91,11 @@ func TestWrapKeepsEveryWord(t *testing.T) {
 	for width := 40.0; width > 5; width-- {
 		lines := wrap(text, sans, width, 0)
 		if got := strings.Join(lines, " "); got != text {
-			t.Errorf("width %v: the lines are %q", width, lines)
+			t.Errorf("width %v: lines %q", width, lines)
 		}
 	}
 	if lines := wrap(text, sans, 3, 0); lines != nil {
-		t.Errorf("a word wider than the line is not refused: %q", lines)
+		t.Errorf("a word wider than the line: %q", lines)
 	}
 }
 

@@ -18,8 +18,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/nodetest"
 )
 
-// stopWithin is the time limit for a server's shutdown.
-const stopWithin = time.Minute
+// stopTimeout is the time limit for a server's shutdown.
+const stopTimeout = time.Minute
 
 // build is the compiled program, shared by all tests of a binary.
 var build struct {
@@ -42,7 +42,8 @@ func Path(t testing.TB) string {
 		if build.dir, build.err = os.MkdirTemp("", "colaregistry-program"); build.err != nil {
 			return
 		}
-		_, build.err = nodetest.Succeed(nodetest.Command(context.Background(), "go", "build", "-o", build.dir, "github.com/colaregistry/colaregistry/cmd/colaregistry"))
+		_, build.err = nodetest.Succeed(nodetest.Command(context.Background(),
+			"go", "build", "-o", build.dir, "github.com/colaregistry/colaregistry/cmd/colaregistry"))
 	})
 	if build.err != nil {
 		t.Fatal(build.err)
@@ -87,7 +88,7 @@ func Start(t testing.TB, o Options) *Server {
 	t.Helper()
 	s := Launch(t, o)
 	if err := s.daemon.Await(t.Context(), s.URL+"/readyz"); err != nil {
-		t.Fatalf("start the server: %v\n%s", err, s.Log())
+		t.Fatalf("start server: %v\n%s", err, s.Log())
 	}
 	return s
 }
@@ -143,8 +144,8 @@ func (s *Server) Stop() {
 	if s.daemon == nil {
 		return
 	}
-	if err := s.daemon.Stop(stopWithin); err != nil {
-		s.t.Errorf("the server: %v\n%s", err, s.Log())
+	if err := s.daemon.Stop(stopTimeout); err != nil {
+		s.t.Errorf("server: %v\n%s", err, s.Log())
 	}
 	s.daemon = nil
 }
@@ -155,8 +156,8 @@ func (s *Server) ExitError() error {
 	s.t.Helper()
 	select {
 	case <-s.daemon.Exited:
-	case <-time.After(stopWithin):
-		s.t.Fatalf("the server still runs\n%s", s.Log())
+	case <-time.After(stopTimeout):
+		s.t.Fatalf("server is still running\n%s", s.Log())
 	}
 	err := s.daemon.Stop(0)
 	s.daemon = nil
@@ -181,7 +182,7 @@ func (s *Server) AwaitOutput(text string) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	s.t.Fatalf("the server does not print %q:\n%s%s", text, s.Output(), s.Log())
+	s.t.Fatalf("server did not print %q:\n%s%s", text, s.Output(), s.Log())
 }
 
 // Run runs another command on the server's data and returns its standard output without surrounding white space.

@@ -29,8 +29,8 @@ import (
 // PublicURL is the public URL of the registry.
 const PublicURL = "https://registry.example"
 
-// Begun is the initial time of a registry's clock.
-var Begun = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
+// StartTime is the initial time of a registry's clock.
+var StartTime = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
 // labels is the number of demo labels in a registry.
 const labels = 300
@@ -44,30 +44,30 @@ type Registry struct {
 	clock atomic.Int64
 }
 
-// furnished is a database file with the demo labels, created once.
-var furnished struct {
+// template is a database file with the demo labels, created once.
+var template struct {
 	once sync.Once
 	file []byte
 	err  error
 }
 
-// mustFurnish returns the content of a database file with the demo labels.
-func mustFurnish(t testing.TB) []byte {
+// mustTemplate returns the content of a database file with the demo labels.
+func mustTemplate(t testing.TB) []byte {
 	t.Helper()
-	furnished.once.Do(func() {
-		file := filepath.Join(t.TempDir(), "furnished.db")
-		st, err := sqlite.Open(t.Context(), file, sqlite.Options{Now: func() time.Time { return Begun }, Logger: slog.New(slog.DiscardHandler)})
+	template.once.Do(func() {
+		file := filepath.Join(t.TempDir(), "template.db")
+		st, err := sqlite.Open(t.Context(), file, sqlite.Options{Now: func() time.Time { return StartTime }, Logger: slog.New(slog.DiscardHandler)})
 		if err == nil {
-			err = errors.Join(demo.Load(t.Context(), st, demo.Options{Colas: labels, Seed: 1, AsOf: cola.DateOf(Begun)}, nil), st.Close())
+			err = errors.Join(demo.Load(t.Context(), st, demo.Options{Colas: labels, Seed: 1, AsOf: cola.DateOf(StartTime)}, nil), st.Close())
 		}
-		if furnished.err = err; err == nil {
-			furnished.file, furnished.err = os.ReadFile(file)
+		if template.err = err; err == nil {
+			template.file, template.err = os.ReadFile(file)
 		}
 	})
-	if furnished.err != nil {
-		t.Fatal(furnished.err)
+	if template.err != nil {
+		t.Fatal(template.err)
 	}
-	return furnished.file
+	return template.file
 }
 
 // New returns a registry that is closed when the test ends. Its clock stands still until the test
@@ -75,10 +75,10 @@ func mustFurnish(t testing.TB) []byte {
 func New(t testing.TB) *Registry {
 	t.Helper()
 	r := &Registry{}
-	r.clock.Store(Begun.UnixMicro())
+	r.clock.Store(StartTime.UnixMicro())
 	quiet := slog.New(slog.DiscardHandler)
 	file := filepath.Join(t.TempDir(), "registry.db")
-	if err := os.WriteFile(file, mustFurnish(t), 0o600); err != nil {
+	if err := os.WriteFile(file, mustTemplate(t), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	st, err := sqlite.Open(t.Context(), file, sqlite.Options{Now: r.Now, Logger: quiet})

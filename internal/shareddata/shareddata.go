@@ -27,7 +27,7 @@ func Files(t testing.TB, pattern string) []string {
 		t.Fatal(err)
 	}
 	if len(paths) == 0 {
-		t.Skipf("no real data %s; set COLAREGISTRY_SHARED_DATA to its folder", pattern)
+		t.Skipf("no data file %s; set COLAREGISTRY_SHARED_DATA to the data folder", pattern)
 	}
 	return paths
 }
@@ -43,7 +43,7 @@ func moduleRoot(t testing.TB) string {
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			t.Fatal("no go.mod above the test")
+			t.Fatal("no go.mod in a parent folder")
 		}
 		dir = parent
 	}
