@@ -15,8 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// mustNews writes a file of new labels of one brand, all approved on the same day and numbered from
-// first.
+// mustNews writes a file of new labels of one brand, all approved on one day and numbered from first.
 func mustNews(t *testing.T, brand string, first, labels int, approved cola.Date) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -47,11 +46,11 @@ func TestAlerts(t *testing.T) {
 		now := time.Now().UTC()
 		h.run(t, "import", "colas", mustNews(t, "ZYZZYVA HILL", 1, 3, cola.DateOf(now)))
 		tomorrow := now.AddDate(0, 0, 1).Format(time.RFC3339)
-		if told := h.run(t, "alerts", "tick", "--at", tomorrow); !strings.HasPrefix(told, "1 search ran and found 3 labels. Next due 2") {
-			t.Errorf("the tick says %q", told)
+		if out := h.run(t, "alerts", "tick", "--at", tomorrow); !strings.HasPrefix(out, "1 search ran and found 3 labels. Next due 2") {
+			t.Errorf("first tick: %q", out)
 		}
-		if told := h.run(t, "alerts", "tick", "--at", tomorrow); !strings.HasPrefix(told, "0 searches ran and found 0 labels. Next due 2") {
-			t.Errorf("the next tick says %q", told)
+		if out := h.run(t, "alerts", "tick", "--at", tomorrow); !strings.HasPrefix(out, "0 searches ran and found 0 labels. Next due 2") {
+			t.Errorf("second tick: %q", out)
 		}
 		get := func(path string) answer { return s.get(t, "/saved-searches/"+uuid+path, secret.Reveal()) }
 		runs := get("/runs")
@@ -65,7 +64,7 @@ func TestAlerts(t *testing.T) {
 			}
 		}
 		if got := get("/runs/999/matches"); got.StatusCode != 404 {
-			t.Errorf("a run that there is not: %d %s", got.StatusCode, got.body)
+			t.Errorf("unknown run: %d %s", got.StatusCode, got.body)
 		}
 	})
 }
@@ -113,7 +112,7 @@ func TestTickKilled(t *testing.T) {
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		const searches, labels = 2_500, 20
 		st := mustOpen(t, h)
-		h.run(t, "import", "colas", mustNews(t, "EMU", 900, 1, cola.DateOf(time.Now()))) // otherwise the next import would be an initial load
+		h.run(t, "import", "colas", mustNews(t, "EMU", 900, 1, cola.DateOf(time.Now()))) // so that the next import is not an initial load
 		now := time.Now()
 		account := mustSaveMany(t, st, searches, now.Add(time.Minute))
 		h.run(t, "import", "colas", mustNews(t, "ZYZZYVA", 1, labels, cola.DateOf(now)))
@@ -127,21 +126,21 @@ func TestTickKilled(t *testing.T) {
 				break
 			}
 			if looks > 10_000 {
-				t.Fatal("nothing is run")
+				t.Fatal("no search ran")
 			}
 			time.Sleep(3 * time.Millisecond) // poll interval
 		}
 		killed.Process.Kill()
 		killed.Wait()
 		if runs, _ := runsOf(t, st, account, searches-1); runs > 0 {
-			t.Fatal("the tick was over when it was killed; the test shows nothing")
+			t.Fatal("the tick had finished before the kill")
 		}
 		mustRun(t, tick...)
 		time.Sleep(3 * time.Second) // until the killed process's claims expire, by the database clock
 		mustRun(t, tick...)
 		for i := range searches {
 			if runs, matches := runsOf(t, st, account, i); runs != 1 || matches != labels {
-				t.Fatalf("search %d ran %d times and found %d labels, want once and %d", i, runs, matches, labels)
+				t.Fatalf("search %d: %d runs and %d matches, want 1 and %d", i, runs, matches, labels)
 			}
 		}
 	})
@@ -168,11 +167,11 @@ func TestTicksShareTheWork(t *testing.T) {
 		total := 0
 		for i, end := range ends {
 			if err := end(); err != nil {
-				t.Errorf("a tick beside others: %v\n%s", err, outs[i].String())
+				t.Errorf("concurrent tick: %v\n%s", err, outs[i].String())
 			}
 			var ran int
 			if _, err := fmt.Sscan(outs[i].String(), &ran); err != nil {
-				t.Errorf("a tick says %q", outs[i].String())
+				t.Errorf("tick output %q", outs[i].String())
 			}
 			total += ran
 		}
@@ -181,7 +180,7 @@ func TestTicksShareTheWork(t *testing.T) {
 		}
 		for i := 0; i < searches; i += 100 {
 			if runs, _ := runsOf(t, st, account, i); runs != 1 {
-				t.Errorf("search %d ran %d times", i, runs)
+				t.Errorf("search %d: %d runs", i, runs)
 			}
 		}
 	})
@@ -200,29 +199,29 @@ func TestServersRunSearches(t *testing.T) {
 				break
 			}
 			if looks > 2_000 {
-				t.Fatalf("nothing is run\n%s", busy.err.String())
+				t.Fatalf("no search ran\n%s", busy.err.String())
 			}
 			time.Sleep(100 * time.Millisecond) // poll interval
 		}
 		if _, text := fetch(t, busy.admin(t)+"/metrics"); !strings.Contains(text, "colaregistry_alert_runs_total 3") {
-			t.Error("the server that runs searches does not count them")
+			t.Error("no runs counted by the server that runs searches")
 		}
 		if _, text := fetch(t, idle.admin(t)+"/metrics"); strings.Contains(text, "colaregistry_alert_runs_total") {
-			t.Error("the server that runs none counts them")
+			t.Error("runs counted by the server with --alerts off")
 		}
 		busy.stop(t)
 		idle.stop(t)
 	})
 }
 
-// TestTickAskedWrongly checks that invalid flags are reported and no registry is created.
-func TestTickAskedWrongly(t *testing.T) {
-	for flags, says := range map[string]string{
+// TestTickFlags checks that invalid flags are reported and no registry is created.
+func TestTickFlags(t *testing.T) {
+	for flags, want := range map[string]string{
 		"--at 2026-11-23": "is not a time", "--hold 10ms": "too short", "--hold soon": "--hold", "": "no registry at",
 	} {
 		var out output
 		p := program{args: append([]string{"alerts", "tick", "--data-dir", filepath.Join(t.TempDir(), "none")}, strings.Fields(flags)...), stdout: &out, stderr: &out}
-		if code := p.run(t.Context()); code == 0 || !strings.Contains(out.String(), says) {
+		if code := p.run(t.Context()); code == 0 || !strings.Contains(out.String(), want) {
 			t.Errorf("alerts tick %s: exit %d, %s", flags, code, out.String())
 		}
 	}

@@ -41,7 +41,7 @@ func TestContractDecisions(t *testing.T) {
 			"q=036000291452": state, "q=036000291452&product_type=wine": state, "q=036000291452&product_type=malt+beverage": beer,
 		} {
 			if got := strings.Join(get(query).ids(), " "); !sameWords(got, want) {
-				t.Errorf("%s finds %s, want %s", query, got, want)
+				t.Errorf("%s: results %s, want %s", query, got, want)
 			}
 		}
 		for query, note := range map[string]string{"origin=DE": "DEU", "origin=georgia": "GE", "origin=narnia": "narnia", "origin=GA": "GAB", "origin=DEU": ""} {
@@ -58,13 +58,13 @@ func TestContractDecisions(t *testing.T) {
 		cursor, _ := get("per_page=1").at("pagination", "next_cursor").(string)
 		next := s.get(t, "/colas?approval_date_from=2005-01-01&brand_name=Contract&per_page=1&cursor="+cursor, secret.Reveal())
 		if next.StatusCode != http.StatusOK || len(next.ids()) != 1 {
-			t.Errorf("another letter case with a cursor: %d %s", next.StatusCode, next.body)
+			t.Errorf("cursor with another letter case: %d %s", next.StatusCode, next.body)
 		}
 		if a := s.get(t, "/colas/"+country, secret.Reveal()); a.at("data", "image_count") != 0.0 {
-			t.Errorf("an unknown image count is %v", a.at("data", "image_count"))
+			t.Errorf("unknown image count = %v", a.at("data", "image_count"))
 		}
 		if a := s.get(t, "/processing-times?commodity=beer", secret.Reveal()); !strings.Contains(fmt.Sprint(a.at("notes")), "Malt Beverage") {
-			t.Errorf("an unknown commodity: %s", a.body)
+			t.Errorf("unknown commodity: %s", a.body)
 		}
 	})
 }

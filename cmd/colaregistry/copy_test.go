@@ -34,15 +34,15 @@ func TestCopyComparesEverything(t *testing.T) {
 		}
 		changed := fresh()
 		if !change(reflect.ValueOf(changed).Elem().Field(i)) {
-			t.Fatalf("%s has nothing to change", name)
+			t.Fatalf("%s has no field to change", name)
 		}
 		if bytes.Equal(sumOf(t, fresh()), sumOf(t, changed)) {
-			t.Errorf("the checksum does not tell that something of %s differs", name)
+			t.Errorf("the checksum ignores a field of %s", name)
 		}
 	}
 }
 
-// TestCopyRefusesClearSecrets checks that a database with clear-text secrets, migrated but not served since, can't be copied until they
+// TestCopyRefusesClearSecrets checks that a database with clear-text secrets can't be copied until they
 // are encrypted, and that links in earlier email work on the copy.
 func TestCopyRefusesClearSecrets(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) testRegistry{"sqlite": embedded, "postgres": onPostgres} {
@@ -71,7 +71,7 @@ func TestCopyRefusesClearSecrets(t *testing.T) {
 			var out, errs bytes.Buffer
 			code := program{args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &errs}.run(t.Context())
 			if _, err := os.Stat(target); code != exitFailed || !strings.Contains(errs.String(), "colaregistry secret reseal") || err == nil {
-				t.Errorf("a copy with clear-text secrets: exit code %d, %s", code, errs.String())
+				t.Errorf("with clear-text secrets: exit code %d, %s", code, errs.String())
 			}
 			reseal := []string{"secret", "reseal"}
 			if h.keyFile != "" {
@@ -82,7 +82,7 @@ func TestCopyRefusesClearSecrets(t *testing.T) {
 			}
 			h.run(t, reseal...)
 			if code := (program{args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &errs}).run(t.Context()); code != 0 {
-				t.Fatalf("a copy with encrypted secrets: exit code %d, %s", code, errs.String())
+				t.Fatalf("with encrypted secrets: exit code %d, %s", code, errs.String())
 			}
 			st, err := sqlite.Open(t.Context(), target, sqlite.Options{})
 			if err != nil {

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestExamplesFindSomething checks that every example in the reference returns demo records, unless
+// TestExamplesHaveResults checks that every example in the reference returns demo records, unless
 // its label marks it as a placeholder.
-func TestExamplesFindSomething(t *testing.T) {
+func TestExamplesHaveResults(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, embedded(t))
 	checkFound(t, s, firstCall(t, s))
@@ -77,7 +77,7 @@ func pasted(t *testing.T, source string) string {
 	t.Helper()
 	m := quotedAddress.FindStringSubmatch(source)
 	if m == nil {
-		t.Fatalf("no address in %q", source)
+		t.Fatalf("no URL in %q", source)
 	}
 	return m[1]
 }
@@ -136,7 +136,7 @@ func checkSent(t *testing.T, s *serverProcess, source string) {
 			t.Errorf("%s: %d %.300s", source, got.StatusCode, got.body)
 		}
 	default:
-		t.Errorf("%s asks %s", source, address)
+		t.Errorf("%s: unexpected URL %s", source, address)
 	}
 }
 

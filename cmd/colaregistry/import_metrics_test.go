@@ -44,7 +44,7 @@ func TestImportMetrics(t *testing.T) {
 		text := exposition(m)
 		for _, line := range step.want {
 			if !strings.Contains(text, "\ncolaregistry_import_"+line+"\n") {
-				t.Errorf("step %d: there is no %s in\n%s", i, line, text)
+				t.Errorf("step %d: no %s in\n%s", i, line, text)
 			}
 		}
 	}
@@ -62,14 +62,14 @@ func exposition(c prometheus.Collector) string {
 	return w.Body.String()
 }
 
-// TestImportIsWatched checks the metrics of an import while it runs.
-func TestImportIsWatched(t *testing.T) {
+// TestImportMetricsWhileRunning checks the metrics of an import while it runs.
+func TestImportMetricsWhileRunning(t *testing.T) {
 	t.Parallel()
 	address, end := startImport(t, embedded(t))
 	now := scrape(t, address)
 	read, added := now["colaregistry_import_rows_read_total"], now[`colaregistry_import_rows_total{outcome="added"}`]
 	if read != added || read > 5_000 || now["colaregistry_import_sources"] != 1 || now["colaregistry_import_sources_done"] != 0 || now["colaregistry_import_read_bytes_total"] <= 0 {
-		t.Errorf("%v rows read, %v added: %v", read, added, moved(nil, now, "import_sources", "import_sources_done", "import_read_bytes_total"))
+		t.Errorf("%v rows read, %v added: %v", read, added, increases(nil, now, "import_sources", "import_sources_done", "import_read_bytes_total"))
 	}
 	if status, text := fetch(t, address+"/readyz"); status != http.StatusOK {
 		t.Errorf("/readyz: %d %s", status, text)

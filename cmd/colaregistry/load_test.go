@@ -143,7 +143,7 @@ func (s *loadRun) requireExact(t *testing.T, quiet bool, endings ...loadtest.End
 		}
 	}
 	if tally.OK == 0 {
-		t.Error("nothing was answered; the test shows nothing")
+		t.Error("no request was answered")
 	}
 	t.Logf("%d requests: %d answered with 200, %d with 429, %d with 503; longest without a 200: %v",
 		tally.Requests, tally.OK, tally.TooMany, tally.Unavailable, tally.Longest.Round(time.Millisecond))
@@ -156,7 +156,7 @@ func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for started := time.Now(); !ok(); time.Sleep(50 * time.Millisecond) {
 		if time.Since(started) > time.Minute {
-			t.Fatalf("a minute has passed and it is not so that %s", what)
+			t.Fatalf("not within a minute: %s", what)
 		}
 	}
 }

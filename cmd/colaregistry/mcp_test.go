@@ -151,10 +151,10 @@ func useEveryTool(t *testing.T, a assistant) {
 	}
 	number := json.Number(strings.TrimPrefix(id, "0"))
 	if got := a.call(t, "get_cola", map[string]any{"ttb_id": number}); got.at("data", "ttb_id") != id {
-		t.Errorf("the number %s finds %v", number, got.at("data", "ttb_id"))
+		t.Errorf("TTB ID %s: found %v", number, got.at("data", "ttb_id"))
 	}
 	if concise := a.call(t, "get_cola", map[string]any{"ttb_id": id}); len(concise.text) >= len(detail.text) {
-		t.Errorf("concise has %d bytes, detailed %d", len(concise.text), len(detail.text))
+		t.Errorf("concise: %d bytes, detailed: %d", len(concise.text), len(detail.text))
 	}
 }
 
@@ -175,7 +175,7 @@ func TestLineBreaksInLabels(t *testing.T) {
 		rest := s.get(t, "/colas/"+id, secret.Reveal()).at("data", "llm_product_description")
 		tool := mustConnect(t, s.endpoint(), secret.Reveal()).call(t, "get_cola", map[string]any{"ttb_id": id}).at("data", "llm_product_description")
 		if want := "A dry red.\nAged in oak.\n\nServe cool."; tool != want || rest != text {
-			t.Errorf("the tool returns %q, want %q; REST returns %q", tool, want, rest)
+			t.Errorf("tool %q, want %q; REST %q", tool, want, rest)
 		}
 	})
 }
@@ -192,7 +192,7 @@ func TestToolCursorWalk(t *testing.T) {
 		walked = append(walked, got.ids()...)
 		if got.at("pagination", "has_more") != true {
 			if total := got.at("pagination", "total").(float64); int(total) != len(walked) || total < 60 {
-				t.Errorf("walked %d labels of %v", len(walked), total)
+				t.Errorf("read %d labels of %v", len(walked), total)
 			}
 			break
 		}
@@ -200,7 +200,7 @@ func TestToolCursorWalk(t *testing.T) {
 	}
 	slices.Sort(walked)
 	if distinct := slices.Compact(slices.Clone(walked)); len(distinct) != len(walked) {
-		t.Errorf("%d labels walked, %d distinct", len(walked), len(distinct))
+		t.Errorf("%d labels read, %d distinct", len(walked), len(distinct))
 	}
 }
 
@@ -226,23 +226,23 @@ func TestOneCounter(t *testing.T) {
 			t.Errorf("%d rows, then %v left, then %d rows, then %v detail views left", len(first.ids()), used(second), len(third.ids()), used(detail))
 		}
 		if !strings.Contains(fmt.Sprint(third.at("notes")), "cut to 8 of 20 rows") {
-			t.Errorf("the last page says %v", third.at("notes"))
+			t.Errorf("notes of the last page: %v", third.at("notes"))
 		}
 		if !fourth.failed || fourth.at("error", "code") != "quota_exceeded" || fourth.at("upgrade_url") == nil || !strings.Contains(fourth.text, "larger plan") || fifth.StatusCode != 429 {
-			t.Errorf("past the quota: %v, %q, REST %d", fourth.json, fourth.text, fifth.StatusCode)
+			t.Errorf("beyond the quota: %v, %q, REST %d", fourth.json, fourth.text, fifth.StatusCode)
 		}
 		if sixth.at("data", "list_records", "remaining") != 0. || sixth.at("data", "detail_views", "used") != 1. {
-			t.Errorf("REST sees %v", sixth.at("data"))
+			t.Errorf("usage by REST: %v", sixth.at("data"))
 		}
 		for range 3 { // eighth to tenth request of the minute
 			a.call(t, "get_usage", nil)
 		}
 		full, rest := a.call(t, "get_usage", nil), s.get(t, "/usage", secret.Reveal())
 		if !full.failed || full.at("error", "details", "reason") != "burst" || !strings.HasPrefix(full.text, "Wait ") || rest.StatusCode != 429 {
-			t.Errorf("the eleventh request: %v; REST %d", full.json, rest.StatusCode)
+			t.Errorf("eleventh request: %v; REST %d", full.json, rest.StatusCode)
 		}
 		if _, err := a.ListTools(t.Context(), protocol.ListToolsRequest{}); err != nil {
-			t.Errorf("a full minute keeps a client from connecting: %v", err)
+			t.Errorf("connecting at the rate limit: %v", err)
 		}
 		days, err := st.DailyUsage(t.Context(), account.ID, 0, cola.NewDate(9999, 12, 31))
 		requests := map[cola.Channel]int{}
@@ -254,7 +254,7 @@ func TestOneCounter(t *testing.T) {
 		}
 		h.run(t, "key", "revoke", fmt.Sprint(key.ID))
 		if got := s.post(t, secret.Reveal(), `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); got.StatusCode != 401 || got.Header.Get("WWW-Authenticate") == "" {
-			t.Errorf("right after its revocation a key gets %d", got.StatusCode)
+			t.Errorf("status right after revoking the key: %d", got.StatusCode)
 		}
 	})
 }
@@ -319,15 +319,15 @@ func TestProtection(t *testing.T) {
 	for _, tt := range tests {
 		got := s.post(t, tt.key, tt.body, tt.line)
 		if got.StatusCode != tt.status {
-			t.Errorf("%.40q with %q is answered with %d %.200s, want %d", tt.body, tt.line, got.StatusCode, got.body, tt.status)
+			t.Errorf("%.40q with %q: %d %.200s, want %d", tt.body, tt.line, got.StatusCode, got.body, tt.status)
 		}
 		if quota := got.Header.Get("X-List-Records-Remaining"); (quota != "") != (tt.status != 401 && tt.status != 403) {
-			t.Errorf("%.40q with %q: %d tells the quota %q", tt.body, tt.line, got.StatusCode, quota)
+			t.Errorf("%.40q with %q: %d with quota header %q", tt.body, tt.line, got.StatusCode, quota)
 		}
 	}
 	s.stop(t)
 	if log := s.err.String(); strings.Contains(log, s.key) || strings.Contains(log, "evil.example") {
-		t.Error("the log tells a key or what a stranger sent")
+		t.Error("the log contains a key or content of a message")
 	}
 }
 
@@ -336,7 +336,7 @@ func TestProtection(t *testing.T) {
 func TestMCPRefusesToStart(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		key, says string
+		key, want string
 		flags     []string
 	}{
 		{"", "COLAREGISTRY_API_KEY is not set", nil},
@@ -348,7 +348,7 @@ func TestMCPRefusesToStart(t *testing.T) {
 		c.Env = append(os.Environ(), "COLAREGISTRY_API_KEY="+tt.key)
 		var out, errs bytes.Buffer
 		c.Stdout, c.Stderr = &out, &errs
-		if err := c.Run(); err == nil || !strings.Contains(errs.String(), tt.says) || out.Len() > 0 {
+		if err := c.Run(); err == nil || !strings.Contains(errs.String(), tt.want) || out.Len() > 0 {
 			t.Errorf("%v: %v\n%s%s", tt.flags, err, errs.String(), out.String())
 		}
 	}

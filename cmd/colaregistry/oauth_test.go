@@ -54,15 +54,16 @@ func (s *serverProcess) onEach(t *testing.T, token string) map[string]answer {
 }
 
 // expect checks the status and the challenge of both responses.
-func (s *serverProcess) expect(t *testing.T, when, token string, status int, says string) {
+func (s *serverProcess) expect(t *testing.T, when, token string, status int, want string) {
 	t.Helper()
 	for edge, got := range s.onEach(t, token) {
-		if got.StatusCode != status || !strings.Contains(string(got.body), says) {
-			t.Errorf("%s, %s: %d %s, want %d and %q", when, edge, got.StatusCode, got.body, status, says)
+		if got.StatusCode != status || !strings.Contains(string(got.body), want) {
+			t.Errorf("%s, %s: %d %s, want %d and %q", when, edge, got.StatusCode, got.body, status, want)
 		}
 		challenge := got.Header.Get("WWW-Authenticate")
-		if told := strings.Contains(challenge, `error="invalid_token"`) && strings.Contains(challenge, "resource_metadata="); told != (status == 401) {
-			t.Errorf("%s, %s: %d challenges with %q", when, edge, got.StatusCode, challenge)
+		challenged := strings.Contains(challenge, `error="invalid_token"`) && strings.Contains(challenge, "resource_metadata=")
+		if challenged != (status == 401) {
+			t.Errorf("%s, %s: %d with challenge %q", when, edge, got.StatusCode, challenge)
 		}
 	}
 }
@@ -89,7 +90,7 @@ func TestTokens(t *testing.T) {
 
 		s.expect(t, "before the app is registered", token, 401, `The app \"assistant\" is not registered`)
 		if links, err := st.Links(t.Context(), 0); err != nil || len(links) != 0 {
-			t.Errorf("a refused token made links: %v, %v", links, err)
+			t.Errorf("links created by a rejected token: %v, %v", links, err)
 		}
 		registerApp(t, h, i)
 		s.expect(t, "registered", token, 200, "detail_views")
@@ -100,7 +101,7 @@ func TestTokens(t *testing.T) {
 		s.get(t, "/colas?per_page=3", secret.Reveal())
 		usage := s.rest(t, "GET", "/usage", token, "")
 		if used := usage.at("data", "list_records", "used"); used != 15. || usage.at("data", "tier") != "pro" {
-			t.Errorf("token and key together have used %v", usage.at("data"))
+			t.Errorf("usage of token and key: %v", usage.at("data"))
 		}
 		links, err := st.Links(t.Context(), account.ID)
 		if err != nil || len(links) != 1 || links[0].LastUsedAt.IsZero() || links[0].App.ClientID != "assistant" {
@@ -146,7 +147,7 @@ func TestStepUp(t *testing.T) {
 			challenge := got.Header.Get("WWW-Authenticate")
 			for _, part := range []string{`error="insufficient_scope"`, `scope="saved_searches:write"`, `resource_metadata="` + metadata + `"`} {
 				if got.StatusCode != 403 || !strings.Contains(challenge, part) {
-					t.Errorf("%s: %d %q lacks %s", edge, got.StatusCode, challenge, part)
+					t.Errorf("%s: %d, challenge %q without %s", edge, got.StatusCode, challenge, part)
 				}
 			}
 			if got.at("error", "code") != "insufficient_scope" || got.at("error", "details", "required_scope") != "saved_searches:write" {
@@ -159,7 +160,7 @@ func TestStepUp(t *testing.T) {
 		if made := s.post(t, "", createCall, "Authorization: Bearer "+writes); made.StatusCode != 200 || !strings.Contains(string(made.body), "uuid") {
 			t.Errorf("MCP: %d %s", made.StatusCode, made.body)
 		}
-		// A token's scopes count only as far as the app is allowed them.
+		// An app gets only those scopes of its token that it is registered for.
 		registerApp(t, h, i)
 		narrowed := i.token(t, s, map[string]any{"scope": "saved_searches:write", "jti": "2"})
 		for edge, got := range map[string]answer{
@@ -168,7 +169,7 @@ func TestStepUp(t *testing.T) {
 		} {
 			challenge := got.Header.Get("WWW-Authenticate") // no challenge: the token already has the scope
 			if got.StatusCode != 403 || got.at("error", "details", "reason") != "app_not_allowed" || strings.Contains(challenge, "scope") {
-				t.Errorf("an app that may not have the scope, %s: %d %q %s", edge, got.StatusCode, challenge, got.body)
+				t.Errorf("app without the scope, %s: %d %q %s", edge, got.StatusCode, challenge, got.body)
 			}
 		}
 	})
@@ -196,7 +197,7 @@ func TestHostileTokens(t *testing.T) {
 	parts := strings.Split(good, ".")
 	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"at+jwt"}`))
 	soon, past := time.Now().Add(time.Hour).Unix(), time.Now().Add(-time.Hour).Unix()
-	tests := []struct{ name, token, says string }{
+	tests := []struct{ name, token, want string }{
 		{"of another audience", i.token(t, s, map[string]any{"aud": "https://onOtherMachine.example/mcp"}), "for another audience"},
 		{"for the REST API's address", i.token(t, s, map[string]any{"aud": s.base}), "for another audience"},
 		{"of another issuer", other.token(t, s, nil), "issuer"},
@@ -221,11 +222,11 @@ func TestHostileTokens(t *testing.T) {
 		{"60,000 bytes long", strings.Repeat("a", 60_000), ""},
 	}
 	for _, tt := range tests {
-		s.expect(t, tt.name, tt.token, 401, tt.says)
+		s.expect(t, tt.name, tt.token, 401, tt.want)
 	}
 	for _, path := range []string{"/api/v1/usage", "/mcp"} {
 		if status := sendHuge(t, s, path); status != http.StatusRequestHeaderFieldsTooLarge && status != http.StatusUnauthorized {
-			t.Errorf("%s: a token of a megabyte is answered with %d", path, status)
+			t.Errorf("%s: status %d for a token of 1 MB", path, status)
 		}
 	}
 	s.expect(t, "the good one", good, 200, "detail_views")
@@ -233,9 +234,9 @@ func TestHostileTokens(t *testing.T) {
 		t.Errorf("accounts: %+v, %v", accounts, err)
 	}
 	s.stop(t)
-	for _, tt := range append(tests, struct{ name, token, says string }{name: "good", token: good}) {
+	for _, tt := range append(tests, struct{ name, token, want string }{name: "good", token: good}) {
 		if len(tt.token) > 20 && strings.Contains(s.err.String(), tt.token[len(tt.token)-20:]) {
-			t.Errorf("the log holds the token that is %s", tt.name)
+			t.Errorf("the log contains the token: %s", tt.name)
 		}
 	}
 }
@@ -250,7 +251,7 @@ func sendHuge(t *testing.T, s *serverProcess, path string) int {
 	}
 	req.Header.Set("Authorization", "Bearer "+strings.Repeat("a", 1<<20))
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil { // the server may close the connection before reading all of it
+	if err != nil { // the server may close the connection early
 		return http.StatusUnauthorized
 	}
 	resp.Body.Close()
@@ -266,7 +267,7 @@ func TestScopeCannotBeBypassed(t *testing.T) {
 		s := startServer(t, h, "--oidc-issuer", i.URL)
 		registerApp(t, h, i, "saved_searches:write")
 		st := mustOpen(t, h)
-		if err := st.SetTier(t.Context(), signedIn(t, st, s, i), cola.TierPro); err != nil { // so that the rate limit does not interfere
+		if err := st.SetTier(t.Context(), signedIn(t, st, s, i), cola.TierPro); err != nil { // for a higher rate limit
 			t.Fatal(err)
 		}
 		token := i.token(t, s, nil)
@@ -319,7 +320,7 @@ func TestScopeCannotBeBypassed(t *testing.T) {
 		}
 		account := signedIn(t, st, s, i)
 		if made, _, err := st.SavedSearches(t.Context(), account, 0, 100); err != nil || len(made) != 0 {
-			t.Errorf("made without the scope: %+v, %v", made, err)
+			t.Errorf("created without the scope: %+v, %v", made, err)
 		}
 	})
 }

@@ -206,12 +206,12 @@ func TestSchemaFitsTheOfficialSDKs(t *testing.T) {
 		for _, f := range fields {
 			property, ok := schema.Properties[f.name]
 			if !ok || !slices.Contains(schema.Required, f.name) {
-				t.Errorf("%s.%s is not always there: %v", model, f.name, property)
+				t.Errorf("%s.%s is not required: %v", model, f.name, property)
 				continue
 			}
 			have := schemaType(property)
 			if !fits(have, f.python) {
-				t.Errorf("%s.%s is %s, which Python takes for %s", model, f.name, have, f.python)
+				t.Errorf("%s.%s is %s, Python expects %s", model, f.name, have, f.python)
 			}
 			if !fits(have, f.javascript) {
 				mismatches = append(mismatches, model+"."+f.name)
@@ -220,7 +220,7 @@ func TestSchemaFitsTheOfficialSDKs(t *testing.T) {
 	}
 	slices.Sort(mismatches)
 	if diff := cmp.Diff(slices.Sorted(slices.Values(sdkMismatches)), mismatches); diff != "" {
-		t.Errorf("fields that JavaScript takes for something else (-known +found):\n%s", diff)
+		t.Errorf("fields with another type in JavaScript (-known +found):\n%s", diff)
 	}
 }
 
@@ -298,7 +298,7 @@ func checkImported(t *testing.T, models map[string][]sdkField, least int, files 
 		return nil
 	})
 	if err != nil || len(ids) < least {
-		t.Fatalf("%d records, %v; want at least %d", len(ids), err, least)
+		t.Fatalf("%d records, %v, want at least %d", len(ids), err, least)
 	}
 	for _, id := range ids {
 		c, err := st.Cola(t.Context(), id)
@@ -339,7 +339,7 @@ func checkModel(t *testing.T, models map[string][]sdkField, model string, record
 			continue
 		}
 		if f.python != "-" && (!ok || !fits(valueType(value), f.python) && (value != nil || !strings.HasSuffix(f.python, "?"))) {
-			t.Fatalf("%s %v: %s is %#v, which Python takes for %s (fields %q)", model, record["ttb_id"], f.name, value, f.python, slices.Sorted(maps.Keys(record)))
+			t.Fatalf("%s %v: %s is %#v, Python expects %s (fields %q)", model, record["ttb_id"], f.name, value, f.python, slices.Sorted(maps.Keys(record)))
 		}
 	}
 }

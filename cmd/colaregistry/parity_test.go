@@ -34,7 +34,7 @@ var lists = []struct {
 	{"/colas", "search_colas", nil, reflect.TypeFor[cola.SearchParams]()},
 	{"/permittees", "search_permittees", nil, reflect.TypeFor[cola.PermitteeParams]()},
 	{"/production-reports", "list_production_reports", nil, reflect.TypeFor[cola.ProductionReportParams]()},
-	{"/avas", "search_avas", map[string]any{"current": false}, reflect.TypeFor[cola.AVAParams]()}, // otherwise the tool omits fields that REST returns
+	{"/avas", "search_avas", map[string]any{"current": false}, reflect.TypeFor[cola.AVAParams]()}, // so that the tool returns the same fields as REST
 	{"/saved-searches", "list_saved_searches", nil, reflect.TypeFor[cola.SavedSearchListParams]()},
 	{"/processing-times", "get_processing_times", map[string]any{"kind": "cola"}, reflect.TypeFor[cola.ProcessingTimeParams]()},
 	{"/processing-times/formula", "get_processing_times", map[string]any{"kind": "formula"}, reflect.TypeFor[cola.FormulaProcessingTimeParams]()},
@@ -53,7 +53,7 @@ func parityCases(t *testing.T) (cases []parityCase) {
 				continue
 			}
 			if example == "" {
-				t.Errorf("%s of %s has no example to ask with", name, l.params)
+				t.Errorf("%s of %s has no example", name, l.params)
 			}
 			for _, value := range []string{example, unacceptable(f)} {
 				given := map[string]string{name: value}
@@ -193,7 +193,7 @@ func comparing(t *testing.T, s *serverProcess, st store.Store, account store.Acc
 		if rows, isList := want.([]any); isList && !takesPages(c.tool) { // an unpaged list is cut to the response limit
 			want = rows[:min(len(rows), len(got["data"].([]any)))]
 			if len(rows) > 0 && len(got["data"].([]any)) == 0 {
-				t.Errorf("%s: %s gives nothing", path, c.tool)
+				t.Errorf("%s: %s returns no records", path, c.tool)
 			}
 		}
 		if diff := cmp.Diff(want, got[name]); diff != "" {
@@ -202,11 +202,11 @@ func comparing(t *testing.T, s *serverProcess, st store.Store, account store.Acc
 	}
 	for _, name := range []string{"X-Detail-Views-Limit", "X-List-Records-Limit", "X-Quota-Reset"} {
 		if mcp.Header.Get(name) != rest.Header.Get(name) || mcp.Header.Get(name) == "" {
-			t.Errorf("%s: %s is %q and %q", path, name, rest.Header.Get(name), mcp.Header.Get(name))
+			t.Errorf("%s: %s = %q and %q", path, name, rest.Header.Get(name), mcp.Header.Get(name))
 		}
 	}
 	if want := fmt.Sprint(account.Tier.Limits().ListRecords - second.listRecords); mcp.Header.Get("X-List-Records-Remaining") != want {
-		t.Errorf("%s: %q list records remain, want %s", path, mcp.Header.Get("X-List-Records-Remaining"), want)
+		t.Errorf("%s: %q list records remaining, want %s", path, mcp.Header.Get("X-List-Records-Remaining"), want)
 	}
 }
 
@@ -257,7 +257,7 @@ func TestRowsAgreeWithDetails(t *testing.T) {
 		want := map[string]any{"company_name": holder.at("data", "company_name"), "abv": label["abv"], "volume_ml": volume}
 		for name, value := range want {
 			if !cmp.Equal(value, row[name]) {
-				t.Errorf("%s of %s is %v, want %v", name, row["ttb_id"], row[name], value)
+				t.Errorf("%s of %s = %v, want %v", name, row["ttb_id"], row[name], value)
 			}
 			if value != nil {
 				known[name]++
@@ -265,7 +265,7 @@ func TestRowsAgreeWithDetails(t *testing.T) {
 		}
 	}
 	if len(known) != len(rowFields) {
-		t.Errorf("rows have only %v", known)
+		t.Errorf("known fields: only %v", known)
 	}
 }
 

@@ -16,9 +16,9 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// ofTheVersionBefore migrates the registry's database to the previous schema version and returns
+// withPreviousSchema migrates the registry's database to the previous schema version and returns
 // that version.
-func (h testRegistry) ofTheVersionBefore(t *testing.T) int64 {
+func (h testRegistry) withPreviousSchema(t *testing.T) int64 {
 	t.Helper()
 	return h.upTo(t, 0)
 }
@@ -118,8 +118,8 @@ func withSchema(labels, source string) (migrating, refusing map[string][]string)
 		}
 }
 
-// TestCommandsKnowWhatTheyDoWithSchemas checks that every command is in one of the two lists.
-func TestCommandsKnowWhatTheyDoWithSchemas(t *testing.T) {
+// TestSchemaPolicy checks that every command is in one of the two lists.
+func TestSchemaPolicy(t *testing.T) {
 	parser, err := kong.New(&cli{}, kong.Name("colaregistry"))
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func TestCommandsKnowWhatTheyDoWithSchemas(t *testing.T) {
 	slices.Sort(there)
 	slices.Sort(known)
 	if diff := cmp.Diff(there, known); diff != "" {
-		t.Errorf("commands (-there +known):\n%s", diff)
+		t.Errorf("commands (-existing +listed):\n%s", diff)
 	}
 }
 
@@ -153,7 +153,7 @@ func TestOlderSchema(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) testRegistry{"sqlite": embedded, "postgres": onPostgres} {
 		t.Run(name, func(t *testing.T) {
 			h := open(t)
-			before := h.ofTheVersionBefore(t)
+			before := h.withPreviousSchema(t)
 			source := h.DatabaseURL
 			if source == "" {
 				source = "sqlite:" + filepath.Join(h.DataDir, "registry.db")
@@ -165,7 +165,7 @@ func TestOlderSchema(t *testing.T) {
 			for command, args := range migrating {
 				t.Run(command, func(t *testing.T) {
 					h := open(t)
-					before := h.ofTheVersionBefore(t)
+					before := h.withPreviousSchema(t)
 					if command == "serve" {
 						startServer(t, h, "--demo", "never").stop(t)
 					} else {

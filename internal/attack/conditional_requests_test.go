@@ -46,7 +46,7 @@ func TestConditionalRequests(t *testing.T) {
 			again := s.send(http.DefaultClient, http.MethodGet, "/api/v1"+path,
 				http.Header{"X-Api-Key": {reader.Key.Reveal()}, "If-None-Match": {tag}}, nil)
 			if after := s.used(reader); again.Status != http.StatusNotModified || after != before {
-				t.Errorf("%s with the tag that came with it: %d, used %+v, then %+v", path, again.Status, before, after)
+				t.Errorf("%s with its own tag: %d, used %+v, then %+v", path, again.Status, before, after)
 			}
 		}
 	})

@@ -13,10 +13,10 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// TestEmbeddedPagesSpendNothing opens every dashboard page as a browser does when another page embeds,
+// TestEmbeddedPagesAreFree opens every dashboard page as a browser does when another page embeds,
 // fetches or prefetches it, and checks that the account is not charged. The router lists the pages, so
 // new pages are covered.
-func TestEmbeddedPagesSpendNothing(t *testing.T) {
+func TestEmbeddedPagesAreFree(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		a := s.account("reader@example.com", cola.TierPro)
 		browser := s.signIn("reader@example.com")
@@ -26,7 +26,7 @@ func TestEmbeddedPagesSpendNothing(t *testing.T) {
 			charged := strings.HasPrefix(page, "/explore") && page != "/explore" || strings.Contains(page, "/explain?")
 			for i, header := range embedding() {
 				if i > 1 && !charged {
-					break // all headers on all pages would exceed the rate limit of pages
+					break // all combinations would exceed the rate limit of pages
 				}
 				header.Set("Sec-Fetch-Site", "same-origin")
 				status := s.send(browser, http.MethodGet, page, header, nil).Status
@@ -36,7 +36,7 @@ func TestEmbeddedPagesSpendNothing(t *testing.T) {
 			}
 		}
 		if after := s.used(a); after != before {
-			t.Errorf("embedded pages cost: used %+v, then %+v", before, after)
+			t.Errorf("embedded pages were charged: used %+v, then %+v", before, after)
 		}
 	})
 }
@@ -112,12 +112,12 @@ func TestHostileImageAddress(t *testing.T) {
 		browser := s.signIn("reader@example.com")
 		page := s.send(browser, http.MethodGet, "/explore/20001001000001", nil, nil)
 		if page.Status != http.StatusOK || !strings.Contains(string(page.Body), "HOSTILE") {
-			t.Fatalf("the label: %d %s", page.Status, page.Body)
+			t.Fatalf("label page: %d %s", page.Status, page.Body)
 		}
 		links := regexp.MustCompile(`<img [^>]*|<a [^>]*noreferrer[^>]*`)
 		for _, found := range links.FindAllString(string(page.Body), -1) {
 			if strings.Contains(found, "HOSTILE") {
-				t.Errorf("the page has %s", found)
+				t.Errorf("the page contains %s", found)
 			}
 		}
 	})

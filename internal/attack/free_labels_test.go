@@ -54,11 +54,11 @@ func TestManualRunsDeliverNoLabels(t *testing.T) {
 			}
 		}
 		if want := 2 * 60; found != want { // each message was sent twice
-			t.Errorf("messages count %d labels, want %d", found, want)
+			t.Errorf("messages report %d labels, want %d", found, want)
 		}
 		for _, search := range searches {
 			if feed := s.feed(a, search); ttbID.MatchString(feed) || !strings.Contains(feed, "20 new labels") {
-				t.Errorf("the feed of a manual run names labels, or lacks the count: %s", feed)
+				t.Errorf("the feed of a manual run names labels or has no count: %s", feed)
 			}
 		}
 		if used := s.used(a); used != (cola.Used{}) {
@@ -103,7 +103,7 @@ func TestScheduledMessagesNameFewLabels(t *testing.T) {
 		s.tick(tomorrow)
 		again := hook.messages()[len(before):]
 		if len(before) != len(first) || len(again) != 1 || !maps.Equal(distinct(again[0].body), distinct(feed)) {
-			t.Errorf("%d messages, and %d replayed; want %d and the same labels", len(before), len(again), len(first))
+			t.Errorf("%d messages, %d replayed, want %d and the same labels", len(before), len(again), len(first))
 		}
 
 		activate(nil, first...)
@@ -115,7 +115,7 @@ func TestScheduledMessagesNameFewLabels(t *testing.T) {
 		}
 		for _, m := range more {
 			if len(m.Data.Labels) > 0 || m.Data.Run.MatchCount != 40 {
-				t.Errorf("beyond the labels of the day, a message names %d of %d", len(m.Data.Labels), m.Data.Run.MatchCount)
+				t.Errorf("beyond the daily limit, a message names %d of %d", len(m.Data.Labels), m.Data.Run.MatchCount)
 			}
 		}
 	})
@@ -179,15 +179,15 @@ func (s *site) checkCutMatches(of string) {
 		s.t.Errorf("with 3 list records left: %d matches, %v, %v", n, meta, cut.Header)
 	}
 	if refused := s.rest(poor.Key.Reveal(), http.MethodGet, path, nil); refused.Status != http.StatusTooManyRequests || ttbID.Match(refused.Body) {
-		s.t.Errorf("with none left: %d %s", refused.Status, refused.Body)
+		s.t.Errorf("without quota: %d %s", refused.Status, refused.Body)
 	}
 	if other := s.rest(poor.Key.Reveal(), http.MethodGet, "/saved-searches/"+of+"/matches", nil); other.Status != http.StatusNotFound {
 		s.t.Errorf("matches of another account: %d", other.Status)
 	}
 }
 
-// TestManualRunsADay requests 30 runs at once, and another one after deleting the searches.
-func TestManualRunsADay(t *testing.T) {
+// TestDailyManualRuns requests 30 runs at once, and another one after deleting the searches.
+func TestDailyManualRuns(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		const asked = 30
 		a := s.account("manual@example.com", cola.TierPro)
@@ -214,13 +214,13 @@ func TestManualRunsADay(t *testing.T) {
 			}
 		}
 		if taken != cola.MaxDailyManualRuns {
-			t.Errorf("%d runs were taken at once, want %d", taken, cola.MaxDailyManualRuns)
+			t.Errorf("%d concurrent runs accepted, want %d", taken, cola.MaxDailyManualRuns)
 		}
 		last := s.save(a, "After others were deleted", map[string]any{"brand_name": "quarry"}, nil)
 		s.checkNoManualRuns(s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/"+last+"/run", nil))
 		page := s.send(s.signIn("manual@example.com"), http.MethodPost, "/saved-searches/"+last+"/run", http.Header{"Origin": {s.URL}}, nil)
 		if page.Status != http.StatusTooManyRequests {
-			t.Errorf("on the dashboard: %d", page.Status)
+			t.Errorf("dashboard: %d", page.Status)
 		}
 	})
 }
@@ -236,7 +236,7 @@ func (s *site) checkNoManualRuns(got answer) {
 	err := json.Unmarshal(got.Body, &body)
 	wait, waitErr := strconv.Atoi(got.Header.Get("Retry-After"))
 	if err = errors.Join(err, waitErr); got.Status != http.StatusTooManyRequests || body.Error.Details.Reason != "manual_runs" || err != nil || wait < 1 || wait > 24*60*60 {
-		s.t.Errorf("one run too many: %d, %v, %s", got.Status, got.Header, got.Body)
+		s.t.Errorf("run beyond the limit: %d, %v, %s", got.Status, got.Header, got.Body)
 	}
 }
 

@@ -33,11 +33,11 @@ func TestPreviewsNameFewLabels(t *testing.T) {
 			}
 		}
 		if len(named) != cola.MaxDailyPreviewLabels {
-			t.Errorf("%d of %d labels were named, want %d", len(named), brands*each, cola.MaxDailyPreviewLabels)
+			t.Errorf("%d of %d labels named, want %d", len(named), brands*each, cola.MaxDailyPreviewLabels)
 		}
 		counted := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/preview", map[string]any{"filters": map[string]any{"brand_name": "quarry"}})
 		if data, _ := counted.JSON(t)["data"].(map[string]any); data["total"] != float64(brands*each) || ttbID.Match(counted.Body) {
-			t.Errorf("the API's preview: %d %s", counted.Status, counted.Body)
+			t.Errorf("preview by the API: %d %s", counted.Status, counted.Body)
 		}
 		if used := s.used(a); used != (cola.Used{}) {
 			t.Errorf("used %+v", used)

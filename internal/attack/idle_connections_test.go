@@ -30,15 +30,15 @@ func TestIdleConnections(t *testing.T) {
 			defer conn.Close()
 		}
 		if a := get(t, "http://"+admin+"/readyz"); a.Status != http.StatusOK {
-			t.Errorf("/readyz for operators: %d %s", a.Status, a.Body)
+			t.Errorf("/readyz on the admin listener: %d %s", a.Status, a.Body)
 		}
 		if open := s.metric(admin, "colaregistry_http_connections"); open > 20 {
-			t.Errorf("%v connections are open", open)
+			t.Errorf("%v open connections", open)
 		}
 		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 2 * time.Minute}
 		for range 3 {
 			if a := s.send(client, http.MethodGet, "/api/v1/usage", http.Header{"X-Api-Key": {key}}, nil); a.Status != http.StatusOK {
-				t.Errorf("a request beside idle connections: %d", a.Status)
+				t.Errorf("request with idle connections: %d", a.Status)
 			}
 		}
 	})
@@ -80,14 +80,14 @@ func TestSlowBodies(t *testing.T) {
 			})
 		}
 		if open := s.metric(admin, "colaregistry_http_connections"); open > 20 {
-			t.Errorf("%v connections are open", open)
+			t.Errorf("%v open connections", open)
 		}
 		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 2 * time.Minute}
 		for range 3 {
 			started := time.Now()
 			a := s.send(client, http.MethodGet, "/api/v1/usage", http.Header{"X-Api-Key": {key}}, nil)
 			if took := time.Since(started); a.Status != http.StatusOK || took > fast {
-				t.Errorf("a request beside slow ones: %d after %v", a.Status, took)
+				t.Errorf("request with slow connections: %d after %v", a.Status, took)
 			}
 		}
 		close(stop)
@@ -107,7 +107,7 @@ func TestSlowBodies(t *testing.T) {
 				}
 				answered.Body.Close()
 				if took := time.Since(started); took > fast || answered.StatusCode != status {
-					t.Errorf("a slow form to %s: %s after %v, want status %d", path, answered.Status, took, status)
+					t.Errorf("slow form to %s: %s after %v, want status %d", path, answered.Status, took, status)
 				}
 			})
 		}

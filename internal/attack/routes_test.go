@@ -157,7 +157,7 @@ func TestUncharged(t *testing.T) {
 	} {
 		after := cola.Used{ListRecords: before.ListRecords + tt.list, DetailViews: before.DetailViews + tt.details}
 		if got := uncharged(tt.labels, before, after); got != tt.want {
-			t.Errorf("%d labels for %d list records and %d detail views: %d are not charged, want %d", tt.labels, tt.list, tt.details, got, tt.want)
+			t.Errorf("uncharged(%d labels, %d list records, %d detail views) = %d, want %d", tt.labels, tt.list, tt.details, got, tt.want)
 		}
 	}
 }
@@ -175,7 +175,7 @@ func TestLabelsAreCharged(t *testing.T) {
 				return
 			}
 			if after := w.spent(); uncharged(len(ids), before, after) > free[name] {
-				t.Errorf("%s shows %d labels, such as %s, and charges too little: from %+v to %+v", name, len(ids), ids[0], before, after)
+				t.Errorf("%s shows %d labels, such as %s, but charged only from %+v to %+v", name, len(ids), ids[0], before, after)
 			}
 		}
 		for _, m := range w.messages() {
@@ -186,7 +186,7 @@ func TestLabelsAreCharged(t *testing.T) {
 		}
 		for name := range free {
 			if showed[name] == 0 {
-				t.Errorf("%s shows no label: it need not be free", name)
+				t.Errorf("%s shows no labels; remove it from free", name)
 			}
 		}
 	})
@@ -242,7 +242,7 @@ func (w *world) messages() (messages [][2]string) {
 	for _, tool := range w.listed("tools/list", "tools", "name") {
 		arguments, ok := toolArguments[tool]
 		if !ok {
-			w.t.Errorf("tool %s: add the arguments with which it shows labels to toolArguments", tool)
+			w.t.Errorf("tool %s: add arguments that show labels to toolArguments", tool)
 		}
 		messages = append(messages, [2]string{"tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, w.path(arguments))})
 	}

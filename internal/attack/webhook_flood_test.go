@@ -88,7 +88,7 @@ func TestWebhookFlood(t *testing.T) {
 			statuses[s.rest(key, http.MethodPost, "/destinations", body).Status]++
 		}
 		if statuses[http.StatusCreated] == 0 || statuses[http.StatusCreated] > 5 || statuses[http.StatusTooManyRequests] != 12-statuses[http.StatusCreated] {
-			t.Errorf("12 requests are answered with %v", statuses)
+			t.Errorf("statuses of 12 requests: %v", statuses)
 		}
 		s.findNews(key)
 		confirmed := 0
@@ -113,7 +113,7 @@ func TestWebhookFlood(t *testing.T) {
 			}
 		}
 		if confirmed > 0 {
-			t.Errorf("%d endpoints that never answered a challenge are not pending", confirmed)
+			t.Errorf("%d endpoints without a response to the challenge are not pending", confirmed)
 		}
 		awaitTrue(t, "the challenges", func() bool { return len(victim.of(cola.EventConfirm)) == statuses[http.StatusCreated] })
 		if n, all := len(victim.of(cola.EventConfirm)), victim.all(); all != n || n > 5 {
@@ -210,17 +210,17 @@ func TestEndpointConfirms(t *testing.T) {
 		code := mute.await(t, cola.EventConfirm)["data"].(map[string]any)["code"]
 		confirm := "/destinations/" + second + "/confirm"
 		if got := s.rest(key, http.MethodPost, confirm, map[string]any{"code": "AAAA-AAAA"}); got.Status != http.StatusBadRequest {
-			t.Errorf("a wrong code: %d %s", got.Status, got.Body)
+			t.Errorf("wrong code: %d %s", got.Status, got.Body)
 		}
 		if got := state(second); got != cola.DestinationPending {
-			t.Errorf("an endpoint that only took the challenge is %s", got)
+			t.Errorf("endpoint that did not answer the challenge: %s", got)
 		}
 		if got := s.rest(key, http.MethodPost, confirm, map[string]any{"code": code}); got.Status != http.StatusOK {
-			t.Errorf("the code: %d %s", got.Status, got.Body)
+			t.Errorf("correct code: %d %s", got.Status, got.Body)
 		}
 		for uuid, e := range map[string]*endpoint{first: echoing, second: mute} {
 			if got := s.rest(key, http.MethodPost, "/destinations/"+uuid+"/test", nil); got.Status != http.StatusAccepted {
-				t.Errorf("a test: %d %s", got.Status, got.Body)
+				t.Errorf("test message: %d %s", got.Status, got.Body)
 			}
 			e.await(t, cola.EventTest)
 		}

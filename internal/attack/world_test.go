@@ -138,7 +138,7 @@ func (w *world) collect(mail *mailtest.Server) {
 	search := "/saved-searches/" + w.ids["saved-searches/{uuid}"]
 	runs := w.data(http.MethodGet, search+"/runs", nil, http.StatusOK).([]any)
 	if len(runs) == 0 {
-		w.t.Fatal("the saved search has no run")
+		w.t.Fatal("no run of the saved search")
 	}
 	w.ids["{run}"] = fmt.Sprint(runs[0].(map[string]any)["id"])
 	feed := w.data(http.MethodPost, search+"/feed", nil, http.StatusCreated).(map[string]any)
@@ -195,7 +195,7 @@ func (w *world) routes() (patterns []string) {
 		}
 	}
 	if len(patterns) < 50 {
-		w.t.Fatalf("only %d routes are known", len(patterns))
+		w.t.Fatalf("only %d routes found", len(patterns))
 	}
 	return patterns
 }

@@ -56,7 +56,7 @@ func (b *bench) browse(t *testing.T) {
 		}
 		got := b.fetch(t, tab, r.method, r.path, headers, r.body)
 		if got.Error != "" || got.Status != r.status || got.Headers[r.header] == "" {
-			t.Errorf("%s: %s %s gives %d, want %d with a readable %s: %s %v", r.name, r.method, r.path, got.Status, r.status, r.header, got.Error, got.Headers)
+			t.Errorf("%s: %s %s: status %d, want %d with a readable %s: %s %v", r.name, r.method, r.path, got.Status, r.status, r.header, got.Error, got.Headers)
 		}
 	}
 	b.add(t, "chromium", fmt.Sprintf("made %d requests from another origin", len(requests)), started)
@@ -102,7 +102,7 @@ func newTab(t *testing.T) context.Context {
 		cancel()
 	})
 	if err := chromedp.Do(tab); err != nil { // a timeout on the first step would apply to the whole browser
-		t.Fatalf("Chromium does not start: %v", err)
+		t.Fatalf("starting Chromium: %v", err)
 	}
 	limited, cancel := context.WithTimeout(tab, 2*time.Minute)
 	t.Cleanup(cancel)

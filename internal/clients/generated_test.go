@@ -164,7 +164,7 @@ func (b *bench) startPrism(t *testing.T, upstream string) (base string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { prism.Stop(10 * time.Second) }) // ignore how it exits
+	t.Cleanup(func() { prism.Stop(10 * time.Second) }) // ignore the exit status
 	for range 600 {
 		if conn, err := net.Dial("tcp", net.JoinHostPort(host, port)); err == nil {
 			conn.Close()
@@ -173,12 +173,11 @@ func (b *bench) startPrism(t *testing.T, upstream string) (base string) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	prism.Stop(10 * time.Second)
-	t.Fatalf("Prism does not start:%s", nodetest.LastOf([]byte(log.String())))
+	t.Fatalf("starting Prism:%s", nodetest.LastOf([]byte(log.String())))
 	return ""
 }
 
-// checkPrism checks that Prism rejects a response that violates the document. Otherwise a success
-// would prove nothing.
+// checkPrism checks that Prism rejects a response that violates the document.
 func checkPrism(t *testing.T, b *bench) {
 	t.Helper()
 	bad := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -188,7 +187,7 @@ func checkPrism(t *testing.T, b *bench) {
 	defer bad.Close()
 	got := over(t, b.startPrism(t, bad.URL))(request{Key: "x", op: operation{method: "GET", path: "/usage"}})
 	if got.problem() == nil || !strings.Contains(fmt.Sprint(got.Body), "VIOLATIONS") {
-		t.Errorf("Prism lets a bad response through: %+v", got)
+		t.Errorf("Prism accepted an invalid response: %+v", got)
 	}
 }
 

@@ -133,7 +133,7 @@ func (b *bench) listTools(t *testing.T, gosdk, endpoint, key string) map[string]
 		}
 	}
 	if len(tools) < 10 {
-		t.Fatalf("only %d read tools are listed: %v", len(tools), listed)
+		t.Fatalf("only %d read tools: %v", len(tools), listed)
 	}
 	return tools
 }
@@ -199,7 +199,7 @@ func (b *bench) example(t *testing.T, tl tool, argument string) any {
 			return example
 		}
 	}
-	t.Fatalf("no REST parameter has an example for the argument %s of %s: add its operation to operationsOf, or a value to bench.known", argument, tl.Name)
+	t.Fatalf("no example for argument %s of %s; add its operation to operationsOf, or a value to bench.known", argument, tl.Name)
 	return nil
 }
 
@@ -240,7 +240,7 @@ func (b *bench) runCalls(t *testing.T, calls []toolCall, key string, command fun
 	}
 	readJSON(t, out, &outcomes)
 	if len(outcomes) != len(calls) {
-		t.Fatalf("%d of %d calls were made", len(outcomes), len(calls))
+		t.Fatalf("%d of %d calls made", len(outcomes), len(calls))
 	}
 	return outcomes
 }
@@ -266,11 +266,11 @@ func mustSchema(t *testing.T, tl tool) *jsonschema.Schema {
 	t.Helper()
 	compiler := jsonschema.NewCompiler()
 	if err := compiler.AddResource("schema.json", tl.Output); err != nil {
-		t.Fatalf("the output schema of %s: %v", tl.Name, err)
+		t.Fatalf("output schema of %s: %v", tl.Name, err)
 	}
 	schema, err := compiler.Compile("schema.json")
 	if err != nil {
-		t.Fatalf("the output schema of %s: %v", tl.Name, err)
+		t.Fatalf("output schema of %s: %v", tl.Name, err)
 	}
 	return schema
 }
@@ -290,7 +290,7 @@ func TestExampleArguments(t *testing.T) {
 		}
 	}
 	if len(tools) != len(operationsOf) {
-		t.Errorf("%d read tools, and the operations of %d", len(tools), len(operationsOf))
+		t.Errorf("%d read tools, %d in operationsOf", len(tools), len(operationsOf))
 	}
 	b := &bench{known: map[string]string{"cursor": "AQAB"}}
 	values := map[string]any{}
@@ -306,7 +306,7 @@ func TestExampleArguments(t *testing.T) {
 		"get_processing_times commodity": "Wine", "get_processing_times formula_type": "Formula Approval",
 	} {
 		if !reflect.DeepEqual(values[name], want) {
-			t.Errorf("%s is %v, want %v", name, values[name], want)
+			t.Errorf("%s = %v, want %v", name, values[name], want)
 		}
 	}
 }

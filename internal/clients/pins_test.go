@@ -55,11 +55,11 @@ func TestDocumentedVersions(t *testing.T) {
 	_, section, _ := bytes.Cut(content, []byte("\n## Clients\n"))
 	rows := regexp.MustCompile("(?m)^\\| `(.+)` \\| ([0-9.]+) \\|").FindAllSubmatch(section, -1)
 	if len(rows) != 10 {
-		t.Errorf("%d clients are documented", len(rows))
+		t.Errorf("%d documented clients", len(rows))
 	}
 	for _, row := range rows {
 		if pinned := versionOf(string(row[1])); pinned != string(row[2]) {
-			t.Errorf("%s is documented as %s and pinned to %q", row[1], row[2], pinned)
+			t.Errorf("%s: documented version %s, pinned %q", row[1], row[2], pinned)
 		}
 	}
 }

@@ -148,7 +148,7 @@ func (b *bench) walk(t *testing.T, client string, call func(request) response) (
 		for name, path := range s.keep {
 			value := got.at(path)
 			if err == nil && value == nil {
-				err = fmt.Errorf("the response has no %s: %v", path, got.Body)
+				err = fmt.Errorf("response without %s: %v", path, got.Body)
 			}
 			known[name] = plain(value)
 		}
@@ -179,7 +179,7 @@ func (s step) take(r request, call func(request) response) (got response, err er
 		}
 		time.Sleep(time.Second)
 	}
-	return got, fmt.Errorf("still not ready: %v", got.Body)
+	return got, fmt.Errorf("condition not met: %v", got.Body)
 }
 
 // newRequest fills in an example call with known values.
@@ -282,7 +282,7 @@ func (b *bench) discover(t *testing.T) map[string]string {
 			"cursor": plain(list.at("pagination.next_cursor")), "hook": b.hook.URL,
 		}
 	}
-	t.Fatalf("no label has a barcode: %v", list)
+	t.Fatalf("no label with a barcode: %v", list)
 	return nil
 }
 
@@ -311,12 +311,12 @@ func (b *bench) awaitCode(t *testing.T) {
 	select {
 	case b.code = <-b.codes:
 	case <-time.After(time.Minute):
-		t.Error("the endpoint was sent no code")
+		t.Error("no confirmation code sent to the endpoint")
 	}
 }
 
-// passAnHour backdates confirmation requests by more than an hour, because recipients are not asked
-// again sooner.
+// passAnHour backdates confirmation requests by more than an hour, the minimum interval between two
+// requests to a recipient.
 func (b *bench) passAnHour(t *testing.T) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.Dir, "registry.db")+"?_pragma=busy_timeout(10000)")
