@@ -71,7 +71,10 @@ func mustAccount(t testing.TB, st store.Store) cola.AccountID {
 
 func searchUUID(i int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", i) }
 
-func mustSave(t testing.TB, st store.Store, account cola.AccountID, i int, f cola.SavedSearchFilters, plan cola.Schedule, now time.Time) {
+func mustSave(
+	t testing.TB, st store.Store, account cola.AccountID, i int, f cola.SavedSearchFilters, plan cola.Schedule,
+	now time.Time,
+) {
 	t.Helper()
 	plan.Active, plan.NextRunAt = true, cola.Some(cola.TimestampOf(plan.Next(now)))
 	search := cola.SavedSearch{UUID: searchUUID(i), Name: "n", Filters: f, Schedule: &plan}
@@ -87,7 +90,8 @@ func mustWrite(t testing.TB, st store.Store, label cola.IndexRecord, mode store.
 	for i := range cola.FieldsOf[cola.Cola]() {
 		patch.Fields = patch.Fields.With(i)
 	}
-	if outcomes, err := st.UpsertColas(t.Context(), []cola.Patch[cola.Cola]{patch}, mode); err != nil || outcomes[0] == store.Refused {
+	if outcomes, err := st.UpsertColas(t.Context(), []cola.Patch[cola.Cola]{patch}, mode); err != nil ||
+		outcomes[0] == store.Refused {
 		t.Fatalf("write %v: %v, %v", label.Summary.TTBID, outcomes, err)
 	}
 }
@@ -109,7 +113,8 @@ func TestBackendsMatchFake(t *testing.T) {
 				if r.IntN(2) == 0 {
 					f.TypeWine, f.TypeMaltBeverage = cola.Some(true), cola.Some(true)
 				}
-				plan := []cola.Schedule{daily, {Cadence: cola.CadenceWeekly, Day: 1}, {Cadence: cola.CadenceMonthly, Day: 5}}[r.IntN(3)]
+				plan := []cola.Schedule{daily, {Cadence: cola.CadenceWeekly, Day: 1},
+					{Cadence: cola.CadenceMonthly, Day: 5}}[r.IntN(3)]
 				fake.save(searchUUID(searches), f, plan)
 				mustSave(t, real, account, searches, f, plan, fake.clock)
 				searches++

@@ -14,7 +14,8 @@ import (
 // never accepted.
 func TestRetries(t *testing.T) {
 	want := []time.Duration{
-		10 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 20 * time.Hour,
+		10 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour,
+		5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 20 * time.Hour,
 	}
 	tried := time.Duration(0)
 	for i, gap := range want {
@@ -47,7 +48,8 @@ func TestRetriesVary(t *testing.T) {
 			drawn += gap
 			tried += wait
 			if tried < drawn-gap/5 || tried > drawn+gap/5 || wait <= 0 {
-				t.Fatalf("retry %d: %v after the first attempt, %v after the previous one, want %v", n+1, tried, wait, drawn)
+				t.Fatalf("retry %d: %v after the first attempt, %v after the previous one, want %v",
+					n+1, tried, wait, drawn)
 			}
 			tried += late
 			n++
@@ -86,28 +88,41 @@ func TestAttemptFor(t *testing.T) {
 		{"taken", active, Result{Status: 204}, cola.DeliveryDelivered, 0, ""},
 		{"taken at last", last, Result{Status: 204}, cola.DeliveryDelivered, 0, ""},
 		{"not taken", active, Result{Status: 503, Fault: "no"}, cola.DeliveryPending, 12 * time.Second, ""},
-		{"wants to be left alone", active, Result{Status: 503, Fault: "no", RetryAfter: time.Hour}, cola.DeliveryPending, time.Hour + 2*time.Second, ""},
-		{"wants to be left alone for a second", active, Result{Fault: "no", RetryAfter: time.Second}, cola.DeliveryPending, 12 * time.Second, ""},
-		{"wants to be left alone for a year", active, Result{Fault: "no", RetryAfter: 365 * 24 * time.Hour}, cola.DeliveryPending, 24*time.Hour + 2*time.Second, ""},
-		{"third", with(func(d *store.DueDelivery) { d.FirstAttemptAt, d.Attempts = started.Add(-70*time.Second), 2 }), Result{Fault: "no"}, cola.DeliveryPending, 5*time.Minute + 2*time.Second, ""},
-		{"first after a replay", with(func(d *store.DueDelivery) { d.Attempts = 11 }), Result{Fault: "no"}, cola.DeliveryPending, 12 * time.Second, ""},
+		{"wants to be left alone", active, Result{Status: 503, Fault: "no", RetryAfter: time.Hour},
+			cola.DeliveryPending, time.Hour + 2*time.Second, ""},
+		{"wants to be left alone for a second", active, Result{Fault: "no", RetryAfter: time.Second},
+			cola.DeliveryPending, 12 * time.Second, ""},
+		{"wants to be left alone for a year", active, Result{Fault: "no", RetryAfter: 365 * 24 * time.Hour},
+			cola.DeliveryPending, 24*time.Hour + 2*time.Second, ""},
+		{"third", with(func(d *store.DueDelivery) { d.FirstAttemptAt, d.Attempts = started.Add(-70*time.Second), 2 }),
+			Result{Fault: "no"}, cola.DeliveryPending, 5*time.Minute + 2*time.Second, ""},
+		{"first after a replay", with(func(d *store.DueDelivery) { d.Attempts = 11 }),
+			Result{Fault: "no"}, cola.DeliveryPending, 12 * time.Second, ""},
 		{"last", last, Result{Fault: "no", RetryAfter: time.Hour}, cola.DeliveryFailed, 0, cola.ReasonFailing},
 		{"last, and we are to blame", last, Result{Fault: "no", OurFault: true}, cola.DeliveryFailed, 0, ""},
 		{"final", active, Result{Status: 550, Fault: "no", Final: true}, cola.DeliveryFailed, 0, cola.ReasonFailing},
 		{"gone", active, Result{Status: 410, Fault: "gone", Gone: true}, cola.DeliveryFailed, 0, cola.ReasonGone},
-		{"gone, of a test", with(func(d *store.DueDelivery) { d.Event = cola.EventTest }), Result{Fault: "gone", Gone: true}, cola.DeliveryFailed, 0, cola.ReasonGone},
-		{"final, paused already", with(func(d *store.DueDelivery) { d.Destination.State = cola.DestinationPaused }), Result{Fault: "no", Final: true}, cola.DeliveryFailed, 0, ""},
+		{"gone, of a test", with(func(d *store.DueDelivery) { d.Event = cola.EventTest }),
+			Result{Fault: "gone", Gone: true}, cola.DeliveryFailed, 0, cola.ReasonGone},
+		{"final, paused already", with(func(d *store.DueDelivery) { d.Destination.State = cola.DestinationPaused }),
+			Result{Fault: "no", Final: true}, cola.DeliveryFailed, 0, ""},
 		{"final, not agreed", with(func(d *store.DueDelivery) {
 			d.Event, d.Destination.State = cola.EventConfirm, cola.DestinationUnconfirmed
 		}), Result{Fault: "no", Final: true}, cola.DeliveryFailed, 0, ""},
-		{"a challenge, not taken", with(challenged(started)), Result{Status: 503, Fault: "no"}, cola.DeliveryPending, 12 * time.Second, ""},
-		{"a challenge, tried for half an hour", with(challenged(started.Add(-40 * time.Minute))), Result{Fault: "no"}, cola.DeliveryFailed, 0, ""},
-		{"a challenge, gone", with(challenged(started)), Result{Status: 410, Fault: "gone", Gone: true}, cola.DeliveryFailed, 0, ""},
-		{"a challenge, answered", with(challenged(started)), Result{Status: 200, Verified: true}, cola.DeliveryDelivered, 0, ""},
-		{"final, of what tells of another", with(func(d *store.DueDelivery) { d.Event = cola.EventPaused }), Result{Fault: "no", Final: true}, cola.DeliveryFailed, 0, ""},
+		{"a challenge, not taken", with(challenged(started)),
+			Result{Status: 503, Fault: "no"}, cola.DeliveryPending, 12 * time.Second, ""},
+		{"a challenge, tried for half an hour", with(challenged(started.Add(-40 * time.Minute))),
+			Result{Fault: "no"}, cola.DeliveryFailed, 0, ""},
+		{"a challenge, gone", with(challenged(started)),
+			Result{Status: 410, Fault: "gone", Gone: true}, cola.DeliveryFailed, 0, ""},
+		{"a challenge, answered", with(challenged(started)),
+			Result{Status: 200, Verified: true}, cola.DeliveryDelivered, 0, ""},
+		{"final, of what tells of another", with(func(d *store.DueDelivery) { d.Event = cola.EventPaused }),
+			Result{Fault: "no", Final: true}, cola.DeliveryFailed, 0, ""},
 	} {
 		a := attemptFor(tt.due, started, 2*time.Second, tt.sent, 0.5)
-		if a.State != tt.state || a.Pause != tt.pause || a.Verified != tt.sent.Verified || a.Error != tt.sent.Fault || a.Status != tt.sent.Status {
+		if a.State != tt.state || a.Pause != tt.pause || a.Verified != tt.sent.Verified || a.Error != tt.sent.Fault ||
+			a.Status != tt.sent.Status {
 			t.Errorf("%s: %+v", tt.name, a)
 		}
 		if next := a.Next; tt.in == 0 && !next.IsZero() || tt.in != 0 && !next.Equal(started.Add(tt.in)) {

@@ -41,7 +41,8 @@ func TestWindow(t *testing.T) {
 		{"seen by the last run", monday, at(11, 16, 6), day(11, 8), 700, false, true},
 		{"latest of all", monday, at(11, 16, 6), day(8, 11), 701, true, true},
 		{"too late", monday, at(11, 16, 6), day(8, 10), 701, false, true},
-		{"in the evening elsewhere", monday, time.Date(2026, 11, 15, 22, 0, 0, 0, kingston), day(11, 16), 800, true, false},
+		{"in the evening elsewhere", monday,
+			time.Date(2026, 11, 15, 22, 0, 0, 0, kingston), day(11, 16), 800, true, false},
 		{"after an outage", monday, at(12, 24, 6), day(12, 1), 800, true, false},
 		{"twice on a day", store.Mark{At: at(11, 16, 6), Revision: 800}, at(11, 16, 9), day(11, 16), 900, true, false},
 		{"clock set back", store.Mark{At: at(11, 17, 6), Revision: 800}, at(11, 16, 6), day(11, 17), 900, true, false},
@@ -80,7 +81,8 @@ func TestWindowsAdjoin(t *testing.T) {
 		m := store.Mark{At: at(1, 1, 0), Revision: 1}
 		last := windowOf(m, m.At)
 		for range rapid.IntRange(1, 30).Draw(t, "runs") {
-			now := m.At.Add(time.Duration(rapid.Int64Range(-int64(48*time.Hour), int64(900*time.Hour)).Draw(t, "later")))
+			now := m.At.Add(time.Duration(rapid.Int64Range(-int64(48*time.Hour),
+				int64(900*time.Hour)).Draw(t, "later")))
 			w := windowOf(m, now)
 			if w.From != last.To || w.To < w.From || w.From-w.Late != cola.LateDays {
 				t.Fatalf("%+v follows %+v", w, last)
@@ -126,13 +128,16 @@ func TestMetFilters(t *testing.T) {
 		{"one filter", oaks, []string{"1 [brand_name]", "2 [brand_name]", "3 [brand_name]", "4 [brand_name]"}},
 		{"no filter", cola.SavedSearchFilters{}, []string{"1 []", "2 []", "3 []", "4 []"}},
 		{
-			"one option of each group", cola.SavedSearchFilters{TypeWine: on, ContainerCan: on, ABVMin: cola.Some(12.0), ABVMax: cola.Some(14.0)},
+			"one option of each group",
+			cola.SavedSearchFilters{TypeWine: on, ContainerCan: on, ABVMin: cola.Some(12.0), ABVMax: cola.Some(14.0)},
 			[]string{"2 [type_wine abv_min abv_max container_can]"},
 		},
 		{
-			"several options", cola.SavedSearchFilters{BrandName: "o", TypeWine: on, TypeMaltBeverage: on, ContainerCan: on, ContainerBottle: on},
+			"several options", cola.SavedSearchFilters{BrandName: "o", TypeWine: on,
+				TypeMaltBeverage: on, ContainerCan: on, ContainerBottle: on},
 			[]string{
-				"1 [brand_name type_wine container_bottle]", "2 [brand_name type_wine container_can]", "3 [brand_name type_malt_beverage container_can]",
+				"1 [brand_name type_wine container_bottle]", "2 [brand_name type_wine container_can]",
+				"3 [brand_name type_malt_beverage container_can]",
 			},
 		},
 		{
@@ -140,7 +145,8 @@ func TestMetFilters(t *testing.T) {
 			[]string{"1 [type_wine]", "2 [type_wine]", "3 [type_malt_beverage]", "4 [type_distilled_spirit]"},
 		},
 		{"options that nothing has", cola.SavedSearchFilters{ContainerJug: on, ContainerBag: on}, nil},
-		{"both origins are no filter", cola.SavedSearchFilters{OriginDomestic: on, OriginImported: on}, []string{"1 []", "2 []", "3 []", "4 []"}},
+		{"both origins are no filter", cola.SavedSearchFilters{OriginDomestic: on, OriginImported: on},
+			[]string{"1 []", "2 []", "3 []", "4 []"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFakeStore(at(11, 9, 12))
@@ -166,7 +172,8 @@ func TestMetFilters(t *testing.T) {
 // TestMetManyLabels uses labels of many days, some of them late, every third of another product type.
 func TestMetManyLabels(t *testing.T) {
 	f := newFakeStore(at(11, 9, 12))
-	f.save("one", cola.SavedSearchFilters{TypeWine: cola.Some(true), TypeMaltBeverage: cola.Some(true), BrandName: "oak"}, daily)
+	f.save("one",
+		cola.SavedSearchFilters{TypeWine: cola.Some(true), TypeMaltBeverage: cola.Some(true), BrandName: "oak"}, daily)
 	for i := range 60 {
 		label := bottled(60-i, vocabulary.Wine, "can")
 		if label.Summary.ApprovalDate -= cola.Date(i * 7 % 40); label.Summary.TTBID%3 == 0 {

@@ -133,7 +133,8 @@ func (r *round) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	if err := r.store.ReleaseDeliveries(ctx, r.abandoned); err != nil {
-		r.log.Warn("releasing claimed deliveries failed; the claims expire", "deliveries", len(r.abandoned), "after", r.hold, "error", err)
+		r.log.Warn("releasing claimed deliveries failed; the claims expire",
+			"deliveries", len(r.abandoned), "after", r.hold, "error", err)
 		return
 	}
 	r.report.Released += len(r.abandoned)

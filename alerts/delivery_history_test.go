@@ -96,7 +96,8 @@ func (p *post) event() {
 	switch rapid.IntRange(0, 9).Draw(p.T, "event") {
 	case 0, 1, 2, 3, 4:
 		for range rapid.IntRange(1, 20).Draw(p.T, "messages") {
-			p.store.add(cola.KindWebhook, cola.EventRan, time.Now().Add(time.Duration(rapid.IntRange(0, 90).Draw(p.T, "due"))*time.Second))
+			p.store.add(cola.KindWebhook, cola.EventRan,
+				time.Now().Add(time.Duration(rapid.IntRange(0, 90).Draw(p.T, "due"))*time.Second))
 		}
 	case 5, 6:
 		if n := len(p.store.all); n > 0 {
@@ -151,7 +152,9 @@ func (proc *process) fail() error {
 	return nil
 }
 
-func (proc *process) ClaimDeliveries(ctx context.Context, due time.Time, kinds []string, limit int, hold time.Duration) ([]store.DueDelivery, error) {
+func (proc *process) ClaimDeliveries(
+	ctx context.Context, due time.Time, kinds []string, limit int, hold time.Duration,
+) ([]store.DueDelivery, error) {
 	if err := proc.fail(); err != nil {
 		return nil, err
 	}

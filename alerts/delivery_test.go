@@ -72,7 +72,8 @@ func TestDeliver(t *testing.T) {
 			t.Errorf("paused (-want +got):\n%s", diff)
 		}
 		for _, m := range s.messages() {
-			if m.ID != 103 && (m.Content == nil || m.Content.Run.ID != m.Run || m.Content.Run.MatchCount != foundByFake) {
+			if m.ID != 103 &&
+				(m.Content == nil || m.Content.Run.ID != m.Run || m.Content.Run.MatchCount != foundByFake) {
 				t.Errorf("message %d: content %+v", m.ID, m.Content)
 			}
 		}
@@ -118,7 +119,8 @@ func TestDeliverContinues(t *testing.T) {
 		if want := (DeliveryReport{Delivered: 37, Retried: 2, Released: 1}); report != want {
 			t.Errorf("%+v, want %+v", report, want)
 		}
-		if !strings.Contains(log.String(), "a label without a name") || !strings.Contains(log.String(), "newer version") {
+		if !strings.Contains(log.String(), "a label without a name") ||
+			!strings.Contains(log.String(), "newer version") {
 			t.Errorf("log without the errors:\n%s", log)
 		}
 		for _, a := range f.attempts() {
@@ -141,7 +143,8 @@ func TestExpired(t *testing.T) {
 		if report := mustDeliver(t, c); report != (DeliveryReport{Delivered: 2, Failed: 1}) {
 			t.Errorf("%+v", report)
 		}
-		if n := len(s.messages()); n != 2 || len(f.paused) != 0 || !strings.Contains(fmt.Sprint(f.attempts()), faultExpired) {
+		if n := len(s.messages()); n != 2 || len(f.paused) != 0 ||
+			!strings.Contains(fmt.Sprint(f.attempts()), faultExpired) {
 			t.Errorf("%d messages sent, %v paused, attempts %v", n, f.paused, f.attempts())
 		}
 	})
@@ -190,7 +193,8 @@ func TestLongDatabaseOutage(t *testing.T) {
 		c, log := newTestDispatcher(f, s)
 		started := time.Now()
 		report, err := c.Deliver(t.Context(), time.Now())
-		if !errors.Is(err, store.ErrUnavailable) || report.Unrecorded != maxInFlight || report.Released != maxInFlight || time.Since(started) > time.Minute {
+		if !errors.Is(err, store.ErrUnavailable) || report.Unrecorded != maxInFlight ||
+			report.Released != maxInFlight || time.Since(started) > time.Minute {
 			t.Errorf("%+v, %v after %v", report, err, time.Since(started))
 		}
 		if n := strings.Count(log.String(), "level=ERROR"); n != maxInFlight {
@@ -220,7 +224,8 @@ func TestAttemptRejected(t *testing.T) {
 			return nil
 		}
 		c, log := newTestDispatcher(f, &fakeSender{})
-		if report := mustDeliver(t, c); report != (DeliveryReport{Delivered: 19, Unrecorded: 1}) || !strings.Contains(log.String(), "does not fit") {
+		if report := mustDeliver(t, c); report != (DeliveryReport{Delivered: 19, Unrecorded: 1}) ||
+			!strings.Contains(log.String(), "does not fit") {
 			t.Errorf("%+v\n%s", report, log)
 		}
 	})
@@ -247,13 +252,15 @@ func TestSlow(t *testing.T) {
 			}
 		}
 		hook, post := &fakeSender{answer: away(false)}, &fakeSender{answer: away(true)}
-		c := NewDispatcher(DispatcherOptions{Store: f, Senders: map[string]Sender{cola.KindWebhook: hook, cola.KindEmail: post}, Hold: hold})
+		c := NewDispatcher(DispatcherOptions{Store: f,
+			Senders: map[string]Sender{cola.KindWebhook: hook, cola.KindEmail: post}, Hold: hold})
 		started := time.Now()
 		report := mustDeliver(t, c)
 		if took := time.Since(started); took > time.Minute || report.Delivered != 1 {
 			t.Errorf("%+v after %v", report, took)
 		}
-		if tried := len(hook.messages()) + len(post.messages()); tried > 3*maxInFlight || report.Postponed < 200-2*maxInFlight {
+		if tried := len(hook.messages()) + len(post.messages()); tried > 3*maxInFlight ||
+			report.Postponed < 200-2*maxInFlight {
 			t.Errorf("%d attempts: %+v", tried, report)
 		}
 		// All are tried eventually.

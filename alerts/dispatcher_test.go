@@ -53,7 +53,8 @@ func TestRetriesOverThreeDays(t *testing.T) {
 			}
 		}
 		all := attempts[10].At.Sub(attempts[0].At)
-		if all < 71*time.Hour || all > 72*time.Hour || f.paused["destination 1"] != cola.ReasonFailing || attempts[10].State != cola.DeliveryFailed {
+		if all < 71*time.Hour || all > 72*time.Hour || f.paused["destination 1"] != cola.ReasonFailing ||
+			attempts[10].State != cola.DeliveryFailed {
 			t.Errorf("last attempt after %v: %+v; paused: %v", all, attempts[10], f.paused)
 		}
 	})
@@ -196,7 +197,8 @@ func TestRecordedAfterShutdown(t *testing.T) {
 func mustCreateDestination(t *testing.T, st store.Store, account cola.AccountID, address string) store.Destination {
 	t.Helper()
 	d, err := st.CreateDestination(t.Context(), store.NewDestination{
-		Account: account, Kind: cola.KindWebhook, Address: address, State: cola.DestinationActive, Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", MaxDestinations: 20,
+		Account: account, Kind: cola.KindWebhook, Address: address, State: cola.DestinationActive,
+		Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", MaxDestinations: 20,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -236,7 +238,8 @@ func TestConcurrentDispatchers(t *testing.T) {
 			var all sync.WaitGroup
 			for _, from := range []store.Store{st, other, st} {
 				all.Go(func() {
-					c := NewDispatcher(DispatcherOptions{Store: from, Senders: map[string]Sender{cola.KindWebhook: hook, cola.KindEmail: post}, Now: now})
+					c := NewDispatcher(DispatcherOptions{Store: from,
+						Senders: map[string]Sender{cola.KindWebhook: hook, cola.KindEmail: post}, Now: now})
 					if _, err := c.Deliver(t.Context(), now()); err != nil {
 						t.Error(err)
 					}
@@ -255,7 +258,8 @@ func checkSent(t *testing.T, hook, post *fakeSender, ill string, searches int) {
 	t.Helper()
 	tries, ids := map[int64]int{}, map[int64]string{}
 	for _, m := range hook.messages() {
-		if tries[m.ID]++; m.Content == nil || m.Content.Run.MatchCount != 1 || m.Content.Labels[0].Label.BrandName != "OAK" {
+		if tries[m.ID]++; m.Content == nil || m.Content.Run.MatchCount != 1 ||
+			m.Content.Labels[0].Label.BrandName != "OAK" {
 			t.Errorf("delivery %d: content %+v", m.ID, m.Content)
 		}
 		if id := ids[m.ID]; id != "" && id != m.MessageID {
@@ -292,7 +296,8 @@ func checkStates(t *testing.T, st store.Store, account cola.AccountID, ill strin
 	}
 	counts := map[string]int{}
 	for _, d := range list {
-		if counts[d.State]++; d.State == cola.DeliveryPending || d.Destination == ill && d.Event == cola.EventRan && d.State == cola.DeliveryDelivered {
+		if counts[d.State]++; d.State == cola.DeliveryPending ||
+			d.Destination == ill && d.Event == cola.EventRan && d.State == cola.DeliveryDelivered {
 			t.Errorf("%+v", d)
 		}
 	}

@@ -172,7 +172,8 @@ func TestHostShares(t *testing.T) {
 				if tt.accounts == 1 && most > maxPerHost/2 {
 					t.Errorf("%d requests of an account in flight, want at most %d", most, maxPerHost/2)
 				}
-				limit := 2 * DefaultHostRate * tt.accounts / (tt.accounts + 1) // a sliding minute can overlap two minutes of the limiter
+				// a sliding minute can overlap two minutes of the limiter
+				limit := 2 * DefaultHostRate * tt.accounts / (tt.accounts + 1)
 				for i := limit; i < len(started); i++ {
 					if started[i].Sub(started[i-limit]) < time.Minute {
 						t.Fatalf("%d requests of flooding accounts in %v", limit+1, started[i].Sub(started[i-limit]))

@@ -92,7 +92,8 @@ type fakeRun struct {
 }
 
 func newFakeStore(clock time.Time) *fakeStore {
-	return &fakeStore{clock: clock, revision: 100, labels: map[cola.TTBID]*fakeLabel{}, searches: map[string]*fakeSearch{}}
+	return &fakeStore{clock: clock, revision: 100,
+		labels: map[cola.TTBID]*fakeLabel{}, searches: map[string]*fakeSearch{}}
 }
 
 // around makes a call between the hooks before and after it.
@@ -155,8 +156,10 @@ func (f *fakeStore) save(uuid string, filters cola.SavedSearchFilters, schedule 
 	defer f.mu.Unlock()
 	schedule.Active, schedule.NextRunAt = true, cola.Some(cola.TimestampOf(schedule.Next(f.clock)))
 	s := &fakeSearch{
-		number: len(f.searches), since: f.revision, had: map[cola.TTBID]bool{}, mark: store.Mark{At: f.clock, Revision: f.revision},
-		search: cola.SavedSearch{UUID: uuid, Name: uuid, Filters: filters, Schedule: &schedule, CreatedAt: cola.TimestampOf(f.clock)},
+		number: len(f.searches), since: f.revision, had: map[cola.TTBID]bool{},
+		mark: store.Mark{At: f.clock, Revision: f.revision},
+		search: cola.SavedSearch{UUID: uuid, Name: uuid, Filters: filters,
+			Schedule: &schedule, CreatedAt: cola.TimestampOf(f.clock)},
 	}
 	f.searches[uuid] = s
 	return s
@@ -191,7 +194,9 @@ func (f *fakeStore) remove(uuid string) {
 	delete(f.searches, uuid)
 }
 
-func (f *fakeStore) ArrivedSince(ctx context.Context, since cola.Date, yield func(store.Arrival) error) (upto cola.Revision, err error) {
+func (f *fakeStore) ArrivedSince(
+	ctx context.Context, since cola.Date, yield func(store.Arrival) error,
+) (upto cola.Revision, err error) {
 	err = f.around(ctx, "ArrivedSince", func() error {
 		f.reads++
 		upto = f.revision
@@ -230,7 +235,9 @@ func (f *fakeStore) NextDue(ctx context.Context) (due time.Time, err error) {
 	return due, err
 }
 
-func (f *fakeStore) ClaimDue(ctx context.Context, due time.Time, limit int, hold time.Duration) (claimed []store.DueSearch, err error) {
+func (f *fakeStore) ClaimDue(
+	ctx context.Context, due time.Time, limit int, hold time.Duration,
+) (claimed []store.DueSearch, err error) {
 	err = f.around(ctx, "ClaimDue", func() error {
 		free := slices.DeleteFunc(slices.Collect(maps.Values(f.searches)), func(s *fakeSearch) bool {
 			return s.due().IsZero() || s.due().After(due) || s.heldUntil.After(f.clock)
@@ -240,7 +247,8 @@ func (f *fakeStore) ClaimDue(ctx context.Context, due time.Time, limit int, hold
 		})
 		for _, s := range free[:min(limit, len(free))] {
 			s.hold, s.heldUntil = s.hold+1, f.clock.Add(hold)
-			claimed = append(claimed, store.DueSearch{Account: 1, Search: s.asDue(), Mark: s.mark, Hold: s.hold, Fault: s.fault})
+			claimed = append(claimed,
+				store.DueSearch{Account: 1, Search: s.asDue(), Mark: s.mark, Hold: s.hold, Fault: s.fault})
 		}
 		return nil
 	})
@@ -263,7 +271,9 @@ func (f *fakeStore) held(d *store.DueSearch) *fakeSearch {
 	return s
 }
 
-func (f *fakeStore) Postpone(ctx context.Context, failed store.DueSearch, wait func(int) time.Duration) (lasts time.Duration, err error) {
+func (f *fakeStore) Postpone(
+	ctx context.Context, failed store.DueSearch, wait func(int) time.Duration,
+) (lasts time.Duration, err error) {
 	err = f.around(ctx, "Postpone", func() error {
 		s := f.held(&failed)
 		if s == nil {
@@ -320,7 +330,8 @@ func (f *fakeStore) recordRun(r store.RunRecord) (o store.RunOutcome) {
 	}
 	if s.search.Schedule != nil {
 		plan := *s.search.Schedule
-		plan.LastRunAt, plan.NextRunAt = cola.Some(cola.TimestampOf(r.Mark.At)), cola.Opt[cola.Timestamp]{V: r.Next, OK: r.Next != 0}
+		plan.LastRunAt = cola.Some(cola.TimestampOf(r.Mark.At))
+		plan.NextRunAt = cola.Opt[cola.Timestamp]{V: r.Next, OK: r.Next != 0}
 		s.search.Schedule = &plan
 	}
 	s.requested, s.mark, s.heldUntil, s.failures = time.Time{}, r.Mark, time.Time{}, 0

@@ -125,7 +125,8 @@ var brands = []string{"OAK", "OAK HILL", "ELM"}
 func (w *world) write() {
 	id := cola.TTBID(26001001000000 + rapid.Int64Range(1, 12).Draw(w.T, "label"))
 	label := cola.IndexRecord{Summary: cola.ColaSummary{
-		TTBID: id, PermitNumber: "CA-W-1", ProductType: vocabulary.Wine, BrandName: rapid.SampledFrom(brands).Draw(w.T, "brand"),
+		TTBID: id, PermitNumber: "CA-W-1", ProductType: vocabulary.Wine,
+		BrandName: rapid.SampledFrom(brands).Draw(w.T, "brand"),
 	}}
 	if l := w.store.labels[id]; l != nil {
 		s, _ := l.latest(w.store.revision)
@@ -140,7 +141,8 @@ func (w *world) write() {
 func (w *world) save() {
 	w.searches++
 	schedule := rapid.SampledFrom([]cola.Schedule{
-		{Cadence: cola.CadenceDaily}, {Cadence: cola.CadenceDaily}, {Cadence: cola.CadenceWeekly, Day: 1}, {Cadence: cola.CadenceMonthly, Day: 5},
+		{Cadence: cola.CadenceDaily}, {Cadence: cola.CadenceDaily},
+		{Cadence: cola.CadenceWeekly, Day: 1}, {Cadence: cola.CadenceMonthly, Day: 5},
 	}).Draw(w.T, "schedule")
 	w.store.save(fmt.Sprint("search ", w.searches), w.filters(), schedule)
 }
@@ -189,7 +191,8 @@ func (w *world) checkRuns() {
 	had := map[string]bool{}
 	for _, r := range w.store.recorded {
 		from, to := cola.DateOf(r.before.At), cola.DateOf(r.Mark.At)
-		if r.From != from || r.To != to || r.Mark.At.Before(r.before.At) || r.Mark.Revision < r.before.Revision || r.Due.Mark != r.before {
+		if r.From != from || r.To != to || r.Mark.At.Before(r.before.At) || r.Mark.Revision < r.before.Revision ||
+			r.Due.Mark != r.before {
 			w.Fatalf("%s: run from %v to %v, mark %+v after %+v", r.Due.Search.UUID, r.From, r.To, r.Mark, r.before)
 		}
 		var want []string
@@ -211,7 +214,8 @@ func (w *world) checkRuns() {
 		slices.Sort(want)
 		slices.Sort(got)
 		if !slices.Equal(want, got) {
-			w.Fatalf("%s, %+v, mark %+v after %+v: found %v, want %v", r.Due.Search.UUID, r.Due.Search.Filters, r.Mark, r.before, got, want)
+			w.Fatalf("%s, %+v, mark %+v after %+v: found %v, want %v",
+				r.Due.Search.UUID, r.Due.Search.Filters, r.Mark, r.before, got, want)
 		}
 	}
 }
@@ -228,7 +232,8 @@ func (w *world) checkNoneMissed() {
 				continue
 			}
 			if approved := l.approved(); approved >= cola.DateOf(l.came)-60 && !s.had[id] {
-				w.Fatalf("%s: %+v missed %v, approved %v, arrived at %d", uuid, s.search.Filters, id, approved, l.arrived)
+				w.Fatalf("%s: %+v missed %v, approved %v, arrived at %d",
+					uuid, s.search.Filters, id, approved, l.arrived)
 			}
 		}
 	}

@@ -53,7 +53,8 @@ func TestMetrics(t *testing.T) {
 	overdue := got["colaregistry_alert_overdue_seconds"]
 	delete(got, "colaregistry_alert_overdue_seconds")
 	want := map[string]float64{
-		"colaregistry_alert_runs_total": 3, "colaregistry_alert_matches_total false": 3, "colaregistry_alert_matches_total true": 3,
+		"colaregistry_alert_runs_total": 3, "colaregistry_alert_matches_total false": 3,
+		"colaregistry_alert_matches_total true":    3,
 		"colaregistry_alert_failures_total search": 1, "colaregistry_alert_failures_total tick": 1,
 		"colaregistry_alert_tick_duration_seconds": 1,
 	}

@@ -71,7 +71,8 @@ func (r *Runner) Tick(ctx context.Context, now time.Time) (Report, error) {
 	r.metrics.ticked(&t.report, err, time.Since(started))
 	if t.report.completed()+t.report.Released > 0 {
 		r.log.Info("saved searches ran", "runs", t.report.Runs, "matches", t.report.Matches, "late", t.report.Late,
-			"missed", t.report.Missed, "released", t.report.Released, "failed", t.report.Failed, "labels", t.report.Labels,
+			"missed", t.report.Missed, "released", t.report.Released,
+			"failed", t.report.Failed, "labels", t.report.Labels,
 			"took", time.Since(started).Round(time.Millisecond))
 	}
 	return t.report, err
@@ -304,7 +305,8 @@ func (t *tick) release(ctx context.Context, claimed []store.DueSearch, held int)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	if err := t.store.ReleaseDue(ctx, claimed); err != nil {
-		t.log.Warn("releasing claimed searches failed; the claims expire", "searches", held, "after", t.hold, "error", err)
+		t.log.Warn("releasing claimed searches failed; the claims expire",
+			"searches", held, "after", t.hold, "error", err)
 		return
 	}
 	t.report.Released += held

@@ -77,7 +77,8 @@ func TestSchedulerContinues(t *testing.T) {
 		synctest.Wait()
 		end()
 		checkEachOnce(t, f, 1)
-		if n := strings.Count(log.String(), "level=ERROR"); n != 1 || !strings.Contains(log.String(), "running saved searches again") {
+		if n := strings.Count(log.String(), "level=ERROR"); n != 1 ||
+			!strings.Contains(log.String(), "running saved searches again") {
 			t.Errorf("%d errors logged, want 1 and the recovery:\n%s", n, log)
 		}
 	})
@@ -143,7 +144,8 @@ func TestRequestedRuns(t *testing.T) {
 	}
 	manual := 0
 	for _, run := range f.runs() {
-		if run.Manual != (run.MaxNamed == 0) || !run.Manual && run.MaxNamed != cola.MaxMessageLabels || run.MaxNamedOfAccount != cola.MaxDailyMessageLabels {
+		if run.Manual != (run.MaxNamed == 0) || !run.Manual && run.MaxNamed != cola.MaxMessageLabels ||
+			run.MaxNamedOfAccount != cola.MaxDailyMessageLabels {
 			t.Errorf("recorded %+v", run.RunRecord)
 		}
 		if run.Manual {
@@ -166,7 +168,8 @@ func TestIsManual(t *testing.T) {
 		p.Active, p.NextRunAt = true, cola.Some(cola.TimestampOf(due))
 		return &p
 	}
-	daily, weekly := cola.Schedule{Cadence: cola.CadenceDaily}, cola.Schedule{Cadence: cola.CadenceWeekly, Day: 1} // 9 November is a Monday
+	// 9 November is a Monday
+	daily, weekly := cola.Schedule{Cadence: cola.CadenceDaily}, cola.Schedule{Cadence: cola.CadenceWeekly, Day: 1}
 	paused := plan(daily, at(11, 9, 6))
 	paused.Active = false
 	for _, k := range []struct {

@@ -25,7 +25,8 @@ var (
 
 // oak returns a label that matches oaks.
 func oak(number int, approved cola.Date) cola.IndexRecord {
-	return cola.IndexRecord{Summary: cola.ColaSummary{TTBID: cola.TTBID(26001001000000 + number), BrandName: "OAK", PermitNumber: "CA-W-1", ApprovalDate: approved}}
+	return cola.IndexRecord{Summary: cola.ColaSummary{TTBID: cola.TTBID(26001001000000 + number),
+		BrandName: "OAK", PermitNumber: "CA-W-1", ApprovalDate: approved}}
 }
 
 // withSearches returns a store with searches created on 9 November, due the next morning, and one
@@ -90,7 +91,8 @@ func TestTickFails(t *testing.T) {
 					t.Fatalf("Tick returned %v", err)
 				}
 				f.before, f.after = nil, nil
-				if call == "ClaimDue" && when == "after" { // the claimed searches are unknown, so their claims must expire
+				// the claimed searches are unknown, so their claims must expire
+				if call == "ClaimDue" && when == "after" {
 					f.clock = f.clock.Add(DefaultHold)
 				}
 				mustTick(t, r, f.clock)
@@ -128,7 +130,8 @@ func TestTickCanceled(t *testing.T) {
 		return nil
 	}
 	report, err := New(Options{Store: f}).Tick(ctx, f.clock)
-	if !errors.Is(err, context.Canceled) || report.Runs != maxRunsPerRecord || report.Released != batchSize-maxRunsPerRecord {
+	if !errors.Is(err, context.Canceled) || report.Runs != maxRunsPerRecord ||
+		report.Released != batchSize-maxRunsPerRecord {
 		t.Fatalf("%+v, %v", report, err)
 	}
 	if got := mustTick(t, New(Options{Store: f}), f.clock); got.Runs != 1200-maxRunsPerRecord {
@@ -157,7 +160,8 @@ func TestTickWithBadSearches(t *testing.T) {
 			var log bytes.Buffer
 			r := New(Options{Store: f, Batch: 2, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			report := mustTick(t, r, f.clock)
-			if report.Runs != 5 || report.Failed != 1 || bad.mark != mark || len(bad.had) != 0 || !bad.heldUntil.Equal(f.clock.Add(DefaultHold)) {
+			if report.Runs != 5 || report.Failed != 1 || bad.mark != mark || len(bad.had) != 0 ||
+				!bad.heldUntil.Equal(f.clock.Add(DefaultHold)) {
 				t.Errorf("%+v; failing search: %+v", report, bad)
 			}
 			if !strings.Contains(log.String(), `search="search 02"`) || strings.Contains(log.String(), "oak") {
@@ -189,7 +193,8 @@ func TestPostpone(t *testing.T) {
 		for _, wait := range want {
 			var log bytes.Buffer
 			r := New(Options{Store: f, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-			if got := mustTick(t, r, f.clock); got.Failed != 1 || !bad.heldUntil.Equal(f.clock.Add(wait)) || !strings.Contains(log.String(), "after="+wait.String()) {
+			if got := mustTick(t, r, f.clock); got.Failed != 1 || !bad.heldUntil.Equal(f.clock.Add(wait)) ||
+				!strings.Contains(log.String(), "after="+wait.String()) {
 				t.Fatalf("%+v; postponed for %v, want %v; log: %s", got, bad.heldUntil.Sub(f.clock), wait, log.String())
 			}
 			f.clock = f.clock.Add(wait - 1)
@@ -230,7 +235,8 @@ func TestPostponeFails(t *testing.T) {
 		}
 		var log bytes.Buffer
 		got := mustTick(t, New(Options{Store: f, Logger: slog.New(slog.NewTextHandler(&log, nil))}), f.clock)
-		if got.Runs != 2 || got.Failed != 1 || !bad.heldUntil.Equal(f.clock.Add(DefaultHold)) || !strings.Contains(log.String(), says) || !strings.Contains(log.String(), "colour") {
+		if got.Runs != 2 || got.Failed != 1 || !bad.heldUntil.Equal(f.clock.Add(DefaultHold)) ||
+			!strings.Contains(log.String(), says) || !strings.Contains(log.String(), "colour") {
 			t.Errorf("%+v; claimed for %v; log: %s", got, bad.heldUntil.Sub(f.clock), log.String())
 		}
 	}

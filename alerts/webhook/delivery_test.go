@@ -33,25 +33,30 @@ func newFixture(t *testing.T, r *receiver, searches int) *fixture {
 	t.Helper()
 	tr := &fixture{clock: time.Now().UTC().Add(-24 * time.Hour)}
 	now := func() time.Time { return tr.clock }
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "registry.db"), sqlite.Options{Now: now, Logger: slog.New(slog.DiscardHandler)})
+	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "registry.db"),
+		sqlite.Options{Now: now, Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	t.Cleanup(func() { st.Close() })
 	account, err := st.CreateAccount(t.Context(), "alerts@example.com", cola.TierFree)
 	must(t, err)
 	tr.store, tr.account = st, account.ID
 	tr.destination, err = st.CreateDestination(t.Context(), store.NewDestination{
-		Account: account.ID, Kind: cola.KindWebhook, Address: r.URL, State: cola.DestinationActive, Secret: secret, MaxDestinations: 20,
+		Account: account.ID, Kind: cola.KindWebhook, Address: r.URL,
+		State: cola.DestinationActive, Secret: secret, MaxDestinations: 20,
 	})
 	must(t, err)
 	for i := range searches {
 		plan := cola.Schedule{Active: true, Cadence: cola.CadenceDaily}
 		plan.NextRunAt = cola.Some(cola.TimestampOf(plan.Next(tr.clock)))
-		search := cola.SavedSearch{UUID: fmt.Sprintf("00000000-0000-4000-8000-%012d", i), Name: "Oaks", Filters: cola.SavedSearchFilters{BrandName: "oak"}, Schedule: &plan}
-		_, _, err := st.CreateSavedSearch(t.Context(), store.NewSavedSearch{Account: account.ID, Search: search, MaxActive: 100})
+		search := cola.SavedSearch{UUID: fmt.Sprintf("00000000-0000-4000-8000-%012d", i),
+			Name: "Oaks", Filters: cola.SavedSearchFilters{BrandName: "oak"}, Schedule: &plan}
+		_, _, err := st.CreateSavedSearch(t.Context(),
+			store.NewSavedSearch{Account: account.ID, Search: search, MaxActive: 100})
 		must(t, err)
 	}
 	label := cola.Patch[cola.Cola]{Record: cola.Cola{ColaSummary: cola.ColaSummary{
-		TTBID: 26001001000001, BrandName: "OAK", ProductType: vocabulary.Wine, PermitNumber: "CA-W-1", ApprovalDate: cola.DateOf(tr.clock),
+		TTBID: 26001001000001, BrandName: "OAK", ProductType: vocabulary.Wine,
+		PermitNumber: "CA-W-1", ApprovalDate: cola.DateOf(tr.clock),
 	}}}
 	for i := range cola.FieldsOf[cola.Cola]() {
 		label.Fields = label.Fields.With(i)
@@ -61,7 +66,8 @@ func newFixture(t *testing.T, r *receiver, searches int) *fixture {
 	tr.clock = tr.clock.Add(24 * time.Hour)
 	_, err = alerts.New(alerts.Options{Store: st}).Tick(t.Context(), tr.clock)
 	must(t, err)
-	tr.dispatcher = alerts.NewDispatcher(alerts.DispatcherOptions{Store: st, Senders: map[string]alerts.Sender{cola.KindWebhook: sender(r)}, Now: now})
+	tr.dispatcher = alerts.NewDispatcher(alerts.DispatcherOptions{Store: st,
+		Senders: map[string]alerts.Sender{cola.KindWebhook: sender(r)}, Now: now})
 	return tr
 }
 
@@ -107,7 +113,8 @@ func TestRetries(t *testing.T) {
 		must(t, verify(t, secret, got))
 		var message struct{ Data ran }
 		must(t, json.Unmarshal(got.body, &message))
-		if len(message.Data.Labels) != 1 || message.Data.Labels[0].BrandName != "OAK" || fmt.Sprint(message.Data.Labels[0].Met.Names()) != "[brand_name]" {
+		if len(message.Data.Labels) != 1 || message.Data.Labels[0].BrandName != "OAK" ||
+			fmt.Sprint(message.Data.Labels[0].Met.Names()) != "[brand_name]" {
 			t.Errorf("%s", got.body)
 		}
 		id := got.header.Get("webhook-id")

@@ -57,7 +57,8 @@ func TestResponses(t *testing.T) {
 func TestRetryAfterDate(t *testing.T) {
 	now := time.Date(2026, 11, 16, 6, 0, 0, 0, time.UTC)
 	for value, want := range map[string]time.Duration{
-		"Mon, 16 Nov 2026 06:01:30 GMT": 90 * time.Second, "Mon, 16 Nov 2026 05:00:00 GMT": 0, "Mon, 16 Nov 2099 05:00:00 GMT": maxRetryAfter, "": 0, "4294967296": 0,
+		"Mon, 16 Nov 2026 06:01:30 GMT": 90 * time.Second, "Mon, 16 Nov 2026 05:00:00 GMT": 0,
+		"Mon, 16 Nov 2099 05:00:00 GMT": maxRetryAfter, "": 0, "4294967296": 0,
 	} {
 		if got := retryAfter(value, now); got != want {
 			t.Errorf("retryAfter(%q) = %v, want %v", value, got, want)
@@ -107,7 +108,8 @@ func TestFaults(t *testing.T) {
 	old := receive(t, true, answers(200))
 	old.TLS.MaxVersion = tls.VersionTLS11
 	cut := receive(t, true, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-	head := receive(t, true, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("x", 2*maxHeader)) })
+	head := receive(t, true,
+		func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("x", 2*maxHeader)) })
 	banner := serveText(t, "HELO\r\n\r\n")
 	port := func(r *receiver) string { return strconv.Itoa(r.Listener.Addr().(*net.TCPAddr).Port) }
 	for _, tt := range []struct{ name, url, want string }{

@@ -165,7 +165,9 @@ func (c *accountSetAlerts) Run(env *environment) error {
 }
 
 // changeAccount changes the account with an email address and prints its new line.
-func (f *storeFlags) changeAccount(env *environment, email string, change func(store.Store, cola.AccountID) error) (err error) {
+func (f *storeFlags) changeAccount(
+	env *environment, email string, change func(store.Store, cola.AccountID) error,
+) (err error) {
 	st, err := f.openExisting(env)
 	if err != nil {
 		return err
@@ -217,7 +219,8 @@ func (c *accountAddIdentity) Run(env *environment) (err error) {
 	if err := st.AddIdentity(env, a.ID, identity); err != nil {
 		return err
 	}
-	after := store.LinkedIdentity{AccountIdentity: store.AccountIdentity{Account: a.ID, Identity: identity}, Email: a.Email}
+	after := store.LinkedIdentity{AccountIdentity: store.AccountIdentity{Account: a.ID, Identity: identity},
+		Email: a.Email}
 	fmt.Fprintln(env.stdout, identityLine(after))
 	fmt.Fprintln(env.stderr, consequences(before, after))
 	return nil
@@ -297,7 +300,8 @@ func (c *accountLink) Run(env *environment) (err error) {
 		return err
 	}
 	fmt.Fprintln(env.stdout, link)
-	fmt.Fprintf(env.stderr, "Open this link within 15 minutes to sign in as %s. It works once, for anyone who has it.\n", account.Email)
+	fmt.Fprintf(env.stderr,
+		"Open this link within 15 minutes to sign in as %s. It works once, for anyone who has it.\n", account.Email)
 	return nil
 }
 

@@ -53,7 +53,8 @@ func openAdmin(env *environment, address string) (*admin, error) {
 	}
 	a.log.Info("admin listener started", "address", a.address.String())
 	if !isLoopback(a.address) {
-		a.log.Warn("the admin listener requires no authentication and is reachable from other machines", "address", a.address.String())
+		a.log.Warn("the admin listener requires no authentication and is reachable from other machines",
+			"address", a.address.String())
 	}
 	go func() {
 		defer close(a.ended)
@@ -72,7 +73,8 @@ func newMetricsRegistry() *prometheus.Registry {
 		Help:        "Always 1; labeled with the program version and the Go release.",
 		ConstLabels: prometheus.Labels{"version": version(), "goversion": runtime.Version()},
 	}, func() float64 { return 1 })
-	r.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	r.MustRegister(build, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return r
 }
 
@@ -121,7 +123,8 @@ func (a *admin) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", a.index)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(a.metrics, promhttp.HandlerOpts{
-		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelError), ErrorHandling: promhttp.ContinueOnError, Registry: a.metrics,
+		ErrorLog:      slog.NewLogLogger(a.log.Handler(), slog.LevelError),
+		ErrorHandling: promhttp.ContinueOnError, Registry: a.metrics,
 	}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
 	mux.HandleFunc("GET /readyz", a.readyz)

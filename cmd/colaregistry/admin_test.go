@@ -112,18 +112,21 @@ func testMetrics(t *testing.T, h testRegistry) {
 	timed := func(route string) string { return fmt.Sprintf(`http_request_duration_seconds_count{route=%q}`, route) }
 	want := map[string]float64{
 		request("/api/v1/colas", "200"): 3, request("/api/v1/colas", "400"): 1, timed("/api/v1/colas"): 4,
-		request("/api/v1/colas/{ttb_id}", "200"): 1, request("/api/v1/colas/{ttb_id}", "404"): 1, timed("/api/v1/colas/{ttb_id}"): 2,
+		request("/api/v1/colas/{ttb_id}", "200"): 1,
+		request("/api/v1/colas/{ttb_id}", "404"): 1, timed("/api/v1/colas/{ttb_id}"): 2,
 		request("/api/v1/barcode/{barcode_value}", "404"): 1, timed("/api/v1/barcode/{barcode_value}"): 1,
 		request("/api/v1/usage", "401"): 1, timed("/api/v1/usage"): 1,
 		request("other", "404"): 1, timed("other"): 1,
 		`searches_total{class="text"}`: 2, `searches_total{class="brand"}`: 1, `searches_total{class="barcode"}`: 1,
-		`search_duration_seconds_count{class="text"}`: 2, `search_duration_seconds_count{class="brand"}`: 1, `search_duration_seconds_count{class="barcode"}`: 1,
-		`charged_units_total{meter="list_records"}`: 9, `charged_units_total{meter="detail_views"}`: 1,
+		`search_duration_seconds_count{class="text"}`: 2, `search_duration_seconds_count{class="brand"}`: 1,
+		`search_duration_seconds_count{class="barcode"}`: 1,
+		`charged_units_total{meter="list_records"}`:      9, `charged_units_total{meter="detail_views"}`: 1,
 	}
 	var got map[string]float64
 	// A request is counted after its handler returns, so the caller may get the response first.
 	for range 100 {
-		got = increases(before, scrape(t, admin), "http_requests_total", "http_request_duration_seconds_count", "searches_total",
+		got = increases(before, scrape(t,
+			admin), "http_requests_total", "http_request_duration_seconds_count", "searches_total",
 			"search_duration_seconds_count", "charged_units_total")
 		if maps.Equal(got, want) {
 			break
@@ -152,7 +155,8 @@ func TestAdminListener(t *testing.T) {
 		if status != http.StatusOK || text == "" || strings.Contains(text, s.key) {
 			t.Errorf("admin %s: %d, %d bytes", path, status, len(text))
 		}
-		if status, _ := fetch(t, public+path); status == http.StatusOK && path != "/healthz" && path != "/readyz" && path != "/" {
+		if status, _ := fetch(t, public+path); status == http.StatusOK && path != "/healthz" && path != "/readyz" &&
+			path != "/" {
 			t.Errorf("%s is public", path)
 		}
 	}

@@ -70,7 +70,8 @@ func (c *alertsTick) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	dispatcher := alerts.NewDispatcher(alerts.DispatcherOptions{Store: st, Senders: senders, Hold: c.Hold, Now: time.Now, Logger: env.log})
+	dispatcher := alerts.NewDispatcher(alerts.DispatcherOptions{Store: st,
+		Senders: senders, Hold: c.Hold, Now: time.Now, Logger: env.log})
 	delivered, err := dispatcher.Deliver(env, latest(at, time.Now()))
 	if summary := summarizeDeliveries(delivered); summary != "" {
 		fmt.Fprintln(env.stdout, summary)
@@ -100,7 +101,8 @@ func latest(a, b time.Time) time.Time {
 
 // summarizeTick summarizes a tick.
 func summarizeTick(r alerts.Report) string {
-	summary := fmt.Sprintf("%s ran and found %s", amount(r.Runs, "search", "searches"), amount(r.Matches, "label", "labels"))
+	summary := fmt.Sprintf("%s ran and found %s",
+		amount(r.Runs, "search", "searches"), amount(r.Matches, "label", "labels"))
 	if r.Late > 0 {
 		summary += fmt.Sprintf(", %d of them late", r.Late)
 	}
@@ -261,7 +263,8 @@ func summarizeMessage(body []byte) string {
 	}
 	summary := m.Type
 	if m.Data.SavedSearch.Name != "" {
-		summary += fmt.Sprintf("\t%q found %s", m.Data.SavedSearch.Name, amount(m.Data.Run.MatchCount, "label", "labels"))
+		summary += fmt.Sprintf("\t%q found %s", m.Data.SavedSearch.Name,
+			amount(m.Data.Run.MatchCount, "label", "labels"))
 	}
 	for _, l := range m.Data.Labels {
 		summary += fmt.Sprintf("\t%s %s", l.TTBID, l.BrandName)

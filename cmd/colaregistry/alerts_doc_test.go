@@ -40,7 +40,8 @@ func TestWalk(t *testing.T) {
 		script = strings.ReplaceAll(script, "127.0.0.1:9090", mustFreeAddress(t))
 		script = strings.ReplaceAll(script, "go run ./cmd/colaregistry", "colaregistry")
 		walk := exec.Command(shell, "-c", script)
-		walk.Dir, walk.Env = t.TempDir(), append(os.Environ(), "COLAREGISTRY_DATA_DIR="+h.DataDir, "COLAREGISTRY_DATABASE_URL="+h.DatabaseURL, "PATH="+mustProgramDir(t)+":"+os.Getenv("PATH"))
+		walk.Dir, walk.Env = t.TempDir(), append(os.Environ(), "COLAREGISTRY_DATA_DIR="+h.DataDir,
+			"COLAREGISTRY_DATABASE_URL="+h.DatabaseURL, "PATH="+mustProgramDir(t)+":"+os.Getenv("PATH"))
 		if flags := h.keyFlags(t); flags != nil {
 			walk.Env = append(walk.Env, "COLAREGISTRY_SECRET_KEY_FILE="+flags[1])
 		}

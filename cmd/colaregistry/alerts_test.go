@@ -21,7 +21,8 @@ func mustNews(t *testing.T, brand string, first, labels int, approved cola.Date)
 	var b bytes.Buffer
 	for i := range labels {
 		row := map[string]any{
-			"ttb_id": fmt.Sprintf("99365001%06d", first+i), "brand_name": brand, "product_type": "wine", "permit_number": "CA-W-1", "approval_date": approved,
+			"ttb_id": fmt.Sprintf("99365001%06d", first+i), "brand_name": brand,
+			"product_type": "wine", "permit_number": "CA-W-1", "approval_date": approved,
 		}
 		if err := json.NewEncoder(&b).Encode(row); err != nil {
 			t.Fatal(err)
@@ -41,7 +42,8 @@ func TestAlerts(t *testing.T) {
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		s, st := startServer(t, h), mustOpen(t, h)
 		_, secret, _ := mustAccount(t, st, "alerts@example.com", cola.TierStarter)
-		made := s.create(t, secret.Reveal(), `{"name":"News","filters":{"brand_name":"zyzzyva"},"schedule":{"cadence":"daily"}}`)
+		made := s.create(t, secret.Reveal(),
+			`{"name":"News","filters":{"brand_name":"zyzzyva"},"schedule":{"cadence":"daily"}}`)
 		uuid, _ := made.at("data", "uuid").(string)
 		now := time.Now().UTC()
 		h.run(t, "import", "colas", mustNews(t, "ZYZZYVA HILL", 1, 3, cola.DateOf(now)))
@@ -55,11 +57,13 @@ func TestAlerts(t *testing.T) {
 		get := func(path string) answer { return s.get(t, "/saved-searches/"+uuid+path, secret.Reveal()) }
 		runs := get("/runs")
 		run, _ := runs.at("data").([]any)[0].(map[string]any)
-		if runs.at("meta", "total") != 1.0 || run["match_count"] != 3.0 || run["late_count"] != 0.0 || run["date_from"] != now.Format(time.DateOnly) {
+		if runs.at("meta", "total") != 1.0 || run["match_count"] != 3.0 || run["late_count"] != 0.0 ||
+			run["date_from"] != now.Format(time.DateOnly) {
 			t.Errorf("runs: %s", runs.body)
 		}
 		for _, path := range []string{"/matches", fmt.Sprintf("/runs/%.0f/matches", run["id"])} {
-			if found := get(path); found.StatusCode != 200 || fmt.Sprint(found.ids()) != "[99365001000001 99365001000002 99365001000003]" {
+			if found := get(path); found.StatusCode != 200 ||
+				fmt.Sprint(found.ids()) != "[99365001000001 99365001000002 99365001000003]" {
 				t.Errorf("%s: %d %s", path, found.StatusCode, found.body)
 			}
 		}
@@ -80,7 +84,8 @@ func mustSaveMany(t *testing.T, st store.Store, searches int, due time.Time) col
 		schedule := cola.Schedule{Active: true, Cadence: cola.CadenceDaily, NextRunAt: cola.Some(cola.TimestampOf(due))}
 		_, _, err := st.CreateSavedSearch(t.Context(), store.NewSavedSearch{
 			Account: account.ID, MaxActive: searches,
-			Search: cola.SavedSearch{UUID: manyUUID(i), Name: "many", Filters: cola.SavedSearchFilters{BrandName: "zyzzyva"}, Schedule: &schedule},
+			Search: cola.SavedSearch{UUID: manyUUID(i), Name: "many",
+				Filters: cola.SavedSearchFilters{BrandName: "zyzzyva"}, Schedule: &schedule},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -112,11 +117,13 @@ func TestTickKilled(t *testing.T) {
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		const searches, labels = 2_500, 20
 		st := mustOpen(t, h)
-		h.run(t, "import", "colas", mustNews(t, "EMU", 900, 1, cola.DateOf(time.Now()))) // so that the next import is not an initial load
+		// so that the next import is not an initial load
+		h.run(t, "import", "colas", mustNews(t, "EMU", 900, 1, cola.DateOf(time.Now())))
 		now := time.Now()
 		account := mustSaveMany(t, st, searches, now.Add(time.Minute))
 		h.run(t, "import", "colas", mustNews(t, "ZYZZYVA", 1, labels, cola.DateOf(now)))
-		tick := append([]string{"alerts", "tick", "--hold", "3s", "--at", now.AddDate(0, 0, 1).UTC().Format(time.RFC3339)}, slices.Concat(h.flags(), h.keyFlags(t))...)
+		tick := append([]string{"alerts", "tick", "--hold", "3s",
+			"--at", now.AddDate(0, 0, 1).UTC().Format(time.RFC3339)}, slices.Concat(h.flags(), h.keyFlags(t))...)
 		killed := command(tick...)
 		if err := killed.Start(); err != nil {
 			t.Fatal(err)
@@ -157,7 +164,8 @@ func TestTicksShareTheWork(t *testing.T) {
 		var outs [processes]bytes.Buffer
 		var ends [processes]func() error
 		for i := range processes {
-			c := command(append([]string{"alerts", "tick", "--at", now.AddDate(0, 0, 1).UTC().Format(time.RFC3339)}, slices.Concat(h.flags(), h.keyFlags(t))...)...)
+			c := command(append([]string{"alerts", "tick", "--at", now.AddDate(0, 0, 1).UTC().Format(time.RFC3339)},
+				slices.Concat(h.flags(), h.keyFlags(t))...)...)
 			c.Stdout, c.Stderr = &outs[i], &outs[i]
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
@@ -191,7 +199,8 @@ func TestTicksShareTheWork(t *testing.T) {
 func TestServersRunSearches(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
-		idle, busy := startServer(t, h, "--alerts", "off", "--admin-listen", "127.0.0.1:0"), startServer(t, h, "--admin-listen", "127.0.0.1:0")
+		idle, busy := startServer(t, h, "--alerts", "off", "--admin-listen", "127.0.0.1:0"), startServer(t,
+			h, "--admin-listen", "127.0.0.1:0")
 		st := mustOpen(t, h)
 		account := mustSaveMany(t, st, 3, time.Now().Add(-time.Hour))
 		for looks := 0; ; looks++ {
@@ -220,7 +229,8 @@ func TestTickFlags(t *testing.T) {
 		"--at 2026-11-23": "is not a time", "--hold 10ms": "too short", "--hold soon": "--hold", "": "no registry at",
 	} {
 		var out output
-		p := program{args: append([]string{"alerts", "tick", "--data-dir", filepath.Join(t.TempDir(), "none")}, strings.Fields(flags)...), stdout: &out, stderr: &out}
+		p := program{args: append([]string{"alerts", "tick", "--data-dir", filepath.Join(t.TempDir(), "none")},
+			strings.Fields(flags)...), stdout: &out, stderr: &out}
 		if code := p.run(t.Context()); code == 0 || !strings.Contains(out.String(), want) {
 			t.Errorf("alerts tick %s: exit %d, %s", flags, code, out.String())
 		}

@@ -90,7 +90,8 @@ func joinScopes(scopes []cola.Scope) string {
 }
 
 func appLine(a store.App) string {
-	line := fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s", a.ID, a.Name, a.Issuer, a.ClientID, joinScopes(a.Scopes), a.CreatedAt.Format(time.RFC3339))
+	line := fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s", a.ID, a.Name, a.Issuer,
+		a.ClientID, joinScopes(a.Scopes), a.CreatedAt.Format(time.RFC3339))
 	if !a.DisabledAt.IsZero() {
 		line += "\tdisabled " + a.DisabledAt.Format(time.RFC3339)
 	}
@@ -132,7 +133,8 @@ func (c *appLinks) Run(env *environment) error {
 }
 
 func linkLine(l store.Link) string {
-	line := fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s", l.ID, l.Email, l.App.Name, joinScopes(l.Effective()), l.CreatedAt.Format(time.RFC3339), lastUse(l.LastUsedAt))
+	line := fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s", l.ID, l.Email, l.App.Name,
+		joinScopes(l.Effective()), l.CreatedAt.Format(time.RFC3339), lastUse(l.LastUsedAt))
 	if !l.RevokedAt.IsZero() {
 		line += "\trevoked " + l.RevokedAt.Format(time.RFC3339)
 	}

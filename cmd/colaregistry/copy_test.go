@@ -19,7 +19,8 @@ import (
 // record.
 func TestCopyComparesEverything(t *testing.T) {
 	fields := reflect.TypeFor[store.Item]()
-	kinds := map[string]store.ItemKind{"Cola": store.ItemCola, "Permittee": store.ItemPermittee, "References": store.ItemReferences}
+	kinds := map[string]store.ItemKind{"Cola": store.ItemCola,
+		"Permittee": store.ItemPermittee, "References": store.ItemReferences}
 	for i := range fields.NumField() {
 		name := fields.Field(i).Name
 		if name == "Kind" {
@@ -70,7 +71,8 @@ func TestCopyRefusesClearSecrets(t *testing.T) {
 			args := []string{"copy", "--from", source, "--to", "sqlite:" + target}
 			var out, errs bytes.Buffer
 			code := program{args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &errs}.run(t.Context())
-			if _, err := os.Stat(target); code != exitFailed || !strings.Contains(errs.String(), "colaregistry secret reseal") || err == nil {
+			if _, err := os.Stat(target); code != exitFailed ||
+				!strings.Contains(errs.String(), "colaregistry secret reseal") || err == nil {
 				t.Errorf("with clear-text secrets: exit code %d, %s", code, errs.String())
 			}
 			reseal := []string{"secret", "reseal"}

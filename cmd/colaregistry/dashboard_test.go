@@ -23,7 +23,8 @@ func visitor(t *testing.T) *http.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Jar: jar,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // browse requests a page and returns its status and body.
@@ -57,17 +58,20 @@ func TestAccountLink(t *testing.T) {
 		}
 		one, two := startServer(t, h), startServer(t, h)
 		at := func(s *serverProcess) string { return strings.TrimSuffix(s.base, "/api/v1") }
-		link := strings.TrimSpace(mustRun(t, append([]string{"account", "link", "--account", "ANN@example.com", "--public-url", at(one)}, h.flags()...)...))
+		link := strings.TrimSpace(mustRun(t, append([]string{"account", "link",
+			"--account", "ANN@example.com", "--public-url", at(one)}, h.flags()...)...))
 		b := visitor(t)
 		for range 2 { // GET does not use up the link
-			if status, text := browse(t, b, "GET", link); status != http.StatusOK || !strings.Contains(text, "ann@example.com") {
+			if status, text := browse(t, b, "GET", link); status != http.StatusOK ||
+				!strings.Contains(text, "ann@example.com") {
 				t.Fatalf("link: %d %s", status, text)
 			}
 		}
 		if status, text := browse(t, b, "POST", link); status != http.StatusSeeOther {
 			t.Fatalf("first use: %d %s", status, text)
 		}
-		if status, text := browse(t, b, "GET", at(one)+"/account"); status != http.StatusOK || !strings.Contains(text, "ann@example.com") {
+		if status, text := browse(t, b, "GET", at(one)+"/account"); status != http.StatusOK ||
+			!strings.Contains(text, "ann@example.com") {
 			t.Errorf("signed in: %d %s", status, text)
 		}
 		if status, text := browse(t, visitor(t), "POST", strings.Replace(link, at(one), at(two), 1)); status != http.StatusUnauthorized {
@@ -91,7 +95,8 @@ func TestKeyFormConcurrent(t *testing.T) {
 		servers := []*serverProcess{startServer(t, h), startServer(t, h)}
 		at := func(s *serverProcess) string { return strings.TrimSuffix(s.base, "/api/v1") }
 		b := visitor(t)
-		link := strings.TrimSpace(mustRun(t, append([]string{"account", "link", "--account", "ann@example.com", "--public-url", at(servers[0])}, h.flags()...)...))
+		link := strings.TrimSpace(mustRun(t, append([]string{"account", "link",
+			"--account", "ann@example.com", "--public-url", at(servers[0])}, h.flags()...)...))
 		browse(t, b, "POST", link)
 		_, page := browse(t, b, "GET", at(servers[0])+"/keys/new")
 		token := formToken.FindStringSubmatch(page)
@@ -182,14 +187,19 @@ func TestSignInFlags(t *testing.T) {
 		flags []string
 		want  string
 	}{
-		"an issuer without a client":    {[]string{"--sign-in-issuer", "https://a.example"}, "--sign-in-client-id: 0 given for 1"},
-		"a client without an issuer":    {[]string{"--sign-in-client-id", "a"}, "--sign-in-client-id: 1 given for 0"},
-		"two issuers, one secret":       {[]string{"--sign-in-issuer", "https://a.example,https://b.example", "--sign-in-client-id", "a,b", "--sign-in-client-secret", "s"}, "--sign-in-client-secret: 1 given for 2"},
-		"an issuer that is no address":  {[]string{"--sign-in-issuer", "a.example", "--sign-in-client-id", "a"}, "--sign-in-issuer"},
-		"an issuer that is not private": {[]string{"--sign-in-issuer", "http://a.example", "--sign-in-client-id", "a"}, "--sign-in-issuer"},
-		"billing at no address":         {[]string{"--billing-url", "shop"}, "--billing-url"},
+		"an issuer without a client": {[]string{"--sign-in-issuer", "https://a.example"},
+			"--sign-in-client-id: 0 given for 1"},
+		"a client without an issuer": {[]string{"--sign-in-client-id", "a"}, "--sign-in-client-id: 1 given for 0"},
+		"two issuers, one secret": {[]string{"--sign-in-issuer", "https://a.example,https://b.example",
+			"--sign-in-client-id", "a,b", "--sign-in-client-secret", "s"}, "--sign-in-client-secret: 1 given for 2"},
+		"an issuer that is no address": {[]string{"--sign-in-issuer", "a.example", "--sign-in-client-id", "a"},
+			"--sign-in-issuer"},
+		"an issuer that is not private": {[]string{"--sign-in-issuer", "http://a.example", "--sign-in-client-id", "a"},
+			"--sign-in-issuer"},
+		"billing at no address": {[]string{"--billing-url", "shop"}, "--billing-url"},
 	} {
-		c := command(append([]string{"serve", "--listen", "127.0.0.1:0", "--data-dir", t.TempDir(), "--demo", "never"}, tt.flags...)...)
+		c := command(append([]string{"serve", "--listen", "127.0.0.1:0", "--data-dir", t.TempDir(), "--demo", "never"},
+			tt.flags...)...)
 		out, err := c.CombinedOutput()
 		if err == nil || !strings.Contains(string(out), tt.want) {
 			t.Errorf("%s: %v\n%s", name, err, out)

@@ -204,7 +204,9 @@ func (p place) versions(ctx context.Context) (current, latest int64, err error) 
 }
 
 // list prints one line per record.
-func list[T any](f *storeFlags, env *environment, read func(store.Store) ([]T, error), line func(T) string) (err error) {
+func list[T any](
+	f *storeFlags, env *environment, read func(store.Store) ([]T, error), line func(T) string,
+) (err error) {
 	st, err := f.openExisting(env)
 	if err != nil {
 		return err

@@ -23,12 +23,15 @@ import (
 // machine.
 func startSender(t *testing.T, h testRegistry, post *mailtest.Server) *serverProcess {
 	t.Helper()
-	return startServer(t, h, "--webhook-allow-private", "--smtp", post.URL(), "--mail-from", "Label alerts <alerts@registry.example>")
+	return startServer(t, h, "--webhook-allow-private", "--smtp", post.URL(),
+		"--mail-from", "Label alerts <alerts@registry.example>")
 }
 
 // watch creates saved searches for a brand, each with its own confirmed destination at the
 // receiver, and returns their UUIDs. For tick, see confirm.
-func (s *serverProcess) watch(t *testing.T, key, brand string, searches int, receiver *webhookReceiver, tick func()) []string {
+func (s *serverProcess) watch(
+	t *testing.T, key, brand string, searches int, receiver *webhookReceiver, tick func(),
+) []string {
 	t.Helper()
 	uuids := make([]string, searches)
 	for i := range uuids {
@@ -117,7 +120,8 @@ func (s *serverProcess) checkListed(t *testing.T, key string, webhooks int) {
 		}
 		detail := s.get(t, fmt.Sprintf("/deliveries/%.0f", d["id"]), key)
 		attempts, _ := detail.at("data", "attempts").([]any)
-		if len(attempts) != 2 || attempts[0].(map[string]any)["status"] != 503. || attempts[1].(map[string]any)["status"] != 204. {
+		if len(attempts) != 2 || attempts[0].(map[string]any)["status"] != 503. ||
+			attempts[1].(map[string]any)["status"] != 204. {
 			t.Errorf("attempts: %s", detail.body)
 		}
 	}
@@ -147,7 +151,8 @@ func checkMail(t *testing.T, s *serverProcess, key string, post *mailtest.Server
 				t.Errorf("message without %s:\n%s", want, m.Text)
 			}
 		}
-		if m.To != "deliveries@example.com" || !strings.HasPrefix(m.Subject, "3 new labels for ") || m.Header.Get("List-Unsubscribe-Post") != "List-Unsubscribe=One-Click" {
+		if m.To != "deliveries@example.com" || !strings.HasPrefix(m.Subject, "3 new labels for ") ||
+			m.Header.Get("List-Unsubscribe-Post") != "List-Unsubscribe=One-Click" {
 			t.Errorf("to %s: %q %v", m.To, m.Subject, m.Header)
 		}
 	}
@@ -170,7 +175,8 @@ func checkMail(t *testing.T, s *serverProcess, key string, post *mailtest.Server
 		}
 	}
 	own := s.get(t, "/destinations?per_page=1", key).at("data").([]any)[0].(map[string]any)
-	if own["kind"] != cola.KindEmail || own["state"] != cola.DestinationPaused || own["reason"] != cola.ReasonUnsubscribed {
+	if own["kind"] != cola.KindEmail || own["state"] != cola.DestinationPaused ||
+		own["reason"] != cola.ReasonUnsubscribed {
 		t.Errorf("own address after unsubscribing: %v", own)
 	}
 }
@@ -195,10 +201,12 @@ func TestSenderKilled(t *testing.T) {
 		var uuids []string
 		for n := range searches {
 			_, secret, _ := mustAccount(t, st, fmt.Sprintf("killed%d@example.com", n), cola.TierPro)
-			uuids = append(uuids, s.watch(t, secret.Reveal(), "numbat", 1, receiver, func() { h.run(t, "alerts", "tick", "--webhook-allow-private") })...)
+			uuids = append(uuids, s.watch(t, secret.Reveal(), "numbat", 1, receiver,
+				func() { h.run(t, "alerts", "tick", "--webhook-allow-private") })...)
 		}
 		h.run(t, "import", "colas", mustNews(t, "NUMBAT", 1, 2, cola.DateOf(time.Now())))
-		tick := append([]string{"alerts", "tick", "--webhook-allow-private", "--hold", "6s", "--at", time.Now().AddDate(0, 0, 1).UTC().Format(time.RFC3339)}, slices.Concat(h.flags(), h.keyFlags(t))...)
+		tick := append([]string{"alerts", "tick", "--webhook-allow-private", "--hold", "6s",
+			"--at", time.Now().AddDate(0, 0, 1).UTC().Format(time.RFC3339)}, slices.Concat(h.flags(), h.keyFlags(t))...)
 		killed := command(tick...)
 		if err := killed.Start(); err != nil {
 			t.Fatal(err)
@@ -253,7 +261,8 @@ func TestSuspendedAlerts(t *testing.T) {
 			t.Errorf("suspend: %s", out)
 		}
 		refused := s.mustAnswer(t, 403, "GET", "/usage", key, "")
-		if refused.at("error", "code") != string(cola.CodeAccountSuspended) || !strings.Contains(string(refused.body), "The invoice is open.") {
+		if refused.at("error", "code") != string(cola.CodeAccountSuspended) ||
+			!strings.Contains(string(refused.body), "The invoice is open.") {
 			t.Errorf("response while suspended: %s", refused.body)
 		}
 		tick := []string{"alerts", "tick", "--at", time.Now().AddDate(0, 0, 1).UTC().Format(time.RFC3339)}

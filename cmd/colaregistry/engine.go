@@ -35,16 +35,19 @@ type engineOptions struct {
 func newEngine(env *environment, st store.Store, o engineOptions) *engine {
 	e := &engine{ready: make(chan struct{})}
 	e.index = search.New(search.Options{Logger: env.log})
-	e.ledger = quota.New(st, quota.Options{Rules: quota.Rules{UpgradeURL: o.upgradeURL}, Logger: env.log, Metrics: o.metrics})
+	e.ledger = quota.New(st,
+		quota.Options{Rules: quota.Rules{UpgradeURL: o.upgradeURL}, Logger: env.log, Metrics: o.metrics})
 	e.service = registry.New(registry.Options{
-		Store: st, Index: e.index, Ledger: e.ledger, PublicURL: o.publicURL, Now: time.Now, Logger: env.log, Metrics: o.metrics,
+		Store: st, Index: e.index, Ledger: e.ledger, PublicURL: o.publicURL,
+		Now: time.Now, Logger: env.log, Metrics: o.metrics,
 		SendsMail: o.sendsMail, PrivateWebhooks: o.privateWebhooks, Events: o.events, Vault: o.vault,
 	})
 	e.follower = registry.NewFollower(e.service, registry.FollowerOptions{
 		Snapshot: o.snapshot,
 		Progress: func(labels int) { env.log.Info("building the index", "labels", labels) },
 		Built: func(b registry.Build) {
-			env.log.Info("ready", "labels", b.Labels, "undated", b.Undated, "took", b.Took.Round(time.Millisecond), "from_snapshot", b.Restored)
+			env.log.Info("ready", "labels", b.Labels, "undated", b.Undated,
+				"took", b.Took.Round(time.Millisecond), "from_snapshot", b.Restored)
 			close(e.ready)
 		},
 	})

@@ -105,7 +105,8 @@ func cutDuringImport(t *testing.T, pg *pgtest.Server, h testRegistry, file strin
 	if err == nil {
 		return false
 	}
-	if text := out.String(); importing.ProcessState.ExitCode() != 1 || !strings.Contains(text, "colaregistry: ") || strings.Contains(text, "panic") {
+	if text := out.String(); importing.ProcessState.ExitCode() != 1 || !strings.Contains(text, "colaregistry: ") ||
+		strings.Contains(text, "panic") {
 		t.Errorf("import: %v\n%s", err, text)
 	}
 	return true
@@ -211,7 +212,8 @@ func requireShown(t *testing.T, h testRegistry, servers []*serverProcess, key st
 	before, _ := servers[0].get(t, all, key).at("pagination", "total").(float64)
 	h.run(t, "import", "colas", mustNewLabel(t))
 	for _, s := range servers {
-		await(t, "an imported label is shown", func() bool { return s.get(t, all, key).at("pagination", "total") == before+1 })
+		await(t, "an imported label is shown",
+			func() bool { return s.get(t, all, key).at("pagination", "total") == before+1 })
 	}
 }
 
@@ -280,7 +282,8 @@ func TestRollingRestart(t *testing.T) {
 func TestProcessesShareRateLimit(t *testing.T) {
 	t.Parallel()
 	h := withDemoData(t)
-	servers := []*serverProcess{startServer(t, h), startServer(t, h.onOtherMachine(t)), startServer(t, h.onOtherMachine(t))}
+	servers := []*serverProcess{startServer(t, h),
+		startServer(t, h.onOtherMachine(t)), startServer(t, h.onOtherMachine(t))}
 	st := mustOpen(t, h)
 	account, secret, _ := mustAccount(t, st, "three@example.com", cola.TierStarter)
 	limit := cola.TierStarter.Limits().PerMinute
@@ -291,7 +294,8 @@ func TestProcessesShareRateLimit(t *testing.T) {
 	}
 	wg.Wait()
 	if c.requests != limit || c.refused != 2*limit || len(c.errs) > 0 {
-		t.Errorf("%d of %d requests granted, %d refused, failures %v; want %d and %d", c.requests, 3*limit, c.refused, c.errs, limit, 2*limit)
+		t.Errorf("%d of %d requests granted, %d refused, failures %v; want %d and %d",
+			c.requests, 3*limit, c.refused, c.errs, limit, 2*limit)
 	}
 	if rows, requests := charged(t, st, account); rows != limit || requests != limit {
 		t.Errorf("charged %d records in %d requests, want %d each", rows, requests, limit)

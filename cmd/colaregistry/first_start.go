@@ -68,7 +68,9 @@ func (c *serveCommand) firstStart(env *environment, st database, private bool) (
 }
 
 // demoOptions returns the demonstration data to load; due is false if there is none to load.
-func (c *serveCommand) demoOptions(env *environment, st database, marker string) (options demo.Options, due bool, err error) {
+func (c *serveCommand) demoOptions(
+	env *environment, st database, marker string,
+) (options demo.Options, due bool, err error) {
 	options, interrupted, err := readMarker(marker)
 	switch {
 	case err != nil:

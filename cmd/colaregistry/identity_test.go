@@ -72,7 +72,8 @@ func (p *twoAccounts) checkUsage(t *testing.T, when, credential string, tier col
 // repair moves the person's identity to the paid account.
 func (p *twoAccounts) repair(t *testing.T) {
 	t.Helper()
-	p.run(t, "account", "add-identity", "--account", "ada@example.com", "--issuer", p.issuer.URL, "--subject", "somebody")
+	p.run(t, "account", "add-identity", "--account", "ada@example.com",
+		"--issuer", p.issuer.URL, "--subject", "somebody")
 }
 
 // TestAddIdentity checks that tokens use the paid account once the operator has moved the identity.
@@ -81,7 +82,8 @@ func TestAddIdentity(t *testing.T) {
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		p := mustTwoAccounts(t, h)
 		p.checkUsage(t, "at first", p.token(t, nil), cola.TierFree, 3)
-		p.checkUsage(t, "with the address of the other", p.token(t, map[string]any{"email": "Ada@example.com", "email_verified": true}), cola.TierFree, 3)
+		p.checkUsage(t, "with the address of the other",
+			p.token(t, map[string]any{"email": "Ada@example.com", "email_verified": true}), cola.TierFree, 3)
 		eventually(t, func() bool {
 			return strings.Contains(p.err.String(), fmt.Sprintf("account=%d issuer=%s", p.free.ID, p.issuer.URL))
 		})

@@ -47,9 +47,12 @@ func realData(t *testing.T, h testRegistry) {
 		{"colas", []string{records}, "read=50 added=0 changed=0 unchanged=50 refused=0"},
 		{"avas", []string{areas}, "read=333 added=333 changed=0 unchanged=0 refused=0"},
 		{"avas", geo, "read=12 added=0 changed=0 unchanged=12 refused=0"},
-		{"production-reports", []string{sharedData(t, "ttb/production_reports.jsonl")}, "read=6648 added=6648 changed=0 unchanged=0 refused=0"},
-		{"production-reports", []string{sharedData(t, "ttb/production_reports.jsonl")}, "read=6648 added=0 changed=0 unchanged=6648 refused=0"},
-		{"registration-processing-times", []string{sharedData(t, "ttb/registration_processing_times.jsonl")}, "read=69 added=69 changed=0 unchanged=0 refused=0"},
+		{"production-reports", []string{sharedData(t, "ttb/production_reports.jsonl")},
+			"read=6648 added=6648 changed=0 unchanged=0 refused=0"},
+		{"production-reports", []string{sharedData(t, "ttb/production_reports.jsonl")},
+			"read=6648 added=0 changed=0 unchanged=6648 refused=0"},
+		{"registration-processing-times", []string{sharedData(t, "ttb/registration_processing_times.jsonl")},
+			"read=69 added=69 changed=0 unchanged=0 refused=0"},
 	}
 	for _, step := range steps {
 		if got := lastLine(load(step.kind, step.files...)); got != step.want {
@@ -73,7 +76,8 @@ func realData(t *testing.T, h testRegistry) {
 	}
 	label := get("/colas/11054001000049").at("data").(map[string]any)
 	both := map[string]any{
-		"brand_name": "LENZ MOSER", "origin_name": "AUSTRIA", "domestic_or_imported": "imported", "class_name": "TABLE RED WINE",
+		"brand_name": "LENZ MOSER", "origin_name": "AUSTRIA",
+		"domestic_or_imported": "imported", "class_name": "TABLE RED WINE",
 		"latest_update_date": "2025-07-16", // from the export
 		"approval_date":      "2011-03-18", // from the fuller record
 		"wine_appellation":   "BURGENLAND", "image_count": 2.0, "address_state": "NJ",

@@ -48,7 +48,8 @@ func (c *keyCreate) Run(env *environment) (err error) {
 // recordName trims and checks the name of a record.
 func recordName(name, kind string) (string, error) {
 	name = strings.TrimSpace(name)
-	if name == "" || len([]rune(name)) > 100 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+	if name == "" || len([]rune(name)) > 100 ||
+		strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return "", fmt.Errorf("--name: the name of %s must have 1 to 100 printable characters", kind)
 	}
 	return name, nil
@@ -70,7 +71,8 @@ func (c *keyList) Run(env *environment) error {
 }
 
 func keyLine(k store.Key) string {
-	line := fmt.Sprintf("%d\t%s\t%s\t%s…%s\t%s\t%s", k.ID, k.Email, k.Name, k.Prefix, k.LastFour, k.CreatedAt.Format(time.RFC3339), lastUse(k.LastUsedAt))
+	line := fmt.Sprintf("%d\t%s\t%s\t%s…%s\t%s\t%s", k.ID, k.Email, k.Name, k.Prefix,
+		k.LastFour, k.CreatedAt.Format(time.RFC3339), lastUse(k.LastUsedAt))
 	if !k.RevokedAt.IsZero() {
 		line += ", revoked " + k.RevokedAt.Format(time.RFC3339)
 	}

@@ -29,7 +29,8 @@ type tally struct {
 // call requests a page and tallies the response. A request without a response may have been charged
 // for a full page.
 func (c *tally) call(client *http.Client, url, key string, page int) {
-	req, err := http.NewRequest(http.MethodGet, fmt.Sprintf("%s/colas?approval_date_from=2005-01-01&per_page=%d", url, page), nil)
+	req, err := http.NewRequest(http.MethodGet,
+		fmt.Sprintf("%s/colas?approval_date_from=2005-01-01&per_page=%d", url, page), nil)
 	if err != nil {
 		panic(err)
 	}
@@ -243,7 +244,8 @@ func stopDrains(t *testing.T, h testRegistry) {
 		// The server closes accepted connections that it has not read from yet. Those requests were never read and are not
 		// charged.
 		if slices.ContainsFunc(c.errs, func(err error) bool {
-			return !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, io.EOF)
+			return !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, syscall.ECONNRESET) &&
+				!errors.Is(err, io.EOF)
 		}) {
 			t.Errorf("account %d: %v, want only refused connections", i, c.errs)
 		}

@@ -115,7 +115,8 @@ func (s *loadRun) count(status int) (n int) {
 func (s *loadRun) awaitMore(t *testing.T, status, more int) {
 	t.Helper()
 	before := s.count(status)
-	await(t, "callers are answered with "+http.StatusText(status), func() bool { return s.count(status) >= before+more })
+	await(t, "callers are answered with "+http.StatusText(status),
+		func() bool { return s.count(status) >= before+more })
 }
 
 // requireExact ends the load, waits until no commit is in doubt, and compares the ledger with the
@@ -129,11 +130,13 @@ func (s *loadRun) requireExact(t *testing.T, quiet bool, endings ...loadtest.End
 			return scrape(t, server.admin(t))["colaregistry_ledger_doubtful_batches"] == 0
 		})
 	}
-	tally := loadtest.Tallies([]loadtest.Phase{{From: s.started, Quiet: quiet}}, time.Now(), s.log.Exchanges(), endings)[0]
+	tally := loadtest.Tallies([]loadtest.Phase{{From: s.started, Quiet: quiet}},
+		time.Now(), s.log.Exchanges(), endings)[0]
 	for _, fault := range tally.Faults {
 		t.Error(fault)
 	}
-	statements, err := loadtest.Audit(t.Context(), mustOpen(t, s.home), s.accounts, s.log.Exchanges(), endings, s.started)
+	statements, err := loadtest.Audit(t.Context(), mustOpen(t, s.home),
+		s.accounts, s.log.Exchanges(), endings, s.started)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,8 +22,10 @@ func TestNoSecretInTheLog(t *testing.T) {
 	for _, key := range []string{s.key, wrong} {
 		for header, value := range map[string]string{"X-Api-Key": key, "Authorization": "Bearer " + key, "X-Request-Id": key, "Referer": key} {
 			for _, target := range []string{
-				"/api/v1/colas?q=" + sought, "/api/v1/colas?brand_name=" + sought + "&api_key=" + key, "/api/v1/usage?access_token=" + key,
-				"/api/v1/colas/" + key, "/api/v1/permittees/" + sought, "/api/v1/barcode/" + key, "/" + key + "/" + sought,
+				"/api/v1/colas?q=" + sought, "/api/v1/colas?brand_name=" + sought + "&api_key=" + key,
+				"/api/v1/usage?access_token=" + key,
+				"/api/v1/colas/" + key, "/api/v1/permittees/" + sought,
+				"/api/v1/barcode/" + key, "/" + key + "/" + sought,
 				"/images/" + key, "/docs?" + key,
 			} {
 				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, public+target, nil)

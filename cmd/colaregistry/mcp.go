@@ -78,7 +78,8 @@ func (c *mcpCommand) local(env *environment, key string) (err error) {
 	}
 	defer closing(st, &err)
 	tune()
-	e := newEngine(env, st, engineOptions{publicURL: publicURL, upgradeURL: publicURL + "/plans", snapshot: c.snapshot()})
+	e := newEngine(env, st,
+		engineOptions{publicURL: publicURL, upgradeURL: publicURL + "/plans", snapshot: c.snapshot()})
 	defer e.close()
 	return e.serveLines(env, st, publicURL, key)
 }
@@ -90,7 +91,8 @@ func (e *engine) serveLines(env *environment, st store.Store, publicURL, key str
 		PublicURL: publicURL, Version: version(), Logger: env.log, Hosts: []string{host},
 	})
 	bridge := mcp.Bridge{
-		URL: (&url.URL{Scheme: "http", Host: host, Path: mcp.Path}).String(), Key: key, Client: mcp.InProcess(handler), Logger: env.log,
+		URL: (&url.URL{Scheme: "http", Host: host, Path: mcp.Path}).String(),
+		Key: key, Client: mcp.InProcess(handler), Logger: env.log,
 	}
 	following, unfollow := context.WithCancel(context.WithoutCancel(env))
 	defer unfollow()

@@ -34,11 +34,15 @@ var lists = []struct {
 	{"/colas", "search_colas", nil, reflect.TypeFor[cola.SearchParams]()},
 	{"/permittees", "search_permittees", nil, reflect.TypeFor[cola.PermitteeParams]()},
 	{"/production-reports", "list_production_reports", nil, reflect.TypeFor[cola.ProductionReportParams]()},
-	{"/avas", "search_avas", map[string]any{"current": false}, reflect.TypeFor[cola.AVAParams]()}, // so that the tool returns the same fields as REST
+	// so that the tool returns the same fields as REST
+	{"/avas", "search_avas", map[string]any{"current": false}, reflect.TypeFor[cola.AVAParams]()},
 	{"/saved-searches", "list_saved_searches", nil, reflect.TypeFor[cola.SavedSearchListParams]()},
-	{"/processing-times", "get_processing_times", map[string]any{"kind": "cola"}, reflect.TypeFor[cola.ProcessingTimeParams]()},
-	{"/processing-times/formula", "get_processing_times", map[string]any{"kind": "formula"}, reflect.TypeFor[cola.FormulaProcessingTimeParams]()},
-	{"/processing-times/registration", "get_processing_times", map[string]any{"kind": "registration"}, reflect.TypeFor[cola.RegistrationProcessingTimeParams]()},
+	{"/processing-times", "get_processing_times", map[string]any{"kind": "cola"},
+		reflect.TypeFor[cola.ProcessingTimeParams]()},
+	{"/processing-times/formula", "get_processing_times", map[string]any{"kind": "formula"},
+		reflect.TypeFor[cola.FormulaProcessingTimeParams]()},
+	{"/processing-times/registration", "get_processing_times", map[string]any{"kind": "registration"},
+		reflect.TypeFor[cola.RegistrationProcessingTimeParams]()},
 }
 
 // parityCases returns a case for the example of every parameter and for an invalid value of it. A
@@ -72,8 +76,10 @@ func parityCases(t *testing.T) (cases []parityCase) {
 		return newParityCase("/colas", "search_colas", nil, reflect.TypeFor[cola.SearchParams](), given)
 	}
 	return append(cases,
-		colas(map[string]string{"volume_min": "1"}), colas(map[string]string{"abv_min": "20", "abv_max": "10"}), colas(map[string]string{"statsu": "approved", "pag": "1", "page": "x"}),
-		colas(map[string]string{"status": "revoked"}), colas(map[string]string{"product_type": "wine,malt beverage", "origin": "american"}), colas(map[string]string{"page": "2", "per_page": "7"}),
+		colas(map[string]string{"volume_min": "1"}), colas(map[string]string{"abv_min": "20", "abv_max": "10"}),
+		colas(map[string]string{"statsu": "approved", "pag": "1", "page": "x"}),
+		colas(map[string]string{"status": "revoked"}), colas(map[string]string{"product_type": "wine,malt beverage",
+			"origin": "american"}), colas(map[string]string{"page": "2", "per_page": "7"}),
 	)
 }
 
@@ -141,12 +147,15 @@ func recordCases(t *testing.T, s *serverProcess, st store.Store) (cases []parity
 	for _, row := range rows {
 		if row := row.(map[string]any); row["has_barcode"] == true && found["ttb_id"] == "" {
 			found["ttb_id"], found["permit_number"] = row["ttb_id"].(string), row["permit_number"].(string)
-			found["barcode_value"] = s.get(t, "/colas/"+found["ttb_id"], secret.Reveal()).at("data", "barcode_value").(string)
+			found["barcode_value"] = s.get(t, "/colas/"+found["ttb_id"], secret.Reveal()).at("data",
+				"barcode_value").(string)
 		}
 	}
-	found["ava_id"] = s.get(t, "/avas?q=alexander", secret.Reveal()).at("data").([]any)[0].(map[string]any)["ava_id"].(string)
+	found["ava_id"] = s.get(t, "/avas?q=alexander",
+		secret.Reveal()).at("data").([]any)[0].(map[string]any)["ava_id"].(string)
 	for path, tool := range map[string][2]string{
-		"/colas/": {"get_cola", "ttb_id"}, "/permittees/": {"get_permittee", "permit_number"}, "/barcode/": {"lookup_barcode", "barcode_value"}, "/avas/": {"get_ava", "ava_id"},
+		"/colas/": {"get_cola", "ttb_id"}, "/permittees/": {"get_permittee", "permit_number"},
+		"/barcode/": {"lookup_barcode", "barcode_value"}, "/avas/": {"get_ava", "ava_id"},
 	} {
 		for _, value := range []string{found[tool[1]], "99999999999999", "n/a <&>"} {
 			cases = append(cases, parityCase{path + url.PathEscape(value), tool[0], map[string]any{tool[1]: value}})
@@ -169,7 +178,8 @@ func comparing(t *testing.T, s *serverProcess, st store.Store, account store.Acc
 	path := c.path
 	rest := s.get(t, path, key)
 	first := spentBy(t, st, account)
-	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": c.tool, "arguments": arguments}})
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+		"params": map[string]any{"name": c.tool, "arguments": arguments}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +192,8 @@ func comparing(t *testing.T, s *serverProcess, st store.Store, account store.Acc
 	if rest.StatusCode != http.StatusOK {
 		text := mcp.at("result", "content").([]any)[0].(map[string]any)["text"].(string)
 		var envelope map[string]any
-		if err := json.Unmarshal([]byte(text), &envelope); err != nil || !cmp.Equal(envelope, rest.json) || mcp.at("result", "isError") != true {
+		if err := json.Unmarshal([]byte(text), &envelope); err != nil || !cmp.Equal(envelope, rest.json) ||
+			mcp.at("result", "isError") != true {
 			t.Errorf("%s: errors differ (-REST +%s):\n%s", path, c.tool, cmp.Diff(rest.json, envelope))
 		}
 		return
@@ -211,7 +222,8 @@ func comparing(t *testing.T, s *serverProcess, st store.Store, account store.Acc
 }
 
 func takesPages(tool string) bool {
-	return tool == "search_colas" || tool == "search_permittees" || tool == "list_production_reports" || tool == "list_saved_searches"
+	return tool == "search_colas" || tool == "search_permittees" || tool == "list_production_reports" ||
+		tool == "list_saved_searches"
 }
 
 // rowFields are the list record fields that only tools return.
@@ -254,7 +266,8 @@ func TestRowsAgreeWithDetails(t *testing.T) {
 		if stated, ok := label["volume"].(float64); ok {
 			volume, _ = vocabulary.Milliliters(stated, label["volume_unit"].(string))
 		}
-		want := map[string]any{"company_name": holder.at("data", "company_name"), "abv": label["abv"], "volume_ml": volume}
+		want := map[string]any{"company_name": holder.at("data", "company_name"),
+			"abv": label["abv"], "volume_ml": volume}
 		for name, value := range want {
 			if !cmp.Equal(value, row[name]) {
 				t.Errorf("%s of %s = %v, want %v", name, row["ttb_id"], row[name], value)

@@ -73,11 +73,13 @@ func TestUnreadableFileIsReportedOnce(t *testing.T) {
 	}
 	for _, files := range [][]string{{file}, {file, refused}} {
 		var stdout, stderr strings.Builder
-		p := program{args: append([]string{"import", "colas", "--data-dir", dir}, files...), stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr}
+		p := program{args: append([]string{"import", "colas", "--data-dir", dir}, files...),
+			stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr}
 		if code := p.run(t.Context()); code != exitFailed {
 			t.Errorf("exit code %d", code)
 		}
-		if said := stdout.String() + stderr.String(); strings.Count(said, file) != 1 || !strings.Contains(stderr.String(), file) {
+		if said := stdout.String() + stderr.String(); strings.Count(said, file) != 1 ||
+			!strings.Contains(stderr.String(), file) {
 			t.Errorf("the file is not named exactly once:\n%s", said)
 		}
 	}

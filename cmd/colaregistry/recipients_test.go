@@ -34,7 +34,8 @@ func TestDoubleOptIn(t *testing.T) {
 
 		confirm := linkIn(t, asked, "confirm")
 		for _, method := range []string{"GET", "HEAD"} {
-			if page := visit(t, method, confirm); method == "GET" && !strings.Contains(string(page.body), "s…@example.com") {
+			if page := visit(t, method, confirm); method == "GET" &&
+				!strings.Contains(string(page.body), "s…@example.com") {
 				t.Errorf("page: %s", page.body)
 			}
 		}
@@ -48,7 +49,8 @@ func TestDoubleOptIn(t *testing.T) {
 		visit(t, "POST", strings.Replace(confirm, "/confirm/", "/unsubscribe/", 1))
 		s.expectState(t, place, key, cola.DestinationPaused, cola.ReasonUnsubscribed)
 		s.mustAnswer(t, 204, "DELETE", place, key, "")
-		if gone := get(t, confirm); gone.StatusCode != http.StatusNotFound || !strings.Contains(string(gone.body), "There is nothing here any more") {
+		if gone := get(t, confirm); gone.StatusCode != http.StatusNotFound ||
+			!strings.Contains(string(gone.body), "There is nothing here any more") {
 			t.Errorf("after unsubscribing: %d %s", gone.StatusCode, gone.body)
 		}
 		if got := len(post.Messages()); got != 2 {
@@ -69,7 +71,8 @@ func TestFeed(t *testing.T) {
 		st := mustOpen(t, h)
 		account, secret, _ := mustAccount(t, st, "feed@example.com", cola.TierPro)
 		key := secret.Reveal()
-		made := s.create(t, key, `{"name":"Bettongs","filters":{"brand_name":"bettong"},"schedule":{"cadence":"daily"}}`)
+		made := s.create(t, key,
+			`{"name":"Bettongs","filters":{"brand_name":"bettong"},"schedule":{"cadence":"daily"}}`)
 		place := "/saved-searches/" + made.at("data", "uuid").(string)
 		address := func() string { return s.mustAnswer(t, 201, "POST", place+"/feed", key, "").at("data", "url").(string) }
 		first := address()
@@ -88,7 +91,8 @@ func TestFeed(t *testing.T) {
 			}
 		}
 		second := address()
-		if old, fresh := get(t, first), get(t, second); old.StatusCode != http.StatusNotFound || fresh.StatusCode != http.StatusOK {
+		if old, fresh := get(t, first), get(t, second); old.StatusCode != http.StatusNotFound ||
+			fresh.StatusCode != http.StatusOK {
 			t.Errorf("old URL: %d, new URL: %d", old.StatusCode, fresh.StatusCode)
 		}
 		s.mustAnswer(t, 204, "DELETE", place+"/feed", key, "")
@@ -101,7 +105,8 @@ func TestFeed(t *testing.T) {
 // expectState checks the state of a destination.
 func (s *serverProcess) expectState(t *testing.T, place, key, state string, reason any) {
 	t.Helper()
-	if got := s.mustAnswer(t, 200, "GET", place, key, ""); got.at("data", "state") != state || got.at("data", "reason") != reason {
+	if got := s.mustAnswer(t, 200, "GET", place, key, ""); got.at("data", "state") != state ||
+		got.at("data", "reason") != reason {
 		t.Errorf("%s, want state %s, reason %v", got.body, state, reason)
 	}
 }

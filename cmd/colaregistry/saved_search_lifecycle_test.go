@@ -33,7 +33,8 @@ func TestSavedSearchLifecycle(t *testing.T) {
 		_, others, _ := mustAccount(t, st, "another@example.com", cola.TierPro)
 		key, other := secret.Reveal(), others.Reveal()
 
-		made := s.create(t, key, `{"name":"Oaks","filters":{"brand_name":"oak"},"schedule":{"cadence":"weekly","day":1}}`)
+		made := s.create(t, key,
+			`{"name":"Oaks","filters":{"brand_name":"oak"},"schedule":{"cadence":"weekly","day":1}}`)
 		location := strings.TrimPrefix(made.Header.Get("Location"), "/api/v1")
 		s.create(t, key, `{"name":"Elms","filters":{}}`)
 		s.create(t, other, `{"name":"Another's","filters":{}}`)
@@ -48,11 +49,14 @@ func TestSavedSearchLifecycle(t *testing.T) {
 
 		s.checkIsolation(t, location, other)
 		paused := s.mustAnswer(t, 200, "PATCH", location, key, `{"schedule":{"active":false}}`)
-		if paused.at("data", "schedule", "active") != false || paused.at("data", "schedule", "next_run_at") != nil || paused.at("data", "schedule", "cadence") != "weekly" {
+		if paused.at("data", "schedule", "active") != false || paused.at("data", "schedule", "next_run_at") != nil ||
+			paused.at("data", "schedule", "cadence") != "weekly" {
 			t.Errorf("paused: %s", paused.body)
 		}
-		changed := s.mustAnswer(t, 200, "PATCH", location, key, `{"name":"Elms","filters":{"brand_name":"elm"},"schedule":{"active":true,"cadence":"daily"}}`)
-		if again := s.mustAnswer(t, 200, "GET", location, key, ""); !cmp.Equal(changed.json, again.json) || again.at("data", "filters", "brand_name") != "elm" ||
+		changed := s.mustAnswer(t, 200, "PATCH", location, key,
+			`{"name":"Elms","filters":{"brand_name":"elm"},"schedule":{"active":true,"cadence":"daily"}}`)
+		if again := s.mustAnswer(t, 200, "GET", location, key, ""); !cmp.Equal(changed.json, again.json) ||
+			again.at("data", "filters", "brand_name") != "elm" ||
 			again.at("data", "schedule", "day") != 0.0 || again.at("data", "schedule", "next_run_at") == nil {
 			t.Errorf("changed: %s, read: %s", changed.body, again.body)
 		}
@@ -79,7 +83,8 @@ func (s *serverProcess) checkIsolation(t *testing.T, location, key string) {
 	s.mustAnswer(t, 404, "PATCH", location, key, `{"name":"Mine"}`)
 	s.mustAnswer(t, 404, "PATCH", location, key, `{}`)
 	s.mustAnswer(t, 404, "DELETE", location, key, "")
-	if list := s.mustAnswer(t, 200, "GET", "/saved-searches", key, ""); list.at("meta", "total") != 1. || strings.Contains(string(list.body), location) {
+	if list := s.mustAnswer(t, 200, "GET", "/saved-searches", key, ""); list.at("meta", "total") != 1. ||
+		strings.Contains(string(list.body), location) {
 		t.Errorf("list of another account: %s", list.body)
 	}
 }
@@ -94,15 +99,19 @@ func TestSavedSearchChangesParity(t *testing.T) {
 		for i, c := range []struct{ body, arguments string }{
 			{`"name":"Elms"`, `"name":"Elms"`},
 			{`"filters":{"brand_name":"elm","type_wine":true}`, `"filters":{"brand_name":"elm","type_wine":"true"}`},
-			{`"schedule":{"active":false}`, `"schedule":{"active":false},"name":null`}, {`"schedule":{"cadence":"monthly","day":28}`, `"schedule":{"cadence":"monthly","day":"28"}`},
+			{`"schedule":{"active":false}`, `"schedule":{"active":false},"name":null`},
+			{`"schedule":{"cadence":"monthly","day":28}`, `"schedule":{"cadence":"monthly","day":"28"}`},
 			{`"schedule":null`, `"remove_schedule":true`},
-			{``, ``}, {`"name":"  "`, `"name":"  "`}, {`"nam":"x"`, `"nam":"x"`}, {`"filters":{"brand":"x","abv_min":200}`, `"filters":{"brand":"x","abv_min":200}`},
-			{`"filters":{"application_status":"approved"}`, `"filters":{"application_status":"approved"}`}, {`"schedule":{"cadence":"hourly"}`, `"schedule":{"cadence":"hourly"}`},
+			{``, ``}, {`"name":"  "`, `"name":"  "`}, {`"nam":"x"`, `"nam":"x"`},
+			{`"filters":{"brand":"x","abv_min":200}`, `"filters":{"brand":"x","abv_min":200}`},
+			{`"filters":{"application_status":"approved"}`, `"filters":{"application_status":"approved"}`},
+			{`"schedule":{"cadence":"hourly"}`, `"schedule":{"cadence":"hourly"}`},
 		} {
 			account, secret, _ := mustAccount(t, st, fmt.Sprintf("change%d@example.com", i), cola.TierPro)
 			key := secret.Reveal()
 			create := func() string {
-				made := s.create(t, key, `{"name":"Oaks","filters":{"brand_name":"oak"},"schedule":{"cadence":"weekly","day":1}}`)
+				made := s.create(t, key,
+					`{"name":"Oaks","filters":{"brand_name":"oak"},"schedule":{"cadence":"weekly","day":1}}`)
 				return fmt.Sprint(made.at("data", "uuid"))
 			}
 			byREST, byTool := create(), create()
@@ -110,7 +119,8 @@ func TestSavedSearchChangesParity(t *testing.T) {
 				arguments = strings.TrimSuffix(`{"uuid":"`+uuid+`",`+arguments, ",") + "}"
 				return s.post(t, key, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+name+`","arguments":`+arguments+`}}`)
 			}
-			rest, called := s.rest(t, "PATCH", "/saved-searches/"+byREST, key, "{"+c.body+"}"), tool(key, "update_saved_search", byTool, c.arguments)
+			rest, called := s.rest(t, "PATCH", "/saved-searches/"+byREST, key, "{"+c.body+"}"), tool(key,
+				"update_saved_search", byTool, c.arguments)
 			if rest.StatusCode == http.StatusOK {
 				changed, _ := called.at("result", "structuredContent", "data").(map[string]any)
 				if diff := cmp.Diff(withoutSelf(t, rest.at("data").(map[string]any)), withoutSelf(t, changed)); diff != "" {
@@ -120,7 +130,8 @@ func TestSavedSearchChangesParity(t *testing.T) {
 				t.Errorf("%s: errors differ (-REST +tool):\n%s", c.body, diff)
 			}
 			list := s.rest(t, "GET", "/saved-searches", key, "")
-			listed := s.post(t, key, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_saved_searches"}}`)
+			listed := s.post(t, key,
+				`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_saved_searches"}}`)
 			if diff := cmp.Diff(list.at("data"), listed.at("result", "structuredContent", "data")); diff != "" {
 				t.Errorf("%s: lists differ (-REST +tool):\n%s", c.body, diff)
 			}
@@ -201,21 +212,24 @@ func TestPreviewMatchesSearch(t *testing.T) {
 		} {
 			preview := s.mustAnswer(t, http.StatusOK, "POST", "/saved-searches/preview", key, `{"filters":`+filters+`}`)
 			days, _ := preview.at("data", "days").([]any)
-			if broad := strings.Contains(filters, "status"); len(days) != cola.PreviewDays || preview.at("data", "too_broad") != broad {
+			if broad := strings.Contains(filters, "status"); len(days) != cola.PreviewDays ||
+				preview.at("data", "too_broad") != broad {
 				t.Fatalf("%s: %s", filters, preview.body)
 			}
 			first, last := days[0].(map[string]any)["date"].(string), days[len(days)-1].(map[string]any)["date"].(string)
 			if age := time.Since(mustDay(t, first)); age < 0 || age > 25*time.Hour {
 				t.Errorf("%s: first day %s", filters, first)
 			}
-			whole := s.mustAnswer(t, http.StatusOK, "GET", "/colas?per_page=1&approval_date_from="+last+"&approval_date_to="+first+"&"+query, key, "")
+			whole := s.mustAnswer(t, http.StatusOK, "GET",
+				"/colas?per_page=1&approval_date_from="+last+"&approval_date_to="+first+"&"+query, key, "")
 			if total := preview.at("data", "total"); total == 0. || total != whole.at("pagination", "total") {
 				t.Errorf("%s: total %v, search total %v", filters, total, whole.at("pagination", "total"))
 			}
 			for _, day := range days[:10] {
 				day := day.(map[string]any)
 				date := fmt.Sprint(day["date"])
-				found := s.mustAnswer(t, http.StatusOK, "GET", "/colas?per_page=1&approval_date_from="+date+"&approval_date_to="+date+"&"+query, key, "")
+				found := s.mustAnswer(t, http.StatusOK, "GET",
+					"/colas?per_page=1&approval_date_from="+date+"&approval_date_to="+date+"&"+query, key, "")
 				if day["count"] != found.at("pagination", "total") {
 					t.Errorf("%s: %v, search total %v", filters, day, found.at("pagination", "total"))
 				}
@@ -258,12 +272,15 @@ func TestScopeOfSavedSearches(t *testing.T) {
 			method, path, body string
 			without, with      int
 		}{
-			{"GET", "/saved-searches", "", 200, 200}, {"GET", location, "", 200, 200}, {"POST", "/saved-searches/preview", `{"filters":{}}`, 200, 200},
-			{"PATCH", location, `{"name":"x"}`, 403, 200}, {"PATCH", location, `{}`, 403, 400}, {"DELETE", location, "", 403, 204}, {"DELETE", location, "", 403, 404},
+			{"GET", "/saved-searches", "", 200, 200}, {"GET", location, "", 200, 200},
+			{"POST", "/saved-searches/preview", `{"filters":{}}`, 200, 200},
+			{"PATCH", location, `{"name":"x"}`, 403, 200}, {"PATCH", location, `{}`, 403, 400},
+			{"DELETE", location, "", 403, 204}, {"DELETE", location, "", 403, 404},
 		} {
 			got := s.rest(t, tt.method, tt.path, reads, tt.body)
 			challenge := got.Header.Get("WWW-Authenticate")
-			challenged := strings.Contains(challenge, `error="insufficient_scope"`) && strings.Contains(challenge, `scope="saved_searches:write"`)
+			challenged := strings.Contains(challenge, `error="insufficient_scope"`) &&
+				strings.Contains(challenge, `scope="saved_searches:write"`)
 			if got.StatusCode != tt.without || challenged != (tt.without == 403) {
 				t.Errorf("%s %s without the scope: %d %q %s", tt.method, tt.path, got.StatusCode, challenge, got.body)
 			}

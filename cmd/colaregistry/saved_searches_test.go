@@ -19,7 +19,8 @@ import (
 // ones.
 func (s *serverProcess) create(t *testing.T, key, body string, lines ...string) answer {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/saved-searches", strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+		s.base+"/saved-searches", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,10 +59,12 @@ func savedCases(t *testing.T) (cases []savedCase) {
 			beside = `,"volume_max":2`
 		}
 		for value, fails := range map[string]bool{good: false, bad: true} {
-			cases = append(cases, savedCase{fmt.Sprintf(`{"name":"One","filters":{%q:%s%s}}`, name, value, beside), f.Name, fails})
+			cases = append(cases,
+				savedCase{fmt.Sprintf(`{"name":"One","filters":{%q:%s%s}}`, name, value, beside), f.Name, fails})
 		}
 	}
-	schedules := map[string]string{"cadence": `"weekly","day":6`, "day": `28,"cadence":"monthly"`, "active": `false,"cadence":"daily"`}
+	schedules := map[string]string{"cadence": `"weekly","day":6`,
+		"day": `28,"cadence":"monthly"`, "active": `false,"cadence":"daily"`}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[cola.ScheduleParams]()) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		good, ok := schedules[name]
@@ -79,17 +82,23 @@ func savedCases(t *testing.T) (cases []savedCase) {
 // otherSavedCases are the cases that involve more than one field.
 func otherSavedCases() (cases []savedCase) {
 	for _, sent := range []string{
-		`{"name":" Ünïcode \"<&>\" ","filters":{}}`, `{"name":"1849","filters":{"abv_min":12,"type_wine":true,"query":null}}`,
-		`{"name":"Daily","filters":{"abv_max":99.5},"schedule":{"cadence":"DAILY"}}`, `{"name":"Day","filters":{"abv_max":9},"schedule":{"cadence":"daily","day":0}}`,
-		`{"name":"Sundays","filters":{"country":"DE"},"schedule":{"cadence":"weekly"}}`, `{"name":"Paused","filters":{"type_wine":true},"schedule":{"cadence":"monthly","day":1,"active":false}}`,
+		`{"name":" Ünïcode \"<&>\" ","filters":{}}`,
+		`{"name":"1849","filters":{"abv_min":12,"type_wine":true,"query":null}}`,
+		`{"name":"Daily","filters":{"abv_max":99.5},"schedule":{"cadence":"DAILY"}}`,
+		`{"name":"Day","filters":{"abv_max":9},"schedule":{"cadence":"daily","day":0}}`,
+		`{"name":"Sundays","filters":{"country":"DE"},"schedule":{"cadence":"weekly"}}`,
+		`{"name":"Paused","filters":{"type_wine":true},"schedule":{"cadence":"monthly","day":1,"active":false}}`,
 	} {
 		cases = append(cases, savedCase{sent: sent})
 	}
 	for _, sent := range []string{
-		`{}`, `{"name":"x"}`, `{"filters":{"brand_name":"oak"}}`, `{"name":"   ","filters":{}}`, `{"name":null,"filters":null}`,
+		`{}`, `{"name":"x"}`, `{"filters":{"brand_name":"oak"}}`,
+		`{"name":"   ","filters":{}}`, `{"name":null,"filters":null}`,
 		`{"name":"x","filters":{"brand":"oak","approval_date_from":"2024-01-01"},"brand_name":"oak","schedule":{"hour":6}}`,
-		`{"name":"x","filters":"oak","schedule":"weekly"}`, `{"name":["x"],"filters":[]}`, `{"name":"x","name":"y","filters":{"query":"a","query":"b"}}`,
-		`{"name":"x","filters":{"volume_min":1}}`, `{"name":"x","filters":{"abv_min":20,"abv_max":10}}`, `{"Name":"x","filters":{}}`,
+		`{"name":"x","filters":"oak","schedule":"weekly"}`, `{"name":["x"],"filters":[]}`,
+		`{"name":"x","name":"y","filters":{"query":"a","query":"b"}}`,
+		`{"name":"x","filters":{"volume_min":1}}`,
+		`{"name":"x","filters":{"abv_min":20,"abv_max":10}}`, `{"Name":"x","filters":{}}`,
 		`{"name":"x","filters":{},"schedule":{}}`, `{"name":"x","filters":{},"schedule":{"cadence":"weekly"}}`,
 		`{"name":"x","filters":{"application_status":"approved"},"schedule":{"cadence":"daily"}}`,
 		`{"name":"x","filters":{"type_wine":true,"type_malt_beverage":true,"type_distilled_spirit":true,"abv_min":0},"schedule":{"cadence":"daily","active":false}}`,
@@ -169,7 +178,8 @@ func toolError(t *testing.T, tool answer) (envelope map[string]any) {
 	if len(parts) == 0 {
 		t.Fatalf("tool response: %d %.300s", tool.StatusCode, tool.body)
 	}
-	_ = json.Unmarshal([]byte(parts[0].(map[string]any)["text"].(string)), &envelope) // an invalid envelope is compared as missing
+	// an invalid envelope is compared as missing
+	_ = json.Unmarshal([]byte(parts[0].(map[string]any)["text"].(string)), &envelope)
 	return envelope
 }
 
@@ -184,7 +194,8 @@ func checkBothCreated(t *testing.T, c savedCase, rest, tool answer, kept []cola.
 	if diff := cmp.Diff(withoutSelf(t, one), withoutSelf(t, other)); diff != "" {
 		t.Errorf("%s: responses differ (-REST +tool):\n%s", c.sent, diff)
 	}
-	if diff := cmp.Diff(kept[0].Filters, kept[1].Filters); diff != "" || kept[0].Name != kept[1].Name || kept[0].UUID != one["uuid"] || kept[1].UUID != other["uuid"] {
+	if diff := cmp.Diff(kept[0].Filters, kept[1].Filters); diff != "" || kept[0].Name != kept[1].Name ||
+		kept[0].UUID != one["uuid"] || kept[1].UUID != other["uuid"] {
 		t.Errorf("%s: stored %+v and %+v:\n%s", c.sent, kept[0], kept[1], diff)
 	}
 	if c.field != "" && reflect.ValueOf(kept[0].Filters).FieldByName(c.field).IsZero() {
@@ -225,19 +236,24 @@ func TestRepeatedCreation(t *testing.T) {
 		account, secret, _ := mustAccount(t, st, "again@example.com", cola.TierFree)
 		const body, other = `{"name":"Oaks","filters":{"brand_name":"oak"}}`, `{"name":"Elms","filters":{"brand_name":"elm"}}`
 		key := secret.Reveal()
-		first, again := s.create(t, key, body, "Idempotency-Key: a"), s.create(t, key, ` { "filters" : {"brand_name":" oak "},"name":"Oaks"}`, "Idempotency-Key: a")
-		if first.StatusCode != 201 || again.StatusCode != 201 || !cmp.Equal(first.json, again.json) || first.Header.Get("Location") != again.Header.Get("Location") {
+		first, again := s.create(t, key, body, "Idempotency-Key: a"), s.create(t, key,
+			` { "filters" : {"brand_name":" oak "},"name":"Oaks"}`, "Idempotency-Key: a")
+		if first.StatusCode != 201 || again.StatusCode != 201 || !cmp.Equal(first.json, again.json) ||
+			first.Header.Get("Location") != again.Header.Get("Location") {
 			t.Errorf("first %d %s, second %d %s", first.StatusCode, first.body, again.StatusCode, again.body)
 		}
 		if first.Header.Get("Idempotent-Replayed") != "" || again.Header.Get("Idempotent-Replayed") != "true" {
-			t.Errorf("Idempotent-Replayed: first %q, second %q", first.Header.Get("Idempotent-Replayed"), again.Header.Get("Idempotent-Replayed"))
+			t.Errorf("Idempotent-Replayed: first %q, second %q",
+				first.Header.Get("Idempotent-Replayed"), again.Header.Get("Idempotent-Replayed"))
 		}
-		if reused := s.create(t, key, other, "Idempotency-Key: a"); reused.StatusCode != 409 || reused.at("error", "code") != "idempotency_key_reused" {
+		if reused := s.create(t, key, other, "Idempotency-Key: a"); reused.StatusCode != 409 ||
+			reused.at("error", "code") != "idempotency_key_reused" {
 			t.Errorf("the key with another search: %d %s", reused.StatusCode, reused.body)
 		}
 		call, repeated := s.createByTool(t, key, body), s.createByTool(t, key, body)
 		made := call.at("result", "structuredContent", "data")
-		if diff := cmp.Diff(made, repeated.at("result", "structuredContent", "data")); diff != "" || made == nil || cmp.Equal(made, first.at("data")) {
+		if diff := cmp.Diff(made, repeated.at("result", "structuredContent", "data")); diff != "" || made == nil ||
+			cmp.Equal(made, first.at("data")) {
 			t.Errorf("repeated call (-first +second):\n%s%s", diff, call.body)
 		}
 		if notes := fmt.Sprint(repeated.at("result", "structuredContent", "notes")); !strings.Contains(notes, "created this search before") {
@@ -270,19 +286,23 @@ func TestSavedSearchLimit(t *testing.T) {
 				t.Fatalf("search %d: %d %s", i, got.StatusCode, got.body)
 			}
 		}
-		rest, tool := s.create(t, key, search("x", `{"cadence":"daily"}`)), s.createByTool(t, key, search("x", `{"cadence":"daily"}`))
-		if rest.StatusCode != 409 || rest.at("error", "code") != "watchlist_limit_reached" || rest.at("error", "details", "limit") != 10. {
+		rest, tool := s.create(t, key, search("x", `{"cadence":"daily"}`)), s.createByTool(t,
+			key, search("x", `{"cadence":"daily"}`))
+		if rest.StatusCode != 409 || rest.at("error", "code") != "watchlist_limit_reached" ||
+			rest.at("error", "details", "limit") != 10. {
 			t.Errorf("one more by REST: %d %s", rest.StatusCode, rest.body)
 		}
 		if diff := cmp.Diff(rest.json, toolError(t, tool)); diff != "" || tool.StatusCode != 200 {
 			t.Errorf("one more by the tool: %d (-REST +tool):\n%s", tool.StatusCode, diff)
 		}
-		paused, none := s.create(t, key, search("p", `{"cadence":"daily","active":false}`)), s.createByTool(t, key, search("n", `null`))
+		paused, none := s.create(t, key, search("p", `{"cadence":"daily","active":false}`)), s.createByTool(t,
+			key, search("n", `null`))
 		if paused.StatusCode != 201 || none.at("result", "structuredContent", "data") == nil {
 			t.Errorf("paused search: %d %s; search without a schedule: %s", paused.StatusCode, paused.body, none.body)
 		}
 		kept, _, err := st.SavedSearches(t.Context(), account.ID, 0, 100)
-		active := slices.DeleteFunc(slices.Clone(kept), func(s cola.SavedSearch) bool { return s.Schedule == nil || !s.Schedule.Active })
+		active := slices.DeleteFunc(slices.Clone(kept),
+			func(s cola.SavedSearch) bool { return s.Schedule == nil || !s.Schedule.Active })
 		if err != nil || len(kept) != 12 || len(active) != cola.MaxActiveSchedules {
 			t.Errorf("%d stored, %d active (%v)", len(kept), len(active), err)
 		}

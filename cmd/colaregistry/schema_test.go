@@ -37,7 +37,8 @@ func (h testRegistry) upTo(t *testing.T, version int64) int64 {
 	}
 	db := h.sql(t)
 	defer db.Close()
-	g, err := goose.NewProvider(dialect, db, os.DirFS(filepath.Join("..", "..", "store", migrations, "migrations")), goose.WithDisableGlobalRegistry(true))
+	g, err := goose.NewProvider(dialect, db, os.DirFS(filepath.Join("..", "..", "store", migrations, "migrations")),
+		goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +130,9 @@ func TestSchemaPolicy(t *testing.T) {
 		there = append(there, strings.TrimPrefix(leaf.Path(), "colaregistry "))
 	}
 	migrating, refusing := withSchema("", "")
-	known := append(slices.Collect(maps.Keys(migrating)), "alerts receive", "demo", "secret create", "secret rotate", "version") // commands without a database
+	// commands without a database
+	known := append(slices.Collect(maps.Keys(migrating)), "alerts receive",
+		"demo", "secret create", "secret rotate", "version")
 	for command := range refusing {
 		if command != "import --dry-run" {
 			known = append(known, command)

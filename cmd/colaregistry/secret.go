@@ -111,7 +111,9 @@ func flagError(flag string, err error) error {
 
 // vault returns the vault for the secrets of a database. The first call binds the database to the
 // keys; later calls fail unless the keys match. Keys in lost may be missing from the file.
-func (f secretFlags) vault(env *environment, s storeFlags, st store.SealedSecrets, lost ...string) (*vault.Vault, error) {
+func (f secretFlags) vault(
+	env *environment, s storeFlags, st store.SealedSecrets, lost ...string,
+) (*vault.Vault, error) {
 	file, _, err := f.file(s)
 	if err != nil {
 		return nil, err
@@ -120,7 +122,8 @@ func (f secretFlags) vault(env *environment, s storeFlags, st store.SealedSecret
 	if err != nil {
 		return nil, err
 	}
-	v := vault.New(vault.Options{Keys: keys, Log: env.log, Reload: func() (*keyring.Keyring, error) { return keyring.Load(file) }})
+	v := vault.New(vault.Options{Keys: keys, Log: env.log,
+		Reload: func() (*keyring.Keyring, error) { return keyring.Load(file) }})
 	check, err := st.KeyCheck(env, v.NewCheck())
 	if err != nil {
 		return nil, err
@@ -199,7 +202,8 @@ func (c *secretCreate) Run(env *environment) error {
 		_, err := keyring.Load(c.File)
 		return err
 	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("%s already exists; replacing it would make secrets encrypted with its keys unreadable", c.File)
+		return fmt.Errorf("%s already exists; replacing it would make secrets encrypted with its keys unreadable",
+			c.File)
 	case err != nil:
 		return err
 	}
@@ -207,7 +211,9 @@ func (c *secretCreate) Run(env *environment) error {
 	if err != nil {
 		path = c.File
 	}
-	_, err = fmt.Fprintf(env.stdout, "Created %s. Pass it to every process with --secret-key-file and back it up separately from the database.\n", path)
+	_, err = fmt.Fprintf(env.stdout,
+		"Created %s. Pass it to every process with --secret-key-file and back it up separately from the database.\n",
+		path)
 	return err
 }
 

@@ -68,7 +68,8 @@ func TestSecretFileProblems(t *testing.T) {
 	} {
 		_, _, err := parsed(t, "account", "list", "--database-url-file", path)
 		message := fmt.Sprint(err)
-		if !strings.Contains(message, "--database-url-file") || !strings.Contains(message, path) || strings.Contains(message, "topsecret") {
+		if !strings.Contains(message, "--database-url-file") || !strings.Contains(message, path) ||
+			strings.Contains(message, "topsecret") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

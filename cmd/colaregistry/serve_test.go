@@ -53,7 +53,8 @@ func TestFirstStart(t *testing.T) {
 	}
 	after := again.get(t, "/colas?approval_date_from=2005-01-01", s.key)
 	if after.at("pagination", "total") != before.at("pagination", "total") {
-		t.Errorf("total %v after a restart, %v before", after.at("pagination", "total"), before.at("pagination", "total"))
+		t.Errorf("total %v after a restart, %v before",
+			after.at("pagination", "total"), before.at("pagination", "total"))
 	}
 	if !strings.Contains(again.err.String(), "from_snapshot=true") {
 		t.Errorf("the index snapshot was not used:\n%s", again.err.String())
@@ -86,7 +87,8 @@ func TestInterruptedFirstStart(t *testing.T) {
 	}
 	st := mustOpen(t, h)
 	n := 0
-	if _, err := st.ColasSince(t.Context(), 0, func(*cola.IndexRecord) error { n++; return nil }); err != nil || n != demoColas {
+	if _, err := st.ColasSince(t.Context(), 0, func(*cola.IndexRecord) error { n++; return nil }); err != nil ||
+		n != demoColas {
 		t.Errorf("%d labels after an interrupted first start (%v), want %d", n, err, demoColas)
 	}
 	st.Close()
@@ -141,7 +143,8 @@ func freeAccount(t *testing.T, h testRegistry) {
 	}
 	eleventh := s.get(t, "/usage", key)
 	wait, _ := strconv.Atoi(eleventh.Header.Get("Retry-After"))
-	if eleventh.StatusCode != http.StatusTooManyRequests || wait < 30 || wait > 60 || eleventh.at("upgrade_url") != nil {
+	if eleventh.StatusCode != http.StatusTooManyRequests || wait < 30 || wait > 60 ||
+		eleventh.at("upgrade_url") != nil {
 		t.Errorf("eleventh request: %d, Retry-After %d: %s", eleventh.StatusCode, wait, eleventh.body)
 	}
 
@@ -154,7 +157,8 @@ func freeAccount(t *testing.T, h testRegistry) {
 	}
 	refused := s.get(t, "/colas?per_page=20", key)
 	if refused.StatusCode != http.StatusTooManyRequests || refused.at("upgrade_url") == nil ||
-		refused.at("error", "details", "upgrade_url") != refused.at("upgrade_url") || refused.Header.Get("Retry-After") != "" {
+		refused.at("error", "details",
+			"upgrade_url") != refused.at("upgrade_url") || refused.Header.Get("Retry-After") != "" {
 		t.Errorf("without quota: %d %s", refused.StatusCode, refused.body)
 	}
 	h.run(t, "account", "set-tier", "--account", "poor@example.com", "--tier", "starter")
@@ -172,7 +176,8 @@ func freeAccount(t *testing.T, h testRegistry) {
 func spend(t *testing.T, st store.Ledger, a store.Account, k store.Key, units int) {
 	t.Helper()
 	credential := cola.Credential{Kind: cola.CredentialKey, ID: k.ID}
-	batch := store.Batch{ID: store.BatchID{1, byte(a.ID)}, Accounts: []cola.AccountID{a.ID}, Credentials: []cola.Credential{credential}}
+	batch := store.Batch{ID: store.BatchID{1, byte(a.ID)},
+		Accounts: []cola.AccountID{a.ID}, Credentials: []cola.Credential{credential}}
 	err := st.Settle(t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry {
 		return []store.Entry{{Account: a.ID, Units: []store.Units{{
 			Channel: cola.ChannelREST, Credential: credential, Meter: cola.MeterListRecords, Units: units,
@@ -187,10 +192,12 @@ func spend(t *testing.T, st store.Ledger, a store.Account, k store.Key, units in
 func TestServeRefusesBadFlags(t *testing.T) {
 	t.Parallel()
 	for flag, value := range map[string]string{
-		"--listen": "nowhere:99999", "--public-url": "https://registry.example/base", "--database-url": "mysql://x", "--demo": "perhaps",
+		"--listen": "nowhere:99999", "--public-url": "https://registry.example/base",
+		"--database-url": "mysql://x", "--demo": "perhaps",
 	} {
 		out, err := command("serve", "--data-dir", t.TempDir(), flag, value).CombinedOutput()
-		if err == nil || !strings.Contains(string(out), strings.TrimPrefix(flag, "--")) && !strings.Contains(string(out), value) {
+		if err == nil ||
+			!strings.Contains(string(out), strings.TrimPrefix(flag, "--")) && !strings.Contains(string(out), value) {
 			t.Errorf("%s %s: %v\n%s", flag, value, err, out)
 		}
 	}
@@ -221,7 +228,8 @@ func TestConcurrentFirstStarts(t *testing.T) {
 	}
 	for _, s := range servers {
 		eventually(t, func() bool {
-			total, _ := s.get(t, "/colas?approval_date_from=2005-01-01&per_page=1", key).at("pagination", "total").(float64)
+			total, _ := s.get(t, "/colas?approval_date_from=2005-01-01&per_page=1", key).at("pagination",
+				"total").(float64)
 			return total > 15_000
 		})
 	}

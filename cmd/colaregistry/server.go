@@ -103,7 +103,8 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 	}
 	s.http = &http.Server{
 		Handler:           proxies.Identify(strictTransport(d.publicURL, env.log, route(rest, assistants, pages))),
-		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
+		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(env.log.Handler(), slog.LevelWarn),
 	}
 	return s, nil
@@ -116,7 +117,8 @@ func (s *server) dashboard(c *serveCommand, d deployment, links auth.LinkPolicie
 		return nil, err
 	}
 	s.browsers, err = auth.NewBrowsers(auth.BrowserOptions{
-		Store: d.store, Attempts: d.vault.Box(vault.Attempt), PublicURL: d.publicURL, Issuers: issuers, LinkEmail: links,
+		Store: d.store, Attempts: d.vault.Box(vault.Attempt),
+		PublicURL: d.publicURL, Issuers: issuers, LinkEmail: links,
 		Logger: s.env.log, Metrics: d.admin.registerer(), Events: s.events, OnFault: dashboard.ShowSessionError,
 	})
 	if err != nil {
@@ -129,7 +131,9 @@ func (s *server) dashboard(c *serveCommand, d deployment, links auth.LinkPolicie
 }
 
 // addAlerts makes the server run saved searches and send their results.
-func (s *server) addAlerts(c *serveCommand, st store.Store, v *vault.Vault, publicURL string, metrics prometheus.Registerer) error {
+func (s *server) addAlerts(
+	c *serveCommand, st store.Store, v *vault.Vault, publicURL string, metrics prometheus.Registerer,
+) error {
 	senders, err := c.senders(v, publicURL, s.env.log)
 	if err != nil {
 		return err
@@ -142,7 +146,8 @@ func (s *server) addAlerts(c *serveCommand, st store.Store, v *vault.Vault, publ
 	}
 	runner := alerts.New(alerts.Options{Store: st, Logger: s.env.log, Metrics: metrics})
 	s.alerts = &alerts.Scheduler{Runner: runner, Now: time.Now, Logger: s.env.log}
-	s.dispatcher = alerts.NewDispatcher(alerts.DispatcherOptions{Store: st, Senders: senders, Now: time.Now, Logger: s.env.log, Metrics: metrics})
+	s.dispatcher = alerts.NewDispatcher(alerts.DispatcherOptions{Store: st,
+		Senders: senders, Now: time.Now, Logger: s.env.log, Metrics: metrics})
 	return nil
 }
 
@@ -163,7 +168,8 @@ func route(rest, assistants, pages http.Handler) http.Handler {
 
 // isNavigation reports whether a browser navigates to a page, so that it gets errors as HTML.
 func isNavigation(r *http.Request) bool {
-	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"), "text/html")
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
+		strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
 // ownHosts returns the host names by which clients may call a server: those of its public URL and

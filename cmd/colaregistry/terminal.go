@@ -46,7 +46,8 @@ func newProgress(w io.Writer, title, unit string) *progress {
 	p.bars = mpb.New(mpb.WithOutput(w), mpb.WithWidth(40))
 	p.bar = p.bars.AddBar(0,
 		mpb.PrependDecorators(decor.Name(title+" ")),
-		mpb.AppendDecorators(decor.CountersNoUnit("%d / %d "+unit), decor.Elapsed(decor.ET_STYLE_GO, decor.WCSyncSpace)),
+		mpb.AppendDecorators(decor.CountersNoUnit("%d / %d "+unit),
+			decor.Elapsed(decor.ET_STYLE_GO, decor.WCSyncSpace)),
 	)
 	return p
 }

@@ -36,7 +36,8 @@ type hook struct {
 
 func newHooked(t *testing.T, answer func(id string, n int) int) *webhookReceiver {
 	t.Helper()
-	h := &webhookReceiver{answer: answer, secrets: map[string]*webhooks.Webhook{}, attempts: map[string]int{}, accepted: map[string]hook{}}
+	h := &webhookReceiver{answer: answer, secrets: map[string]*webhooks.Webhook{},
+		attempts: map[string]int{}, accepted: map[string]hook{}}
 	h.Server = httptest.NewServer(h)
 	t.Cleanup(h.Close)
 	return h
@@ -45,7 +46,8 @@ func newHooked(t *testing.T, answer func(id string, n int) int) *webhookReceiver
 // destination creates a destination for an account's saved search at a path of the receiver.
 func (h *webhookReceiver) destination(t *testing.T, s *serverProcess, key, search, path string) {
 	t.Helper()
-	made := s.mustAnswer(t, 201, "POST", "/destinations", key, `{"kind":"webhook","address":"`+h.URL+path+`","saved_search":"`+search+`"}`)
+	made := s.mustAnswer(t, 201, "POST", "/destinations", key,
+		`{"kind":"webhook","address":"`+h.URL+path+`","saved_search":"`+search+`"}`)
 	secret, _ := made.at("data", "secret").(string)
 	checker, err := webhooks.NewWebhook(secret)
 	if err != nil {

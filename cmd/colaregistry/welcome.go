@@ -121,7 +121,9 @@ func (w *welcome) links() string {
 	switch {
 	case w.link != "":
 		fmt.Fprintf(&b, "  Dashboard   %s\n", w.link)
-		fmt.Fprintf(&b, "              (signs in as %s; works once, within 15 minutes; \"account link\" creates another)\n", demoEmail)
+		fmt.Fprintf(&b,
+			"              (signs in as %s; works once, within 15 minutes; \"account link\" creates another)\n",
+			demoEmail)
 	case w.demo:
 		fmt.Fprintf(&b, "  Dashboard   %s/   (create a sign-in link with:)\n", w.publicURL)
 		fmt.Fprintf(&b, "              %s\n", w.linkCommand())

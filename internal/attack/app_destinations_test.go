@@ -21,7 +21,8 @@ var pathParameter = regexp.MustCompile(`\{[^}]*\}`)
 // checks that no answer reveals the addresses of destinations.
 func TestAppReadsDestinations(t *testing.T) {
 	issuer := newIssuer(t)
-	o := program.Options{Flags: append(issuer.flags(), "--smtp", "smtp://127.0.0.1:1", "--mail-from", "alerts@example.com", "--alerts", "off")}
+	o := program.Options{Flags: append(issuer.flags(), "--smtp", "smtp://127.0.0.1:1",
+		"--mail-from", "alerts@example.com", "--alerts", "off")}
 	onBoth(t, o, func(t *testing.T, s *site) {
 		a := s.account("holder@example.com", cola.TierPro)
 		token := issuer.accessToken(person("holder", "holder@example.com"))
@@ -35,7 +36,8 @@ func TestAppReadsDestinations(t *testing.T) {
 		}
 		asked := 0
 		for path, methods := range s.rest(a.Key.Reveal(), http.MethodGet, "/openapi.json", nil).JSON(t)["paths"].(map[string]any) {
-			if !strings.HasPrefix(path, "/destinations") && !strings.HasPrefix(path, "/deliveries") && !strings.HasPrefix(path, "/saved-searches") {
+			if !strings.HasPrefix(path, "/destinations") && !strings.HasPrefix(path, "/deliveries") &&
+				!strings.HasPrefix(path, "/saved-searches") {
 				continue
 			}
 			area, _, _ := strings.Cut(path[1:], "/")
@@ -57,7 +59,8 @@ func TestAppReadsDestinations(t *testing.T) {
 			t.Errorf("%d operations were called", asked)
 		}
 		for _, message := range []string{"tools/list", "resources/list", "prompts/list"} {
-			requireHidden(t, message, read(http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"`+message+`","params":{}}`))
+			requireHidden(t, message,
+				read(http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"`+message+`","params":{}}`))
 		}
 	})
 }
@@ -83,15 +86,18 @@ func (s *site) addDestinations(key string) map[string]string {
 		}
 		return got.JSON(s.t)["data"].(map[string]any)
 	}
-	search := made("/saved-searches", map[string]any{"name": "Herons", "filters": map[string]any{"brand_name": "heron"}})["uuid"].(string)
+	search := made("/saved-searches",
+		map[string]any{"name": "Herons", "filters": map[string]any{"brand_name": "heron"}})["uuid"].(string)
 	made("/saved-searches/"+search+"/feed", nil)
-	hook := made("/destinations", map[string]any{"kind": "webhook", "address": "https://hooks.slack.com/services/T0SECRET/B0SECRET"})
+	hook := made("/destinations",
+		map[string]any{"kind": "webhook", "address": "https://hooks.slack.com/services/T0SECRET/B0SECRET"})
 	made("/destinations", map[string]any{"kind": "email", "address": "carol@example.com"})
 	list := s.rest(key, http.MethodGet, "/deliveries", nil).JSON(s.t)["data"].([]any)
 	if len(list) == 0 {
 		s.t.Fatal("no delivery")
 	}
 	return map[string]string{
-		"destinations": hook["uuid"].(string), "saved-searches": search, "deliveries": fmt.Sprint(int(list[0].(map[string]any)["id"].(float64))),
+		"destinations": hook["uuid"].(string), "saved-searches": search,
+		"deliveries": fmt.Sprint(int(list[0].(map[string]any)["id"].(float64))),
 	}
 }

@@ -30,7 +30,8 @@ var withoutAlerts = program.Options{Flags: []string{"--alerts", "off", "--webhoo
 func TestManualRunsDeliverNoLabels(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		a, hook := s.account("runs@example.com", cola.TierPro), s.receiver("runs@example.com")
-		types := map[string]vocabulary.ProductType{"type_wine": vocabulary.Wine, "type_malt_beverage": vocabulary.MaltBeverage, "type_distilled_spirit": vocabulary.DistilledSpirits}
+		types := map[string]vocabulary.ProductType{"type_wine": vocabulary.Wine,
+			"type_malt_beverage": vocabulary.MaltBeverage, "type_distilled_spirit": vocabulary.DistilledSpirits}
 		var searches []string
 		for filter := range types {
 			searches = append(searches, s.save(a, filter, map[string]any{filter: true, "brand_name": "quarry"}, nil))
@@ -95,7 +96,8 @@ func TestScheduledMessagesNameFewLabels(t *testing.T) {
 		}
 		before := hook.messages()
 		for _, m := range before {
-			if len(m.Data.Labels) != cola.MaxMessageLabels || m.Data.More != 15 || !maps.Equal(distinct(m.body), distinct(feed)) {
+			if len(m.Data.Labels) != cola.MaxMessageLabels || m.Data.More != 15 ||
+				!maps.Equal(distinct(m.body), distinct(feed)) {
 				t.Errorf("a message names %d labels and counts %d more", len(m.Data.Labels), m.Data.More)
 			}
 		}
@@ -139,13 +141,19 @@ func TestMatchesCostListRecords(t *testing.T) {
 			cost int
 		}{
 			{"runs", func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/runs", nil) }, 0},
-			{"matches", func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/matches?per_page=7", nil) }, 7},
-			{"matches of a run", func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, run+"/matches?page=3&per_page=13", nil) }, 4},
-			{"no more matches", func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/matches?page=9", nil) }, 0},
+			{"matches",
+				func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/matches?per_page=7", nil) }, 7},
+			{"matches of a run",
+				func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, run+"/matches?page=3&per_page=13", nil) },
+				4},
+			{"no more matches",
+				func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/matches?page=9", nil) }, 0},
 			{"page of the search", func() answer { return s.send(browser, http.MethodGet, path, nil, nil) }, 0},
 			{"page of the run", func() answer { return s.send(browser, http.MethodGet, run, nil, nil) }, 0},
-			{"page of the deliveries", func() answer { return s.send(browser, http.MethodGet, "/deliveries", nil, nil) }, 0},
-			{"page of the run's labels", func() answer { return s.send(browser, http.MethodGet, run+"/labels?page=2", nil, nil) }, 10},
+			{"page of the deliveries",
+				func() answer { return s.send(browser, http.MethodGet, "/deliveries", nil, nil) }, 0},
+			{"page of the run's labels",
+				func() answer { return s.send(browser, http.MethodGet, run+"/labels?page=2", nil, nil) }, 10},
 		} {
 			got := step.read()
 			spent += step.cost
@@ -175,10 +183,12 @@ func (s *site) checkCutMatches(of string) {
 	path := "/saved-searches/" + search + "/matches"
 	cut := s.rest(poor.Key.Reveal(), http.MethodGet, path, nil)
 	meta := cut.JSON(s.t)["meta"].(map[string]any)
-	if n := len(distinct(string(cut.Body))); n != 3 || meta["has_more"] != true || meta["truncated_by_quota"] != true || cut.Header.Get("X-List-Records-Remaining") != "0" {
+	if n := len(distinct(string(cut.Body))); n != 3 || meta["has_more"] != true || meta["truncated_by_quota"] != true ||
+		cut.Header.Get("X-List-Records-Remaining") != "0" {
 		s.t.Errorf("with 3 list records left: %d matches, %v, %v", n, meta, cut.Header)
 	}
-	if refused := s.rest(poor.Key.Reveal(), http.MethodGet, path, nil); refused.Status != http.StatusTooManyRequests || ttbID.Match(refused.Body) {
+	if refused := s.rest(poor.Key.Reveal(), http.MethodGet, path, nil); refused.Status != http.StatusTooManyRequests ||
+		ttbID.Match(refused.Body) {
 		s.t.Errorf("without quota: %d %s", refused.Status, refused.Body)
 	}
 	if other := s.rest(poor.Key.Reveal(), http.MethodGet, "/saved-searches/"+of+"/matches", nil); other.Status != http.StatusNotFound {
@@ -193,7 +203,8 @@ func TestDailyManualRuns(t *testing.T) {
 		a := s.account("manual@example.com", cola.TierPro)
 		var searches []string
 		for n := range asked {
-			searches = append(searches, s.save(a, fmt.Sprint("Search ", n), map[string]any{"brand_name": "quarry"}, nil))
+			searches = append(searches,
+				s.save(a, fmt.Sprint("Search ", n), map[string]any{"brand_name": "quarry"}, nil))
 		}
 		answers := make([]answer, asked)
 		var all sync.WaitGroup
@@ -218,7 +229,8 @@ func TestDailyManualRuns(t *testing.T) {
 		}
 		last := s.save(a, "After others were deleted", map[string]any{"brand_name": "quarry"}, nil)
 		s.checkNoManualRuns(s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/"+last+"/run", nil))
-		page := s.send(s.signIn("manual@example.com"), http.MethodPost, "/saved-searches/"+last+"/run", http.Header{"Origin": {s.URL}}, nil)
+		page := s.send(s.signIn("manual@example.com"), http.MethodPost,
+			"/saved-searches/"+last+"/run", http.Header{"Origin": {s.URL}}, nil)
 		if page.Status != http.StatusTooManyRequests {
 			t.Errorf("dashboard: %d", page.Status)
 		}
@@ -235,7 +247,8 @@ func (s *site) checkNoManualRuns(got answer) {
 	}
 	err := json.Unmarshal(got.Body, &body)
 	wait, waitErr := strconv.Atoi(got.Header.Get("Retry-After"))
-	if err = errors.Join(err, waitErr); got.Status != http.StatusTooManyRequests || body.Error.Details.Reason != "manual_runs" || err != nil || wait < 1 || wait > 24*60*60 {
+	if err = errors.Join(err, waitErr); got.Status != http.StatusTooManyRequests ||
+		body.Error.Details.Reason != "manual_runs" || err != nil || wait < 1 || wait > 24*60*60 {
 		s.t.Errorf("run beyond the limit: %d, %v, %s", got.Status, got.Header, got.Body)
 	}
 }
@@ -252,7 +265,8 @@ func distinct(text string) map[string]bool {
 // save creates a saved search and returns its UUID.
 func (s *site) save(a *loadtest.Account, name string, filters map[string]any, schedule any) string {
 	s.t.Helper()
-	made := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches", map[string]any{"name": name, "filters": filters, "schedule": schedule})
+	made := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches",
+		map[string]any{"name": name, "filters": filters, "schedule": schedule})
 	if made.Status != http.StatusCreated {
 		s.t.Fatalf("save %s: %d %s", name, made.Status, made.Body)
 	}
@@ -342,7 +356,8 @@ func (s *site) receiver(email string) *receiver {
 	account, err := s.Store.AccountByEmail(s.t.Context(), email)
 	if err == nil {
 		_, err = s.Store.CreateDestination(s.t.Context(), store.NewDestination{
-			Account: account.ID, Kind: cola.KindWebhook, Address: server.URL, State: cola.DestinationActive, MaxDestinations: cola.MaxDestinations,
+			Account: account.ID, Kind: cola.KindWebhook, Address: server.URL,
+			State: cola.DestinationActive, MaxDestinations: cola.MaxDestinations,
 			Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
 		})
 	}

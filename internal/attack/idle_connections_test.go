@@ -94,7 +94,8 @@ func TestSlowBodies(t *testing.T) {
 		sending.Wait()
 		var forms sync.WaitGroup
 		for path, status := range map[string]int{
-			"/sign-in": http.StatusRequestTimeout, "/sign-out": http.StatusSeeOther, "/keys": http.StatusMethodNotAllowed,
+			"/sign-in":  http.StatusRequestTimeout,
+			"/sign-out": http.StatusSeeOther, "/keys": http.StatusMethodNotAllowed,
 			"/unsubscribe/" + wrongText(1): web.StatusClientGone, "/confirm/" + wrongText(2): http.StatusNotFound,
 		} {
 			conn, started := slow(path+" HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded"), time.Now()

@@ -46,7 +46,8 @@ func newIssuer(t *testing.T) *testIssuer {
 	}
 	i := &testIssuer{t: t, codes: map[string]map[string]any{}}
 	extra := map[jose.HeaderKey]any{"kid": "current"}
-	i.signer, err = jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key}, &jose.SignerOptions{ExtraHeaders: extra})
+	i.signer, err = jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key},
+		&jose.SignerOptions{ExtraHeaders: extra})
 	if err != nil {
 		t.Fatal(err)
 	}

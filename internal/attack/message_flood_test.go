@@ -14,7 +14,8 @@ import (
 // sendMessage sends a message to the MCP endpoint.
 func (s *site) sendMessage(key, message string) answer {
 	s.t.Helper()
-	return s.send(http.DefaultClient, http.MethodPost, "/mcp", http.Header{"X-Api-Key": {key}, "Content-Type": {"application/json"}}, message)
+	return s.send(http.DefaultClient, http.MethodPost, "/mcp",
+		http.Header{"X-Api-Key": {key}, "Content-Type": {"application/json"}}, message)
 }
 
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
@@ -24,7 +25,8 @@ const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 // first, because a ledger commit per message takes long on a slow disk.
 func TestMessageFlood(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
-		attacker, other := s.account("attacker@example.com", cola.TierFree), s.account("other@example.com", cola.TierFree)
+		attacker, other := s.account("attacker@example.com", cola.TierFree), s.account("other@example.com",
+			cola.TierFree)
 		long := `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"` + strings.Repeat("x", 1_000_000) + `"}}`
 		for range 30 {
 			if a := s.sendMessage(attacker.Key.Reveal(), long); a.Status != http.StatusRequestEntityTooLarge {
@@ -48,7 +50,8 @@ func TestMessageFlood(t *testing.T) {
 			t.Fatal("800 messages were accepted")
 		}
 		data := a.JSON(t)["error"].(map[string]any)["data"].(map[string]any)["error"].(map[string]any)
-		if a.Status != http.StatusTooManyRequests || a.Header.Get("Retry-After") == "" || data["code"] != "quota_exceeded" ||
+		if a.Status != http.StatusTooManyRequests || a.Header.Get("Retry-After") == "" ||
+			data["code"] != "quota_exceeded" ||
 			data["details"].(map[string]any)["reason"] != "messages" {
 			t.Errorf("refusal of the flood: %d %v %s", a.Status, a.Header, a.Body)
 		}

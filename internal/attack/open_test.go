@@ -129,7 +129,8 @@ func (w *world) floods(client *http.Client) {
 		all.Wait()
 		reads, took := w.acquires()-before, time.Since(began)
 		if most := (took.Seconds() + 1) * float64(background+b.Reads); reads > most {
-			w.t.Errorf("%s: %d requests caused %.0f database accesses in %v, want at most %.0f", name, flooding, reads, took, most)
+			w.t.Errorf("%s: %d requests caused %.0f database accesses in %v, want at most %.0f",
+				name, flooding, reads, took, most)
 		}
 	}
 }

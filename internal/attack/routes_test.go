@@ -157,7 +157,8 @@ func TestUncharged(t *testing.T) {
 	} {
 		after := cola.Used{ListRecords: before.ListRecords + tt.list, DetailViews: before.DetailViews + tt.details}
 		if got := uncharged(tt.labels, before, after); got != tt.want {
-			t.Errorf("uncharged(%d labels, %d list records, %d detail views) = %d, want %d", tt.labels, tt.list, tt.details, got, tt.want)
+			t.Errorf("uncharged(%d labels, %d list records, %d detail views) = %d, want %d",
+				tt.labels, tt.list, tt.details, got, tt.want)
 		}
 	}
 }
@@ -175,7 +176,8 @@ func TestLabelsAreCharged(t *testing.T) {
 				return
 			}
 			if after := w.spent(); uncharged(len(ids), before, after) > free[name] {
-				t.Errorf("%s shows %d labels, such as %s, but charged only from %+v to %+v", name, len(ids), ids[0], before, after)
+				t.Errorf("%s shows %d labels, such as %s, but charged only from %+v to %+v",
+					name, len(ids), ids[0], before, after)
 			}
 		}
 		for _, m := range w.messages() {
@@ -244,7 +246,8 @@ func (w *world) messages() (messages [][2]string) {
 		if !ok {
 			w.t.Errorf("tool %s: add arguments that show labels to toolArguments", tool)
 		}
-		messages = append(messages, [2]string{"tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, w.path(arguments))})
+		messages = append(messages,
+			[2]string{"tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, w.path(arguments))})
 	}
 	for _, template := range w.listed("resources/templates/list", "resourceTemplates", "uriTemplate") {
 		messages = append(messages, [2]string{"resources/read", fmt.Sprintf(`{"uri":%q}`, w.path(template))})
@@ -253,7 +256,8 @@ func (w *world) messages() (messages [][2]string) {
 		messages = append(messages, [2]string{"resources/read", fmt.Sprintf(`{"uri":%q}`, resource)})
 	}
 	for _, prompt := range w.listed("prompts/list", "prompts", "name") {
-		messages = append(messages, [2]string{"prompts/get", fmt.Sprintf(`{"name":%q,"arguments":{"brand_name":"quokka"}}`, prompt)})
+		messages = append(messages,
+			[2]string{"prompts/get", fmt.Sprintf(`{"name":%q,"arguments":{"brand_name":"quokka"}}`, prompt)})
 	}
 	for _, template := range w.listed("resources/templates/list", "resourceTemplates", "uriTemplate") {
 		argument := strings.Trim(parameter.FindString(template), "{}")

@@ -87,7 +87,8 @@ func TestWebhookFlood(t *testing.T) {
 			body := map[string]any{"kind": "webhook", "address": fmt.Sprintf("%s/%d", victim.URL, n)}
 			statuses[s.rest(key, http.MethodPost, "/destinations", body).Status]++
 		}
-		if statuses[http.StatusCreated] == 0 || statuses[http.StatusCreated] > 5 || statuses[http.StatusTooManyRequests] != 12-statuses[http.StatusCreated] {
+		if statuses[http.StatusCreated] == 0 || statuses[http.StatusCreated] > 5 ||
+			statuses[http.StatusTooManyRequests] != 12-statuses[http.StatusCreated] {
 			t.Errorf("statuses of 12 requests: %v", statuses)
 		}
 		s.findNews(key)
@@ -102,7 +103,8 @@ func TestWebhookFlood(t *testing.T) {
 				method, path string
 				body         any
 			}{
-				{http.MethodPost, "/test", nil}, {http.MethodPost, "/replay", nil}, {http.MethodPatch, "", map[string]any{"active": true}},
+				{http.MethodPost, "/test", nil}, {http.MethodPost, "/replay", nil},
+				{http.MethodPatch, "", map[string]any{"active": true}},
 			} {
 				if got := s.rest(key, way.method, path+way.path, way.body); got.Status != http.StatusConflict {
 					t.Errorf("%s %s of a pending endpoint: %d %s", way.method, way.path, got.Status, got.Body)
@@ -115,7 +117,8 @@ func TestWebhookFlood(t *testing.T) {
 		if confirmed > 0 {
 			t.Errorf("%d endpoints without a response to the challenge are not pending", confirmed)
 		}
-		awaitTrue(t, "the challenges", func() bool { return len(victim.of(cola.EventConfirm)) == statuses[http.StatusCreated] })
+		awaitTrue(t, "the challenges",
+			func() bool { return len(victim.of(cola.EventConfirm)) == statuses[http.StatusCreated] })
 		if n, all := len(victim.of(cola.EventConfirm)), victim.all(); all != n || n > 5 {
 			t.Errorf("the victim got %d requests, %d of them challenges", all, n)
 		}
@@ -158,7 +161,8 @@ func TestTestMessageFlood(t *testing.T) {
 			path := "/destinations/" + s.destination(key, "webhook", fmt.Sprintf("%s/%d", e.URL, n))["uuid"].(string)
 			awaitTrue(t, "the answer", func() bool {
 				time.Sleep(500 * time.Millisecond) // each request counts toward the rate limit
-				return s.rest(key, http.MethodGet, path, nil).JSON(t)["data"].(map[string]any)["state"] == cola.DestinationActive
+				return s.rest(key, http.MethodGet, path,
+					nil).JSON(t)["data"].(map[string]any)["state"] == cola.DestinationActive
 			})
 			paths = append(paths, path)
 		}
@@ -183,13 +187,15 @@ func TestTestMessageFlood(t *testing.T) {
 // findNews lets an account's saved search find a new label and sends the message.
 func (s *site) findNews(key string) {
 	s.t.Helper()
-	search := map[string]any{"name": "Herons", "filters": map[string]any{"brand_name": "heron"}, "schedule": map[string]any{"cadence": "daily"}}
+	search := map[string]any{"name": "Herons", "filters": map[string]any{"brand_name": "heron"},
+		"schedule": map[string]any{"cadence": "daily"}}
 	if got := s.rest(key, http.MethodPost, "/saved-searches", search); got.Status != http.StatusCreated {
 		s.t.Fatalf("%d %s", got.Status, got.Body)
 	}
 	news := fmt.Sprintf(`{"ttb_id":"99365001000017","brand_name":"BLUE HERON","product_type":"wine","permit_number":"CA-W-1","approval_date":"%s"}`, cola.DateOf(time.Now()))
 	s.importLabels([]byte(news))
-	report := s.Run("alerts", "tick", "--webhook-allow-private", "--at", time.Now().AddDate(0, 0, 2).UTC().Format(time.RFC3339))
+	report := s.Run("alerts", "tick",
+		"--webhook-allow-private", "--at", time.Now().AddDate(0, 0, 2).UTC().Format(time.RFC3339))
 	if !strings.Contains(report, "found 1 label") {
 		s.t.Fatalf("alerts tick: %s", report)
 	}
@@ -205,7 +211,8 @@ func TestEndpointConfirms(t *testing.T) {
 		state := func(uuid string) any {
 			return s.rest(key, http.MethodGet, "/destinations/"+uuid, nil).JSON(t)["data"].(map[string]any)["state"]
 		}
-		first, second := s.destination(key, "webhook", echoing.URL)["uuid"].(string), s.destination(key, "webhook", mute.URL)["uuid"].(string)
+		first, second := s.destination(key, "webhook", echoing.URL)["uuid"].(string), s.destination(key,
+			"webhook", mute.URL)["uuid"].(string)
 		awaitTrue(t, "the answer", func() bool { return state(first) == cola.DestinationActive })
 		code := mute.await(t, cola.EventConfirm)["data"].(map[string]any)["code"]
 		confirm := "/destinations/" + second + "/confirm"

@@ -46,12 +46,14 @@ func newWorld(t *testing.T, start func(*testing.T, program.Options) *site) *worl
 	w := newBareWorld(t, start, sending...)
 	w.browser = w.signIn(worldEmail)
 	search := w.create("/saved-searches", map[string]any{
-		"name": "Quokka", "filters": map[string]any{"brand_name": "quokka"}, "schedule": map[string]any{"cadence": "daily"},
+		"name": "Quokka", "filters": map[string]any{"brand_name": "quokka"},
+		"schedule": map[string]any{"cadence": "daily"},
 	})
 	w.ids["saved-searches/{uuid}"] = search["uuid"].(string)
 	receiver := newEndpoint(t, http.StatusOK)
 	receiver.echoes = true
-	hook := w.create("/destinations", map[string]any{"kind": "webhook", "address": receiver.URL + "/hook"})["uuid"].(string)
+	hook := w.create("/destinations",
+		map[string]any{"kind": "webhook", "address": receiver.URL + "/hook"})["uuid"].(string)
 	w.ids["destinations/{uuid}"] = hook
 	awaitTrue(w.t, "the endpoint confirms", func() bool {
 		d := w.data(http.MethodGet, "/destinations/"+hook, nil, http.StatusOK).(map[string]any)
@@ -68,7 +70,8 @@ func newBareWorld(t *testing.T, start func(*testing.T, program.Options) *site, f
 	t.Helper()
 	admin := program.Address(t)
 	s := start(t, program.Options{Flags: append([]string{"--admin-listen", admin}, flags...)})
-	w := &world{site: s, account: s.account(worldEmail, cola.TierPro), admin: "http://" + admin, ids: map[string]string{}, labels: map[string]bool{}}
+	w := &world{site: s, account: s.account(worldEmail, cola.TierPro),
+		admin: "http://" + admin, ids: map[string]string{}, labels: map[string]bool{}}
 	for c := range demo.Labels(demo.Options{Colas: labels, Seed: 1, AsOf: cola.DateOf(time.Now())}) {
 		w.labels[c.TTBID.String()] = true
 	}
@@ -174,7 +177,8 @@ func (w *world) path(pattern string) string {
 				return value
 			}
 		}
-		return map[string]string{"{uuid}": "00000000-0000-4000-8000-000000000000", "{id}": "999999999", "{run}": "999999999"}[name]
+		return map[string]string{"{uuid}": "00000000-0000-4000-8000-000000000000",
+			"{id}": "999999999", "{run}": "999999999"}[name]
 	})
 }
 

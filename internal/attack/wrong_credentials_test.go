@@ -26,7 +26,8 @@ func wrongText(n int) string {
 // metric reads one sample from an admin listener.
 func (s *site) metric(admin, sample string) float64 {
 	s.t.Helper()
-	m := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(sample) + ` (\S+)$`).FindSubmatch(get(s.t, "http://"+admin+"/metrics").Body)
+	m := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(sample) + ` (\S+)$`).FindSubmatch(get(s.t,
+		"http://"+admin+"/metrics").Body)
 	if m == nil {
 		s.t.Fatalf("no sample %s", sample)
 	}
@@ -72,7 +73,8 @@ func TestWrongCredentials(t *testing.T) {
 				})
 			}
 			flood.Wait()
-			if made, most := s.metric(admin, queries)-before, time.Since(started)/(10*time.Millisecond)+2; made < 1 || made > float64(most) {
+			if made, most := s.metric(admin, queries)-before, time.Since(started)/(10*time.Millisecond)+2; made < 1 ||
+				made > float64(most) {
 				t.Errorf("400 wrong secrets of kind %s caused %v queries, want at most %d", kind, made, most)
 			}
 			if kind != "session" && statuses[http.StatusTooManyRequests] == 0 {
@@ -93,7 +95,8 @@ func TestWrongCredentials(t *testing.T) {
 				t.Errorf("valid key (%s) from the limited address: %d %s", name, a.Status, a.Body)
 			}
 		}
-		if a := s.send(browser, http.MethodGet, "/usage", nil, nil); a.Status != http.StatusOK || !strings.Contains(string(a.Body), "known@example.com") {
+		if a := s.send(browser, http.MethodGet, "/usage", nil, nil); a.Status != http.StatusOK ||
+			!strings.Contains(string(a.Body), "known@example.com") {
 			t.Errorf("signed-in browser from the limited address: %d", a.Status)
 		}
 		s.signIn("unseen@example.com") // from a link that was never used

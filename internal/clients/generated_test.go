@@ -40,8 +40,10 @@ func (b *bench) generateTypeScript(t *testing.T, document string) {
 		client, name, runs, did string
 		args                    []string
 	}{
-		{"openapi-typescript", "openapi-typescript", "openapi-typescript", "generated types", []string{document, "-o", "generated/schema.ts"}},
-		{"@hey-api/openapi-ts", "@hey-api/openapi-ts", "openapi-ts", "generated a client", []string{"-i", document, "-o", "generated/hey", "-c", "@hey-api/client-fetch"}},
+		{"openapi-typescript", "openapi-typescript", "openapi-typescript",
+			"generated types", []string{document, "-o", "generated/schema.ts"}},
+		{"@hey-api/openapi-ts", "@hey-api/openapi-ts", "openapi-ts", "generated a client",
+			[]string{"-i", document, "-o", "generated/hey", "-c", "@hey-api/client-fetch"}},
 		{"typescript", "typescript", "tsc", "compiled both", []string{"-p", "."}},
 	} {
 		started := time.Now()
@@ -66,8 +68,10 @@ func (b *bench) generateGo(t *testing.T, document string) {
 		client, did string
 		args        []string
 	}{
-		{"github.com/ogen-go/ogen", "generated a client and a server", []string{"tool", "ogen", "--target", "ogen", "--package", "ogen", document}},
-		{"github.com/oapi-codegen/oapi-codegen/v2", "generated a client", []string{"tool", "oapi-codegen", "-generate", "models,client", "-package", "oapi", "-o", "oapi/client.go", document}},
+		{"github.com/ogen-go/ogen", "generated a client and a server",
+			[]string{"tool", "ogen", "--target", "ogen", "--package", "ogen", document}},
+		{"github.com/oapi-codegen/oapi-codegen/v2", "generated a client", []string{"tool", "oapi-codegen",
+			"-generate", "models,client", "-package", "oapi", "-o", "oapi/client.go", document}},
 		{"go", "compiled both, and the programs that use them", []string{"build", "-o", "bin/", "./..."}},
 	} {
 		started := time.Now()
@@ -123,7 +127,8 @@ func (b *bench) callHeyAPI(t *testing.T) {
 	outcomes, _ := b.walk(t, "hey-api", func(r request) response { return viaBridge(t, bridge, prism, r) })
 	report(t, "hey-api", outcomes)
 	b.add(t, "@hey-api/openapi-ts", fmt.Sprintf("called %d operations", len(outcomes)), started)
-	b.add(t, "@stoplight/prism-cli", fmt.Sprintf("checked the requests and responses of %d operations", len(outcomes)), started)
+	b.add(t, "@stoplight/prism-cli",
+		fmt.Sprintf("checked the requests and responses of %d operations", len(outcomes)), started)
 }
 
 // viaBridge makes a call with the generated TypeScript client.
@@ -160,7 +165,8 @@ func (b *bench) startPrism(t *testing.T, upstream string) (base string) {
 	}
 	host, port, _ := strings.Cut(program.Address(t), ":")
 	var log strings.Builder
-	prism, err := nodetest.Launch(b.kit.Command(t.Context(), script, "proxy", "--errors", "--host", host, "--port", port, document, upstream), &log)
+	prism, err := nodetest.Launch(b.kit.Command(t.Context(), script, "proxy",
+		"--errors", "--host", host, "--port", port, document, upstream), &log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,7 +102,8 @@ func (b *bench) callTools(t *testing.T) {
 			return nodetest.Command(t.Context(), gosdk, "call", endpoint, key, calls, outcomes)
 		}},
 		{"mcp-remote", "mcp-remote", func(key, calls, outcomes string) *exec.Cmd {
-			cmd := b.kit.Command(t.Context(), remote, endpoint, "--header", "X-API-Key:"+key, "--transport", "http-only", "--allow-http")
+			cmd := b.kit.Command(t.Context(), remote, endpoint,
+				"--header", "X-API-Key:"+key, "--transport", "http-only", "--allow-http")
 			stdio := b.kit.Command(t.Context(), "") // provides the environment
 			stdio.Path, stdio.Args = gosdk, slices.Concat([]string{gosdk, "call", "-", key, calls, outcomes}, cmd.Args)
 			return stdio
@@ -199,7 +200,8 @@ func (b *bench) example(t *testing.T, tl tool, argument string) any {
 			return example
 		}
 	}
-	t.Fatalf("no example for argument %s of %s; add its operation to operationsOf, or a value to bench.known", argument, tl.Name)
+	t.Fatalf("no example for argument %s of %s; add its operation to operationsOf, or a value to bench.known",
+		argument, tl.Name)
 	return nil
 }
 
@@ -224,7 +226,9 @@ func otherForms(value any) map[string]any {
 }
 
 // runCalls makes calls with a client.
-func (b *bench) runCalls(t *testing.T, calls []toolCall, key string, command func(key, calls, outcomes string) *exec.Cmd) (outcomes []toolOutcome) {
+func (b *bench) runCalls(
+	t *testing.T, calls []toolCall, key string, command func(key, calls, outcomes string) *exec.Cmd,
+) (outcomes []toolOutcome) {
 	t.Helper()
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, "calls.json"), filepath.Join(dir, "outcomes.json")

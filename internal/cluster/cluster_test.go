@@ -14,7 +14,8 @@ func TestShortRun(t *testing.T) {
 		t.Skip("takes half a minute")
 	}
 	var out bytes.Buffer
-	ok, err := run(t.Context(), options{duration: 16 * time.Second, outage: 1500 * time.Millisecond, accounts: 40, labels: 2_000}, &out)
+	ok, err := run(t.Context(),
+		options{duration: 16 * time.Second, outage: 1500 * time.Millisecond, accounts: 40, labels: 2_000}, &out)
 	if err != nil || !ok {
 		t.Errorf("%v", err)
 	}
@@ -25,8 +26,9 @@ func TestShortRun(t *testing.T) {
 func TestReportFails(t *testing.T) {
 	good := func() *report {
 		return &report{
-			tallies:    []loadtest.Tally{{OK: 1}, {OK: 1, Unavailable: 9, Unknown: 3}},
-			statements: []loadtest.Statement{{Account: &loadtest.Account{}, Verdict: loadtest.Exact}, {Account: &loadtest.Account{}, Verdict: loadtest.Bounds}},
+			tallies: []loadtest.Tally{{OK: 1}, {OK: 1, Unavailable: 9, Unknown: 3}},
+			statements: []loadtest.Statement{{Account: &loadtest.Account{}, Verdict: loadtest.Exact},
+				{Account: &loadtest.Account{}, Verdict: loadtest.Bounds}},
 		}
 	}
 	for name, spoil := range map[string]func(*report){

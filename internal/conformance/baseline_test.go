@@ -19,7 +19,8 @@ func TestExpectedFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range failures {
-		if !strings.HasPrefix(e.reason, "test_") && !strings.HasPrefix(e.reason, "test://") || strings.ContainsAny(e.reason, " \t") {
+		if !strings.HasPrefix(e.reason, "test_") && !strings.HasPrefix(e.reason, "test://") ||
+			strings.ContainsAny(e.reason, " \t") {
 			t.Errorf("%s: reason %q is not a fixture of the suite", e, e.reason)
 		}
 		for _, w := range warnings {

@@ -12,7 +12,8 @@ import (
 // as $ttb_id.
 type example struct {
 	tool, arguments string
-	keep            func(content map[string]any, known map[string]string) error // stores the values that later examples need
+	// stores the values that later examples need
+	keep func(content map[string]any, known map[string]string) error
 }
 
 // examples call every tool, in an order that makes the required values available.
@@ -29,7 +30,9 @@ var examples = []example{
 	{"list_production_reports", `{"commodity":"beer","per_page":2}`, nil},
 	{"search_avas", `{"state":"CA"}`, keepArea},
 	{"get_ava", `{"ava_id":"$ava_id"}`, nil},
-	{"create_saved_search", `{"name":"Oak wines","filters":{"brand_name":"oak","type_wine":true},"schedule":{"cadence":"weekly","day":1}}`, keepSearch},
+	{"create_saved_search",
+		`{"name":"Oak wines","filters":{"brand_name":"oak","type_wine":true},"schedule":{"cadence":"weekly","day":1}}`,
+		keepSearch},
 	{"list_saved_searches", `{}`, nil},
 	{"update_saved_search", `{"uuid":"$uuid","schedule":{"active":false}}`, nil},
 	{"delete_saved_search", `{"uuid":"$uuid"}`, nil},
@@ -47,7 +50,8 @@ func toolNames() (names []string) {
 
 // words are values for prompt arguments, by name.
 var words = map[string]string{
-	"brand_name": "Oak", "class": "TABLE RED WINE", "category": "Wine > Red Wine", "origin": "OREGON", "company": "Vineyards", "state": "CA",
+	"brand_name": "Oak", "class": "TABLE RED WINE", "category": "Wine > Red Wine",
+	"origin": "OREGON", "company": "Vineyards", "state": "CA",
 }
 
 // variable matches a reference to a stored value.

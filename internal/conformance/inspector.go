@@ -78,7 +78,8 @@ func (in *inspection) all(ctx context.Context) error {
 
 // ask runs the inspector for one method and returns its output.
 func (in *inspection) ask(ctx context.Context, method string, flags ...string) (nodetest.Output, error) {
-	all := []string{"--cli", in.url, "--transport", "http", "--protocol-era", in.era, "--format", "json", "--method", method}
+	all := []string{"--cli", in.url, "--transport", "http",
+		"--protocol-era", in.era, "--format", "json", "--method", method}
 	return nodetest.Finish(in.kit.Command(ctx, in.program, append(all, flags...)...))
 }
 
@@ -136,7 +137,8 @@ func (in *inspection) tools(ctx context.Context) error {
 		Result struct{ Tools []struct{ Name string } }
 	}
 	err = json.Unmarshal(out.Stdout, &printed)
-	in.expect(in.era+": tool schemas pass the strict check", out.Code == 0 && err == nil, "exit status %d, %v%s", out.Code, err, out.Tail())
+	in.expect(in.era+": tool schemas pass the strict check",
+		out.Code == 0 && err == nil, "exit status %d, %v%s", out.Code, err, out.Tail())
 	expected, others := complaints(string(out.Stderr))
 	if others != "" {
 		in.note("%s: %s", in.era, others)

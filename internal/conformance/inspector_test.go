@@ -36,7 +36,8 @@ func TestExamplesFit(t *testing.T) {
 		{toolNames()[1:], toolNames()[0]},
 		{nil, "no tools are listed"},
 	} {
-		if err := examplesFit(tt.listed); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+		if err := examplesFit(tt.listed); (err == nil) != (tt.want == "") ||
+			err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("examplesFit(%v) = %v, want %s", tt.listed, err, tt.want)
 		}
 	}
@@ -58,7 +59,8 @@ func TestFill(t *testing.T) {
 	if got, err := (example{arguments: `{"a":"$ttb_id"}`}).fill(known); got != `{"a":"1\"2\\"}` || err != nil {
 		t.Errorf("%s, %v", got, err)
 	}
-	if _, err := (example{arguments: `{"a":"$ttb_id","b":"$ava_id"}`}).fill(known); err == nil || !strings.Contains(err.Error(), "$ava_id") {
+	if _, err := (example{arguments: `{"a":"$ttb_id","b":"$ava_id"}`}).fill(known); err == nil ||
+		!strings.Contains(err.Error(), "$ava_id") {
 		t.Errorf("unknown: %v", err)
 	}
 	if got, err := fillTemplate("a://{ttb_id}/x", map[string]string{"ttb_id": "1"}); got != "a://1/x" || err != nil {
@@ -85,7 +87,8 @@ func TestKeep(t *testing.T) {
 			t.Errorf("keepLabel(%v) returned no error", content)
 		}
 	}
-	if keepArea(nil, known) == nil || keepBarcode(nil, known) == nil || keepArea(map[string]any{"data": []any{7}}, known) == nil {
+	if keepArea(nil, known) == nil || keepBarcode(nil, known) == nil ||
+		keepArea(map[string]any{"data": []any{7}}, known) == nil {
 		t.Error("no error for missing records")
 	}
 }
@@ -103,7 +106,8 @@ func TestSpoke(t *testing.T) {
 		{[]exchange{call("2025-11-25"), call("2026-07-28")}, `in revision "2026-07-28"`},
 		{[]exchange{probe}, "no calls"},
 	} {
-		if err := spoke("2025-11-25", tt.exchanges); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+		if err := spoke("2025-11-25", tt.exchanges); (err == nil) != (tt.want == "") ||
+			err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("spoke = %v, want %q", err, tt.want)
 		}
 	}

@@ -29,14 +29,16 @@ func walked(b *bench) []exchange {
 	server, issuer := b.public, b.issuer.recorder
 	sign := func(scope string) exchange {
 		return exchange{by: issuer, method: "GET", path: "/auth", status: http.StatusSeeOther, query: url.Values{
-			"response_type": {"code"}, "code_challenge_method": {"S256"}, "code_challenge": {"x"}, "resource": {b.resource()}, "scope": {scope},
+			"response_type": {"code"}, "code_challenge_method": {"S256"},
+			"code_challenge": {"x"}, "resource": {b.resource()}, "scope": {scope},
 		}}
 	}
 	redeem := exchange{by: issuer, method: "POST", path: "/token", status: 200, form: url.Values{
 		"grant_type": {"authorization_code"}, "code_verifier": {"x"}, "resource": {b.resource()},
 	}}
 	call := func(asked, about string, status int, challenge string) exchange {
-		return exchange{by: server, method: "POST", path: endpoint, asked: asked, about: about, status: status, challenge: challenge, credentials: true}
+		return exchange{by: server, method: "POST", path: endpoint, asked: asked,
+			about: about, status: status, challenge: challenge, credentials: true}
 	}
 	first := call("initialize", "", 401, `Bearer realm="x", resource_metadata="`+b.public.origin()+resourceMetadata+`"`)
 	first.credentials = false
@@ -47,7 +49,8 @@ func walked(b *bench) []exchange {
 		{by: issuer, method: "POST", path: "/reg", status: 201},
 		sign("registry.read"), redeem,
 		call("tools/list", "", 200, ""), call("tools/call", "search_colas", 200, ""),
-		call("tools/call", "create_saved_search", 403, `Bearer error="insufficient_scope", error_description="x", scope="registry.read saved_searches:write"`),
+		call("tools/call", "create_saved_search", 403,
+			`Bearer error="insufficient_scope", error_description="x", scope="registry.read saved_searches:write"`),
 		sign("registry.read saved_searches:write"), redeem,
 		call("tools/call", "create_saved_search", 200, ""),
 	}
@@ -98,7 +101,8 @@ func TestSteps(t *testing.T) {
 
 func TestChallengeScopes(t *testing.T) {
 	for challenge, want := range map[string]string{
-		`Bearer realm="a", scope="b c", error="d"`: "b c", `Bearer scope="b"`: "b", `Bearer error="a"`: "", `Bearer my_scope="b"`: "",
+		`Bearer realm="a", scope="b c", error="d"`: "b c", `Bearer scope="b"`: "b",
+		`Bearer error="a"`: "", `Bearer my_scope="b"`: "",
 	} {
 		if got := strings.Join(challengeScopes(challenge), " "); got != want {
 			t.Errorf("challengeScopes(%s) = %q, want %q", challenge, got, want)
@@ -138,7 +142,8 @@ func TestStory(t *testing.T) {
 
 func TestRegisteredOnce(t *testing.T) {
 	one := exchange{path: "/reg"}
-	if registeredOnce([]exchange{one}) != nil || registeredOnce(nil) == nil || registeredOnce([]exchange{one, one}) == nil {
+	if registeredOnce([]exchange{one}) != nil || registeredOnce(nil) == nil ||
+		registeredOnce([]exchange{one, one}) == nil {
 		t.Error("registeredOnce accepts a wrong number of registrations")
 	}
 }

@@ -34,7 +34,8 @@ func (in *inspection) resources(ctx context.Context) error {
 			return err
 		}
 	}
-	in.expect(in.era+": lists resources and templates", len(listed.Resources) > 0 && len(templates.ResourceTemplates) > 0, "empty list")
+	in.expect(in.era+": lists resources and templates",
+		len(listed.Resources) > 0 && len(templates.ResourceTemplates) > 0, "empty list")
 	in.say("%s: %d resources and %d templates read", in.era, len(listed.Resources), len(templates.ResourceTemplates))
 	return nil
 }

@@ -71,7 +71,8 @@ func TestRecorderAddsKeys(t *testing.T) {
 		{nil, target + "||Bearer one|x"},
 		{[]string{"Authorization", "Bearer other"}, target + "||Bearer two|x"},
 		{[]string{"Content-Type", "application/json"}, target + "||Bearer one|" + savedSearchCall},
-		{[]string{"Host", "evil.example.com", "Origin", "http://evil.example.com"}, "evil.example.com|http://evil.example.com|Bearer one|x"},
+		{[]string{"Host", "evil.example.com", "Origin", "http://evil.example.com"},
+			"evil.example.com|http://evil.example.com|Bearer one|x"},
 	} {
 		body := "x"
 		if strings.HasSuffix(tt.want, savedSearchCall) {
@@ -100,7 +101,8 @@ func TestRecorderExchanges(t *testing.T) {
 	started := count.Load()
 	mustSend(t, r, endpoint, `{"method":"tools/call","params":{"name":"get_ava"}}`,
 		"Content-Type", "application/json", "Mcp-Protocol-Version", "2026-07-28", "Authorization", "Bearer a")
-	mustSend(t, other, "/token?x=1", "grant_type=authorization_code&code=a", "Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
+	mustSend(t, other, "/token?x=1", "grant_type=authorization_code&code=a",
+		"Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
 	mustSend(t, r, endpoint, `{"method":"resources/read","params":{"uri":"a://b"}}`, "Content-Type", "application/json")
 	mustSend(t, r, endpoint, `{`, "Content-Type", "application/json")
 	got, others := r.since(started), other.since(started)
@@ -108,13 +110,15 @@ func TestRecorderExchanges(t *testing.T) {
 		t.Fatalf("recorded %d and %d exchanges", len(got), len(others))
 	}
 	call, read, broken, form := got[0], got[1], got[2], others[0]
-	if !call.calls("get_ava") || call.calls("x") || call.revision != "2026-07-28" || !call.credentials || call.status != http.StatusTeapot || call.challenge != "Bearer" {
+	if !call.calls("get_ava") || call.calls("x") || call.revision != "2026-07-28" || !call.credentials ||
+		call.status != http.StatusTeapot || call.challenge != "Bearer" {
 		t.Errorf("recorded call: %+v", call)
 	}
 	if !read.asks("tools/list", "resources/read") || read.about != "a://b" || read.credentials || broken.asked != "" {
 		t.Errorf("recorded: %+v, %+v", read, broken)
 	}
-	if form.path != "/token" || form.form.Get("grant_type") != "authorization_code" || form.query.Get("x") != "1" || form.by != other {
+	if form.path != "/token" || form.form.Get("grant_type") != "authorization_code" || form.query.Get("x") != "1" ||
+		form.by != other {
 		t.Errorf("recorded form: %+v", form)
 	}
 	if !(call.at < form.at && form.at < read.at) {

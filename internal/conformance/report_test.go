@@ -25,7 +25,8 @@ func TestReports(t *testing.T) {
 		{"good", []*report{good(), good()}, true},
 		{"none", nil, false},
 		{"empty", []*report{good(), newReport("empty", "")}, false},
-		{"bad", []*report{func() *report { r := good(); r.check("more", errors.New("no")); return r }(), good()}, false},
+		{"bad",
+			[]*report{func() *report { r := good(); r.check("more", errors.New("no")); return r }(), good()}, false},
 	} {
 		if got := printAll(&bytes.Buffer{}, tt.reports, true); got != tt.ok {
 			t.Errorf("%s: %t", tt.name, got)
@@ -56,7 +57,8 @@ func TestPrint(t *testing.T) {
 // complained.
 func TestServerReport(t *testing.T) {
 	for line, ok := range map[string]bool{
-		"level=INFO msg=request code=not_found": true, "level=ERROR msg=request code=internal_error": false, "panic: x": false, "WARNING: DATA RACE": false,
+		"level=INFO msg=request code=not_found": true, "level=ERROR msg=request code=internal_error": false,
+		"panic: x": false, "WARNING: DATA RACE": false,
 	} {
 		log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 		if err != nil {

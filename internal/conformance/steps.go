@@ -38,17 +38,21 @@ func (b *bench) steps() []step {
 			return issuer(x) && b.authorizes(x) && !asksFor(x, writeScope)
 		}},
 		{"redeems the code, for the resource", func(x exchange) bool { return issuer(x) && b.redeems(x) }},
-		{"lists the tools", func(x exchange) bool { return server(x) && x.asks("tools/list") && x.status == http.StatusOK }},
-		{"searches", func(x exchange) bool { return server(x) && x.calls("search_colas") && x.status == http.StatusOK }},
+		{"lists the tools",
+			func(x exchange) bool { return server(x) && x.asks("tools/list") && x.status == http.StatusOK }},
+		{"searches",
+			func(x exchange) bool { return server(x) && x.calls("search_colas") && x.status == http.StatusOK }},
 		{"is denied a write and gets the missing scope", func(x exchange) bool {
 			return server(x) && x.calls("create_saved_search") && x.status == http.StatusForbidden &&
-				strings.Contains(x.challenge, `error="insufficient_scope"`) && slices.Contains(challengeScopes(x.challenge), writeScope)
+				strings.Contains(x.challenge, `error="insufficient_scope"`) &&
+				slices.Contains(challengeScopes(x.challenge), writeScope)
 		}},
 		{"requests authorization for that scope, with PKCE", func(x exchange) bool {
 			return issuer(x) && b.authorizes(x) && asksFor(x, writeScope)
 		}},
 		{"redeems the second code", func(x exchange) bool { return issuer(x) && b.redeems(x) }},
-		{"writes", func(x exchange) bool { return server(x) && x.calls("create_saved_search") && x.status == http.StatusOK }},
+		{"writes",
+			func(x exchange) bool { return server(x) && x.calls("create_saved_search") && x.status == http.StatusOK }},
 	}
 }
 
@@ -60,7 +64,8 @@ var issuerMetadata = []string{"/.well-known/oauth-authorization-server", "/.well
 // authorizes reports whether an exchange is an authorization request for the resource with PKCE.
 func (b *bench) authorizes(x exchange) bool {
 	q := x.query
-	return x.path == "/auth" && q.Get("response_type") == "code" && q.Get("code_challenge_method") == "S256" && q.Get("code_challenge") != "" &&
+	return x.path == "/auth" && q.Get("response_type") == "code" && q.Get("code_challenge_method") == "S256" &&
+		q.Get("code_challenge") != "" &&
 		q.Get("resource") == b.resource() && x.status == http.StatusSeeOther
 }
 
@@ -93,7 +98,8 @@ func taken(steps []step, exchanges []exchange) (names []string, missing error) {
 	for _, s := range steps {
 		found := slices.IndexFunc(exchanges[at:], s.is)
 		if found < 0 {
-			return names, fmt.Errorf("missing step: %s; exchanges after the previous step:%s", s.name, listing(exchanges[at:]))
+			return names, fmt.Errorf("missing step: %s; exchanges after the previous step:%s",
+				s.name, listing(exchanges[at:]))
 		}
 		at += found + 1
 		names = append(names, s.name)

@@ -61,7 +61,9 @@ func newBaseline(dir string) (b baseline, err error) {
 }
 
 // runRevision runs the requirements of one revision and reports the suite's results.
-func (b *bench) runRevision(ctx context.Context, r *report, program string, base baseline, revision string) ([]result, error) {
+func (b *bench) runRevision(
+	ctx context.Context, r *report, program string, base baseline, revision string,
+) ([]result, error) {
 	dir := filepath.Join(b.dir, "suite-"+revision)
 	out, err := nodetest.Finish(b.kit.Command(ctx, program, "server", "--url", b.keyed.origin()+endpoint,
 		"--requirements", revision, "--expected-failures", base.file, "--output-dir", dir))
@@ -79,7 +81,8 @@ func (b *bench) runRevision(ctx context.Context, r *report, program string, base
 	if err != nil {
 		return nil, fmt.Errorf("%w%s", err, out.Tail())
 	}
-	r.expect(revision+": the suite reports the expected results", out.Code == 0, "exit status %d%s", out.Code, verdict(string(out.Stdout)))
+	r.expect(revision+": the suite reports the expected results", out.Code == 0,
+		"exit status %d%s", out.Code, verdict(string(out.Stdout)))
 	t := tallyOf(results)
 	r.expect(revision+": the suite ran every required scenario", t.scenarios == len(wanted) && t.passed > 0,
 		"%d of %d scenarios, %d checks passed", t.scenarios, len(wanted), t.passed)
@@ -133,7 +136,8 @@ func readResults(dir string, required []string) (all []result, err error) {
 
 // required returns the scenarios that a revision requires of a server, according to the suite.
 func required(k *nodetest.Kit, revision string) ([]string, error) {
-	content, err := os.ReadFile(k.Script("node_modules", filepath.FromSlash(suitePackage), "requirements", revision+".yaml"))
+	content, err := os.ReadFile(k.Script("node_modules",
+		filepath.FromSlash(suitePackage), "requirements", revision+".yaml"))
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,8 @@ func (b *bench) tryTokens(ctx context.Context, r *report, w walker, reported sto
 	read, write := reported.read.Token, reported.created.Token
 	if err := b.attempts(ctx, r, w,
 		attempt{"REST reads with the first token", read, http.MethodGet, usage, "", 200, ""},
-		attempt{"REST denies a write with the first token", read, http.MethodPost, searches, savedSearch, 403, "insufficient_scope"},
+		attempt{"REST denies a write with the first token", read,
+			http.MethodPost, searches, savedSearch, 403, "insufficient_scope"},
 		attempt{"REST writes with the second token", write, http.MethodPost, searches, savedSearch, 201, ""},
 	); err != nil {
 		return err
@@ -98,9 +99,11 @@ func (b *bench) attempts(ctx context.Context, r *report, w walker, all ...attemp
 		if err != nil {
 			return err
 		}
-		r.expect(w.library+": "+a.name, got.status == a.status && got.code == a.code, "%d %s, want %d %s", got.status, got.code, a.status, a.code)
+		r.expect(w.library+": "+a.name, got.status == a.status && got.code == a.code,
+			"%d %s, want %d %s", got.status, got.code, a.status, a.code)
 		if a.status == http.StatusUnauthorized {
-			r.expect(w.library+": "+a.name+", with a challenge", strings.Contains(got.challenge, `error="invalid_token"`), "challenge %s", got.challenge)
+			r.expect(w.library+": "+a.name+", with a challenge",
+				strings.Contains(got.challenge, `error="invalid_token"`), "challenge %s", got.challenge)
 		}
 	}
 	return nil
@@ -135,7 +138,8 @@ func (b *bench) oneAccount(ctx context.Context, r *report, w walker) error {
 		tier = "pro"
 	}
 	want := fmt.Sprintf("\t%s\t%s\t", w.email(), tier)
-	r.expect(w.library+": its user has one account, on tier "+tier, strings.Count(accounts, w.email()) == 1 && strings.Contains(accounts, want),
+	r.expect(w.library+": its user has one account, on tier "+tier,
+		strings.Count(accounts, w.email()) == 1 && strings.Contains(accounts, want),
 		"accounts:\n%s", accounts)
 	return nil
 }

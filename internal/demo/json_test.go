@@ -150,7 +150,8 @@ func TestCheck(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var b bytes.Buffer
 			for what, err := range map[string]error{"Check": test.o.Check(), "WriteColas": WriteColas(&b, test.o)} {
-				if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				if test.want == "" && err != nil ||
+					test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 					t.Errorf("%s: %v, want %q", what, err, test.want)
 				}
 			}
@@ -160,7 +161,8 @@ func TestCheck(t *testing.T) {
 			for range Labels(test.o) {
 				t.Fatal("Labels yields for options that fail Check")
 			}
-			if b.Len() > 0 || Permittees(test.o) != nil || ProcessingTimes(test.o) != nil || ProductionReports(test.o) != nil {
+			if b.Len() > 0 || Permittees(test.o) != nil || ProcessingTimes(test.o) != nil ||
+				ProductionReports(test.o) != nil {
 				t.Error("records generated for options that fail Check")
 			}
 		})

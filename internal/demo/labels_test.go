@@ -78,8 +78,10 @@ func TestResubmissionsFormChains(t *testing.T) {
 		length := 0
 		for at := c; at.ForResubmissionTTBID != 0; length++ {
 			before := byID[at.ForResubmissionTTBID]
-			if before.BrandName != at.BrandName || before.PermitNumber != at.PermitNumber || before.ProductName != at.ProductName {
-				t.Fatalf("%s (%s, %s) resubmits %s (%s, %s)", at.TTBID, at.BrandName, at.PermitNumber, before.TTBID, before.BrandName, before.PermitNumber)
+			if before.BrandName != at.BrandName || before.PermitNumber != at.PermitNumber ||
+				before.ProductName != at.ProductName {
+				t.Fatalf("%s (%s, %s) resubmits %s (%s, %s)",
+					at.TTBID, at.BrandName, at.PermitNumber, before.TTBID, before.BrandName, before.PermitNumber)
 			}
 			at = before
 		}
@@ -106,7 +108,8 @@ func TestNoLaterDates(t *testing.T) {
 				}
 			}
 			if c.ApprovalDate != 0 && (c.ApprovalDate < c.ApplicationDate || c.LatestUpdateDate < c.ApprovalDate) {
-				t.Fatalf("%s: applied %s, approved %s, updated %s", c.TTBID, c.ApplicationDate, c.ApprovalDate, c.LatestUpdateDate)
+				t.Fatalf("%s: applied %s, approved %s, updated %s",
+					c.TTBID, c.ApplicationDate, c.ApprovalDate, c.LatestUpdateDate)
 			}
 			if (c.ApplicationStatus == vocabulary.StatusExpired) != (c.ExpirationDate != 0) {
 				t.Fatalf("%s: status %s, expiration %q", c.TTBID, c.ApplicationStatus, c.ExpirationDate)
@@ -115,7 +118,8 @@ func TestNoLaterDates(t *testing.T) {
 				t.Fatalf("%s: vintage %d in %s", c.TTBID, c.WineVintageYear.V, c.ApplicationDate)
 			}
 			if c.LLMBrandEstablishedYear.OK && c.LLMBrandEstablishedYear.V > yearOf(c.ApplicationDate) {
-				t.Fatalf("%s: established in %d, applied for %s", c.TTBID, c.LLMBrandEstablishedYear.V, c.ApplicationDate)
+				t.Fatalf("%s: established in %d, applied for %s",
+					c.TTBID, c.LLMBrandEstablishedYear.V, c.ApplicationDate)
 			}
 			if c.ApprovalDate >= o.AsOf-365 {
 				recent++
@@ -142,12 +146,14 @@ func TestBarcodes(t *testing.T) {
 			}
 		}
 		for _, b := range c.Barcodes {
-			at := slices.IndexFunc(c.Images, func(img cola.Image) bool { return img.TTBImageID == string(b.TTBImageID) })
+			at := slices.IndexFunc(c.Images,
+				func(img cola.Image) bool { return img.TTBImageID == string(b.TTBImageID) })
 			if at < 0 {
 				t.Fatalf("%s: barcode of unknown image %q", c.TTBID, b.TTBImageID)
 			}
 			img := c.Images[at]
-			if img.BarcodeCount.V != 1 || b.WidthPixels.V > img.WidthPixels.V || b.HeightPixels.V > img.HeightPixels.V || b.WidthPixels.V <= 0 || b.HeightPixels.V <= 0 {
+			if img.BarcodeCount.V != 1 || b.WidthPixels.V > img.WidthPixels.V ||
+				b.HeightPixels.V > img.HeightPixels.V || b.WidthPixels.V <= 0 || b.HeightPixels.V <= 0 {
 				t.Fatalf("%s: barcode of %d by %d pixels on image %+v", c.TTBID, b.WidthPixels.V, b.HeightPixels.V, img)
 			}
 		}
@@ -166,7 +172,8 @@ func TestBarcodes(t *testing.T) {
 		}
 	}
 	if shared*10 < len(carriers)*3 || widest < 4 {
-		t.Errorf("%d of %d barcodes are shared, one by %d labels; want 30 %% and one by 4", shared, len(carriers), widest)
+		t.Errorf("%d of %d barcodes are shared, one by %d labels; want 30 %% and one by 4",
+			shared, len(carriers), widest)
 	}
 }
 
@@ -190,12 +197,15 @@ func TestImages(t *testing.T) {
 		codes := 0
 		for i, img := range c.Images {
 			positions[img.ContainerPosition]++
-			if want := c.TTBID.String() + "-" + string(rune('1'+i)); img.TTBImageID != want || img.ImageIndex != i || string(img.ImageURL) != "/images/"+want {
+			if want := c.TTBID.String() + "-" + string(rune('1'+i)); img.TTBImageID != want || img.ImageIndex != i ||
+				string(img.ImageURL) != "/images/"+want {
 				t.Fatalf("image %d is %+v", i, img)
 			}
 			dpi := float64(img.WidthPixels.V) / img.WidthInches.V
-			if got := float64(img.HeightPixels.V) / img.HeightInches.V; got-dpi > 1e-6 || dpi-got > 1e-6 || dpi < 99.99 || dpi > 300.01 {
-				t.Fatalf("%s: %d by %d pixels, %v by %v inches", img.TTBImageID, img.WidthPixels.V, img.HeightPixels.V, img.WidthInches.V, img.HeightInches.V)
+			if got := float64(img.HeightPixels.V) / img.HeightInches.V; got-dpi > 1e-6 || dpi-got > 1e-6 ||
+				dpi < 99.99 || dpi > 300.01 {
+				t.Fatalf("%s: %d by %d pixels, %v by %v inches",
+					img.TTBImageID, img.WidthPixels.V, img.HeightPixels.V, img.WidthInches.V, img.HeightInches.V)
 			}
 			if img.FileSizeMB.V <= 0 || img.FileSizeMB.V > 20 {
 				t.Fatalf("%s: %v MB", img.TTBImageID, img.FileSizeMB.V)

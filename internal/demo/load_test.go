@@ -26,7 +26,8 @@ type shelf struct {
 }
 
 func newShelf() *shelf {
-	return &shelf{colas: map[cola.TTBID]cola.Cola{}, permittees: map[string]cola.Permittee{}, reports: map[cola.ReportKey]int{}, rows: map[string]int{}}
+	return &shelf{colas: map[cola.TTBID]cola.Cola{}, permittees: map[string]cola.Permittee{},
+		reports: map[cola.ReportKey]int{}, rows: map[string]int{}}
 }
 
 var errShelf = errors.New("shelf is full")
@@ -39,7 +40,9 @@ func (s *shelf) write(kind string, n int) ([]store.Outcome, error) {
 	return make([]store.Outcome, n), nil
 }
 
-func (s *shelf) UpsertColas(_ context.Context, patches []cola.Patch[cola.Cola], mode store.Mode) ([]store.Outcome, error) {
+func (s *shelf) UpsertColas(
+	_ context.Context, patches []cola.Patch[cola.Cola], mode store.Mode,
+) ([]store.Outcome, error) {
 	s.news = s.news || mode != store.History
 	s.largest = max(s.largest, len(patches))
 	for i := range patches {
@@ -54,7 +57,9 @@ func (s *shelf) UpsertColas(_ context.Context, patches []cola.Patch[cola.Cola], 
 	return outcomes, err
 }
 
-func (s *shelf) UpsertPermittees(_ context.Context, patches []cola.Patch[cola.Permittee], _ store.Mode) ([]store.Outcome, error) {
+func (s *shelf) UpsertPermittees(
+	_ context.Context, patches []cola.Patch[cola.Permittee], _ store.Mode,
+) ([]store.Outcome, error) {
 	for i := range patches {
 		p := cola.Permittee{Listed: patches[i].Record.Listed}
 		patches[i].Apply(&p)
@@ -63,11 +68,15 @@ func (s *shelf) UpsertPermittees(_ context.Context, patches []cola.Patch[cola.Pe
 	return s.write("permittees", len(patches))
 }
 
-func (s *shelf) UpsertAVAs(_ context.Context, patches []cola.Patch[cola.AVADetail], _ store.Mode) ([]store.Outcome, error) {
+func (s *shelf) UpsertAVAs(
+	_ context.Context, patches []cola.Patch[cola.AVADetail], _ store.Mode,
+) ([]store.Outcome, error) {
 	return s.write("avas", len(patches))
 }
 
-func (s *shelf) ReplaceProductionReport(_ context.Context, key cola.ReportKey, rows []cola.ProductionReport, _ store.Mode) ([]store.Outcome, error) {
+func (s *shelf) ReplaceProductionReport(
+	_ context.Context, key cola.ReportKey, rows []cola.ProductionReport, _ store.Mode,
+) ([]store.Outcome, error) {
 	for _, r := range rows {
 		if r.Key() != key {
 			return nil, errors.New("a row of another report")
@@ -77,19 +86,27 @@ func (s *shelf) ReplaceProductionReport(_ context.Context, key cola.ReportKey, r
 	return s.write("reports", len(rows))
 }
 
-func (s *shelf) UpsertProcessingTimes(_ context.Context, rows []cola.ProcessingTime, _ store.Mode) ([]store.Outcome, error) {
+func (s *shelf) UpsertProcessingTimes(
+	_ context.Context, rows []cola.ProcessingTime, _ store.Mode,
+) ([]store.Outcome, error) {
 	return s.write("times", len(rows))
 }
 
-func (s *shelf) UpsertFormulaProcessingTimes(_ context.Context, rows []cola.FormulaProcessingTime, _ store.Mode) ([]store.Outcome, error) {
+func (s *shelf) UpsertFormulaProcessingTimes(
+	_ context.Context, rows []cola.FormulaProcessingTime, _ store.Mode,
+) ([]store.Outcome, error) {
 	return s.write("formula times", len(rows))
 }
 
-func (s *shelf) UpsertRegistrationProcessingTimes(_ context.Context, rows []cola.RegistrationProcessingTime, _ store.Mode) ([]store.Outcome, error) {
+func (s *shelf) UpsertRegistrationProcessingTimes(
+	_ context.Context, rows []cola.RegistrationProcessingTime, _ store.Mode,
+) ([]store.Outcome, error) {
 	return s.write("registration times", len(rows))
 }
 
-func (s *shelf) UpsertCategoryAliases(_ context.Context, rows []vocabulary.CategoryAlias, _ store.Mode) ([]store.Outcome, error) {
+func (s *shelf) UpsertCategoryAliases(
+	_ context.Context, rows []vocabulary.CategoryAlias, _ store.Mode,
+) ([]store.Outcome, error) {
 	return s.write("aliases", len(rows))
 }
 
@@ -126,8 +143,10 @@ func TestLoadWritesEverything(t *testing.T) {
 		}
 	}
 	want := map[string]int{
-		"colas": o.Colas, "permittees": len(Permittees(o)), "avas": len(AVAs(o)), "aliases": len(CategoryAliases(o)), "times": len(ProcessingTimes(o)),
-		"formula times": len(FormulaProcessingTimes(o)), "registration times": len(RegistrationProcessingTimes(o)), "reports": len(ProductionReports(o)),
+		"colas": o.Colas, "permittees": len(Permittees(o)), "avas": len(AVAs(o)),
+		"aliases": len(CategoryAliases(o)), "times": len(ProcessingTimes(o)),
+		"formula times":      len(FormulaProcessingTimes(o)),
+		"registration times": len(RegistrationProcessingTimes(o)), "reports": len(ProductionReports(o)),
 	}
 	if diff := cmp.Diff(want, s.rows); diff != "" {
 		t.Errorf("rows written (-want +got):\n%s", diff)
@@ -148,8 +167,10 @@ func TestLoadWritesEverything(t *testing.T) {
 func TestLoadErrors(t *testing.T) {
 	o := Options{Colas: 10, Seed: 4, AsOf: testDay}
 	for kind, words := range map[string]string{
-		"colas": "labels", "permittees": "permittees", "avas": "AVAs", "aliases": "category aliases", "times": "processing times",
-		"formula times": "formula processing times", "registration times": "registration processing times", "reports": "report Beer of 2014-01-31",
+		"colas": "labels", "permittees": "permittees", "avas": "AVAs",
+		"aliases": "category aliases", "times": "processing times",
+		"formula times":      "formula processing times",
+		"registration times": "registration processing times", "reports": "report Beer of 2014-01-31",
 	} {
 		s := newShelf()
 		s.fails = kind
@@ -183,7 +204,8 @@ func TestLoadCanceled(t *testing.T) {
 
 func TestLoadNoLabels(t *testing.T) {
 	s := newShelf()
-	if err := Load(context.Background(), s, Options{AsOf: testDay}, nil); err != nil || len(s.colas) != 0 || s.rows["avas"] == 0 {
+	if err := Load(context.Background(), s, Options{AsOf: testDay}, nil); err != nil || len(s.colas) != 0 ||
+		s.rows["avas"] == 0 {
 		t.Errorf("%v, %v", err, s.rows)
 	}
 }

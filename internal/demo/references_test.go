@@ -27,7 +27,8 @@ func TestPermittees(t *testing.T) {
 		holders[p.PermitNumber] = p
 		kinds[string(p.PermitteeType)]++
 		parts[strings.Count(p.PermitNumber, "-")+1]++
-		if p.PermitNumber != vocabulary.NormalizePermit(p.PermitNumber) || p.CompanyName == "" || len(p.CompanyState) != 2 || len(p.CompanyZipCode) != 5 {
+		if p.PermitNumber != vocabulary.NormalizePermit(p.PermitNumber) || p.CompanyName == "" ||
+			len(p.CompanyState) != 2 || len(p.CompanyZipCode) != 5 {
 			t.Fatalf("%+v", p)
 		}
 		if p.Listed {
@@ -54,7 +55,8 @@ func TestPermittees(t *testing.T) {
 		if !ok {
 			labelsOnly[c.PermitNumber] = true
 		} else if c.AddressRecipient != "" && (c.AddressRecipient != p.CompanyName || c.AddressState != p.CompanyState || c.AddressZipCode != p.CompanyZipCode) {
-			t.Fatalf("%s: %s %s %s, but the permittee is %+v", c.TTBID, c.AddressRecipient, c.AddressState, c.AddressZipCode, p)
+			t.Fatalf("%s: %s %s %s, but the permittee is %+v",
+				c.TTBID, c.AddressRecipient, c.AddressState, c.AddressZipCode, p)
 		}
 	}
 	if len(labelsOnly) == 0 {
@@ -71,7 +73,8 @@ func TestAVAs(t *testing.T) {
 	ids := map[string]bool{}
 	former := 0
 	for _, a := range areas {
-		if ids[a.AVAID] || a.Name == "" || len(a.States) == 0 || a.EstablishedDate == 0 || !strings.HasPrefix(string(a.CFRIndex), "9.") {
+		if ids[a.AVAID] || a.Name == "" || len(a.States) == 0 || a.EstablishedDate == 0 ||
+			!strings.HasPrefix(string(a.CFRIndex), "9.") {
 			t.Errorf("%+v", a)
 		}
 		ids[a.AVAID] = true
@@ -152,7 +155,8 @@ func TestProcessingTimes(t *testing.T) {
 	seen, recent, unknown := map[key]bool{}, 0, 0
 	for _, r := range rows {
 		k := key{r.Commodity, r.SnapshotDate}
-		if seen[k] || r.SnapshotDate > testDay || int(r.SnapshotDate-r.QueueFrontierDate) != r.QueueDepthDays.V || r.QueueDepthDays.V < 1 {
+		if seen[k] || r.SnapshotDate > testDay || int(r.SnapshotDate-r.QueueFrontierDate) != r.QueueDepthDays.V ||
+			r.QueueDepthDays.V < 1 {
 			t.Fatalf("%+v", r)
 		}
 		seen[k] = true
@@ -196,7 +200,8 @@ func TestFormulaAndRegistrationTimes(t *testing.T) {
 	types := map[string]int{}
 	for _, r := range FormulaProcessingTimes(ordinary) {
 		types[r.Commodity+"/"+r.FormulaType]++
-		if r.SnapshotDate > testDay || int(r.SnapshotDate-r.QueueFrontierDate) != r.QueueDepthDays.V || r.TurnaroundDaysMedian.V < 1 {
+		if r.SnapshotDate > testDay || int(r.SnapshotDate-r.QueueFrontierDate) != r.QueueDepthDays.V ||
+			r.TurnaroundDaysMedian.V < 1 {
 			t.Fatalf("%+v", r)
 		}
 	}

@@ -53,7 +53,8 @@ func measure(o Options) *shares {
 			s.note(word, strings.Contains(c.BrandName, word))
 		}
 		root := vocabulary.CategoryRoot(string(c.LLMCategoryPath))
-		s.note("category of another commodity", wine && root != "" && root != "Wine" || beer && root != "" && root != "Beer")
+		s.note("category of another commodity",
+			wine && root != "" && root != "Wine" || beer && root != "" && root != "Beer")
 	}
 	return s
 }
@@ -108,7 +109,8 @@ func TestBrandsAndPermitteesAreSkewed(t *testing.T) {
 			t.Errorf("%s: the most frequent has %d of %d labels, want 1,000 to 10,000", test.name, counts[0], big.Colas)
 		}
 		if median := counts[len(counts)/2]; median*20 > counts[0] {
-			t.Errorf("%s: the median has %d labels, the most frequent %d; want a long tail", test.name, median, counts[0])
+			t.Errorf("%s: the median has %d labels, the most frequent %d; want a long tail",
+				test.name, median, counts[0])
 		}
 		if len(counts) < 1000 {
 			t.Errorf("%s: only %d", test.name, len(counts))

@@ -32,17 +32,22 @@ var table = map[string][]string{
 	"store/sqlstore":  {"cola", "store", "store/records"},
 	"store/sqlite":    {"cola", "store", "store/records", "store/sqlstore", "internal/filelock"},
 	"store/postgres":  {"cola", "store", "store/records", "store/sqlstore"},
-	"search":          {"cola", "search/internal/codec", "search/internal/column", "search/internal/postings", "search/internal/text"},
-	"quota":           {"cola", "store"},
-	"auth":            {"cola", "store", "internal/keyring", "internal/ratelimit", "internal/security", "internal/strictjson"},
-	"ingest":          {"cola", "store"},
-	"registry":        {"cola", "store", "search", "quota", "auth", "internal/ratelimit", "internal/security", "internal/vault"},
-	"alerts":          {"cola", "store", "search"},
-	"alerts/mail":     {"cola", "store", "alerts"},
-	"alerts/webhook":  {"cola", "store", "alerts", "internal/vault"},
-	"httpapi":         {"cola", "registry", "auth", "internal/labelart", "internal/params", "internal/schemas", "internal/strictjson", "internal/web"},
-	"mcp":             {"cola", "registry", "auth", "internal/params", "internal/ratelimit", "internal/schemas", "internal/strictjson", "internal/web"},
-	"dashboard":       {"cola", "registry", "auth", "internal/params", "internal/ratelimit", "internal/web"},
+	"search": {"cola", "search/internal/codec", "search/internal/column",
+		"search/internal/postings", "search/internal/text"},
+	"quota": {"cola", "store"},
+	"auth": {"cola", "store", "internal/keyring",
+		"internal/ratelimit", "internal/security", "internal/strictjson"},
+	"ingest": {"cola", "store"},
+	"registry": {"cola", "store", "search", "quota", "auth",
+		"internal/ratelimit", "internal/security", "internal/vault"},
+	"alerts":         {"cola", "store", "search"},
+	"alerts/mail":    {"cola", "store", "alerts"},
+	"alerts/webhook": {"cola", "store", "alerts", "internal/vault"},
+	"httpapi": {"cola", "registry", "auth", "internal/labelart",
+		"internal/params", "internal/schemas", "internal/strictjson", "internal/web"},
+	"mcp": {"cola", "registry", "auth", "internal/params",
+		"internal/ratelimit", "internal/schemas", "internal/strictjson", "internal/web"},
+	"dashboard": {"cola", "registry", "auth", "internal/params", "internal/ratelimit", "internal/web"},
 
 	"search/internal/codec":    {},
 	"search/internal/column":   {"search/internal/codec"},
@@ -218,7 +223,8 @@ func readImports(t *testing.T, root string) []importing {
 		switch name := entry.Name(); {
 		case err != nil:
 			return err
-		case entry.IsDir() && file != root && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" || name == "node_modules"):
+		case entry.IsDir() && file != root && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") ||
+			name == "testdata" || name == "node_modules"):
 			return fs.SkipDir
 		case entry.IsDir() || !strings.HasSuffix(name, ".go"):
 			return nil

@@ -28,7 +28,8 @@ func TestAddFirstKeepsOwner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if owner := info.Sys().(*syscall.Stat_t); owner.Uid != otherID || owner.Gid != otherID+1 || info.Mode().Perm() != 0o640 {
+	if owner := info.Sys().(*syscall.Stat_t); owner.Uid != otherID || owner.Gid != otherID+1 ||
+		info.Mode().Perm() != 0o640 {
 		t.Errorf("user %d, group %d, %s", owner.Uid, owner.Gid, info.Mode())
 	}
 }
@@ -76,7 +77,8 @@ func TestAddFirstToMount(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if _, err := AddFirst(on); !errors.Is(err, syscall.EBUSY) || !strings.Contains(err.Error(), "rotate it on the host") {
+	if _, err := AddFirst(on); !errors.Is(err, syscall.EBUSY) ||
+		!strings.Contains(err.Error(), "rotate it on the host") {
 		t.Errorf("error %v, want the remedy", err)
 	}
 }

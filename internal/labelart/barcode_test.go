@@ -148,7 +148,8 @@ func readUPCE(w []int) string {
 // withBarcode returns a record with a barcode on its back label.
 func withBarcode(kind cola.Text, value string, w, h int) (*cola.Cola, *cola.Image) {
 	c, img := label(vocabulary.Wine, "back", w, h)
-	c.Barcodes = []cola.Barcode{{BarcodeType: kind, BarcodeValue: value, TTBImageID: cola.Text(img.TTBImageID), RelativeImagePosition: "bottom right"}}
+	c.Barcodes = []cola.Barcode{{BarcodeType: kind, BarcodeValue: value,
+		TTBImageID: cola.Text(img.TTBImageID), RelativeImagePosition: "bottom right"}}
 	return c, img
 }
 

@@ -84,7 +84,8 @@ func designation(c *cola.Cola) string {
 	if c.ProductType == vocabulary.Wine && len(c.GrapeVarietals) == 1 {
 		return clean(strings.ToUpper(c.GrapeVarietals[0]), 60)
 	}
-	if leaf := string(c.LLMCategory); leaf != "" && c.ProductType != vocabulary.DistilledSpirits && c.LLMCategoryPath != c.LLMCategory {
+	if leaf := string(c.LLMCategory); leaf != "" && c.ProductType != vocabulary.DistilledSpirits &&
+		c.LLMCategoryPath != c.LLMCategory {
 		return clean(strings.ToUpper(leaf), 60)
 	}
 	name := string(c.ClassName)
@@ -113,7 +114,8 @@ func strength(c *cola.Cola) string {
 
 // unitNames abbreviates the units of contents as labels do.
 var unitNames = map[cola.Text]string{
-	"milliliters": "ML", "liters": "L", "fluid ounces": "FL. OZ.", "pints": "PINT", "quarts": "QUART", "gallons": "GAL.", "beer barrels": "BBL",
+	"milliliters": "ML", "liters": "L", "fluid ounces": "FL. OZ.",
+	"pints": "PINT", "quarts": "QUART", "gallons": "GAL.", "beer barrels": "BBL",
 }
 
 func contents(c *cola.Cola) string {
@@ -158,7 +160,9 @@ func producer(c *cola.Cola) string {
 	if who == "" {
 		return ""
 	}
-	did := map[vocabulary.ProductType]string{vocabulary.Wine: "PRODUCED & BOTTLED BY ", vocabulary.MaltBeverage: "BREWED & PACKAGED BY ", vocabulary.DistilledSpirits: "DISTILLED & BOTTLED BY "}[c.ProductType]
+	did := map[vocabulary.ProductType]string{vocabulary.Wine: "PRODUCED & BOTTLED BY ",
+		vocabulary.MaltBeverage:     "BREWED & PACKAGED BY ",
+		vocabulary.DistilledSpirits: "DISTILLED & BOTTLED BY "}[c.ProductType]
 	if c.DomesticOrImported == vocabulary.Imported {
 		did = "IMPORTED BY "
 	}

@@ -24,7 +24,8 @@ func label(kind vocabulary.ProductType, position cola.Text, w, h int) (*cola.Col
 	c.ClassName, c.OriginName, c.AddressRecipient = "TABLE RED WINE", "CALIFORNIA", "STONE RIDGE LLC"
 	c.ABV, c.Volume, c.VolumeUnit = cola.Some(13.5), cola.Some(750.0), "milliliters"
 	c.LLMProductDescription = "A dry wine."
-	c.Images = []cola.Image{{TTBImageID: "26001001000001-1", ContainerPosition: position, WidthPixels: cola.Some(w), HeightPixels: cola.Some(h)}}
+	c.Images = []cola.Image{{TTBImageID: "26001001000001-1", ContainerPosition: position,
+		WidthPixels: cola.Some(w), HeightPixels: cola.Some(h)}}
 	return c, &c.Images[0]
 }
 
@@ -114,8 +115,10 @@ func TestStatedFormats(t *testing.T) {
 			}
 			picture, format, err := image.Decode(&b)
 			want := map[cola.Text]string{"jpg": "jpeg", "jpeg": "jpeg", "png": "png"}[img.ExtensionType]
-			if err != nil || format != want || picture.Bounds().Dx() != img.WidthPixels.V || picture.Bounds().Dy() != img.HeightPixels.V {
-				t.Errorf("%s: want %s, %d by %d; drawn as %s of %v, %v", img.TTBImageID, img.ExtensionType, img.WidthPixels.V, img.HeightPixels.V, format, picture.Bounds(), err)
+			if err != nil || format != want || picture.Bounds().Dx() != img.WidthPixels.V ||
+				picture.Bounds().Dy() != img.HeightPixels.V {
+				t.Errorf("%s: want %s, %d by %d; drawn as %s of %v, %v", img.TTBImageID, img.ExtensionType,
+					img.WidthPixels.V, img.HeightPixels.V, format, picture.Bounds(), err)
 				continue
 			}
 			drawn[format]++
@@ -264,7 +267,8 @@ func TestTextStaysOnTheLabel(t *testing.T) {
 					x0, x1, y0, y1 = s.at.x-0.75*s.size, s.at.x+0.22*s.size, s.at.y-s.width, s.at.y
 				}
 				if x0 < -0.5 || y0 < -0.5 || x1 > float64(d.w)+0.5 || y1 > float64(d.h)+0.5 {
-					t.Fatalf("%s (%s, %dx%d): %q extends beyond the label: %.1f %.1f to %.1f %.1f", c.Images[i].TTBImageID, c.Images[i].ContainerPosition, d.w, d.h, s.text, x0, y0, x1, y1)
+					t.Fatalf("%s (%s, %dx%d): %q extends beyond the label: %.1f %.1f to %.1f %.1f",
+						c.Images[i].TTBImageID, c.Images[i].ContainerPosition, d.w, d.h, s.text, x0, y0, x1, y1)
 				}
 			}
 		}
@@ -298,7 +302,8 @@ func TestPalettesAreLegible(t *testing.T) {
 				atBest float64
 			}{{"ink on paper", p.ink, p.paper, 4.5}, {"shine on panel", p.shine, p.panel, 4.5}, {"accent on paper", p.accent, p.paper, 2.5}} {
 				if got := contrast(hex(pair.a), hex(pair.b)); got < pair.atBest {
-					t.Errorf("%s palette %d: %s has a contrast of %.2f, want %.1f", name, i, pair.what, got, pair.atBest)
+					t.Errorf("%s palette %d: %s has a contrast of %.2f, want %.1f",
+						name, i, pair.what, got, pair.atBest)
 				}
 			}
 		}

@@ -57,7 +57,8 @@ func (a *Account) spend(ctx context.Context, st store.Ledger) error {
 	entry := store.Entry{Account: a.ID}
 	for meter, units := range map[cola.Meter]int{cola.MeterDetailViews: a.Spent.DetailViews, cola.MeterListRecords: a.Spent.ListRecords} {
 		if units > 0 {
-			entry.Units = append(entry.Units, store.Units{Channel: cola.ChannelREST, Credential: a.credential(), Meter: meter, Units: units})
+			entry.Units = append(entry.Units,
+				store.Units{Channel: cola.ChannelREST, Credential: a.credential(), Meter: meter, Units: units})
 		}
 	}
 	if len(entry.Units) == 0 {
@@ -89,7 +90,8 @@ func NewAccounts(ctx context.Context, st Registry, n int) ([]*Account, error) {
 		tier, spent := tiers[i%len(tiers)], cola.Used{}
 		if i%3 == 0 {
 			limits, left := tier.Limits(), nearlyUsedUp[tier]
-			spent = cola.Used{DetailViews: limits.DetailViews - left.DetailViews, ListRecords: limits.ListRecords - left.ListRecords}
+			spent = cola.Used{DetailViews: limits.DetailViews - left.DetailViews,
+				ListRecords: limits.ListRecords - left.ListRecords}
 		}
 		var err error
 		if accounts[i], err = NewAccount(ctx, st, fmt.Sprintf("%s%d@example.com", tier, i), tier, spent); err != nil {

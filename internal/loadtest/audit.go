@@ -136,8 +136,10 @@ func (s *Statement) readLedger(ctx context.Context, st store.Ledger, since time.
 	for period, b := range months {
 		s.checkMonth(period, b)
 	}
-	if b := months[cola.PeriodOf(time.Now())]; b.DetailViews != state.Used.DetailViews || b.ListRecords != state.Used.ListRecords {
-		s.find(Over, "the days add up to %d views and %d records, the counters of the month are %+v", b.DetailViews, b.ListRecords, state.Used)
+	if b := months[cola.PeriodOf(time.Now())]; b.DetailViews != state.Used.DetailViews ||
+		b.ListRecords != state.Used.ListRecords {
+		s.find(Over, "the days add up to %d views and %d records, the counters of the month are %+v",
+			b.DetailViews, b.ListRecords, state.Used)
 	}
 	return nil
 }
@@ -175,7 +177,8 @@ func (s *Statement) judge() {
 // mostInWindow returns the maximum number of requests certainly granted within one window, that is,
 // sent and answered in it.
 func mostInWindow(grants []span) (most int) {
-	grants = slices.SortedFunc(slices.Values(grants), func(a, b span) int { return cmp.Compare(a.sent.UnixNano(), b.sent.UnixNano()) })
+	grants = slices.SortedFunc(slices.Values(grants),
+		func(a, b span) int { return cmp.Compare(a.sent.UnixNano(), b.sent.UnixNano()) })
 	for i, first := range grants {
 		end, n := first.sent.Add(quota.Window), 0
 		for _, g := range grants[i:] {

@@ -50,7 +50,8 @@ func TestAudit(t *testing.T) {
 		{Question: asksList, Status: 429, Burst: true, Sent: at(1), Answered: at(2)},
 		{Question: asksDetail, Status: 503, Sent: at(1), Answered: at(2)},
 	}
-	cutOff := append(answered[:len(answered):len(answered)], Exchange{Question: asksList, Failure: Reset, Sent: at(9), Answered: at(10.5)})
+	cutOff := append(answered[:len(answered):len(answered)],
+		Exchange{Question: asksList, Failure: Reset, Sent: at(9), Answered: at(10.5)})
 	endings := []Ending{{At: at(10), Gone: at(11), Killed: true, Clear: at(8)}}
 	spent := cola.Used{DetailViews: 100, ListRecords: 9_950}
 	inconsistent := charges(101, 9_965, 3)
@@ -73,7 +74,8 @@ func TestAudit(t *testing.T) {
 		{"unknown charged", cutOff, charges(101, 9_985, 4), Bounds, ""},
 		{"more than unknown", cutOff, charges(101, 9_986, 4), Over, "more than"},
 		{"less than answered, with unknown", cutOff, charges(101, 9_964, 4), Lost, "less than"},
-		{"above the quota", append(cutOff[:len(cutOff):len(cutOff)], cutOff[5], cutOff[5]), charges(101, 10_001, 4), Over, "exceed the limits"},
+		{"above the quota", append(cutOff[:len(cutOff):len(cutOff)], cutOff[5], cutOff[5]),
+			charges(101, 10_001, 4), Over, "exceed the limits"},
 		{"inconsistent days", answered, inconsistent, Over, "add up"},
 	} {
 		account := &Account{Account: store.Account{ID: 7, Tier: cola.TierFree}, Key: auth.NewSecret(), Spent: spent}
@@ -87,7 +89,8 @@ func TestAudit(t *testing.T) {
 			t.Fatalf("%s: %d statements, %v", tt.name, len(got), err)
 		}
 		problems := strings.Join(got[0].Problems, "; ")
-		if got[0].Verdict != tt.want || !strings.Contains(problems, tt.problem) || (tt.problem == "") != (problems == "") {
+		if got[0].Verdict != tt.want || !strings.Contains(problems, tt.problem) ||
+			(tt.problem == "") != (problems == "") {
 			t.Errorf("%s: %v %q, want %v %q", tt.name, got[0].Verdict, problems, tt.want, tt.problem)
 		}
 	}
@@ -110,7 +113,8 @@ func TestAuditRateLimit(t *testing.T) {
 	for last, want := range map[float64]Verdict{58.9: Over, 59: Exact, 100: Exact} {
 		got, err := Audit(t.Context(), charges(0, 0, limit+1), []*Account{account}, within(last), nil, time.Now())
 		if err != nil || got[0].Verdict != want {
-			t.Errorf("%d requests, the last after %v s: %v %v, %v; want %v", limit+1, last, got[0].Verdict, got[0].Problems, err, want)
+			t.Errorf("%d requests, the last after %v s: %v %v, %v; want %v",
+				limit+1, last, got[0].Verdict, got[0].Problems, err, want)
 		}
 	}
 }

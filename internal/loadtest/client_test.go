@@ -46,7 +46,8 @@ func caller() *Account {
 
 func TestExchangeResponses(t *testing.T) {
 	barcode := Question{Path: "/barcode/1", Meter: cola.MeterListRecords, Most: 100, Want: 200}
-	const unavailable, burst, used = `{"error":{"code":"unavailable"}}`, `{"error":{"code":"quota_exceeded","details":{"reason":"burst"}}}`,
+	const unavailable, burst, used = `{"error":{"code":"unavailable"}}`,
+		`{"error":{"code":"quota_exceeded","details":{"reason":"burst"}}}`,
 		`{"error":{"code":"quota_exceeded","details":{"reason":"list_records"}},"upgrade_url":"https://example.com"}`
 	for _, tt := range []struct {
 		question Question
@@ -82,10 +83,12 @@ func TestExchangeResponses(t *testing.T) {
 			w.WriteHeader(tt.status)
 			io.WriteString(w, tt.body)
 		})
-		e := exchange(&http.Client{Transport: newTransport()}, address, Exchange{Account: caller(), Question: tt.question})
+		e := exchange(&http.Client{Transport: newTransport()}, address,
+			Exchange{Account: caller(), Question: tt.question})
 		if e.Status != tt.status || e.Units != tt.units || e.Burst != tt.burst || e.Failure != None ||
 			!strings.Contains(e.Problem, tt.problem) || (tt.problem == "") != (e.Problem == "") {
-			t.Errorf("%d %.60s: %+v, want %d units, burst %t, problem %q", tt.status, tt.body, e, tt.units, tt.burst, tt.problem)
+			t.Errorf("%d %.60s: %+v, want %d units, burst %t, problem %q",
+				tt.status, tt.body, e, tt.units, tt.burst, tt.problem)
 		}
 	}
 }
@@ -95,15 +98,17 @@ func TestExchangeFailures(t *testing.T) {
 		address string
 		want    Failure
 	}{
-		"no listener":                {mustClosedAddress(t), Refused},
-		"closed before the response": {mustServe(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), Reset},
+		"no listener": {mustClosedAddress(t), Refused},
+		"closed before the response": {mustServe(t,
+			func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), Reset},
 		"closed within the response": {mustServe(t, func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, `{"data":[`)
 			http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
 		}), Broken},
 	} {
-		e := exchange(&http.Client{Transport: newTransport()}, tt.address, Exchange{Account: caller(), Question: asksList})
+		e := exchange(&http.Client{Transport: newTransport()},
+			tt.address, Exchange{Account: caller(), Question: asksList})
 		if e.Failure != tt.want || e.Status == 0 && tt.want == None || e.Sent.IsZero() || e.Answered.Before(e.Sent) {
 			t.Errorf("%s: %+v, want failure %d", name, e, tt.want)
 		}
@@ -115,7 +120,8 @@ func TestExchangeFailures(t *testing.T) {
 func TestBalancerRetries(t *testing.T) {
 	var cut, answered atomic.Int64
 	cutting := mustServe(t, func(http.ResponseWriter, *http.Request) { cut.Add(1); panic(http.ErrAbortHandler) })
-	answering := mustServe(t, func(w http.ResponseWriter, _ *http.Request) { answered.Add(1); io.WriteString(w, `{"data":[]}`) })
+	answering := mustServe(t,
+		func(w http.ResponseWriter, _ *http.Request) { answered.Add(1); io.WriteString(w, `{"data":[]}`) })
 	log := &Log{}
 	refused := NewBalancer(log, mustClosedAddress(t), answering)
 	for range 20 {

@@ -42,7 +42,8 @@ type Load struct {
 	Accounts []*Account
 	Material Material
 	Balancer *Balancer
-	Rate     float64 // request rate of an account, as a multiple of its tier's rate limit; every heavyEvery-th sends more
+	// request rate of an account, as a multiple of its tier's rate limit; every heavyEvery-th sends more
+	Rate float64
 }
 
 // Run sends requests until the context ends and returns after the last response.

@@ -22,12 +22,13 @@ type Outcome uint8
 
 // Outcomes.
 const (
-	Granted    Outcome = iota // granted by the ledger and answered: counts toward the rate limit and costs its units
-	Held                      // 429 from the rate limit, or 503: does not count
-	NotBegun                  // not started: the connection was refused, or closed unread by a process that exited cleanly
-	Unknown                   // the process was killed during the request: may have been charged
-	Unresolved                // 503 from a process that was killed with commits in doubt: may have been charged
-	Failed                    // no response for an unknown reason: may have been charged
+	Granted Outcome = iota // granted by the ledger and answered: counts toward the rate limit and costs its units
+	Held                   // 429 from the rate limit, or 503: does not count
+	// not started: the connection was refused, or closed unread by a process that exited cleanly
+	NotBegun
+	Unknown    // the process was killed during the request: may have been charged
+	Unresolved // 503 from a process that was killed with commits in doubt: may have been charged
+	Failed     // no response for an unknown reason: may have been charged
 )
 
 // outcome classifies an exchange. endings are in chronological order.

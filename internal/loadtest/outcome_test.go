@@ -42,7 +42,8 @@ func TestOutcome(t *testing.T) {
 		{"503 during shutdown", 12, 17, unavailable, false, None, Held},
 		{"503 of a running process", 30, 35, unavailable, false, None, Held},
 	} {
-		e := Exchange{Process: 1, Sent: at(tt.sent), Answered: at(tt.answered), Status: tt.status, Burst: tt.burst, Failure: tt.failure}
+		e := Exchange{Process: 1, Sent: at(tt.sent), Answered: at(tt.answered),
+			Status: tt.status, Burst: tt.burst, Failure: tt.failure}
 		if got := e.outcome(endings); got != tt.want {
 			t.Errorf("%s: outcome %d, want %d", tt.name, got, tt.want)
 		}
@@ -66,10 +67,12 @@ func TestTallies(t *testing.T) {
 	}
 	tallies := Tallies(phases, at(22), exchanges, endings)
 	calm, kill := tallies[0], tallies[1]
-	if calm.Requests != 4 || calm.OK != 1 || calm.Wrong != 1 || calm.TooMany != 1 || calm.Unavailable != 1 || len(calm.Faults) != 1 {
+	if calm.Requests != 4 || calm.OK != 1 || calm.Wrong != 1 || calm.TooMany != 1 || calm.Unavailable != 1 ||
+		len(calm.Faults) != 1 {
 		t.Errorf("calm: %+v", calm)
 	}
-	if kill.Requests != 5 || kill.OK != 2 || kill.Unavailable != 1 || kill.Unresolved != 1 || kill.Unknown != 1 || kill.NotBegun != 1 || len(kill.Faults) != 2 {
+	if kill.Requests != 5 || kill.OK != 2 || kill.Unavailable != 1 || kill.Unresolved != 1 || kill.Unknown != 1 ||
+		kill.NotBegun != 1 || len(kill.Faults) != 2 {
 		t.Errorf("kill: %+v", kill)
 	}
 	if calm.Longest != 2*time.Second || kill.Longest != 18*time.Second {

@@ -16,7 +16,8 @@ func mustOptions(t *testing.T) Options {
 	for _, name := range []string{"package.json", "package-lock.json", "script.mjs"} {
 		files[name] = &fstest.MapFile{Data: []byte("{}")}
 	}
-	return Options{Files: files, Name: "test", Cache: filepath.Join(t.TempDir(), "cache"), Dir: filepath.Join(t.TempDir(), "kit")}
+	return Options{Files: files, Name: "test", Cache: filepath.Join(t.TempDir(), "cache"),
+		Dir: filepath.Join(t.TempDir(), "kit")}
 }
 
 // mustFakeNPM replaces npm with a program that records its runs.
@@ -47,7 +48,8 @@ func TestInstallOnce(t *testing.T) {
 	if err != nil || second != first {
 		t.Errorf("second install: %s, %v, want %s", second, err, first)
 	}
-	if got, err := os.ReadFile(ran); err != nil || strings.Count(string(got), "\n") != 1 || !strings.HasPrefix(string(got), "ci --ignore-scripts") {
+	if got, err := os.ReadFile(ran); err != nil || strings.Count(string(got), "\n") != 1 ||
+		!strings.HasPrefix(string(got), "ci --ignore-scripts") {
 		t.Errorf("npm runs: %q, %v", got, err)
 	}
 	if _, err := os.Stat(filepath.Join(first, "node_modules")); err != nil {
@@ -59,14 +61,16 @@ func TestInstallOnce(t *testing.T) {
 func TestInstallFails(t *testing.T) {
 	mustFakeNPM(t, "mkdir node_modules; echo no network >&2; exit 7")
 	o := mustOptions(t)
-	if dir, err := o.installPackages(t.Context()); err == nil || !strings.Contains(err.Error(), "exit status 7") || !strings.Contains(err.Error(), "no network") {
+	if dir, err := o.installPackages(t.Context()); err == nil || !strings.Contains(err.Error(), "exit status 7") ||
+		!strings.Contains(err.Error(), "no network") {
 		t.Errorf("%s, %v", dir, err)
 	}
 	if left, err := os.ReadDir(o.Cache); err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := o.installPackages(t.Context()); err == nil || !strings.Contains(err.Error(), "make tools installs it") {
+	if _, err := o.installPackages(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "make tools installs it") {
 		t.Errorf("without npm: %v", err)
 	}
 }
@@ -97,7 +101,8 @@ func TestKit(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got, err := k.Program("a", "run"); err != nil || got != filepath.Join(dir, "node_modules", "a", "dist", "index.js") {
+	if got, err := k.Program("a", "run"); err != nil ||
+		got != filepath.Join(dir, "node_modules", "a", "dist", "index.js") {
 		t.Errorf("output %s, %v", got, err)
 	}
 	for name, runs := range map[string]string{"a": "walk", "b": "run"} {

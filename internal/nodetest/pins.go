@@ -33,8 +33,10 @@ func CheckPins(files fs.FS) error {
 			wrong = append(wrong, errors.New("no pinned dependencies"))
 		}
 		for name, version := range pins {
-			if locked := lock.Packages["node_modules/"+name].Version; !exactVersion.MatchString(version) || locked != version {
-				wrong = append(wrong, fmt.Errorf("%s: version %q in package.json, %q in the lock file", name, version, locked))
+			if locked := lock.Packages["node_modules/"+name].Version; !exactVersion.MatchString(version) ||
+				locked != version {
+				wrong = append(wrong,
+					fmt.Errorf("%s: version %q in package.json, %q in the lock file", name, version, locked))
 			}
 		}
 	}

@@ -71,7 +71,8 @@ func describe(cmd *exec.Cmd) string {
 
 // Tail returns the end of the output, for error messages.
 func (o Output) Tail() string {
-	return LastOf(bytes.TrimSpace(append(bytes.TrimSpace(o.Stdout), append([]byte("\n"), bytes.TrimSpace(o.Stderr)...)...)))
+	return LastOf(bytes.TrimSpace(append(bytes.TrimSpace(o.Stdout),
+		append([]byte("\n"), bytes.TrimSpace(o.Stderr)...)...)))
 }
 
 // LastOf returns the end of a child's output, for error messages.

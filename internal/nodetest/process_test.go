@@ -85,7 +85,8 @@ func TestContextEndsGroup(t *testing.T) {
 // TestStopEndsGroup checks that Stop ends descendants that outlive a child with a clean exit.
 func TestStopEndsGroup(t *testing.T) {
 	pid := filepath.Join(t.TempDir(), "pid")
-	d, err := Launch(Command(t.Context(), mustShell(t), "-c", "trap 'exit 0' TERM; sleep 600 >/dev/null 2>&1 & echo $! >"+pid+"; wait"), io.Discard)
+	d, err := Launch(Command(t.Context(), mustShell(t), "-c",
+		"trap 'exit 0' TERM; sleep 600 >/dev/null 2>&1 & echo $! >"+pid+"; wait"), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,8 @@ func TestStopEndsGroup(t *testing.T) {
 // TestStopStubborn checks that Stop kills a child that ignores the signal, and reports it.
 func TestStopStubborn(t *testing.T) {
 	ready := filepath.Join(t.TempDir(), "ready")
-	d, err := Launch(Command(t.Context(), mustShell(t), "-c", "trap '' TERM; echo >"+ready+"; while :; do sleep 0.1; done"), io.Discard)
+	d, err := Launch(Command(t.Context(), mustShell(t), "-c",
+		"trap '' TERM; echo >"+ready+"; while :; do sleep 0.1; done"), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,10 +131,12 @@ func TestFinish(t *testing.T) {
 	if got := out.Tail(); got != "\nout\nerr" {
 		t.Errorf("Tail() = %q", got)
 	}
-	if _, err := Succeed(Command(t.Context(), shell, "-c", "echo no >&2; exit 6")); err == nil || !strings.Contains(err.Error(), "exit status 6\nno") {
+	if _, err := Succeed(Command(t.Context(), shell, "-c", "echo no >&2; exit 6")); err == nil ||
+		!strings.Contains(err.Error(), "exit status 6\nno") {
 		t.Errorf("Succeed with exit status 6: %v", err)
 	}
-	if _, err := Finish(Command(t.Context(), shell, "-c", "kill -9 $$")); err == nil || !strings.Contains(err.Error(), "killed") {
+	if _, err := Finish(Command(t.Context(), shell, "-c", "kill -9 $$")); err == nil ||
+		!strings.Contains(err.Error(), "killed") {
 		t.Errorf("killed child: %v", err)
 	}
 	if _, err := Finish(Command(t.Context(), filepath.Join(t.TempDir(), "nothing"))); err == nil {
@@ -163,7 +167,8 @@ func TestAwait(t *testing.T) {
 	if err := d.Stop(time.Minute); err == nil { // sleep exits with an error on SIGTERM
 		t.Error("Stop returned no error for an exit by signal")
 	}
-	if err := d.Await(t.Context(), ready.URL+"\x00"); err == nil || !strings.Contains(err.Error(), "exited before it was ready") {
+	if err := d.Await(t.Context(), ready.URL+"\x00"); err == nil ||
+		!strings.Contains(err.Error(), "exited before it was ready") {
 		t.Errorf("after the exit: %v", err)
 	}
 }

@@ -92,7 +92,8 @@ func (s *Spec) Validate(t testing.TB, req *http.Request, resp *http.Response) {
 		err = s.check(req, resp, body)
 	}
 	if err != nil {
-		t.Errorf("%s %s: response %d is not as documented: %v\n%.2000s", req.Method, req.URL, resp.StatusCode, err, body)
+		t.Errorf("%s %s: response %d is not as documented: %v\n%.2000s",
+			req.Method, req.URL, resp.StatusCode, err, body)
 	}
 }
 
@@ -113,9 +114,10 @@ func (s *Spec) check(req *http.Request, resp *http.Response, body []byte) error 
 		return err
 	}
 	input := &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: asked, Route: route, PathParams: params},
-		Status:                 resp.StatusCode,
-		Header:                 resp.Header,
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: asked,
+			Route: route, PathParams: params},
+		Status: resp.StatusCode,
+		Header: resp.Header,
 		Options: &openapi3filter.Options{
 			IncludeResponseStatus: true,
 			MultiError:            true,
@@ -182,5 +184,6 @@ func (s *Spec) checkUnknown(req *http.Request, resp *http.Response, body []byte)
 	if err := json.Unmarshal(body, &value); err != nil {
 		return err
 	}
-	return s.doc.Components.Schemas[errorSchema].Value.VisitJSON(value, openapi3.EnableJSONSchema2020(), openapi3.MultiErrors())
+	return s.doc.Components.Schemas[errorSchema].Value.VisitJSON(value,
+		openapi3.EnableJSONSchema2020(), openapi3.MultiErrors())
 }

@@ -131,7 +131,8 @@ func TestCutConnections(t *testing.T) {
 // TestRestartKeepsAddressAndData stops a durable server in every mode. No committed data may be
 // lost, and connections must be refused rather than held while the server is stopped.
 func TestRestartKeepsAddressAndData(t *testing.T) {
-	s := mustStart(t, Options{Durable: true, Settings: map[string]string{"work_mem": "7MB", "cluster_name": `it's\a "name"`}})
+	s := mustStart(t,
+		Options{Durable: true, Settings: map[string]string{"work_mem": "7MB", "cluster_name": `it's\a "name"`}})
 	mustExecute(t, s, `CREATE TABLE kept (mode text)`)
 	address := s.Addr()
 	for name, mode := range map[string]Mode{"fast": Fast, "immediate": Immediate, "kill": Kill} {
@@ -174,7 +175,8 @@ func TestStartError(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `invalid value for parameter "shared_buffers": "much"`) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := Start(t.Context(), Options{Settings: map[string]string{"port": "5432"}}); err == nil || !strings.Contains(err.Error(), "the port") {
+	if _, err := Start(t.Context(), Options{Settings: map[string]string{"port": "5432"}}); err == nil ||
+		!strings.Contains(err.Error(), "the port") {
 		t.Error("Start accepted a port setting")
 	}
 }

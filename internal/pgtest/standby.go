@@ -68,7 +68,8 @@ func (s *Server) clearSynchronous() error {
 
 // waitStreaming waits until a standby streams from the server.
 func (s *Server) waitStreaming(ctx context.Context, name string) error {
-	return s.waitFor(ctx, `SELECT EXISTS (SELECT FROM pg_stat_replication WHERE application_name = $1 AND state = 'streaming')`, name)
+	return s.waitFor(ctx,
+		`SELECT EXISTS (SELECT FROM pg_stat_replication WHERE application_name = $1 AND state = 'streaming')`, name)
 }
 
 // waitFor polls a query until it returns true, on a new connection each time.

@@ -92,7 +92,8 @@ func TestStandbyOfStoppedServer(t *testing.T) {
 	useTempDir(t)
 	s := mustStart(t, Options{})
 	mustDo(t, s.Stop(t.Context(), Fast))
-	if _, err := s.StartStandby(t.Context(), Options{}); err == nil || !strings.Contains(err.Error(), "pg_basebackup: error") {
+	if _, err := s.StartStandby(t.Context(), Options{}); err == nil ||
+		!strings.Contains(err.Error(), "pg_basebackup: error") {
 		t.Errorf("standby of a stopped server: %v", err)
 	}
 }
@@ -114,7 +115,8 @@ func requireWaiting(t *testing.T, s *Server, committed <-chan error) {
 		}
 		return s.with(t.Context(), "postgres", func(conn *pgx.Conn) error {
 			var waiting bool
-			err := conn.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep')`).Scan(&waiting)
+			err := conn.QueryRow(t.Context(),
+				`SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep')`).Scan(&waiting)
 			if err == nil && !waiting {
 				err = errors.New("nothing waits yet")
 			}

@@ -75,7 +75,8 @@ func TestUnreachableFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	stranger := &identity{name: "stranger", uid: 1<<31 - 7, gid: 1<<31 - 7}
-	if err := stranger.canReach(inside); err == nil || !strings.Contains(err.Error(), closed) || !strings.Contains(err.Error(), "stranger") {
+	if err := stranger.canReach(inside); err == nil || !strings.Contains(err.Error(), closed) ||
+		!strings.Contains(err.Error(), "stranger") {
 		t.Errorf("error %v", err)
 	}
 	if err := stranger.canReach(string(filepath.Separator)); err != nil {

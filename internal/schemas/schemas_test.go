@@ -76,7 +76,8 @@ func TestObjectsOrNull(t *testing.T) {
 	sample, err := cola.AppendJSON(nil, s.Sample(s.Of(reflect.TypeFor[tray]())))
 	s.Finish()
 	best := got.Properties["best"]
-	if best.Description != "The best part." || len(best.AnyOf) != 2 || best.AnyOf[0].Ref != schemas.Prefix+"Part" || best.AnyOf[1].Type != "null" || best.Ref != "" {
+	if best.Description != "The best part." || len(best.AnyOf) != 2 || best.AnyOf[0].Ref != schemas.Prefix+"Part" ||
+		best.AnyOf[1].Type != "null" || best.Ref != "" {
 		t.Errorf("schema of an object or null = %+v", best)
 	}
 	for _, name := range []string{"since", "until"} {

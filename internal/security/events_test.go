@@ -82,7 +82,8 @@ func TestFailureLimit(t *testing.T) {
 	e := New(Options{Now: func() time.Time { return now }})
 	fail := func(address string) cola.Code { return cola.CodeOf(e.Failed(from(t, address), Key, errWrong)) }
 	for n := range failuresPerMinute {
-		if fail("203.0.113.7") != cola.CodeUnauthorized || fail(fmt.Sprintf("2001:db8::%x", n)) != cola.CodeUnauthorized {
+		if fail("203.0.113.7") != cola.CodeUnauthorized ||
+			fail(fmt.Sprintf("2001:db8::%x", n)) != cola.CodeUnauthorized {
 			t.Fatalf("failure %d is limited", n)
 		}
 	}

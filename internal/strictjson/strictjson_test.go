@@ -10,7 +10,8 @@ import (
 func TestValid(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{}`: true, ` [1] `: true, `"é"`: true, `null`: true,
-		``: false, ` `: false, `{} {}`: false, `{"a":1,}`: false, "\"\xff\"": false, `{a:1}`: false, `NaN`: false, "\ufeff{}": false,
+		``: false, ` `: false, `{} {}`: false, `{"a":1,}`: false,
+		"\"\xff\"": false, `{a:1}`: false, `NaN`: false, "\ufeff{}": false,
 	} {
 		if got := Valid([]byte(text)); got != want {
 			t.Errorf("Valid(%q) = %t", text, got)
@@ -68,7 +69,8 @@ func TestUnambiguous(t *testing.T) {
 		`{"Name":1}`:                                 {Name: "Name", Right: "name"},
 		`{"name":1,"FILTERS":2}`:                     {Name: "FILTERS", Right: "filters"},
 		`{"n\u0061me":1,"name":2}`:                   {Name: "name"},
-		`{"filter\u017f":1}`:                         {Name: "filter\u017f", Right: "filters"}, // encoding/json folds the long s, too
+		// encoding/json folds the long s, too
+		`{"filter\u017f":1}`: {Name: "filter\u017f", Right: "filters"},
 	}
 	for object, want := range tests {
 		all, got := Unambiguous([]byte(object), meaningful)

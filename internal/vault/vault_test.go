@@ -32,7 +32,8 @@ func mustKeys(t testing.TB, lines ...string) *keyring.Keyring {
 func TestSealedTextsAreBound(t *testing.T) {
 	v := New(Options{Keys: mustKeys(t, keyring.NewKey())})
 	sealed := v.Seal(Secret, one, "whsec_abc")
-	if !IsSealed(sealed) || strings.Contains(sealed, "abc") || !strings.HasPrefix(sealed, v.Current()) || KeyOf(sealed) != v.KeyIDs()[0] {
+	if !IsSealed(sealed) || strings.Contains(sealed, "abc") || !strings.HasPrefix(sealed, v.Current()) ||
+		KeyOf(sealed) != v.KeyIDs()[0] {
 		t.Errorf("sealed as %q", sealed)
 	}
 	if got, err := v.Open(Secret, one, sealed); err != nil || got != "whsec_abc" {
