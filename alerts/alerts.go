@@ -15,8 +15,8 @@
 //
 // The transaction that records a run creates its deliveries. A Dispatcher claims the due ones,
 // passes each to the Sender of its kind (packages alerts/mail and alerts/webhook) and records the
-// attempt. If a dispatcher stops in between, another one sends the message again with the same ID, so
-// every message is sent at least once.
+// attempt. If a dispatcher stops in between, another one sends the message again with the same ID,
+// so every message is sent at least once.
 package alerts
 
 import (

@@ -13,8 +13,8 @@ var retryGaps = [...]time.Duration{
 	2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 20 * time.Hour,
 }
 
-// challengeRetries is how often a challenge is retried: less than messages, because the receiver may
-// not expect it and the account holder can request another one.
+// challengeRetries is how often a challenge is retried: less than messages, because the receiver
+// may not expect it and the account holder can request another one.
 const challengeRetries = 4
 
 const (

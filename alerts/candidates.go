@@ -87,9 +87,9 @@ func (c *candidates) subset(w window) *search.Subset {
 	return s
 }
 
-// match returns the labels in a window that match the filters, latest approval first, with the filters
-// that each meets. It returns a panic of the index as an error, so that one search can't block the
-// others.
+// match returns the labels in a window that match the filters, latest approval first, with the
+// filters that each meets. It returns a panic of the index as an error, so that one search can't
+// block the others.
 func (c *candidates) match(f cola.SavedSearchFilters, w window) (found []store.RunMatch, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -162,8 +162,8 @@ type window struct {
 	After    cola.Revision
 }
 
-// windowOf returns the window of a run of a search with a mark. If the mark is later than now, because
-// the clock of another process is ahead, the window is one day.
+// windowOf returns the window of a run of a search with a mark. If the mark is later than now,
+// because the clock of another process is ahead, the window is one day.
 func windowOf(m store.Mark, now time.Time) window {
 	from := cola.DateOf(m.At)
 	return window{From: from, To: max(from, cola.DateOf(now)), Late: from.AddDays(-cola.LateDays), After: m.Revision}
@@ -181,8 +181,8 @@ func (w window) contains(approved cola.Date, arrived cola.Revision) bool {
 // isLate reports whether a label with an approval date is late.
 func (w window) isLate(approved cola.Date) bool { return approved < w.From }
 
-// markAfter returns the mark of a search after a run that read arrivals up to a revision. Marks never
-// move back.
+// markAfter returns the mark of a search after a run that read arrivals up to a revision. Marks
+// never move back.
 func markAfter(m store.Mark, now time.Time, upto cola.Revision) store.Mark {
 	if now.After(m.At) {
 		m.At = now
@@ -194,9 +194,9 @@ func markAfter(m store.Mark, now time.Time, upto cola.Revision) store.Mark {
 // usualWindow is how many days back most windows reach, including those of monthly searches.
 const usualWindow = 31 + cola.LateDays
 
-// readFrom returns the approval date to read labels from, for runs that need them from a given date.
-// It goes further back than needed, so that searches with ever older marks don't each cause another
-// read.
+// readFrom returns the approval date to read labels from, for runs that need them from a given
+// date. It goes further back than needed, so that searches with ever older marks don't each cause
+// another read.
 func readFrom(today, need cola.Date) cola.Date {
 	if usual := today.AddDays(-usualWindow); need >= usual {
 		return usual

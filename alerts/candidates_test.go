@@ -74,8 +74,8 @@ func TestMarkAfter(t *testing.T) {
 	}
 }
 
-// TestWindowsAdjoin checks that successive windows are contiguous for runs at any times, so that the
-// next window includes labels that arrive after the run.
+// TestWindowsAdjoin checks that successive windows are contiguous for runs at any times, so that
+// the next window includes labels that arrive after the run.
 func TestWindowsAdjoin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := store.Mark{At: at(1, 1, 0), Revision: 1}
@@ -116,8 +116,8 @@ func bottled(number int, kind vocabulary.ProductType, container string) cola.Ind
 	return label
 }
 
-// TestMetFilters checks that a match lists the filters that the label meets, and of alternatives only
-// those that match.
+// TestMetFilters checks that a match lists the filters that the label meets, and of alternatives
+// only those that match.
 func TestMetFilters(t *testing.T) {
 	on := cola.Some(true)
 	for _, tt := range []struct {
@@ -169,7 +169,8 @@ func TestMetFilters(t *testing.T) {
 	}
 }
 
-// TestMetManyLabels uses labels of many days, some of them late, every third of another product type.
+// TestMetManyLabels uses labels of many days, some of them late, every third of another product
+// type.
 func TestMetManyLabels(t *testing.T) {
 	f := newFakeStore(at(11, 9, 12))
 	f.save("one",

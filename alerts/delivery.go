@@ -14,9 +14,9 @@ import (
 
 // Deliver sends the messages that are due at now, several at a time, until no unclaimed ones are
 // left. A failing message doesn't delay others. If the database is unavailable or the context ends,
-// Deliver returns within seconds: it waits briefly for messages in flight, records their results, and
-// releases the other claims. The report covers the work done before an error. Calling Deliver again is
-// always safe.
+// Deliver returns within seconds: it waits briefly for messages in flight, records their results,
+// and releases the other claims. The report covers the work done before an error. Calling Deliver
+// again is always safe.
 func (c *Dispatcher) Deliver(ctx context.Context, now time.Time) (DeliveryReport, error) {
 	due, err := c.due(ctx, now)
 	if err != nil || !due {
@@ -30,8 +30,8 @@ func (c *Dispatcher) Deliver(ctx context.Context, now time.Time) (DeliveryReport
 		_, err = c.due(ctx, r.instant()) // updates the metric
 	}
 	if r.report.any() {
-		c.log.Info("messages sent", "delivered", r.report.Delivered, "retried", r.report.Retried, "failed", r.report.Failed,
-			"missed", r.report.Missed, "unrecorded", r.report.Unrecorded, "postponed", r.report.Postponed,
+		c.log.Info("messages sent",
+			"delivered", r.report.Delivered, "retried", r.report.Retried, "failed", r.report.Failed, "missed", r.report.Missed, "unrecorded", r.report.Unrecorded, "postponed", r.report.Postponed,
 			"released", r.report.Released, "took", c.now().Sub(started).Round(time.Millisecond))
 	}
 	return r.report, err
@@ -74,7 +74,8 @@ func (r *round) abandon(claimed ...store.DueDelivery) {
 	r.abandoned = append(r.abandoned, claimed...)
 }
 
-// deliver processes due deliveries until there are no more. It returns after all attempts have ended.
+// deliver processes due deliveries until there are no more. It returns after all attempts have
+// ended.
 func (r *round) deliver(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -140,8 +141,8 @@ func (r *round) release(ctx context.Context) {
 	r.report.Released += len(r.abandoned)
 }
 
-// withGrace returns a context with a timeout that ends gracePeriod after its parent, so that work in
-// flight can finish. The caller must call the returned function.
+// withGrace returns a context with a timeout that ends gracePeriod after its parent, so that work
+// in flight can finish. The caller must call the returned function.
 func withGrace(ctx context.Context, timeout time.Duration) (context.Context, func()) {
 	graceful, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	stop := context.AfterFunc(ctx, func() {

@@ -83,8 +83,8 @@ func TestDeliver(t *testing.T) {
 	})
 }
 
-// TestDeliverInFuture checks delivery as of a future time: times count from then, and a retry is not
-// due immediately.
+// TestDeliverInFuture checks delivery as of a future time: times count from then, and a retry is
+// not due immediately.
 func TestDeliverInFuture(t *testing.T) {
 	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		tomorrow := time.Now().Add(24 * time.Hour)
@@ -104,8 +104,8 @@ func TestDeliverInFuture(t *testing.T) {
 	})
 }
 
-// TestDeliverContinues checks that Deliver continues after messages that can't be created or no longer
-// exist.
+// TestDeliverContinues checks that Deliver continues after messages that can't be created or no
+// longer exist.
 func TestDeliverContinues(t *testing.T) {
 	delivering(t, 40, func(t *testing.T, f *fakeDeliveries) {
 		f.unread[1003], f.unread[1030] = store.ErrNotFound, errors.New("a filter of a newer version")
@@ -150,8 +150,8 @@ func TestExpired(t *testing.T) {
 	})
 }
 
-// TestDatabaseOutage checks that attempts are recorded once the database recovers, and that a failed
-// claim ends the round.
+// TestDatabaseOutage checks that attempts are recorded once the database recovers, and that a
+// failed claim ends the round.
 func TestDatabaseOutage(t *testing.T) {
 	delivering(t, 50, func(t *testing.T, f *fakeDeliveries) {
 		back := time.Now().Add(10 * time.Second)
@@ -211,8 +211,8 @@ func TestLongDatabaseOutage(t *testing.T) {
 	})
 }
 
-// TestAttemptRejected checks that an attempt that the database rejects is logged and doesn't stop the
-// others.
+// TestAttemptRejected checks that an attempt that the database rejects is logged and doesn't stop
+// the others.
 func TestAttemptRejected(t *testing.T) {
 	delivering(t, 20, func(t *testing.T, f *fakeDeliveries) {
 		first := true
@@ -276,8 +276,8 @@ func TestSlow(t *testing.T) {
 	})
 }
 
-// TestReplayDuringAttempt checks that the result of an attempt is dropped if the message is replayed
-// during it, and that the message is sent again.
+// TestReplayDuringAttempt checks that the result of an attempt is dropped if the message is
+// replayed during it, and that the message is sent again.
 func TestReplayDuringAttempt(t *testing.T) {
 	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
 		s := &fakeSender{answer: func(_ context.Context, m Message) Result {

@@ -127,9 +127,9 @@ const (
 	cleanupInterval = time.Hour
 )
 
-// Run delivers every few seconds, and deletes deliveries older than 90 days, until the context ends.
-// A round doesn't wait for the previous one, which may be waiting for slow receivers. Run logs the
-// first of consecutive failures.
+// Run delivers every few seconds, and deletes deliveries older than 90 days, until the context
+// ends. A round doesn't wait for the previous one, which may be waiting for slow receivers. Run
+// logs the first of consecutive failures.
 func (c *Dispatcher) Run(ctx context.Context) {
 	var rounds sync.WaitGroup
 	defer rounds.Wait()

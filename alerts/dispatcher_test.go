@@ -31,8 +31,8 @@ func running(t *testing.T, c *Dispatcher) (end func()) {
 	}
 }
 
-// TestRetriesOverThreeDays checks that a message that is never accepted is tried eleven times with the
-// same ID and then fails.
+// TestRetriesOverThreeDays checks that a message that is never accepted is tried eleven times with
+// the same ID and then fails.
 func TestRetriesOverThreeDays(t *testing.T) {
 	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
 		s := &fakeSender{answer: always(Result{Status: 500, Fault: "The receiver answered 500."})}
@@ -60,8 +60,8 @@ func TestRetriesOverThreeDays(t *testing.T) {
 	})
 }
 
-// TestDeliveredAfterRetries checks that a message accepted at the fourth attempt is not sent again, and that
-// its destination stays active.
+// TestDeliveredAfterRetries checks that a message accepted at the fourth attempt is not sent again,
+// and that its destination stays active.
 func TestDeliveredAfterRetries(t *testing.T) {
 	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
 		s := &fakeSender{answer: func(_ context.Context, m Message) Result {
@@ -80,8 +80,8 @@ func TestDeliveredAfterRetries(t *testing.T) {
 	})
 }
 
-// TestRunContinues checks that a dispatcher survives a database outage, logs it once, and queries no
-// more than necessary.
+// TestRunContinues checks that a dispatcher survives a database outage, logs it once, and queries
+// no more than necessary.
 func TestRunContinues(t *testing.T) {
 	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
 		calls := map[string]int{}
@@ -169,8 +169,8 @@ func TestRunEnds(t *testing.T) {
 	})
 }
 
-// TestRecordedAfterShutdown checks that an accepted message is recorded even if the context has ended
-// and the database is slow.
+// TestRecordedAfterShutdown checks that an accepted message is recorded even if the context has
+// ended and the database is slow.
 func TestRecordedAfterShutdown(t *testing.T) {
 	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -206,9 +206,9 @@ func mustCreateDestination(t *testing.T, st store.Store, account cola.AccountID,
 	return d
 }
 
-// TestConcurrentDispatchers delivers with the dispatchers of two processes. Every message is accepted
-// once by mail and once by webhook. A receiver that always fails is retried until it is paused and
-// its account is notified.
+// TestConcurrentDispatchers delivers with the dispatchers of two processes. Every message is
+// accepted once by mail and once by webhook. A receiver that always fails is retried until it is
+// paused and its account is notified.
 func TestConcurrentDispatchers(t *testing.T) {
 	onBackends(t, func(t *testing.T, open opener) {
 		const searches = 50

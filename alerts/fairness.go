@@ -225,7 +225,8 @@ func (c *fairness) markSlow(key any) {
 
 func (c *fairness) isSlow(key any) bool { return c.now().Before(c.slow[key]) }
 
-// observe marks the receiver, account and host of a slow attempt, or its kind if the delay was ours.
+// observe marks the receiver, account and host of a slow attempt, or its kind if the delay was
+// ours.
 func (c *fairness) observe(a store.Attempt, sent Result) {
 	switch {
 	case a.Took < slowAfter:

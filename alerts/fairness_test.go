@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestSlowAccounts checks that accounts with many unresponsive receivers and many messages don't delay
-// others for long, even repeatedly, and that all their messages are tried.
+// TestSlowAccounts checks that accounts with many unresponsive receivers and many messages don't
+// delay others for long, even repeatedly, and that all their messages are tried.
 func TestSlowAccounts(t *testing.T) {
 	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		const accounts, receivers, messages = 4, 19, 5

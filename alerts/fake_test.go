@@ -14,8 +14,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// fakeStore is an in-memory store.Arrivals and store.Runs. It records every state of every label, so
-// that tests can compute the expected matches of a run.
+// fakeStore is an in-memory store.Arrivals and store.Runs. It records every state of every label,
+// so that tests can compute the expected matches of a run.
 type fakeStore struct {
 	mu       sync.Mutex
 	clock    time.Time // the database's clock

@@ -14,9 +14,9 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// world simulates a registry under random events, including during ticks. Labels arrive, late or not,
-// and change. Searches are created, changed, paused and deleted. Processes tick concurrently, fail
-// and die. Time passes.
+// world simulates a registry under random events, including during ticks. Labels arrive, late or
+// not, and change. Searches are created, changed, paused and deleted. Processes tick concurrently,
+// fail and die. Time passes.
 type world struct {
 	*rapid.T
 	store    *fakeStore
@@ -220,8 +220,8 @@ func (w *world) checkRuns() {
 	}
 }
 
-// checkNoneMissed checks the promise to users: a search has found every label that arrived after its
-// creation and within 60 days of approval, and no history.
+// checkNoneMissed checks the promise to users: a search has found every label that arrived after
+// its creation and within 60 days of approval, and no history.
 func (w *world) checkNoneMissed() {
 	for uuid, s := range w.store.searches {
 		for id, l := range w.store.labels {

@@ -85,8 +85,8 @@ func (d *dueTime) set(at time.Time) {
 	d.at.Store(at.UnixNano())
 }
 
-// overdue returns the seconds since the due time. It is computed on demand, so it grows even if ticks
-// stop.
+// overdue returns the seconds since the due time. It is computed on demand, so it grows even if
+// ticks stop.
 func (d *dueTime) overdue(now time.Time) float64 {
 	at := d.at.Load()
 	if at == 0 {

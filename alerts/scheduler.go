@@ -56,10 +56,10 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Tick runs the saved searches that are due at now, until no unclaimed ones are left. A failing search
-// doesn't delay others. If the database is unavailable or the context ends, Tick releases the claims
-// of searches that were not recorded; the report covers the work done before. Calling Tick again is
-// always safe.
+// Tick runs the saved searches that are due at now, until no unclaimed ones are left. A failing
+// search doesn't delay others. If the database is unavailable or the context ends, Tick releases
+// the claims of searches that were not recorded; the report covers the work done before. Calling
+// Tick again is always safe.
 func (r *Runner) Tick(ctx context.Context, now time.Time) (Report, error) {
 	started := time.Now()
 	t := &tick{Runner: r, now: now.UTC()}
@@ -179,8 +179,8 @@ func (t *tick) ensureCandidates(ctx context.Context, d *store.DueSearch, claimed
 	return nil
 }
 
-// errAhead means that a search's mark is beyond the latest revision, which doesn't happen in an intact
-// database.
+// errAhead means that a search's mark is beyond the latest revision, which doesn't happen in an
+// intact database.
 var errAhead = errors.New("the mark of the search is beyond the latest revision of the database")
 
 // runOf computes the run of a search.
@@ -299,8 +299,8 @@ func (t *tick) count(outcomes []store.RunOutcome) {
 	}
 }
 
-// release releases claimed searches, even if the context has ended. If that fails, the claims expire.
-// held is how many of them are still claimed.
+// release releases claimed searches, even if the context has ended. If that fails, the claims
+// expire. held is how many of them are still claimed.
 func (t *tick) release(ctx context.Context, claimed []store.DueSearch, held int) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()

@@ -70,8 +70,8 @@ func TestTick(t *testing.T) {
 	}
 }
 
-// TestTickFails checks that a tick returns the error of any call and releases unrecorded searches, and
-// that the next tick runs them exactly once.
+// TestTickFails checks that a tick returns the error of any call and releases unrecorded searches,
+// and that the next tick runs them exactly once.
 func TestTickFails(t *testing.T) {
 	for _, call := range []string{"ClaimDue", "AllReferences", "ArrivedSince", "RecordRuns", "NextDue"} {
 		for _, when := range []string{"before", "after"} {

@@ -89,8 +89,8 @@ func (tr *fixture) deliver(t *testing.T, after time.Duration, want alerts.Delive
 	}
 }
 
-// TestRetries checks that a receiver that fails at first gets each message again with the same ID and
-// a valid signature until it accepts it.
+// TestRetries checks that a receiver that fails at first gets each message again with the same ID
+// and a valid signature until it accepts it.
 func TestRetries(t *testing.T) {
 	var mu sync.Mutex
 	attempts := map[string]int{}

@@ -66,8 +66,8 @@ func TestRetryAfterDate(t *testing.T) {
 	}
 }
 
-// TestLongResponse checks that a 2xx response counts as success even if its body is long or slow, and
-// that little of the body is read.
+// TestLongResponse checks that a 2xx response counts as success even if its body is long or slow,
+// and that little of the body is read.
 func TestLongResponse(t *testing.T) {
 	for name, gap := range map[string]time.Duration{"huge": 0, "slow": time.Hour} {
 		t.Run(name, func(t *testing.T) {

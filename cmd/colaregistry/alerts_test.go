@@ -15,7 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// mustNews writes a file of new labels of one brand, all approved on one day and numbered from first.
+// mustNews writes a file of new labels of one brand, all approved on one day and numbered from
+// first.
 func mustNews(t *testing.T, brand string, first, labels int, approved cola.Date) string {
 	t.Helper()
 	var b bytes.Buffer

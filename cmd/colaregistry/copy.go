@@ -58,7 +58,8 @@ func (c *copyCommand) Run(env *environment) (err error) {
 	}
 	check, err := target.KeyCheck(env, "")
 	if err == nil && check != "" {
-		fmt.Fprintf(env.stdout, "Secrets stay encrypted. Run the copy with the key file of the original, which contains key %s (--secret-key-file).\n",
+		fmt.Fprintf(env.stdout, "Secrets stay encrypted. Run the copy with the key file of the original, "+
+			"which contains key %s (--secret-key-file).\n",
 			vault.KeyOf(check))
 	}
 	return err

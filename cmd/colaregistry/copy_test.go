@@ -43,8 +43,8 @@ func TestCopyComparesEverything(t *testing.T) {
 	}
 }
 
-// TestCopyRefusesClearSecrets checks that a database with clear-text secrets can't be copied until they
-// are encrypted, and that links in earlier email work on the copy.
+// TestCopyRefusesClearSecrets checks that a database with clear-text secrets can't be copied until
+// they are encrypted, and that links in earlier email work on the copy.
 func TestCopyRefusesClearSecrets(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) testRegistry{"sqlite": embedded, "postgres": onPostgres} {
 		t.Run(name, func(t *testing.T) {

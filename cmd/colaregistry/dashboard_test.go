@@ -152,8 +152,8 @@ func TestDemonstrationLink(t *testing.T) {
 	}
 }
 
-// TestUnknownAddress checks that browsers get an HTML page for an unknown URL. Other clients, and all
-// clients of the API, get a JSON error.
+// TestUnknownAddress checks that browsers get an HTML page for an unknown URL. Other clients, and
+// all clients of the API, get a JSON error.
 func TestUnknownAddress(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, seeded(t))

@@ -139,8 +139,8 @@ func moreLabels(t *testing.T) (file string, ids []string) {
 
 // TestPrimaryLostUnderLoad loses a primary with synchronous commits at a bad moment. The standby is
 // down, so some unacknowledged commits exist only on the primary, and connections are cut, so the
-// servers look up those commits. Then the standby takes over without them. Two server processes that
-// know both hosts must fail over automatically.
+// servers look up those commits. Then the standby takes over without them. Two server processes
+// that know both hosts must fail over automatically.
 func TestPrimaryLostUnderLoad(t *testing.T) {
 	t.Parallel()
 	primary := startPostgres(t)

@@ -76,7 +76,8 @@ func (c *serveCommand) demoOptions(
 	case err != nil:
 		return options, false, err
 	case interrupted && c.Demo == "never":
-		env.log.Warn("demonstration data is incomplete because an earlier start was interrupted; start without --demo never to complete it")
+		env.log.Warn("demonstration data is incomplete because an earlier start was interrupted; " +
+			"start without --demo never to complete it")
 		return options, false, nil
 	case interrupted:
 		return options, true, nil

@@ -1,7 +1,7 @@
 package main
 
-// The Help methods return the text that --help shows between the summary of a command and its flags.
-// TestHelpExamples parses the indented examples.
+// The Help methods return the text that --help shows between the summary of a command and its
+// flags. TestHelpExamples parses the indented examples.
 
 // Help describes the command.
 func (*serveCommand) Help() string {
@@ -188,7 +188,7 @@ func (*appRegister) Help() string {
 
 Example:
 
-    colaregistry app register --issuer https://issuer.example --client-id my-app --name "My app" --scope saved_searches:write
+    colaregistry app register --issuer https://issuer.example --client-id app --name App --scope saved_searches:write
 `
 }
 
@@ -296,8 +296,8 @@ Examples:
 
 // Help describes the command.
 func (*copyCommand) Help() string {
-	return `Copies labels, reference data, accounts, keys and the ledger, then compares both databases. Stop the servers of
-the original first; later writes are not copied.
+	return `Copies labels, reference data, accounts, keys and the ledger, then compares both databases. Stop the
+servers of the original first; later writes are not copied.
 
 Example:
 

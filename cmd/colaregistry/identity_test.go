@@ -103,8 +103,8 @@ func TestAddIdentity(t *testing.T) {
 	})
 }
 
-// TestAddIdentityKeepsPreviousAccount checks that the previous account keeps its usage, saved searches
-// and link.
+// TestAddIdentityKeepsPreviousAccount checks that the previous account keeps its usage, saved
+// searches and link.
 func TestAddIdentityKeepsPreviousAccount(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {

@@ -241,8 +241,8 @@ func stopDrains(t *testing.T, h testRegistry) {
 		if rows, _ := charged(t, st, owners[i]); rows != c.rows {
 			t.Errorf("account %d: charged %d records, answered %d", i, rows, c.rows)
 		}
-		// The server closes accepted connections that it has not read from yet. Those requests were never read and are not
-		// charged.
+		// The server closes accepted connections that it has not read from yet. Those requests were never read and are
+		// not charged.
 		if slices.ContainsFunc(c.errs, func(err error) bool {
 			return !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, syscall.ECONNRESET) &&
 				!errors.Is(err, io.EOF)

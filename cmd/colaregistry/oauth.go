@@ -32,9 +32,11 @@ const issuerTimeout = 15 * time.Second
 
 func (f *oauthFlags) check() error {
 	if len(f.Issuers) == 0 && (len(f.Audiences) > 0 || len(f.Scopes) > 0 || f.ScopePrefix != "" || f.Apps == "any") {
-		return errors.New("--oidc-audience, --oidc-scope, --oidc-scope-prefix and --oidc-apps any require --oidc-issuer")
+		return errors.New("--oidc-audience, --oidc-scope, --oidc-scope-prefix and --oidc-apps any " +
+			"require --oidc-issuer")
 	}
-	for flag, values := range map[string][]string{"--oidc-scope": f.Scopes, "--oidc-scope-prefix": {f.ScopePrefix + "."}} {
+	scopes := map[string][]string{"--oidc-scope": f.Scopes, "--oidc-scope-prefix": {f.ScopePrefix + "."}}
+	for flag, values := range scopes {
 		if slices.ContainsFunc(values, func(s string) bool { return !isScope(s) }) {
 			return fmt.Errorf("%s: a scope must be printable ASCII without spaces, quotes and backslashes", flag)
 		}

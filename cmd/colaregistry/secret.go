@@ -21,8 +21,8 @@ type secretFlags struct {
 	SecretKeyFile string `group:"Database flags:" name:"secret-key-file" placeholder:"FILE" help:"File with the keys that encrypt secrets, the same for every process (see secret create). Required with PostgreSQL; with SQLite, it is created next to the database if missing."`
 }
 
-// file returns the path of the key file. managed is true if the program may create the file, next to
-// an SQLite database.
+// file returns the path of the key file. managed is true if the program may create the file, next
+// to an SQLite database.
 func (f secretFlags) file(s storeFlags) (path string, managed bool, err error) {
 	if f.SecretKeyFile != "" {
 		return f.SecretKeyFile, false, nil
@@ -38,8 +38,8 @@ func (f secretFlags) file(s storeFlags) (path string, managed bool, err error) {
 	return strings.TrimSuffix(p.path, ".db") + ".key", true, nil
 }
 
-// checkKeyFile returns an error if the key file is unreadable, or missing although given by flag. serve
-// calls it before migrating a database.
+// checkKeyFile returns an error if the key file is unreadable, or missing although given by flag.
+// serve calls it before migrating a database.
 func (f secretFlags) checkKeyFile(s storeFlags) error {
 	file, managed, err := f.file(s)
 	if err != nil {
@@ -51,8 +51,9 @@ func (f secretFlags) checkKeyFile(s storeFlags) error {
 	return err
 }
 
-// keyring loads the keys of a database. If the file is missing next to an SQLite database that is not
-// bound to keys yet, keyring creates it. It warns if other users of the machine can read the file.
+// keyring loads the keys of a database. If the file is missing next to an SQLite database that is
+// not bound to keys yet, keyring creates it. It warns if other users of the machine can read the
+// file.
 func (f secretFlags) keyring(env *environment, s storeFlags, st store.SealedSecrets) (*keyring.Keyring, error) {
 	file, managed, err := f.file(s)
 	if err == nil && managed {
@@ -71,8 +72,8 @@ func (f secretFlags) keyring(env *environment, s storeFlags, st store.SealedSecr
 	return keys, nil
 }
 
-// createKeys creates a missing key file. It returns an error if the database is already bound to keys,
-// because new ones can't decrypt its secrets.
+// createKeys creates a missing key file. It returns an error if the database is already bound to
+// keys, because new ones can't decrypt its secrets.
 func createKeys(env *environment, st store.SealedSecrets, file string) error {
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -130,7 +131,8 @@ func (f secretFlags) vault(
 	}
 	if err := v.VerifyCheck(check); err != nil && !slices.Contains(lost, vault.KeyOf(check)) {
 		return nil, fmt.Errorf("%s lacks key %s, to which this database is bound; it contains %s. Pass the right file "+
-			"with --secret-key-file, or restore the key if it was removed before \"colaregistry secret reseal\" (%w)", file, vault.KeyOf(check), strings.Join(v.KeyIDs(), ", "), err)
+			"with --secret-key-file, or restore the key if it was removed before \"colaregistry secret reseal\" (%w)",
+			file, vault.KeyOf(check), strings.Join(v.KeyIDs(), ", "), err)
 	}
 	inUse, err := st.SecretKeys(env)
 	if err != nil {

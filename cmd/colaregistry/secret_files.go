@@ -16,8 +16,8 @@ import (
 )
 
 // secretFile is the path of a file with the value of another flag: a flag --NAME-file of this type
-// sets --NAME. Files keep secrets out of command lines and environments, which other programs on the
-// machine can read.
+// sets --NAME. Files keep secrets out of command lines and environments, which other programs on
+// the machine can read.
 type secretFile string
 
 const (
@@ -115,8 +115,8 @@ func warnReadable(path string, info fs.FileInfo, log *slog.Logger) {
 		"file", path, "mode", info.Mode().Perm().String())
 }
 
-// isMounted reports whether a container engine mounted the secret. Such files are world-readable, but
-// only in the container.
+// isMounted reports whether a container engine mounted the secret. Such files are world-readable,
+// but only in the container.
 func isMounted(path string) bool {
 	absolute, err := filepath.Abs(path)
 	return err == nil && strings.HasPrefix(absolute, "/run/secrets/")

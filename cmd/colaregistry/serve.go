@@ -130,7 +130,8 @@ func (c *serveCommand) check() (publicURL string, err error) {
 	}
 	_, err = c.signInIssuers(c.Issuers)
 	_, unlinked := c.linkPolicies()
-	if err := errors.Join(c.oauthFlags.check(), c.deliveryFlags.check(), c.networkFlags.check(), err, unlinked); err != nil {
+	err = errors.Join(c.oauthFlags.check(), c.deliveryFlags.check(), c.networkFlags.check(), err, unlinked)
+	if err != nil {
 		return "", err
 	}
 	for _, name := range c.AllowedHosts {
@@ -170,8 +171,8 @@ func checkedURL(flag, given string) (*url.URL, error) {
 	return u, nil
 }
 
-// reachable returns the host and port at which this machine reaches a listener, with localhost for a
-// wildcard address.
+// reachable returns the host and port at which this machine reaches a listener, with localhost for
+// a wildcard address.
 func reachable(a net.Addr) string {
 	host, port, err := net.SplitHostPort(a.String())
 	if err != nil {

@@ -50,7 +50,8 @@ func (f *networkFlags) proxies() (web.Proxies, error) {
 			return nil, fmt.Errorf("--trusted-proxy: %q is not an IP address or a network such as 10.0.0.0/8", given)
 		}
 		if network.Bits() == 0 {
-			return nil, fmt.Errorf("--trusted-proxy: %s includes every address, so any client could spoof its IP; list only your proxies' networks", given)
+			return nil, fmt.Errorf("--trusted-proxy: %s includes every address, so any client could spoof its IP; "+
+				"list only your proxies' networks", given)
 		}
 		networks = append(networks, network.Masked())
 	}
@@ -93,8 +94,8 @@ func strictTransport(publicURL string, log *slog.Logger, next http.Handler) http
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
 			warn.Do(func() {
-				log.Warn("cookies lack Secure because --public-url is not https, but a request arrived over https (X-Forwarded-Proto); "+
-					"set it to the https address that users see", "public_url", publicURL)
+				log.Warn("cookies lack Secure because --public-url is not https, "+
+					"but a request arrived over https (X-Forwarded-Proto); set it to the https address that users see", "public_url", publicURL)
 			})
 		}
 		next.ServeHTTP(w, r)
@@ -118,11 +119,14 @@ func (f *dashboardFlags) signInIssuers(tokenIssuers []string) ([]auth.SignInIssu
 		urls = tokenIssuers
 	}
 	if len(f.SignInClients) != len(urls) {
-		return nil, fmt.Errorf("--sign-in-client-id: %d given for %d sign-in issuers; give one per issuer, in the same order", len(f.SignInClients), len(urls))
+		return nil, fmt.Errorf("--sign-in-client-id: %d given for %d sign-in issuers; "+
+			"give one per issuer, in the same order", len(f.SignInClients), len(urls))
 	}
-	for flag, values := range map[string][]string{"--sign-in-client-secret": f.SignInSecrets, "--sign-in-name": f.SignInNames} {
+	optional := map[string][]string{"--sign-in-client-secret": f.SignInSecrets, "--sign-in-name": f.SignInNames}
+	for flag, values := range optional {
 		if len(values) != 0 && len(values) != len(urls) {
-			return nil, fmt.Errorf("%s: %d given for %d sign-in issuers; give one per issuer, in the same order, or omit the flag", flag, len(values), len(urls))
+			return nil, fmt.Errorf("%s: %d given for %d sign-in issuers; "+
+				"give one per issuer, in the same order, or omit the flag", flag, len(values), len(urls))
 		}
 	}
 	list := make([]auth.SignInIssuer, len(urls))

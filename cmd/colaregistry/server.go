@@ -151,8 +151,8 @@ func (s *server) addAlerts(
 	return nil
 }
 
-// route routes requests to the MCP endpoint, the dashboard or the REST API. It is not a mux, because
-// the REST API needs unnormalized paths.
+// route routes requests to the MCP endpoint, the dashboard or the REST API. It is not a mux,
+// because the REST API needs unnormalized paths.
 func route(rest, assistants, pages http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {

@@ -24,8 +24,8 @@ type welcome struct {
 }
 
 // isPrivate reports whether standard output may show secrets: the server listens on a loopback
-// address, or the output is a terminal. Otherwise the output may end up in the logs of a container or
-// a service.
+// address, or the output is a terminal. Otherwise the output may end up in the logs of a container
+// or a service.
 func isPrivate(env *environment, listening net.Addr) bool {
 	return isLoopback(listening) || interactive(env.stdout)
 }

@@ -69,8 +69,8 @@ func TestLookalikeAddresses(t *testing.T) {
 	})
 }
 
-// TestSquattedAddress checks that an attacker's account under a lookalike address stays separate from
-// the account that the victim creates later.
+// TestSquattedAddress checks that an attacker's account under a lookalike address stays separate
+// from the account that the victim creates later.
 func TestSquattedAddress(t *testing.T) {
 	i := newIssuer(t)
 	onBoth(t, program.Options{Flags: i.flags()}, func(t *testing.T, s *site) {
@@ -89,8 +89,8 @@ func TestSquattedAddress(t *testing.T) {
 	})
 }
 
-// TestLinkPolicy checks that with policies other than verified, a verified address links no account,
-// by access token or dashboard sign-in, unless its domain is listed.
+// TestLinkPolicy checks that with policies other than verified, a verified address links no
+// account, by access token or dashboard sign-in, unless its domain is listed.
 func TestLinkPolicy(t *testing.T) {
 	i := newIssuer(t)
 	for policy, links := range map[string]bool{
@@ -114,8 +114,8 @@ func TestLinkPolicy(t *testing.T) {
 	}
 }
 
-// TestLinkPolicyUnknownIssuer checks that the server refuses to start with a policy for an unconfigured
-// issuer, which is probably a typo.
+// TestLinkPolicyUnknownIssuer checks that the server refuses to start with a policy for an
+// unconfigured issuer, which is probably a typo.
 func TestLinkPolicyUnknownIssuer(t *testing.T) {
 	i := newIssuer(t)
 	s := program.Launch(t, program.Options{Flags: append(i.flags(), "--oidc-link-email", i.URL+"/=never")})

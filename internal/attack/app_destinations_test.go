@@ -17,8 +17,8 @@ var hidden = []string{"T0SECRET", "B0SECRET", "carol@", "holder@", "whsec_", "/f
 // pathParameter is a variable in a path of the OpenAPI document.
 var pathParameter = regexp.MustCompile(`\{[^}]*\}`)
 
-// TestAppReadsDestinations calls every REST operation and tool as an app without the write scope, and
-// checks that no answer reveals the addresses of destinations.
+// TestAppReadsDestinations calls every REST operation and tool as an app without the write scope,
+// and checks that no answer reveals the addresses of destinations.
 func TestAppReadsDestinations(t *testing.T) {
 	issuer := newIssuer(t)
 	o := program.Options{Flags: append(issuer.flags(), "--smtp", "smtp://127.0.0.1:1",

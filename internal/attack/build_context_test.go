@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestBuildContextHasNoSecrets checks that files ignored by git, such as .env, data and secrets, also
-// stay out of container images and build caches.
+// TestBuildContextHasNoSecrets checks that files ignored by git, such as .env, data and secrets,
+// also stay out of container images and build caches.
 func TestBuildContextHasNoSecrets(t *testing.T) {
 	lines := func(file string) (patterns []string) {
 		content, err := os.ReadFile(file)

@@ -13,8 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// TestConditionalRequests requests records with If-None-Match to learn for free that they exist. Only
-// the entity tag that the account received with the record may get a free 304.
+// TestConditionalRequests requests records with If-None-Match to learn for free that they exist.
+// Only the entity tag that the account received with the record may get a free 304.
 func TestConditionalRequests(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		reader, other := s.account("reader@example.com", cola.TierPro), s.account("other@example.com", cola.TierPro)

@@ -14,8 +14,8 @@ import (
 )
 
 // TestEmbeddedPagesAreFree opens every dashboard page as a browser does when another page embeds,
-// fetches or prefetches it, and checks that the account is not charged. The router lists the pages, so
-// new pages are covered.
+// fetches or prefetches it, and checks that the account is not charged. The router lists the pages,
+// so new pages are covered.
 func TestEmbeddedPagesAreFree(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		a := s.account("reader@example.com", cola.TierPro)

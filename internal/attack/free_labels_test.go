@@ -68,8 +68,8 @@ func TestManualRunsDeliverNoLabels(t *testing.T) {
 	})
 }
 
-// TestScheduledMessagesNameFewLabels lets a run find more labels than messages and feeds may name, and
-// then runs further searches on the same day.
+// TestScheduledMessagesNameFewLabels lets a run find more labels than messages and feeds may name,
+// and then runs further searches on the same day.
 func TestScheduledMessagesNameFewLabels(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		a, hook := s.account("alerts@example.com", cola.TierPro), s.receiver("alerts@example.com")

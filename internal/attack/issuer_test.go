@@ -168,7 +168,8 @@ func newBrowser(t *testing.T) *http.Client {
 	return &http.Client{Jar: jar}
 }
 
-// browserAt returns a browser without cookies at a client address, behind a proxy that the server must trust.
+// browserAt returns a browser without cookies at a client address, behind a proxy that the server
+// must trust.
 func browserAt(t *testing.T, address string) *http.Client {
 	t.Helper()
 	browser := newBrowser(t)

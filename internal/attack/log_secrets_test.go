@@ -55,8 +55,8 @@ func TestProxyLogHasNoSecrets(t *testing.T) {
 	}
 }
 
-// TestProxyLimitsClients checks that HAProxy answers a flooding client with 429 and Retry-After, and
-// rejects oversized headers.
+// TestProxyLimitsClients checks that HAProxy answers a flooding client with 429 and Retry-After,
+// and rejects oversized headers.
 func TestProxyLimitsClients(t *testing.T) {
 	s := startOnSQLite(t, program.Options{})
 	proxy, _ := s.startProxy("sc_http_req_rate(0) gt 2000", "sc_http_req_rate(0) gt 20")
@@ -75,8 +75,8 @@ func TestProxyLimitsClients(t *testing.T) {
 	}
 }
 
-// sendSecrets sends a secret to every route of the server, as each path variable and in the query, and
-// returns the number of requests.
+// sendSecrets sends a secret to every route of the server, as each path variable and in the query,
+// and returns the number of requests.
 func (s *site) sendSecrets(to string) (sent int) {
 	s.t.Helper()
 	var spec struct{ Paths map[string]any }

@@ -20,9 +20,9 @@ func (s *site) sendMessage(key, message string) answer {
 
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
-// TestMessageFlood sends messages outside the rate limit at full speed with one key. The flood must be
-// refused and another account served. Long messages count as several, and use up most of the limit
-// first, because a ledger commit per message takes long on a slow disk.
+// TestMessageFlood sends messages outside the rate limit at full speed with one key. The flood must
+// be refused and another account served. Long messages count as several, and use up most of the
+// limit first, because a ledger commit per message takes long on a slow disk.
 func TestMessageFlood(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		attacker, other := s.account("attacker@example.com", cola.TierFree), s.account("other@example.com",
@@ -64,8 +64,8 @@ func TestMessageFlood(t *testing.T) {
 	})
 }
 
-// TestHostileMessages sends messages that are costly to decode. BenchmarkParse in package mcp measures
-// the cost of refusing them.
+// TestHostileMessages sends messages that are costly to decode. BenchmarkParse in package mcp
+// measures the cost of refusing them.
 func TestHostileMessages(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		key := s.account("attacker@example.com", cola.TierPro).Key.Reveal()

@@ -30,8 +30,8 @@ var (
 	probed   = bound{"at most ten database queries a second", 20}
 )
 
-// open lists every route that responds without credentials, with its bound. docs/SECURITY.md has the
-// same list.
+// open lists every route that responds without credentials, with its bound. docs/SECURITY.md has
+// the same list.
 var open = map[string]bound{
 	"GET /.well-known/oauth-protected-resource":     inMemory,
 	"GET /.well-known/oauth-protected-resource/mcp": inMemory,
@@ -62,8 +62,8 @@ func (w *world) anonymous(client *http.Client, method, route string) answer {
 	return w.send(client, method, request, nil, nil)
 }
 
-// closed reports whether a response only reports missing credentials. Routes with a token in the path
-// are open, because the token can be guessed.
+// closed reports whether a response only reports missing credentials. Routes with a token in the
+// path are open, because the token can be guessed.
 func closed(method, route string, a answer) bool {
 	switch {
 	case strings.Contains(route, "{token}"):
@@ -76,8 +76,8 @@ func closed(method, route string, a answer) bool {
 	return slices.Contains([]int{http.StatusUnauthorized, http.StatusMethodNotAllowed}, a.Status)
 }
 
-// TestOpenRoutesAreBounded requests every route without credentials. Routes that respond must be listed
-// in open, and a flood of requests must stay within their bound.
+// TestOpenRoutesAreBounded requests every route without credentials. Routes that respond must be
+// listed in open, and a flood of requests must stay within their bound.
 func TestOpenRoutesAreBounded(t *testing.T) {
 	w := newBareWorld(t, startOnPostgres, "--alerts", "off") // alerts would also use the database
 	client := &http.Client{

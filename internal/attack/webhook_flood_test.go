@@ -201,8 +201,8 @@ func (s *site) findNews(key string) {
 	}
 }
 
-// TestEndpointConfirms checks both ways to confirm: an endpoint answers the challenge, or the account
-// holder enters the code.
+// TestEndpointConfirms checks both ways to confirm: an endpoint answers the challenge, or the
+// account holder enters the code.
 func TestEndpointConfirms(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--webhook-allow-private"}}, func(t *testing.T, s *site) {
 		echoing, mute := newEndpoint(t, http.StatusOK), newEndpoint(t, http.StatusOK)

@@ -38,8 +38,8 @@ func (s *site) metric(admin, sample string) float64 {
 	return value
 }
 
-// TestWrongCredentials floods the server with wrong keys, cookies and tokens. The number of queries must
-// depend only on time, and valid credentials must pass from the same address, even new ones.
+// TestWrongCredentials floods the server with wrong keys, cookies and tokens. The number of queries
+// must depend only on time, and valid credentials must pass from the same address, even new ones.
 func TestWrongCredentials(t *testing.T) {
 	admin := program.Address(t)
 	onBoth(t, program.Options{Flags: []string{"--admin-listen", admin}}, func(t *testing.T, s *site) {

@@ -66,7 +66,8 @@ func newProcess(number int, program, dir, database, keyFile string, log *slog.Lo
 		return nil, err
 	}
 	p.flags = []string{"serve", "--demo", "never", "--log-level", "warn", "--drain-delay", drainDelay.String(),
-		"--listen", p.listen, "--admin-listen", p.admin, "--data-dir", dir, "--database-url", database, "--secret-key-file", keyFile}
+		"--listen", p.listen, "--admin-listen", p.admin, "--data-dir", dir,
+		"--database-url", database, "--secret-key-file", keyFile}
 	return p, nil
 }
 
@@ -109,8 +110,8 @@ func (p *process) supervise(r *instance) {
 	}
 }
 
-// recordEnd records the exit of an instance. An unintended exit is a fault if the instance has served
-// requests.
+// recordEnd records the exit of an instance. An unintended exit is a fault if the instance has
+// served requests.
 func (p *process) recordEnd(r *instance) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -46,7 +46,8 @@ func (in *inspection) read(ctx context.Context, uri string) error {
 	if answered, err := in.result(ctx, &got, "resources/read", "--uri", uri); err != nil || !answered {
 		return err
 	}
-	in.expect(in.era+": content of "+uri, len(got.Contents) == 1 && got.Contents[0].URI == uri && json.Valid([]byte(got.Contents[0].Text)),
+	in.expect(in.era+": content of "+uri,
+		len(got.Contents) == 1 && got.Contents[0].URI == uri && json.Valid([]byte(got.Contents[0].Text)),
 		"not a single JSON document with that URI")
 	return nil
 }

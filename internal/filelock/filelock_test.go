@@ -15,8 +15,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// childFolder is an environment variable. If set, the test binary takes the lock in that folder, prints a line, and
-// waits until it is killed.
+// childFolder is an environment variable. If set, the test binary takes the lock in that folder,
+// prints a line, and waits until it is killed.
 const childFolder = "COLAREGISTRY_TEST_TURNSTILE"
 
 func TestMain(m *testing.M) {
@@ -52,7 +52,8 @@ func mustEnter(t *testing.T, ts *FairLock) {
 	}
 }
 
-// TestOneAtATime checks that only one goroutine holds the lock, whether goroutines share a FairLock or open their own.
+// TestOneAtATime checks that only one goroutine holds the lock, whether goroutines share a FairLock
+// or open their own.
 func TestOneAtATime(t *testing.T) {
 	dir := t.TempDir()
 	shared := mustOpen(t, dir)

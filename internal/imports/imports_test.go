@@ -20,8 +20,8 @@ const module = "github.com/colaregistry/colaregistry"
 // everything allows imports of all our packages.
 const everything = "..."
 
-// table lists the imports of our packages that each package may have, as in docs/ARCHITECTURE.md. Every package
-// outside cmd and internal must be listed.
+// table lists the imports of our packages that each package may have, as in docs/ARCHITECTURE.md.
+// Every package outside cmd and internal must be listed.
 var table = map[string][]string{
 	"cola":            {"cola"},
 	"cola/vocabulary": {},
@@ -73,8 +73,9 @@ var table = map[string][]string{
 // edges render responses. They get their data from the registry only.
 var edges = []string{"httpapi", "mcp", "dashboard"}
 
-// mayImport reports whether a package may import another; both names are relative to the module. Tests may also import
-// any internal package and, if the package may import the store, its backends and their test suite.
+// mayImport reports whether a package may import another; both names are relative to the module.
+// Tests may also import any internal package and, if the package may import the store, its backends
+// and their test suite.
 func mayImport(from, to string, test bool) bool {
 	allowed, listed := table[from]
 	switch {

@@ -119,8 +119,8 @@ func Create(path string) error {
 	return nil
 }
 
-// AddFirst adds a new key to a key file, before the existing ones, and returns its ID. The file keeps
-// its owner, group and mode. If path is a symbolic link, AddFirst replaces the target.
+// AddFirst adds a new key to a key file, before the existing ones, and returns its ID. The file
+// keeps its owner, group and mode. If path is a symbolic link, AddFirst replaces the target.
 func AddFirst(path string) (ID, error) { return addFirst(path, os.Rename) }
 
 func addFirst(path string, rename func(from, to string) error) (ID, error) {

@@ -82,8 +82,8 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// TestCreateOnce checks that processes that start together agree on one key, and that an existing file
-// is never replaced.
+// TestCreateOnce checks that processes that start together agree on one key, and that an existing
+// file is never replaced.
 func TestCreateOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "secret.key")
 	ids := make([]ID, 20)
@@ -130,7 +130,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// TestAddFirst checks that an added key encrypts from then on and that the other keys still decrypt.
+// TestAddFirst checks that an added key encrypts from then on and that the other keys still
+// decrypt.
 func TestAddFirst(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "secret.key")
 	if _, err := AddFirst(path); !errors.Is(err, fs.ErrNotExist) {

@@ -12,7 +12,8 @@ import (
 
 const otherID = 54321
 
-// TestAddFirstKeepsOwner checks that root can add a key to another user's file, which keeps its owner.
+// TestAddFirstKeepsOwner checks that root can add a key to another user's file, which keeps its
+// owner.
 func TestAddFirstKeepsOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root gives files away")

@@ -67,8 +67,8 @@ type Statement struct {
 // span is the period from request to response in which a request was granted.
 type span struct{ sent, answered time.Time }
 
-// Audit compares the ledger with the exchanges of each account. endings lists the process exits caused
-// by the test, in chronological order. since is the start of the traffic.
+// Audit compares the ledger with the exchanges of each account. endings lists the process exits
+// caused by the test, in chronological order. since is the start of the traffic.
 func Audit(
 	ctx context.Context, st store.Ledger, accounts []*Account, exchanges []Exchange, endings []Ending, since time.Time,
 ) ([]Statement, error) {

@@ -49,8 +49,8 @@ func (e *Exchange) outcome(endings []Ending) Outcome {
 	return Granted
 }
 
-// immediateRefusal is the time within which an unavailable ledger refuses requests without a batch. It
-// retries a batch for at least a second before giving up.
+// immediateRefusal is the time within which an unavailable ledger refuses requests without a batch.
+// It retries a batch for at least a second before giving up.
 const immediateRefusal = time.Second / 2
 
 // mayBeInDoubt reports whether a 503 may belong to a batch that was in doubt when its process was

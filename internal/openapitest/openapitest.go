@@ -1,5 +1,5 @@
-// Package openapitest validates API responses against the committed OpenAPI document in tests. Undocumented fields and
-// missing headers fail the test.
+// Package openapitest validates API responses against the committed OpenAPI document in tests.
+// Undocumented fields and missing headers fail the test.
 package openapitest
 
 import (
@@ -29,8 +29,9 @@ type Spec struct {
 // errorSchema is the schema of all errors.
 const errorSchema = "ErrorResponse"
 
-// Load reads and validates a document such as httpapi/openapi.json. It closes the objects: the document allows additional
-// fields for later versions, but in tests an undocumented field is an error.
+// Load reads and validates a document such as httpapi/openapi.json. It closes the objects: the
+// document allows additional fields for later versions, but in tests an undocumented field is an
+// error.
 func Load(t testing.TB, path string) *Spec {
 	t.Helper()
 	doc, err := openapi3.NewLoader().LoadFromData(closed(t, path))
@@ -54,8 +55,8 @@ func Load(t testing.TB, path string) *Spec {
 	return &Spec{doc: doc, router: router, base: base + "/"}
 }
 
-// closed reads a document and closes the objects among its components. It does so before loading, because the loader copies
-// a component where a reference to it has its own description.
+// closed reads a document and closes the objects among its components. It does so before loading,
+// because the loader copies a component where a reference to it has its own description.
 func closed(t testing.TB, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -79,10 +80,10 @@ func closed(t testing.TB, path string) []byte {
 	return b
 }
 
-// Validate fails the test unless the document allows resp as the response to req. Below the path of the
-// document's server, an undocumented path or method must return an error with the error schema. For
-// other paths and for the document itself, Validate checks only the request ID and the schema of JSON
-// errors. The body can be read again afterwards.
+// Validate fails the test unless the document allows resp as the response to req. Below the path of
+// the document's server, an undocumented path or method must return an error with the error schema.
+// For other paths and for the document itself, Validate checks only the request ID and the schema
+// of JSON errors. The body can be read again afterwards.
 func (s *Spec) Validate(t testing.TB, req *http.Request, resp *http.Response) {
 	t.Helper()
 	body, err := io.ReadAll(resp.Body)
@@ -128,8 +129,8 @@ func (s *Spec) check(req *http.Request, resp *http.Response, body []byte) error 
 	return openapi3filter.ValidateResponse(req.Context(), input)
 }
 
-// documentedType returns the media type of a response, which must be documented for its status. It is empty if the
-// documented response has no body.
+// documentedType returns the media type of a response, which must be documented for its status. It
+// is empty if the documented response has no body.
 func documentedType(op *openapi3.Operation, resp *http.Response) (string, error) {
 	ref := op.Responses.Status(resp.StatusCode)
 	if ref == nil {

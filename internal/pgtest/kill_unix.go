@@ -14,8 +14,8 @@ import (
 	"syscall"
 )
 
-// kill ends a postmaster and its children immediately and waits until the children are gone, because
-// the data can't be opened again before.
+// kill ends a postmaster and its children immediately and waits until the children are gone,
+// because the data can't be opened again before.
 func (s *Server) kill(ctx context.Context, p *process) error {
 	pid := p.cmd.Process.Pid
 	children, err := freeze(ctx, p)

@@ -30,8 +30,8 @@ func findPrograms(folders []string) (programs, error) {
 			return programs(folder), nil
 		}
 	}
-	return "", fmt.Errorf("PostgreSQL not found: none of the folders %s has all of %s; on Debian and Ubuntu run \"make tools\" "+
-		"(package postgresql); elsewhere install the server and add its programs to PATH",
+	return "", fmt.Errorf("PostgreSQL not found: none of the folders %s has all of %s; "+
+		"on Debian and Ubuntu run \"make tools\" (package postgresql); elsewhere install the server and add its programs to PATH",
 		strings.Join(folders, string(filepath.ListSeparator)), programNames)
 }
 

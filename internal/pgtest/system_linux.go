@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// killWithParent makes the kernel end a program, as in a crash, when this process ends for any reason.
-// The program gets its own process group, so that Ctrl-C doesn't stop the server while a test is still
-// cleaning up.
+// killWithParent makes the kernel end a program, as in a crash, when this process ends for any
+// reason. The program gets its own process group, so that Ctrl-C doesn't stop the server while a
+// test is still cleaning up.
 func killWithParent(attr *syscall.SysProcAttr) {
 	attr.Pdeathsig = syscall.SIGQUIT
 	attr.Setpgid = true

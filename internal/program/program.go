@@ -1,4 +1,5 @@
-// Package program builds the real server and runs it as a child process, for tests that use or attack it from outside.
+// Package program builds the real server and runs it as a child process, for tests that use or
+// attack it from outside.
 package program
 
 import (
@@ -28,8 +29,8 @@ var build struct {
 	err  error
 }
 
-// Main runs the tests and deletes the compiled program afterwards. Packages that use Start or Run call
-// it from TestMain: os.Exit(program.Main(m.Run)).
+// Main runs the tests and deletes the compiled program afterwards. Packages that use Start or Run
+// call it from TestMain: os.Exit(program.Main(m.Run)).
 func Main(run func() int) int {
 	defer func() { os.RemoveAll(build.dir) }()
 	return run()
@@ -51,7 +52,8 @@ func Path(t testing.TB) string {
 	return filepath.Join(build.dir, "colaregistry")
 }
 
-// Options configures a server. The zero value starts one with an empty data directory on a free port.
+// Options configures a server. The zero value starts one with an empty data directory on a free
+// port.
 type Options struct {
 	Address     string   // host and port; empty picks a free port on loopback
 	Dir         string   // data directory; empty makes one that is deleted after the test
@@ -130,8 +132,8 @@ func (s *Server) storeFlags() []string {
 	return flags
 }
 
-// keyFile returns the key file of a server with a database URL; it is empty if the server creates its
-// own or has none.
+// keyFile returns the key file of a server with a database URL; it is empty if the server creates
+// its own or has none.
 func (s *Server) keyFile() string {
 	if s.options.DatabaseURL == "" || s.options.NoKeyFile {
 		return ""
@@ -150,8 +152,8 @@ func (s *Server) Stop() {
 	s.daemon = nil
 }
 
-// ExitError waits until a launched server exits on its own, and returns its error. The test fails if
-// it keeps running.
+// ExitError waits until a launched server exits on its own, and returns its error. The test fails
+// if it keeps running.
 func (s *Server) ExitError() error {
 	s.t.Helper()
 	select {
@@ -185,7 +187,8 @@ func (s *Server) AwaitOutput(text string) {
 	s.t.Fatalf("server did not print %q:\n%s%s", text, s.Output(), s.Log())
 }
 
-// Run runs another command on the server's data and returns its standard output without surrounding white space.
+// Run runs another command on the server's data and returns its standard output without surrounding
+// white space.
 func (s *Server) Run(args ...string) string {
 	s.t.Helper()
 	out, err := s.Try(args...)

@@ -7,15 +7,16 @@ import (
 	"testing"
 )
 
-// File returns the path of a file in the data folder. It skips the test if the file is missing. The folder is
-// COLAREGISTRY_SHARED_DATA, by default shared/data beside the module.
+// File returns the path of a file in the data folder. It skips the test if the file is missing. The
+// folder is COLAREGISTRY_SHARED_DATA, by default shared/data beside the module.
 func File(t testing.TB, name string) string {
 	t.Helper()
 	paths := Files(t, name)
 	return paths[0]
 }
 
-// Files returns the paths in the data folder that match a pattern of [filepath.Glob]. It skips the test if there are none.
+// Files returns the paths in the data folder that match a pattern of [filepath.Glob]. It skips the
+// test if there are none.
 func Files(t testing.TB, pattern string) []string {
 	t.Helper()
 	folder := os.Getenv("COLAREGISTRY_SHARED_DATA")

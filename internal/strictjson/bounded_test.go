@@ -26,7 +26,8 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// size returns the depth of a decoded value and how many members, elements, objects and arrays it contains.
+// size returns the depth of a decoded value and how many members, elements, objects and arrays it
+// contains.
 func size(v any) (depth, values int) {
 	var inside []any
 	switch v := v.(type) {
@@ -70,7 +71,8 @@ func FuzzBounded(f *testing.F) {
 	})
 }
 
-// BenchmarkBounded measures hostile documents of 1 MiB: some that are rejected early, and one long string.
+// BenchmarkBounded measures hostile documents of 1 MiB: some that are rejected early, and one long
+// string.
 func BenchmarkBounded(b *testing.B) {
 	const size = 1 << 20
 	for name, text := range map[string]string{

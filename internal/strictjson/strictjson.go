@@ -111,8 +111,8 @@ type Ambiguity struct {
 	Right string // correct spelling; empty for a duplicate
 }
 
-// Unambiguous returns the members of a valid JSON object. ambiguity describes the first name that is
-// a duplicate, or differs from a meaningful name only in case; it is nil if there is none.
+// Unambiguous returns the members of a valid JSON object. ambiguity describes the first name that
+// is a duplicate, or differs from a meaningful name only in case; it is nil if there is none.
 func Unambiguous(object json.RawMessage, meaningful []string) (all []Member, ambiguity *Ambiguity) {
 	all = Members(object)
 	met := make(map[string]bool, len(all))

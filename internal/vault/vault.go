@@ -190,8 +190,8 @@ func (v *Vault) Box(p Purpose) Box { return Box{v, p} }
 // Seal encrypts a secret under the first key. Open needs the same bound data.
 func (b Box) Seal(secret, bound []byte) []byte { return b.v.box(b.p).Seal(secret, bound) }
 
-// Open decrypts data sealed by this or another process. For an unknown key, it reloads the key file.
-// The error wraps keyring.ErrUnknownKey or keyring.ErrDamaged.
+// Open decrypts data sealed by this or another process. For an unknown key, it reloads the key
+// file. The error wraps keyring.ErrUnknownKey or keyring.ErrDamaged.
 func (b Box) Open(sealed, bound []byte) ([]byte, error) { return b.v.open(b.p, sealed, bound) }
 
 // Reseal seals a text of a destination, sealed under any key or in clear text, under the first key.
@@ -203,7 +203,8 @@ func (v *Vault) Reseal(p Purpose, destination, stored string) (string, error) {
 	return v.Seal(p, destination, text), nil
 }
 
-// NewCheck returns a check value to store in the database, which VerifyCheck compares with the keys.
+// NewCheck returns a check value to store in the database, which VerifyCheck compares with the
+// keys.
 func (v *Vault) NewCheck() string { return v.Seal(check, "", "colaregistry") }
 
 // VerifyCheck fails unless the keys include the one that sealed the check value.
