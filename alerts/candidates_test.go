@@ -34,17 +34,17 @@ func TestWindow(t *testing.T) {
 	}{
 		{"within", monday, at(11, 16, 6), day(11, 12), 800, true, false},
 		{"first day", monday, at(11, 16, 6), day(11, 9), 800, true, false},
-		{"first day, there at the last run", monday, at(11, 16, 6), day(11, 9), 600, true, false},
+		{"first day, arrived before the last run", monday, at(11, 16, 6), day(11, 9), 600, true, false},
 		{"last day", monday, at(11, 16, 6), day(11, 16), 800, true, false},
-		{"still to come", monday, at(11, 16, 6), day(11, 17), 800, false, false},
+		{"after the last day", monday, at(11, 16, 6), day(11, 17), 800, false, false},
 		{"late", monday, at(11, 16, 6), day(11, 8), 701, true, true},
-		{"seen by the last run", monday, at(11, 16, 6), day(11, 8), 700, false, true},
-		{"latest of all", monday, at(11, 16, 6), day(8, 11), 701, true, true},
-		{"too late", monday, at(11, 16, 6), day(8, 10), 701, false, true},
-		{"in the evening elsewhere", monday,
+		{"covered by the last run", monday, at(11, 16, 6), day(11, 8), 700, false, true},
+		{"oldest late day", monday, at(11, 16, 6), day(8, 11), 701, true, true},
+		{"too old", monday, at(11, 16, 6), day(8, 10), 701, false, true},
+		{"evening in another time zone", monday,
 			time.Date(2026, 11, 15, 22, 0, 0, 0, kingston), day(11, 16), 800, true, false},
 		{"after an outage", monday, at(12, 24, 6), day(12, 1), 800, true, false},
-		{"twice on a day", store.Mark{At: at(11, 16, 6), Revision: 800}, at(11, 16, 9), day(11, 16), 900, true, false},
+		{"second run of a day", store.Mark{At: at(11, 16, 6), Revision: 800}, at(11, 16, 9), day(11, 16), 900, true, false},
 		{"clock set back", store.Mark{At: at(11, 17, 6), Revision: 800}, at(11, 16, 6), day(11, 17), 900, true, false},
 	} {
 		w := windowOf(tt.mark, tt.now)
@@ -144,8 +144,8 @@ func TestMetFilters(t *testing.T) {
 			"every option", cola.SavedSearchFilters{TypeWine: on, TypeMaltBeverage: on, TypeDistilledSpirit: on},
 			[]string{"1 [type_wine]", "2 [type_wine]", "3 [type_malt_beverage]", "4 [type_distilled_spirit]"},
 		},
-		{"options that nothing has", cola.SavedSearchFilters{ContainerJug: on, ContainerBag: on}, nil},
-		{"both origins are no filter", cola.SavedSearchFilters{OriginDomestic: on, OriginImported: on},
+		{"options without matches", cola.SavedSearchFilters{ContainerJug: on, ContainerBag: on}, nil},
+		{"both origins", cola.SavedSearchFilters{OriginDomestic: on, OriginImported: on},
 			[]string{"1 []", "2 []", "3 []", "4 []"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

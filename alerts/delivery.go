@@ -31,7 +31,8 @@ func (c *Dispatcher) Deliver(ctx context.Context, now time.Time) (DeliveryReport
 	}
 	if r.report.any() {
 		c.log.Info("messages sent",
-			"delivered", r.report.Delivered, "retried", r.report.Retried, "failed", r.report.Failed, "missed", r.report.Missed, "unrecorded", r.report.Unrecorded, "postponed", r.report.Postponed,
+			"delivered", r.report.Delivered, "retried", r.report.Retried, "failed", r.report.Failed,
+			"missed", r.report.Missed, "unrecorded", r.report.Unrecorded, "postponed", r.report.Postponed,
 			"released", r.report.Released, "took", c.now().Sub(started).Round(time.Millisecond))
 	}
 	return r.report, err

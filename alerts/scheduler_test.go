@@ -184,11 +184,11 @@ func TestIsManual(t *testing.T) {
 		{"never due", &cola.Schedule{Cadence: cola.CadenceDaily, Active: true}, at(11, 9, 7), true},
 		{"on time", plan(daily, at(11, 9, 6)), at(11, 9, 6), false},
 		{"overdue", plan(daily, at(11, 9, 6)), at(11, 12, 23), false},
-		{"asked for at midday", plan(daily, at(11, 9, 12)), at(11, 9, 13), true},
-		{"asked for a microsecond late", plan(daily, at(11, 9, 6).Add(time.Microsecond)), at(11, 9, 7), true},
-		{"asked for before a scheduled time that has come", plan(daily, at(11, 9, 5)), at(11, 9, 6), false},
+		{"requested at noon", plan(daily, at(11, 9, 12)), at(11, 9, 13), true},
+		{"requested, a microsecond late", plan(daily, at(11, 9, 6).Add(time.Microsecond)), at(11, 9, 7), true},
+		{"requested before a scheduled time that has passed", plan(daily, at(11, 9, 5)), at(11, 9, 6), false},
 		{"weekly, on time", plan(weekly, at(11, 9, 6)), at(11, 9, 7), false},
-		{"weekly, at the hour of another day", plan(weekly, at(11, 10, 6)), at(11, 11, 6), true},
+		{"weekly, on another day", plan(weekly, at(11, 10, 6)), at(11, 11, 6), true},
 		{"an unknown cadence", plan(cola.Schedule{Cadence: "hourly"}, at(11, 9, 6)), at(11, 9, 7), true},
 	} {
 		if got := isManual(k.plan, k.now); got != k.want {

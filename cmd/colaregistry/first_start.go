@@ -55,7 +55,7 @@ func (c *serveCommand) firstStart(env *environment, st database, private bool) (
 	err = demo.Load(env, st, options, func(done, total int) { bar.set(int64(done), int64(total)) })
 	bar.end()
 	if err != nil {
-		return nil, fmt.Errorf("load demonstration data (the next start retries): %w", err)
+		return nil, fmt.Errorf("load demonstration data (the next start continues): %w", err)
 	}
 	account, err := demoAccount(env, st)
 	if err == nil && private {

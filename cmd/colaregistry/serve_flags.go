@@ -95,7 +95,8 @@ func strictTransport(publicURL string, log *slog.Logger, next http.Handler) http
 		if strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
 			warn.Do(func() {
 				log.Warn("cookies lack Secure because --public-url is not https, "+
-					"but a request arrived over https (X-Forwarded-Proto); set it to the https address that users see", "public_url", publicURL)
+					"but a request arrived over https (X-Forwarded-Proto); set it to the https address that users see",
+					"public_url", publicURL)
 			})
 		}
 		next.ServeHTTP(w, r)

@@ -105,7 +105,7 @@ func TestDropDatabase(t *testing.T) {
 		t.Errorf("connecting to a dropped database: %v", err)
 	}
 	for name, url := range map[string]string{
-		"one that is gone": url,
+		"dropped database": url,
 		"another server":   "postgres://colaregistry@127.0.0.1:1/postgres?sslmode=disable",
 		"invalid URL":      "postgres://%",
 	} {

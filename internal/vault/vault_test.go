@@ -43,11 +43,11 @@ func TestSealedTextsAreBound(t *testing.T) {
 		t.Errorf("clear text: %q, %v", got, err)
 	}
 	for what, open := range map[string]func() (string, error){
-		"of another destination": func() (string, error) { return v.Open(Secret, other, sealed) },
-		"for another purpose":    func() (string, error) { return v.Open(Challenge, one, sealed) },
-		"cut off":                func() (string, error) { return v.Open(Secret, one, sealed[:len(sealed)-2]) },
-		"no base64":              func() (string, error) { return v.Open(Secret, one, sealed+"!") },
-		"only a prefix":          func() (string, error) { return v.Open(Secret, one, Prefix) },
+		"another destination": func() (string, error) { return v.Open(Secret, other, sealed) },
+		"another purpose":     func() (string, error) { return v.Open(Challenge, one, sealed) },
+		"truncated":           func() (string, error) { return v.Open(Secret, one, sealed[:len(sealed)-2]) },
+		"not base64":          func() (string, error) { return v.Open(Secret, one, sealed+"!") },
+		"only a prefix":       func() (string, error) { return v.Open(Secret, one, Prefix) },
 	} {
 		if got, err := open(); !errors.Is(err, keyring.ErrDamaged) || got != "" {
 			t.Errorf("%s: %q, %v; want ErrDamaged", what, got, err)
