@@ -36,13 +36,13 @@ func runInspector(ctx context.Context, b *bench) (*report, error) {
 		if err := in.all(ctx); err != nil {
 			return nil, fmt.Errorf("%s: %w", era.name, err)
 		}
-		r.check(era.name+": uses revision "+era.revision, spoke(era.revision, b.keyed.since(started)))
+		r.check(era.name+": uses revision "+era.revision, checkRevision(era.revision, b.keyed.since(started)))
 	}
 	return r, nil
 }
 
-// spoke returns an error unless calls were made, all in one revision.
-func spoke(revision string, exchanges []exchange) error {
+// checkRevision returns an error unless calls were made, all in one revision.
+func checkRevision(revision string, exchanges []exchange) error {
 	calls := 0
 	for _, x := range exchanges {
 		if !x.asks("tools/call", "resources/read", "prompts/get", "tools/list") {

@@ -93,7 +93,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-func TestSpoke(t *testing.T) {
+func TestCheckRevision(t *testing.T) {
 	call := func(revision string) exchange {
 		return exchange{method: "POST", path: endpoint, asked: "tools/call", revision: revision}
 	}
@@ -106,9 +106,9 @@ func TestSpoke(t *testing.T) {
 		{[]exchange{call("2025-11-25"), call("2026-07-28")}, `in revision "2026-07-28"`},
 		{[]exchange{probe}, "no calls"},
 	} {
-		if err := spoke("2025-11-25", tt.exchanges); (err == nil) != (tt.want == "") ||
+		if err := checkRevision("2025-11-25", tt.exchanges); (err == nil) != (tt.want == "") ||
 			err != nil && !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("spoke = %v, want %q", err, tt.want)
+			t.Errorf("checkRevision = %v, want %q", err, tt.want)
 		}
 	}
 }

@@ -67,12 +67,12 @@ func (b *bench) walk(ctx context.Context, r *report, w walker) error {
 	r.expect(w.library+": exits successfully", out.Code == 0,
 		"exit status %d%s", out.Code, nodetest.LastOf(bytes.TrimSpace(out.Stderr)))
 	steps := b.steps()
-	names, missing := taken(steps, exchanges)
+	names, missing := matchSteps(steps, exchanges)
 	for _, name := range names {
 		r.check(w.library+": "+name, nil)
 	}
 	r.check(w.library+": takes every step", missing)
-	r.check(w.library+": uses revision "+w.revision, spoke(w.revision, exchanges))
+	r.check(w.library+": uses revision "+w.revision, checkRevision(w.revision, exchanges))
 	r.check(w.library+": registers once", registeredOnce(exchanges))
 	reported, err := readFacts(out.Stdout)
 	if r.check(w.library+": reports its results", errors.Join(err, reported.check())) {

@@ -63,17 +63,17 @@ func TestSteps(t *testing.T) {
 	if len(steps) != len(all) {
 		t.Fatalf("%d steps and %d exchanges", len(steps), len(all))
 	}
-	if names, err := taken(steps, all); err != nil || len(names) != len(steps) {
+	if names, err := matchSteps(steps, all); err != nil || len(names) != len(steps) {
 		t.Fatalf("%d steps: %v", len(names), err)
 	}
 	for i, s := range steps {
-		if _, err := taken(steps, slices.Delete(slices.Clone(all), i, i+1)); err == nil {
+		if _, err := matchSteps(steps, slices.Delete(slices.Clone(all), i, i+1)); err == nil {
 			t.Errorf("accepted without the step: %s", s.name)
 		}
 	}
 	swapped := slices.Clone(all)
 	swapped[6], swapped[8] = swapped[8], swapped[6]
-	if _, err := taken(steps, swapped); err == nil {
+	if _, err := matchSteps(steps, swapped); err == nil {
 		t.Error("accepted in another order")
 	}
 	for name, spoil := range map[string]func(all []exchange){
@@ -93,7 +93,7 @@ func TestSteps(t *testing.T) {
 	} {
 		spoilt := walked(b)
 		spoil(spoilt)
-		if _, err := taken(steps, spoilt); err == nil {
+		if _, err := matchSteps(steps, spoilt); err == nil {
 			t.Errorf("accepted with: %s", name)
 		}
 	}

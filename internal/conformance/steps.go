@@ -91,9 +91,9 @@ func challengeScopes(challenge string) []string {
 	return strings.Fields(scopes)
 }
 
-// taken returns the names of the steps taken in order, and an error that names the first missing
+// matchSteps returns the names of the steps taken in order, and an error that names the first missing
 // one.
-func taken(steps []step, exchanges []exchange) (names []string, missing error) {
+func matchSteps(steps []step, exchanges []exchange) (names []string, missing error) {
 	at := 0
 	for _, s := range steps {
 		found := slices.IndexFunc(exchanges[at:], s.is)
