@@ -100,7 +100,7 @@ func (r *round) deliver(ctx context.Context) error {
 	return err
 }
 
-// dispatch claims due deliveries and passes them to workers, until none are due or the context
+// dispatch claims due deliveries and passes them to workers until there are no more or the context
 // ends.
 func (r *round) dispatch(ctx context.Context, work chan<- store.DueDelivery) error {
 	for {

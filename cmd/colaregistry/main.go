@@ -1,5 +1,5 @@
-// Command colaregistry serves the registry of US alcohol label approvals and keeps its data. Run it
-// with --help.
+// Command colaregistry serves the registry of US alcohol label approvals and manages its data.
+// Run it with --help.
 package main
 
 import (

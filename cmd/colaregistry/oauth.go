@@ -76,7 +76,7 @@ func (c *serveCommand) linkPolicies() (auth.LinkPolicies, error) {
 	return links, flagError("--oidc-link-email", err)
 }
 
-// tokens returns the verifier of access tokens, or nil if none are accepted.
+// tokens returns the verifier of access tokens, or nil without an issuer.
 func (f *oauthFlags) tokens(
 	env *environment, st store.Store, resource auth.Resource, links auth.LinkPolicies, metrics prometheus.Registerer,
 	events *security.Events,

@@ -37,8 +37,8 @@ type serveCommand struct {
 const (
 	drainTimeout = 30 * time.Second // limit for in-flight requests after a signal
 	gcPercent    = 20               // the index is large and long-lived; the default would let the heap double
-	// Merging or building the index keeps a thread busy for seconds. Without a spare one, a request waits 10 ms for the
-	// runtime to preempt it; with a spare one, the system schedules the request first.
+	// Merging or building the index keeps a thread busy for seconds. Without a spare thread, a request waits 10 ms until
+	// the runtime preempts the busy one; with a spare thread, the operating system runs the request immediately.
 	spareThreads  = 2
 	maxHeader     = 64 << 10
 	headerTimeout = 10 * time.Second
@@ -159,7 +159,7 @@ func checkedRoot(flag, given string) (string, error) {
 	return u.Scheme + "://" + u.Host, nil
 }
 
-// checkedURL parses an http or https URL; nil for none.
+// checkedURL parses an http or https URL. It returns nil for "".
 func checkedURL(flag, given string) (*url.URL, error) {
 	if given == "" {
 		return nil, nil

@@ -172,7 +172,7 @@ func isNavigation(r *http.Request) bool {
 		strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// ownHosts returns the host names by which clients may call a server: those of its public URL and
+// ownHosts returns the host names under which clients may call a server: those of its public URL and
 // listen address, and the names of this machine if it listens on a loopback address.
 func ownHosts(publicURL string, listening net.Addr) (hosts []string) {
 	if u, err := url.Parse(publicURL); err == nil {
