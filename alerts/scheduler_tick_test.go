@@ -143,7 +143,7 @@ func TestTickCanceled(t *testing.T) {
 // immediately, and keep their windows.
 func TestTickWithBadSearches(t *testing.T) {
 	for name, spoil := range map[string]func(*fakeStore, *fakeSearch){
-		"filters of a newer version":     func(_ *fakeStore, s *fakeSearch) { s.fault = errors.New(`unknown field "colour"`) },
+		"filters of a newer version":     func(_ *fakeStore, s *fakeSearch) { s.fault = errors.New(`unknown field "color"`) },
 		"a schedule without a day":       func(_ *fakeStore, s *fakeSearch) { s.search.Schedule.Cadence = cola.CadenceMonthly },
 		"an unknown cadence":             func(_ *fakeStore, s *fakeSearch) { s.search.Schedule.Cadence = "fortnightly" },
 		"a mark ahead of the labels":     func(_ *fakeStore, s *fakeSearch) { s.mark.Revision += 1_000_000 },
@@ -189,7 +189,7 @@ func TestPostpone(t *testing.T) {
 	bad := f.searches["search 00"]
 	fails := func(want ...time.Duration) {
 		t.Helper()
-		bad.fault = errors.New(`unknown field "colour"`)
+		bad.fault = errors.New(`unknown field "color"`)
 		for _, wait := range want {
 			var log bytes.Buffer
 			r := New(Options{Store: f, Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -226,7 +226,7 @@ func TestPostponeFails(t *testing.T) {
 	for says, broken := range map[string]error{"database unavailable": store.ErrUnavailable, "taken over": store.ErrNotFound} {
 		f := withSearches(3)
 		bad := f.searches["search 01"]
-		bad.fault = errors.New(`unknown field "colour"`)
+		bad.fault = errors.New(`unknown field "color"`)
 		f.before = func(call string) error {
 			if call == "Postpone" {
 				return broken
@@ -236,7 +236,7 @@ func TestPostponeFails(t *testing.T) {
 		var log bytes.Buffer
 		got := mustTick(t, New(Options{Store: f, Logger: slog.New(slog.NewTextHandler(&log, nil))}), f.clock)
 		if got.Runs != 2 || got.Failed != 1 || !bad.heldUntil.Equal(f.clock.Add(DefaultHold)) ||
-			!strings.Contains(log.String(), says) || !strings.Contains(log.String(), "colour") {
+			!strings.Contains(log.String(), says) || !strings.Contains(log.String(), "color") {
 			t.Errorf("%+v; claimed for %v; log: %s", got, bad.heldUntil.Sub(f.clock), log.String())
 		}
 	}

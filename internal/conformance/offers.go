@@ -36,7 +36,7 @@ func (in *inspection) resources(ctx context.Context) error {
 	}
 	in.expect(in.era+": lists resources and templates",
 		len(listed.Resources) > 0 && len(templates.ResourceTemplates) > 0, "empty list")
-	in.say("%s: %d resources and %d templates read", in.era, len(listed.Resources), len(templates.ResourceTemplates))
+	in.say("%s: resources read: %d, templates read: %d", in.era, len(listed.Resources), len(templates.ResourceTemplates))
 	return nil
 }
 

@@ -156,19 +156,21 @@ func details(c *cola.Cola) string {
 
 // producer returns the statement of the producer or importer.
 func producer(c *cola.Cola) string {
-	who := clean(string(c.AddressRecipient), 90)
-	if who == "" {
+	company := clean(string(c.AddressRecipient), 90)
+	if company == "" {
 		return ""
 	}
-	did := map[vocabulary.ProductType]string{vocabulary.Wine: "PRODUCED & BOTTLED BY ",
+	role := map[vocabulary.ProductType]string{
+		vocabulary.Wine:             "PRODUCED & BOTTLED BY ",
 		vocabulary.MaltBeverage:     "BREWED & PACKAGED BY ",
-		vocabulary.DistilledSpirits: "DISTILLED & BOTTLED BY "}[c.ProductType]
+		vocabulary.DistilledSpirits: "DISTILLED & BOTTLED BY ",
+	}[c.ProductType]
 	if c.DomesticOrImported == vocabulary.Imported {
-		did = "IMPORTED BY "
+		role = "IMPORTED BY "
 	}
 	where := strings.TrimSpace(clean(string(c.AddressState), 20) + " " + clean(string(c.AddressZipCode), 12))
 	if where != "" {
 		where = ", " + where
 	}
-	return did + who + where
+	return role + company + where
 }
