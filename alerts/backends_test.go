@@ -113,8 +113,9 @@ func TestBackendsMatchFake(t *testing.T) {
 				if r.IntN(2) == 0 {
 					f.TypeWine, f.TypeMaltBeverage = cola.Some(true), cola.Some(true)
 				}
-				plan := []cola.Schedule{daily, {Cadence: cola.CadenceWeekly, Day: 1},
-					{Cadence: cola.CadenceMonthly, Day: 5}}[r.IntN(3)]
+				plan := []cola.Schedule{
+					daily, {Cadence: cola.CadenceWeekly, Day: 1}, {Cadence: cola.CadenceMonthly, Day: 5},
+				}[r.IntN(3)]
 				fake.save(searchUUID(searches), f, plan)
 				mustSave(t, real, account, searches, f, plan, fake.clock)
 				searches++

@@ -79,8 +79,10 @@ func mustFill(b *testing.B, st store.Store, now time.Time) {
 func yieldSearches(now time.Time, yield func(store.Item) bool) bool {
 	accounts := (*benchDue + searchesAnAccount - 1) / searchesAnAccount
 	for n := range accounts {
-		account := store.Account{ID: cola.AccountID(n + 1), Email: fmt.Sprintf("account%d@example.com", n),
-			Tier: cola.TierFree, CreatedAt: now.AddDate(0, 0, -30), ActiveLimit: searchesAnAccount}
+		account := store.Account{
+			ID: cola.AccountID(n + 1), Email: fmt.Sprintf("account%d@example.com", n),
+			Tier: cola.TierFree, CreatedAt: now.AddDate(0, 0, -30), ActiveLimit: searchesAnAccount,
+		}
 		if !yield(store.Item{Kind: store.ItemAccount, Account: account}) {
 			return false
 		}
@@ -100,8 +102,9 @@ func yieldSearches(now time.Time, yield func(store.Item) bool) bool {
 
 // ownAddress returns the initial destination of an account.
 func ownAddress(n int, now time.Time) store.StoredDestination {
-	d := store.StoredDestination{ID: int64(n + 1),
-		Destination: store.Destination{Account: cola.AccountID(n + 1), Own: true}}
+	d := store.StoredDestination{
+		ID: int64(n + 1), Destination: store.Destination{Account: cola.AccountID(n + 1), Own: true},
+	}
 	d.UUID, d.Kind, d.State, d.CreatedAt = searchUUID(n), cola.KindEmail, cola.DestinationActive, cola.TimestampOf(now.AddDate(0, 0, -30))
 	return d
 }
@@ -154,8 +157,9 @@ func weekly(n int, now time.Time) store.StoredSearch {
 // watched returns the filters of a typical customer: mostly a brand or part of one; otherwise a
 // permit holder, an origin, words, or a product type in a state.
 func watched(n int) cola.SavedSearchFilters {
-	words := []string{"oak", "raven", "quarry", "hollow", "silent",
-		"sleepy", "river", "stone", "black", "lind", "fox", "mill"}
+	words := []string{
+		"oak", "raven", "quarry", "hollow", "silent", "sleepy", "river", "stone", "black", "lind", "fox", "mill",
+	}
 	states := []string{"CA", "OR", "WA", "NY", "TX", "VA", "KY", "NJ"}
 	word, state := words[n/8%len(words)], states[n/8%len(states)]
 	switch n % 8 {
@@ -166,11 +170,14 @@ func watched(n int) cola.SavedSearchFilters {
 	case 4:
 		return cola.SavedSearchFilters{PermitNumberText: fmt.Sprintf("%s-%d", state, n/8%1_000)}
 	case 5:
-		return cola.SavedSearchFilters{Country: []string{"france", "italy", "mexico", "scotland"}[n/8%4],
-			ABVMin: cola.Some(float64(n / 8 % 45)), DerivedCategory: "Wine > Red Wine"}
+		return cola.SavedSearchFilters{
+			Country: []string{"france", "italy", "mexico", "scotland"}[n/8%4],
+			ABVMin:  cola.Some(float64(n / 8 % 45)), DerivedCategory: "Wine > Red Wine",
+		}
 	case 6:
 		return cola.SavedSearchFilters{Query: word + "*"}
 	}
-	return cola.SavedSearchFilters{ApplicantUSState: state,
-		TypeDistilledSpirit: cola.Some(true), BrandName: string(rune('a' + n/8%26))}
+	return cola.SavedSearchFilters{
+		ApplicantUSState: state, TypeDistilledSpirit: cola.Some(true), BrandName: string(rune('a' + n/8%26)),
+	}
 }

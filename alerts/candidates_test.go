@@ -133,8 +133,9 @@ func TestMetFilters(t *testing.T) {
 			[]string{"2 [type_wine abv_min abv_max container_can]"},
 		},
 		{
-			"several options", cola.SavedSearchFilters{BrandName: "o", TypeWine: on,
-				TypeMaltBeverage: on, ContainerCan: on, ContainerBottle: on},
+			"several options", cola.SavedSearchFilters{
+				BrandName: "o", TypeWine: on, TypeMaltBeverage: on, ContainerCan: on, ContainerBottle: on,
+			},
 			[]string{
 				"1 [brand_name type_wine container_bottle]", "2 [brand_name type_wine container_can]",
 				"3 [brand_name type_malt_beverage container_can]",

@@ -252,8 +252,9 @@ func TestSlow(t *testing.T) {
 			}
 		}
 		hook, post := &fakeSender{answer: away(false)}, &fakeSender{answer: away(true)}
-		c := NewDispatcher(DispatcherOptions{Store: f,
-			Senders: map[string]Sender{cola.KindWebhook: hook, cola.KindEmail: post}, Hold: hold})
+		c := NewDispatcher(DispatcherOptions{
+			Store: f, Senders: map[string]Sender{cola.KindWebhook: hook, cola.KindEmail: post}, Hold: hold,
+		})
 		started := time.Now()
 		report := mustDeliver(t, c)
 		if took := time.Since(started); took > time.Minute || report.Delivered != 1 {

@@ -238,8 +238,9 @@ func TestConcurrentDispatchers(t *testing.T) {
 			var all sync.WaitGroup
 			for _, from := range []store.Store{st, other, st} {
 				all.Go(func() {
-					c := NewDispatcher(DispatcherOptions{Store: from,
-						Senders: map[string]Sender{cola.KindWebhook: hook, cola.KindEmail: post}, Now: now})
+					c := NewDispatcher(DispatcherOptions{
+						Store: from, Senders: map[string]Sender{cola.KindWebhook: hook, cola.KindEmail: post}, Now: now,
+					})
 					if _, err := c.Deliver(t.Context(), now()); err != nil {
 						t.Error(err)
 					}

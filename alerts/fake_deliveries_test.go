@@ -44,8 +44,9 @@ type fakeDelivery struct {
 var _ DispatcherStore = (*fakeDeliveries)(nil)
 
 func newFakeDeliveries(now func() time.Time) *fakeDeliveries {
-	return &fakeDeliveries{now: now, all: map[int64]*fakeDelivery{},
-		paused: map[string]string{}, unread: map[int64]error{}}
+	return &fakeDeliveries{
+		now: now, all: map[int64]*fakeDelivery{}, paused: map[string]string{}, unread: map[int64]error{},
+	}
 }
 
 // add adds a due message to an active destination and returns it for further changes.

@@ -92,8 +92,9 @@ type fakeRun struct {
 }
 
 func newFakeStore(clock time.Time) *fakeStore {
-	return &fakeStore{clock: clock, revision: 100,
-		labels: map[cola.TTBID]*fakeLabel{}, searches: map[string]*fakeSearch{}}
+	return &fakeStore{
+		clock: clock, revision: 100, labels: map[cola.TTBID]*fakeLabel{}, searches: map[string]*fakeSearch{},
+	}
 }
 
 // around makes a call between the hooks before and after it.
@@ -158,8 +159,9 @@ func (f *fakeStore) save(uuid string, filters cola.SavedSearchFilters, schedule 
 	s := &fakeSearch{
 		number: len(f.searches), since: f.revision, had: map[cola.TTBID]bool{},
 		mark: store.Mark{At: f.clock, Revision: f.revision},
-		search: cola.SavedSearch{UUID: uuid, Name: uuid, Filters: filters,
-			Schedule: &schedule, CreatedAt: cola.TimestampOf(f.clock)},
+		search: cola.SavedSearch{
+			UUID: uuid, Name: uuid, Filters: filters, Schedule: &schedule, CreatedAt: cola.TimestampOf(f.clock),
+		},
 	}
 	f.searches[uuid] = s
 	return s

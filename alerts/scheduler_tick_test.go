@@ -25,8 +25,9 @@ var (
 
 // oak returns a label that matches oaks.
 func oak(number int, approved cola.Date) cola.IndexRecord {
-	return cola.IndexRecord{Summary: cola.ColaSummary{TTBID: cola.TTBID(26001001000000 + number),
-		BrandName: "OAK", PermitNumber: "CA-W-1", ApprovalDate: approved}}
+	return cola.IndexRecord{Summary: cola.ColaSummary{
+		TTBID: cola.TTBID(26001001000000 + number), BrandName: "OAK", PermitNumber: "CA-W-1", ApprovalDate: approved,
+	}}
 }
 
 // withSearches returns a store with searches created on 9 November, due the next morning, and one

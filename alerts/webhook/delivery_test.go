@@ -48,8 +48,10 @@ func newFixture(t *testing.T, r *receiver, searches int) *fixture {
 	for i := range searches {
 		plan := cola.Schedule{Active: true, Cadence: cola.CadenceDaily}
 		plan.NextRunAt = cola.Some(cola.TimestampOf(plan.Next(tr.clock)))
-		search := cola.SavedSearch{UUID: fmt.Sprintf("00000000-0000-4000-8000-%012d", i),
-			Name: "Oaks", Filters: cola.SavedSearchFilters{BrandName: "oak"}, Schedule: &plan}
+		search := cola.SavedSearch{
+			UUID: fmt.Sprintf("00000000-0000-4000-8000-%012d", i),
+			Name: "Oaks", Filters: cola.SavedSearchFilters{BrandName: "oak"}, Schedule: &plan,
+		}
 		_, _, err := st.CreateSavedSearch(t.Context(),
 			store.NewSavedSearch{Account: account.ID, Search: search, MaxActive: 100})
 		must(t, err)
@@ -66,8 +68,9 @@ func newFixture(t *testing.T, r *receiver, searches int) *fixture {
 	tr.clock = tr.clock.Add(24 * time.Hour)
 	_, err = alerts.New(alerts.Options{Store: st}).Tick(t.Context(), tr.clock)
 	must(t, err)
-	tr.dispatcher = alerts.NewDispatcher(alerts.DispatcherOptions{Store: st,
-		Senders: map[string]alerts.Sender{cola.KindWebhook: sender(r)}, Now: now})
+	tr.dispatcher = alerts.NewDispatcher(alerts.DispatcherOptions{
+		Store: st, Senders: map[string]alerts.Sender{cola.KindWebhook: sender(r)}, Now: now,
+	})
 	return tr
 }
 

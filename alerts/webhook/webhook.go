@@ -58,8 +58,10 @@ var _ alerts.Sender = (*Sender)(nil)
 
 // New returns a Sender.
 func New(o Options) *Sender {
-	s := &Sender{vault: o.Vault, public: o.PublicURL, private: o.AllowPrivate,
-		agent: agent(o), now: o.Now, within: responseTimeout}
+	s := &Sender{
+		vault: o.Vault, public: o.PublicURL, private: o.AllowPrivate,
+		agent: agent(o), now: o.Now, within: responseTimeout,
+	}
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -113,20 +113,24 @@ func sender(trusted ...*receiver) *Sender {
 
 // message returns a message about a run with three matches that shows two.
 func message(address string) alerts.Message {
-	due := store.DueDelivery{ID: 5, MessageID: "msg_9d3f1c7a52e84b60a1f4c2d07be8365a", Event: cola.EventRan,
-		Kind: cola.KindWebhook, Run: 1841, CreatedAt: time.Date(2026, 11, 16, 6, 0, 2, 0, time.UTC)}
+	due := store.DueDelivery{
+		ID: 5, MessageID: "msg_9d3f1c7a52e84b60a1f4c2d07be8365a", Event: cola.EventRan,
+		Kind: cola.KindWebhook, Run: 1841, CreatedAt: time.Date(2026, 11, 16, 6, 0, 2, 0, time.UTC),
+	}
 	due.Destination.UUID, due.Destination.Address = "5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10", cola.Some(address)
 	due.Destination.Secrets.Current = box.Seal(vault.Secret, due.Destination.UUID, secret)
-	content := &store.RunContent{Search: cola.SavedSearch{UUID: "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11",
-		Name: "Herons & <friends>"}}
+	content := &store.RunContent{Search: cola.SavedSearch{
+		UUID: "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", Name: "Herons & <friends>",
+	}}
 	content.Run = cola.SavedSearchRun{
 		ID: 1841, RanAt: cola.TimestampOf(due.CreatedAt), DateFrom: cola.NewDate(2026, 11, 9),
 		DateTo: cola.NewDate(2026, 11, 16), MatchCount: 3, LateCount: 1,
 	}
 	content.Labels = []store.MatchedLabel{
 		{
-			Match: cola.SavedSearchMatch{RunID: 1841, TTBID: 26282001000009,
-				Met: cola.FilterSetOf("brand_name", "type_wine")},
+			Match: cola.SavedSearchMatch{
+				RunID: 1841, TTBID: 26282001000009, Met: cola.FilterSetOf("brand_name", "type_wine"),
+			},
 			Label: cola.ColaSummary{TTBID: 26282001000009, BrandName: "BLUE HERON", ProductName: "RÉSERVE",
 				ProductType: vocabulary.Wine, ClassName: "TABLE RED WINE", PermitNumber: "BWN-OR-16677",
 				ApprovalDate: cola.NewDate(2026, 11, 12), HasBarcode: true},

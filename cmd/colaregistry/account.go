@@ -219,8 +219,9 @@ func (c *accountAddIdentity) Run(env *environment) (err error) {
 	if err := st.AddIdentity(env, a.ID, identity); err != nil {
 		return err
 	}
-	after := store.LinkedIdentity{AccountIdentity: store.AccountIdentity{Account: a.ID, Identity: identity},
-		Email: a.Email}
+	after := store.LinkedIdentity{
+		AccountIdentity: store.AccountIdentity{Account: a.ID, Identity: identity}, Email: a.Email,
+	}
 	fmt.Fprintln(env.stdout, identityLine(after))
 	fmt.Fprintln(env.stderr, consequences(before, after))
 	return nil

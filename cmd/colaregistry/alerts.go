@@ -70,8 +70,9 @@ func (c *alertsTick) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	dispatcher := alerts.NewDispatcher(alerts.DispatcherOptions{Store: st,
-		Senders: senders, Hold: c.Hold, Now: time.Now, Logger: env.log})
+	dispatcher := alerts.NewDispatcher(alerts.DispatcherOptions{
+		Store: st, Senders: senders, Hold: c.Hold, Now: time.Now, Logger: env.log,
+	})
 	delivered, err := dispatcher.Deliver(env, latest(at, time.Now()))
 	if summary := summarizeDeliveries(delivered); summary != "" {
 		fmt.Fprintln(env.stdout, summary)

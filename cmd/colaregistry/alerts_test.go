@@ -85,8 +85,10 @@ func mustSaveMany(t *testing.T, st store.Store, searches int, due time.Time) col
 		schedule := cola.Schedule{Active: true, Cadence: cola.CadenceDaily, NextRunAt: cola.Some(cola.TimestampOf(due))}
 		_, _, err := st.CreateSavedSearch(t.Context(), store.NewSavedSearch{
 			Account: account.ID, MaxActive: searches,
-			Search: cola.SavedSearch{UUID: manyUUID(i), Name: "many",
-				Filters: cola.SavedSearchFilters{BrandName: "zyzzyva"}, Schedule: &schedule},
+			Search: cola.SavedSearch{
+				UUID: manyUUID(i), Name: "many",
+				Filters: cola.SavedSearchFilters{BrandName: "zyzzyva"}, Schedule: &schedule,
+			},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -123,8 +125,9 @@ func TestTickKilled(t *testing.T) {
 		now := time.Now()
 		account := mustSaveMany(t, st, searches, now.Add(time.Minute))
 		h.run(t, "import", "colas", mustNews(t, "ZYZZYVA", 1, labels, cola.DateOf(now)))
-		tick := append([]string{"alerts", "tick", "--hold", "3s",
-			"--at", now.AddDate(0, 0, 1).UTC().Format(time.RFC3339)}, slices.Concat(h.flags(), h.keyFlags(t))...)
+		tick := append([]string{
+			"alerts", "tick", "--hold", "3s", "--at", now.AddDate(0, 0, 1).UTC().Format(time.RFC3339),
+		}, slices.Concat(h.flags(), h.keyFlags(t))...)
 		killed := command(tick...)
 		if err := killed.Start(); err != nil {
 			t.Fatal(err)

@@ -19,8 +19,9 @@ import (
 // record.
 func TestCopyComparesEverything(t *testing.T) {
 	fields := reflect.TypeFor[store.Item]()
-	kinds := map[string]store.ItemKind{"Cola": store.ItemCola,
-		"Permittee": store.ItemPermittee, "References": store.ItemReferences}
+	kinds := map[string]store.ItemKind{
+		"Cola": store.ItemCola, "Permittee": store.ItemPermittee, "References": store.ItemReferences,
+	}
 	for i := range fields.NumField() {
 		name := fields.Field(i).Name
 		if name == "Kind" {

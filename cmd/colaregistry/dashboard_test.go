@@ -23,8 +23,9 @@ func visitor(t *testing.T) *http.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &http.Client{Jar: jar,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{
+		Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }
 
 // browse requests a page and returns its status and body.
@@ -58,8 +59,9 @@ func TestAccountLink(t *testing.T) {
 		}
 		one, two := startServer(t, h), startServer(t, h)
 		at := func(s *serverProcess) string { return strings.TrimSuffix(s.base, "/api/v1") }
-		link := strings.TrimSpace(mustRun(t, append([]string{"account", "link",
-			"--account", "ANN@example.com", "--public-url", at(one)}, h.flags()...)...))
+		link := strings.TrimSpace(mustRun(t, append([]string{
+			"account", "link", "--account", "ANN@example.com", "--public-url", at(one),
+		}, h.flags()...)...))
 		b := visitor(t)
 		for range 2 { // GET does not use up the link
 			if status, text := browse(t, b, "GET", link); status != http.StatusOK ||
@@ -95,8 +97,9 @@ func TestKeyFormConcurrent(t *testing.T) {
 		servers := []*serverProcess{startServer(t, h), startServer(t, h)}
 		at := func(s *serverProcess) string { return strings.TrimSuffix(s.base, "/api/v1") }
 		b := visitor(t)
-		link := strings.TrimSpace(mustRun(t, append([]string{"account", "link",
-			"--account", "ann@example.com", "--public-url", at(servers[0])}, h.flags()...)...))
+		link := strings.TrimSpace(mustRun(t, append([]string{
+			"account", "link", "--account", "ann@example.com", "--public-url", at(servers[0]),
+		}, h.flags()...)...))
 		browse(t, b, "POST", link)
 		_, page := browse(t, b, "GET", at(servers[0])+"/keys/new")
 		token := formToken.FindStringSubmatch(page)

@@ -205,8 +205,10 @@ func TestSenderKilled(t *testing.T) {
 				func() { h.run(t, "alerts", "tick", "--webhook-allow-private") })...)
 		}
 		h.run(t, "import", "colas", mustNews(t, "NUMBAT", 1, 2, cola.DateOf(time.Now())))
-		tick := append([]string{"alerts", "tick", "--webhook-allow-private", "--hold", "6s",
-			"--at", time.Now().AddDate(0, 0, 1).UTC().Format(time.RFC3339)}, slices.Concat(h.flags(), h.keyFlags(t))...)
+		tick := append([]string{
+			"alerts", "tick", "--webhook-allow-private", "--hold", "6s",
+			"--at", time.Now().AddDate(0, 0, 1).UTC().Format(time.RFC3339),
+		}, slices.Concat(h.flags(), h.keyFlags(t))...)
 		killed := command(tick...)
 		if err := killed.Start(); err != nil {
 			t.Fatal(err)

@@ -282,8 +282,9 @@ func TestRollingRestart(t *testing.T) {
 func TestProcessesShareRateLimit(t *testing.T) {
 	t.Parallel()
 	h := withDemoData(t)
-	servers := []*serverProcess{startServer(t, h),
-		startServer(t, h.onOtherMachine(t)), startServer(t, h.onOtherMachine(t))}
+	servers := []*serverProcess{
+		startServer(t, h), startServer(t, h.onOtherMachine(t)), startServer(t, h.onOtherMachine(t)),
+	}
 	st := mustOpen(t, h)
 	account, secret, _ := mustAccount(t, st, "three@example.com", cola.TierStarter)
 	limit := cola.TierStarter.Limits().PerMinute

@@ -136,8 +136,10 @@ func (c *importCommand) sources(env *environment) ([]ingest.Source, error) {
 	var sources []ingest.Source
 	for _, name := range c.Files {
 		if name == "-" {
-			sources = append(sources, ingest.Source{Name: "standard input", Size: -1,
-				Open: func() (io.ReadCloser, error) { return io.NopCloser(env.stdin), nil }})
+			sources = append(sources, ingest.Source{
+				Name: "standard input", Size: -1,
+				Open: func() (io.ReadCloser, error) { return io.NopCloser(env.stdin), nil },
+			})
 			continue
 		}
 		info, err := os.Stat(name)
@@ -147,8 +149,9 @@ func (c *importCommand) sources(env *environment) ([]ingest.Source, error) {
 		if info.IsDir() {
 			return nil, errors.New(name + " is a folder; pass the files in it")
 		}
-		sources = append(sources, ingest.Source{Name: name, Size: info.Size(),
-			Open: func() (io.ReadCloser, error) { return os.Open(name) }})
+		sources = append(sources, ingest.Source{
+			Name: name, Size: info.Size(), Open: func() (io.ReadCloser, error) { return os.Open(name) },
+		})
 	}
 	return sources, nil
 }

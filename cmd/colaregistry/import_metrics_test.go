@@ -23,8 +23,10 @@ import (
 func TestImportMetrics(t *testing.T) {
 	m := newImportMetrics([]ingest.Source{{Size: 100}, {Size: -1}, {Size: 50}})
 	counts := func(added, changed, unchanged, refused int) ingest.Counts {
-		return ingest.Counts{Read: added + changed + unchanged + refused,
-			Added: added, Changed: changed, Unchanged: unchanged, Refused: refused}
+		return ingest.Counts{
+			Read:  added + changed + unchanged + refused,
+			Added: added, Changed: changed, Unchanged: unchanged, Refused: refused,
+		}
 	}
 	steps := []struct {
 		progress ingest.Progress

@@ -92,8 +92,10 @@ func (p program) run(ctx context.Context) int {
 		return exitUsage
 	}
 	// Commands report on standard output; only the server has a log.
-	env := &environment{Context: ctx, program: p,
-		log: slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	env := &environment{
+		Context: ctx, program: p,
+		log: slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	}
 	if err := readSecretFiles(command.Flags(), env.log); err != nil {
 		fmt.Fprintf(p.stderr, "colaregistry: %v\n", err)
 		return exitUsage

@@ -150,8 +150,9 @@ func useEveryTool(t *testing.T, a assistant) {
 			map[string]any{"name": name, "filters": map[string]any{"brand_name": name}}).at("data", "uuid")
 	}
 	calls["list_saved_searches"] = map[string]any{}
-	calls["update_saved_search"] = map[string]any{"uuid": create("Elms"),
-		"schedule": map[string]any{"cadence": "daily"}}
+	calls["update_saved_search"] = map[string]any{
+		"uuid": create("Elms"), "schedule": map[string]any{"cadence": "daily"},
+	}
 	calls["delete_saved_search"] = map[string]any{"uuid": create("Ashes")}
 	for _, tool := range list.Tools {
 		got := a.call(t, tool.Name, calls[tool.Name])

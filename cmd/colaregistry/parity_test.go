@@ -78,8 +78,9 @@ func parityCases(t *testing.T) (cases []parityCase) {
 	return append(cases,
 		colas(map[string]string{"volume_min": "1"}), colas(map[string]string{"abv_min": "20", "abv_max": "10"}),
 		colas(map[string]string{"statsu": "approved", "pag": "1", "page": "x"}),
-		colas(map[string]string{"status": "revoked"}), colas(map[string]string{"product_type": "wine,malt beverage",
-			"origin": "american"}), colas(map[string]string{"page": "2", "per_page": "7"}),
+		colas(map[string]string{"status": "revoked"}), colas(map[string]string{
+			"product_type": "wine,malt beverage", "origin": "american",
+		}), colas(map[string]string{"page": "2", "per_page": "7"}),
 	)
 }
 
@@ -178,8 +179,10 @@ func comparing(t *testing.T, s *serverProcess, st store.Store, account store.Acc
 	path := c.path
 	rest := s.get(t, path, key)
 	first := spentBy(t, st, account)
-	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call",
-		"params": map[string]any{"name": c.tool, "arguments": arguments}})
+	body, err := json.Marshal(map[string]any{
+		"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+		"params": map[string]any{"name": c.tool, "arguments": arguments},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,8 +269,9 @@ func TestRowsAgreeWithDetails(t *testing.T) {
 		if stated, ok := label["volume"].(float64); ok {
 			volume, _ = vocabulary.Milliliters(stated, label["volume_unit"].(string))
 		}
-		want := map[string]any{"company_name": holder.at("data", "company_name"),
-			"abv": label["abv"], "volume_ml": volume}
+		want := map[string]any{
+			"company_name": holder.at("data", "company_name"), "abv": label["abv"], "volume_ml": volume,
+		}
 		for name, value := range want {
 			if !cmp.Equal(value, row[name]) {
 				t.Errorf("%s of %s = %v, want %v", name, row["ttb_id"], row[name], value)

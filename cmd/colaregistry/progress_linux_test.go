@@ -73,8 +73,10 @@ func TestUnreadableFileIsReportedOnce(t *testing.T) {
 	}
 	for _, files := range [][]string{{file}, {file, refused}} {
 		var stdout, stderr strings.Builder
-		p := program{args: append([]string{"import", "colas", "--data-dir", dir}, files...),
-			stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr}
+		p := program{
+			args:  append([]string{"import", "colas", "--data-dir", dir}, files...),
+			stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr,
+		}
 		if code := p.run(t.Context()); code != exitFailed {
 			t.Errorf("exit code %d", code)
 		}

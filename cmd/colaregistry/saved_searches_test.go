@@ -63,8 +63,9 @@ func savedCases(t *testing.T) (cases []savedCase) {
 				savedCase{fmt.Sprintf(`{"name":"One","filters":{%q:%s%s}}`, name, value, beside), f.Name, fails})
 		}
 	}
-	schedules := map[string]string{"cadence": `"weekly","day":6`,
-		"day": `28,"cadence":"monthly"`, "active": `false,"cadence":"daily"`}
+	schedules := map[string]string{
+		"cadence": `"weekly","day":6`, "day": `28,"cadence":"monthly"`, "active": `false,"cadence":"daily"`,
+	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[cola.ScheduleParams]()) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		good, ok := schedules[name]

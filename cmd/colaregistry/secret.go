@@ -123,8 +123,9 @@ func (f secretFlags) vault(
 	if err != nil {
 		return nil, err
 	}
-	v := vault.New(vault.Options{Keys: keys, Log: env.log,
-		Reload: func() (*keyring.Keyring, error) { return keyring.Load(file) }})
+	v := vault.New(vault.Options{
+		Keys: keys, Log: env.log, Reload: func() (*keyring.Keyring, error) { return keyring.Load(file) },
+	})
 	check, err := st.KeyCheck(env, v.NewCheck())
 	if err != nil {
 		return nil, err

@@ -164,14 +164,16 @@ func (f *deliveryFlags) check() error {
 // flags and can't send.
 func (f *deliveryFlags) senders(v *vault.Vault, publicURL string, log *slog.Logger) (map[string]alerts.Sender, error) {
 	senders := map[string]alerts.Sender{
-		cola.KindWebhook: webhook.New(webhook.Options{Vault: v, PublicURL: publicURL,
-			AllowPrivate: f.WebhooksPrivate, Version: version()}),
+		cola.KindWebhook: webhook.New(webhook.Options{
+			Vault: v, PublicURL: publicURL, AllowPrivate: f.WebhooksPrivate, Version: version(),
+		}),
 	}
 	if f.SMTP == "" {
 		return senders, nil
 	}
-	post, err := mail.New(mail.Options{Link: v.Link, Server: f.SMTP,
-		From: f.MailFrom, PublicURL: publicURL, Logger: log})
+	post, err := mail.New(mail.Options{
+		Link: v.Link, Server: f.SMTP, From: f.MailFrom, PublicURL: publicURL, Logger: log,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -176,8 +176,9 @@ func freeAccount(t *testing.T, h testRegistry) {
 func spend(t *testing.T, st store.Ledger, a store.Account, k store.Key, units int) {
 	t.Helper()
 	credential := cola.Credential{Kind: cola.CredentialKey, ID: k.ID}
-	batch := store.Batch{ID: store.BatchID{1, byte(a.ID)},
-		Accounts: []cola.AccountID{a.ID}, Credentials: []cola.Credential{credential}}
+	batch := store.Batch{
+		ID: store.BatchID{1, byte(a.ID)}, Accounts: []cola.AccountID{a.ID}, Credentials: []cola.Credential{credential},
+	}
 	err := st.Settle(t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry {
 		return []store.Entry{{Account: a.ID, Units: []store.Units{{
 			Channel: cola.ChannelREST, Credential: credential, Meter: cola.MeterListRecords, Units: units,

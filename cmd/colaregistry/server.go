@@ -146,8 +146,9 @@ func (s *server) addAlerts(
 	}
 	runner := alerts.New(alerts.Options{Store: st, Logger: s.env.log, Metrics: metrics})
 	s.alerts = &alerts.Scheduler{Runner: runner, Now: time.Now, Logger: s.env.log}
-	s.dispatcher = alerts.NewDispatcher(alerts.DispatcherOptions{Store: st,
-		Senders: senders, Now: time.Now, Logger: s.env.log, Metrics: metrics})
+	s.dispatcher = alerts.NewDispatcher(alerts.DispatcherOptions{
+		Store: st, Senders: senders, Now: time.Now, Logger: s.env.log, Metrics: metrics,
+	})
 	return nil
 }
 

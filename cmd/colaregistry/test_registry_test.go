@@ -39,8 +39,10 @@ func onPostgres(t *testing.T) testRegistry {
 
 func homeOnPostgres(t *testing.T, url string) testRegistry {
 	t.Helper()
-	return testRegistry{storeFlags: storeFlags{DataDir: t.TempDir(), DatabaseURL: url},
-		keyFile: filepath.Join(t.TempDir(), "secret.key")}
+	return testRegistry{
+		storeFlags: storeFlags{DataDir: t.TempDir(), DatabaseURL: url},
+		keyFile:    filepath.Join(t.TempDir(), "secret.key"),
+	}
 }
 
 // withDemoData returns a registry on PostgreSQL with the demo labels.

@@ -36,8 +36,10 @@ type hook struct {
 
 func newHooked(t *testing.T, answer func(id string, n int) int) *webhookReceiver {
 	t.Helper()
-	h := &webhookReceiver{answer: answer, secrets: map[string]*webhooks.Webhook{},
-		attempts: map[string]int{}, accepted: map[string]hook{}}
+	h := &webhookReceiver{
+		answer: answer, secrets: map[string]*webhooks.Webhook{},
+		attempts: map[string]int{}, accepted: map[string]hook{},
+	}
 	h.Server = httptest.NewServer(h)
 	t.Cleanup(h.Close)
 	return h

@@ -58,8 +58,9 @@ func embedding() (headers []http.Header) {
 func (s *site) pages(key string) (pages []string) {
 	s.t.Helper()
 	label := s.rest(key, http.MethodGet, "/colas?per_page=1", nil).JSON(s.t)["data"].([]any)[0].(map[string]any)
-	saved := s.rest(key, http.MethodPost, "/saved-searches", map[string]any{"name": "Wine",
-		"filters": map[string]any{"type_wine": true, "query": "red"}}).JSON(s.t)
+	saved := s.rest(key, http.MethodPost, "/saved-searches", map[string]any{
+		"name": "Wine", "filters": map[string]any{"type_wine": true, "query": "red"},
+	}).JSON(s.t)
 	values := strings.NewReplacer(
 		"{ttb_id}", label["ttb_id"].(string), "permittees/*",
 		"permittees/"+url.PathEscape(label["permit_number"].(string)),
@@ -96,8 +97,10 @@ func TestHostileImageAddress(t *testing.T) {
 			"https://１２７.0.0.1:" + port + target, `https:\\` + host + target, "//" + host + target,
 			"/images/.." + target,
 		} {
-			images = append(images, map[string]any{"ttb_image_id": "20001001000001-" + port,
-				"container_position": "front", "extension_type": "jpg", "image_url": address})
+			images = append(images, map[string]any{
+				"ttb_image_id":       "20001001000001-" + port,
+				"container_position": "front", "extension_type": "jpg", "image_url": address,
+			})
 		}
 		label, err := json.Marshal(map[string]any{
 			"ttb_id": "20001001000001", "brand_name": "HOSTILE", "product_type": "wine",

@@ -30,8 +30,10 @@ var withoutAlerts = program.Options{Flags: []string{"--alerts", "off", "--webhoo
 func TestManualRunsDeliverNoLabels(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		a, hook := s.account("runs@example.com", cola.TierPro), s.receiver("runs@example.com")
-		types := map[string]vocabulary.ProductType{"type_wine": vocabulary.Wine,
-			"type_malt_beverage": vocabulary.MaltBeverage, "type_distilled_spirit": vocabulary.DistilledSpirits}
+		types := map[string]vocabulary.ProductType{
+			"type_wine":          vocabulary.Wine,
+			"type_malt_beverage": vocabulary.MaltBeverage, "type_distilled_spirit": vocabulary.DistilledSpirits,
+		}
 		var searches []string
 		for filter := range types {
 			searches = append(searches, s.save(a, filter, map[string]any{filter: true, "brand_name": "quarry"}, nil))

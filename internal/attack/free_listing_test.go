@@ -56,8 +56,9 @@ func (s *site) awaitPreview(browser *http.Client, brand string, labels int) stri
 	form := url.Values{"filters.brand_name": {brand}}.Encode()
 	var page answer
 	for range 150 {
-		header := http.Header{"Origin": {s.URL},
-			"Content-Type": {"application/x-www-form-urlencoded"}, "Hx-Request": {"true"}}
+		header := http.Header{
+			"Origin": {s.URL}, "Content-Type": {"application/x-www-form-urlencoded"}, "Hx-Request": {"true"},
+		}
 		page = s.send(browser, http.MethodPost, "/saved-searches/preview", header, form)
 		found := previewed.FindStringSubmatch(string(page.Body))
 		if page.Status == http.StatusOK && found != nil && strings.ReplaceAll(found[1], ",", "") == fmt.Sprint(labels) {

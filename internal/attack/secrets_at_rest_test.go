@@ -26,8 +26,9 @@ var linkToken = regexp.MustCompile(`/confirm/([\w-]+)`)
 // current or replaced, challenges, their codes, or tokens of links in email.
 func TestSecretsAtRest(t *testing.T) {
 	post := mailtest.Start(t)
-	o := program.Options{Flags: []string{"--smtp", post.URL(),
-		"--mail-from", "alerts@example.com", "--webhook-allow-private"}}
+	o := program.Options{Flags: []string{
+		"--smtp", post.URL(), "--mail-from", "alerts@example.com", "--webhook-allow-private",
+	}}
 	onBoth(t, o, func(t *testing.T, s *site) {
 		endpoint := newEndpoint(t, http.StatusNoContent)
 		key := s.account("holder@example.com", cola.TierPro).Key.Reveal()
@@ -44,12 +45,15 @@ func TestSecretsAtRest(t *testing.T) {
 		if page := s.send(http.DefaultClient, http.MethodGet, "/confirm/"+link[1], nil, nil); page.Status != http.StatusOK {
 			t.Errorf("link: %d", page.Status)
 		}
-		s.requireNoneOf(map[string]string{"secret": hook["secret"].(string),
-			"replaced secret": rotated["secret"].(string), "link": link[1]})
+		s.requireNoneOf(map[string]string{
+			"secret": hook["secret"].(string), "replaced secret": rotated["secret"].(string), "link": link[1],
+		})
 		challenge := endpoint.await(t, "destination.confirm")["data"].(map[string]any)
 		code := challenge["code"].(string)
-		s.requireNoneOf(map[string]string{"challenge": challenge["challenge"].(string),
-			"code": code, "code without a hyphen": strings.ReplaceAll(code, "-", "")})
+		s.requireNoneOf(map[string]string{
+			"challenge": challenge["challenge"].(string),
+			"code":      code, "code without a hyphen": strings.ReplaceAll(code, "-", ""),
+		})
 		if status := s.Run("secret", "status"); !regexp.MustCompile(`^[0-9a-f]{8} +3 secrets`).MatchString(status) {
 			t.Errorf("secret status: %s", status)
 		}
@@ -114,8 +118,9 @@ func TestWrongKeyFile(t *testing.T) {
 		if err := keyring.Create(other); err != nil {
 			t.Fatal(err)
 		}
-		o := program.Options{Dir: s.Dir, DatabaseURL: s.DatabaseURL,
-			NoKeyFile: true, Flags: []string{"--secret-key-file", other}}
+		o := program.Options{
+			Dir: s.Dir, DatabaseURL: s.DatabaseURL, NoKeyFile: true, Flags: []string{"--secret-key-file", other},
+		}
 		err := program.Launch(t, o).ExitError()
 		if err == nil || !strings.Contains(err.Error(), "to which this database is bound") {
 			t.Errorf("another key file: %v", err)

@@ -187,8 +187,10 @@ func TestTestMessageFlood(t *testing.T) {
 // findNews lets an account's saved search find a new label and sends the message.
 func (s *site) findNews(key string) {
 	s.t.Helper()
-	search := map[string]any{"name": "Herons", "filters": map[string]any{"brand_name": "heron"},
-		"schedule": map[string]any{"cadence": "daily"}}
+	search := map[string]any{
+		"name": "Herons", "filters": map[string]any{"brand_name": "heron"},
+		"schedule": map[string]any{"cadence": "daily"},
+	}
 	if got := s.rest(key, http.MethodPost, "/saved-searches", search); got.Status != http.StatusCreated {
 		s.t.Fatalf("%d %s", got.Status, got.Body)
 	}

@@ -177,8 +177,9 @@ func (w *world) path(pattern string) string {
 				return value
 			}
 		}
-		return map[string]string{"{uuid}": "00000000-0000-4000-8000-000000000000",
-			"{id}": "999999999", "{run}": "999999999"}[name]
+		return map[string]string{
+			"{uuid}": "00000000-0000-4000-8000-000000000000", "{id}": "999999999", "{run}": "999999999",
+		}[name]
 	})
 }
 

@@ -70,8 +70,9 @@ func (b *bench) generateGo(t *testing.T, document string) {
 	}{
 		{"github.com/ogen-go/ogen", "generated a client and a server",
 			[]string{"tool", "ogen", "--target", "ogen", "--package", "ogen", document}},
-		{"github.com/oapi-codegen/oapi-codegen/v2", "generated a client", []string{"tool", "oapi-codegen",
-			"-generate", "models,client", "-package", "oapi", "-o", "oapi/client.go", document}},
+		{"github.com/oapi-codegen/oapi-codegen/v2", "generated a client", []string{
+			"tool", "oapi-codegen", "-generate", "models,client", "-package", "oapi", "-o", "oapi/client.go", document,
+		}},
 		{"go", "compiled both, and the programs that use them", []string{"build", "-o", "bin/", "./..."}},
 	} {
 		started := time.Now()

@@ -59,8 +59,10 @@ func readOperations(t *testing.T) map[string]operation {
 			if len(described.Samples) == 0 {
 				t.Fatalf("%s has no example call", described.OperationID)
 			}
-			op := operation{id: described.OperationID, method: strings.ToUpper(method),
-				path: path, types: map[string]string{}, examples: map[string]any{}}
+			op := operation{
+				id: described.OperationID, method: strings.ToUpper(method),
+				path: path, types: map[string]string{}, examples: map[string]any{},
+			}
 			for _, p := range described.Parameters {
 				op.types[p.Name] = p.Schema.Type
 				if p.Example != nil {

@@ -190,8 +190,10 @@ func (s step) take(r request, call func(request) response) (got response, err er
 
 // newRequest fills in an example call with known values.
 func newRequest(op operation, s step, key string, known map[string]string) request {
-	r := request{Operation: op.id, Key: key, Path: maps.Clone(op.sample.path),
-		Query: map[string]any{}, op: op, values: op.sample.query}
+	r := request{
+		Operation: op.id, Key: key, Path: maps.Clone(op.sample.path),
+		Query: map[string]any{}, op: op, values: op.sample.query,
+	}
 	for name, value := range s.path {
 		r.Path[name] = known[value]
 	}
@@ -274,16 +276,19 @@ func send(req *http.Request) (got response) {
 func (b *bench) discover(t *testing.T) map[string]string {
 	t.Helper()
 	key, ask := b.newKey("discover"), over(t, b.URL+"/api/v1")
-	list := ask(request{Key: key, op: operation{method: "GET", path: "/colas"},
-		values: url.Values{"per_page": {"100"}}})
+	list := ask(request{
+		Key: key, op: operation{method: "GET", path: "/colas"}, values: url.Values{"per_page": {"100"}},
+	})
 	rows, _ := list.at("data").([]any)
 	for _, r := range rows {
 		row := response{Body: r}
 		if row.at("has_barcode") != true {
 			continue
 		}
-		label := ask(request{Key: key, op: operation{method: "GET", path: "/colas/{ttb_id}"},
-			Path: map[string]string{"ttb_id": plain(row.at("ttb_id"))}})
+		label := ask(request{
+			Key: key, op: operation{method: "GET", path: "/colas/{ttb_id}"},
+			Path: map[string]string{"ttb_id": plain(row.at("ttb_id"))},
+		})
 		if label.at("data.barcode_value") == nil {
 			continue
 		}

@@ -27,8 +27,10 @@ func TestReportFails(t *testing.T) {
 	good := func() *report {
 		return &report{
 			tallies: []loadtest.Tally{{OK: 1}, {OK: 1, Unavailable: 9, Unknown: 3}},
-			statements: []loadtest.Statement{{Account: &loadtest.Account{}, Verdict: loadtest.Exact},
-				{Account: &loadtest.Account{}, Verdict: loadtest.Bounds}},
+			statements: []loadtest.Statement{
+				{Account: &loadtest.Account{}, Verdict: loadtest.Exact},
+				{Account: &loadtest.Account{}, Verdict: loadtest.Bounds},
+			},
 		}
 	}
 	for name, spoil := range map[string]func(*report){

@@ -78,8 +78,9 @@ func (in *inspection) all(ctx context.Context) error {
 
 // ask runs the inspector for one method and returns its output.
 func (in *inspection) ask(ctx context.Context, method string, flags ...string) (nodetest.Output, error) {
-	all := []string{"--cli", in.url, "--transport", "http",
-		"--protocol-era", in.era, "--format", "json", "--method", method}
+	all := []string{
+		"--cli", in.url, "--transport", "http", "--protocol-era", in.era, "--format", "json", "--method", method,
+	}
 	return nodetest.Finish(in.kit.Command(ctx, in.program, append(all, flags...)...))
 }
 

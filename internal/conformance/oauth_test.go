@@ -37,8 +37,10 @@ func walked(b *bench) []exchange {
 		"grant_type": {"authorization_code"}, "code_verifier": {"x"}, "resource": {b.resource()},
 	}}
 	call := func(asked, about string, status int, challenge string) exchange {
-		return exchange{by: server, method: "POST", path: endpoint, asked: asked,
-			about: about, status: status, challenge: challenge, credentials: true}
+		return exchange{
+			by: server, method: "POST", path: endpoint, asked: asked,
+			about: about, status: status, challenge: challenge, credentials: true,
+		}
 	}
 	first := call("initialize", "", 401, `Bearer realm="x", resource_metadata="`+b.public.origin()+resourceMetadata+`"`)
 	first.credentials = false

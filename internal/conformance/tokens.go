@@ -66,8 +66,10 @@ func (b *bench) tryTokens(ctx context.Context, r *report, w walker, reported sto
 	read, write := reported.read.Token, reported.created.Token
 	if err := b.attempts(ctx, r, w,
 		attempt{"REST reads with the first token", read, http.MethodGet, usage, "", 200, ""},
-		attempt{"REST denies a write with the first token", read,
-			http.MethodPost, searches, savedSearch, 403, "insufficient_scope"},
+		attempt{
+			"REST denies a write with the first token", read,
+			http.MethodPost, searches, savedSearch, 403, "insufficient_scope",
+		},
 		attempt{"REST writes with the second token", write, http.MethodPost, searches, savedSearch, 201, ""},
 	); err != nil {
 		return err

@@ -35,8 +35,10 @@ func serve(t *testing.T, most int) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{Listener: New(l, most, nil), held: make(chan struct{}, 100),
-		release: make(chan struct{}), ended: make(chan error, 1)}
+	s := &site{
+		Listener: New(l, most, nil), held: make(chan struct{}, 100),
+		release: make(chan struct{}), ended: make(chan error, 1),
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("/hold", func(_ http.ResponseWriter, r *http.Request) {

@@ -26,8 +26,10 @@ type shelf struct {
 }
 
 func newShelf() *shelf {
-	return &shelf{colas: map[cola.TTBID]cola.Cola{}, permittees: map[string]cola.Permittee{},
-		reports: map[cola.ReportKey]int{}, rows: map[string]int{}}
+	return &shelf{
+		colas: map[cola.TTBID]cola.Cola{}, permittees: map[string]cola.Permittee{},
+		reports: map[cola.ReportKey]int{}, rows: map[string]int{},
+	}
 }
 
 var errShelf = errors.New("shelf is full")

@@ -105,8 +105,10 @@ func (p *page) statements(b box) {
 	if p.sulfites {
 		sulfites = "CONTAINS SULFITES"
 	}
-	items := []item{p.line(0.9, p.producer, p.ink, small),
-		p.line(0.35, p.origin, p.ink, small), p.line(0.35, sulfites, p.ink, small)}
+	items := []item{
+		p.line(0.9, p.producer, p.ink, small),
+		p.line(0.35, p.origin, p.ink, small), p.line(0.35, sulfites, p.ink, small),
+	}
 	if p.strength != "" || p.contents != "" {
 		items = append(items, p.line(0.4, join(p.strength, p.contents), p.ink,
 			textStyle{face: sansBold, maxSize: s * 0.04, lines: 2, align: left}))

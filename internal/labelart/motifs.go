@@ -85,8 +85,9 @@ func chateau(p *page, b box, k, ground ink) {
 func tree(p *page, b box, k, _ ink) {
 	s := b.square()
 	c, r := s.center(), s.w
-	trunk := polygon(point{c.x - r*0.1, c.y + r*0.4}, point{c.x - r*0.035, c.y + r*0.3}, point{c.x - r*0.03,
-		c.y}, point{c.x + r*0.03, c.y},
+	trunk := polygon(point{c.x - r*0.1, c.y + r*0.4}, point{c.x - r*0.035, c.y + r*0.3}, point{
+		c.x - r*0.03, c.y,
+	}, point{c.x + r*0.03, c.y},
 		point{c.x + r*0.035, c.y + r*0.3}, point{c.x + r*0.1, c.y + r*0.4})
 	p.fill(k, trunk)
 	for _, crown := range [][3]float64{{0, -0.22, 0.2}, {-0.2, -0.1, 0.16}, {0.2, -0.1, 0.16}, {-0.1, 0.02, 0.13}, {0.12, 0.03, 0.13}, {-0.3, 0.02, 0.09}, {0.3, 0.03, 0.09}, {0, -0.06, 0.18}} {

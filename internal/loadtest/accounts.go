@@ -90,8 +90,9 @@ func NewAccounts(ctx context.Context, st Registry, n int) ([]*Account, error) {
 		tier, spent := tiers[i%len(tiers)], cola.Used{}
 		if i%3 == 0 {
 			limits, left := tier.Limits(), nearlyUsedUp[tier]
-			spent = cola.Used{DetailViews: limits.DetailViews - left.DetailViews,
-				ListRecords: limits.ListRecords - left.ListRecords}
+			spent = cola.Used{
+				DetailViews: limits.DetailViews - left.DetailViews, ListRecords: limits.ListRecords - left.ListRecords,
+			}
 		}
 		var err error
 		if accounts[i], err = NewAccount(ctx, st, fmt.Sprintf("%s%d@example.com", tier, i), tier, spent); err != nil {

@@ -42,8 +42,10 @@ func TestOutcome(t *testing.T) {
 		{"503 during shutdown", 12, 17, unavailable, false, None, Held},
 		{"503 of a running process", 30, 35, unavailable, false, None, Held},
 	} {
-		e := Exchange{Process: 1, Sent: at(tt.sent), Answered: at(tt.answered),
-			Status: tt.status, Burst: tt.burst, Failure: tt.failure}
+		e := Exchange{
+			Process: 1, Sent: at(tt.sent), Answered: at(tt.answered),
+			Status: tt.status, Burst: tt.burst, Failure: tt.failure,
+		}
 		if got := e.outcome(endings); got != tt.want {
 			t.Errorf("%s: outcome %d, want %d", tt.name, got, tt.want)
 		}

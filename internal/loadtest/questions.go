@@ -73,8 +73,9 @@ func (m Material) Draw(r *rand.Rand) Question {
 	case n < 60:
 		return one("/permittees/" + url.PathEscape(pick(r, m.Permits)))
 	case n < 70:
-		return Question{"/barcode/" + url.PathEscape(pick(r, m.Barcodes)),
-			cola.MeterListRecords, mostPerBarcode, http.StatusOK}
+		return Question{
+			"/barcode/" + url.PathEscape(pick(r, m.Barcodes)), cola.MeterListRecords, mostPerBarcode, http.StatusOK,
+		}
 	case n < 79:
 		rows := 1 + r.IntN(20)
 		return Question{fmt.Sprintf("/permittees?per_page=%d", rows), cola.MeterListRecords, rows, http.StatusOK}

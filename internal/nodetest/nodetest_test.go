@@ -16,8 +16,9 @@ func mustOptions(t *testing.T) Options {
 	for _, name := range []string{"package.json", "package-lock.json", "script.mjs"} {
 		files[name] = &fstest.MapFile{Data: []byte("{}")}
 	}
-	return Options{Files: files, Name: "test", Cache: filepath.Join(t.TempDir(), "cache"),
-		Dir: filepath.Join(t.TempDir(), "kit")}
+	return Options{
+		Files: files, Name: "test", Cache: filepath.Join(t.TempDir(), "cache"), Dir: filepath.Join(t.TempDir(), "kit"),
+	}
 }
 
 // mustFakeNPM replaces npm with a program that records its runs.

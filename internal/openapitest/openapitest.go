@@ -115,8 +115,9 @@ func (s *Spec) check(req *http.Request, resp *http.Response, body []byte) error 
 		return err
 	}
 	input := &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: asked,
-			Route: route, PathParams: params},
+		RequestValidationInput: &openapi3filter.RequestValidationInput{
+			Request: asked, Route: route, PathParams: params,
+		},
 		Status: resp.StatusCode,
 		Header: resp.Header,
 		Options: &openapi3filter.Options{

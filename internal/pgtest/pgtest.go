@@ -114,8 +114,9 @@ func newServer(o Options, name string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{options: o, name: name, programs: found,
-		runAs: runAs, folder: f, log: &serverLog{path: f.log()}}, nil
+	return &Server{
+		options: o, name: name, programs: found, runAs: runAs, folder: f, log: &serverLog{path: f.log()},
+	}, nil
 }
 
 // startSomewhere starts the server on a port from reserve. If another process takes the port first,
@@ -154,8 +155,9 @@ func (s *Server) Addr() string {
 
 // URL returns the URL of a database of the server. The database need not exist.
 func (s *Server) URL(database string) string {
-	u := url.URL{Scheme: "postgres", User: url.User(user), Host: s.Addr(),
-		Path: "/" + database, RawQuery: "sslmode=disable"}
+	u := url.URL{
+		Scheme: "postgres", User: url.User(user), Host: s.Addr(), Path: "/" + database, RawQuery: "sslmode=disable",
+	}
 	return u.String()
 }
 
