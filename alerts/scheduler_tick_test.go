@@ -224,7 +224,9 @@ func TestPostpone(t *testing.T) {
 // TestPostponeFails checks that a search that can't be postponed stays claimed and that the tick
 // continues.
 func TestPostponeFails(t *testing.T) {
-	for says, broken := range map[string]error{"database unavailable": store.ErrUnavailable, "taken over": store.ErrNotFound} {
+	for says, broken := range map[string]error{
+		"database unavailable": store.ErrUnavailable, "taken over": store.ErrNotFound,
+	} {
 		f := withSearches(3)
 		bad := f.searches["search 01"]
 		bad.fault = errors.New(`unknown field "color"`)

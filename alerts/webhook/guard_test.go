@@ -64,7 +64,10 @@ func checkGuard(t *testing.T, address string, want bool) {
 func TestPrivateAddresses(t *testing.T) {
 	r := receive(t, true, answers(200))
 	port := ":" + strconv.Itoa(r.Listener.Addr().(*net.TCPAddr).Port)
-	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "[::]", "10.0.0.1", "169.254.169.254", "[fe80::1]", "[64:ff9b::7f00:1]"} {
+	for _, host := range []string{
+		"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "[::]", "10.0.0.1", "169.254.169.254",
+		"[fe80::1]", "[64:ff9b::7f00:1]",
+	} {
 		s := sender(r)
 		s.private, s.dialer.Control = false, publicOnly
 		if sent := s.Send(t.Context(), message("https://"+host+port)); sent != (alerts.Result{Fault: faultNotPublic}) {

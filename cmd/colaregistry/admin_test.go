@@ -137,7 +137,9 @@ func testMetrics(t *testing.T, h testRegistry) {
 		t.Errorf("increases (-want +got):\n%s", diff)
 	}
 	now := scrape(t, admin)
-	for name, want := range map[string]float64{"index_labels": testColas, "index_lag_seconds": 0, "ready": 1, "http_requests_in_flight": 0} {
+	for name, want := range map[string]float64{
+		"index_labels": testColas, "index_lag_seconds": 0, "ready": 1, "http_requests_in_flight": 0,
+	} {
 		if got := now["colaregistry_"+name]; got != want {
 			t.Errorf("%s = %v, want %v", name, got, want)
 		}
@@ -150,7 +152,11 @@ func TestAdminListener(t *testing.T) {
 	s := startServer(t, seeded(t), "--admin-listen", "127.0.0.1:0")
 	admin, public := s.admin(t), strings.TrimSuffix(s.base, "/api/v1")
 	s.get(t, "/colas/"+s.key, s.key)
-	for _, path := range []string{"/", "/metrics", "/healthz", "/readyz", "/debug/pprof/", "/debug/pprof/heap?debug=1", "/debug/pprof/goroutine?debug=2", "/debug/pprof/profile?seconds=1", "/debug/pprof/trace?seconds=0.1", "/debug/pprof/symbol"} {
+	for _, path := range []string{
+		"/", "/metrics", "/healthz", "/readyz", "/debug/pprof/", "/debug/pprof/heap?debug=1",
+		"/debug/pprof/goroutine?debug=2", "/debug/pprof/profile?seconds=1", "/debug/pprof/trace?seconds=0.1",
+		"/debug/pprof/symbol",
+	} {
 		status, text := fetch(t, admin+path)
 		if status != http.StatusOK || text == "" || strings.Contains(text, s.key) {
 			t.Errorf("admin %s: %d, %d bytes", path, status, len(text))
@@ -166,7 +172,9 @@ func TestAdminListener(t *testing.T) {
 		}
 	}
 	_, text := fetch(t, admin+"/metrics")
-	for _, always := range []string{"go_goroutines ", "go_gc_duration_seconds", "process_resident_memory_bytes ", "colaregistry_build_info{"} {
+	for _, always := range []string{
+		"go_goroutines ", "go_gc_duration_seconds", "process_resident_memory_bytes ", "colaregistry_build_info{",
+	} {
 		if !strings.Contains(text, always) {
 			t.Errorf("/metrics without %s", always)
 		}
@@ -272,7 +280,9 @@ func TestNoAdmin(t *testing.T) {
 }
 
 func TestIsLoopback(t *testing.T) {
-	for ip, want := range map[string]bool{"127.0.0.1": true, "127.8.8.8": true, "::1": true, "0.0.0.0": false, "::": false, "192.0.2.1": false} {
+	for ip, want := range map[string]bool{
+		"127.0.0.1": true, "127.8.8.8": true, "::1": true, "0.0.0.0": false, "::": false, "192.0.2.1": false,
+	} {
 		if got := isLoopback(&net.TCPAddr{IP: net.ParseIP(ip), Port: 1}); got != want {
 			t.Errorf("isLoopback(%s) = %t", ip, got)
 		}

@@ -56,7 +56,10 @@ func TestWalk(t *testing.T) {
 				t.Fatalf("no %q at this point of the output:\n%s", want, out)
 			}
 		}
-		for _, want := range []string{`"match_count":1`, `"ttb_id":"99365001000017","late":false,"met":["brand_name","type_wine"]`, `"state":"delivered"`, `"verdict":"found"`} {
+		for _, want := range []string{
+			`"match_count":1`, `"ttb_id":"99365001000017","late":false,"met":["brand_name","type_wine"]`,
+			`"state":"delivered"`, `"verdict":"found"`,
+		} {
 			if !strings.Contains(string(out), want) {
 				t.Errorf("no %s in the output:\n%s", want, out)
 			}

@@ -46,7 +46,9 @@ func TestContractDecisions(t *testing.T) {
 				t.Errorf("%s: results %s, want %s", query, got, want)
 			}
 		}
-		for query, note := range map[string]string{"origin=DE": "DEU", "origin=georgia": "GE", "origin=narnia": "narnia", "origin=GA": "GAB", "origin=DEU": ""} {
+		for query, note := range map[string]string{
+			"origin=DE": "DEU", "origin=georgia": "GE", "origin=narnia": "narnia", "origin=GA": "GAB", "origin=DEU": "",
+		} {
 			if notes := fmt.Sprint(get(query).at("notes")); (note == "") != (notes == "<nil>") ||
 				!strings.Contains(notes, note) {
 				t.Errorf("%s: notes %s", query, notes)

@@ -20,7 +20,9 @@ func TestNoSecretInTheLog(t *testing.T) {
 	public := strings.TrimSuffix(s.base, "/api/v1")
 	requests, answered := 0, 0
 	for _, key := range []string{s.key, wrong} {
-		for header, value := range map[string]string{"X-Api-Key": key, "Authorization": "Bearer " + key, "X-Request-Id": key, "Referer": key} {
+		for header, value := range map[string]string{
+			"X-Api-Key": key, "Authorization": "Bearer " + key, "X-Request-Id": key, "Referer": key,
+		} {
 			for _, target := range []string{
 				"/api/v1/colas?q=" + sought, "/api/v1/colas?brand_name=" + sought + "&api_key=" + key,
 				"/api/v1/usage?access_token=" + key,

@@ -148,7 +148,9 @@ func TestStepUp(t *testing.T) {
 			"MCP":  s.post(t, "", createCall, "Authorization: Bearer "+reads),
 		} {
 			challenge := got.Header.Get("WWW-Authenticate")
-			for _, part := range []string{`error="insufficient_scope"`, `scope="saved_searches:write"`, `resource_metadata="` + metadata + `"`} {
+			for _, part := range []string{
+				`error="insufficient_scope"`, `scope="saved_searches:write"`, `resource_metadata="` + metadata + `"`,
+			} {
 				if got.StatusCode != 403 || !strings.Contains(challenge, part) {
 					t.Errorf("%s: %d, challenge %q without %s", edge, got.StatusCode, challenge, part)
 				}

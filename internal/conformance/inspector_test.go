@@ -82,7 +82,9 @@ func TestKeep(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"ttb_id": "2", "permit_number": "P"}, known); diff != "" {
 		t.Error(diff)
 	}
-	for _, content := range []map[string]any{nil, {"data": []any{label("1", false)}}, {"data": []any{label("", true)}}} {
+	for _, content := range []map[string]any{
+		nil, {"data": []any{label("1", false)}}, {"data": []any{label("", true)}},
+	} {
 		if err := keepLabel(content, known); err == nil {
 			t.Errorf("keepLabel(%v) returned no error", content)
 		}
@@ -114,7 +116,9 @@ func TestCheckRevision(t *testing.T) {
 }
 
 func TestAbout(t *testing.T) {
-	for want, flags := range map[string][]string{"x": {"--a", "b", "--uri", "x"}, "": {"--strict"}, "y": {"--prompt-name", "y", "--prompt-args"}} {
+	for want, flags := range map[string][]string{
+		"x": {"--a", "b", "--uri", "x"}, "": {"--strict"}, "y": {"--prompt-name", "y", "--prompt-args"},
+	} {
 		if got := about(flags); got != want {
 			t.Errorf("about(%v) = %q, want %q", flags, got, want)
 		}

@@ -38,7 +38,10 @@ func TestPermittees(t *testing.T) {
 			operating++
 		}
 	}
-	for _, kind := range []string{"Bonded Winery", "Bonded Wine Cellar", "Taxpaid Wine Bottling House", "Wine Producer", "Importer (Alcohol)", "Wholesaler (Alcohol)", "Brewery", "Distilled Spirits Plant"} {
+	for _, kind := range []string{
+		"Bonded Winery", "Bonded Wine Cellar", "Taxpaid Wine Bottling House", "Wine Producer", "Importer (Alcohol)",
+		"Wholesaler (Alcohol)", "Brewery", "Distilled Spirits Plant",
+	} {
 		if kinds[kind] == 0 {
 			t.Errorf("no permittee of kind %s: %v", kind, kinds)
 		}

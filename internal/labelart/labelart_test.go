@@ -137,7 +137,9 @@ func TestStatedFormats(t *testing.T) {
 }
 
 func TestParseFormat(t *testing.T) {
-	for given, want := range map[string]Format{"jpg": JPEG, "JPEG": JPEG, "png": PNG, "Svg": SVG, "tif": "", "": "", ".png": ""} {
+	for given, want := range map[string]Format{
+		"jpg": JPEG, "JPEG": JPEG, "png": PNG, "Svg": SVG, "tif": "", "": "", ".png": "",
+	} {
 		if got, ok := ParseFormat(given); got != want || ok != (want != "") {
 			t.Errorf("%q: %q, %t", given, got, ok)
 		}
@@ -174,7 +176,9 @@ func TestDefaultSize(t *testing.T) {
 }
 
 func TestInvalidSizes(t *testing.T) {
-	for _, size := range [][2]int{{0, 10}, {10, 0}, {-5, 10}, {MaxSide + 1, 10}, {10, MaxSide + 1}, {1 << 40, 1 << 40}} {
+	for _, size := range [][2]int{
+		{0, 10}, {10, 0}, {-5, 10}, {MaxSide + 1, 10}, {10, MaxSide + 1}, {1 << 40, 1 << 40},
+	} {
 		c, img := label(vocabulary.Wine, "front", size[0], size[1])
 		for _, name := range []Format{JPEG, PNG, SVG} {
 			var b bytes.Buffer
@@ -216,7 +220,10 @@ func TestTexts(t *testing.T) {
 	}
 	img.ContainerPosition = "back"
 	_, _, text = svgText(t, mustSVG(t, c, img))
-	for _, want := range []string{"A dry wine.", "GOVERNMENT WARNING:", "Surgeon General", "health problems.", "CONTAINS SULFITES", "STONE RIDGE LLC"} {
+	for _, want := range []string{
+		"A dry wine.", "GOVERNMENT WARNING:", "Surgeon General", "health problems.", "CONTAINS SULFITES",
+		"STONE RIDGE LLC",
+	} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
 			t.Errorf("back without %q:\n%s", want, text)
 		}
@@ -236,7 +243,9 @@ func TestDeterministic(t *testing.T) {
 
 func TestBrandsLookDifferent(t *testing.T) {
 	looks := map[string]bool{}
-	for _, brand := range []string{"ALDER", "BIRCH", "CEDAR", "DOGWOOD", "ELM", "FIR", "GINKGO", "HAZEL", "IRONWOOD", "JUNIPER"} {
+	for _, brand := range []string{
+		"ALDER", "BIRCH", "CEDAR", "DOGWOOD", "ELM", "FIR", "GINKGO", "HAZEL", "IRONWOOD", "JUNIPER",
+	} {
 		c, _ := label(vocabulary.MaltBeverage, "front", 600, 800)
 		c.BrandName = brand
 		th := themeOf(c)
@@ -294,7 +303,9 @@ func contrast(a, b ink) float64 {
 }
 
 func TestPalettesAreLegible(t *testing.T) {
-	for name, palettes := range map[string][]palette{"wine": winePalettes, "beer": beerPalettes, "spirits": spiritPalettes} {
+	for name, palettes := range map[string][]palette{
+		"wine": winePalettes, "beer": beerPalettes, "spirits": spiritPalettes,
+	} {
 		for i, p := range palettes {
 			for _, pair := range []struct {
 				what   string

@@ -55,7 +55,9 @@ func NewAccount(ctx context.Context, st Registry, email string, tier cola.Tier, 
 // spend charges the initial usage without requests.
 func (a *Account) spend(ctx context.Context, st store.Ledger) error {
 	entry := store.Entry{Account: a.ID}
-	for meter, units := range map[cola.Meter]int{cola.MeterDetailViews: a.Spent.DetailViews, cola.MeterListRecords: a.Spent.ListRecords} {
+	for meter, units := range map[cola.Meter]int{
+		cola.MeterDetailViews: a.Spent.DetailViews, cola.MeterListRecords: a.Spent.ListRecords,
+	} {
 		if units > 0 {
 			entry.Units = append(entry.Units,
 				store.Units{Channel: cola.ChannelREST, Credential: a.credential(), Meter: meter, Units: units})

@@ -220,7 +220,10 @@ func TestDraw(t *testing.T) {
 			t.Fatalf("%+v", q)
 		}
 	}
-	for _, kind := range []string{"colas", "colas/14001", "colas/99999999999999", "permittees", "permittees/CA%2FW", "barcode/0%201", "usage", "avas", "no/such/path"} {
+	for _, kind := range []string{
+		"colas", "colas/14001", "colas/99999999999999", "permittees", "permittees/CA%2FW", "barcode/0%201", "usage",
+		"avas", "no/such/path",
+	} {
 		if kinds[kind] == 0 {
 			t.Errorf("no question of kind %s in %v", kind, kinds)
 		}

@@ -51,7 +51,10 @@ func TestCustomJSON(t *testing.T) {
 	s := newSet()
 	got := s.Registry().SchemaFromRef(s.Of(reflect.TypeFor[drink]()).Ref)
 	s.Finish()
-	for name, want := range map[string]string{"name": "string", "years": "integer", "abv": "number", "parts": "array", "cask": "string", "lot": "integer", "met": "array"} {
+	for name, want := range map[string]string{
+		"name": "string", "years": "integer", "abv": "number", "parts": "array", "cask": "string", "lot": "integer",
+		"met": "array",
+	} {
 		if p := got.Properties[name]; p == nil || p.Type != want {
 			t.Errorf("schema of %s = %+v, want %s", name, p, want)
 		}

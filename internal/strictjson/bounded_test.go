@@ -50,7 +50,9 @@ func size(v any) (depth, values int) {
 
 // FuzzBounded checks that Bounded agrees with a full decoder on depth and number of values.
 func FuzzBounded(f *testing.F) {
-	for _, seed := range []string{`{"a":1,"b":{"c":[2,[]]}}`, `["\\\"[",{}]`, `[[[1]],2]`, `{"":""}`, `"\u0022,["`, `[1,`, `,,`} {
+	for _, seed := range []string{
+		`{"a":1,"b":{"c":[2,[]]}}`, `["\\\"[",{}]`, `[[[1]],2]`, `{"":""}`, `"\u0022,["`, `[1,`, `,,`,
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -82,7 +82,9 @@ func TestUnambiguous(t *testing.T) {
 
 // FuzzMembers checks that encoding/json reads an object without ambiguities in the same way.
 func FuzzMembers(f *testing.F) {
-	for _, seed := range []string{`{"a":1,"b":{"c":[2]}}`, `{"a":1,"A":2}`, `{"a":1,"a":2}`, `{"\ud800":1,"\udfff":2}`, `[{}]`, `{"":{"":""}}`} {
+	for _, seed := range []string{
+		`{"a":1,"b":{"c":[2]}}`, `{"a":1,"A":2}`, `{"a":1,"a":2}`, `{"\ud800":1,"\udfff":2}`, `[{}]`, `{"":{"":""}}`,
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

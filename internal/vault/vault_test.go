@@ -177,7 +177,10 @@ func TestLinks(t *testing.T) {
 		t.Error("Link accepted an invalid UUID")
 	}
 	sealed := v.Seal(Secret, "", "whsec_abc")
-	for _, wrong := range []string{"", "x", one, token + "A", token + "\n", token[1:], strings.ToUpper(token), sealed, sealed[strings.LastIndex(sealed, ":")+1:]} {
+	for _, wrong := range []string{
+		"", "x", one, token + "A", token + "\n", token[1:], strings.ToUpper(token), sealed,
+		sealed[strings.LastIndex(sealed, ":")+1:],
+	} {
 		if account, destination, ok := v.OpenLink(wrong); ok {
 			t.Errorf("OpenLink(%q) = %d, %s", wrong, account, destination)
 		}
