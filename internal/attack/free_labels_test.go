@@ -31,8 +31,9 @@ func TestManualRunsDeliverNoLabels(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		a, hook := s.account("runs@example.com", cola.TierPro), s.receiver("runs@example.com")
 		types := map[string]vocabulary.ProductType{
-			"type_wine":          vocabulary.Wine,
-			"type_malt_beverage": vocabulary.MaltBeverage, "type_distilled_spirit": vocabulary.DistilledSpirits,
+			"type_wine":             vocabulary.Wine,
+			"type_malt_beverage":    vocabulary.MaltBeverage,
+			"type_distilled_spirit": vocabulary.DistilledSpirits,
 		}
 		var searches []string
 		for filter := range types {
