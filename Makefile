@@ -1,11 +1,11 @@
-# Targets for people and for CI; `make help` lists them.
+# Run `make help` for the list of targets.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 REDOCLY     := @redocly/cli@2.77.0
 SPECTRAL    := @stoplight/spectral-cli@6.16.3
 
-# SQLite is C translated to Go, in memory that is not Go's. The race detector and checkptr know nothing of that memory, and looking took most of
-# the time of all tests; so they look at everything but the translation. A process with the detector also waits for a second when it ends, unless told.
+# SQLite is C translated to Go, with its own memory. The race detector and checkptr don't understand that memory and made the tests several times
+# slower, so they skip the translated packages. GORACE=atexit_sleep_ms avoids a one-second pause whenever a process exits.
 TRANSLATED := modernc.org/sqlite/lib modernc.org/libc
 RACE       := -race -gcflags='modernc.org/...=-d=checkptr=0' $(foreach p,$(TRANSLATED),-gcflags='$(p)=-d=checkptr=0 -race=false')
 
@@ -15,55 +15,55 @@ RACE       := -race -gcflags='modernc.org/...=-d=checkptr=0' $(foreach p,$(TRANS
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-tools: ## install what the tests need and this machine lacks (Debian, Ubuntu)
+tools: ## install missing tools for the tests (Debian, Ubuntu)
 	@./scripts/install-tools
 
-test: lint race ## everything CI runs: lint, then every test with the race detector
+test: lint race ## run lint and all tests with the race detector
 
-race: tools ## every test with the race detector, or those of some packages (PKG=./auth)
+race: tools ## run tests with the race detector (PKG=./auth for one package)
 	GORACE=atexit_sleep_ms=20 go test $(RACE) -timeout 40m $(or $(PKG),./...)
 
-lint: tools ## formatting, vet, staticcheck, module file, OpenAPI, known vulnerabilities
+lint: tools ## check formatting, vet, staticcheck, go.mod, OpenAPI and vulnerabilities
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "run gofmt -w on:" $$unformatted; exit 1; fi
 	go vet ./...
 	go run $(STATICCHECK) ./...
 	go mod tidy -diff
 	@$(MAKE) --no-print-directory openapi-lint vuln
 
-openapi-lint: tools ## lint the committed OpenAPI document; a warning fails it
+openapi-lint: tools ## lint the committed OpenAPI document; warnings are errors
 	npx --yes $(REDOCLY) lint --extends recommended-strict httpapi/openapi.json
 	npx --yes $(SPECTRAL) lint --fail-severity hint httpapi/openapi.json
 
-vuln: ## scan for known vulnerabilities; warn if the database is unreachable (COLAREGISTRY_VULNDB=file:///mirror)
+vuln: ## scan for known vulnerabilities (COLAREGISTRY_VULNDB=file:///mirror)
 	@./scripts/vulnerabilities $(GOVULNCHECK)
 
-vuln-strict: ## the same, but fail if the database is unreachable: required for a release
+vuln-strict: ## like vuln, but fail if the scan can't run; required for a release
 	@./scripts/vulnerabilities --strict $(GOVULNCHECK)
 
-cluster-test: tools ## three processes on PostgreSQL with a standby, under load, killed, cut off and failed over: answered against charged (CLUSTER_TEST=flags)
+cluster-test: tools ## test charges of three processes under failures of processes and PostgreSQL (CLUSTER_TEST=flags)
 	go run ./internal/cluster $(CLUSTER_TEST)
 
-conformance: tools ## the conformance suite of MCP, the inspector and official clients with a real OAuth issuer against the real program (CONFORMANCE=flags)
+conformance: tools ## run the MCP conformance suite, inspector and official clients (CONFORMANCE=flags)
 	go run ./internal/conformance $(CONFORMANCE)
 
-clients: tools ## generated REST clients, MCP clients and a page in Chromium, all by others, against the real program (CLIENTS=TestClients/browser)
+clients: tools ## test generated REST clients, MCP clients and Chromium (CLIENTS=TestClients/browser)
 	go test ./internal/clients -count=1 -v -timeout 15m -run '$(or $(CLIENTS),TestClients)' -args -online
 
-screenshots: tools ## write the pictures of the dashboard anew: those in docs/, those that tests compare with, and every page into SCREENSHOTS=folder
+screenshots: tools ## update dashboard screenshots in docs/ and tests; write all pages to a folder (SCREENSHOTS=dist/screenshots)
 	@mkdir -p $(abspath $(or $(SCREENSHOTS),dist/screenshots))
 	COLAREGISTRY_SCREENSHOTS=$(abspath $(or $(SCREENSHOTS),dist/screenshots)) go test ./internal/browser -run TestPages -count=1 -timeout 20m -args -update
 
-fuzz: ## every fuzz target for a while each (FUZZTIME=10s)
+fuzz: ## run every fuzz target (FUZZTIME=10s each)
 	@./scripts/fuzz
 
-bench: ## all benchmarks, the index at 200,000 labels
+bench: ## run all benchmarks, with an index of 200,000 labels
 	go test -run '^$$' -bench . -benchmem ./...
 
-perf: ## the figures of docs/PERFORMANCE.md: 3,000,000 labels through the real program (a quarter of an hour, 6 GB of disk)
+perf: ## measure the figures in docs/PERFORMANCE.md with 3,000,000 labels (15 minutes, 6 GB of disk)
 	@./scripts/perf
 
-generate: ## write the committed generated files anew
+generate: ## update generated files: OpenAPI document and tools.md
 	go test ./httpapi ./mcp -run Golden -update
 
-run: ## serve on 127.0.0.1:8080 with demonstration data under ./data
+run: ## run the server on 127.0.0.1:8080 with demonstration data in ./data
 	go run ./cmd/colaregistry serve

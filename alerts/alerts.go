@@ -2,22 +2,21 @@
 //
 // # Runs
 //
-// A Runner claims the searches that are due, matches them against recently arrived labels, and
-// records each run together with the search's new high-water mark. Any number of processes may run
-// at the same time: a claimed search is not given to another process, and its run is recorded only
-// while the claim holds. If a tick is interrupted anywhere, each search has run completely or not
-// at all.
+// A Runner claims due searches, matches them against recently arrived labels, and records each run
+// together with the search's new mark. Any number of processes may run at the same time: each
+// search is claimed by one process, which records the run only while its claim is valid. If a tick
+// is interrupted, each search has run completely or not at all.
 //
-// Searches are matched by an index (package search) of recently arrived labels only. It is read
-// from one consistent state of the database, so a run needs no follower of the store, and its cost
-// depends on the number of new labels, not of all labels.
+// Searches are matched by an index (package search) of recently arrived labels. It is read from one
+// consistent state of the database, so the cost of a run depends on the number of new labels, not
+// on the size of the registry.
 //
 // # Deliveries
 //
 // The transaction that records a run creates its deliveries. A Dispatcher claims the due ones,
 // passes each to the Sender of its kind (packages alerts/mail and alerts/webhook) and records the
-// attempt. If a dispatcher stops in between, another one sends the message again with the same ID:
-// every message is sent at least once.
+// attempt. If a dispatcher stops in between, another one sends the message again with the same ID,
+// so every message is sent at least once.
 package alerts
 
 import (
@@ -42,14 +41,14 @@ type Store interface {
 }
 
 const (
-	// DefaultHold is how long claims last. A batch takes seconds. The claims of a killed process
-	// are free after it, and a search that could not run is tried again after it, the first time.
+	// DefaultHold is how long claims last. A batch takes seconds. Claims of a killed process expire
+	// after this time, and a failed search is first retried after it.
 	DefaultHold = 2 * time.Minute
-	// maxHold is the longest pause before a failing search is tried again.
+	// maxHold bounds the pause before a failing search is retried.
 	maxHold = 6 * time.Hour
 	// batchSize is how many searches are claimed at once.
 	batchSize = 1_000
-	// maxRunsPerRecord and maxMatchesPerRecord bound the size of one transaction, since other
+	// maxRunsPerRecord and maxMatchesPerRecord bound the size of one transaction, because other
 	// writers wait for it.
 	maxRunsPerRecord    = 250
 	maxMatchesPerRecord = 10_000
@@ -60,16 +59,15 @@ const (
 // Options configure a Runner. Only Store must be set.
 type Options struct {
 	Store  Store
-	Hold   time.Duration // how long claims last; zero: DefaultHold
-	Batch  int           // searches to claim at once; zero: 1,000
+	Hold   time.Duration // how long claims last; default DefaultHold
+	Batch  int           // searches to claim at once; default 1,000
 	Logger *slog.Logger
 
-	// Metrics gets the runner's metrics, for one Runner only; nil: none.
+	// Metrics registers the runner's metrics, at most one Runner's; may be nil.
 	Metrics prometheus.Registerer
 }
 
-// Runner runs saved searches that are due. It is safe for concurrent use, also with runners in
-// other processes.
+// Runner runs due saved searches. It is safe for concurrent use, including by other processes.
 type Runner struct {
 	store   Store
 	hold    time.Duration
@@ -93,14 +91,14 @@ func New(o Options) *Runner {
 	return r
 }
 
-// Report is what a tick did.
+// Report summarizes a tick.
 type Report struct {
 	Runs      int       // runs recorded
 	Matches   int       // new matches
 	Late      int       // late ones among them
-	Missed    int       // searches that were changed, paused, deleted or taken over after the claim; they run later
+	Missed    int       // searches changed, paused, deleted or taken over after the claim; they run later if still due
 	Released  int       // searches released because the tick was interrupted
-	Failed    int       // searches that could not run; they are tried again with increasing pauses
+	Failed    int       // searches that failed; they are retried with increasing pauses
 	Labels    int       // labels in the index
 	NextDueAt time.Time // earliest due time of the remaining searches; zero if no schedule is active
 }
@@ -108,22 +106,22 @@ type Report struct {
 // Message is a message for one destination.
 type Message struct {
 	store.DueDelivery
-	Content *store.RunContent // for cola.EventRan, with the labels that the message may name; otherwise nil
+	Content *store.RunContent // for cola.EventRan, with the labels to include; otherwise nil
 }
 
 // Result is the result of sending a message.
 type Result struct {
-	Status     int           // HTTP or SMTP status; 0: no response
-	Fault      string        // why it failed, for the account holder: reveals nothing of our network. Empty: accepted
-	Final      bool          // retrying is useless, such as after an SMTP 5xx
-	OurFault   bool          // the failure is ours, such as an unreachable mail server; it does not count against the destination
+	Status     int           // HTTP or SMTP status; 0 without a response
+	Fault      string        // error for the account holder, without details of our network; empty if accepted
+	Final      bool          // don't retry, such as after an SMTP 5xx
+	OurFault   bool          // our error, such as an unreachable mail server; doesn't count against the destination
 	Gone       bool          // the receiver wants no more messages (HTTP 410)
 	Verified   bool          // the endpoint answered a challenge with its token
-	RetryAfter time.Duration // minimum pause that the receiver asked for; 0: none
+	RetryAfter time.Duration // minimum pause requested by the receiver; 0 if none
 }
 
 // Sender sends messages to the destinations of one kind. It is safe for concurrent use.
 type Sender interface {
-	// Send tries to send a message once. It returns when the context ends.
+	// Send sends a message once, without retries. It returns when the context ends.
 	Send(ctx context.Context, m Message) Result
 }

@@ -71,7 +71,10 @@ func mustAccount(t testing.TB, st store.Store) cola.AccountID {
 
 func searchUUID(i int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", i) }
 
-func mustSave(t testing.TB, st store.Store, account cola.AccountID, i int, f cola.SavedSearchFilters, plan cola.Schedule, now time.Time) {
+func mustSave(
+	t testing.TB, st store.Store, account cola.AccountID, i int, f cola.SavedSearchFilters, plan cola.Schedule,
+	now time.Time,
+) {
 	t.Helper()
 	plan.Active, plan.NextRunAt = true, cola.Some(cola.TimestampOf(plan.Next(now)))
 	search := cola.SavedSearch{UUID: searchUUID(i), Name: "n", Filters: f, Schedule: &plan}
@@ -87,14 +90,15 @@ func mustWrite(t testing.TB, st store.Store, label cola.IndexRecord, mode store.
 	for i := range cola.FieldsOf[cola.Cola]() {
 		patch.Fields = patch.Fields.With(i)
 	}
-	if outcomes, err := st.UpsertColas(t.Context(), []cola.Patch[cola.Cola]{patch}, mode); err != nil || outcomes[0] == store.Refused {
+	if outcomes, err := st.UpsertColas(t.Context(), []cola.Patch[cola.Cola]{patch}, mode); err != nil ||
+		outcomes[0] == store.Refused {
 		t.Fatalf("write %v: %v, %v", label.Summary.TTBID, outcomes, err)
 	}
 }
 
-// TestBackendsAsTheFake applies the same random events to a real store and to fakeStore, and
+// TestBackendsMatchFake applies the same random events to a real store and to fakeStore, and
 // compares the ticks.
-func TestBackendsAsTheFake(t *testing.T) {
+func TestBackendsMatchFake(t *testing.T) {
 	onBackends(t, func(t *testing.T, open opener) {
 		fake := newFakeStore(at(3, 1, 0))
 		real := open(t, func() time.Time { return fake.clock })
@@ -109,7 +113,9 @@ func TestBackendsAsTheFake(t *testing.T) {
 				if r.IntN(2) == 0 {
 					f.TypeWine, f.TypeMaltBeverage = cola.Some(true), cola.Some(true)
 				}
-				plan := []cola.Schedule{daily, {Cadence: cola.CadenceWeekly, Day: 1}, {Cadence: cola.CadenceMonthly, Day: 5}}[r.IntN(3)]
+				plan := []cola.Schedule{
+					daily, {Cadence: cola.CadenceWeekly, Day: 1}, {Cadence: cola.CadenceMonthly, Day: 5},
+				}[r.IntN(3)]
 				fake.save(searchUUID(searches), f, plan)
 				mustSave(t, real, account, searches, f, plan, fake.clock)
 				searches++
@@ -127,7 +133,7 @@ func TestBackendsAsTheFake(t *testing.T) {
 			case 6:
 				if searches > 0 {
 					uuid := searchUUID(r.IntN(searches))
-					fake.ask(uuid)
+					fake.request(uuid)
 					if _, err := real.RequestRun(t.Context(), account, uuid, fake.clock, 1_000); err != nil {
 						t.Fatal(err)
 					}
@@ -180,13 +186,13 @@ func checkSameMatches(t *testing.T, fake *fakeStore, real store.Store, account c
 		found += len(got)
 	}
 	if found < 100 {
-		t.Errorf("only %d labels were found; the test shows little", found)
+		t.Errorf("only %d labels were found, too few for the test", found)
 	}
 }
 
-// TestRunnersBesideEachOther checks that concurrent runners in two processes find every label
+// TestConcurrentRunners checks that concurrent runners in two processes find every label
 // exactly once per search while labels arrive.
-func TestRunnersBesideEachOther(t *testing.T) {
+func TestConcurrentRunners(t *testing.T) {
 	onBackends(t, func(t *testing.T, open opener) {
 		const searches, rounds = 60, 12
 		clock := at(11, 9, 12)
@@ -229,8 +235,8 @@ func wineOak(number int, approved time.Time) cola.IndexRecord {
 	return label
 }
 
-// checkFoundOnce checks the numbers of labels and runs of a search, and that the windows of its
-// runs adjoin.
+// checkFoundOnce checks the number of labels and runs of a search, and that the windows of its runs
+// are contiguous.
 func checkFoundOnce(t *testing.T, st store.Store, account cola.AccountID, search, labels, runs int) {
 	t.Helper()
 	list, total, err := st.RunsOf(t.Context(), account, searchUUID(search), store.Slice{Limit: 1_000})

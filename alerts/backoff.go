@@ -9,18 +9,19 @@ import (
 
 // retryGaps are the pauses between attempts. Their sum is 24 minutes short of three days.
 var retryGaps = [...]time.Duration{
-	10 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 20 * time.Hour,
+	10 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute,
+	2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 20 * time.Hour,
 }
 
-// challengeRetries is how often a challenge is retried. Its receiver may not know us, and the
-// account holder can request another one.
+// challengeRetries is how often a challenge is retried: less than messages, because the receiver
+// may not expect it and the account holder can request another one.
 const challengeRetries = 4
 
 const (
-	// maxAge is how long after its due time a message is still sent. It may get that old if no
-	// process sends its kind, or its account is suspended.
+	// maxAge is how long after its due time a message is still sent. Messages get that old if no
+	// process sends their kind or their account is suspended.
 	maxAge = 3 * 24 * time.Hour
-	// maxRetryAfter bounds the pause that a receiver may ask for.
+	// maxRetryAfter bounds the pause that a receiver may request.
 	maxRetryAfter = 24 * time.Hour
 )
 
@@ -28,14 +29,17 @@ const (
 // next one. tried is the time from the first attempt to this one. retries is how many of the
 // retryGaps apply.
 //
-// Each retry has a fixed time after the first attempt, plus or minus a fifth of its gap; random in
-// [0, 1) picks the instant. So the times do not drift, and retries that were missed are skipped.
+// Each retry has a fixed time after the first attempt, plus or minus a fifth of its gap; random, in
+// [0, 1), selects the time within that range. Times don't drift, and missed retries are skipped.
 //
-// After a first attempt at 06:00:00, retries follow from 06:00:08 to 06:00:12, from 06:00:58 to
-// 06:01:22, from 06:05:10 to 06:07:10, and so on. The last of ten comes 67 to 76 hours after the
-// first attempt.
+// For example, after a first attempt at 06:00:00:
+//
+//	retry 1    06:00:08 to 06:00:12
+//	retry 2    06:00:58 to 06:01:22
+//	retry 3    06:05:10 to 06:07:10
+//	retry 10   67 to 76 hours later
 func retryDelay(tried time.Duration, random float64, retries int) (time.Duration, bool) {
-	tried = max(0, tried) // the first attempt may be by a process whose clock is ahead
+	tried = max(0, tried) // the clock of the first process may be ahead
 	var at time.Duration
 	for _, gap := range retryGaps[:retries] {
 		at += gap
@@ -46,7 +50,7 @@ func retryDelay(tried time.Duration, random float64, retries int) (time.Duration
 	return 0, false
 }
 
-// attemptFor returns the attempt to record for the result of an attempt that started at an instant.
+// attemptFor returns the attempt to record for a result. at is the start of the attempt.
 func attemptFor(due store.DueDelivery, at time.Time, took time.Duration, sent Result, random float64) store.Attempt {
 	a := store.Attempt{Due: due, At: at, Took: took, Status: sent.Status, Error: sent.Fault, Verified: sent.Verified}
 	if sent.Fault == "" {
@@ -61,8 +65,8 @@ func attemptFor(due store.DueDelivery, at time.Time, took time.Duration, sent Re
 	if due.Event == cola.EventConfirm && due.Kind == cola.KindWebhook {
 		retries = challengeRetries
 	}
-	wait, again := retryDelay(at.Sub(first), random, retries)
-	if again && !sent.Final && !sent.Gone {
+	wait, retry := retryDelay(at.Sub(first), random, retries)
+	if retry && !sent.Final && !sent.Gone {
 		a.State, a.Next = cola.DeliveryPending, at.Add(took+max(wait, min(sent.RetryAfter, maxRetryAfter)))
 		return a
 	}
@@ -70,13 +74,13 @@ func attemptFor(due store.DueDelivery, at time.Time, took time.Duration, sent Re
 	return a
 }
 
-// pauseReason returns why giving up a message pauses its destination; empty if it does not. An
-// unconfirmed destination stays unconfirmed. Notices that a destination was paused go elsewhere, so
-// their failures don't count.
+// pauseReason returns the reason to pause the destination of a failed message, or "" to leave it
+// unchanged. Unconfirmed destinations stay unconfirmed. Notices about a paused destination go to
+// another one, so their failures don't count.
 func pauseReason(due store.DueDelivery, sent Result) string {
-	toIt := due.Event == cola.EventRan || due.Event == cola.EventTest
+	counts := due.Event == cola.EventRan || due.Event == cola.EventTest
 	switch {
-	case !toIt || due.Destination.State != cola.DestinationActive:
+	case !counts || due.Destination.State != cola.DestinationActive:
 		return ""
 	case sent.Gone:
 		return cola.ReasonGone

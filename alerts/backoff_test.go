@@ -14,21 +14,22 @@ import (
 // never accepted.
 func TestRetries(t *testing.T) {
 	want := []time.Duration{
-		10 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 20 * time.Hour,
+		10 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour,
+		5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 20 * time.Hour,
 	}
 	tried := time.Duration(0)
 	for i, gap := range want {
 		wait, again := retryDelay(tried, 0.5, len(retryGaps))
 		if wait != gap || !again {
-			t.Errorf("retry %d comes after %v, %v, want %v", i+1, wait, again, gap)
+			t.Errorf("retry %d: retryDelay = %v, %v, want %v", i+1, wait, again, gap)
 		}
 		tried += wait
 	}
 	if wait, again := retryDelay(tried, 0.5, len(retryGaps)); again || tried < 71*time.Hour || tried > 3*24*time.Hour {
-		t.Errorf("after %v there is a retry in %v: %v; it is to end within three days", tried, wait, again)
+		t.Errorf("after %v: retryDelay = %v, %v, want no retry", tried, wait, again)
 	}
 	if wait, again := retryDelay(-time.Minute, 0, len(retryGaps)); wait != 8*time.Second || !again {
-		t.Errorf("a first attempt by a clock that is ahead is followed after %v, %v", wait, again)
+		t.Errorf("with a first attempt in the future: retryDelay = %v, %v", wait, again)
 	}
 }
 
@@ -41,32 +42,33 @@ func TestRetriesVary(t *testing.T) {
 		for _, gap := range retryGaps {
 			wait, again := retryDelay(tried, rapid.Float64Range(0, 0.999999).Draw(t, "random"), len(retryGaps))
 			if !again {
-				t.Fatalf("given up after %d retries and %v", n, tried)
+				t.Fatalf("%d retries within %v, want 10", n, tried)
 			}
 			late := time.Duration(rapid.Int64Range(0, int64(30*time.Second)).Draw(t, "late"))
 			drawn += gap
 			tried += wait
 			if tried < drawn-gap/5 || tried > drawn+gap/5 || wait <= 0 {
-				t.Fatalf("retry %d comes %v after the first attempt, %v after the one before; want %v", n+1, tried, wait, drawn)
+				t.Fatalf("retry %d: %v after the first attempt, %v after the previous one, want %v",
+					n+1, tried, wait, drawn)
 			}
 			tried += late
 			n++
 		}
 		if _, again := retryDelay(tried, 0, len(retryGaps)); again || tried < 67*time.Hour || tried > 77*time.Hour {
-			t.Fatalf("it goes on after %v", tried)
+			t.Fatalf("another retry after %v", tried)
 		}
 	})
 }
 
-// challenged turns a delivery into a challenge whose first attempt was at an instant.
+// challenged turns a delivery into a challenge with the given first attempt.
 func challenged(first time.Time) func(*store.DueDelivery) {
 	return func(d *store.DueDelivery) {
 		d.Event, d.Kind, d.FirstAttemptAt, d.Destination.State = cola.EventConfirm, cola.KindWebhook, first, cola.DestinationPending
 	}
 }
 
-func TestJudge(t *testing.T) {
-	begun := at(11, 10, 6)
+func TestAttemptFor(t *testing.T) {
+	started := at(11, 10, 6)
 	active := store.DueDelivery{Event: cola.EventRan}
 	active.Destination.State = cola.DestinationActive
 	with := func(change func(*store.DueDelivery)) store.DueDelivery {
@@ -74,7 +76,7 @@ func TestJudge(t *testing.T) {
 		change(&d)
 		return d
 	}
-	last := with(func(d *store.DueDelivery) { d.FirstAttemptAt = begun.Add(-71 * time.Hour) })
+	last := with(func(d *store.DueDelivery) { d.FirstAttemptAt = started.Add(-71 * time.Hour) })
 	for _, tt := range []struct {
 		name  string
 		due   store.DueDelivery
@@ -83,35 +85,48 @@ func TestJudge(t *testing.T) {
 		in    time.Duration // time until the next attempt
 		pause string
 	}{
-		{"taken", active, Result{Status: 204}, cola.DeliveryDelivered, 0, ""},
-		{"taken at last", last, Result{Status: 204}, cola.DeliveryDelivered, 0, ""},
-		{"not taken", active, Result{Status: 503, Fault: "no"}, cola.DeliveryPending, 12 * time.Second, ""},
-		{"wants to be left alone", active, Result{Status: 503, Fault: "no", RetryAfter: time.Hour}, cola.DeliveryPending, time.Hour + 2*time.Second, ""},
-		{"wants to be left alone for a second", active, Result{Fault: "no", RetryAfter: time.Second}, cola.DeliveryPending, 12 * time.Second, ""},
-		{"wants to be left alone for a year", active, Result{Fault: "no", RetryAfter: 365 * 24 * time.Hour}, cola.DeliveryPending, 24*time.Hour + 2*time.Second, ""},
-		{"third", with(func(d *store.DueDelivery) { d.FirstAttemptAt, d.Attempts = begun.Add(-70*time.Second), 2 }), Result{Fault: "no"}, cola.DeliveryPending, 5*time.Minute + 2*time.Second, ""},
-		{"first after a replay", with(func(d *store.DueDelivery) { d.Attempts = 11 }), Result{Fault: "no"}, cola.DeliveryPending, 12 * time.Second, ""},
-		{"last", last, Result{Fault: "no", RetryAfter: time.Hour}, cola.DeliveryFailed, 0, cola.ReasonFailing},
-		{"last, and we are to blame", last, Result{Fault: "no", OurFault: true}, cola.DeliveryFailed, 0, ""},
+		{"accepted", active, Result{Status: 204}, cola.DeliveryDelivered, 0, ""},
+		{"accepted at the last attempt", last, Result{Status: 204}, cola.DeliveryDelivered, 0, ""},
+		{"failed", active, Result{Status: 503, Fault: "no"}, cola.DeliveryPending, 12 * time.Second, ""},
+		{"Retry-After", active, Result{Status: 503, Fault: "no", RetryAfter: time.Hour},
+			cola.DeliveryPending, time.Hour + 2*time.Second, ""},
+		{"short Retry-After", active, Result{Fault: "no", RetryAfter: time.Second},
+			cola.DeliveryPending, 12 * time.Second, ""},
+		{"excessive Retry-After", active, Result{Fault: "no", RetryAfter: 365 * 24 * time.Hour},
+			cola.DeliveryPending, 24*time.Hour + 2*time.Second, ""},
+		{"third attempt", with(func(d *store.DueDelivery) { d.FirstAttemptAt, d.Attempts = started.Add(-70*time.Second), 2 }),
+			Result{Fault: "no"}, cola.DeliveryPending, 5*time.Minute + 2*time.Second, ""},
+		{"first after a replay", with(func(d *store.DueDelivery) { d.Attempts = 11 }),
+			Result{Fault: "no"}, cola.DeliveryPending, 12 * time.Second, ""},
+		{"last attempt", last, Result{Fault: "no", RetryAfter: time.Hour}, cola.DeliveryFailed, 0, cola.ReasonFailing},
+		{"last attempt, our fault", last, Result{Fault: "no", OurFault: true}, cola.DeliveryFailed, 0, ""},
 		{"final", active, Result{Status: 550, Fault: "no", Final: true}, cola.DeliveryFailed, 0, cola.ReasonFailing},
 		{"gone", active, Result{Status: 410, Fault: "gone", Gone: true}, cola.DeliveryFailed, 0, cola.ReasonGone},
-		{"gone, of a test", with(func(d *store.DueDelivery) { d.Event = cola.EventTest }), Result{Fault: "gone", Gone: true}, cola.DeliveryFailed, 0, cola.ReasonGone},
-		{"final, paused already", with(func(d *store.DueDelivery) { d.Destination.State = cola.DestinationPaused }), Result{Fault: "no", Final: true}, cola.DeliveryFailed, 0, ""},
-		{"final, not agreed", with(func(d *store.DueDelivery) {
+		{"gone, test message", with(func(d *store.DueDelivery) { d.Event = cola.EventTest }),
+			Result{Fault: "gone", Gone: true}, cola.DeliveryFailed, 0, cola.ReasonGone},
+		{"final, already paused", with(func(d *store.DueDelivery) { d.Destination.State = cola.DestinationPaused }),
+			Result{Fault: "no", Final: true}, cola.DeliveryFailed, 0, ""},
+		{"final, unconfirmed", with(func(d *store.DueDelivery) {
 			d.Event, d.Destination.State = cola.EventConfirm, cola.DestinationUnconfirmed
 		}), Result{Fault: "no", Final: true}, cola.DeliveryFailed, 0, ""},
-		{"a challenge, not taken", with(challenged(begun)), Result{Status: 503, Fault: "no"}, cola.DeliveryPending, 12 * time.Second, ""},
-		{"a challenge, tried for half an hour", with(challenged(begun.Add(-40 * time.Minute))), Result{Fault: "no"}, cola.DeliveryFailed, 0, ""},
-		{"a challenge, gone", with(challenged(begun)), Result{Status: 410, Fault: "gone", Gone: true}, cola.DeliveryFailed, 0, ""},
-		{"a challenge, answered", with(challenged(begun)), Result{Status: 200, Verified: true}, cola.DeliveryDelivered, 0, ""},
-		{"final, of what tells of another", with(func(d *store.DueDelivery) { d.Event = cola.EventPaused }), Result{Fault: "no", Final: true}, cola.DeliveryFailed, 0, ""},
+		{"challenge failed", with(challenged(started)),
+			Result{Status: 503, Fault: "no"}, cola.DeliveryPending, 12 * time.Second, ""},
+		{"challenge failed for half an hour", with(challenged(started.Add(-40 * time.Minute))),
+			Result{Fault: "no"}, cola.DeliveryFailed, 0, ""},
+		{"challenge gone", with(challenged(started)),
+			Result{Status: 410, Fault: "gone", Gone: true}, cola.DeliveryFailed, 0, ""},
+		{"challenge answered", with(challenged(started)),
+			Result{Status: 200, Verified: true}, cola.DeliveryDelivered, 0, ""},
+		{"final, notice about another destination", with(func(d *store.DueDelivery) { d.Event = cola.EventPaused }),
+			Result{Fault: "no", Final: true}, cola.DeliveryFailed, 0, ""},
 	} {
-		a := attemptFor(tt.due, begun, 2*time.Second, tt.sent, 0.5)
-		if a.State != tt.state || a.Pause != tt.pause || a.Verified != tt.sent.Verified || a.Error != tt.sent.Fault || a.Status != tt.sent.Status {
+		a := attemptFor(tt.due, started, 2*time.Second, tt.sent, 0.5)
+		if a.State != tt.state || a.Pause != tt.pause || a.Verified != tt.sent.Verified || a.Error != tt.sent.Fault ||
+			a.Status != tt.sent.Status {
 			t.Errorf("%s: %+v", tt.name, a)
 		}
-		if next := a.Next; tt.in == 0 && !next.IsZero() || tt.in != 0 && !next.Equal(begun.Add(tt.in)) {
-			t.Errorf("%s: tried again at %v, want %v after %v", tt.name, next, tt.in, begun)
+		if next := a.Next; tt.in == 0 && !next.IsZero() || tt.in != 0 && !next.Equal(started.Add(tt.in)) {
+			t.Errorf("%s: next attempt at %v, want %v after %v", tt.name, next, tt.in, started)
 		}
 	}
 }

@@ -67,30 +67,33 @@ func revisionOf(day cola.Date) cola.Revision { return cola.Revision(day) * 1_000
 func mustFill(b *testing.B, st store.Store, now time.Time) {
 	b.Helper()
 	if err := st.Fill(b.Context(), func(yield func(*store.Item, error) bool) {
-		give := func(i store.Item) bool { return yield(&i, nil) }
-		_ = giveSearches(now, give) && giveLabels(cola.DateOf(now), give)
+		add := func(i store.Item) bool { return yield(&i, nil) }
+		_ = yieldSearches(now, add) && yieldLabels(cola.DateOf(now), add)
 	}); err != nil {
 		b.Fatal(err)
 	}
 }
 
-// giveSearches yields accounts, then searches, then each account's own destination, until give
+// yieldSearches yields accounts, then searches, then each account's own destination, until yield
 // returns false.
-func giveSearches(now time.Time, give func(store.Item) bool) bool {
+func yieldSearches(now time.Time, yield func(store.Item) bool) bool {
 	accounts := (*benchDue + searchesAnAccount - 1) / searchesAnAccount
 	for n := range accounts {
-		account := store.Account{ID: cola.AccountID(n + 1), Email: fmt.Sprintf("account%d@example.com", n), Tier: cola.TierFree, CreatedAt: now.AddDate(0, 0, -30), ActiveLimit: searchesAnAccount}
-		if !give(store.Item{Kind: store.ItemAccount, Account: account}) {
+		account := store.Account{
+			ID: cola.AccountID(n + 1), Email: fmt.Sprintf("account%d@example.com", n),
+			Tier: cola.TierFree, CreatedAt: now.AddDate(0, 0, -30), ActiveLimit: searchesAnAccount,
+		}
+		if !yield(store.Item{Kind: store.ItemAccount, Account: account}) {
 			return false
 		}
 	}
 	for n := range *benchDue {
-		if !give(store.Item{Kind: store.ItemSearch, Search: weekly(n, now)}) {
+		if !yield(store.Item{Kind: store.ItemSearch, Search: weekly(n, now)}) {
 			return false
 		}
 	}
 	for n := range accounts {
-		if !give(store.Item{Kind: store.ItemDestination, Destination: ownAddress(n, now)}) {
+		if !yield(store.Item{Kind: store.ItemDestination, Destination: ownAddress(n, now)}) {
 			return false
 		}
 	}
@@ -99,17 +102,19 @@ func giveSearches(now time.Time, give func(store.Item) bool) bool {
 
 // ownAddress returns the initial destination of an account.
 func ownAddress(n int, now time.Time) store.StoredDestination {
-	d := store.StoredDestination{ID: int64(n + 1), Destination: store.Destination{Account: cola.AccountID(n + 1), Own: true}}
+	d := store.StoredDestination{
+		ID: int64(n + 1), Destination: store.Destination{Account: cola.AccountID(n + 1), Own: true},
+	}
 	d.UUID, d.Kind, d.State, d.CreatedAt = searchUUID(n), cola.KindEmail, cola.DestinationActive, cola.TimestampOf(now.AddDate(0, 0, -30))
 	return d
 }
 
-// giveLabels yields permittees, labels and the arrivals of the last months, until give returns
+// yieldLabels yields permittees, labels and the arrivals of the last months, until yield returns
 // false.
-func giveLabels(today cola.Date, give func(store.Item) bool) bool {
+func yieldLabels(today cola.Date, yield func(store.Item) bool) bool {
 	o := demo.Options{Colas: *benchLabels, Seed: 7, AsOf: today}
 	for _, p := range demo.Permittees(o) {
-		if !give(store.Item{Kind: store.ItemPermittee, Permittee: store.StoredPermittee{Permittee: p}}) {
+		if !yield(store.Item{Kind: store.ItemPermittee, Permittee: store.StoredPermittee{Permittee: p}}) {
 			return false
 		}
 	}
@@ -117,14 +122,15 @@ func giveLabels(today cola.Date, give func(store.Item) bool) bool {
 	for label := range demo.Labels(o) {
 		label.Derive()
 		if day := label.ApprovalDate; day > today-150 {
-			arrivals = append(arrivals, store.StoredArrival{TTBID: label.TTBID, At: revisionOf(day + 3), ApprovalDate: day})
+			arrivals = append(arrivals,
+				store.StoredArrival{TTBID: label.TTBID, At: revisionOf(day + 3), ApprovalDate: day})
 		}
-		if !give(store.Item{Kind: store.ItemCola, Cola: label}) {
+		if !yield(store.Item{Kind: store.ItemCola, Cola: label}) {
 			return false
 		}
 	}
 	for _, a := range arrivals {
-		if !give(store.Item{Kind: store.ItemArrival, Arrival: a}) {
+		if !yield(store.Item{Kind: store.ItemArrival, Arrival: a}) {
 			return false
 		}
 	}
@@ -139,9 +145,11 @@ func weekly(n int, now time.Time) store.StoredSearch {
 		NextRunAt: cola.Some(cola.TimestampOf(now.Add(-time.Hour))), LastRunAt: cola.Some(cola.TimestampOf(ran)),
 	}
 	return store.StoredSearch{
-		ID: int64(n + 1), Account: cola.AccountID(n/searchesAnAccount + 1), Mark: store.Mark{At: ran, Revision: revisionOf(cola.DateOf(ran))},
+		ID: int64(n + 1), Account: cola.AccountID(n/searchesAnAccount + 1),
+		Mark: store.Mark{At: ran, Revision: revisionOf(cola.DateOf(ran))},
 		SavedSearch: cola.SavedSearch{
-			UUID: searchUUID(n), Name: "weekly", Filters: watched(n), Schedule: &plan, CreatedAt: cola.TimestampOf(now.AddDate(0, 0, -14)),
+			UUID: searchUUID(n), Name: "weekly", Filters: watched(n),
+			Schedule: &plan, CreatedAt: cola.TimestampOf(now.AddDate(0, 0, -14)),
 		},
 	}
 }
@@ -149,7 +157,9 @@ func weekly(n int, now time.Time) store.StoredSearch {
 // watched returns the filters of a typical customer: mostly a brand or part of one; otherwise a
 // permit holder, an origin, words, or a product type in a state.
 func watched(n int) cola.SavedSearchFilters {
-	words := []string{"oak", "raven", "quarry", "hollow", "silent", "sleepy", "river", "stone", "black", "lind", "fox", "mill"}
+	words := []string{
+		"oak", "raven", "quarry", "hollow", "silent", "sleepy", "river", "stone", "black", "lind", "fox", "mill",
+	}
 	states := []string{"CA", "OR", "WA", "NY", "TX", "VA", "KY", "NJ"}
 	word, state := words[n/8%len(words)], states[n/8%len(states)]
 	switch n % 8 {
@@ -160,9 +170,14 @@ func watched(n int) cola.SavedSearchFilters {
 	case 4:
 		return cola.SavedSearchFilters{PermitNumberText: fmt.Sprintf("%s-%d", state, n/8%1_000)}
 	case 5:
-		return cola.SavedSearchFilters{Country: []string{"france", "italy", "mexico", "scotland"}[n/8%4], ABVMin: cola.Some(float64(n / 8 % 45)), DerivedCategory: "Wine > Red Wine"}
+		return cola.SavedSearchFilters{
+			Country: []string{"france", "italy", "mexico", "scotland"}[n/8%4],
+			ABVMin:  cola.Some(float64(n / 8 % 45)), DerivedCategory: "Wine > Red Wine",
+		}
 	case 6:
 		return cola.SavedSearchFilters{Query: word + "*"}
 	}
-	return cola.SavedSearchFilters{ApplicantUSState: state, TypeDistilledSpirit: cola.Some(true), BrandName: string(rune('a' + n/8%26))}
+	return cola.SavedSearchFilters{
+		ApplicantUSState: state, TypeDistilledSpirit: cola.Some(true), BrandName: string(rune('a' + n/8%26)),
+	}
 }

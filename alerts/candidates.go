@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// candidates is an index of the labels that runs match, from one state of the database. It must be
-// closed.
+// candidates is an index of the labels that runs match, from one consistent state of the database.
+// It must be closed.
 type candidates struct {
 	since   cola.Date     // earliest approval date
 	upto    cola.Revision // latest revision of arrival
@@ -21,7 +21,7 @@ type candidates struct {
 	subsets map[window]*search.Subset
 }
 
-// arrivedLabel says when a label was approved and when it arrived.
+// arrivedLabel is the approval date and revision of arrival of a label.
 type arrivedLabel struct {
 	id       cola.TTBID
 	approved cola.Date
@@ -34,7 +34,9 @@ func readCandidates(ctx context.Context, from Store, since cola.Date) (*candidat
 	if err != nil {
 		return nil, fmt.Errorf("read category aliases: %w", err)
 	}
-	c := &candidates{since: since, index: search.New(search.Options{ManualCompaction: true}), subsets: map[window]*search.Subset{}}
+	c := &candidates{
+		since: since, index: search.New(search.Options{ManualCompaction: true}), subsets: map[window]*search.Subset{},
+	}
 	update := c.index.Begin()
 	defer update.Abort()
 	update.Aliases(references.CategoryAliases)
@@ -49,7 +51,7 @@ func readCandidates(ctx context.Context, from Store, since cola.Date) (*candidat
 	})
 	if err != nil {
 		c.close()
-		return nil, fmt.Errorf("read labels that have arrived: %w", err)
+		return nil, fmt.Errorf("read arrived labels: %w", err)
 	}
 	if err := update.Commit(search.Marks{}); err != nil {
 		c.close()
@@ -59,7 +61,7 @@ func readCandidates(ctx context.Context, from Store, since cola.Date) (*candidat
 	return c, nil
 }
 
-// close closes the index. It may be called on nil.
+// close closes the index. A nil receiver is a no-op.
 func (c *candidates) close() {
 	if c != nil {
 		c.index.Close()
@@ -85,8 +87,8 @@ func (c *candidates) subset(w window) *search.Subset {
 	return s
 }
 
-// match returns the labels in a window that match the filters, newest approval first, with the
-// filters that each meets. It returns a panic of the index as an error, so that one search cannot
+// match returns the labels in a window that match the filters, latest approval first, with the
+// filters that each meets. It returns a panic of the index as an error, so that one search can't
 // block the others.
 func (c *candidates) match(f cola.SavedSearchFilters, w window) (found []store.RunMatch, err error) {
 	defer func() {
@@ -101,9 +103,8 @@ func (c *candidates) match(f cola.SavedSearchFilters, w window) (found []store.R
 	return found, nil
 }
 
-// markMet sets the filters that each found label meets: all required ones and, where a filter has
-// several options, the options that the label has. For those it searches again among the found
-// labels.
+// markMet sets the filters that each found label meets: all required filters, and of each group of
+// alternatives those that match. For alternatives it searches again among the found labels.
 func (c *candidates) markMet(f cola.SavedSearchFilters, found []store.RunMatch) {
 	if len(found) == 0 {
 		return
@@ -125,7 +126,7 @@ func (c *candidates) markMet(f cola.SavedSearchFilters, found []store.RunMatch) 
 		if among == nil {
 			among = c.view.Subset(idsOf(found))
 		}
-		next := 0 // both are in the order of results
+		next := 0 // both lists have the same order
 		for _, position := range c.view.Matches(p.Alone.AsQuery(), among) {
 			for found[next].TTBID != position.TTBID {
 				next++
@@ -144,30 +145,32 @@ func idsOf(found []store.RunMatch) []cola.TTBID {
 }
 
 // window is the range of labels that one run matches: labels approved from From to To, and late
-// labels, which were approved from Late until before From and arrived after the revision After. All
-// days are in UTC and inclusive.
+// labels, approved from Late until before From, that arrived after revision After. All days are in
+// UTC and inclusive.
 //
-// For example, a search ran on Monday, November 9, when the registry had revision 700. Its run on
-// Monday, November 16 matches labels approved from November 9 to 16, and labels approved in the 90
-// days from August 11 to November 8 that arrived after revision 700. The following run starts at
-// November 16 again, since labels approved that afternoon arrive after this run. Labels that the
-// search has found before are not reported again.
+// For example, a search ran on November 9, when the registry had revision 700. Its run on November
+// 16 matches
+//
+//   - labels approved from November 9 to 16, and
+//   - labels approved in the 90 days from August 11 to November 8 that arrived after revision 700.
+//
+// The next window starts at November 16 again, because labels approved that afternoon arrive after
+// this run. Labels that the search has already found are not reported again.
 type window struct {
 	From, To cola.Date
 	Late     cola.Date
 	After    cola.Revision
 }
 
-// windowOf returns the window of a run at an instant, for a search with a mark. A mark after the
-// instant, from a process whose clock is ahead, counts as a mark at the instant, so no window is
-// empty.
+// windowOf returns the window of a run of a search with a mark. If the mark is later than now,
+// because the clock of another process is ahead, the window is one day.
 func windowOf(m store.Mark, now time.Time) window {
 	from := cola.DateOf(m.At)
 	return window{From: from, To: max(from, cola.DateOf(now)), Late: from.AddDays(-cola.LateDays), After: m.Revision}
 }
 
-// contains reports whether the window includes a label with an approval date and a revision of
-// arrival.
+// contains reports whether the window includes a label that was approved on a date and arrived at a
+// revision.
 func (w window) contains(approved cola.Date, arrived cola.Revision) bool {
 	if w.isLate(approved) {
 		return approved >= w.Late && arrived > w.After
@@ -178,8 +181,8 @@ func (w window) contains(approved cola.Date, arrived cola.Revision) bool {
 // isLate reports whether a label with an approval date is late.
 func (w window) isLate(approved cola.Date) bool { return approved < w.From }
 
-// markAfter returns the mark of a search after a run at an instant that read arrivals up to a
-// revision. A mark never goes back.
+// markAfter returns the mark of a search after a run that read arrivals up to a revision. Marks
+// never move back.
 func markAfter(m store.Mark, now time.Time, upto cola.Revision) store.Mark {
 	if now.After(m.At) {
 		m.At = now
@@ -188,11 +191,11 @@ func markAfter(m store.Mark, now time.Time, upto cola.Revision) store.Mark {
 	return m
 }
 
-// usualWindow is how many days back nearly all windows reach: those of searches that run monthly.
+// usualWindow is how many days back most windows reach, including those of monthly searches.
 const usualWindow = 31 + cola.LateDays
 
-// readFrom returns the approval date from which to read labels for runs that need them from a date
-// on. It goes further back than needed, so that searches with ever older marks do not each cause
+// readFrom returns the approval date to read labels from, for runs that need them from a given
+// date. It goes further back than needed, so that searches with ever older marks don't each cause
 // another read.
 func readFrom(today, need cola.Date) cola.Date {
 	if usual := today.AddDays(-usualWindow); need >= usual {

@@ -34,24 +34,25 @@ func TestWindow(t *testing.T) {
 	}{
 		{"within", monday, at(11, 16, 6), day(11, 12), 800, true, false},
 		{"first day", monday, at(11, 16, 6), day(11, 9), 800, true, false},
-		{"first day, there at the last run", monday, at(11, 16, 6), day(11, 9), 600, true, false},
+		{"first day, arrived before the last run", monday, at(11, 16, 6), day(11, 9), 600, true, false},
 		{"last day", monday, at(11, 16, 6), day(11, 16), 800, true, false},
-		{"still to come", monday, at(11, 16, 6), day(11, 17), 800, false, false},
+		{"after the last day", monday, at(11, 16, 6), day(11, 17), 800, false, false},
 		{"late", monday, at(11, 16, 6), day(11, 8), 701, true, true},
-		{"seen by the last run", monday, at(11, 16, 6), day(11, 8), 700, false, true},
-		{"latest of all", monday, at(11, 16, 6), day(8, 11), 701, true, true},
-		{"too late", monday, at(11, 16, 6), day(8, 10), 701, false, true},
-		{"in the evening elsewhere", monday, time.Date(2026, 11, 15, 22, 0, 0, 0, kingston), day(11, 16), 800, true, false},
+		{"covered by the last run", monday, at(11, 16, 6), day(11, 8), 700, false, true},
+		{"oldest late day", monday, at(11, 16, 6), day(8, 11), 701, true, true},
+		{"too old", monday, at(11, 16, 6), day(8, 10), 701, false, true},
+		{"evening in another time zone", monday,
+			time.Date(2026, 11, 15, 22, 0, 0, 0, kingston), day(11, 16), 800, true, false},
 		{"after an outage", monday, at(12, 24, 6), day(12, 1), 800, true, false},
-		{"twice on a day", store.Mark{At: at(11, 16, 6), Revision: 800}, at(11, 16, 9), day(11, 16), 900, true, false},
+		{"second run of a day", store.Mark{At: at(11, 16, 6), Revision: 800}, at(11, 16, 9), day(11, 16), 900, true, false},
 		{"clock set back", store.Mark{At: at(11, 17, 6), Revision: 800}, at(11, 16, 6), day(11, 17), 900, true, false},
 	} {
 		w := windowOf(tt.mark, tt.now)
 		if got := w.contains(tt.approved, tt.arrived); got != tt.held {
-			t.Errorf("%s: approved %v, arrived at %d: looked at is %v in %+v", tt.name, tt.approved, tt.arrived, got, w)
+			t.Errorf("%s: approved %v, arrived at %d: contains = %v in %+v", tt.name, tt.approved, tt.arrived, got, w)
 		}
 		if got := w.isLate(tt.approved); got != tt.late {
-			t.Errorf("%s: approved %v: late is %v", tt.name, tt.approved, got)
+			t.Errorf("%s: approved %v: isLate = %v", tt.name, tt.approved, got)
 		}
 	}
 }
@@ -68,19 +69,20 @@ func TestMarkAfter(t *testing.T) {
 		{at(11, 16, 6), 600, store.Mark{At: at(11, 16, 6), Revision: 700}},
 	} {
 		if got := markAfter(m, tt.now, tt.upto); got != tt.want {
-			t.Errorf("after a run at %v up to %d: %+v, want %+v", tt.now, tt.upto, got, tt.want)
+			t.Errorf("markAfter(%v, %d) = %+v, want %+v", tt.now, tt.upto, got, tt.want)
 		}
 	}
 }
 
-// TestWindowsAdjoin checks that successive windows adjoin for runs at any times. So the next window
-// includes labels that arrive after the run.
+// TestWindowsAdjoin checks that successive windows are contiguous for runs at any times, so that
+// the next window includes labels that arrive after the run.
 func TestWindowsAdjoin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := store.Mark{At: at(1, 1, 0), Revision: 1}
 		last := windowOf(m, m.At)
 		for range rapid.IntRange(1, 30).Draw(t, "runs") {
-			now := m.At.Add(time.Duration(rapid.Int64Range(-int64(48*time.Hour), int64(900*time.Hour)).Draw(t, "later")))
+			now := m.At.Add(time.Duration(rapid.Int64Range(-int64(48*time.Hour),
+				int64(900*time.Hour)).Draw(t, "later")))
 			w := windowOf(m, now)
 			if w.From != last.To || w.To < w.From || w.From-w.Late != cola.LateDays {
 				t.Fatalf("%+v follows %+v", w, last)
@@ -90,18 +92,18 @@ func TestWindowsAdjoin(t *testing.T) {
 	})
 }
 
-func TestHorizon(t *testing.T) {
+func TestReadFrom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		today := day(11, 20)
 		need := today.AddDays(-rapid.IntRange(0, 9000).Draw(t, "days"))
 		got := readFrom(today, need)
 		switch behind := today - need; {
 		case got > need:
-			t.Fatalf("needed from %v on, read from %v on", need, got)
+			t.Fatalf("needed from %v, read from %v", need, got)
 		case behind <= usualWindow && got != today-usualWindow:
-			t.Fatalf("needed from %v on, read from %v on: another search would have it read anew", need, got)
+			t.Fatalf("needed from %v, read from %v, so that the next search causes another read", need, got)
 		case behind > usualWindow && (got > need-behind/3 || got < need-behind):
-			t.Fatalf("needed from %v on, read from %v on", need, got)
+			t.Fatalf("needed from %v, read from %v", need, got)
 		}
 	})
 }
@@ -114,8 +116,8 @@ func bottled(number int, kind vocabulary.ProductType, container string) cola.Ind
 	return label
 }
 
-// TestMetFilters checks that a match lists the filters it meets and, of several options, only those
-// it has.
+// TestMetFilters checks that a match lists the filters that the label meets, and of alternatives
+// only those that match.
 func TestMetFilters(t *testing.T) {
 	on := cola.Some(true)
 	for _, tt := range []struct {
@@ -126,21 +128,26 @@ func TestMetFilters(t *testing.T) {
 		{"one filter", oaks, []string{"1 [brand_name]", "2 [brand_name]", "3 [brand_name]", "4 [brand_name]"}},
 		{"no filter", cola.SavedSearchFilters{}, []string{"1 []", "2 []", "3 []", "4 []"}},
 		{
-			"one option of each group", cola.SavedSearchFilters{TypeWine: on, ContainerCan: on, ABVMin: cola.Some(12.0), ABVMax: cola.Some(14.0)},
+			"one option of each group",
+			cola.SavedSearchFilters{TypeWine: on, ContainerCan: on, ABVMin: cola.Some(12.0), ABVMax: cola.Some(14.0)},
 			[]string{"2 [type_wine abv_min abv_max container_can]"},
 		},
 		{
-			"several options", cola.SavedSearchFilters{BrandName: "o", TypeWine: on, TypeMaltBeverage: on, ContainerCan: on, ContainerBottle: on},
+			"several options", cola.SavedSearchFilters{
+				BrandName: "o", TypeWine: on, TypeMaltBeverage: on, ContainerCan: on, ContainerBottle: on,
+			},
 			[]string{
-				"1 [brand_name type_wine container_bottle]", "2 [brand_name type_wine container_can]", "3 [brand_name type_malt_beverage container_can]",
+				"1 [brand_name type_wine container_bottle]", "2 [brand_name type_wine container_can]",
+				"3 [brand_name type_malt_beverage container_can]",
 			},
 		},
 		{
 			"every option", cola.SavedSearchFilters{TypeWine: on, TypeMaltBeverage: on, TypeDistilledSpirit: on},
 			[]string{"1 [type_wine]", "2 [type_wine]", "3 [type_malt_beverage]", "4 [type_distilled_spirit]"},
 		},
-		{"options that nothing has", cola.SavedSearchFilters{ContainerJug: on, ContainerBag: on}, nil},
-		{"both origins are no filter", cola.SavedSearchFilters{OriginDomestic: on, OriginImported: on}, []string{"1 []", "2 []", "3 []", "4 []"}},
+		{"options without matches", cola.SavedSearchFilters{ContainerJug: on, ContainerBag: on}, nil},
+		{"both origins", cola.SavedSearchFilters{OriginDomestic: on, OriginImported: on},
+			[]string{"1 []", "2 []", "3 []", "4 []"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFakeStore(at(11, 9, 12))
@@ -163,11 +170,12 @@ func TestMetFilters(t *testing.T) {
 	}
 }
 
-// TestMetInTheOrderOfResults uses labels of many days, partly late, with another product type for
-// every third.
-func TestMetInTheOrderOfResults(t *testing.T) {
+// TestMetManyLabels uses labels of many days, some of them late, every third of another product
+// type.
+func TestMetManyLabels(t *testing.T) {
 	f := newFakeStore(at(11, 9, 12))
-	f.save("one", cola.SavedSearchFilters{TypeWine: cola.Some(true), TypeMaltBeverage: cola.Some(true), BrandName: "oak"}, daily)
+	f.save("one",
+		cola.SavedSearchFilters{TypeWine: cola.Some(true), TypeMaltBeverage: cola.Some(true), BrandName: "oak"}, daily)
 	for i := range 60 {
 		label := bottled(60-i, vocabulary.Wine, "can")
 		if label.Summary.ApprovalDate -= cola.Date(i * 7 % 40); label.Summary.TTBID%3 == 0 {
@@ -183,6 +191,6 @@ func TestMetInTheOrderOfResults(t *testing.T) {
 		}
 	}
 	if n := len(f.recorded[0].new); n != 60 {
-		t.Errorf("%d labels were found, want 60", n)
+		t.Errorf("found %d labels, want 60", n)
 	}
 }

@@ -12,35 +12,37 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Deliver sends the messages that are due at an instant, several at a time, until no unclaimed ones
-// are left. A message that fails does not hold up others. If the database is unavailable or the
-// context ends, Deliver returns within seconds: it waits briefly for messages in flight, records
-// their results, and releases the other claims. The report covers the work done before an error.
-// Delivering again is always safe.
+// Deliver sends the messages that are due at now, several at a time, until no unclaimed ones are
+// left. A failing message doesn't delay others. If the database is unavailable or the context ends,
+// Deliver returns within seconds: it waits briefly for messages in flight, records their results,
+// and releases the other claims. The report covers the work done before an error. Calling Deliver
+// again is always safe.
 func (c *Dispatcher) Deliver(ctx context.Context, now time.Time) (DeliveryReport, error) {
-	some, err := c.due(ctx, now)
-	if err != nil || !some {
+	due, err := c.due(ctx, now)
+	if err != nil || !due {
 		return DeliveryReport{}, err
 	}
-	begun := c.now()
-	r := &round{Dispatcher: c, now: now.UTC(), begun: begun}
+	started := c.now()
+	r := &round{Dispatcher: c, now: now.UTC(), started: started}
 	err = r.deliver(ctx)
 	r.release(ctx)
 	if err == nil {
 		_, err = c.due(ctx, r.instant()) // updates the metric
 	}
 	if r.report.any() {
-		c.log.Info("messages sent", "delivered", r.report.Delivered, "retried", r.report.Retried, "failed", r.report.Failed, "missed", r.report.Missed,
-			"unrecorded", r.report.Unrecorded, "postponed", r.report.Postponed, "released", r.report.Released, "took", c.now().Sub(begun).Round(time.Millisecond))
+		c.log.Info("messages sent",
+			"delivered", r.report.Delivered, "retried", r.report.Retried, "failed", r.report.Failed,
+			"missed", r.report.Missed, "unrecorded", r.report.Unrecorded, "postponed", r.report.Postponed,
+			"released", r.report.Released, "took", c.now().Sub(started).Round(time.Millisecond))
 	}
 	return r.report, err
 }
 
-// due reports whether anything is due at an instant. It is cheap for the database.
+// due reports whether any message is due. It is a cheap query.
 func (c *Dispatcher) due(ctx context.Context, now time.Time) (bool, error) {
 	oldest, err := c.store.OldestPending(ctx, c.kinds)
 	if err != nil {
-		return false, fmt.Errorf("ask what is due to be sent: %w", err)
+		return false, fmt.Errorf("find the oldest due delivery: %w", err)
 	}
 	c.metrics.oldest(oldest)
 	return !oldest.IsZero() && !oldest.After(now), nil
@@ -49,15 +51,15 @@ func (c *Dispatcher) due(ctx context.Context, now time.Time) (bool, error) {
 // round is one call of Deliver.
 type round struct {
 	*Dispatcher
-	now, begun time.Time // the instant of the call; when it began by the dispatcher's clock
+	now, started time.Time // argument of Deliver; start of the round by the dispatcher's clock
 
 	mu        sync.Mutex
 	report    DeliveryReport
 	abandoned []store.DueDelivery // claimed but not tried
 }
 
-// instant returns the current time: the instant of the call plus the time since.
-func (r *round) instant() time.Time { return r.now.Add(r.Dispatcher.now().Sub(r.begun)) }
+// instant returns the argument of Deliver plus the time since the start of the round.
+func (r *round) instant() time.Time { return r.now.Add(r.Dispatcher.now().Sub(r.started)) }
 
 // count updates the report.
 func (r *round) count(add func(*DeliveryReport)) {
@@ -73,7 +75,8 @@ func (r *round) abandon(claimed ...store.DueDelivery) {
 	r.abandoned = append(r.abandoned, claimed...)
 }
 
-// deliver processes due deliveries until none are left. It returns after all attempts have ended.
+// deliver processes due deliveries until there are no more. It returns after all attempts have
+// ended.
 func (r *round) deliver(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -97,7 +100,7 @@ func (r *round) deliver(ctx context.Context) error {
 	return err
 }
 
-// dispatch claims due deliveries and passes them to workers, until none are due or the context
+// dispatch claims due deliveries and passes them to workers until there are no more or the context
 // ends.
 func (r *round) dispatch(ctx context.Context, work chan<- store.DueDelivery) error {
 	for {
@@ -132,22 +135,23 @@ func (r *round) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	if err := r.store.ReleaseDeliveries(ctx, r.abandoned); err != nil {
-		r.log.Warn("claimed deliveries not let go; they are free when their hold has passed", "deliveries", len(r.abandoned), "after", r.hold, "error", err)
+		r.log.Warn("releasing claimed deliveries failed; the claims expire",
+			"deliveries", len(r.abandoned), "after", r.hold, "error", err)
 		return
 	}
 	r.report.Released += len(r.abandoned)
 }
 
 // withGrace returns a context with a timeout that ends gracePeriod after its parent, so that work
-// in flight may finish. The caller must call the returned function.
-func withGrace(ctx context.Context, within time.Duration) (context.Context, func()) {
-	lasts, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
+// in flight can finish. The caller must call the returned function.
+func withGrace(ctx context.Context, timeout time.Duration) (context.Context, func()) {
+	graceful, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	stop := context.AfterFunc(ctx, func() {
-		if sleep(lasts, gracePeriod) {
+		if sleep(graceful, gracePeriod) {
 			cancel()
 		}
 	})
-	return lasts, func() {
+	return graceful, func() {
 		stop()
 		cancel()
 	}
@@ -160,10 +164,10 @@ func isFatal(ctx context.Context, err error) bool {
 }
 
 const (
-	// faultCompose tells the account holder that the program could not create a message.
-	faultCompose = "The message could not be made. This is a fault of the service, which its operator has been told of."
-	// faultTooOld tells the account holder that a message expired.
-	faultTooOld = "It could not be sent within three days of its time: nothing of its kind was, or the account was suspended."
+	// faultCompose is shown if the program could not create a message.
+	faultCompose = "The service could not create the message. The error is in the operator's log."
+	// faultExpired is shown if a message expired.
+	faultExpired = "The message expired after three days: the account was suspended, or the service was not sending."
 )
 
 // process tries one delivery and records the attempt. An error ends the round.
@@ -179,7 +183,7 @@ func (r *round) process(ctx context.Context, d store.DueDelivery) error {
 	defer r.fairness.release(d)
 	at := r.instant()
 	if isExpired(d, at) {
-		return r.record(ctx, store.Attempt{Due: d, At: at, State: cola.DeliveryFailed, Error: faultTooOld})
+		return r.record(ctx, store.Attempt{Due: d, At: at, State: cola.DeliveryFailed, Error: faultExpired})
 	}
 	sent, err := r.attempt(ctx, d)
 	switch {
@@ -187,13 +191,13 @@ func (r *round) process(ctx context.Context, d store.DueDelivery) error {
 		r.abandon(d)
 		return nil
 	case err != nil, sent.Fault != "" && sent.Status == 0 && ctx.Err() != nil:
-		// The attempt was interrupted, which is not the receiver's fault. It may get the message
-		// again with the same ID.
+		// The attempt was interrupted, which doesn't count against the receiver. It may get the
+		// message again with the same ID.
 		r.abandon(d)
 		return err
 	}
 	a := attemptFor(d, at, r.instant().Sub(at), sent, r.jitter())
-	r.metrics.tried(a)
+	r.metrics.attempted(a)
 	r.fairness.observe(a, sent)
 	return r.record(ctx, a)
 }
@@ -204,7 +208,7 @@ func (r *round) postpone(ctx context.Context, d store.DueDelivery) {
 		r.abandon(d)
 		return
 	}
-	r.count(func(to *DeliveryReport) { to.Postponed++ })
+	r.count(func(report *DeliveryReport) { report.Postponed++ })
 }
 
 // attempt creates a message and sends it.
@@ -218,7 +222,7 @@ func (r *round) attempt(ctx context.Context, d store.DueDelivery) (Result, error
 		case err == nil:
 			m.Content = &content
 		case errors.Is(err, store.ErrNotFound) || isFatal(ctx, err):
-			return Result{}, fmt.Errorf("read what a run found: %w", err)
+			return Result{}, fmt.Errorf("read the content of a run: %w", err)
 		default:
 			return r.composeFailed(d, err), nil
 		}
@@ -238,19 +242,20 @@ func (r *round) send(ctx context.Context, m Message) (sent Result) {
 
 // composeFailed logs why a message could not be created, and returns the result.
 func (r *round) composeFailed(d store.DueDelivery, err error) Result {
-	r.log.Error("message cannot be made; it is tried again", "account", d.Destination.Account, "delivery", d.ID, "event", d.Event, "kind", d.Kind, "error", err)
+	r.log.Error("creating a message failed; retrying later",
+		"account", d.Destination.Account, "delivery", d.ID, "event", d.Event, "kind", d.Kind, "error", err)
 	return Result{Fault: faultCompose, OurFault: true}
 }
 
 // record records an attempt, even if the context has ended. It retries while the database is
-// unavailable, since an unrecorded message is sent again. Repeated calls record an attempt once.
+// unavailable, because an unrecorded message is sent again. Recording is idempotent.
 func (r *round) record(ctx context.Context, a store.Attempt) error {
 	ctx, end := withGrace(ctx, recordTimeout)
 	defer end()
 	recorded, err := r.store.RecordAttempt(ctx, a)
 	for errors.Is(err, store.ErrUnavailable) && sleep(ctx, recordInterval) {
-		if again, failed := r.store.RecordAttempt(ctx, a); ctx.Err() == nil || failed == nil {
-			recorded, err = again, failed
+		if retried, failed := r.store.RecordAttempt(ctx, a); ctx.Err() == nil || failed == nil {
+			recorded, err = retried, failed
 		}
 	}
 	switch {
@@ -258,14 +263,14 @@ func (r *round) record(ctx context.Context, a store.Attempt) error {
 		r.countRecorded(a)
 		return nil
 	case err == nil:
-		r.count(func(to *DeliveryReport) { to.Missed++ })
+		r.count(func(report *DeliveryReport) { report.Missed++ })
 		return nil
 	}
-	r.count(func(to *DeliveryReport) { to.Unrecorded++ })
-	r.log.Error("what came of a message could not be noted; it is sent again, with the same id", "account", a.Due.Destination.Account, "delivery", a.Due.ID, "state", a.State,
-		"after", r.hold, "error", err)
+	r.count(func(report *DeliveryReport) { report.Unrecorded++ })
+	r.log.Error("recording a delivery failed; the message will be sent again with the same ID",
+		"account", a.Due.Destination.Account, "delivery", a.Due.ID, "state", a.State, "after", r.hold, "error", err)
 	if isFatal(ctx, err) {
-		return fmt.Errorf("note an attempt: %w", err)
+		return fmt.Errorf("record an attempt: %w", err)
 	}
 	return nil
 }
@@ -273,17 +278,18 @@ func (r *round) record(ctx context.Context, a store.Attempt) error {
 // countRecorded counts a recorded attempt.
 func (r *round) countRecorded(a store.Attempt) {
 	if a.State == cola.DeliveryFailed {
-		r.log.Warn("message given up", "account", a.Due.Destination.Account, "delivery", a.Due.ID, "event", a.Due.Event, "kind", a.Due.Kind,
-			"destination", a.Due.Destination.UUID, "attempts", a.Due.Attempts+1, "status", a.Status, "pause", a.Pause, "error", a.Error)
+		r.log.Warn("delivery failed", "account", a.Due.Destination.Account, "delivery", a.Due.ID, "event", a.Due.Event,
+			"kind", a.Due.Kind, "destination", a.Due.Destination.UUID, "attempts", a.Due.Attempts+1, "status", a.Status,
+			"pause", a.Pause, "error", a.Error)
 	}
-	r.count(func(to *DeliveryReport) {
+	r.count(func(report *DeliveryReport) {
 		switch a.State {
 		case cola.DeliveryDelivered:
-			to.Delivered++
+			report.Delivered++
 		case cola.DeliveryPending:
-			to.Retried++
+			report.Retried++
 		default:
-			to.Failed++
+			report.Failed++
 		}
 	})
 }

@@ -30,8 +30,8 @@ type post struct {
 	quiet     bool // no more faults, except for receivers that never accept
 	away      time.Time
 	processes []*process
-	taken     map[try]int  // accepted messages
-	unnoted   map[try]bool // attempts that could not be recorded
+	accepted  map[try]int  // accepted messages
+	lost      map[try]bool // attempts that could not be recorded
 	replays   map[int64]int
 	broken    []string
 }
@@ -52,7 +52,7 @@ type process struct {
 
 var errDead = errors.New("the process was killed")
 
-func TestEveryMessageSettled(t *testing.T) {
+func TestEveryMessageIsDelivered(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var stopped any
 		synctest.Test(t, func(*testing.T) {
@@ -60,7 +60,7 @@ func TestEveryMessageSettled(t *testing.T) {
 			checkSettled(r)
 		})
 		if stopped != nil {
-			panic(stopped) // on the goroutine where rapid recovers
+			panic(stopped) // on the goroutine where rapid recovers it
 		}
 	})
 }
@@ -69,7 +69,7 @@ func checkSettled(t *rapid.T) {
 	ctx, end := context.WithCancel(context.Background())
 	p := &post{
 		T: t, ctx: ctx, fates: rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "fates"), 1)),
-		taken: map[try]int{}, unnoted: map[try]bool{}, replays: map[int64]int{},
+		accepted: map[try]int{}, lost: map[try]bool{}, replays: map[int64]int{},
 	}
 	defer p.all.Wait()
 	defer end()
@@ -84,8 +84,8 @@ func checkSettled(t *rapid.T) {
 	p.check()
 }
 
-// fate reports true for the given percentage of calls, until post is quiet.
-func (p *post) fate(percent int) bool {
+// chance reports true for the given percentage of calls, until post is quiet.
+func (p *post) chance(percent int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return !p.quiet && p.fates.IntN(100) < percent
@@ -96,7 +96,8 @@ func (p *post) event() {
 	switch rapid.IntRange(0, 9).Draw(p.T, "event") {
 	case 0, 1, 2, 3, 4:
 		for range rapid.IntRange(1, 20).Draw(p.T, "messages") {
-			p.store.add(cola.KindWebhook, cola.EventRan, time.Now().Add(time.Duration(rapid.IntRange(0, 90).Draw(p.T, "due"))*time.Second))
+			p.store.add(cola.KindWebhook, cola.EventRan,
+				time.Now().Add(time.Duration(rapid.IntRange(0, 90).Draw(p.T, "due"))*time.Second))
 		}
 	case 5, 6:
 		if n := len(p.store.all); n > 0 {
@@ -139,7 +140,7 @@ func (p *post) kill(i int) {
 
 // fail returns the error of a store call, if any.
 func (proc *process) fail() error {
-	fails := proc.fate(2)
+	fails := proc.chance(2)
 	proc.mu.Lock()
 	defer proc.mu.Unlock()
 	switch {
@@ -151,7 +152,9 @@ func (proc *process) fail() error {
 	return nil
 }
 
-func (proc *process) ClaimDeliveries(ctx context.Context, due time.Time, kinds []string, limit int, hold time.Duration) ([]store.DueDelivery, error) {
+func (proc *process) ClaimDeliveries(
+	ctx context.Context, due time.Time, kinds []string, limit int, hold time.Duration,
+) ([]store.DueDelivery, error) {
 	if err := proc.fail(); err != nil {
 		return nil, err
 	}
@@ -170,13 +173,13 @@ func (proc *process) RecordAttempt(ctx context.Context, a store.Attempt) (record
 	if err = proc.fail(); err == nil {
 		recorded, err = proc.DispatcherStore.RecordAttempt(ctx, a)
 	}
-	if err == nil && proc.fate(3) {
+	if err == nil && proc.chance(3) {
 		err = errAway
 	}
 	if err != nil || !recorded {
 		proc.mu.Lock()
 		defer proc.mu.Unlock()
-		proc.unnoted[tryOf(a.Due)] = true
+		proc.lost[tryOf(a.Due)] = true
 	}
 	return recorded, err
 }
@@ -193,7 +196,7 @@ func (p *post) Send(ctx context.Context, m Message) Result {
 	if m.DueAt.After(time.Now()) || m.MessageID != fmt.Sprintf("msg_%d", m.ID) {
 		p.complain("message %d is sent as %s at %v, due at %v", m.ID, m.MessageID, time.Now(), m.DueAt)
 	}
-	if p.fate(20) && !sleep(ctx, time.Minute) {
+	if p.chance(20) && !sleep(ctx, time.Minute) {
 		return Result{Fault: "It did not answer."}
 	}
 	switch {
@@ -203,14 +206,14 @@ func (p *post) Send(ctx context.Context, m Message) Result {
 		return Result{Status: 410, Fault: "It is gone.", Gone: true}
 	case m.ID%11 == 7:
 		return Result{Status: 550, Fault: "It was refused.", Final: true}
-	case p.fate(20):
+	case p.chance(20):
 		return Result{Status: 503, Fault: "The receiver answered 503.", RetryAfter: time.Minute}
-	case p.fate(10):
-		panic("cannot be made")
+	case p.chance(10):
+		panic("compose failed")
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.taken[tryOf(m.DueDelivery)]++
+	p.accepted[tryOf(m.DueDelivery)]++
 	return Result{Status: 200}
 }
 
@@ -244,7 +247,7 @@ func (p *post) settle() {
 			p.Fatal(err)
 		}
 	}
-	p.Fatal("something is pending for ever")
+	p.Fatal("deliveries stay pending forever")
 }
 
 // check compares the recorded attempts with what receivers accepted.
@@ -252,13 +255,13 @@ func (p *post) check() {
 	for _, b := range p.broken {
 		p.Error(b)
 	}
-	delivered, last, noted := map[int64]int{}, map[int64]store.Attempt{}, map[try]bool{}
-	for _, a := range p.store.noted {
-		last[a.Due.ID], noted[tryOf(a.Due)] = a, true
+	delivered, last, recorded := map[int64]int{}, map[int64]store.Attempt{}, map[try]bool{}
+	for _, a := range p.store.recorded {
+		last[a.Due.ID], recorded[tryOf(a.Due)] = a, true
 		if a.State == cola.DeliveryDelivered {
 			delivered[a.Due.ID]++
-			if p.taken[tryOf(a.Due)] != 1 {
-				p.Errorf("delivery %d was noted as delivered and was not taken", a.Due.ID)
+			if p.accepted[tryOf(a.Due)] != 1 {
+				p.Errorf("delivery %d is recorded as delivered but was not accepted", a.Due.ID)
 			}
 		}
 		if a.At.Before(a.Due.DueAt) || a.State == cola.DeliveryPending && !a.Next.After(a.At) {
@@ -268,9 +271,9 @@ func (p *post) check() {
 	for id := range p.store.all {
 		p.checkEnd(id, last[id], delivered[id])
 	}
-	for t, times := range p.taken {
-		if times != 1 || !noted[t] && !p.unnoted[t] {
-			p.Errorf("delivery %d was taken %d times under one claim; noted: %v", t.delivery, times, noted[t])
+	for t, times := range p.accepted {
+		if times != 1 || !recorded[t] && !p.lost[t] {
+			p.Errorf("delivery %d was accepted %d times under one claim; recorded: %v", t.delivery, times, recorded[t])
 		}
 	}
 }
@@ -282,13 +285,13 @@ func (p *post) checkEnd(id int64, last store.Attempt, delivered int) {
 		want = cola.DeliveryFailed
 	}
 	if state := p.store.all[id].state; state != want || last.State != want {
-		p.Errorf("delivery %d is %s, and its last attempt made it %s; want %s", id, state, last.State, want)
+		p.Errorf("delivery %d: state %s, state after the last attempt %s, want %s", id, state, last.State, want)
 	}
 	if delivered > 1+p.replays[id] {
-		p.Errorf("delivery %d was delivered %d times; it was asked for again %d times", id, delivered, p.replays[id])
+		p.Errorf("delivery %d was delivered %d times and replayed %d times", id, delivered, p.replays[id])
 	}
 	first := last.Due.FirstAttemptAt
 	if tried := last.At.Sub(first); id%11 == 5 && (first.IsZero() || tried < 67*time.Hour) {
-		p.Errorf("delivery %d was given up after %v", id, tried)
+		p.Errorf("delivery %d failed for good after %v", id, tried)
 	}
 }

@@ -57,13 +57,13 @@ func TestDeliver(t *testing.T) {
 			return Result{Status: 200}
 		}}
 		c, _ := newTestDispatcher(f, s)
-		begun := time.Now()
+		started := time.Now()
 		want := DeliveryReport{Delivered: 99, Retried: 1, Failed: 1}
 		if diff := cmp.Diff(want, mustDeliver(t, c)); diff != "" {
 			t.Errorf("report (-want +got):\n%s", diff)
 		}
-		if s.most != maxInFlight || time.Since(begun) != 7*time.Second {
-			t.Errorf("%d at the same time, %v in all; want %d and 7 s", s.most, time.Since(begun), maxInFlight)
+		if s.most != maxInFlight || time.Since(started) != 7*time.Second {
+			t.Errorf("%d in flight, %v in total, want %d and 7s", s.most, time.Since(started), maxInFlight)
 		}
 		if diff := cmp.Diff(map[string]int{"delivered": 99, "pending": 3, "failed": 1}, f.states()); diff != "" {
 			t.Errorf("deliveries (-want +got):\n%s", diff)
@@ -72,19 +72,20 @@ func TestDeliver(t *testing.T) {
 			t.Errorf("paused (-want +got):\n%s", diff)
 		}
 		for _, m := range s.messages() {
-			if m.ID != 103 && (m.Content == nil || m.Content.Run.ID != m.Run || m.Content.Run.MatchCount != foundByFake) {
-				t.Errorf("message %d has the content %+v", m.ID, m.Content)
+			if m.ID != 103 &&
+				(m.Content == nil || m.Content.Run.ID != m.Run || m.Content.Run.MatchCount != foundByFake) {
+				t.Errorf("message %d: content %+v", m.ID, m.Content)
 			}
 		}
 		if report := mustDeliver(t, c); report.any() || f.claims != 7 {
-			t.Errorf("nothing is due, and it does %+v after %d claims", report, f.claims)
+			t.Errorf("with no due deliveries: %+v after %d claims", report, f.claims)
 		}
 	})
 }
 
-// TestDeliverAsOfAnInstant checks delivery at a future instant: a retry is not due again at once,
-// and times count from that instant.
-func TestDeliverAsOfAnInstant(t *testing.T) {
+// TestDeliverInFuture checks delivery as of a future time: times count from then, and a retry is
+// not due immediately.
+func TestDeliverInFuture(t *testing.T) {
 	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		tomorrow := time.Now().Add(24 * time.Hour)
 		f.add(cola.KindWebhook, cola.EventRan, tomorrow)
@@ -98,14 +99,14 @@ func TestDeliverAsOfAnInstant(t *testing.T) {
 		}
 		a := f.attempts()[0]
 		if !a.At.Equal(tomorrow) || a.Took != 2*time.Second || !a.Next.Equal(tomorrow.Add(12*time.Second)) {
-			t.Errorf("attempted at %v for %v, next at %v", a.At, a.Took, a.Next)
+			t.Errorf("attempt at %v took %v, next at %v", a.At, a.Took, a.Next)
 		}
 	})
 }
 
-// TestDeliverGoesOn checks that Deliver continues after messages that cannot be created or no
+// TestDeliverContinues checks that Deliver continues after messages that can't be created or no
 // longer exist.
-func TestDeliverGoesOn(t *testing.T) {
+func TestDeliverContinues(t *testing.T) {
 	delivering(t, 40, func(t *testing.T, f *fakeDeliveries) {
 		f.unread[1003], f.unread[1030] = store.ErrNotFound, errors.New("a filter of a newer version")
 		c, log := newTestDispatcher(f, &fakeSender{answer: func(_ context.Context, m Message) Result {
@@ -118,20 +119,21 @@ func TestDeliverGoesOn(t *testing.T) {
 		if want := (DeliveryReport{Delivered: 37, Retried: 2, Released: 1}); report != want {
 			t.Errorf("%+v, want %+v", report, want)
 		}
-		if !strings.Contains(log.String(), "a label without a name") || !strings.Contains(log.String(), "newer version") {
-			t.Errorf("the log has nothing of it:\n%s", log)
+		if !strings.Contains(log.String(), "a label without a name") ||
+			!strings.Contains(log.String(), "newer version") {
+			t.Errorf("log without the errors:\n%s", log)
 		}
 		for _, a := range f.attempts() {
 			if a.State == cola.DeliveryPending && a.Error != faultCompose {
-				t.Errorf("the account holder reads %q", a.Error)
+				t.Errorf("error %q, want %q", a.Error, faultCompose)
 			}
 		}
 	})
 }
 
-// TestTooOld checks that a message that waited too long is given up without blaming its
-// destination, and that a replayed message does not count as old.
-func TestTooOld(t *testing.T) {
+// TestExpired checks that an expired message fails without pausing its destination, and that a
+// replayed message doesn't count as old.
+func TestExpired(t *testing.T) {
 	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		f.add(cola.KindWebhook, cola.EventRan, time.Now().Add(-73*time.Hour))
 		f.add(cola.KindWebhook, cola.EventRan, time.Now().Add(-71*time.Hour))
@@ -141,15 +143,16 @@ func TestTooOld(t *testing.T) {
 		if report := mustDeliver(t, c); report != (DeliveryReport{Delivered: 2, Failed: 1}) {
 			t.Errorf("%+v", report)
 		}
-		if n := len(s.messages()); n != 2 || len(f.paused) != 0 || !strings.Contains(fmt.Sprint(f.attempts()), faultTooOld) {
+		if n := len(s.messages()); n != 2 || len(f.paused) != 0 ||
+			!strings.Contains(fmt.Sprint(f.attempts()), faultExpired) {
 			t.Errorf("%d messages sent, %v paused, attempts %v", n, f.paused, f.attempts())
 		}
 	})
 }
 
-// TestDatabaseAway checks that attempts are recorded once the database is back, and that a failed
-// claim ends the round.
-func TestDatabaseAway(t *testing.T) {
+// TestDatabaseOutage checks that attempts are recorded once the database recovers, and that a
+// failed claim ends the round.
+func TestDatabaseOutage(t *testing.T) {
 	delivering(t, 50, func(t *testing.T, f *fakeDeliveries) {
 		back := time.Now().Add(10 * time.Second)
 		f.before = func(call string) error {
@@ -175,9 +178,9 @@ func TestDatabaseAway(t *testing.T) {
 	})
 }
 
-// TestDatabaseStaysAway checks that a round ends before its claims expire if attempts cannot be
-// recorded. The messages are sent again with the same IDs.
-func TestDatabaseStaysAway(t *testing.T) {
+// TestLongDatabaseOutage checks that a round ends before its claims expire if attempts can't be
+// recorded, and that the messages are sent again with the same IDs.
+func TestLongDatabaseOutage(t *testing.T) {
 	delivering(t, 40, func(t *testing.T, f *fakeDeliveries) {
 		away := true
 		f.before = func(call string) error {
@@ -188,13 +191,14 @@ func TestDatabaseStaysAway(t *testing.T) {
 		}
 		s := &fakeSender{}
 		c, log := newTestDispatcher(f, s)
-		begun := time.Now()
+		started := time.Now()
 		report, err := c.Deliver(t.Context(), time.Now())
-		if !errors.Is(err, store.ErrUnavailable) || report.Unrecorded != maxInFlight || report.Released != maxInFlight || time.Since(begun) > time.Minute {
-			t.Errorf("%+v, %v after %v", report, err, time.Since(begun))
+		if !errors.Is(err, store.ErrUnavailable) || report.Unrecorded != maxInFlight ||
+			report.Released != maxInFlight || time.Since(started) > time.Minute {
+			t.Errorf("%+v, %v after %v", report, err, time.Since(started))
 		}
-		if !strings.Contains(log.String(), "could not be noted") {
-			t.Errorf("the log does not say so:\n%s", log)
+		if n := strings.Count(log.String(), "level=ERROR"); n != maxInFlight {
+			t.Errorf("%d errors logged, want %d:\n%s", n, maxInFlight, log)
 		}
 		away = false
 		time.Sleep(hold)
@@ -207,9 +211,9 @@ func TestDatabaseStaysAway(t *testing.T) {
 	})
 }
 
-// TestNotNoted checks that an attempt that an available database rejects is logged and does not
-// stop the others.
-func TestNotNoted(t *testing.T) {
+// TestAttemptRejected checks that an attempt that the database rejects is logged and doesn't stop
+// the others.
+func TestAttemptRejected(t *testing.T) {
 	delivering(t, 20, func(t *testing.T, f *fakeDeliveries) {
 		first := true
 		f.before = func(call string) error {
@@ -220,7 +224,8 @@ func TestNotNoted(t *testing.T) {
 			return nil
 		}
 		c, log := newTestDispatcher(f, &fakeSender{})
-		if report := mustDeliver(t, c); report != (DeliveryReport{Delivered: 19, Unrecorded: 1}) || !strings.Contains(log.String(), "does not fit") {
+		if report := mustDeliver(t, c); report != (DeliveryReport{Delivered: 19, Unrecorded: 1}) ||
+			!strings.Contains(log.String(), "does not fit") {
 			t.Errorf("%+v\n%s", report, log)
 		}
 	})
@@ -247,14 +252,17 @@ func TestSlow(t *testing.T) {
 			}
 		}
 		hook, post := &fakeSender{answer: away(false)}, &fakeSender{answer: away(true)}
-		c := NewDispatcher(DispatcherOptions{Store: f, Senders: map[string]Sender{cola.KindWebhook: hook, cola.KindEmail: post}, Hold: hold})
-		begun := time.Now()
+		c := NewDispatcher(DispatcherOptions{
+			Store: f, Senders: map[string]Sender{cola.KindWebhook: hook, cola.KindEmail: post}, Hold: hold,
+		})
+		started := time.Now()
 		report := mustDeliver(t, c)
-		if took := time.Since(begun); took > time.Minute || report.Delivered != 1 {
+		if took := time.Since(started); took > time.Minute || report.Delivered != 1 {
 			t.Errorf("%+v after %v", report, took)
 		}
-		if tried := len(hook.messages()) + len(post.messages()); tried > 3*maxInFlight || report.Postponed < 200-2*maxInFlight {
-			t.Errorf("%d were tried: %+v", tried, report)
+		if tried := len(hook.messages()) + len(post.messages()); tried > 3*maxInFlight ||
+			report.Postponed < 200-2*maxInFlight {
+			t.Errorf("%d attempts: %+v", tried, report)
 		}
 		// All are tried eventually.
 		for range 30 {
@@ -263,15 +271,15 @@ func TestSlow(t *testing.T) {
 		}
 		for id, d := range f.all {
 			if d.Attempts == 0 && id > 100 && id <= 200 {
-				t.Errorf("delivery %d has not been tried in an hour", id)
+				t.Errorf("delivery %d was not tried within an hour", id)
 			}
 		}
 	})
 }
 
-// TestAskedForAgain checks that the result of an attempt is dropped if the message is replayed
-// meanwhile, and that the message is sent again.
-func TestAskedForAgain(t *testing.T) {
+// TestReplayDuringAttempt checks that the result of an attempt is dropped if the message is
+// replayed during it, and that the message is sent again.
+func TestReplayDuringAttempt(t *testing.T) {
 	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
 		s := &fakeSender{answer: func(_ context.Context, m Message) Result {
 			if m.Hold == 1 {
@@ -314,7 +322,7 @@ func TestDispatcherMetrics(t *testing.T) {
 			t.Errorf("metrics (-want +got):\n%s", diff)
 		}
 		if overdue < 48 || overdue > 52 {
-			t.Errorf("overdue for %v s a minute after a retry was to come within 12", overdue)
+			t.Errorf("overdue for %v s, one minute after a retry due within 12 s", overdue)
 		}
 	})
 }

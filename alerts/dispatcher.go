@@ -20,7 +20,9 @@ import (
 
 // DispatcherStore is the part of store.Deliveries that a Dispatcher uses.
 type DispatcherStore interface {
-	ClaimDeliveries(ctx context.Context, due time.Time, kinds []string, limit int, hold time.Duration) ([]store.DueDelivery, error)
+	ClaimDeliveries(
+		ctx context.Context, due time.Time, kinds []string, limit int, hold time.Duration,
+	) ([]store.DueDelivery, error)
 	RunContent(ctx context.Context, run int64) (store.RunContent, error)
 	RecordAttempt(ctx context.Context, a store.Attempt) (recorded bool, err error)
 	ReleaseDeliveries(ctx context.Context, claimed []store.DueDelivery) error
@@ -29,17 +31,17 @@ type DispatcherStore interface {
 }
 
 const (
-	// maxInFlight is how many messages a round sends at the same time, and how many it claims at
-	// once. So a claimed message waits for at most one other, well within its hold.
+	// maxInFlight is how many messages a round claims and sends at once. A claimed message waits for
+	// at most one other, well within its hold.
 	maxInFlight = 16
-	// slowAfter is the duration from which an attempt makes its receiver count as slow.
+	// slowAfter is the duration of an attempt from which its receiver counts as slow.
 	slowAfter = 5 * time.Second
 	// attemptTimeout bounds one attempt.
 	attemptTimeout = 20 * time.Second
 	// recordTimeout bounds the recording of an attempt, with retries.
 	recordTimeout = 20 * time.Second
-	// gracePeriod is how long a stopping dispatcher waits for a message in flight, and again to
-	// record it.
+	// gracePeriod is how long a stopping dispatcher waits for a message in flight, and again for
+	// recording it.
 	gracePeriod = 3 * time.Second
 	// recordInterval is the pause between attempts to record.
 	recordInterval = 500 * time.Millisecond
@@ -48,22 +50,21 @@ const (
 // DispatcherOptions configure a Dispatcher. Store and Senders must be set.
 type DispatcherOptions struct {
 	Store   DispatcherStore
-	Senders map[string]Sender // by kind of destination; other kinds are left to other processes
-	Now     func() time.Time  // nil: time.Now
-	Hold    time.Duration     // how long claims last, well over a minute; zero: DefaultHold
-	Jitter  func() float64    // in [0, 1), for the times of retries; nil: random
+	Senders map[string]Sender // by kind of destination; other processes send the other kinds
+	Now     func() time.Time  // default time.Now
+	Hold    time.Duration     // how long claims last, well over a minute; default DefaultHold
+	Jitter  func() float64    // in [0, 1), for the times of retries; default random
 	Logger  *slog.Logger
 
-	// HostRate is how many webhooks a dispatcher sends to one host per minute; others wait. 0:
-	// DefaultHostRate.
+	// HostRate is how many webhooks per minute a dispatcher sends to one host; more have to wait.
+	// The default is DefaultHostRate.
 	HostRate int
 
-	// Metrics gets the dispatcher's metrics, for one Dispatcher only; nil: none.
+	// Metrics registers the dispatcher's metrics, at most one Dispatcher's; may be nil.
 	Metrics prometheus.Registerer
 }
 
-// Dispatcher delivers messages that are due. It is safe for concurrent use, also with dispatchers
-// in other processes.
+// Dispatcher delivers due messages. It is safe for concurrent use, including by other processes.
 type Dispatcher struct {
 	store       DispatcherStore
 	senders     map[string]Sender
@@ -74,8 +75,8 @@ type Dispatcher struct {
 	log         *slog.Logger
 	metrics     *dispatcherMetrics
 	fairness    *fairness
-	failing     atomic.Bool  // the latest round could not be made
-	lastCleanup atomic.Int64 // when deliveries were forgotten last, in nanoseconds since 1970
+	failing     atomic.Bool  // the latest round failed
+	lastCleanup atomic.Int64 // time of the last cleanup, in nanoseconds since 1970
 }
 
 // NewDispatcher returns a Dispatcher.
@@ -104,44 +105,44 @@ func NewDispatcher(o DispatcherOptions) *Dispatcher {
 // DeliveryReport counts deliveries by their outcome.
 type DeliveryReport struct {
 	Delivered  int // accepted by the receiver
-	Retried    int // failed; tried again later
-	Failed     int // given up
+	Retried    int // failed; will be retried
+	Failed     int // failed for good
 	Missed     int // sent, but replayed, taken over by another process or deleted in the meantime
-	Unrecorded int // sent, but not recorded; sent again with the same ID once the claim expires
-	Postponed  int // not tried, because the receiver is slow; tried once the claim expires
-	Released   int // released, because the dispatcher is stopping or the run is gone
+	Unrecorded int // sent, but not recorded; will be sent again with the same ID once the claim expires
+	Postponed  int // not tried, because the receiver is slow; will be tried once the claim expires
+	Released   int // released, because the dispatcher is stopping or the run was deleted
 }
 
 // any reports whether any count is nonzero.
 func (r DeliveryReport) any() bool { return r != DeliveryReport{} }
 
 const (
-	// deliverInterval is the pause between rounds. The first retry is due after seconds.
+	// deliverInterval is the pause between rounds, shorter than the first retry gap.
 	deliverInterval = 5 * time.Second
 	// maxRounds is how many rounds may run at the same time.
 	maxRounds = 4
 	// deliveriesKept is how long deliveries are kept.
 	deliveriesKept = 90 * 24 * time.Hour
-	// cleanupInterval is the pause between deletions of older ones.
+	// cleanupInterval is the pause between cleanups.
 	cleanupInterval = time.Hour
 )
 
 // Run delivers every few seconds, and deletes deliveries older than 90 days, until the context
-// ends. A round does not wait for the previous one, which may be waiting for slow receivers. Run
+// ends. A round doesn't wait for the previous one, which may be waiting for slow receivers. Run
 // logs the first of consecutive failures.
 func (c *Dispatcher) Run(ctx context.Context) {
 	var rounds sync.WaitGroup
 	defer rounds.Wait()
-	places := make(chan struct{}, maxRounds)
+	slots := make(chan struct{}, maxRounds)
 	for wait := rand.N(deliverInterval); sleep(ctx, wait); wait = deliverInterval {
 		select {
-		case places <- struct{}{}:
+		case slots <- struct{}{}:
 		default:
 			continue
 		}
 		now := c.now()
 		rounds.Go(func() {
-			defer func() { <-places }()
+			defer func() { <-slots }()
 			_, err := c.Deliver(ctx, now)
 			if err == nil && c.cleanupDue(now) {
 				err = c.deleteOld(ctx, now)
@@ -157,13 +158,13 @@ func (c *Dispatcher) Run(ctx context.Context) {
 func (c *Dispatcher) logErrors(err error) {
 	switch {
 	case err != nil && c.failing.CompareAndSwap(false, true):
-		c.log.Error("messages cannot be delivered; they are tried again all the time, and none is left out", "error", err)
+		c.log.Error("delivering messages failed; retrying", "error", err)
 	case err == nil && c.failing.CompareAndSwap(true, false):
-		c.log.Info("messages are delivered again")
+		c.log.Info("delivering messages again")
 	}
 }
 
-// cleanupDue reports, to one round per interval, that it should delete old deliveries.
+// cleanupDue reports whether to delete old deliveries, at most once per cleanupInterval.
 func (c *Dispatcher) cleanupDue(now time.Time) bool {
 	last := c.lastCleanup.Load()
 	return now.UnixNano()-last >= int64(cleanupInterval) && c.lastCleanup.CompareAndSwap(last, now.UnixNano())
@@ -171,25 +172,27 @@ func (c *Dispatcher) cleanupDue(now time.Time) bool {
 
 // deleteOld deletes deliveries that are older than deliveriesKept.
 func (c *Dispatcher) deleteOld(ctx context.Context, now time.Time) error {
-	for all := 0; ; {
+	for deleted := 0; ; {
 		n, err := c.store.DeleteOldDeliveries(ctx, now.Add(-deliveriesKept))
 		if err != nil {
 			return fmt.Errorf("delete old deliveries: %w", err)
 		}
-		if all += n; n > 0 {
+		if deleted += n; n > 0 {
 			continue
 		}
-		if all > 0 {
-			c.log.Info("old deliveries forgotten", "deliveries", all)
+		if deleted > 0 {
+			c.log.Info("deleted old deliveries", "deliveries", deleted)
 		}
 		return nil
 	}
 }
 
-// outcomes are the metric's labels by the delivery's state after an attempt.
-var outcomes = map[string]string{cola.DeliveryDelivered: "delivered", cola.DeliveryPending: "retry", cola.DeliveryFailed: "failed"}
+// outcomes maps the state of a delivery after an attempt to the outcome label of the metric.
+var outcomes = map[string]string{
+	cola.DeliveryDelivered: "delivered", cola.DeliveryPending: "retry", cola.DeliveryFailed: "failed",
+}
 
-// dispatcherMetrics are the metrics of deliveries. Methods on nil do nothing.
+// dispatcherMetrics are the metrics of deliveries. Methods on nil are no-ops.
 type dispatcherMetrics struct {
 	attempts *prometheus.CounterVec
 	took     *prometheus.HistogramVec
@@ -205,11 +208,11 @@ func newDispatcherMetrics(registerer prometheus.Registerer, kinds []string) *dis
 	m := &dispatcherMetrics{
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "colaregistry_delivery_attempts_total",
-			Help: "Attempts to deliver a message, by the kind of destination and what came of them.",
+			Help: "Delivery attempts, by kind of destination and outcome.",
 		}, []string{"kind", "outcome"}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "colaregistry_delivery_duration_seconds",
-			Help:    "Time that an attempt to deliver took, until the receiver had answered.",
+			Help:    "Duration of a delivery attempt, until the receiver's response.",
 			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 15, 20},
 		}, []string{"kind"}),
 	}
@@ -221,14 +224,14 @@ func newDispatcherMetrics(registerer prometheus.Registerer, kinds []string) *dis
 	}
 	overdue := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "colaregistry_delivery_overdue_seconds",
-		Help: "For how long the message that is due first has been due to be sent, as of the latest time that could be asked; 0 while none is.",
+		Help: "How long the earliest due message has been due, as of the latest successful query; 0 if none is.",
 	}, func() float64 { return m.due.overdue(time.Now()) })
 	registerer.MustRegister(m.attempts, m.took, overdue)
 	return m
 }
 
-// tried counts an attempt.
-func (m *dispatcherMetrics) tried(a store.Attempt) {
+// attempted counts an attempt.
+func (m *dispatcherMetrics) attempted(a store.Attempt) {
 	if m == nil {
 		return
 	}
@@ -236,7 +239,7 @@ func (m *dispatcherMetrics) tried(a store.Attempt) {
 	m.took.WithLabelValues(a.Due.Kind).Observe(a.Took.Seconds())
 }
 
-// oldest sets the due time of the longest-due message; zero for none.
+// oldest sets the due time of the earliest due message, zero if there is none.
 func (m *dispatcherMetrics) oldest(at time.Time) {
 	if m != nil {
 		m.due.set(at)

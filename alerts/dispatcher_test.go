@@ -17,7 +17,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// running runs a dispatcher until the caller ends it.
+// running runs a dispatcher until the caller calls end.
 func running(t *testing.T, c *Dispatcher) (end func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -31,8 +31,8 @@ func running(t *testing.T, c *Dispatcher) (end func()) {
 	}
 }
 
-// TestRetriesOverThreeDays checks that a message that is never accepted is tried eleven times under
-// the same ID and then given up.
+// TestRetriesOverThreeDays checks that a message that is never accepted is tried eleven times with
+// the same ID and then fails.
 func TestRetriesOverThreeDays(t *testing.T) {
 	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
 		s := &fakeSender{answer: always(Result{Status: 500, Fault: "The receiver answered 500."})}
@@ -49,19 +49,20 @@ func TestRetriesOverThreeDays(t *testing.T) {
 				t.Errorf("attempt %d: %+v", i, a)
 			}
 			if late := a.At.Sub(a.Due.DueAt); late < 0 || late > 2*deliverInterval {
-				t.Errorf("attempt %d comes %v late", i, late)
+				t.Errorf("attempt %d is %v late", i, late)
 			}
 		}
 		all := attempts[10].At.Sub(attempts[0].At)
-		if all < 71*time.Hour || all > 72*time.Hour || f.paused["destination 1"] != cola.ReasonFailing || attempts[10].State != cola.DeliveryFailed {
-			t.Errorf("given up after %v: %+v; paused: %v", all, attempts[10], f.paused)
+		if all < 71*time.Hour || all > 72*time.Hour || f.paused["destination 1"] != cola.ReasonFailing ||
+			attempts[10].State != cola.DeliveryFailed {
+			t.Errorf("last attempt after %v: %+v; paused: %v", all, attempts[10], f.paused)
 		}
 	})
 }
 
-// TestTakenAtLast checks that a message accepted at the fourth attempt is not sent again, and that
-// its destination stays active.
-func TestTakenAtLast(t *testing.T) {
+// TestDeliveredAfterRetries checks that a message accepted at the fourth attempt is not sent again,
+// and that its destination stays active.
+func TestDeliveredAfterRetries(t *testing.T) {
 	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
 		s := &fakeSender{answer: func(_ context.Context, m Message) Result {
 			if m.Attempts < 3 {
@@ -79,9 +80,9 @@ func TestTakenAtLast(t *testing.T) {
 	})
 }
 
-// TestRunGoesOn checks that a dispatcher survives a database outage, logs it once, and does not
-// query more than necessary.
-func TestRunGoesOn(t *testing.T) {
+// TestRunContinues checks that a dispatcher survives a database outage, logs it once, and queries
+// no more than necessary.
+func TestRunContinues(t *testing.T) {
 	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
 		calls := map[string]int{}
 		f.before = func(call string) error {
@@ -97,26 +98,27 @@ func TestRunGoesOn(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		end()
-		if n := strings.Count(log.String(), "cannot be delivered"); n != 1 || strings.Count(log.String(), "delivered again") != 1 || len(s.messages()) != 1 {
-			t.Errorf("the log says %d times that it fails; %d messages:\n%s", n, len(s.messages()), log)
+		recovered := strings.Contains(log.String(), "delivering messages again")
+		if n := strings.Count(log.String(), "level=ERROR"); n != 1 || !recovered || len(s.messages()) != 1 {
+			t.Errorf("%d errors logged, %d messages:\n%s", n, len(s.messages()), log)
 		}
 		if calls["ClaimDeliveries"] != 1 || calls["DeleteOldDeliveries"] != 4 || calls["OldestPending"] > 122 {
 			t.Errorf("calls: %v", calls)
 		}
-		if age := time.Since(f.forgot[0]); age < deliveriesKept || age > deliveriesKept+10*time.Minute {
-			t.Errorf("what is older than %v was forgotten", age)
+		if age := time.Since(f.deleted[0]); age < deliveriesKept || age > deliveriesKept+10*time.Minute {
+			t.Errorf("deleted deliveries older than %v", age)
 		}
 	})
 }
 
-func TestRunForgetsEveryHour(t *testing.T) {
+func TestRunCleansUpHourly(t *testing.T) {
 	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		c, _ := newTestDispatcher(f, &fakeSender{})
 		end := running(t, c)
 		time.Sleep(5*time.Hour + 30*time.Minute)
 		end()
-		if n := len(f.forgot); n != 6 {
-			t.Errorf("forgot %d times in five hours and a half, want 6", n)
+		if n := len(f.deleted); n != 6 {
+			t.Errorf("%d cleanups in five and a half hours, want 6", n)
 		}
 	})
 }
@@ -143,33 +145,33 @@ func TestRunEnds(t *testing.T) {
 			<-sending
 		}
 		synctest.Wait()
-		begun := time.Now()
+		started := time.Now()
 		end()
-		if took := time.Since(begun); took > 10*time.Second {
-			t.Errorf("it ends after %v", took)
+		if took := time.Since(started); took > 10*time.Second {
+			t.Errorf("ended after %v", took)
 		}
 		if diff := cmp.Diff(map[string]int{"delivered": 5, "pending": 35}, f.states()); diff != "" {
 			t.Errorf("deliveries (-want +got):\n%s", diff)
 		}
 		if len(f.released) != 27 || len(f.attempts()) != 5 {
-			t.Errorf("%d are let go, %d attempts noted", len(f.released), len(f.attempts()))
+			t.Errorf("%d released, %d attempts recorded", len(f.released), len(f.attempts()))
 		}
 		if strings.Contains(log.String(), "ERROR") {
-			t.Errorf("that it ends is logged as an error:\n%s", log)
+			t.Errorf("shutdown logged as an error:\n%s", log)
 		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for _, d := range f.all {
 			if !d.heldUntil.IsZero() {
-				t.Errorf("delivery %d is still held", d.ID)
+				t.Errorf("delivery %d is still claimed", d.ID)
 			}
 		}
 	})
 }
 
-// TestNotedAfterTheEnd checks that an accepted message is recorded even if the context has ended
-// and the database is slow.
-func TestNotedAfterTheEnd(t *testing.T) {
+// TestRecordedAfterShutdown checks that an accepted message is recorded even if the context has
+// ended and the database is slow.
+func TestRecordedAfterShutdown(t *testing.T) {
 	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
 		ctx, cancel := context.WithCancel(t.Context())
 		tries := 0
@@ -191,11 +193,12 @@ func TestNotedAfterTheEnd(t *testing.T) {
 	})
 }
 
-// mustAim creates a webhook destination for all searches of an account.
-func mustAim(t *testing.T, st store.Store, account cola.AccountID, address string) store.Destination {
+// mustCreateDestination creates a webhook destination for all searches of an account.
+func mustCreateDestination(t *testing.T, st store.Store, account cola.AccountID, address string) store.Destination {
 	t.Helper()
 	d, err := st.CreateDestination(t.Context(), store.NewDestination{
-		Account: account, Kind: cola.KindWebhook, Address: address, State: cola.DestinationActive, Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", MaxDestinations: 20,
+		Account: account, Kind: cola.KindWebhook, Address: address, State: cola.DestinationActive,
+		Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", MaxDestinations: 20,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -203,8 +206,8 @@ func mustAim(t *testing.T, st store.Store, account cola.AccountID, address strin
 	return d
 }
 
-// TestConcurrentDispatchers has dispatchers of two processes deliver concurrently. Every message is
-// accepted once, by mail and by webhook. A receiver that always fails gets attempts until it is
+// TestConcurrentDispatchers delivers with the dispatchers of two processes. Every message is
+// accepted once by mail and once by webhook. A receiver that always fails is retried until it is
 // paused and its account is notified.
 func TestConcurrentDispatchers(t *testing.T) {
 	onBackends(t, func(t *testing.T, open opener) {
@@ -213,8 +216,8 @@ func TestConcurrentDispatchers(t *testing.T) {
 		now := func() time.Time { return at(11, 10, 7).Add(time.Duration(seconds.Load()) * time.Second) }
 		st, other := open(t, now), open(t, now)
 		account := mustAccount(t, st)
-		mustAim(t, st, account, "https://well.example")
-		ill := mustAim(t, st, account, "https://ill.example")
+		mustCreateDestination(t, st, account, "https://well.example")
+		ill := mustCreateDestination(t, st, account, "https://ill.example")
 		for i := range searches {
 			mustSave(t, st, account, i, oaks, daily, at(11, 9, 12))
 		}
@@ -235,7 +238,9 @@ func TestConcurrentDispatchers(t *testing.T) {
 			var all sync.WaitGroup
 			for _, from := range []store.Store{st, other, st} {
 				all.Go(func() {
-					c := NewDispatcher(DispatcherOptions{Store: from, Senders: map[string]Sender{cola.KindWebhook: hook, cola.KindEmail: post}, Now: now})
+					c := NewDispatcher(DispatcherOptions{
+						Store: from, Senders: map[string]Sender{cola.KindWebhook: hook, cola.KindEmail: post}, Now: now,
+					})
 					if _, err := c.Deliver(t.Context(), now()); err != nil {
 						t.Error(err)
 					}
@@ -244,21 +249,22 @@ func TestConcurrentDispatchers(t *testing.T) {
 			all.Wait()
 			seconds.Add(1800)
 		}
-		checkTaken(t, hook, post, ill.UUID, searches)
+		checkSent(t, hook, post, ill.UUID, searches)
 		checkStates(t, st, account, ill.UUID)
 	})
 }
 
-// checkTaken checks where each message was sent, and how often.
-func checkTaken(t *testing.T, hook, post *fakeSender, ill string, searches int) {
+// checkSent checks where each message was sent, and how often.
+func checkSent(t *testing.T, hook, post *fakeSender, ill string, searches int) {
 	t.Helper()
 	tries, ids := map[int64]int{}, map[int64]string{}
 	for _, m := range hook.messages() {
-		if tries[m.ID]++; m.Content == nil || m.Content.Run.MatchCount != 1 || m.Content.Labels[0].Label.BrandName != "OAK" {
-			t.Errorf("delivery %d tells %+v", m.ID, m.Content)
+		if tries[m.ID]++; m.Content == nil || m.Content.Run.MatchCount != 1 ||
+			m.Content.Labels[0].Label.BrandName != "OAK" {
+			t.Errorf("delivery %d: content %+v", m.ID, m.Content)
 		}
 		if id := ids[m.ID]; id != "" && id != m.MessageID {
-			t.Errorf("delivery %d is %s and %s", m.ID, id, m.MessageID)
+			t.Errorf("delivery %d: message IDs %s and %s", m.ID, id, m.MessageID)
 		}
 		want := 1
 		if ids[m.ID] = m.MessageID; m.ID%3 == 0 {
@@ -269,16 +275,16 @@ func checkTaken(t *testing.T, hook, post *fakeSender, ill string, searches int) 
 		}
 	}
 	if n := len(slices.Compact(slices.Sorted(maps.Values(ids)))); n != 2*searches {
-		t.Errorf("%d different messages were posted, want %d", n, 2*searches)
+		t.Errorf("%d distinct webhooks, want %d", n, 2*searches)
 	}
 	events := map[string]int{}
 	for _, m := range post.messages() {
 		if events[m.Event]++; m.AccountEmail != "alerts@example.com" {
-			t.Errorf("a mail tells %+v", m.DueDelivery)
+			t.Errorf("email: %+v", m.DueDelivery)
 		}
 	}
 	if diff := cmp.Diff(map[string]int{cola.EventRan: searches, cola.EventPaused: 1}, events); diff != "" {
-		t.Errorf("mails (-want +got):\n%s", diff)
+		t.Errorf("emails (-want +got):\n%s", diff)
 	}
 }
 
@@ -291,7 +297,8 @@ func checkStates(t *testing.T, st store.Store, account cola.AccountID, ill strin
 	}
 	counts := map[string]int{}
 	for _, d := range list {
-		if counts[d.State]++; d.State == cola.DeliveryPending || d.Destination == ill && d.Event == cola.EventRan && d.State == cola.DeliveryDelivered {
+		if counts[d.State]++; d.State == cola.DeliveryPending ||
+			d.Destination == ill && d.Event == cola.EventRan && d.State == cola.DeliveryDelivered {
 			t.Errorf("%+v", d)
 		}
 	}
@@ -300,6 +307,6 @@ func checkStates(t *testing.T, st store.Store, account cola.AccountID, ill strin
 	}
 	d, err := st.Destination(t.Context(), account, ill)
 	if err != nil || d.State != cola.DestinationPaused || d.Reason.V != cola.ReasonFailing || !d.FailingSince.OK {
-		t.Errorf("it is %+v, %v", d.Destination, err)
+		t.Errorf("failing destination: %+v, %v", d.Destination, err)
 	}
 }

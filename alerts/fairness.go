@@ -10,18 +10,17 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Receivers may be as slow as an attempt may take, and an account may have many of them, each with
-// many messages waiting. They must not hold up what is due to others. So an account has few
-// messages in flight, and fewer while its receivers are slow; and when a receiver was slow, other
-// messages to it are postponed for a while. The same goes for a whole kind when the delay was ours,
-// as when our mail server does not answer.
+// An account may have many slow receivers with many messages waiting. They must not delay messages
+// of other accounts:
 //
-// Hosts are protected, too: over all accounts, a dispatcher limits requests to one host, in flight
-// and per minute. Many accounts share the host of a platform, so both limits are divided among
-// those that use it, with one share left for the next: a few accounts can't exhaust a host. A slow
-// endpoint there delays only its own account.
+//   - An account has few messages in flight, and fewer while its receivers are slow.
+//   - After a slow attempt, other messages to the same receiver are postponed for a while. If the
+//     delay was ours, such as that of an unresponsive mail server, the whole kind is postponed.
+//   - Requests to one host, over all accounts, are limited in flight and per minute. Many accounts
+//     share the host of a platform, so both limits are divided among the accounts that use it, with
+//     one share left for the next account. A slow endpoint there delays only its own account.
 //
-// A postponed message keeps its hold and is tried once that expires. This is not a failed attempt.
+// A postponed message stays claimed and is tried once the claim expires. That is not a failed attempt.
 const (
 	// maxPerAccount limits the messages in flight per account; maxPerSlowAccount applies while the
 	// account is slow.
@@ -30,8 +29,8 @@ const (
 	// maxPerHost limits the requests to one host in flight, and DefaultHostRate those per minute.
 	maxPerHost      = 4
 	DefaultHostRate = 120
-	// slowFor is how long an account, guest, kind or target counts as slow. It is shorter than a
-	// hold, so a message that was postponed can be tried at full speed afterwards.
+	// slowFor is how long an account, accountHost, kind or target counts as slow. It is shorter than
+	// a hold, so that a postponed message is tried at full speed.
 	slowFor = time.Minute
 	// acquireInterval is how often a waiting message checks for a free slot.
 	acquireInterval = 20 * time.Millisecond
@@ -45,14 +44,17 @@ type fairness struct {
 	mu       sync.Mutex
 	inFlight map[cola.AccountID]int
 	hosts    map[host]*hostUsage
-	slow     map[any]time.Time // account, guest, kind or target: until when it counts as slow
+	slow     map[any]time.Time // by account, accountHost, kind or target: when it stops counting as slow
 }
 
 func newFairness(now func() time.Time, hostRate int) *fairness {
-	return &fairness{now: now, hostRate: hostRate, inFlight: map[cola.AccountID]int{}, hosts: map[host]*hostUsage{}, slow: map[any]time.Time{}}
+	return &fairness{
+		now: now, hostRate: hostRate,
+		inFlight: map[cola.AccountID]int{}, hosts: map[host]*hostUsage{}, slow: map[any]time.Time{},
+	}
 }
 
-// host is the key by which webhooks are counted; empty for an email.
+// host identifies the host of a webhook; empty for email.
 type host string
 
 func hostOf(d store.DueDelivery) host {
@@ -62,7 +64,7 @@ func hostOf(d store.DueDelivery) host {
 	return host(store.Recipient(d.Kind, d.Destination.Address.V))
 }
 
-// accountHost is one account's use of a host.
+// accountHost is an account and a host that it uses.
 type accountHost struct {
 	account cola.AccountID
 	host    host
@@ -80,55 +82,55 @@ type hostUsage struct {
 	previous  int // accounts in the previous minute
 }
 
-// share returns one account's part of a limit of the host.
+// share returns one account's share of a limit of the host.
 func (u *hostUsage) share(limit int) int {
 	return max(1, limit/(max(len(u.byAccount), u.previous, 1)+1))
 }
 
 // requestCount counts requests.
 type requestCount struct {
-	inFlight int // in flight
-	started  int // started in the current minute
+	inFlight int
+	started  int // in the current minute
 }
 
-// add adds to an account's counts of requests in flight and started.
-func (u *hostUsage) add(account cola.AccountID, onWay, begun int) {
-	one := u.byAccount[account]
-	one.inFlight, one.started = one.inFlight+onWay, one.started+begun
-	if u.byAccount[account] = one; one == (requestCount{}) {
+// add adds to the counts of an account and of the host.
+func (u *hostUsage) add(account cola.AccountID, inFlight, started int) {
+	n := u.byAccount[account]
+	n.inFlight, n.started = n.inFlight+inFlight, n.started+started
+	if u.byAccount[account] = n; n == (requestCount{}) {
 		delete(u.byAccount, account)
 	}
-	u.all.inFlight, u.all.started = u.all.inFlight+onWay, u.all.started+begun
+	u.all.inFlight, u.all.started = u.all.inFlight+inFlight, u.all.started+started
 }
 
-// restart begins a new minute.
-func (u *hostUsage) restart(now time.Time) {
+// startMinute starts a new minute.
+func (u *hostUsage) startMinute(now time.Time) {
 	u.since, u.all.started, u.previous = now, 0, len(u.byAccount)
-	for account, one := range u.byAccount {
-		if one.started = 0; one.inFlight == 0 {
+	for account, n := range u.byAccount {
+		if n.started = 0; n.inFlight == 0 {
 			delete(u.byAccount, account)
 			continue
 		}
-		u.byAccount[account] = one
+		u.byAccount[account] = n
 	}
 }
 
-// target is what a delivery goes to.
+// target is the receiver of a delivery.
 type target struct{ kind, destination string }
 
 func targetOf(d store.DueDelivery) target { return target{d.Kind, d.Destination.UUID} }
 
-// acquire reports whether a delivery may be tried now; the caller must then call release. It waits
-// up to slowAfter for a slot.
+// acquire waits up to slowAfter for a slot for a delivery. If it returns true, the caller must call
+// release.
 func (c *fairness) acquire(ctx context.Context, d store.DueDelivery) bool {
-	for until := c.now().Add(slowAfter); ; {
-		turn := c.tryAcquire(d)
-		if turn.admitted || turn.postpone {
-			return turn.admitted
+	for deadline := c.now().Add(slowAfter); ; {
+		a := c.tryAcquire(d)
+		if a.admitted || a.postpone {
+			return a.admitted
 		}
-		if c.now().After(until) {
-			if _, shared := turn.full.(host); !shared { // other accounts fill it
-				c.markSlow(turn.full)
+		if c.now().After(deadline) {
+			if _, shared := a.full.(host); !shared { // a host may be full because of other accounts
+				c.markSlow(a.full)
 			}
 			return false
 		}
@@ -141,8 +143,8 @@ func (c *fairness) acquire(ctx context.Context, d store.DueDelivery) bool {
 // admission is the result of tryAcquire.
 type admission struct {
 	admitted bool
-	postpone bool // not before its hold expires
-	full     any  // otherwise, the account, host or guest without a free slot
+	postpone bool // don't wait for a slot; postpone until the claim expires
+	full     any  // otherwise, the account, host or accountHost without a free slot
 }
 
 // tryAcquire takes a slot for a delivery if one is free.
@@ -153,25 +155,25 @@ func (c *fairness) tryAcquire(d store.DueDelivery) admission {
 	if c.isSlow(d.Kind) || c.isSlow(targetOf(d)) || c.isSlow(accountHostOf(d)) {
 		return admission{postpone: true}
 	}
-	places, slow := maxPerAccount, c.isSlow(account)
+	limit, slow := maxPerAccount, c.isSlow(account)
 	if slow {
-		places = maxPerSlowAccount
+		limit = maxPerSlowAccount
 	}
-	if c.inFlight[account] >= places {
+	if c.inFlight[account] >= limit {
 		return admission{postpone: slow, full: account}
 	}
 	if to != "" {
-		at := c.usage(to)
-		own := at.byAccount[account]
+		use := c.usage(to)
+		own := use.byAccount[account]
 		switch {
-		case at.all.started >= c.hostRate, own.started >= at.share(c.hostRate):
+		case use.all.started >= c.hostRate, own.started >= use.share(c.hostRate):
 			return admission{postpone: true}
-		case own.inFlight >= at.share(maxPerHost):
+		case own.inFlight >= use.share(maxPerHost):
 			return admission{full: accountHostOf(d)}
-		case at.all.inFlight >= maxPerHost:
+		case use.all.inFlight >= maxPerHost:
 			return admission{full: to}
 		}
-		at.add(account, 1, 1)
+		use.add(account, 1, 1)
 	}
 	c.inFlight[account]++
 	return admission{admitted: true}
@@ -182,7 +184,7 @@ func (c *fairness) usage(to host) *hostUsage {
 	now := c.now()
 	if use := c.hosts[to]; use != nil {
 		if now.Sub(use.since) >= time.Minute {
-			use.restart(now)
+			use.startMinute(now)
 		}
 		return use
 	}
@@ -209,7 +211,7 @@ func (c *fairness) release(d store.DueDelivery) {
 }
 
 // markSlow marks an account, accountHost, kind or target as slow, and deletes expired marks.
-func (c *fairness) markSlow(who any) {
+func (c *fairness) markSlow(key any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()
@@ -218,12 +220,13 @@ func (c *fairness) markSlow(who any) {
 			delete(c.slow, other)
 		}
 	}
-	c.slow[who] = now.Add(slowFor)
+	c.slow[key] = now.Add(slowFor)
 }
 
-func (c *fairness) isSlow(who any) bool { return c.now().Before(c.slow[who]) }
+func (c *fairness) isSlow(key any) bool { return c.now().Before(c.slow[key]) }
 
-// observe marks those that a slow attempt concerns.
+// observe marks the receiver, account and host of a slow attempt, or its kind if the delay was
+// ours.
 func (c *fairness) observe(a store.Attempt, sent Result) {
 	switch {
 	case a.Took < slowAfter:

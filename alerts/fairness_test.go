@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestSlowAccounts checks that accounts with many unresponsive receivers and many messages do not
+// TestSlowAccounts checks that accounts with many unresponsive receivers and many messages don't
 // delay others for long, even repeatedly, and that all their messages are tried.
 func TestSlowAccounts(t *testing.T) {
 	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
@@ -27,7 +27,7 @@ func TestSlowAccounts(t *testing.T) {
 				return Result{Status: 200}
 			}
 			sleep(ctx, 15*time.Second)
-			return Result{Fault: "It did not answer within 15s."}
+			return Result{Fault: "No response within 15s."}
 		}}
 		c, _ := newTestDispatcher(f, s)
 		end := running(t, c)
@@ -42,7 +42,7 @@ func TestSlowAccounts(t *testing.T) {
 					time.Sleep(100 * time.Millisecond)
 				}
 				if late := time.Since(due); late > 4*deliverInterval {
-					t.Errorf("round %d: a message to a receiver that answers is delivered after %v", round, late)
+					t.Errorf("round %d: message to a responsive receiver delivered after %v", round, late)
 				}
 			}
 		}
@@ -55,20 +55,20 @@ func TestSlowAccounts(t *testing.T) {
 	})
 }
 
-// TestHostsAreSpared checks that, across accounts, requests to a host are bounded in flight and per
+// TestHostLimit checks that, across accounts, requests to a host are bounded in flight and per
 // minute, and that excess messages wait without failing or delaying other hosts.
-func TestHostsAreSpared(t *testing.T) {
+func TestHostLimit(t *testing.T) {
 	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		const messages = 3 * DefaultHostRate
 		var mu sync.Mutex
 		inFlight, most := 0, 0
-		var begun []time.Time
+		var started []time.Time
 		s := &fakeSender{answer: func(ctx context.Context, m Message) Result {
 			if m.Destination.Address.V != "https://victim.example/x" {
 				return Result{Status: 200}
 			}
 			mu.Lock()
-			begun = append(begun, time.Now())
+			started = append(started, time.Now())
 			inFlight++
 			most = max(most, inFlight)
 			mu.Unlock()
@@ -90,34 +90,34 @@ func TestHostsAreSpared(t *testing.T) {
 		defer end()
 		time.Sleep(2 * time.Minute)
 		if f.stateOf(other.ID) != cola.DeliveryDelivered {
-			t.Error("a message to another host waits")
+			t.Error("a message to another host was delayed")
 		}
 		time.Sleep(time.Hour)
 		for id, d := range f.snapshot() {
 			if d.state != cola.DeliveryDelivered || d.Attempts != 1 {
-				t.Fatalf("delivery %d is %s after %d attempts, want it delivered by the first", id, d.state, d.Attempts)
+				t.Fatalf("delivery %d is %s after %d attempts, want delivered after 1", id, d.state, d.Attempts)
 			}
 		}
 		mu.Lock()
 		defer mu.Unlock()
 		if most > maxPerHost {
-			t.Errorf("%d requests to a host were in flight, want %d at most", most, maxPerHost)
+			t.Errorf("%d requests to a host in flight, want at most %d", most, maxPerHost)
 		}
-		for i := DefaultHostRate; i < len(begun); i++ {
+		for i := DefaultHostRate; i < len(started); i++ {
 			// A sliding minute can overlap two minutes of the limiter.
-			if i >= 2*DefaultHostRate && begun[i].Sub(begun[i-2*DefaultHostRate]) < time.Minute {
-				t.Fatalf("%d requests in %v", 2*DefaultHostRate+1, begun[i].Sub(begun[i-2*DefaultHostRate]))
+			if i >= 2*DefaultHostRate && started[i].Sub(started[i-2*DefaultHostRate]) < time.Minute {
+				t.Fatalf("%d requests in %v", 2*DefaultHostRate+1, started[i].Sub(started[i-2*DefaultHostRate]))
 			}
 		}
-		if len(begun) != messages {
-			t.Errorf("%d requests for %d messages", len(begun), messages)
+		if len(started) != messages {
+			t.Errorf("%d requests for %d messages", len(started), messages)
 		}
 	})
 }
 
-// TestHostsAreShared checks that an account that floods a platform's host, or has slow endpoints
-// there, does not delay other accounts' messages to it.
-func TestHostsAreShared(t *testing.T) {
+// TestHostShares checks that an account that floods a platform's host, or has slow endpoints there,
+// doesn't delay other accounts' messages to it.
+func TestHostShares(t *testing.T) {
 	for name, tt := range map[string]struct {
 		takes    time.Duration
 		accounts int // number of flooding accounts
@@ -128,14 +128,14 @@ func TestHostsAreShared(t *testing.T) {
 			delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
 				const greedy, endpoints, messages = cola.AccountID(1_000_000), 20, 600
 				var mu sync.Mutex
-				var begun []time.Time
+				var started []time.Time
 				inFlight, most := 0, 0
 				s := &fakeSender{answer: func(ctx context.Context, m Message) Result {
 					if m.Destination.Account < greedy {
 						return Result{Status: 200}
 					}
 					mu.Lock()
-					begun = append(begun, time.Now())
+					started = append(started, time.Now())
 					inFlight++
 					most = max(most, inFlight)
 					mu.Unlock()
@@ -172,14 +172,15 @@ func TestHostsAreShared(t *testing.T) {
 				if tt.accounts == 1 && most > maxPerHost/2 {
 					t.Errorf("%d requests of an account in flight, want at most %d", most, maxPerHost/2)
 				}
-				limit := 2 * DefaultHostRate * tt.accounts / (tt.accounts + 1) // a sliding minute can overlap two minutes of the limiter
-				for i := limit; i < len(begun); i++ {
-					if begun[i].Sub(begun[i-limit]) < time.Minute {
-						t.Fatalf("%d requests of greedy accounts in %v", limit+1, begun[i].Sub(begun[i-limit]))
+				// a sliding minute can overlap two minutes of the limiter
+				limit := 2 * DefaultHostRate * tt.accounts / (tt.accounts + 1)
+				for i := limit; i < len(started); i++ {
+					if started[i].Sub(started[i-limit]) < time.Minute {
+						t.Fatalf("%d requests of flooding accounts in %v", limit+1, started[i].Sub(started[i-limit]))
 					}
 				}
-				if len(begun) == 0 {
-					t.Error("no message of a greedy account was sent")
+				if len(started) == 0 {
+					t.Error("no message of a flooding account was sent")
 				}
 			})
 		})

@@ -21,10 +21,10 @@ type fakeDeliveries struct {
 	mu       sync.Mutex
 	all      map[int64]*fakeDelivery
 	paused   map[string]string // reasons by destination UUID
-	noted    []store.Attempt
+	recorded []store.Attempt
 	released []int64
 	unread   map[int64]error // errors by run whose content is unreadable
-	forgot   []time.Time
+	deleted  []time.Time
 	old      int // old deliveries yet to be deleted
 	claims   int
 
@@ -44,7 +44,9 @@ type fakeDelivery struct {
 var _ DispatcherStore = (*fakeDeliveries)(nil)
 
 func newFakeDeliveries(now func() time.Time) *fakeDeliveries {
-	return &fakeDeliveries{now: now, all: map[int64]*fakeDelivery{}, paused: map[string]string{}, unread: map[int64]error{}}
+	return &fakeDeliveries{
+		now: now, all: map[int64]*fakeDelivery{}, paused: map[string]string{}, unread: map[int64]error{},
+	}
 }
 
 // add adds a due message to an active destination and returns it for further changes.
@@ -53,13 +55,15 @@ func (f *fakeDeliveries) add(kind, event string, due time.Time) *fakeDelivery {
 	defer f.mu.Unlock()
 	id := int64(len(f.all) + 1)
 	d := &fakeDelivery{state: cola.DeliveryPending, next: due, DueDelivery: store.DueDelivery{
-		ID: id, MessageID: fmt.Sprintf("msg_%d", id), Event: event, Kind: kind, CreatedAt: due, AccountEmail: "holder@example.com",
+		ID: id, MessageID: fmt.Sprintf("msg_%d", id), Event: event,
+		Kind: kind, CreatedAt: due, AccountEmail: "holder@example.com",
 	}}
 	if event == cola.EventRan {
 		d.Run = id + 1000
 	}
 	d.Destination.Account = cola.AccountID(id)
-	d.Destination.UUID, d.Destination.Kind, d.Destination.State = fmt.Sprintf("destination %d", id), kind, cola.DestinationActive
+	d.Destination.UUID = fmt.Sprintf("destination %d", id)
+	d.Destination.Kind, d.Destination.State = kind, cola.DestinationActive
 	f.all[id] = d
 	return d
 }
@@ -78,14 +82,17 @@ func (f *fakeDeliveries) call(ctx context.Context, name string) error {
 	return nil
 }
 
-func (f *fakeDeliveries) ClaimDeliveries(ctx context.Context, due time.Time, kinds []string, limit int, hold time.Duration) (claimed []store.DueDelivery, err error) {
+func (f *fakeDeliveries) ClaimDeliveries(
+	ctx context.Context, due time.Time, kinds []string, limit int, hold time.Duration,
+) (claimed []store.DueDelivery, err error) {
 	if err := f.call(ctx, "ClaimDeliveries"); err != nil {
 		return nil, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.claims++
-	free := slices.DeleteFunc(f.pending(kinds), func(d *fakeDelivery) bool { return d.next.After(due) || d.heldUntil.After(f.now()) })
+	free := slices.DeleteFunc(f.pending(kinds),
+		func(d *fakeDelivery) bool { return d.next.After(due) || d.heldUntil.After(f.now()) })
 	for _, d := range free[:min(limit, len(free))] {
 		d.Hold, d.heldUntil, d.DueAt = d.Hold+1, f.now().Add(hold), d.next
 		claimed = append(claimed, d.DueDelivery)
@@ -98,7 +105,8 @@ func (f *fakeDeliveries) pending(kinds []string) []*fakeDelivery {
 	list := slices.DeleteFunc(slices.Collect(maps.Values(f.all)), func(d *fakeDelivery) bool {
 		return d.state != cola.DeliveryPending || !slices.Contains(kinds, d.Kind)
 	})
-	slices.SortFunc(list, func(a, b *fakeDelivery) int { return cmp.Or(a.next.Compare(b.next), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(list,
+		func(a, b *fakeDelivery) int { return cmp.Or(a.next.Compare(b.next), cmp.Compare(a.ID, b.ID)) })
 	return list
 }
 
@@ -148,7 +156,7 @@ func (f *fakeDeliveries) RecordAttempt(ctx context.Context, a store.Attempt) (bo
 	if d == nil {
 		return false, nil
 	}
-	f.noted = append(f.noted, a)
+	f.recorded = append(f.recorded, a)
 	d.Attempts++
 	d.state, d.next, d.heldUntil = a.State, a.Next, time.Time{}
 	if d.FirstAttemptAt.IsZero() {
@@ -181,7 +189,7 @@ func (f *fakeDeliveries) DeleteOldDeliveries(ctx context.Context, before time.Ti
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.forgot = append(f.forgot, before)
+	f.deleted = append(f.deleted, before)
 	n := min(f.old, 10)
 	f.old -= n
 	return n, nil
@@ -199,7 +207,7 @@ func (f *fakeDeliveries) replay(id int64, due time.Time) {
 func (f *fakeDeliveries) attempts() []store.Attempt {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Clone(f.noted)
+	return slices.Clone(f.recorded)
 }
 
 // states returns the number of deliveries in each state.

@@ -15,7 +15,7 @@ import (
 )
 
 // fakeStore is an in-memory store.Arrivals and store.Runs. It records every state of every label,
-// so that tests can compute what a run should have found.
+// so that tests can compute the expected matches of a run.
 type fakeStore struct {
 	mu       sync.Mutex
 	clock    time.Time // the database's clock
@@ -58,19 +58,19 @@ type fakeSearch struct {
 	had       map[cola.TTBID]bool
 	fault     error
 	failures  int       // consecutive failures
-	asked     time.Time // time of a requested run; zero if none is pending
+	requested time.Time // time of a requested run; zero if none is pending
 }
 
 // due returns when the search is due, by its schedule or by a requested run; zero if it is not.
 func (s *fakeSearch) due() time.Time {
 	plan := s.search.Schedule
 	if plan == nil || !plan.NextRunAt.OK {
-		return s.asked
+		return s.requested
 	}
-	if next := plan.NextRunAt.V.Time(); s.asked.IsZero() || next.Before(s.asked) {
+	if next := plan.NextRunAt.V.Time(); s.requested.IsZero() || next.Before(s.requested) {
 		return next
 	}
-	return s.asked
+	return s.requested
 }
 
 // asDue returns the search with its due time.
@@ -87,15 +87,17 @@ func (s *fakeSearch) asDue() cola.SavedSearch {
 // fakeRun is a recorded run.
 type fakeRun struct {
 	store.RunRecord
-	before store.Mark // the search's mark before the run
+	before store.Mark // mark of the search before the run
 	new    []store.RunMatch
 }
 
 func newFakeStore(clock time.Time) *fakeStore {
-	return &fakeStore{clock: clock, revision: 100, labels: map[cola.TTBID]*fakeLabel{}, searches: map[string]*fakeSearch{}}
+	return &fakeStore{
+		clock: clock, revision: 100, labels: map[cola.TTBID]*fakeLabel{}, searches: map[string]*fakeSearch{},
+	}
 }
 
-// around executes a call with the test's hooks before and after it.
+// around makes a call between the hooks before and after it.
 func (f *fakeStore) around(ctx context.Context, call string, do func() error) error {
 	for _, step := range []func() error{
 		ctx.Err,
@@ -155,8 +157,11 @@ func (f *fakeStore) save(uuid string, filters cola.SavedSearchFilters, schedule 
 	defer f.mu.Unlock()
 	schedule.Active, schedule.NextRunAt = true, cola.Some(cola.TimestampOf(schedule.Next(f.clock)))
 	s := &fakeSearch{
-		number: len(f.searches), since: f.revision, had: map[cola.TTBID]bool{}, mark: store.Mark{At: f.clock, Revision: f.revision},
-		search: cola.SavedSearch{UUID: uuid, Name: uuid, Filters: filters, Schedule: &schedule, CreatedAt: cola.TimestampOf(f.clock)},
+		number: len(f.searches), since: f.revision, had: map[cola.TTBID]bool{},
+		mark: store.Mark{At: f.clock, Revision: f.revision},
+		search: cola.SavedSearch{
+			UUID: uuid, Name: uuid, Filters: filters, Schedule: &schedule, CreatedAt: cola.TimestampOf(f.clock),
+		},
 	}
 	f.searches[uuid] = s
 	return s
@@ -176,12 +181,12 @@ func (f *fakeStore) change(uuid string, change func(*cola.SavedSearch)) {
 	s.hold, s.heldUntil = s.hold+1, time.Time{}
 }
 
-// ask requests a run of a search, with or without a schedule.
-func (f *fakeStore) ask(uuid string) {
+// request requests a run of a search, with or without a schedule.
+func (f *fakeStore) request(uuid string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if s := f.searches[uuid]; s.due().IsZero() || s.due().After(f.clock) {
-		s.asked = f.clock
+		s.requested = f.clock
 	}
 }
 
@@ -191,7 +196,9 @@ func (f *fakeStore) remove(uuid string) {
 	delete(f.searches, uuid)
 }
 
-func (f *fakeStore) ArrivedSince(ctx context.Context, since cola.Date, yield func(store.Arrival) error) (upto cola.Revision, err error) {
+func (f *fakeStore) ArrivedSince(
+	ctx context.Context, since cola.Date, yield func(store.Arrival) error,
+) (upto cola.Revision, err error) {
 	err = f.around(ctx, "ArrivedSince", func() error {
 		f.reads++
 		upto = f.revision
@@ -230,7 +237,9 @@ func (f *fakeStore) NextDue(ctx context.Context) (due time.Time, err error) {
 	return due, err
 }
 
-func (f *fakeStore) ClaimDue(ctx context.Context, due time.Time, limit int, hold time.Duration) (claimed []store.DueSearch, err error) {
+func (f *fakeStore) ClaimDue(
+	ctx context.Context, due time.Time, limit int, hold time.Duration,
+) (claimed []store.DueSearch, err error) {
 	err = f.around(ctx, "ClaimDue", func() error {
 		free := slices.DeleteFunc(slices.Collect(maps.Values(f.searches)), func(s *fakeSearch) bool {
 			return s.due().IsZero() || s.due().After(due) || s.heldUntil.After(f.clock)
@@ -240,7 +249,8 @@ func (f *fakeStore) ClaimDue(ctx context.Context, due time.Time, limit int, hold
 		})
 		for _, s := range free[:min(limit, len(free))] {
 			s.hold, s.heldUntil = s.hold+1, f.clock.Add(hold)
-			claimed = append(claimed, store.DueSearch{Account: 1, Search: s.asDue(), Mark: s.mark, Hold: s.hold, Fault: s.fault})
+			claimed = append(claimed,
+				store.DueSearch{Account: 1, Search: s.asDue(), Mark: s.mark, Hold: s.hold, Fault: s.fault})
 		}
 		return nil
 	})
@@ -263,7 +273,9 @@ func (f *fakeStore) held(d *store.DueSearch) *fakeSearch {
 	return s
 }
 
-func (f *fakeStore) Postpone(ctx context.Context, failed store.DueSearch, wait func(int) time.Duration) (lasts time.Duration, err error) {
+func (f *fakeStore) Postpone(
+	ctx context.Context, failed store.DueSearch, wait func(int) time.Duration,
+) (lasts time.Duration, err error) {
 	err = f.around(ctx, "Postpone", func() error {
 		s := f.held(&failed)
 		if s == nil {
@@ -320,10 +332,11 @@ func (f *fakeStore) recordRun(r store.RunRecord) (o store.RunOutcome) {
 	}
 	if s.search.Schedule != nil {
 		plan := *s.search.Schedule
-		plan.LastRunAt, plan.NextRunAt = cola.Some(cola.TimestampOf(r.Mark.At)), cola.Opt[cola.Timestamp]{V: r.Next, OK: r.Next != 0}
+		plan.LastRunAt = cola.Some(cola.TimestampOf(r.Mark.At))
+		plan.NextRunAt = cola.Opt[cola.Timestamp]{V: r.Next, OK: r.Next != 0}
 		s.search.Schedule = &plan
 	}
-	s.asked, s.mark, s.heldUntil, s.failures = time.Time{}, r.Mark, time.Time{}, 0
+	s.requested, s.mark, s.heldUntil, s.failures = time.Time{}, r.Mark, time.Time{}, 0
 	f.recorded = append(f.recorded, run)
 	o.Recorded, o.Run = true, int64(len(f.recorded))
 	return o

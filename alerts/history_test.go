@@ -14,9 +14,9 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// world simulates a registry under random events, also in the middle of ticks. Labels arrive, late
-// or not, and change. Searches are created, changed, paused and deleted. Processes tick
-// concurrently, fail and die. Time passes.
+// world simulates a registry under random events, including during ticks. Labels arrive, late or
+// not, and change. Searches are created, changed, paused and deleted. Processes tick concurrently,
+// fail and die. Time passes.
 type world struct {
 	*rapid.T
 	store    *fakeStore
@@ -39,8 +39,8 @@ func TestEveryLabelExactlyOnce(t *testing.T) {
 
 func checkExactlyOnce(t *rapid.T) {
 	w := &world{T: t, store: newFakeStore(at(3, 1, 0)), changed: map[string]bool{}}
-	w.store.before = func(string) error { return w.amid("before") }
-	w.store.after = func(string) error { return w.amid("after") }
+	w.store.before = func(string) error { return w.during("before") }
+	w.store.after = func(string) error { return w.during("after") }
 	w.save()
 	for range rapid.IntRange(1, 60).Draw(t, "events") {
 		w.event()
@@ -50,8 +50,8 @@ func checkExactlyOnce(t *rapid.T) {
 	w.checkNoneMissed()
 }
 
-func (w *world) chance(percent int, of string) bool {
-	return rapid.IntRange(0, 99).Draw(w.T, of) < percent
+func (w *world) chance(percent int, label string) bool {
+	return rapid.IntRange(0, 99).Draw(w.T, label) < percent
 }
 
 // event applies a random event.
@@ -76,8 +76,8 @@ func (w *world) event() {
 	}
 }
 
-// amid applies events between two steps of a tick. It may fail the step or kill the process.
-func (w *world) amid(when string) error {
+// during applies events between two steps of a tick. It may fail the step or kill the process.
+func (w *world) during(when string) error {
 	if w.quiet || !w.chance(30, when) {
 		return nil
 	}
@@ -125,7 +125,8 @@ var brands = []string{"OAK", "OAK HILL", "ELM"}
 func (w *world) write() {
 	id := cola.TTBID(26001001000000 + rapid.Int64Range(1, 12).Draw(w.T, "label"))
 	label := cola.IndexRecord{Summary: cola.ColaSummary{
-		TTBID: id, PermitNumber: "CA-W-1", ProductType: vocabulary.Wine, BrandName: rapid.SampledFrom(brands).Draw(w.T, "brand"),
+		TTBID: id, PermitNumber: "CA-W-1", ProductType: vocabulary.Wine,
+		BrandName: rapid.SampledFrom(brands).Draw(w.T, "brand"),
 	}}
 	if l := w.store.labels[id]; l != nil {
 		s, _ := l.latest(w.store.revision)
@@ -140,7 +141,8 @@ func (w *world) write() {
 func (w *world) save() {
 	w.searches++
 	schedule := rapid.SampledFrom([]cola.Schedule{
-		{Cadence: cola.CadenceDaily}, {Cadence: cola.CadenceDaily}, {Cadence: cola.CadenceWeekly, Day: 1}, {Cadence: cola.CadenceMonthly, Day: 5},
+		{Cadence: cola.CadenceDaily}, {Cadence: cola.CadenceDaily},
+		{Cadence: cola.CadenceWeekly, Day: 1}, {Cadence: cola.CadenceMonthly, Day: 5},
 	}).Draw(w.T, "schedule")
 	w.store.save(fmt.Sprint("search ", w.searches), w.filters(), schedule)
 }
@@ -159,7 +161,7 @@ func (w *world) change() {
 	case 0:
 		w.store.remove(uuid)
 	case 5:
-		w.store.ask(uuid)
+		w.store.request(uuid)
 	case 1:
 		w.changed[uuid] = true
 		w.store.change(uuid, func(s *cola.SavedSearch) { s.Filters = w.filters() })
@@ -178,7 +180,7 @@ func (w *world) settle() {
 	w.tick()
 	for uuid, s := range w.store.searches {
 		if s.mark.Revision != w.store.revision || !s.heldUntil.IsZero() {
-			w.Fatalf("%s has looked up to %d of %d, and is held until %v", uuid, s.mark.Revision, w.store.revision, s.heldUntil)
+			w.Fatalf("%s: mark %d of %d, claimed until %v", uuid, s.mark.Revision, w.store.revision, s.heldUntil)
 		}
 	}
 }
@@ -189,8 +191,9 @@ func (w *world) checkRuns() {
 	had := map[string]bool{}
 	for _, r := range w.store.recorded {
 		from, to := cola.DateOf(r.before.At), cola.DateOf(r.Mark.At)
-		if r.From != from || r.To != to || r.Mark.At.Before(r.before.At) || r.Mark.Revision < r.before.Revision || r.Due.Mark != r.before {
-			w.Fatalf("%s ran from %v to %v, mark %+v after %+v", r.Due.Search.UUID, r.From, r.To, r.Mark, r.before)
+		if r.From != from || r.To != to || r.Mark.At.Before(r.before.At) || r.Mark.Revision < r.before.Revision ||
+			r.Due.Mark != r.before {
+			w.Fatalf("%s: run from %v to %v, mark %+v after %+v", r.Due.Search.UUID, r.From, r.To, r.Mark, r.before)
 		}
 		var want []string
 		for id, l := range w.store.labels {
@@ -211,30 +214,32 @@ func (w *world) checkRuns() {
 		slices.Sort(want)
 		slices.Sort(got)
 		if !slices.Equal(want, got) {
-			w.Fatalf("%s, %+v, mark %+v after %+v: found %v, want %v", r.Due.Search.UUID, r.Due.Search.Filters, r.Mark, r.before, got, want)
+			w.Fatalf("%s, %+v, mark %+v after %+v: found %v, want %v",
+				r.Due.Search.UUID, r.Due.Search.Filters, r.Mark, r.before, got, want)
 		}
 	}
 }
 
-// checkNoneMissed checks what users expect, without windows: a search has found every label that
-// arrived after its creation and within 60 days of approval, and no history.
+// checkNoneMissed checks the promise to users: a search has found every label that arrived after
+// its creation and within 60 days of approval, and no history.
 func (w *world) checkNoneMissed() {
 	for uuid, s := range w.store.searches {
 		for id, l := range w.store.labels {
 			if l.history && s.had[id] {
-				w.Fatalf("%s found %v, which is history", uuid, id)
+				w.Fatalf("%s: found %v, which is history", uuid, id)
 			}
 			if w.changed[uuid] || l.arrived <= s.since || !l.always(s.search.Filters) {
 				continue
 			}
 			if approved := l.approved(); approved >= cola.DateOf(l.came)-60 && !s.had[id] {
-				w.Fatalf("%s (%+v) has not found %v, approved %v, arrived at %d", uuid, s.search.Filters, id, approved, l.arrived)
+				w.Fatalf("%s: %+v missed %v, approved %v, arrived at %d",
+					uuid, s.search.Filters, id, approved, l.arrived)
 			}
 		}
 	}
 }
 
-// always reports whether the label has met the filters ever since its arrival.
+// always reports whether the label has met the filters since its arrival.
 func (l *fakeLabel) always(f cola.SavedSearchFilters) bool {
 	return !slices.ContainsFunc(l.states, func(s fakeState) bool { return s.arrived && !meets(&s, f) })
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics are the metrics of ticks. Methods on nil do nothing.
+// metrics are the metrics of ticks. Methods on nil are no-ops.
 type metrics struct {
 	runs, matches, late, searchFailures, tickFailures prometheus.Counter
 	took                                              prometheus.Observer
@@ -21,19 +21,19 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	}
 	runs := prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "colaregistry_alert_runs_total",
-		Help: "Runs of saved searches that were recorded.",
+		Help: "Recorded runs of saved searches.",
 	})
 	matches := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "colaregistry_alert_matches_total",
-		Help: "Labels that runs found and their search had not had before, by whether they were approved before the run's window.",
+		Help: "New matches of saved searches; late ones were approved before the run's window.",
 	}, []string{"late"})
 	failures := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "colaregistry_alert_failures_total",
-		Help: "What could not be done and is tried again: the run of a search, or a whole tick.",
+		Help: "Failures that will be retried: of a search or a whole tick.",
 	}, []string{"of"})
 	took := prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "colaregistry_alert_tick_duration_seconds",
-		Help:    "Time that a tick took in which searches were due.",
+		Help:    "Duration of ticks with due searches.",
 		Buckets: []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300},
 	})
 	m := &metrics{
@@ -42,13 +42,13 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	}
 	overdue := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "colaregistry_alert_overdue_seconds",
-		Help: "For how long the saved search that is due first has been due, as of the latest tick that could ask; 0 while none is.",
+		Help: "How long the earliest due saved search has been due, as of the latest successful tick; 0 if none is.",
 	}, func() float64 { return m.due.overdue(time.Now()) })
 	registerer.MustRegister(runs, matches, failures, took, overdue)
 	return m
 }
 
-// ticked counts what a tick did.
+// ticked counts the results of a tick.
 func (m *metrics) ticked(r *Report, err error, took time.Duration) {
 	if m == nil {
 		return
@@ -65,16 +65,16 @@ func (m *metrics) ticked(r *Report, err error, took time.Duration) {
 	}
 }
 
-// nextDue sets when the next search is due; zero for never.
+// nextDue sets when the next search is due, zero for never.
 func (m *metrics) nextDue(at time.Time) {
 	if m != nil {
 		m.due.set(at)
 	}
 }
 
-// dueTime is when something is or was due. The zero value means never.
+// dueTime is the time when something is due. The zero value means never.
 type dueTime struct {
-	at atomic.Int64 // nanoseconds since 1970; 0: never or unknown
+	at atomic.Int64 // nanoseconds since 1970; 0 for never or unknown
 }
 
 func (d *dueTime) set(at time.Time) {
@@ -85,8 +85,8 @@ func (d *dueTime) set(at time.Time) {
 	d.at.Store(at.UnixNano())
 }
 
-// overdue returns how many seconds it has been due at an instant. Computing it on demand lets it
-// grow even if ticks stop.
+// overdue returns the seconds since the due time. It is computed on demand, so it grows even if
+// ticks stop.
 func (d *dueTime) overdue(now time.Time) float64 {
 	at := d.at.Load()
 	if at == 0 {

@@ -44,16 +44,17 @@ func TestMetrics(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	r := New(Options{Store: f, Metrics: registry})
 	mustTick(t, r, f.clock)
-	mustTick(t, r, f.clock) // nothing is due, so there is no observation
+	mustTick(t, r, f.clock) // not observed: no search is due
 	f.before = func(string) error { return errors.New("broken") }
 	if _, err := r.Tick(t.Context(), f.clock); err == nil {
-		t.Fatal("a tick without a database is none")
+		t.Fatal("Tick succeeded without a database")
 	}
 	got := gathered(t, registry)
 	overdue := got["colaregistry_alert_overdue_seconds"]
 	delete(got, "colaregistry_alert_overdue_seconds")
 	want := map[string]float64{
-		"colaregistry_alert_runs_total": 3, "colaregistry_alert_matches_total false": 3, "colaregistry_alert_matches_total true": 3,
+		"colaregistry_alert_runs_total": 3, "colaregistry_alert_matches_total false": 3,
+		"colaregistry_alert_matches_total true":    3,
 		"colaregistry_alert_failures_total search": 1, "colaregistry_alert_failures_total tick": 1,
 		"colaregistry_alert_tick_duration_seconds": 1,
 	}
@@ -61,7 +62,7 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("metrics (-want +got):\n%s", diff)
 	}
 	if want := max(0, time.Since(at(11, 10, 6)).Seconds()); overdue < 0 || overdue > want {
-		t.Errorf("overdue for %v s, want the age of the one that cannot be run, at most %v", overdue, want)
+		t.Errorf("overdue for %v s, want the age of the failing search, at most %v", overdue, want)
 	}
 }
 

@@ -27,8 +27,8 @@ type Scheduler struct {
 }
 
 // Run ticks every minute until the context ends, which also ends a running tick. It starts after a
-// random delay of up to 20 seconds, so that processes started together do not tick together. It
-// logs the first of consecutive failures.
+// random delay of up to 20 seconds, so that processes started together don't tick together. It logs
+// the first of consecutive failures.
 func (s *Scheduler) Run(ctx context.Context) {
 	failing := false
 	for wait := rand.N(maxStartDelay); sleep(ctx, wait); wait = tickInterval {
@@ -38,15 +38,15 @@ func (s *Scheduler) Run(ctx context.Context) {
 		}
 		switch {
 		case err != nil && !failing:
-			s.Logger.Error("saved searches cannot be run; they are tried again every minute, and nothing is left out", "error", err)
+			s.Logger.Error("running saved searches failed; retrying every minute", "error", err)
 		case err == nil && failing:
-			s.Logger.Info("saved searches are run again")
+			s.Logger.Info("running saved searches again")
 		}
 		failing = err != nil
 	}
 }
 
-// sleep waits for d, and reports false if ctx ends first.
+// sleep waits for d. It returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -56,22 +56,24 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Tick runs the saved searches that are due at an instant, until no unclaimed ones are left. A
-// search that fails does not hold up others. If the database is unavailable or the context ends,
-// Tick releases the claims of searches that were not recorded; the report covers the work done
-// before. Ticking again is always safe.
+// Tick runs the saved searches that are due at now, until no unclaimed ones are left. A failing
+// search doesn't delay others. If the database is unavailable or the context ends, Tick releases
+// the claims of searches that were not recorded; the report covers the work done before. Calling
+// Tick again is always safe.
 func (r *Runner) Tick(ctx context.Context, now time.Time) (Report, error) {
-	begun := time.Now()
+	started := time.Now()
 	t := &tick{Runner: r, now: now.UTC()}
 	defer func() { t.labels.close() }()
 	err := t.runDue(ctx)
 	if err == nil {
 		t.report.NextDueAt, err = r.nextDue(ctx)
 	}
-	r.metrics.ticked(&t.report, err, time.Since(begun))
+	r.metrics.ticked(&t.report, err, time.Since(started))
 	if t.report.completed()+t.report.Released > 0 {
-		r.log.Info("saved searches ran", "runs", t.report.Runs, "matches", t.report.Matches, "late", t.report.Late, "missed", t.report.Missed,
-			"released", t.report.Released, "failed", t.report.Failed, "labels", t.report.Labels, "took", time.Since(begun).Round(time.Millisecond))
+		r.log.Info("saved searches ran", "runs", t.report.Runs, "matches", t.report.Matches, "late", t.report.Late,
+			"missed", t.report.Missed, "released", t.report.Released,
+			"failed", t.report.Failed, "labels", t.report.Labels,
+			"took", time.Since(started).Round(time.Millisecond))
 	}
 	return t.report, err
 }
@@ -79,7 +81,7 @@ func (r *Runner) Tick(ctx context.Context, now time.Time) (Report, error) {
 func (r *Runner) nextDue(ctx context.Context) (time.Time, error) {
 	due, err := r.store.NextDue(ctx)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("ask what is due next: %w", err)
+		return time.Time{}, fmt.Errorf("find the next due search: %w", err)
 	}
 	r.metrics.nextDue(due)
 	return due, nil
@@ -89,7 +91,7 @@ func (r *Runner) nextDue(ctx context.Context) (time.Time, error) {
 type tick struct {
 	*Runner
 	now    time.Time
-	labels *candidates // nil until there is a search to run
+	labels *candidates // nil until a search needs it
 	report Report
 }
 
@@ -104,9 +106,9 @@ func (t *tick) runDue(ctx context.Context) error {
 		if err := t.run(ctx, claimed); err != nil {
 			return err
 		}
-		// Searches that change all the time could be claimed forever; leave them to the next tick.
-		moved := t.report.Runs > before.Runs || t.report.Failed > before.Failed
-		if len(claimed) < t.batch || !moved {
+		// Searches that are changed continuously could be claimed forever; leave them to the next tick.
+		progress := t.report.Runs > before.Runs || t.report.Failed > before.Failed
+		if len(claimed) < t.batch || !progress {
 			return nil
 		}
 	}
@@ -132,8 +134,7 @@ func (t *tick) run(ctx context.Context, claimed []store.DueSearch) error {
 // completed returns how many searches have an outcome.
 func (r *Report) completed() int { return r.Runs + r.Missed + r.Failed }
 
-// match computes the runs of the first claimed searches, as many as one transaction records. n is
-// how many searches it took.
+// match computes the runs of the first n claimed searches, as many as one transaction may record.
 func (t *tick) match(ctx context.Context, claimed []store.DueSearch) (n int, records []store.RunRecord, err error) {
 	matches := 0
 	for n < len(claimed) && len(records) < maxRunsPerRecord && matches < maxMatchesPerRecord {
@@ -155,8 +156,8 @@ func (t *tick) match(ctx context.Context, claimed []store.DueSearch) (n int, rec
 	return n, records, nil
 }
 
-// ensureCandidates reads the candidates for all claimed searches, unless those of the tick cover
-// the search at hand.
+// ensureCandidates reads the candidates for all claimed searches, unless the current ones cover
+// search d.
 func (t *tick) ensureCandidates(ctx context.Context, d *store.DueSearch, claimed []store.DueSearch) error {
 	if d.Fault != nil || t.labels.covers(windowOf(d.Mark, t.now)) {
 		return nil
@@ -178,9 +179,9 @@ func (t *tick) ensureCandidates(ctx context.Context, d *store.DueSearch, claimed
 	return nil
 }
 
-// errAhead means that a search's mark is beyond the database's latest revision. An intact database
-// has no such marks.
-var errAhead = errors.New("it has looked up to a revision that the database has not reached")
+// errAhead means that a search's mark is beyond the latest revision, which doesn't happen in an
+// intact database.
+var errAhead = errors.New("the mark of the search is beyond the latest revision of the database")
 
 // runOf computes the run of a search.
 func (t *tick) runOf(d *store.DueSearch) (r store.RunRecord, err error) {
@@ -206,9 +207,8 @@ func (t *tick) runOf(d *store.DueSearch) (r store.RunRecord, err error) {
 	return r, err
 }
 
-// isManual reports whether a run at an instant is manual: no time of the schedule has passed since
-// the search became due. It is not enough that the search has a schedule, because messages name
-// labels of scheduled runs only.
+// isManual reports whether a run at now is manual: the search has no active schedule, or was due
+// before the next scheduled time. Only scheduled runs include labels in messages.
 func isManual(plan *cola.Schedule, now time.Time) bool {
 	if plan == nil || !plan.Active || !plan.NextRunAt.OK {
 		return true
@@ -218,31 +218,33 @@ func isManual(plan *cola.Schedule, now time.Time) bool {
 	return scheduled.IsZero() || scheduled.After(now)
 }
 
-// nextRun returns when a search runs next after an instant; zero if it has no active schedule.
+// nextRun returns the time of the next run, zero if the search has no active schedule.
 func nextRun(plan *cola.Schedule, now time.Time) (cola.Timestamp, error) {
 	if plan == nil || !plan.Active {
 		return 0, nil
 	}
 	next := plan.Next(now)
 	if next.IsZero() {
-		return 0, fmt.Errorf("its schedule, %s on day %d, names no day", plan.Cadence, plan.Day)
+		return 0, fmt.Errorf("invalid schedule: %s on day %d", plan.Cadence, plan.Day)
 	}
 	return cola.TimestampOf(next), nil
 }
 
-// postpone extends the claim of a search that could not run, longer each time, so that it doesn't
-// fill the log. The search keeps its mark. If that fails, the claim stays as it is.
+// postpone extends the claim of a failed search, longer with each failure, to keep it from flooding
+// the log. The search keeps its mark. If postponing fails, the claim is unchanged.
 func (t *tick) postpone(ctx context.Context, d *store.DueSearch, reason error) {
 	t.report.Failed++
 	after, err := t.store.Postpone(ctx, *d, t.postponement)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		t.log.Error("saved search cannot be run; it was changed or taken over meanwhile", "account", d.Account, "search", d.Search.UUID, "error", reason)
+		t.log.Error("running a saved search failed; it has since changed or been taken over",
+			"account", d.Account, "search", d.Search.UUID, "error", reason)
 		return
 	case err != nil:
-		after, reason = t.hold, errors.Join(reason, fmt.Errorf("put it off: %w", err))
+		after, reason = t.hold, errors.Join(reason, fmt.Errorf("postpone: %w", err))
 	}
-	t.log.Error("saved search cannot be run; it is tried again", "account", d.Account, "search", d.Search.UUID, "after", after, "error", reason)
+	t.log.Error("running a saved search failed; retrying later",
+		"account", d.Account, "search", d.Search.UUID, "after", after, "error", reason)
 }
 
 // postponement returns the pause after a number of consecutive failures. It doubles with each, up
@@ -257,8 +259,8 @@ func (r *Runner) postponement(failures int) time.Duration {
 	return wait
 }
 
-// record records runs. If that fails although the database is available, it records each remaining
-// run by itself.
+// record records runs. If that fails although the database is available, it records the remaining
+// runs one by one.
 func (t *tick) record(ctx context.Context, records []store.RunRecord) error {
 	if len(records) == 0 {
 		return nil
@@ -297,13 +299,14 @@ func (t *tick) count(outcomes []store.RunOutcome) {
 	}
 }
 
-// release releases claimed searches, of which held are still claimed, even if the context has
-// ended. If that fails, the claims expire.
+// release releases claimed searches, even if the context has ended. If that fails, the claims
+// expire. held is how many of them are still claimed.
 func (t *tick) release(ctx context.Context, claimed []store.DueSearch, held int) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	if err := t.store.ReleaseDue(ctx, claimed); err != nil {
-		t.log.Warn("claimed searches not let go; they are free when their hold has passed", "searches", held, "after", t.hold, "error", err)
+		t.log.Warn("releasing claimed searches failed; the claims expire",
+			"searches", held, "after", t.hold, "error", err)
 		return
 	}
 	t.report.Released += held

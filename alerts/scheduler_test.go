@@ -16,7 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// scheduled runs a scheduler in the test's synctest bubble until the caller ends it.
+// scheduled runs a scheduler in the test's synctest bubble until the caller calls end.
 func scheduled(t *testing.T, f *fakeStore) (end func(), log *bytes.Buffer) {
 	log = &bytes.Buffer{}
 	logger := slog.New(slog.NewTextHandler(log, nil))
@@ -59,9 +59,9 @@ func TestScheduler(t *testing.T) {
 	})
 }
 
-// TestSchedulerGoesOn checks that a scheduler continues after failed ticks and logs the failure
+// TestSchedulerContinues checks that a scheduler continues after failed ticks and logs the failure
 // once.
-func TestSchedulerGoesOn(t *testing.T) {
+func TestSchedulerContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := withSearches(1)
 		failures := 0
@@ -77,8 +77,9 @@ func TestSchedulerGoesOn(t *testing.T) {
 		synctest.Wait()
 		end()
 		checkEachOnce(t, f, 1)
-		if n := strings.Count(log.String(), "cannot be run"); n != 1 || !strings.Contains(log.String(), "run again") {
-			t.Errorf("the log says %d times that it fails:\n%s", n, log)
+		if n := strings.Count(log.String(), "level=ERROR"); n != 1 ||
+			!strings.Contains(log.String(), "running saved searches again") {
+			t.Errorf("%d errors logged, want 1 and the recovery:\n%s", n, log)
 		}
 	})
 }
@@ -103,47 +104,49 @@ func TestSchedulerEnds(t *testing.T) {
 		}()
 		end()
 		if s := f.searches["search 00"]; !s.heldUntil.IsZero() || len(f.runs()) != 0 {
-			t.Errorf("held until %v, %d runs", s.heldUntil, len(f.runs()))
+			t.Errorf("claimed until %v, %d runs", s.heldUntil, len(f.runs()))
 		}
 		if strings.Contains(log.String(), "ERROR") {
-			t.Errorf("that it ends is logged as an error:\n%s", log)
+			t.Errorf("shutdown logged as an error:\n%s", log)
 		}
 	})
 }
 
-// TestAskedRuns checks that a requested run starts at once, with or without a schedule, that the
-// search then returns to its active schedule, and that the next run begins where this one ended.
-func TestAskedRuns(t *testing.T) {
+// TestRequestedRuns checks that a requested run starts immediately, with or without a schedule,
+// that the search then returns to its active schedule, and that the next window starts where this
+// one ended.
+func TestRequestedRuns(t *testing.T) {
 	f := withSearches(3)
 	f.clock = at(11, 9, 15)
 	f.searches["search 01"].search.Schedule = nil
 	f.change("search 02", func(s *cola.SavedSearch) { s.Schedule.Active = false })
 	r := New(Options{Store: f})
 	if report := mustTick(t, r, f.clock); report.Runs != 0 {
-		t.Fatalf("before anybody asks: %+v", report)
+		t.Fatalf("before the request: %+v", report)
 	}
 	for uuid := range f.searches {
-		f.ask(uuid)
+		f.request(uuid)
 	}
 	if diff := cmp.Diff(Report{Runs: 3, Matches: 3, Labels: 1, NextDueAt: at(11, 10, 6)}, mustTick(t, r, f.clock)); diff != "" {
-		t.Errorf("asked for (-want +got):\n%s", diff)
+		t.Errorf("requested run (-want +got):\n%s", diff)
 	}
 	if report := mustTick(t, r, f.clock); report.Runs != 0 {
-		t.Errorf("at once again: %+v", report)
+		t.Errorf("second tick: %+v", report)
 	}
 	f.write(oak(2, day(11, 9)), false)
 	f.clock = at(11, 10, 7)
 	if report := mustTick(t, r, f.clock); report.Runs != 1 || report.Matches != 1 {
-		t.Errorf("by its schedule: %+v", report)
+		t.Errorf("scheduled run: %+v", report)
 	}
-	f.ask("search 01")
-	f.ask("search 02")
+	f.request("search 01")
+	f.request("search 02")
 	if report := mustTick(t, r, f.clock); report.Runs != 2 || report.Matches != 2 {
-		t.Errorf("asked for again: %+v", report)
+		t.Errorf("second request: %+v", report)
 	}
 	manual := 0
 	for _, run := range f.runs() {
-		if run.Manual != (run.MaxNamed == 0) || !run.Manual && run.MaxNamed != cola.MaxMessageLabels || run.MaxNamedOfAccount != cola.MaxDailyMessageLabels {
+		if run.Manual != (run.MaxNamed == 0) || !run.Manual && run.MaxNamed != cola.MaxMessageLabels ||
+			run.MaxNamedOfAccount != cola.MaxDailyMessageLabels {
 			t.Errorf("recorded %+v", run.RunRecord)
 		}
 		if run.Manual {
@@ -151,11 +154,11 @@ func TestAskedRuns(t *testing.T) {
 		}
 	}
 	if manual != 5 {
-		t.Errorf("%d runs are manual, want the 5 that were asked for", manual)
+		t.Errorf("%d runs are manual, want the 5 requested ones", manual)
 	}
 	for uuid, s := range f.searches {
 		if len(s.had) != 2 || !s.mark.At.Equal(f.clock) {
-			t.Errorf("%s has found %d labels, mark %+v", uuid, len(s.had), s.mark)
+			t.Errorf("%s: found %d labels, mark %+v", uuid, len(s.had), s.mark)
 		}
 	}
 }
@@ -166,7 +169,8 @@ func TestIsManual(t *testing.T) {
 		p.Active, p.NextRunAt = true, cola.Some(cola.TimestampOf(due))
 		return &p
 	}
-	daily, weekly := cola.Schedule{Cadence: cola.CadenceDaily}, cola.Schedule{Cadence: cola.CadenceWeekly, Day: 1} // 9 November is a Monday
+	// 9 November is a Monday
+	daily, weekly := cola.Schedule{Cadence: cola.CadenceDaily}, cola.Schedule{Cadence: cola.CadenceWeekly, Day: 1}
 	paused := plan(daily, at(11, 9, 6))
 	paused.Active = false
 	for _, k := range []struct {
@@ -180,11 +184,11 @@ func TestIsManual(t *testing.T) {
 		{"never due", &cola.Schedule{Cadence: cola.CadenceDaily, Active: true}, at(11, 9, 7), true},
 		{"on time", plan(daily, at(11, 9, 6)), at(11, 9, 6), false},
 		{"overdue", plan(daily, at(11, 9, 6)), at(11, 12, 23), false},
-		{"asked for at midday", plan(daily, at(11, 9, 12)), at(11, 9, 13), true},
-		{"asked for a microsecond late", plan(daily, at(11, 9, 6).Add(time.Microsecond)), at(11, 9, 7), true},
-		{"asked for before a scheduled time that has come", plan(daily, at(11, 9, 5)), at(11, 9, 6), false},
+		{"requested at noon", plan(daily, at(11, 9, 12)), at(11, 9, 13), true},
+		{"requested, a microsecond late", plan(daily, at(11, 9, 6).Add(time.Microsecond)), at(11, 9, 7), true},
+		{"requested before a scheduled time that has passed", plan(daily, at(11, 9, 5)), at(11, 9, 6), false},
 		{"weekly, on time", plan(weekly, at(11, 9, 6)), at(11, 9, 7), false},
-		{"weekly, at the hour of another day", plan(weekly, at(11, 10, 6)), at(11, 11, 6), true},
+		{"weekly, on another day", plan(weekly, at(11, 10, 6)), at(11, 11, 6), true},
 		{"an unknown cadence", plan(cola.Schedule{Cadence: "hourly"}, at(11, 9, 6)), at(11, 9, 7), true},
 	} {
 		if got := isManual(k.plan, k.now); got != k.want {

@@ -25,7 +25,9 @@ var (
 
 // oak returns a label that matches oaks.
 func oak(number int, approved cola.Date) cola.IndexRecord {
-	return cola.IndexRecord{Summary: cola.ColaSummary{TTBID: cola.TTBID(26001001000000 + number), BrandName: "OAK", PermitNumber: "CA-W-1", ApprovalDate: approved}}
+	return cola.IndexRecord{Summary: cola.ColaSummary{
+		TTBID: cola.TTBID(26001001000000 + number), BrandName: "OAK", PermitNumber: "CA-W-1", ApprovalDate: approved,
+	}}
 }
 
 // withSearches returns a store with searches created on 9 November, due the next morning, and one
@@ -59,18 +61,18 @@ func TestTick(t *testing.T) {
 		t.Errorf("first tick (-want +got):\n%s", diff)
 	}
 	if f.reads != 1 {
-		t.Errorf("labels were read %d times for three batches", f.reads)
+		t.Errorf("%d reads of the labels for three batches", f.reads)
 	}
 	if diff := cmp.Diff(Report{NextDueAt: at(11, 11, 6)}, mustTick(t, r, f.clock)); diff != "" {
 		t.Errorf("second tick (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(Report{Runs: 25, Labels: 2, NextDueAt: at(11, 12, 6)}, mustTick(t, r, at(11, 11, 6))); diff != "" {
-		t.Errorf("on the next day (-want +got):\n%s", diff)
+		t.Errorf("next day (-want +got):\n%s", diff)
 	}
 }
 
-// TestTickFails checks that a tick reports a failure of any call and releases what it has not
-// recorded, and that the next tick does the rest exactly once.
+// TestTickFails checks that a tick returns the error of any call and releases unrecorded searches,
+// and that the next tick runs them exactly once.
 func TestTickFails(t *testing.T) {
 	for _, call := range []string{"ClaimDue", "AllReferences", "ArrivedSince", "RecordRuns", "NextDue"} {
 		for _, when := range []string{"before", "after"} {
@@ -87,10 +89,11 @@ func TestTickFails(t *testing.T) {
 				}
 				r := New(Options{Store: f, Batch: 4})
 				if _, err := r.Tick(t.Context(), f.clock); !errors.Is(err, store.ErrUnavailable) {
-					t.Fatalf("the tick returned %v", err)
+					t.Fatalf("Tick returned %v", err)
 				}
 				f.before, f.after = nil, nil
-				if call == "ClaimDue" && when == "after" { // the claimed searches are unknown, so their claims must expire
+				// the claimed searches are unknown, so their claims must expire
+				if call == "ClaimDue" && when == "after" {
 					f.clock = f.clock.Add(DefaultHold)
 				}
 				mustTick(t, r, f.clock)
@@ -109,16 +112,16 @@ func checkEachOnce(t *testing.T, f *fakeStore, searches int) {
 	}
 	for uuid, n := range found {
 		if n != 1 {
-			t.Errorf("%s found %d labels, want 1", uuid, n)
+			t.Errorf("%s: found %d labels, want 1", uuid, n)
 		}
 	}
 	if len(found) != searches || len(f.runs()) != searches {
-		t.Errorf("%d searches ran, %d times, want %d", len(found), len(f.runs()), searches)
+		t.Errorf("%d searches with %d runs, want %d", len(found), len(f.runs()), searches)
 	}
 }
 
-// TestTickCutOff checks that a tick whose context ends releases all claims.
-func TestTickCutOff(t *testing.T) {
+// TestTickCanceled checks that a tick whose context ends releases all claims.
+func TestTickCanceled(t *testing.T) {
 	f := withSearches(1200)
 	ctx, cancel := context.WithCancel(t.Context())
 	f.after = func(call string) error {
@@ -128,23 +131,24 @@ func TestTickCutOff(t *testing.T) {
 		return nil
 	}
 	report, err := New(Options{Store: f}).Tick(ctx, f.clock)
-	if !errors.Is(err, context.Canceled) || report.Runs != maxRunsPerRecord || report.Released != batchSize-maxRunsPerRecord {
+	if !errors.Is(err, context.Canceled) || report.Runs != maxRunsPerRecord ||
+		report.Released != batchSize-maxRunsPerRecord {
 		t.Fatalf("%+v, %v", report, err)
 	}
 	if got := mustTick(t, New(Options{Store: f}), f.clock); got.Runs != 1200-maxRunsPerRecord {
-		t.Errorf("another process ran %d searches at once, want %d", got.Runs, 1200-maxRunsPerRecord)
+		t.Errorf("another process ran %d searches, want %d", got.Runs, 1200-maxRunsPerRecord)
 	}
 }
 
-// TestTickWithBadSearches checks that searches that cannot run do not block others, are not retried
-// at once, and keep their windows.
+// TestTickWithBadSearches checks that searches that fail don't block others, are not retried
+// immediately, and keep their windows.
 func TestTickWithBadSearches(t *testing.T) {
 	for name, spoil := range map[string]func(*fakeStore, *fakeSearch){
-		"filters of a newer version":  func(_ *fakeStore, s *fakeSearch) { s.fault = errors.New(`unknown field "colour"`) },
-		"a schedule without a day":    func(_ *fakeStore, s *fakeSearch) { s.search.Schedule.Cadence = cola.CadenceMonthly },
-		"an unknown cadence":          func(_ *fakeStore, s *fakeSearch) { s.search.Schedule.Cadence = "fortnightly" },
-		"a mark ahead of the labels":  func(_ *fakeStore, s *fakeSearch) { s.mark.Revision += 1_000_000 },
-		"matches that cannot be kept": func(f *fakeStore, s *fakeSearch) { f.before = refuses(f, s) },
+		"filters of a newer version":     func(_ *fakeStore, s *fakeSearch) { s.fault = errors.New(`unknown field "color"`) },
+		"a schedule without a day":       func(_ *fakeStore, s *fakeSearch) { s.search.Schedule.Cadence = cola.CadenceMonthly },
+		"an unknown cadence":             func(_ *fakeStore, s *fakeSearch) { s.search.Schedule.Cadence = "fortnightly" },
+		"a mark ahead of the labels":     func(_ *fakeStore, s *fakeSearch) { s.mark.Revision += 1_000_000 },
+		"matches that can't be recorded": func(f *fakeStore, s *fakeSearch) { f.before = refuses(f, s) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := withSearches(6)
@@ -157,14 +161,15 @@ func TestTickWithBadSearches(t *testing.T) {
 			var log bytes.Buffer
 			r := New(Options{Store: f, Batch: 2, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			report := mustTick(t, r, f.clock)
-			if report.Runs != 5 || report.Failed != 1 || bad.mark != mark || len(bad.had) != 0 || !bad.heldUntil.Equal(f.clock.Add(DefaultHold)) {
-				t.Errorf("%+v; the bad one: %+v", report, bad)
+			if report.Runs != 5 || report.Failed != 1 || bad.mark != mark || len(bad.had) != 0 ||
+				!bad.heldUntil.Equal(f.clock.Add(DefaultHold)) {
+				t.Errorf("%+v; failing search: %+v", report, bad)
 			}
 			if !strings.Contains(log.String(), `search="search 02"`) || strings.Contains(log.String(), "oak") {
-				t.Errorf("the log says %s", log.String())
+				t.Errorf("log: %s", log.String())
 			}
 			if again := mustTick(t, r, f.clock); again.Runs != 0 || again.Failed != 0 {
-				t.Errorf("at once again: %+v", again)
+				t.Errorf("second tick: %+v", again)
 			}
 			f.before, f.clock = nil, f.clock.Add(9*24*time.Hour)
 			bad.fault, bad.mark, bad.search = nil, good.mark, good.search
@@ -172,29 +177,30 @@ func TestTickWithBadSearches(t *testing.T) {
 			if last := f.recorded[len(f.recorded)-1]; !bad.had[26001001000001] || !slices.ContainsFunc(f.recorded, func(r fakeRun) bool {
 				return r.Due.Search.UUID == "search 02" && r.From == day(11, 9) && r.To == day(11, 19)
 			}) {
-				t.Errorf("when it can be run again it has %v; last run %+v", bad.had, last)
+				t.Errorf("after recovery: found %v; last run %+v", bad.had, last)
 			}
 		})
 	}
 }
 
-// TestTickPutsOff checks that a failing search is retried with pauses that double up to six hours
+// TestPostpone checks that a failing search is retried with pauses that double up to six hours
 // and start over after a successful run.
-func TestTickPutsOff(t *testing.T) {
+func TestPostpone(t *testing.T) {
 	f := withSearches(1)
 	bad := f.searches["search 00"]
 	fails := func(want ...time.Duration) {
 		t.Helper()
-		bad.fault = errors.New(`unknown field "colour"`)
+		bad.fault = errors.New(`unknown field "color"`)
 		for _, wait := range want {
 			var log bytes.Buffer
 			r := New(Options{Store: f, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-			if got := mustTick(t, r, f.clock); got.Failed != 1 || !bad.heldUntil.Equal(f.clock.Add(wait)) || !strings.Contains(log.String(), "after="+wait.String()) {
-				t.Fatalf("%+v; held for %v, want %v; the log says %s", got, bad.heldUntil.Sub(f.clock), wait, log.String())
+			if got := mustTick(t, r, f.clock); got.Failed != 1 || !bad.heldUntil.Equal(f.clock.Add(wait)) ||
+				!strings.Contains(log.String(), "after="+wait.String()) {
+				t.Fatalf("%+v; postponed for %v, want %v; log: %s", got, bad.heldUntil.Sub(f.clock), wait, log.String())
 			}
 			f.clock = f.clock.Add(wait - 1)
 			if got := mustTick(t, r, f.clock); got.Failed != 0 {
-				t.Fatalf("tried again before %v had passed", wait)
+				t.Fatalf("retried before %v had passed", wait)
 			}
 			f.clock = f.clock.Add(1)
 		}
@@ -206,22 +212,24 @@ func TestTickPutsOff(t *testing.T) {
 	fails(append(want, maxHold, maxHold)...)
 	bad.fault = nil
 	if got := mustTick(t, New(Options{Store: f}), f.clock); got.Runs != 1 {
-		t.Fatalf("when it can be run: %+v", got)
+		t.Fatalf("after recovery: %+v", got)
 	}
 	f.clock = f.clock.Add(24 * time.Hour)
 	fails(DefaultHold, 2*DefaultHold)
 	if long := 2 * maxHold; New(Options{Store: f, Hold: long}).postponement(9) != long {
-		t.Error("what is held for longer from the start is held for less when it fails")
+		t.Error("a failure shortened a long hold")
 	}
 }
 
-// TestTickCannotPutOff checks that a search whose failure cannot be recorded stays claimed, and
-// that the tick continues.
-func TestTickCannotPutOff(t *testing.T) {
-	for says, broken := range map[string]error{"database unavailable": store.ErrUnavailable, "taken over meanwhile": store.ErrNotFound} {
+// TestPostponeFails checks that a search that can't be postponed stays claimed and that the tick
+// continues.
+func TestPostponeFails(t *testing.T) {
+	for says, broken := range map[string]error{
+		"database unavailable": store.ErrUnavailable, "taken over": store.ErrNotFound,
+	} {
 		f := withSearches(3)
 		bad := f.searches["search 01"]
-		bad.fault = errors.New(`unknown field "colour"`)
+		bad.fault = errors.New(`unknown field "color"`)
 		f.before = func(call string) error {
 			if call == "Postpone" {
 				return broken
@@ -230,8 +238,9 @@ func TestTickCannotPutOff(t *testing.T) {
 		}
 		var log bytes.Buffer
 		got := mustTick(t, New(Options{Store: f, Logger: slog.New(slog.NewTextHandler(&log, nil))}), f.clock)
-		if got.Runs != 2 || got.Failed != 1 || !bad.heldUntil.Equal(f.clock.Add(DefaultHold)) || !strings.Contains(log.String(), says) || !strings.Contains(log.String(), "colour") {
-			t.Errorf("%+v; held for %v; the log says %s", got, bad.heldUntil.Sub(f.clock), log.String())
+		if got.Runs != 2 || got.Failed != 1 || !bad.heldUntil.Equal(f.clock.Add(DefaultHold)) ||
+			!strings.Contains(log.String(), says) || !strings.Contains(log.String(), "color") {
+			t.Errorf("%+v; claimed for %v; log: %s", got, bad.heldUntil.Sub(f.clock), log.String())
 		}
 	}
 }
@@ -249,13 +258,13 @@ func refuses(f *fakeStore, s *fakeSearch) func(string) error {
 // TestTickPanic checks that a panic of the index is an error of the search.
 func TestTickPanic(t *testing.T) {
 	if _, err := (&candidates{}).match(oaks, window{}); err == nil {
-		t.Error("matching without an index is no error")
+		t.Error("match without an index returned no error")
 	}
 }
 
-// TestTickBesideChanges checks that a search changed after its claim does not run with its old
+// TestTickDuringChange checks that a search changed after its claim does not run with its old
 // filters.
-func TestTickBesideChanges(t *testing.T) {
+func TestTickDuringChange(t *testing.T) {
 	f := withSearches(4)
 	f.before = func(call string) error {
 		if call == "RecordRuns" {
@@ -270,7 +279,7 @@ func TestTickBesideChanges(t *testing.T) {
 		t.Errorf("%+v, want %+v", report, want)
 	}
 	if s := f.searches["search 00"]; len(s.had) != 0 || !s.mark.At.Equal(at(11, 9, 12)) {
-		t.Errorf("the one that was changed: %+v", s)
+		t.Errorf("changed search: %+v", s)
 	}
 }
 
@@ -292,9 +301,9 @@ func TestTickEnds(t *testing.T) {
 	}
 }
 
-// TestLongWait checks that searches paused for long find what they have missed without a read of
-// all labels for each.
-func TestLongWait(t *testing.T) {
+// TestLongPause checks that searches paused for long find the labels they missed without a separate
+// read of all labels for each search.
+func TestLongPause(t *testing.T) {
 	f := newFakeStore(at(11, 9, 12))
 	f.revision = 1_000
 	for i := range 40 { // searches with longer pauses come later

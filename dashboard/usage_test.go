@@ -80,7 +80,7 @@ func TestUsage(t *testing.T) {
 }
 
 func TestNewForecast(t *testing.T) {
-	november := cola.PeriodOf(registrytest.Begun)
+	november := cola.PeriodOf(registrytest.StartTime)
 	last := cola.NewDate(2026, 11, 30)
 	for _, test := range []struct {
 		name                   string
@@ -210,7 +210,7 @@ func fullReport(name string) registry.UsageReport {
 		registry.RefusedScope, registry.RefusedCredential, registry.RefusedSuspended, "<script>"}
 	for i := range 50 {
 		r.Refusals = append(r.Refusals, registry.Refusal{
-			LastAt: registrytest.Begun, Channel: cola.ChannelREST, Credential: cola.Credential{Kind: cola.CredentialKey,
+			LastAt: registrytest.StartTime, Channel: cola.ChannelREST, Credential: cola.Credential{Kind: cola.CredentialKey,
 				ID: 1}, Name: name, Reason: reasons[i%len(reasons)], Count: 1000,
 		})
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/vault"
 )
 
-// payload is the body of a message, in the form that Standard Webhooks recommends.
+// payload is the body of a message, as recommended by Standard Webhooks.
 type payload struct {
 	Type      string         `json:"type"`
 	Timestamp cola.Timestamp `json:"timestamp"` // of the event
@@ -79,7 +79,7 @@ func (s *Sender) body(m alerts.Message) ([]byte, error) {
 		}
 		p.Data = confirming{destination{m.Destination.UUID}, string(c), c.Code()}
 	default:
-		return nil, fmt.Errorf("there is no webhook of %s", m.Event)
+		return nil, fmt.Errorf("unknown event %q", m.Event)
 	}
 	return cola.AppendJSON(nil, p)
 }

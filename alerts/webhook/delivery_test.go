@@ -19,8 +19,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// trial is a registry whose saved searches have each found a label, with a webhook to a receiver.
-type trial struct {
+// fixture is a registry whose saved searches have each found a label, with a webhook destination.
+type fixture struct {
 	store       store.Store
 	clock       time.Time
 	account     cola.AccountID
@@ -28,30 +28,37 @@ type trial struct {
 	dispatcher  *alerts.Dispatcher
 }
 
-// try returns a trial with the given number of searches.
-func try(t *testing.T, r *receiver, searches int) *trial {
+// newFixture returns a fixture with the given number of searches.
+func newFixture(t *testing.T, r *receiver, searches int) *fixture {
 	t.Helper()
-	tr := &trial{clock: time.Now().UTC().Add(-24 * time.Hour)}
+	tr := &fixture{clock: time.Now().UTC().Add(-24 * time.Hour)}
 	now := func() time.Time { return tr.clock }
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "registry.db"), sqlite.Options{Now: now, Logger: slog.New(slog.DiscardHandler)})
+	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "registry.db"),
+		sqlite.Options{Now: now, Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	t.Cleanup(func() { st.Close() })
 	account, err := st.CreateAccount(t.Context(), "alerts@example.com", cola.TierFree)
 	must(t, err)
 	tr.store, tr.account = st, account.ID
 	tr.destination, err = st.CreateDestination(t.Context(), store.NewDestination{
-		Account: account.ID, Kind: cola.KindWebhook, Address: r.URL, State: cola.DestinationActive, Secret: secret, MaxDestinations: 20,
+		Account: account.ID, Kind: cola.KindWebhook, Address: r.URL,
+		State: cola.DestinationActive, Secret: secret, MaxDestinations: 20,
 	})
 	must(t, err)
 	for i := range searches {
 		plan := cola.Schedule{Active: true, Cadence: cola.CadenceDaily}
 		plan.NextRunAt = cola.Some(cola.TimestampOf(plan.Next(tr.clock)))
-		search := cola.SavedSearch{UUID: fmt.Sprintf("00000000-0000-4000-8000-%012d", i), Name: "Oaks", Filters: cola.SavedSearchFilters{BrandName: "oak"}, Schedule: &plan}
-		_, _, err := st.CreateSavedSearch(t.Context(), store.NewSavedSearch{Account: account.ID, Search: search, MaxActive: 100})
+		search := cola.SavedSearch{
+			UUID: fmt.Sprintf("00000000-0000-4000-8000-%012d", i),
+			Name: "Oaks", Filters: cola.SavedSearchFilters{BrandName: "oak"}, Schedule: &plan,
+		}
+		_, _, err := st.CreateSavedSearch(t.Context(),
+			store.NewSavedSearch{Account: account.ID, Search: search, MaxActive: 100})
 		must(t, err)
 	}
 	label := cola.Patch[cola.Cola]{Record: cola.Cola{ColaSummary: cola.ColaSummary{
-		TTBID: 26001001000001, BrandName: "OAK", ProductType: vocabulary.Wine, PermitNumber: "CA-W-1", ApprovalDate: cola.DateOf(tr.clock),
+		TTBID: 26001001000001, BrandName: "OAK", ProductType: vocabulary.Wine,
+		PermitNumber: "CA-W-1", ApprovalDate: cola.DateOf(tr.clock),
 	}}}
 	for i := range cola.FieldsOf[cola.Cola]() {
 		label.Fields = label.Fields.With(i)
@@ -61,7 +68,9 @@ func try(t *testing.T, r *receiver, searches int) *trial {
 	tr.clock = tr.clock.Add(24 * time.Hour)
 	_, err = alerts.New(alerts.Options{Store: st}).Tick(t.Context(), tr.clock)
 	must(t, err)
-	tr.dispatcher = alerts.NewDispatcher(alerts.DispatcherOptions{Store: st, Senders: map[string]alerts.Sender{cola.KindWebhook: sender(r)}, Now: now})
+	tr.dispatcher = alerts.NewDispatcher(alerts.DispatcherOptions{
+		Store: st, Senders: map[string]alerts.Sender{cola.KindWebhook: sender(r)}, Now: now,
+	})
 	return tr
 }
 
@@ -73,7 +82,7 @@ func must(t *testing.T, err error) {
 }
 
 // deliver advances the clock, delivers what is due, and checks the report.
-func (tr *trial) deliver(t *testing.T, after time.Duration, want alerts.DeliveryReport) {
+func (tr *fixture) deliver(t *testing.T, after time.Duration, want alerts.DeliveryReport) {
 	t.Helper()
 	tr.clock = tr.clock.Add(after)
 	report, err := tr.dispatcher.Deliver(t.Context(), tr.clock)
@@ -83,20 +92,20 @@ func (tr *trial) deliver(t *testing.T, after time.Duration, want alerts.Delivery
 	}
 }
 
-// TestRetriesUntilTaken checks that a receiver that fails at first accepts each message once, under
-// its ID and with a valid signature.
-func TestRetriesUntilTaken(t *testing.T) {
+// TestRetries checks that a receiver that fails at first gets each message again with the same ID
+// and a valid signature until it accepts it.
+func TestRetries(t *testing.T) {
 	var mu sync.Mutex
-	came := map[string]int{}
+	attempts := map[string]int{}
 	r := receive(t, true, func(w http.ResponseWriter, req *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		id := req.Header.Get("webhook-id")
-		if came[id]++; came[id] < 3 {
+		if attempts[id]++; attempts[id] < 3 {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	})
-	tr := try(t, r, 8)
+	tr := newFixture(t, r, 8)
 	tr.deliver(t, 0, alerts.DeliveryReport{Retried: 8})
 	tr.deliver(t, 5*time.Second, alerts.DeliveryReport{})
 	tr.deliver(t, 10*time.Second, alerts.DeliveryReport{Retried: 8})
@@ -105,26 +114,27 @@ func TestRetriesUntilTaken(t *testing.T) {
 	searches := map[string]string{}
 	for _, got := range r.all() {
 		must(t, verify(t, secret, got))
-		var told struct{ Data ran }
-		must(t, json.Unmarshal(got.body, &told))
-		if len(told.Data.Labels) != 1 || told.Data.Labels[0].BrandName != "OAK" || fmt.Sprint(told.Data.Labels[0].Met.Names()) != "[brand_name]" {
+		var message struct{ Data ran }
+		must(t, json.Unmarshal(got.body, &message))
+		if len(message.Data.Labels) != 1 || message.Data.Labels[0].BrandName != "OAK" ||
+			fmt.Sprint(message.Data.Labels[0].Met.Names()) != "[brand_name]" {
 			t.Errorf("%s", got.body)
 		}
 		id := got.header.Get("webhook-id")
-		if s := searches[told.Data.SavedSearch.UUID]; s != "" && s != id {
-			t.Errorf("what %s found comes as %s and %s", told.Data.SavedSearch.UUID, s, id)
+		if s := searches[message.Data.SavedSearch.UUID]; s != "" && s != id {
+			t.Errorf("search %s: message IDs %s and %s, want one", message.Data.SavedSearch.UUID, s, id)
 		}
-		searches[told.Data.SavedSearch.UUID] = id
+		searches[message.Data.SavedSearch.UUID] = id
 	}
-	if len(searches) != 8 || len(came) != 8 || len(r.all()) != 24 {
-		t.Errorf("%d searches, %d messages, %d requests", len(searches), len(came), len(r.all()))
+	if len(searches) != 8 || len(attempts) != 8 || len(r.all()) != 24 {
+		t.Errorf("%d searches, %d messages, %d requests", len(searches), len(attempts), len(r.all()))
 	}
 }
 
 // TestGone checks that a receiver that responds 410 gets no more requests.
 func TestGone(t *testing.T) {
 	r := receive(t, true, answers(http.StatusGone))
-	tr := try(t, r, 1)
+	tr := newFixture(t, r, 1)
 	tr.deliver(t, 0, alerts.DeliveryReport{Failed: 1})
 	tr.deliver(t, 96*time.Hour, alerts.DeliveryReport{})
 	d, err := tr.store.Destination(t.Context(), tr.account, tr.destination.UUID)

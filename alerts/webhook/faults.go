@@ -19,18 +19,34 @@ import (
 // maxRetryAfter bounds Retry-After.
 const maxRetryAfter = 7 * 24 * time.Hour
 
+// Errors that account holders see.
+const (
+	faultNotPublic   = "The address is not on the public internet."
+	faultNotFound    = "The host name does not exist."
+	faultLookup      = "The host name could not be resolved."
+	faultRefused     = "The connection was refused."
+	faultNotTLS      = "The receiver does not use TLS."
+	faultTLS         = "The receiver rejected the TLS connection."
+	faultClosed      = "The connection was closed before a response arrived."
+	faultUnreachable = "The host is unreachable."
+	faultNotHTTP     = "The response is not valid HTTP."
+	faultWrongHost   = "The certificate is not valid for the host."
+	faultExpired     = "The certificate has expired or is not yet valid."
+	faultUntrusted   = "The certificate is not signed by a known authority, or its chain is incomplete."
+)
+
 // resultOf returns the result of a response.
-func resultOf(answer *http.Response, now time.Time) alerts.Result {
-	s := alerts.Result{Status: answer.StatusCode}
-	switch code := answer.StatusCode; {
+func resultOf(response *http.Response, now time.Time) alerts.Result {
+	s := alerts.Result{Status: response.StatusCode}
+	switch code := response.StatusCode; {
 	case code >= 200 && code < 300:
 		return s
 	case code >= 300 && code < 400:
-		s.Fault = fmt.Sprintf("The receiver answered %d, a redirect; redirects are not followed.", code)
+		s.Fault = fmt.Sprintf("The receiver answered %d. Redirects are not followed.", code)
 	case code == http.StatusGone:
 		s.Gone, s.Fault = true, "The receiver answered 410: it wants no more messages."
 	case code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable:
-		s.RetryAfter = retryAfter(answer.Header.Get("Retry-After"), now)
+		s.RetryAfter = retryAfter(response.Header.Get("Retry-After"), now)
 		fallthrough
 	default:
 		s.Fault = fmt.Sprintf("The receiver answered %d.", code)
@@ -49,8 +65,7 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return 0
 }
 
-// faultOf describes a failed request for the account holder. It reveals only what anybody can see
-// of the receiver.
+// faultOf describes a failed request for the account holder. It reveals nothing about our network.
 func faultOf(ctx context.Context, within time.Duration, err error) string {
 	var (
 		lookup    *net.DNSError
@@ -60,27 +75,29 @@ func faultOf(ctx context.Context, within time.Duration, err error) string {
 	)
 	switch {
 	case errors.Is(err, errNotPublic):
-		return "It is no address of the public internet."
+		return faultNotPublic
 	case ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("It did not answer within %v.", within)
+		return fmt.Sprintf("No response within %v.", within)
 	case errors.As(err, &lookup) && lookup.IsNotFound:
-		return "The host does not resolve."
+		return faultNotFound
 	case errors.As(err, &lookup):
-		return "The name of the host could not be looked up."
+		return faultLookup
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return "The connection was refused."
+		return faultRefused
 	case errors.As(err, &unchecked):
 		return certificateFault(unchecked)
 	case errors.As(err, &plain):
-		return "It does not speak TLS."
+		return faultNotTLS
 	case errors.As(err, &op) && op.Op == "remote error":
-		return "No secure connection could be made: the receiver refused it."
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return "The connection was cut off before an answer came."
-	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.ETIMEDOUT):
-		return "The host cannot be reached."
+		return faultTLS
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return faultClosed
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH),
+		errors.Is(err, syscall.ETIMEDOUT):
+		return faultUnreachable
 	}
-	return "It gave no answer that is HTTP."
+	return faultNotHTTP
 }
 
 // certificateFault describes an invalid certificate.
@@ -91,9 +108,9 @@ func certificateFault(err error) string {
 	)
 	switch {
 	case errors.As(err, &host):
-		return "The certificate is not valid for the host."
+		return faultWrongHost
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return "The certificate has expired, or is not valid yet."
+		return faultExpired
 	}
-	return "The certificate is not signed by an authority that is known, or its chain is not complete."
+	return faultUntrusted
 }

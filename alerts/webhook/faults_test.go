@@ -18,7 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/alerts"
 )
 
-func TestAnswers(t *testing.T) {
+func TestResponses(t *testing.T) {
 	asked := receive(t, true, answers(http.StatusOK))
 	for _, tt := range []struct {
 		code       int
@@ -26,8 +26,8 @@ func TestAnswers(t *testing.T) {
 		want       alerts.Result
 	}{
 		{200, "", alerts.Result{}}, {201, "", alerts.Result{}}, {299, "30", alerts.Result{}},
-		{301, "", alerts.Result{Fault: "The receiver answered 301, a redirect; redirects are not followed."}},
-		{308, "", alerts.Result{Fault: "The receiver answered 308, a redirect; redirects are not followed."}},
+		{301, "", alerts.Result{Fault: "The receiver answered 301. Redirects are not followed."}},
+		{308, "", alerts.Result{Fault: "The receiver answered 308. Redirects are not followed."}},
 		{400, "30", alerts.Result{Fault: "The receiver answered 400."}},
 		{410, "", alerts.Result{Fault: "The receiver answered 410: it wants no more messages.", Gone: true}},
 		{429, "30", alerts.Result{Fault: "The receiver answered 429.", RetryAfter: 30 * time.Second}},
@@ -57,17 +57,18 @@ func TestAnswers(t *testing.T) {
 func TestRetryAfterDate(t *testing.T) {
 	now := time.Date(2026, 11, 16, 6, 0, 0, 0, time.UTC)
 	for value, want := range map[string]time.Duration{
-		"Mon, 16 Nov 2026 06:01:30 GMT": 90 * time.Second, "Mon, 16 Nov 2026 05:00:00 GMT": 0, "Mon, 16 Nov 2099 05:00:00 GMT": maxRetryAfter, "": 0, "4294967296": 0,
+		"Mon, 16 Nov 2026 06:01:30 GMT": 90 * time.Second, "Mon, 16 Nov 2026 05:00:00 GMT": 0,
+		"Mon, 16 Nov 2099 05:00:00 GMT": maxRetryAfter, "": 0, "4294967296": 0,
 	} {
 		if got := retryAfter(value, now); got != want {
-			t.Errorf("%q is read as %v, want %v", value, got, want)
+			t.Errorf("retryAfter(%q) = %v, want %v", value, got, want)
 		}
 	}
 }
 
-// TestLongAnswer checks that a 2xx response counts as success, however long and slow its body is,
-// and that hardly any of it is read.
-func TestLongAnswer(t *testing.T) {
+// TestLongResponse checks that a 2xx response counts as success even if its body is long or slow,
+// and that little of the body is read.
+func TestLongResponse(t *testing.T) {
 	for name, gap := range map[string]time.Duration{"huge": 0, "slow": time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			written := make(chan int, 1)
@@ -91,14 +92,14 @@ func TestLongAnswer(t *testing.T) {
 				t.Errorf("%+v", sent)
 			}
 			if n := <-written; n > 64<<20 {
-				t.Errorf("%d bytes of the answer were taken", n)
+				t.Errorf("%d bytes of the response were read", n)
 			}
 		})
 	}
 }
 
-// TestNoAnswer checks that every reason for a missing response is reported as a sentence.
-func TestNoAnswer(t *testing.T) {
+// TestFaults checks the fault for each cause of a missing response.
+func TestFaults(t *testing.T) {
 	closed := receive(t, true, answers(200))
 	closed.Close()
 	ok := receive(t, true, answers(200))
@@ -107,23 +108,24 @@ func TestNoAnswer(t *testing.T) {
 	old := receive(t, true, answers(200))
 	old.TLS.MaxVersion = tls.VersionTLS11
 	cut := receive(t, true, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-	head := receive(t, true, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("x", 2*maxHeader)) })
-	words := talk(t, "HELO\r\n\r\n")
+	head := receive(t, true,
+		func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("x", 2*maxHeader)) })
+	banner := serveText(t, "HELO\r\n\r\n")
 	port := func(r *receiver) string { return strconv.Itoa(r.Listener.Addr().(*net.TCPAddr).Port) }
 	for _, tt := range []struct{ name, url, want string }{
-		{"closed", closed.URL, "The connection was refused."},
-		{"slow", slow.URL, "It did not answer within 300ms."},
-		{"another name", "https://localhost:" + port(ok), "The certificate is not valid for the host."},
-		{"http at https", "https://127.0.0.1:" + port(plain), "It does not speak TLS."},
+		{"closed", closed.URL, faultRefused},
+		{"slow", slow.URL, "No response within 300ms."},
+		{"wrong host", "https://localhost:" + port(ok), faultWrongHost},
+		{"http at https", "https://127.0.0.1:" + port(plain), faultNotTLS},
 		{"https at http", "http://127.0.0.1:" + port(ok), "The receiver answered 400."},
-		{"TLS 1.1", old.URL, "No secure connection could be made: the receiver refused it."},
-		{"cut", cut.URL, "The connection was cut off before an answer came."},
-		{"too long a head", head.URL, "It gave no answer that is HTTP."},
-		{"no HTTP", "http://" + words, "It gave no answer that is HTTP."},
-		{"no URL", "https://%zz", faultAddress},
+		{"TLS 1.1", old.URL, faultTLS},
+		{"closed early", cut.URL, faultClosed},
+		{"header too long", head.URL, faultNotHTTP},
+		{"not HTTP", "http://" + banner, faultNotHTTP},
+		{"invalid URL", "https://%zz", faultAddress},
 		{"no host", "https:///x", faultAddress},
 		{"ftp", "ftp://example.com", faultAddress},
-		{"nothing", "", faultAddress},
+		{"empty", "", faultAddress},
 	} {
 		s := sender(ok, slow, old, cut, head)
 		s.within = 5 * time.Second
@@ -136,9 +138,8 @@ func TestNoAnswer(t *testing.T) {
 		}
 	}
 	checkUnresolved(t)
-	unknown := "The certificate is not signed by an authority that is known, or its chain is not complete."
-	if sent := sender().Send(t.Context(), message(ok.URL)); sent != (alerts.Result{Fault: unknown}) {
-		t.Errorf("a certificate that nobody has signed: %+v", sent)
+	if sent := sender().Send(t.Context(), message(ok.URL)); sent != (alerts.Result{Fault: faultUntrusted}) {
+		t.Errorf("self-signed certificate: %+v, want %q", sent, faultUntrusted)
 	}
 }
 
@@ -147,17 +148,17 @@ func checkUnresolved(t *testing.T) {
 	t.Helper()
 	s := sender()
 	s.dialer.Resolver = resolver(func() netip.Addr { return netip.Addr{} })
-	if sent := s.Send(t.Context(), message("https://nowhere.example.com/")); sent != (alerts.Result{Fault: "The host does not resolve."}) {
-		t.Errorf("no such name: %+v", sent)
+	if sent := s.Send(t.Context(), message("https://nowhere.example.com/")); sent != (alerts.Result{Fault: faultNotFound}) {
+		t.Errorf("unknown host: %+v, want %q", sent, faultNotFound)
 	}
-	s.dialer.Resolver.Dial = func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("10.1.2.3 is away") }
-	if sent := s.Send(t.Context(), message("https://nowhere.example.com/")); sent != (alerts.Result{Fault: "The name of the host could not be looked up."}) {
-		t.Errorf("no resolver: %+v", sent)
+	s.dialer.Resolver.Dial = func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("10.1.2.3 is down") }
+	if sent := s.Send(t.Context(), message("https://nowhere.example.com/")); sent != (alerts.Result{Fault: faultLookup}) {
+		t.Errorf("resolver down: %+v, want %q", sent, faultLookup)
 	}
 }
 
-// talk starts a server that sends the same text to every client, and returns its address.
-func talk(t *testing.T, words string) string {
+// serveText starts a server that sends the same text to every client, and returns its address.
+func serveText(t *testing.T, text string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -170,7 +171,7 @@ func talk(t *testing.T, words string) string {
 			if err != nil {
 				return
 			}
-			_, _ = io.WriteString(c, words)
+			_, _ = io.WriteString(c, text)
 			_, _ = io.Copy(io.Discard, c)
 			c.Close()
 		}

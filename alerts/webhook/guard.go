@@ -10,16 +10,16 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// errNotPublic means that a connection to an address was refused.
-var errNotPublic = errors.New("not an address of the public internet")
+// errNotPublic means that an address is not allowed.
+var errNotPublic = errors.New("address is not on the public internet")
 
 // registries checks addresses against the IANA registries of special-purpose addresses. It allows
 // any port.
 var registries = ssrf.New(ssrf.WithAnyPort())
 
-// publicOnly refuses connections to addresses outside the public internet. It checks each address
-// after its name was resolved, so that a name cannot change in between. Two lists must agree: a
-// library's, and the one that checks new destinations.
+// publicOnly rejects connections to addresses outside the public internet. It runs after name
+// resolution, which prevents DNS rebinding. Both the library's list and the one that checks new
+// destinations must allow the address.
 func publicOnly(network, address string, c syscall.RawConn) error {
 	if registries.Safe(network, address, c) != nil {
 		return errNotPublic

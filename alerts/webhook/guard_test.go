@@ -16,26 +16,31 @@ import (
 
 func TestPublicOnly(t *testing.T) {
 	for _, a := range []string{
-		"0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "100.64.0.1", "100.127.255.255", "127.0.0.1", "127.1.2.3", "169.254.169.254", "172.16.0.1", "172.31.255.255",
-		"192.0.0.1", "192.0.2.1", "192.88.99.1", "192.168.1.1", "198.18.0.1", "198.19.255.255", "198.51.100.1", "203.0.113.1", "224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255",
-		"::", "::1", "::7f00:1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:8.8.8.8", "64:ff9b::7f00:1", "64:ff9b::808:808", "64:ff9b:1::a00:1", "100::1", "2001::1", "2001:0:4136:e378:8000:63bf:3fff:fdd2",
-		"2001:db8::1", "2002:7f00:1::", "2002:0a00:0001::1", "fc00::1", "fd12:3456::1", "fe80::1", "fe80::1%eth0", "fec0::1", "ff02::1", "ff0e::1", "2606:4700::1%eth0", "5f00::1", "4000::1",
+		"0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "100.64.0.1", "100.127.255.255",
+		"127.0.0.1", "127.1.2.3", "169.254.169.254", "172.16.0.1", "172.31.255.255",
+		"192.0.0.1", "192.0.2.1", "192.88.99.1", "192.168.1.1", "198.18.0.1", "198.19.255.255",
+		"198.51.100.1", "203.0.113.1", "224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255",
+		"::", "::1", "::7f00:1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:8.8.8.8", "64:ff9b::7f00:1",
+		"64:ff9b::808:808", "64:ff9b:1::a00:1", "100::1", "2001::1", "2001:0:4136:e378:8000:63bf:3fff:fdd2",
+		"2001:db8::1", "2002:7f00:1::", "2002:0a00:0001::1", "fc00::1", "fd12:3456::1", "fe80::1",
+		"fe80::1%eth0", "fec0::1", "ff02::1", "ff0e::1", "2606:4700::1%eth0", "5f00::1", "4000::1",
 	} {
 		checkGuard(t, a, false)
 	}
 	for _, a := range []string{
-		"8.8.8.8", "1.1.1.1", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.1", "169.253.0.1", "172.15.0.1", "172.32.0.1", "192.167.1.1", "192.169.1.1",
+		"8.8.8.8", "1.1.1.1", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255",
+		"128.0.0.1", "169.253.0.1", "172.15.0.1", "172.32.0.1", "192.167.1.1", "192.169.1.1",
 		"198.17.0.1", "198.20.0.1", "223.255.255.254", "2001:4860:4860::8888", "2606:4700:4700::1111", "2a00:1450::1",
 	} {
 		checkGuard(t, a, true)
 	}
-	for _, no := range []string{"", "8.8.8.8", "example.com:443", "8.8.8.8:https"} {
-		if publicOnly("tcp4", no, nil) == nil {
-			t.Errorf("%q is let through", no)
+	for _, address := range []string{"", "8.8.8.8", "example.com:443", "8.8.8.8:https"} {
+		if publicOnly("tcp4", address, nil) == nil {
+			t.Errorf("publicOnly(tcp4, %q) allows the connection", address)
 		}
 	}
 	if publicOnly("udp4", "8.8.8.8:443", nil) == nil {
-		t.Error("datagrams are let through")
+		t.Error("publicOnly(udp4) allows the connection")
 	}
 }
 
@@ -49,7 +54,7 @@ func checkGuard(t *testing.T, address string, want bool) {
 	}
 	for _, port := range []string{"443", "25", "8443"} {
 		if got := publicOnly(network, net.JoinHostPort(address, port), nil) == nil; got != want {
-			t.Errorf("%s: connected to: %v", address, got)
+			t.Errorf("publicOnly(%s, %s:%s) allows the connection: %v, want %v", network, address, port, got, want)
 		}
 	}
 }
@@ -59,16 +64,19 @@ func checkGuard(t *testing.T, address string, want bool) {
 func TestPrivateAddresses(t *testing.T) {
 	r := receive(t, true, answers(200))
 	port := ":" + strconv.Itoa(r.Listener.Addr().(*net.TCPAddr).Port)
-	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "[::]", "10.0.0.1", "169.254.169.254", "[fe80::1]", "[64:ff9b::7f00:1]"} {
+	for _, host := range []string{
+		"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "[::]", "10.0.0.1", "169.254.169.254",
+		"[fe80::1]", "[64:ff9b::7f00:1]",
+	} {
 		s := sender(r)
 		s.private, s.dialer.Control = false, publicOnly
-		if sent := s.Send(t.Context(), message("https://"+host+port)); sent != (alerts.Result{Fault: "It is no address of the public internet."}) {
+		if sent := s.Send(t.Context(), message("https://"+host+port)); sent != (alerts.Result{Fault: faultNotPublic}) {
 			t.Errorf("%s: %+v", host, sent)
 		}
 	}
 	strict := New(Options{Vault: box})
-	if sent := strict.Send(t.Context(), message(r.URL)); sent != (alerts.Result{Fault: "It is no address of the public internet."}) {
-		t.Errorf("as it is by itself: %+v", sent)
+	if sent := strict.Send(t.Context(), message(r.URL)); sent != (alerts.Result{Fault: faultNotPublic}) {
+		t.Errorf("by default: %+v", sent)
 	}
 	if sent := strict.Send(t.Context(), message(strings.Replace(r.URL, "https", "http", 1))); sent != (alerts.Result{Fault: faultInsecure}) {
 		t.Errorf("without https: %+v", sent)
@@ -82,13 +90,13 @@ func TestPrivateAddresses(t *testing.T) {
 // the guarded dialer.
 func TestNoProxy(t *testing.T) {
 	if New(Options{}).transport.Proxy != nil {
-		t.Error("there is a proxy")
+		t.Error("the transport has a proxy")
 	}
 }
 
-// TestNamesAreResolvedAgain checks that a name that first resolves to a public address and then to
-// a private one is blocked on connecting.
-func TestNamesAreResolvedAgain(t *testing.T) {
+// TestDNSRebinding checks that a name that first resolves to a public address and then to a private
+// one is blocked.
+func TestDNSRebinding(t *testing.T) {
 	r := receive(t, true, answers(200))
 	_, port, _ := net.SplitHostPort(r.Listener.Addr().String())
 	var moved atomic.Bool
@@ -100,17 +108,18 @@ func TestNamesAreResolvedAgain(t *testing.T) {
 		}
 		return netip.MustParseAddr("8.8.8.8")
 	})
-	if seen, err := s.dialer.Resolver.LookupHost(t.Context(), "rebind.example.com"); err != nil || len(seen) != 1 || seen[0] != "8.8.8.8" {
-		t.Fatalf("at first it resolves to %v, %v", seen, err)
+	if seen, err := s.dialer.Resolver.LookupHost(t.Context(), "rebind.example.com"); err != nil || len(seen) != 1 ||
+		seen[0] != "8.8.8.8" {
+		t.Fatalf("first lookup = %v, %v", seen, err)
 	}
 	moved.Store(true)
 	m := message("https://rebind.example.com:" + port)
-	if sent := s.Send(t.Context(), m); sent != (alerts.Result{Fault: "It is no address of the public internet."}) || len(r.all()) != 0 {
+	if sent := s.Send(t.Context(), m); sent != (alerts.Result{Fault: faultNotPublic}) || len(r.all()) != 0 {
 		t.Errorf("%+v", sent)
 	}
 	s.dialer.Control = nil
 	if sent := s.Send(t.Context(), m); sent.Status != 200 || len(r.all()) != 1 {
-		t.Errorf("without the guard it would get there, else this shows nothing: %+v", sent)
+		t.Errorf("without the guard: %+v, want 200", sent)
 	}
 }
 
@@ -149,7 +158,8 @@ func reply(question []byte, address func() netip.Addr) []byte {
 	at := address()
 	if !at.IsValid() {
 		m[3] |= 3 // the name does not exist
-	} else if binary.BigEndian.Uint16(m[end-4:]) == typeA { // one record for the name in the question: TTL 0, four bytes
+		// one record for the name in the question: TTL 0, four bytes
+	} else if binary.BigEndian.Uint16(m[end-4:]) == typeA {
 		m[7] = 1
 		m = append(m, 0xc0, header, 0, typeA, 0, 1, 0, 0, 0, 0, 0, 4)
 		m = append(m, at.AsSlice()...)

@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	faultCompose  = "The message could not be made: this version of the service does not know what it is to tell."
-	faultUnsigned = "The message could not be signed because the secret of the destination is unusable. Rotate the secret."
-	faultAddress  = "The address is no URL that messages can be posted to."
-	faultInsecure = "The address is not one of https."
+	faultCompose  = "The service could not create the message."
+	faultUnsigned = "The message could not be signed because the destination's secret is unusable. Rotate the secret."
+	faultAddress  = "The address is not a valid webhook URL."
+	faultInsecure = "The address must use https."
 )
 
-// request returns the request for a message. If it can't, it returns nil and the result.
+// request returns the request for a message, or nil and the result if it can't be created.
 func (s *Sender) request(ctx context.Context, m alerts.Message) (*http.Request, alerts.Result) {
 	to, fault := s.target(m.Destination.Address.V)
 	if fault != "" {
@@ -49,14 +49,16 @@ func (s *Sender) request(ctx context.Context, m alerts.Message) (*http.Request, 
 	}
 	for name, value := range map[string]string{
 		"Content-Type": "application/json", "User-Agent": s.agent,
-		webhooks.HeaderWebhookID: m.MessageID, webhooks.HeaderWebhookTimestamp: strconv.FormatInt(at.Unix(), 10), webhooks.HeaderWebhookSignature: signature,
+		webhooks.HeaderWebhookID:        m.MessageID,
+		webhooks.HeaderWebhookTimestamp: strconv.FormatInt(at.Unix(), 10),
+		webhooks.HeaderWebhookSignature: signature,
 	} {
 		req.Header.Set(name, value)
 	}
 	return req, alerts.Result{}
 }
 
-// target parses the URL of a destination. fault is why nothing can be posted to it.
+// target parses the URL of a destination. fault is empty if messages can be posted to it.
 func (s *Sender) target(address string) (u *url.URL, fault string) {
 	u, err := url.Parse(address)
 	switch {
@@ -68,8 +70,8 @@ func (s *Sender) target(address string) (u *url.URL, fault string) {
 	return u, ""
 }
 
-// sign returns the signatures of a message at an instant: by the current secret and, while valid,
-// by the previous one.
+// sign returns the signatures of a message, separated by spaces: one with the current secret and,
+// while the previous secret is valid, one with that.
 func (s *Sender) sign(m alerts.Message, at time.Time, body []byte) (string, error) {
 	sealedSecrets := []string{m.Destination.Secrets.Current}
 	if old := m.Destination.Secrets; old.Old != "" && at.Before(old.OldUntil) {
@@ -82,7 +84,7 @@ func (s *Sender) sign(m alerts.Message, at time.Time, body []byte) (string, erro
 			return "", err
 		}
 		if strings.TrimPrefix(secret, "whsec_") == "" {
-			return "", errors.New("there is no secret")
+			return "", errors.New("no secret")
 		}
 		signer, err := webhooks.NewWebhook(secret)
 		if err != nil {

@@ -1,11 +1,11 @@
 // Package webhook posts messages of saved searches to URLs, signed according to Standard Webhooks.
 //
-// Anybody can enter a URL. So connections are only made to public addresses, checked at the time of
-// the connection, whatever the name resolved to before. Redirects are not followed, no proxy is
-// used, and little of a response is read.
+// URLs are untrusted. The sender connects only to public addresses, which it checks after resolving
+// the name for each connection. It doesn't follow redirects, uses no proxy, and reads little of a
+// response.
 //
-// An unconfirmed endpoint only gets challenges: signed messages with a random token. It confirms by
-// responding with the token.
+// An unconfirmed endpoint only gets challenges, which are signed messages with a random token. It
+// confirms by responding with the token.
 package webhook
 
 import (
@@ -24,8 +24,7 @@ import (
 const (
 	// responseTimeout bounds a request, from resolving the name to the response.
 	responseTimeout = 15 * time.Second
-	// dropTimeout bounds the reading of the rest of a response, which is ignored; most receivers
-	// prefer that it is read.
+	// dropTimeout bounds reading and discarding the rest of a response.
 	dropTimeout = time.Second
 	// maxDropped and maxHeader bound the bytes of a response's body and header that are read.
 	maxDropped = 64 << 10
@@ -59,7 +58,10 @@ var _ alerts.Sender = (*Sender)(nil)
 
 // New returns a Sender.
 func New(o Options) *Sender {
-	s := &Sender{vault: o.Vault, public: o.PublicURL, private: o.AllowPrivate, agent: agent(o), now: o.Now, within: responseTimeout}
+	s := &Sender{
+		vault: o.Vault, public: o.PublicURL, private: o.AllowPrivate,
+		agent: agent(o), now: o.Now, within: responseTimeout,
+	}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -67,11 +69,11 @@ func New(o Options) *Sender {
 	if !o.AllowPrivate {
 		s.dialer.Control = publicOnly
 	}
-	s.transport = &http.Transport{ // without a Proxy, those of the environment included
+	s.transport = &http.Transport{ // Proxy is nil: ignore proxies in the environment
 		DialContext:            s.dialer.DialContext,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 		Protocols:              http1(),
-		DisableKeepAlives:      true, // every message has its receiver's address checked
+		DisableKeepAlives:      true, // check the address for every message
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: maxHeader,
 	}
@@ -92,18 +94,18 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
 	if req == nil {
 		return sent
 	}
-	// A round trip is one request: it follows nothing.
-	answer, err := s.transport.RoundTrip(req)
+	// RoundTrip doesn't follow redirects.
+	response, err := s.transport.RoundTrip(req)
 	if err != nil {
 		return alerts.Result{Fault: faultOf(ctx, s.within, err)}
 	}
-	sent = resultOf(answer, s.now())
+	sent = resultOf(response, s.now())
 	if m.Event == cola.EventConfirm && sent.Fault == "" {
-		// The time limit for the answer also covers its body; a truncated token doesn't match.
-		echo, _ := io.ReadAll(io.LimitReader(answer.Body, maxEcho))
+		// The timeout also covers the body; a truncated token doesn't match.
+		echo, _ := io.ReadAll(io.LimitReader(response.Body, maxEcho))
 		sent.Verified = s.answered(m, echo)
 	}
-	drop(answer.Body, cancel)
+	drop(response.Body, cancel)
 	return sent
 }
 
@@ -113,10 +115,10 @@ func (s *Sender) answered(m alerts.Message, echo []byte) bool {
 	return err == nil && challenge.AnsweredBy(echo)
 }
 
-// drop reads the rest of a response for a moment, and closes it.
+// drop reads and discards a response for up to dropTimeout, then closes it.
 func drop(body io.ReadCloser, cancel func()) {
-	enough := time.AfterFunc(dropTimeout, cancel)
-	defer enough.Stop()
+	timer := time.AfterFunc(dropTimeout, cancel)
+	defer timer.Stop()
 	_, _ = io.CopyN(io.Discard, body, maxDropped)
 	_ = body.Close()
 }

@@ -54,7 +54,7 @@ func receive(t *testing.T, https bool, answer http.HandlerFunc) *receiver {
 	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, err := io.ReadAll(req.Body)
 		if err != nil || req.Method != http.MethodPost {
-			t.Errorf("%s with a body that fails with %v", req.Method, err)
+			t.Errorf("%s, reading the body: %v", req.Method, err)
 		}
 		r.mu.Lock()
 		r.got = append(r.got, received{req.Header, req.Host, req.URL.RequestURI(), body})
@@ -102,7 +102,8 @@ func newKeys() *keyring.Keyring {
 
 // sender returns a sender that trusts the certificates of test receivers.
 func sender(trusted ...*receiver) *Sender {
-	s := New(Options{Vault: box, PublicURL: "https://labels.example", AllowPrivate: true, Version: "v1.2.3 (dirty)\r\nX: y"})
+	s := New(Options{Vault: box, PublicURL: "https://labels.example",
+		AllowPrivate: true, Version: "v1.2.3 (dirty)\r\nX: y"})
 	s.transport.TLSClientConfig.RootCAs = x509.NewCertPool()
 	for _, r := range trusted {
 		s.transport.TLSClientConfig.RootCAs.AddCert(r.Certificate())
@@ -112,17 +113,27 @@ func sender(trusted ...*receiver) *Sender {
 
 // message returns a message about a run with three matches that shows two.
 func message(address string) alerts.Message {
-	due := store.DueDelivery{ID: 5, MessageID: "msg_9d3f1c7a52e84b60a1f4c2d07be8365a", Event: cola.EventRan, Kind: cola.KindWebhook, Run: 1841, CreatedAt: time.Date(2026, 11, 16, 6, 0, 2, 0, time.UTC)}
+	due := store.DueDelivery{
+		ID: 5, MessageID: "msg_9d3f1c7a52e84b60a1f4c2d07be8365a", Event: cola.EventRan,
+		Kind: cola.KindWebhook, Run: 1841, CreatedAt: time.Date(2026, 11, 16, 6, 0, 2, 0, time.UTC),
+	}
 	due.Destination.UUID, due.Destination.Address = "5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10", cola.Some(address)
 	due.Destination.Secrets.Current = box.Seal(vault.Secret, due.Destination.UUID, secret)
-	content := &store.RunContent{Search: cola.SavedSearch{UUID: "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", Name: "Herons & <friends>"}}
+	content := &store.RunContent{Search: cola.SavedSearch{
+		UUID: "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", Name: "Herons & <friends>",
+	}}
 	content.Run = cola.SavedSearchRun{
-		ID: 1841, RanAt: cola.TimestampOf(due.CreatedAt), DateFrom: cola.NewDate(2026, 11, 9), DateTo: cola.NewDate(2026, 11, 16), MatchCount: 3, LateCount: 1,
+		ID: 1841, RanAt: cola.TimestampOf(due.CreatedAt), DateFrom: cola.NewDate(2026, 11, 9),
+		DateTo: cola.NewDate(2026, 11, 16), MatchCount: 3, LateCount: 1,
 	}
 	content.Labels = []store.MatchedLabel{
 		{
-			Match: cola.SavedSearchMatch{RunID: 1841, TTBID: 26282001000009, Met: cola.FilterSetOf("brand_name", "type_wine")},
-			Label: cola.ColaSummary{TTBID: 26282001000009, BrandName: "BLUE HERON", ProductName: "RÉSERVE", ProductType: vocabulary.Wine, ClassName: "TABLE RED WINE", PermitNumber: "BWN-OR-16677", ApprovalDate: cola.NewDate(2026, 11, 12), HasBarcode: true},
+			Match: cola.SavedSearchMatch{
+				RunID: 1841, TTBID: 26282001000009, Met: cola.FilterSetOf("brand_name", "type_wine"),
+			},
+			Label: cola.ColaSummary{TTBID: 26282001000009, BrandName: "BLUE HERON", ProductName: "RÉSERVE",
+				ProductType: vocabulary.Wine, ClassName: "TABLE RED WINE", PermitNumber: "BWN-OR-16677",
+				ApprovalDate: cola.NewDate(2026, 11, 12), HasBarcode: true},
 		},
 		{Match: cola.SavedSearchMatch{RunID: 1841, TTBID: 26262001000018, Late: true}, Label: cola.ColaSummary{TTBID: 26262001000018, BrandName: "GREY HERON", ProductType: vocabulary.Wine, PermitNumber: "BWN-OR-16677"}},
 	}
@@ -162,16 +173,17 @@ func TestSend(t *testing.T) {
 		t.Error(err)
 	}
 	if err := verify(t, oldSecret, got); err == nil {
-		t.Error("any secret verifies it")
+		t.Error("verified with the wrong secret")
 	}
 	at, _ := strconv.ParseInt(got.header.Get("webhook-timestamp"), 10, 64)
 	if age := time.Since(time.Unix(at, 0)); age < 0 || age > time.Minute {
-		t.Errorf("timestamp of %v ago", age)
+		t.Errorf("timestamp is %v old", age)
 	}
 	got.header.Del("webhook-signature")
 	got.header.Del("webhook-timestamp")
 	want := http.Header{
-		"Content-Type": {"application/json"}, "User-Agent": {"colaregistry/v1.2.3dirtyXy (webhooks)"}, "Webhook-Id": {"msg_9d3f1c7a52e84b60a1f4c2d07be8365a"},
+		"Content-Type": {"application/json"}, "User-Agent": {"colaregistry/v1.2.3dirtyXy (webhooks)"},
+		"Webhook-Id": {"msg_9d3f1c7a52e84b60a1f4c2d07be8365a"},
 		"Connection": {"close"}, "Content-Length": {strconv.Itoa(len(wantBody))},
 	}
 	if diff := cmp.Diff(want, got.header); diff != "" || got.path != "/hooks?for=labels&a=%20b" {
@@ -185,19 +197,21 @@ func TestRotation(t *testing.T) {
 	r := receive(t, true, answers(http.StatusOK))
 	s := sender(r)
 	m := message(r.URL)
-	m.Destination.Secrets.Old, m.Destination.Secrets.OldUntil = oldSecret, time.Now().Add(time.Minute) // unsealed, as stored by an earlier version
+	// unsealed, as stored by an earlier version
+	m.Destination.Secrets.Old, m.Destination.Secrets.OldUntil = oldSecret, time.Now().Add(time.Minute)
 	s.Send(t.Context(), m)
 	m.Destination.Secrets.OldUntil = time.Now().Add(-time.Second)
 	s.Send(t.Context(), m)
 	both, one := r.all()[0], r.all()[1]
 	if verify(t, secret, both) != nil || verify(t, oldSecret, both) != nil {
-		t.Errorf("signed with both: %q", both.header.Get("webhook-signature"))
+		t.Errorf("during the rotation: %q", both.header.Get("webhook-signature"))
 	}
-	if verify(t, secret, one) != nil || verify(t, oldSecret, one) == nil || strings.Contains(one.header.Get("webhook-signature"), " ") {
-		t.Errorf("signed with one: %q", one.header.Get("webhook-signature"))
+	if verify(t, secret, one) != nil || verify(t, oldSecret, one) == nil ||
+		strings.Contains(one.header.Get("webhook-signature"), " ") {
+		t.Errorf("after the rotation: %q", one.header.Get("webhook-signature"))
 	}
 	if both.header.Get("webhook-id") != one.header.Get("webhook-id") {
-		t.Error("the id has changed")
+		t.Error("the ID has changed")
 	}
 }
 
@@ -210,7 +224,8 @@ func TestSendTest(t *testing.T) {
 	}
 	want := `{"type":"destination.test","timestamp":"2026-11-16T06:00:02Z","data":{"destination":{"uuid":"5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"}}}`
 	got := r.all()[0]
-	if diff := cmp.Diff(want, string(got.body)); diff != "" || verify(t, secret, got) != nil || got.header.Get("Authorization") != "Basic dXNlcjpwQHNz" {
+	if diff := cmp.Diff(want, string(got.body)); diff != "" || verify(t, secret, got) != nil ||
+		got.header.Get("Authorization") != "Basic dXNlcjpwQHNz" {
 		t.Errorf("headers %v, body (-want +got):\n%s", got.header, diff)
 	}
 }
@@ -223,16 +238,19 @@ func TestChallenge(t *testing.T) {
 		answer func(w http.ResponseWriter, body []byte)
 		want   alerts.Result
 	}{
-		{"the token", func(w http.ResponseWriter, _ []byte) { fmt.Fprintln(w, challenge) }, alerts.Result{Status: 200, Verified: true}},
-		{"JSON", func(w http.ResponseWriter, _ []byte) { fmt.Fprintf(w, `{"challenge": %q}`, challenge) }, alerts.Result{Status: 200, Verified: true}},
-		{"nothing", func(w http.ResponseWriter, _ []byte) { w.WriteHeader(204) }, alerts.Result{Status: 204}},
-		{"what it got", func(w http.ResponseWriter, body []byte) { w.Write(body) }, alerts.Result{Status: 200}},
-		{"the code", func(w http.ResponseWriter, _ []byte) { fmt.Fprintln(w, challenge.Code()) }, alerts.Result{Status: 200}},
+		{"the token", func(w http.ResponseWriter, _ []byte) { fmt.Fprintln(w, challenge) },
+			alerts.Result{Status: 200, Verified: true}},
+		{"JSON", func(w http.ResponseWriter, _ []byte) { fmt.Fprintf(w, `{"challenge": %q}`, challenge) },
+			alerts.Result{Status: 200, Verified: true}},
+		{"empty", func(w http.ResponseWriter, _ []byte) { w.WriteHeader(204) }, alerts.Result{Status: 204}},
+		{"the request body", func(w http.ResponseWriter, body []byte) { w.Write(body) }, alerts.Result{Status: 200}},
+		{"the code", func(w http.ResponseWriter, _ []byte) { fmt.Fprintln(w, challenge.Code()) },
+			alerts.Result{Status: 200}},
 		{"the token, and an error", func(w http.ResponseWriter, _ []byte) {
 			w.WriteHeader(500)
 			fmt.Fprintln(w, challenge)
 		}, alerts.Result{Status: 500, Fault: "The receiver answered 500."}},
-		{"the token in much else", func(w http.ResponseWriter, _ []byte) {
+		{"the token after 4 KiB", func(w http.ResponseWriter, _ []byte) {
 			fmt.Fprint(w, strings.Repeat(" ", maxEcho), challenge)
 		}, alerts.Result{Status: 200}},
 	} {
@@ -249,11 +267,11 @@ func TestChallenge(t *testing.T) {
 		want := fmt.Sprintf(`{"type":"destination.confirm","timestamp":"2026-11-16T06:00:02Z","data":{"destination":{"uuid":"5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"},"challenge":%q,"code":%q}}`,
 			challenge, challenge.Code())
 		if got := r.all(); len(got) != 1 || verify(t, secret, got[0]) != nil || string(got[0].body) != want {
-			t.Errorf("%s: the endpoint got %+v", tt.name, got)
+			t.Errorf("%s: requests %+v", tt.name, got)
 		}
 		m.Event = cola.EventTest
 		if sent := sender(r).Send(t.Context(), m); sent.Verified {
-			t.Errorf("%s: an answer to a test confirms", tt.name)
+			t.Errorf("%s: a response to a test message confirmed the endpoint", tt.name)
 		}
 	}
 }
@@ -269,8 +287,8 @@ func TestEmptyRun(t *testing.T) {
 	}
 }
 
-// TestCannotBeMade checks that failures on our side do not count against the receiver.
-func TestCannotBeMade(t *testing.T) {
+// TestComposeFails checks that failures on our side do not count against the receiver.
+func TestComposeFails(t *testing.T) {
 	r := receive(t, true, answers(200))
 	for _, tt := range []struct {
 		want   string
@@ -283,7 +301,8 @@ func TestCannotBeMade(t *testing.T) {
 		{faultUnsigned, func(m *alerts.Message) { m.Destination.Secrets.Current = "whsec_#" }},
 		{faultUnsigned, func(m *alerts.Message) { m.Destination.UUID = "of another destination" }},
 		{faultUnsigned, func(m *alerts.Message) {
-			m.Destination.Secrets.Current = vault.New(vault.Options{Keys: newKeys()}).Seal(vault.Secret, m.Destination.UUID, secret)
+			m.Destination.Secrets.Current = vault.New(vault.Options{Keys: newKeys()}).Seal(vault.Secret,
+				m.Destination.UUID, secret)
 		}},
 		{faultCompose, func(m *alerts.Message) { m.Event, m.Content = cola.EventConfirm, nil }},
 		{faultUnsigned, func(m *alerts.Message) {

@@ -16,20 +16,20 @@ import (
 
 type accountCommand struct {
 	Create      accountCreate      `cmd:"" help:"Create an account."`
-	List        accountList        `cmd:"" help:"List accounts: ID, email, tier, created, and if suspended, since when and why."`
-	Link        accountLink        `cmd:"" help:"Print a link that signs a browser in to the dashboard once, within 15 minutes."`
+	List        accountList        `cmd:"" help:"List accounts."`
+	Link        accountLink        `cmd:"" help:"Create a sign-in link for the dashboard."`
 	SetTier     accountSetTier     `cmd:"" name:"set-tier" help:"Change an account's tier."`
-	SetAlerts   accountSetAlerts   `cmd:"" name:"set-alerts" help:"Limit an account's active schedules, up to 10. The newest ones wait."`
-	Suspend     accountSuspend     `cmd:"" help:"Refuse an account's requests and pause its alerts until it is restored. No data is lost."`
-	Restore     accountRestore     `cmd:"" help:"Restore a suspended account. Its alerts catch up."`
-	AddIdentity accountAddIdentity `cmd:"" name:"add-identity" help:"Assign an issuer's identity to this account, even if it has another one."`
-	Identities  accountIdentities  `cmd:"" help:"List identities: account, issuer, subject."`
+	SetAlerts   accountSetAlerts   `cmd:"" name:"set-alerts" help:"Limit an account's active alerts."`
+	Suspend     accountSuspend     `cmd:"" help:"Suspend an account."`
+	Restore     accountRestore     `cmd:"" help:"Restore a suspended account."`
+	AddIdentity accountAddIdentity `cmd:"" name:"add-identity" help:"Link an issuer's identity to an account."`
+	Identities  accountIdentities  `cmd:"" help:"List identities and their accounts."`
 }
 
 type accountCreate struct {
 	storeFlags
-	Email string `required:"" placeholder:"E" help:"Email address of the account holder, in ASCII."`
-	Tier  string `required:"" enum:"free,starter,pro" placeholder:"TIER" help:"One of ${enum}."`
+	Email string `required:"" placeholder:"EMAIL" help:"Email address of the account holder (ASCII only)."`
+	Tier  string `required:"" enum:"free,starter,pro" placeholder:"TIER" help:"Tier: free, starter or pro."`
 }
 
 // Run creates the account and prints its line.
@@ -44,7 +44,7 @@ func (c *accountCreate) Run(env *environment) (err error) {
 	defer closing(st, &err)
 	a, err := st.CreateAccount(env, c.Email, cola.Tier(c.Tier))
 	if errors.Is(err, store.ErrExists) {
-		return fmt.Errorf("an account with the email %s already exists; see account list", c.Email)
+		return fmt.Errorf("account %s already exists; see account list", c.Email)
 	}
 	if err != nil {
 		return err
@@ -65,18 +65,21 @@ type accountList struct{ storeFlags }
 
 // Run prints one line per account.
 func (c *accountList) Run(env *environment) error {
-	return list(&c.storeFlags, env, func(st store.Store) ([]store.Account, error) { return st.Accounts(env) }, accountLine)
+	read := func(st store.Store) ([]store.Account, error) { return st.Accounts(env) }
+	return list(&c.storeFlags, env, read, accountLine)
 }
 
 type accountSetTier struct {
 	storeFlags
-	Account string `required:"" placeholder:"E" help:"Email address of the account."`
-	Tier    string `required:"" enum:"free,starter,pro" placeholder:"TIER" help:"One of ${enum}."`
+	Account string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
+	Tier    string `required:"" enum:"free,starter,pro" placeholder:"TIER" help:"Tier: free, starter or pro."`
 }
 
 // Run changes the tier and prints the account's line.
 func (c *accountSetTier) Run(env *environment) error {
-	return c.changeAccount(env, c.Account, func(st store.Store, id cola.AccountID) error { return st.SetTier(env, id, cola.Tier(c.Tier)) })
+	return c.changeAccount(env, c.Account, func(st store.Store, id cola.AccountID) error {
+		return st.SetTier(env, id, cola.Tier(c.Tier))
+	})
 }
 
 // findAccount returns the account with an email address or, if it has none, the name of its
@@ -86,13 +89,13 @@ func findAccount(env *environment, st store.Accounts, email string) (store.Accou
 	if !errors.Is(err, store.ErrNotFound) {
 		return a, err
 	}
-	if odd := cola.CheckEmail(email); odd != nil && !store.IsIdentityName(email) {
-		return a, fmt.Errorf("no such account: %w", odd)
+	if invalid := cola.CheckEmail(email); invalid != nil && !store.IsIdentityName(email) {
+		return a, fmt.Errorf("no such account: %w", invalid)
 	}
-	return a, fmt.Errorf("no account has the email %s; see account list", email)
+	return a, fmt.Errorf("no account with the email %s; see account list", email)
 }
 
-// chosenAccount returns the account whose records to list, or 0 for all accounts if email is empty.
+// chosenAccount returns the account with an email address, or 0 for all accounts if email is empty.
 func chosenAccount(env *environment, st store.Accounts, email string) (cola.AccountID, error) {
 	if email == "" {
 		return 0, nil
@@ -101,13 +104,13 @@ func chosenAccount(env *environment, st store.Accounts, email string) (cola.Acco
 	return a.ID, err
 }
 
-// maxReason limits the reason of a suspension, in characters.
+// maxReason is the maximum length of a suspension reason, in characters.
 const maxReason = 300
 
 type accountSuspend struct {
 	storeFlags
-	Account string `required:"" placeholder:"E" help:"Email address of the account."`
-	Reason  string `required:"" placeholder:"TEXT" help:"Reason, shown to the account holder in every refusal."`
+	Account string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
+	Reason  string `required:"" placeholder:"TEXT" help:"Reason, up to 300 characters, shown to the account holder."`
 }
 
 // Run suspends the account and prints its line.
@@ -116,14 +119,16 @@ func (c *accountSuspend) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	return c.changeAccount(env, c.Account, func(st store.Store, id cola.AccountID) error { return st.Suspend(env, id, reason) })
+	return c.changeAccount(env, c.Account, func(st store.Store, id cola.AccountID) error {
+		return st.Suspend(env, id, reason)
+	})
 }
 
-// sentence normalizes the reason of a suspension: one line that ends like a sentence.
+// sentence trims the reason of a suspension and adds a period if it has no final punctuation.
 func sentence(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || len([]rune(text)) > maxReason || strings.ContainsFunc(text, unicode.IsControl) {
-		return "", fmt.Errorf("--reason: the reason must have 1 to %d printable characters", maxReason)
+		return "", fmt.Errorf("--reason must have 1 to %d printable characters", maxReason)
 	}
 	if !strings.ContainsAny(text[len(text)-1:], ".!?") {
 		text += "."
@@ -133,18 +138,20 @@ func sentence(text string) (string, error) {
 
 type accountRestore struct {
 	storeFlags
-	Account string `required:"" placeholder:"E" help:"Email address of the account."`
+	Account string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
 }
 
 // Run restores the account and prints its line.
 func (c *accountRestore) Run(env *environment) error {
-	return c.changeAccount(env, c.Account, func(st store.Store, id cola.AccountID) error { return st.Restore(env, id) })
+	return c.changeAccount(env, c.Account, func(st store.Store, id cola.AccountID) error {
+		return st.Restore(env, id)
+	})
 }
 
 type accountSetAlerts struct {
 	storeFlags
-	Account string `required:"" placeholder:"E" help:"Email address of the account."`
-	Limit   int    `required:"" placeholder:"N" help:"Number of schedules, 0 to 10."`
+	Account string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
+	Limit   int    `required:"" placeholder:"N" help:"Maximum number of active alerts, 0 to 10."`
 }
 
 // Run changes the limit and prints the account's line.
@@ -152,11 +159,15 @@ func (c *accountSetAlerts) Run(env *environment) error {
 	if c.Limit < 0 || c.Limit > cola.MaxActiveSchedules {
 		return fmt.Errorf("--limit must be between 0 and %[2]d, not %[1]d", c.Limit, cola.MaxActiveSchedules)
 	}
-	return c.changeAccount(env, c.Account, func(st store.Store, id cola.AccountID) error { return st.SetActiveLimit(env, id, c.Limit) })
+	return c.changeAccount(env, c.Account, func(st store.Store, id cola.AccountID) error {
+		return st.SetActiveLimit(env, id, c.Limit)
+	})
 }
 
 // changeAccount changes the account with an email address and prints its new line.
-func (f *storeFlags) changeAccount(env *environment, email string, change func(store.Store, cola.AccountID) error) (err error) {
+func (f *storeFlags) changeAccount(
+	env *environment, email string, change func(store.Store, cola.AccountID) error,
+) (err error) {
 	st, err := f.openExisting(env)
 	if err != nil {
 		return err
@@ -178,9 +189,9 @@ func (f *storeFlags) changeAccount(env *environment, email string, change func(s
 
 type accountAddIdentity struct {
 	storeFlags
-	Account string `required:"" placeholder:"E" help:"Email address of the account."`
-	Issuer  string `required:"" env:"COLAREGISTRY_OIDC_ISSUER" placeholder:"URL" help:"Issuer of the identity, exactly as in its tokens (iss)."`
-	Subject string `required:"" placeholder:"S" help:"Subject of the identity at the issuer (sub), exactly."`
+	Account string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
+	Issuer  string `required:"" env:"COLAREGISTRY_OIDC_ISSUER" placeholder:"URL" help:"Issuer of the identity, exactly as in the iss claim of its tokens."`
+	Subject string `required:"" placeholder:"SUBJECT" help:"Subject of the identity, exactly as in the sub claim of its tokens."`
 }
 
 // Run moves the identity to the account, prints its line and explains the consequences.
@@ -188,8 +199,8 @@ func (c *accountAddIdentity) Run(env *environment) (err error) {
 	if err := checkIssuer(c.Issuer); err != nil {
 		return err
 	}
-	who := store.Identity{Issuer: c.Issuer, Subject: c.Subject}
-	if err := who.Check(""); err != nil {
+	identity := store.Identity{Issuer: c.Issuer, Subject: c.Subject}
+	if err := identity.Check(""); err != nil {
 		return err
 	}
 	st, err := c.openExisting(env)
@@ -201,48 +212,53 @@ func (c *accountAddIdentity) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	had, err := withAccount(env, st, who)
+	before, err := linkedIdentity(env, st, identity)
 	if err != nil {
 		return err
 	}
-	if err := st.AddIdentity(env, a.ID, who); err != nil {
+	if err := st.AddIdentity(env, a.ID, identity); err != nil {
 		return err
 	}
-	has := store.LinkedIdentity{AccountIdentity: store.AccountIdentity{Account: a.ID, Identity: who}, Email: a.Email}
-	fmt.Fprintln(env.stdout, identityLine(has))
-	fmt.Fprintln(env.stderr, consequences(had, has))
+	after := store.LinkedIdentity{
+		AccountIdentity: store.AccountIdentity{Account: a.ID, Identity: identity}, Email: a.Email,
+	}
+	fmt.Fprintln(env.stdout, identityLine(after))
+	fmt.Fprintln(env.stderr, consequences(before, after))
 	return nil
 }
 
-// withAccount returns an identity with its account, zero if it has none.
-func withAccount(env *environment, st store.Identities, who store.Identity) (h store.LinkedIdentity, err error) {
+// linkedIdentity returns an identity with its account, or the zero value if it has no account.
+func linkedIdentity(
+	env *environment, st store.Identities, identity store.Identity,
+) (found store.LinkedIdentity, err error) {
 	list, err := st.IdentitiesOf(env, 0)
-	if i := slices.IndexFunc(list, func(h store.LinkedIdentity) bool { return h.Identity == who }); i >= 0 {
-		h = list[i]
+	if i := slices.IndexFunc(list, func(l store.LinkedIdentity) bool { return l.Identity == identity }); i >= 0 {
+		found = list[i]
 	}
-	return h, err
+	return found, err
 }
 
-// consequences explains the consequences of moving an identity.
-func consequences(had, has store.LinkedIdentity) string {
-	switch had.Account {
-	case has.Account:
-		return fmt.Sprintf("The identity already has the account %s.", has.Email)
+// consequences explains the consequences of linking an identity to an account.
+func consequences(before, after store.LinkedIdentity) string {
+	switch before.Account {
+	case after.Account:
+		return fmt.Sprintf("The identity already belongs to account %s.", after.Email)
 	case 0:
-		return fmt.Sprintf("It has not signed in so far. When it does, it uses the account %s, "+
-			"if its tokens name the issuer (iss) and the subject (sub) exactly like this.", has.Email)
+		return fmt.Sprintf("The identity has not signed in yet. It will use account %s "+
+			"if its tokens have exactly this issuer (iss) and subject (sub).", after.Email)
 	}
-	return fmt.Sprintf("It uses the account %s within a minute. It had the account %s, which stays as it is: "+
-		"its usage, saved searches, keys and links to apps do not move. An app that is used from now on is linked to %s anew.", has.Email, had.Email, has.Email)
+	return fmt.Sprintf("The identity moves to account %s within a minute. Its previous account, %s, "+
+		"keeps its usage, saved searches, keys and app links. Apps are linked to %s the next time they are used.",
+		after.Email, before.Email, after.Email)
 }
 
-func identityLine(h store.LinkedIdentity) string {
-	return fmt.Sprintf("%s\t%s\t%s", h.Email, h.Issuer, h.Subject)
+func identityLine(l store.LinkedIdentity) string {
+	return fmt.Sprintf("%s\t%s\t%s", l.Email, l.Issuer, l.Subject)
 }
 
 type accountIdentities struct {
 	storeFlags
-	Account string `placeholder:"E" help:"Email address of one account (default: all accounts)."`
+	Account string `placeholder:"EMAIL" help:"Email address of one account (default: all accounts)."`
 }
 
 // Run prints one line per identity.
@@ -256,13 +272,13 @@ func (c *accountIdentities) Run(env *environment) error {
 	}, identityLine)
 }
 
-// linkGoodFor is the lifetime of a sign-in link.
-const linkGoodFor = 15 * time.Minute
+// linkLifetime is the lifetime of a sign-in link.
+const linkLifetime = 15 * time.Minute
 
 type accountLink struct {
 	storeFlags
-	Account   string `required:"" placeholder:"E" help:"Email address of the account."`
-	PublicURL string `name:"public-url" default:"http://127.0.0.1:8080" placeholder:"URL" help:"Scheme and host at which users reach the server (${default})."`
+	Account   string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
+	PublicURL string `name:"public-url" default:"http://127.0.0.1:8080" placeholder:"URL" help:"Scheme and host at which users reach the server (default: ${default})."`
 }
 
 // Run creates a link and prints it on standard output.
@@ -285,13 +301,14 @@ func (c *accountLink) Run(env *environment) (err error) {
 		return err
 	}
 	fmt.Fprintln(env.stdout, link)
-	fmt.Fprintf(env.stderr, "The link signs a browser in to the dashboard as %s, once, within 15 minutes. Anyone with the link can use it.\n", account.Email)
+	fmt.Fprintf(env.stderr,
+		"Open this link within 15 minutes to sign in as %s. It works once, for anyone who has it.\n", account.Email)
 	return nil
 }
 
 func makeLink(env *environment, st store.SignInLinks, account store.Account, publicURL string) (string, error) {
 	token, hash := auth.NewSignInLink()
-	if err := st.CreateSignInLink(env, account.ID, hash, linkGoodFor); err != nil {
+	if err := st.CreateSignInLink(env, account.ID, hash, linkLifetime); err != nil {
 		return "", err
 	}
 	return strings.TrimRight(publicURL, "/") + "/sign-in/link/" + url.PathEscape(token), nil

@@ -19,21 +19,21 @@ import (
 )
 
 const (
-	// adminDrain limits how long requests of operators, such as profiles, delay shutdown.
+	// adminDrain limits how long in-flight requests, such as profiles, delay shutdown.
 	adminDrain = 3 * time.Second
-	// probeWait is the timeout of a probe.
-	probeWait = 5 * time.Second
+	// probeTimeout is the timeout of a readiness probe.
+	probeTimeout = 5 * time.Second
 )
 
-// admin is the listener for operators: metrics, probes and profiles. It has an address of its own
-// because it needs no credentials. A nil *admin is disabled.
+// admin is the admin listener: metrics, probes and profiles. It has a separate address because it
+// requires no authentication. A nil *admin is disabled.
 type admin struct {
 	log     *slog.Logger
 	address net.Addr
 	metrics *prometheus.Registry
 	http    *http.Server
-	ready   atomic.Pointer[func(context.Context) error] // nil until the program is ready to be probed
-	ended   chan struct{}                               // closed with the listener
+	ready   atomic.Pointer[func(context.Context) error] // nil while starting
+	ended   chan struct{}                               // closed when the listener has stopped
 }
 
 // openAdmin starts the listener, or returns nil for an empty address. The caller must close it.
@@ -48,12 +48,13 @@ func openAdmin(env *environment, address string) (*admin, error) {
 	a := &admin{log: env.log, address: listener.Addr(), metrics: newMetricsRegistry(), ended: make(chan struct{})}
 	// No write timeout: profiles take as long as requested.
 	a.http = &http.Server{
-		Handler: a.routes(), ReadHeaderTimeout: headerWait, ReadTimeout: readWait, IdleTimeout: idleTimeout,
+		Handler: a.routes(), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout,
 		ErrorLog: slog.NewLogLogger(env.log.Handler(), slog.LevelWarn),
 	}
 	a.log.Info("admin listener started", "address", a.address.String())
 	if !isLoopback(a.address) {
-		a.log.Warn("the admin listener needs no credentials and other machines can reach it", "address", a.address.String())
+		a.log.Warn("the admin listener requires no authentication and is reachable from other machines",
+			"address", a.address.String())
 	}
 	go func() {
 		defer close(a.ended)
@@ -69,10 +70,11 @@ func newMetricsRegistry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name:        "colaregistry_build_info",
-		Help:        "Always 1; the version of the program and the Go release are its labels.",
+		Help:        "Always 1; labeled with the program version and the Go release.",
 		ConstLabels: prometheus.Labels{"version": version(), "goversion": runtime.Version()},
 	}, func() float64 { return 1 })
-	r.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	r.MustRegister(build, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return r
 }
 
@@ -85,26 +87,26 @@ func isLoopback(a net.Addr) bool {
 // registerer returns the registry for metrics, or nil if they are disabled.
 func (a *admin) registerer() prometheus.Registerer {
 	if a == nil {
-		return nil // not a non-nil interface with a nil *Registry
+		return nil // untyped, so that the interface is nil
 	}
 	return a.metrics
 }
 
-// observe registers the metrics of a part of the program.
-func (a *admin) observe(part prometheus.Collector) {
+// register registers metrics.
+func (a *admin) register(metrics prometheus.Collector) {
 	if a != nil {
-		a.metrics.MustRegister(part)
+		a.metrics.MustRegister(metrics)
 	}
 }
 
-// probe sets the check behind /readyz, which is 503 until then.
+// probe sets the readiness check. Until then, /readyz returns 503.
 func (a *admin) probe(ready func(context.Context) error) {
 	if a != nil {
 		a.ready.Store(&ready)
 	}
 }
 
-// close stops the listener and waits briefly for requests in progress.
+// close stops the listener and waits briefly for in-flight requests.
 func (a *admin) close() {
 	if a == nil {
 		return
@@ -112,7 +114,7 @@ func (a *admin) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), adminDrain)
 	defer cancel()
 	if err := a.http.Shutdown(ctx); err != nil {
-		_ = a.http.Close() // aborts the rest; the listener is closed already
+		_ = a.http.Close() // aborts the remaining requests
 	}
 	<-a.ended
 }
@@ -121,7 +123,8 @@ func (a *admin) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", a.index)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(a.metrics, promhttp.HandlerOpts{
-		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelError), ErrorHandling: promhttp.ContinueOnError, Registry: a.metrics,
+		ErrorLog:      slog.NewLogLogger(a.log.Handler(), slog.LevelError),
+		ErrorHandling: promhttp.ContinueOnError, Registry: a.metrics,
 	}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
 	mux.HandleFunc("GET /readyz", a.readyz)
@@ -134,16 +137,16 @@ func (a *admin) routes() http.Handler {
 	return mux
 }
 
-// readyz reports whether the program is ready, or the reason why not.
+// readyz reports whether the program is ready and, if not, why.
 func (a *admin) readyz(w http.ResponseWriter, r *http.Request) {
-	ask := a.ready.Load()
-	if ask == nil {
+	check := a.ready.Load()
+	if check == nil {
 		http.Error(w, "starting", http.StatusServiceUnavailable)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), probeWait)
+	ctx, cancel := context.WithTimeout(r.Context(), probeTimeout)
 	defer cancel()
-	if err := (*ask)(ctx); err != nil {
+	if err := (*check)(ctx); err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
@@ -154,13 +157,13 @@ func (a *admin) readyz(w http.ResponseWriter, r *http.Request) {
 func (a *admin) index(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	io.WriteString(w, `<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>colaregistry: for operators</title>
-<h1>colaregistry: for operators</h1>
+<html lang="en"><meta charset="utf-8"><title>colaregistry admin</title>
+<h1>colaregistry admin</h1>
 <ul>
-<li><a href="/metrics">/metrics</a>: what is measured, for Prometheus
-<li><a href="/debug/pprof/">/debug/pprof/</a>: profiles of the running program
-<li><a href="/healthz">/healthz</a>: the process is up
-<li><a href="/readyz">/readyz</a>: it does what it is for
+<li><a href="/metrics">/metrics</a>: Prometheus metrics
+<li><a href="/debug/pprof/">/debug/pprof/</a>: profiles
+<li><a href="/healthz">/healthz</a>: the process is running
+<li><a href="/readyz">/readyz</a>: the server is ready for traffic
 </ul>
 </html>
 `)

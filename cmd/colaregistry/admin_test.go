@@ -24,13 +24,12 @@ import (
 
 var printedAdmin = regexp.MustCompile(`admin listener started" address=(\S+)`)
 
-// admin returns the address of the server's operator listener and fails the test if there is no
-// such listener.
+// admin returns the address of the server's admin listener.
 func (s *serverProcess) admin(t *testing.T) string {
 	t.Helper()
 	m := printedAdmin.FindStringSubmatch(s.err.String())
 	if m == nil {
-		t.Fatalf("no listener for operators:\n%s", s.err.String())
+		t.Fatalf("no admin listener:\n%s", s.err.String())
 	}
 	return "http://" + m[1]
 }
@@ -72,9 +71,9 @@ func scrape(t *testing.T, address string) map[string]float64 {
 	return samples
 }
 
-// moved returns the samples of the given metrics that increased between two scrapes, and by how
+// increases returns the samples of the given metrics that increased between two scrapes, and by how
 // much.
-func moved(before, after map[string]float64, names ...string) map[string]float64 {
+func increases(before, after map[string]float64, names ...string) map[string]float64 {
 	up := map[string]float64{}
 	for sample, value := range after {
 		name, _, _ := strings.Cut(sample, "{")
@@ -113,18 +112,21 @@ func testMetrics(t *testing.T, h testRegistry) {
 	timed := func(route string) string { return fmt.Sprintf(`http_request_duration_seconds_count{route=%q}`, route) }
 	want := map[string]float64{
 		request("/api/v1/colas", "200"): 3, request("/api/v1/colas", "400"): 1, timed("/api/v1/colas"): 4,
-		request("/api/v1/colas/{ttb_id}", "200"): 1, request("/api/v1/colas/{ttb_id}", "404"): 1, timed("/api/v1/colas/{ttb_id}"): 2,
+		request("/api/v1/colas/{ttb_id}", "200"): 1,
+		request("/api/v1/colas/{ttb_id}", "404"): 1, timed("/api/v1/colas/{ttb_id}"): 2,
 		request("/api/v1/barcode/{barcode_value}", "404"): 1, timed("/api/v1/barcode/{barcode_value}"): 1,
 		request("/api/v1/usage", "401"): 1, timed("/api/v1/usage"): 1,
 		request("other", "404"): 1, timed("other"): 1,
 		`searches_total{class="text"}`: 2, `searches_total{class="brand"}`: 1, `searches_total{class="barcode"}`: 1,
-		`search_duration_seconds_count{class="text"}`: 2, `search_duration_seconds_count{class="brand"}`: 1, `search_duration_seconds_count{class="barcode"}`: 1,
-		`charged_units_total{meter="list_records"}`: 9, `charged_units_total{meter="detail_views"}`: 1,
+		`search_duration_seconds_count{class="text"}`: 2, `search_duration_seconds_count{class="brand"}`: 1,
+		`search_duration_seconds_count{class="barcode"}`: 1,
+		`charged_units_total{meter="list_records"}`:      9, `charged_units_total{meter="detail_views"}`: 1,
 	}
 	var got map[string]float64
 	// A request is counted after its handler returns, so the caller may get the response first.
 	for range 100 {
-		got = moved(before, scrape(t, admin), "http_requests_total", "http_request_duration_seconds_count", "searches_total",
+		got = increases(before, scrape(t,
+			admin), "http_requests_total", "http_request_duration_seconds_count", "searches_total",
 			"search_duration_seconds_count", "charged_units_total")
 		if maps.Equal(got, want) {
 			break
@@ -132,40 +134,49 @@ func testMetrics(t *testing.T, h testRegistry) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("what moved (-want +got):\n%s", diff)
+		t.Errorf("increases (-want +got):\n%s", diff)
 	}
 	now := scrape(t, admin)
-	for name, want := range map[string]float64{"index_labels": testColas, "index_lag_seconds": 0, "ready": 1, "http_requests_in_flight": 0} {
+	for name, want := range map[string]float64{
+		"index_labels": testColas, "index_lag_seconds": 0, "ready": 1, "http_requests_in_flight": 0,
+	} {
 		if got := now["colaregistry_"+name]; got != want {
-			t.Errorf("%s is %v, want %v", name, got, want)
+			t.Errorf("%s = %v, want %v", name, got, want)
 		}
 	}
 }
 
-// TestAdminListener checks that operator endpoints are not public and that they expose no secrets.
+// TestAdminListener checks that admin endpoints are not public and expose no secrets.
 func TestAdminListener(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, seeded(t), "--admin-listen", "127.0.0.1:0")
 	admin, public := s.admin(t), strings.TrimSuffix(s.base, "/api/v1")
 	s.get(t, "/colas/"+s.key, s.key)
-	for _, path := range []string{"/", "/metrics", "/healthz", "/readyz", "/debug/pprof/", "/debug/pprof/heap?debug=1", "/debug/pprof/goroutine?debug=2", "/debug/pprof/profile?seconds=1", "/debug/pprof/trace?seconds=0.1", "/debug/pprof/symbol"} {
+	for _, path := range []string{
+		"/", "/metrics", "/healthz", "/readyz", "/debug/pprof/", "/debug/pprof/heap?debug=1",
+		"/debug/pprof/goroutine?debug=2", "/debug/pprof/profile?seconds=1", "/debug/pprof/trace?seconds=0.1",
+		"/debug/pprof/symbol",
+	} {
 		status, text := fetch(t, admin+path)
 		if status != http.StatusOK || text == "" || strings.Contains(text, s.key) {
-			t.Errorf("for operators %s: %d, %d bytes", path, status, len(text))
+			t.Errorf("admin %s: %d, %d bytes", path, status, len(text))
 		}
-		if status, _ := fetch(t, public+path); status == http.StatusOK && path != "/healthz" && path != "/readyz" && path != "/" {
+		if status, _ := fetch(t, public+path); status == http.StatusOK && path != "/healthz" && path != "/readyz" &&
+			path != "/" {
 			t.Errorf("%s is public", path)
 		}
 	}
 	for _, path := range []string{"/debug/pprof/cmdline", "/api/v1/usage", "/docs"} {
 		if status, _ := fetch(t, admin+path); status != http.StatusNotFound {
-			t.Errorf("for operators %s: %d, want 404", path, status)
+			t.Errorf("admin %s: %d, want 404", path, status)
 		}
 	}
 	_, text := fetch(t, admin+"/metrics")
-	for _, always := range []string{"go_goroutines ", "go_gc_duration_seconds", "process_resident_memory_bytes ", "colaregistry_build_info{"} {
+	for _, always := range []string{
+		"go_goroutines ", "go_gc_duration_seconds", "process_resident_memory_bytes ", "colaregistry_build_info{",
+	} {
 		if !strings.Contains(text, always) {
-			t.Errorf("/metrics has no %s", always)
+			t.Errorf("/metrics without %s", always)
 		}
 	}
 	problems, err := promlint.New(strings.NewReader(text)).Lint()
@@ -179,7 +190,7 @@ func TestAdminListener(t *testing.T) {
 	}
 	s.stop(t)
 	if _, err := http.Get(admin + "/healthz"); err == nil {
-		t.Error("the listener for operators outlives the server")
+		t.Error("the admin listener outlives the server")
 	}
 }
 
@@ -200,13 +211,13 @@ func TestAdminListenFailsFirst(t *testing.T) {
 				t.Errorf("%v --admin-listen %s: %v\n%s", args, address, err, out)
 			}
 			if made, err := os.ReadDir(h.DataDir); err != nil || len(made) > 0 {
-				t.Errorf("%v --admin-listen %s made %v, %v", args, address, made, err)
+				t.Errorf("%v --admin-listen %s created %v, %v", args, address, made, err)
 			}
 		}
 	}
 }
 
-// mustAdmin opens an operator listener in this process.
+// mustAdmin opens an admin listener in this process.
 func mustAdmin(t *testing.T) (a *admin, address string) {
 	t.Helper()
 	env := &environment{Context: t.Context(), log: slog.New(slog.DiscardHandler)}
@@ -220,10 +231,10 @@ func mustAdmin(t *testing.T) (a *admin, address string) {
 
 func TestAdminProbes(t *testing.T) {
 	a, address := mustAdmin(t)
-	check := func(path string, status int, says string) {
+	check := func(path string, status int, body string) {
 		t.Helper()
-		if got, text := fetch(t, address+path); got != status || text != says+"\n" {
-			t.Errorf("%s: %d %q, want %d %q", path, got, text, status, says)
+		if got, text := fetch(t, address+path); got != status || text != body+"\n" {
+			t.Errorf("%s: %d %q, want %d %q", path, got, text, status, body)
 		}
 	}
 	check("/healthz", http.StatusOK, "ok")
@@ -249,7 +260,7 @@ func TestAdminCloseDoesNotWaitForProfiles(t *testing.T) {
 		}
 		ended <- err
 	}()
-	time.Sleep(100 * time.Millisecond) // let the profile begin; if it has not, the test only checks less
+	time.Sleep(100 * time.Millisecond) // let the profile start; otherwise the test checks less
 	a.close()
 	<-ended
 }
@@ -260,21 +271,23 @@ func TestNoAdmin(t *testing.T) {
 	if a != nil || err != nil {
 		t.Fatalf("without an address: %v, %v", a, err)
 	}
-	a.observe(newImportMetrics(nil))
+	a.register(newImportMetrics(nil))
 	a.probe(func(context.Context) error { return nil })
 	if r := a.registerer(); r != nil {
-		t.Errorf("metrics are registered with %v", r)
+		t.Errorf("registerer() = %v, want nil", r)
 	}
 	a.close()
 }
 
 func TestIsLoopback(t *testing.T) {
-	for ip, want := range map[string]bool{"127.0.0.1": true, "127.8.8.8": true, "::1": true, "0.0.0.0": false, "::": false, "192.0.2.1": false} {
+	for ip, want := range map[string]bool{
+		"127.0.0.1": true, "127.8.8.8": true, "::1": true, "0.0.0.0": false, "::": false, "192.0.2.1": false,
+	} {
 		if got := isLoopback(&net.TCPAddr{IP: net.ParseIP(ip), Port: 1}); got != want {
-			t.Errorf("%s is a loopback address: %t", ip, got)
+			t.Errorf("isLoopback(%s) = %t", ip, got)
 		}
 	}
 	if isLoopback(&net.UnixAddr{Name: "x"}) {
-		t.Error("what is not known passes for a loopback address")
+		t.Error("isLoopback of an unknown address = true")
 	}
 }

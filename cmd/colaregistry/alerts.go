@@ -19,17 +19,17 @@ import (
 )
 
 type alertsCommand struct {
-	Tick    alertsTick    `cmd:"" help:"Run due saved searches once and send their results. A server does this every minute."`
-	Receive alertsReceive `cmd:"" help:"Receive webhooks on this machine, for trials: answer challenges, verify signatures and print a line per message."`
+	Tick    alertsTick    `cmd:"" help:"Run due saved searches once and send their results."`
+	Receive alertsReceive `cmd:"" help:"Receive and verify webhooks, for testing."`
 }
 
 type alertsTick struct {
 	storeFlags
 	secretFlags
 	deliveryFlags
-	PublicURL string        `name:"public-url" placeholder:"URL" help:"Scheme and host of links in messages (default: http://127.0.0.1:8080). Required with --smtp."`
-	At        string        `placeholder:"TIME" help:"Run as of this time, such as 2026-11-23T06:00:00Z (default: now), for trials. Marks move to it, and results are sent at once."`
-	Hold      time.Duration `default:"2m" placeholder:"DURATION" help:"How long other processes leave claimed searches to this one (${default})."`
+	PublicURL string        `name:"public-url" placeholder:"URL" help:"Scheme and host of links in messages (default: http://127.0.0.1:8080); required with --smtp."`
+	At        string        `placeholder:"TIME" help:"Run as of this time, such as 2026-11-23T06:00:00Z (default: now), for testing. Each search's mark moves to this time, and results are sent immediately."`
+	Hold      time.Duration `default:"2m" placeholder:"DURATION" help:"How long this process claims searches and deliveries before others may take them over, at least 1s (default: ${default})."`
 }
 
 // Run runs one tick and prints the result.
@@ -37,11 +37,11 @@ func (c *alertsTick) Run(env *environment) (err error) {
 	at := time.Now()
 	if c.At != "" {
 		if at, err = time.Parse(time.RFC3339, c.At); err != nil {
-			return fmt.Errorf("--at: %q is not a time; write it like 2026-11-23T06:00:00Z", c.At)
+			return fmt.Errorf("--at: %q is not a time such as 2026-11-23T06:00:00Z", c.At)
 		}
 	}
 	if c.Hold < time.Second {
-		return fmt.Errorf("--hold: %v is too short; use at least a second", c.Hold)
+		return fmt.Errorf("--hold: %v is too short; use at least 1s", c.Hold)
 	}
 	if err := c.deliveryFlags.check(); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (c *alertsTick) Run(env *environment) (err error) {
 	}
 	if publicURL == "" {
 		if publicURL = "http://127.0.0.1:8080"; c.SMTP != "" {
-			return errors.New("--smtp requires --public-url, for links in email such as unsubscribe")
+			return errors.New("--smtp requires --public-url, for links in email")
 		}
 	}
 	st, err := c.openExisting(env)
@@ -70,13 +70,15 @@ func (c *alertsTick) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	dispatcher := alerts.NewDispatcher(alerts.DispatcherOptions{Store: st, Senders: senders, Hold: c.Hold, Now: time.Now, Logger: env.log})
+	dispatcher := alerts.NewDispatcher(alerts.DispatcherOptions{
+		Store: st, Senders: senders, Hold: c.Hold, Now: time.Now, Logger: env.log,
+	})
 	delivered, err := dispatcher.Deliver(env, latest(at, time.Now()))
-	if told := summarizeDeliveries(delivered); told != "" {
-		fmt.Fprintln(env.stdout, told)
+	if summary := summarizeDeliveries(delivered); summary != "" {
+		fmt.Fprintln(env.stdout, summary)
 	}
 	if err == nil && report.Failed > 0 {
-		return exitError(exitFailed) // the log has the details
+		return exitError(exitFailed) // already logged
 	}
 	return err
 }
@@ -90,7 +92,7 @@ func (c *alertsTick) openSenders(env *environment, st database, publicURL string
 	return c.senders(v, publicURL, env.log)
 }
 
-// latest returns the later of two times: a run as of a future time is due then.
+// latest returns the later of two times. Results of a run as of a future time are due at that time.
 func latest(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -100,21 +102,22 @@ func latest(a, b time.Time) time.Time {
 
 // summarizeTick summarizes a tick.
 func summarizeTick(r alerts.Report) string {
-	told := fmt.Sprintf("%s ran and found %s", amount(r.Runs, "search", "searches"), amount(r.Matches, "label", "labels"))
+	summary := fmt.Sprintf("%s ran and found %s",
+		amount(r.Runs, "search", "searches"), amount(r.Matches, "label", "labels"))
 	if r.Late > 0 {
-		told += fmt.Sprintf(", %d of them late", r.Late)
+		summary += fmt.Sprintf(", %d of them late", r.Late)
 	}
-	told += "."
+	summary += "."
 	if r.Failed > 0 {
-		told += fmt.Sprintf(" %s failed.", amount(r.Failed, "search", "searches"))
+		summary += fmt.Sprintf(" %s failed.", amount(r.Failed, "search", "searches"))
 	}
 	if r.Missed > 0 {
-		told += fmt.Sprintf(" %s changed during the run.", amount(r.Missed, "search", "searches"))
+		summary += fmt.Sprintf(" %s changed during the run.", amount(r.Missed, "search", "searches"))
 	}
 	if !r.NextDueAt.IsZero() {
-		told += " Next due " + r.NextDueAt.UTC().Format(time.RFC3339) + "."
+		summary += " Next due " + r.NextDueAt.UTC().Format(time.RFC3339) + "."
 	}
-	return told
+	return summary
 }
 
 // amount formats a number with its noun.
@@ -125,16 +128,16 @@ func amount(n int, one, several string) string {
 	return fmt.Sprint(n, " ", several)
 }
 
-// alertsReceive is a webhook receiver for trials. It does what a receiver in production must do.
+// alertsReceive is a webhook receiver for testing and a model for production receivers.
 type alertsReceive struct {
-	Listen string        `default:"127.0.0.1:9090" env:"COLAREGISTRY_RECEIVE_LISTEN" placeholder:"ADDR" help:"Address to listen on (${default})."`
-	Secret string        `required:"" placeholder:"whsec_…" help:"Signing secret, as shown when the destination was created. Prefer the environment."`
-	Count  int           `placeholder:"N" help:"Exit after this many distinct messages, not counting challenges; by default, run until interrupted."`
-	Within time.Duration `placeholder:"DURATION" help:"Fail if they don't arrive within this time (default: wait forever)."`
+	Listen string        `default:"127.0.0.1:9090" env:"COLAREGISTRY_RECEIVE_LISTEN" placeholder:"ADDR" help:"Address to listen on (default: ${default})."`
+	Secret string        `required:"" placeholder:"whsec_…" help:"Signing secret of the destination. Prefer the environment variable, because other users of the machine can see command lines."`
+	Count  int           `placeholder:"N" help:"Exit after this many distinct messages, not counting challenges (default: run until interrupted)."`
+	Within time.Duration `placeholder:"DURATION" help:"Exit with an error after this time, such as 10m (default: no limit)."`
 }
 
 const (
-	maxReceived = 1 << 20 // bytes of a message: 25 labels take about 12 KB
+	maxReceived = 1 << 20 // bytes per message; 25 labels take about 12 KB
 	closeWithin = 2 * time.Second
 )
 
@@ -142,7 +145,8 @@ const (
 func (c *alertsReceive) Run(env *environment) error {
 	checker, err := webhooks.NewWebhook(c.Secret)
 	if err != nil || !strings.HasPrefix(c.Secret, "whsec_") {
-		return errors.New("--secret must be a signing secret: it starts with whsec_ and was shown when the destination was created")
+		return errors.New("--secret: not a signing secret; " +
+			"it starts with whsec_ and was shown when the destination was created")
 	}
 	if c.Count < 0 || c.Within < 0 {
 		return errors.New("--count and --within must not be negative")
@@ -151,16 +155,16 @@ func (c *alertsReceive) Run(env *environment) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", c.Listen, err)
 	}
-	ctx, enough := context.WithCancel(env)
-	defer enough()
+	ctx, done := context.WithCancel(env)
+	defer done()
 	timeout := errors.New("the messages did not arrive in time")
 	if c.Within > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, c.Within, timeout)
 		defer stop()
 	}
-	r := &receiver{check: checker.Verify, out: env.stdout, seen: map[string]bool{}, until: c.Count, enough: enough}
-	server := &http.Server{Handler: r, ReadHeaderTimeout: headerWait, ReadTimeout: readWait}
+	r := &receiver{check: checker.Verify, out: env.stdout, seen: map[string]bool{}, limit: c.Count, done: done}
+	server := &http.Server{Handler: r, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout}
 	context.AfterFunc(ctx, func() {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
 		defer cancel()
@@ -179,25 +183,24 @@ func (c *alertsReceive) Run(env *environment) error {
 
 // receiver handles webhooks.
 type receiver struct {
-	check  func(body []byte, headers http.Header) error
-	out    io.Writer
-	until  int // stop after this many distinct messages; 0: never
-	enough func()
+	check func(body []byte, headers http.Header) error
+	out   io.Writer
+	limit int // call done after this many distinct messages; 0 for never
+	done  func()
 
 	mu   sync.Mutex
 	seen map[string]bool // by webhook-id
 }
 
-// ServeHTTP verifies the signature of a webhook and prints a line about it. It accepts a repeated
-// message and marks the line as a repetition. It answers a challenge with its token; challenges
-// don't count.
+// ServeHTTP verifies the signature of a webhook and prints a line for it. It accepts duplicates and
+// answers challenges with their token; neither counts toward the limit.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxReceived))
 	if err == nil {
 		err = r.check(body, req.Header)
 	}
 	if err != nil {
-		fmt.Fprintf(r.out, "refused\t%v\n", err)
+		fmt.Fprintf(r.out, "rejected\t%v\n", err)
 		http.Error(w, "invalid signature", http.StatusUnauthorized)
 		return
 	}
@@ -209,7 +212,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
-	r.take(req.Header.Get(webhooks.HeaderWebhookID), body)
+	r.record(req.Header.Get(webhooks.HeaderWebhookID), body)
 }
 
 // challengeIn returns the token of a challenge, or "" for any other message.
@@ -226,22 +229,22 @@ func challengeIn(body []byte) string {
 	return m.Data.Challenge
 }
 
-func (r *receiver) take(id string, body []byte) {
+func (r *receiver) record(id string, body []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.seen[id] {
-		fmt.Fprintf(r.out, "again\t%s\n", id)
+		fmt.Fprintf(r.out, "duplicate\t%s\n", id)
 		return
 	}
 	r.seen[id] = true
-	fmt.Fprintf(r.out, "verified\t%s\t%s\n", id, gist(body))
-	if len(r.seen) == r.until {
-		r.enough()
+	fmt.Fprintf(r.out, "verified\t%s\t%s\n", id, summarizeMessage(body))
+	if len(r.seen) == r.limit {
+		r.done()
 	}
 }
 
-// gist summarizes a message in one line.
-func gist(body []byte) string {
+// summarizeMessage summarizes a message in one line.
+func summarizeMessage(body []byte) string {
 	var m struct {
 		Type string `json:"type"`
 		Data struct {
@@ -260,12 +263,13 @@ func gist(body []byte) string {
 	if err := json.Unmarshal(body, &m); err != nil {
 		return fmt.Sprintf("not a valid message: %v", err)
 	}
-	told := m.Type
+	summary := m.Type
 	if m.Data.SavedSearch.Name != "" {
-		told += fmt.Sprintf("\t%q found %s", m.Data.SavedSearch.Name, amount(m.Data.Run.MatchCount, "label", "labels"))
+		summary += fmt.Sprintf("\t%q found %s", m.Data.SavedSearch.Name,
+			amount(m.Data.Run.MatchCount, "label", "labels"))
 	}
 	for _, l := range m.Data.Labels {
-		told += fmt.Sprintf("\t%s %s", l.TTBID, l.BrandName)
+		summary += fmt.Sprintf("\t%s %s", l.TTBID, l.BrandName)
 	}
-	return told
+	return summary
 }

@@ -21,7 +21,7 @@ func TestWalk(t *testing.T) {
 	t.Parallel()
 	shell, err := exec.LookPath("bash")
 	if err != nil {
-		t.Skipf("no shell to walk with: %v", err)
+		t.Skipf("no shell: %v", err)
 	}
 	guide, err := os.ReadFile("../../docs/ALERTS.md")
 	if err != nil {
@@ -40,7 +40,8 @@ func TestWalk(t *testing.T) {
 		script = strings.ReplaceAll(script, "127.0.0.1:9090", mustFreeAddress(t))
 		script = strings.ReplaceAll(script, "go run ./cmd/colaregistry", "colaregistry")
 		walk := exec.Command(shell, "-c", script)
-		walk.Dir, walk.Env = t.TempDir(), append(os.Environ(), "COLAREGISTRY_DATA_DIR="+h.DataDir, "COLAREGISTRY_DATABASE_URL="+h.DatabaseURL, "PATH="+mustProgramDir(t)+":"+os.Getenv("PATH"))
+		walk.Dir, walk.Env = t.TempDir(), append(os.Environ(), "COLAREGISTRY_DATA_DIR="+h.DataDir,
+			"COLAREGISTRY_DATABASE_URL="+h.DatabaseURL, "PATH="+mustProgramDir(t)+":"+os.Getenv("PATH"))
 		if flags := h.keyFlags(t); flags != nil {
 			walk.Env = append(walk.Env, "COLAREGISTRY_SECRET_KEY_FILE="+flags[1])
 		}
@@ -52,18 +53,21 @@ func TestWalk(t *testing.T) {
 		for _, want := range outcomes(string(guide)) { // in document order
 			var ok bool
 			if _, said, ok = strings.Cut(said, want); !ok {
-				t.Fatalf("nothing says %q in its place:\n%s", want, out)
+				t.Fatalf("no %q at this point of the output:\n%s", want, out)
 			}
 		}
-		for _, want := range []string{`"match_count":1`, `"ttb_id":"99365001000017","late":false,"met":["brand_name","type_wine"]`, `"state":"delivered"`, `"verdict":"found"`} {
+		for _, want := range []string{
+			`"match_count":1`, `"ttb_id":"99365001000017","late":false,"met":["brand_name","type_wine"]`,
+			`"state":"delivered"`, `"verdict":"found"`,
+		} {
 			if !strings.Contains(string(out), want) {
-				t.Errorf("nothing says %s:\n%s", want, out)
+				t.Errorf("no %s in the output:\n%s", want, out)
 			}
 		}
 	})
 }
 
-// mustFreeAddress returns a loopback address whose port was free a moment ago.
+// mustFreeAddress returns a loopback address with a port that was free just now.
 func mustFreeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -15,14 +15,15 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// mustNews writes a file of new labels of one brand, all approved on the same day and numbered from
+// mustNews writes a file of new labels of one brand, all approved on one day and numbered from
 // first.
 func mustNews(t *testing.T, brand string, first, labels int, approved cola.Date) string {
 	t.Helper()
 	var b bytes.Buffer
 	for i := range labels {
 		row := map[string]any{
-			"ttb_id": fmt.Sprintf("99365001%06d", first+i), "brand_name": brand, "product_type": "wine", "permit_number": "CA-W-1", "approval_date": approved,
+			"ttb_id": fmt.Sprintf("99365001%06d", first+i), "brand_name": brand,
+			"product_type": "wine", "permit_number": "CA-W-1", "approval_date": approved,
 		}
 		if err := json.NewEncoder(&b).Encode(row); err != nil {
 			t.Fatal(err)
@@ -42,30 +43,33 @@ func TestAlerts(t *testing.T) {
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		s, st := startServer(t, h), mustOpen(t, h)
 		_, secret, _ := mustAccount(t, st, "alerts@example.com", cola.TierStarter)
-		made := s.create(t, secret.Reveal(), `{"name":"News","filters":{"brand_name":"zyzzyva"},"schedule":{"cadence":"daily"}}`)
+		made := s.create(t, secret.Reveal(),
+			`{"name":"News","filters":{"brand_name":"zyzzyva"},"schedule":{"cadence":"daily"}}`)
 		uuid, _ := made.at("data", "uuid").(string)
 		now := time.Now().UTC()
 		h.run(t, "import", "colas", mustNews(t, "ZYZZYVA HILL", 1, 3, cola.DateOf(now)))
 		tomorrow := now.AddDate(0, 0, 1).Format(time.RFC3339)
-		if told := h.run(t, "alerts", "tick", "--at", tomorrow); !strings.HasPrefix(told, "1 search ran and found 3 labels. Next due 2") {
-			t.Errorf("the tick says %q", told)
+		if out := h.run(t, "alerts", "tick", "--at", tomorrow); !strings.HasPrefix(out, "1 search ran and found 3 labels. Next due 2") {
+			t.Errorf("first tick: %q", out)
 		}
-		if told := h.run(t, "alerts", "tick", "--at", tomorrow); !strings.HasPrefix(told, "0 searches ran and found 0 labels. Next due 2") {
-			t.Errorf("the next tick says %q", told)
+		if out := h.run(t, "alerts", "tick", "--at", tomorrow); !strings.HasPrefix(out, "0 searches ran and found 0 labels. Next due 2") {
+			t.Errorf("second tick: %q", out)
 		}
 		get := func(path string) answer { return s.get(t, "/saved-searches/"+uuid+path, secret.Reveal()) }
 		runs := get("/runs")
 		run, _ := runs.at("data").([]any)[0].(map[string]any)
-		if runs.at("meta", "total") != 1.0 || run["match_count"] != 3.0 || run["late_count"] != 0.0 || run["date_from"] != now.Format(time.DateOnly) {
+		if runs.at("meta", "total") != 1.0 || run["match_count"] != 3.0 || run["late_count"] != 0.0 ||
+			run["date_from"] != now.Format(time.DateOnly) {
 			t.Errorf("runs: %s", runs.body)
 		}
 		for _, path := range []string{"/matches", fmt.Sprintf("/runs/%.0f/matches", run["id"])} {
-			if found := get(path); found.StatusCode != 200 || fmt.Sprint(found.ids()) != "[99365001000001 99365001000002 99365001000003]" {
+			if found := get(path); found.StatusCode != 200 ||
+				fmt.Sprint(found.ids()) != "[99365001000001 99365001000002 99365001000003]" {
 				t.Errorf("%s: %d %s", path, found.StatusCode, found.body)
 			}
 		}
 		if got := get("/runs/999/matches"); got.StatusCode != 404 {
-			t.Errorf("a run that there is not: %d %s", got.StatusCode, got.body)
+			t.Errorf("unknown run: %d %s", got.StatusCode, got.body)
 		}
 	})
 }
@@ -81,7 +85,10 @@ func mustSaveMany(t *testing.T, st store.Store, searches int, due time.Time) col
 		schedule := cola.Schedule{Active: true, Cadence: cola.CadenceDaily, NextRunAt: cola.Some(cola.TimestampOf(due))}
 		_, _, err := st.CreateSavedSearch(t.Context(), store.NewSavedSearch{
 			Account: account.ID, MaxActive: searches,
-			Search: cola.SavedSearch{UUID: manyUUID(i), Name: "many", Filters: cola.SavedSearchFilters{BrandName: "zyzzyva"}, Schedule: &schedule},
+			Search: cola.SavedSearch{
+				UUID: manyUUID(i), Name: "many",
+				Filters: cola.SavedSearchFilters{BrandName: "zyzzyva"}, Schedule: &schedule,
+			},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -113,11 +120,14 @@ func TestTickKilled(t *testing.T) {
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		const searches, labels = 2_500, 20
 		st := mustOpen(t, h)
-		h.run(t, "import", "colas", mustNews(t, "EMU", 900, 1, cola.DateOf(time.Now()))) // otherwise the next import would be an initial load
+		// so that the next import is not an initial load
+		h.run(t, "import", "colas", mustNews(t, "EMU", 900, 1, cola.DateOf(time.Now())))
 		now := time.Now()
 		account := mustSaveMany(t, st, searches, now.Add(time.Minute))
 		h.run(t, "import", "colas", mustNews(t, "ZYZZYVA", 1, labels, cola.DateOf(now)))
-		tick := append([]string{"alerts", "tick", "--hold", "3s", "--at", now.AddDate(0, 0, 1).UTC().Format(time.RFC3339)}, slices.Concat(h.flags(), h.keyFlags(t))...)
+		tick := append([]string{
+			"alerts", "tick", "--hold", "3s", "--at", now.AddDate(0, 0, 1).UTC().Format(time.RFC3339),
+		}, slices.Concat(h.flags(), h.keyFlags(t))...)
 		killed := command(tick...)
 		if err := killed.Start(); err != nil {
 			t.Fatal(err)
@@ -127,21 +137,21 @@ func TestTickKilled(t *testing.T) {
 				break
 			}
 			if looks > 10_000 {
-				t.Fatal("nothing is run")
+				t.Fatal("no search ran")
 			}
 			time.Sleep(3 * time.Millisecond) // poll interval
 		}
 		killed.Process.Kill()
 		killed.Wait()
 		if runs, _ := runsOf(t, st, account, searches-1); runs > 0 {
-			t.Fatal("the tick was over when it was killed; the test shows nothing")
+			t.Fatal("the tick had finished before the kill")
 		}
 		mustRun(t, tick...)
 		time.Sleep(3 * time.Second) // until the killed process's claims expire, by the database clock
 		mustRun(t, tick...)
 		for i := range searches {
 			if runs, matches := runsOf(t, st, account, i); runs != 1 || matches != labels {
-				t.Fatalf("search %d ran %d times and found %d labels, want once and %d", i, runs, matches, labels)
+				t.Fatalf("search %d: %d runs and %d matches, want 1 and %d", i, runs, matches, labels)
 			}
 		}
 	})
@@ -158,7 +168,8 @@ func TestTicksShareTheWork(t *testing.T) {
 		var outs [processes]bytes.Buffer
 		var ends [processes]func() error
 		for i := range processes {
-			c := command(append([]string{"alerts", "tick", "--at", now.AddDate(0, 0, 1).UTC().Format(time.RFC3339)}, slices.Concat(h.flags(), h.keyFlags(t))...)...)
+			c := command(append([]string{"alerts", "tick", "--at", now.AddDate(0, 0, 1).UTC().Format(time.RFC3339)},
+				slices.Concat(h.flags(), h.keyFlags(t))...)...)
 			c.Stdout, c.Stderr = &outs[i], &outs[i]
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
@@ -168,11 +179,11 @@ func TestTicksShareTheWork(t *testing.T) {
 		total := 0
 		for i, end := range ends {
 			if err := end(); err != nil {
-				t.Errorf("a tick beside others: %v\n%s", err, outs[i].String())
+				t.Errorf("concurrent tick: %v\n%s", err, outs[i].String())
 			}
 			var ran int
 			if _, err := fmt.Sscan(outs[i].String(), &ran); err != nil {
-				t.Errorf("a tick says %q", outs[i].String())
+				t.Errorf("tick output %q", outs[i].String())
 			}
 			total += ran
 		}
@@ -181,7 +192,7 @@ func TestTicksShareTheWork(t *testing.T) {
 		}
 		for i := 0; i < searches; i += 100 {
 			if runs, _ := runsOf(t, st, account, i); runs != 1 {
-				t.Errorf("search %d ran %d times", i, runs)
+				t.Errorf("search %d: %d runs", i, runs)
 			}
 		}
 	})
@@ -192,7 +203,8 @@ func TestTicksShareTheWork(t *testing.T) {
 func TestServersRunSearches(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
-		idle, busy := startServer(t, h, "--alerts", "off", "--admin-listen", "127.0.0.1:0"), startServer(t, h, "--admin-listen", "127.0.0.1:0")
+		idle, busy := startServer(t, h, "--alerts", "off", "--admin-listen", "127.0.0.1:0"), startServer(t,
+			h, "--admin-listen", "127.0.0.1:0")
 		st := mustOpen(t, h)
 		account := mustSaveMany(t, st, 3, time.Now().Add(-time.Hour))
 		for looks := 0; ; looks++ {
@@ -200,29 +212,30 @@ func TestServersRunSearches(t *testing.T) {
 				break
 			}
 			if looks > 2_000 {
-				t.Fatalf("nothing is run\n%s", busy.err.String())
+				t.Fatalf("no search ran\n%s", busy.err.String())
 			}
 			time.Sleep(100 * time.Millisecond) // poll interval
 		}
 		if _, text := fetch(t, busy.admin(t)+"/metrics"); !strings.Contains(text, "colaregistry_alert_runs_total 3") {
-			t.Error("the server that runs searches does not count them")
+			t.Error("no runs counted by the server that runs searches")
 		}
 		if _, text := fetch(t, idle.admin(t)+"/metrics"); strings.Contains(text, "colaregistry_alert_runs_total") {
-			t.Error("the server that runs none counts them")
+			t.Error("runs counted by the server with --alerts off")
 		}
 		busy.stop(t)
 		idle.stop(t)
 	})
 }
 
-// TestTickAskedWrongly checks that invalid flags are reported and no registry is created.
-func TestTickAskedWrongly(t *testing.T) {
-	for flags, says := range map[string]string{
-		"--at 2026-11-23": "is not a time", "--hold 10ms": "too short", "--hold soon": "--hold", "": "there is no registry",
+// TestTickFlags checks that invalid flags are reported and no registry is created.
+func TestTickFlags(t *testing.T) {
+	for flags, want := range map[string]string{
+		"--at 2026-11-23": "is not a time", "--hold 10ms": "too short", "--hold soon": "--hold", "": "no registry at",
 	} {
 		var out output
-		p := program{args: append([]string{"alerts", "tick", "--data-dir", filepath.Join(t.TempDir(), "none")}, strings.Fields(flags)...), stdout: &out, stderr: &out}
-		if code := p.run(t.Context()); code == 0 || !strings.Contains(out.String(), says) {
+		p := program{args: append([]string{"alerts", "tick", "--data-dir", filepath.Join(t.TempDir(), "none")},
+			strings.Fields(flags)...), stdout: &out, stderr: &out}
+		if code := p.run(t.Context()); code == 0 || !strings.Contains(out.String(), want) {
 			t.Errorf("alerts tick %s: exit %d, %s", flags, code, out.String())
 		}
 	}

@@ -12,20 +12,20 @@ import (
 )
 
 type appCommand struct {
-	Register    appRegister    `cmd:"" help:"Register an app, change its name and scopes, or enable it again."`
-	List        appList        `cmd:"" help:"List apps: ID, name, issuer, client ID, scopes, registered, disabled."`
+	Register    appRegister    `cmd:"" help:"Register or update an app."`
+	List        appList        `cmd:"" help:"List registered apps."`
 	Disable     appDisable     `cmd:"" help:"Disable an app for every account."`
-	Links       appLinks       `cmd:"" help:"List accounts' links to apps: ID, account, app, scopes, first and last used, revoked."`
+	Links       appLinks       `cmd:"" help:"List the links between accounts and apps."`
 	RevokeLink  appRevokeLink  `cmd:"" name:"revoke-link" help:"Revoke an account's link to an app."`
 	RestoreLink appRestoreLink `cmd:"" name:"restore-link" help:"Restore a revoked link."`
 }
 
 type appRegister struct {
 	storeFlags
-	Issuer   string   `required:"" env:"COLAREGISTRY_OIDC_ISSUER" placeholder:"URL" help:"Issuer of the app's tokens, exactly as in the tokens."`
+	Issuer   string   `required:"" env:"COLAREGISTRY_OIDC_ISSUER" placeholder:"URL" help:"Issuer of the app's tokens, exactly as in their iss claim."`
 	ClientID string   `name:"client-id" required:"" placeholder:"ID" help:"Client ID of the app at the issuer."`
-	Name     string   `required:"" placeholder:"N" help:"Name shown to account holders, up to 100 characters."`
-	Scopes   []string `name:"scope" placeholder:"SCOPE" help:"Scope for the app: saved_searches:write (default: read only)."`
+	Name     string   `required:"" placeholder:"NAME" help:"Name shown to account holders, up to 100 characters."`
+	Scopes   []string `name:"scope" placeholder:"SCOPE" help:"Scope to grant: saved_searches:write (repeatable; default: read-only)."`
 }
 
 // Run registers the app and prints its line.
@@ -69,11 +69,11 @@ func (c *appRegister) app() (app store.App, err error) {
 	return app, nil
 }
 
-// checkIssuer rejects values that no token can have as its issuer, such as the list in the server's
+// checkIssuer rejects values that are not one issuer, such as the list in the server's environment
 // variable.
 func checkIssuer(issuer string) error {
 	if u, err := url.Parse(issuer); err != nil || u.Host == "" || strings.Contains(issuer, ",") {
-		return fmt.Errorf("--issuer: %q is not the URL of one issuer", issuer)
+		return fmt.Errorf("--issuer: %q is not an issuer URL", issuer)
 	}
 	return nil
 }
@@ -90,7 +90,8 @@ func joinScopes(scopes []cola.Scope) string {
 }
 
 func appLine(a store.App) string {
-	line := fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s", a.ID, a.Name, a.Issuer, a.ClientID, joinScopes(a.Scopes), a.CreatedAt.Format(time.RFC3339))
+	line := fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s", a.ID, a.Name, a.Issuer,
+		a.ClientID, joinScopes(a.Scopes), a.CreatedAt.Format(time.RFC3339))
 	if !a.DisabledAt.IsZero() {
 		line += "\tdisabled " + a.DisabledAt.Format(time.RFC3339)
 	}
@@ -112,12 +113,12 @@ type appDisable struct {
 // Run disables the app.
 func (c *appDisable) Run(env *environment) error {
 	return c.change(env, store.Store.DisableApp, c.ID,
-		fmt.Sprintf("App %d is disabled.", c.ID), fmt.Sprintf("there is no app %d; see app list", c.ID))
+		fmt.Sprintf("App %d is disabled.", c.ID), fmt.Sprintf("no app %d; see app list", c.ID))
 }
 
 type appLinks struct {
 	storeFlags
-	Account string `placeholder:"E" help:"Email address of one account (default: all accounts)."`
+	Account string `placeholder:"EMAIL" help:"Email address of one account (default: all accounts)."`
 }
 
 // Run prints one line per link.
@@ -132,7 +133,8 @@ func (c *appLinks) Run(env *environment) error {
 }
 
 func linkLine(l store.Link) string {
-	line := fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s", l.ID, l.Email, l.App.Name, joinScopes(l.Effective()), l.CreatedAt.Format(time.RFC3339), usedAt(l.LastUsedAt))
+	line := fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s", l.ID, l.Email, l.App.Name,
+		joinScopes(l.Effective()), l.CreatedAt.Format(time.RFC3339), lastUse(l.LastUsedAt))
 	if !l.RevokedAt.IsZero() {
 		line += "\trevoked " + l.RevokedAt.Format(time.RFC3339)
 	}
@@ -147,7 +149,7 @@ type appRevokeLink struct {
 // Run revokes the link.
 func (c *appRevokeLink) Run(env *environment) error {
 	return c.change(env, ofAny(store.Store.RevokeLink), c.ID,
-		fmt.Sprintf("Link %d is revoked.", c.ID), fmt.Sprintf("there is no link %d; see app links", c.ID))
+		fmt.Sprintf("Link %d is revoked.", c.ID), fmt.Sprintf("no link %d; see app links", c.ID))
 }
 
 type appRestoreLink struct {
@@ -158,5 +160,5 @@ type appRestoreLink struct {
 // Run restores the link.
 func (c *appRestoreLink) Run(env *environment) error {
 	return c.change(env, ofAny(store.Store.RestoreLink), c.ID,
-		fmt.Sprintf("Link %d is restored.", c.ID), fmt.Sprintf("there is no link %d; see app links", c.ID))
+		fmt.Sprintf("Link %d is restored.", c.ID), fmt.Sprintf("no link %d; see app links", c.ID))
 }

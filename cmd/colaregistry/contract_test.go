@@ -36,35 +36,42 @@ func TestContractDecisions(t *testing.T) {
 		eventually(t, func() bool { return len(get("").ids()) == 4 })
 		const state, country, beer, german = "24001998000001", "24001998000002", "24001998000003", "24001998000004"
 		for query, want := range map[string]string{
-			"origin=american": beer + " " + state, "origin=usa": beer + " " + state, "origin=GA": state, "origin=GE": country,
+			"origin=american": beer + " " + state, "origin=usa": beer + " " + state,
+			"origin=GA": state, "origin=GE": country,
 			"origin=georgia": country + " " + state, "origin=DE": beer, "origin=DEU": german, "origin=germany": german,
-			"q=036000291452": state, "q=036000291452&product_type=wine": state, "q=036000291452&product_type=malt+beverage": beer,
+			"q=036000291452": state, "q=036000291452&product_type=wine": state,
+			"q=036000291452&product_type=malt+beverage": beer,
 		} {
 			if got := strings.Join(get(query).ids(), " "); !sameWords(got, want) {
-				t.Errorf("%s finds %s, want %s", query, got, want)
+				t.Errorf("%s: results %s, want %s", query, got, want)
 			}
 		}
-		for query, note := range map[string]string{"origin=DE": "DEU", "origin=georgia": "GE", "origin=narnia": "narnia", "origin=GA": "GAB", "origin=DEU": ""} {
-			if notes := fmt.Sprint(get(query).at("notes")); (note == "") != (notes == "<nil>") || !strings.Contains(notes, note) {
+		for query, note := range map[string]string{
+			"origin=DE": "DEU", "origin=georgia": "GE", "origin=narnia": "narnia", "origin=GA": "GAB", "origin=DEU": "",
+		} {
+			if notes := fmt.Sprint(get(query).at("notes")); (note == "") != (notes == "<nil>") ||
+				!strings.Contains(notes, note) {
 				t.Errorf("%s: notes %s", query, notes)
 			}
 		}
 		if a := get("per_page=1"); a.at("pagination", "truncated_by_quota") != false {
 			t.Errorf("truncated_by_quota: %s", a.body)
 		}
-		if a := get("page=101"); a.StatusCode != http.StatusBadRequest || !strings.Contains(string(a.body), "next_cursor") {
+		if a := get("page=101"); a.StatusCode != http.StatusBadRequest ||
+			!strings.Contains(string(a.body), "next_cursor") {
 			t.Errorf("page 101: %d %s", a.StatusCode, a.body)
 		}
 		cursor, _ := get("per_page=1").at("pagination", "next_cursor").(string)
-		next := s.get(t, "/colas?approval_date_from=2005-01-01&brand_name=Contract&per_page=1&cursor="+cursor, secret.Reveal())
+		next := s.get(t, "/colas?approval_date_from=2005-01-01&brand_name=Contract&per_page=1&cursor="+cursor,
+			secret.Reveal())
 		if next.StatusCode != http.StatusOK || len(next.ids()) != 1 {
-			t.Errorf("another letter case with a cursor: %d %s", next.StatusCode, next.body)
+			t.Errorf("cursor with another letter case: %d %s", next.StatusCode, next.body)
 		}
 		if a := s.get(t, "/colas/"+country, secret.Reveal()); a.at("data", "image_count") != 0.0 {
-			t.Errorf("an unknown image count is %v", a.at("data", "image_count"))
+			t.Errorf("unknown image count = %v", a.at("data", "image_count"))
 		}
 		if a := s.get(t, "/processing-times?commodity=beer", secret.Reveal()); !strings.Contains(fmt.Sprint(a.at("notes")), "Malt Beverage") {
-			t.Errorf("an unknown commodity: %s", a.body)
+			t.Errorf("unknown commodity: %s", a.body)
 		}
 	})
 }

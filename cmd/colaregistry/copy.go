@@ -18,12 +18,12 @@ import (
 )
 
 type copyCommand struct {
-	From string `required:"" placeholder:"URL" help:"Database to copy: sqlite:PATH or postgres://…. Stop its server first: later writes are not copied."`
-	To   string `required:"" placeholder:"URL" help:"Database to fill: a new file, or a PostgreSQL database without a registry."`
+	From string `required:"" placeholder:"URL" help:"Database to copy: sqlite:PATH or postgres://…."`
+	To   string `required:"" placeholder:"URL" help:"Database to create: sqlite:PATH of a new file, or postgres://… of a database without a registry."`
 }
 
-// errUnlike reports that the copy differs from the original.
-var errUnlike = errors.New("the copy differs from the original; do not use it")
+// errMismatch reports that the copy differs from the original.
+var errMismatch = errors.New("the copy differs from the original; do not use it")
 
 // Run copies all tables, reads both databases and compares them.
 func (c *copyCommand) Run(env *environment) (err error) {
@@ -31,15 +31,15 @@ func (c *copyCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	source, err := from.openAsItIs(env, nil) // read only
+	source, err := from.openCurrent(env, nil) // read only
 	if err != nil {
 		return fmt.Errorf("--from: %w", err)
 	}
 	defer closing(source, &err)
-	if err := refuseClear(env, source); err != nil {
+	if err := rejectClearText(env, source); err != nil {
 		return fmt.Errorf("--from: %w", err)
 	}
-	leaveRoom()
+	limitResources()
 	sent, err := c.fill(env, source, to)
 	if err != nil {
 		return err
@@ -58,24 +58,27 @@ func (c *copyCommand) Run(env *environment) (err error) {
 	}
 	check, err := target.KeyCheck(env, "")
 	if err == nil && check != "" {
-		fmt.Fprintf(env.stdout, "Secrets are copied encrypted. Start the copy with the key file of the original, which contains key %s (--secret-key-file).\n", vault.KeyOf(check))
+		fmt.Fprintf(env.stdout, "Secrets stay encrypted. Run the copy with the key file of the original, "+
+			"which contains key %s (--secret-key-file).\n",
+			vault.KeyOf(check))
 	}
 	return err
 }
 
-// refuseClear returns an error if a database has clear-text secrets, as between a migration and the
-// next serve. A copy would have them too, and lose the link tokens of earlier email. The server
-// must be stopped, as for the copy.
-func refuseClear(env *environment, source database) error {
+// rejectClearText returns an error if a database has clear-text secrets, as it does between a
+// migration and the next serve. A copy would store them too, and break the links in email already
+// sent.
+func rejectClearText(env *environment, source database) error {
 	keys, err := source.SecretKeys(env)
 	if n := keys[""]; err == nil && n > 0 {
-		err = fmt.Errorf("the database still stores %s from an earlier version in clear text; run `colaregistry secret reseal` first, or start and stop `colaregistry serve`",
+		err = fmt.Errorf("the database still stores %s of an earlier version in clear text; "+
+			"first run \"colaregistry secret reseal\", or start and stop \"colaregistry serve\"",
 			amount(n, "secret", "secrets"))
 	}
 	return err
 }
 
-// places checks source and target before opening either.
+// places parses source and target before opening either.
 func (c *copyCommand) places(env *environment) (from, to place, err error) {
 	if from, err = parsePlace(c.From); err != nil {
 		return from, to, fmt.Errorf("--from: %w", err)
@@ -85,13 +88,13 @@ func (c *copyCommand) places(env *environment) (from, to place, err error) {
 	}
 	exists, err := from.exists(env)
 	if err == nil && !exists {
-		err = fmt.Errorf("--from: there is no registry at %s", from)
+		err = fmt.Errorf("--from: no registry at %s", from)
 	}
 	return from, to, err
 }
 
-// fill copies everything into a new database and returns digests of the original. A file gets its
-// name at the end, so a file with that name is complete.
+// fill copies everything into a new database and returns digests of the original. An SQLite file is
+// renamed to its final name at the end, so a file with that name is complete.
 func (c *copyCommand) fill(env *environment, source database, to place) (sent *digests, err error) {
 	if to.path == "" {
 		return fillStore(env, source, to)
@@ -125,14 +128,14 @@ func fillStore(env *environment, source database, to place) (sent *digests, err 
 		expected += n
 	}
 	sent = newDigests()
-	if err := empty(env, to, target); err != nil {
+	if err := checkEmpty(env, to, target); err != nil {
 		return nil, err
 	}
-	if err := carryKeyCheck(env, source, target); err != nil {
+	if err := copyKeyCheck(env, source, target); err != nil {
 		return nil, err
 	}
 	bar := newProgress(env.stderr, "Copying", "records")
-	err = target.Fill(env, counted(store.Items(env, source), func(i *store.Item) error {
+	err = target.Fill(env, observed(store.Items(env, source), func(i *store.Item) error {
 		bar.set(int64(sent.total()), int64(expected))
 		return sent.add(i)
 	}))
@@ -140,21 +143,21 @@ func fillStore(env *environment, source database, to place) (sent *digests, err 
 	return sent, err
 }
 
-// carryKeyCheck binds a copy to the keys of the original, because secrets are copied encrypted.
-func carryKeyCheck(env *environment, source, target database) error {
+// copyKeyCheck binds a copy to the keys of the original, because secrets are copied encrypted.
+func copyKeyCheck(env *environment, source, target database) error {
 	check, err := source.KeyCheck(env, "")
 	if err != nil || check == "" {
 		return err
 	}
-	kept, err := target.KeyCheck(env, check)
-	if err == nil && kept != check {
-		err = errors.New("--to: the database is bound to another key file. Copy into a new database")
+	bound, err := target.KeyCheck(env, check)
+	if err == nil && bound != check {
+		err = errors.New("--to: the database is bound to another key file; copy into a new database")
 	}
 	return err
 }
 
-// empty checks that the target is empty, before reading the source.
-func empty(env *environment, to place, target database) error {
+// checkEmpty returns an error if the target has records.
+func checkEmpty(env *environment, to place, target database) error {
 	sizes, err := target.Sizes(env)
 	for kind, n := range sizes {
 		if n > 0 {
@@ -164,12 +167,12 @@ func empty(env *environment, to place, target database) error {
 	return err
 }
 
-// counted adds each item to the digests.
-func counted(items iter.Seq2[*store.Item, error], tell func(*store.Item) error) iter.Seq2[*store.Item, error] {
+// observed calls observe for each item.
+func observed(items iter.Seq2[*store.Item, error], observe func(*store.Item) error) iter.Seq2[*store.Item, error] {
 	return func(yield func(*store.Item, error) bool) {
 		for i, err := range items {
 			if err == nil {
-				err = tell(i)
+				err = observe(i)
 			}
 			if !yield(i, err) || err != nil {
 				return
@@ -193,12 +196,12 @@ func readBack(env *environment, target database, expected int) (*digests, error)
 func report(env *environment, sent, arrived *digests) error {
 	var b bytes.Buffer
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	var unlike error
+	var mismatch error
 	for _, kind := range store.ItemKinds() {
-		was, is := sent.of[kind], arrived.of[kind]
-		verdict := "the same"
+		was, is := sent.byKind[kind], arrived.byKind[kind]
+		verdict := "identical"
 		if was.count != is.count || !bytes.Equal(was.sum.Sum(nil), is.sum.Sum(nil)) {
-			verdict, unlike = fmt.Sprintf("DIFFERENT: %d arrived", is.count), errUnlike
+			verdict, mismatch = fmt.Sprintf("DIFFERENT: %d in the copy", is.count), errMismatch
 		}
 		fmt.Fprintf(table, "%s\t%d\t%s\n", kind, was.count, verdict)
 	}
@@ -208,11 +211,11 @@ func report(env *environment, sent, arrived *digests) error {
 	if _, err := b.WriteTo(env.stdout); err != nil {
 		return err
 	}
-	return unlike
+	return mismatch
 }
 
-// digests has, by kind, the number of records and a checksum over them in order.
-type digests struct{ of map[store.ItemKind]*digest }
+// digests maps each kind to the number of its records and a checksum over them in order.
+type digests struct{ byKind map[store.ItemKind]*digest }
 
 type digest struct {
 	count int
@@ -220,15 +223,15 @@ type digest struct {
 }
 
 func newDigests() *digests {
-	d := &digests{of: map[store.ItemKind]*digest{}}
+	d := &digests{byKind: map[store.ItemKind]*digest{}}
 	for _, kind := range store.ItemKinds() {
-		d.of[kind] = &digest{sum: sha256.New()}
+		d.byKind[kind] = &digest{sum: sha256.New()}
 	}
 	return d
 }
 
 func (d *digests) add(i *store.Item) error {
-	to, ok := d.of[i.Kind]
+	to, ok := d.byKind[i.Kind]
 	if !ok {
 		return fmt.Errorf("unknown kind of record %q", i.Kind)
 	}
@@ -238,7 +241,7 @@ func (d *digests) add(i *store.Item) error {
 
 func (d *digests) total() int {
 	n := 0
-	for _, k := range d.of {
+	for _, k := range d.byKind {
 		n += k.count
 	}
 	return n
@@ -257,6 +260,9 @@ func content(i *store.Item) any {
 		sets.Revision = 0
 		return sets
 	}
-	return []any{i.Account, i.Key, i.App, i.Identity, i.Link, i.SignIn, i.Search, i.Run, i.Match, i.Destination, i.Delivery, i.Attempt, i.Creation, i.Confirmation,
-		i.Month, i.Day, i.Grant, i.Refusal, i.Arrival}
+	return []any{
+		i.Account, i.Key, i.App, i.Identity, i.Link, i.SignIn,
+		i.Search, i.Run, i.Match, i.Destination, i.Delivery, i.Attempt,
+		i.Creation, i.Confirmation, i.Month, i.Day, i.Grant, i.Refusal, i.Arrival,
+	}
 }

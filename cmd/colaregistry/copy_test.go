@@ -19,7 +19,9 @@ import (
 // record.
 func TestCopyComparesEverything(t *testing.T) {
 	fields := reflect.TypeFor[store.Item]()
-	kinds := map[string]store.ItemKind{"Cola": store.ItemCola, "Permittee": store.ItemPermittee, "References": store.ItemReferences}
+	kinds := map[string]store.ItemKind{
+		"Cola": store.ItemCola, "Permittee": store.ItemPermittee, "References": store.ItemReferences,
+	}
 	for i := range fields.NumField() {
 		name := fields.Field(i).Name
 		if name == "Kind" {
@@ -34,16 +36,16 @@ func TestCopyComparesEverything(t *testing.T) {
 		}
 		changed := fresh()
 		if !change(reflect.ValueOf(changed).Elem().Field(i)) {
-			t.Fatalf("%s has nothing to change", name)
+			t.Fatalf("%s has no field to change", name)
 		}
 		if bytes.Equal(sumOf(t, fresh()), sumOf(t, changed)) {
-			t.Errorf("the checksum does not tell that something of %s differs", name)
+			t.Errorf("the checksum ignores a field of %s", name)
 		}
 	}
 }
 
-// TestCopyRefusesClearSecrets checks that a database with clear-text secrets, migrated but not served since, can't be copied until they
-// are encrypted, and that links in earlier email work on the copy.
+// TestCopyRefusesClearSecrets checks that a database with clear-text secrets can't be copied until
+// they are encrypted, and that links in earlier email work on the copy.
 func TestCopyRefusesClearSecrets(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) testRegistry{"sqlite": embedded, "postgres": onPostgres} {
 		t.Run(name, func(t *testing.T) {
@@ -70,8 +72,9 @@ func TestCopyRefusesClearSecrets(t *testing.T) {
 			args := []string{"copy", "--from", source, "--to", "sqlite:" + target}
 			var out, errs bytes.Buffer
 			code := program{args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &errs}.run(t.Context())
-			if _, err := os.Stat(target); code != exitFailed || !strings.Contains(errs.String(), "colaregistry secret reseal") || err == nil {
-				t.Errorf("a copy with clear-text secrets: exit code %d, %s", code, errs.String())
+			if _, err := os.Stat(target); code != exitFailed ||
+				!strings.Contains(errs.String(), "colaregistry secret reseal") || err == nil {
+				t.Errorf("with clear-text secrets: exit code %d, %s", code, errs.String())
 			}
 			reseal := []string{"secret", "reseal"}
 			if h.keyFile != "" {
@@ -82,7 +85,7 @@ func TestCopyRefusesClearSecrets(t *testing.T) {
 			}
 			h.run(t, reseal...)
 			if code := (program{args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &errs}).run(t.Context()); code != 0 {
-				t.Fatalf("a copy with encrypted secrets: exit code %d, %s", code, errs.String())
+				t.Fatalf("with encrypted secrets: exit code %d, %s", code, errs.String())
 			}
 			st, err := sqlite.Open(t.Context(), target, sqlite.Options{})
 			if err != nil {
@@ -103,7 +106,7 @@ func sumOf(t *testing.T, i *store.Item) []byte {
 	if err := d.add(i); err != nil {
 		t.Fatal(err)
 	}
-	return d.of[i.Kind].sum.Sum(nil)
+	return d.byKind[i.Kind].sum.Sum(nil)
 }
 
 // change modifies the first string, number or list field of a record and reports whether it found

@@ -46,8 +46,10 @@ func TestCORS(t *testing.T) {
 			if got.Get("Access-Control-Allow-Origin") != tt.allowed {
 				t.Errorf("%s %s from %s: %v", tt.method, tt.url, tt.origin, got)
 			}
-			if asked := tt.method == "OPTIONS" && tt.allowed != ""; asked && !strings.Contains(strings.ToLower(got.Get("Access-Control-Allow-Headers")), "x-cola-client") {
-				t.Errorf("%s %s from %s allows %q", tt.method, tt.url, tt.origin, got.Get("Access-Control-Allow-Headers"))
+			if asked := tt.method == "OPTIONS" && tt.allowed != ""; asked &&
+				!strings.Contains(strings.ToLower(got.Get("Access-Control-Allow-Headers")), "x-cola-client") {
+				t.Errorf("%s %s from %s: allowed headers %q",
+					tt.method, tt.url, tt.origin, got.Get("Access-Control-Allow-Headers"))
 			}
 		}
 	}

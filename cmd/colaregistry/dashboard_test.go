@@ -23,7 +23,9 @@ func visitor(t *testing.T) *http.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{
+		Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }
 
 // browse requests a page and returns its status and body.
@@ -57,33 +59,37 @@ func TestAccountLink(t *testing.T) {
 		}
 		one, two := startServer(t, h), startServer(t, h)
 		at := func(s *serverProcess) string { return strings.TrimSuffix(s.base, "/api/v1") }
-		link := strings.TrimSpace(mustRun(t, append([]string{"account", "link", "--account", "ANN@example.com", "--public-url", at(one)}, h.flags()...)...))
+		link := strings.TrimSpace(mustRun(t, append([]string{
+			"account", "link", "--account", "ANN@example.com", "--public-url", at(one),
+		}, h.flags()...)...))
 		b := visitor(t)
 		for range 2 { // GET does not use up the link
-			if status, text := browse(t, b, "GET", link); status != http.StatusOK || !strings.Contains(text, "ann@example.com") {
-				t.Fatalf("the link: %d %s", status, text)
+			if status, text := browse(t, b, "GET", link); status != http.StatusOK ||
+				!strings.Contains(text, "ann@example.com") {
+				t.Fatalf("link: %d %s", status, text)
 			}
 		}
 		if status, text := browse(t, b, "POST", link); status != http.StatusSeeOther {
-			t.Fatalf("using it: %d %s", status, text)
+			t.Fatalf("first use: %d %s", status, text)
 		}
-		if status, text := browse(t, b, "GET", at(one)+"/account"); status != http.StatusOK || !strings.Contains(text, "ann@example.com") {
+		if status, text := browse(t, b, "GET", at(one)+"/account"); status != http.StatusOK ||
+			!strings.Contains(text, "ann@example.com") {
 			t.Errorf("signed in: %d %s", status, text)
 		}
 		if status, text := browse(t, visitor(t), "POST", strings.Replace(link, at(one), at(two), 1)); status != http.StatusUnauthorized {
-			t.Errorf("using it again: %d %s", status, text)
+			t.Errorf("second use: %d %s", status, text)
 		}
 		if strings.Contains(one.err.String()+two.err.String(), link[len(link)-20:]) {
-			t.Error("the log holds the token of the link")
+			t.Error("the log contains the token of the link")
 		}
 	})
 }
 
 var formToken = regexp.MustCompile(`name="form" value="([^"]+)"`)
 
-// TestKeyFormIsSentOnce submits the same form concurrently to two processes and checks that it
+// TestKeyFormConcurrent submits the same form concurrently to two processes and checks that it
 // creates one key.
-func TestKeyFormIsSentOnce(t *testing.T) {
+func TestKeyFormConcurrent(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		st := mustOpen(t, h)
@@ -91,7 +97,9 @@ func TestKeyFormIsSentOnce(t *testing.T) {
 		servers := []*serverProcess{startServer(t, h), startServer(t, h)}
 		at := func(s *serverProcess) string { return strings.TrimSuffix(s.base, "/api/v1") }
 		b := visitor(t)
-		link := strings.TrimSpace(mustRun(t, append([]string{"account", "link", "--account", "ann@example.com", "--public-url", at(servers[0])}, h.flags()...)...))
+		link := strings.TrimSpace(mustRun(t, append([]string{
+			"account", "link", "--account", "ann@example.com", "--public-url", at(servers[0]),
+		}, h.flags()...)...))
 		browse(t, b, "POST", link)
 		_, page := browse(t, b, "GET", at(servers[0])+"/keys/new")
 		token := formToken.FindStringSubmatch(page)
@@ -116,7 +124,7 @@ func TestKeyFormIsSentOnce(t *testing.T) {
 		all.Wait()
 		keys, err := st.Keys(t.Context(), account.ID)
 		if err != nil || len(keys) != 2 || shown.Load() != 1 { // one key existed before
-			t.Errorf("%d keys, %d of them shown, %v; want one more, shown once", len(keys)-1, shown.Load(), err)
+			t.Errorf("%d new keys, shown %d times, %v; want 1, shown once", len(keys)-1, shown.Load(), err)
 		}
 		if err := st.Close(); err != nil {
 			t.Error(err)
@@ -133,7 +141,7 @@ func TestDemonstrationLink(t *testing.T) {
 		s := startServer(t, h)
 		link := printedLink.FindString(s.out.String())
 		if status, text := browse(t, visitor(t), "POST", link); link == "" || status != http.StatusSeeOther {
-			t.Errorf("the printed link %q: %d %s", link, status, text)
+			t.Errorf("printed link %q: %d %s", link, status, text)
 		}
 		s.stop(t)
 	}
@@ -142,13 +150,13 @@ func TestDemonstrationLink(t *testing.T) {
 		"issuer": {"--sign-in-issuer", "http://127.0.0.1:1", "--sign-in-client-id", "dashboard"},
 	} {
 		if s := startServer(t, h, flags...); printedLink.MatchString(s.out.String()) {
-			t.Errorf("%s: a link was printed:\n%s", name, s.out.String())
+			t.Errorf("%s: printed a link:\n%s", name, s.out.String())
 		}
 	}
 }
 
-// TestUnknownAddress checks that browsers get an HTML page for an unknown URL. Other clients, and all
-// clients of the API, get the error envelope.
+// TestUnknownAddress checks that browsers get an HTML page for an unknown URL. Other clients, and
+// all clients of the API, get a JSON error.
 func TestUnknownAddress(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, seeded(t))
@@ -180,18 +188,23 @@ func TestUnknownAddress(t *testing.T) {
 func TestSignInFlags(t *testing.T) {
 	for name, tt := range map[string]struct {
 		flags []string
-		says  string
+		want  string
 	}{
-		"an issuer without a client":    {[]string{"--sign-in-issuer", "https://a.example"}, "--sign-in-client-id: 0 given for 1"},
-		"a client without an issuer":    {[]string{"--sign-in-client-id", "a"}, "--sign-in-client-id: 1 given for 0"},
-		"two issuers, one secret":       {[]string{"--sign-in-issuer", "https://a.example,https://b.example", "--sign-in-client-id", "a,b", "--sign-in-client-secret", "s"}, "--sign-in-client-secret: 1 given for 2"},
-		"an issuer that is no address":  {[]string{"--sign-in-issuer", "a.example", "--sign-in-client-id", "a"}, "--sign-in-issuer"},
-		"an issuer that is not private": {[]string{"--sign-in-issuer", "http://a.example", "--sign-in-client-id", "a"}, "--sign-in-issuer"},
-		"billing at no address":         {[]string{"--billing-url", "shop"}, "--billing-url"},
+		"issuer without a client": {[]string{"--sign-in-issuer", "https://a.example"},
+			"--sign-in-client-id: 0 given for 1"},
+		"client without an issuer": {[]string{"--sign-in-client-id", "a"}, "--sign-in-client-id: 1 given for 0"},
+		"two issuers, one secret": {[]string{"--sign-in-issuer", "https://a.example,https://b.example",
+			"--sign-in-client-id", "a,b", "--sign-in-client-secret", "s"}, "--sign-in-client-secret: 1 given for 2"},
+		"invalid issuer": {[]string{"--sign-in-issuer", "a.example", "--sign-in-client-id", "a"},
+			"--sign-in-issuer"},
+		"issuer without https": {[]string{"--sign-in-issuer", "http://a.example", "--sign-in-client-id", "a"},
+			"--sign-in-issuer"},
+		"invalid billing URL": {[]string{"--billing-url", "shop"}, "--billing-url"},
 	} {
-		c := command(append([]string{"serve", "--listen", "127.0.0.1:0", "--data-dir", t.TempDir(), "--demo", "never"}, tt.flags...)...)
+		c := command(append([]string{"serve", "--listen", "127.0.0.1:0", "--data-dir", t.TempDir(), "--demo", "never"},
+			tt.flags...)...)
 		out, err := c.CombinedOutput()
-		if err == nil || !strings.Contains(string(out), tt.says) {
+		if err == nil || !strings.Contains(string(out), tt.want) {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
 	}

@@ -23,10 +23,10 @@ import (
 
 // storeFlags name the database.
 type storeFlags struct {
-	DataDir     string `default:"./data" placeholder:"DIR" help:"Folder of the SQLite database and the index snapshot (${default})."`
-	DatabaseURL string `name:"database-url" placeholder:"URL" help:"Database, instead of SQLite in the data folder: postgres://… (defaults from PGHOST and so on) or sqlite:PATH."`
+	DataDir     string `group:"Database flags:" default:"./data" placeholder:"DIR" help:"Folder of the SQLite database and the index snapshot (default: ${default})."`
+	DatabaseURL string `group:"Database flags:" name:"database-url" placeholder:"URL" help:"Database URL: postgres://… (defaults from PGHOST etc.) or sqlite:PATH (default: SQLite in the data folder)."`
 
-	DatabaseURLFile secretFile `name:"database-url-file" placeholder:"PATH" help:"File with the value of --database-url, for a URL with a password."`
+	DatabaseURLFile secretFile `group:"Database flags:" name:"database-url-file" placeholder:"PATH" help:"File with the database URL, to keep its password off the command line."`
 }
 
 // database is an open registry.
@@ -36,8 +36,8 @@ type database interface {
 	Created() bool
 }
 
-// open opens the database. It creates it and updates its schema if necessary. Metrics, if not nil,
-// gets the metrics of its connections.
+// open opens the database. It creates the database or migrates its schema if necessary. If metrics
+// is not nil, open registers connection metrics.
 func (f storeFlags) open(env *environment, metrics prometheus.Registerer) (database, error) {
 	p, err := f.place()
 	if err != nil {
@@ -47,8 +47,8 @@ func (f storeFlags) open(env *environment, metrics prometheus.Registerer) (datab
 }
 
 // openExisting opens an existing database without changing its schema. Commands that only read must
-// not create a database, which would pass for a first start, nor migrate one that an older program
-// serves.
+// not create a database, which would prevent the first-start setup, or migrate one that an older
+// server uses.
 func (f storeFlags) openExisting(env *environment) (database, error) {
 	p, err := f.place()
 	if err != nil {
@@ -59,9 +59,9 @@ func (f storeFlags) openExisting(env *environment) (database, error) {
 		return nil, err
 	}
 	if !exists {
-		return nil, fmt.Errorf("there is no registry at %s yet; create one with serve, import or account create", p)
+		return nil, fmt.Errorf("no registry at %s yet; create one with serve, import or account create", p)
 	}
-	return p.openAsItIs(env, nil)
+	return p.openCurrent(env, nil)
 }
 
 // place returns the database that the flags name.
@@ -91,7 +91,7 @@ func (f storeFlags) snapshot() string {
 // embedded reports whether the database is the default one in the data folder.
 func (f storeFlags) embedded() bool { return f.DatabaseURL == "" }
 
-// place is the location of a database: an SQLite file or a PostgreSQL server.
+// place is the location of a database: an SQLite file or a PostgreSQL URL.
 type place struct {
 	path string // empty for PostgreSQL
 	url  string
@@ -126,8 +126,8 @@ func (p place) String() string {
 // describe returns the hosts and name of a PostgreSQL database.
 func describe(url string) string {
 	config, err := pgx.ParseConfig(url)
-	if err != nil || strings.Contains(config.Host, "@") { // which could be the end of a password
-		return "PostgreSQL" // whoever uses the URL reports the error
+	if err != nil || strings.Contains(config.Host, "@") { // possibly part of a password
+		return "PostgreSQL" // opening the database reports the error
 	}
 	hosts := []string{net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))}
 	for _, f := range config.Fallbacks {
@@ -151,16 +151,16 @@ func (p place) exists(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// open opens the database. It creates it and updates its schema if necessary.
+// open opens the database. It creates the database or migrates its schema if necessary.
 func (p place) open(env *environment, metrics prometheus.Registerer) (database, error) {
 	return p.openWith(env, postgres.Options{Logger: env.log, Metrics: metrics})
 }
 
-// openAsItIs opens an existing database whose schema has this program's version.
-func (p place) openAsItIs(env *environment, metrics prometheus.Registerer) (database, error) {
+// openCurrent opens an existing database whose schema is current. It never migrates.
+func (p place) openCurrent(env *environment, metrics prometheus.Registerer) (database, error) {
 	st, err := p.openWith(env, postgres.Options{Logger: env.log, Metrics: metrics, NoMigrate: true})
 	if errors.Is(err, store.ErrOlderSchema) {
-		err = fmt.Errorf("%w; run colaregistry migrate or start the server when every process has this version", err)
+		err = fmt.Errorf("%w; once every process runs this version, run colaregistry migrate or start the server", err)
 	}
 	return st, err
 }
@@ -177,7 +177,7 @@ func (p place) openWith(env *environment, o postgres.Options) (st database, err 
 	return st, nil
 }
 
-// migrate updates the schema and returns its old and new version.
+// migrate migrates the schema and returns its old and new version.
 func (p place) migrate(env *environment) (from, to int64, err error) {
 	if p.path != "" {
 		from, to, err = sqlite.Migrate(env, p.path, sqlite.Options{Logger: env.log})
@@ -190,7 +190,7 @@ func (p place) migrate(env *environment) (from, to int64, err error) {
 	return from, to, err
 }
 
-// versions returns the schema's version, 0 for none, and this program's version.
+// versions returns the schema version of the database, 0 if there is none, and the latest version.
 func (p place) versions(ctx context.Context) (current, latest int64, err error) {
 	if p.path != "" {
 		current, latest, err = sqlite.Versions(ctx, p.path)
@@ -204,7 +204,9 @@ func (p place) versions(ctx context.Context) (current, latest int64, err error) 
 }
 
 // list prints one line per record.
-func list[T any](f *storeFlags, env *environment, read func(store.Store) ([]T, error), line func(T) string) (err error) {
+func list[T any](
+	f *storeFlags, env *environment, read func(store.Store) ([]T, error), line func(T) string,
+) (err error) {
 	st, err := f.openExisting(env)
 	if err != nil {
 		return err
@@ -221,13 +223,15 @@ func list[T any](f *storeFlags, env *environment, read func(store.Store) ([]T, e
 }
 
 // change changes one record by its ID and reports it.
-func (f *storeFlags) change(env *environment, what func(store.Store, context.Context, int64) error, id int64, done, missing string) (err error) {
+func (f *storeFlags) change(
+	env *environment, update func(store.Store, context.Context, int64) error, id int64, done, missing string,
+) (err error) {
 	st, err := f.openExisting(env)
 	if err != nil {
 		return err
 	}
 	defer closing(st, &err)
-	switch err := what(st, env, id); {
+	switch err := update(st, env, id); {
 	case errors.Is(err, store.ErrNotFound):
 		return errors.New(missing)
 	case err != nil:
@@ -237,7 +241,9 @@ func (f *storeFlags) change(env *environment, what func(store.Store, context.Con
 	return nil
 }
 
-// ofAny adapts a change of an account's record for operators, who name records by ID alone.
-func ofAny(what func(store.Store, context.Context, cola.AccountID, int64) error) func(store.Store, context.Context, int64) error {
-	return func(st store.Store, ctx context.Context, id int64) error { return what(st, ctx, 0, id) }
+// ofAny adapts a method that changes a record of one account to change a record of any account.
+func ofAny(
+	update func(store.Store, context.Context, cola.AccountID, int64) error,
+) func(store.Store, context.Context, int64) error {
+	return func(st store.Store, ctx context.Context, id int64) error { return update(st, ctx, 0, id) }
 }

@@ -23,12 +23,15 @@ import (
 // machine.
 func startSender(t *testing.T, h testRegistry, post *mailtest.Server) *serverProcess {
 	t.Helper()
-	return startServer(t, h, "--webhook-allow-private", "--smtp", post.URL(), "--mail-from", "Label alerts <alerts@registry.example>")
+	return startServer(t, h, "--webhook-allow-private", "--smtp", post.URL(),
+		"--mail-from", "Label alerts <alerts@registry.example>")
 }
 
 // watch creates saved searches for a brand, each with its own confirmed destination at the
 // receiver, and returns their UUIDs. For tick, see confirm.
-func (s *serverProcess) watch(t *testing.T, key, brand string, searches int, receiver *webhookReceiver, tick func()) []string {
+func (s *serverProcess) watch(
+	t *testing.T, key, brand string, searches int, receiver *webhookReceiver, tick func(),
+) []string {
 	t.Helper()
 	uuids := make([]string, searches)
 	for i := range uuids {
@@ -79,11 +82,11 @@ func TestDeliveries(t *testing.T) {
 		for _, uuid := range uuids {
 			makeDue(t, st, account.ID, uuid)
 		}
-		told := receiver.await(t, searches)
+		received := receiver.await(t, searches)
 		for _, uuid := range uuids {
 			want := []string{"99365001000001", "99365001000002", "99365001000003"}
-			if len(told[uuid]) != 1 || !slices.Equal(told[uuid][0].Labels, want) {
-				t.Errorf("search %s is told %+v", uuid, told[uuid])
+			if len(received[uuid]) != 1 || !slices.Equal(received[uuid][0].Labels, want) {
+				t.Errorf("search %s: messages %+v", uuid, received[uuid])
 			}
 		}
 		first.checkListed(t, key, searches)
@@ -117,12 +120,13 @@ func (s *serverProcess) checkListed(t *testing.T, key string, webhooks int) {
 		}
 		detail := s.get(t, fmt.Sprintf("/deliveries/%.0f", d["id"]), key)
 		attempts, _ := detail.at("data", "attempts").([]any)
-		if len(attempts) != 2 || attempts[0].(map[string]any)["status"] != 503. || attempts[1].(map[string]any)["status"] != 204. {
-			t.Errorf("attempts of a delivery: %s", detail.body)
+		if len(attempts) != 2 || attempts[0].(map[string]any)["status"] != 503. ||
+			attempts[1].(map[string]any)["status"] != 204. {
+			t.Errorf("attempts: %s", detail.body)
 		}
 	}
 	if got := delivered(); got != webhooks {
-		t.Errorf("%d webhooks are listed as delivered, want %d: %s", got, webhooks, list.body)
+		t.Errorf("%d delivered webhooks listed, want %d: %s", got, webhooks, list.body)
 	}
 }
 
@@ -144,10 +148,11 @@ func checkMail(t *testing.T, s *serverProcess, key string, post *mailtest.Server
 		ids[m.Header.Get("Message-ID")] = true
 		for _, want := range []string{"QUOKKA", "99365001000003"} {
 			if !strings.Contains(m.Text, want) || !strings.Contains(m.HTML, want) {
-				t.Errorf("a message lacks %s:\n%s", want, m.Text)
+				t.Errorf("message without %s:\n%s", want, m.Text)
 			}
 		}
-		if m.To != "deliveries@example.com" || !strings.HasPrefix(m.Subject, "3 new labels for ") || m.Header.Get("List-Unsubscribe-Post") != "List-Unsubscribe=One-Click" {
+		if m.To != "deliveries@example.com" || !strings.HasPrefix(m.Subject, "3 new labels for ") ||
+			m.Header.Get("List-Unsubscribe-Post") != "List-Unsubscribe=One-Click" {
 			t.Errorf("to %s: %q %v", m.To, m.Subject, m.Header)
 		}
 	}
@@ -156,7 +161,7 @@ func checkMail(t *testing.T, s *serverProcess, key string, post *mailtest.Server
 	}
 	link := unsubscribeLink.FindStringSubmatch(got[0].Header.Get("List-Unsubscribe"))
 	if link == nil {
-		t.Fatalf("no link to end messages: %v", got[0].Header)
+		t.Fatalf("no unsubscribe link: %v", got[0].Header)
 	}
 	for range 2 { // unsubscribing is idempotent
 		resp, err := http.PostForm(link[1], url.Values{"List-Unsubscribe": {"One-Click"}})
@@ -166,12 +171,13 @@ func checkMail(t *testing.T, s *serverProcess, key string, post *mailtest.Server
 		body, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusOK {
-			t.Fatalf("ending messages: %d %s", resp.StatusCode, body)
+			t.Fatalf("unsubscribe: %d %s", resp.StatusCode, body)
 		}
 	}
 	own := s.get(t, "/destinations?per_page=1", key).at("data").([]any)[0].(map[string]any)
-	if own["kind"] != cola.KindEmail || own["state"] != cola.DestinationPaused || own["reason"] != cola.ReasonUnsubscribed {
-		t.Errorf("the account's own address after one click: %v", own)
+	if own["kind"] != cola.KindEmail || own["state"] != cola.DestinationPaused ||
+		own["reason"] != cola.ReasonUnsubscribed {
+		t.Errorf("own address after unsubscribing: %v", own)
 	}
 }
 
@@ -187,7 +193,7 @@ func TestSenderKilled(t *testing.T) {
 		receiver := newHooked(t, func(_ string, n int) int {
 			reached <- struct{}{}
 			if n == 1 {
-				time.Sleep(5 * time.Second) // the sender is gone by now
+				time.Sleep(5 * time.Second) // until after the kill
 				return http.StatusServiceUnavailable
 			}
 			return http.StatusOK
@@ -195,10 +201,14 @@ func TestSenderKilled(t *testing.T) {
 		var uuids []string
 		for n := range searches {
 			_, secret, _ := mustAccount(t, st, fmt.Sprintf("killed%d@example.com", n), cola.TierPro)
-			uuids = append(uuids, s.watch(t, secret.Reveal(), "numbat", 1, receiver, func() { h.run(t, "alerts", "tick", "--webhook-allow-private") })...)
+			uuids = append(uuids, s.watch(t, secret.Reveal(), "numbat", 1, receiver,
+				func() { h.run(t, "alerts", "tick", "--webhook-allow-private") })...)
 		}
 		h.run(t, "import", "colas", mustNews(t, "NUMBAT", 1, 2, cola.DateOf(time.Now())))
-		tick := append([]string{"alerts", "tick", "--webhook-allow-private", "--hold", "6s", "--at", time.Now().AddDate(0, 0, 1).UTC().Format(time.RFC3339)}, slices.Concat(h.flags(), h.keyFlags(t))...)
+		tick := append([]string{
+			"alerts", "tick", "--webhook-allow-private", "--hold", "6s",
+			"--at", time.Now().AddDate(0, 0, 1).UTC().Format(time.RFC3339),
+		}, slices.Concat(h.flags(), h.keyFlags(t))...)
 		killed := command(tick...)
 		if err := killed.Start(); err != nil {
 			t.Fatal(err)
@@ -207,7 +217,7 @@ func TestSenderKilled(t *testing.T) {
 			select {
 			case <-reached:
 			case <-time.After(time.Minute):
-				t.Fatal("nothing is sent")
+				t.Fatal("no message was sent")
 			}
 		}
 		if err := killed.Process.Kill(); err != nil {
@@ -224,17 +234,17 @@ func TestSenderKilled(t *testing.T) {
 		receiver.mu.Lock()
 		defer receiver.mu.Unlock()
 		of := map[string]string{}
-		for id, told := range receiver.taken {
-			if other, twice := of[told.Search]; twice {
-				t.Errorf("search %s is told by %s and by %s", told.Search, id, other)
+		for id, message := range receiver.accepted {
+			if other, twice := of[message.Search]; twice {
+				t.Errorf("search %s: messages %s and %s, want one", message.Search, id, other)
 			}
-			of[told.Search] = id
+			of[message.Search] = id
 			if receiver.attempts[id] < 2 {
-				t.Errorf("message %s was sent once: the kill came too late", id)
+				t.Errorf("message %s was sent once; the kill came too late", id)
 			}
 		}
 		if diff := cmp.Diff(slices.Sorted(slices.Values(uuids)), slices.Sorted(maps.Keys(of))); diff != "" {
-			t.Errorf("searches told (-want +got):\n%s", diff)
+			t.Errorf("searches with messages (-want +got):\n%s", diff)
 		}
 	})
 }
@@ -249,20 +259,21 @@ func TestSuspendedAlerts(t *testing.T) {
 		key := secret.Reveal()
 		s.create(t, key, `{"name":"Bilby","filters":{"brand_name":"bilby"},"schedule":{"cadence":"daily"}}`)
 		h.run(t, "import", "colas", mustNews(t, "BILBY", 1, 1, cola.DateOf(time.Now())))
-		if told := h.run(t, "account", "suspend", "--account", "late@example.com", "--reason", "The invoice is open"); !strings.Contains(told, "The invoice is open.") {
-			t.Errorf("suspended: %s", told)
+		if out := h.run(t, "account", "suspend", "--account", "late@example.com", "--reason", "The invoice is open"); !strings.Contains(out, "The invoice is open.") {
+			t.Errorf("suspend: %s", out)
 		}
 		refused := s.mustAnswer(t, 403, "GET", "/usage", key, "")
-		if refused.at("error", "code") != string(cola.CodeAccountSuspended) || !strings.Contains(string(refused.body), "The invoice is open.") {
-			t.Errorf("refused with %s", refused.body)
+		if refused.at("error", "code") != string(cola.CodeAccountSuspended) ||
+			!strings.Contains(string(refused.body), "The invoice is open.") {
+			t.Errorf("response while suspended: %s", refused.body)
 		}
 		tick := []string{"alerts", "tick", "--at", time.Now().AddDate(0, 0, 1).UTC().Format(time.RFC3339)}
-		if told := h.run(t, tick...); !strings.HasPrefix(told, "0 searches ran") {
-			t.Errorf("while it is suspended: %s", told)
+		if out := h.run(t, tick...); !strings.HasPrefix(out, "0 searches ran") {
+			t.Errorf("tick while suspended: %s", out)
 		}
 		h.run(t, "account", "restore", "--account", "late@example.com")
-		if told := h.run(t, tick...); !strings.HasPrefix(told, "1 search ran and found 1 label.") {
-			t.Errorf("restored: %s", told)
+		if out := h.run(t, tick...); !strings.HasPrefix(out, "1 search ran and found 1 label.") {
+			t.Errorf("tick after restore: %s", out)
 		}
 		s.mustAnswer(t, 200, "GET", "/usage", key, "")
 	})

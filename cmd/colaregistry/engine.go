@@ -13,13 +13,13 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// engine is the registry over a database, without edges.
+// engine is the registry over a database, without HTTP handlers.
 type engine struct {
 	index    *search.Index
 	ledger   *quota.Ledger
 	service  *registry.Service
 	follower *registry.Follower // must be run
-	ready    chan struct{}      // closed when the index is ready
+	ready    chan struct{}      // closed when the index is built
 }
 
 type engineOptions struct {
@@ -29,29 +29,32 @@ type engineOptions struct {
 	sendsMail             bool // some process sends email
 	privateWebhooks       bool
 	events                *security.Events
-	vault                 *vault.Vault // nil if destinations are neither created nor confirmed
+	vault                 *vault.Vault // nil if the process doesn't manage destinations
 }
 
 func newEngine(env *environment, st store.Store, o engineOptions) *engine {
 	e := &engine{ready: make(chan struct{})}
 	e.index = search.New(search.Options{Logger: env.log})
-	e.ledger = quota.New(st, quota.Options{Rules: quota.Rules{UpgradeURL: o.upgradeURL}, Logger: env.log, Metrics: o.metrics})
+	e.ledger = quota.New(st,
+		quota.Options{Rules: quota.Rules{UpgradeURL: o.upgradeURL}, Logger: env.log, Metrics: o.metrics})
 	e.service = registry.New(registry.Options{
-		Store: st, Index: e.index, Ledger: e.ledger, PublicURL: o.publicURL, Now: time.Now, Logger: env.log, Metrics: o.metrics,
+		Store: st, Index: e.index, Ledger: e.ledger, PublicURL: o.publicURL,
+		Now: time.Now, Logger: env.log, Metrics: o.metrics,
 		SendsMail: o.sendsMail, PrivateWebhooks: o.privateWebhooks, Events: o.events, Vault: o.vault,
 	})
 	e.follower = registry.NewFollower(e.service, registry.FollowerOptions{
 		Snapshot: o.snapshot,
 		Progress: func(labels int) { env.log.Info("building the index", "labels", labels) },
 		Built: func(b registry.Build) {
-			env.log.Info("ready", "labels", b.Labels, "undated", b.Undated, "took", b.Took.Round(time.Millisecond), "from_snapshot", b.Restored)
+			env.log.Info("ready", "labels", b.Labels, "undated", b.Undated,
+				"took", b.Took.Round(time.Millisecond), "from_snapshot", b.Restored)
 			close(e.ready)
 		},
 	})
 	return e
 }
 
-// close commits charges, records refusals and closes the index. Close the store afterwards.
+// close commits charges, records refusals and closes the index. Call it before closing the store.
 func (e *engine) close() {
 	e.ledger.Close()
 	e.service.Close()

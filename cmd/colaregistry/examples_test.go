@@ -11,16 +11,17 @@ import (
 	"testing"
 )
 
-// TestExamplesFindSomething checks that every example in the reference returns demo records, unless
+// TestExamplesHaveResults checks that every example in the reference returns demo records, unless
 // its label marks it as a placeholder.
-func TestExamplesFindSomething(t *testing.T) {
+func TestExamplesHaveResults(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, embedded(t))
 	checkFound(t, s, firstCall(t, s))
 	if made := s.create(t, s.key, `{"name":"To be listed","filters":{}}`); made.StatusCode != http.StatusCreated {
 		t.Fatalf("%d %s", made.StatusCode, made.body)
 	}
-	s.mustAnswer(t, http.StatusCreated, http.MethodPost, "/destinations", s.key, `{"kind":"webhook","address":"https://hooks.invalid/"}`)
+	s.mustAnswer(t, http.StatusCreated, http.MethodPost, "/destinations",
+		s.key, `{"kind":"webhook","address":"https://hooks.invalid/"}`)
 	placeholders := 0
 	for path, item := range s.get(t, "/openapi.json", "").at("paths").(map[string]any) {
 		methods := item.(map[string]any)
@@ -77,7 +78,7 @@ func pasted(t *testing.T, source string) string {
 	t.Helper()
 	m := quotedAddress.FindStringSubmatch(source)
 	if m == nil {
-		t.Fatalf("no address in %q", source)
+		t.Fatalf("no URL in %q", source)
 	}
 	return m[1]
 }
@@ -123,20 +124,23 @@ func checkSent(t *testing.T, s *serverProcess, source string) {
 	switch address := pasted(t, source); address {
 	case s.base + "/saved-searches":
 		got := s.create(t, s.key, body)
-		if uuid, _ := got.at("data", "uuid").(string); got.StatusCode != http.StatusCreated || uuid == "" || !strings.HasSuffix(got.Header.Get("Location"), "/"+uuid) {
+		if uuid, _ := got.at("data", "uuid").(string); got.StatusCode != http.StatusCreated || uuid == "" ||
+			!strings.HasSuffix(got.Header.Get("Location"), "/"+uuid) {
 			t.Errorf("%s: %d %.300s", source, got.StatusCode, got.body)
 		}
 	case s.base + "/destinations":
 		got := s.rest(t, http.MethodPost, "/destinations", s.key, body)
-		if secret, _ := got.at("data", "secret").(string); got.StatusCode != http.StatusCreated || !strings.HasPrefix(secret, "whsec_") {
+		if secret, _ := got.at("data", "secret").(string); got.StatusCode != http.StatusCreated ||
+			!strings.HasPrefix(secret, "whsec_") {
 			t.Errorf("%s: %d %.300s", source, got.StatusCode, got.body)
 		}
 	case s.base + "/saved-searches/preview":
-		if got := s.rest(t, http.MethodPost, "/saved-searches/preview", s.key, body); got.StatusCode != http.StatusOK || got.at("data", "total") == 0. {
+		if got := s.rest(t, http.MethodPost, "/saved-searches/preview", s.key, body); got.StatusCode != http.StatusOK ||
+			got.at("data", "total") == 0. {
 			t.Errorf("%s: %d %.300s", source, got.StatusCode, got.body)
 		}
 	default:
-		t.Errorf("%s asks %s", source, address)
+		t.Errorf("%s: unexpected URL %s", source, address)
 	}
 }
 

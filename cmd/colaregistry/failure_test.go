@@ -18,9 +18,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/pgtest"
 )
 
-// pastGivingUp is slightly longer than the retry limit of a batch, so an outage of this length
-// leaves batches in doubt.
-const pastGivingUp = 6 * time.Second
+// longOutage is slightly longer than the retry limit of a batch, so it leaves batches in doubt.
+const longOutage = 6 * time.Second
 
 var withAdmin = []string{"--admin-listen", "127.0.0.1:0"}
 
@@ -36,7 +35,7 @@ func TestDatabaseStoppedUnderLoad(t *testing.T) {
 	for _, outage := range []struct {
 		mode  pgtest.Mode
 		lasts time.Duration
-	}{{pgtest.Immediate, pastGivingUp}, {pgtest.Fast, 0}} {
+	}{{pgtest.Immediate, longOutage}, {pgtest.Fast, 0}} {
 		loadRun.awaitMore(t, http.StatusOK, 30)
 		mustDo(t, pg.Stop(t.Context(), outage.mode))
 		s.awaitDown(t, key)
@@ -46,7 +45,7 @@ func TestDatabaseStoppedUnderLoad(t *testing.T) {
 		loadRun.awaitMore(t, http.StatusOK, 10)
 	}
 	if tally := loadRun.requireExact(t, false); tally.Unavailable == 0 {
-		t.Error("nobody was refused; the test shows nothing")
+		t.Error("no request was refused during the outage")
 	}
 }
 
@@ -72,17 +71,17 @@ func TestConnectionsCutUnderLoad(t *testing.T) {
 	}
 	t.Logf("%d of %d imports were cut off", failures, cuts)
 	if got := lastLine(h.run(t, "import", "colas", file)); !strings.HasPrefix(got, fmt.Sprintf("read=%d ", len(labels))) || !strings.HasSuffix(got, " refused=0") {
-		t.Errorf("the last import: %s", got)
+		t.Errorf("last import: %s", got)
 	}
 	if got, want := lastLine(h.run(t, "import", "colas", file)), fmt.Sprintf("read=%d added=0 changed=0 unchanged=%[1]d refused=0", len(labels)); got != want {
-		t.Errorf("importing once more: %s, want %s", got, want)
+		t.Errorf("repeated import: %s, want %s", got, want)
 	}
 	await(t, "the server shows every label", func() bool {
 		return scrape(t, s.admin(t))["colaregistry_index_labels"] == float64(loadTestLabels+len(labels))
 	})
 	for _, id := range []string{labels[0], labels[len(labels)-1]} {
 		if found := s.get(t, "/colas?q="+id, key).ids(); len(found) != 1 || found[0] != id {
-			t.Errorf("label %s, which was imported, is found as %v", id, found)
+			t.Errorf("imported label %s: found %v", id, found)
 		}
 	}
 	loadRun.requireExact(t, false)
@@ -98,7 +97,7 @@ func cutDuringImport(t *testing.T, pg *pgtest.Server, h testRegistry, file strin
 	if err := importing.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(100 * time.Millisecond) // let the import begin; if it has not, the test only checks less
+	time.Sleep(100 * time.Millisecond) // let the import start; otherwise the test checks less
 	if err := pg.CutConnections(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -106,8 +105,9 @@ func cutDuringImport(t *testing.T, pg *pgtest.Server, h testRegistry, file strin
 	if err == nil {
 		return false
 	}
-	if text := out.String(); importing.ProcessState.ExitCode() != 1 || !strings.Contains(text, "colaregistry: ") || strings.Contains(text, "panic") {
-		t.Errorf("the import ended with %v\n%s", err, text)
+	if text := out.String(); importing.ProcessState.ExitCode() != 1 || !strings.Contains(text, "colaregistry: ") ||
+		strings.Contains(text, "panic") {
+		t.Errorf("import: %v\n%s", err, text)
 	}
 	return true
 }
@@ -138,9 +138,9 @@ func moreLabels(t *testing.T) (file string, ids []string) {
 }
 
 // TestPrimaryLostUnderLoad loses a primary with synchronous commits at a bad moment. The standby is
-// away, so some unacknowledged commits exist only on the primary, and connections are cut, so the
-// servers look those commits up. Then the standby takes over without them. Two server processes
-// that know both hosts must fail over without help.
+// down, so some unacknowledged commits exist only on the primary, and connections are cut, so the
+// servers look up those commits. Then the standby takes over without them. Two server processes
+// that know both hosts must fail over automatically.
 func TestPrimaryLostUnderLoad(t *testing.T) {
 	t.Parallel()
 	primary := startPostgres(t)
@@ -153,7 +153,7 @@ func TestPrimaryLostUnderLoad(t *testing.T) {
 	loadRun.awaitMore(t, http.StatusOK, 50)
 
 	mustLeaveWaiting(t, primary, standby)
-	time.Sleep(pastGivingUp)
+	time.Sleep(longOutage)
 	mustDo(t, standby.Restart(t.Context()))
 	for _, s := range servers {
 		s.awaitReady(t, key)
@@ -172,7 +172,7 @@ func TestPrimaryLostUnderLoad(t *testing.T) {
 	}
 	loadRun.awaitMore(t, http.StatusOK, 20)
 	if tally := loadRun.requireExact(t, false); tally.Unavailable == 0 {
-		t.Error("nobody was refused; the test shows nothing")
+		t.Error("no request was refused during the outage")
 	}
 	requireShown(t, h, servers, key)
 }
@@ -192,7 +192,7 @@ func mustSynchronousStandby(t *testing.T, primary *pgtest.Server) *pgtest.Server
 func mustLeaveWaiting(t *testing.T, primary, standby *pgtest.Server) {
 	t.Helper()
 	mustDo(t, standby.Stop(t.Context(), pgtest.Immediate))
-	// Give commits time to start waiting, and later to be retried. If they do not, the test only checks less.
+	// Give commits time to start waiting and later to be retried; otherwise the test checks less.
 	time.Sleep(500 * time.Millisecond)
 	mustDo(t, primary.CutConnections(t.Context()))
 	time.Sleep(time.Second)
@@ -212,7 +212,8 @@ func requireShown(t *testing.T, h testRegistry, servers []*serverProcess, key st
 	before, _ := servers[0].get(t, all, key).at("pagination", "total").(float64)
 	h.run(t, "import", "colas", mustNewLabel(t))
 	for _, s := range servers {
-		await(t, "an imported label is shown", func() bool { return s.get(t, all, key).at("pagination", "total") == before+1 })
+		await(t, "an imported label is shown",
+			func() bool { return s.get(t, all, key).at("pagination", "total") == before+1 })
 	}
 }
 
@@ -276,12 +277,14 @@ func TestRollingRestart(t *testing.T) {
 	loadRun.requireExact(t, true, endings...)
 }
 
-// TestThreeProcessesShareOneWindow checks that one account gets exactly its rate limit across three
+// TestProcessesShareRateLimit checks that one account gets exactly its rate limit across three
 // processes, and that revoking its key takes effect on all of them at once.
-func TestThreeProcessesShareOneWindow(t *testing.T) {
+func TestProcessesShareRateLimit(t *testing.T) {
 	t.Parallel()
 	h := withDemoData(t)
-	servers := []*serverProcess{startServer(t, h), startServer(t, h.onOtherMachine(t)), startServer(t, h.onOtherMachine(t))}
+	servers := []*serverProcess{
+		startServer(t, h), startServer(t, h.onOtherMachine(t)), startServer(t, h.onOtherMachine(t)),
+	}
 	st := mustOpen(t, h)
 	account, secret, _ := mustAccount(t, st, "three@example.com", cola.TierStarter)
 	limit := cola.TierStarter.Limits().PerMinute
@@ -292,10 +295,11 @@ func TestThreeProcessesShareOneWindow(t *testing.T) {
 	}
 	wg.Wait()
 	if c.requests != limit || c.refused != 2*limit || len(c.errs) > 0 {
-		t.Errorf("%d of %d requests let through, %d refused, failures %v; want %d and %d", c.requests, 3*limit, c.refused, c.errs, limit, 2*limit)
+		t.Errorf("%d of %d requests granted, %d refused, failures %v; want %d and %d",
+			c.requests, 3*limit, c.refused, c.errs, limit, 2*limit)
 	}
 	if rows, requests := charged(t, st, account); rows != limit || requests != limit {
-		t.Errorf("charged %d records in %d requests, want %d in as many", rows, requests, limit)
+		t.Errorf("charged %d records in %d requests, want %d each", rows, requests, limit)
 	}
 
 	_, secret, key := mustAccount(t, st, "revoked@example.com", cola.TierPro)

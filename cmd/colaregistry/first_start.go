@@ -22,17 +22,17 @@ const (
 	demoSeed    = 1
 	demoEmail   = "demo@example.com"
 	demoKeyName = "demonstration"
-	// demoMarker is a file next to the database that exists while demonstration data is incomplete.
-	// If the first start is interrupted, the next one continues.
+	// demoMarker is a file next to the database that exists while demonstration data is incomplete,
+	// so that the next start completes it.
 	demoMarker = "demo.loading"
-	// demoLock is held while a process loads the data.
+	// demoLock is the file that a process locks while it loads the data.
 	demoLock = "registry.db-demo.lock"
 )
 
 // firstStart loads the demonstration data and creates the demonstration account if the embedded
 // database is new or an earlier first start was interrupted. Otherwise it returns nil. If several
-// servers start at once, one does this and the others wait until it has printed the key. private
-// says whether the output may show secrets; if not, no key is created.
+// servers start at once, the others wait until the first has printed its key. If the output is not
+// private, it creates no key.
 func (c *serveCommand) firstStart(env *environment, st database, private bool) (made *demonstration, err error) {
 	if !c.embedded() {
 		return nil, nil
@@ -47,7 +47,7 @@ func (c *serveCommand) firstStart(env *environment, st database, private bool) (
 			d.unlock()
 		}
 	}()
-	options, due, err := c.due(env, st, d.marker)
+	options, due, err := c.demoOptions(env, st, d.marker)
 	if err != nil || !due {
 		return nil, err
 	}
@@ -67,16 +67,19 @@ func (c *serveCommand) firstStart(env *environment, st database, private bool) (
 	return d, nil
 }
 
-// due returns which demonstration data to load, if any.
-func (c *serveCommand) due(env *environment, st database, marker string) (demo.Options, bool, error) {
-	options, begun, err := readMarker(marker)
+// demoOptions returns the demonstration data to load; due is false if there is none to load.
+func (c *serveCommand) demoOptions(
+	env *environment, st database, marker string,
+) (options demo.Options, due bool, err error) {
+	options, interrupted, err := readMarker(marker)
 	switch {
 	case err != nil:
 		return options, false, err
-	case begun && c.Demo == "never":
-		env.log.Warn("the demonstration data is incomplete because an earlier start was interrupted; start once without --demo never to complete it")
+	case interrupted && c.Demo == "never":
+		env.log.Warn("demonstration data is incomplete because an earlier start was interrupted; " +
+			"start without --demo never to complete it")
 		return options, false, nil
-	case begun:
+	case interrupted:
 		return options, true, nil
 	case c.Demo == "never" || !st.Created():
 		return options, false, nil
@@ -93,7 +96,7 @@ func (c *serveCommand) lockFirstStart(env *environment) (*filelock.Lock, error) 
 	}
 	free, err := lock.TryLock()
 	if err == nil && !free {
-		env.log.Info("another process is loading demonstration data; waiting for it")
+		env.log.Info("waiting for another process to load demonstration data")
 		err = lock.Lock(env)
 	}
 	if err != nil {
@@ -135,20 +138,20 @@ func demoAccount(env *environment, st store.Store) (store.Account, error) {
 
 // demonstration is the result of a first start.
 type demonstration struct {
-	key    auth.Secret // empty if the output may not show secrets
+	key    auth.Secret // empty if the output is not private
 	marker string
 	lock   *filelock.Lock // held until the key is printed
 }
 
 func (d *demonstration) unlock() {
 	d.lock.Unlock()
-	_ = d.lock.Close() // the file is empty
+	_ = d.lock.Close()
 }
 
 type demoCommand struct {
-	Colas int    `default:"20000" placeholder:"N" help:"Number of labels (${default})."`
-	Seed  uint64 `default:"1" placeholder:"S" help:"Seed of the random records (${default})."`
-	AsOf  string `name:"as-of" placeholder:"DATE" help:"Last day of the records, YYYY-MM-DD (default: today)."`
+	Colas int    `default:"20000" placeholder:"N" help:"Number of labels (default: ${default})."`
+	Seed  uint64 `default:"1" placeholder:"N" help:"Random seed (default: ${default})."`
+	AsOf  string `name:"as-of" placeholder:"DATE" help:"Date of the newest labels, YYYY-MM-DD (default: today)."`
 }
 
 // Run writes the labels.

@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// twoAccounts is a server and a person with two accounts on it.
+// twoAccounts is a server and a person with two accounts.
 type twoAccounts struct {
 	testRegistry
 	*serverProcess
@@ -21,9 +21,9 @@ type twoAccounts struct {
 	tokens int
 }
 
-// mustSignInApart starts a server where a paying customer signed in with an app whose tokens carry
+// mustTwoAccounts starts a server where a paying customer signed in with an app whose tokens carry
 // no email, which created a second account.
-func mustSignInApart(t *testing.T, h testRegistry) *twoAccounts {
+func mustTwoAccounts(t *testing.T, h testRegistry) *twoAccounts {
 	t.Helper()
 	p := &twoAccounts{testRegistry: h, issuer: startIssuer(t)}
 	p.serverProcess = startServer(t, h, "--oidc-issuer", p.issuer.URL)
@@ -60,9 +60,8 @@ func (p *twoAccounts) mustUse(t *testing.T, path, credential string) answer {
 	return got
 }
 
-// drawsFrom checks which account a credential belongs to and how many list records that account has
-// used.
-func (p *twoAccounts) drawsFrom(t *testing.T, when, credential string, tier cola.Tier, used float64) {
+// checkUsage checks the account of a credential, by its tier, and the list records it has used.
+func (p *twoAccounts) checkUsage(t *testing.T, when, credential string, tier cola.Tier, used float64) {
 	t.Helper()
 	got := p.mustUse(t, "/usage", credential)
 	if got.at("data", "tier") != string(tier) || got.at("data", "list_records", "used") != used {
@@ -73,42 +72,43 @@ func (p *twoAccounts) drawsFrom(t *testing.T, when, credential string, tier cola
 // repair moves the person's identity to the paid account.
 func (p *twoAccounts) repair(t *testing.T) {
 	t.Helper()
-	p.run(t, "account", "add-identity", "--account", "ada@example.com", "--issuer", p.issuer.URL, "--subject", "somebody")
+	p.run(t, "account", "add-identity", "--account", "ada@example.com",
+		"--issuer", p.issuer.URL, "--subject", "somebody")
 }
 
-// TestSecondAccountIsRepaired checks that tokens draw from the paid account once the operator has
-// moved the identity to it.
-func TestSecondAccountIsRepaired(t *testing.T) {
+// TestAddIdentity checks that tokens use the paid account once the operator has moved the identity.
+func TestAddIdentity(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
-		p := mustSignInApart(t, h)
-		p.drawsFrom(t, "at first", p.token(t, nil), cola.TierFree, 3)
-		p.drawsFrom(t, "with the address of the other", p.token(t, map[string]any{"email": "Ada@example.com", "email_verified": true}), cola.TierFree, 3)
+		p := mustTwoAccounts(t, h)
+		p.checkUsage(t, "at first", p.token(t, nil), cola.TierFree, 3)
+		p.checkUsage(t, "with the address of the other",
+			p.token(t, map[string]any{"email": "Ada@example.com", "email_verified": true}), cola.TierFree, 3)
 		eventually(t, func() bool {
 			return strings.Contains(p.err.String(), fmt.Sprintf("account=%d issuer=%s", p.free.ID, p.issuer.URL))
 		})
 		if log := p.err.String(); strings.Contains(strings.ToLower(log), "ada@example.com") {
-			t.Errorf("the log tells too much: %s", log)
+			t.Errorf("the log contains personal data: %s", log)
 		}
 		if list := p.run(t, "account", "identities"); list != fmt.Sprintf("%s\t%s\tsomebody\n", p.free.Email, p.issuer.URL) {
 			t.Errorf("identities: %s", list)
 		}
 		p.repair(t)
-		p.drawsFrom(t, "repaired", p.token(t, nil), cola.TierPro, 2)
+		p.checkUsage(t, "repaired", p.token(t, nil), cola.TierPro, 2)
 		p.mustUse(t, "/colas?per_page=5", p.token(t, nil))
-		p.drawsFrom(t, "by key", p.key, cola.TierPro, 7)
+		p.checkUsage(t, "by key", p.key, cola.TierPro, 7)
 		if list := p.run(t, "account", "identities", "--account", "ada@example.com"); list != fmt.Sprintf("ada@example.com\t%s\tsomebody\n", p.issuer.URL) {
 			t.Errorf("identities: %s", list)
 		}
 	})
 }
 
-// TestRepairLeavesTheSecondAccount checks that the second account keeps its usage, saved searches
-// and link, as the command's output says.
-func TestRepairLeavesTheSecondAccount(t *testing.T) {
+// TestAddIdentityKeepsPreviousAccount checks that the previous account keeps its usage, saved
+// searches and link.
+func TestAddIdentityKeepsPreviousAccount(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
-		p := mustSignInApart(t, h)
+		p := mustTwoAccounts(t, h)
 		if made := p.rest(t, "POST", "/saved-searches", p.token(t, nil), createBody); made.StatusCode != 201 {
 			t.Fatalf("%d %s", made.StatusCode, made.body)
 		}
@@ -116,34 +116,33 @@ func TestRepairLeavesTheSecondAccount(t *testing.T) {
 		p.mustUse(t, "/usage", p.token(t, nil))
 		usage, err := p.st.AccountUsage(t.Context(), p.free.ID)
 		if err != nil || usage.Used.ListRecords != 3 {
-			t.Errorf("the account that it had has used %+v, %v", usage.Used, err)
+			t.Errorf("usage of the previous account: %+v, %v", usage.Used, err)
 		}
 		for account, want := range map[cola.AccountID]int{p.free.ID: 1, p.paid.ID: 0} {
 			if made, _, err := p.st.SavedSearches(t.Context(), account, 0, 10); err != nil || len(made) != want {
-				t.Errorf("account %d has the saved searches %+v, %v; want %d", account, made, err, want)
+				t.Errorf("account %d: saved searches %+v, %v; want %d", account, made, err, want)
 			}
 		}
 		list := p.run(t, "app", "links")
 		for _, account := range []string{p.free.Email, "ada@example.com"} {
 			if !strings.Contains(list, "\t"+account+"\tAssistant\tsaved_searches:write\t") {
-				t.Errorf("links without that of %s: %s", account, list)
+				t.Errorf("no link of %s: %s", account, list)
 			}
 		}
 	})
 }
 
-// TestLinksShowWhatHolds checks that a link lists only those scopes of its token that the app is
-// allowed.
-func TestLinksShowWhatHolds(t *testing.T) {
+// TestLinkScopes checks that a link lists only those scopes of its token that the app may have.
+func TestLinkScopes(t *testing.T) {
 	t.Parallel()
-	p := mustSignInApart(t, seeded(t))
+	p := mustTwoAccounts(t, seeded(t))
 	for _, tt := range []struct {
 		allowed []string
 		want    string
 	}{{[]string{"saved_searches:write"}, "saved_searches:write"}, {nil, "reads"}} {
 		registerApp(t, p.testRegistry, p.issuer, tt.allowed...)
 		if list := p.run(t, "app", "links"); !strings.Contains(list, "\tAssistant\t"+tt.want+"\t") {
-			t.Errorf("the link to an app with the scopes %v: %s, want %s", tt.allowed, list, tt.want)
+			t.Errorf("link to an app with scopes %v: %s, want %s", tt.allowed, list, tt.want)
 		}
 	}
 }

@@ -16,12 +16,12 @@ import (
 
 type importCommand struct {
 	storeFlags
-	DryRun      bool     `help:"Show the result without writing."`
-	History     bool     `help:"Import labels as history, so that alerts don't report them. The first import into an empty registry is always history."`
-	SkipInvalid bool     `help:"Exit with 0 even if rows are rejected."`
-	AdminListen string   `env:"COLAREGISTRY_IMPORT_ADMIN_LISTEN" placeholder:"ADDR" help:"Address of a listener with progress metrics for operators, without credentials."`
+	DryRun      bool     `help:"Validate and report without writing."`
+	History     bool     `help:"Import labels as history, so that they don't trigger alerts. The first import into an empty registry is always history."`
+	SkipInvalid bool     `help:"Exit with code 0 even if rows are rejected."`
+	AdminListen string   `env:"COLAREGISTRY_IMPORT_ADMIN_LISTEN" placeholder:"ADDR" help:"Address of the admin listener, which serves progress metrics without authentication (default: disabled)."`
 	Kind        string   `arg:"" enum:"colas,permittees,avas,production-reports,processing-times,formula-processing-times,registration-processing-times,category-aliases" help:"Kind of records: colas, permittees, avas, production-reports, processing-times, formula-processing-times, registration-processing-times or category-aliases."`
-	Files       []string `arg:"" name:"file" help:"Files, optionally compressed with gzip, zstd or bzip2; - is standard input."`
+	Files       []string `arg:"" name:"file" help:"Files to import, optionally compressed with gzip, zstd or bzip2; - for standard input."`
 }
 
 // Run imports the files and prints the report.
@@ -41,7 +41,7 @@ func (c *importCommand) Run(env *environment) (err error) {
 		return err
 	}
 	defer closing(st, &err)
-	leaveRoom()
+	limitResources()
 	admin.probe(func(context.Context) error { return nil })
 	bar := newProgress(env.stderr, "Importing "+c.Kind, "rows")
 	report, err := ingest.Import(env, st, ingest.Kind(c.Kind), sources, ingest.Options{
@@ -55,7 +55,7 @@ func (c *importCommand) Run(env *environment) (err error) {
 	if _, writeErr := report.WriteTo(env.stdout); writeErr != nil {
 		return errors.Join(err, writeErr)
 	}
-	if errors.Is(err, ingest.ErrRefused) { // the report lists the rows; the error isn't printed
+	if errors.Is(err, ingest.ErrRefused) { // already reported, so don't print the error
 		for i := range report.Failures {
 			fmt.Fprintf(env.stderr, "colaregistry: %v\n", &report.Failures[i])
 		}
@@ -64,20 +64,21 @@ func (c *importCommand) Run(env *environment) (err error) {
 	return err
 }
 
-// openAdmin opens the listener for operators if one is configured, and prints its address.
+// openAdmin starts the admin listener if one is configured, and prints its address.
 func (c *importCommand) openAdmin(env *environment, measured *importMetrics) (*admin, error) {
 	a, err := openAdmin(env, c.AdminListen)
 	if a == nil || err != nil {
 		return nil, err
 	}
-	a.observe(measured)
+	a.register(measured)
 	fmt.Fprintf(env.stderr, "Metrics at http://%s/metrics\n", a.address)
 	return a, nil
 }
 
-// leaveRoom limits an import to half of the processors, unless the environment says otherwise, and
-// makes garbage collection rarer: a server on the same machine needs a processor to commit charges.
-func leaveRoom() {
+// limitResources limits the process to half of the processors and makes garbage collection rarer,
+// unless the environment configures them. A server on the same machine needs a processor to commit
+// charges.
+func limitResources() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)/2))
 	}
@@ -86,11 +87,10 @@ func leaveRoom() {
 	}
 }
 
-// importGCPercent lets the small heap of an import grow to five times its live size.
+// importGCPercent lets the heap, which is small, grow to five times its live size.
 const importGCPercent = 400
 
-// target opens the database to import into. A dry run without a database gets an empty temporary
-// one.
+// target opens the database to import into. A dry run without one uses an empty temporary database.
 func (c *importCommand) target(env *environment, metrics prometheus.Registerer) (importTarget, error) {
 	p, err := c.place()
 	if err != nil {
@@ -104,7 +104,7 @@ func (c *importCommand) target(env *environment, metrics prometheus.Registerer) 
 		return nil, err
 	}
 	if exists {
-		return p.openAsItIs(env, metrics)
+		return p.openCurrent(env, metrics)
 	}
 	dir, err := os.MkdirTemp("", "colaregistry")
 	if err != nil {
@@ -114,7 +114,7 @@ func (c *importCommand) target(env *environment, metrics prometheus.Registerer) 
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return &throwaway{st, dir}, nil
+	return &temporary{st, dir}, nil
 }
 
 type importTarget interface {
@@ -122,22 +122,24 @@ type importTarget interface {
 	io.Closer
 }
 
-// throwaway is a database that is removed when it is closed.
-type throwaway struct {
+// temporary is a database that Close removes.
+type temporary struct {
 	database
 	dir string
 }
 
 // Close closes the database and removes its folder.
-func (t *throwaway) Close() error { return errors.Join(t.database.Close(), os.RemoveAll(t.dir)) }
+func (t *temporary) Close() error { return errors.Join(t.database.Close(), os.RemoveAll(t.dir)) }
 
-// sources checks that every file can be read before any of them is imported.
+// sources returns the files to import, after checking that each exists.
 func (c *importCommand) sources(env *environment) ([]ingest.Source, error) {
 	var sources []ingest.Source
 	for _, name := range c.Files {
 		if name == "-" {
-			sources = append(sources, ingest.Source{Name: "standard input", Size: -1,
-				Open: func() (io.ReadCloser, error) { return io.NopCloser(env.stdin), nil }})
+			sources = append(sources, ingest.Source{
+				Name: "standard input", Size: -1,
+				Open: func() (io.ReadCloser, error) { return io.NopCloser(env.stdin), nil },
+			})
 			continue
 		}
 		info, err := os.Stat(name)
@@ -145,10 +147,11 @@ func (c *importCommand) sources(env *environment) ([]ingest.Source, error) {
 			return nil, err
 		}
 		if info.IsDir() {
-			return nil, errors.New(name + " is a folder; list the files in it")
+			return nil, errors.New(name + " is a folder; pass the files in it")
 		}
-		sources = append(sources, ingest.Source{Name: name, Size: info.Size(),
-			Open: func() (io.ReadCloser, error) { return os.Open(name) }})
+		sources = append(sources, ingest.Source{
+			Name: name, Size: info.Size(), Open: func() (io.ReadCloser, error) { return os.Open(name) },
+		})
 	}
 	return sources, nil
 }

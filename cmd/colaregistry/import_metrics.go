@@ -12,7 +12,7 @@ import (
 type importMetrics struct {
 	rows, outcomes, read, size, sources, done *prometheus.Desc
 
-	total int64 // total size of the sources with known size
+	total int64 // total size in bytes of the sources with a known size
 	count int   // number of sources
 
 	mu     sync.Mutex
@@ -25,12 +25,12 @@ func newImportMetrics(sources []ingest.Source) *importMetrics {
 		return prometheus.NewDesc("colaregistry_import_"+name, help, labels, nil)
 	}
 	m := &importMetrics{
-		rows:     desc("rows_read_total", "Rows dealt with."),
-		outcomes: desc("rows_total", "Rows dealt with, by what became of them: added, changed, unchanged or refused.", "outcome"),
-		read:     desc("read_bytes_total", "Bytes read of the sources, before decompression; ahead of what is stored."),
-		size:     desc("source_bytes", "Size of the sources that have one; standard input has none."),
-		sources:  desc("sources", "Sources to read."),
-		done:     desc("sources_done", "Sources read to their end."),
+		rows:     desc("rows_read_total", "Rows processed."),
+		outcomes: desc("rows_total", "Rows processed, by outcome: added, changed, unchanged or refused.", "outcome"),
+		read:     desc("read_bytes_total", "Bytes read from the files before decompression, ahead of the rows stored."),
+		size:     desc("source_bytes", "Size of the files in bytes, without standard input."),
+		sources:  desc("sources", "Files to read."),
+		done:     desc("sources_done", "Files read completely."),
 		count:    len(sources),
 	}
 	for _, s := range sources {
@@ -65,16 +65,16 @@ func (m *importMetrics) Collect(ch chan<- prometheus.Metric) {
 	if p.Done {
 		done++
 	}
-	tell := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
+	emit := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, kind, value, labels...)
 	}
-	tell(m.rows, prometheus.CounterValue, float64(p.Read))
-	tell(m.outcomes, prometheus.CounterValue, float64(p.Added), "added")
-	tell(m.outcomes, prometheus.CounterValue, float64(p.Changed), "changed")
-	tell(m.outcomes, prometheus.CounterValue, float64(p.Unchanged), "unchanged")
-	tell(m.outcomes, prometheus.CounterValue, float64(p.Refused), "refused")
-	tell(m.read, prometheus.CounterValue, float64(read))
-	tell(m.size, prometheus.GaugeValue, float64(m.total))
-	tell(m.sources, prometheus.GaugeValue, float64(m.count))
-	tell(m.done, prometheus.GaugeValue, float64(done))
+	emit(m.rows, prometheus.CounterValue, float64(p.Read))
+	emit(m.outcomes, prometheus.CounterValue, float64(p.Added), "added")
+	emit(m.outcomes, prometheus.CounterValue, float64(p.Changed), "changed")
+	emit(m.outcomes, prometheus.CounterValue, float64(p.Unchanged), "unchanged")
+	emit(m.outcomes, prometheus.CounterValue, float64(p.Refused), "refused")
+	emit(m.read, prometheus.CounterValue, float64(read))
+	emit(m.size, prometheus.GaugeValue, float64(m.total))
+	emit(m.sources, prometheus.GaugeValue, float64(m.count))
+	emit(m.done, prometheus.GaugeValue, float64(done))
 }

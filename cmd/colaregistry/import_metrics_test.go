@@ -23,20 +23,27 @@ import (
 func TestImportMetrics(t *testing.T) {
 	m := newImportMetrics([]ingest.Source{{Size: 100}, {Size: -1}, {Size: 50}})
 	counts := func(added, changed, unchanged, refused int) ingest.Counts {
-		return ingest.Counts{Read: added + changed + unchanged + refused, Added: added, Changed: changed, Unchanged: unchanged, Refused: refused}
+		return ingest.Counts{
+			Read:  added + changed + unchanged + refused,
+			Added: added, Changed: changed, Unchanged: unchanged, Refused: refused,
+		}
 	}
 	steps := []struct {
 		progress ingest.Progress
 		want     []string // expected metric lines
 	}{
-		{ingest.Progress{}, []string{"rows_read_total 0", "read_bytes_total 0", "sources_done 0", "sources 3", "source_bytes 150"}},
+		{ingest.Progress{},
+			[]string{"rows_read_total 0", "read_bytes_total 0", "sources_done 0", "sources 3", "source_bytes 150"}},
 		{ingest.Progress{Index: 0, BytesRead: 60, Counts: counts(5, 0, 0, 1)},
 			[]string{"rows_read_total 6", `rows_total{outcome="added"} 5`, `rows_total{outcome="refused"} 1`, "read_bytes_total 60", "sources_done 0"}},
-		{ingest.Progress{Index: 0, BytesRead: 100, Counts: counts(8, 0, 0, 1), Done: true}, []string{"read_bytes_total 100", "sources_done 1"}},
-		{ingest.Progress{Index: 1, BytesRead: 7, Counts: counts(8, 2, 0, 1)}, []string{`rows_total{outcome="changed"} 2`, "read_bytes_total 107", "sources_done 1"}},
+		{ingest.Progress{Index: 0, BytesRead: 100, Counts: counts(8, 0, 0, 1), Done: true},
+			[]string{"read_bytes_total 100", "sources_done 1"}},
+		{ingest.Progress{Index: 1, BytesRead: 7, Counts: counts(8, 2, 0, 1)},
+			[]string{`rows_total{outcome="changed"} 2`, "read_bytes_total 107", "sources_done 1"}},
 		{ingest.Progress{Index: 2, BytesRead: 50, Counts: counts(8, 2, 3, 1), Done: true},
 			[]string{"rows_read_total 14", `rows_total{outcome="unchanged"} 3`, "read_bytes_total 157", "sources_done 3"}},
-		{ingest.Progress{Index: 2, BytesRead: 50, Counts: counts(9, 2, 3, 1), Done: true}, // production reports, written at the end
+		// production reports, written at the end
+		{ingest.Progress{Index: 2, BytesRead: 50, Counts: counts(9, 2, 3, 1), Done: true},
 			[]string{`rows_total{outcome="added"} 9`, "read_bytes_total 157", "sources_done 3"}},
 	}
 	for i, step := range steps {
@@ -44,7 +51,7 @@ func TestImportMetrics(t *testing.T) {
 		text := exposition(m)
 		for _, line := range step.want {
 			if !strings.Contains(text, "\ncolaregistry_import_"+line+"\n") {
-				t.Errorf("step %d: there is no %s in\n%s", i, line, text)
+				t.Errorf("step %d: no %s in\n%s", i, line, text)
 			}
 		}
 	}
@@ -62,14 +69,16 @@ func exposition(c prometheus.Collector) string {
 	return w.Body.String()
 }
 
-// TestImportIsWatched checks the metrics of an import while it runs.
-func TestImportIsWatched(t *testing.T) {
+// TestImportMetricsWhileRunning checks the metrics of an import while it runs.
+func TestImportMetricsWhileRunning(t *testing.T) {
 	t.Parallel()
 	address, end := startImport(t, embedded(t))
 	now := scrape(t, address)
 	read, added := now["colaregistry_import_rows_read_total"], now[`colaregistry_import_rows_total{outcome="added"}`]
-	if read != added || read > 5_000 || now["colaregistry_import_sources"] != 1 || now["colaregistry_import_sources_done"] != 0 || now["colaregistry_import_read_bytes_total"] <= 0 {
-		t.Errorf("%v rows read, %v added: %v", read, added, moved(nil, now, "import_sources", "import_sources_done", "import_read_bytes_total"))
+	if read != added || read > 5_000 || now["colaregistry_import_sources"] != 1 ||
+		now["colaregistry_import_sources_done"] != 0 || now["colaregistry_import_read_bytes_total"] <= 0 {
+		t.Errorf("%v rows read, %v added: %v",
+			read, added, increases(nil, now, "import_sources", "import_sources_done", "import_read_bytes_total"))
 	}
 	if status, text := fetch(t, address+"/readyz"); status != http.StatusOK {
 		t.Errorf("/readyz: %d %s", status, text)
@@ -87,7 +96,8 @@ func startImport(t *testing.T, h testRegistry) (address string, end func()) {
 	if err := demo.WriteColas(&labels, demo.Options{Colas: 5_000, Seed: 1, AsOf: cola.NewDate(2026, 11, 20)}); err != nil {
 		t.Fatal(err)
 	}
-	c := command(slices.Concat([]string{"import", "--admin-listen", "127.0.0.1:0"}, h.flags(), []string{"colas", "-"})...)
+	c := command(slices.Concat([]string{"import", "--admin-listen", "127.0.0.1:0"},
+		h.flags(), []string{"colas", "-"})...)
 	var out, errs output
 	c.Stdout, c.Stderr = &out, &errs
 	pipe, err := c.StdinPipe()
@@ -113,7 +123,8 @@ func startImport(t *testing.T, h testRegistry) (address string, end func()) {
 	})
 	return address, func() {
 		err := errors.Join(<-written, pipe.Close(), c.Wait())
-		if err != nil || !strings.HasPrefix(lastLine(out.String()), "read=5000 ") || !strings.HasSuffix(out.String(), " refused=0\n") {
+		if err != nil || !strings.HasPrefix(lastLine(out.String()), "read=5000 ") ||
+			!strings.HasSuffix(out.String(), " refused=0\n") {
 			t.Errorf("%v\n%s%s", err, out.String(), errs.String())
 		}
 	}

@@ -47,9 +47,12 @@ func realData(t *testing.T, h testRegistry) {
 		{"colas", []string{records}, "read=50 added=0 changed=0 unchanged=50 refused=0"},
 		{"avas", []string{areas}, "read=333 added=333 changed=0 unchanged=0 refused=0"},
 		{"avas", geo, "read=12 added=0 changed=0 unchanged=12 refused=0"},
-		{"production-reports", []string{sharedData(t, "ttb/production_reports.jsonl")}, "read=6648 added=6648 changed=0 unchanged=0 refused=0"},
-		{"production-reports", []string{sharedData(t, "ttb/production_reports.jsonl")}, "read=6648 added=0 changed=0 unchanged=6648 refused=0"},
-		{"registration-processing-times", []string{sharedData(t, "ttb/registration_processing_times.jsonl")}, "read=69 added=69 changed=0 unchanged=0 refused=0"},
+		{"production-reports", []string{sharedData(t, "ttb/production_reports.jsonl")},
+			"read=6648 added=6648 changed=0 unchanged=0 refused=0"},
+		{"production-reports", []string{sharedData(t, "ttb/production_reports.jsonl")},
+			"read=6648 added=0 changed=0 unchanged=6648 refused=0"},
+		{"registration-processing-times", []string{sharedData(t, "ttb/registration_processing_times.jsonl")},
+			"read=69 added=69 changed=0 unchanged=0 refused=0"},
 	}
 	for _, step := range steps {
 		if got := lastLine(load(step.kind, step.files...)); got != step.want {
@@ -59,21 +62,22 @@ func realData(t *testing.T, h testRegistry) {
 
 	s := startServer(t, h)
 	if s.key != "" {
-		t.Error("demonstration data was loaded over an existing database")
+		t.Error("demonstration data was loaded into an existing database")
 	}
 	_, secret, _ := mustAccount(t, mustOpen(t, h), "real@example.com", cola.TierPro)
 	get := func(path string) answer { return s.get(t, path, secret.Reveal()) }
 	for _, filter := range []string{"q=lenz+moser", "brand_name=lenz", "permit_number=NJ-I-721"} {
 		if ids := get("/colas?approval_date_from=2005-01-01&" + filter).ids(); !slices.Contains(ids, "11054001000049") {
-			t.Errorf("%s finds %v, want 11054001000049 among them", filter, ids)
+			t.Errorf("%s: results %v, want 11054001000049 among them", filter, ids)
 		}
 	}
 	if ids := get("/colas?q=09079001000202").ids(); !slices.Equal(ids, []string{"09079001000202"}) {
-		t.Errorf("a label without an approval date, by id: %v", ids)
+		t.Errorf("label without an approval date, by ID: %v", ids)
 	}
 	label := get("/colas/11054001000049").at("data").(map[string]any)
 	both := map[string]any{
-		"brand_name": "LENZ MOSER", "origin_name": "AUSTRIA", "domestic_or_imported": "imported", "class_name": "TABLE RED WINE",
+		"brand_name": "LENZ MOSER", "origin_name": "AUSTRIA",
+		"domestic_or_imported": "imported", "class_name": "TABLE RED WINE",
 		"latest_update_date": "2025-07-16", // from the export
 		"approval_date":      "2011-03-18", // from the fuller record
 		"wine_appellation":   "BURGENLAND", "image_count": 2.0, "address_state": "NJ",
@@ -84,7 +88,7 @@ func realData(t *testing.T, h testRegistry) {
 		}
 	}
 
-	// A permittee first seen on a label is on no list. The list for one county adds 971 permittees.
+	// Permittees known only from labels are on no list. The list for one county adds 971 permittees.
 	before := get("/permittees").at("pagination", "total").(float64)
 	if got := lastLine(load("permittees", producers)); got != "read=972 added=971 changed=0 unchanged=1 refused=0" {
 		t.Errorf("import permittees: %s", got)
@@ -97,7 +101,7 @@ func realData(t *testing.T, h testRegistry) {
 		t.Errorf("%v AVAs, want 333", total)
 	}
 	if total := get("/production-reports?commodity=beer&year=2019&month=3").at("meta", "total"); total.(float64) == 0 {
-		t.Error("no production report of March 2019")
+		t.Error("no production report for March 2019")
 	}
 }
 
@@ -105,9 +109,9 @@ func realData(t *testing.T, h testRegistry) {
 // may be slow; make perf measures latency.
 func eventually(t *testing.T, ok func() bool) {
 	t.Helper()
-	for begun := time.Now(); !ok(); time.Sleep(200 * time.Millisecond) {
-		if time.Since(begun) > time.Minute {
-			t.Error("a minute later the server does not show what it was to show")
+	for started := time.Now(); !ok(); time.Sleep(200 * time.Millisecond) {
+		if time.Since(started) > time.Minute {
+			t.Error("condition not met within a minute")
 			return
 		}
 	}

@@ -10,15 +10,15 @@ import (
 )
 
 type keyCommand struct {
-	Create keyCreate `cmd:"" help:"Create an API key and print it. It is shown only once."`
-	List   keyList   `cmd:"" help:"List keys: ID, account, name, prefix and last four, created, last used."`
-	Revoke keyRevoke `cmd:"" help:"Revoke a key."`
+	Create keyCreate `cmd:"" help:"Create an API key."`
+	List   keyList   `cmd:"" help:"List API keys."`
+	Revoke keyRevoke `cmd:"" help:"Revoke an API key."`
 }
 
 type keyCreate struct {
 	storeFlags
-	Account string `required:"" placeholder:"E" help:"Email address of the account."`
-	Name    string `required:"" placeholder:"N" help:"Name of the key, up to 100 characters."`
+	Account string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
+	Name    string `required:"" placeholder:"NAME" help:"Name of the key, up to 100 characters."`
 }
 
 // Run creates the key and prints it.
@@ -41,15 +41,16 @@ func (c *keyCreate) Run(env *environment) (err error) {
 		return err
 	}
 	fmt.Fprintln(env.stdout, secret.Reveal())
-	fmt.Fprintf(env.stderr, "Key %d of %s. Save it now: it is not shown again.\n", key.ID, a.Email)
+	fmt.Fprintf(env.stderr, "Created key %d for %s. Save it now; it is not shown again.\n", key.ID, a.Email)
 	return nil
 }
 
-// recordName normalizes the name of a record.
-func recordName(name, what string) (string, error) {
+// recordName trims and checks the name of a record.
+func recordName(name, kind string) (string, error) {
 	name = strings.TrimSpace(name)
-	if name == "" || len([]rune(name)) > 100 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return "", fmt.Errorf("--name: the name of %s must have 1 to 100 printable characters", what)
+	if name == "" || len([]rune(name)) > 100 ||
+		strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return "", fmt.Errorf("--name: the name of %s must have 1 to 100 printable characters", kind)
 	}
 	return name, nil
 }
@@ -70,15 +71,16 @@ func (c *keyList) Run(env *environment) error {
 }
 
 func keyLine(k store.Key) string {
-	line := fmt.Sprintf("%d\t%s\t%s\t%s…%s\t%s\t%s", k.ID, k.Email, k.Name, k.Prefix, k.LastFour, k.CreatedAt.Format(time.RFC3339), usedAt(k.LastUsedAt))
+	line := fmt.Sprintf("%d\t%s\t%s\t%s…%s\t%s\t%s", k.ID, k.Email, k.Name, k.Prefix,
+		k.LastFour, k.CreatedAt.Format(time.RFC3339), lastUse(k.LastUsedAt))
 	if !k.RevokedAt.IsZero() {
 		line += ", revoked " + k.RevokedAt.Format(time.RFC3339)
 	}
 	return line
 }
 
-// usedAt formats the time of the last use.
-func usedAt(at time.Time) string {
+// lastUse formats the time of the last use.
+func lastUse(at time.Time) string {
 	if at.IsZero() {
 		return "never used"
 	}
@@ -93,5 +95,5 @@ type keyRevoke struct {
 // Run revokes the key.
 func (c *keyRevoke) Run(env *environment) error {
 	return c.change(env, ofAny(store.Store.RevokeKey), c.ID,
-		fmt.Sprintf("Key %d is revoked.", c.ID), fmt.Sprintf("there is no key %d; see key list", c.ID))
+		fmt.Sprintf("Key %d is revoked.", c.ID), fmt.Sprintf("no key %d; see key list", c.ID))
 }

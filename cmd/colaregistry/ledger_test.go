@@ -29,7 +29,8 @@ type tally struct {
 // call requests a page and tallies the response. A request without a response may have been charged
 // for a full page.
 func (c *tally) call(client *http.Client, url, key string, page int) {
-	req, err := http.NewRequest(http.MethodGet, fmt.Sprintf("%s/colas?approval_date_from=2005-01-01&per_page=%d", url, page), nil)
+	req, err := http.NewRequest(http.MethodGet,
+		fmt.Sprintf("%s/colas?approval_date_from=2005-01-01&per_page=%d", url, page), nil)
 	if err != nil {
 		panic(err)
 	}
@@ -126,11 +127,11 @@ func killLosesNothing(t *testing.T, h testRegistry) {
 		rows, _ := charged(t, st, owners[i])
 		answered += c.rows
 		if rows < c.rows || rows > c.rows+c.inFlight {
-			t.Errorf("account %d: charged %d records, answered %d with %d under way", i, rows, c.rows, c.inFlight)
+			t.Errorf("account %d: charged %d records, answered %d, in flight %d", i, rows, c.rows, c.inFlight)
 		}
 	}
 	if answered == 0 {
-		t.Fatal("nothing was answered before the kill; the test shows nothing")
+		t.Fatal("no request was answered before the kill")
 	}
 }
 
@@ -161,7 +162,7 @@ func twoProcessesShareOneLedger(t *testing.T, h testRegistry) {
 
 	burst, secret, _ := mustAccount(t, st, "both@example.com", cola.TierPro)
 	if c := drive(secret.Reveal(), 200); c.requests != 120 || c.refused != 80 {
-		t.Errorf("%d of 200 requests let through, %d refused; want 120 and 80", c.requests, c.refused)
+		t.Errorf("%d of 200 requests granted, %d refused; want 120 and 80", c.requests, c.refused)
 	}
 	if rows, requests := charged(t, st, burst); rows != 1200 || requests != 120 {
 		t.Errorf("charged %d records in %d requests, want 1200 in 120", rows, requests)
@@ -171,28 +172,28 @@ func twoProcessesShareOneLedger(t *testing.T, h testRegistry) {
 	spend(t, st, poor, key, 999_655)
 	c := drive(secret.Reveal(), 60)
 	if rows, _ := charged(t, st, poor); rows != 1_000_000 || c.rows != 345 {
-		t.Errorf("charged %d records, answered %d; want exactly the limit of 1000000 and the 345 that were left", rows, c.rows)
+		t.Errorf("charged %d records, answered %d; want the limit of 1000000 and the remaining 345", rows, c.rows)
 	}
 }
 
-// TestNeverMoreThanTheLimitInAnyMinute sends as many requests as it can from a free account through
+// TestRateLimitInAnyMinute sends as many requests as it can from a free account through
 // two processes for longer than a rate-limit window.
-func TestNeverMoreThanTheLimitInAnyMinute(t *testing.T) {
+func TestRateLimitInAnyMinute(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 75 seconds")
 	}
 	t.Parallel()
-	onBoth(t, neverMoreThanTheLimitInAnyMinute)
+	onBoth(t, rateLimitInAnyMinute)
 }
 
-func neverMoreThanTheLimitInAnyMinute(t *testing.T, h testRegistry) {
+func rateLimitInAnyMinute(t *testing.T, h testRegistry) {
 	servers := []*serverProcess{startServer(t, h), nil}
 	servers[1] = startServer(t, h)
 	_, secret, _ := mustAccount(t, mustOpen(t, h), "minute@example.com", cola.TierFree)
 
 	type grant struct{ sent, answered time.Time }
 	var grants []grant
-	for begun, i := time.Now(), 0; time.Since(begun) < 75*time.Second; i++ {
+	for started, i := time.Now(), 0; time.Since(started) < 75*time.Second; i++ {
 		sent := time.Now()
 		if servers[i%2].get(t, "/usage", secret.Reveal()).StatusCode == http.StatusOK {
 			grants = append(grants, grant{sent, time.Now()})
@@ -200,12 +201,12 @@ func neverMoreThanTheLimitInAnyMinute(t *testing.T, h testRegistry) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	if len(grants) <= 10 || len(grants) > 20 {
-		t.Errorf("%d requests let through in 75 seconds, want the first ten, and up to ten more a minute later", len(grants))
+		t.Errorf("%d requests granted in 75 seconds, want ten, and up to ten more after a minute", len(grants))
 	}
 	for i := range max(0, len(grants)-10) {
 		// Each grant lies between its request and its response, so this is an upper bound on the span of eleven grants.
 		if span := grants[i+10].answered.Sub(grants[i].sent); span < time.Minute {
-			t.Errorf("eleven requests let through within %v", span)
+			t.Errorf("eleven requests granted within %v", span)
 		}
 	}
 }
@@ -240,12 +241,13 @@ func stopDrains(t *testing.T, h testRegistry) {
 		if rows, _ := charged(t, st, owners[i]); rows != c.rows {
 			t.Errorf("account %d: charged %d records, answered %d", i, rows, c.rows)
 		}
-		// The server closes accepted connections that it has not read from yet. Those requests never began and are not
-		// charged.
+		// The server closes accepted connections that it has not read from yet. Those requests were never read and are
+		// not charged.
 		if slices.ContainsFunc(c.errs, func(err error) bool {
-			return !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, io.EOF)
+			return !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, syscall.ECONNRESET) &&
+				!errors.Is(err, io.EOF)
 		}) {
-			t.Errorf("account %d: %v; want only connections refused", i, c.errs)
+			t.Errorf("account %d: %v, want only refused connections", i, c.errs)
 		}
 	}
 }

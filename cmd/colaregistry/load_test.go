@@ -64,7 +64,7 @@ type loadRun struct {
 	servers  []*serverProcess
 	accounts []*loadtest.Account
 	log      *loadtest.Log
-	begun    time.Time
+	started  time.Time
 	lift     func() // ends the load and waits for the last response
 }
 
@@ -73,7 +73,7 @@ func startLoad(t *testing.T, h testRegistry, servers ...*serverProcess) *loadRun
 	t.Helper()
 	const accounts, pace = 20, 2.5
 	st := mustOpen(t, h)
-	s := &loadRun{home: h, servers: servers, log: &loadtest.Log{}, begun: time.Now()}
+	s := &loadRun{home: h, servers: servers, log: &loadtest.Log{}, started: time.Now()}
 	var err error
 	if s.accounts, err = loadtest.NewAccounts(t.Context(), st, accounts); err != nil {
 		t.Fatal(err)
@@ -115,7 +115,8 @@ func (s *loadRun) count(status int) (n int) {
 func (s *loadRun) awaitMore(t *testing.T, status, more int) {
 	t.Helper()
 	before := s.count(status)
-	await(t, "callers are answered with "+http.StatusText(status), func() bool { return s.count(status) >= before+more })
+	await(t, "callers are answered with "+http.StatusText(status),
+		func() bool { return s.count(status) >= before+more })
 }
 
 // requireExact ends the load, waits until no commit is in doubt, and compares the ledger with the
@@ -129,11 +130,13 @@ func (s *loadRun) requireExact(t *testing.T, quiet bool, endings ...loadtest.End
 			return scrape(t, server.admin(t))["colaregistry_ledger_doubtful_batches"] == 0
 		})
 	}
-	tally := loadtest.Tallies([]loadtest.Phase{{From: s.begun, Quiet: quiet}}, time.Now(), s.log.Exchanges(), endings)[0]
+	tally := loadtest.Tallies([]loadtest.Phase{{From: s.started, Quiet: quiet}},
+		time.Now(), s.log.Exchanges(), endings)[0]
 	for _, fault := range tally.Faults {
 		t.Error(fault)
 	}
-	statements, err := loadtest.Audit(t.Context(), mustOpen(t, s.home), s.accounts, s.log.Exchanges(), endings, s.begun)
+	statements, err := loadtest.Audit(t.Context(), mustOpen(t, s.home),
+		s.accounts, s.log.Exchanges(), endings, s.started)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +146,7 @@ func (s *loadRun) requireExact(t *testing.T, quiet bool, endings ...loadtest.End
 		}
 	}
 	if tally.OK == 0 {
-		t.Error("nothing was answered; the test shows nothing")
+		t.Error("no request was answered")
 	}
 	t.Logf("%d requests: %d answered with 200, %d with 429, %d with 503; longest without a 200: %v",
 		tally.Requests, tally.OK, tally.TooMany, tally.Unavailable, tally.Longest.Round(time.Millisecond))
@@ -154,9 +157,9 @@ func (s *loadRun) requireExact(t *testing.T, quiet bool, endings ...loadtest.End
 // test.
 func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for begun := time.Now(); !ok(); time.Sleep(50 * time.Millisecond) {
-		if time.Since(begun) > time.Minute {
-			t.Fatalf("a minute has passed and it is not so that %s", what)
+	for started := time.Now(); !ok(); time.Sleep(50 * time.Millisecond) {
+		if time.Since(started) > time.Minute {
+			t.Fatalf("not within a minute: %s", what)
 		}
 	}
 }

@@ -1,4 +1,5 @@
-// Command colaregistry serves the registry of US alcohol label approvals and keeps its data. Run it with --help.
+// Command colaregistry serves the registry of US alcohol label approvals and manages its data.
+// Run it with --help.
 package main
 
 import (
@@ -31,24 +32,24 @@ type program struct {
 	stdout, stderr io.Writer
 }
 
-// cli is the command line. Every flag can also be set in the environment, as COLAREGISTRY_ and its
-// name.
+// cli is the command line. Every flag can also be set by an environment variable, COLAREGISTRY_
+// followed by its name.
 type cli struct {
-	Serve   serveCommand   `cmd:"" help:"Serve the REST API, the MCP endpoint and the dashboard. The first start creates a database with demonstration data."`
-	Mcp     mcpCommand     `cmd:"" name:"mcp" help:"Serve an assistant over standard input and output (MCP), with the key in COLAREGISTRY_API_KEY."`
-	Import  importCommand  `cmd:"" help:"Import files into the registry; a running server shows them within two seconds."`
+	Serve   serveCommand   `cmd:"" help:"Run the server: REST API, MCP endpoint and dashboard."`
+	Mcp     mcpCommand     `cmd:"" name:"mcp" help:"Run a local MCP server on standard input and output."`
+	Import  importCommand  `cmd:"" help:"Import labels or reference data from files."`
 	Alerts  alertsCommand  `cmd:"" help:"Run due saved searches; receive webhooks."`
-	Account accountCommand `cmd:"" help:"Create, list and change accounts."`
-	Key     keyCommand     `cmd:"" help:"Create, list and revoke API keys."`
-	App     appCommand     `cmd:"" help:"Register, list and disable connected apps; revoke accounts' links to them."`
+	Account accountCommand `cmd:"" help:"Manage accounts."`
+	Key     keyCommand     `cmd:"" help:"Manage API keys."`
+	App     appCommand     `cmd:"" help:"Manage connected apps."`
 	Secret  secretCommand  `cmd:"" help:"Manage the keys that encrypt secrets in the database."`
-	Demo    demoCommand    `cmd:"" help:"Write demonstration records as JSON lines."`
-	Copy    copyCommand    `cmd:"" help:"Copy a registry to another database: records, accounts, keys and ledger."`
+	Demo    demoCommand    `cmd:"" help:"Generate demonstration labels as JSON lines."`
+	Copy    copyCommand    `cmd:"" help:"Copy a registry to another database."`
 	Migrate migrateCommand `cmd:"" help:"Migrate the database schema to this version."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 
-// environment is the context of a command.
+// environment is the context, streams and log of a command.
 type environment struct {
 	context.Context
 	program
@@ -72,7 +73,8 @@ func (p program) run(ctx context.Context) int {
 	exited := -1
 	parser, err := kong.New(&line,
 		kong.Name("colaregistry"),
-		kong.Description("A registry of US alcohol label approvals (COLAs): a REST API with keys, quotas and search."),
+		kong.Description("Serve a registry of US alcohol label approvals (COLAs) and manage its data.\n\n"+
+			"Every flag can also be set by the environment variable shown with it."),
 		kong.DefaultEnvars("COLAREGISTRY"),
 		kong.Writers(p.stdout, p.stderr),
 		kong.Exit(func(code int) { exited = code }),
@@ -86,11 +88,14 @@ func (p program) run(ctx context.Context) int {
 		return exited // --help
 	}
 	if err != nil {
-		fmt.Fprintf(p.stderr, "colaregistry: %v\nRun colaregistry --help for the commands and their flags.\n", err)
+		fmt.Fprintf(p.stderr, "colaregistry: %v\nRun \"%s --help\" for usage.\n", err, failedCommand(err))
 		return exitUsage
 	}
 	// Commands report on standard output; only the server has a log.
-	env := &environment{Context: ctx, program: p, log: slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	env := &environment{
+		Context: ctx, program: p,
+		log: slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	}
 	if err := readSecretFiles(command.Flags(), env.log); err != nil {
 		fmt.Fprintf(p.stderr, "colaregistry: %v\n", err)
 		return exitUsage
@@ -107,11 +112,20 @@ func (p program) run(ctx context.Context) int {
 	}
 }
 
+// failedCommand returns the command that a parse error is about, such as "colaregistry key create".
+func failedCommand(err error) string {
+	var parse *kong.ParseError
+	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
+		return parse.Context.Selected().FullPath()
+	}
+	return "colaregistry"
+}
+
 // closing closes c and joins its error to *err.
 func closing(c io.Closer, err *error) { *err = errors.Join(*err, c.Close()) }
 
-// interactive reports whether w is a terminal with room for a line. Some, such as those of build
-// servers, have no width.
+// interactive reports whether w is a terminal of known width. Build servers often have terminals
+// without one.
 func interactive(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && isTerminal(f) && terminalWidth(f) > 0
@@ -119,8 +133,8 @@ func interactive(w io.Writer) bool {
 
 // logFlags configure the log.
 type logFlags struct {
-	LogFormat string `default:"text" enum:"text,json" placeholder:"text|json" help:"Log format on standard error (${default})."`
-	LogLevel  string `default:"info" enum:"debug,info,warn,error" placeholder:"LEVEL" help:"Minimum level to log: debug, info, warn or error (${default})."`
+	LogFormat string `group:"Log flags:" default:"text" enum:"text,json" placeholder:"text|json" help:"Log format on standard error (default: ${default})."`
+	LogLevel  string `group:"Log flags:" default:"info" enum:"debug,info,warn,error" placeholder:"LEVEL" help:"Minimum log level: debug, info, warn or error (default: ${default})."`
 }
 
 // logger returns the configured log.
@@ -128,7 +142,7 @@ func (f logFlags) logger(w io.Writer) *slog.Logger {
 	var o slog.HandlerOptions
 	level := new(slog.LevelVar)
 	if err := level.UnmarshalText([]byte(f.LogLevel)); err != nil {
-		panic(err) // the flag allows no other words
+		panic(err) // the flag is an enum
 	}
 	o.Level = level
 	if f.LogFormat == "json" {

@@ -19,18 +19,19 @@ import (
 type mcpCommand struct {
 	storeFlags
 	logFlags
-	URL       string `name:"url" placeholder:"URL" help:"Server to forward messages to, such as https://registry.example.com (default: open the database)."`
-	PublicURL string `name:"public-url" placeholder:"URL" help:"Scheme and host of links in answers, without --url (${default})." default:"http://127.0.0.1:8080"`
+	URL       string `name:"url" placeholder:"URL" help:"Server to forward messages to, such as https://registry.example.com (default: read the database directly)."`
+	PublicURL string `name:"public-url" placeholder:"URL" help:"Scheme and host of links in responses (default: ${default}); ignored with --url." default:"http://127.0.0.1:8080"`
 }
 
 const (
-	// keyVariable has the key. There is no flag: other users of a machine can see command lines.
+	// keyVariable contains the API key. There is no flag, because other users of the machine can see
+	// command lines.
 	keyVariable = "COLAREGISTRY_API_KEY"
-	// builtWithin is how long the first message waits for the index; assistants wait a minute. Messages that arrive
-	// before the index is ready are answered with "try again".
-	builtWithin = 20 * time.Second
-	// remoteWait is the timeout of one message to a remote server, longer than the server's own.
-	remoteWait = 90 * time.Second
+	// indexTimeout is how long the first message waits for the index; assistants wait a minute.
+	// After that, messages get a "try again" error until the index is built.
+	indexTimeout = 20 * time.Second
+	// remoteTimeout is the timeout of one message to a remote server, longer than the server's own.
+	remoteTimeout = 90 * time.Second
 )
 
 // Run answers messages, one per line, until the input ends.
@@ -38,7 +39,7 @@ func (c *mcpCommand) Run(env *environment) error {
 	env.log = c.logger(env.stderr)
 	key := strings.TrimSpace(os.Getenv(keyVariable))
 	if key == "" {
-		return errors.New(keyVariable + " is not set; create an API key for the assistant (key create)")
+		return errors.New(keyVariable + " is not set; create a key with \"colaregistry key create\"")
 	}
 	if c.URL == "" {
 		return c.local(env, key)
@@ -48,15 +49,15 @@ func (c *mcpCommand) Run(env *environment) error {
 		return err
 	}
 	client := &http.Client{
-		Timeout: remoteWait,
-		// Don't follow redirects: the key is for this server only.
+		Timeout: remoteTimeout,
+		// Don't follow redirects: another server must not get the key.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	bridge := mcp.Bridge{URL: endpoint, Key: key, Client: client, Logger: env.log}
 	return bridge.Serve(env, env.stdin, env.stdout)
 }
 
-// endpoint returns the URL of the server's endpoint. The flag may have it or the server's root.
+// endpoint returns the URL of the server's MCP endpoint. The flag is that URL or the server's root.
 func (c *mcpCommand) endpoint() (string, error) {
 	root, err := checkedRoot("--url", strings.TrimSuffix(strings.TrimRight(c.URL, "/"), mcp.Path))
 	if err != nil {
@@ -65,7 +66,7 @@ func (c *mcpCommand) endpoint() (string, error) {
 	return root + mcp.Path, nil
 }
 
-// local answers from the database that the flags name.
+// local answers from the database.
 func (c *mcpCommand) local(env *environment, key string) (err error) {
 	publicURL, err := checkedRoot("--public-url", c.PublicURL)
 	if err != nil {
@@ -77,19 +78,21 @@ func (c *mcpCommand) local(env *environment, key string) (err error) {
 	}
 	defer closing(st, &err)
 	tune()
-	e := newEngine(env, st, engineOptions{publicURL: publicURL, upgradeURL: publicURL + "/plans", snapshot: c.snapshot()})
+	e := newEngine(env, st,
+		engineOptions{publicURL: publicURL, upgradeURL: publicURL + "/plans", snapshot: c.snapshot()})
 	defer e.close()
 	return e.serveLines(env, st, publicURL, key)
 }
 
-// serveLines answers lines with the registry of this process while it follows the store.
+// serveLines answers messages, one per line, in this process while the index follows the store.
 func (e *engine) serveLines(env *environment, st store.Store, publicURL, key string) error {
 	const host = "localhost" // host of requests that never leave this process
 	handler := mcp.New(e.service, auth.New(st, nil, nil), mcp.Options{
 		PublicURL: publicURL, Version: version(), Logger: env.log, Hosts: []string{host},
 	})
 	bridge := mcp.Bridge{
-		URL: (&url.URL{Scheme: "http", Host: host, Path: mcp.Path}).String(), Key: key, Client: mcp.InProcess(handler), Logger: env.log,
+		URL: (&url.URL{Scheme: "http", Host: host, Path: mcp.Path}).String(),
+		Key: key, Client: mcp.InProcess(handler), Logger: env.log,
 	}
 	following, unfollow := context.WithCancel(context.WithoutCancel(env))
 	defer unfollow()
@@ -99,7 +102,7 @@ func (e *engine) serveLines(env *environment, st store.Store, publicURL, key str
 		defer unfollow()
 		select {
 		case <-e.ready:
-		case <-time.After(builtWithin):
+		case <-time.After(indexTimeout):
 		case <-env.Done():
 		}
 		return bridge.Serve(env, env.stdin, env.stdout)

@@ -32,7 +32,8 @@ type assistant struct{ *client.Client }
 // revisions.
 func mustConnect(t *testing.T, url, key string, options ...client.ClientOption) assistant {
 	t.Helper()
-	wire, err := transport.NewStreamableHTTP(url, transport.WithHTTPHeaders(map[string]string{"Authorization": "Bearer " + key}))
+	wire, err := transport.NewStreamableHTTP(url,
+		transport.WithHTTPHeaders(map[string]string{"Authorization": "Bearer " + key}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +79,8 @@ func (a assistant) call(t *testing.T, tool string, arguments any) result {
 			}
 		}
 	}
-	if structured, _ := got.StructuredContent.(map[string]any); r.failed != (structured == nil) || !r.failed && !cmp.Equal(structured, r.json) {
+	if structured, _ := got.StructuredContent.(map[string]any); r.failed != (structured == nil) ||
+		!r.failed && !cmp.Equal(structured, r.json) {
 		t.Errorf("%s: failed %t, structured content %v", tool, r.failed, got.StructuredContent)
 	}
 	return r
@@ -95,7 +97,8 @@ func TestAssistants(t *testing.T) {
 		for name, connect := range map[string]func(*testing.T) assistant{
 			"newest": func(t *testing.T) assistant { return mustConnect(t, s.endpoint(), key) },
 			"handshake": func(t *testing.T) assistant {
-				return mustConnect(t, s.endpoint(), key, client.WithProtocolVersion(protocol.LATEST_LEGACY_PROTOCOL_VERSION))
+				return mustConnect(t, s.endpoint(), key,
+					client.WithProtocolVersion(protocol.LATEST_LEGACY_PROTOCOL_VERSION))
 			},
 			"pipe":  func(t *testing.T) assistant { return mustPipe(t, key, h.flags()...) },
 			"relay": func(t *testing.T) assistant { return mustPipe(t, key, "--url", strings.TrimSuffix(s.base, "/api/v1")) },
@@ -114,7 +117,8 @@ func mustPipe(t *testing.T, key string, flags ...string) assistant {
 		return c, nil
 	}
 	env := append(os.Environ(), "COLAREGISTRY_API_KEY="+key)
-	wire := transport.NewStdioWithOptions("colaregistry", env, append([]string{"mcp"}, flags...), transport.WithCommandFunc(start))
+	wire := transport.NewStdioWithOptions("colaregistry", env,
+		append([]string{"mcp"}, flags...), transport.WithCommandFunc(start))
 	return mustInitialize(t, client.NewClient(wire))
 }
 
@@ -130,18 +134,25 @@ func useEveryTool(t *testing.T, a assistant) {
 		}
 	}
 	detail := a.call(t, "get_cola", map[string]any{"ttb_id": id, "response_format": "detailed"})
-	area := a.call(t, "search_avas", map[string]any{"q": "valley", "state": "CA"}).at("data").([]any)[0].(map[string]any)["ava_id"]
+	area := a.call(t, "search_avas",
+		map[string]any{"q": "valley", "state": "CA"}).at("data").([]any)[0].(map[string]any)["ava_id"]
 	calls := map[string]map[string]any{
-		"search_colas": {"product_type": []string{"wine"}}, "get_cola": {"ttb_id": id}, "lookup_barcode": {"barcode_value": detail.at("data", "barcode_value")},
-		"search_permittees": {"state": "CA"}, "get_permittee": {"permit_number": permit}, "get_usage": {}, "get_processing_times": {"kind": "registration"},
+		"search_colas": {"product_type": []string{"wine"}}, "get_cola": {"ttb_id": id},
+		"lookup_barcode":    {"barcode_value": detail.at("data", "barcode_value")},
+		"search_permittees": {"state": "CA"}, "get_permittee": {"permit_number": permit},
+		"get_usage": {}, "get_processing_times": {"kind": "registration"},
 		"list_production_reports": {"commodity": "wine"}, "search_avas": {"state": "OR"}, "get_ava": {"ava_id": area},
-		"create_saved_search": {"name": "Oaks", "filters": map[string]any{"brand_name": "oak", "type_wine": true}, "schedule": map[string]any{"cadence": "weekly", "day": 1}},
+		"create_saved_search": {"name": "Oaks", "filters": map[string]any{"brand_name": "oak", "type_wine": true},
+			"schedule": map[string]any{"cadence": "weekly", "day": 1}},
 	}
 	create := func(name string) any {
-		return a.call(t, "create_saved_search", map[string]any{"name": name, "filters": map[string]any{"brand_name": name}}).at("data", "uuid")
+		return a.call(t, "create_saved_search",
+			map[string]any{"name": name, "filters": map[string]any{"brand_name": name}}).at("data", "uuid")
 	}
 	calls["list_saved_searches"] = map[string]any{}
-	calls["update_saved_search"] = map[string]any{"uuid": create("Elms"), "schedule": map[string]any{"cadence": "daily"}}
+	calls["update_saved_search"] = map[string]any{
+		"uuid": create("Elms"), "schedule": map[string]any{"cadence": "daily"},
+	}
 	calls["delete_saved_search"] = map[string]any{"uuid": create("Ashes")}
 	for _, tool := range list.Tools {
 		got := a.call(t, tool.Name, calls[tool.Name])
@@ -151,10 +162,10 @@ func useEveryTool(t *testing.T, a assistant) {
 	}
 	number := json.Number(strings.TrimPrefix(id, "0"))
 	if got := a.call(t, "get_cola", map[string]any{"ttb_id": number}); got.at("data", "ttb_id") != id {
-		t.Errorf("the number %s finds %v", number, got.at("data", "ttb_id"))
+		t.Errorf("TTB ID %s: found %v", number, got.at("data", "ttb_id"))
 	}
 	if concise := a.call(t, "get_cola", map[string]any{"ttb_id": id}); len(concise.text) >= len(detail.text) {
-		t.Errorf("concise has %d bytes, detailed %d", len(concise.text), len(detail.text))
+		t.Errorf("concise: %d bytes, detailed: %d", len(concise.text), len(detail.text))
 	}
 }
 
@@ -173,9 +184,10 @@ func TestLineBreaksInLabels(t *testing.T) {
 		s := startServer(t, h)
 		_, secret, _ := mustAccount(t, mustOpen(t, h), "lines@example.com", cola.TierFree)
 		rest := s.get(t, "/colas/"+id, secret.Reveal()).at("data", "llm_product_description")
-		tool := mustConnect(t, s.endpoint(), secret.Reveal()).call(t, "get_cola", map[string]any{"ttb_id": id}).at("data", "llm_product_description")
+		tool := mustConnect(t, s.endpoint(), secret.Reveal()).call(t, "get_cola",
+			map[string]any{"ttb_id": id}).at("data", "llm_product_description")
 		if want := "A dry red.\nAged in oak.\n\nServe cool."; tool != want || rest != text {
-			t.Errorf("the tool returns %q, want %q; REST returns %q", tool, want, rest)
+			t.Errorf("tool %q, want %q; REST %q", tool, want, rest)
 		}
 	})
 }
@@ -192,7 +204,7 @@ func TestToolCursorWalk(t *testing.T) {
 		walked = append(walked, got.ids()...)
 		if got.at("pagination", "has_more") != true {
 			if total := got.at("pagination", "total").(float64); int(total) != len(walked) || total < 60 {
-				t.Errorf("walked %d labels of %v", len(walked), total)
+				t.Errorf("read %d labels of %v", len(walked), total)
 			}
 			break
 		}
@@ -200,7 +212,7 @@ func TestToolCursorWalk(t *testing.T) {
 	}
 	slices.Sort(walked)
 	if distinct := slices.Compact(slices.Clone(walked)); len(distinct) != len(walked) {
-		t.Errorf("%d labels walked, %d distinct", len(walked), len(distinct))
+		t.Errorf("%d labels read, %d distinct", len(walked), len(distinct))
 	}
 }
 
@@ -223,26 +235,29 @@ func TestOneCounter(t *testing.T) {
 		detail := a.call(t, "get_cola", map[string]any{"ttb_id": first.ids()[0]}) // 199 left
 		sixth := s.get(t, "/usage", secret.Reveal())                              // includes the usage over MCP
 		if len(first.ids()) != 10 || used(second) != 8. || len(third.ids()) != 8 || used(detail) != 199. {
-			t.Errorf("%d rows, then %v left, then %d rows, then %v detail views left", len(first.ids()), used(second), len(third.ids()), used(detail))
+			t.Errorf("%d rows, then %v left, then %d rows, then %v detail views left",
+				len(first.ids()), used(second), len(third.ids()), used(detail))
 		}
 		if !strings.Contains(fmt.Sprint(third.at("notes")), "cut to 8 of 20 rows") {
-			t.Errorf("the last page says %v", third.at("notes"))
+			t.Errorf("notes of the last page: %v", third.at("notes"))
 		}
-		if !fourth.failed || fourth.at("error", "code") != "quota_exceeded" || fourth.at("upgrade_url") == nil || !strings.Contains(fourth.text, "larger plan") || fifth.StatusCode != 429 {
-			t.Errorf("past the quota: %v, %q, REST %d", fourth.json, fourth.text, fifth.StatusCode)
+		if !fourth.failed || fourth.at("error", "code") != "quota_exceeded" || fourth.at("upgrade_url") == nil ||
+			!strings.Contains(fourth.text, "larger plan") || fifth.StatusCode != 429 {
+			t.Errorf("beyond the quota: %v, %q, REST %d", fourth.json, fourth.text, fifth.StatusCode)
 		}
 		if sixth.at("data", "list_records", "remaining") != 0. || sixth.at("data", "detail_views", "used") != 1. {
-			t.Errorf("REST sees %v", sixth.at("data"))
+			t.Errorf("usage by REST: %v", sixth.at("data"))
 		}
 		for range 3 { // eighth to tenth request of the minute
 			a.call(t, "get_usage", nil)
 		}
 		full, rest := a.call(t, "get_usage", nil), s.get(t, "/usage", secret.Reveal())
-		if !full.failed || full.at("error", "details", "reason") != "burst" || !strings.HasPrefix(full.text, "Wait ") || rest.StatusCode != 429 {
-			t.Errorf("the eleventh request: %v; REST %d", full.json, rest.StatusCode)
+		if !full.failed || full.at("error", "details", "reason") != "burst" || !strings.HasPrefix(full.text, "Wait ") ||
+			rest.StatusCode != 429 {
+			t.Errorf("eleventh request: %v; REST %d", full.json, rest.StatusCode)
 		}
 		if _, err := a.ListTools(t.Context(), protocol.ListToolsRequest{}); err != nil {
-			t.Errorf("a full minute keeps a client from connecting: %v", err)
+			t.Errorf("connecting at the rate limit: %v", err)
 		}
 		days, err := st.DailyUsage(t.Context(), account.ID, 0, cola.NewDate(9999, 12, 31))
 		requests := map[cola.Channel]int{}
@@ -253,8 +268,9 @@ func TestOneCounter(t *testing.T) {
 			t.Errorf("requests by channel: %v, %v", requests, err)
 		}
 		h.run(t, "key", "revoke", fmt.Sprint(key.ID))
-		if got := s.post(t, secret.Reveal(), `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); got.StatusCode != 401 || got.Header.Get("WWW-Authenticate") == "" {
-			t.Errorf("right after its revocation a key gets %d", got.StatusCode)
+		if got := s.post(t, secret.Reveal(), `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); got.StatusCode != 401 ||
+			got.Header.Get("WWW-Authenticate") == "" {
+			t.Errorf("status right after revoking the key: %d", got.StatusCode)
 		}
 	})
 }
@@ -319,15 +335,15 @@ func TestProtection(t *testing.T) {
 	for _, tt := range tests {
 		got := s.post(t, tt.key, tt.body, tt.line)
 		if got.StatusCode != tt.status {
-			t.Errorf("%.40q with %q is answered with %d %.200s, want %d", tt.body, tt.line, got.StatusCode, got.body, tt.status)
+			t.Errorf("%.40q with %q: %d %.200s, want %d", tt.body, tt.line, got.StatusCode, got.body, tt.status)
 		}
 		if quota := got.Header.Get("X-List-Records-Remaining"); (quota != "") != (tt.status != 401 && tt.status != 403) {
-			t.Errorf("%.40q with %q: %d tells the quota %q", tt.body, tt.line, got.StatusCode, quota)
+			t.Errorf("%.40q with %q: %d with quota header %q", tt.body, tt.line, got.StatusCode, quota)
 		}
 	}
 	s.stop(t)
 	if log := s.err.String(); strings.Contains(log, s.key) || strings.Contains(log, "evil.example") {
-		t.Error("the log tells a key or what a stranger sent")
+		t.Error("the log contains a key or content of a message")
 	}
 }
 
@@ -336,11 +352,11 @@ func TestProtection(t *testing.T) {
 func TestMCPRefusesToStart(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		key, says string
+		key, want string
 		flags     []string
 	}{
 		{"", "COLAREGISTRY_API_KEY is not set", nil},
-		{"lar_x", "there is no registry", []string{"--data-dir", t.TempDir()}},
+		{"lar_x", "no registry at", []string{"--data-dir", t.TempDir()}},
 		{"lar_x", "--url", []string{"--url", "registry.example"}},
 		{"lar_x", "--url", []string{"--url", "https://registry.example/onOtherMachine"}},
 	} {
@@ -348,7 +364,7 @@ func TestMCPRefusesToStart(t *testing.T) {
 		c.Env = append(os.Environ(), "COLAREGISTRY_API_KEY="+tt.key)
 		var out, errs bytes.Buffer
 		c.Stdout, c.Stderr = &out, &errs
-		if err := c.Run(); err == nil || !strings.Contains(errs.String(), tt.says) || out.Len() > 0 {
+		if err := c.Run(); err == nil || !strings.Contains(errs.String(), tt.want) || out.Len() > 0 {
 			t.Errorf("%v: %v\n%s%s", tt.flags, err, errs.String(), out.String())
 		}
 	}

@@ -81,7 +81,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	documented := documentedMetrics(t, guide)
 	for _, name := range metricName.FindAllString(guide, -1) {
 		if !documented.knows(name) {
-			t.Errorf("docs/OPERATIONS.md speaks of %s, which its table does not have", name)
+			t.Errorf("docs/OPERATIONS.md mentions %s, which is missing from its table", name)
 		}
 	}
 	onBoth(t, func(t *testing.T, h testRegistry) {

@@ -4,18 +4,17 @@ import "fmt"
 
 type migrateCommand struct {
 	storeFlags
-	Status bool `help:"Show the versions of schema and program. Exit with 1 if the schema is old."`
+	Status bool `help:"Show the schema version without migrating. Exit with code 1 unless it is up to date."`
 }
 
-// Run updates the schema and prints its version, for operators who migrate before starting the
-// server.
+// Run migrates the schema and prints its version.
 func (c *migrateCommand) Run(env *environment) error {
 	p, err := c.place()
 	if err != nil {
 		return err
 	}
 	if c.Status {
-		return tellVersions(env, p)
+		return printStatus(env, p)
 	}
 	from, to, err := p.migrate(env)
 	if err != nil {
@@ -29,21 +28,21 @@ func (c *migrateCommand) Run(env *environment) error {
 	return nil
 }
 
-func tellVersions(env *environment, p place) error {
+func printStatus(env *environment, p place) error {
 	current, latest, err := p.versions(env)
 	if err != nil {
 		return err
 	}
-	what := "up to date"
+	status := "up to date"
 	switch {
 	case current == 0:
-		what = "there is no registry yet"
+		status = "no registry yet"
 	case current < latest:
-		what = "to be migrated"
+		status = "migration needed"
 	case current > latest:
-		what = "newer than this program knows; run a newer version"
+		status = "newer than this program supports; upgrade the program"
 	}
-	fmt.Fprintf(env.stdout, "%s: schema version %d, this program's is %d: %s\n", p, current, latest, what)
+	fmt.Fprintf(env.stdout, "%s: schema version %d, latest %d: %s\n", p, current, latest, status)
 	if current != latest {
 		return exitError(exitFailed)
 	}

@@ -8,14 +8,15 @@ import (
 
 func TestTrustedProxies(t *testing.T) {
 	for given, want := range map[string]string{
-		"10.0.0.0/8": "[10.0.0.0/8]", "10.1.2.3/8": "[10.0.0.0/8]", "192.0.2.1": "[192.0.2.1/32]", "::1": "[::1/128]", "2001:db8::/32": "[2001:db8::/32]",
+		"10.0.0.0/8": "[10.0.0.0/8]", "10.1.2.3/8": "[10.0.0.0/8]",
+		"192.0.2.1": "[192.0.2.1/32]", "::1": "[::1/128]", "2001:db8::/32": "[2001:db8::/32]",
 		"": "", "proxy": "", "10.0.0.0/33": "", "0.0.0.0/0": "", "::/0": "", "10.0.0.0/8,": "", "http://10.0.0.1": "",
 	} {
 		f := networkFlags{TrustedProxies: []string{given}, MaxConnections: 1}
 		networks, err := f.proxies()
 		if want == "" {
 			if err == nil || f.check() == nil {
-				t.Errorf("%q is accepted as %v", given, networks)
+				t.Errorf("%q: networks %v, want an error", given, networks)
 			}
 			continue
 		}
@@ -28,11 +29,11 @@ func TestTrustedProxies(t *testing.T) {
 func TestMaxConnections(t *testing.T) {
 	env := &environment{log: slog.New(slog.DiscardHandler)}
 	if err := (&networkFlags{}).check(); err == nil {
-		t.Error("no connection at all is accepted")
+		t.Error("--max-connections 0 is accepted")
 	}
 	f := networkFlags{MaxConnections: 10}
 	if got := f.connections(env); got != 10 {
-		t.Errorf("%d connections, want those asked for", got)
+		t.Errorf("%d connections, want the value of the flag", got)
 	}
 	f.MaxConnections = 1 << 40
 	if files, ok := fileLimit(); ok && files < 1<<40 && f.connections(env) != int(files)-reservedFiles {

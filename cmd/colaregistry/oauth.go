@@ -19,35 +19,37 @@ import (
 
 // oauthFlags configure access tokens. Without an issuer, only API keys are accepted.
 type oauthFlags struct {
-	Issuers     []string `name:"oidc-issuer" placeholder:"URL" help:"Accepted issuer of access tokens, exactly as in its tokens (repeatable; default: API keys only)."`
-	Audiences   []string `name:"oidc-audience" placeholder:"AUDIENCE" help:"Accepted audience (repeatable; default: the public URL with /mcp)."`
-	Apps        string   `name:"oidc-apps" default:"allowlist" enum:"allowlist,any" placeholder:"allowlist|any" help:"Accepted apps: registered ones (app register), or any client of the issuers (${default})."`
-	Scopes      []string `name:"oidc-scope" placeholder:"SCOPE" help:"Scope that apps request when they connect, for issuers that require one (repeatable)."`
-	LinkEmail   []string `name:"oidc-link-email" placeholder:"[ISSUER=]POLICY" help:"Which verified email addresses link a new sign-in to an existing account: verified (the default), verified:DOMAIN:DOMAIN for the listed domains only, or never. Prefix ISSUER= to set the policy of one issuer; may be repeated."`
-	ScopePrefix string   `name:"oidc-scope-prefix" placeholder:"PREFIX" help:"Prefix of this service's scopes at issuers that use full names, such as api://registry/."`
+	Issuers     []string `group:"Access token flags:" name:"oidc-issuer" placeholder:"URL" help:"Accepted issuer of access tokens, exactly as in the tokens (repeatable; default: accept API keys only)."`
+	Audiences   []string `group:"Access token flags:" name:"oidc-audience" placeholder:"AUDIENCE" help:"Accepted audience of access tokens (repeatable; default: the public URL followed by /mcp)."`
+	Apps        string   `group:"Access token flags:" name:"oidc-apps" default:"allowlist" enum:"allowlist,any" placeholder:"allowlist|any" help:"Accepted apps: allowlist for registered ones (see app register), any for every client of the issuers (default: ${default})."`
+	Scopes      []string `group:"Access token flags:" name:"oidc-scope" placeholder:"SCOPE" help:"Scope that apps must request when they connect, for issuers that require one (repeatable)."`
+	LinkEmail   []string `group:"Access token flags:" name:"oidc-link-email" placeholder:"[ISSUER=]POLICY" help:"Which verified email addresses link a new sign-in to an existing account: verified (any; the default), verified:DOMAIN:DOMAIN (in these domains) or never. Prefix ISSUER= to set the policy of one issuer. Repeatable."`
+	ScopePrefix string   `group:"Access token flags:" name:"oidc-scope-prefix" placeholder:"PREFIX" help:"Prefix of this service's scopes at issuers that use fully qualified names, such as api://registry/."`
 }
 
-// issuersWithin is how long a starting server waits for its issuers.
-const issuersWithin = 15 * time.Second
+// issuerTimeout is how long a starting server waits for its issuers.
+const issuerTimeout = 15 * time.Second
 
 func (f *oauthFlags) check() error {
 	if len(f.Issuers) == 0 && (len(f.Audiences) > 0 || len(f.Scopes) > 0 || f.ScopePrefix != "" || f.Apps == "any") {
-		return errors.New("--oidc-audience, --oidc-scope, --oidc-scope-prefix and --oidc-apps any require --oidc-issuer")
+		return errors.New("--oidc-audience, --oidc-scope, --oidc-scope-prefix and --oidc-apps any " +
+			"require --oidc-issuer")
 	}
-	for flag, values := range map[string][]string{"--oidc-scope": f.Scopes, "--oidc-scope-prefix": {f.ScopePrefix + "."}} {
+	scopes := map[string][]string{"--oidc-scope": f.Scopes, "--oidc-scope-prefix": {f.ScopePrefix + "."}}
+	for flag, values := range scopes {
 		if slices.ContainsFunc(values, func(s string) bool { return !isScope(s) }) {
 			return fmt.Errorf("%s: a scope must be printable ASCII without spaces, quotes and backslashes", flag)
 		}
 	}
 	for _, scope := range f.Scopes {
 		if _, ours := cola.ParseScope(strings.TrimPrefix(scope, f.ScopePrefix)); ours {
-			return fmt.Errorf("--oidc-scope: omit %s; apps request it when they need it, so that account holders see the reason", scope)
+			return fmt.Errorf("--oidc-scope: omit %s; apps request it when they need it", scope)
 		}
 	}
 	return nil
 }
 
-// isScope reports whether s is a valid scope (RFC 6749, section 3.3).
+// isScope reports whether s is a valid scope token (RFC 6749, section 3.3).
 func isScope(s string) bool {
 	for _, c := range []byte(s) {
 		if c <= ' ' || c > '~' || c == '"' || c == '\\' {
@@ -74,7 +76,7 @@ func (c *serveCommand) linkPolicies() (auth.LinkPolicies, error) {
 	return links, flagError("--oidc-link-email", err)
 }
 
-// tokens returns the verifier of access tokens, or nil if none are accepted.
+// tokens returns the verifier of access tokens, or nil without an issuer.
 func (f *oauthFlags) tokens(
 	env *environment, st store.Store, resource auth.Resource, links auth.LinkPolicies, metrics prometheus.Registerer,
 	events *security.Events,
@@ -96,12 +98,12 @@ func (f *oauthFlags) tokens(
 	return tokens, nil
 }
 
-// askIssuers checks the issuers, so that operators see mistakes at startup. Failures don't prevent
-// the start: an issuer may be away, and API keys don't need it.
-func askIssuers(ctx context.Context, env *environment, until string, check func(context.Context) error) {
-	asking, cancel := context.WithTimeout(ctx, issuersWithin)
+// checkIssuers logs issuers that don't work, so operators notice configuration mistakes at startup.
+// Failures don't prevent the start: the issuer may recover, and API keys don't need it.
+func checkIssuers(ctx context.Context, env *environment, purpose string, check func(context.Context) error) {
+	checking, cancel := context.WithTimeout(ctx, issuerTimeout)
 	defer cancel()
-	if err := check(asking); err != nil && ctx.Err() == nil {
-		env.log.Warn(until+": an issuer is not available; it will be retried when needed", "error", err)
+	if err := check(checking); err != nil && ctx.Err() == nil {
+		env.log.Warn("issuer for "+purpose+" unavailable; retrying when needed", "error", err)
 	}
 }

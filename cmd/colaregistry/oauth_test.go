@@ -54,15 +54,17 @@ func (s *serverProcess) onEach(t *testing.T, token string) map[string]answer {
 }
 
 // expect checks the status and the challenge of both responses.
-func (s *serverProcess) expect(t *testing.T, when, token string, status int, says string) {
+func (s *serverProcess) expect(t *testing.T, when, token string, status int, want string) {
 	t.Helper()
 	for edge, got := range s.onEach(t, token) {
-		if got.StatusCode != status || !strings.Contains(string(got.body), says) {
-			t.Errorf("%s, %s: %d %s, want %d and %q", when, edge, got.StatusCode, got.body, status, says)
+		if got.StatusCode != status || !strings.Contains(string(got.body), want) {
+			t.Errorf("%s, %s: %d %s, want %d and %q", when, edge, got.StatusCode, got.body, status, want)
 		}
 		challenge := got.Header.Get("WWW-Authenticate")
-		if told := strings.Contains(challenge, `error="invalid_token"`) && strings.Contains(challenge, "resource_metadata="); told != (status == 401) {
-			t.Errorf("%s, %s: %d challenges with %q", when, edge, got.StatusCode, challenge)
+		challenged := strings.Contains(challenge, `error="invalid_token"`) &&
+			strings.Contains(challenge, "resource_metadata=")
+		if challenged != (status == 401) {
+			t.Errorf("%s, %s: %d with challenge %q", when, edge, got.StatusCode, challenge)
 		}
 	}
 }
@@ -89,7 +91,7 @@ func TestTokens(t *testing.T) {
 
 		s.expect(t, "before the app is registered", token, 401, `The app \"assistant\" is not registered`)
 		if links, err := st.Links(t.Context(), 0); err != nil || len(links) != 0 {
-			t.Errorf("a refused token made links: %v, %v", links, err)
+			t.Errorf("links created by a rejected token: %v, %v", links, err)
 		}
 		registerApp(t, h, i)
 		s.expect(t, "registered", token, 200, "detail_views")
@@ -100,7 +102,7 @@ func TestTokens(t *testing.T) {
 		s.get(t, "/colas?per_page=3", secret.Reveal())
 		usage := s.rest(t, "GET", "/usage", token, "")
 		if used := usage.at("data", "list_records", "used"); used != 15. || usage.at("data", "tier") != "pro" {
-			t.Errorf("token and key together have used %v", usage.at("data"))
+			t.Errorf("usage of token and key: %v", usage.at("data"))
 		}
 		links, err := st.Links(t.Context(), account.ID)
 		if err != nil || len(links) != 1 || links[0].LastUsedAt.IsZero() || links[0].App.ClientID != "assistant" {
@@ -112,7 +114,9 @@ func TestTokens(t *testing.T) {
 		}
 		h.run(t, "app", "revoke-link", link)
 		s.expect(t, "revoked", token, 401, "The app's access has been ended")
-		s.expect(t, "revoked, with a new token", i.token(t, s, map[string]any{"jti": "2", "email": "ada@example.com", "email_verified": true}), 401, "account holder revoked the access")
+		s.expect(t, "revoked, with a new token",
+			i.token(t, s, map[string]any{"jti": "2", "email": "ada@example.com", "email_verified": true}), 401,
+			"account holder revoked the access")
 		s.get(t, "/usage", secret.Reveal())
 		h.run(t, "app", "restore-link", link)
 		s.expect(t, "restored", token, 200, "detail_views")
@@ -144,22 +148,27 @@ func TestStepUp(t *testing.T) {
 			"MCP":  s.post(t, "", createCall, "Authorization: Bearer "+reads),
 		} {
 			challenge := got.Header.Get("WWW-Authenticate")
-			for _, part := range []string{`error="insufficient_scope"`, `scope="saved_searches:write"`, `resource_metadata="` + metadata + `"`} {
+			for _, part := range []string{
+				`error="insufficient_scope"`, `scope="saved_searches:write"`, `resource_metadata="` + metadata + `"`,
+			} {
 				if got.StatusCode != 403 || !strings.Contains(challenge, part) {
-					t.Errorf("%s: %d %q lacks %s", edge, got.StatusCode, challenge, part)
+					t.Errorf("%s: %d, challenge %q without %s", edge, got.StatusCode, challenge, part)
 				}
 			}
-			if got.at("error", "code") != "insufficient_scope" || got.at("error", "details", "required_scope") != "saved_searches:write" {
+			if got.at("error", "code") != "insufficient_scope" ||
+				got.at("error", "details", "required_scope") != "saved_searches:write" {
 				t.Errorf("%s: %s", edge, got.body)
 			}
 		}
-		if made := s.rest(t, "POST", "/saved-searches", writes, createBody); made.StatusCode != 201 || made.Header.Get("Location") == "" {
+		if made := s.rest(t, "POST", "/saved-searches", writes, createBody); made.StatusCode != 201 ||
+			made.Header.Get("Location") == "" {
 			t.Errorf("REST: %d %s", made.StatusCode, made.body)
 		}
-		if made := s.post(t, "", createCall, "Authorization: Bearer "+writes); made.StatusCode != 200 || !strings.Contains(string(made.body), "uuid") {
+		if made := s.post(t, "", createCall, "Authorization: Bearer "+writes); made.StatusCode != 200 ||
+			!strings.Contains(string(made.body), "uuid") {
 			t.Errorf("MCP: %d %s", made.StatusCode, made.body)
 		}
-		// A token's scopes count only as far as the app is allowed them.
+		// An app gets only those scopes of its token that it is registered for.
 		registerApp(t, h, i)
 		narrowed := i.token(t, s, map[string]any{"scope": "saved_searches:write", "jti": "2"})
 		for edge, got := range map[string]answer{
@@ -167,8 +176,9 @@ func TestStepUp(t *testing.T) {
 			"MCP":  s.post(t, "", createCall, "Authorization: Bearer "+narrowed),
 		} {
 			challenge := got.Header.Get("WWW-Authenticate") // no challenge: the token already has the scope
-			if got.StatusCode != 403 || got.at("error", "details", "reason") != "app_not_allowed" || strings.Contains(challenge, "scope") {
-				t.Errorf("an app that may not have the scope, %s: %d %q %s", edge, got.StatusCode, challenge, got.body)
+			if got.StatusCode != 403 || got.at("error", "details", "reason") != "app_not_allowed" ||
+				strings.Contains(challenge, "scope") {
+				t.Errorf("app without the scope, %s: %d %q %s", edge, got.StatusCode, challenge, got.body)
 			}
 		}
 	})
@@ -196,46 +206,53 @@ func TestHostileTokens(t *testing.T) {
 	parts := strings.Split(good, ".")
 	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"at+jwt"}`))
 	soon, past := time.Now().Add(time.Hour).Unix(), time.Now().Add(-time.Hour).Unix()
-	tests := []struct{ name, token, says string }{
-		{"of another audience", i.token(t, s, map[string]any{"aud": "https://onOtherMachine.example/mcp"}), "for another audience"},
+	tests := []struct{ name, token, want string }{
+		{"for another audience", i.token(t, s, map[string]any{"aud": "https://onOtherMachine.example/mcp"}),
+			"for another audience"},
 		{"for the REST API's address", i.token(t, s, map[string]any{"aud": s.base}), "for another audience"},
-		{"of another issuer", other.token(t, s, nil), "issuer"},
-		{"of another issuer's key", sign(t, jose.RS256, stranger, "current", "at+jwt", i.claims(s, nil)), "signature"},
+		{"from another issuer", other.token(t, s, nil), "issuer"},
+		{"signed by another issuer's key", sign(t, jose.RS256, stranger, "current", "at+jwt", i.claims(s, nil)), "signature"},
 		{"unsigned", none + "." + parts[1] + ".", ""},
 		{"unsigned, with a signature", none + "." + parts[1] + "." + parts[2], ""},
-		{"signed with the public key as a secret", sign(t, jose.HS256, public, "current", "at+jwt", i.claims(s, nil)), ""},
-		{"of an unknown key", sign(t, jose.RS256, i.key, "former", "at+jwt", i.claims(s, nil)), ""},
+		{"signed with the public key as a secret",
+			sign(t, jose.HS256, public, "current", "at+jwt", i.claims(s, nil)), ""},
+		{"signed by an unknown key", sign(t, jose.RS256, i.key, "former", "at+jwt", i.claims(s, nil)), ""},
 		{"expired", i.token(t, s, map[string]any{"exp": past}), "expired"},
-		{"without an end", i.token(t, s, map[string]any{"exp": nil}), "exp"},
+		{"without expiration", i.token(t, s, map[string]any{"exp": nil}), "exp"},
 		{"not valid yet", i.token(t, s, map[string]any{"nbf": soon}), "not valid yet"},
-		{"an ID token", sign(t, jose.RS256, i.key, "current", "JWT", i.claims(s, map[string]any{"scope": nil, "nonce": "n", "aud": s.endpoint()})), "ID token"},
+		{"an ID token", sign(t, jose.RS256, i.key, "current", "JWT",
+			i.claims(s, map[string]any{"scope": nil, "nonce": "n", "aud": s.endpoint()})), "ID token"},
 		{"a logout token", sign(t, jose.RS256, i.key, "current", "logout+jwt", i.claims(s, nil)), ""},
 		{"bound to a key", i.token(t, s, map[string]any{"cnf": map[string]any{"jkt": "x"}}), "cnf"},
-		{"of an unregistered app", i.token(t, s, map[string]any{"client_id": "stranger"}), "not registered"},
+		{"from an unregistered app", i.token(t, s, map[string]any{"client_id": "stranger"}), "not registered"},
 		{"without an app", i.token(t, s, map[string]any{"client_id": nil}), "app"},
 		{"without a subject", i.token(t, s, map[string]any{"sub": ""}), "sub"},
-		{"with its payload changed", parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"`+i.URL+`"}`)) + "." + parts[2], "signature"},
+		{"changed payload",
+			parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"`+i.URL+`"}`)) + "." + parts[2],
+			"signature"},
 		{"cut", good[:len(good)-10], ""},
 		{"garbage", "x.y.z", ""},
-		{"no token at all", "0", ""},
+		{"not a token", "0", ""},
 		{"60,000 bytes long", strings.Repeat("a", 60_000), ""},
 	}
 	for _, tt := range tests {
-		s.expect(t, tt.name, tt.token, 401, tt.says)
+		s.expect(t, tt.name, tt.token, 401, tt.want)
 	}
 	for _, path := range []string{"/api/v1/usage", "/mcp"} {
-		if status := sendHuge(t, s, path); status != http.StatusRequestHeaderFieldsTooLarge && status != http.StatusUnauthorized {
-			t.Errorf("%s: a token of a megabyte is answered with %d", path, status)
+		if status := sendHuge(t, s, path); status != http.StatusRequestHeaderFieldsTooLarge &&
+			status != http.StatusUnauthorized {
+			t.Errorf("%s: status %d for a token of 1 MB", path, status)
 		}
 	}
 	s.expect(t, "the good one", good, 200, "detail_views")
-	if accounts, err := st.Accounts(t.Context()); err != nil || len(accounts) != 2 { // the demo account and the account of the valid token
+	// the demo account and the account of the valid token
+	if accounts, err := st.Accounts(t.Context()); err != nil || len(accounts) != 2 {
 		t.Errorf("accounts: %+v, %v", accounts, err)
 	}
 	s.stop(t)
-	for _, tt := range append(tests, struct{ name, token, says string }{name: "good", token: good}) {
+	for _, tt := range append(tests, struct{ name, token, want string }{name: "good", token: good}) {
 		if len(tt.token) > 20 && strings.Contains(s.err.String(), tt.token[len(tt.token)-20:]) {
-			t.Errorf("the log holds the token that is %s", tt.name)
+			t.Errorf("the log contains the token: %s", tt.name)
 		}
 	}
 }
@@ -244,13 +261,14 @@ func TestHostileTokens(t *testing.T) {
 // the connection.
 func sendHuge(t *testing.T, s *serverProcess, path string) int {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, strings.TrimSuffix(s.base, "/api/v1")+path, bytes.NewReader([]byte(usageCall)))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+		strings.TrimSuffix(s.base, "/api/v1")+path, bytes.NewReader([]byte(usageCall)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+strings.Repeat("a", 1<<20))
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil { // the server may close the connection before reading all of it
+	if err != nil { // the server may close the connection early
 		return http.StatusUnauthorized
 	}
 	resp.Body.Close()
@@ -266,7 +284,7 @@ func TestScopeCannotBeBypassed(t *testing.T) {
 		s := startServer(t, h, "--oidc-issuer", i.URL)
 		registerApp(t, h, i, "saved_searches:write")
 		st := mustOpen(t, h)
-		if err := st.SetTier(t.Context(), signedIn(t, st, s, i), cola.TierPro); err != nil { // so that the rate limit does not interfere
+		if err := st.SetTier(t.Context(), signedIn(t, st, s, i), cola.TierPro); err != nil { // for a higher rate limit
 			t.Fatal(err)
 		}
 		token := i.token(t, s, nil)
@@ -279,47 +297,57 @@ func TestScopeCannotBeBypassed(t *testing.T) {
 			body  string
 			lines []string
 		}{
-			"as it is":                       {createCall, nil},
-			"the name twice":                 {params(`"name":"get_usage","name":"create_saved_search",` + arguments), nil},
-			"the name twice, turned":         {params(`"name":"create_saved_search","name":"get_usage",` + arguments), nil},
-			"the name in another case":       {params(`"name":"get_usage","Name":"create_saved_search",` + arguments), nil},
-			"only in another case":           {params(`"NAME":"create_saved_search",` + arguments), nil},
-			"the parameters twice":           {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"},"params":{"name":"create_saved_search",` + arguments + `}}`, nil},
-			"the parameters in another case": {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"},"Params":{"name":"create_saved_search",` + arguments + `}}`, nil},
-			"the method twice":               {`{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"create_saved_search",` + arguments + `}}`, nil},
-			"the method in another case":     {`{"jsonrpc":"2.0","id":1,"Method":"tools/call","method":"ping","params":{"name":"create_saved_search",` + arguments + `}}`, nil},
-			"a batch":                        {"[" + usageCall + "," + createCall + "]", nil},
-			"two messages":                   {usageCall + "\n" + createCall, nil},
-			"no id":                          {strings.Replace(createCall, `"id":1,`, "", 1), nil},
-			"an id of null":                  {strings.Replace(createCall, `"id":1`, `"id":null`, 1), nil},
-			"an escaped name":                {strings.Replace(createCall, "create_saved", `create\u005fsaved`, 1), nil},
-			"the name with a space":          {strings.Replace(createCall, `search"`, `search "`, 1), nil},
-			"the name in an array":           {strings.Replace(createCall, `"create_saved_search"`, `["create_saved_search"]`, 1), nil},
-			"a scope of its own":             {strings.Replace(createCall, `"params":{`, `"params":{"scope":"saved_searches:write","_meta":{"scope":"saved_searches:write"},`, 1), nil},
-			"a harmless name in the header":  {params(`"name":"create_saved_search",` + arguments + modern), []string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: get_usage"}},
+			"unchanged": {createCall, nil},
+			"the name twice": {params(`"name":"get_usage","name":"create_saved_search",` + arguments),
+				nil},
+			"the name twice, reversed": {params(`"name":"create_saved_search","name":"get_usage",` + arguments),
+				nil},
+			"the name with another case": {params(`"name":"get_usage","Name":"create_saved_search",` + arguments),
+				nil},
+			"only with another case":           {params(`"NAME":"create_saved_search",` + arguments), nil},
+			"the parameters twice":             {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"},"params":{"name":"create_saved_search",` + arguments + `}}`, nil},
+			"the parameters with another case": {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"},"Params":{"name":"create_saved_search",` + arguments + `}}`, nil},
+			"the method twice":                 {`{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"create_saved_search",` + arguments + `}}`, nil},
+			"the method with another case":     {`{"jsonrpc":"2.0","id":1,"Method":"tools/call","method":"ping","params":{"name":"create_saved_search",` + arguments + `}}`, nil},
+			"a batch":                          {"[" + usageCall + "," + createCall + "]", nil},
+			"two messages":                     {usageCall + "\n" + createCall, nil},
+			"no ID":                            {strings.Replace(createCall, `"id":1,`, "", 1), nil},
+			"null ID":                          {strings.Replace(createCall, `"id":1`, `"id":null`, 1), nil},
+			"an escaped name": {strings.Replace(createCall, "create_saved", `create\u005fsaved`, 1),
+				nil},
+			"the name with a space": {strings.Replace(createCall, `search"`, `search "`, 1), nil},
+			"the name in an array": {strings.Replace(createCall,
+				`"create_saved_search"`, `["create_saved_search"]`, 1), nil},
+			"a scope in the parameters": {strings.Replace(createCall, `"params":{`,
+				`"params":{"scope":"saved_searches:write","_meta":{"scope":"saved_searches:write"},`, 1), nil},
+			"a harmless name in the header": {params(`"name":"create_saved_search",` + arguments + modern),
+				[]string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: get_usage"}},
 			"a harmless method in the header": {params(`"name":"create_saved_search",` + arguments + modern),
 				[]string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: ping"}},
 			"its name in the header only": {params(`"name":"get_usage",` + arguments + modern),
 				[]string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: create_saved_search"}},
-			"with a mark before it": {"\ufeff" + createCall, nil},
+			"a byte order mark": {"\ufeff" + createCall, nil},
 		} {
 			got := s.post(t, "", attempt.body, append(attempt.lines, "Authorization: Bearer "+token)...)
-			if strings.Contains(string(got.body), "uuid") || got.StatusCode == 200 && !strings.Contains(string(got.body), `"error"`) {
+			if strings.Contains(string(got.body), "uuid") ||
+				got.StatusCode == 200 && !strings.Contains(string(got.body), `"error"`) {
 				t.Errorf("%s: %d %s", name, got.StatusCode, got.body)
 			}
 		}
 		for _, attempt := range []struct{ method, path string }{
-			{"POST", "/saved-searches"}, {"POST", "/saved-searches?scope=saved_searches:write"}, {"POST", "/saved-searches?access_token=x"},
+			{"POST", "/saved-searches"}, {"POST", "/saved-searches?scope=saved_searches:write"},
+			{"POST", "/saved-searches?access_token=x"},
 			{"POST", "/saved%2dsearches"}, {"PUT", "/saved-searches"},
 		} {
-			got := s.rest(t, attempt.method, attempt.path, token, createBody, "X-HTTP-Method-Override: POST", "X-Scope: saved_searches:write")
+			got := s.rest(t, attempt.method, attempt.path, token, createBody,
+				"X-HTTP-Method-Override: POST", "X-Scope: saved_searches:write")
 			if got.StatusCode < 400 {
 				t.Errorf("%s %s: %d %s", attempt.method, attempt.path, got.StatusCode, got.body)
 			}
 		}
 		account := signedIn(t, st, s, i)
 		if made, _, err := st.SavedSearches(t.Context(), account, 0, 100); err != nil || len(made) != 0 {
-			t.Errorf("made without the scope: %+v, %v", made, err)
+			t.Errorf("created without the scope: %+v, %v", made, err)
 		}
 	})
 }

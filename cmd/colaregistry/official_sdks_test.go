@@ -157,9 +157,14 @@ PageMeta
 // target and this service follows. JavaScript does not check types, so its programs can still read
 // these values.
 var sdkMismatches = []string{
-	"ColaDetail.grape_varietals", "ColaDetail.llm_tasting_note_flavors", "ColaDetail.llm_beer_hops_varieties", "ColaDetail.llm_liquor_grains", // arrays
-	"ColaDetail.llm_beer_ibu",                                                                                            // a string, because it may be a range
-	"ColaDetail.has_front_image", "ColaDetail.has_back_image", "ColaDetail.has_neck_image", "ColaDetail.has_strip_image", // null when unknown
+	// arrays
+	"ColaDetail.grape_varietals", "ColaDetail.llm_tasting_note_flavors",
+	"ColaDetail.llm_beer_hops_varieties", "ColaDetail.llm_liquor_grains",
+	// a string, because it may be a range
+	"ColaDetail.llm_beer_ibu",
+	// null when unknown
+	"ColaDetail.has_front_image", "ColaDetail.has_back_image",
+	"ColaDetail.has_neck_image", "ColaDetail.has_strip_image",
 	"Image.barcode_count", "Image.qrcode_count", "Image.image_url", // null when unknown
 }
 
@@ -206,12 +211,12 @@ func TestSchemaFitsTheOfficialSDKs(t *testing.T) {
 		for _, f := range fields {
 			property, ok := schema.Properties[f.name]
 			if !ok || !slices.Contains(schema.Required, f.name) {
-				t.Errorf("%s.%s is not always there: %v", model, f.name, property)
+				t.Errorf("%s.%s is not required: %v", model, f.name, property)
 				continue
 			}
 			have := schemaType(property)
 			if !fits(have, f.python) {
-				t.Errorf("%s.%s is %s, which Python takes for %s", model, f.name, have, f.python)
+				t.Errorf("%s.%s is %s, Python expects %s", model, f.name, have, f.python)
 			}
 			if !fits(have, f.javascript) {
 				mismatches = append(mismatches, model+"."+f.name)
@@ -220,7 +225,7 @@ func TestSchemaFitsTheOfficialSDKs(t *testing.T) {
 	}
 	slices.Sort(mismatches)
 	if diff := cmp.Diff(slices.Sorted(slices.Values(sdkMismatches)), mismatches); diff != "" {
-		t.Errorf("fields that JavaScript takes for something else (-known +found):\n%s", diff)
+		t.Errorf("fields with another type in JavaScript (-known +found):\n%s", diff)
 	}
 }
 
@@ -298,7 +303,7 @@ func checkImported(t *testing.T, models map[string][]sdkField, least int, files 
 		return nil
 	})
 	if err != nil || len(ids) < least {
-		t.Fatalf("%d records, %v; want at least %d", len(ids), err, least)
+		t.Fatalf("%d records, %v, want at least %d", len(ids), err, least)
 	}
 	for _, id := range ids {
 		c, err := st.Cola(t.Context(), id)
@@ -335,11 +340,14 @@ func checkModel(t *testing.T, models map[string][]sdkField, model string, record
 	t.Helper()
 	for _, f := range models[model] {
 		value, ok := record[f.name]
-		if list, is := value.([]any); is && len(list) == 0 && (f.python == "objects" || strings.HasPrefix(f.python, "strings")) {
+		if list, is := value.([]any); is && len(list) == 0 &&
+			(f.python == "objects" || strings.HasPrefix(f.python, "strings")) {
 			continue
 		}
-		if f.python != "-" && (!ok || !fits(valueType(value), f.python) && (value != nil || !strings.HasSuffix(f.python, "?"))) {
-			t.Fatalf("%s %v: %s is %#v, which Python takes for %s (fields %q)", model, record["ttb_id"], f.name, value, f.python, slices.Sorted(maps.Keys(record)))
+		if f.python != "-" &&
+			(!ok || !fits(valueType(value), f.python) && (value != nil || !strings.HasSuffix(f.python, "?"))) {
+			t.Fatalf("%s %v: %s is %#v, Python expects %s (fields %q)",
+				model, record["ttb_id"], f.name, value, f.python, slices.Sorted(maps.Keys(record)))
 		}
 	}
 }

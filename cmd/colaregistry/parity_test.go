@@ -34,11 +34,15 @@ var lists = []struct {
 	{"/colas", "search_colas", nil, reflect.TypeFor[cola.SearchParams]()},
 	{"/permittees", "search_permittees", nil, reflect.TypeFor[cola.PermitteeParams]()},
 	{"/production-reports", "list_production_reports", nil, reflect.TypeFor[cola.ProductionReportParams]()},
-	{"/avas", "search_avas", map[string]any{"current": false}, reflect.TypeFor[cola.AVAParams]()}, // otherwise the tool omits fields that REST returns
+	// so that the tool returns the same fields as REST
+	{"/avas", "search_avas", map[string]any{"current": false}, reflect.TypeFor[cola.AVAParams]()},
 	{"/saved-searches", "list_saved_searches", nil, reflect.TypeFor[cola.SavedSearchListParams]()},
-	{"/processing-times", "get_processing_times", map[string]any{"kind": "cola"}, reflect.TypeFor[cola.ProcessingTimeParams]()},
-	{"/processing-times/formula", "get_processing_times", map[string]any{"kind": "formula"}, reflect.TypeFor[cola.FormulaProcessingTimeParams]()},
-	{"/processing-times/registration", "get_processing_times", map[string]any{"kind": "registration"}, reflect.TypeFor[cola.RegistrationProcessingTimeParams]()},
+	{"/processing-times", "get_processing_times", map[string]any{"kind": "cola"},
+		reflect.TypeFor[cola.ProcessingTimeParams]()},
+	{"/processing-times/formula", "get_processing_times", map[string]any{"kind": "formula"},
+		reflect.TypeFor[cola.FormulaProcessingTimeParams]()},
+	{"/processing-times/registration", "get_processing_times", map[string]any{"kind": "registration"},
+		reflect.TypeFor[cola.RegistrationProcessingTimeParams]()},
 }
 
 // parityCases returns a case for the example of every parameter and for an invalid value of it. A
@@ -53,7 +57,7 @@ func parityCases(t *testing.T) (cases []parityCase) {
 				continue
 			}
 			if example == "" {
-				t.Errorf("%s of %s has no example to ask with", name, l.params)
+				t.Errorf("%s of %s has no example", name, l.params)
 			}
 			for _, value := range []string{example, unacceptable(f)} {
 				given := map[string]string{name: value}
@@ -72,8 +76,11 @@ func parityCases(t *testing.T) (cases []parityCase) {
 		return newParityCase("/colas", "search_colas", nil, reflect.TypeFor[cola.SearchParams](), given)
 	}
 	return append(cases,
-		colas(map[string]string{"volume_min": "1"}), colas(map[string]string{"abv_min": "20", "abv_max": "10"}), colas(map[string]string{"statsu": "approved", "pag": "1", "page": "x"}),
-		colas(map[string]string{"status": "revoked"}), colas(map[string]string{"product_type": "wine,malt beverage", "origin": "american"}), colas(map[string]string{"page": "2", "per_page": "7"}),
+		colas(map[string]string{"volume_min": "1"}), colas(map[string]string{"abv_min": "20", "abv_max": "10"}),
+		colas(map[string]string{"statsu": "approved", "pag": "1", "page": "x"}),
+		colas(map[string]string{"status": "revoked"}), colas(map[string]string{
+			"product_type": "wine,malt beverage", "origin": "american",
+		}), colas(map[string]string{"page": "2", "per_page": "7"}),
 	)
 }
 
@@ -141,12 +148,15 @@ func recordCases(t *testing.T, s *serverProcess, st store.Store) (cases []parity
 	for _, row := range rows {
 		if row := row.(map[string]any); row["has_barcode"] == true && found["ttb_id"] == "" {
 			found["ttb_id"], found["permit_number"] = row["ttb_id"].(string), row["permit_number"].(string)
-			found["barcode_value"] = s.get(t, "/colas/"+found["ttb_id"], secret.Reveal()).at("data", "barcode_value").(string)
+			found["barcode_value"] = s.get(t, "/colas/"+found["ttb_id"], secret.Reveal()).at("data",
+				"barcode_value").(string)
 		}
 	}
-	found["ava_id"] = s.get(t, "/avas?q=alexander", secret.Reveal()).at("data").([]any)[0].(map[string]any)["ava_id"].(string)
+	found["ava_id"] = s.get(t, "/avas?q=alexander",
+		secret.Reveal()).at("data").([]any)[0].(map[string]any)["ava_id"].(string)
 	for path, tool := range map[string][2]string{
-		"/colas/": {"get_cola", "ttb_id"}, "/permittees/": {"get_permittee", "permit_number"}, "/barcode/": {"lookup_barcode", "barcode_value"}, "/avas/": {"get_ava", "ava_id"},
+		"/colas/": {"get_cola", "ttb_id"}, "/permittees/": {"get_permittee", "permit_number"},
+		"/barcode/": {"lookup_barcode", "barcode_value"}, "/avas/": {"get_ava", "ava_id"},
 	} {
 		for _, value := range []string{found[tool[1]], "99999999999999", "n/a <&>"} {
 			cases = append(cases, parityCase{path + url.PathEscape(value), tool[0], map[string]any{tool[1]: value}})
@@ -169,7 +179,10 @@ func comparing(t *testing.T, s *serverProcess, st store.Store, account store.Acc
 	path := c.path
 	rest := s.get(t, path, key)
 	first := spentBy(t, st, account)
-	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": c.tool, "arguments": arguments}})
+	body, err := json.Marshal(map[string]any{
+		"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+		"params": map[string]any{"name": c.tool, "arguments": arguments},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +195,8 @@ func comparing(t *testing.T, s *serverProcess, st store.Store, account store.Acc
 	if rest.StatusCode != http.StatusOK {
 		text := mcp.at("result", "content").([]any)[0].(map[string]any)["text"].(string)
 		var envelope map[string]any
-		if err := json.Unmarshal([]byte(text), &envelope); err != nil || !cmp.Equal(envelope, rest.json) || mcp.at("result", "isError") != true {
+		if err := json.Unmarshal([]byte(text), &envelope); err != nil || !cmp.Equal(envelope, rest.json) ||
+			mcp.at("result", "isError") != true {
 			t.Errorf("%s: errors differ (-REST +%s):\n%s", path, c.tool, cmp.Diff(rest.json, envelope))
 		}
 		return
@@ -193,7 +207,7 @@ func comparing(t *testing.T, s *serverProcess, st store.Store, account store.Acc
 		if rows, isList := want.([]any); isList && !takesPages(c.tool) { // an unpaged list is cut to the response limit
 			want = rows[:min(len(rows), len(got["data"].([]any)))]
 			if len(rows) > 0 && len(got["data"].([]any)) == 0 {
-				t.Errorf("%s: %s gives nothing", path, c.tool)
+				t.Errorf("%s: %s returns no records", path, c.tool)
 			}
 		}
 		if diff := cmp.Diff(want, got[name]); diff != "" {
@@ -202,16 +216,17 @@ func comparing(t *testing.T, s *serverProcess, st store.Store, account store.Acc
 	}
 	for _, name := range []string{"X-Detail-Views-Limit", "X-List-Records-Limit", "X-Quota-Reset"} {
 		if mcp.Header.Get(name) != rest.Header.Get(name) || mcp.Header.Get(name) == "" {
-			t.Errorf("%s: %s is %q and %q", path, name, rest.Header.Get(name), mcp.Header.Get(name))
+			t.Errorf("%s: %s = %q and %q", path, name, rest.Header.Get(name), mcp.Header.Get(name))
 		}
 	}
 	if want := fmt.Sprint(account.Tier.Limits().ListRecords - second.listRecords); mcp.Header.Get("X-List-Records-Remaining") != want {
-		t.Errorf("%s: %q list records remain, want %s", path, mcp.Header.Get("X-List-Records-Remaining"), want)
+		t.Errorf("%s: %q list records remaining, want %s", path, mcp.Header.Get("X-List-Records-Remaining"), want)
 	}
 }
 
 func takesPages(tool string) bool {
-	return tool == "search_colas" || tool == "search_permittees" || tool == "list_production_reports" || tool == "list_saved_searches"
+	return tool == "search_colas" || tool == "search_permittees" || tool == "list_production_reports" ||
+		tool == "list_saved_searches"
 }
 
 // rowFields are the list record fields that only tools return.
@@ -254,10 +269,12 @@ func TestRowsAgreeWithDetails(t *testing.T) {
 		if stated, ok := label["volume"].(float64); ok {
 			volume, _ = vocabulary.Milliliters(stated, label["volume_unit"].(string))
 		}
-		want := map[string]any{"company_name": holder.at("data", "company_name"), "abv": label["abv"], "volume_ml": volume}
+		want := map[string]any{
+			"company_name": holder.at("data", "company_name"), "abv": label["abv"], "volume_ml": volume,
+		}
 		for name, value := range want {
 			if !cmp.Equal(value, row[name]) {
-				t.Errorf("%s of %s is %v, want %v", name, row["ttb_id"], row[name], value)
+				t.Errorf("%s of %s = %v, want %v", name, row["ttb_id"], row[name], value)
 			}
 			if value != nil {
 				known[name]++
@@ -265,7 +282,7 @@ func TestRowsAgreeWithDetails(t *testing.T) {
 		}
 	}
 	if len(known) != len(rowFields) {
-		t.Errorf("rows have only %v", known)
+		t.Errorf("known fields: only %v", known)
 	}
 }
 

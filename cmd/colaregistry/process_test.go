@@ -184,11 +184,11 @@ func (s *serverProcess) await(t *testing.T) {
 		}
 		select {
 		case err := <-s.done:
-			t.Fatalf("serve ended: %v\n%s%s", err, s.out.String(), s.err.String())
+			t.Fatalf("serve exited: %v\n%s%s", err, s.out.String(), s.err.String())
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	t.Fatalf("serve does not come up\n%s%s", s.out.String(), s.err.String())
+	t.Fatalf("serve did not start\n%s%s", s.out.String(), s.err.String())
 }
 
 func (s *serverProcess) kill() {
@@ -206,11 +206,11 @@ func (s *serverProcess) stop(t *testing.T) {
 	select {
 	case err := <-s.done:
 		if err != nil {
-			t.Fatalf("serve ended with %v\n%s", err, s.err.String())
+			t.Fatalf("serve: %v\n%s", err, s.err.String())
 		}
 		s.done <- nil
 	case <-time.After(time.Minute):
-		t.Fatalf("serve does not end\n%s", s.err.String())
+		t.Fatalf("serve did not exit\n%s", s.err.String())
 	}
 }
 
@@ -312,7 +312,7 @@ func sharedData(t *testing.T, name string) string {
 	}
 	path := filepath.Join(dir, name)
 	if _, err := os.Stat(path); err != nil {
-		t.Skipf("no real data to test with: %v", err)
+		t.Skipf("no real data: %v", err)
 	}
 	return path
 }

@@ -31,7 +31,7 @@ func TestProgressWithoutWidth(t *testing.T) {
 			shown = append(shown, b[:n]...)
 		}
 		if !bytes.Contains(shown, []byte("Importing colas")) || bytes.Contains(shown, []byte("7 rows,")) != lines {
-			t.Errorf("%d columns show %q", width, shown)
+			t.Errorf("width %d: output %q", width, shown)
 		}
 	}
 }
@@ -41,7 +41,7 @@ func mustTerminal(t *testing.T, width uint16) (screen, terminal *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
-		t.Skip("no terminals here: ", err)
+		t.Skip("no terminals: ", err)
 	}
 	t.Cleanup(func() { screen.Close() })
 	number, err := unix.IoctlGetInt(int(screen.Fd()), unix.TIOCGPTN)
@@ -55,7 +55,7 @@ func mustTerminal(t *testing.T, width uint16) (screen, terminal *os.File) {
 		terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
 	}
 	if err != nil {
-		t.Skip("no terminals here: ", err)
+		t.Skip("no terminals: ", err)
 	}
 	t.Cleanup(func() { terminal.Close() })
 	return screen, terminal
@@ -73,12 +73,16 @@ func TestUnreadableFileIsReportedOnce(t *testing.T) {
 	}
 	for _, files := range [][]string{{file}, {file, refused}} {
 		var stdout, stderr strings.Builder
-		p := program{args: append([]string{"import", "colas", "--data-dir", dir}, files...), stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr}
+		p := program{
+			args:  append([]string{"import", "colas", "--data-dir", dir}, files...),
+			stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr,
+		}
 		if code := p.run(t.Context()); code != exitFailed {
 			t.Errorf("exit code %d", code)
 		}
-		if said := stdout.String() + stderr.String(); strings.Count(said, file) != 1 || !strings.Contains(stderr.String(), file) {
-			t.Errorf("the file is named other than once:\n%s", said)
+		if said := stdout.String() + stderr.String(); strings.Count(said, file) != 1 ||
+			!strings.Contains(stderr.String(), file) {
+			t.Errorf("the file is not named exactly once:\n%s", said)
 		}
 	}
 }

@@ -22,8 +22,8 @@ func TestReceiver(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	enough, answer := 0, ""
-	r := &receiver{check: signer.Verify, out: &out, seen: map[string]bool{}, until: 2, enough: func() { enough++ }}
+	done, answer := 0, ""
+	r := &receiver{check: signer.Verify, out: &out, seen: map[string]bool{}, limit: 2, done: func() { done++ }}
 	post := func(id, signed, body string) int {
 		now := time.Now()
 		signature, err := signer.Sign(id, now, []byte(signed))
@@ -43,24 +43,26 @@ func TestReceiver(t *testing.T) {
 	for _, tt := range []struct {
 		id, signed, body string
 		status           int
-		says             string
+		line             string // prefix
 	}{
 		{"msg_1", body, body, 204, "verified\tmsg_1\tsaved_search.ran\t\"Herons\" found 2 labels\t1 A\t2 B\n"},
-		{"msg_1", body, body, 204, "again\tmsg_1\n"},
-		{"msg_2", body, body + " ", 401, "refused\t"},
-		{"msg_2", `{"type":"destination.test","data":{}}`, `{"type":"destination.test","data":{}}`, 204, "verified\tmsg_2\tdestination.test\n"},
-		{"msg_4", `{"type":"destination.confirm","data":{"challenge":"KX7Q2MFA"}}`, `{"type":"destination.confirm","data":{"challenge":"KX7Q2MFA"}}`, 200, "confirmed\tmsg_4\n"},
-		{"msg_3", strings.Repeat("x", maxReceived+1), strings.Repeat("x", maxReceived+1), 401, "refused\t"},
+		{"msg_1", body, body, 204, "duplicate\tmsg_1\n"},
+		{"msg_2", body, body + " ", 401, "rejected\t"},
+		{"msg_2", `{"type":"destination.test","data":{}}`,
+			`{"type":"destination.test","data":{}}`, 204, "verified\tmsg_2\tdestination.test\n"},
+		{"msg_4", `{"type":"destination.confirm","data":{"challenge":"KX7Q2MFA"}}`,
+			`{"type":"destination.confirm","data":{"challenge":"KX7Q2MFA"}}`, 200, "confirmed\tmsg_4\n"},
+		{"msg_3", strings.Repeat("x", maxReceived+1), strings.Repeat("x", maxReceived+1), 401, "rejected\t"},
 	} {
 		out.Reset()
-		if status := post(tt.id, tt.signed, tt.body); status != tt.status || !strings.HasPrefix(out.String(), tt.says) {
-			t.Errorf("%s: %d, %q", tt.id, status, out.String())
+		if status := post(tt.id, tt.signed, tt.body); status != tt.status || !strings.HasPrefix(out.String(), tt.line) {
+			t.Errorf("%s: got %d and %q, want %d and %q…", tt.id, status, out.String(), tt.status, tt.line)
 		}
 		if (answer == "KX7Q2MFA\n") != (tt.id == "msg_4") {
-			t.Errorf("%s is answered with %q", tt.id, answer)
+			t.Errorf("%s: response %q", tt.id, answer)
 		}
 	}
-	if enough != 1 {
-		t.Errorf("it was enough %d times", enough)
+	if done != 1 {
+		t.Errorf("done was called %d times, want 1", done)
 	}
 }

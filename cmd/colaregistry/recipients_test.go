@@ -12,10 +12,10 @@ import (
 	"github.com/colaregistry/colaregistry/internal/mailtest"
 )
 
-// TestRecipientDecides checks double opt-in. A new recipient gets one confirmation message, and no
+// TestDoubleOptIn checks double opt-in. A new recipient gets one confirmation message, and no
 // others until they follow its link and press the button. Messages then arrive until the recipient
 // unsubscribes.
-func TestRecipientDecides(t *testing.T) {
+func TestDoubleOptIn(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		post := mailtest.Start(t)
@@ -25,7 +25,7 @@ func TestRecipientDecides(t *testing.T) {
 		made := s.mustAnswer(t, 201, "POST", "/destinations", key, `{"kind":"email","address":"stranger@example.com"}`)
 		place := strings.TrimPrefix(made.Header.Get("Location"), "/api/v1")
 		if made.at("data", "state") != cola.DestinationUnconfirmed || made.at("data", "secret") != nil {
-			t.Errorf("made: %s", made.body)
+			t.Errorf("created: %s", made.body)
 		}
 		asked := awaitMail(t, post, 1)
 		s.mustAnswer(t, 409, "POST", place+"/test", key, "")
@@ -34,8 +34,9 @@ func TestRecipientDecides(t *testing.T) {
 
 		confirm := linkIn(t, asked, "confirm")
 		for _, method := range []string{"GET", "HEAD"} {
-			if page := visit(t, method, confirm); method == "GET" && !strings.Contains(string(page.body), "s…@example.com") {
-				t.Errorf("the page: %s", page.body)
+			if page := visit(t, method, confirm); method == "GET" &&
+				!strings.Contains(string(page.body), "s…@example.com") {
+				t.Errorf("page: %s", page.body)
 			}
 		}
 		s.expectState(t, place, key, cola.DestinationUnconfirmed, nil)
@@ -48,28 +49,30 @@ func TestRecipientDecides(t *testing.T) {
 		visit(t, "POST", strings.Replace(confirm, "/confirm/", "/unsubscribe/", 1))
 		s.expectState(t, place, key, cola.DestinationPaused, cola.ReasonUnsubscribed)
 		s.mustAnswer(t, 204, "DELETE", place, key, "")
-		if gone := get(t, confirm); gone.StatusCode != http.StatusNotFound || !strings.Contains(string(gone.body), "There is nothing here any more") {
-			t.Errorf("afterwards: %d %s", gone.StatusCode, gone.body)
+		if gone := get(t, confirm); gone.StatusCode != http.StatusNotFound ||
+			!strings.Contains(string(gone.body), "There is nothing here any more") {
+			t.Errorf("after unsubscribing: %d %s", gone.StatusCode, gone.body)
 		}
 		if got := len(post.Messages()); got != 2 {
 			t.Errorf("%d messages were sent, want 2", got)
 		}
 		if token := confirm[strings.LastIndex(confirm, "/")+1:]; strings.Contains(s.err.String(), token) {
-			t.Error("the log tells the token")
+			t.Error("the log contains the token")
 		}
 	})
 }
 
-// TestFeedOfASearch checks that a feed needs no key and that replacing its URL disables the old
+// TestFeed checks that a feed needs no key and that replacing its URL disables the old
 // one.
-func TestFeedOfASearch(t *testing.T) {
+func TestFeed(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		s := startServer(t, h)
 		st := mustOpen(t, h)
 		account, secret, _ := mustAccount(t, st, "feed@example.com", cola.TierPro)
 		key := secret.Reveal()
-		made := s.create(t, key, `{"name":"Bettongs","filters":{"brand_name":"bettong"},"schedule":{"cadence":"daily"}}`)
+		made := s.create(t, key,
+			`{"name":"Bettongs","filters":{"brand_name":"bettong"},"schedule":{"cadence":"daily"}}`)
 		place := "/saved-searches/" + made.at("data", "uuid").(string)
 		address := func() string { return s.mustAnswer(t, 201, "POST", place+"/feed", key, "").at("data", "url").(string) }
 		first := address()
@@ -84,16 +87,17 @@ func TestFeedOfASearch(t *testing.T) {
 		}
 		for _, want := range []string{"2 new labels: Bettongs", "BETTONG", "99365001000002"} {
 			if feed.StatusCode != http.StatusOK || !strings.Contains(string(feed.body), want) {
-				t.Errorf("the feed lacks %s: %d %s", want, feed.StatusCode, feed.body)
+				t.Errorf("feed without %s: %d %s", want, feed.StatusCode, feed.body)
 			}
 		}
 		second := address()
-		if old, anew := get(t, first), get(t, second); old.StatusCode != http.StatusNotFound || anew.StatusCode != http.StatusOK {
-			t.Errorf("the replaced address: %d, the new one: %d", old.StatusCode, anew.StatusCode)
+		if old, fresh := get(t, first), get(t, second); old.StatusCode != http.StatusNotFound ||
+			fresh.StatusCode != http.StatusOK {
+			t.Errorf("old URL: %d, new URL: %d", old.StatusCode, fresh.StatusCode)
 		}
 		s.mustAnswer(t, 204, "DELETE", place+"/feed", key, "")
 		if ended := get(t, second); ended.StatusCode != http.StatusNotFound {
-			t.Errorf("the ended feed: %d", ended.StatusCode)
+			t.Errorf("deleted feed: %d", ended.StatusCode)
 		}
 	})
 }
@@ -101,8 +105,9 @@ func TestFeedOfASearch(t *testing.T) {
 // expectState checks the state of a destination.
 func (s *serverProcess) expectState(t *testing.T, place, key, state string, reason any) {
 	t.Helper()
-	if got := s.mustAnswer(t, 200, "GET", place, key, ""); got.at("data", "state") != state || got.at("data", "reason") != reason {
-		t.Errorf("%s, want it %s, %v", got.body, state, reason)
+	if got := s.mustAnswer(t, 200, "GET", place, key, ""); got.at("data", "state") != state ||
+		got.at("data", "reason") != reason {
+		t.Errorf("%s, want state %s, reason %v", got.body, state, reason)
 	}
 }
 
@@ -115,7 +120,7 @@ func visit(t *testing.T, method, address string) answer {
 	}
 	got := do(t, req)
 	if got.StatusCode != http.StatusOK {
-		t.Errorf("%s of a page: %d %s", method, got.StatusCode, got.body)
+		t.Errorf("%s page: %d %s", method, got.StatusCode, got.body)
 	}
 	return got
 }

@@ -23,9 +23,9 @@ func (s *serverProcess) mustAnswer(t *testing.T, status int, method, path, key, 
 	return got
 }
 
-// TestLifeOfASavedSearch creates a saved search, reads it from its Location, lists, changes,
+// TestSavedSearchLifecycle creates a saved search, reads it from its Location, lists, changes,
 // pauses, resumes and deletes it. All of this is free, and another account never sees the search.
-func TestLifeOfASavedSearch(t *testing.T) {
+func TestSavedSearchLifecycle(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		s, st := startServer(t, h), mustOpen(t, h)
@@ -33,26 +33,30 @@ func TestLifeOfASavedSearch(t *testing.T) {
 		_, others, _ := mustAccount(t, st, "another@example.com", cola.TierPro)
 		key, other := secret.Reveal(), others.Reveal()
 
-		made := s.create(t, key, `{"name":"Oaks","filters":{"brand_name":"oak"},"schedule":{"cadence":"weekly","day":1}}`)
+		made := s.create(t, key,
+			`{"name":"Oaks","filters":{"brand_name":"oak"},"schedule":{"cadence":"weekly","day":1}}`)
 		location := strings.TrimPrefix(made.Header.Get("Location"), "/api/v1")
 		s.create(t, key, `{"name":"Elms","filters":{}}`)
 		s.create(t, other, `{"name":"Another's","filters":{}}`)
 		read := s.mustAnswer(t, 200, "GET", location, key, "")
 		if diff := cmp.Diff(made.json, read.json); diff != "" {
-			t.Errorf("made and read (-made +read):\n%s", diff)
+			t.Errorf("created and read (-created +read):\n%s", diff)
 		}
 		list := s.mustAnswer(t, 200, "GET", "/saved-searches?per_page=1", key, "")
 		if diff := cmp.Diff(map[string]any{"total": 2., "page": 1., "per_page": 1., "has_more": true, "truncated_by_quota": false}, list.at("meta")); diff != "" || !cmp.Equal(list.at("data"), any([]any{made.at("data")})) {
 			t.Errorf("listed: %s", list.body)
 		}
 
-		s.refuseAnother(t, location, other)
+		s.checkIsolation(t, location, other)
 		paused := s.mustAnswer(t, 200, "PATCH", location, key, `{"schedule":{"active":false}}`)
-		if paused.at("data", "schedule", "active") != false || paused.at("data", "schedule", "next_run_at") != nil || paused.at("data", "schedule", "cadence") != "weekly" {
+		if paused.at("data", "schedule", "active") != false || paused.at("data", "schedule", "next_run_at") != nil ||
+			paused.at("data", "schedule", "cadence") != "weekly" {
 			t.Errorf("paused: %s", paused.body)
 		}
-		changed := s.mustAnswer(t, 200, "PATCH", location, key, `{"name":"Elms","filters":{"brand_name":"elm"},"schedule":{"active":true,"cadence":"daily"}}`)
-		if again := s.mustAnswer(t, 200, "GET", location, key, ""); !cmp.Equal(changed.json, again.json) || again.at("data", "filters", "brand_name") != "elm" ||
+		changed := s.mustAnswer(t, 200, "PATCH", location, key,
+			`{"name":"Elms","filters":{"brand_name":"elm"},"schedule":{"active":true,"cadence":"daily"}}`)
+		if again := s.mustAnswer(t, 200, "GET", location, key, ""); !cmp.Equal(changed.json, again.json) ||
+			again.at("data", "filters", "brand_name") != "elm" ||
 			again.at("data", "schedule", "day") != 0.0 || again.at("data", "schedule", "next_run_at") == nil {
 			t.Errorf("changed: %s, read: %s", changed.body, again.body)
 		}
@@ -60,27 +64,28 @@ func TestLifeOfASavedSearch(t *testing.T) {
 		s.mustAnswer(t, 400, "PATCH", location, key, `{}`)
 
 		if gone := s.mustAnswer(t, 204, "DELETE", location, key, ""); len(gone.body) != 0 {
-			t.Errorf("a deletion says %q", gone.body)
+			t.Errorf("DELETE response %q", gone.body)
 		}
 		for _, method := range []string{"GET", "DELETE"} {
 			s.mustAnswer(t, 404, method, location, key, "")
 		}
 		s.mustAnswer(t, 404, "PATCH", location, key, `{"name":"x"}`)
 		if got, want := spentBy(t, st, account), (spent{requests: 13}); got != want {
-			t.Errorf("all of it cost %+v, want %+v", got, want)
+			t.Errorf("total cost %+v, want %+v", got, want)
 		}
 	})
 }
 
-// refuseAnother tries every operation on another account's search.
-func (s *serverProcess) refuseAnother(t *testing.T, location, key string) {
+// checkIsolation tries every operation on another account's search.
+func (s *serverProcess) checkIsolation(t *testing.T, location, key string) {
 	t.Helper()
 	s.mustAnswer(t, 404, "GET", location, key, "")
 	s.mustAnswer(t, 404, "PATCH", location, key, `{"name":"Mine"}`)
 	s.mustAnswer(t, 404, "PATCH", location, key, `{}`)
 	s.mustAnswer(t, 404, "DELETE", location, key, "")
-	if list := s.mustAnswer(t, 200, "GET", "/saved-searches", key, ""); list.at("meta", "total") != 1. || strings.Contains(string(list.body), location) {
-		t.Errorf("another account lists %s", list.body)
+	if list := s.mustAnswer(t, 200, "GET", "/saved-searches", key, ""); list.at("meta", "total") != 1. ||
+		strings.Contains(string(list.body), location) {
+		t.Errorf("list of another account: %s", list.body)
 	}
 }
 
@@ -94,15 +99,19 @@ func TestSavedSearchChangesParity(t *testing.T) {
 		for i, c := range []struct{ body, arguments string }{
 			{`"name":"Elms"`, `"name":"Elms"`},
 			{`"filters":{"brand_name":"elm","type_wine":true}`, `"filters":{"brand_name":"elm","type_wine":"true"}`},
-			{`"schedule":{"active":false}`, `"schedule":{"active":false},"name":null`}, {`"schedule":{"cadence":"monthly","day":28}`, `"schedule":{"cadence":"monthly","day":"28"}`},
+			{`"schedule":{"active":false}`, `"schedule":{"active":false},"name":null`},
+			{`"schedule":{"cadence":"monthly","day":28}`, `"schedule":{"cadence":"monthly","day":"28"}`},
 			{`"schedule":null`, `"remove_schedule":true`},
-			{``, ``}, {`"name":"  "`, `"name":"  "`}, {`"nam":"x"`, `"nam":"x"`}, {`"filters":{"brand":"x","abv_min":200}`, `"filters":{"brand":"x","abv_min":200}`},
-			{`"filters":{"application_status":"approved"}`, `"filters":{"application_status":"approved"}`}, {`"schedule":{"cadence":"hourly"}`, `"schedule":{"cadence":"hourly"}`},
+			{``, ``}, {`"name":"  "`, `"name":"  "`}, {`"nam":"x"`, `"nam":"x"`},
+			{`"filters":{"brand":"x","abv_min":200}`, `"filters":{"brand":"x","abv_min":200}`},
+			{`"filters":{"application_status":"approved"}`, `"filters":{"application_status":"approved"}`},
+			{`"schedule":{"cadence":"hourly"}`, `"schedule":{"cadence":"hourly"}`},
 		} {
 			account, secret, _ := mustAccount(t, st, fmt.Sprintf("change%d@example.com", i), cola.TierPro)
 			key := secret.Reveal()
 			create := func() string {
-				made := s.create(t, key, `{"name":"Oaks","filters":{"brand_name":"oak"},"schedule":{"cadence":"weekly","day":1}}`)
+				made := s.create(t, key,
+					`{"name":"Oaks","filters":{"brand_name":"oak"},"schedule":{"cadence":"weekly","day":1}}`)
 				return fmt.Sprint(made.at("data", "uuid"))
 			}
 			byREST, byTool := create(), create()
@@ -110,7 +119,8 @@ func TestSavedSearchChangesParity(t *testing.T) {
 				arguments = strings.TrimSuffix(`{"uuid":"`+uuid+`",`+arguments, ",") + "}"
 				return s.post(t, key, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+name+`","arguments":`+arguments+`}}`)
 			}
-			rest, called := s.rest(t, "PATCH", "/saved-searches/"+byREST, key, "{"+c.body+"}"), tool(key, "update_saved_search", byTool, c.arguments)
+			rest, called := s.rest(t, "PATCH", "/saved-searches/"+byREST, key, "{"+c.body+"}"), tool(key,
+				"update_saved_search", byTool, c.arguments)
 			if rest.StatusCode == http.StatusOK {
 				changed, _ := called.at("result", "structuredContent", "data").(map[string]any)
 				if diff := cmp.Diff(withoutSelf(t, rest.at("data").(map[string]any)), withoutSelf(t, changed)); diff != "" {
@@ -120,12 +130,13 @@ func TestSavedSearchChangesParity(t *testing.T) {
 				t.Errorf("%s: errors differ (-REST +tool):\n%s", c.body, diff)
 			}
 			list := s.rest(t, "GET", "/saved-searches", key, "")
-			listed := s.post(t, key, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_saved_searches"}}`)
+			listed := s.post(t, key,
+				`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_saved_searches"}}`)
 			if diff := cmp.Diff(list.at("data"), listed.at("result", "structuredContent", "data")); diff != "" {
 				t.Errorf("%s: lists differ (-REST +tool):\n%s", c.body, diff)
 			}
 			if gone := tool(stranger.Reveal(), "delete_saved_search", byTool, ""); gone.at("result", "isError") != true {
-				t.Errorf("another account deletes it: %s", gone.body)
+				t.Errorf("delete by another account: %s", gone.body)
 			}
 			s.mustAnswer(t, http.StatusNoContent, "DELETE", "/saved-searches/"+byREST, key, "")
 			if gone := tool(key, "delete_saved_search", byTool, ""); gone.at("result", "structuredContent", "data", "deleted") != true {
@@ -136,7 +147,7 @@ func TestSavedSearchChangesParity(t *testing.T) {
 				t.Errorf("deleted again (-REST +tool):\n%s", diff)
 			}
 			if got, want := spentBy(t, st, account), (spent{requests: 10}); got != want {
-				t.Errorf("%s: all of it cost %+v, want %+v", c.body, got, want)
+				t.Errorf("%s: total cost %+v, want %+v", c.body, got, want)
 			}
 		}
 	})
@@ -182,14 +193,14 @@ func TestResumingAtTheLimit(t *testing.T) {
 			}
 		}
 		if err != nil || count[200] != 3 || count[409] != 7 || active != cola.MaxActiveSchedules {
-			t.Errorf("answered %v, %d are active (%v); want 3 resumed, 7 refused", count, active, err)
+			t.Errorf("responses %v, %d active (%v), want 3 resumed, 7 refused", count, active, err)
 		}
 	})
 }
 
-// TestPreviewFindsWhatASearchDoes checks that the daily counts of a preview match the totals of
+// TestPreviewMatchesSearch checks that the daily counts of a preview match the totals of
 // searches for those days, and that a preview uses no quota.
-func TestPreviewFindsWhatASearchDoes(t *testing.T) {
+func TestPreviewMatchesSearch(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		s, st := startServer(t, h), mustOpen(t, h)
@@ -201,23 +212,26 @@ func TestPreviewFindsWhatASearchDoes(t *testing.T) {
 		} {
 			preview := s.mustAnswer(t, http.StatusOK, "POST", "/saved-searches/preview", key, `{"filters":`+filters+`}`)
 			days, _ := preview.at("data", "days").([]any)
-			if broad := strings.Contains(filters, "status"); len(days) != cola.PreviewDays || preview.at("data", "too_broad") != broad {
+			if broad := strings.Contains(filters, "status"); len(days) != cola.PreviewDays ||
+				preview.at("data", "too_broad") != broad {
 				t.Fatalf("%s: %s", filters, preview.body)
 			}
 			first, last := days[0].(map[string]any)["date"].(string), days[len(days)-1].(map[string]any)["date"].(string)
 			if age := time.Since(mustDay(t, first)); age < 0 || age > 25*time.Hour {
-				t.Errorf("%s: the first day is %s", filters, first)
+				t.Errorf("%s: first day %s", filters, first)
 			}
-			whole := s.mustAnswer(t, http.StatusOK, "GET", "/colas?per_page=1&approval_date_from="+last+"&approval_date_to="+first+"&"+query, key, "")
+			whole := s.mustAnswer(t, http.StatusOK, "GET",
+				"/colas?per_page=1&approval_date_from="+last+"&approval_date_to="+first+"&"+query, key, "")
 			if total := preview.at("data", "total"); total == 0. || total != whole.at("pagination", "total") {
-				t.Errorf("%s: %v in all, a search of these days finds %v", filters, total, whole.at("pagination", "total"))
+				t.Errorf("%s: total %v, search total %v", filters, total, whole.at("pagination", "total"))
 			}
 			for _, day := range days[:10] {
 				day := day.(map[string]any)
 				date := fmt.Sprint(day["date"])
-				found := s.mustAnswer(t, http.StatusOK, "GET", "/colas?per_page=1&approval_date_from="+date+"&approval_date_to="+date+"&"+query, key, "")
+				found := s.mustAnswer(t, http.StatusOK, "GET",
+					"/colas?per_page=1&approval_date_from="+date+"&approval_date_to="+date+"&"+query, key, "")
 				if day["count"] != found.at("pagination", "total") {
-					t.Errorf("%s: %v, a search finds %v", filters, day, found.at("pagination", "total"))
+					t.Errorf("%s: %v, search total %v", filters, day, found.at("pagination", "total"))
 				}
 			}
 		}
@@ -258,12 +272,16 @@ func TestScopeOfSavedSearches(t *testing.T) {
 			method, path, body string
 			without, with      int
 		}{
-			{"GET", "/saved-searches", "", 200, 200}, {"GET", location, "", 200, 200}, {"POST", "/saved-searches/preview", `{"filters":{}}`, 200, 200},
-			{"PATCH", location, `{"name":"x"}`, 403, 200}, {"PATCH", location, `{}`, 403, 400}, {"DELETE", location, "", 403, 204}, {"DELETE", location, "", 403, 404},
+			{"GET", "/saved-searches", "", 200, 200}, {"GET", location, "", 200, 200},
+			{"POST", "/saved-searches/preview", `{"filters":{}}`, 200, 200},
+			{"PATCH", location, `{"name":"x"}`, 403, 200}, {"PATCH", location, `{}`, 403, 400},
+			{"DELETE", location, "", 403, 204}, {"DELETE", location, "", 403, 404},
 		} {
 			got := s.rest(t, tt.method, tt.path, reads, tt.body)
 			challenge := got.Header.Get("WWW-Authenticate")
-			if told := strings.Contains(challenge, `error="insufficient_scope"`) && strings.Contains(challenge, `scope="saved_searches:write"`); got.StatusCode != tt.without || told != (tt.without == 403) {
+			challenged := strings.Contains(challenge, `error="insufficient_scope"`) &&
+				strings.Contains(challenge, `scope="saved_searches:write"`)
+			if got.StatusCode != tt.without || challenged != (tt.without == 403) {
 				t.Errorf("%s %s without the scope: %d %q %s", tt.method, tt.path, got.StatusCode, challenge, got.body)
 			}
 			if got := s.rest(t, tt.method, tt.path, writes, tt.body); got.StatusCode != tt.with {

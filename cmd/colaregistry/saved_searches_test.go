@@ -19,7 +19,8 @@ import (
 // ones.
 func (s *serverProcess) create(t *testing.T, key, body string, lines ...string) answer {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/saved-searches", strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+		s.base+"/saved-searches", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,15 +59,18 @@ func savedCases(t *testing.T) (cases []savedCase) {
 			beside = `,"volume_max":2`
 		}
 		for value, fails := range map[string]bool{good: false, bad: true} {
-			cases = append(cases, savedCase{fmt.Sprintf(`{"name":"One","filters":{%q:%s%s}}`, name, value, beside), f.Name, fails})
+			cases = append(cases,
+				savedCase{fmt.Sprintf(`{"name":"One","filters":{%q:%s%s}}`, name, value, beside), f.Name, fails})
 		}
 	}
-	schedules := map[string]string{"cadence": `"weekly","day":6`, "day": `28,"cadence":"monthly"`, "active": `false,"cadence":"daily"`}
+	schedules := map[string]string{
+		"cadence": `"weekly","day":6`, "day": `28,"cadence":"monthly"`, "active": `false,"cadence":"daily"`,
+	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[cola.ScheduleParams]()) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		good, ok := schedules[name]
 		if !ok {
-			t.Errorf("no case is made of schedule.%s", name)
+			t.Errorf("no case for schedule.%s", name)
 		}
 		_, bad := valuesOf(t, f)
 		for value, fails := range map[string]bool{good: false, bad: true} {
@@ -79,17 +83,23 @@ func savedCases(t *testing.T) (cases []savedCase) {
 // otherSavedCases are the cases that involve more than one field.
 func otherSavedCases() (cases []savedCase) {
 	for _, sent := range []string{
-		`{"name":" Ünïcode \"<&>\" ","filters":{}}`, `{"name":"1849","filters":{"abv_min":12,"type_wine":true,"query":null}}`,
-		`{"name":"Daily","filters":{"abv_max":99.5},"schedule":{"cadence":"DAILY"}}`, `{"name":"Day","filters":{"abv_max":9},"schedule":{"cadence":"daily","day":0}}`,
-		`{"name":"Sundays","filters":{"country":"DE"},"schedule":{"cadence":"weekly"}}`, `{"name":"Paused","filters":{"type_wine":true},"schedule":{"cadence":"monthly","day":1,"active":false}}`,
+		`{"name":" Ünïcode \"<&>\" ","filters":{}}`,
+		`{"name":"1849","filters":{"abv_min":12,"type_wine":true,"query":null}}`,
+		`{"name":"Daily","filters":{"abv_max":99.5},"schedule":{"cadence":"DAILY"}}`,
+		`{"name":"Day","filters":{"abv_max":9},"schedule":{"cadence":"daily","day":0}}`,
+		`{"name":"Sundays","filters":{"country":"DE"},"schedule":{"cadence":"weekly"}}`,
+		`{"name":"Paused","filters":{"type_wine":true},"schedule":{"cadence":"monthly","day":1,"active":false}}`,
 	} {
 		cases = append(cases, savedCase{sent: sent})
 	}
 	for _, sent := range []string{
-		`{}`, `{"name":"x"}`, `{"filters":{"brand_name":"oak"}}`, `{"name":"   ","filters":{}}`, `{"name":null,"filters":null}`,
+		`{}`, `{"name":"x"}`, `{"filters":{"brand_name":"oak"}}`,
+		`{"name":"   ","filters":{}}`, `{"name":null,"filters":null}`,
 		`{"name":"x","filters":{"brand":"oak","approval_date_from":"2024-01-01"},"brand_name":"oak","schedule":{"hour":6}}`,
-		`{"name":"x","filters":"oak","schedule":"weekly"}`, `{"name":["x"],"filters":[]}`, `{"name":"x","name":"y","filters":{"query":"a","query":"b"}}`,
-		`{"name":"x","filters":{"volume_min":1}}`, `{"name":"x","filters":{"abv_min":20,"abv_max":10}}`, `{"Name":"x","filters":{}}`,
+		`{"name":"x","filters":"oak","schedule":"weekly"}`, `{"name":["x"],"filters":[]}`,
+		`{"name":"x","name":"y","filters":{"query":"a","query":"b"}}`,
+		`{"name":"x","filters":{"volume_min":1}}`,
+		`{"name":"x","filters":{"abv_min":20,"abv_max":10}}`, `{"Name":"x","filters":{}}`,
 		`{"name":"x","filters":{},"schedule":{}}`, `{"name":"x","filters":{},"schedule":{"cadence":"weekly"}}`,
 		`{"name":"x","filters":{"application_status":"approved"},"schedule":{"cadence":"daily"}}`,
 		`{"name":"x","filters":{"type_wine":true,"type_malt_beverage":true,"type_distilled_spirit":true,"abv_min":0},"schedule":{"cadence":"daily","active":false}}`,
@@ -110,7 +120,7 @@ func valuesOf(t *testing.T, f reflect.StructField) (good, bad string) {
 	case reflect.TypeFor[cola.Opt[float64]](), reflect.TypeFor[cola.Opt[int]]():
 		return f.Tag.Get("example"), "{}"
 	}
-	t.Errorf("no case can be made of %s, which is of type %s", f.Name, f.Type)
+	t.Errorf("no case for %s of type %s", f.Name, f.Type)
 	return "null", "null"
 }
 
@@ -118,7 +128,7 @@ func mustQuote(t *testing.T, s string) string {
 	t.Helper()
 	b, err := json.Marshal(s)
 	if err != nil || s == "" {
-		t.Errorf("no example to ask with: %q (%v)", s, err)
+		t.Errorf("invalid example: %q (%v)", s, err)
 	}
 	return string(b)
 }
@@ -136,25 +146,25 @@ func TestSavedSearchParity(t *testing.T) {
 			tool := s.createByTool(t, secret.Reveal(), c.sent)
 			second := spentBy(t, st, account)
 			if first != (spent{requests: 1}) || second.sub(first) != first {
-				t.Errorf("%s: REST cost %+v, the tool %+v", c.sent, first, second.sub(first))
+				t.Errorf("%s: REST cost %+v, tool %+v", c.sent, first, second.sub(first))
 			}
 			kept, _, err := st.SavedSearches(t.Context(), account.ID, 0, 100)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if c.fails {
-				checkBothRefuse(t, c, rest, tool, kept)
+				checkBothRejected(t, c, rest, tool, kept)
 				continue
 			}
-			checkBothMade(t, c, rest, tool, kept)
+			checkBothCreated(t, c, rest, tool, kept)
 		}
 	})
 }
 
-func checkBothRefuse(t *testing.T, c savedCase, rest, tool answer, kept []cola.SavedSearch) {
+func checkBothRejected(t *testing.T, c savedCase, rest, tool answer, kept []cola.SavedSearch) {
 	t.Helper()
 	if rest.StatusCode != http.StatusBadRequest || len(kept) != 0 {
-		t.Errorf("%s: %d %.300s, %d are kept", c.sent, rest.StatusCode, rest.body, len(kept))
+		t.Errorf("%s: %d %.300s, %d stored", c.sent, rest.StatusCode, rest.body, len(kept))
 	}
 	envelope := toolError(t, tool)
 	if diff := cmp.Diff(rest.json, envelope); diff != "" || tool.at("result", "isError") != true {
@@ -167,28 +177,30 @@ func toolError(t *testing.T, tool answer) (envelope map[string]any) {
 	t.Helper()
 	parts, _ := tool.at("result", "content").([]any)
 	if len(parts) == 0 {
-		t.Fatalf("the tool answers %d %.300s", tool.StatusCode, tool.body)
+		t.Fatalf("tool response: %d %.300s", tool.StatusCode, tool.body)
 	}
-	_ = json.Unmarshal([]byte(parts[0].(map[string]any)["text"].(string)), &envelope) // otherwise it would be compared as missing
+	// an invalid envelope is compared as missing
+	_ = json.Unmarshal([]byte(parts[0].(map[string]any)["text"].(string)), &envelope)
 	return envelope
 }
 
-func checkBothMade(t *testing.T, c savedCase, rest, tool answer, kept []cola.SavedSearch) {
+func checkBothCreated(t *testing.T, c savedCase, rest, tool answer, kept []cola.SavedSearch) {
 	t.Helper()
 	one, _ := rest.at("data").(map[string]any)
 	other, _ := tool.at("result", "structuredContent", "data").(map[string]any)
 	if rest.StatusCode != http.StatusCreated || one == nil || other == nil || len(kept) != 2 {
-		t.Errorf("%s: REST %d %.300s, tool %.300s, %d are kept", c.sent, rest.StatusCode, rest.body, tool.body, len(kept))
+		t.Errorf("%s: REST %d %.300s, tool %.300s, %d stored", c.sent, rest.StatusCode, rest.body, tool.body, len(kept))
 		return
 	}
 	if diff := cmp.Diff(withoutSelf(t, one), withoutSelf(t, other)); diff != "" {
-		t.Errorf("%s: answers differ (-REST +tool):\n%s", c.sent, diff)
+		t.Errorf("%s: responses differ (-REST +tool):\n%s", c.sent, diff)
 	}
-	if diff := cmp.Diff(kept[0].Filters, kept[1].Filters); diff != "" || kept[0].Name != kept[1].Name || kept[0].UUID != one["uuid"] || kept[1].UUID != other["uuid"] {
-		t.Errorf("%s: kept are %+v and %+v:\n%s", c.sent, kept[0], kept[1], diff)
+	if diff := cmp.Diff(kept[0].Filters, kept[1].Filters); diff != "" || kept[0].Name != kept[1].Name ||
+		kept[0].UUID != one["uuid"] || kept[1].UUID != other["uuid"] {
+		t.Errorf("%s: stored %+v and %+v:\n%s", c.sent, kept[0], kept[1], diff)
 	}
 	if c.field != "" && reflect.ValueOf(kept[0].Filters).FieldByName(c.field).IsZero() {
-		t.Errorf("%s: the filter is not kept: %+v", c.sent, kept[0].Filters)
+		t.Errorf("%s: the filter is not stored: %+v", c.sent, kept[0].Filters)
 	}
 }
 
@@ -200,7 +212,7 @@ func withoutSelf(t *testing.T, search map[string]any) map[string]any {
 	uuid, _ := search["uuid"].(string)
 	manage, _ := search["manage_url"].(string)
 	if len(uuid) != 36 || manage != fmt.Sprint(search["dashboard_url"], "/", uuid) || search["created_at"] == nil {
-		t.Errorf("not told where it is: %v", search)
+		t.Errorf("no URL: %v", search)
 	}
 	for _, own := range []string{"uuid", "manage_url", "created_at"} {
 		delete(search, own)
@@ -208,7 +220,7 @@ func withoutSelf(t *testing.T, search map[string]any) map[string]any {
 	if schedule, ok := search["schedule"].(map[string]any); ok {
 		schedule = maps.Clone(schedule)
 		if due := schedule["next_run_at"] != nil; due != (schedule["active"] == true) {
-			t.Errorf("active is %v, and it is due at %v", schedule["active"], schedule["next_run_at"])
+			t.Errorf("active %v, next run at %v", schedule["active"], schedule["next_run_at"])
 		}
 		delete(schedule, "next_run_at")
 		search["schedule"] = schedule
@@ -216,40 +228,45 @@ func withoutSelf(t *testing.T, search map[string]any) map[string]any {
 	return search
 }
 
-// TestSavedSearchesSentAgain checks that a repeated creation creates no second search. REST
+// TestRepeatedCreation checks that a repeated creation creates no second search. REST
 // identifies it by its idempotency key, the tool by its content.
-func TestSavedSearchesSentAgain(t *testing.T) {
+func TestRepeatedCreation(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		s, st := startServer(t, h), mustOpen(t, h)
 		account, secret, _ := mustAccount(t, st, "again@example.com", cola.TierFree)
 		const body, other = `{"name":"Oaks","filters":{"brand_name":"oak"}}`, `{"name":"Elms","filters":{"brand_name":"elm"}}`
 		key := secret.Reveal()
-		first, again := s.create(t, key, body, "Idempotency-Key: a"), s.create(t, key, ` { "filters" : {"brand_name":" oak "},"name":"Oaks"}`, "Idempotency-Key: a")
-		if first.StatusCode != 201 || again.StatusCode != 201 || !cmp.Equal(first.json, again.json) || first.Header.Get("Location") != again.Header.Get("Location") {
-			t.Errorf("first %d %s, again %d %s", first.StatusCode, first.body, again.StatusCode, again.body)
+		first, again := s.create(t, key, body, "Idempotency-Key: a"), s.create(t, key,
+			` { "filters" : {"brand_name":" oak "},"name":"Oaks"}`, "Idempotency-Key: a")
+		if first.StatusCode != 201 || again.StatusCode != 201 || !cmp.Equal(first.json, again.json) ||
+			first.Header.Get("Location") != again.Header.Get("Location") {
+			t.Errorf("first %d %s, second %d %s", first.StatusCode, first.body, again.StatusCode, again.body)
 		}
 		if first.Header.Get("Idempotent-Replayed") != "" || again.Header.Get("Idempotent-Replayed") != "true" {
-			t.Errorf("replayed: first %q, again %q", first.Header.Get("Idempotent-Replayed"), again.Header.Get("Idempotent-Replayed"))
+			t.Errorf("Idempotent-Replayed: first %q, second %q",
+				first.Header.Get("Idempotent-Replayed"), again.Header.Get("Idempotent-Replayed"))
 		}
-		if reused := s.create(t, key, other, "Idempotency-Key: a"); reused.StatusCode != 409 || reused.at("error", "code") != "idempotency_key_reused" {
+		if reused := s.create(t, key, other, "Idempotency-Key: a"); reused.StatusCode != 409 ||
+			reused.at("error", "code") != "idempotency_key_reused" {
 			t.Errorf("the key with another search: %d %s", reused.StatusCode, reused.body)
 		}
 		call, repeated := s.createByTool(t, key, body), s.createByTool(t, key, body)
 		made := call.at("result", "structuredContent", "data")
-		if diff := cmp.Diff(made, repeated.at("result", "structuredContent", "data")); diff != "" || made == nil || cmp.Equal(made, first.at("data")) {
-			t.Errorf("a call sent again (-first +again):\n%s%s", diff, call.body)
+		if diff := cmp.Diff(made, repeated.at("result", "structuredContent", "data")); diff != "" || made == nil ||
+			cmp.Equal(made, first.at("data")) {
+			t.Errorf("repeated call (-first +second):\n%s%s", diff, call.body)
 		}
 		if notes := fmt.Sprint(repeated.at("result", "structuredContent", "notes")); !strings.Contains(notes, "created this search before") {
-			t.Errorf("a call sent again says %s", notes)
+			t.Errorf("notes of a repeated call: %s", notes)
 		}
 		twice, thrice := s.create(t, key, body), s.create(t, key, body)
 		kept, _, err := st.SavedSearches(t.Context(), account.ID, 0, 100)
 		if err != nil || len(kept) != 4 || twice.at("data", "uuid") == thrice.at("data", "uuid") {
-			t.Errorf("%d searches are kept, want 4: of REST with a key, of the tool, and two of REST without (%v)", len(kept), err)
+			t.Errorf("%d searches stored, want 4: one by REST with a key, one by the tool, two by REST without a key (%v)", len(kept), err)
 		}
 		if got := spentBy(t, st, account); got != (spent{requests: 7}) {
-			t.Errorf("all of it cost %+v", got)
+			t.Errorf("total cost %+v", got)
 		}
 	})
 }
@@ -270,21 +287,25 @@ func TestSavedSearchLimit(t *testing.T) {
 				t.Fatalf("search %d: %d %s", i, got.StatusCode, got.body)
 			}
 		}
-		rest, tool := s.create(t, key, search("x", `{"cadence":"daily"}`)), s.createByTool(t, key, search("x", `{"cadence":"daily"}`))
-		if rest.StatusCode != 409 || rest.at("error", "code") != "watchlist_limit_reached" || rest.at("error", "details", "limit") != 10. {
+		rest, tool := s.create(t, key, search("x", `{"cadence":"daily"}`)), s.createByTool(t,
+			key, search("x", `{"cadence":"daily"}`))
+		if rest.StatusCode != 409 || rest.at("error", "code") != "watchlist_limit_reached" ||
+			rest.at("error", "details", "limit") != 10. {
 			t.Errorf("one more by REST: %d %s", rest.StatusCode, rest.body)
 		}
 		if diff := cmp.Diff(rest.json, toolError(t, tool)); diff != "" || tool.StatusCode != 200 {
 			t.Errorf("one more by the tool: %d (-REST +tool):\n%s", tool.StatusCode, diff)
 		}
-		paused, none := s.create(t, key, search("p", `{"cadence":"daily","active":false}`)), s.createByTool(t, key, search("n", `null`))
+		paused, none := s.create(t, key, search("p", `{"cadence":"daily","active":false}`)), s.createByTool(t,
+			key, search("n", `null`))
 		if paused.StatusCode != 201 || none.at("result", "structuredContent", "data") == nil {
-			t.Errorf("one that is paused: %d %s; one without a schedule: %s", paused.StatusCode, paused.body, none.body)
+			t.Errorf("paused search: %d %s; search without a schedule: %s", paused.StatusCode, paused.body, none.body)
 		}
 		kept, _, err := st.SavedSearches(t.Context(), account.ID, 0, 100)
-		active := slices.DeleteFunc(slices.Clone(kept), func(s cola.SavedSearch) bool { return s.Schedule == nil || !s.Schedule.Active })
+		active := slices.DeleteFunc(slices.Clone(kept),
+			func(s cola.SavedSearch) bool { return s.Schedule == nil || !s.Schedule.Active })
 		if err != nil || len(kept) != 12 || len(active) != cola.MaxActiveSchedules {
-			t.Errorf("%d are kept, %d active (%v)", len(kept), len(active), err)
+			t.Errorf("%d stored, %d active (%v)", len(kept), len(active), err)
 		}
 	})
 }

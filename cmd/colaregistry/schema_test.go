@@ -16,9 +16,9 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// ofTheVersionBefore migrates the registry's database to the previous schema version and returns
+// withPreviousSchema migrates the registry's database to the previous schema version and returns
 // that version.
-func (h testRegistry) ofTheVersionBefore(t *testing.T) int64 {
+func (h testRegistry) withPreviousSchema(t *testing.T) int64 {
 	t.Helper()
 	return h.upTo(t, 0)
 }
@@ -37,7 +37,8 @@ func (h testRegistry) upTo(t *testing.T, version int64) int64 {
 	}
 	db := h.sql(t)
 	defer db.Close()
-	g, err := goose.NewProvider(dialect, db, os.DirFS(filepath.Join("..", "..", "store", migrations, "migrations")), goose.WithDisableGlobalRegistry(true))
+	g, err := goose.NewProvider(dialect, db, os.DirFS(filepath.Join("..", "..", "store", migrations, "migrations")),
+		goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,8 +119,8 @@ func withSchema(labels, source string) (migrating, refusing map[string][]string)
 		}
 }
 
-// TestCommandsKnowWhatTheyDoWithSchemas checks that every command is in one of the two lists.
-func TestCommandsKnowWhatTheyDoWithSchemas(t *testing.T) {
+// TestSchemaPolicy checks that every command is in one of the two lists.
+func TestSchemaPolicy(t *testing.T) {
 	parser, err := kong.New(&cli{}, kong.Name("colaregistry"))
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +130,9 @@ func TestCommandsKnowWhatTheyDoWithSchemas(t *testing.T) {
 		there = append(there, strings.TrimPrefix(leaf.Path(), "colaregistry "))
 	}
 	migrating, refusing := withSchema("", "")
-	known := append(slices.Collect(maps.Keys(migrating)), "alerts receive", "demo", "secret create", "secret rotate", "version") // commands without a database
+	// commands without a database
+	known := append(slices.Collect(maps.Keys(migrating)), "alerts receive",
+		"demo", "secret create", "secret rotate", "version")
 	for command := range refusing {
 		if command != "import --dry-run" {
 			known = append(known, command)
@@ -138,7 +141,7 @@ func TestCommandsKnowWhatTheyDoWithSchemas(t *testing.T) {
 	slices.Sort(there)
 	slices.Sort(known)
 	if diff := cmp.Diff(there, known); diff != "" {
-		t.Errorf("commands (-there +known):\n%s", diff)
+		t.Errorf("commands (-existing +listed):\n%s", diff)
 	}
 }
 
@@ -153,7 +156,7 @@ func TestOlderSchema(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) testRegistry{"sqlite": embedded, "postgres": onPostgres} {
 		t.Run(name, func(t *testing.T) {
 			h := open(t)
-			before := h.ofTheVersionBefore(t)
+			before := h.withPreviousSchema(t)
 			source := h.DatabaseURL
 			if source == "" {
 				source = "sqlite:" + filepath.Join(h.DataDir, "registry.db")
@@ -165,7 +168,7 @@ func TestOlderSchema(t *testing.T) {
 			for command, args := range migrating {
 				t.Run(command, func(t *testing.T) {
 					h := open(t)
-					before := h.ofTheVersionBefore(t)
+					before := h.withPreviousSchema(t)
 					if command == "serve" {
 						startServer(t, h, "--demo", "never").stop(t)
 					} else {
@@ -191,11 +194,9 @@ func (h testRegistry) requireRefused(t *testing.T, version int64, command string
 	if code != exitFailed || out.Len() > 0 {
 		t.Errorf("%s: exit code %d, printed %q", command, code, out.String())
 	}
-	for _, part := range []string{
-		fmt.Sprintf("schema version %d, this program's is %d", version, version+1), "run colaregistry migrate or start the server",
-	} {
+	for _, part := range []string{fmt.Sprint(version), fmt.Sprint(version + 1), "run colaregistry migrate"} {
 		if !strings.Contains(errs.String(), part) {
-			t.Errorf("%s says %q, want %q", command, errs.String(), part)
+			t.Errorf("%s: error %q, want %q in it", command, errs.String(), part)
 		}
 	}
 	h.requireVersion(t, command, version)

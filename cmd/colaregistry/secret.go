@@ -16,14 +16,14 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// secretFlags name the file with the keys that encrypt secrets in the database and in cookies.
+// secretFlags configure the keys that encrypt secrets in the database and in cookies.
 type secretFlags struct {
-	SecretKeyFile string `name:"secret-key-file" placeholder:"FILE" help:"Keys that encrypt webhook secrets and sign-in attempts; the same file for every process. Created next to the embedded database if missing; required with PostgreSQL (see secret create)."`
+	SecretKeyFile string `group:"Database flags:" name:"secret-key-file" placeholder:"FILE" help:"File with the keys that encrypt secrets, the same for every process (see secret create). Required with PostgreSQL; with SQLite, it is created next to the database if missing."`
 }
 
-// file returns the path of the key file. made is true if the program creates the file, next to an
-// SQLite database.
-func (f secretFlags) file(s storeFlags) (path string, made bool, err error) {
+// file returns the path of the key file. managed is true if the program may create the file, next
+// to an SQLite database.
+func (f secretFlags) file(s storeFlags) (path string, managed bool, err error) {
 	if f.SecretKeyFile != "" {
 		return f.SecretKeyFile, false, nil
 	}
@@ -32,30 +32,31 @@ func (f secretFlags) file(s storeFlags) (path string, made bool, err error) {
 	case err != nil:
 		return "", false, err
 	case p.path == "":
-		return "", false, errors.New("--secret-key-file is required with PostgreSQL. " +
-			"Create the file once with `colaregistry secret create FILE`, and give every process the same file")
+		return "", false, errors.New("--secret-key-file is required with PostgreSQL; " +
+			"create it once with \"colaregistry secret create FILE\" and use the same file for every process")
 	}
 	return strings.TrimSuffix(p.path, ".db") + ".key", true, nil
 }
 
-// checkKeyFile returns an error if the key file exists but can't be read, or if one that the user named is missing. serve
-// calls it before it migrates a database.
+// checkKeyFile returns an error if the key file is unreadable, or missing although given by flag.
+// serve calls it before migrating a database.
 func (f secretFlags) checkKeyFile(s storeFlags) error {
-	file, made, err := f.file(s)
+	file, managed, err := f.file(s)
 	if err != nil {
 		return err
 	}
-	if _, err = loadKeys(file); made && errors.Is(err, fs.ErrNotExist) {
+	if _, err = loadKeys(file); managed && errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
 }
 
-// keyring loads the keys of a database. It creates a missing key file next to an SQLite database that is
-// not bound to keys yet. It warns if other users of the machine can read the file.
+// keyring loads the keys of a database. If the file is missing next to an SQLite database that is
+// not bound to keys yet, keyring creates it. It warns if other users of the machine can read the
+// file.
 func (f secretFlags) keyring(env *environment, s storeFlags, st store.SealedSecrets) (*keyring.Keyring, error) {
-	file, made, err := f.file(s)
-	if err == nil && made {
+	file, managed, err := f.file(s)
+	if err == nil && managed {
 		err = createKeys(env, st, file)
 	}
 	if err != nil {
@@ -71,8 +72,8 @@ func (f secretFlags) keyring(env *environment, s storeFlags, st store.SealedSecr
 	return keys, nil
 }
 
-// createKeys creates a missing key file. If the database is bound to keys, it returns an error instead:
-// new keys can't decrypt its secrets.
+// createKeys creates a missing key file. It returns an error if the database is already bound to
+// keys, because new ones can't decrypt its secrets.
 func createKeys(env *environment, st store.SealedSecrets, file string) error {
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -82,8 +83,9 @@ func createKeys(env *environment, st store.SealedSecrets, file string) error {
 	case err != nil:
 		return err
 	case check != "":
-		return fmt.Errorf("%s is missing. This database is bound to key %s. Restore the file from a backup, or pass its path with --secret-key-file. "+
-			"If it is lost, run `colaregistry secret create %[1]s` and then `colaregistry secret reseal --forget-lost %[2]s`", file, vault.KeyOf(check))
+		return fmt.Errorf("%s is missing, and this database is bound to key %s. Restore the file from a backup, "+
+			"or pass its path with --secret-key-file. If it is lost, run \"colaregistry secret create %[1]s\" "+
+			"and then \"colaregistry secret reseal --forget-lost %[2]s\"", file, vault.KeyOf(check))
 	}
 	if err := keyring.Create(file); !errors.Is(err, fs.ErrExist) { // another process may have created it
 		return err
@@ -100,7 +102,7 @@ func loadKeys(file string) (*keyring.Keyring, error) {
 	return keys, err
 }
 
-// flagError adds the name of a flag to an error; it returns nil for nil.
+// flagError prefixes an error with the name of a flag; it returns nil for nil.
 func flagError(flag string, err error) error {
 	if err == nil {
 		return nil
@@ -109,8 +111,10 @@ func flagError(flag string, err error) error {
 }
 
 // vault returns the vault for the secrets of a database. The first call binds the database to the
-// keys; later calls fail unless the keys match. Keys listed in lost may be missing from the file.
-func (f secretFlags) vault(env *environment, s storeFlags, st store.SealedSecrets, lost ...string) (*vault.Vault, error) {
+// keys; later calls fail unless the keys match. Keys in lost may be missing from the file.
+func (f secretFlags) vault(
+	env *environment, s storeFlags, st store.SealedSecrets, lost ...string,
+) (*vault.Vault, error) {
 	file, _, err := f.file(s)
 	if err != nil {
 		return nil, err
@@ -119,14 +123,17 @@ func (f secretFlags) vault(env *environment, s storeFlags, st store.SealedSecret
 	if err != nil {
 		return nil, err
 	}
-	v := vault.New(vault.Options{Keys: keys, Log: env.log, Reload: func() (*keyring.Keyring, error) { return keyring.Load(file) }})
+	v := vault.New(vault.Options{
+		Keys: keys, Log: env.log, Reload: func() (*keyring.Keyring, error) { return keyring.Load(file) },
+	})
 	check, err := st.KeyCheck(env, v.NewCheck())
 	if err != nil {
 		return nil, err
 	}
 	if err := v.VerifyCheck(check); err != nil && !slices.Contains(lost, vault.KeyOf(check)) {
-		return nil, fmt.Errorf("%s lacks key %s, to which this database is bound; it contains %s. Pass the right file with --secret-key-file, "+
-			"or restore the key if it was removed before `colaregistry secret reseal` (%w)", file, vault.KeyOf(check), strings.Join(v.KeyIDs(), ", "), err)
+		return nil, fmt.Errorf("%s lacks key %s, to which this database is bound; it contains %s. Pass the right file "+
+			"with --secret-key-file, or restore the key if it was removed before \"colaregistry secret reseal\" (%w)",
+			file, vault.KeyOf(check), strings.Join(v.KeyIDs(), ", "), err)
 	}
 	inUse, err := st.SecretKeys(env)
 	if err != nil {
@@ -135,7 +142,7 @@ func (f secretFlags) vault(env *environment, s storeFlags, st store.SealedSecret
 	for _, id := range missingKeys(inUse, v) {
 		if !slices.Contains(lost, id) {
 			return nil, fmt.Errorf("%s lacks key %s, which encrypts %s in the database. Restore the key, or see "+
-				"`colaregistry secret reseal --help`", file, id, amount(inUse[id], "secret", "secrets"))
+				"\"colaregistry secret reseal --help\"", file, id, amount(inUse[id], "secret", "secrets"))
 		}
 	}
 	return v, nil
@@ -152,8 +159,8 @@ func missingKeys(inUse map[string]int, v *vault.Vault) (missing []string) {
 	return missing
 }
 
-// sealClear encrypts secrets that an earlier version of the program stored in clear text. It may
-// run repeatedly, even while such a version still runs.
+// sealClear encrypts secrets that an earlier version stored in clear text. It is idempotent and may
+// run while that version still runs.
 func sealClear(env *environment, st store.SealedSecrets, v *vault.Vault) error {
 	sealed, err := st.RewriteSecrets(env, vault.Prefix, func(s store.SealedSecret) (string, error) {
 		return v.Reseal(purposeOf(s), s.Destination, s.Text)
@@ -176,15 +183,15 @@ func purposeOf(s store.SealedSecret) vault.Purpose {
 }
 
 type secretCommand struct {
-	Create secretCreate `cmd:"" help:"Create the key file of a deployment, once, before the first start with PostgreSQL."`
-	Rotate secretRotate `cmd:"" help:"Add a new first key to a key file. New secrets are encrypted under it; the other keys still decrypt."`
-	Reseal secretReseal `cmd:"" help:"Re-encrypt every secret in the database under the first key of the key file, so that the others can be removed."`
-	Status secretStatus `cmd:"" help:"Show the keys and how many secrets each encrypts. The exit code is 1 if the key file lacks a key in use."`
+	Create secretCreate `cmd:"" help:"Create a key file."`
+	Rotate secretRotate `cmd:"" help:"Add a new key to a key file."`
+	Reseal secretReseal `cmd:"" help:"Re-encrypt all secrets under the newest key."`
+	Status secretStatus `cmd:"" help:"Show how many secrets each key encrypts."`
 }
 
 type secretCreate struct {
-	File      string `arg:"" help:"File to create. An existing file is never replaced."`
-	IfMissing bool   `help:"Succeed if the file already exists, for start scripts."`
+	File      string `arg:"" help:"File to create. Existing files are never replaced."`
+	IfMissing bool   `help:"Succeed if the file already exists."`
 }
 
 // Run creates the key file.
@@ -198,7 +205,8 @@ func (c *secretCreate) Run(env *environment) error {
 		_, err := keyring.Load(c.File)
 		return err
 	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("%s already exists; replacing it would make the secrets under its keys unreadable", c.File)
+		return fmt.Errorf("%s already exists; replacing it would make secrets encrypted with its keys unreadable",
+			c.File)
 	case err != nil:
 		return err
 	}
@@ -206,7 +214,9 @@ func (c *secretCreate) Run(env *environment) error {
 	if err != nil {
 		path = c.File
 	}
-	_, err = fmt.Fprintf(env.stdout, "Created %s. Pass it to every process with --secret-key-file, and back it up separately from the database.\n", path)
+	_, err = fmt.Fprintf(env.stdout,
+		"Created %s. Pass it to every process with --secret-key-file and back it up separately from the database.\n",
+		path)
 	return err
 }
 
@@ -228,11 +238,11 @@ func (c *secretRotate) Run(env *environment) error {
 type secretReseal struct {
 	storeFlags
 	secretFlags
-	ForgetLost []string `placeholder:"KEY" help:"Delete secrets encrypted under these lost keys instead of failing. Their owners must replace them; until then, their webhooks are not sent."`
+	ForgetLost []string `placeholder:"KEY" help:"ID of a lost key; delete the secrets encrypted under it instead of failing (repeatable). Their webhooks stop until the owners replace the secrets."`
 }
 
-// Run encrypts every secret under the first key. It replaces the check value last, so an interrupted
-// run can be repeated.
+// Run encrypts every secret under the first key. It replaces the check value last, so that an
+// interrupted run can be repeated.
 func (c *secretReseal) Run(env *environment) (err error) {
 	st, err := c.openExisting(env)
 	if err != nil {
@@ -245,7 +255,7 @@ func (c *secretReseal) Run(env *environment) (err error) {
 	}
 	for _, id := range c.ForgetLost {
 		if slices.Contains(v.KeyIDs(), id) {
-			return fmt.Errorf("--forget-lost: key %s is in the key file, so it is not lost", id)
+			return fmt.Errorf("--forget-lost: key %s is not lost; the key file contains it", id)
 		}
 	}
 	forgotten := 0
@@ -279,7 +289,7 @@ type secretStatus struct {
 	secretFlags
 }
 
-// Run prints a line for each key.
+// Run prints one line per key.
 func (c *secretStatus) Run(env *environment) (err error) {
 	st, err := c.openExisting(env)
 	if err != nil {
@@ -308,7 +318,7 @@ func (c *secretStatus) Run(env *environment) (err error) {
 		return err
 	}
 	if bound := vault.KeyOf(check); bound != "" {
-		inUse[bound] += 0 // listed even if it encrypts no secret
+		inUse[bound] += 0 // list it even if it encrypts no secrets
 	}
 	missing := missingKeys(inUse, v)
 	for _, id := range missing {

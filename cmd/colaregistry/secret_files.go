@@ -16,7 +16,7 @@ import (
 )
 
 // secretFile is the path of a file with the value of another flag: a flag --NAME-file of this type
-// fills --NAME. Files keep secrets out of command lines and environments, which other programs on
+// sets --NAME. Files keep secrets out of command lines and environments, which other programs on
 // the machine can read.
 type secretFile string
 
@@ -25,7 +25,7 @@ const (
 	maxSecretFile    = 64 << 10
 )
 
-// readSecretFiles fills the flags of a command that have their values in files.
+// readSecretFiles sets the flags whose values are in files.
 func readSecretFiles(flags []*kong.Flag, log *slog.Logger) error {
 	byName := map[string]*kong.Flag{}
 	for _, f := range flags {
@@ -39,7 +39,7 @@ func readSecretFiles(flags []*kong.Flag, log *slog.Logger) error {
 		}
 		value := byName[strings.TrimSuffix(f.Name, secretFileSuffix)]
 		if !value.Target.IsZero() {
-			errs = append(errs, fmt.Errorf("--%s and --%s are both set, by flags or in the environment; keep one",
+			errs = append(errs, fmt.Errorf("--%s and --%s are both set, by flag or environment variable; set only one",
 				value.Name, f.Name))
 			continue
 		}
@@ -94,11 +94,11 @@ func readSecret(path string, log *slog.Logger) (string, error) {
 	secret := strings.TrimSuffix(strings.TrimSuffix(string(content), "\n"), "\r")
 	switch {
 	case len(content) > maxSecretFile:
-		return "", fmt.Errorf("%s has more than %d bytes; it must be one line", path, maxSecretFile)
+		return "", fmt.Errorf("%s is larger than %d bytes; it must contain one line", path, maxSecretFile)
 	case secret == "":
-		return "", fmt.Errorf("%s is empty; write the secret to it, on one line", path)
+		return "", fmt.Errorf("%s is empty; it must contain the secret on one line", path)
 	case strings.ContainsAny(secret, "\r\n"):
-		return "", fmt.Errorf("%s has several lines; it must be one line", path)
+		return "", fmt.Errorf("%s has several lines; it must contain one", path)
 	}
 	if info, err := file.Stat(); err == nil {
 		warnReadable(path, info, log)
@@ -109,14 +109,14 @@ func readSecret(path string, log *slog.Logger) (string, error) {
 // warnReadable warns if other users of the machine can read a file with a secret.
 func warnReadable(path string, info fs.FileInfo, log *slog.Logger) {
 	if runtime.GOOS == "windows" || info.Mode().Perm()&0o007 == 0 || isMounted(path) {
-		return // on Windows the mode says nothing about other users
+		return // on Windows, the mode doesn't show the access of other users
 	}
-	log.Warn("other users of this machine can read a secret; run chmod o= on the file",
+	log.Warn("secret file is readable by other users; run chmod o= on it",
 		"file", path, "mode", info.Mode().Perm().String())
 }
 
-// isMounted reports whether a container engine mounted the secret. Engines make it readable by every
-// user, but only in the container.
+// isMounted reports whether a container engine mounted the secret. Such files are world-readable,
+// but only in the container.
 func isMounted(path string) bool {
 	absolute, err := filepath.Abs(path)
 	return err == nil && strings.HasPrefix(absolute, "/run/secrets/")

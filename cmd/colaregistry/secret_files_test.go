@@ -68,14 +68,15 @@ func TestSecretFileProblems(t *testing.T) {
 	} {
 		_, _, err := parsed(t, "account", "list", "--database-url-file", path)
 		message := fmt.Sprint(err)
-		if !strings.Contains(message, "--database-url-file") || !strings.Contains(message, path) || strings.Contains(message, "topsecret") {
+		if !strings.Contains(message, "--database-url-file") || !strings.Contains(message, path) ||
+			strings.Contains(message, "topsecret") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	path := writeSecret(t, "sqlite:x", 0o604)
 	if _, log, err := parsed(t, "account", "list", "--database-url-file", path); err != nil ||
 		!strings.Contains(log, path) {
-		t.Errorf("readable by others: %v, log %q; want a warning", err, log)
+		t.Errorf("readable by others: %v, log %q, want a warning", err, log)
 	}
 	_, _, err := parsed(t, "key", "list", "--database-url-file", path, "--database-url", "sqlite:y")
 	if err == nil || !strings.Contains(err.Error(), "both") {
@@ -106,7 +107,7 @@ func TestKeyFileReadableByOthers(t *testing.T) {
 	var log bytes.Buffer
 	warnReadable("/run/secrets/colaregistry.key", info, slog.New(slog.NewTextHandler(&log, nil)))
 	if log.Len() > 0 {
-		t.Errorf("a file that a container engine mounts: %s", &log)
+		t.Errorf("mounted file: %s", &log)
 	}
 }
 
@@ -136,7 +137,7 @@ func TestSecretFlagsHaveFiles(t *testing.T) {
 		}
 		for name := range files {
 			if value, named := strings.CutSuffix(name, secretFileSuffix); !named || !names[value] {
-				t.Errorf("%s: --%s fills no flag", command.Path(), name)
+				t.Errorf("%s: --%s sets no flag", command.Path(), name)
 			}
 		}
 		commands++

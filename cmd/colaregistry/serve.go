@@ -23,32 +23,31 @@ type serveCommand struct {
 	dashboardFlags
 	deliveryFlags
 	networkFlags
-	Listen         string        `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address to listen on (${default})."`
-	AdminListen    string        `placeholder:"ADDR" help:"Address of a listener for operators: metrics, probes and profiles, without credentials."`
+	Listen         string        `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address to listen on (default: ${default})."`
+	AdminListen    string        `placeholder:"ADDR" help:"Address of the admin listener, which serves metrics, probes and profiles without authentication (default: disabled)."`
 	PublicURL      string        `name:"public-url" placeholder:"URL" help:"Scheme and host at which users reach the server (default: http:// and the listen address)."`
 	UpgradeURL     string        `name:"upgrade-url" placeholder:"URL" help:"Upgrade page, linked from quota errors (default: the dashboard's plans page)."`
-	AllowedHosts   []string      `name:"allowed-host" placeholder:"NAME" help:"Additional host, without port, that /mcp accepts besides the public URL and the listen address (repeatable)."`
-	AllowedOrigins []string      `name:"allowed-origin" placeholder:"ORIGIN" help:"Additional origin, such as https://app.example.com, that may call /mcp from a browser (repeatable)."`
-	DrainDelay     time.Duration `placeholder:"DURATION" help:"Time between failing /readyz and closing the listener on shutdown, for load balancers to notice (${default})." default:"0s"`
-	Alerts         string        `default:"on" enum:"on,off" placeholder:"on|off" help:"Whether this process runs due saved searches and sends their results (${default}). Processes share the work."`
-	Demo           string        `default:"auto" enum:"auto,never" placeholder:"auto|never" help:"Whether to load demonstration data into a new SQLite database (${default})."`
+	AllowedHosts   []string      `name:"allowed-host" placeholder:"NAME" help:"Additional Host, without port, accepted by /mcp besides those of the public URL and the listen address (repeatable)."`
+	AllowedOrigins []string      `name:"allowed-origin" placeholder:"ORIGIN" help:"Additional browser origin, such as https://app.example.com, that may call /mcp (repeatable)."`
+	DrainDelay     time.Duration `placeholder:"DURATION" help:"On shutdown, time between failing /readyz and closing the listener, for load balancers to notice (default: ${default})." default:"0s"`
+	Alerts         string        `default:"on" enum:"on,off" placeholder:"on|off" help:"Whether this process runs due saved searches and sends alerts (default: ${default}). Several processes share the work."`
+	Demo           string        `default:"auto" enum:"auto,never" placeholder:"auto|never" help:"Whether to load demonstration data into a new SQLite database (default: ${default})."`
 }
 
 const (
-	drainFor  = 30 * time.Second // limit for requests in progress after a signal
-	gcPercent = 20               // the index is large and never garbage; the default would let the heap double
-	// Merging or building the index keeps a thread busy for seconds. Without a spare one, a request waits 10 ms for the
-	// runtime to preempt it; with a spare one, the system schedules the request first.
-	spareThreads = 2
-	maxHeader    = 64 << 10
-	headerWait   = 10 * time.Second
-	readWait     = 30 * time.Second
-	writeWait    = 60 * time.Second
-	idleTimeout  = 30 * time.Second
+	drainTimeout = 30 * time.Second // limit for in-flight requests after a signal
+	gcPercent    = 20               // the index is large and long-lived; the default would let the heap double
+	// Merging or building the index keeps a thread busy for seconds. Without a spare thread, a request waits 10 ms until
+	// the runtime preempts the busy one; with a spare thread, the operating system runs the request immediately.
+	spareThreads  = 2
+	maxHeader     = 64 << 10
+	headerTimeout = 10 * time.Second
+	readTimeout   = 30 * time.Second
+	writeTimeout  = 60 * time.Second
+	idleTimeout   = 30 * time.Second
 )
 
-// Run serves until the context ends, then drains: it answers requests in progress and commits their
-// charges.
+// Run serves until the context ends, then finishes in-flight requests and commits their charges.
 func (c *serveCommand) Run(env *environment) (err error) {
 	publicURL, err := c.check()
 	if err != nil {
@@ -60,7 +59,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", c.Listen, err)
 	}
-	defer listener.Close() // closed by the server, unless it never started
+	defer listener.Close() // in case the server never starts
 	if publicURL == "" {
 		publicURL = "http://" + reachable(listener.Addr())
 	}
@@ -68,7 +67,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	defer admin.close() // last, so that operators see the shutdown
+	defer admin.close() // last, to observe the shutdown
 	if err := c.checkKeyFile(c.storeFlags); err != nil {
 		return err
 	}
@@ -77,8 +76,8 @@ func (c *serveCommand) Run(env *environment) (err error) {
 		return err
 	}
 	defer closing(st, &err)
-	if err := os.MkdirAll(filepath.Dir(c.snapshot()), 0o700); err != nil { // with a database server, there may be no folder yet
-		env.log.Warn("can't create the folder for the index snapshot", "error", err)
+	if err := os.MkdirAll(filepath.Dir(c.snapshot()), 0o700); err != nil { // may be missing with PostgreSQL
+		env.log.Warn("creating the folder for the index snapshot failed", "error", err)
 	}
 	warnPlainCookies(env.log, publicURL, listener.Addr())
 	private := isPrivate(env, listener.Addr())
@@ -131,7 +130,8 @@ func (c *serveCommand) check() (publicURL string, err error) {
 	}
 	_, err = c.signInIssuers(c.Issuers)
 	_, unlinked := c.linkPolicies()
-	if err := errors.Join(c.oauthFlags.check(), c.deliveryFlags.check(), c.networkFlags.check(), err, unlinked); err != nil {
+	err = errors.Join(c.oauthFlags.check(), c.deliveryFlags.check(), c.networkFlags.check(), err, unlinked)
+	if err != nil {
 		return "", err
 	}
 	for _, name := range c.AllowedHosts {
@@ -159,7 +159,7 @@ func checkedRoot(flag, given string) (string, error) {
 	return u.Scheme + "://" + u.Host, nil
 }
 
-// checkedURL parses an http or https URL; nil for none.
+// checkedURL parses an http or https URL. It returns nil for "".
 func checkedURL(flag, given string) (*url.URL, error) {
 	if given == "" {
 		return nil, nil
@@ -171,8 +171,8 @@ func checkedURL(flag, given string) (*url.URL, error) {
 	return u, nil
 }
 
-// reachable returns the host and port at which this machine reaches a listener: localhost if it
-// listens on every address.
+// reachable returns the host and port at which this machine reaches a listener, with localhost for
+// a wildcard address.
 func reachable(a net.Addr) string {
 	host, port, err := net.SplitHostPort(a.String())
 	if err != nil {

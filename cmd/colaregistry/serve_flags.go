@@ -21,8 +21,8 @@ import (
 
 // networkFlags configure connections and client addresses.
 type networkFlags struct {
-	TrustedProxies []string `name:"trusted-proxy" placeholder:"CIDR" help:"Network of reverse proxies, such as 10.0.0.0/8, whose X-Forwarded-For names the client; may be repeated. Without it, the client is the connected peer."`
-	MaxConnections int      `name:"max-connections" default:"10000" placeholder:"N" help:"Maximum open connections (${default}); fewer if the limit on open files is lower. At the limit, idle connections are closed and new ones wait."`
+	TrustedProxies []string `group:"Network flags:" name:"trusted-proxy" placeholder:"CIDR" help:"Network of trusted reverse proxies, such as 10.0.0.0/8. Their X-Forwarded-For identifies the client; otherwise the peer address does. Repeatable."`
+	MaxConnections int      `group:"Network flags:" name:"max-connections" default:"10000" placeholder:"N" help:"Maximum open connections (default: ${default}; fewer if the limit on open files is lower). At the limit, idle connections are closed and new ones wait."`
 }
 
 // reservedFiles is how many file descriptors are reserved for the database, the index and the log.
@@ -47,10 +47,11 @@ func (f *networkFlags) proxies() (web.Proxies, error) {
 			network, err = netip.PrefixFrom(address, address.BitLen()), nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("--trusted-proxy: %q is neither an address nor a network such as 10.0.0.0/8", given)
+			return nil, fmt.Errorf("--trusted-proxy: %q is not an IP address or a network such as 10.0.0.0/8", given)
 		}
 		if network.Bits() == 0 {
-			return nil, fmt.Errorf("--trusted-proxy: %s includes every address, so any client could spoof its IP; list only your proxies' networks", given)
+			return nil, fmt.Errorf("--trusted-proxy: %s includes every address, so any client could spoof its IP; "+
+				"list only your proxies' networks", given)
 		}
 		networks = append(networks, network.Masked())
 	}
@@ -69,7 +70,7 @@ func (f *networkFlags) connections(env *environment) int {
 	return most
 }
 
-// isHTTPS reports whether users reach the server by https. Only then are cookies Secure.
+// isHTTPS reports whether users reach the server over https. Only then are cookies Secure.
 func isHTTPS(publicURL string) bool { return strings.HasPrefix(publicURL, "https://") }
 
 // warnPlainCookies warns if cookies will lack Secure although other machines can reach the server.
@@ -81,7 +82,7 @@ func warnPlainCookies(log *slog.Logger, publicURL string, listening net.Addr) {
 }
 
 // strictTransport adds HSTS for a year to every response if the public URL is https. Otherwise it
-// warns once when a request reached a proxy by https.
+// warns once if a proxy reports an https request.
 func strictTransport(publicURL string, log *slog.Logger, next http.Handler) http.Handler {
 	if isHTTPS(publicURL) {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -93,8 +94,9 @@ func strictTransport(publicURL string, log *slog.Logger, next http.Handler) http
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
 			warn.Do(func() {
-				log.Warn("cookies lack Secure because --public-url is not https, but a request came by https (X-Forwarded-Proto); "+
-					"set it to the https address that users see", "public_url", publicURL)
+				log.Warn("cookies lack Secure because --public-url is not https, "+
+					"but a request arrived over https (X-Forwarded-Proto); set it to the https address that users see",
+					"public_url", publicURL)
 			})
 		}
 		next.ServeHTTP(w, r)
@@ -103,12 +105,12 @@ func strictTransport(publicURL string, log *slog.Logger, next http.Handler) http
 
 // dashboardFlags configure sign-in to the dashboard and the billing page.
 type dashboardFlags struct {
-	SignInIssuers     []string     `name:"sign-in-issuer" placeholder:"URL" help:"OpenID Connect issuer for signing in to the dashboard; may be repeated. Defaults to --oidc-issuer; without either, account holders sign in by link (account link)."`
-	SignInClients     []string     `name:"sign-in-client-id" placeholder:"ID" help:"Client ID of the dashboard at the issuer; one for each issuer, in the same order."`
-	SignInSecrets     []string     `name:"sign-in-client-secret" placeholder:"SECRET" help:"Client secret of the dashboard at the issuer; one for each issuer, in the same order, or none for public clients. Other users of the machine can read command lines: prefer --sign-in-client-secret-file."`
-	SignInSecretFiles []secretFile `name:"sign-in-client-secret-file" placeholder:"PATH" help:"File with a client secret; one for each issuer, in the same order."`
-	SignInNames       []string     `name:"sign-in-name" placeholder:"NAME" help:"Label of the issuer's sign-in button; one for each issuer, in the same order. Defaults to the issuer's host."`
-	BillingURL        string       `name:"billing-url" placeholder:"URL" help:"Page where account holders change their plan; the plans page links to it."`
+	SignInIssuers     []string     `group:"Dashboard flags:" name:"sign-in-issuer" placeholder:"URL" help:"OpenID Connect issuer for dashboard sign-in (repeatable; default: --oidc-issuer). Without either, account holders sign in by link (see account link)."`
+	SignInClients     []string     `group:"Dashboard flags:" name:"sign-in-client-id" placeholder:"ID" help:"Client ID of the dashboard at the issuer. Give one per issuer, in the same order."`
+	SignInSecrets     []string     `group:"Dashboard flags:" name:"sign-in-client-secret" placeholder:"SECRET" help:"Client secret of the dashboard at the issuer. Give one per issuer, in the same order; omit it for public clients. Prefer --sign-in-client-secret-file, because other users of the machine can see command lines."`
+	SignInSecretFiles []secretFile `group:"Dashboard flags:" name:"sign-in-client-secret-file" placeholder:"PATH" help:"File with a client secret. Give one per issuer, in the same order."`
+	SignInNames       []string     `group:"Dashboard flags:" name:"sign-in-name" placeholder:"NAME" help:"Text of the issuer's sign-in button (default: the issuer's host). Give one per issuer, in the same order."`
+	BillingURL        string       `group:"Dashboard flags:" name:"billing-url" placeholder:"URL" help:"Page where account holders change their plan, linked from the plans page."`
 }
 
 // signInIssuers combines the flags of each issuer. tokenIssuers are the default.
@@ -118,11 +120,14 @@ func (f *dashboardFlags) signInIssuers(tokenIssuers []string) ([]auth.SignInIssu
 		urls = tokenIssuers
 	}
 	if len(f.SignInClients) != len(urls) {
-		return nil, fmt.Errorf("--sign-in-client-id: %d given for %d sign-in issuers; give one for each, in the same order", len(f.SignInClients), len(urls))
+		return nil, fmt.Errorf("--sign-in-client-id: %d given for %d sign-in issuers; "+
+			"give one per issuer, in the same order", len(f.SignInClients), len(urls))
 	}
-	for flag, values := range map[string][]string{"--sign-in-client-secret": f.SignInSecrets, "--sign-in-name": f.SignInNames} {
+	optional := map[string][]string{"--sign-in-client-secret": f.SignInSecrets, "--sign-in-name": f.SignInNames}
+	for flag, values := range optional {
 		if len(values) != 0 && len(values) != len(urls) {
-			return nil, fmt.Errorf("%s: %d given for %d sign-in issuers; give one for each, in the same order, or none", flag, len(values), len(urls))
+			return nil, fmt.Errorf("%s: %d given for %d sign-in issuers; "+
+				"give one per issuer, in the same order, or omit the flag", flag, len(values), len(urls))
 		}
 	}
 	list := make([]auth.SignInIssuer, len(urls))
@@ -138,12 +143,12 @@ func (f *dashboardFlags) signInIssuers(tokenIssuers []string) ([]auth.SignInIssu
 	return list, nil
 }
 
-// deliveryFlags configure how messages of saved searches are sent.
+// deliveryFlags configure how alerts are sent.
 type deliveryFlags struct {
-	SMTP            string     `name:"smtp" placeholder:"URL" help:"Mail server, such as smtp://user:password@mail.example.com:587 (STARTTLS) or smtps://…:465. Without it, no email is sent."`
-	SMTPFile        secretFile `name:"smtp-file" placeholder:"PATH" help:"File with the value of --smtp, for a URL with a password."`
-	MailFrom        string     `name:"mail-from" placeholder:"ADDRESS" help:"Sender of email, such as 'Label alerts <alerts@example.com>'; required with --smtp."`
-	WebhooksPrivate bool       `name:"webhook-allow-private" help:"Allow webhooks to this machine and its network, and without https: for trials, or if every account holder is trusted."`
+	SMTP            string     `group:"Alert flags:" name:"smtp" placeholder:"URL" help:"Mail server, such as smtp://user:password@mail.example.com:587 (STARTTLS) or smtps://…:465 (default: send no email)."`
+	SMTPFile        secretFile `group:"Alert flags:" name:"smtp-file" placeholder:"PATH" help:"File with the mail server URL, to keep its password off the command line."`
+	MailFrom        string     `group:"Alert flags:" name:"mail-from" placeholder:"ADDRESS" help:"Sender of email, such as 'Label alerts <alerts@example.com>'; required with --smtp."`
+	WebhooksPrivate bool       `group:"Alert flags:" name:"webhook-allow-private" help:"Allow webhooks to private addresses and over plain http. Use it only for testing, or if you trust every account holder."`
 }
 
 // check validates the flags without opening the database or connecting to the mail server.
@@ -159,12 +164,16 @@ func (f *deliveryFlags) check() error {
 // flags and can't send.
 func (f *deliveryFlags) senders(v *vault.Vault, publicURL string, log *slog.Logger) (map[string]alerts.Sender, error) {
 	senders := map[string]alerts.Sender{
-		cola.KindWebhook: webhook.New(webhook.Options{Vault: v, PublicURL: publicURL, AllowPrivate: f.WebhooksPrivate, Version: version()}),
+		cola.KindWebhook: webhook.New(webhook.Options{
+			Vault: v, PublicURL: publicURL, AllowPrivate: f.WebhooksPrivate, Version: version(),
+		}),
 	}
 	if f.SMTP == "" {
 		return senders, nil
 	}
-	post, err := mail.New(mail.Options{Link: v.Link, Server: f.SMTP, From: f.MailFrom, PublicURL: publicURL, Logger: log})
+	post, err := mail.New(mail.Options{
+		Link: v.Link, Server: f.SMTP, From: f.MailFrom, PublicURL: publicURL, Logger: log,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -172,17 +181,17 @@ func (f *deliveryFlags) senders(v *vault.Vault, publicURL string, log *slog.Logg
 	return senders, nil
 }
 
-// summarizeDeliveries summarizes a round of deliveries; empty if there were none.
+// summarizeDeliveries summarizes a round of deliveries; "" if nothing was sent.
 func summarizeDeliveries(r alerts.DeliveryReport) string {
 	var parts []string
-	add := func(n int, what string) {
+	add := func(n int, outcome string) {
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", amount(n, "message", "messages"), what))
+			parts = append(parts, fmt.Sprintf("%s %s", amount(n, "message", "messages"), outcome))
 		}
 	}
 	add(r.Delivered, "delivered")
-	add(r.Retried, "to be tried again")
-	add(r.Failed, "given up")
+	add(r.Retried, "to be retried")
+	add(r.Failed, "failed")
 	if len(parts) == 0 {
 		return ""
 	}

@@ -26,18 +26,18 @@ import (
 	"github.com/colaregistry/colaregistry/store/lookup"
 )
 
-// server is the wired program.
+// server is the running program with all its parts.
 type server struct {
 	*engine
 	env        *environment
 	http       *http.Server
-	onReady    func() error  // called once when the index is ready
+	onReady    func() error  // called once the index is built
 	delay      time.Duration // between the signal and closing the listener
 	events     *security.Events
 	tokens     *auth.Tokens // nil if only API keys are accepted
 	browsers   *auth.Browsers
-	alerts     *alerts.Scheduler  // nil if other processes run saved searches
-	dispatcher *alerts.Dispatcher // nil if scheduler is nil
+	alerts     *alerts.Scheduler  // nil with --alerts off
+	dispatcher *alerts.Dispatcher // nil with --alerts off
 }
 
 // deployment groups the dependencies and settings of a server.
@@ -82,7 +82,7 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate, events: events, vault: d.vault,
 	})
 	if c.Alerts == "on" {
-		if err := s.alert(c, d.store, d.vault, d.publicURL, metrics); err != nil {
+		if err := s.addAlerts(c, d.store, d.vault, d.publicURL, metrics); err != nil {
 			return nil, err
 		}
 	}
@@ -97,26 +97,28 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 		Hosts:   c.hosts(d),
 		Origins: append([]string{d.publicURL}, c.AllowedOrigins...),
 	})
-	people, err := s.people(c, d, links)
+	pages, err := s.dashboard(c, d, links)
 	if err != nil {
 		return nil, err
 	}
 	s.http = &http.Server{
-		Handler:           proxies.Identify(strictTransport(d.publicURL, env.log, edges(rest, assistants, people))),
-		ReadHeaderTimeout: headerWait, ReadTimeout: readWait, WriteTimeout: writeWait, IdleTimeout: idleTimeout,
+		Handler:           proxies.Identify(strictTransport(d.publicURL, env.log, route(rest, assistants, pages))),
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
+		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(env.log.Handler(), slog.LevelWarn),
 	}
 	return s, nil
 }
 
-// people returns the dashboard.
-func (s *server) people(c *serveCommand, d deployment, links auth.LinkPolicies) (http.Handler, error) {
+// dashboard returns the handler of the dashboard.
+func (s *server) dashboard(c *serveCommand, d deployment, links auth.LinkPolicies) (http.Handler, error) {
 	issuers, err := c.signInIssuers(c.Issuers)
 	if err != nil {
 		return nil, err
 	}
 	s.browsers, err = auth.NewBrowsers(auth.BrowserOptions{
-		Store: d.store, Attempts: d.vault.Box(vault.Attempt), PublicURL: d.publicURL, Issuers: issuers, LinkEmail: links,
+		Store: d.store, Attempts: d.vault.Box(vault.Attempt),
+		PublicURL: d.publicURL, Issuers: issuers, LinkEmail: links,
 		Logger: s.env.log, Metrics: d.admin.registerer(), Events: s.events, OnFault: dashboard.ShowSessionError,
 	})
 	if err != nil {
@@ -128,45 +130,50 @@ func (s *server) people(c *serveCommand, d deployment, links auth.LinkPolicies) 
 	}), nil
 }
 
-// alert makes the server run saved searches and send their results.
-func (s *server) alert(c *serveCommand, st store.Store, v *vault.Vault, publicURL string, metrics prometheus.Registerer) error {
+// addAlerts makes the server run saved searches and send their results.
+func (s *server) addAlerts(
+	c *serveCommand, st store.Store, v *vault.Vault, publicURL string, metrics prometheus.Registerer,
+) error {
 	senders, err := c.senders(v, publicURL, s.env.log)
 	if err != nil {
 		return err
 	}
 	if c.SMTP == "" {
-		s.env.log.Info("this process doesn't send email; alerts go out by webhook and feed only (see --smtp)")
+		s.env.log.Info("email disabled; alerts are sent by webhook and feed only (see --smtp)")
 	}
 	if c.SMTP != "" && web.IsLocalURL(publicURL) {
-		s.env.log.Warn("links in email, such as the unsubscribe link, open only on this machine; set --public-url", "public_url", publicURL)
+		s.env.log.Warn("links in email work only on this machine; set --public-url", "public_url", publicURL)
 	}
 	runner := alerts.New(alerts.Options{Store: st, Logger: s.env.log, Metrics: metrics})
 	s.alerts = &alerts.Scheduler{Runner: runner, Now: time.Now, Logger: s.env.log}
-	s.dispatcher = alerts.NewDispatcher(alerts.DispatcherOptions{Store: st, Senders: senders, Now: time.Now, Logger: s.env.log, Metrics: metrics})
+	s.dispatcher = alerts.NewDispatcher(alerts.DispatcherOptions{
+		Store: st, Senders: senders, Now: time.Now, Logger: s.env.log, Metrics: metrics,
+	})
 	return nil
 }
 
-// edges routes requests to edges. It is not a mux, because paths of the REST API must arrive
-// unchanged.
-func edges(rest, assistants, people http.Handler) http.Handler {
+// route routes requests to the MCP endpoint, the dashboard or the REST API. It is not a mux,
+// because the REST API needs unnormalized paths.
+func route(rest, assistants, pages http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case mcp.Handles(r.URL.Path):
 			assistants.ServeHTTP(w, r)
-		case dashboard.Handles(r.URL.Path), byPerson(r) && !httpapi.Handles(r.URL.Path):
-			people.ServeHTTP(w, r)
+		case dashboard.Handles(r.URL.Path), isNavigation(r) && !httpapi.Handles(r.URL.Path):
+			pages.ServeHTTP(w, r)
 		default:
 			rest.ServeHTTP(w, r)
 		}
 	})
 }
 
-// byPerson reports whether a browser navigates: it gets errors as pages.
-func byPerson(r *http.Request) bool {
-	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"), "text/html")
+// isNavigation reports whether a browser navigates to a page, so that it gets errors as HTML.
+func isNavigation(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
+		strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// ownHosts returns the host names by which clients may call a server: those of its public URL and
+// ownHosts returns the host names under which clients may call a server: those of its public URL and
 // listen address, and the names of this machine if it listens on a loopback address.
 func ownHosts(publicURL string, listening net.Addr) (hosts []string) {
 	if u, err := url.Parse(publicURL); err == nil {
@@ -183,15 +190,16 @@ func ownHosts(publicURL string, listening net.Addr) (hosts []string) {
 	return hosts
 }
 
-// serve handles requests until the context ends. Then it drains: it closes the listener, finishes
-// requests in progress and saves the index snapshot.
+// serve handles requests until the context ends. Then it closes the listener, finishes in-flight
+// requests and saves the index snapshot.
 func (s *server) serve(ctx context.Context, l net.Listener) error {
 	following, unfollow := context.WithCancel(context.WithoutCancel(ctx))
 	defer unfollow()
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		if err := s.follower.Run(following); err != nil {
-			s.env.log.Warn("index snapshot not saved; the next start reads every label", "error", err) // losing the snapshot loses no data
+			// The snapshot only speeds up the next start.
+			s.env.log.Warn("saving the index snapshot failed; the next start rebuilds the index", "error", err)
 		}
 		return nil
 	})
@@ -207,12 +215,12 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 	})
 	group.Go(func() error {
 		if s.tokens != nil {
-			askIssuers(running, s.env, "access tokens cannot be checked yet", s.tokens.Check)
+			checkIssuers(running, s.env, "access tokens", s.tokens.Check)
 		}
 		return nil
 	})
 	group.Go(func() error {
-		askIssuers(running, s.env, "nobody can sign in to the dashboard with an issuer yet", s.browsers.Check)
+		checkIssuers(running, s.env, "dashboard sign-in", s.browsers.Check)
 		return nil
 	})
 	group.Go(func() error {
@@ -253,18 +261,17 @@ func (s *server) runSearches(ctx context.Context) {
 	}
 }
 
-// drain fails readiness, waits for load balancers to notice, then finishes requests in progress.
-// From the start, it closes connections after their current response: a kept-alive one might close
-// just as a request arrives.
+// drain fails readiness, waits for load balancers to notice, then finishes in-flight requests. It
+// disables keep-alive first, because an idle connection might close just as a request arrives.
 func (s *server) drain(ctx context.Context) error {
 	s.service.Drain()
 	s.http.SetKeepAlivesEnabled(false)
 	if s.delay > 0 {
-		s.env.log.Info("shutting down: not ready, still serving", "for", s.delay)
+		s.env.log.Info("shutting down: failing readiness, still serving", "for", s.delay)
 		time.Sleep(s.delay)
 	}
-	s.env.log.Info("shutting down: finishing requests")
-	ctx, cancel := context.WithTimeout(ctx, drainFor)
+	s.env.log.Info("shutting down: finishing in-flight requests")
+	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()
 	return s.http.Shutdown(ctx)
 }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 )
 
-// terminalWidth returns the columns of a terminal, 0 if unknown.
+// terminalWidth returns the width of a terminal in columns, 0 if unknown.
 func terminalWidth(f *os.File) int {
 	width, _, err := term.GetSize(int(f.Fd()))
 	if err != nil {
@@ -22,31 +22,32 @@ func terminalWidth(f *os.File) int {
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// progress shows the progress of long work: a bar on a terminal, otherwise a line every few
-// seconds.
+// progress shows the progress of a long operation: a bar on a terminal, otherwise a line every
+// reportEvery.
 type progress struct {
-	w     io.Writer
-	what  string
-	unit  string
-	bars  *mpb.Progress // nil if w is no terminal
-	bar   *mpb.Bar
-	begun time.Time
-	told  time.Time
-	done  int64
+	w        io.Writer
+	title    string
+	unit     string
+	bars     *mpb.Progress // nil if w is not a terminal
+	bar      *mpb.Bar
+	started  time.Time
+	reported time.Time
+	done     int64
 }
 
 const reportEvery = 5 * time.Second
 
-func newProgress(w io.Writer, what, unit string) *progress {
-	p := &progress{w: w, what: what, unit: unit, begun: time.Now(), told: time.Now()}
+func newProgress(w io.Writer, title, unit string) *progress {
+	p := &progress{w: w, title: title, unit: unit, started: time.Now(), reported: time.Now()}
 	if !interactive(w) {
-		fmt.Fprintf(w, "%s…\n", what)
+		fmt.Fprintf(w, "%s…\n", title)
 		return p
 	}
 	p.bars = mpb.New(mpb.WithOutput(w), mpb.WithWidth(40))
 	p.bar = p.bars.AddBar(0,
-		mpb.PrependDecorators(decor.Name(what+" ")),
-		mpb.AppendDecorators(decor.CountersNoUnit("%d / %d "+unit), decor.Elapsed(decor.ET_STYLE_GO, decor.WCSyncSpace)),
+		mpb.PrependDecorators(decor.Name(title+" ")),
+		mpb.AppendDecorators(decor.CountersNoUnit("%d / %d "+unit),
+			decor.Elapsed(decor.ET_STYLE_GO, decor.WCSyncSpace)),
 	)
 	return p
 }
@@ -59,15 +60,15 @@ func (p *progress) set(done, total int64) {
 		p.bar.SetCurrent(done)
 		return
 	}
-	if time.Since(p.told) < reportEvery {
+	if time.Since(p.reported) < reportEvery {
 		return
 	}
-	p.told = time.Now()
+	p.reported = time.Now()
 	of := ""
 	if total >= 0 {
 		of = fmt.Sprintf(" of %d", total)
 	}
-	fmt.Fprintf(p.w, "%s: %d%s %s, %s\n", p.what, done, of, p.unit, p.elapsed())
+	fmt.Fprintf(p.w, "%s: %d%s %s, %s\n", p.title, done, of, p.unit, p.elapsed())
 }
 
 // end leaves the final state on the terminal.
@@ -77,7 +78,9 @@ func (p *progress) end() {
 		p.bars.Wait()
 		return
 	}
-	fmt.Fprintf(p.w, "%s: %d %s, %s\n", p.what, p.done, p.unit, p.elapsed())
+	fmt.Fprintf(p.w, "%s: %d %s, %s\n", p.title, p.done, p.unit, p.elapsed())
 }
 
-func (p *progress) elapsed() time.Duration { return time.Since(p.begun).Round(100 * time.Millisecond) }
+func (p *progress) elapsed() time.Duration {
+	return time.Since(p.started).Round(100 * time.Millisecond)
+}

@@ -39,7 +39,10 @@ func onPostgres(t *testing.T) testRegistry {
 
 func homeOnPostgres(t *testing.T, url string) testRegistry {
 	t.Helper()
-	return testRegistry{storeFlags: storeFlags{DataDir: t.TempDir(), DatabaseURL: url}, keyFile: filepath.Join(t.TempDir(), "secret.key")}
+	return testRegistry{
+		storeFlags: storeFlags{DataDir: t.TempDir(), DatabaseURL: url},
+		keyFile:    filepath.Join(t.TempDir(), "secret.key"),
+	}
 }
 
 // withDemoData returns a registry on PostgreSQL with the demo labels.
@@ -95,7 +98,9 @@ type demoCache struct {
 }
 
 // where returns the URL or path of the database that load creates and fills.
-func (d *demoCache) where(t *testing.T, load func(ctx context.Context) (place string, st store.Store, err error)) string {
+func (d *demoCache) where(
+	t *testing.T, load func(ctx context.Context) (place string, st store.Store, err error),
+) string {
 	t.Helper()
 	d.once.Do(func() {
 		ctx := context.Background()

@@ -22,7 +22,7 @@ type webhookReceiver struct {
 	mu       sync.Mutex
 	secrets  map[string]*webhooks.Webhook // by path
 	attempts map[string]int               // by id
-	taken    map[string]hook              // by id; only messages answered with a 2xx status
+	accepted map[string]hook              // by ID; only messages answered with a 2xx status
 	refused  []string
 }
 
@@ -36,7 +36,10 @@ type hook struct {
 
 func newHooked(t *testing.T, answer func(id string, n int) int) *webhookReceiver {
 	t.Helper()
-	h := &webhookReceiver{answer: answer, secrets: map[string]*webhooks.Webhook{}, attempts: map[string]int{}, taken: map[string]hook{}}
+	h := &webhookReceiver{
+		answer: answer, secrets: map[string]*webhooks.Webhook{},
+		attempts: map[string]int{}, accepted: map[string]hook{},
+	}
 	h.Server = httptest.NewServer(h)
 	t.Cleanup(h.Close)
 	return h
@@ -45,7 +48,8 @@ func newHooked(t *testing.T, answer func(id string, n int) int) *webhookReceiver
 // destination creates a destination for an account's saved search at a path of the receiver.
 func (h *webhookReceiver) destination(t *testing.T, s *serverProcess, key, search, path string) {
 	t.Helper()
-	made := s.mustAnswer(t, 201, "POST", "/destinations", key, `{"kind":"webhook","address":"`+h.URL+path+`","saved_search":"`+search+`"}`)
+	made := s.mustAnswer(t, 201, "POST", "/destinations", key,
+		`{"kind":"webhook","address":"`+h.URL+path+`","saved_search":"`+search+`"}`)
 	secret, _ := made.at("data", "secret").(string)
 	checker, err := webhooks.NewWebhook(secret)
 	if err != nil {
@@ -71,7 +75,7 @@ func (h *webhookReceiver) confirm(t *testing.T, s *serverProcess, key string, ti
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	t.Fatalf("destinations are not confirmed: %s", list.body)
+	t.Fatalf("unconfirmed destinations: %s", list.body)
 }
 
 // ServeHTTP implements http.Handler.
@@ -122,20 +126,20 @@ func (h *webhookReceiver) take(id string, body []byte) {
 		h.refused = append(h.refused, err.Error())
 		return
 	}
-	told := hook{Search: m.Data.SavedSearch.UUID, Run: m.Data.Run.ID, Late: m.Data.Run.LateCount}
+	received := hook{Search: m.Data.SavedSearch.UUID, Run: m.Data.Run.ID, Late: m.Data.Run.LateCount}
 	for _, l := range m.Data.Labels {
-		told.Labels = append(told.Labels, l.TTBID)
+		received.Labels = append(received.Labels, l.TTBID)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.taken[id] = told
+	h.accepted[id] = received
 }
 
 // messages returns the number of distinct messages accepted.
 func (h *webhookReceiver) messages() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return len(h.taken)
+	return len(h.accepted)
 }
 
 // await waits for a number of distinct messages and returns them by saved search.
@@ -149,12 +153,12 @@ func (h *webhookReceiver) await(t *testing.T, messages int) map[string][]hook {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.taken) != messages || len(h.refused) > 0 {
-		t.Errorf("%d messages taken, want %d; refused: %s", len(h.taken), messages, strings.Join(h.refused, ", "))
+	if len(h.accepted) != messages || len(h.refused) > 0 {
+		t.Errorf("%d messages accepted, want %d; refused: %s", len(h.accepted), messages, strings.Join(h.refused, ", "))
 	}
 	by := map[string][]hook{}
-	for _, told := range h.taken {
-		by[told.Search] = append(by[told.Search], told)
+	for _, received := range h.accepted {
+		by[received.Search] = append(by[received.Search], received)
 	}
 	return by
 }

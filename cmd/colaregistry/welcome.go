@@ -17,21 +17,21 @@ import (
 // welcome is the text that a server prints when it is ready.
 type welcome struct {
 	publicURL string
-	dataFlag  string // flag for commands that names the data folder; empty for the default
-	demo      bool   // the demonstration account exists
-	link      string // signs in to it; empty if it may not be printed
-	key       auth.Secret
+	dataFlag  string      // --data-dir for commands, with a leading space; empty for the default
+	demo      bool        // whether the demonstration account exists
+	link      string      // sign-in link for that account; empty if the output is not private
+	key       auth.Secret // empty if none was created
 }
 
 // isPrivate reports whether standard output may show secrets: the server listens on a loopback
-// address, or the output is a terminal. Otherwise the output ends up in the logs of a container or a
-// service.
+// address, or the output is a terminal. Otherwise the output may end up in the logs of a container
+// or a service.
 func isPrivate(env *environment, listening net.Addr) bool {
 	return isLoopback(listening) || interactive(env.stdout)
 }
 
-// welcome prints the addresses of the server and how to use it. made is the result of a first start,
-// or nil.
+// welcome prints the addresses of the server and how to use it. made is nil except after a first
+// start.
 func (c *serveCommand) welcome(
 	env *environment, st store.Store, publicURL string, made *demonstration, private bool, index *search.Index,
 ) error {
@@ -41,11 +41,11 @@ func (c *serveCommand) welcome(
 		w.key = made.key
 	}
 	if err := c.addLink(env, st, &w, private); err != nil {
-		env.log.Warn("could not create a sign-in link; run account link to create one", "error", err)
+		env.log.Warn("creating a sign-in link failed; run account link to create one", "error", err)
 	}
-	text := w.later(index.View().Stats().Labels)
+	text := w.restartText(index.View().Stats().Labels)
 	if made != nil {
-		text = w.first(newestLabel(index).TTBID.String())
+		text = w.firstText(newestLabel(index).TTBID.String())
 	}
 	if _, err := fmt.Fprint(env.stdout, text); err != nil {
 		return err
@@ -56,8 +56,8 @@ func (c *serveCommand) welcome(
 	return nil
 }
 
-// addLink adds a sign-in link for the demonstration account, unless that does not exist or people
-// sign in with an issuer.
+// addLink adds a sign-in link for the demonstration account, if that exists and no issuer is
+// configured for sign-in.
 func (c *serveCommand) addLink(env *environment, st store.Store, w *welcome, private bool) error {
 	if !c.embedded() || c.Demo == "never" || len(c.SignInClients) > 0 {
 		return nil
@@ -74,8 +74,8 @@ func (c *serveCommand) addLink(env *environment, st store.Store, w *welcome, pri
 	return err
 }
 
-// dataFlag returns the flag that commands need to find the data of this server, with a leading
-// space; "" for the default folder.
+// dataFlag returns the --data-dir flag of this server with a leading space, or "" for the default
+// folder.
 func (c *serveCommand) dataFlag() string {
 	if c.DataDir == "./data" {
 		return ""
@@ -83,13 +83,13 @@ func (c *serveCommand) dataFlag() string {
 	return " --data-dir '" + strings.ReplaceAll(c.DataDir, "'", `'\''`) + "'"
 }
 
-// first returns the text of a first start. label is the TTB ID of an existing label.
-func (w *welcome) first(label string) string {
+// firstText returns the text of a first start. label is the TTB ID of an existing label.
+func (w *welcome) firstText(label string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nThe registry is ready, with demonstration data.\n\n%s", w.links())
 	key := "KEY"
 	if w.key == "" {
-		fmt.Fprintf(&b, "  API key     run this to create one:\n              %s\n", w.keyCommand())
+		fmt.Fprintf(&b, "  API key     create one with:\n              %s\n", w.keyCommand())
 	} else {
 		key = w.key.Reveal()
 		fmt.Fprintf(&b, "  API key     %s   (account %s, tier pro; not shown again)\n", key, demoEmail)
@@ -102,11 +102,12 @@ func (w *welcome) first(label string) string {
 	return b.String()
 }
 
-// later returns the text of any other start.
-func (w *welcome) later(labels int) string {
+// restartText returns the text of a later start.
+func (w *welcome) restartText(labels int) string {
 	text := "\nThe registry is ready.\n\n" + w.links()
 	if labels == 0 {
-		text += "\nIt is empty. Fill it with import; create an account with account create and a key with key create.\n"
+		text += "\nThe registry is empty. Fill it with colaregistry import.\n" +
+			"To use the API, run colaregistry account create, then colaregistry key create.\n"
 	}
 	return text
 }
@@ -120,9 +121,11 @@ func (w *welcome) links() string {
 	switch {
 	case w.link != "":
 		fmt.Fprintf(&b, "  Dashboard   %s\n", w.link)
-		fmt.Fprintf(&b, "              (signs in to the account %s; works once, within 15 minutes; account link creates another)\n", demoEmail)
+		fmt.Fprintf(&b,
+			"              (signs in as %s; works once, within 15 minutes; \"account link\" creates another)\n",
+			demoEmail)
 	case w.demo:
-		fmt.Fprintf(&b, "  Dashboard   %s/   (run this to create a sign-in link)\n", w.publicURL)
+		fmt.Fprintf(&b, "  Dashboard   %s/   (create a sign-in link with:)\n", w.publicURL)
 		fmt.Fprintf(&b, "              %s\n", w.linkCommand())
 	default:
 		fmt.Fprintf(&b, "  Dashboard   %s/\n", w.publicURL)

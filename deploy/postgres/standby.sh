@@ -4,7 +4,7 @@ set -eu
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
   PGPASSWORD=$(cat "$POSTGRES_PASSWORD_FILE") pg_basebackup --pgdata "$PGDATA" --write-recovery-conf --slot standby --checkpoint fast \
     --dbname "host=primary user=replicator application_name=standby"
-  # The standby has no standby: once promoted, it must not wait for one.
+  # Once promoted, the standby must not wait for a standby.
   sed -i '/^synchronous_standby_names/d' "$PGDATA/postgresql.auto.conf"
   chmod 0700 "$PGDATA"
 fi

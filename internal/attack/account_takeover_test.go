@@ -46,16 +46,16 @@ func TestLookalikeAddresses(t *testing.T) {
 				case "token":
 					got := s.bearer(i.accessToken(person(subject, email)), "/usage")
 					if got.Status != http.StatusOK || !strings.Contains(string(got.Body), `"tier":"free"`) {
-						t.Errorf("%s: a token gets %d %s", name, got.Status, got.Body)
+						t.Errorf("%s: response to a token: %d %s", name, got.Status, got.Body)
 					}
 				case "dashboard":
 					page := s.signInAt(newBrowser(t), i, person(subject, email))
 					if page.Status != http.StatusOK || strings.Contains(string(page.Body), "mike@github.com") {
-						t.Errorf("%s: the dashboard shows %d:\n%s", name, page.Status, page.Body)
+						t.Errorf("%s: dashboard: %d\n%s", name, page.Status, page.Body)
 					}
 				}
 				if id := s.accountOf(i, subject); id == 0 || id == victim.ID {
-					t.Errorf("%s, by %s: account %d, the victim's is %d", name, by, id, victim.ID)
+					t.Errorf("%s, by %s: got the victim's account: %d, victim %d", name, by, id, victim.ID)
 				}
 			}
 		}
@@ -63,14 +63,14 @@ func TestLookalikeAddresses(t *testing.T) {
 			subject := fmt.Sprint("mike ", n)
 			got := s.bearer(i.accessToken(person(subject, email)), "/usage")
 			if got.Status != http.StatusOK || s.accountOf(i, subject) != victim.ID {
-				t.Errorf("%s does not reach its own account: %d %s", email, got.Status, got.Body)
+				t.Errorf("%s: own account: %d %s", email, got.Status, got.Body)
 			}
 		}
 	})
 }
 
-// TestSquattedAddress checks that an attacker's account under a lookalike address stays separate from
-// the account that the victim creates later.
+// TestSquattedAddress checks that an attacker's account under a lookalike address stays separate
+// from the account that the victim creates later.
 func TestSquattedAddress(t *testing.T) {
 	i := newIssuer(t)
 	onBoth(t, program.Options{Flags: i.flags()}, func(t *testing.T, s *site) {
@@ -79,18 +79,18 @@ func TestSquattedAddress(t *testing.T) {
 			t.Fatalf("%d %s", got.Status, got.Body)
 		}
 		if eve, mike := s.accountOf(i, "eve"), s.accountOf(i, "mike"); eve == 0 || mike == 0 || eve == mike {
-			t.Errorf("the attacker has account %d, the victim %d", eve, mike)
+			t.Errorf("attacker has account %d, victim %d", eve, mike)
 		}
 		for _, email := range []string{"mi\u212ae@github.com", "m\u0130ke@github.com"} {
 			if out, err := s.Try("account", "create", "--email", email, "--tier", "free"); err == nil {
-				t.Errorf("account create took %+q: %s", email, out)
+				t.Errorf("account create accepted %+q: %s", email, out)
 			}
 		}
 	})
 }
 
-// TestLinkPolicy checks that with policies other than verified, a verified address links no account,
-// by access token or dashboard sign-in, unless its domain is listed.
+// TestLinkPolicy checks that with policies other than verified, a verified address links no
+// account, by access token or dashboard sign-in, unless its domain is listed.
 func TestLinkPolicy(t *testing.T) {
 	i := newIssuer(t)
 	for policy, links := range map[string]bool{
@@ -106,7 +106,7 @@ func TestLinkPolicy(t *testing.T) {
 				s.signInAt(newBrowser(t), i, person("dashboard", "mike@github.com"))
 				for _, by := range []string{"token", "dashboard"} {
 					if id := s.accountOf(i, by); id == 0 || (id == victim.ID) != links {
-						t.Errorf("by %s: account %d, the victim's is %d", by, id, victim.ID)
+						t.Errorf("by %s: account %d, victim %d", by, id, victim.ID)
 					}
 				}
 			})
@@ -114,12 +114,12 @@ func TestLinkPolicy(t *testing.T) {
 	}
 }
 
-// TestLinkPolicyOfNobody checks that the server refuses to start with a policy for an unconfigured
-// issuer, which is probably a typo.
-func TestLinkPolicyOfNobody(t *testing.T) {
+// TestLinkPolicyUnknownIssuer checks that the server refuses to start with a policy for an
+// unconfigured issuer, which is probably a typo.
+func TestLinkPolicyUnknownIssuer(t *testing.T) {
 	i := newIssuer(t)
 	s := program.Launch(t, program.Options{Flags: append(i.flags(), "--oidc-link-email", i.URL+"/=never")})
 	if err := s.ExitError(); err == nil || !strings.Contains(err.Error(), "--oidc-link-email") {
-		t.Errorf("the server starts: %v", err)
+		t.Errorf("exit error: %v", err)
 	}
 }

@@ -17,25 +17,27 @@ var hidden = []string{"T0SECRET", "B0SECRET", "carol@", "holder@", "whsec_", "/f
 // pathParameter is a variable in a path of the OpenAPI document.
 var pathParameter = regexp.MustCompile(`\{[^}]*\}`)
 
-// TestAppReadsDestinations calls every REST operation and tool as an app without the write scope, and
-// checks that no answer reveals the addresses of destinations.
+// TestAppReadsDestinations calls every REST operation and tool as an app without the write scope,
+// and checks that no answer reveals the addresses of destinations.
 func TestAppReadsDestinations(t *testing.T) {
 	issuer := newIssuer(t)
-	o := program.Options{Flags: append(issuer.flags(), "--smtp", "smtp://127.0.0.1:1", "--mail-from", "alerts@example.com", "--alerts", "off")}
+	o := program.Options{Flags: append(issuer.flags(), "--smtp", "smtp://127.0.0.1:1",
+		"--mail-from", "alerts@example.com", "--alerts", "off")}
 	onBoth(t, o, func(t *testing.T, s *site) {
 		a := s.account("holder@example.com", cola.TierPro)
 		token := issuer.accessToken(person("holder", "holder@example.com"))
-		ids := s.furnishDestinations(a.Key.Reveal())
+		ids := s.addDestinations(a.Key.Reveal())
 		read := func(method, path string, body any) answer {
 			header := http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}}
 			return s.send(http.DefaultClient, method, path, header, body)
 		}
 		if got := read(http.MethodGet, "/api/v1/destinations", nil); !strings.Contains(string(got.Body), `"https://hooks.slack.com"`) {
-			t.Errorf("an app does not see the host: %d %s", got.Status, got.Body)
+			t.Errorf("host missing in the response for an app: %d %s", got.Status, got.Body)
 		}
 		asked := 0
 		for path, methods := range s.rest(a.Key.Reveal(), http.MethodGet, "/openapi.json", nil).JSON(t)["paths"].(map[string]any) {
-			if !strings.HasPrefix(path, "/destinations") && !strings.HasPrefix(path, "/deliveries") && !strings.HasPrefix(path, "/saved-searches") {
+			if !strings.HasPrefix(path, "/destinations") && !strings.HasPrefix(path, "/deliveries") &&
+				!strings.HasPrefix(path, "/saved-searches") {
 				continue
 			}
 			area, _, _ := strings.Cut(path[1:], "/")
@@ -50,30 +52,32 @@ func TestAppReadsDestinations(t *testing.T) {
 				if asked++; got.Status >= 500 || got.Status == http.StatusUnauthorized {
 					t.Errorf("%s %s: %d %s", method, path, got.Status, got.Body)
 				}
-				showsNothing(t, method+" "+path, got)
+				requireHidden(t, method+" "+path, got)
 			}
 		}
 		if asked < 20 {
-			t.Errorf("%d operations were asked", asked)
+			t.Errorf("%d operations were called", asked)
 		}
 		for _, message := range []string{"tools/list", "resources/list", "prompts/list"} {
-			showsNothing(t, message, read(http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"`+message+`","params":{}}`))
+			requireHidden(t, message,
+				read(http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"`+message+`","params":{}}`))
 		}
 	})
 }
 
-func showsNothing(t *testing.T, what string, got answer) {
+// requireHidden checks that a response contains no hidden parts.
+func requireHidden(t *testing.T, operation string, got answer) {
 	t.Helper()
 	for _, part := range hidden {
 		if strings.Contains(string(got.Body), part) {
-			t.Errorf("%s shows %s: %s", what, part, got.Body)
+			t.Errorf("%s shows %s: %s", operation, part, got.Body)
 		}
 	}
 }
 
-// furnishDestinations adds a webhook, an email destination, a delivery and a saved search with a feed
+// addDestinations adds a webhook, an email destination, a delivery and a saved search with a feed
 // to an account, and returns an ID for each area of the API.
-func (s *site) furnishDestinations(key string) map[string]string {
+func (s *site) addDestinations(key string) map[string]string {
 	s.t.Helper()
 	made := func(path string, body any) map[string]any {
 		got := s.rest(key, http.MethodPost, path, body)
@@ -82,15 +86,18 @@ func (s *site) furnishDestinations(key string) map[string]string {
 		}
 		return got.JSON(s.t)["data"].(map[string]any)
 	}
-	search := made("/saved-searches", map[string]any{"name": "Herons", "filters": map[string]any{"brand_name": "heron"}})["uuid"].(string)
+	search := made("/saved-searches",
+		map[string]any{"name": "Herons", "filters": map[string]any{"brand_name": "heron"}})["uuid"].(string)
 	made("/saved-searches/"+search+"/feed", nil)
-	hook := made("/destinations", map[string]any{"kind": "webhook", "address": "https://hooks.slack.com/services/T0SECRET/B0SECRET"})
+	hook := made("/destinations",
+		map[string]any{"kind": "webhook", "address": "https://hooks.slack.com/services/T0SECRET/B0SECRET"})
 	made("/destinations", map[string]any{"kind": "email", "address": "carol@example.com"})
 	list := s.rest(key, http.MethodGet, "/deliveries", nil).JSON(s.t)["data"].([]any)
 	if len(list) == 0 {
-		s.t.Fatal("there is no delivery to look at")
+		s.t.Fatal("no delivery")
 	}
 	return map[string]string{
-		"destinations": hook["uuid"].(string), "saved-searches": search, "deliveries": fmt.Sprint(int(list[0].(map[string]any)["id"].(float64))),
+		"destinations": hook["uuid"].(string), "saved-searches": search,
+		"deliveries": fmt.Sprint(int(list[0].(map[string]any)["id"].(float64))),
 	}
 }

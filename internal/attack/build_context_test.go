@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestBuildContextHoldsNoSecrets checks that files ignored by git, such as .env, data and secrets, also
-// stay out of container images and build caches.
-func TestBuildContextHoldsNoSecrets(t *testing.T) {
+// TestBuildContextHasNoSecrets checks that files ignored by git, such as .env, data and secrets,
+// also stay out of container images and build caches.
+func TestBuildContextHasNoSecrets(t *testing.T) {
 	lines := func(file string) (patterns []string) {
 		content, err := os.ReadFile(file)
 		if err != nil {
@@ -25,7 +25,7 @@ func TestBuildContextHoldsNoSecrets(t *testing.T) {
 	left := lines("../../.dockerignore")
 	for _, pattern := range append(lines("../../.gitignore"), ".git", ".env", "secrets") {
 		if !slices.Contains(left, pattern) {
-			t.Errorf(".dockerignore lacks %s", pattern)
+			t.Errorf(".dockerignore without %s", pattern)
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// TestConditionalRequests requests records with If-None-Match to learn for free that they exist. Only
-// the entity tag that the account received with the record may get a free 304.
+// TestConditionalRequests requests records with If-None-Match to learn for free that they exist.
+// Only the entity tag that the account received with the record may get a free 304.
 func TestConditionalRequests(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		reader, other := s.account("reader@example.com", cola.TierPro), s.account("other@example.com", cola.TierPro)
@@ -46,7 +46,7 @@ func TestConditionalRequests(t *testing.T) {
 			again := s.send(http.DefaultClient, http.MethodGet, "/api/v1"+path,
 				http.Header{"X-Api-Key": {reader.Key.Reveal()}, "If-None-Match": {tag}}, nil)
 			if after := s.used(reader); again.Status != http.StatusNotModified || after != before {
-				t.Errorf("%s with the tag that came with it: %d, used %+v, then %+v", path, again.Status, before, after)
+				t.Errorf("%s with its own tag: %d, used %+v, then %+v", path, again.Status, before, after)
 			}
 		}
 	})

@@ -13,10 +13,10 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// TestEmbeddedPagesSpendNothing opens every dashboard page as a browser does when another page embeds,
-// fetches or prefetches it, and checks that the account is not charged. The router lists the pages, so
-// new pages are covered.
-func TestEmbeddedPagesSpendNothing(t *testing.T) {
+// TestEmbeddedPagesAreFree opens every dashboard page as a browser does when another page embeds,
+// fetches or prefetches it, and checks that the account is not charged. The router lists the pages,
+// so new pages are covered.
+func TestEmbeddedPagesAreFree(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		a := s.account("reader@example.com", cola.TierPro)
 		browser := s.signIn("reader@example.com")
@@ -26,7 +26,7 @@ func TestEmbeddedPagesSpendNothing(t *testing.T) {
 			charged := strings.HasPrefix(page, "/explore") && page != "/explore" || strings.Contains(page, "/explain?")
 			for i, header := range embedding() {
 				if i > 1 && !charged {
-					break // all headers on all pages would exceed the rate limit of pages
+					break // all combinations would exceed the rate limit of pages
 				}
 				header.Set("Sec-Fetch-Site", "same-origin")
 				status := s.send(browser, http.MethodGet, page, header, nil).Status
@@ -36,7 +36,7 @@ func TestEmbeddedPagesSpendNothing(t *testing.T) {
 			}
 		}
 		if after := s.used(a); after != before {
-			t.Errorf("embedded pages cost: used %+v, then %+v", before, after)
+			t.Errorf("embedded pages were charged: used %+v, then %+v", before, after)
 		}
 	})
 }
@@ -58,8 +58,9 @@ func embedding() (headers []http.Header) {
 func (s *site) pages(key string) (pages []string) {
 	s.t.Helper()
 	label := s.rest(key, http.MethodGet, "/colas?per_page=1", nil).JSON(s.t)["data"].([]any)[0].(map[string]any)
-	saved := s.rest(key, http.MethodPost, "/saved-searches", map[string]any{"name": "Wine",
-		"filters": map[string]any{"type_wine": true, "query": "red"}}).JSON(s.t)
+	saved := s.rest(key, http.MethodPost, "/saved-searches", map[string]any{
+		"name": "Wine", "filters": map[string]any{"type_wine": true, "query": "red"},
+	}).JSON(s.t)
 	values := strings.NewReplacer(
 		"{ttb_id}", label["ttb_id"].(string), "permittees/*",
 		"permittees/"+url.PathEscape(label["permit_number"].(string)),
@@ -96,8 +97,10 @@ func TestHostileImageAddress(t *testing.T) {
 			"https://１２７.0.0.1:" + port + target, `https:\\` + host + target, "//" + host + target,
 			"/images/.." + target,
 		} {
-			images = append(images, map[string]any{"ttb_image_id": "20001001000001-" + port,
-				"container_position": "front", "extension_type": "jpg", "image_url": address})
+			images = append(images, map[string]any{
+				"ttb_image_id":       "20001001000001-" + port,
+				"container_position": "front", "extension_type": "jpg", "image_url": address,
+			})
 		}
 		label, err := json.Marshal(map[string]any{
 			"ttb_id": "20001001000001", "brand_name": "HOSTILE", "product_type": "wine",
@@ -112,12 +115,12 @@ func TestHostileImageAddress(t *testing.T) {
 		browser := s.signIn("reader@example.com")
 		page := s.send(browser, http.MethodGet, "/explore/20001001000001", nil, nil)
 		if page.Status != http.StatusOK || !strings.Contains(string(page.Body), "HOSTILE") {
-			t.Fatalf("the label: %d %s", page.Status, page.Body)
+			t.Fatalf("label page: %d %s", page.Status, page.Body)
 		}
 		links := regexp.MustCompile(`<img [^>]*|<a [^>]*noreferrer[^>]*`)
 		for _, found := range links.FindAllString(string(page.Body), -1) {
 			if strings.Contains(found, "HOSTILE") {
-				t.Errorf("the page has %s", found)
+				t.Errorf("the page contains %s", found)
 			}
 		}
 	})

@@ -17,8 +17,8 @@ import (
 var printedSecret = regexp.MustCompile(`lar_\w+|/sign-in/link/\S+`)
 
 // TestFirstStartPrintsNoSecrets starts a server that other machines can reach, with its output in a
-// pipe as in a container. Neither the first nor a later start may print a credential; both must print
-// working commands that create them.
+// pipe as in a container. Neither the first nor a later start may print a credential; both must
+// print working commands that create them.
 func TestFirstStartPrintsNoSecrets(t *testing.T) {
 	dir := t.TempDir()
 	markFirstStart(t, dir)
@@ -30,7 +30,7 @@ func TestFirstStartPrintsNoSecrets(t *testing.T) {
 			t.Errorf("the %s start prints %s", when, found)
 		}
 		if keys := s.Run("key", "list"); strings.Contains(keys, "demonstration") {
-			t.Errorf("the %s start made a key that nobody can know:\n%s", when, keys)
+			t.Errorf("the %s start created a key without printing it:\n%s", when, keys)
 		}
 		for _, line := range strings.Split(s.Output(), "\n") {
 			_, command, ok := strings.Cut(line, "colaregistry ")

@@ -30,7 +30,11 @@ var withoutAlerts = program.Options{Flags: []string{"--alerts", "off", "--webhoo
 func TestManualRunsDeliverNoLabels(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		a, hook := s.account("runs@example.com", cola.TierPro), s.receiver("runs@example.com")
-		types := map[string]vocabulary.ProductType{"type_wine": vocabulary.Wine, "type_malt_beverage": vocabulary.MaltBeverage, "type_distilled_spirit": vocabulary.DistilledSpirits}
+		types := map[string]vocabulary.ProductType{
+			"type_wine":             vocabulary.Wine,
+			"type_malt_beverage":    vocabulary.MaltBeverage,
+			"type_distilled_spirit": vocabulary.DistilledSpirits,
+		}
 		var searches []string
 		for filter := range types {
 			searches = append(searches, s.save(a, filter, map[string]any{filter: true, "brand_name": "quarry"}, nil))
@@ -54,11 +58,11 @@ func TestManualRunsDeliverNoLabels(t *testing.T) {
 			}
 		}
 		if want := 2 * 60; found != want { // each message was sent twice
-			t.Errorf("messages count %d labels, want %d", found, want)
+			t.Errorf("messages report %d labels, want %d", found, want)
 		}
 		for _, search := range searches {
 			if feed := s.feed(a, search); ttbID.MatchString(feed) || !strings.Contains(feed, "20 new labels") {
-				t.Errorf("the feed of a manual run names labels, or lacks the count: %s", feed)
+				t.Errorf("the feed of a manual run names labels or has no count: %s", feed)
 			}
 		}
 		if used := s.used(a); used != (cola.Used{}) {
@@ -67,8 +71,8 @@ func TestManualRunsDeliverNoLabels(t *testing.T) {
 	})
 }
 
-// TestScheduledMessagesNameFewLabels lets a run find more labels than messages and feeds may name, and
-// then runs further searches on the same day.
+// TestScheduledMessagesNameFewLabels lets a run find more labels than messages and feeds may name,
+// and then runs further searches on the same day.
 func TestScheduledMessagesNameFewLabels(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		a, hook := s.account("alerts@example.com", cola.TierPro), s.receiver("alerts@example.com")
@@ -95,7 +99,8 @@ func TestScheduledMessagesNameFewLabels(t *testing.T) {
 		}
 		before := hook.messages()
 		for _, m := range before {
-			if len(m.Data.Labels) != cola.MaxMessageLabels || m.Data.More != 15 || !maps.Equal(distinct(m.body), distinct(feed)) {
+			if len(m.Data.Labels) != cola.MaxMessageLabels || m.Data.More != 15 ||
+				!maps.Equal(distinct(m.body), distinct(feed)) {
 				t.Errorf("a message names %d labels and counts %d more", len(m.Data.Labels), m.Data.More)
 			}
 		}
@@ -103,7 +108,7 @@ func TestScheduledMessagesNameFewLabels(t *testing.T) {
 		s.tick(tomorrow)
 		again := hook.messages()[len(before):]
 		if len(before) != len(first) || len(again) != 1 || !maps.Equal(distinct(again[0].body), distinct(feed)) {
-			t.Errorf("%d messages, and %d replayed; want %d and the same labels", len(before), len(again), len(first))
+			t.Errorf("%d messages, %d replayed, want %d and the same labels", len(before), len(again), len(first))
 		}
 
 		activate(nil, first...)
@@ -115,7 +120,7 @@ func TestScheduledMessagesNameFewLabels(t *testing.T) {
 		}
 		for _, m := range more {
 			if len(m.Data.Labels) > 0 || m.Data.Run.MatchCount != 40 {
-				t.Errorf("beyond the labels of the day, a message names %d of %d", len(m.Data.Labels), m.Data.Run.MatchCount)
+				t.Errorf("beyond the daily limit, a message names %d of %d", len(m.Data.Labels), m.Data.Run.MatchCount)
 			}
 		}
 	})
@@ -139,13 +144,19 @@ func TestMatchesCostListRecords(t *testing.T) {
 			cost int
 		}{
 			{"runs", func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/runs", nil) }, 0},
-			{"matches", func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/matches?per_page=7", nil) }, 7},
-			{"matches of a run", func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, run+"/matches?page=3&per_page=13", nil) }, 4},
-			{"no more matches", func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/matches?page=9", nil) }, 0},
+			{"matches",
+				func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/matches?per_page=7", nil) }, 7},
+			{"matches of a run",
+				func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, run+"/matches?page=3&per_page=13", nil) },
+				4},
+			{"no more matches",
+				func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/matches?page=9", nil) }, 0},
 			{"page of the search", func() answer { return s.send(browser, http.MethodGet, path, nil, nil) }, 0},
 			{"page of the run", func() answer { return s.send(browser, http.MethodGet, run, nil, nil) }, 0},
-			{"page of the deliveries", func() answer { return s.send(browser, http.MethodGet, "/deliveries", nil, nil) }, 0},
-			{"page of the run's labels", func() answer { return s.send(browser, http.MethodGet, run+"/labels?page=2", nil, nil) }, 10},
+			{"page of the deliveries",
+				func() answer { return s.send(browser, http.MethodGet, "/deliveries", nil, nil) }, 0},
+			{"page of the run's labels",
+				func() answer { return s.send(browser, http.MethodGet, run+"/labels?page=2", nil, nil) }, 10},
 		} {
 			got := step.read()
 			spent += step.cost
@@ -175,25 +186,28 @@ func (s *site) checkCutMatches(of string) {
 	path := "/saved-searches/" + search + "/matches"
 	cut := s.rest(poor.Key.Reveal(), http.MethodGet, path, nil)
 	meta := cut.JSON(s.t)["meta"].(map[string]any)
-	if n := len(distinct(string(cut.Body))); n != 3 || meta["has_more"] != true || meta["truncated_by_quota"] != true || cut.Header.Get("X-List-Records-Remaining") != "0" {
+	if n := len(distinct(string(cut.Body))); n != 3 || meta["has_more"] != true || meta["truncated_by_quota"] != true ||
+		cut.Header.Get("X-List-Records-Remaining") != "0" {
 		s.t.Errorf("with 3 list records left: %d matches, %v, %v", n, meta, cut.Header)
 	}
-	if refused := s.rest(poor.Key.Reveal(), http.MethodGet, path, nil); refused.Status != http.StatusTooManyRequests || ttbID.Match(refused.Body) {
-		s.t.Errorf("with none left: %d %s", refused.Status, refused.Body)
+	if refused := s.rest(poor.Key.Reveal(), http.MethodGet, path, nil); refused.Status != http.StatusTooManyRequests ||
+		ttbID.Match(refused.Body) {
+		s.t.Errorf("without quota: %d %s", refused.Status, refused.Body)
 	}
 	if other := s.rest(poor.Key.Reveal(), http.MethodGet, "/saved-searches/"+of+"/matches", nil); other.Status != http.StatusNotFound {
 		s.t.Errorf("matches of another account: %d", other.Status)
 	}
 }
 
-// TestManualRunsADay requests 30 runs at once, and another one after deleting the searches.
-func TestManualRunsADay(t *testing.T) {
+// TestDailyManualRuns requests 30 runs at once, and another one after deleting the searches.
+func TestDailyManualRuns(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		const asked = 30
 		a := s.account("manual@example.com", cola.TierPro)
 		var searches []string
 		for n := range asked {
-			searches = append(searches, s.save(a, fmt.Sprint("Search ", n), map[string]any{"brand_name": "quarry"}, nil))
+			searches = append(searches,
+				s.save(a, fmt.Sprint("Search ", n), map[string]any{"brand_name": "quarry"}, nil))
 		}
 		answers := make([]answer, asked)
 		var all sync.WaitGroup
@@ -214,13 +228,14 @@ func TestManualRunsADay(t *testing.T) {
 			}
 		}
 		if taken != cola.MaxDailyManualRuns {
-			t.Errorf("%d runs were taken at once, want %d", taken, cola.MaxDailyManualRuns)
+			t.Errorf("%d concurrent runs accepted, want %d", taken, cola.MaxDailyManualRuns)
 		}
 		last := s.save(a, "After others were deleted", map[string]any{"brand_name": "quarry"}, nil)
 		s.checkNoManualRuns(s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/"+last+"/run", nil))
-		page := s.send(s.signIn("manual@example.com"), http.MethodPost, "/saved-searches/"+last+"/run", http.Header{"Origin": {s.URL}}, nil)
+		page := s.send(s.signIn("manual@example.com"), http.MethodPost,
+			"/saved-searches/"+last+"/run", http.Header{"Origin": {s.URL}}, nil)
 		if page.Status != http.StatusTooManyRequests {
-			t.Errorf("on the dashboard: %d", page.Status)
+			t.Errorf("dashboard: %d", page.Status)
 		}
 	})
 }
@@ -235,8 +250,9 @@ func (s *site) checkNoManualRuns(got answer) {
 	}
 	err := json.Unmarshal(got.Body, &body)
 	wait, waitErr := strconv.Atoi(got.Header.Get("Retry-After"))
-	if err = errors.Join(err, waitErr); got.Status != http.StatusTooManyRequests || body.Error.Details.Reason != "manual_runs" || err != nil || wait < 1 || wait > 24*60*60 {
-		s.t.Errorf("one run too many: %d, %v, %s", got.Status, got.Header, got.Body)
+	if err = errors.Join(err, waitErr); got.Status != http.StatusTooManyRequests ||
+		body.Error.Details.Reason != "manual_runs" || err != nil || wait < 1 || wait > 24*60*60 {
+		s.t.Errorf("run beyond the limit: %d, %v, %s", got.Status, got.Header, got.Body)
 	}
 }
 
@@ -252,7 +268,8 @@ func distinct(text string) map[string]bool {
 // save creates a saved search and returns its UUID.
 func (s *site) save(a *loadtest.Account, name string, filters map[string]any, schedule any) string {
 	s.t.Helper()
-	made := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches", map[string]any{"name": name, "filters": filters, "schedule": schedule})
+	made := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches",
+		map[string]any{"name": name, "filters": filters, "schedule": schedule})
 	if made.Status != http.StatusCreated {
 		s.t.Fatalf("save %s: %d %s", name, made.Status, made.Body)
 	}
@@ -342,7 +359,8 @@ func (s *site) receiver(email string) *receiver {
 	account, err := s.Store.AccountByEmail(s.t.Context(), email)
 	if err == nil {
 		_, err = s.Store.CreateDestination(s.t.Context(), store.NewDestination{
-			Account: account.ID, Kind: cola.KindWebhook, Address: server.URL, State: cola.DestinationActive, MaxDestinations: cola.MaxDestinations,
+			Account: account.ID, Kind: cola.KindWebhook, Address: server.URL,
+			State: cola.DestinationActive, MaxDestinations: cola.MaxDestinations,
 			Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
 		})
 	}

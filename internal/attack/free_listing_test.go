@@ -33,11 +33,13 @@ func TestPreviewsNameFewLabels(t *testing.T) {
 			}
 		}
 		if len(named) != cola.MaxDailyPreviewLabels {
-			t.Errorf("%d of %d labels were named, want %d", len(named), brands*each, cola.MaxDailyPreviewLabels)
+			t.Errorf("%d of %d labels named, want %d", len(named), brands*each, cola.MaxDailyPreviewLabels)
 		}
-		counted := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/preview", map[string]any{"filters": map[string]any{"brand_name": "quarry"}})
-		if data, _ := counted.JSON(t)["data"].(map[string]any); data["total"] != float64(brands*each) || ttbID.Match(counted.Body) {
-			t.Errorf("the API's preview: %d %s", counted.Status, counted.Body)
+		counted := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/preview",
+			map[string]any{"filters": map[string]any{"brand_name": "quarry"}})
+		if data, _ := counted.JSON(t)["data"].(map[string]any); data["total"] != float64(brands*each) ||
+			ttbID.Match(counted.Body) {
+			t.Errorf("preview by the API: %d %s", counted.Status, counted.Body)
 		}
 		if used := s.used(a); used != (cola.Used{}) {
 			t.Errorf("used %+v", used)
@@ -54,7 +56,9 @@ func (s *site) awaitPreview(browser *http.Client, brand string, labels int) stri
 	form := url.Values{"filters.brand_name": {brand}}.Encode()
 	var page answer
 	for range 150 {
-		header := http.Header{"Origin": {s.URL}, "Content-Type": {"application/x-www-form-urlencoded"}, "Hx-Request": {"true"}}
+		header := http.Header{
+			"Origin": {s.URL}, "Content-Type": {"application/x-www-form-urlencoded"}, "Hx-Request": {"true"},
+		}
 		page = s.send(browser, http.MethodPost, "/saved-searches/preview", header, form)
 		found := previewed.FindStringSubmatch(string(page.Body))
 		if page.Status == http.StatusOK && found != nil && strings.ReplaceAll(found[1], ",", "") == fmt.Sprint(labels) {

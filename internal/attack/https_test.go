@@ -17,8 +17,8 @@ func (s *site) responses(key string) map[string]answer {
 		"GET /api/v1/usage", "GET /api/v1/nothing", "POST /api/v1/usage", "GET /api/v1/colas?nothing=1",
 		"OPTIONS /api/v1/colas", "HEAD /api/v1/usage",
 		"GET /api/v1/openapi.json", "GET /docs", "GET /healthz", "GET /readyz", "GET /images/nothing",
-		"GET /feeds/nothing", "GET /unsubscribe/nothing",
-		"GET /nothing", "BREW /", "GET /", "GET /sign-in", "GET /keys", "GET /sign-in/link/nothing",
+		"GET /feeds/unknown", "GET /unsubscribe/nothing",
+		"GET /unknown", "BREW /", "GET /", "GET /sign-in", "GET /keys", "GET /sign-in/link/nothing",
 		"GET /assets/x/style.css", "POST /sign-out", "GET /mcp", "POST /mcp",
 		"GET /.well-known/oauth-protected-resource",
 	} {
@@ -46,9 +46,9 @@ func TestStrictTransport(t *testing.T) {
 	}
 }
 
-// TestPlainCookiesAreWarnedOf checks that the server warns about cookies without Secure: at
+// TestPlainCookieWarnings checks that the server warns about cookies without Secure: at
 // startup, and once for requests.
-func TestPlainCookiesAreWarnedOf(t *testing.T) {
+func TestPlainCookieWarnings(t *testing.T) {
 	forwarded := http.Header{"X-Forwarded-Proto": {"https"}}
 	for name, tt := range map[string]struct {
 		flags           []string
@@ -69,7 +69,7 @@ func TestPlainCookiesAreWarnedOf(t *testing.T) {
 			s := startOnSQLite(t, o)
 			count := func() int { return strings.Count(s.Log(), "cookies lack Secure") }
 			if n := count(); n != tt.start {
-				t.Errorf("%d warnings at the start, want %d", n, tt.start)
+				t.Errorf("%d warnings at startup, want %d", n, tt.start)
 			}
 			for range 3 {
 				s.send(http.DefaultClient, http.MethodGet, "/sign-in", forwarded, nil)

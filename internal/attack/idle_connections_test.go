@@ -30,15 +30,15 @@ func TestIdleConnections(t *testing.T) {
 			defer conn.Close()
 		}
 		if a := get(t, "http://"+admin+"/readyz"); a.Status != http.StatusOK {
-			t.Errorf("/readyz for operators: %d %s", a.Status, a.Body)
+			t.Errorf("/readyz on the admin listener: %d %s", a.Status, a.Body)
 		}
 		if open := s.metric(admin, "colaregistry_http_connections"); open > 20 {
-			t.Errorf("%v connections are open", open)
+			t.Errorf("%v open connections", open)
 		}
 		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 2 * time.Minute}
 		for range 3 {
 			if a := s.send(client, http.MethodGet, "/api/v1/usage", http.Header{"X-Api-Key": {key}}, nil); a.Status != http.StatusOK {
-				t.Errorf("a request beside idle connections: %d", a.Status)
+				t.Errorf("request with idle connections: %d", a.Status)
 			}
 		}
 	})
@@ -80,24 +80,25 @@ func TestSlowBodies(t *testing.T) {
 			})
 		}
 		if open := s.metric(admin, "colaregistry_http_connections"); open > 20 {
-			t.Errorf("%v connections are open", open)
+			t.Errorf("%v open connections", open)
 		}
 		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 2 * time.Minute}
 		for range 3 {
-			begun := time.Now()
+			started := time.Now()
 			a := s.send(client, http.MethodGet, "/api/v1/usage", http.Header{"X-Api-Key": {key}}, nil)
-			if took := time.Since(begun); a.Status != http.StatusOK || took > fast {
-				t.Errorf("a request beside slow ones: %d after %v", a.Status, took)
+			if took := time.Since(started); a.Status != http.StatusOK || took > fast {
+				t.Errorf("request with slow connections: %d after %v", a.Status, took)
 			}
 		}
 		close(stop)
 		sending.Wait()
 		var forms sync.WaitGroup
 		for path, status := range map[string]int{
-			"/sign-in": http.StatusRequestTimeout, "/sign-out": http.StatusSeeOther, "/keys": http.StatusMethodNotAllowed,
+			"/sign-in":  http.StatusRequestTimeout,
+			"/sign-out": http.StatusSeeOther, "/keys": http.StatusMethodNotAllowed,
 			"/unsubscribe/" + wrongText(1): web.StatusClientGone, "/confirm/" + wrongText(2): http.StatusNotFound,
 		} {
-			conn, begun := slow(path+" HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded"), time.Now()
+			conn, started := slow(path+" HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded"), time.Now()
 			forms.Go(func() {
 				_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 				answered, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -106,8 +107,8 @@ func TestSlowBodies(t *testing.T) {
 					return
 				}
 				answered.Body.Close()
-				if took := time.Since(begun); took > fast || answered.StatusCode != status {
-					t.Errorf("a slow form to %s: %s after %v, want status %d", path, answered.Status, took, status)
+				if took := time.Since(started); took > fast || answered.StatusCode != status {
+					t.Errorf("slow form to %s: %s after %v, want status %d", path, answered.Status, took, status)
 				}
 			})
 		}

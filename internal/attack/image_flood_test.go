@@ -48,13 +48,13 @@ func TestImageFlood(t *testing.T) {
 		select {
 		case after := <-refused:
 			if after == "" {
-				t.Error("a refused request has no Retry-After")
+				t.Error("refused request without Retry-After")
 			}
 		case <-time.After(20 * time.Second):
-			t.Error("no request was refused: the queue has no bound")
+			t.Error("no request was refused")
 		}
 		if found := s.rest(a.Key.Reveal(), http.MethodGet, "/colas?per_page=1", nil); found.Status != http.StatusOK {
-			t.Errorf("a search during the flood: %d %s", found.Status, found.Body)
+			t.Errorf("search during the flood: %d %s", found.Status, found.Body)
 		}
 		leave()
 		flood.Wait()
@@ -64,7 +64,7 @@ func TestImageFlood(t *testing.T) {
 				break
 			}
 			if try == 100 {
-				t.Fatalf("an image after the flood: %d %s", image.Status, image.Body)
+				t.Fatalf("image after the flood: %d %s", image.Status, image.Body)
 			}
 			time.Sleep(50 * time.Millisecond) // until the server notices the canceled requests
 		}
@@ -72,7 +72,7 @@ func TestImageFlood(t *testing.T) {
 }
 
 // TestMissingImageFlood requests one image of a nonexistent label, with more concurrent requests
-// than may wait for the database. Cached and new images must still be served meanwhile.
+// than may wait for the database. Cached and new images must still be served.
 func TestMissingImageFlood(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		images := s.images(s.account("missing@example.com", cola.TierPro).Key.Reveal(), 40)
@@ -93,7 +93,7 @@ func TestMissingImageFlood(t *testing.T) {
 					default:
 					}
 					if missing := s.send(client, http.MethodGet, "/images/99999999999999-1", nil, nil); missing.Status != http.StatusNotFound {
-						t.Errorf("a missing image: %d %s", missing.Status, missing.Body)
+						t.Errorf("missing image: %d %s", missing.Status, missing.Body)
 						return
 					}
 				}

@@ -26,27 +26,28 @@ import (
 // audience is the audience of the issuer's access tokens.
 const audience = "registry"
 
-// vouching is an OpenID Connect issuer that signs any claims.
-type vouching struct {
+// testIssuer is an OpenID Connect issuer that signs any claims.
+type testIssuer struct {
 	*httptest.Server
-	t      *testing.T
-	signer jose.Signer
-	asked  atomic.Int32 // requests for the discovery document and the keys
-	given  atomic.Int32 // requests to redeem a code
+	t        *testing.T
+	signer   jose.Signer
+	reads    atomic.Int32 // requests for the discovery document and the keys
+	redeemed atomic.Int32 // requests to redeem a code
 
 	mu    sync.Mutex
 	codes map[string]map[string]any // ID token claims by authorization code
 }
 
-func newIssuer(t *testing.T) *vouching {
+func newIssuer(t *testing.T) *testIssuer {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := &vouching{t: t, codes: map[string]map[string]any{}}
+	i := &testIssuer{t: t, codes: map[string]map[string]any{}}
 	extra := map[jose.HeaderKey]any{"kid": "current"}
-	i.signer, err = jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key}, &jose.SignerOptions{ExtraHeaders: extra})
+	i.signer, err = jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key},
+		&jose.SignerOptions{ExtraHeaders: extra})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,14 +56,14 @@ func newIssuer(t *testing.T) *vouching {
 	}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
-		i.asked.Add(1)
+		i.reads.Add(1)
 		i.answer(w, map[string]any{
 			"issuer": i.URL, "authorization_endpoint": i.URL + "/authorize", "token_endpoint": i.URL + "/token",
 			"jwks_uri": i.URL + "/keys",
 		})
 	})
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
-		i.asked.Add(1)
+		i.reads.Add(1)
 		i.answer(w, keys)
 	})
 	mux.HandleFunc("POST /token", i.redeem)
@@ -72,7 +73,7 @@ func newIssuer(t *testing.T) *vouching {
 }
 
 // answer writes JSON.
-func (i *vouching) answer(w http.ResponseWriter, body any) {
+func (i *testIssuer) answer(w http.ResponseWriter, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	if err := json.NewEncoder(w).Encode(body); err != nil {
 		i.t.Error(err)
@@ -80,8 +81,8 @@ func (i *vouching) answer(w http.ResponseWriter, body any) {
 }
 
 // redeem is the token endpoint. A code works once.
-func (i *vouching) redeem(w http.ResponseWriter, r *http.Request) {
-	i.given.Add(1)
+func (i *testIssuer) redeem(w http.ResponseWriter, r *http.Request) {
+	i.redeemed.Add(1)
 	i.mu.Lock()
 	claims := i.codes[r.PostFormValue("code")]
 	delete(i.codes, r.PostFormValue("code"))
@@ -94,7 +95,7 @@ func (i *vouching) redeem(w http.ResponseWriter, r *http.Request) {
 	i.answer(w, map[string]string{"access_token": "opaque", "token_type": "Bearer", "id_token": i.sign(claims)})
 }
 
-func (i *vouching) sign(claims map[string]any) string {
+func (i *testIssuer) sign(claims map[string]any) string {
 	content, err := json.Marshal(claims)
 	if err != nil {
 		i.t.Error(err)
@@ -118,7 +119,7 @@ func person(subject, email string) map[string]any {
 }
 
 // accessToken returns an access token with additional claims.
-func (i *vouching) accessToken(claims map[string]any) string {
+func (i *testIssuer) accessToken(claims map[string]any) string {
 	now := time.Now()
 	all := map[string]any{
 		"iss": i.URL, "aud": audience, "client_id": "assistant", "scope": "openid",
@@ -129,7 +130,7 @@ func (i *vouching) accessToken(claims map[string]any) string {
 }
 
 // approve signs a person in at the issuer and returns the path that the browser is redirected to.
-func (i *vouching) approve(authorize *url.URL, claims map[string]any) (callback string) {
+func (i *testIssuer) approve(authorize *url.URL, claims map[string]any) (callback string) {
 	q, now := authorize.Query(), time.Now()
 	all := map[string]any{
 		"iss": i.URL, "aud": q.Get("client_id"), "nonce": q.Get("nonce"),
@@ -144,7 +145,7 @@ func (i *vouching) approve(authorize *url.URL, claims map[string]any) (callback 
 }
 
 // flags configure a server to accept access tokens and dashboard sign-ins of the issuer.
-func (i *vouching) flags() []string {
+func (i *testIssuer) flags() []string {
 	return []string{
 		"--oidc-issuer", i.URL, "--oidc-audience", audience, "--oidc-apps", "any", "--sign-in-client-id", "dashboard",
 	}
@@ -167,7 +168,8 @@ func newBrowser(t *testing.T) *http.Client {
 	return &http.Client{Jar: jar}
 }
 
-// browserAt returns a browser without cookies at a client address, behind a proxy that the server must trust.
+// browserAt returns a browser without cookies at a client address, behind a proxy that the server
+// must trust.
 func browserAt(t *testing.T, address string) *http.Client {
 	t.Helper()
 	browser := newBrowser(t)
@@ -196,7 +198,7 @@ func (s *site) beginSignIn(browser *http.Client, returnTo string) (*url.URL, ans
 }
 
 // signInAt signs a person in to the dashboard with the issuer, and returns the final page.
-func (s *site) signInAt(browser *http.Client, i *vouching, claims map[string]any) answer {
+func (s *site) signInAt(browser *http.Client, i *testIssuer, claims map[string]any) answer {
 	s.t.Helper()
 	authorize, page := s.beginSignIn(browser, "/usage")
 	if authorize == nil {
@@ -206,7 +208,7 @@ func (s *site) signInAt(browser *http.Client, i *vouching, claims map[string]any
 }
 
 // accountOf returns the account of a subject of the issuer, or zero.
-func (s *site) accountOf(i *vouching, subject string) (id cola.AccountID) {
+func (s *site) accountOf(i *testIssuer, subject string) (id cola.AccountID) {
 	s.t.Helper()
 	all, err := s.Store.IdentitiesOf(s.t.Context(), 0)
 	if err != nil {

@@ -21,26 +21,26 @@ import (
 // code.
 const secretPart = "Zx7_SECRET-9q"
 
-// TestServerLogHoldsNoSecrets sends a secret in the path and the query of every route. It must not
+// TestServerLogHasNoSecrets sends a secret in the path and the query of every route. It must not
 // appear in the server's log.
-func TestServerLogHoldsNoSecrets(t *testing.T) {
+func TestServerLogHasNoSecrets(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--log-level", "debug"}}, func(t *testing.T, s *site) {
 		s.sendSecrets(s.URL)
 		if log := s.Log(); strings.Contains(log, "SECRET") || !strings.Contains(log, "/sign-in/link/{token}") {
-			t.Errorf("the log:\n%s", linesWith(log, "SECRET"))
+			t.Errorf("log with secrets:\n%s", linesWith(log, "SECRET"))
 		}
 	})
 }
 
-// TestProxyLogHoldsNoSecrets repeats the test through HAProxy with deploy/haproxy.cfg, whose log
+// TestProxyLogHasNoSecrets repeats the test through HAProxy with deploy/haproxy.cfg, whose log
 // must contain only route names.
-func TestProxyLogHoldsNoSecrets(t *testing.T) {
+func TestProxyLogHasNoSecrets(t *testing.T) {
 	s := startOnSQLite(t, program.Options{})
 	proxy, log := s.startProxy("", "")
 	sent := s.sendSecrets(proxy)
 	lines := linesOf(t, log, sent)
 	if strings.Contains(lines, "SECRET") {
-		t.Errorf("the log:\n%s", linesWith(lines, "SECRET"))
+		t.Errorf("log with secrets:\n%s", linesWith(lines, "SECRET"))
 	}
 	for _, want := range []string{"route=sign-in ", "route=feeds ", "route=unsubscribe ", "route=confirm ",
 		"route=api/v1/colas ", "route=home ", "route=other ", "method=other "} {
@@ -50,13 +50,13 @@ func TestProxyLogHoldsNoSecrets(t *testing.T) {
 	}
 	for line := range strings.Lines(lines) {
 		if strings.Contains(line, "route=") && !regexp.MustCompile(` route=[a-z0-9./-]+ `).MatchString(line) {
-			t.Errorf("odd route in %s", line)
+			t.Errorf("unexpected route in %s", line)
 		}
 	}
 }
 
-// TestProxyLimitsClients checks that HAProxy answers a flooding client with 429 and Retry-After, and
-// rejects oversized headers.
+// TestProxyLimitsClients checks that HAProxy answers a flooding client with 429 and Retry-After,
+// and rejects oversized headers.
 func TestProxyLimitsClients(t *testing.T) {
 	s := startOnSQLite(t, program.Options{})
 	proxy, _ := s.startProxy("sc_http_req_rate(0) gt 2000", "sc_http_req_rate(0) gt 20")
@@ -66,17 +66,17 @@ func TestProxyLimitsClients(t *testing.T) {
 	}
 	if body := last.JSON(t); last.Status != http.StatusTooManyRequests || last.Header.Get("Retry-After") == "" ||
 		body["error"] == nil {
-		t.Errorf("a flood: %d %v %s", last.Status, last.Header, last.Body)
+		t.Errorf("flood: %d %v %s", last.Status, last.Header, last.Body)
 	}
 	proxy, _ = s.startProxy("", "")
 	if large := s.sendTo(proxy, http.MethodGet, "/healthz",
 		http.Header{"X-Large": {strings.Repeat("x", 20<<10)}}); large.Status < 400 {
-		t.Errorf("a head of 20 KiB: %d", large.Status)
+		t.Errorf("headers of 20 KiB: %d", large.Status)
 	}
 }
 
-// sendSecrets sends a secret to every route of the server, as each path variable and in the query, and
-// returns the number of requests.
+// sendSecrets sends a secret to every route of the server, as each path variable and in the query,
+// and returns the number of requests.
 func (s *site) sendSecrets(to string) (sent int) {
 	s.t.Helper()
 	var spec struct{ Paths map[string]any }
@@ -152,7 +152,7 @@ func (s *site) startProxy(old, replace string) (url, log string) {
 	}
 	config, address, dir := string(content), program.Address(s.t), s.t.TempDir()
 	if !strings.Contains(config, old) {
-		s.t.Fatalf("deploy/haproxy.cfg has no %q", old)
+		s.t.Fatalf("deploy/haproxy.cfg without %q", old)
 	}
 	if old != "" {
 		config = strings.ReplaceAll(config, old, replace)
@@ -200,7 +200,7 @@ func linesOf(t *testing.T, file string, most int) string {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	t.Fatal("HAProxy does not log every request")
+	t.Fatal("missing lines in the HAProxy log")
 	return ""
 }
 

@@ -11,24 +11,26 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// tell sends a message to the MCP endpoint.
-func (s *site) tell(key, message string) answer {
+// sendMessage sends a message to the MCP endpoint.
+func (s *site) sendMessage(key, message string) answer {
 	s.t.Helper()
-	return s.send(http.DefaultClient, http.MethodPost, "/mcp", http.Header{"X-Api-Key": {key}, "Content-Type": {"application/json"}}, message)
+	return s.send(http.DefaultClient, http.MethodPost, "/mcp",
+		http.Header{"X-Api-Key": {key}, "Content-Type": {"application/json"}}, message)
 }
 
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
-// TestMessageFlood sends messages outside the rate limit at full speed with one key. The flood must be
-// refused and another account served. Long messages count as several, and use up most of the limit
-// first, because a ledger commit per message takes long on a slow disk.
+// TestMessageFlood sends messages outside the rate limit at full speed with one key. The flood must
+// be refused and another account served. Long messages count as several, and use up most of the
+// limit first, because a ledger commit per message takes long on a slow disk.
 func TestMessageFlood(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
-		attacker, other := s.account("attacker@example.com", cola.TierFree), s.account("other@example.com", cola.TierFree)
+		attacker, other := s.account("attacker@example.com", cola.TierFree), s.account("other@example.com",
+			cola.TierFree)
 		long := `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"` + strings.Repeat("x", 1_000_000) + `"}}`
 		for range 30 {
-			if a := s.tell(attacker.Key.Reveal(), long); a.Status != http.StatusRequestEntityTooLarge {
-				t.Fatalf("a long ping: %d %s", a.Status, a.Body)
+			if a := s.sendMessage(attacker.Key.Reveal(), long); a.Status != http.StatusRequestEntityTooLarge {
+				t.Fatalf("long ping: %d %s", a.Status, a.Body)
 			}
 		}
 		var refused atomic.Pointer[answer]
@@ -36,7 +38,7 @@ func TestMessageFlood(t *testing.T) {
 		for range 8 {
 			flood.Go(func() {
 				for n := 0; n < 100 && refused.Load() == nil; n++ {
-					if a := s.tell(attacker.Key.Reveal(), ping); a.Status != http.StatusOK {
+					if a := s.sendMessage(attacker.Key.Reveal(), ping); a.Status != http.StatusOK {
 						refused.Store(&a)
 					}
 				}
@@ -48,11 +50,12 @@ func TestMessageFlood(t *testing.T) {
 			t.Fatal("800 messages were accepted")
 		}
 		data := a.JSON(t)["error"].(map[string]any)["data"].(map[string]any)["error"].(map[string]any)
-		if a.Status != http.StatusTooManyRequests || a.Header.Get("Retry-After") == "" || data["code"] != "quota_exceeded" ||
+		if a.Status != http.StatusTooManyRequests || a.Header.Get("Retry-After") == "" ||
+			data["code"] != "quota_exceeded" ||
 			data["details"].(map[string]any)["reason"] != "messages" {
-			t.Errorf("the flood is refused with %d %v %s", a.Status, a.Header, a.Body)
+			t.Errorf("refusal of the flood: %d %v %s", a.Status, a.Header, a.Body)
 		}
-		if a := s.tell(other.Key.Reveal(), ping); a.Status != http.StatusOK {
+		if a := s.sendMessage(other.Key.Reveal(), ping); a.Status != http.StatusOK {
 			t.Errorf("another account: %d %s", a.Status, a.Body)
 		}
 		if a := s.rest(attacker.Key.Reveal(), http.MethodGet, "/usage", nil); a.Status != http.StatusOK {
@@ -61,8 +64,8 @@ func TestMessageFlood(t *testing.T) {
 	})
 }
 
-// TestHostileMessages sends messages that are costly to decode. BenchmarkParse in package mcp measures
-// the cost of refusing them.
+// TestHostileMessages sends messages that are costly to decode. BenchmarkParse in package mcp
+// measures the cost of refusing them.
 func TestHostileMessages(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		key := s.account("attacker@example.com", cola.TierPro).Key.Reveal()
@@ -78,7 +81,7 @@ func TestHostileMessages(t *testing.T) {
 			"list of 512 KB, method last":      {`{"jsonrpc":"2.0","id":1,"params":{"a":"` + long + `"},"method":"tools/list"}`, http.StatusRequestEntityTooLarge},
 			"100,000 levels":                   {strings.Repeat(`{"a":`, 100_000), http.StatusBadRequest},
 		} {
-			if a := s.tell(key, tt.message); a.Status != tt.status {
+			if a := s.sendMessage(key, tt.message); a.Status != tt.status {
 				t.Errorf("%s: %d %.300s", name, a.Status, a.Body)
 			}
 		}
@@ -86,7 +89,7 @@ func TestHostileMessages(t *testing.T) {
 		if a := s.send(http.DefaultClient, http.MethodPost, "/api/v1/saved-searches", http.Header{
 			"X-Api-Key": {key}, "Content-Type": {"application/json"},
 		}, many); a.Status != http.StatusBadRequest || len(a.Body) > 4_000 {
-			t.Errorf("a REST body with 9,000 members: %d, %d bytes", a.Status, len(a.Body))
+			t.Errorf("REST body with 9,000 members: %d, %d bytes", a.Status, len(a.Body))
 		}
 	})
 }

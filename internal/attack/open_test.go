@@ -30,7 +30,8 @@ var (
 	probed   = bound{"at most ten database queries a second", 20}
 )
 
-// open lists every route that answers without credentials, with its bound. docs/SECURITY.md has the same list.
+// open lists every route that responds without credentials, with its bound. docs/SECURITY.md has
+// the same list.
 var open = map[string]bound{
 	"GET /.well-known/oauth-protected-resource":     inMemory,
 	"GET /.well-known/oauth-protected-resource/mcp": inMemory,
@@ -54,15 +55,15 @@ var open = map[string]bound{
 	"POST /unsubscribe/{token}":                     looked,
 }
 
-// stranger requests a route without credentials, with unknown tokens.
-func (w *world) stranger(client *http.Client, method, route string) answer {
+// anonymous requests a route without credentials, with unknown tokens.
+func (w *world) anonymous(client *http.Client, method, route string) answer {
 	w.t.Helper()
 	request := w.path(strings.ReplaceAll(route, "{token}", strings.ToLower(rand.Text()+rand.Text())))
 	return w.send(client, method, request, nil, nil)
 }
 
-// closed reports whether an answer only says that credentials are missing. A token in the path is
-// a credential, so a route that takes one is open to guessing.
+// closed reports whether a response only reports missing credentials. Routes with a token in the
+// path are open, because the token can be guessed.
 func closed(method, route string, a answer) bool {
 	switch {
 	case strings.Contains(route, "{token}"):
@@ -75,7 +76,7 @@ func closed(method, route string, a answer) bool {
 	return slices.Contains([]int{http.StatusUnauthorized, http.StatusMethodNotAllowed}, a.Status)
 }
 
-// TestOpenRoutesAreBounded requests every route without credentials. Routes that answer must be
+// TestOpenRoutesAreBounded requests every route without credentials. Routes that respond must be
 // listed in open, and a flood of requests must stay within their bound.
 func TestOpenRoutesAreBounded(t *testing.T) {
 	w := newBareWorld(t, startOnPostgres, "--alerts", "off") // alerts would also use the database
@@ -89,11 +90,11 @@ func TestOpenRoutesAreBounded(t *testing.T) {
 	}
 	for _, v := range w.visits() {
 		name := v[0] + " " + v[1]
-		a := w.stranger(client, v[0], v[1])
+		a := w.anonymous(client, v[0], v[1])
 		if b, listed := open[name]; !listed && !closed(v[0], v[1], a) {
-			t.Errorf("%s answers %d without credentials: add it to open, with its bound", name, a.Status)
+			t.Errorf("%s returns %d without credentials; add it to open with its bound", name, a.Status)
 		} else if row := fmt.Sprintf("| `%s` | %s |", name, b.Words); listed && !strings.Contains(string(doc), row) {
-			t.Errorf("docs/SECURITY.md lacks the row %s", row)
+			t.Errorf("docs/SECURITY.md has no row %s", row)
 		}
 	}
 	w.floods(client)
@@ -112,7 +113,7 @@ func (w *world) floods(client *http.Client) {
 	w.t.Helper()
 	floods := maps.Clone(open)
 	for _, name := range []string{"GET /api/v1/colas", "POST /api/v1/saved-searches", "GET /explore", "POST /mcp"} {
-		floods[name] = inMemory // refused at once
+		floods[name] = inMemory // refused immediately
 	}
 	for name, b := range floods {
 		method, route, _ := strings.Cut(name, " ")
@@ -121,14 +122,15 @@ func (w *world) floods(client *http.Client) {
 		for range flooders {
 			all.Go(func() {
 				for range flooding / flooders {
-					w.stranger(client, method, route)
+					w.anonymous(client, method, route)
 				}
 			})
 		}
 		all.Wait()
 		reads, took := w.acquires()-before, time.Since(began)
 		if most := (took.Seconds() + 1) * float64(background+b.Reads); reads > most {
-			w.t.Errorf("%s: %d requests caused %.0f database accesses in %v, more than %.0f", name, flooding, reads, took, most)
+			w.t.Errorf("%s: %d requests caused %.0f database accesses in %v, want at most %.0f",
+				name, flooding, reads, took, most)
 		}
 	}
 }
@@ -140,7 +142,7 @@ func (w *world) acquires() (n float64) {
 	w.t.Helper()
 	pools := acquired.FindAllStringSubmatch(w.metrics(), -1)
 	if len(pools) == 0 {
-		w.t.Fatal("the server does not count connections")
+		w.t.Fatal("no metric of pool acquisitions")
 	}
 	for _, pool := range pools {
 		value, err := strconv.ParseFloat(pool[1], 64)

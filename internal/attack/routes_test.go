@@ -157,13 +157,15 @@ func TestUncharged(t *testing.T) {
 	} {
 		after := cola.Used{ListRecords: before.ListRecords + tt.list, DetailViews: before.DetailViews + tt.details}
 		if got := uncharged(tt.labels, before, after); got != tt.want {
-			t.Errorf("%d labels for %d list records and %d detail views: %d are not charged, want %d", tt.labels, tt.list, tt.details, got, tt.want)
+			t.Errorf("uncharged(%d labels, %d list records, %d detail views) = %d, want %d",
+				tt.labels, tt.list, tt.details, got, tt.want)
 		}
 	}
 }
 
-// TestLabelsAreCharged requests every route with every method, and every tool, resource and prompt at
-// /mcp. Only the routes in free may show more labels than they charge, so a new route that does fails.
+// TestLabelsAreCharged requests every route with every method, and every tool, resource and prompt
+// at /mcp. Only the routes in free may show more labels than they charge, so a new route that does
+// fails.
 func TestLabelsAreCharged(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		showed := map[string]int{}
@@ -175,7 +177,8 @@ func TestLabelsAreCharged(t *testing.T) {
 				return
 			}
 			if after := w.spent(); uncharged(len(ids), before, after) > free[name] {
-				t.Errorf("%s shows %d labels, such as %s, and charges too little: from %+v to %+v", name, len(ids), ids[0], before, after)
+				t.Errorf("%s shows %d labels, such as %s, but charged only from %+v to %+v",
+					name, len(ids), ids[0], before, after)
 			}
 		}
 		for _, m := range w.messages() {
@@ -186,7 +189,7 @@ func TestLabelsAreCharged(t *testing.T) {
 		}
 		for name := range free {
 			if showed[name] == 0 {
-				t.Errorf("%s shows no label: it need not be free", name)
+				t.Errorf("%s shows no labels; remove it from free", name)
 			}
 		}
 	})
@@ -242,9 +245,10 @@ func (w *world) messages() (messages [][2]string) {
 	for _, tool := range w.listed("tools/list", "tools", "name") {
 		arguments, ok := toolArguments[tool]
 		if !ok {
-			w.t.Errorf("tool %s: add the arguments with which it shows labels to toolArguments", tool)
+			w.t.Errorf("tool %s: add arguments that show labels to toolArguments", tool)
 		}
-		messages = append(messages, [2]string{"tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, w.path(arguments))})
+		messages = append(messages,
+			[2]string{"tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, w.path(arguments))})
 	}
 	for _, template := range w.listed("resources/templates/list", "resourceTemplates", "uriTemplate") {
 		messages = append(messages, [2]string{"resources/read", fmt.Sprintf(`{"uri":%q}`, w.path(template))})
@@ -253,7 +257,8 @@ func (w *world) messages() (messages [][2]string) {
 		messages = append(messages, [2]string{"resources/read", fmt.Sprintf(`{"uri":%q}`, resource)})
 	}
 	for _, prompt := range w.listed("prompts/list", "prompts", "name") {
-		messages = append(messages, [2]string{"prompts/get", fmt.Sprintf(`{"name":%q,"arguments":{"brand_name":"quokka"}}`, prompt)})
+		messages = append(messages,
+			[2]string{"prompts/get", fmt.Sprintf(`{"name":%q,"arguments":{"brand_name":"quokka"}}`, prompt)})
 	}
 	for _, template := range w.listed("resources/templates/list", "resourceTemplates", "uriTemplate") {
 		argument := strings.Trim(parameter.FindString(template), "{}")

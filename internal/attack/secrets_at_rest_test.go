@@ -26,13 +26,16 @@ var linkToken = regexp.MustCompile(`/confirm/([\w-]+)`)
 // current or replaced, challenges, their codes, or tokens of links in email.
 func TestSecretsAtRest(t *testing.T) {
 	post := mailtest.Start(t)
-	o := program.Options{Flags: []string{"--smtp", post.URL(), "--mail-from", "alerts@example.com", "--webhook-allow-private"}}
+	o := program.Options{Flags: []string{
+		"--smtp", post.URL(), "--mail-from", "alerts@example.com", "--webhook-allow-private",
+	}}
 	onBoth(t, o, func(t *testing.T, s *site) {
 		endpoint := newEndpoint(t, http.StatusNoContent)
 		key := s.account("holder@example.com", cola.TierPro).Key.Reveal()
 		before := len(post.Messages())
 		hook := s.destination(key, "webhook", endpoint.URL+"/hook")
-		rotated := s.rest(key, http.MethodPost, "/destinations/"+hook["uuid"].(string)+"/secret", nil).JSON(t)["data"].(map[string]any)
+		rotated := s.rest(key, http.MethodPost, "/destinations/"+hook["uuid"].(string)+"/secret",
+			nil).JSON(t)["data"].(map[string]any)
 		s.destination(key, "email", fmt.Sprintf("stranger%d@example.com", before))
 		awaitTrue(t, "the email", func() bool { return len(post.Messages()) > before })
 		link := linkToken.FindStringSubmatch(post.Messages()[before].Text)
@@ -40,25 +43,30 @@ func TestSecretsAtRest(t *testing.T) {
 			t.Fatalf("no link in %s", post.Messages()[before].Text)
 		}
 		if page := s.send(http.DefaultClient, http.MethodGet, "/confirm/"+link[1], nil, nil); page.Status != http.StatusOK {
-			t.Errorf("the link leads to %d", page.Status)
+			t.Errorf("link: %d", page.Status)
 		}
-		s.holdsNone(map[string]string{"secret": hook["secret"].(string), "replaced secret": rotated["secret"].(string), "link": link[1]})
+		s.requireNoneOf(map[string]string{
+			"secret": hook["secret"].(string), "replaced secret": rotated["secret"].(string), "link": link[1],
+		})
 		challenge := endpoint.await(t, "destination.confirm")["data"].(map[string]any)
 		code := challenge["code"].(string)
-		s.holdsNone(map[string]string{"challenge": challenge["challenge"].(string), "code": code, "code without a hyphen": strings.ReplaceAll(code, "-", "")})
+		s.requireNoneOf(map[string]string{
+			"challenge": challenge["challenge"].(string),
+			"code":      code, "code without a hyphen": strings.ReplaceAll(code, "-", ""),
+		})
 		if status := s.Run("secret", "status"); !regexp.MustCompile(`^[0-9a-f]{8} +3 secrets`).MatchString(status) {
 			t.Errorf("secret status: %s", status)
 		}
 	})
 }
 
-// holdsNone checks that the database contains none of the secrets in clear text.
-func (s *site) holdsNone(secrets map[string]string) {
+// requireNoneOf checks that the database contains none of the secrets in clear text.
+func (s *site) requireNoneOf(secrets map[string]string) {
 	s.t.Helper()
 	content := s.stolen()
 	for what, secret := range secrets {
 		if bytes.Contains(content, []byte(strings.TrimPrefix(secret, "whsec_"))) {
-			s.t.Errorf("the database has the %s in clear text", what)
+			s.t.Errorf("the database contains the %s in clear text", what)
 		}
 	}
 }
@@ -110,16 +118,18 @@ func TestWrongKeyFile(t *testing.T) {
 		if err := keyring.Create(other); err != nil {
 			t.Fatal(err)
 		}
-		o := program.Options{Dir: s.Dir, DatabaseURL: s.DatabaseURL, NoKeyFile: true, Flags: []string{"--secret-key-file", other}}
+		o := program.Options{
+			Dir: s.Dir, DatabaseURL: s.DatabaseURL, NoKeyFile: true, Flags: []string{"--secret-key-file", other},
+		}
 		err := program.Launch(t, o).ExitError()
 		if err == nil || !strings.Contains(err.Error(), "to which this database is bound") {
-			t.Errorf("with another key file: %v", err)
+			t.Errorf("another key file: %v", err)
 		}
 		if s.DatabaseURL != "" {
 			o.Flags = nil
 			err := program.Launch(t, o).ExitError()
 			if err == nil || !strings.Contains(err.Error(), "secret create") {
-				t.Errorf("without a key file: %v", err)
+				t.Errorf("no key file: %v", err)
 			}
 		}
 		program.Start(t, program.Options{Dir: s.Dir, DatabaseURL: s.DatabaseURL}) // with its own keys

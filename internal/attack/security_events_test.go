@@ -33,7 +33,7 @@ func TestSecurityEvents(t *testing.T) {
 		made := s.post(browser, "/keys/new", url.Values{"name": {"intruder"}})
 		secret := regexp.MustCompile(`lar_[0-9A-Za-z]{36}`).FindString(string(made.Body))
 		if made.Status != http.StatusOK || secret == "" {
-			t.Fatalf("no key was made: %d %s", made.Status, made.Body)
+			t.Fatalf("no key created: %d %s", made.Status, made.Body)
 		}
 		list := s.send(browser, http.MethodGet, "/keys", nil, nil)
 		revoke := regexp.MustCompile(`/keys/\d+/revoke`).FindString(string(list.Body))
@@ -49,7 +49,7 @@ func TestSecurityEvents(t *testing.T) {
 			`msg=request .*route=/keys/new .*client=198\.51\.100\.9`,
 		} {
 			if !regexp.MustCompile(want).MatchString(log) {
-				t.Errorf("the log has no line %s:\n%s", want, log)
+				t.Errorf("no log line %s:\n%s", want, log)
 			}
 		}
 		for _, private := range []string{secret, secret[4:16], "holder@example.com", "intruder"} {

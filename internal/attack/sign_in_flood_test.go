@@ -12,24 +12,24 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// TestSignInFlood starts thousands of sign-ins. They must not prevent others from signing in, fill the
-// database, or cause more requests to the issuer.
+// TestSignInFlood starts thousands of sign-ins. They must not prevent others from signing in, fill
+// the database, or cause more requests to the issuer.
 func TestSignInFlood(t *testing.T) {
 	const strangers, honest, workers = 2_000, 20, 8
 	i := newIssuer(t)
 	onBoth(t, program.Options{Flags: i.flags()}, func(t *testing.T, s *site) {
-		i.asked.Store(0)
+		i.reads.Store(0)
 		var all sync.WaitGroup
-		var begun atomic.Int32
+		var started atomic.Int32
 		for range workers {
 			all.Go(func() {
-				for begun.Add(1) <= strangers {
+				for started.Add(1) <= strangers {
 					s.beginSignIn(http.DefaultClient, "/")
 				}
 			})
 		}
 		for n := range honest {
-			for begun.Load() < int32(n*strangers/honest) && begun.Load() < strangers {
+			for started.Load() < int32(n*strangers/honest) && started.Load() < strangers {
 				s.beginSignIn(http.DefaultClient, "/") // keep pace with the flood
 			}
 			subject := fmt.Sprintf("person%d", n)
@@ -40,10 +40,10 @@ func TestSignInFlood(t *testing.T) {
 		}
 		all.Wait()
 		if n := s.count("sessions"); n != honest {
-			t.Errorf("%d sessions are stored, want one for each of the %d people who signed in", n, honest)
+			t.Errorf("%d sessions stored, want one for each of %d sign-ins", n, honest)
 		}
-		if n := i.asked.Load(); n > 10 {
-			t.Errorf("the issuer got %d requests for its documents", n)
+		if n := i.reads.Load(); n > 10 {
+			t.Errorf("%d requests for the issuer's documents", n)
 		}
 	})
 }
@@ -65,7 +65,7 @@ func TestCallbackFlood(t *testing.T) {
 		start := func(browser *http.Client) (callback string, cookie http.Header) {
 			authorize, page := s.beginSignIn(browser, "/")
 			if authorize == nil {
-				t.Errorf("a sign-in cannot be started: %d %s", page.Status, page.Body)
+				t.Errorf("starting a sign-in: %d %s", page.Status, page.Body)
 				return "/sign-in/callback", nil
 			}
 			cookie = http.Header{}
@@ -86,8 +86,8 @@ func TestCallbackFlood(t *testing.T) {
 				return s.send(browser, http.MethodGet, callback, nil, nil)
 			},
 		} {
-			i.given.Store(0)
-			begun := time.Now()
+			i.redeemed.Store(0)
+			started := time.Now()
 			var all sync.WaitGroup
 			var sent, limited atomic.Int32
 			for range workers {
@@ -110,12 +110,12 @@ func TestCallbackFlood(t *testing.T) {
 				}
 			}
 			all.Wait()
-			junk, most := i.given.Load()-honest, 10+int32(time.Since(begun)/(6*time.Second))+1
+			junk, most := i.redeemed.Load()-honest, 10+int32(time.Since(started)/(6*time.Second))+1
 			if name == "one cookie" {
 				most = 1
 			}
 			if junk < 0 || junk > most {
-				t.Errorf("%s: the issuer was asked about %d made-up codes, want at most %d", name, junk, most)
+				t.Errorf("%s: %d made-up codes sent to the issuer, want at most %d", name, junk, most)
 			}
 			if name == "new sign-ins" && limited.Load() == 0 {
 				t.Errorf("%s: no callback was limited", name)

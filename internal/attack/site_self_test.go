@@ -20,7 +20,7 @@ func TestSite(t *testing.T) {
 			t.Errorf("used %+v after a page of 3", used)
 		}
 		if page := s.send(s.signIn("holder@example.com"), http.MethodGet, "/usage", nil, nil); !strings.Contains(string(page.Body), "holder@example.com") {
-			t.Errorf("the usage page does not name the account: %d", page.Status)
+			t.Errorf("usage page without the account: %d", page.Status)
 		}
 	})
 }

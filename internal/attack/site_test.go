@@ -68,7 +68,8 @@ func startOnSQLite(t *testing.T, o program.Options) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return start(t, o, "sqlite", file, func() (store.Store, error) { return sqlite.Open(t.Context(), file, sqlite.Options{Logger: quiet}) })
+	return start(t, o, "sqlite", file,
+		func() (store.Store, error) { return sqlite.Open(t.Context(), file, sqlite.Options{Logger: quiet}) })
 }
 
 func startOnPostgres(t *testing.T, o program.Options) *site {

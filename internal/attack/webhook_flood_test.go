@@ -87,8 +87,9 @@ func TestWebhookFlood(t *testing.T) {
 			body := map[string]any{"kind": "webhook", "address": fmt.Sprintf("%s/%d", victim.URL, n)}
 			statuses[s.rest(key, http.MethodPost, "/destinations", body).Status]++
 		}
-		if statuses[http.StatusCreated] == 0 || statuses[http.StatusCreated] > 5 || statuses[http.StatusTooManyRequests] != 12-statuses[http.StatusCreated] {
-			t.Errorf("12 requests are answered with %v", statuses)
+		if statuses[http.StatusCreated] == 0 || statuses[http.StatusCreated] > 5 ||
+			statuses[http.StatusTooManyRequests] != 12-statuses[http.StatusCreated] {
+			t.Errorf("statuses of 12 requests: %v", statuses)
 		}
 		s.findNews(key)
 		confirmed := 0
@@ -102,7 +103,8 @@ func TestWebhookFlood(t *testing.T) {
 				method, path string
 				body         any
 			}{
-				{http.MethodPost, "/test", nil}, {http.MethodPost, "/replay", nil}, {http.MethodPatch, "", map[string]any{"active": true}},
+				{http.MethodPost, "/test", nil}, {http.MethodPost, "/replay", nil},
+				{http.MethodPatch, "", map[string]any{"active": true}},
 			} {
 				if got := s.rest(key, way.method, path+way.path, way.body); got.Status != http.StatusConflict {
 					t.Errorf("%s %s of a pending endpoint: %d %s", way.method, way.path, got.Status, got.Body)
@@ -113,9 +115,10 @@ func TestWebhookFlood(t *testing.T) {
 			}
 		}
 		if confirmed > 0 {
-			t.Errorf("%d endpoints that never answered a challenge are not pending", confirmed)
+			t.Errorf("%d endpoints without a response to the challenge are not pending", confirmed)
 		}
-		awaitTrue(t, "the challenges", func() bool { return len(victim.of(cola.EventConfirm)) == statuses[http.StatusCreated] })
+		awaitTrue(t, "the challenges",
+			func() bool { return len(victim.of(cola.EventConfirm)) == statuses[http.StatusCreated] })
 		if n, all := len(victim.of(cola.EventConfirm)), victim.all(); all != n || n > 5 {
 			t.Errorf("the victim got %d requests, %d of them challenges", all, n)
 		}
@@ -158,11 +161,12 @@ func TestTestMessageFlood(t *testing.T) {
 			path := "/destinations/" + s.destination(key, "webhook", fmt.Sprintf("%s/%d", e.URL, n))["uuid"].(string)
 			awaitTrue(t, "the answer", func() bool {
 				time.Sleep(500 * time.Millisecond) // each request counts toward the rate limit
-				return s.rest(key, http.MethodGet, path, nil).JSON(t)["data"].(map[string]any)["state"] == cola.DestinationActive
+				return s.rest(key, http.MethodGet, path,
+					nil).JSON(t)["data"].(map[string]any)["state"] == cola.DestinationActive
 			})
 			paths = append(paths, path)
 		}
-		begun, accepted := time.Now(), 0
+		started, accepted := time.Now(), 0
 		for range 12 {
 			switch got := s.rest(key, http.MethodPost, paths[0]+"/test", nil); {
 			case got.Status == http.StatusAccepted:
@@ -171,7 +175,7 @@ func TestTestMessageFlood(t *testing.T) {
 				t.Errorf("%d %s", got.Status, got.Body)
 			}
 		}
-		if most := 10 + int(time.Since(begun)/(6*time.Second)) + 1; accepted < 10 || accepted > most {
+		if most := 10 + int(time.Since(started)/(6*time.Second)) + 1; accepted < 10 || accepted > most {
 			t.Errorf("%d test messages accepted, want 10 to %d", accepted, most)
 		}
 		if got := s.rest(key, http.MethodPost, paths[1]+"/test", nil); got.Status != http.StatusAccepted {
@@ -183,20 +187,24 @@ func TestTestMessageFlood(t *testing.T) {
 // findNews lets an account's saved search find a new label and sends the message.
 func (s *site) findNews(key string) {
 	s.t.Helper()
-	search := map[string]any{"name": "Herons", "filters": map[string]any{"brand_name": "heron"}, "schedule": map[string]any{"cadence": "daily"}}
+	search := map[string]any{
+		"name": "Herons", "filters": map[string]any{"brand_name": "heron"},
+		"schedule": map[string]any{"cadence": "daily"},
+	}
 	if got := s.rest(key, http.MethodPost, "/saved-searches", search); got.Status != http.StatusCreated {
 		s.t.Fatalf("%d %s", got.Status, got.Body)
 	}
 	news := fmt.Sprintf(`{"ttb_id":"99365001000017","brand_name":"BLUE HERON","product_type":"wine","permit_number":"CA-W-1","approval_date":"%s"}`, cola.DateOf(time.Now()))
 	s.importLabels([]byte(news))
-	report := s.Run("alerts", "tick", "--webhook-allow-private", "--at", time.Now().AddDate(0, 0, 2).UTC().Format(time.RFC3339))
+	report := s.Run("alerts", "tick",
+		"--webhook-allow-private", "--at", time.Now().AddDate(0, 0, 2).UTC().Format(time.RFC3339))
 	if !strings.Contains(report, "found 1 label") {
 		s.t.Fatalf("alerts tick: %s", report)
 	}
 }
 
-// TestEndpointConfirms checks both ways to confirm: an endpoint answers the challenge, or the account
-// holder enters the code.
+// TestEndpointConfirms checks both ways to confirm: an endpoint answers the challenge, or the
+// account holder enters the code.
 func TestEndpointConfirms(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--webhook-allow-private"}}, func(t *testing.T, s *site) {
 		echoing, mute := newEndpoint(t, http.StatusOK), newEndpoint(t, http.StatusOK)
@@ -205,22 +213,23 @@ func TestEndpointConfirms(t *testing.T) {
 		state := func(uuid string) any {
 			return s.rest(key, http.MethodGet, "/destinations/"+uuid, nil).JSON(t)["data"].(map[string]any)["state"]
 		}
-		first, second := s.destination(key, "webhook", echoing.URL)["uuid"].(string), s.destination(key, "webhook", mute.URL)["uuid"].(string)
+		first, second := s.destination(key, "webhook", echoing.URL)["uuid"].(string), s.destination(key,
+			"webhook", mute.URL)["uuid"].(string)
 		awaitTrue(t, "the answer", func() bool { return state(first) == cola.DestinationActive })
 		code := mute.await(t, cola.EventConfirm)["data"].(map[string]any)["code"]
 		confirm := "/destinations/" + second + "/confirm"
 		if got := s.rest(key, http.MethodPost, confirm, map[string]any{"code": "AAAA-AAAA"}); got.Status != http.StatusBadRequest {
-			t.Errorf("a wrong code: %d %s", got.Status, got.Body)
+			t.Errorf("wrong code: %d %s", got.Status, got.Body)
 		}
 		if got := state(second); got != cola.DestinationPending {
-			t.Errorf("an endpoint that only took the challenge is %s", got)
+			t.Errorf("endpoint that did not answer the challenge: %s", got)
 		}
 		if got := s.rest(key, http.MethodPost, confirm, map[string]any{"code": code}); got.Status != http.StatusOK {
-			t.Errorf("the code: %d %s", got.Status, got.Body)
+			t.Errorf("correct code: %d %s", got.Status, got.Body)
 		}
 		for uuid, e := range map[string]*endpoint{first: echoing, second: mute} {
 			if got := s.rest(key, http.MethodPost, "/destinations/"+uuid+"/test", nil); got.Status != http.StatusAccepted {
-				t.Errorf("a test: %d %s", got.Status, got.Body)
+				t.Errorf("test message: %d %s", got.Status, got.Body)
 			}
 			e.await(t, cola.EventTest)
 		}

@@ -18,8 +18,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// world is a server with an account that has one resource of each kind: a saved search with a run and
-// matches, destinations, deliveries, a feed, keys, and a signed-in browser.
+// world is a server with an account that has one resource of each kind: a saved search with a run
+// and matches, destinations, deliveries, a feed, keys, and a signed-in browser.
 type world struct {
 	*site
 	account *loadtest.Account
@@ -46,12 +46,14 @@ func newWorld(t *testing.T, start func(*testing.T, program.Options) *site) *worl
 	w := newBareWorld(t, start, sending...)
 	w.browser = w.signIn(worldEmail)
 	search := w.create("/saved-searches", map[string]any{
-		"name": "Quokka", "filters": map[string]any{"brand_name": "quokka"}, "schedule": map[string]any{"cadence": "daily"},
+		"name": "Quokka", "filters": map[string]any{"brand_name": "quokka"},
+		"schedule": map[string]any{"cadence": "daily"},
 	})
 	w.ids["saved-searches/{uuid}"] = search["uuid"].(string)
 	receiver := newEndpoint(t, http.StatusOK)
 	receiver.echoes = true
-	hook := w.create("/destinations", map[string]any{"kind": "webhook", "address": receiver.URL + "/hook"})["uuid"].(string)
+	hook := w.create("/destinations",
+		map[string]any{"kind": "webhook", "address": receiver.URL + "/hook"})["uuid"].(string)
 	w.ids["destinations/{uuid}"] = hook
 	awaitTrue(w.t, "the endpoint confirms", func() bool {
 		d := w.data(http.MethodGet, "/destinations/"+hook, nil, http.StatusOK).(map[string]any)
@@ -68,7 +70,8 @@ func newBareWorld(t *testing.T, start func(*testing.T, program.Options) *site, f
 	t.Helper()
 	admin := program.Address(t)
 	s := start(t, program.Options{Flags: append([]string{"--admin-listen", admin}, flags...)})
-	w := &world{site: s, account: s.account(worldEmail, cola.TierPro), admin: "http://" + admin, ids: map[string]string{}, labels: map[string]bool{}}
+	w := &world{site: s, account: s.account(worldEmail, cola.TierPro),
+		admin: "http://" + admin, ids: map[string]string{}, labels: map[string]bool{}}
 	for c := range demo.Labels(demo.Options{Colas: labels, Seed: 1, AsOf: cola.DateOf(time.Now())}) {
 		w.labels[c.TTBID.String()] = true
 	}
@@ -138,7 +141,7 @@ func (w *world) collect(mail *mailtest.Server) {
 	search := "/saved-searches/" + w.ids["saved-searches/{uuid}"]
 	runs := w.data(http.MethodGet, search+"/runs", nil, http.StatusOK).([]any)
 	if len(runs) == 0 {
-		w.t.Fatal("the saved search has no run")
+		w.t.Fatal("no run of the saved search")
 	}
 	w.ids["{run}"] = fmt.Sprint(runs[0].(map[string]any)["id"])
 	feed := w.data(http.MethodPost, search+"/feed", nil, http.StatusCreated).(map[string]any)
@@ -174,7 +177,9 @@ func (w *world) path(pattern string) string {
 				return value
 			}
 		}
-		return map[string]string{"{uuid}": "00000000-0000-4000-8000-000000000000", "{id}": "999999999", "{run}": "999999999"}[name]
+		return map[string]string{
+			"{uuid}": "00000000-0000-4000-8000-000000000000", "{id}": "999999999", "{run}": "999999999",
+		}[name]
 	})
 }
 
@@ -195,7 +200,7 @@ func (w *world) routes() (patterns []string) {
 		}
 	}
 	if len(patterns) < 50 {
-		w.t.Fatalf("only %d routes are known", len(patterns))
+		w.t.Fatalf("only %d routes found", len(patterns))
 	}
 	return patterns
 }

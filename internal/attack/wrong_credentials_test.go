@@ -26,7 +26,8 @@ func wrongText(n int) string {
 // metric reads one sample from an admin listener.
 func (s *site) metric(admin, sample string) float64 {
 	s.t.Helper()
-	m := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(sample) + ` (\S+)$`).FindSubmatch(get(s.t, "http://"+admin+"/metrics").Body)
+	m := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(sample) + ` (\S+)$`).FindSubmatch(get(s.t,
+		"http://"+admin+"/metrics").Body)
 	if m == nil {
 		s.t.Fatalf("no sample %s", sample)
 	}
@@ -37,8 +38,8 @@ func (s *site) metric(admin, sample string) float64 {
 	return value
 }
 
-// TestWrongCredentials floods the server with wrong keys, cookies and tokens. The number of queries must
-// depend only on time, and valid credentials must pass from the same address, even new ones.
+// TestWrongCredentials floods the server with wrong keys, cookies and tokens. The number of queries
+// must depend only on time, and valid credentials must pass from the same address, even new ones.
 func TestWrongCredentials(t *testing.T) {
 	admin := program.Address(t)
 	onBoth(t, program.Options{Flags: []string{"--admin-listen", admin}}, func(t *testing.T, s *site) {
@@ -58,7 +59,7 @@ func TestWrongCredentials(t *testing.T) {
 		for kind, send := range floods {
 			statuses := map[int]int{}
 			queries := fmt.Sprintf(`colaregistry_secret_lookup_queries_total{kind="%s"}`, kind)
-			before, begun := s.metric(admin, queries), time.Now()
+			before, started := s.metric(admin, queries), time.Now()
 			var mu sync.Mutex
 			var flood sync.WaitGroup
 			for worker := range 10 {
@@ -72,52 +73,54 @@ func TestWrongCredentials(t *testing.T) {
 				})
 			}
 			flood.Wait()
-			if made, most := s.metric(admin, queries)-before, time.Since(begun)/(10*time.Millisecond)+2; made < 1 || made > float64(most) {
-				t.Errorf("400 wrong secrets of the kind %s caused %v queries, at most %d were due", kind, made, most)
+			if made, most := s.metric(admin, queries)-before, time.Since(started)/(10*time.Millisecond)+2; made < 1 ||
+				made > float64(most) {
+				t.Errorf("400 wrong secrets of kind %s caused %v queries, want at most %d", kind, made, most)
 			}
 			if kind != "session" && statuses[http.StatusTooManyRequests] == 0 {
 				t.Errorf("%s: no request was limited: %v", kind, statuses)
 			}
 			if kind == "session" && (len(statuses) != 1 || statuses[http.StatusSeeOther] == 0) {
-				t.Errorf("wrong cookies do not lead to the sign-in: %v", statuses)
+				t.Errorf("wrong cookies don't redirect to the sign-in: %v", statuses)
 			}
 		}
 		refused := s.rest(auth.NewSecret().Reveal(), http.MethodGet, "/usage", nil)
 		failure := refused.JSON(t)["error"].(map[string]any)
 		if refused.Status == http.StatusTooManyRequests &&
 			(refused.Header.Get("Retry-After") == "" || failure["code"] != "quota_exceeded" || failure["details"].(map[string]any)["reason"] != "failed_credentials") {
-			t.Errorf("limited with %v %s", refused.Header, refused.Body)
+			t.Errorf("limited response: %v %s", refused.Header, refused.Body)
 		}
 		for name, key := range map[string]string{"known": known.Key.Reveal(), "never seen": unseen.Key.Reveal()} {
 			if a := s.rest(key, http.MethodGet, "/usage", nil); a.Status != http.StatusOK {
-				t.Errorf("a valid key, %s, from the limited address: %d %s", name, a.Status, a.Body)
+				t.Errorf("valid key (%s) from the limited address: %d %s", name, a.Status, a.Body)
 			}
 		}
-		if a := s.send(browser, http.MethodGet, "/usage", nil, nil); a.Status != http.StatusOK || !strings.Contains(string(a.Body), "known@example.com") {
-			t.Errorf("a signed-in browser from the limited address: %d", a.Status)
+		if a := s.send(browser, http.MethodGet, "/usage", nil, nil); a.Status != http.StatusOK ||
+			!strings.Contains(string(a.Body), "known@example.com") {
+			t.Errorf("signed-in browser from the limited address: %d", a.Status)
 		}
 		s.signIn("unseen@example.com") // from a link that was never used
 		missing := s.send(http.DefaultClient, http.MethodGet, "/api/v1/usage", nil, nil)
 		if missing.Status != http.StatusUnauthorized || missing.Header.Get("Www-Authenticate") == "" {
-			t.Errorf("a request without credentials: %d, want 401 with a challenge", missing.Status)
+			t.Errorf("request without credentials: %d, want 401 with a challenge", missing.Status)
 		}
 		s.Stop()
 		if lines := strings.Count(s.Log(), "kind=failed_credential"); lines < 1 || lines > 5 {
-			t.Errorf("%d lines of 2,000 failed credentials", lines)
+			t.Errorf("%d log lines for 2,000 failed credentials", lines)
 		}
 	})
 }
 
-// TestKeyMadeAfterItFailed tries keys before another process creates them. Each must then work at
+// TestKeyCreatedAfterFailure tries keys before another process creates them. Each must then work at
 // once.
-func TestKeyMadeAfterItFailed(t *testing.T) {
+func TestKeyCreatedAfterFailure(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		holder := s.account("holder@example.com", cola.TierPro)
 		for n := range 20 {
 			secret := auth.NewSecret()
 			for range 3 {
 				if a := s.rest(secret.Reveal(), http.MethodGet, "/usage", nil); a.Status == http.StatusOK {
-					t.Fatalf("a key that was not made is accepted: %s", a.Body)
+					t.Fatalf("an unknown key was accepted: %s", a.Body)
 				}
 			}
 			key := secret.Key()
@@ -126,7 +129,7 @@ func TestKeyMadeAfterItFailed(t *testing.T) {
 				t.Fatal(err)
 			}
 			if a := s.rest(secret.Reveal(), http.MethodGet, "/usage", nil); a.Status != http.StatusOK {
-				t.Fatalf("key %d, made just now: %d %s", n, a.Status, a.Body)
+				t.Fatalf("new key %d: %d %s", n, a.Status, a.Body)
 			}
 		}
 	})
@@ -151,15 +154,15 @@ func TestForgedClientAddress(t *testing.T) {
 	forged := func(n int) string { return fmt.Sprintf("198.51.100.%d", n) }
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		if s.fail(forged) == 0 {
-			t.Error("a peer that is not trusted got around the limit")
+			t.Error("an untrusted peer evaded the limit")
 		}
 	})
 	onBoth(t, program.Options{Flags: []string{"--trusted-proxy", "127.0.0.0/8"}}, func(t *testing.T, s *site) {
 		if n := s.fail(forged); n != 0 {
-			t.Errorf("%d clients of a trusted proxy were limited for others", n)
+			t.Errorf("%d clients of a trusted proxy were limited because of others", n)
 		}
 		if s.fail(func(n int) string { return forged(n) + ", 203.0.113.7" }) == 0 {
-			t.Error("a client behind a trusted proxy got around the limit")
+			t.Error("a client behind a trusted proxy evaded the limit")
 		}
 	})
 }

@@ -168,7 +168,7 @@ func (s *site) use(laptop, nightly, app cola.Caller) (label cola.ColaSummary) {
 			label = page.Colas[0]
 		}
 	}
-	for day := 0; r.Now().Before(registrytest.Begun); day++ {
+	for day := 0; r.Now().Before(registrytest.StartTime); day++ {
 		list(laptop, 10+day*7%60)
 		if day%2 == 0 {
 			list(nightly, 100)

@@ -20,7 +20,7 @@ type fetched struct {
 
 // browse fetches from a page of another origin, as scripts with an SDK and tracing do.
 func (b *bench) browse(t *testing.T) {
-	begun := time.Now()
+	started := time.Now()
 	tab := newTab(t)
 	if err := chromedp.Do(tab, chromedp.Navigate(b.page.URL)); err != nil {
 		t.Fatal(err)
@@ -37,7 +37,8 @@ func (b *bench) browse(t *testing.T) {
 		header                        string // a response header that the script must be able to read
 	}{
 		{"search", "GET", "/api/v1/colas?per_page=1", key, "", 200, "x-quota-reset"},
-		{"create", "POST", "/api/v1/saved-searches", key, `{"name":"From a page","filters":{"brand_name":"oak"}}`, 201, "location"},
+		{"create", "POST", "/api/v1/saved-searches", key,
+			`{"name":"From a page","filters":{"brand_name":"oak"}}`, 201, "location"},
 		{"invalid", "GET", "/api/v1/colas?per_page=1000", key, "", 400, "x-request-id"},
 		{"unauthorized", "GET", "/api/v1/usage", "wrong", "", 401, "www-authenticate"},
 		{"wrong method", "PUT", "/api/v1/colas", key, "", 405, "allow"},
@@ -56,14 +57,17 @@ func (b *bench) browse(t *testing.T) {
 		}
 		got := b.fetch(t, tab, r.method, r.path, headers, r.body)
 		if got.Error != "" || got.Status != r.status || got.Headers[r.header] == "" {
-			t.Errorf("%s: %s %s gives %d, want %d with a readable %s: %s %v", r.name, r.method, r.path, got.Status, r.status, r.header, got.Error, got.Headers)
+			t.Errorf("%s: %s %s: status %d, want %d with a readable %s: %s %v",
+				r.name, r.method, r.path, got.Status, r.status, r.header, got.Error, got.Headers)
 		}
 	}
-	b.add(t, "chromium", fmt.Sprintf("made %d requests from another origin", len(requests)), begun)
+	b.add(t, "chromium", fmt.Sprintf("made %d requests from another origin", len(requests)), started)
 }
 
 // fetch makes a request from a script in the page.
-func (b *bench) fetch(t *testing.T, tab context.Context, method, path string, headers map[string]string, body string) (got fetched) {
+func (b *bench) fetch(
+	t *testing.T, tab context.Context, method, path string, headers map[string]string, body string,
+) (got fetched) {
 	t.Helper()
 	options := map[string]any{"method": method, "headers": headers}
 	if body != "" {
@@ -85,7 +89,8 @@ func (b *bench) fetch(t *testing.T, tab context.Context, method, path string, he
 // newTab starts a browser and opens a tab in it.
 func newTab(t *testing.T) context.Context {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox,
+		chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()))
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
 			options = append(options, chromedp.ExecPath(path))
@@ -102,7 +107,7 @@ func newTab(t *testing.T) context.Context {
 		cancel()
 	})
 	if err := chromedp.Do(tab); err != nil { // a timeout on the first step would apply to the whole browser
-		t.Fatalf("Chromium does not start: %v", err)
+		t.Fatalf("starting Chromium: %v", err)
 	}
 	limited, cancel := context.WithTimeout(tab, 2*time.Minute)
 	t.Cleanup(cancel)

@@ -52,12 +52,12 @@ type bench struct {
 // TestClients runs every client.
 func TestClients(t *testing.T) {
 	if !*online {
-		t.Skip("make clients runs it")
+		t.Skip("run by make clients")
 	}
 	b := newBench(t)
 	t.Cleanup(func() { b.table.print() })
 	if !t.Run("generate", b.generate) {
-		t.FailNow() // later tests need the clients
+		t.FailNow() // the other tests need the clients
 	}
 	t.Run("hey-api", b.callHeyAPI)
 	t.Run("ogen", b.callOgen)
@@ -65,7 +65,7 @@ func TestClients(t *testing.T) {
 	t.Run("browser", b.browse)
 	for line := range strings.Lines(b.Log()) {
 		if strings.Contains(line, "code=internal_error") || strings.Contains(line, "panic") {
-			t.Errorf("the server logs a fault: %s", line)
+			t.Errorf("error in the server log: %s", line)
 		}
 	}
 }
@@ -122,13 +122,13 @@ func serve(t *testing.T, cmd *exec.Cmd) (address string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		daemon.Stop(10 * time.Second) // ignore how it exits
+		daemon.Stop(10 * time.Second) // ignore the exit status
 		if t.Failed() && log.Len() > 0 {
 			t.Logf("%s:\n%s", filepath.Base(cmd.Path), nodetest.LastOf([]byte(log.String())))
 		}
 	})
 	if _, err := fmt.Fscanln(out, &address); err != nil {
-		t.Fatalf("%s does not start: %v", filepath.Base(cmd.Path), err)
+		t.Fatalf("starting %s: %v", filepath.Base(cmd.Path), err)
 	}
 	return address
 }
@@ -142,9 +142,9 @@ type row struct {
 	failed      bool
 }
 
-// add adds a row for a client's work since begun.
-func (b *bench) add(t *testing.T, client, did string, begun time.Time) {
-	b.table = append(b.table, row{client, did, time.Since(begun), t.Failed()})
+// add adds a row for a client's work since started.
+func (b *bench) add(t *testing.T, client, did string, started time.Time) {
+	b.table = append(b.table, row{client, did, time.Since(started), t.Failed()})
 }
 
 func (rows table) print() {

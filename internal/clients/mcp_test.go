@@ -102,17 +102,18 @@ func (b *bench) callTools(t *testing.T) {
 			return nodetest.Command(t.Context(), gosdk, "call", endpoint, key, calls, outcomes)
 		}},
 		{"mcp-remote", "mcp-remote", func(key, calls, outcomes string) *exec.Cmd {
-			cmd := b.kit.Command(t.Context(), remote, endpoint, "--header", "X-API-Key:"+key, "--transport", "http-only", "--allow-http")
+			cmd := b.kit.Command(t.Context(), remote, endpoint,
+				"--header", "X-API-Key:"+key, "--transport", "http-only", "--allow-http")
 			stdio := b.kit.Command(t.Context(), "") // provides the environment
 			stdio.Path, stdio.Args = gosdk, slices.Concat([]string{gosdk, "call", "-", key, calls, outcomes}, cmd.Args)
 			return stdio
 		}},
 	} {
 		t.Run(client.account, func(t *testing.T) {
-			begun := time.Now()
+			started := time.Now()
 			outcomes := b.runCalls(t, calls, b.newKey(client.account), client.command)
 			report(t, client.name, problems(t, tools, calls, outcomes))
-			b.add(t, client.name, fmt.Sprintf("made %d calls of %d tools", len(calls), len(tools)), begun)
+			b.add(t, client.name, fmt.Sprintf("made %d calls of %d tools", len(calls), len(tools)), started)
 		})
 	}
 }
@@ -133,7 +134,7 @@ func (b *bench) listTools(t *testing.T, gosdk, endpoint, key string) map[string]
 		}
 	}
 	if len(tools) < 10 {
-		t.Fatalf("only %d read tools are listed: %v", len(tools), listed)
+		t.Fatalf("only %d read tools: %v", len(tools), listed)
 	}
 	return tools
 }
@@ -199,7 +200,8 @@ func (b *bench) example(t *testing.T, tl tool, argument string) any {
 			return example
 		}
 	}
-	t.Fatalf("no REST parameter has an example for the argument %s of %s: add its operation to operationsOf, or a value to bench.known", argument, tl.Name)
+	t.Fatalf("no example for argument %s of %s; add its operation to operationsOf, or a value to bench.known",
+		argument, tl.Name)
 	return nil
 }
 
@@ -224,7 +226,9 @@ func otherForms(value any) map[string]any {
 }
 
 // runCalls makes calls with a client.
-func (b *bench) runCalls(t *testing.T, calls []toolCall, key string, command func(key, calls, outcomes string) *exec.Cmd) (outcomes []toolOutcome) {
+func (b *bench) runCalls(
+	t *testing.T, calls []toolCall, key string, command func(key, calls, outcomes string) *exec.Cmd,
+) (outcomes []toolOutcome) {
 	t.Helper()
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, "calls.json"), filepath.Join(dir, "outcomes.json")
@@ -240,7 +244,7 @@ func (b *bench) runCalls(t *testing.T, calls []toolCall, key string, command fun
 	}
 	readJSON(t, out, &outcomes)
 	if len(outcomes) != len(calls) {
-		t.Fatalf("%d of %d calls were made", len(outcomes), len(calls))
+		t.Fatalf("%d of %d calls made", len(outcomes), len(calls))
 	}
 	return outcomes
 }
@@ -266,11 +270,11 @@ func mustSchema(t *testing.T, tl tool) *jsonschema.Schema {
 	t.Helper()
 	compiler := jsonschema.NewCompiler()
 	if err := compiler.AddResource("schema.json", tl.Output); err != nil {
-		t.Fatalf("the output schema of %s: %v", tl.Name, err)
+		t.Fatalf("output schema of %s: %v", tl.Name, err)
 	}
 	schema, err := compiler.Compile("schema.json")
 	if err != nil {
-		t.Fatalf("the output schema of %s: %v", tl.Name, err)
+		t.Fatalf("output schema of %s: %v", tl.Name, err)
 	}
 	return schema
 }
@@ -290,7 +294,7 @@ func TestExampleArguments(t *testing.T) {
 		}
 	}
 	if len(tools) != len(operationsOf) {
-		t.Errorf("%d read tools, and the operations of %d", len(tools), len(operationsOf))
+		t.Errorf("%d read tools, %d in operationsOf", len(tools), len(operationsOf))
 	}
 	b := &bench{known: map[string]string{"cursor": "AQAB"}}
 	values := map[string]any{}
@@ -306,7 +310,7 @@ func TestExampleArguments(t *testing.T) {
 		"get_processing_times commodity": "Wine", "get_processing_times formula_type": "Formula Approval",
 	} {
 		if !reflect.DeepEqual(values[name], want) {
-			t.Errorf("%s is %v, want %v", name, values[name], want)
+			t.Errorf("%s = %v, want %v", name, values[name], want)
 		}
 	}
 }

@@ -57,9 +57,12 @@ func readOperations(t *testing.T) map[string]operation {
 	for path, methods := range doc.Paths {
 		for method, described := range methods {
 			if len(described.Samples) == 0 {
-				t.Fatalf("%s has no example call in the document", described.OperationID)
+				t.Fatalf("%s has no example call", described.OperationID)
 			}
-			op := operation{id: described.OperationID, method: strings.ToUpper(method), path: path, types: map[string]string{}, examples: map[string]any{}}
+			op := operation{
+				id: described.OperationID, method: strings.ToUpper(method),
+				path: path, types: map[string]string{}, examples: map[string]any{},
+			}
 			for _, p := range described.Parameters {
 				op.types[p.Name] = p.Schema.Type
 				if p.Example != nil {
@@ -78,7 +81,7 @@ func mustSample(t *testing.T, op operation, source string) sample {
 	t.Helper()
 	address := sampleURL.FindStringSubmatch(source)
 	if address == nil {
-		t.Fatalf("%s: the example call has no URL: %s", op.id, source)
+		t.Fatalf("%s: no URL in the example call: %s", op.id, source)
 	}
 	path, query, _ := strings.Cut(address[1], "?")
 	s := sample{path: map[string]string{}}
@@ -96,7 +99,7 @@ func mustSample(t *testing.T, op operation, source string) sample {
 	}
 	if body := sampleBody.FindStringSubmatch(source); body != nil {
 		if err := json.Unmarshal([]byte(body[1]), &s.body); err != nil {
-			t.Fatalf("%s: the body of the example call: %v", op.id, err)
+			t.Fatalf("%s: body of the example call: %v", op.id, err)
 		}
 	}
 	return s
@@ -109,21 +112,21 @@ func TestEveryOperationHasAStep(t *testing.T) {
 	for _, s := range steps {
 		op, ok := operations[s.operation]
 		if called[s.operation] = true; !ok {
-			t.Errorf("the document has no operation %s: remove its step", s.operation)
+			t.Errorf("unknown operation %s; remove its step", s.operation)
 			continue
 		}
 		for name := range s.path {
 			if _, ok := op.sample.path[name]; !ok {
-				t.Errorf("%s has no parameter %s in its path", s.operation, name)
+				t.Errorf("%s has no path parameter %s", s.operation, name)
 			}
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(operations)) {
 		if !called[id] {
-			t.Errorf("no client calls %s: add a step to internal/clients/steps_test.go", id)
+			t.Errorf("no step calls %s; add one in internal/clients/steps_test.go", id)
 		}
 	}
 	if len(operations) < 30 {
-		t.Errorf("the document has only %d operations", len(operations))
+		t.Errorf("only %d operations in the document", len(operations))
 	}
 }

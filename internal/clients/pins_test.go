@@ -13,7 +13,9 @@ import (
 
 // versionOf returns the pinned version of an npm package or Go module, or "" for other programs.
 func versionOf(name string) string {
-	for file, pin := range map[string]string{"kit/package.json": `"%s": "([0-9.]+)"`, "gokit/go.mod.txt": `\s%s v([0-9.]+)`} {
+	for file, pin := range map[string]string{
+		"kit/package.json": `"%s": "([0-9.]+)"`, "gokit/go.mod.txt": `\s%s v([0-9.]+)`,
+	} {
 		content, err := committed.ReadFile(file)
 		if err != nil {
 			panic(err) // the file is embedded
@@ -39,7 +41,9 @@ func TestPins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, module := range []string{"github.com/ogen-go/ogen", "github.com/oapi-codegen/oapi-codegen/v2", "github.com/modelcontextprotocol/go-sdk"} {
+	for _, module := range []string{
+		"github.com/ogen-go/ogen", "github.com/oapi-codegen/oapi-codegen/v2", "github.com/modelcontextprotocol/go-sdk",
+	} {
 		if !regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(module+" v"+versionOf(module)) + ` h1:`).Match(sums) {
 			t.Errorf("%s has no checksum in go.sum.txt", module)
 		}
@@ -55,11 +59,11 @@ func TestDocumentedVersions(t *testing.T) {
 	_, section, _ := bytes.Cut(content, []byte("\n## Clients\n"))
 	rows := regexp.MustCompile("(?m)^\\| `(.+)` \\| ([0-9.]+) \\|").FindAllSubmatch(section, -1)
 	if len(rows) != 10 {
-		t.Errorf("%d clients are documented", len(rows))
+		t.Errorf("%d documented clients", len(rows))
 	}
 	for _, row := range rows {
 		if pinned := versionOf(string(row[1])); pinned != string(row[2]) {
-			t.Errorf("%s is documented as %s and pinned to %q", row[1], row[2], pinned)
+			t.Errorf("%s: documented version %s, pinned %q", row[1], row[2], pinned)
 		}
 	}
 }

@@ -55,19 +55,23 @@ var steps = []step{
 	{operation: "makeFeed", path: ofSearch},
 	{operation: "endFeed", path: ofSearch},
 
-	{operation: "createDestination", body: map[string]any{"address": "$hook"}, keep: map[string]string{"destination": "data.uuid"}},
+	{operation: "createDestination", body: map[string]any{"address": "$hook"},
+		keep: map[string]string{"destination": "data.uuid"}},
 	{operation: "listDestinations"},
 	{operation: "getDestination", path: ofDestination},
-	{operation: "confirmDestination", path: ofDestination, body: map[string]any{"code": "$code"}, before: (*bench).awaitCode},
+	{operation: "confirmDestination", path: ofDestination,
+		body: map[string]any{"code": "$code"}, before: (*bench).awaitCode},
 	{operation: "changeDestination", path: ofDestination},
 	{operation: "rotateDestinationSecret", path: ofDestination},
 	{operation: "testDestination", path: ofDestination, keep: map[string]string{"delivery": "data.id"}},
-	{operation: "getDelivery", path: map[string]string{"id": "delivery"}, until: func(r response) bool { return r.at("data.state") == "delivered" }},
+	{operation: "getDelivery", path: map[string]string{"id": "delivery"},
+		until: func(r response) bool { return r.at("data.state") == "delivered" }},
 	{operation: "listDeliveries"},
 	{operation: "replayDelivery", path: map[string]string{"id": "delivery"}},
 	{operation: "replayDestination", path: ofDestination},
 	{operation: "deleteDestination", path: ofDestination},
-	{operation: "createDestination", body: map[string]any{"kind": "email", "address": "$recipient"}, keep: map[string]string{"mailbox": "data.uuid"}},
+	{operation: "createDestination", body: map[string]any{"kind": "email", "address": "$recipient"},
+		keep: map[string]string{"mailbox": "data.uuid"}},
 	{operation: "resendConfirmation", path: map[string]string{"uuid": "mailbox"}, before: (*bench).passAnHour},
 
 	{operation: "runSavedSearch", path: ofSearch, before: (*bench).importNews},
@@ -134,7 +138,9 @@ func (r response) problem() error {
 
 // walk takes all steps with a client. It returns the outcomes by operation and the responses of the
 // fixed steps.
-func (b *bench) walk(t *testing.T, client string, call func(request) response) (outcomes map[string]error, fixed map[string]response) {
+func (b *bench) walk(
+	t *testing.T, client string, call func(request) response,
+) (outcomes map[string]error, fixed map[string]response) {
 	t.Helper()
 	operations, key, known := readOperations(t), b.newKey(client), maps.Clone(b.known)
 	known["recipient"] = "recipient-of-" + client + "@example.com"
@@ -148,7 +154,7 @@ func (b *bench) walk(t *testing.T, client string, call func(request) response) (
 		for name, path := range s.keep {
 			value := got.at(path)
 			if err == nil && value == nil {
-				err = fmt.Errorf("the response has no %s: %v", path, got.Body)
+				err = fmt.Errorf("response without %s: %v", path, got.Body)
 			}
 			known[name] = plain(value)
 		}
@@ -179,12 +185,15 @@ func (s step) take(r request, call func(request) response) (got response, err er
 		}
 		time.Sleep(time.Second)
 	}
-	return got, fmt.Errorf("still not ready: %v", got.Body)
+	return got, fmt.Errorf("condition not met: %v", got.Body)
 }
 
 // newRequest fills in an example call with known values.
 func newRequest(op operation, s step, key string, known map[string]string) request {
-	r := request{Operation: op.id, Key: key, Path: maps.Clone(op.sample.path), Query: map[string]any{}, op: op, values: op.sample.query}
+	r := request{
+		Operation: op.id, Key: key, Path: maps.Clone(op.sample.path),
+		Query: map[string]any{}, op: op, values: op.sample.query,
+	}
 	for name, value := range s.path {
 		r.Path[name] = known[value]
 	}
@@ -220,7 +229,8 @@ func typed(values []string, kind string) any {
 // over returns a client that sends plain HTTP requests to an API.
 func over(t *testing.T, base string) func(request) response {
 	return func(r request) response {
-		target := variable.ReplaceAllStringFunc(r.op.path, func(name string) string { return url.PathEscape(r.Path[name[1:len(name)-1]]) })
+		target := variable.ReplaceAllStringFunc(r.op.path,
+			func(name string) string { return url.PathEscape(r.Path[name[1:len(name)-1]]) })
 		if len(r.values) > 0 {
 			target += "?" + r.values.Encode()
 		}
@@ -266,23 +276,29 @@ func send(req *http.Request) (got response) {
 func (b *bench) discover(t *testing.T) map[string]string {
 	t.Helper()
 	key, ask := b.newKey("discover"), over(t, b.URL+"/api/v1")
-	list := ask(request{Key: key, op: operation{method: "GET", path: "/colas"}, values: url.Values{"per_page": {"100"}}})
+	list := ask(request{
+		Key: key, op: operation{method: "GET", path: "/colas"}, values: url.Values{"per_page": {"100"}},
+	})
 	rows, _ := list.at("data").([]any)
 	for _, r := range rows {
 		row := response{Body: r}
 		if row.at("has_barcode") != true {
 			continue
 		}
-		label := ask(request{Key: key, op: operation{method: "GET", path: "/colas/{ttb_id}"}, Path: map[string]string{"ttb_id": plain(row.at("ttb_id"))}})
+		label := ask(request{
+			Key: key, op: operation{method: "GET", path: "/colas/{ttb_id}"},
+			Path: map[string]string{"ttb_id": plain(row.at("ttb_id"))},
+		})
 		if label.at("data.barcode_value") == nil {
 			continue
 		}
 		return map[string]string{
-			"ttb_id": plain(label.at("data.ttb_id")), "permit_number": plain(label.at("data.permit_number")), "barcode_value": plain(label.at("data.barcode_value")),
-			"cursor": plain(list.at("pagination.next_cursor")), "hook": b.hook.URL,
+			"ttb_id": plain(label.at("data.ttb_id")), "permit_number": plain(label.at("data.permit_number")),
+			"barcode_value": plain(label.at("data.barcode_value")),
+			"cursor":        plain(list.at("pagination.next_cursor")), "hook": b.hook.URL,
 		}
 	}
-	t.Fatalf("no label has a barcode: %v", list)
+	t.Fatalf("no label with a barcode: %v", list)
 	return nil
 }
 
@@ -311,12 +327,12 @@ func (b *bench) awaitCode(t *testing.T) {
 	select {
 	case b.code = <-b.codes:
 	case <-time.After(time.Minute):
-		t.Error("the endpoint was sent no code")
+		t.Error("no confirmation code sent to the endpoint")
 	}
 }
 
-// passAnHour backdates confirmation requests by more than an hour, because recipients are not asked
-// again sooner.
+// passAnHour backdates confirmation requests by more than an hour, the minimum interval between two
+// requests to a recipient.
 func (b *bench) passAnHour(t *testing.T) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.Dir, "registry.db")+"?_pragma=busy_timeout(10000)")

@@ -165,7 +165,7 @@ func (c *cluster) close() error {
 func (c *cluster) logs() error {
 	var all error
 	for _, p := range c.processes {
-		all = errors.Join(all, fmt.Errorf("process %d logged last:\n%s", p.number+1, p.logged()))
+		all = errors.Join(all, fmt.Errorf("log of process %d:\n%s", p.number+1, p.logged()))
 	}
 	return all
 }

@@ -8,13 +8,14 @@ import (
 	"github.com/colaregistry/colaregistry/internal/loadtest"
 )
 
-// TestShortRun is a shorter make cluster-test with all of its acts.
+// TestShortRun is a short make cluster-test with all acts.
 func TestShortRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}
 	var out bytes.Buffer
-	ok, err := run(t.Context(), options{duration: 16 * time.Second, outage: 1500 * time.Millisecond, accounts: 40, labels: 2_000}, &out)
+	ok, err := run(t.Context(),
+		options{duration: 16 * time.Second, outage: 1500 * time.Millisecond, accounts: 40, labels: 2_000}, &out)
 	if err != nil || !ok {
 		t.Errorf("%v", err)
 	}
@@ -25,23 +26,26 @@ func TestShortRun(t *testing.T) {
 func TestReportFails(t *testing.T) {
 	good := func() *report {
 		return &report{
-			tallies:    []loadtest.Tally{{OK: 1}, {OK: 1, Unavailable: 9, Unknown: 3}},
-			statements: []loadtest.Statement{{Account: &loadtest.Account{}, Verdict: loadtest.Exact}, {Account: &loadtest.Account{}, Verdict: loadtest.Bounds}},
+			tallies: []loadtest.Tally{{OK: 1}, {OK: 1, Unavailable: 9, Unknown: 3}},
+			statements: []loadtest.Statement{
+				{Account: &loadtest.Account{}, Verdict: loadtest.Exact},
+				{Account: &loadtest.Account{}, Verdict: loadtest.Bounds},
+			},
 		}
 	}
 	for name, spoil := range map[string]func(*report){
-		"lost":             func(r *report) { r.statements[1].Verdict = loadtest.Lost },
-		"over":             func(r *report) { r.statements[1].Verdict = loadtest.Over },
-		"nothing exact":    func(r *report) { r.statements[0].Verdict = loadtest.Bounds },
-		"a fault":          func(r *report) { r.tallies[1].Faults = []string{"500"} },
-		"nothing answered": func(r *report) { r.tallies[0].OK = 0 },
+		"lost":         func(r *report) { r.statements[1].Verdict = loadtest.Lost },
+		"over":         func(r *report) { r.statements[1].Verdict = loadtest.Over },
+		"none exact":   func(r *report) { r.statements[0].Verdict = loadtest.Bounds },
+		"a fault":      func(r *report) { r.tallies[1].Faults = []string{"500"} },
+		"no responses": func(r *report) { r.tallies[0].OK = 0 },
 	} {
 		r := good()
 		if !r.ok() {
-			t.Fatal("a good run fails")
+			t.Fatal("a good run failed")
 		}
 		if spoil(r); r.ok() {
-			t.Errorf("a run passes with: %s", name)
+			t.Errorf("a run passed with: %s", name)
 		}
 		r.print(&bytes.Buffer{}, true)
 	}

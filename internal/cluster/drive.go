@@ -25,21 +25,21 @@ const commitsWait = 500 * time.Millisecond
 // act is one part of a run. It disrupts the cluster, which must recover afterwards.
 type act struct {
 	name  string
-	quiet bool // callers must not notice it
+	quiet bool // not noticeable for callers
 	do    func(*drive, context.Context) error
 }
 
 func acts() []act {
 	return []act{
-		{"nothing happens", true, func(*drive, context.Context) error { return nil }},
-		{"processes are killed", false, (*drive).killEach},
+		{"undisturbed", true, func(*drive, context.Context) error { return nil }},
+		{"processes killed", false, (*drive).killEach},
 		{"rolling restart", true, (*drive).restartEach},
-		{"connections are cut", false, (*drive).cutConnections},
-		{"standby is away", false, (*drive).loseStandby},
+		{"connections cut", false, (*drive).cutConnections},
+		{"standby down", false, (*drive).loseStandby},
 		{"primary crashes", false, (*drive).crashPrimary},
-		{"and a process with it", false, (*drive).crashBoth},
-		{"primary is lost", false, (*drive).losePrimary},
-		{"nothing happens", true, func(*drive, context.Context) error { return nil }},
+		{"primary and process crash", false, (*drive).crashBoth},
+		{"primary lost", false, (*drive).losePrimary},
+		{"undisturbed", true, func(*drive, context.Context) error { return nil }},
 	}
 }
 
@@ -67,12 +67,12 @@ func (c *cluster) drive(ctx context.Context) (*report, error) {
 	load.Go(func() {
 		loadtest.Load{Accounts: c.accounts, Material: c.material, Balancer: balancer, Rate: pace}.Run(loading)
 	})
-	r := &report{begun: time.Now(), log: log}
+	r := &report{started: time.Now(), log: log}
 	var watch sync.WaitGroup
 	watch.Go(func() { r.mostInDoubt = c.watch(watching) })
 	err := d.perform(ctx)
 	unload()
-	load.Wait() // wait for the last responses while the processes are still running
+	load.Wait() // wait for the last responses while the processes still run
 	r.ended = time.Now()
 	unwatch()
 	watch.Wait()
@@ -86,16 +86,16 @@ func (c *cluster) drive(ctx context.Context) (*report, error) {
 func (d *drive) perform(ctx context.Context) error {
 	all := acts()
 	for _, a := range all {
-		begun := time.Now()
+		started := time.Now()
 		d.log.Info(a.name)
-		d.phases = append(d.phases, loadtest.Phase{Name: a.name, From: begun, Quiet: a.quiet})
+		d.phases = append(d.phases, loadtest.Phase{Name: a.name, From: started, Quiet: a.quiet})
 		if err := a.do(d, ctx); err != nil {
 			return fmt.Errorf("%s: %w", a.name, err)
 		}
 		if err := d.settled(ctx); err != nil {
 			return fmt.Errorf("%s: %w", a.name, err)
 		}
-		rest(ctx, d.duration/time.Duration(len(all))-time.Since(begun))
+		sleep(ctx, d.duration/time.Duration(len(all))-time.Since(started))
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -128,22 +128,22 @@ func (d *drive) cutConnections(ctx context.Context) error {
 		if err := d.primary.CutConnections(ctx); err != nil {
 			return err
 		}
-		rest(ctx, time.Second)
+		sleep(ctx, time.Second)
 	}
 	return nil
 }
 
-// loseStandby stops the standby for a while and cuts the connections meanwhile. Commits that wait
-// for the standby are then on the primary, but their outcome is unknown to the processes.
+// loseStandby stops the standby for a while and cuts the connections during that time. Commits that
+// wait for the standby are then on the primary, but the processes don't know their outcome.
 func (d *drive) loseStandby(ctx context.Context) error {
 	if err := d.standby.Stop(ctx, pgtest.Immediate); err != nil {
 		return err
 	}
-	rest(ctx, commitsWait)
+	sleep(ctx, commitsWait)
 	if err := d.primary.CutConnections(ctx); err != nil {
 		return err
 	}
-	rest(ctx, d.outage)
+	sleep(ctx, d.outage)
 	return d.standby.Restart(ctx)
 }
 
@@ -152,7 +152,7 @@ func (d *drive) crashPrimary(ctx context.Context) error {
 	if err := d.primary.Stop(ctx, pgtest.Immediate); err != nil {
 		return err
 	}
-	rest(ctx, d.outage)
+	sleep(ctx, d.outage)
 	return d.primary.Restart(ctx)
 }
 
@@ -162,12 +162,12 @@ func (d *drive) crashBoth(ctx context.Context) error {
 	if err := d.primary.Stop(ctx, pgtest.Immediate); err != nil {
 		return err
 	}
-	rest(ctx, d.outage)
+	sleep(ctx, d.outage)
 	if err := d.processes[0].end(ctx, os.Kill); err != nil {
 		return err
 	}
-	d.processes[0].start() // it exits without a database and is restarted until it finds one
-	rest(ctx, time.Second)
+	d.processes[0].start() // exits and is restarted until the database is back
+	sleep(ctx, time.Second)
 	return d.primary.Restart(ctx)
 }
 
@@ -176,7 +176,7 @@ func (d *drive) losePrimary(ctx context.Context) error {
 	if err := d.primary.Stop(ctx, pgtest.Kill); err != nil {
 		return err
 	}
-	rest(ctx, d.outage)
+	sleep(ctx, d.outage)
 	return d.standby.Promote(ctx)
 }
 
@@ -197,6 +197,6 @@ func (d *drive) audit(ctx context.Context, r *report) (err error) {
 	defer func() { err = errors.Join(err, st.Close()) }()
 	exchanges := r.log.Exchanges()
 	r.tallies = loadtest.Tallies(d.phases, r.ended, exchanges, endings)
-	r.statements, err = loadtest.Audit(ctx, st, d.accounts, exchanges, endings, r.begun)
+	r.statements, err = loadtest.Audit(ctx, st, d.accounts, exchanges, endings, r.started)
 	return err
 }

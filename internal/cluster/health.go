@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	askWithin  = 2 * time.Second
-	watchEvery = 200 * time.Millisecond
-	// settleWithin is how long to wait for the cluster to recover.
-	settleWithin = 2 * time.Minute
+	healthTimeout = 2 * time.Second
+	watchInterval = 200 * time.Millisecond
+	// settleTimeout is how long to wait for the cluster to recover.
+	settleTimeout = 2 * time.Minute
 )
 
 // health is the state that a process reports on its admin listener.
@@ -27,16 +27,16 @@ type health struct {
 
 // health queries a process for its health.
 func (p *process) health(ctx context.Context) (h health, err error) {
-	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	asked, run := time.Now(), p.current()
+	start, run := time.Now(), p.current()
 	samples, err := scrape(ctx, "http://"+p.admin+"/metrics")
 	if err != nil {
 		return h, err
 	}
 	doubtful, known := samples["colaregistry_ledger_doubtful_batches"]
 	if !known {
-		return h, errors.New("the process does not tell its batches in doubt")
+		return h, errors.New("no metric of batches in doubt")
 	}
 	h = health{
 		ready:    samples["colaregistry_ready"] == 1,
@@ -44,7 +44,7 @@ func (p *process) health(ctx context.Context) (h health, err error) {
 		doubtful: int(doubtful),
 	}
 	if h.doubtful == 0 {
-		p.noteClear(run, asked)
+		p.recordClear(run, start)
 	}
 	return h, nil
 }
@@ -85,14 +85,14 @@ func (c *cluster) watch(ctx context.Context) (mostInDoubt int) {
 			}
 		}
 		mostInDoubt = max(mostInDoubt, sum)
-		rest(ctx, watchEvery)
+		sleep(ctx, watchInterval)
 	}
 	return mostInDoubt
 }
 
 // settled waits until every process is ready, its ledger is up, and no batch is in doubt.
 func (c *cluster) settled(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, settleWithin)
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	for _, p := range c.processes {
 		for {
@@ -100,16 +100,17 @@ func (c *cluster) settled(ctx context.Context) error {
 			if err == nil && h.ready && h.ledgerUp && h.doubtful == 0 {
 				break
 			}
-			if rest(ctx, watchEvery); ctx.Err() != nil {
-				return errors.Join(fmt.Errorf("process %d is not in order after %s: %+v: %w", p.number+1, settleWithin, h, errors.Join(err, ctx.Err())), c.logs())
+			if sleep(ctx, watchInterval); ctx.Err() != nil {
+				return errors.Join(fmt.Errorf("process %d has not recovered after %s: %+v: %w",
+					p.number+1, settleTimeout, h, errors.Join(err, ctx.Err())), c.logs())
 			}
 		}
 	}
 	return nil
 }
 
-// rest waits for a duration or until the context ends.
-func rest(ctx context.Context, d time.Duration) {
+// sleep waits for a duration or until the context ends.
+func sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(d):

@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	// restartPause is the delay before restarting a process that exited, for example because it found no database.
+	// restartPause is the delay before restarting a process that exited, such as without a database.
 	restartPause = 500 * time.Millisecond
 	// drainDelay is how long a stopping process continues to serve, long enough for the balancer to notice.
 	drainDelay = 500 * time.Millisecond
-	// logTold is the length of log excerpts in errors.
-	logTold = 4 << 10
+	// maxLogTail is the length of log excerpts in errors.
+	maxLogTail = 4 << 10
 )
 
 // process is a supervised process of the cluster, with fixed addresses and a fixed folder. If its
@@ -45,12 +45,12 @@ type process struct {
 
 // instance is one run of the program.
 type instance struct {
-	cmd   *exec.Cmd
-	gone  chan struct{} // closed when it has exited or failed to start
-	err   error         // start or exit error
-	began time.Time
-	told  time.Time // when it was asked to stop
-	clear time.Time // when it was last known to have no batch in doubt; zero before it served
+	cmd       *exec.Cmd
+	gone      chan struct{} // closed when it has exited or failed to start
+	err       error         // start or exit error
+	started   time.Time
+	signaled  time.Time // when it was asked to stop
+	lastClear time.Time // when it was last known to have no batch in doubt; zero before it served
 }
 
 // newProcess prepares a process. Call start to run it.
@@ -66,7 +66,8 @@ func newProcess(number int, program, dir, database, keyFile string, log *slog.Lo
 		return nil, err
 	}
 	p.flags = []string{"serve", "--demo", "never", "--log-level", "warn", "--drain-delay", drainDelay.String(),
-		"--listen", p.listen, "--admin-listen", p.admin, "--data-dir", dir, "--database-url", database, "--secret-key-file", keyFile}
+		"--listen", p.listen, "--admin-listen", p.admin, "--data-dir", dir,
+		"--database-url", database, "--secret-key-file", keyFile}
 	return p, nil
 }
 
@@ -82,7 +83,7 @@ func (p *process) start() {
 
 // launch starts an instance. A failed start is retried like an exit.
 func (p *process) launch() {
-	r := &instance{cmd: exec.Command(p.program, p.flags...), gone: make(chan struct{}), began: time.Now()}
+	r := &instance{cmd: exec.Command(p.program, p.flags...), gone: make(chan struct{}), started: time.Now()}
 	p.running = r
 	log, err := os.OpenFile(p.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err == nil {
@@ -99,7 +100,7 @@ func (p *process) supervise(r *instance) {
 	if r.err == nil {
 		r.err = r.cmd.Wait()
 	}
-	p.noteEnd(r)
+	p.recordEnd(r)
 	close(r.gone)
 	time.Sleep(restartPause)
 	p.mu.Lock()
@@ -109,24 +110,24 @@ func (p *process) supervise(r *instance) {
 	}
 }
 
-// noteEnd records the exit of an instance. An unintended exit is a fault if the instance has served
-// requests.
-func (p *process) noteEnd(r *instance) {
+// recordEnd records the exit of an instance. An unintended exit is a fault if the instance has
+// served requests.
+func (p *process) recordEnd(r *instance) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	e := loadtest.Ending{Process: p.number, At: r.told, Gone: time.Now(), Killed: killed(r.cmd), Clear: r.clear}
+	e := loadtest.Ending{Process: p.number, At: r.signaled, Gone: time.Now(), Killed: killed(r.cmd), Clear: r.lastClear}
 	if !p.wanted {
 		p.endings = append(p.endings, e)
 		if r.err != nil && !e.Killed {
-			p.faults = append(p.faults, fmt.Errorf("process %d was asked to end, and did with %w", p.number+1, r.err))
+			p.faults = append(p.faults, fmt.Errorf("process %d: unclean shutdown: %w", p.number+1, r.err))
 		}
 		return
 	}
-	p.log.Info("ended by itself, is started again", "error", r.err)
-	e.At, e.Killed = r.began, !r.clear.IsZero()
+	p.log.Info("process exited; restarting", "error", r.err)
+	e.At, e.Killed = r.started, !r.lastClear.IsZero()
 	p.endings = append(p.endings, e)
 	if e.Killed {
-		p.faults = append(p.faults, fmt.Errorf("process %d ended by itself while it served: %w", p.number+1, r.err))
+		p.faults = append(p.faults, fmt.Errorf("process %d exited while serving: %w", p.number+1, r.err))
 	}
 }
 
@@ -143,13 +144,13 @@ func (p *process) end(ctx context.Context, signal os.Signal) error {
 	p.mu.Lock()
 	p.wanted = false
 	r := p.running
-	r.told = time.Now()
+	r.signaled = time.Now()
 	p.mu.Unlock()
 	if r.cmd.Process == nil {
-		return errors.New("there is nothing to end")
+		return errors.New("no process to stop")
 	}
 	if err := r.cmd.Process.Signal(signal); err != nil {
-		return fmt.Errorf("end process %d: %w", p.number+1, err)
+		return fmt.Errorf("stop process %d: %w", p.number+1, err)
 	}
 	select {
 	case <-r.gone:
@@ -185,12 +186,12 @@ func (p *process) current() *instance {
 	return p.running
 }
 
-// noteClear records a time at which an instance had no batch in doubt.
-func (p *process) noteClear(r *instance, at time.Time) {
+// recordClear records a time at which an instance had no batch in doubt.
+func (p *process) recordClear(r *instance, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if at.After(r.clear) {
-		r.clear = at
+	if at.After(r.lastClear) {
+		r.lastClear = at
 	}
 }
 
@@ -202,5 +203,5 @@ func (p *process) logged() string {
 	if err != nil {
 		return err.Error()
 	}
-	return string(b[max(0, len(b)-logTold):])
+	return string(b[max(0, len(b)-maxLogTail):])
 }

@@ -9,16 +9,16 @@ import (
 	"github.com/colaregistry/colaregistry/internal/loadtest"
 )
 
-// faultsTold is the maximum number of faults per phase that are printed in full.
-const faultsTold = 5
+// maxFaultsPrinted is the maximum number of faults per phase that are printed.
+const maxFaultsPrinted = 5
 
 // report contains the results of a run.
 type report struct {
-	log          *loadtest.Log
-	begun, ended time.Time
-	tallies      []loadtest.Tally
-	statements   []loadtest.Statement
-	mostInDoubt  int // maximum number of batches in doubt at one time
+	log            *loadtest.Log
+	started, ended time.Time
+	tallies        []loadtest.Tally
+	statements     []loadtest.Statement
+	mostInDoubt    int // maximum number of batches in doubt at one time
 }
 
 // ok reports whether the run met every guarantee and was meaningful: every phase had responses, and
@@ -52,7 +52,8 @@ func (r *report) print(out io.Writer, verbose bool) {
 func (r *report) printPhases(out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	defer w.Flush()
-	fmt.Fprintln(w, "what happens\trequests\t200\t400, 404\t429\t503\tof these unresolved\tnot begun\tunknown\tfaults\tlongest without a 200\t")
+	fmt.Fprintln(w,
+		"phase\trequests\t200\t400, 404\t429\t503\tunresolved 503\tnot started\tunknown\tfaults\tlongest without 200\t")
 	for _, t := range r.tallies {
 		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f s\t\n", t.Name, t.Requests, t.OK, t.Wrong, t.TooMany,
 			t.Unavailable, t.Unresolved, t.NotBegun, t.Unknown, len(t.Faults), t.Longest.Seconds())
@@ -63,7 +64,7 @@ func (r *report) printAccounts(out io.Writer) {
 	fmt.Fprintln(out)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	defer w.Flush()
-	fmt.Fprintln(w, "views/records/requests of\tspent before\tanswered\tunknown, at most\tcharged\t\t")
+	fmt.Fprintln(w, "account (views/records/requests)\tspent before\tanswered\tunknown, at most\tcharged\t\t")
 	for _, s := range r.statements {
 		fmt.Fprintf(w, "%s\t%d/%d\t%v\t%v\t%v\t%v\t\n", s.Account.Email, s.Account.Spent.DetailViews, s.Account.Spent.ListRecords,
 			s.Answered, s.Open, s.Charged, s.Verdict)
@@ -73,7 +74,7 @@ func (r *report) printAccounts(out io.Writer) {
 func (r *report) printProblems(out io.Writer) {
 	for _, t := range r.tallies {
 		for i, fault := range t.Faults {
-			if i == faultsTold {
+			if i == maxFaultsPrinted {
 				fmt.Fprintf(out, "%s: %d more\n", t.Name, len(t.Faults)-i)
 				break
 			}
@@ -95,9 +96,11 @@ func (r *report) printSum(out io.Writer) {
 		unknown, unresolved = unknown+s.Unknown, unresolved+s.Unresolved
 	}
 	verdicts := r.verdicts()
-	fmt.Fprintf(out, "\n%.0f s of load. Detail views/list records/requests: answered %v, charged %v.\n", r.ended.Sub(r.begun).Seconds(), answered, charged)
-	fmt.Fprintf(out, "Of unknown outcome, from processes that were killed: %d requests, and %d with 503; together at most %v.\n", unknown, unresolved, open)
-	fmt.Fprintf(out, "Batches in doubt: %d at once at most, 0 at the end.\n", r.mostInDoubt)
+	fmt.Fprintf(out, "\n%.0f s of load. Detail views/list records/requests: answered %v, charged %v.\n",
+		r.ended.Sub(r.started).Seconds(), answered, charged)
+	fmt.Fprintf(out, "Unknown outcomes of killed processes: %d requests without response and %d with 503, at most %v.\n",
+		unknown, unresolved, open)
+	fmt.Fprintf(out, "Batches in doubt: at most %d at once, 0 at the end.\n", r.mostInDoubt)
 	fmt.Fprintf(out, "Accounts: %d checked, %d exact, %d within bounds, %d lost, %d over.\n",
 		len(r.statements), verdicts[loadtest.Exact], verdicts[loadtest.Bounds], verdicts[loadtest.Lost], verdicts[loadtest.Over])
 }

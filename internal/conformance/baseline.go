@@ -9,7 +9,7 @@ import (
 // entry is a check that is expected not to succeed.
 type entry struct {
 	scenario, check string
-	reason          string // the fixture that the check requests, or the reason why a warning is accepted
+	reason          string // missing fixture that the check requests, or why a warning is accepted
 }
 
 func (e entry) String() string { return e.scenario + ":" + e.check }
@@ -28,22 +28,22 @@ func readBaseline(file string) (entries []entry, err error) {
 }
 
 func parseBaseline(content string) (entries []entry, err error) {
-	begun := false
+	started := false
 	for i, line := range strings.Split(content, "\n") {
 		text := strings.TrimSpace(line)
 		switch {
 		case text == "" || text[0] == '#':
-		case !begun && line == "server:":
-			begun = true
-		case !begun:
-			return nil, fmt.Errorf(`line %d: the list begins with "server:"`, i+1)
+		case !started && line == "server:":
+			started = true
+		case !started:
+			return nil, fmt.Errorf(`line %d: the list must start with "server:"`, i+1)
 		default:
 			e, err := parseEntry(line)
 			if err != nil {
 				return nil, fmt.Errorf("line %d: %w", i+1, err)
 			}
 			if slices.ContainsFunc(entries, e.same) {
-				return nil, fmt.Errorf("line %d: %s is there twice", i+1, e)
+				return nil, fmt.Errorf("line %d: duplicate entry %s", i+1, e)
 			}
 			entries = append(entries, e)
 		}

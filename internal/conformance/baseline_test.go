@@ -19,8 +19,9 @@ func TestExpectedFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range failures {
-		if !strings.HasPrefix(e.reason, "test_") && !strings.HasPrefix(e.reason, "test://") || strings.ContainsAny(e.reason, " \t") {
-			t.Errorf("%s is expected to fail for %q, which is no fixture of the suite", e, e.reason)
+		if !strings.HasPrefix(e.reason, "test_") && !strings.HasPrefix(e.reason, "test://") ||
+			strings.ContainsAny(e.reason, " \t") {
+			t.Errorf("%s: reason %q is not a fixture of the suite", e, e.reason)
 		}
 		for _, w := range warnings {
 			if e.same(w) {
@@ -39,21 +40,21 @@ func TestParseBaseline(t *testing.T) {
 		t.Errorf("%v\n%s", err, diff)
 	}
 	if got, want := writeBaseline(got), "server:\n  - a:b\n  - a:d\n"; got != want {
-		t.Errorf("the suite is given %q, not %q", got, want)
+		t.Errorf("writeBaseline = %q, want %q", got, want)
 	}
 	for content, want := range map[string]string{
-		"  - a:b # c":                         `line 1: the list begins with "server:"`,
-		"client:\n":                           "line 1: the list begins",
+		"  - a:b # c":                         "line 1",
+		"client:\n":                           "line 1",
 		"server:\n  - a # c":                  `is not "  - scenario:check # reason"`,
 		"server:\n- a:b # c":                  "is not",
 		"server:\n  - a: b # c":               "is not",
 		"server:\n  - a:b":                    "line 2: a:b has no reason",
 		"server:\n  - a:b # ":                 "has no reason",
 		"server:\n  - a:b # c\nclient:":       "line 3",
-		"server:\n  - a:b # c\n  - a:b # d\n": "line 3: a:b is there twice",
+		"server:\n  - a:b # c\n  - a:b # d\n": "line 3: duplicate entry a:b",
 	} {
 		if _, err := parseBaseline(content); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q gives %v, not %s", content, err, want)
+			t.Errorf("parseBaseline(%q): %v, want %s", content, err, want)
 		}
 	}
 }
@@ -68,7 +69,7 @@ func FuzzParseBaseline(f *testing.F) {
 		}
 		for _, e := range entries {
 			if e.scenario == "" || e.check == "" || e.reason == "" || strings.ContainsAny(e.String(), "\n ") {
-				t.Errorf("%q is read as %+v", content, e)
+				t.Errorf("parseBaseline(%q) = %+v", content, e)
 			}
 		}
 	})

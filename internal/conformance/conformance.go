@@ -58,7 +58,7 @@ func run(ctx context.Context, o options, out io.Writer) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("it took longer than %s", o.timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("timed out after %s", o.timeout))
 	defer cancel()
 	if o.dir == "" {
 		if o.dir, err = os.MkdirTemp("", "colaregistry-conformance"); err != nil {
@@ -82,7 +82,7 @@ func run(ctx context.Context, o options, out io.Writer) (ok bool, err error) {
 func (o options) parts() (chosen []part, err error) {
 	for _, name := range o.only {
 		if !slices.Contains(partNames(), name) {
-			return nil, fmt.Errorf("there is no part %q; there are %v", name, partNames())
+			return nil, fmt.Errorf("unknown part %q; parts: %v", name, partNames())
 		}
 	}
 	for _, p := range parts() {
@@ -106,12 +106,12 @@ func (b *bench) runAll(ctx context.Context, o options, chosen []part) (reports [
 		return nil, err
 	}
 	for _, p := range chosen {
-		begun := time.Now()
+		started := time.Now()
 		r, err := p.run(ctx, b)
 		if err != nil {
 			return reports, fmt.Errorf("%s: %w", p.name, err)
 		}
-		r.took = time.Since(begun)
+		r.took = time.Since(started)
 		reports = append(reports, r)
 	}
 	return reports, nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -11,7 +12,8 @@ import (
 // as $ttb_id.
 type example struct {
 	tool, arguments string
-	keep            func(content map[string]any, known map[string]string) error // stores the values that later examples need
+	// stores the values that later examples need
+	keep func(content map[string]any, known map[string]string) error
 }
 
 // examples call every tool, in an order that makes the required values available.
@@ -28,7 +30,9 @@ var examples = []example{
 	{"list_production_reports", `{"commodity":"beer","per_page":2}`, nil},
 	{"search_avas", `{"state":"CA"}`, keepArea},
 	{"get_ava", `{"ava_id":"$ava_id"}`, nil},
-	{"create_saved_search", `{"name":"Oak wines","filters":{"brand_name":"oak","type_wine":true},"schedule":{"cadence":"weekly","day":1}}`, keepSearch},
+	{"create_saved_search",
+		`{"name":"Oak wines","filters":{"brand_name":"oak","type_wine":true},"schedule":{"cadence":"weekly","day":1}}`,
+		keepSearch},
 	{"list_saved_searches", `{}`, nil},
 	{"update_saved_search", `{"uuid":"$uuid","schedule":{"active":false}}`, nil},
 	{"delete_saved_search", `{"uuid":"$uuid"}`, nil},
@@ -46,7 +50,8 @@ func toolNames() (names []string) {
 
 // words are values for prompt arguments, by name.
 var words = map[string]string{
-	"brand_name": "Oak", "class": "TABLE RED WINE", "category": "Wine > Red Wine", "origin": "OREGON", "company": "Vineyards", "state": "CA",
+	"brand_name": "Oak", "class": "TABLE RED WINE", "category": "Wine > Red Wine",
+	"origin": "OREGON", "company": "Vineyards", "state": "CA",
 }
 
 // variable matches a reference to a stored value.
@@ -57,7 +62,7 @@ func (e example) fill(known map[string]string) (arguments string, err error) {
 	arguments = variable.ReplaceAllStringFunc(e.arguments, func(name string) string {
 		value, ok := known[name[1:]]
 		if !ok {
-			err = fmt.Errorf("no earlier answer had %s", name)
+			err = fmt.Errorf("no earlier response had %s", name)
 		}
 		quoted, _ := json.Marshal(value) // a string always encodes
 		return string(quoted[1 : len(quoted)-1])
@@ -86,7 +91,7 @@ func keepBarcode(content map[string]any, known map[string]string) error {
 func keepArea(content map[string]any, known map[string]string) error {
 	rows, _ := content["data"].([]any)
 	if len(rows) == 0 {
-		return fmt.Errorf("there are no areas")
+		return errors.New("no areas")
 	}
 	area, _ := rows[0].(map[string]any)
 	return keepAll(area, known, "ava_id")
@@ -103,7 +108,7 @@ func keepAll(record map[string]any, known map[string]string, names ...string) er
 	for _, name := range names {
 		value, _ := record[name].(string)
 		if value == "" {
-			return fmt.Errorf("there is no %s in %v", name, record)
+			return fmt.Errorf("no %s in %v", name, record)
 		}
 		known[name] = value
 	}

@@ -22,35 +22,38 @@ const isErrorStatus = 5
 // runInspector uses the inspector's command line to list, call, read and get everything the server
 // offers, in both eras.
 func runInspector(ctx context.Context, b *bench) (*report, error) {
-	r := newReport("inspector", "@modelcontextprotocol/inspector, all that is offered in both eras")
+	r := newReport("inspector", "@modelcontextprotocol/inspector, everything offered in both eras")
 	program, err := b.kit.Program("@modelcontextprotocol/inspector", "mcp-inspector")
 	if err != nil {
 		return nil, err
 	}
 	for _, era := range eras {
-		begun := b.count.Load()
-		in := &inspection{kit: b.kit, program: program, url: b.keyed.origin() + endpoint, era: era.name, report: r, known: map[string]string{}}
+		started := b.count.Load()
+		in := &inspection{
+			kit: b.kit, program: program, url: b.keyed.origin() + endpoint, era: era.name,
+			report: r, known: map[string]string{},
+		}
 		if err := in.all(ctx); err != nil {
 			return nil, fmt.Errorf("%s: %w", era.name, err)
 		}
-		r.check(era.name+": it spoke "+era.revision, spoke(era.revision, b.keyed.since(begun)))
+		r.check(era.name+": uses revision "+era.revision, checkRevision(era.revision, b.keyed.since(started)))
 	}
 	return r, nil
 }
 
-// spoke returns an error unless calls were made, all in one revision.
-func spoke(revision string, exchanges []exchange) error {
+// checkRevision returns an error unless calls were made, all in one revision.
+func checkRevision(revision string, exchanges []exchange) error {
 	calls := 0
 	for _, x := range exchanges {
 		if !x.asks("tools/call", "resources/read", "prompts/get", "tools/list") {
 			continue
 		}
 		if calls++; x.revision != revision {
-			return fmt.Errorf("a message %s was in revision %q", x.asked, x.revision)
+			return fmt.Errorf("%s message in revision %q", x.asked, x.revision)
 		}
 	}
 	if calls == 0 {
-		return errors.New("nothing was called")
+		return errors.New("no calls")
 	}
 	return nil
 }
@@ -65,7 +68,7 @@ type inspection struct {
 }
 
 func (in *inspection) all(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{in.tools, in.errorsAreTold, in.resources, in.prompts} {
+	for _, step := range []func(context.Context) error{in.tools, in.checkErrors, in.resources, in.prompts} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -75,7 +78,9 @@ func (in *inspection) all(ctx context.Context) error {
 
 // ask runs the inspector for one method and returns its output.
 func (in *inspection) ask(ctx context.Context, method string, flags ...string) (nodetest.Output, error) {
-	all := []string{"--cli", in.url, "--transport", "http", "--protocol-era", in.era, "--format", "json", "--method", method}
+	all := []string{
+		"--cli", in.url, "--transport", "http", "--protocol-era", in.era, "--format", "json", "--method", method,
+	}
 	return nodetest.Finish(in.kit.Command(ctx, in.program, append(all, flags...)...))
 }
 
@@ -85,13 +90,13 @@ func (in *inspection) result(ctx context.Context, v any, method string, flags ..
 	if err != nil {
 		return false, err
 	}
-	what := strings.TrimSpace(fmt.Sprintf("%s: %s %s", in.era, method, about(flags)))
+	name := strings.TrimSpace(fmt.Sprintf("%s: %s %s", in.era, method, about(flags)))
 	if out.Code != 0 {
-		in.fail(what, "exit status %d%s", out.Code, out.Tail())
+		in.fail(name, "exit status %d%s", out.Code, out.Tail())
 		return false, nil
 	}
 	printed := struct{ Result any }{v}
-	return in.check(what, json.Unmarshal(out.Stdout, &printed)), nil
+	return in.check(name, json.Unmarshal(out.Stdout, &printed)), nil
 }
 
 // about returns the tool name, URI or prompt name in the flags.
@@ -133,12 +138,13 @@ func (in *inspection) tools(ctx context.Context) error {
 		Result struct{ Tools []struct{ Name string } }
 	}
 	err = json.Unmarshal(out.Stdout, &printed)
-	in.expect(in.era+": schemas of tools hold strictly", out.Code == 0 && err == nil, "exit status %d, %v%s", out.Code, err, out.Tail())
+	in.expect(in.era+": tool schemas pass the strict check",
+		out.Code == 0 && err == nil, "exit status %d, %v%s", out.Code, err, out.Tail())
 	expected, others := complaints(string(out.Stderr))
 	if others != "" {
 		in.note("%s: %s", in.era, others)
 	}
-	in.say("%s: %d schemas with several types, as intended", in.era, expected)
+	in.say("%s: %d schemas with multiple types, as intended", in.era, expected)
 	var listed []string
 	for _, t := range printed.Result.Tools {
 		listed = append(listed, t.Name)
@@ -161,12 +167,12 @@ func examplesFit(listed []string) error {
 	named := map[string]bool{}
 	for _, e := range examples {
 		if named[e.tool] = true; !slices.Contains(listed, e.tool) {
-			errs = append(errs, fmt.Errorf("there is no tool %s", e.tool))
+			errs = append(errs, fmt.Errorf("unknown tool %s", e.tool))
 		}
 	}
 	for _, name := range listed {
 		if !named[name] {
-			errs = append(errs, fmt.Errorf("the tool %s has no example: give it one in examples.go", name))
+			errs = append(errs, fmt.Errorf("tool %s has no example; add one in examples.go", name))
 		}
 	}
 	if len(listed) == 0 {
@@ -190,23 +196,24 @@ func (in *inspection) call(ctx context.Context, e example) error {
 		return err
 	}
 	text := len(got.Content) > 0 && json.Valid([]byte(got.Content[0].Text))
-	in.expect(in.era+": the answer of "+e.tool, !got.IsError && got.StructuredContent["data"] != nil && text,
-		"it has no data, or not the same as text")
+	in.expect(in.era+": response of "+e.tool, !got.IsError && got.StructuredContent["data"] != nil && text,
+		"no structured data, or no JSON text")
 	if e.keep != nil {
-		in.check(in.era+": what "+e.tool+" finds", e.keep(got.StructuredContent, in.known))
+		in.check(in.era+": results of "+e.tool, e.keep(got.StructuredContent, in.known))
 	}
 	return nil
 }
 
-// errorsAreTold checks that calls for unknown names fail. Without this, a walk that cannot fail
-// would prove nothing.
-func (in *inspection) errorsAreTold(ctx context.Context) error {
+// checkErrors checks that requests for unknown names fail, to prove that the other checks can fail.
+func (in *inspection) checkErrors(ctx context.Context) error {
 	out, err := in.ask(ctx, "tools/call", "--tool-name", "get_cola", "--tool-args-json", `{"ttb_id":"00000000000000"}`)
 	if err != nil {
 		return err
 	}
-	in.expect(in.era+": an unknown label is a tool error", out.Code == isErrorStatus && bytes.Contains(out.Stdout, []byte(`not_found`)), "exit status %d%s", out.Code, out.Tail())
+	in.expect(in.era+": an unknown label is a tool error",
+		out.Code == isErrorStatus && bytes.Contains(out.Stdout, []byte(`not_found`)), "exit status %d%s", out.Code, out.Tail())
 	out, err = in.ask(ctx, "resources/read", "--uri", "registry://nothing")
-	in.expect(in.era+": an unknown resource is an error", out.Code != 0 && bytes.Contains(out.Stderr, []byte("There is no resource")), "exit status %d%s", out.Code, out.Tail())
+	in.expect(in.era+": an unknown resource is an error",
+		out.Code != 0 && bytes.Contains(out.Stderr, []byte("resource")), "exit status %d%s", out.Code, out.Tail())
 	return err
 }

@@ -24,5 +24,6 @@ func kitFiles() fs.FS {
 
 // installKit installs the kit at dir, using a package cache.
 func installKit(ctx context.Context, cache, dir string) (*nodetest.Kit, error) {
-	return nodetest.Install(ctx, nodetest.Options{Files: kitFiles(), Name: "colaregistry-conformance", Cache: cache, Dir: dir})
+	return nodetest.Install(ctx,
+		nodetest.Options{Files: kitFiles(), Name: "colaregistry-conformance", Cache: cache, Dir: dir})
 }

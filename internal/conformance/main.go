@@ -21,10 +21,11 @@ import (
 
 func main() {
 	var o options
-	only := flag.String("only", strings.Join(partNames(), ","), "which parts to run")
-	flag.StringVar(&o.cache, "cache", "", "folder that npm packages are installed in, once; one of the user's cache when left out")
-	flag.StringVar(&o.dir, "dir", "", "folder for data and logs, which stays; a temporary one, removed at the end, when left out")
-	flag.DurationVar(&o.timeout, "timeout", 8*time.Minute, "how long everything may take, the installation included")
+	only := flag.String("only", strings.Join(partNames(), ","), "parts to run, comma-separated")
+	flag.StringVar(&o.cache, "cache", "", "folder for installed npm packages (default: in the user cache)")
+	flag.StringVar(&o.dir, "dir", "",
+		"folder for data and logs, kept afterwards (default: a temporary folder, removed at the end)")
+	flag.DurationVar(&o.timeout, "timeout", 8*time.Minute, "timeout of the whole run, including installation")
 	flag.BoolVar(&o.verbose, "v", false, "print every check")
 	flag.Parse()
 	o.only = strings.Split(*only, ",")

@@ -26,7 +26,7 @@ var walkers = []walker{
 	{"@modelcontextprotocol/client", "client-2.mjs", "2026-07-28", "bob", true},
 }
 
-// facts are what a client reports about its run.
+// facts are the results that a client reports.
 type facts struct {
 	Step     string
 	ClientID string `json:"client_id"`
@@ -34,7 +34,7 @@ type facts struct {
 	Total    int
 	UUID     string
 	Token    string
-	Asked    int // number of sign-ins by the user
+	Asked    int // sign-ins by the user
 }
 
 // runOAuth connects the official clients by OAuth and then uses their tokens directly.
@@ -57,29 +57,31 @@ func (w walker) email() string { return w.user + "@example.com" }
 
 // walk runs a client and checks its exchanges and its tokens.
 func (b *bench) walk(ctx context.Context, r *report, w walker) error {
-	begun := b.count.Load()
+	started := b.count.Load()
 	out, err := nodetest.Finish(b.kit.Command(ctx, b.kit.Script(w.script), "--url", b.resource(), "--user", w.user))
 	if err != nil {
 		return err
 	}
-	exchanges := slices.Concat(b.public.since(begun), b.issuer.recorder.since(begun))
+	exchanges := slices.Concat(b.public.since(started), b.issuer.recorder.since(started))
 	slices.SortFunc(exchanges, func(x, y exchange) int { return cmp.Compare(x.at, y.at) })
-	r.expect(w.library+": it came to its end", out.Code == 0, "exit status %d%s", out.Code, nodetest.LastOf(bytes.TrimSpace(out.Stderr)))
+	r.expect(w.library+": exits successfully", out.Code == 0,
+		"exit status %d%s", out.Code, nodetest.LastOf(bytes.TrimSpace(out.Stderr)))
 	steps := b.steps()
-	names, missing := taken(steps, exchanges)
+	names, missing := matchSteps(steps, exchanges)
 	for _, name := range names {
 		r.check(w.library+": "+name, nil)
 	}
-	r.check(w.library+": every step was taken", missing)
-	r.check(w.library+": it spoke "+w.revision, spoke(w.revision, exchanges))
-	r.check(w.library+": it registered once", registeredOnce(exchanges))
-	told, err := readFacts(out.Stdout)
-	if r.check(w.library+": it tells what it did", errors.Join(err, told.check())) {
-		if err := b.tryTokens(ctx, r, w, told); err != nil {
+	r.check(w.library+": takes every step", missing)
+	r.check(w.library+": uses revision "+w.revision, checkRevision(w.revision, exchanges))
+	r.check(w.library+": registers once", registeredOnce(exchanges))
+	reported, err := readFacts(out.Stdout)
+	if r.check(w.library+": reports its results", errors.Join(err, reported.check())) {
+		if err := b.tryTokens(ctx, r, w, reported); err != nil {
 			return err
 		}
 	}
-	r.say("%s as %s: %d of %d steps from no credentials to a saved search, in revision %s", w.library, w.user, len(names), len(steps), w.revision)
+	r.say("%s as %s: %d of %d steps from no credentials to a saved search, in revision %s",
+		w.library, w.user, len(names), len(steps), w.revision)
 	return nil
 }
 
@@ -91,7 +93,7 @@ func registeredOnce(exchanges []exchange) error {
 		}
 	}
 	if n != 1 {
-		return fmt.Errorf("it registered %d times", n)
+		return fmt.Errorf("%d registrations", n)
 	}
 	return nil
 }
@@ -104,7 +106,7 @@ func readFacts(printed []byte) (s story, err error) {
 	for line := range bytes.Lines(printed) {
 		var f facts
 		if err := json.Unmarshal(line, &f); err != nil {
-			return s, fmt.Errorf("it printed something else: %w", err)
+			return s, fmt.Errorf("unexpected output: %w", err)
 		}
 		switch f.Step {
 		case "signed in":
@@ -114,7 +116,7 @@ func readFacts(printed []byte) (s story, err error) {
 		case "created":
 			s.created = f
 		default:
-			return s, fmt.Errorf("it tells of an unknown step %q", f.Step)
+			return s, fmt.Errorf("unknown step %q", f.Step)
 		}
 	}
 	return s, nil
@@ -124,19 +126,19 @@ func readFacts(printed []byte) (s story, err error) {
 func (s story) check() error {
 	var errs []error
 	for _, wrong := range []struct {
-		is  bool
-		why string
+		is     bool
+		reason string
 	}{
-		{s.signedIn.ClientID == "", "it has no client id"},
-		{len(s.read.Tools) < len(toolNames()), "it lists fewer tools than there are examples of"},
-		{s.read.Total == 0, "its search found nothing"},
-		{strings.Count(s.read.Token, ".") != 2 || strings.Count(s.created.Token, ".") != 2, "its tokens are no JWTs"},
-		{s.read.Token == s.created.Token, "it wrote with the token that it read with"},
-		{s.created.UUID == "", "it created nothing"},
-		{s.created.Asked != 2, fmt.Sprintf("the user was asked %d times, not twice", s.created.Asked)},
+		{s.signedIn.ClientID == "", "no client ID"},
+		{len(s.read.Tools) < len(toolNames()), "fewer tools listed than there are examples"},
+		{s.read.Total == 0, "the search has no results"},
+		{strings.Count(s.read.Token, ".") != 2 || strings.Count(s.created.Token, ".") != 2, "the tokens are not JWTs"},
+		{s.read.Token == s.created.Token, "the token for writing is the token for reading"},
+		{s.created.UUID == "", "no saved search created"},
+		{s.created.Asked != 2, fmt.Sprintf("%d sign-ins by the user, want 2", s.created.Asked)},
 	} {
 		if wrong.is {
-			errs = append(errs, errors.New(wrong.why))
+			errs = append(errs, errors.New(wrong.reason))
 		}
 	}
 	return errors.Join(errs...)

@@ -29,14 +29,18 @@ func walked(b *bench) []exchange {
 	server, issuer := b.public, b.issuer.recorder
 	sign := func(scope string) exchange {
 		return exchange{by: issuer, method: "GET", path: "/auth", status: http.StatusSeeOther, query: url.Values{
-			"response_type": {"code"}, "code_challenge_method": {"S256"}, "code_challenge": {"x"}, "resource": {b.resource()}, "scope": {scope},
+			"response_type": {"code"}, "code_challenge_method": {"S256"},
+			"code_challenge": {"x"}, "resource": {b.resource()}, "scope": {scope},
 		}}
 	}
 	redeem := exchange{by: issuer, method: "POST", path: "/token", status: 200, form: url.Values{
 		"grant_type": {"authorization_code"}, "code_verifier": {"x"}, "resource": {b.resource()},
 	}}
 	call := func(asked, about string, status int, challenge string) exchange {
-		return exchange{by: server, method: "POST", path: endpoint, asked: asked, about: about, status: status, challenge: challenge, credentials: true}
+		return exchange{
+			by: server, method: "POST", path: endpoint, asked: asked,
+			about: about, status: status, challenge: challenge, credentials: true,
+		}
 	}
 	first := call("initialize", "", 401, `Bearer realm="x", resource_metadata="`+b.public.origin()+resourceMetadata+`"`)
 	first.credentials = false
@@ -47,7 +51,8 @@ func walked(b *bench) []exchange {
 		{by: issuer, method: "POST", path: "/reg", status: 201},
 		sign("registry.read"), redeem,
 		call("tools/list", "", 200, ""), call("tools/call", "search_colas", 200, ""),
-		call("tools/call", "create_saved_search", 403, `Bearer error="insufficient_scope", error_description="x", scope="registry.read saved_searches:write"`),
+		call("tools/call", "create_saved_search", 403,
+			`Bearer error="insufficient_scope", error_description="x", scope="registry.read saved_searches:write"`),
 		sign("registry.read saved_searches:write"), redeem,
 		call("tools/call", "create_saved_search", 200, ""),
 	}
@@ -60,48 +65,49 @@ func TestSteps(t *testing.T) {
 	if len(steps) != len(all) {
 		t.Fatalf("%d steps and %d exchanges", len(steps), len(all))
 	}
-	if names, err := taken(steps, all); err != nil || len(names) != len(steps) {
-		t.Fatalf("%d steps are seen: %v", len(names), err)
+	if names, err := matchSteps(steps, all); err != nil || len(names) != len(steps) {
+		t.Fatalf("%d steps: %v", len(names), err)
 	}
 	for i, s := range steps {
-		if _, err := taken(steps, slices.Delete(slices.Clone(all), i, i+1)); err == nil {
-			t.Errorf("the walk is whole without: %s", s.name)
+		if _, err := matchSteps(steps, slices.Delete(slices.Clone(all), i, i+1)); err == nil {
+			t.Errorf("accepted without the step: %s", s.name)
 		}
 	}
 	swapped := slices.Clone(all)
 	swapped[6], swapped[8] = swapped[8], swapped[6]
-	if _, err := taken(steps, swapped); err == nil {
-		t.Error("the order does not matter")
+	if _, err := matchSteps(steps, swapped); err == nil {
+		t.Error("accepted in another order")
 	}
 	for name, spoil := range map[string]func(all []exchange){
-		"credentials from the start":    func(all []exchange) { all[0].credentials = true },
-		"a challenge that tells errors": func(all []exchange) { all[0].challenge += `, error="invalid_token"` },
-		"a challenge without a place":   func(all []exchange) { all[0].challenge = "Bearer" },
-		"metadata for the server":       func(all []exchange) { all[2].agent = "Go-http-client/1.1" },
-		"no PKCE":                       func(all []exchange) { all[4].query.Del("code_challenge") },
-		"plain PKCE":                    func(all []exchange) { all[4].query.Set("code_challenge_method", "plain") },
-		"no resource":                   func(all []exchange) { all[4].query.Del("resource") },
-		"the scope at once":             func(all []exchange) { all[4].query.Set("scope", writeScope) },
-		"a token for another resource":  func(all []exchange) { all[5].form.Set("resource", "x") },
-		"a write that is let through":   func(all []exchange) { all[8].status = 200 },
-		"no scope in the challenge":     func(all []exchange) { all[8].challenge = `Bearer error="insufficient_scope"` },
-		"no scope asked for":            func(all []exchange) { all[9].query.Del("scope") },
-		"a write that fails":            func(all []exchange) { all[11].status = 403 },
+		"credentials from the start":   func(all []exchange) { all[0].credentials = true },
+		"a challenge with an error":    func(all []exchange) { all[0].challenge += `, error="invalid_token"` },
+		"a challenge without metadata": func(all []exchange) { all[0].challenge = "Bearer" },
+		"metadata for the server":      func(all []exchange) { all[2].agent = "Go-http-client/1.1" },
+		"no PKCE":                      func(all []exchange) { all[4].query.Del("code_challenge") },
+		"plain PKCE":                   func(all []exchange) { all[4].query.Set("code_challenge_method", "plain") },
+		"no resource":                  func(all []exchange) { all[4].query.Del("resource") },
+		"the write scope first":        func(all []exchange) { all[4].query.Set("scope", writeScope) },
+		"a token for another resource": func(all []exchange) { all[5].form.Set("resource", "x") },
+		"a write that succeeds":        func(all []exchange) { all[8].status = 200 },
+		"no scope in the challenge":    func(all []exchange) { all[8].challenge = `Bearer error="insufficient_scope"` },
+		"no scope requested":           func(all []exchange) { all[9].query.Del("scope") },
+		"a write that fails":           func(all []exchange) { all[11].status = 403 },
 	} {
 		spoilt := walked(b)
 		spoil(spoilt)
-		if _, err := taken(steps, spoilt); err == nil {
-			t.Errorf("the walk is whole with: %s", name)
+		if _, err := matchSteps(steps, spoilt); err == nil {
+			t.Errorf("accepted with: %s", name)
 		}
 	}
 }
 
 func TestChallengeScopes(t *testing.T) {
 	for challenge, want := range map[string]string{
-		`Bearer realm="a", scope="b c", error="d"`: "b c", `Bearer scope="b"`: "b", `Bearer error="a"`: "", `Bearer my_scope="b"`: "",
+		`Bearer realm="a", scope="b c", error="d"`: "b c", `Bearer scope="b"`: "b",
+		`Bearer error="a"`: "", `Bearer my_scope="b"`: "",
 	} {
 		if got := strings.Join(challengeScopes(challenge), " "); got != want {
-			t.Errorf("%s names %q, not %q", challenge, got, want)
+			t.Errorf("challengeScopes(%s) = %q, want %q", challenge, got, want)
 		}
 	}
 }
@@ -116,29 +122,30 @@ func TestStory(t *testing.T) {
 	whole := strings.Replace(wholeStory, "TOOLS", `["`+strings.Join(toolNames(), `","`)+`"]`, 1)
 	for _, tt := range []struct{ old, new, want string }{
 		{"", "", ""},
-		{`"client_id":"c"`, `"x":1`, "no client id"},
+		{`"client_id":"c"`, `"x":1`, "no client ID"},
 		{`"get_cola",`, ``, "fewer tools"},
-		{`"total":3`, `"total":0`, "found nothing"},
-		{"a.b.d", "a.b.c", "wrote with the token that it read with"},
-		{"a.b.d", "opaque", "no JWTs"},
-		{`"uuid":"u"`, `"uuid":""`, "created nothing"},
-		{`"asked":2`, `"asked":1`, "was asked 1 times"},
+		{`"total":3`, `"total":0`, "no results"},
+		{"a.b.d", "a.b.c", "token for writing"},
+		{"a.b.d", "opaque", "not JWTs"},
+		{`"uuid":"u"`, `"uuid":""`, "no saved search"},
+		{`"asked":2`, `"asked":1`, "1 sign-ins"},
 		{`"step":"created"`, `"step":"made"`, `unknown step "made"`},
-		{`{"step":"created"`, `Error: {`, "something else"},
+		{`{"step":"created"`, `Error: {`, "unexpected output"},
 	} {
 		s, err := readFacts([]byte(strings.Replace(whole, tt.old, tt.new, 1)))
 		if err == nil {
 			err = s.check()
 		}
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s in place of %s: %v, not %s", tt.new, tt.old, err, tt.want)
+			t.Errorf("%s instead of %s: %v, want %s", tt.new, tt.old, err, tt.want)
 		}
 	}
 }
 
 func TestRegisteredOnce(t *testing.T) {
 	one := exchange{path: "/reg"}
-	if registeredOnce([]exchange{one}) != nil || registeredOnce(nil) == nil || registeredOnce([]exchange{one, one}) == nil {
-		t.Error("the number of registrations is not seen")
+	if registeredOnce([]exchange{one}) != nil || registeredOnce(nil) == nil ||
+		registeredOnce([]exchange{one, one}) == nil {
+		t.Error("registeredOnce accepts a wrong number of registrations")
 	}
 }

@@ -25,7 +25,7 @@ func (in *inspection) resources(ctx context.Context) error {
 	}
 	for _, t := range templates.ResourceTemplates {
 		uri, err := fillTemplate(t.URITemplate, in.known)
-		if in.check(in.era+": the template "+t.URITemplate, err) {
+		if in.check(in.era+": template "+t.URITemplate, err) {
 			uris = append(uris, uri)
 		}
 	}
@@ -34,8 +34,9 @@ func (in *inspection) resources(ctx context.Context) error {
 			return err
 		}
 	}
-	in.expect(in.era+": there are resources and templates", len(listed.Resources) > 0 && len(templates.ResourceTemplates) > 0, "none are listed")
-	in.say("%s: %d resources and %d template read", in.era, len(listed.Resources), len(templates.ResourceTemplates))
+	in.expect(in.era+": lists resources and templates",
+		len(listed.Resources) > 0 && len(templates.ResourceTemplates) > 0, "empty list")
+	in.say("%s: resources read: %d, templates read: %d", in.era, len(listed.Resources), len(templates.ResourceTemplates))
 	return nil
 }
 
@@ -45,8 +46,9 @@ func (in *inspection) read(ctx context.Context, uri string) error {
 	if answered, err := in.result(ctx, &got, "resources/read", "--uri", uri); err != nil || !answered {
 		return err
 	}
-	in.expect(in.era+": what is read of "+uri, len(got.Contents) == 1 && got.Contents[0].URI == uri && json.Valid([]byte(got.Contents[0].Text)),
-		"it is not one piece of JSON under that URI")
+	in.expect(in.era+": content of "+uri,
+		len(got.Contents) == 1 && got.Contents[0].URI == uri && json.Valid([]byte(got.Contents[0].Text)),
+		"not a single JSON document with that URI")
 	return nil
 }
 
@@ -57,7 +59,7 @@ func fillTemplate(template string, known map[string]string) (string, error) {
 		uri = strings.ReplaceAll(uri, "{"+name+"}", value)
 	}
 	if strings.ContainsAny(uri, "{}") {
-		return "", fmt.Errorf("nothing is known for a variable of %s: have an example keep it in examples.go", uri)
+		return "", fmt.Errorf("no value for a variable of %s; store one from an example in examples.go", uri)
 	}
 	return uri, nil
 }
@@ -77,7 +79,7 @@ func (in *inspection) prompts(ctx context.Context) error {
 		flags := []string{"--prompt-name", p.Name, "--prompt-args"}
 		for _, a := range p.Arguments {
 			value, ok := words[a.Name]
-			in.expect(in.era+": the argument "+a.Name+" of "+p.Name, ok, "it has no example: give it one in examples.go")
+			in.expect(in.era+": argument "+a.Name+" of "+p.Name, ok, "no example; add one in examples.go")
 			flags = append(flags, a.Name+"="+value)
 		}
 		var got struct {
@@ -88,10 +90,10 @@ func (in *inspection) prompts(ctx context.Context) error {
 			return err
 		}
 		if answered {
-			in.expect(in.era+": the text of "+p.Name, len(got.Messages) > 0 && got.Messages[0].Content.Text != "", "it is empty")
+			in.expect(in.era+": text of "+p.Name, len(got.Messages) > 0 && got.Messages[0].Content.Text != "", "empty")
 		}
 	}
-	in.expect(in.era+": there are prompts", len(listed.Prompts) > 0, "none are listed")
-	in.say("%s: %d prompts got", in.era, len(listed.Prompts))
+	in.expect(in.era+": lists prompts", len(listed.Prompts) > 0, "empty list")
+	in.say("%s: %d prompts read", in.era, len(listed.Prompts))
 	return nil
 }

@@ -71,54 +71,58 @@ func TestRecorderAddsKeys(t *testing.T) {
 		{nil, target + "||Bearer one|x"},
 		{[]string{"Authorization", "Bearer other"}, target + "||Bearer two|x"},
 		{[]string{"Content-Type", "application/json"}, target + "||Bearer one|" + savedSearchCall},
-		{[]string{"Host", "evil.example.com", "Origin", "http://evil.example.com"}, "evil.example.com|http://evil.example.com|Bearer one|x"},
+		{[]string{"Host", "evil.example.com", "Origin", "http://evil.example.com"},
+			"evil.example.com|http://evil.example.com|Bearer one|x"},
 	} {
 		body := "x"
 		if strings.HasSuffix(tt.want, savedSearchCall) {
 			body = savedSearchCall
 		}
 		if got := mustSend(t, r, endpoint, body, tt.headers...); got != tt.want {
-			t.Errorf("%v arrives as %s, not %s", tt.headers, got, tt.want)
+			t.Errorf("request with %v arrived as %s, want %s", tt.headers, got, tt.want)
 		}
 	}
 }
 
-// TestRecorderPassesOn checks that a recorder without keys changes no request.
-func TestRecorderPassesOn(t *testing.T) {
+// TestRecorderWithoutKeys checks that a recorder without keys changes no request.
+func TestRecorderWithoutKeys(t *testing.T) {
 	r, _ := mustRecorder(t, new(atomic.Int64))
 	own := strings.TrimPrefix(r.origin(), "http://")
 	if got, want := mustSend(t, r, "/", "x", "Authorization", "Bearer mine"), own+"||Bearer mine|x"; got != want {
-		t.Errorf("a request arrives as %s, not %s", got, want)
+		t.Errorf("request arrived as %s, want %s", got, want)
 	}
 }
 
-func TestRecorderNotes(t *testing.T) {
+func TestRecorderExchanges(t *testing.T) {
 	var count atomic.Int64
 	r, _ := mustRecorder(t, &count)
 	other, _ := mustRecorder(t, &count)
 	mustSend(t, r, "/before", "")
-	begun := count.Load()
+	started := count.Load()
 	mustSend(t, r, endpoint, `{"method":"tools/call","params":{"name":"get_ava"}}`,
 		"Content-Type", "application/json", "Mcp-Protocol-Version", "2026-07-28", "Authorization", "Bearer a")
-	mustSend(t, other, "/token?x=1", "grant_type=authorization_code&code=a", "Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
+	mustSend(t, other, "/token?x=1", "grant_type=authorization_code&code=a",
+		"Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
 	mustSend(t, r, endpoint, `{"method":"resources/read","params":{"uri":"a://b"}}`, "Content-Type", "application/json")
 	mustSend(t, r, endpoint, `{`, "Content-Type", "application/json")
-	got, others := r.since(begun), other.since(begun)
+	got, others := r.since(started), other.since(started)
 	if len(got) != 3 || len(others) != 1 {
-		t.Fatalf("%d and %d exchanges are noted", len(got), len(others))
+		t.Fatalf("recorded %d and %d exchanges", len(got), len(others))
 	}
 	call, read, broken, form := got[0], got[1], got[2], others[0]
-	if !call.calls("get_ava") || call.calls("x") || call.revision != "2026-07-28" || !call.credentials || call.status != http.StatusTeapot || call.challenge != "Bearer" {
-		t.Errorf("a call is noted as %+v", call)
+	if !call.calls("get_ava") || call.calls("x") || call.revision != "2026-07-28" || !call.credentials ||
+		call.status != http.StatusTeapot || call.challenge != "Bearer" {
+		t.Errorf("recorded call: %+v", call)
 	}
 	if !read.asks("tools/list", "resources/read") || read.about != "a://b" || read.credentials || broken.asked != "" {
-		t.Errorf("noted: %+v, %+v", read, broken)
+		t.Errorf("recorded: %+v, %+v", read, broken)
 	}
-	if form.path != "/token" || form.form.Get("grant_type") != "authorization_code" || form.query.Get("x") != "1" || form.by != other {
-		t.Errorf("a form is noted as %+v", form)
+	if form.path != "/token" || form.form.Get("grant_type") != "authorization_code" || form.query.Get("x") != "1" ||
+		form.by != other {
+		t.Errorf("recorded form: %+v", form)
 	}
 	if !(call.at < form.at && form.at < read.at) {
-		t.Errorf("the order is lost: %d, %d, %d", call.at, form.at, read.at)
+		t.Errorf("wrong order: %d, %d, %d", call.at, form.at, read.at)
 	}
 }
 

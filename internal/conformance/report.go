@@ -14,32 +14,32 @@ type report struct {
 	took  time.Duration
 	lines []string // summary of the run
 	notes []string // remarks that do not fail the part
-	done  []string // number of passed checks
+	done  []string // passed checks
 	fails []string
 }
 
 func newReport(name, title string) *report { return &report{name: name, title: title} }
 
 // check records a check, which failed if err is not nil, and reports whether it passed.
-func (r *report) check(what string, err error) bool {
+func (r *report) check(name string, err error) bool {
 	if err != nil {
-		r.fails = append(r.fails, what+": "+err.Error())
+		r.fails = append(r.fails, name+": "+err.Error())
 		return false
 	}
-	r.done = append(r.done, what)
+	r.done = append(r.done, name)
 	return true
 }
 
 // expect records whether a condition is true.
-func (r *report) expect(what string, held bool, format string, args ...any) bool {
-	if !held {
-		return r.check(what, fmt.Errorf(format, args...))
+func (r *report) expect(name string, passed bool, format string, args ...any) bool {
+	if !passed {
+		return r.check(name, fmt.Errorf(format, args...))
 	}
-	return r.check(what, nil)
+	return r.check(name, nil)
 }
 
 // fail records a failed check.
-func (r *report) fail(what, format string, args ...any) { r.expect(what, false, format, args...) }
+func (r *report) fail(name, format string, args ...any) { r.expect(name, false, format, args...) }
 
 // say adds a line to the summary.
 func (r *report) say(format string, args ...any) {
@@ -61,7 +61,7 @@ func (r *report) print(out io.Writer, verbose bool) {
 	}
 	fmt.Fprintln(out)
 	if verbose {
-		printLines(out, "held", r.done)
+		printLines(out, "ok", r.done)
 	}
 	printLines(out, "", r.lines)
 	printLines(out, "note", r.notes)

@@ -13,7 +13,7 @@ import (
 // TestReports checks that a run passes only if at least one check ran and all passed.
 func TestReports(t *testing.T) {
 	good := func() *report {
-		r := newReport("good", "all of it")
+		r := newReport("good", "title")
 		r.expect("something", true, "")
 		return r
 	}
@@ -25,7 +25,8 @@ func TestReports(t *testing.T) {
 		{"good", []*report{good(), good()}, true},
 		{"none", nil, false},
 		{"empty", []*report{good(), newReport("empty", "")}, false},
-		{"bad", []*report{func() *report { r := good(); r.check("more", errors.New("no")); return r }(), good()}, false},
+		{"bad",
+			[]*report{func() *report { r := good(); r.check("more", errors.New("no")); return r }(), good()}, false},
 	} {
 		if got := printAll(&bytes.Buffer{}, tt.reports, true); got != tt.ok {
 			t.Errorf("%s: %t", tt.name, got)
@@ -34,20 +35,20 @@ func TestReports(t *testing.T) {
 }
 
 func TestPrint(t *testing.T) {
-	r := newReport("part", "what it is")
+	r := newReport("part", "title")
 	r.took = 1500 * time.Millisecond
 	r.say("%d tools", 3)
 	r.note("odd")
-	r.check("held", nil)
+	r.check("good", nil)
 	r.fail("broke", "because\nof %s", "x")
 	var out bytes.Buffer
 	r.print(&out, false)
-	const want = "part: what it is (1.5 s)\n  3 tools\n  note  odd\n  FAIL  broke: because\n    of x\n  2 checks, 1 failed: NOT as expected\n\n"
+	const want = "part: title (1.5 s)\n  3 tools\n  note  odd\n  FAIL  broke: because\n    of x\n  2 checks, 1 failed: NOT as expected\n\n"
 	if out.String() != want {
 		t.Errorf("printed\n%s", out.String())
 	}
 	out.Reset()
-	if r.print(&out, true); !strings.Contains(out.String(), "  held  held\n") {
+	if r.print(&out, true); !strings.Contains(out.String(), "  ok  good\n") {
 		t.Errorf("printed\n%s", out.String())
 	}
 }
@@ -56,7 +57,8 @@ func TestPrint(t *testing.T) {
 // complained.
 func TestServerReport(t *testing.T) {
 	for line, ok := range map[string]bool{
-		"level=INFO msg=request code=not_found": true, "level=ERROR msg=request code=internal_error": false, "panic: x": false, "WARNING: DATA RACE": false,
+		"level=INFO msg=request code=not_found": true, "level=ERROR msg=request code=internal_error": false,
+		"panic: x": false, "WARNING: DATA RACE": false,
 	} {
 		log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 		if err != nil {
@@ -71,7 +73,7 @@ func TestServerReport(t *testing.T) {
 		}
 		log.Close()
 		if s.stopped = errors.New("exit status 2"); s.report().ok() {
-			t.Error("a bad end is a good one")
+			t.Error("report passes although the server failed to stop")
 		}
 	}
 }

@@ -25,7 +25,7 @@ const (
 	// readScope is the scope that apps request when they connect. The issuer requires one; this service ignores it.
 	readScope = "registry.read"
 
-	stopWithin = 45 * time.Second // draining takes up to 30 seconds
+	stopTimeout = 45 * time.Second // draining takes up to 30 seconds
 )
 
 // server is the real program with its own folder and demo data.
@@ -57,8 +57,8 @@ func (s *server) start(ctx context.Context, publicURL, origin, issuer string) (e
 	if s.log, err = os.Create(filepath.Join(s.dir, "log")); err != nil {
 		return err
 	}
-	cmd := nodetest.Command(ctx, s.program, "serve", "--listen", s.address, "--data-dir", s.data(), "--public-url", publicURL, "--allowed-origin", origin,
-		"--oidc-issuer", issuer, "--oidc-apps", "any", "--oidc-scope", readScope)
+	cmd := nodetest.Command(ctx, s.program, "serve", "--listen", s.address, "--data-dir", s.data(),
+		"--public-url", publicURL, "--allowed-origin", origin, "--oidc-issuer", issuer, "--oidc-apps", "any", "--oidc-scope", readScope)
 	if s.process, err = nodetest.Launch(cmd, s.log); err != nil {
 		return errors.Join(err, s.log.Close())
 	}
@@ -103,25 +103,25 @@ func (s *server) stop() error {
 	if s.process == nil {
 		return nil
 	}
-	s.stopped = s.process.Stop(stopWithin)
+	s.stopped = s.process.Stop(stopTimeout)
 	return errors.Join(s.stopped, s.log.Close())
 }
 
 // report returns the server's own view of the run after its end: no request may have caused an
 // internal error.
 func (s *server) report() *report {
-	r := newReport("server", "the server through all of it")
-	r.check("it ended in good order", s.stopped)
+	r := newReport("server", "the server during the run")
+	r.check("exits cleanly", s.stopped)
 	log, err := os.ReadFile(s.log.Name())
-	r.check("its log can be read", err)
+	r.check("log is readable", err)
 	for line := range bytes.Lines(log) {
 		for _, sign := range []string{"code=internal_error", "panic", "DATA RACE"} {
 			if bytes.Contains(line, []byte(sign)) {
-				r.fail("no fault in its log", "%s", bytes.TrimSpace(line))
+				r.fail("no errors in the log", "%s", bytes.TrimSpace(line))
 			}
 		}
 	}
-	r.check("no fault in its log", nil)
+	r.check("no errors in the log", nil)
 	return r
 }
 

@@ -21,34 +21,38 @@ func (b *bench) steps() []step {
 	server := func(x exchange) bool { return x.by == b.public }
 	issuer := func(x exchange) bool { return x.by == b.issuer.recorder && !strings.HasPrefix(x.agent, "Go-") }
 	return []step{
-		{"it calls without credentials and is told where to look", func(x exchange) bool {
+		{"calls without credentials and gets a challenge", func(x exchange) bool {
 			return server(x) && x.path == endpoint && x.status == http.StatusUnauthorized && !x.credentials &&
 				strings.Contains(x.challenge, `resource_metadata="`+b.public.origin()+resourceMetadata+`"`) && !strings.Contains(x.challenge, "error=")
 		}},
-		{"it reads what the resource is", func(x exchange) bool {
+		{"reads the resource metadata", func(x exchange) bool {
 			return server(x) && x.path == resourceMetadata && x.status == http.StatusOK
 		}},
-		{"it reads what the issuer can", func(x exchange) bool {
+		{"reads the issuer metadata", func(x exchange) bool {
 			return issuer(x) && slices.Contains(issuerMetadata, x.path) && x.status == http.StatusOK
 		}},
-		{"it registers", func(x exchange) bool {
+		{"registers", func(x exchange) bool {
 			return issuer(x) && x.method == http.MethodPost && x.path == "/reg" && x.status == http.StatusCreated
 		}},
-		{"it has the user sign in, for the resource, with PKCE", func(x exchange) bool {
+		{"requests authorization for the resource, with PKCE", func(x exchange) bool {
 			return issuer(x) && b.authorizes(x) && !asksFor(x, writeScope)
 		}},
-		{"it redeems the code, for the resource", func(x exchange) bool { return issuer(x) && b.redeems(x) }},
-		{"it lists the tools", func(x exchange) bool { return server(x) && x.asks("tools/list") && x.status == http.StatusOK }},
-		{"it searches", func(x exchange) bool { return server(x) && x.calls("search_colas") && x.status == http.StatusOK }},
-		{"it is refused a write, and told the scope", func(x exchange) bool {
+		{"redeems the code, for the resource", func(x exchange) bool { return issuer(x) && b.redeems(x) }},
+		{"lists the tools",
+			func(x exchange) bool { return server(x) && x.asks("tools/list") && x.status == http.StatusOK }},
+		{"searches",
+			func(x exchange) bool { return server(x) && x.calls("search_colas") && x.status == http.StatusOK }},
+		{"is denied a write and gets the missing scope", func(x exchange) bool {
 			return server(x) && x.calls("create_saved_search") && x.status == http.StatusForbidden &&
-				strings.Contains(x.challenge, `error="insufficient_scope"`) && slices.Contains(challengeScopes(x.challenge), writeScope)
+				strings.Contains(x.challenge, `error="insufficient_scope"`) &&
+				slices.Contains(challengeScopes(x.challenge), writeScope)
 		}},
-		{"it has the user sign in for that scope, with PKCE", func(x exchange) bool {
+		{"requests authorization for that scope, with PKCE", func(x exchange) bool {
 			return issuer(x) && b.authorizes(x) && asksFor(x, writeScope)
 		}},
-		{"it redeems the second code", func(x exchange) bool { return issuer(x) && b.redeems(x) }},
-		{"it writes", func(x exchange) bool { return server(x) && x.calls("create_saved_search") && x.status == http.StatusOK }},
+		{"redeems the second code", func(x exchange) bool { return issuer(x) && b.redeems(x) }},
+		{"writes",
+			func(x exchange) bool { return server(x) && x.calls("create_saved_search") && x.status == http.StatusOK }},
 	}
 }
 
@@ -60,7 +64,8 @@ var issuerMetadata = []string{"/.well-known/oauth-authorization-server", "/.well
 // authorizes reports whether an exchange is an authorization request for the resource with PKCE.
 func (b *bench) authorizes(x exchange) bool {
 	q := x.query
-	return x.path == "/auth" && q.Get("response_type") == "code" && q.Get("code_challenge_method") == "S256" && q.Get("code_challenge") != "" &&
+	return x.path == "/auth" && q.Get("response_type") == "code" && q.Get("code_challenge_method") == "S256" &&
+		q.Get("code_challenge") != "" &&
 		q.Get("resource") == b.resource() && x.status == http.StatusSeeOther
 }
 
@@ -86,14 +91,15 @@ func challengeScopes(challenge string) []string {
 	return strings.Fields(scopes)
 }
 
-// taken returns the names of the steps taken in order, and an error that names the first missing
+// matchSteps returns the names of the steps taken in order, and an error that names the first missing
 // one.
-func taken(steps []step, exchanges []exchange) (names []string, missing error) {
+func matchSteps(steps []step, exchanges []exchange) (names []string, missing error) {
 	at := 0
 	for _, s := range steps {
 		found := slices.IndexFunc(exchanges[at:], s.is)
 		if found < 0 {
-			return names, fmt.Errorf("not seen: %s; what was exchanged after the step before:%s", s.name, listing(exchanges[at:]))
+			return names, fmt.Errorf("missing step: %s; exchanges after the previous step:%s",
+				s.name, listing(exchanges[at:]))
 		}
 		at += found + 1
 		names = append(names, s.name)

@@ -27,7 +27,7 @@ type baseline struct {
 
 // runSuite runs the MCP conformance suite for each revision.
 func runSuite(ctx context.Context, b *bench) (*report, error) {
-	r := newReport("suite", suitePackage+" against the server, by requirements of each revision")
+	r := newReport("suite", suitePackage+" against the server, by revision")
 	program, err := b.kit.Program(suitePackage, "conformance")
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func runSuite(ctx context.Context, b *bench) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	begun := b.count.Load()
+	started := b.count.Load()
 	var all []result
 	for _, revision := range revisions {
 		results, err := b.runRevision(ctx, r, program, base, revision)
@@ -45,7 +45,7 @@ func runSuite(ctx context.Context, b *bench) (*report, error) {
 		}
 		all = append(all, results...)
 	}
-	base.hold(r, all, b.keyed.since(begun))
+	base.check(r, all, b.keyed.since(started))
 	return r, nil
 }
 
@@ -61,7 +61,9 @@ func newBaseline(dir string) (b baseline, err error) {
 }
 
 // runRevision runs the requirements of one revision and reports the suite's results.
-func (b *bench) runRevision(ctx context.Context, r *report, program string, base baseline, revision string) ([]result, error) {
+func (b *bench) runRevision(
+	ctx context.Context, r *report, program string, base baseline, revision string,
+) ([]result, error) {
 	dir := filepath.Join(b.dir, "suite-"+revision)
 	out, err := nodetest.Finish(b.kit.Command(ctx, program, "server", "--url", b.keyed.origin()+endpoint,
 		"--requirements", revision, "--expected-failures", base.file, "--output-dir", dir))
@@ -79,11 +81,13 @@ func (b *bench) runRevision(ctx context.Context, r *report, program string, base
 	if err != nil {
 		return nil, fmt.Errorf("%w%s", err, out.Tail())
 	}
-	r.expect(revision+": the suite takes it for as expected", out.Code == 0, "exit status %d%s", out.Code, verdict(string(out.Stdout)))
+	r.expect(revision+": the suite reports the expected results", out.Code == 0,
+		"exit status %d%s", out.Code, verdict(string(out.Stdout)))
 	t := tallyOf(results)
-	r.expect(revision+": the suite ran all that the revision requires", t.scenarios == len(wanted) && t.passed > 0,
+	r.expect(revision+": the suite ran every required scenario", t.scenarios == len(wanted) && t.passed > 0,
 		"%d of %d scenarios, %d checks passed", t.scenarios, len(wanted), t.passed)
-	r.say("%s: %d scenarios: %d checks passed, %d failed or warned as expected%s", revision, t.scenarios, t.passed, t.failed, t.beside())
+	r.say("%s: %d scenarios: %d checks passed, %d failed or warned as expected%s",
+		revision, t.scenarios, t.passed, t.failed, t.optional())
 	return results, nil
 }
 
@@ -112,7 +116,7 @@ func readResults(dir string, required []string) (all []result, err error) {
 	for _, folder := range folders {
 		named := resultFolder.FindStringSubmatch(folder.Name())
 		if named == nil {
-			return nil, fmt.Errorf("the suite wrote %s, which is not the name of a scenario with a time", folder.Name())
+			return nil, fmt.Errorf("unexpected folder %s in the output of the suite", folder.Name())
 		}
 		content, err := os.ReadFile(filepath.Join(dir, folder.Name(), "checks.json"))
 		if err != nil {
@@ -132,13 +136,14 @@ func readResults(dir string, required []string) (all []result, err error) {
 
 // required returns the scenarios that a revision requires of a server, according to the suite.
 func required(k *nodetest.Kit, revision string) ([]string, error) {
-	content, err := os.ReadFile(k.Script("node_modules", filepath.FromSlash(suitePackage), "requirements", revision+".yaml"))
+	content, err := os.ReadFile(k.Script("node_modules",
+		filepath.FromSlash(suitePackage), "requirements", revision+".yaml"))
 	if err != nil {
 		return nil, err
 	}
 	scenarios := listed(string(content), "server")
 	if len(scenarios) == 0 {
-		return nil, fmt.Errorf("%s requires nothing of servers in revision %s", suitePackage, revision)
+		return nil, fmt.Errorf("%s has no requirements for servers in revision %s", suitePackage, revision)
 	}
 	return scenarios, nil
 }
@@ -159,12 +164,12 @@ func listed(content, key string) (words []string) {
 	return words
 }
 
-// colour matches the suite's terminal color codes.
-var colour = regexp.MustCompile(`\x1b\[\d*m`)
+// colorCode matches the suite's terminal color codes.
+var colorCode = regexp.MustCompile(`\x1b\[\d*m`)
 
 // verdict returns the suite's output on expected and unexpected failures.
 func verdict(printed string) string {
-	printed = colour.ReplaceAllString(printed, "")
+	printed = colorCode.ReplaceAllString(printed, "")
 	if i := strings.Index(printed, "Unexpected failures"); i >= 0 {
 		return "\n" + strings.TrimSpace(printed[i:])
 	}

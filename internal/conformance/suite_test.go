@@ -57,16 +57,16 @@ func TestReadResultsFails(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := readResults(dir, nil); err == nil {
-			t.Errorf("%s with %s is read as %v", name, content, got)
+			t.Errorf("%s with %s: readResults = %v, want an error", name, content, got)
 		}
 	}
 	if got, err := readResults(filepath.Join(t.TempDir(), "none"), nil); err == nil {
-		t.Errorf("no folder is read as %v", got)
+		t.Errorf("missing folder: readResults = %v, want an error", got)
 	}
 }
 
-// TestHold checks that a list fails the run for every entry that it should not contain.
-func TestHold(t *testing.T) {
+// TestBaselineCheck checks that entries without a justification fail the run.
+func TestBaselineCheck(t *testing.T) {
 	results := mustResults(t, triedRequired, tried)
 	session := entry{"streams", "session", "no sessions"}
 	fixture := entry{"tools-call-x", "x", "test_x"}
@@ -76,16 +76,18 @@ func TestHold(t *testing.T) {
 		list baseline
 		want string // text in the report; empty: the list passes
 	}{
-		{"as it is", baseline{failures: []entry{fixture}, warnings: []entry{session}}, ""},
-		{"a fixture that was asked for", baseline{failures: []entry{{"tools-call-x", "x", "test_y"}}}, ""},
-		{"another reason", baseline{failures: []entry{{"tools-call-x", "x", "test_z"}}}, "not to do with test_z"},
-		{"a failure that passes", baseline{failures: []entry{{"tools-call-x", "wire", "test_x"}}}, "no revision has come to this failure"},
-		{"a failure of no scenario", baseline{failures: []entry{{"gone", "x", "test_x"}}}, "no revision has come to this failure"},
-		{"a warning that passes", baseline{warnings: []entry{{"server-initialize", "one", "why"}}}, "no revision has come to this warning"},
-		{"a warning that is a failure", baseline{warnings: []entry{{"tools-call-x", "x", "why"}}}, "it is a FAILURE, not a warning"},
+		{"justified", baseline{failures: []entry{fixture}, warnings: []entry{session}}, ""},
+		{"requested fixture", baseline{failures: []entry{{"tools-call-x", "x", "test_y"}}}, ""},
+		{"another reason", baseline{failures: []entry{{"tools-call-x", "x", "test_z"}}}, "missing test_z"},
+		{"passing failure", baseline{failures: []entry{{"tools-call-x", "wire", "test_x"}}},
+			"failure no longer occurs"},
+		{"unknown scenario", baseline{failures: []entry{{"gone", "x", "test_x"}}}, "failure no longer occurs"},
+		{"passing warning", baseline{warnings: []entry{{"server-initialize", "one", "why"}}},
+			"warning no longer occurs"},
+		{"failing warning", baseline{warnings: []entry{{"tools-call-x", "x", "why"}}}, "status FAILURE"},
 	} {
 		r := newReport("suite", "")
-		tt.list.hold(r, results, asked)
+		tt.list.check(r, results, asked)
 		var out bytes.Buffer
 		r.print(&out, true)
 		if r.ok() != (tt.want == "") || !strings.Contains(out.String(), tt.want) {
@@ -100,7 +102,7 @@ func TestListed(t *testing.T) {
 		t.Error(diff)
 	}
 	if got := listed(content, "nothing"); got != nil {
-		t.Errorf("nothing is listed as %v", got)
+		t.Errorf("missing key: listed = %v", got)
 	}
 }
 
@@ -111,7 +113,7 @@ func TestVerdict(t *testing.T) {
 		"something else": "\nsomething else",
 	} {
 		if got := verdict(printed); got != want {
-			t.Errorf("%q is told as %q, not %q", printed, got, want)
+			t.Errorf("verdict(%q) = %q, want %q", printed, got, want)
 		}
 	}
 }

@@ -33,47 +33,46 @@ func tallyOf(results []result) (t tally) {
 	return t
 }
 
-// beside summarizes the scenarios that are not scored.
-func (t tally) beside() string {
+// optional summarizes the scenarios that are not scored.
+func (t tally) optional() string {
 	if t.extra == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %d more that are optional, pending or newer than the revision, %d of them passed", t.extra, t.extra-t.extraFailed)
+	return fmt.Sprintf("; %d optional, pending or newer scenarios, %d of them passed", t.extra, t.extra-t.extraFailed)
 }
 
-// hold checks the baseline against the results of all revisions. The suite has already failed the
-// run for failures that are missing from the baseline and for entries that did not fail. hold
-// checks that each entry is justified.
-func (b baseline) hold(r *report, results []result, asked []exchange) {
+// check checks that each entry of the baseline is justified by the results of all revisions. The
+// suite itself reports unlisted failures and listed checks that passed.
+func (b baseline) check(r *report, results []result, asked []exchange) {
 	for _, e := range b.failures {
-		r.check(e.String(), e.holdFailure(results, asked))
+		r.check(e.String(), e.checkFailure(results, asked))
 	}
 	for _, e := range b.warnings {
 		found := e.found(results)
 		if len(found) == 0 {
-			r.fail(e.String(), "no revision has come to this warning: take it off the list")
+			r.fail(e.String(), "this warning no longer occurs; remove it from the list")
 		}
 		for _, f := range found {
-			r.expect(e.String(), f.Status == "WARNING", "it is a %s, not a warning: %s", f.Status, f.Message)
+			r.expect(e.String(), f.Status == "WARNING", "status %s, want WARNING: %s", f.Status, f.Message)
 		}
 		r.note("%s warns: %s", e, e.reason)
 	}
-	r.say("expected to fail for want of the suite's own tools, prompts and resources: %d checks", len(b.failures))
+	r.say("%d checks are expected to fail without the suite's own tools, prompts and resources", len(b.failures))
 }
 
-// holdFailure returns an error if an expected failure did not occur or has a cause other than its
+// checkFailure returns an error if an expected failure did not occur or has a cause other than its
 // missing fixture.
-func (e entry) holdFailure(results []result, asked []exchange) error {
+func (e entry) checkFailure(results []result, asked []exchange) error {
 	found := e.found(results)
 	if len(found) == 0 {
-		return errors.New("no revision has come to this failure: take it off the list")
+		return errors.New("this failure no longer occurs; remove it from the list")
 	}
 	for _, f := range found {
 		if strings.Contains(f.Message, e.reason) {
 			continue
 		}
-		if !wasAsked(e.reason, asked) {
-			return fmt.Errorf("it has not to do with %s, which nothing asked for: %s", e.reason, f.Message)
+		if !wasRequested(e.reason, asked) {
+			return fmt.Errorf("not caused by the missing %s, which was never requested: %s", e.reason, f.Message)
 		}
 	}
 	return nil
@@ -89,8 +88,8 @@ func (e entry) found(results []result) (found []result) {
 	return found
 }
 
-// wasAsked reports whether a message requested a fixture of the suite.
-func wasAsked(fixture string, asked []exchange) bool {
+// wasRequested reports whether a message requested a fixture of the suite.
+func wasRequested(fixture string, asked []exchange) bool {
 	for _, x := range asked {
 		if x.about == fixture {
 			return true

@@ -46,7 +46,7 @@ func (b *bench) try(ctx context.Context, token, method, path, body string) (a an
 
 // attempt is a request with a token and its expected outcome.
 type attempt struct {
-	what               string
+	name               string
 	token              string
 	method, path, body string
 	status             int
@@ -62,16 +62,19 @@ const (
 
 // tryTokens checks that a client's tokens work on the REST API and stop working when its link to
 // the user is removed.
-func (b *bench) tryTokens(ctx context.Context, r *report, w walker, told story) error {
-	read, write := told.read.Token, told.created.Token
+func (b *bench) tryTokens(ctx context.Context, r *report, w walker, reported story) error {
+	read, write := reported.read.Token, reported.created.Token
 	if err := b.attempts(ctx, r, w,
 		attempt{"REST reads with the first token", read, http.MethodGet, usage, "", 200, ""},
-		attempt{"REST refuses a write with the first token", read, http.MethodPost, searches, savedSearch, 403, "insufficient_scope"},
+		attempt{
+			"REST denies a write with the first token", read,
+			http.MethodPost, searches, savedSearch, 403, "insufficient_scope",
+		},
 		attempt{"REST writes with the second token", write, http.MethodPost, searches, savedSearch, 201, ""},
 	); err != nil {
 		return err
 	}
-	link, err := b.linkOf(ctx, r, w, told.signedIn.ClientID)
+	link, err := b.linkOf(ctx, r, w, reported.signedIn.ClientID)
 	if err != nil || link == "" {
 		return err
 	}
@@ -79,16 +82,16 @@ func (b *bench) tryTokens(ctx context.Context, r *report, w walker, told story) 
 		return err
 	}
 	if err := b.attempts(ctx, r, w,
-		attempt{"a revoked link is refused at once on REST", write, http.MethodGet, usage, "", 401, "unauthorized"},
-		attempt{"a revoked link is refused at once at " + endpoint, write, http.MethodPost, endpoint, listTools, 401, "unauthorized"},
-		attempt{"a revoked link is refused with the other token", read, http.MethodGet, usage, "", 401, "unauthorized"},
+		attempt{"REST rejects a revoked link", write, http.MethodGet, usage, "", 401, "unauthorized"},
+		attempt{endpoint + " rejects a revoked link", write, http.MethodPost, endpoint, listTools, 401, "unauthorized"},
+		attempt{"REST rejects the other token of a revoked link", read, http.MethodGet, usage, "", 401, "unauthorized"},
 	); err != nil {
 		return err
 	}
 	if _, err := b.server.cli(ctx, "app", "restore-link", link); err != nil {
 		return err
 	}
-	return b.attempts(ctx, r, w, attempt{"a restored link holds", write, http.MethodPost, endpoint, listTools, 200, ""})
+	return b.attempts(ctx, r, w, attempt{"a restored link works", write, http.MethodPost, endpoint, listTools, 200, ""})
 }
 
 // attempts makes requests in sequence and checks each outcome.
@@ -98,9 +101,11 @@ func (b *bench) attempts(ctx context.Context, r *report, w walker, all ...attemp
 		if err != nil {
 			return err
 		}
-		r.expect(w.library+": "+a.what, got.status == a.status && got.code == a.code, "%d %s, not %d %s", got.status, got.code, a.status, a.code)
+		r.expect(w.library+": "+a.name, got.status == a.status && got.code == a.code,
+			"%d %s, want %d %s", got.status, got.code, a.status, a.code)
 		if a.status == http.StatusUnauthorized {
-			r.expect(w.library+": "+a.what+", with a challenge", strings.Contains(got.challenge, `error="invalid_token"`), "it is %s", got.challenge)
+			r.expect(w.library+": "+a.name+", with a challenge",
+				strings.Contains(got.challenge, `error="invalid_token"`), "challenge %s", got.challenge)
 		}
 	}
 	return nil
@@ -119,7 +124,7 @@ func (b *bench) linkOf(ctx context.Context, r *report, w walker, client string) 
 			id, found = fields[0], found+1
 		}
 	}
-	r.expect(w.library+": its user has one link to it", found == 1, "there are %d in\n%s", found, links)
+	r.expect(w.library+": its user has one link", found == 1, "%d links in\n%s", found, links)
 	return id, b.oneAccount(ctx, r, w)
 }
 
@@ -135,7 +140,8 @@ func (b *bench) oneAccount(ctx context.Context, r *report, w walker) error {
 		tier = "pro"
 	}
 	want := fmt.Sprintf("\t%s\t%s\t", w.email(), tier)
-	r.expect(w.library+": its user has one account, on tier "+tier, strings.Count(accounts, w.email()) == 1 && strings.Contains(accounts, want),
-		"the accounts are\n%s", accounts)
+	r.expect(w.library+": its user has one account, on tier "+tier,
+		strings.Count(accounts, w.email()) == 1 && strings.Contains(accounts, want),
+		"accounts:\n%s", accounts)
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is the timeout for expected events.
+// timeout is the timeout for expected events.
 const patience = 20 * time.Second
 
 // site is a server with a connection limit. /hold responds once release is closed.
@@ -35,7 +35,10 @@ func serve(t *testing.T, most int) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{Listener: New(l, most, nil), held: make(chan struct{}, 100), release: make(chan struct{}), ended: make(chan error, 1)}
+	s := &site{
+		Listener: New(l, most, nil), held: make(chan struct{}, 100),
+		release: make(chan struct{}), ended: make(chan error, 1),
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("/hold", func(_ http.ResponseWriter, r *http.Request) {
@@ -54,7 +57,7 @@ func serve(t *testing.T, most int) *site {
 	t.Cleanup(func() {
 		s.server.Close()
 		if err := <-s.ended; !errors.Is(err, http.ErrServerClosed) {
-			t.Errorf("the server ended with %v", err)
+			t.Errorf("Serve: %v", err)
 		}
 	})
 	return s
@@ -93,7 +96,7 @@ func (c *client) answer() error {
 	resp, err := http.ReadResponse(c.in, nil)
 	if err != nil {
 		if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
-			c.t.Fatal("no answer")
+			c.t.Fatal("no response")
 		}
 		return err
 	}
@@ -113,7 +116,7 @@ func (s *site) await(t *testing.T, open int) {
 	t.Helper()
 	for end := time.Now().Add(patience); int(s.count()) != open; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%v connections are open, want %d", s.count(), open)
+			t.Fatalf("%v open connections, want %d", s.count(), open)
 		}
 	}
 }
@@ -134,11 +137,11 @@ func TestIdleMakesRoom(t *testing.T) {
 	}
 	for name, c := range map[string]*client{"second": second, "third": third} {
 		if err := c.get(); err != nil {
-			t.Errorf("the %s connection: %v", name, err)
+			t.Errorf("%s connection: %v", name, err)
 		}
 	}
 	if first.answer() == nil {
-		t.Error("the connection that was idle for longest is open")
+		t.Error("the longest idle connection is still open")
 	}
 	s.await(t, 3)
 }
@@ -174,10 +177,10 @@ func TestSilentMakesRoom(t *testing.T) {
 	silent := []*client{s.dial(t), s.dial(t)}
 	s.await(t, 2)
 	if err := s.dial(t).get(); err != nil {
-		t.Fatalf("a connection beside silent ones: %v", err)
+		t.Fatalf("connection with silent ones: %v", err)
 	}
 	if silent[0].answer() == nil {
-		t.Error("the connection that was silent for longest is open")
+		t.Error("the longest silent connection is still open")
 	}
 }
 
@@ -210,17 +213,17 @@ func TestSlowBodiesMakeRoom(t *testing.T) {
 			}
 		}
 	}()
-	begun := time.Now()
+	started := time.Now()
 	if err := s.dial(t).get(); err != nil {
-		t.Fatalf("a connection beside slow ones: %v", err)
+		t.Fatalf("connection with slow ones: %v", err)
 	}
-	if took := time.Since(begun); took > 3*slowAfter {
-		t.Errorf("a connection beside slow ones waited %v", took)
+	if took := time.Since(started); took > 3*slowAfter {
+		t.Errorf("connection with slow ones waited %v", took)
 	}
 	close(stop)
 	<-stopped
 	if slow[0].answer() == nil {
-		t.Error("the connection that was slow for longest is open")
+		t.Error("the longest slow connection is still open")
 	}
 	rest := make([]byte, 100)
 	if _, err := slow[1].Write(rest); err != nil {
@@ -231,7 +234,7 @@ func TestSlowBodiesMakeRoom(t *testing.T) {
 	}
 	close(s.release)
 	if err := busy.answer(); err != nil {
-		t.Errorf("a connection at work: %v", err)
+		t.Errorf("busy connection: %v", err)
 	}
 }
 
@@ -290,7 +293,7 @@ func TestManyConnections(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 	s.await(t, 0)
 	if len(s.elements) != 0 || len(s.closing) != 0 || s.idle.Len()+s.awaitingRequest.Len()+s.awaitingBody.Len() != 0 {
-		t.Errorf("%d places, %d leaving", len(s.elements), len(s.closing))
+		t.Errorf("%d tracked, %d closing", len(s.elements), len(s.closing))
 	}
 }
 

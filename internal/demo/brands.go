@@ -127,7 +127,8 @@ func (b *brand) live(d *rng, rank, count int, last cola.Date) {
 
 // plain removes accents from the words in the lists, as many applicants do.
 var plain = strings.NewReplacer(
-	"À", "A", "Á", "A", "Â", "A", "Ã", "A", "Ä", "A", "Ç", "C", "Ć", "C", "Č", "C", "È", "E", "É", "E", "Ê", "E", "Í", "I", "Î", "I", "Ï", "I", "Ņ", "N", "Ñ", "N",
+	"À", "A", "Á", "A", "Â", "A", "Ã", "A", "Ä", "A", "Ç", "C", "Ć", "C", "Č", "C",
+	"È", "E", "É", "E", "Ê", "E", "Í", "I", "Î", "I", "Ï", "I", "Ņ", "N", "Ñ", "N",
 	"Ò", "O", "Ó", "O", "Ô", "O", "Õ", "O", "Ö", "O", "Š", "S", "Ú", "U", "Û", "U", "Ü", "U", "Ý", "Y", "Ž", "Z",
 )
 
@@ -159,7 +160,8 @@ func title(s string) string {
 }
 
 // particles stay in lower case inside a name: Côtes du Rhône.
-var particles = strings.NewReplacer(" Du ", " du ", " De ", " de ", " Des ", " des ", " Del ", " del ", " Di ", " di ", " Of ", " of ", " And ", " and ", " La ", " la ")
+var particles = strings.NewReplacer(" Du ", " du ", " De ", " de ", " Des ", " des ",
+	" Del ", " del ", " Di ", " di ", " Of ", " of ", " And ", " and ", " La ", " la ")
 
 // yearOf returns the calendar year of a day.
 func yearOf(day cola.Date) int { return day.Time().Year() }

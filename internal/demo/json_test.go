@@ -19,9 +19,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestBytesStayTheSame checks that the same options produce the same bytes in any build on any
+// TestBytesAreStable checks that the same options produce the same bytes in any build on any
 // machine. A change affects users: rewrite the golden file with -update and mention the change.
-func TestBytesStayTheSame(t *testing.T) {
+func TestBytesAreStable(t *testing.T) {
 	h := sha256.New()
 	if err := WriteColas(h, Options{Colas: 5_000, Seed: 42, AsOf: testDay}); err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func TestLinesReadBack(t *testing.T) {
 	lines.Buffer(nil, 1<<20)
 	for want := range Labels(o) {
 		if !lines.Scan() {
-			t.Fatalf("the lines end before %s", want.TTBID)
+			t.Fatalf("no line for %s", want.TTBID)
 		}
 		var got cola.Cola
 		d := json.NewDecoder(bytes.NewReader(lines.Bytes()))
@@ -62,11 +62,11 @@ func TestLinesReadBack(t *testing.T) {
 		}
 		got.Derive()
 		if diff := cmp.Diff(*want, got); diff != "" {
-			t.Fatalf("%s reads back differently (-made +read):\n%s", want.TTBID, diff)
+			t.Fatalf("%s reads back differently (-generated +read):\n%s", want.TTBID, diff)
 		}
 	}
 	if lines.Scan() {
-		t.Errorf("a line too many: %s", lines.Bytes())
+		t.Errorf("extra line: %s", lines.Bytes())
 	}
 }
 
@@ -79,7 +79,7 @@ func TestEveryFieldIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("a filled record reads back differently (-made +read):\n%s", diff)
+		t.Errorf("a filled record reads back differently (-generated +read):\n%s", diff)
 	}
 }
 
@@ -124,10 +124,10 @@ func (w *limitedWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func TestWriteReportsTheWritersError(t *testing.T) {
+func TestWriteError(t *testing.T) {
 	for _, left := range []int{0, 200_000} {
 		if err := WriteColas(&limitedWriter{left}, Options{Colas: 500, Seed: 1, AsOf: testDay}); !errors.Is(err, errFull) {
-			t.Errorf("a writer that takes %d bytes: %v, want its error", left, err)
+			t.Errorf("writer that fails after %d bytes: %v, want its error", left, err)
 		}
 	}
 }
@@ -150,7 +150,8 @@ func TestCheck(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var b bytes.Buffer
 			for what, err := range map[string]error{"Check": test.o.Check(), "WriteColas": WriteColas(&b, test.o)} {
-				if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				if test.want == "" && err != nil ||
+					test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 					t.Errorf("%s: %v, want %q", what, err, test.want)
 				}
 			}
@@ -160,24 +161,25 @@ func TestCheck(t *testing.T) {
 			for range Labels(test.o) {
 				t.Fatal("Labels yields for options that fail Check")
 			}
-			if b.Len() > 0 || Permittees(test.o) != nil || ProcessingTimes(test.o) != nil || ProductionReports(test.o) != nil {
-				t.Error("records are made for options that fail Check")
+			if b.Len() > 0 || Permittees(test.o) != nil || ProcessingTimes(test.o) != nil ||
+				ProductionReports(test.o) != nil {
+				t.Error("records generated for options that fail Check")
 			}
 		})
 	}
 }
 
-func TestMostLabelsInTheShortestTime(t *testing.T) {
+func TestMaxLabels(t *testing.T) {
 	most := 0
 	for day := range calendar(MaxColas, cola.NewDate(2006, 1, 1)) {
 		most = max(most, day.count)
 	}
 	if most*5 > 999_999 {
-		t.Errorf("%d applications come in on one day; six digits cannot number them with gaps of up to 5", most)
+		t.Errorf("%d applications on one day: too many for six digits with gaps of up to 5", most)
 	}
 }
 
-func TestLabelsCanBeLeftEarly(t *testing.T) {
+func TestLabelsBreak(t *testing.T) {
 	n := 0
 	for range Labels(ordinary) {
 		if n++; n == 3 {

@@ -158,8 +158,8 @@ const (
 // state, or the approval of a distinctive bottle, and possibly a resubmission.
 func settleApplication(d *rng, c *cola.Cola, p *product, earlier cola.TTBID) {
 	c.ApplicationType = labelApproval
-	told := yearOf(c.ApplicationDate) >= 2008 || d.chance(0.6) // often missing in old records
-	if told {
+	stated := yearOf(c.ApplicationDate) >= 2008 || d.chance(0.6) // often missing in old records
+	if stated {
 		c.IsDistinctiveContainer, c.IsResubmission = cola.Some(false), cola.Some(false)
 	}
 	switch {

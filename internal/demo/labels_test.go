@@ -15,7 +15,7 @@ var testDay = cola.NewDate(2026, 11, 20)
 // ordinary are the options of the registry in most tests.
 var ordinary = Options{Colas: DefaultColas, Seed: 1, AsOf: testDay}
 
-func TestEveryLabelIsSound(t *testing.T) {
+func TestLabelsAreValid(t *testing.T) {
 	n := 0
 	for c := range Labels(ordinary) {
 		n++
@@ -26,17 +26,17 @@ func TestEveryLabelIsSound(t *testing.T) {
 			t.Fatalf("%s: %v", c.TTBID, err)
 		}
 		if kind, ok := vocabulary.ProductTypeOfClass(string(c.ClassID)); !ok || kind != c.ProductType {
-			t.Fatalf("%s: class %s is of %q, the label of %q", c.TTBID, c.ClassID, kind, c.ProductType)
+			t.Fatalf("%s: class %s belongs to %q, the label to %q", c.TTBID, c.ClassID, kind, c.ProductType)
 		}
 		if c.ClassName == "" || c.OriginName == "" {
 			t.Fatalf("%s: class %q %q, origin %q %q", c.TTBID, c.ClassID, c.ClassName, c.OriginID, c.OriginName)
 		}
 		if vocabulary.PermitteeTypeOf(c.PermitNumber) == "" {
-			t.Fatalf("%s: permit %q is of no known kind", c.TTBID, c.PermitNumber)
+			t.Fatalf("%s: permit %q has an unknown kind", c.TTBID, c.PermitNumber)
 		}
 		again := *c
 		if again.Derive(); !cmp.Equal(again, *c) {
-			t.Fatalf("%s is not derived: %s", c.TTBID, cmp.Diff(*c, again))
+			t.Fatalf("%s: derived fields are wrong: %s", c.TTBID, cmp.Diff(*c, again))
 		}
 	}
 	if n != ordinary.Colas {
@@ -56,13 +56,13 @@ func TestIDs(t *testing.T) {
 		id := c.TTBID.String()
 		day := c.ApplicationDate.Time()
 		if want := padded(day.Year()%100, 2) + padded(day.YearDay(), 3) + "001"; id[:8] != want {
-			t.Fatalf("%s was received on %s; its id should begin %s", id, c.ApplicationDate, want)
+			t.Fatalf("%s was received on %s; want an ID that starts with %s", id, c.ApplicationDate, want)
 		}
 		if c.IsResubmission.V != (c.ForResubmissionTTBID != 0) {
 			t.Fatalf("%s: resubmission %v of %q", id, c.IsResubmission, c.ForResubmissionTTBID)
 		}
 		if c.ForResubmissionTTBID != 0 && (!seen[c.ForResubmissionTTBID] || c.ForResubmissionTTBID == c.TTBID) {
-			t.Fatalf("%s is a resubmission of %s, which is no earlier label", id, c.ForResubmissionTTBID)
+			t.Fatalf("%s is a resubmission of %s, which is not an earlier label", id, c.ForResubmissionTTBID)
 		}
 	}
 	if len(seen) != n {
@@ -78,19 +78,21 @@ func TestResubmissionsFormChains(t *testing.T) {
 		length := 0
 		for at := c; at.ForResubmissionTTBID != 0; length++ {
 			before := byID[at.ForResubmissionTTBID]
-			if before.BrandName != at.BrandName || before.PermitNumber != at.PermitNumber || before.ProductName != at.ProductName {
-				t.Fatalf("%s (%s, %s) resubmits %s (%s, %s)", at.TTBID, at.BrandName, at.PermitNumber, before.TTBID, before.BrandName, before.PermitNumber)
+			if before.BrandName != at.BrandName || before.PermitNumber != at.PermitNumber ||
+				before.ProductName != at.ProductName {
+				t.Fatalf("%s (%s, %s) resubmits %s (%s, %s)",
+					at.TTBID, at.BrandName, at.PermitNumber, before.TTBID, before.BrandName, before.PermitNumber)
 			}
 			at = before
 		}
 		longest = max(longest, length)
 	}
 	if longest < 2 {
-		t.Errorf("the longest chain has %d resubmissions; want 2 at least", longest)
+		t.Errorf("the longest chain has %d resubmissions, want at least 2", longest)
 	}
 }
 
-func TestNothingIsDatedAfterTheDay(t *testing.T) {
+func TestNoLaterDates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := Options{
 			Colas: rapid.IntRange(0, 300).Draw(t, "colas"),
@@ -106,7 +108,8 @@ func TestNothingIsDatedAfterTheDay(t *testing.T) {
 				}
 			}
 			if c.ApprovalDate != 0 && (c.ApprovalDate < c.ApplicationDate || c.LatestUpdateDate < c.ApprovalDate) {
-				t.Fatalf("%s: applied %s, approved %s, updated %s", c.TTBID, c.ApplicationDate, c.ApprovalDate, c.LatestUpdateDate)
+				t.Fatalf("%s: applied %s, approved %s, updated %s",
+					c.TTBID, c.ApplicationDate, c.ApprovalDate, c.LatestUpdateDate)
 			}
 			if (c.ApplicationStatus == vocabulary.StatusExpired) != (c.ExpirationDate != 0) {
 				t.Fatalf("%s: status %s, expiration %q", c.TTBID, c.ApplicationStatus, c.ExpirationDate)
@@ -115,7 +118,8 @@ func TestNothingIsDatedAfterTheDay(t *testing.T) {
 				t.Fatalf("%s: vintage %d in %s", c.TTBID, c.WineVintageYear.V, c.ApplicationDate)
 			}
 			if c.LLMBrandEstablishedYear.OK && c.LLMBrandEstablishedYear.V > yearOf(c.ApplicationDate) {
-				t.Fatalf("%s: established in %d, applied for %s", c.TTBID, c.LLMBrandEstablishedYear.V, c.ApplicationDate)
+				t.Fatalf("%s: established in %d, applied for %s",
+					c.TTBID, c.LLMBrandEstablishedYear.V, c.ApplicationDate)
 			}
 			if c.ApprovalDate >= o.AsOf-365 {
 				recent++
@@ -142,12 +146,14 @@ func TestBarcodes(t *testing.T) {
 			}
 		}
 		for _, b := range c.Barcodes {
-			at := slices.IndexFunc(c.Images, func(img cola.Image) bool { return img.TTBImageID == string(b.TTBImageID) })
+			at := slices.IndexFunc(c.Images,
+				func(img cola.Image) bool { return img.TTBImageID == string(b.TTBImageID) })
 			if at < 0 {
-				t.Fatalf("%s: barcode of image %q, which it does not have", c.TTBID, b.TTBImageID)
+				t.Fatalf("%s: barcode of unknown image %q", c.TTBID, b.TTBImageID)
 			}
 			img := c.Images[at]
-			if img.BarcodeCount.V != 1 || b.WidthPixels.V > img.WidthPixels.V || b.HeightPixels.V > img.HeightPixels.V || b.WidthPixels.V <= 0 || b.HeightPixels.V <= 0 {
+			if img.BarcodeCount.V != 1 || b.WidthPixels.V > img.WidthPixels.V ||
+				b.HeightPixels.V > img.HeightPixels.V || b.WidthPixels.V <= 0 || b.HeightPixels.V <= 0 {
 				t.Fatalf("%s: barcode of %d by %d pixels on image %+v", c.TTBID, b.WidthPixels.V, b.HeightPixels.V, img)
 			}
 		}
@@ -155,7 +161,7 @@ func TestBarcodes(t *testing.T) {
 	want := map[cola.Text]int{upcA: 12, ean13: 12, ean8: 8, upcE: 8}
 	for kind := range want {
 		if kinds[kind] == 0 {
-			t.Errorf("no label has a barcode of type %s", kind)
+			t.Errorf("no barcode of type %s", kind)
 		}
 	}
 	shared, widest := 0, 0
@@ -166,11 +172,12 @@ func TestBarcodes(t *testing.T) {
 		}
 	}
 	if shared*10 < len(carriers)*3 || widest < 4 {
-		t.Errorf("%d of %d barcodes are shared, one by %d labels; want three in ten, and one by 4", shared, len(carriers), widest)
+		t.Errorf("%d of %d barcodes are shared, one by %d labels; want 30 %% and one by 4",
+			shared, len(carriers), widest)
 	}
 }
 
-func TestUPCEStandsForAUPCA(t *testing.T) {
+func TestUPCEExpandsToUPCA(t *testing.T) {
 	for company := range 90 {
 		c := upceCode(company, company*37)
 		if numbers := vocabulary.GTINs(c.value); len(c.value) != 8 || len(numbers) != 2 {
@@ -190,12 +197,15 @@ func TestImages(t *testing.T) {
 		codes := 0
 		for i, img := range c.Images {
 			positions[img.ContainerPosition]++
-			if want := c.TTBID.String() + "-" + string(rune('1'+i)); img.TTBImageID != want || img.ImageIndex != i || string(img.ImageURL) != "/images/"+want {
+			if want := c.TTBID.String() + "-" + string(rune('1'+i)); img.TTBImageID != want || img.ImageIndex != i ||
+				string(img.ImageURL) != "/images/"+want {
 				t.Fatalf("image %d is %+v", i, img)
 			}
 			dpi := float64(img.WidthPixels.V) / img.WidthInches.V
-			if got := float64(img.HeightPixels.V) / img.HeightInches.V; got-dpi > 1e-6 || dpi-got > 1e-6 || dpi < 99.99 || dpi > 300.01 {
-				t.Fatalf("%s: %d by %d pixels, %v by %v inches", img.TTBImageID, img.WidthPixels.V, img.HeightPixels.V, img.WidthInches.V, img.HeightInches.V)
+			if got := float64(img.HeightPixels.V) / img.HeightInches.V; got-dpi > 1e-6 || dpi-got > 1e-6 ||
+				dpi < 99.99 || dpi > 300.01 {
+				t.Fatalf("%s: %d by %d pixels, %v by %v inches",
+					img.TTBImageID, img.WidthPixels.V, img.HeightPixels.V, img.WidthInches.V, img.HeightInches.V)
 			}
 			if img.FileSizeMB.V <= 0 || img.FileSizeMB.V > 20 {
 				t.Fatalf("%s: %v MB", img.TTBImageID, img.FileSizeMB.V)
@@ -208,10 +218,10 @@ func TestImages(t *testing.T) {
 	}
 	for _, p := range cola.ContainerPositions() {
 		if positions[cola.Text(p)] == 0 {
-			t.Errorf("no image is of the position %s", p)
+			t.Errorf("no image with position %s", p)
 		}
 	}
 	if most != 5 && most != 4 {
-		t.Errorf("the most images of a label are %d; want 4 or 5", most)
+		t.Errorf("at most %d images per label, want 4 or 5", most)
 	}
 }

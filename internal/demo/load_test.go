@@ -26,7 +26,10 @@ type shelf struct {
 }
 
 func newShelf() *shelf {
-	return &shelf{colas: map[cola.TTBID]cola.Cola{}, permittees: map[string]cola.Permittee{}, reports: map[cola.ReportKey]int{}, rows: map[string]int{}}
+	return &shelf{
+		colas: map[cola.TTBID]cola.Cola{}, permittees: map[string]cola.Permittee{},
+		reports: map[cola.ReportKey]int{}, rows: map[string]int{},
+	}
 }
 
 var errShelf = errors.New("shelf is full")
@@ -39,7 +42,9 @@ func (s *shelf) write(kind string, n int) ([]store.Outcome, error) {
 	return make([]store.Outcome, n), nil
 }
 
-func (s *shelf) UpsertColas(_ context.Context, patches []cola.Patch[cola.Cola], mode store.Mode) ([]store.Outcome, error) {
+func (s *shelf) UpsertColas(
+	_ context.Context, patches []cola.Patch[cola.Cola], mode store.Mode,
+) ([]store.Outcome, error) {
 	s.news = s.news || mode != store.History
 	s.largest = max(s.largest, len(patches))
 	for i := range patches {
@@ -54,7 +59,9 @@ func (s *shelf) UpsertColas(_ context.Context, patches []cola.Patch[cola.Cola], 
 	return outcomes, err
 }
 
-func (s *shelf) UpsertPermittees(_ context.Context, patches []cola.Patch[cola.Permittee], _ store.Mode) ([]store.Outcome, error) {
+func (s *shelf) UpsertPermittees(
+	_ context.Context, patches []cola.Patch[cola.Permittee], _ store.Mode,
+) ([]store.Outcome, error) {
 	for i := range patches {
 		p := cola.Permittee{Listed: patches[i].Record.Listed}
 		patches[i].Apply(&p)
@@ -63,11 +70,15 @@ func (s *shelf) UpsertPermittees(_ context.Context, patches []cola.Patch[cola.Pe
 	return s.write("permittees", len(patches))
 }
 
-func (s *shelf) UpsertAVAs(_ context.Context, patches []cola.Patch[cola.AVADetail], _ store.Mode) ([]store.Outcome, error) {
+func (s *shelf) UpsertAVAs(
+	_ context.Context, patches []cola.Patch[cola.AVADetail], _ store.Mode,
+) ([]store.Outcome, error) {
 	return s.write("avas", len(patches))
 }
 
-func (s *shelf) ReplaceProductionReport(_ context.Context, key cola.ReportKey, rows []cola.ProductionReport, _ store.Mode) ([]store.Outcome, error) {
+func (s *shelf) ReplaceProductionReport(
+	_ context.Context, key cola.ReportKey, rows []cola.ProductionReport, _ store.Mode,
+) ([]store.Outcome, error) {
 	for _, r := range rows {
 		if r.Key() != key {
 			return nil, errors.New("a row of another report")
@@ -77,19 +88,27 @@ func (s *shelf) ReplaceProductionReport(_ context.Context, key cola.ReportKey, r
 	return s.write("reports", len(rows))
 }
 
-func (s *shelf) UpsertProcessingTimes(_ context.Context, rows []cola.ProcessingTime, _ store.Mode) ([]store.Outcome, error) {
+func (s *shelf) UpsertProcessingTimes(
+	_ context.Context, rows []cola.ProcessingTime, _ store.Mode,
+) ([]store.Outcome, error) {
 	return s.write("times", len(rows))
 }
 
-func (s *shelf) UpsertFormulaProcessingTimes(_ context.Context, rows []cola.FormulaProcessingTime, _ store.Mode) ([]store.Outcome, error) {
+func (s *shelf) UpsertFormulaProcessingTimes(
+	_ context.Context, rows []cola.FormulaProcessingTime, _ store.Mode,
+) ([]store.Outcome, error) {
 	return s.write("formula times", len(rows))
 }
 
-func (s *shelf) UpsertRegistrationProcessingTimes(_ context.Context, rows []cola.RegistrationProcessingTime, _ store.Mode) ([]store.Outcome, error) {
+func (s *shelf) UpsertRegistrationProcessingTimes(
+	_ context.Context, rows []cola.RegistrationProcessingTime, _ store.Mode,
+) ([]store.Outcome, error) {
 	return s.write("registration times", len(rows))
 }
 
-func (s *shelf) UpsertCategoryAliases(_ context.Context, rows []vocabulary.CategoryAlias, _ store.Mode) ([]store.Outcome, error) {
+func (s *shelf) UpsertCategoryAliases(
+	_ context.Context, rows []vocabulary.CategoryAlias, _ store.Mode,
+) ([]store.Outcome, error) {
 	return s.write("aliases", len(rows))
 }
 
@@ -113,21 +132,23 @@ func TestLoadWritesEverything(t *testing.T) {
 		t.Errorf("%d labels in batches of up to %d", len(s.colas), s.largest)
 	}
 	if s.news {
-		t.Error("demonstration labels are news")
+		t.Error("demo labels were not loaded as history")
 	}
 	for c := range Labels(o) {
 		if diff := cmp.Diff(*c, s.colas[c.TTBID]); diff != "" {
-			t.Fatalf("%s is kept differently (-made +kept):\n%s", c.TTBID, diff)
+			t.Fatalf("%s is stored differently (-generated +stored):\n%s", c.TTBID, diff)
 		}
 	}
 	for _, p := range Permittees(o) {
 		if s.permittees[p.PermitNumber] != p {
-			t.Fatalf("%s is kept as %+v, want %+v", p.PermitNumber, s.permittees[p.PermitNumber], p)
+			t.Fatalf("%s is stored as %+v, want %+v", p.PermitNumber, s.permittees[p.PermitNumber], p)
 		}
 	}
 	want := map[string]int{
-		"colas": o.Colas, "permittees": len(Permittees(o)), "avas": len(AVAs(o)), "aliases": len(CategoryAliases(o)), "times": len(ProcessingTimes(o)),
-		"formula times": len(FormulaProcessingTimes(o)), "registration times": len(RegistrationProcessingTimes(o)), "reports": len(ProductionReports(o)),
+		"colas": o.Colas, "permittees": len(Permittees(o)), "avas": len(AVAs(o)),
+		"aliases": len(CategoryAliases(o)), "times": len(ProcessingTimes(o)),
+		"formula times":      len(FormulaProcessingTimes(o)),
+		"registration times": len(RegistrationProcessingTimes(o)), "reports": len(ProductionReports(o)),
 	}
 	if diff := cmp.Diff(want, s.rows); diff != "" {
 		t.Errorf("rows written (-want +got):\n%s", diff)
@@ -145,11 +166,13 @@ func TestLoadWritesEverything(t *testing.T) {
 	}
 }
 
-func TestLoadTellsWhatFailed(t *testing.T) {
+func TestLoadErrors(t *testing.T) {
 	o := Options{Colas: 10, Seed: 4, AsOf: testDay}
 	for kind, words := range map[string]string{
-		"colas": "labels", "permittees": "permittees", "avas": "AVAs", "aliases": "category aliases", "times": "processing times",
-		"formula times": "formula processing times", "registration times": "registration processing times", "reports": "report Beer of 2014-01-31",
+		"colas": "labels", "permittees": "permittees", "avas": "AVAs",
+		"aliases": "category aliases", "times": "processing times",
+		"formula times":      "formula processing times",
+		"registration times": "registration processing times", "reports": "report Beer of 2014-01-31",
 	} {
 		s := newShelf()
 		s.fails = kind
@@ -164,11 +187,11 @@ func TestLoadTellsWhatFailed(t *testing.T) {
 		t.Errorf("a refused label: %v", err)
 	}
 	if err := Load(context.Background(), newShelf(), Options{Colas: -1, AsOf: testDay}, nil); err == nil {
-		t.Error("options that fail Check are loaded")
+		t.Error("Load accepted options that fail Check")
 	}
 }
 
-func TestLoadEndsWithTheContext(t *testing.T) {
+func TestLoadCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := newShelf()
 	err := Load(ctx, s, Options{Colas: 5_000, Seed: 4, AsOf: testDay}, func(done, _ int) {
@@ -183,7 +206,8 @@ func TestLoadEndsWithTheContext(t *testing.T) {
 
 func TestLoadNoLabels(t *testing.T) {
 	s := newShelf()
-	if err := Load(context.Background(), s, Options{AsOf: testDay}, nil); err != nil || len(s.colas) != 0 || s.rows["avas"] == 0 {
+	if err := Load(context.Background(), s, Options{AsOf: testDay}, nil); err != nil || len(s.colas) != 0 ||
+		s.rows["avas"] == 0 {
 		t.Errorf("%v, %v", err, s.rows)
 	}
 }

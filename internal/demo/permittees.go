@@ -24,7 +24,9 @@ var tradeWeights = weighed([]float64{42, 20, 24, 13, 1}, func(w float64) float64
 
 // busiestTrades are the trades of the most active permittees. They are fixed, so that the head of
 // the list does not depend on chance.
-var busiestTrades = []trade{winery, importer, brewery, distillery, importer, winery, importer, brewery, winery, distillery}
+var busiestTrades = []trade{
+	winery, importer, brewery, distillery, importer, winery, importer, brewery, winery, distillery,
+}
 
 // permittee is a permittee of the world.
 type permittee struct {

@@ -37,7 +37,10 @@ func (w *world) product(key productKey) product {
 	b := &l.brands[key.brand]
 	d := newRNG(w.o.Seed, streamProduct, uint64(key.brand)<<34|uint64(key.number)<<2|kindNumber(key.kind))
 	m := w.menus[menuKey{key.kind, b.origin}]
-	p := product{kind: key.kind, brand: b, holder: &w.holders[b.holder], style: m.styles[m.draw(&d)], domestic: w.domestic[b.origin]}
+	p := product{
+		kind: key.kind, brand: b, holder: &w.holders[b.holder],
+		style: m.styles[m.draw(&d)], domestic: w.domestic[b.origin],
+	}
 	p.class = p.style.classID(p.domestic)
 	p.abv = float64(int(10*(p.style.ABV[0]+d.unit()*(p.style.ABV[1]-p.style.ABV[0]))+0.5)) / 10
 	if p.style.Grapes == reds && p.abv > 14 {
@@ -70,7 +73,8 @@ func (w *world) grow(d *rng, p *product) {
 	}
 	if d.chance(0.72) {
 		p.region = pick(d, grown)
-		if leaf := strings.ToUpper(vocabulary.CategoryLeaf(p.style.Path)); leaf != p.region.Name && p.style.Only != nil {
+		if leaf := strings.ToUpper(vocabulary.CategoryLeaf(p.style.Path)); leaf != p.region.Name &&
+			p.style.Only != nil {
 			p.region = grownAs(grown, leaf, p.region)
 		}
 	}
@@ -152,7 +156,9 @@ func fancifulName(d *rng, p *product) string {
 	case len(p.varietals) == 1 && at < 0.3:
 		name = strings.ToUpper(p.varietals[0])
 	case len(p.varietals) == 1 && at < 0.42:
-		name = pick(d, []string{"RESERVE ", "ESTATE ", "OLD VINE ", "UNOAKED ", "BARREL SELECT "}) + strings.ToUpper(p.varietals[0])
+		name = pick(d, []string{
+			"RESERVE ", "ESTATE ", "OLD VINE ", "UNOAKED ", "BARREL SELECT ",
+		}) + strings.ToUpper(p.varietals[0])
 	default:
 		name = t.fill(d, pick(d, t.Cuvees))
 	}

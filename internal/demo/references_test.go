@@ -21,13 +21,14 @@ func TestPermittees(t *testing.T) {
 	holders := map[string]cola.Permittee{}
 	for _, p := range Permittees(ordinary) {
 		if seen[p.PermitNumber] {
-			t.Fatalf("permit %s twice", p.PermitNumber)
+			t.Fatalf("duplicate permit %s", p.PermitNumber)
 		}
 		seen[p.PermitNumber] = true
 		holders[p.PermitNumber] = p
 		kinds[string(p.PermitteeType)]++
 		parts[strings.Count(p.PermitNumber, "-")+1]++
-		if p.PermitNumber != vocabulary.NormalizePermit(p.PermitNumber) || p.CompanyName == "" || len(p.CompanyState) != 2 || len(p.CompanyZipCode) != 5 {
+		if p.PermitNumber != vocabulary.NormalizePermit(p.PermitNumber) || p.CompanyName == "" ||
+			len(p.CompanyState) != 2 || len(p.CompanyZipCode) != 5 {
 			t.Fatalf("%+v", p)
 		}
 		if p.Listed {
@@ -37,9 +38,12 @@ func TestPermittees(t *testing.T) {
 			operating++
 		}
 	}
-	for _, kind := range []string{"Bonded Winery", "Bonded Wine Cellar", "Taxpaid Wine Bottling House", "Wine Producer", "Importer (Alcohol)", "Wholesaler (Alcohol)", "Brewery", "Distilled Spirits Plant"} {
+	for _, kind := range []string{
+		"Bonded Winery", "Bonded Wine Cellar", "Taxpaid Wine Bottling House", "Wine Producer", "Importer (Alcohol)",
+		"Wholesaler (Alcohol)", "Brewery", "Distilled Spirits Plant",
+	} {
 		if kinds[kind] == 0 {
-			t.Errorf("no permittee is a %s: %v", kind, kinds)
+			t.Errorf("no permittee of kind %s: %v", kind, kinds)
 		}
 	}
 	if kinds[""] > 0 || parts[2] == 0 || parts[3] == 0 || parts[4] == 0 || len(parts) != 3 {
@@ -54,11 +58,12 @@ func TestPermittees(t *testing.T) {
 		if !ok {
 			labelsOnly[c.PermitNumber] = true
 		} else if c.AddressRecipient != "" && (c.AddressRecipient != p.CompanyName || c.AddressState != p.CompanyState || c.AddressZipCode != p.CompanyZipCode) {
-			t.Fatalf("%s: %s %s %s, but the permittee is %+v", c.TTBID, c.AddressRecipient, c.AddressState, c.AddressZipCode, p)
+			t.Fatalf("%s: %s %s %s, but the permittee is %+v",
+				c.TTBID, c.AddressRecipient, c.AddressState, c.AddressZipCode, p)
 		}
 	}
 	if len(labelsOnly) == 0 {
-		t.Error("no permittee is known from labels only")
+		t.Error("no permittee known only from labels")
 	}
 }
 
@@ -71,7 +76,8 @@ func TestAVAs(t *testing.T) {
 	ids := map[string]bool{}
 	former := 0
 	for _, a := range areas {
-		if ids[a.AVAID] || a.Name == "" || len(a.States) == 0 || a.EstablishedDate == 0 || !strings.HasPrefix(string(a.CFRIndex), "9.") {
+		if ids[a.AVAID] || a.Name == "" || len(a.States) == 0 || a.EstablishedDate == 0 ||
+			!strings.HasPrefix(string(a.CFRIndex), "9.") {
 			t.Errorf("%+v", a)
 		}
 		ids[a.AVAID] = true
@@ -90,12 +96,12 @@ func TestAVAs(t *testing.T) {
 	for _, a := range current {
 		for _, parent := range a.ParentAVAs {
 			if p, ok := current[parent]; !ok || !slices.Contains(p.ChildAVAs, a.Name) {
-				t.Errorf("%s lies within %s, which does not say so", a.Name, parent)
+				t.Errorf("%s is within %s, which doesn't list it", a.Name, parent)
 			}
 		}
 		for _, child := range a.ChildAVAs {
 			if c, ok := current[child]; !ok || !slices.Contains(c.ParentAVAs, a.Name) {
-				t.Errorf("%s contains %s, which does not say so", a.Name, child)
+				t.Errorf("%s contains %s, which doesn't list it", a.Name, child)
 			}
 		}
 	}
@@ -115,12 +121,12 @@ func sharedData(t *testing.T, name string) string {
 	}
 	path := filepath.Join(root, name)
 	if _, err := os.Stat(path); err != nil {
-		t.Skipf("the optional data folder is not here: %v", err)
+		t.Skipf("no optional data folder: %v", err)
 	}
 	return path
 }
 
-func TestAVAsAgreeWithThePublishedOnes(t *testing.T) {
+func TestAVAsMatchPublished(t *testing.T) {
 	f, err := os.Open(sharedData(t, "ava/avas.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +144,7 @@ func TestAVAsAgreeWithThePublishedOnes(t *testing.T) {
 	for _, a := range AVAs(ordinary) {
 		relations := cmpopts.IgnoreFields(cola.AVADetail{}, "ParentAVAs", "ChildAVAs", "Petitioner", "CFRAuthor")
 		if diff := cmp.Diff(published[a.AVAID], a, relations, cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("%s (-published +here):\n%s", a.AVAID, diff)
+			t.Errorf("%s (-published +demo):\n%s", a.AVAID, diff)
 		}
 	}
 }
@@ -152,7 +158,8 @@ func TestProcessingTimes(t *testing.T) {
 	seen, recent, unknown := map[key]bool{}, 0, 0
 	for _, r := range rows {
 		k := key{r.Commodity, r.SnapshotDate}
-		if seen[k] || r.SnapshotDate > testDay || int(r.SnapshotDate-r.QueueFrontierDate) != r.QueueDepthDays.V || r.QueueDepthDays.V < 1 {
+		if seen[k] || r.SnapshotDate > testDay || int(r.SnapshotDate-r.QueueFrontierDate) != r.QueueDepthDays.V ||
+			r.QueueDepthDays.V < 1 {
 			t.Fatalf("%+v", r)
 		}
 		seen[k] = true
@@ -170,7 +177,7 @@ func TestProcessingTimes(t *testing.T) {
 	}
 }
 
-func TestLabelsTakeAsLongAsTheTimesSay(t *testing.T) {
+func TestProcessingTimesMatchLabels(t *testing.T) {
 	published := map[int][]int{}
 	for _, r := range ProcessingTimes(ordinary) {
 		if r.Commodity == "Wine" && r.TurnaroundDaysMedian.OK {
@@ -187,7 +194,7 @@ func TestLabelsTakeAsLongAsTheTimesSay(t *testing.T) {
 	median := func(v []int) int { slices.Sort(v); return v[len(v)/2] }
 	for year, days := range published {
 		if got, want := median(taken[year]), median(days); got-want > 3 || want-got > 3 {
-			t.Errorf("%d: labels took %d days, the processing times say %d", year, got, want)
+			t.Errorf("%d: labels took %d days, processing times have %d", year, got, want)
 		}
 	}
 }
@@ -196,7 +203,8 @@ func TestFormulaAndRegistrationTimes(t *testing.T) {
 	types := map[string]int{}
 	for _, r := range FormulaProcessingTimes(ordinary) {
 		types[r.Commodity+"/"+r.FormulaType]++
-		if r.SnapshotDate > testDay || int(r.SnapshotDate-r.QueueFrontierDate) != r.QueueDepthDays.V || r.TurnaroundDaysMedian.V < 1 {
+		if r.SnapshotDate > testDay || int(r.SnapshotDate-r.QueueFrontierDate) != r.QueueDepthDays.V ||
+			r.TurnaroundDaysMedian.V < 1 {
 			t.Fatalf("%+v", r)
 		}
 	}
@@ -227,7 +235,7 @@ func TestProductionReports(t *testing.T) {
 		if r.Key() != before {
 			done[before], before = true, r.Key()
 			if done[before] {
-				t.Fatalf("the rows of %+v do not stand together", before)
+				t.Fatalf("the rows of %+v are not adjacent", before)
 			}
 		}
 		kinds[r.Commodity+" "+r.ReportType]++
@@ -248,6 +256,6 @@ func TestProductionReports(t *testing.T) {
 		t.Errorf("%d rows, %d redacted: %v", len(rows), redacted, kinds)
 	}
 	if last := rows[len(rows)-1].ReportDate; last < testDay-120 {
-		t.Errorf("the last report is of %s", last)
+		t.Errorf("the last report is for %s", last)
 	}
 }

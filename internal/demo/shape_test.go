@@ -53,7 +53,8 @@ func measure(o Options) *shares {
 			s.note(word, strings.Contains(c.BrandName, word))
 		}
 		root := vocabulary.CategoryRoot(string(c.LLMCategoryPath))
-		s.note("category of another commodity", wine && root != "" && root != "Wine" || beer && root != "" && root != "Beer")
+		s.note("category of another commodity",
+			wine && root != "" && root != "Wine" || beer && root != "" && root != "Beer")
 	}
 	return s
 }
@@ -75,7 +76,7 @@ func TestDistributions(t *testing.T) {
 		{"category of another commodity", 1, 10},
 	} {
 		if got := 100 * float64(s.counts[want.what]) / float64(s.labels); got < want.lo || got > want.hi {
-			t.Errorf("%s: %.2f%% of the labels; want %v to %v", want.what, got, want.lo, want.hi)
+			t.Errorf("%s: %.2f%% of the labels, want %v to %v", want.what, got, want.lo, want.hi)
 		}
 	}
 }
@@ -105,13 +106,14 @@ func TestBrandsAndPermitteesAreSkewed(t *testing.T) {
 	} {
 		counts := busiest(big, test.key)
 		if counts[0] < 1000 || counts[0] > big.Colas/20 {
-			t.Errorf("%s: the busiest has %d of %d labels; want from 1,000 to 10,000", test.name, counts[0], big.Colas)
+			t.Errorf("%s: the most frequent has %d of %d labels, want 1,000 to 10,000", test.name, counts[0], big.Colas)
 		}
 		if median := counts[len(counts)/2]; median*20 > counts[0] {
-			t.Errorf("%s: the median has %d labels, the busiest %d; want a long tail", test.name, median, counts[0])
+			t.Errorf("%s: the median has %d labels, the most frequent %d; want a long tail",
+				test.name, median, counts[0])
 		}
 		if len(counts) < 1000 {
-			t.Errorf("%s: only %d of them", test.name, len(counts))
+			t.Errorf("%s: only %d", test.name, len(counts))
 		}
 	}
 }
@@ -125,7 +127,7 @@ func TestCategoriesVary(t *testing.T) {
 			continue
 		}
 		if path != vocabulary.NormalizePath(path) {
-			t.Fatalf("%s: the path %q is not settled", c.TTBID, path)
+			t.Fatalf("%s: path %q has an alias", c.TTBID, path)
 		}
 		paths[path] = true
 		depths[strings.Count(path, " > ")+1]++
@@ -133,12 +135,12 @@ func TestCategoriesVary(t *testing.T) {
 	}
 	for depth := 1; depth <= 4; depth++ {
 		if depths[depth] == 0 {
-			t.Errorf("no category path is %d levels deep: %v", depth, depths)
+			t.Errorf("no category path with %d levels: %v", depth, depths)
 		}
 	}
 	for _, root := range vocabulary.CategoryRoots() {
 		if roots[root] == 0 {
-			t.Errorf("no category is of the root %s", root)
+			t.Errorf("no category with root %s", root)
 		}
 	}
 	if len(roots) != 3 || len(paths) < 80 {
@@ -147,7 +149,7 @@ func TestCategoriesVary(t *testing.T) {
 	table := vocabulary.AliasTable(CategoryAliases(ordinary))
 	for path := range paths {
 		if current := vocabulary.ResolveCategory(path, table); current != path {
-			t.Errorf("labels carry the former path %q of %q", path, current)
+			t.Errorf("labels have the former path %q of %q", path, current)
 		}
 	}
 	for alias := range table {
@@ -157,12 +159,12 @@ func TestCategoriesVary(t *testing.T) {
 			found = found || vocabulary.PathWithin(path, current)
 		}
 		if !found {
-			t.Errorf("the alias %q leads to %q, where no label is", alias, current)
+			t.Errorf("alias %q points to %q, which has no labels", alias, current)
 		}
 	}
 }
 
-func TestEverySeedIsAnotherRegistry(t *testing.T) {
+func TestSeeds(t *testing.T) {
 	names := func(seed uint64) string {
 		var b strings.Builder
 		for c := range Labels(Options{Colas: 50, Seed: seed, AsOf: testDay}) {
@@ -171,9 +173,9 @@ func TestEverySeedIsAnotherRegistry(t *testing.T) {
 		return b.String()
 	}
 	if names(1) == names(2) {
-		t.Error("seeds 1 and 2 give the same brands")
+		t.Error("seeds 1 and 2 generate the same brands")
 	}
 	if once, again := names(3), names(3); once != again {
-		t.Error("seed 3 does not give the same brands twice")
+		t.Error("seed 3 generates different brands each time")
 	}
 }

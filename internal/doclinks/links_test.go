@@ -14,7 +14,7 @@ var (
 	dropped = regexp.MustCompile(`[^\w\- ]`)
 )
 
-// TestLinks checks that relative links lead to existing files and headings.
+// TestLinks checks that relative links point to existing files and headings.
 func TestLinks(t *testing.T) {
 	root := filepath.Join("..", "..")
 	var pages []string
@@ -31,7 +31,7 @@ func TestLinks(t *testing.T) {
 	for _, page := range pages {
 		for _, m := range link.FindAllStringSubmatch(read(t, page), -1) {
 			if strings.Contains(m[1], ":") {
-				continue // another site
+				continue // external
 			}
 			path, anchor, _ := strings.Cut(m[1], "#")
 			target := page
@@ -41,7 +41,7 @@ func TestLinks(t *testing.T) {
 			if _, err := os.Stat(target); err != nil {
 				t.Errorf("%s: %s does not exist", page, m[1])
 			} else if anchor != "" && strings.HasSuffix(target, ".md") && !anchors(read(t, target))[anchor] {
-				t.Errorf("%s: %s has no such heading", page, m[1])
+				t.Errorf("%s: %s points to a missing heading", page, m[1])
 			}
 		}
 	}

@@ -5,14 +5,15 @@ import (
 	"errors"
 )
 
-// FairLock is a Lock that processes get in the order in which they asked. It uses two locked files: a waiter holds the queue
-// until it gets the lock, so the last holder can't overtake it. The methods are safe for concurrent use; Contended and
-// Unlock are for the holder.
+// FairLock is a Lock that serves processes in order of their requests. It uses two locked files: a
+// waiter holds the queue until it gets the lock, so the last holder can't overtake it. The methods
+// are safe for concurrent use; Contended and Unlock are for the holder.
 type FairLock struct {
 	queue, lock *Lock
 }
 
-// OpenFair opens a fair lock on two files and creates them if they are missing. Each waiter needs a FairLock of its own.
+// OpenFair opens a fair lock on two files and creates them if they are missing. Each waiter needs a
+// FairLock of its own.
 func OpenFair(queue, lock string) (*FairLock, error) {
 	q, err := OpenLock(queue)
 	if err != nil {
@@ -37,8 +38,8 @@ func (f *FairLock) Lock(ctx context.Context) error {
 // Unlock releases the lock to the next waiter.
 func (f *FairLock) Unlock() { f.lock.Unlock() }
 
-// Contended reports whether somebody waits for the lock. It costs two system calls. On platforms without file locks it sees
-// only waiters that share this FairLock.
+// Contended reports whether another process or goroutine waits for the lock. It costs two system
+// calls. On platforms without file locks it sees only waiters that share this FairLock.
 func (f *FairLock) Contended() bool {
 	free, err := f.queue.TryLock()
 	if free {
@@ -47,9 +48,9 @@ func (f *FairLock) Contended() bool {
 	return err == nil && !free
 }
 
-// Shared reports whether the lock excludes other processes. It doesn't where the platform or the file system can't lock
-// files; there it only excludes goroutines that share this FairLock.
+// Shared reports whether the lock excludes other processes. It doesn't where the platform or the
+// file system can't lock files; there it only excludes goroutines that share this FairLock.
 func (f *FairLock) Shared() bool { return f.lock.Shared() }
 
-// Close closes the files. Nobody may hold the lock or wait for it.
+// Close closes the files. The lock must be free, without waiters.
 func (f *FairLock) Close() error { return errors.Join(f.queue.Close(), f.lock.Close()) }

@@ -1,8 +1,9 @@
-// Package filelock excludes other processes with locked files. Waiters block in the kernel instead of polling, and the
-// kernel releases the lock when its holder dies.
+// Package filelock excludes other processes with locked files. Waiters block in the kernel instead
+// of polling, and the kernel releases the lock when its holder dies.
 //
-// SQLite's own lock goes to whoever retries at the right moment. A [FairLock] in front of it serves processes in order, and
-// a long-running holder, such as an import, can ask whether somebody waits and make way.
+// SQLite's own lock goes to the first process that retries after its release. A [FairLock] in front
+// of it serves processes in order, and a long-running holder, such as an import, can check for
+// waiters and yield.
 package filelock
 
 import (
@@ -13,8 +14,8 @@ import (
 	"sync/atomic"
 )
 
-// Lock excludes other processes by a locked file, whose content doesn't matter. It also excludes goroutines that share the
-// Lock.
+// Lock excludes other processes by a locked file, whose content doesn't matter. It also excludes
+// goroutines that share the Lock.
 type Lock struct {
 	file    *os.File
 	held    chan struct{} // holds a token while a goroutine holds or awaits the file
@@ -51,8 +52,8 @@ func (l *Lock) Lock(ctx context.Context) error {
 	return l.wait(ctx)
 }
 
-// wait blocks on the file. A blocked system call can't be canceled: if ctx ends first, a goroutine releases the lock once
-// it arrives and keeps the token until then.
+// wait blocks on the file. A blocked system call can't be canceled: if ctx ends first, a goroutine
+// releases the lock once it arrives and keeps the token until then.
 func (l *Lock) wait(ctx context.Context) error {
 	locked := make(chan error, 1)
 	go func() {
@@ -99,15 +100,15 @@ func (l *Lock) Unlock() {
 	<-l.held
 }
 
-// Shared reports whether the lock excludes other processes. It may turn false on first use: not every file system can lock
-// files.
+// Shared reports whether the lock excludes other processes. It may turn false on first use: not
+// every file system can lock files.
 func (l *Lock) Shared() bool { return canLockFiles && !l.private.Load() }
 
-// Close closes the file. Nobody may hold the lock or wait for it.
+// Close closes the file. The lock must be free, without waiters.
 func (l *Lock) Close() error { return l.file.Close() }
 
-// take locks the file and waits for it if asked to. On a file system without locks it reports success: SQLite's own lock
-// still protects the database.
+// take locks the file, optionally waiting for it. On a file system without locks it reports
+// success, because SQLite's own lock still protects the database.
 func (l *Lock) take(wait bool) (bool, error) {
 	if l.private.Load() {
 		return true, nil

@@ -15,8 +15,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// childFolder, when set in the environment, makes the test binary another process that takes the lock in that folder,
-// says so, and stays until it is killed.
+// childFolder is an environment variable. If set, the test binary takes the lock in that folder,
+// prints a line, and waits until it is killed.
 const childFolder = "COLAREGISTRY_TEST_TURNSTILE"
 
 func TestMain(m *testing.M) {
@@ -52,11 +52,12 @@ func mustEnter(t *testing.T, ts *FairLock) {
 	}
 }
 
-// TestOneAtATime: goroutines that share a FairLock, and others that opened it for themselves, never hold it together.
+// TestOneAtATime checks that only one goroutine holds the lock, whether goroutines share a FairLock
+// or open their own.
 func TestOneAtATime(t *testing.T) {
 	dir := t.TempDir()
 	shared := mustOpen(t, dir)
-	var inside, entries atomic.Int64 // the kernel's locks are none that the race detector knows
+	var inside, entries atomic.Int64 // atomic, because the race detector doesn't know the kernel's locks
 	var wg sync.WaitGroup
 	for n := range 8 {
 		ts := shared
@@ -70,7 +71,7 @@ func TestOneAtATime(t *testing.T) {
 					return
 				}
 				if n := inside.Add(1); n != 1 {
-					t.Errorf("%d inside at once", n)
+					t.Errorf("%d holders at once", n)
 				}
 				entries.Add(1)
 				inside.Add(-1)
@@ -84,39 +85,39 @@ func TestOneAtATime(t *testing.T) {
 	}
 }
 
-// TestContended: the holder sees waiters in its own process and in others, and nobody else.
+// TestContended checks that the holder sees waiters in its own process and in others.
 func TestContended(t *testing.T) {
 	dir := t.TempDir()
 	a := mustOpen(t, dir)
 	if !a.Shared() {
-		t.Skip("files cannot be locked here")
+		t.Skip("the file system has no locks")
 	}
 	for name, b := range map[string]*FairLock{"another opening": mustOpen(t, dir), "the same opening": a} {
 		mustEnter(t, a)
 		if a.Contended() {
-			t.Errorf("%s: awaited by nobody", name)
+			t.Errorf("%s: contended without waiters", name)
 		}
 		in := make(chan error)
 		go func() { in <- b.Lock(context.Background()) }()
-		for !a.Contended() { // the test hangs if it never is
+		for !a.Contended() { // hangs on failure
 		}
 		a.Unlock()
 		if err := <-in; err != nil {
 			t.Fatal(err)
 		}
 		if b.Contended() {
-			t.Errorf("%s: awaited although everybody has come in", name)
+			t.Errorf("%s: contended after all waiters got the lock", name)
 		}
 		b.Unlock()
 	}
 }
 
-// TestLastHolderWaits: who leaves for a waiter does not come back in before it.
+// TestLastHolderWaits checks that a holder that yields gets the lock again only after the waiter.
 func TestLastHolderWaits(t *testing.T) {
 	dir := t.TempDir()
 	a, b := mustOpen(t, dir), mustOpen(t, dir)
 	if !a.Shared() {
-		t.Skip("files cannot be locked here")
+		t.Skip("the file system has no locks")
 	}
 	for range 100 {
 		mustEnter(t, a)
@@ -131,19 +132,19 @@ func TestLastHolderWaits(t *testing.T) {
 		for !a.Contended() {
 		}
 		a.Unlock()
-		mustEnter(t, a) // at once, as an import does
+		mustEnter(t, a) // immediately, as an import does
 		order <- "a"
 		a.Unlock()
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
 		if first := <-order; first != "b" {
-			t.Fatalf("%s came in first", first)
+			t.Fatalf("%s got the lock first", first)
 		}
 	}
 }
 
-// TestContextEnds: a canceled wait leaves the lock as it was.
+// TestContextEnds checks that a canceled wait leaves the lock unchanged.
 func TestContextEnds(t *testing.T) {
 	dir := t.TempDir()
 	a, b := mustOpen(t, dir), mustOpen(t, dir)
@@ -174,12 +175,12 @@ func TestContextEnds(t *testing.T) {
 	}
 }
 
-// TestHolderDies: the kernel lets go what a killed process held.
+// TestHolderDies checks that the kernel releases the lock of a killed process.
 func TestHolderDies(t *testing.T) {
 	dir := t.TempDir()
 	ts := mustOpen(t, dir)
 	if !ts.Shared() {
-		t.Skip("files cannot be locked here")
+		t.Skip("the file system has no locks")
 	}
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), childFolder+"="+dir)
@@ -192,17 +193,17 @@ func TestHolderDies(t *testing.T) {
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil || line != "inside <nil>\n" {
-		t.Errorf("the other process says %q, %v", line, err)
+		t.Errorf("output of the other process: %q, %v", line, err)
 	}
 	if free, err := ts.lock.TryLock(); free || err != nil {
-		t.Errorf("TryLock while another process is inside: %v, %v", free, err)
+		t.Errorf("TryLock while another process holds the lock: %v, %v", free, err)
 	}
 	in := make(chan error)
 	go func() { in <- ts.Lock(context.Background()) }()
 	if err := child.Process.Kill(); err != nil {
 		t.Error(err)
 	}
-	_ = child.Wait() // says that it was killed
+	_ = child.Wait() // killed
 	if err := <-in; err != nil {
 		t.Fatal(err)
 	}
@@ -211,6 +212,6 @@ func TestHolderDies(t *testing.T) {
 
 func TestLockNeedsItsFolder(t *testing.T) {
 	if _, err := OpenLock(filepath.Join(t.TempDir(), "missing", "lock")); err == nil {
-		t.Error("no error for a folder that does not exist")
+		t.Error("no error for a missing folder")
 	}
 }

@@ -11,8 +11,8 @@ import (
 
 const canLockFiles = true
 
-// lockFile takes the exclusive lock of an open file and reports whether it has it. The lock belongs to this opening of the
-// file, so two openings within one process exclude each other too.
+// lockFile takes the exclusive lock of an open file and reports whether it has it. The lock belongs
+// to this opening of the file, so two openings within one process exclude each other too.
 func lockFile(f *os.File, wait bool) (bool, error) {
 	how := syscall.LOCK_EX
 	if !wait {

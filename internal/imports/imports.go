@@ -1,2 +1,2 @@
-// Package imports holds the program to its shape: which package may import which. It has no code of its own, only the test.
+// Package imports tests which package may import which. It contains only the test.
 package imports

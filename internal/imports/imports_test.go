@@ -17,10 +17,11 @@ import (
 
 const module = "github.com/colaregistry/colaregistry"
 
-// everything lets a package import any other of ours: what wires the program together.
+// everything allows imports of all our packages.
 const everything = "..."
 
-// table says what each package may import of ours, as docs/ARCHITECTURE.md does. A package that is not here may not exist.
+// table lists the imports of our packages that each package may have, as in docs/ARCHITECTURE.md.
+// Every package outside cmd and internal must be listed.
 var table = map[string][]string{
 	"cola":            {"cola"},
 	"cola/vocabulary": {},
@@ -31,17 +32,22 @@ var table = map[string][]string{
 	"store/sqlstore":  {"cola", "store", "store/records"},
 	"store/sqlite":    {"cola", "store", "store/records", "store/sqlstore", "internal/filelock"},
 	"store/postgres":  {"cola", "store", "store/records", "store/sqlstore"},
-	"search":          {"cola", "search/internal/codec", "search/internal/column", "search/internal/postings", "search/internal/text"},
-	"quota":           {"cola", "store"},
-	"auth":            {"cola", "store", "internal/keyring", "internal/ratelimit", "internal/security", "internal/strictjson"},
-	"ingest":          {"cola", "store"},
-	"registry":        {"cola", "store", "search", "quota", "auth", "internal/ratelimit", "internal/security", "internal/vault"},
-	"alerts":          {"cola", "store", "search"},
-	"alerts/mail":     {"cola", "store", "alerts"},
-	"alerts/webhook":  {"cola", "store", "alerts", "internal/vault"},
-	"httpapi":         {"cola", "registry", "auth", "internal/labelart", "internal/params", "internal/schemas", "internal/strictjson", "internal/web"},
-	"mcp":             {"cola", "registry", "auth", "internal/params", "internal/ratelimit", "internal/schemas", "internal/strictjson", "internal/web"},
-	"dashboard":       {"cola", "registry", "auth", "internal/params", "internal/ratelimit", "internal/web"},
+	"search": {"cola", "search/internal/codec", "search/internal/column",
+		"search/internal/postings", "search/internal/text"},
+	"quota": {"cola", "store"},
+	"auth": {"cola", "store", "internal/keyring",
+		"internal/ratelimit", "internal/security", "internal/strictjson"},
+	"ingest": {"cola", "store"},
+	"registry": {"cola", "store", "search", "quota", "auth",
+		"internal/ratelimit", "internal/security", "internal/vault"},
+	"alerts":         {"cola", "store", "search"},
+	"alerts/mail":    {"cola", "store", "alerts"},
+	"alerts/webhook": {"cola", "store", "alerts", "internal/vault"},
+	"httpapi": {"cola", "registry", "auth", "internal/labelart",
+		"internal/params", "internal/schemas", "internal/strictjson", "internal/web"},
+	"mcp": {"cola", "registry", "auth", "internal/params",
+		"internal/ratelimit", "internal/schemas", "internal/strictjson", "internal/web"},
+	"dashboard": {"cola", "registry", "auth", "internal/params", "internal/ratelimit", "internal/web"},
 
 	"search/internal/codec":    {},
 	"search/internal/column":   {"search/internal/codec"},
@@ -56,19 +62,20 @@ var table = map[string][]string{
 	"internal/perf":         {everything}, // measures the whole program
 	"internal/perf/measure": {"auth", "cola", "store"},
 	"internal/loadtest":     {"auth", "cola", "store", "quota"},
-	"internal/browser":      {everything}, // tries the dashboard in a real browser
+	"internal/browser":      {everything}, // tests the dashboard in a real browser
 	"internal/registrytest": {everything}, // runs a small registry for tests
 	"internal/program":      {"internal/keyring", "internal/nodetest", "internal/loadtest"},
 	"internal/attack":       {everything}, // attacks the whole program
-	"internal/cluster":      {everything}, // drives many processes through failures
-	"internal/conformance":  {everything}, // has the program tried by others
+	"internal/cluster":      {everything}, // tests many processes under failures
+	"internal/conformance":  {everything}, // runs third-party tests
 }
 
-// edges render answers; what they render comes from the registry alone.
+// edges render responses. They get their data from the registry only.
 var edges = []string{"httpapi", "mcp", "dashboard"}
 
-// mayImport reports whether a package may import another, both named relative to the module. Tests may use more: any
-// internal package and, where the package may know the store, its backends and their suite.
+// mayImport reports whether a package may import another; both names are relative to the module.
+// Tests may also import any internal package and, if the package may import the store, its backends
+// and their test suite.
 func mayImport(from, to string, test bool) bool {
 	allowed, listed := table[from]
 	switch {
@@ -78,7 +85,7 @@ func mayImport(from, to string, test bool) bool {
 		allowed = []string{"cola"}
 	}
 	if to == "cola/vocabulary" && from != to {
-		to = "cola" // who may use records may use their words
+		to = "cola" // packages that may use cola may use its vocabulary
 	}
 	switch {
 	case slices.Contains(allowed, everything), slices.Contains(allowed, to):
@@ -93,7 +100,7 @@ func mayImport(from, to string, test bool) bool {
 	return strings.HasPrefix(to, "store/") && (from == "store" || slices.Contains(allowed, "store"))
 }
 
-// known reports whether the table has a place for a package.
+// known reports whether a package is listed, or is in a folder that needs no listing.
 func known(name string) bool {
 	_, listed := table[name]
 	return listed || strings.HasPrefix(name, "cmd/") || strings.HasPrefix(name, "internal/")
@@ -112,7 +119,7 @@ func TestImportsPointDown(t *testing.T) {
 	seen := map[string]bool{}
 	for _, i := range readImports(t, moduleRoot(t)) {
 		if !known(i.from) {
-			t.Errorf("%s: package %s has no place in the table of imports", i.file, i.from)
+			t.Errorf("%s: package %s is missing from the table of imports", i.file, i.from)
 		}
 		seen[i.from] = true
 		if to, ok := i.ours(); ok && !mayImport(i.from, to, i.test) {
@@ -121,7 +128,7 @@ func TestImportsPointDown(t *testing.T) {
 	}
 	for _, must := range []string{"cola", "store"} {
 		if !seen[must] {
-			t.Errorf("package %s was not looked at", must)
+			t.Errorf("package %s was not checked", must)
 		}
 	}
 }
@@ -130,18 +137,18 @@ func TestColaIsStandardLibraryOnly(t *testing.T) {
 	for _, i := range readImports(t, moduleRoot(t)) {
 		first, _, _ := strings.Cut(i.path, "/")
 		if _, own := i.ours(); !own && !i.test && strings.HasPrefix(i.from, "cola") && strings.Contains(first, ".") {
-			t.Errorf("%s imports %s, which is not of the standard library", i.file, i.path)
+			t.Errorf("%s imports %s, which is not in the standard library", i.file, i.path)
 		}
 	}
 }
 
-// TestTwinsHaveTheSameFiles keeps the two backends side by side: the same resource is in the same file of both.
-func TestTwinsHaveTheSameFiles(t *testing.T) {
+// TestBackendsHaveTheSameFiles checks that both backends use the same file name for a resource.
+func TestBackendsHaveTheSameFiles(t *testing.T) {
 	root := moduleRoot(t)
 	sqlite, postgres := filepath.Join(root, "store", "sqlite"), filepath.Join(root, "store", "postgres")
 	for _, dir := range []string{sqlite, postgres} {
 		if _, err := os.Stat(dir); err != nil {
-			t.Skipf("there are no twins yet: %v", err)
+			t.Skipf("no backends: %v", err)
 		}
 	}
 	for _, pattern := range []string{"*.go", "migrations/*.sql"} {
@@ -151,7 +158,7 @@ func TestTwinsHaveTheSameFiles(t *testing.T) {
 	}
 }
 
-// fileNames returns the files of a folder that match, without tests.
+// fileNames returns the non-test files of a folder that match.
 func fileNames(t *testing.T, dir, pattern string) []string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(pattern)))
@@ -167,7 +174,7 @@ func fileNames(t *testing.T, dir, pattern string) []string {
 	return names
 }
 
-// TestTable tries the rules themselves, so that a slip in them cannot let everything through.
+// TestTable tests the rules themselves.
 func TestTable(t *testing.T) {
 	for _, tt := range []struct {
 		from, to   string
@@ -191,21 +198,21 @@ func TestTable(t *testing.T) {
 		{"somewhere", "cola", false, false},
 	} {
 		if got := mayImport(tt.from, tt.to, false); got != tt.code {
-			t.Errorf("%s may import %s: %t", tt.from, tt.to, got)
+			t.Errorf("mayImport(%s, %s) = %t", tt.from, tt.to, got)
 		}
 		if got := mayImport(tt.from, tt.to, true); got != tt.test {
-			t.Errorf("a test of %s may import %s: %t", tt.from, tt.to, got)
+			t.Errorf("mayImport(%s, %s) for tests = %t", tt.from, tt.to, got)
 		}
 	}
 	for _, edge := range edges {
 		for _, to := range append([]string{"store", "store/sqlite", "search", "quota", "ingest", "cmd/colaregistry"}, edges...) {
 			if to != edge && (mayImport(edge, to, false) || mayImport(edge, to, true)) {
-				t.Errorf("%s may import %s", edge, to)
+				t.Errorf("mayImport(%s, %s) = true, want false", edge, to)
 			}
 		}
 	}
 	if known("util") || !known("cola") || !known("cmd/colaregistry") || !known("internal/imports") {
-		t.Error("the table knows the wrong packages")
+		t.Error("known returns the wrong packages")
 	}
 }
 
@@ -217,7 +224,8 @@ func readImports(t *testing.T, root string) []importing {
 		switch name := entry.Name(); {
 		case err != nil:
 			return err
-		case entry.IsDir() && file != root && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" || name == "node_modules"):
+		case entry.IsDir() && file != root && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") ||
+			name == "testdata" || name == "node_modules"):
 			return fs.SkipDir
 		case entry.IsDir() || !strings.HasSuffix(name, ".go"):
 			return nil
@@ -243,7 +251,7 @@ func fileImports(file, rel string) ([]importing, error) {
 	}
 	here := importing{file: rel, from: path.Dir(rel), test: strings.HasSuffix(rel, "_test.go")}
 	if len(parsed.Imports) == 0 {
-		return []importing{here}, nil // its package still needs a place in the table
+		return []importing{here}, nil // its package must still be listed
 	}
 	var found []importing
 	for _, spec := range parsed.Imports {
@@ -267,7 +275,7 @@ func moduleRoot(t *testing.T) string {
 			return dir
 		}
 		if filepath.Dir(dir) == dir {
-			t.Fatal("no go.mod above the test")
+			t.Fatal("no go.mod in a parent folder")
 		}
 		dir = filepath.Dir(dir)
 	}

@@ -33,8 +33,8 @@ const (
 
 // Errors of Box.Open.
 var (
-	ErrUnknownKey = errors.New("sealed under a key that is not in the key file")
-	ErrDamaged    = errors.New("the sealed data is damaged or bound to another place")
+	ErrUnknownKey = errors.New("encrypted under a key that is not in the key file")
+	ErrDamaged    = errors.New("encrypted data is damaged or belongs to another record")
 )
 
 // ID identifies a key without revealing it.
@@ -70,7 +70,8 @@ func Parse(content []byte) (*Keyring, error) {
 		}
 		secret, err := base64.StdEncoding.Strict().DecodeString(line)
 		if err != nil || len(secret) != keySize {
-			return nil, fmt.Errorf("line %d is not a key: want %d bytes in base64", n+1, keySize) // never quote the line itself
+			// omit the line, which may be secret
+			return nil, fmt.Errorf("line %d is not a key: want %d bytes in base64", n+1, keySize)
 		}
 		added := key{newID(secret), secret}
 		if seen[added.id] {
@@ -80,7 +81,7 @@ func Parse(content []byte) (*Keyring, error) {
 		k.keys = append(k.keys, added)
 	}
 	if len(k.keys) == 0 {
-		return nil, errors.New("the file has no key")
+		return nil, errors.New("no keys in the file")
 	}
 	return k, nil
 }
@@ -105,8 +106,8 @@ func Load(path string) (*Keyring, error) {
 }
 
 // fileComment is the head of a new key file.
-const fileComment = "# Keys of a colaregistry deployment. The first one encrypts, every one decrypts.\n" +
-	"# Back this file up with the database: without it, webhook secrets are lost.\n"
+const fileComment = "# Keys of a colaregistry deployment. The first key encrypts; every key decrypts.\n" +
+	"# Back up this file separately from the database. Without it, webhook secrets are lost.\n"
 
 // Create writes a key file with one new key, readable by its owner only, and syncs it to disk. The
 // file appears under its name once it is complete. The error wraps fs.ErrExist if the file exists.
@@ -118,9 +119,8 @@ func Create(path string) error {
 	return nil
 }
 
-// AddFirst adds a new key to a key file, before the others, and returns its id. The other keys stay
-// and still open what they sealed. The file keeps its owner, group and mode. A symbolic link stays
-// one, and the file it leads to is replaced.
+// AddFirst adds a new key to a key file, before the existing ones, and returns its ID. The file
+// keeps its owner, group and mode. If path is a symbolic link, AddFirst replaces the target.
 func AddFirst(path string) (ID, error) { return addFirst(path, os.Rename) }
 
 func addFirst(path string, rename func(from, to string) error) (ID, error) {
@@ -147,9 +147,8 @@ func addFirst(path string, rename func(from, to string) error) (ID, error) {
 		return file.Chmod(info.Mode().Perm())
 	})
 	if errors.Is(err, syscall.EBUSY) {
-		err = fmt.Errorf("%s is mounted by itself, so it cannot be replaced from here. Rotate the file on the host "+
-			"and restart "+
-			"the containers that mount it, or mount its folder instead: %w", target, err)
+		err = fmt.Errorf("%s is a mounted file and can't be replaced here; rotate it on the host "+
+			"and restart the containers that mount it, or mount its folder instead: %w", target, err)
 	}
 	if err != nil {
 		return ID{}, fmt.Errorf("add key: %w", err)

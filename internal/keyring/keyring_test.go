@@ -27,10 +27,10 @@ func TestSealAndOpen(t *testing.T) {
 	for _, secret := range []string{"", "whsec_abc", strings.Repeat("long", 1000)} {
 		sealed := box.Seal([]byte(secret), []byte("row 1"))
 		if len(secret) > 0 && bytes.Contains(sealed, []byte(secret)) {
-			t.Errorf("%q is readable in what is sealed", secret)
+			t.Errorf("sealed data contains %q", secret)
 		}
 		if got, err := box.Open(sealed, []byte("row 1")); err != nil || string(got) != secret {
-			t.Errorf("%q opens as %q, %v", secret, got, err)
+			t.Errorf("Open = %[2]q, %[3]v, want %[1]q", secret, got, err)
 		}
 		if _, err := box.Open(sealed, []byte("row 2")); !errors.Is(err, ErrDamaged) {
 			t.Errorf("opened for another row: %v", err)
@@ -64,25 +64,26 @@ func TestRotation(t *testing.T) {
 		t.Errorf("sealed again: %v, current %v", err, box.Current(again))
 	}
 	if id, ok := KeyOf(sealed); !ok || id != both.IDs()[1] {
-		t.Errorf("the older secret is of key %v, not of the second of %v", id, both.IDs())
+		t.Errorf("older secret: key %v, want the second of %v", id, both.IDs())
 	}
 }
 
-func TestParseRefuses(t *testing.T) {
+func TestParseErrors(t *testing.T) {
 	one := NewKey()
 	for name, content := range map[string]string{
-		"nothing": "", "comments": "# a\n\n", "short": "AAAA", "no base64": "not a key!",
+		"empty": "", "comments": "# a\n\n", "short": "AAAA", "not base64": "not a key!",
 		"twice": one + "\n" + one, "trailing bits": strings.TrimRight(one, "=")[:42] + "B=",
 	} {
 		if k, err := Parse([]byte(content)); err == nil {
-			t.Errorf("%s: read as %v", name, k.IDs())
+			t.Errorf("%s: Parse = %v, want an error", name, k.IDs())
 		} else if strings.Contains(err.Error(), one) {
-			t.Errorf("%s: the error shows the key", name)
+			t.Errorf("%s: the error contains the key", name)
 		}
 	}
 }
 
-// TestCreateOnce has many processes start at once: they agree on one key, and an existing file is never replaced.
+// TestCreateOnce checks that processes that start together agree on one key, and that an existing
+// file is never replaced.
 func TestCreateOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "secret.key")
 	ids := make([]ID, 20)
@@ -111,7 +112,7 @@ func TestCreateOnce(t *testing.T) {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
-		t.Errorf("left behind: %v, %v", left, err)
+		t.Errorf("remaining files: %v, %v", left, err)
 	}
 	if _, err := Load(path + "x"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
@@ -124,12 +125,13 @@ func FuzzOpen(f *testing.F) {
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, sealed []byte) {
 		if secret, err := box.Open(sealed, nil); err == nil && string(secret) != "secret" {
-			t.Errorf("%x opens as %q", sealed, secret)
+			t.Errorf("Open(%x) = %q, want an error", sealed, secret)
 		}
 	})
 }
 
-// TestAddFirst: a key that is added seals from then on, and the others still open.
+// TestAddFirst checks that an added key encrypts from then on and that the other keys still
+// decrypt.
 func TestAddFirst(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "secret.key")
 	if _, err := AddFirst(path); !errors.Is(err, fs.ErrNotExist) {
@@ -152,11 +154,11 @@ func TestAddFirst(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v; want a file for its owner only", info.Mode(), err)
+		t.Errorf("mode %v, %v; want owner access only", info.Mode(), err)
 	}
 }
 
-// TestAddFirstThroughLink: links to the key file stay, and the file they lead to keeps its mode.
+// TestAddFirstThroughLink checks that a symbolic link stays and that its target keeps its mode.
 func TestAddFirstThroughLink(t *testing.T) {
 	dir := t.TempDir()
 	path, link := filepath.Join(dir, "keys", "secret.key"), filepath.Join(dir, "current.key")
@@ -167,17 +169,17 @@ func TestAddFirstThroughLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	if to, err := os.Readlink(link); err != nil || to != "keys/secret.key" {
-		t.Errorf("the link leads to %q, %v", to, err)
+		t.Errorf("the link points to %q, %v", to, err)
 	}
 	if k, err := Load(path); err != nil || len(k.IDs()) != 2 {
-		t.Errorf("the file behind the link: %v", err)
+		t.Errorf("target of the link: %v", err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
-		t.Errorf("%v, %v; want the mode it had", info.Mode(), err)
+		t.Errorf("mode %v, %v; want the previous mode", info.Mode(), err)
 	}
 }
 
-// TestAddFirstToBusyFile: the error of a mounted file says what to do, and nothing is left behind.
+// TestAddFirstToBusyFile checks the error for a mounted file and that no temporary file remains.
 func TestAddFirstToBusyFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "secret.key")
 	if err := Create(path); err != nil {
@@ -186,10 +188,10 @@ func TestAddFirstToBusyFile(t *testing.T) {
 	_, err := addFirst(path, func(from, to string) error {
 		return &os.LinkError{Op: "rename", Old: from, New: to, Err: syscall.EBUSY}
 	})
-	if !errors.Is(err, syscall.EBUSY) || !strings.Contains(err.Error(), "Rotate the file on the host") {
-		t.Errorf("%v, want advice", err)
+	if !errors.Is(err, syscall.EBUSY) || !strings.Contains(err.Error(), "rotate it on the host") {
+		t.Errorf("error %v, want the remedy", err)
 	}
 	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
-		t.Errorf("left behind: %v, %v", left, err)
+		t.Errorf("remaining files: %v, %v", left, err)
 	}
 }

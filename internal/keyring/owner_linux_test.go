@@ -12,7 +12,8 @@ import (
 
 const otherID = 54321
 
-// TestAddFirstKeepsOwner: root adds a key to the file of the user that the server runs as.
+// TestAddFirstKeepsOwner checks that root can add a key to another user's file, which keeps its
+// owner.
 func TestAddFirstKeepsOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root gives files away")
@@ -28,12 +29,13 @@ func TestAddFirstKeepsOwner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if owner := info.Sys().(*syscall.Stat_t); owner.Uid != otherID || owner.Gid != otherID+1 || info.Mode().Perm() != 0o640 {
+	if owner := info.Sys().(*syscall.Stat_t); owner.Uid != otherID || owner.Gid != otherID+1 ||
+		info.Mode().Perm() != 0o640 {
 		t.Errorf("user %d, group %d, %s", owner.Uid, owner.Gid, info.Mode())
 	}
 }
 
-// TestAddFirstForAnotherOwner: a user who can replace the file of another user, but not keep its owner, leaves it alone.
+// TestAddFirstForAnotherOwner checks that the file is unchanged if its owner can't be kept.
 func TestAddFirstForAnotherOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root becomes another user")
@@ -54,14 +56,14 @@ func TestAddFirstForAnotherOwner(t *testing.T) {
 		t.Errorf("%v, want an error that names the owner", err)
 	}
 	if k, err := Load(path); err != nil || len(k.IDs()) != 1 {
-		t.Errorf("the file has %v, %v", k.IDs(), err)
+		t.Errorf("keys %v, %v", k.IDs(), err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
-		t.Errorf("left behind: %v, %v", left, err)
+		t.Errorf("remaining files: %v, %v", left, err)
 	}
 }
 
-// TestAddFirstToMount: a file that is mounted by itself cannot be replaced.
+// TestAddFirstToMount checks the error for a mounted file.
 func TestAddFirstToMount(t *testing.T) {
 	dir := t.TempDir()
 	path, on := filepath.Join(dir, "secret.key"), filepath.Join(dir, "mounted.key")
@@ -76,7 +78,8 @@ func TestAddFirstToMount(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if _, err := AddFirst(on); !errors.Is(err, syscall.EBUSY) || !strings.Contains(err.Error(), "Rotate the file on the host") {
-		t.Errorf("%v, want advice", err)
+	if _, err := AddFirst(on); !errors.Is(err, syscall.EBUSY) ||
+		!strings.Contains(err.Error(), "rotate it on the host") {
+		t.Errorf("error %v, want the remedy", err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// keepOwner gives a file the owner and group of another one.
+// keepOwner sets the owner and group of a file to those of another one.
 func keepOwner(file *os.File, of fs.FileInfo) error {
 	want, ok := of.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -23,7 +23,7 @@ func keepOwner(file *os.File, of fs.FileInfo) error {
 		return nil
 	}
 	if err := file.Chown(int(want.Uid), int(want.Gid)); err != nil {
-		return fmt.Errorf("keep the owner of the file (user %d, group %d): run this as that user or as root: %w",
+		return fmt.Errorf("keep the file's owner (user %d, group %d); run this as that user or as root: %w",
 			want.Uid, want.Gid, err)
 	}
 	return nil

@@ -36,7 +36,8 @@ func (p *page) story() []item {
 		p.line(0.4, p.credit, p.ink, small),
 	}
 	if p.description == "" {
-		items = append(items, p.line(0.8, p.designation, p.ink, textStyle{face: sans, maxSize: s * 0.05, lines: 2, track: 0.14}))
+		items = append(items,
+			p.line(0.8, p.designation, p.ink, textStyle{face: sans, maxSize: s * 0.05, lines: 2, track: 0.14}))
 	}
 	return items
 }
@@ -104,9 +105,13 @@ func (p *page) statements(b box) {
 	if p.sulfites {
 		sulfites = "CONTAINS SULFITES"
 	}
-	items := []item{p.line(0.9, p.producer, p.ink, small), p.line(0.35, p.origin, p.ink, small), p.line(0.35, sulfites, p.ink, small)}
+	items := []item{
+		p.line(0.9, p.producer, p.ink, small),
+		p.line(0.35, p.origin, p.ink, small), p.line(0.35, sulfites, p.ink, small),
+	}
 	if p.strength != "" || p.contents != "" {
-		items = append(items, p.line(0.4, join(p.strength, p.contents), p.ink, textStyle{face: sansBold, maxSize: s * 0.04, lines: 2, align: left}))
+		items = append(items, p.line(0.4, join(p.strength, p.contents), p.ink,
+			textStyle{face: sansBold, maxSize: s * 0.04, lines: 2, align: left}))
 	}
 	items = append(items,
 		p.line(0.4, warningLead, p.ink, textStyle{face: sansBold, maxSize: s * 0.036, lines: 1, align: left}),

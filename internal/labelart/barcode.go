@@ -38,17 +38,22 @@ func newSymbol(kind, value string) *symbol {
 }
 
 // ean13Sets maps the first digit of an EAN-13 to the bar sets of the next six digits.
-var ean13Sets = [10]string{"aaaaaa", "aababb", "aabbab", "aabbba", "abaabb", "abbaab", "abbbaa", "ababab", "ababba", "abbaba"}
+var ean13Sets = [10]string{
+	"aaaaaa", "aababb", "aabbab", "aabbba", "abaabb", "abbaab", "abbbaa", "ababab", "ababba", "abbaba",
+}
 
 // upceSets maps the check digit of a UPC-E of number system 0 to the bar sets of its six digits.
 // Number system 1 swaps the sets.
-var upceSets = [10]string{"bbbaaa", "bbabaa", "bbaaba", "bbaaab", "babbaa", "baabba", "baaabb", "bababa", "babaab", "baabab"}
+var upceSets = [10]string{
+	"bbbaaa", "bbabaa", "bbaaba", "bbaaab", "babbaa", "baabba", "baaabb", "bababa", "babaab", "baabab",
+}
 
 var exchangeSets = strings.NewReplacer("a", "b", "b", "a")
 
 func ean13Symbol(digits, shown string) *symbol {
 	s := &symbol{digits: shown, quiet: [2]int{11, 9}}
-	return s.guard("101").data(digits[1:7], ean13Sets[digits[0]-'0']).guard("01010").data(digits[7:], "cccccc").guard("101")
+	return s.guard("101").data(digits[1:7], ean13Sets[digits[0]-'0']).guard("01010").data(digits[7:],
+		"cccccc").guard("101")
 }
 
 func ean8Symbol(digits string) *symbol {
@@ -73,7 +78,9 @@ func (s *symbol) guard(bars string) *symbol {
 
 // barsA contains the bars of the digits in set a. Set c swaps dark and light, and set b is set c
 // reversed.
-var barsA = [10]string{"0001101", "0011001", "0010011", "0111101", "0100011", "0110001", "0101111", "0111011", "0110111", "0001011"}
+var barsA = [10]string{
+	"0001101", "0011001", "0010011", "0111101", "0100011", "0110001", "0101111", "0111011", "0110111", "0001011",
+}
 
 // data appends the bars of digits, each in its set.
 func (s *symbol) data(digits, sets string) *symbol {
@@ -143,7 +150,8 @@ func (p *page) bars(b box, upright bool) {
 			if s.guards[at] == '1' {
 				tall += text * 0.45
 			}
-			p.fill(black, rectangle(panel.along(upright, module*float64(s.quiet[0]+at), top, module*float64(end-at), math.Floor(tall))))
+			p.fill(black, rectangle(panel.along(upright, module*float64(s.quiet[0]+at),
+				top, module*float64(end-at), math.Floor(tall))))
 		}
 		at = end
 	}

@@ -148,7 +148,8 @@ func readUPCE(w []int) string {
 // withBarcode returns a record with a barcode on its back label.
 func withBarcode(kind cola.Text, value string, w, h int) (*cola.Cola, *cola.Image) {
 	c, img := label(vocabulary.Wine, "back", w, h)
-	c.Barcodes = []cola.Barcode{{BarcodeType: kind, BarcodeValue: value, TTBImageID: cola.Text(img.TTBImageID), RelativeImagePosition: "bottom right"}}
+	c.Barcodes = []cola.Barcode{{BarcodeType: kind, BarcodeValue: value,
+		TTBImageID: cola.Text(img.TTBImageID), RelativeImagePosition: "bottom right"}}
 	return c, img
 }
 
@@ -187,7 +188,7 @@ func TestBarcodesScan(t *testing.T) {
 			c, img := withBarcode(test.kind, test.value, 900, 1100)
 			c.Barcodes[0].RelativeImagePosition = side
 			if got := mustScan(t, c, img); got != test.want {
-				t.Errorf("%s %q at the %q scans as %q, want %q", test.kind, test.value, side, got, test.want)
+				t.Errorf("%s %q on the %q scans as %q, want %q", test.kind, test.value, side, got, test.want)
 			}
 		}
 		for _, side := range []cola.Text{"left", "right"} {
@@ -213,19 +214,19 @@ func TestEveryNumberScans(t *testing.T) {
 	})
 }
 
-func TestOtherValuesAreWrittenOut(t *testing.T) {
+func TestOtherValuesAreText(t *testing.T) {
 	for _, value := range []string{"LOT-2019/A", "123", "10036000291459", "１２３４５６７８"} {
 		c, img := withBarcode("CODE-128", value, 900, 1100)
 		if _, _, text := svgText(t, mustSVG(t, c, img)); !strings.Contains(text, value) {
-			t.Errorf("the back does not show the value %q:\n%s", value, text)
+			t.Errorf("back without the value %q:\n%s", value, text)
 		}
 		if got := mustScan(t, c, img); got != "" {
-			t.Errorf("%q scans as %q; it has no bars", value, got)
+			t.Errorf("%q scans as %q, want no bars", value, got)
 		}
 	}
 }
 
-func TestBarcodesOfOtherImagesAreNotDrawn(t *testing.T) {
+func TestOtherImagesBarcodes(t *testing.T) {
 	c, img := withBarcode("UPC-A", "036000291452", 900, 1100)
 	c.Barcodes[0].TTBImageID = "26001001000001-9"
 	if got := mustScan(t, c, img); got != "" {
@@ -233,7 +234,7 @@ func TestBarcodesOfOtherImagesAreNotDrawn(t *testing.T) {
 	}
 	c.Barcodes, c.BarcodeType, c.BarcodeValue = nil, "UPC-A", "036000291452"
 	if got := mustScan(t, c, img); got != "0036000291452" {
-		t.Errorf("the main barcode of a label that lists none scans as %q", got)
+		t.Errorf("main barcode of a label without a list scans as %q", got)
 	}
 }
 

@@ -84,7 +84,8 @@ func designation(c *cola.Cola) string {
 	if c.ProductType == vocabulary.Wine && len(c.GrapeVarietals) == 1 {
 		return clean(strings.ToUpper(c.GrapeVarietals[0]), 60)
 	}
-	if leaf := string(c.LLMCategory); leaf != "" && c.ProductType != vocabulary.DistilledSpirits && c.LLMCategoryPath != c.LLMCategory {
+	if leaf := string(c.LLMCategory); leaf != "" && c.ProductType != vocabulary.DistilledSpirits &&
+		c.LLMCategoryPath != c.LLMCategory {
 		return clean(strings.ToUpper(leaf), 60)
 	}
 	name := string(c.ClassName)
@@ -113,7 +114,8 @@ func strength(c *cola.Cola) string {
 
 // unitNames abbreviates the units of contents as labels do.
 var unitNames = map[cola.Text]string{
-	"milliliters": "ML", "liters": "L", "fluid ounces": "FL. OZ.", "pints": "PINT", "quarts": "QUART", "gallons": "GAL.", "beer barrels": "BBL",
+	"milliliters": "ML", "liters": "L", "fluid ounces": "FL. OZ.",
+	"pints": "PINT", "quarts": "QUART", "gallons": "GAL.", "beer barrels": "BBL",
 }
 
 func contents(c *cola.Cola) string {
@@ -154,17 +156,21 @@ func details(c *cola.Cola) string {
 
 // producer returns the statement of the producer or importer.
 func producer(c *cola.Cola) string {
-	who := clean(string(c.AddressRecipient), 90)
-	if who == "" {
+	company := clean(string(c.AddressRecipient), 90)
+	if company == "" {
 		return ""
 	}
-	did := map[vocabulary.ProductType]string{vocabulary.Wine: "PRODUCED & BOTTLED BY ", vocabulary.MaltBeverage: "BREWED & PACKAGED BY ", vocabulary.DistilledSpirits: "DISTILLED & BOTTLED BY "}[c.ProductType]
+	role := map[vocabulary.ProductType]string{
+		vocabulary.Wine:             "PRODUCED & BOTTLED BY ",
+		vocabulary.MaltBeverage:     "BREWED & PACKAGED BY ",
+		vocabulary.DistilledSpirits: "DISTILLED & BOTTLED BY ",
+	}[c.ProductType]
 	if c.DomesticOrImported == vocabulary.Imported {
-		did = "IMPORTED BY "
+		role = "IMPORTED BY "
 	}
 	where := strings.TrimSpace(clean(string(c.AddressState), 20) + " " + clean(string(c.AddressZipCode), 12))
 	if where != "" {
 		where = ", " + where
 	}
-	return did + who + where
+	return role + company + where
 }

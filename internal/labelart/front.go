@@ -48,7 +48,8 @@ func (p *page) face(b box) {
 
 // brandLine returns the item for the brand name, the largest element of the label.
 func (p *page) brandLine(weight float64, k ink) item {
-	return p.line(weight, p.brand, k, textStyle{face: p.bold, maxSize: p.unit * 0.16, lines: 3, track: 0.02, leading: 1.06})
+	return p.line(weight, p.brand, k,
+		textStyle{face: p.bold, maxSize: p.unit * 0.16, lines: 3, track: 0.02, leading: 1.06})
 }
 
 // particulars returns the items below the brand: kind, origin and age.
@@ -102,7 +103,9 @@ func (p *page) ornament(weight float64, k, ground ink) item {
 func (p *page) classic(b box) {
 	p.fill(p.paper, rectangle(b))
 	in := p.border(b, p.accent)
-	items := []item{gap(0.15), p.ornament(3, p.accent, p.paper), p.line(0.4, p.established, p.accent, textStyle{face: sans, maxSize: p.unit * 0.03, lines: 1, track: 0.2}), p.brandLine(2.4, p.ink)}
+	items := []item{gap(0.15), p.ornament(3, p.accent, p.paper),
+		p.line(0.4, p.established, p.accent, textStyle{face: sans, maxSize: p.unit * 0.03, lines: 1, track: 0.2}),
+		p.brandLine(2.4, p.ink)}
 	items = append(items, p.particulars(p.ink, p.accent)...)
 	p.stack(in, append(items, gap(0.1), p.footer(0.6, p.ink))...)
 }
@@ -118,7 +121,8 @@ func (p *page) banner(b box) {
 	for _, y := range []float64{band.y + 3*line, band.y + band.h - 4*line} {
 		p.fill(p.shine, rectangle(box{b.x, y, b.w, line}))
 	}
-	p.set(band.inset(band.w*0.06, band.h*0.16), p.brand, p.shine, textStyle{face: p.bold, maxSize: band.h * 0.5, lines: 2, track: 0.03, leading: 1.06})
+	p.set(band.inset(band.w*0.06, band.h*0.16), p.brand, p.shine,
+		textStyle{face: p.bold, maxSize: band.h * 0.5, lines: 2, track: 0.03, leading: 1.06})
 	lower := rows[2].inset(b.w*0.07, rows[2].h*0.05)
 	p.stack(lower, append(p.particulars(p.ink, p.accent), p.footer(0.7, p.ink))...)
 }
@@ -143,7 +147,8 @@ func (p *page) badge(b box) {
 	p.fill(p.paper, rectangle(b))
 	in := p.border(b, p.ink)
 	rows := in.rows(1.1, 2.5, 1.7)
-	p.set(rows[0].inset(rows[0].w*0.02, rows[0].h*0.08), p.brand, p.ink, textStyle{face: p.bold, maxSize: b.side() * 0.15, lines: 2, leading: 1.02})
+	p.set(rows[0].inset(rows[0].w*0.02, rows[0].h*0.08), p.brand, p.ink,
+		textStyle{face: p.bold, maxSize: b.side() * 0.15, lines: 2, leading: 1.02})
 	c, r := rows[1].center(), rows[1].side()*0.47
 	p.fill(p.accent, star(c, 28, r*1.06, r*0.97, 0))
 	p.fill(p.panel, circle(c, r*0.95))

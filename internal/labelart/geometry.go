@@ -114,7 +114,8 @@ func rectangle(b box) outline {
 // hollow returns the border of a box. Its thickness extends inward.
 func hollow(b box, thickness float64) outline {
 	in := b.inset(thickness, thickness)
-	hole := polygon(point{in.x, in.y}, point{in.x, in.y + in.h}, point{in.x + in.w, in.y + in.h}, point{in.x + in.w, in.y})
+	hole := polygon(point{in.x, in.y}, point{in.x, in.y + in.h},
+		point{in.x + in.w, in.y + in.h}, point{in.x + in.w, in.y})
 	return append(rectangle(b), hole...)
 }
 

@@ -100,7 +100,8 @@ func sizeOf(img *cola.Image) (w, h int, err error) {
 	w, h = usualSize(img.ContainerPosition)
 	w, h = img.WidthPixels.Or(w), img.HeightPixels.Or(h)
 	if w < 1 || h < 1 || w > MaxSide || h > MaxSide {
-		return 0, 0, fmt.Errorf("draw label image %q: its size is %d by %d pixels; a side is from 1 to %d", img.TTBImageID, w, h, MaxSide)
+		return 0, 0, fmt.Errorf("draw label image %q: its size is %d by %d pixels; a side is from 1 to %d",
+			img.TTBImageID, w, h, MaxSide)
 	}
 	return w, h, nil
 }

@@ -24,7 +24,8 @@ func label(kind vocabulary.ProductType, position cola.Text, w, h int) (*cola.Col
 	c.ClassName, c.OriginName, c.AddressRecipient = "TABLE RED WINE", "CALIFORNIA", "STONE RIDGE LLC"
 	c.ABV, c.Volume, c.VolumeUnit = cola.Some(13.5), cola.Some(750.0), "milliliters"
 	c.LLMProductDescription = "A dry wine."
-	c.Images = []cola.Image{{TTBImageID: "26001001000001-1", ContainerPosition: position, WidthPixels: cola.Some(w), HeightPixels: cola.Some(h)}}
+	c.Images = []cola.Image{{TTBImageID: "26001001000001-1", ContainerPosition: position,
+		WidthPixels: cola.Some(w), HeightPixels: cola.Some(h)}}
 	return c, &c.Images[0]
 }
 
@@ -114,8 +115,10 @@ func TestStatedFormats(t *testing.T) {
 			}
 			picture, format, err := image.Decode(&b)
 			want := map[cola.Text]string{"jpg": "jpeg", "jpeg": "jpeg", "png": "png"}[img.ExtensionType]
-			if err != nil || format != want || picture.Bounds().Dx() != img.WidthPixels.V || picture.Bounds().Dy() != img.HeightPixels.V {
-				t.Errorf("%s states %s, %d by %d: drawn as %s of %v, %v", img.TTBImageID, img.ExtensionType, img.WidthPixels.V, img.HeightPixels.V, format, picture.Bounds(), err)
+			if err != nil || format != want || picture.Bounds().Dx() != img.WidthPixels.V ||
+				picture.Bounds().Dy() != img.HeightPixels.V {
+				t.Errorf("%s: want %s, %d by %d; drawn as %s of %v, %v", img.TTBImageID, img.ExtensionType,
+					img.WidthPixels.V, img.HeightPixels.V, format, picture.Bounds(), err)
 				continue
 			}
 			drawn[format]++
@@ -134,17 +137,19 @@ func TestStatedFormats(t *testing.T) {
 }
 
 func TestParseFormat(t *testing.T) {
-	for given, want := range map[string]Format{"jpg": JPEG, "JPEG": JPEG, "png": PNG, "Svg": SVG, "tif": "", "": "", ".png": ""} {
+	for given, want := range map[string]Format{
+		"jpg": JPEG, "JPEG": JPEG, "png": PNG, "Svg": SVG, "tif": "", "": "", ".png": "",
+	} {
 		if got, ok := ParseFormat(given); got != want || ok != (want != "") {
 			t.Errorf("%q: %q, %t", given, got, ok)
 		}
 	}
 	if got := FormatOf(&cola.Image{ExtensionType: "tif"}); got != PNG {
-		t.Errorf("a TIFF is drawn as %s", got)
+		t.Errorf("format for TIFF = %s", got)
 	}
 }
 
-func TestDrawsInTheStatedSize(t *testing.T) {
+func TestStatedSize(t *testing.T) {
 	for _, position := range []cola.Text{"front", "back", "neck", "strip", "other", "", "lid"} {
 		for _, size := range [][2]int{{1, 1}, {2, 700}, {700, 2}, {17, 23}, {160, 90}, {450, 600}, {800, 250}} {
 			for _, kind := range vocabulary.ProductTypes() {
@@ -158,20 +163,22 @@ func TestDrawsInTheStatedSize(t *testing.T) {
 	}
 	c, img := label(vocabulary.Wine, "back", 640, 480)
 	if w, h, _ := svgText(t, mustSVG(t, c, img)); w != "640" || h != "480" {
-		t.Errorf("the SVG is %s by %s, want 640 by 480", w, h)
+		t.Errorf("SVG of %s by %s, want 640 by 480", w, h)
 	}
 }
 
-func TestUsualSizeWhenNoneIsStated(t *testing.T) {
+func TestDefaultSize(t *testing.T) {
 	c, img := label(vocabulary.Wine, "strip", 0, 0)
 	img.WidthPixels, img.HeightPixels = cola.Opt[int]{}, cola.Opt[int]{}
 	if w, h, _ := svgText(t, mustSVG(t, c, img)); w != "1200" || h != "180" {
-		t.Errorf("a strip without a size is drawn %s by %s, want 1200 by 180", w, h)
+		t.Errorf("strip without a size: %s by %s, want 1200 by 180", w, h)
 	}
 }
 
-func TestRefusesSizes(t *testing.T) {
-	for _, size := range [][2]int{{0, 10}, {10, 0}, {-5, 10}, {MaxSide + 1, 10}, {10, MaxSide + 1}, {1 << 40, 1 << 40}} {
+func TestInvalidSizes(t *testing.T) {
+	for _, size := range [][2]int{
+		{0, 10}, {10, 0}, {-5, 10}, {MaxSide + 1, 10}, {10, MaxSide + 1}, {1 << 40, 1 << 40},
+	} {
 		c, img := label(vocabulary.Wine, "front", size[0], size[1])
 		for _, name := range []Format{JPEG, PNG, SVG} {
 			var b bytes.Buffer
@@ -193,7 +200,7 @@ var errBroken = errors.New("broken pipe")
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
 
-func TestReportsTheWritersError(t *testing.T) {
+func TestWriterError(t *testing.T) {
 	c, img := label(vocabulary.Wine, "front", 300, 400)
 	for _, f := range []Format{JPEG, PNG, SVG} {
 		if err := Draw(brokenWriter{}, f, c, img); !errors.Is(err, errBroken) {
@@ -202,25 +209,28 @@ func TestReportsTheWritersError(t *testing.T) {
 	}
 }
 
-func TestSaysWhatTheRecordSays(t *testing.T) {
+func TestTexts(t *testing.T) {
 	c, img := label(vocabulary.Wine, "front", 900, 1200)
 	c.WineVintageYear, c.WineAppellation = cola.Some(2019), "NAPA VALLEY"
 	_, _, text := svgText(t, mustSVG(t, c, img))
 	for _, want := range []string{"SON'S", "<ÉTOILE>", "OLD VINE", "NAPA VALLEY", "2019", "13.5% ALC./VOL.", "750 ML"} {
 		if !strings.Contains(text, want) {
-			t.Errorf("the front does not say %q:\n%s", want, text)
+			t.Errorf("front without %q:\n%s", want, text)
 		}
 	}
 	img.ContainerPosition = "back"
 	_, _, text = svgText(t, mustSVG(t, c, img))
-	for _, want := range []string{"A dry wine.", "GOVERNMENT WARNING:", "Surgeon General", "health problems.", "CONTAINS SULFITES", "STONE RIDGE LLC"} {
+	for _, want := range []string{
+		"A dry wine.", "GOVERNMENT WARNING:", "Surgeon General", "health problems.", "CONTAINS SULFITES",
+		"STONE RIDGE LLC",
+	} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
-			t.Errorf("the back does not say %q:\n%s", want, text)
+			t.Errorf("back without %q:\n%s", want, text)
 		}
 	}
 }
 
-func TestSameRecordSamePicture(t *testing.T) {
+func TestDeterministic(t *testing.T) {
 	for _, c := range sampleLabels(6) {
 		for i := range c.Images {
 			svg, png := mustSVG(t, c, &c.Images[i]), mustPNG(t, c, &c.Images[i])
@@ -233,18 +243,20 @@ func TestSameRecordSamePicture(t *testing.T) {
 
 func TestBrandsLookDifferent(t *testing.T) {
 	looks := map[string]bool{}
-	for _, brand := range []string{"ALDER", "BIRCH", "CEDAR", "DOGWOOD", "ELM", "FIR", "GINKGO", "HAZEL", "IRONWOOD", "JUNIPER"} {
+	for _, brand := range []string{
+		"ALDER", "BIRCH", "CEDAR", "DOGWOOD", "ELM", "FIR", "GINKGO", "HAZEL", "IRONWOOD", "JUNIPER",
+	} {
 		c, _ := label(vocabulary.MaltBeverage, "front", 600, 800)
 		c.BrandName = brand
 		th := themeOf(c)
 		looks[string([]byte{th.paper.r, th.paper.g, th.paper.b, byte(th.cut)})] = true
 		c.TTBID++
 		if again := themeOf(c); again.paper != th.paper || again.cut != th.cut {
-			t.Errorf("%s has another look on its next label", brand)
+			t.Errorf("two labels of %s look different", brand)
 		}
 	}
 	if len(looks) < 6 {
-		t.Errorf("ten brands have %d looks; want at least 6", len(looks))
+		t.Errorf("ten brands have %d looks, want at least 6", len(looks))
 	}
 }
 
@@ -264,7 +276,8 @@ func TestTextStaysOnTheLabel(t *testing.T) {
 					x0, x1, y0, y1 = s.at.x-0.75*s.size, s.at.x+0.22*s.size, s.at.y-s.width, s.at.y
 				}
 				if x0 < -0.5 || y0 < -0.5 || x1 > float64(d.w)+0.5 || y1 > float64(d.h)+0.5 {
-					t.Fatalf("%s (%s, %dx%d): %q reaches beyond the label: %.1f %.1f to %.1f %.1f", c.Images[i].TTBImageID, c.Images[i].ContainerPosition, d.w, d.h, s.text, x0, y0, x1, y1)
+					t.Fatalf("%s (%s, %dx%d): %q extends beyond the label: %.1f %.1f to %.1f %.1f",
+						c.Images[i].TTBImageID, c.Images[i].ContainerPosition, d.w, d.h, s.text, x0, y0, x1, y1)
 				}
 			}
 		}
@@ -290,7 +303,9 @@ func contrast(a, b ink) float64 {
 }
 
 func TestPalettesAreLegible(t *testing.T) {
-	for name, palettes := range map[string][]palette{"wine": winePalettes, "beer": beerPalettes, "spirits": spiritPalettes} {
+	for name, palettes := range map[string][]palette{
+		"wine": winePalettes, "beer": beerPalettes, "spirits": spiritPalettes,
+	} {
 		for i, p := range palettes {
 			for _, pair := range []struct {
 				what   string
@@ -298,7 +313,8 @@ func TestPalettesAreLegible(t *testing.T) {
 				atBest float64
 			}{{"ink on paper", p.ink, p.paper, 4.5}, {"shine on panel", p.shine, p.panel, 4.5}, {"accent on paper", p.accent, p.paper, 2.5}} {
 				if got := contrast(hex(pair.a), hex(pair.b)); got < pair.atBest {
-					t.Errorf("%s palette %d: %s has a contrast of %.2f, want %.1f", name, i, pair.what, got, pair.atBest)
+					t.Errorf("%s palette %d: %s has a contrast of %.2f, want %.1f",
+						name, i, pair.what, got, pair.atBest)
 				}
 			}
 		}

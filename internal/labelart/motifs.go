@@ -26,7 +26,8 @@ func hills(p *page, b box, k, ground ink) {
 	for i := range 6 {
 		t := float64(i) / 5
 		x := c.x - r*0.52 + r*0.95*t
-		p.fill(ground, stroke(r*0.018, point{x, c.y + r*0.38}, point{c.x - r*0.22 + r*0.3*t, c.y + r*0.12}, point{c.x - r*0.16 + r*0.2*t, c.y + r*0.06}))
+		p.fill(ground, stroke(r*0.018, point{x, c.y + r*0.38},
+			point{c.x - r*0.22 + r*0.3*t, c.y + r*0.12}, point{c.x - r*0.16 + r*0.2*t, c.y + r*0.06}))
 	}
 	p.fill(k, rectangle(box{c.x - r*0.75, c.y + r*0.4, r * 1.5, r * 0.02}))
 }
@@ -55,10 +56,12 @@ func chateau(p *page, b box, k, ground ink) {
 	base := c.y + r*0.32
 	block := func(x, w, h float64) { p.fill(k, rectangle(box{c.x + x*r, base - h*r, w * r, h * r})) }
 	roof := func(x, w, from, to float64) {
-		p.fill(k, polygon(point{c.x + (x-w/2)*r, base - from*r}, point{c.x + x*r, base - to*r}, point{c.x + (x+w/2)*r, base - from*r}))
+		p.fill(k, polygon(point{c.x + (x-w/2)*r, base - from*r},
+			point{c.x + x*r, base - to*r}, point{c.x + (x+w/2)*r, base - from*r}))
 	}
 	block(-0.3, 0.6, 0.34)
-	p.fill(k, polygon(point{c.x - 0.34*r, base - 0.345*r}, point{c.x - 0.24*r, base - 0.48*r}, point{c.x + 0.24*r, base - 0.48*r}, point{c.x + 0.34*r, base - 0.345*r}))
+	p.fill(k, polygon(point{c.x - 0.34*r, base - 0.345*r}, point{c.x - 0.24*r, base - 0.48*r},
+		point{c.x + 0.24*r, base - 0.48*r}, point{c.x + 0.34*r, base - 0.345*r}))
 	for _, x := range []float64{-0.4, 0.4} {
 		block(x-0.085, 0.17, 0.42)
 		roof(x, 0.23, 0.425, 0.68)
@@ -82,10 +85,15 @@ func chateau(p *page, b box, k, ground ink) {
 func tree(p *page, b box, k, _ ink) {
 	s := b.square()
 	c, r := s.center(), s.w
-	trunk := polygon(point{c.x - r*0.1, c.y + r*0.4}, point{c.x - r*0.035, c.y + r*0.3}, point{c.x - r*0.03, c.y}, point{c.x + r*0.03, c.y},
+	trunk := polygon(point{c.x - r*0.1, c.y + r*0.4}, point{c.x - r*0.035, c.y + r*0.3}, point{
+		c.x - r*0.03, c.y,
+	}, point{c.x + r*0.03, c.y},
 		point{c.x + r*0.035, c.y + r*0.3}, point{c.x + r*0.1, c.y + r*0.4})
 	p.fill(k, trunk)
-	for _, crown := range [][3]float64{{0, -0.22, 0.2}, {-0.2, -0.1, 0.16}, {0.2, -0.1, 0.16}, {-0.1, 0.02, 0.13}, {0.12, 0.03, 0.13}, {-0.3, 0.02, 0.09}, {0.3, 0.03, 0.09}, {0, -0.06, 0.18}} {
+	for _, crown := range [][3]float64{
+		{0, -0.22, 0.2}, {-0.2, -0.1, 0.16}, {0.2, -0.1, 0.16}, {-0.1, 0.02, 0.13}, {0.12, 0.03, 0.13},
+		{-0.3, 0.02, 0.09}, {0.3, 0.03, 0.09}, {0, -0.06, 0.18},
+	} {
 		p.fill(k, circle(point{c.x + crown[0]*r, c.y + crown[1]*r}, crown[2]*r))
 	}
 	p.fill(k, stroke(r*0.025, point{c.x, c.y + r*0.18}, point{c.x + r*0.16, c.y + r*0.04}))
@@ -97,7 +105,8 @@ func sprig(p *page, b box, k, _ ink) {
 	s := b.square()
 	c, r := s.center(), s.w
 	for _, side := range []float64{-1, 1} {
-		p.fill(k, stroke(r*0.02, point{c.x, c.y + r*0.34}, point{c.x + side*r*0.22, c.y + r*0.2}, point{c.x + side*r*0.36, c.y - r*0.02}, point{c.x + side*r*0.36, c.y - r*0.28}))
+		p.fill(k, stroke(r*0.02, point{c.x, c.y + r*0.34}, point{c.x + side*r*0.22, c.y + r*0.2},
+			point{c.x + side*r*0.36, c.y - r*0.02}, point{c.x + side*r*0.36, c.y - r*0.28}))
 		for i := range 5 {
 			t := float64(i) / 4
 			at := point{c.x + side*r*(0.12+0.26*math.Sqrt(t)), c.y + r*(0.28-0.56*t)}
@@ -147,7 +156,8 @@ func mountains(p *page, b box, k, ground ink) {
 	p.fill(k, ring(point{c.x, c.y - r*0.08}, r*0.3, r*0.025))
 	peak := func(x, top, half float64, snow bool) {
 		base := c.y + r*0.3
-		p.fill(ground, polygon(point{c.x + (x-half-0.02)*r, base}, point{c.x + x*r, c.y + (top-0.03)*r}, point{c.x + (x+half+0.02)*r, base}))
+		p.fill(ground, polygon(point{c.x + (x-half-0.02)*r, base},
+			point{c.x + x*r, c.y + (top-0.03)*r}, point{c.x + (x+half+0.02)*r, base}))
 		p.fill(k, polygon(point{c.x + (x-half)*r, base}, point{c.x + x*r, c.y + top*r}, point{c.x + (x+half)*r, base}))
 		if !snow {
 			return
@@ -155,7 +165,8 @@ func mountains(p *page, b box, k, ground ink) {
 		d := (0.3 - top) * 0.3
 		at := func(dx, dy float64) point { return point{c.x + (x+dx)*r, c.y + (top+dy)*r} }
 		w := half * 0.3
-		p.fill(ground, polygon(at(0, 0.035), at(w*0.9, d), at(w*0.35, d*0.8), at(0, d*1.15), at(-w*0.35, d*0.8), at(-w*0.9, d)))
+		p.fill(ground,
+			polygon(at(0, 0.035), at(w*0.9, d), at(w*0.35, d*0.8), at(0, d*1.15), at(-w*0.35, d*0.8), at(-w*0.9, d)))
 	}
 	peak(-0.26, 0, 0.3, false)
 	peak(0.28, -0.04, 0.3, false)
@@ -186,7 +197,8 @@ func wheatEars(p *page, b box, k, _ ink) {
 func waves(p *page, b box, k, ground ink) {
 	s := b.square()
 	c, r := s.center(), s.w
-	p.fill(k, polygon(point{c.x - r*0.07, c.y + r*0.1}, point{c.x - r*0.045, c.y - r*0.26}, point{c.x + r*0.045, c.y - r*0.26}, point{c.x + r*0.07, c.y + r*0.1}))
+	p.fill(k, polygon(point{c.x - r*0.07, c.y + r*0.1}, point{c.x - r*0.045, c.y - r*0.26},
+		point{c.x + r*0.045, c.y - r*0.26}, point{c.x + r*0.07, c.y + r*0.1}))
 	p.fill(k, rectangle(box{c.x - r*0.06, c.y - r*0.3, r * 0.12, r * 0.025}))
 	p.fill(k, rectangle(box{c.x - r*0.035, c.y - r*0.37, r * 0.07, r * 0.06}))
 	p.fill(k, polygon(point{c.x - r*0.05, c.y - r*0.375}, point{c.x, c.y - r*0.44}, point{c.x + r*0.05, c.y - r*0.375}))
@@ -194,14 +206,16 @@ func waves(p *page, b box, k, ground ink) {
 		p.fill(ground, rectangle(box{c.x - r*0.08, c.y - r*(0.17-0.13*float64(i)), r * 0.16, r * 0.05}))
 	}
 	for _, side := range []float64{-1, 1} {
-		p.fill(k, polygon(point{c.x + side*r*0.07, c.y - r*0.35}, point{c.x + side*r*0.46, c.y - r*0.46}, point{c.x + side*r*0.46, c.y - r*0.3}, point{c.x + side*r*0.07, c.y - r*0.33}))
+		p.fill(k, polygon(point{c.x + side*r*0.07, c.y - r*0.35}, point{c.x + side*r*0.46, c.y - r*0.46},
+			point{c.x + side*r*0.46, c.y - r*0.3}, point{c.x + side*r*0.07, c.y - r*0.33}))
 	}
 	for row := range 3 {
 		y := c.y + r*(0.16+0.1*float64(row))
 		var line []point
 		for i := range 49 {
 			t := float64(i) / 48
-			line = append(line, point{c.x + r*(t-0.5)*(1.1-0.2*float64(row)), y + r*0.025*math.Sin(t*6*math.Pi+float64(row))})
+			line = append(line,
+				point{c.x + r*(t-0.5)*(1.1-0.2*float64(row)), y + r*0.025*math.Sin(t*6*math.Pi+float64(row))})
 		}
 		p.fill(ground, stroke(r*0.09, line...))
 		p.fill(k, stroke(r*0.035, line...))

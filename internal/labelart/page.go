@@ -210,10 +210,11 @@ func themeOf(c *cola.Cola) theme {
 			bold = serif
 		}
 	}
-	colours := palettes[brand%uint64(len(palettes))]
+	colors := palettes[brand%uint64(len(palettes))]
 	ornament := hashOf(c.BrandName, string(c.ClassID), string(c.ProductName))
 	return theme{
-		paper: hex(colours.paper), ink: hex(colours.ink), accent: hex(colours.accent), panel: hex(colours.panel), shine: hex(colours.shine),
+		paper: hex(colors.paper), ink: hex(colors.ink), accent: hex(colors.accent),
+		panel: hex(colors.panel), shine: hex(colors.shine),
 		bold: bold, light: light,
 		cut:   int(brand >> 20 % 3),
 		motif: motifs[ornament>>8%uint64(len(motifs))],

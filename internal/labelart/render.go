@@ -161,7 +161,8 @@ func (s *shape) appendPath(b []byte) []byte {
 }
 
 func (s *shape) appendText(b []byte) []byte {
-	b = fmt.Appendf(b, `<text x="%v" y="%v" %s font-size="%v"`, rounded(s.at.x), rounded(s.at.y), svgFamilies[s.face], rounded(s.size))
+	b = fmt.Appendf(b, `<text x="%v" y="%v" %s font-size="%v"`,
+		rounded(s.at.x), rounded(s.at.y), svgFamilies[s.face], rounded(s.size))
 	if s.track != 0 {
 		b = fmt.Appendf(b, ` letter-spacing="%v"`, rounded(s.track*s.size))
 	}

@@ -47,7 +47,7 @@ func FuzzClean(f *testing.F) {
 			}
 		}
 		if again := clean(got, most+2); again != got {
-			t.Fatalf("clean(%q) = %q, and again %q", s, got, again)
+			t.Fatalf("clean(%q) = %q, then %q", s, got, again)
 		}
 	})
 }
@@ -68,12 +68,13 @@ func TestFittedTextFits(t *testing.T) {
 		size, lines := fit(text, b, &m)
 		if len(lines) == 0 {
 			if b.w >= 2*minSize && b.h >= 2*minSize && m.maxSize >= minSize {
-				t.Fatalf("%q in %v is left out, though there is room for a letter", text, b)
+				t.Fatalf("%q in %v is omitted although a letter fits", text, b)
 			}
 			return
 		}
 		if size < minSize || size > m.maxSize || len(lines) > m.lines {
-			t.Fatalf("%q in %v: size %v of at most %v, %d lines of at most %d", text, b, size, m.maxSize, len(lines), m.lines)
+			t.Fatalf("%q in %v: size %v of at most %v, %d lines of at most %d",
+				text, b, size, m.maxSize, len(lines), m.lines)
 		}
 		for _, line := range lines {
 			if w := m.face.measure(line, m.track) * size; w > b.w*1.0001 {
@@ -91,11 +92,11 @@ func TestWrapKeepsEveryWord(t *testing.T) {
 	for width := 40.0; width > 5; width-- {
 		lines := wrap(text, sans, width, 0)
 		if got := strings.Join(lines, " "); got != text {
-			t.Errorf("width %v: the lines are %q", width, lines)
+			t.Errorf("width %v: lines %q", width, lines)
 		}
 	}
 	if lines := wrap(text, sans, 3, 0); lines != nil {
-		t.Errorf("a word wider than the line is not refused: %q", lines)
+		t.Errorf("a word wider than the line: %q", lines)
 	}
 }
 
@@ -103,7 +104,10 @@ func TestWrapKeepsEveryWord(t *testing.T) {
 func hostile(t *rapid.T, name string) string {
 	return rapid.OneOf(
 		rapid.Just(""), rapid.String(), rapid.StringN(0, 3, -1),
-		rapid.SampledFrom([]string{"<script>&\"'</script>", "]]>", "\x00\x01\x1f", "\xff\xfe\x80", "\u202e\u2066", strings.Repeat("W", 5000), strings.Repeat("a ", 3000), "日本酒 🍷", " ", "…"}),
+		rapid.SampledFrom([]string{
+			"<script>&\"'</script>", "]]>", "\x00\x01\x1f", "\xff\xfe\x80",
+			"\u202e\u2066", strings.Repeat("W", 5000), strings.Repeat("a ", 3000), "日本酒 🍷", " ", "…",
+		}),
 		rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
 	).Draw(t, name)
 }
@@ -119,9 +123,12 @@ func TestAnyRecordDraws(t *testing.T) {
 		}
 		list := func(name string) []string { return rapid.SliceOfN(rapid.String(), 0, 8).Draw(t, name) }
 		c := &cola.Cola{}
-		c.BrandName, c.ProductName, c.ClassName, c.OriginName = hostile(t, "brand"), text("product"), text("class"), text("origin")
-		c.ProductType = vocabulary.ProductType(rapid.SampledFrom(append(vocabulary.ProductTypes(), "", "other")).Draw(t, "type"))
-		c.DomesticOrImported = rapid.SampledFrom([]cola.Text{"", vocabulary.Domestic, vocabulary.Imported}).Draw(t, "domestic")
+		c.BrandName, c.ProductName, c.ClassName, c.OriginName = hostile(t,
+			"brand"), text("product"), text("class"), text("origin")
+		c.ProductType = vocabulary.ProductType(rapid.SampledFrom(append(vocabulary.ProductTypes(),
+			"", "other")).Draw(t, "type"))
+		c.DomesticOrImported = rapid.SampledFrom([]cola.Text{"", vocabulary.Domestic, vocabulary.Imported}).Draw(t,
+			"domestic")
 		c.AddressRecipient, c.AddressState, c.AddressZipCode = text("recipient"), text("state"), text("zip")
 		c.WineAppellation, c.WineVintageYear, c.GrapeVarietals = text("appellation"), integer("vintage"), list("grapes")
 		c.LLMCategory, c.LLMProductDescription, c.LLMArtworkCredit = text("category"), text("description"), text("credit")
@@ -130,12 +137,16 @@ func TestAnyRecordDraws(t *testing.T) {
 		c.ABV, c.Volume, c.VolumeUnit = number("abv"), number("volume"), text("unit")
 		side := rapid.OneOf(rapid.IntRange(1, 40), rapid.IntRange(1, 700))
 		position := rapid.SampledFrom([]cola.Text{"front", "back", "neck", "strip", "other", "", "?"})
-		c.Images = []cola.Image{{TTBImageID: "1", ContainerPosition: position.Draw(t, "position"), WidthPixels: cola.Some(side.Draw(t, "w")), HeightPixels: cola.Some(side.Draw(t, "h"))}}
+		c.Images = []cola.Image{{TTBImageID: "1", ContainerPosition: position.Draw(t, "position"),
+			WidthPixels: cola.Some(side.Draw(t, "w")), HeightPixels: cola.Some(side.Draw(t, "h"))}}
 		if rapid.Bool().Draw(t, "coded") {
 			c.Barcodes = []cola.Barcode{{
-				BarcodeType: text("symbology"), BarcodeValue: rapid.OneOf(rapid.StringMatching(`[0-9]{6,14}`), rapid.String()).Draw(t, "value"),
-				TTBImageID: "1", Orientation: rapid.SampledFrom([]cola.Text{"", "horizontal", "vertical"}).Draw(t, "orientation"),
-				RelativeImagePosition: text("place"), WidthPixels: integer("bar width"), HeightPixels: integer("bar height"),
+				BarcodeType:           text("symbology"),
+				BarcodeValue:          rapid.OneOf(rapid.StringMatching(`[0-9]{6,14}`), rapid.String()).Draw(t, "value"),
+				TTBImageID:            "1",
+				Orientation:           rapid.SampledFrom([]cola.Text{"", "horizontal", "vertical"}).Draw(t, "orientation"),
+				RelativeImagePosition: text("place"),
+				WidthPixels:           integer("bar width"), HeightPixels: integer("bar height"),
 			}}
 		}
 		img := &c.Images[0]
@@ -152,7 +163,8 @@ func TestAnyRecordDraws(t *testing.T) {
 			t.Fatal(err)
 		}
 		mustBeXML(t, svg.String())
-		if strings.Contains(svg.String(), "NaN") && !strings.Contains(svg.String(), "NaN%") || strings.Contains(svg.String(), `"Inf`) {
+		if strings.Contains(svg.String(), "NaN") && !strings.Contains(svg.String(), "NaN%") ||
+			strings.Contains(svg.String(), `"Inf`) {
 			t.Fatalf("a coordinate is not a number:\n%s", svg.String())
 		}
 	})

@@ -38,12 +38,12 @@ func NewAccount(ctx context.Context, st Registry, email string, tier cola.Tier, 
 	a := &Account{Key: auth.NewSecret(), Spent: spent}
 	var err error
 	if a.Account, err = st.CreateAccount(ctx, email, tier); err != nil {
-		return nil, fmt.Errorf("make account %s: %w", email, err)
+		return nil, fmt.Errorf("create account %s: %w", email, err)
 	}
 	key := a.Key.Key()
 	key.AccountID, key.Name = a.ID, "traffic"
 	if key, err = st.CreateKey(ctx, key, a.Key.Hash(), 0); err != nil {
-		return nil, fmt.Errorf("make a key of %s: %w", email, err)
+		return nil, fmt.Errorf("create a key for %s: %w", email, err)
 	}
 	a.KeyID = key.ID
 	if err := a.spend(ctx, st); err != nil {
@@ -55,9 +55,12 @@ func NewAccount(ctx context.Context, st Registry, email string, tier cola.Tier, 
 // spend charges the initial usage without requests.
 func (a *Account) spend(ctx context.Context, st store.Ledger) error {
 	entry := store.Entry{Account: a.ID}
-	for meter, units := range map[cola.Meter]int{cola.MeterDetailViews: a.Spent.DetailViews, cola.MeterListRecords: a.Spent.ListRecords} {
+	for meter, units := range map[cola.Meter]int{
+		cola.MeterDetailViews: a.Spent.DetailViews, cola.MeterListRecords: a.Spent.ListRecords,
+	} {
 		if units > 0 {
-			entry.Units = append(entry.Units, store.Units{Channel: cola.ChannelREST, Credential: a.credential(), Meter: meter, Units: units})
+			entry.Units = append(entry.Units,
+				store.Units{Channel: cola.ChannelREST, Credential: a.credential(), Meter: meter, Units: units})
 		}
 	}
 	if len(entry.Units) == 0 {
@@ -84,17 +87,19 @@ var nearlyUsedUp = map[cola.Tier]cola.Used{
 // quota.
 func NewAccounts(ctx context.Context, st Registry, n int) ([]*Account, error) {
 	tiers := []cola.Tier{cola.TierFree, cola.TierStarter, cola.TierPro, cola.TierStarter, cola.TierPro}
-	crowd := make([]*Account, n)
-	for i := range crowd {
+	accounts := make([]*Account, n)
+	for i := range accounts {
 		tier, spent := tiers[i%len(tiers)], cola.Used{}
 		if i%3 == 0 {
 			limits, left := tier.Limits(), nearlyUsedUp[tier]
-			spent = cola.Used{DetailViews: limits.DetailViews - left.DetailViews, ListRecords: limits.ListRecords - left.ListRecords}
+			spent = cola.Used{
+				DetailViews: limits.DetailViews - left.DetailViews, ListRecords: limits.ListRecords - left.ListRecords,
+			}
 		}
 		var err error
-		if crowd[i], err = NewAccount(ctx, st, fmt.Sprintf("%s%d@example.com", tier, i), tier, spent); err != nil {
+		if accounts[i], err = NewAccount(ctx, st, fmt.Sprintf("%s%d@example.com", tier, i), tier, spent); err != nil {
 			return nil, err
 		}
 	}
-	return crowd, nil
+	return accounts, nil
 }

@@ -67,9 +67,11 @@ type Statement struct {
 // span is the period from request to response in which a request was granted.
 type span struct{ sent, answered time.Time }
 
-// Audit compares the ledger with the exchanges, account by account. endings lists all process ends
-// that the test caused, in chronological order. since is when the traffic began.
-func Audit(ctx context.Context, st store.Ledger, accounts []*Account, exchanges []Exchange, endings []Ending, since time.Time) ([]Statement, error) {
+// Audit compares the ledger with the exchanges of each account. endings lists the process exits
+// caused by the test, in chronological order. since is the start of the traffic.
+func Audit(
+	ctx context.Context, st store.Ledger, accounts []*Account, exchanges []Exchange, endings []Ending, since time.Time,
+) ([]Statement, error) {
 	statements := books(accounts, exchanges, endings)
 	for i := range statements {
 		s := &statements[i]
@@ -134,8 +136,10 @@ func (s *Statement) readLedger(ctx context.Context, st store.Ledger, since time.
 	for period, b := range months {
 		s.checkMonth(period, b)
 	}
-	if b := months[cola.PeriodOf(time.Now())]; b.DetailViews != state.Used.DetailViews || b.ListRecords != state.Used.ListRecords {
-		s.find(Over, "the days add up to %d views and %d records, the month's counters are %+v", b.DetailViews, b.ListRecords, state.Used)
+	if b := months[cola.PeriodOf(time.Now())]; b.DetailViews != state.Used.DetailViews ||
+		b.ListRecords != state.Used.ListRecords {
+		s.find(Over, "the days add up to %d views and %d records, the counters of the month are %+v",
+			b.DetailViews, b.ListRecords, state.Used)
 	}
 	return nil
 }
@@ -143,7 +147,7 @@ func (s *Statement) readLedger(ctx context.Context, st store.Ledger, since time.
 func (s *Statement) checkMonth(period cola.Period, b Balance) {
 	limits := s.Account.Tier.Limits()
 	if b.DetailViews > limits.DetailViews || b.ListRecords > limits.ListRecords {
-		s.find(Over, "%d views and %d records in %s are over the limits of %d and %d",
+		s.find(Over, "%d views and %d records in %s exceed the limits of %d and %d",
 			b.DetailViews, b.ListRecords, period, limits.DetailViews, limits.ListRecords)
 	}
 }
@@ -160,20 +164,21 @@ func (s *Statement) judge() {
 		s.Verdict = max(s.Verdict, Bounds)
 	}
 	if !s.Answered.within(s.Charged) {
-		s.find(Lost, "charged %v, less than the %v that were answered (views/records/requests)", s.Charged, s.Answered)
+		s.find(Lost, "charged %v, less than the %v answered (views/records/requests)", s.Charged, s.Answered)
 	}
 	if most := s.Answered.Plus(s.Open); !s.Charged.within(most) {
-		s.find(Over, "charged %v, more than the %v that were answered or of unknown outcome (views/records/requests)", s.Charged, most)
+		s.find(Over, "charged %v, more than the %v answered or unknown (views/records/requests)", s.Charged, most)
 	}
 	if n, limit := mostInWindow(s.grants), s.Account.Tier.Limits().PerMinute; n > limit {
-		s.find(Over, "%d requests let through in less than %v, more than %d", n, quota.Window, limit)
+		s.find(Over, "%d requests granted in less than %v, limit %d", n, quota.Window, limit)
 	}
 }
 
 // mostInWindow returns the maximum number of requests certainly granted within one window, that is,
 // sent and answered in it.
 func mostInWindow(grants []span) (most int) {
-	grants = slices.SortedFunc(slices.Values(grants), func(a, b span) int { return cmp.Compare(a.sent.UnixNano(), b.sent.UnixNano()) })
+	grants = slices.SortedFunc(slices.Values(grants),
+		func(a, b span) int { return cmp.Compare(a.sent.UnixNano(), b.sent.UnixNano()) })
 	for i, first := range grants {
 		end, n := first.sent.Add(quota.Window), 0
 		for _, g := range grants[i:] {

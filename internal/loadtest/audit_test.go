@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// page is a ledger with a single account.
+// page is a ledger with one account.
 type page struct {
 	store.Ledger
 	used cola.Used
@@ -50,31 +50,33 @@ func TestAudit(t *testing.T) {
 		{Question: asksList, Status: 429, Burst: true, Sent: at(1), Answered: at(2)},
 		{Question: asksDetail, Status: 503, Sent: at(1), Answered: at(2)},
 	}
-	cutOff := append(answered[:len(answered):len(answered)], Exchange{Question: asksList, Failure: Reset, Sent: at(9), Answered: at(10.5)})
+	cutOff := append(answered[:len(answered):len(answered)],
+		Exchange{Question: asksList, Failure: Reset, Sent: at(9), Answered: at(10.5)})
 	endings := []Ending{{At: at(10), Gone: at(11), Killed: true, Clear: at(8)}}
 	spent := cola.Used{DetailViews: 100, ListRecords: 9_950}
-	crooked := charges(101, 9_965, 3)
-	crooked.used.ListRecords--
+	inconsistent := charges(101, 9_965, 3)
+	inconsistent.used.ListRecords--
 	for _, tt := range []struct {
 		name      string
 		exchanges []Exchange
 		ledger    page
 		want      Verdict
-		says      string
+		problem   string
 	}{
-		{"what was answered", answered, charges(101, 9_965, 3), Exact, ""},
-		{"a record less", answered, charges(101, 9_964, 3), Lost, "less than"},
-		{"a view less", answered, charges(100, 9_965, 3), Lost, "less than"},
-		{"a request less", answered, charges(101, 9_965, 2), Lost, "less than"},
-		{"a record more", answered, charges(101, 9_966, 3), Over, "more than"},
-		{"a view more", answered, charges(102, 9_965, 3), Over, "more than"},
-		{"a request more", answered, charges(101, 9_965, 4), Over, "more than"},
-		{"the unknown not charged", cutOff, charges(101, 9_965, 3), Bounds, ""},
-		{"the unknown charged", cutOff, charges(101, 9_985, 4), Bounds, ""},
-		{"more than the unknown", cutOff, charges(101, 9_986, 4), Over, "more than"},
-		{"less than was answered beside the unknown", cutOff, charges(101, 9_964, 4), Lost, "less than"},
-		{"over the limit", append(cutOff[:len(cutOff):len(cutOff)], cutOff[5], cutOff[5]), charges(101, 10_001, 4), Over, "over the limits"},
-		{"days that do not add up", answered, crooked, Over, "add up"},
+		{"equal", answered, charges(101, 9_965, 3), Exact, ""},
+		{"one record less", answered, charges(101, 9_964, 3), Lost, "less than"},
+		{"one view less", answered, charges(100, 9_965, 3), Lost, "less than"},
+		{"one request less", answered, charges(101, 9_965, 2), Lost, "less than"},
+		{"one record more", answered, charges(101, 9_966, 3), Over, "more than"},
+		{"one view more", answered, charges(102, 9_965, 3), Over, "more than"},
+		{"one request more", answered, charges(101, 9_965, 4), Over, "more than"},
+		{"unknown not charged", cutOff, charges(101, 9_965, 3), Bounds, ""},
+		{"unknown charged", cutOff, charges(101, 9_985, 4), Bounds, ""},
+		{"more than unknown", cutOff, charges(101, 9_986, 4), Over, "more than"},
+		{"less than answered, with unknown", cutOff, charges(101, 9_964, 4), Lost, "less than"},
+		{"above the quota", append(cutOff[:len(cutOff):len(cutOff)], cutOff[5], cutOff[5]),
+			charges(101, 10_001, 4), Over, "exceed the limits"},
+		{"inconsistent days", answered, inconsistent, Over, "add up"},
 	} {
 		account := &Account{Account: store.Account{ID: 7, Tier: cola.TierFree}, Key: auth.NewSecret(), Spent: spent}
 		exchanges := make([]Exchange, len(tt.exchanges))
@@ -86,13 +88,15 @@ func TestAudit(t *testing.T) {
 		if err != nil || len(got) != 1 {
 			t.Fatalf("%s: %d statements, %v", tt.name, len(got), err)
 		}
-		if said := strings.Join(got[0].Problems, "; "); got[0].Verdict != tt.want || !strings.Contains(said, tt.says) || (tt.says == "") != (said == "") {
-			t.Errorf("%s: %v %q, want %v %q", tt.name, got[0].Verdict, said, tt.want, tt.says)
+		problems := strings.Join(got[0].Problems, "; ")
+		if got[0].Verdict != tt.want || !strings.Contains(problems, tt.problem) ||
+			(tt.problem == "") != (problems == "") {
+			t.Errorf("%s: %v %q, want %v %q", tt.name, got[0].Verdict, problems, tt.want, tt.problem)
 		}
 	}
 }
 
-func TestAuditOfTheWindow(t *testing.T) {
+func TestAuditRateLimit(t *testing.T) {
 	account := &Account{Account: store.Account{ID: 7, Tier: cola.TierFree}}
 	limit := cola.TierFree.Limits().PerMinute
 	within := func(last float64) []Exchange {
@@ -109,7 +113,8 @@ func TestAuditOfTheWindow(t *testing.T) {
 	for last, want := range map[float64]Verdict{58.9: Over, 59: Exact, 100: Exact} {
 		got, err := Audit(t.Context(), charges(0, 0, limit+1), []*Account{account}, within(last), nil, time.Now())
 		if err != nil || got[0].Verdict != want {
-			t.Errorf("the last of %d requests sent after %v s: %v %v, %v; want %v", limit+1, last, got[0].Verdict, got[0].Problems, err, want)
+			t.Errorf("%d requests, the last after %v s: %v %v, %v; want %v",
+				limit+1, last, got[0].Verdict, got[0].Problems, err, want)
 		}
 	}
 }

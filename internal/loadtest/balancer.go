@@ -13,9 +13,8 @@ import (
 )
 
 const (
-	// checkEvery is the interval between readiness checks.
-	checkEvery  = 100 * time.Millisecond
-	checkWithin = 2 * time.Second
+	checkInterval = 100 * time.Millisecond // between readiness checks
+	checkTimeout  = 2 * time.Second
 )
 
 // Balancer stands in for a load balancer. It sends each request to a random process among those
@@ -44,7 +43,7 @@ func (b *Balancer) Watch(ctx context.Context) {
 		go func() {
 			for ctx.Err() == nil {
 				b.ready[i].Store(b.check(ctx, i))
-				pause(ctx, checkEvery)
+				pause(ctx, checkInterval)
 			}
 		}()
 	}
@@ -52,7 +51,7 @@ func (b *Balancer) Watch(ctx context.Context) {
 
 // check reports whether a process is ready.
 func (b *Balancer) check(ctx context.Context, process int) bool {
-	ctx, cancel := context.WithTimeout(ctx, checkWithin)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, b.addresses[process]+"/readyz", nil)
 	if err != nil {

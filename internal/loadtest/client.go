@@ -15,8 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// answerWithin is the request timeout. A slower response counts as no response.
-const answerWithin = time.Minute
+// requestTimeout is the request timeout. A slower response counts as no response.
+const requestTimeout = time.Minute
 
 // Failure is the reason why a request has no response.
 type Failure uint8
@@ -50,10 +50,10 @@ func newTransport() http.RoundTripper { return &http.Transport{DisableKeepAlives
 
 // exchange sends the question to the process at a base URL and records the response.
 func exchange(client *http.Client, address string, e Exchange) Exchange {
-	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 	defer cancel()
-	var begun atomic.Bool
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: func() { begun.Store(true) }})
+	var started atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: func() { started.Store(true) }})
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/api/v1"+e.Question.Path, nil)
 	if err != nil {
 		panic(err) // an invalid question
@@ -72,7 +72,7 @@ func exchange(client *http.Client, address string, e Exchange) Exchange {
 		e.read(resp, body)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e.Failure = Refused
-	case begun.Load() || ctx.Err() != nil:
+	case started.Load() || ctx.Err() != nil:
 		e.Failure, e.Problem = Broken, err.Error()
 	default:
 		e.Failure, e.Problem = Reset, err.Error()
@@ -97,7 +97,7 @@ func (e *Exchange) read(resp *http.Response, body []byte) {
 	case e.Status != e.Question.Want && !refused:
 		e.Problem = fmt.Sprintf("%s: %d, want %d: %.200s", e.Question.Path, e.Status, e.Question.Want, body)
 	case e.Units > e.Question.Most:
-		e.Problem = fmt.Sprintf("%s: %d records, more than the %d asked for", e.Question.Path, e.Units, e.Question.Most)
+		e.Problem = fmt.Sprintf("%s: %d records, want at most %d", e.Question.Path, e.Units, e.Question.Most)
 	}
 }
 
@@ -143,11 +143,11 @@ func refusal(resp *http.Response, body []byte) (burst bool, err error) {
 	}
 	switch {
 	case answer.Error.Code != code:
-		return burst, fmt.Errorf("the code should be %s", code)
+		return burst, fmt.Errorf("code %s, want %s", answer.Error.Code, code)
 	case (burst || code == cola.CodeUnavailable) && resp.Header.Get("Retry-After") == "":
-		return burst, errors.New("there is no Retry-After")
+		return burst, errors.New("no Retry-After header")
 	case !burst && code == cola.CodeQuotaExceeded && answer.UpgradeURL == "":
-		return burst, errors.New("there is no upgrade_url")
+		return burst, errors.New("no upgrade_url")
 	}
 	return burst, nil
 }

@@ -29,8 +29,8 @@ func mustServe(t *testing.T, handler http.HandlerFunc) string {
 	return s.URL
 }
 
-// mustNobody returns an address without a listener.
-func mustNobody(t *testing.T) string {
+// mustClosedAddress returns an address without a listener.
+func mustClosedAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -44,9 +44,10 @@ func caller() *Account {
 	return &Account{Account: store.Account{ID: 1, Tier: cola.TierPro}, Key: auth.NewSecret()}
 }
 
-func TestExchangeReadsAnswers(t *testing.T) {
+func TestExchangeResponses(t *testing.T) {
 	barcode := Question{Path: "/barcode/1", Meter: cola.MeterListRecords, Most: 100, Want: 200}
-	const unavailable, burst, used = `{"error":{"code":"unavailable"}}`, `{"error":{"code":"quota_exceeded","details":{"reason":"burst"}}}`,
+	const unavailable, burst, used = `{"error":{"code":"unavailable"}}`,
+		`{"error":{"code":"quota_exceeded","details":{"reason":"burst"}}}`,
 		`{"error":{"code":"quota_exceeded","details":{"reason":"list_records"}},"upgrade_url":"https://example.com"}`
 	for _, tt := range []struct {
 		question Question
@@ -59,7 +60,7 @@ func TestExchangeReadsAnswers(t *testing.T) {
 	}{
 		{asksList, 200, "", `{"data":[{},{},{}]}`, 3, false, ""},
 		{asksList, 200, "", `{"data":[]}`, 0, false, ""},
-		{asksList, 200, "", `{"data":[` + strings.Repeat("{},", 20) + `{}]}`, 21, false, "more than the 20"},
+		{asksList, 200, "", `{"data":[` + strings.Repeat("{},", 20) + `{}]}`, 21, false, "want at most 20"},
 		{asksList, 200, "", `{"data":[{},`, 0, false, "unexpected end"},
 		{asksDetail, 200, "", `{"data":{"ttb_id":"1"}}`, 1, false, ""},
 		{barcode, 200, "", `{"data":{"colas":[{},{}]}}`, 2, false, ""},
@@ -72,7 +73,7 @@ func TestExchangeReadsAnswers(t *testing.T) {
 		{asksList, 429, "", strings.Replace(used, "upgrade_url", "url", 1), 0, false, "no upgrade_url"},
 		{asksList, 503, "2", unavailable, 0, false, ""},
 		{asksList, 503, "", unavailable, 0, false, "no Retry-After"},
-		{asksList, 503, "2", burst, 0, true, "code should be unavailable"},
+		{asksList, 503, "2", burst, 0, true, "want unavailable"},
 		{asksList, 503, "2", `<html>`, 0, false, "invalid character"},
 	} {
 		address := mustServe(t, func(w http.ResponseWriter, r *http.Request) {
@@ -82,58 +83,63 @@ func TestExchangeReadsAnswers(t *testing.T) {
 			w.WriteHeader(tt.status)
 			io.WriteString(w, tt.body)
 		})
-		e := exchange(&http.Client{Transport: newTransport()}, address, Exchange{Account: caller(), Question: tt.question})
+		e := exchange(&http.Client{Transport: newTransport()}, address,
+			Exchange{Account: caller(), Question: tt.question})
 		if e.Status != tt.status || e.Units != tt.units || e.Burst != tt.burst || e.Failure != None ||
 			!strings.Contains(e.Problem, tt.problem) || (tt.problem == "") != (e.Problem == "") {
-			t.Errorf("%d %.60s: %+v, want %d units, burst %t, problem %q", tt.status, tt.body, e, tt.units, tt.burst, tt.problem)
+			t.Errorf("%d %.60s: %+v, want %d units, burst %t, problem %q",
+				tt.status, tt.body, e, tt.units, tt.burst, tt.problem)
 		}
 	}
 }
 
-func TestExchangeTellsFailures(t *testing.T) {
+func TestExchangeFailures(t *testing.T) {
 	for name, tt := range map[string]struct {
 		address string
 		want    Failure
 	}{
-		"nobody there":          {mustNobody(t), Refused},
-		"cut without an answer": {mustServe(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), Reset},
-		"cut within an answer": {mustServe(t, func(w http.ResponseWriter, _ *http.Request) {
+		"no listener": {mustClosedAddress(t), Refused},
+		"closed before the response": {mustServe(t,
+			func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), Reset},
+		"closed within the response": {mustServe(t, func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, `{"data":[`)
 			http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
 		}), Broken},
 	} {
-		e := exchange(&http.Client{Transport: newTransport()}, tt.address, Exchange{Account: caller(), Question: asksList})
+		e := exchange(&http.Client{Transport: newTransport()},
+			tt.address, Exchange{Account: caller(), Question: asksList})
 		if e.Failure != tt.want || e.Status == 0 && tt.want == None || e.Sent.IsZero() || e.Answered.Before(e.Sent) {
 			t.Errorf("%s: %+v, want failure %d", name, e, tt.want)
 		}
 	}
 }
 
-// TestBalancerRepeatsOnlyWhatWasNotSent checks that a request moves to another process if its
+// TestBalancerRetries checks that a request moves to another process if its
 // connection was refused, and never if a process may have read it.
-func TestBalancerRepeatsOnlyWhatWasNotSent(t *testing.T) {
+func TestBalancerRetries(t *testing.T) {
 	var cut, answered atomic.Int64
 	cutting := mustServe(t, func(http.ResponseWriter, *http.Request) { cut.Add(1); panic(http.ErrAbortHandler) })
-	answering := mustServe(t, func(w http.ResponseWriter, _ *http.Request) { answered.Add(1); io.WriteString(w, `{"data":[]}`) })
+	answering := mustServe(t,
+		func(w http.ResponseWriter, _ *http.Request) { answered.Add(1); io.WriteString(w, `{"data":[]}`) })
 	log := &Log{}
-	refused := NewBalancer(log, mustNobody(t), answering)
+	refused := NewBalancer(log, mustClosedAddress(t), answering)
 	for range 20 {
 		if e := refused.Send(caller(), asksList); e.Status != http.StatusOK || e.Process != 1 {
-			t.Fatalf("with one process there and one not: %+v", e)
+			t.Fatalf("with one of two processes: %+v", e)
 		}
 	}
 	tried := len(log.Exchanges())
 	if tried == 20 || answered.Load() != 20 {
-		t.Errorf("%d exchanges for %d answers, want some refused", tried, answered.Load())
+		t.Errorf("%d exchanges for %d responses, want some refused connections", tried, answered.Load())
 	}
 	broken := NewBalancer(log, cutting, cutting, cutting)
 	if e := broken.Send(caller(), asksList); e.Failure != Reset || cut.Load() != 1 || len(log.Exchanges()) != tried+1 {
-		t.Errorf("cut off: %+v, sent %d times", e, cut.Load())
+		t.Errorf("closed connection: %+v, sent %d times", e, cut.Load())
 	}
 }
 
-func TestBalancerPrefersWhoIsReady(t *testing.T) {
+func TestBalancerPrefersReady(t *testing.T) {
 	var unready atomic.Int64
 	probe := func(status int) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -156,19 +162,19 @@ func TestBalancerPrefersWhoIsReady(t *testing.T) {
 	}
 	for range 30 {
 		if e := b.Send(caller(), asksList); e.Process != 1 {
-			t.Fatalf("sent to %d, which is not ready", e.Process)
+			t.Fatalf("sent to process %d, which is not ready", e.Process)
 		}
 	}
 	b.ready[1].Store(false)
 	order := b.order()
 	if len(order) != 3 || unready.Load() != 0 {
-		t.Errorf("with nobody ready it tries %v; %d went where nobody was ready", order, unready.Load())
+		t.Errorf("with no ready process: order %v; %d requests to unready processes", order, unready.Load())
 	}
 }
 
-// TestCrowd checks that every account sends requests and that no request is in flight after the
+// TestLoad checks that every account sends requests and that no request is in flight after the
 // context ends.
-func TestCrowd(t *testing.T) {
+func TestLoad(t *testing.T) {
 	var underWay atomic.Int64
 	address := mustServe(t, func(w http.ResponseWriter, _ *http.Request) {
 		underWay.Add(1)
@@ -196,7 +202,7 @@ func TestCrowd(t *testing.T) {
 	cancel()
 	<-done
 	if n := underWay.Load(); n != 0 {
-		t.Errorf("%d requests are under way after the end", n)
+		t.Errorf("%d requests in flight after the end", n)
 	}
 }
 
@@ -214,9 +220,12 @@ func TestDraw(t *testing.T) {
 			t.Fatalf("%+v", q)
 		}
 	}
-	for _, kind := range []string{"colas", "colas/14001", "colas/99999999999999", "permittees", "permittees/CA%2FW", "barcode/0%201", "usage", "avas", "no/such/path"} {
+	for _, kind := range []string{
+		"colas", "colas/14001", "colas/99999999999999", "permittees", "permittees/CA%2FW", "barcode/0%201", "usage",
+		"avas", "no/such/path",
+	} {
 		if kinds[kind] == 0 {
-			t.Errorf("no question of the kind %s among %v", kind, kinds)
+			t.Errorf("no question of kind %s in %v", kind, kinds)
 		}
 	}
 }

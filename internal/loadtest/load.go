@@ -30,11 +30,11 @@ func (l *Log) Exchanges() []Exchange {
 }
 
 const (
-	// atOnce is the number of concurrent requests per account.
-	atOnce = 3
-	// Every greedyEach-th account sends greed times as many requests as the others.
-	greedyEach = 7
-	greed      = 6
+	// concurrency is the number of concurrent requests per account.
+	concurrency = 3
+	// Every heavyEvery-th account sends heavyFactor times as many requests as the others.
+	heavyEvery  = 7
+	heavyFactor = 6
 )
 
 // Load is a set of accounts that send requests until stopped.
@@ -42,7 +42,8 @@ type Load struct {
 	Accounts []*Account
 	Material Material
 	Balancer *Balancer
-	Rate     float64 // request rate of an account, as a multiple of its tier's rate limit; every greedyEach-th sends more
+	// request rate of an account, as a multiple of its tier's rate limit; every heavyEvery-th sends more
+	Rate float64
 }
 
 // Run sends requests until the context ends and returns after the last response.
@@ -50,11 +51,11 @@ func (c Load) Run(ctx context.Context) {
 	var callers sync.WaitGroup
 	for i, account := range c.Accounts {
 		pace := c.Rate * float64(account.Tier.Limits().PerMinute)
-		if i%greedyEach == 0 {
-			pace *= greed
+		if i%heavyEvery == 0 {
+			pace *= heavyFactor
 		}
-		every := time.Duration(atOnce * float64(quota.Window) / pace)
-		for n := range atOnce {
+		every := time.Duration(concurrency * float64(quota.Window) / pace)
+		for n := range concurrency {
 			random := rand.New(rand.NewPCG(uint64(i), uint64(n)))
 			callers.Go(func() { c.call(ctx, account, random, every) })
 		}

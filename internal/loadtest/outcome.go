@@ -22,12 +22,13 @@ type Outcome uint8
 
 // Outcomes.
 const (
-	Granted    Outcome = iota // granted by the ledger and answered: counts toward the rate limit and costs its units
-	Held                      // 429 from the rate limit, or 503: does not count
-	NotBegun                  // not started: the connection was refused, or closed unread by a process that exited cleanly
-	Unknown                   // the process was killed during the request: may have been charged
-	Unresolved                // 503 from a process that was killed with commits in doubt: may have been charged
-	Failed                    // no response for no known reason: may have been charged
+	Granted Outcome = iota // granted by the ledger and answered: counts toward the rate limit and costs its units
+	Held                   // 429 from the rate limit, or 503: does not count
+	// not started: the connection was refused, or closed unread by a process that exited cleanly
+	NotBegun
+	Unknown    // the process was killed during the request: may have been charged
+	Unresolved // 503 from a process that was killed with commits in doubt: may have been charged
+	Failed     // no response for an unknown reason: may have been charged
 )
 
 // outcome classifies an exchange. endings are in chronological order.
@@ -48,15 +49,15 @@ func (e *Exchange) outcome(endings []Ending) Outcome {
 	return Granted
 }
 
-// refusedAtOnce is the time within which an unavailable ledger refuses requests without a batch. It
-// retries a batch for at least a second before giving up.
-const refusedAtOnce = time.Second / 2
+// immediateRefusal is the time within which an unavailable ledger refuses requests without a batch.
+// It retries a batch for at least a second before giving up.
+const immediateRefusal = time.Second / 2
 
 // mayBeInDoubt reports whether a 503 may belong to a batch that was in doubt when its process was
 // killed.
 func (e *Exchange) mayBeInDoubt(endings []Ending) bool {
 	next := e.ending(endings)
-	return next != nil && next.Killed && e.Answered.After(next.Clear) && e.Answered.Sub(e.Sent) > refusedAtOnce
+	return next != nil && next.Killed && e.Answered.After(next.Clear) && e.Answered.Sub(e.Sent) > immediateRefusal
 }
 
 // lost classifies an exchange whose connection ended.

@@ -24,25 +24,28 @@ func TestOutcome(t *testing.T) {
 		failure        Failure
 		want           Outcome
 	}{
-		{"an answer", 5, 6, 200, false, None, Granted},
-		{"a quota used up counts in the window", 5, 6, 429, false, None, Granted},
-		{"what is not found counts in the window", 5, 6, 404, false, None, Granted},
-		{"a full window", 5, 6, 429, true, None, Held},
-		{"a refused connection", 10.2, 10.3, 0, false, Refused, NotBegun},
-		{"cut off by a kill", 9, 10.5, 0, false, Reset, Unknown},
-		{"cut off by a kill within the answer", 9, 10.5, 0, false, Broken, Unknown},
-		{"cut off before the kill", 8, 9.5, 0, false, Reset, Failed},
-		{"cut off long after the kill", 11.5, 12, 0, false, Reset, Failed},
-		{"never read by one that was asked to end", 19, 20.5, 0, false, Reset, NotBegun},
-		{"cut off within the answer by one that was asked to end", 19, 20.5, 0, false, Broken, Failed},
-		{"cut off with no end to come", 30, 31, 0, false, Reset, Failed},
-		{"503 before the process was clear", 1, 7.9, unavailable, false, None, Held},
-		{"503 that ended after the process was clear", 1, 8.1, unavailable, false, None, Unresolved},
-		{"503 at once", 8.5, 8.9, unavailable, false, None, Held},
-		{"503 of a process that was asked to end", 12, 17, unavailable, false, None, Held},
-		{"503 of a process that is still there", 30, 35, unavailable, false, None, Held},
+		{"200", 5, 6, 200, false, None, Granted},
+		{"429 for the quota", 5, 6, 429, false, None, Granted},
+		{"404", 5, 6, 404, false, None, Granted},
+		{"429 for the rate limit", 5, 6, 429, true, None, Held},
+		{"refused connection", 10.2, 10.3, 0, false, Refused, NotBegun},
+		{"closed by a kill", 9, 10.5, 0, false, Reset, Unknown},
+		{"closed by a kill within the response", 9, 10.5, 0, false, Broken, Unknown},
+		{"closed before the kill", 8, 9.5, 0, false, Reset, Failed},
+		{"closed long after the kill", 11.5, 12, 0, false, Reset, Failed},
+		{"closed unread during shutdown", 19, 20.5, 0, false, Reset, NotBegun},
+		{"closed within the response during shutdown", 19, 20.5, 0, false, Broken, Failed},
+		{"closed without an ending", 30, 31, 0, false, Reset, Failed},
+		{"503 before the clear time", 1, 7.9, unavailable, false, None, Held},
+		{"503 after the clear time", 1, 8.1, unavailable, false, None, Unresolved},
+		{"immediate 503", 8.5, 8.9, unavailable, false, None, Held},
+		{"503 during shutdown", 12, 17, unavailable, false, None, Held},
+		{"503 of a running process", 30, 35, unavailable, false, None, Held},
 	} {
-		e := Exchange{Process: 1, Sent: at(tt.sent), Answered: at(tt.answered), Status: tt.status, Burst: tt.burst, Failure: tt.failure}
+		e := Exchange{
+			Process: 1, Sent: at(tt.sent), Answered: at(tt.answered),
+			Status: tt.status, Burst: tt.burst, Failure: tt.failure,
+		}
 		if got := e.outcome(endings); got != tt.want {
 			t.Errorf("%s: outcome %d, want %d", tt.name, got, tt.want)
 		}
@@ -66,14 +69,16 @@ func TestTallies(t *testing.T) {
 	}
 	tallies := Tallies(phases, at(22), exchanges, endings)
 	calm, kill := tallies[0], tallies[1]
-	if calm.Requests != 4 || calm.OK != 1 || calm.Wrong != 1 || calm.TooMany != 1 || calm.Unavailable != 1 || len(calm.Faults) != 1 {
+	if calm.Requests != 4 || calm.OK != 1 || calm.Wrong != 1 || calm.TooMany != 1 || calm.Unavailable != 1 ||
+		len(calm.Faults) != 1 {
 		t.Errorf("calm: %+v", calm)
 	}
-	if kill.Requests != 5 || kill.OK != 2 || kill.Unavailable != 1 || kill.Unresolved != 1 || kill.Unknown != 1 || kill.NotBegun != 1 || len(kill.Faults) != 2 {
+	if kill.Requests != 5 || kill.OK != 2 || kill.Unavailable != 1 || kill.Unresolved != 1 || kill.Unknown != 1 ||
+		kill.NotBegun != 1 || len(kill.Faults) != 2 {
 		t.Errorf("kill: %+v", kill)
 	}
 	if calm.Longest != 2*time.Second || kill.Longest != 18*time.Second {
-		t.Errorf("without a 200 for %v and %v, want 2s and 18s", calm.Longest, kill.Longest)
+		t.Errorf("longest without 200: %v and %v, want 2s and 18s", calm.Longest, kill.Longest)
 	}
 	if none := Tallies(nil, at(1), nil, nil); len(none) != 0 {
 		t.Errorf("no phases: %+v", none)

@@ -16,7 +16,7 @@ type Question struct {
 	Path  string // below /api/v1, including the query string
 	Meter cola.Meter
 	Most  int // maximum cost in units of the meter
-	Want  int // expected status, unless a limit or the service's state refuses the request
+	Want  int // expected status, unless a limit or an outage applies
 }
 
 // Material lists records in the registry that questions can refer to.
@@ -50,7 +50,8 @@ func ReadMaterial(ctx context.Context, st store.Changes) (m Material, err error)
 		return nil
 	})
 	if err == nil && (len(m.IDs) == 0 || len(m.Barcodes) == 0 || len(m.Permits) == 0) {
-		err = fmt.Errorf("the registry has %d labels, %d barcodes and %d permittees: too few to ask for", len(m.IDs), len(m.Barcodes), len(m.Permits))
+		err = fmt.Errorf("not enough data: %d labels, %d barcodes, %d permittees",
+			len(m.IDs), len(m.Barcodes), len(m.Permits))
 	}
 	return m, err
 }
@@ -72,7 +73,9 @@ func (m Material) Draw(r *rand.Rand) Question {
 	case n < 60:
 		return one("/permittees/" + url.PathEscape(pick(r, m.Permits)))
 	case n < 70:
-		return Question{"/barcode/" + url.PathEscape(pick(r, m.Barcodes)), cola.MeterListRecords, mostPerBarcode, http.StatusOK}
+		return Question{
+			"/barcode/" + url.PathEscape(pick(r, m.Barcodes)), cola.MeterListRecords, mostPerBarcode, http.StatusOK,
+		}
 	case n < 79:
 		rows := 1 + r.IntN(20)
 		return Question{fmt.Sprintf("/permittees?per_page=%d", rows), cola.MeterListRecords, rows, http.StatusOK}
@@ -106,4 +109,4 @@ func (m Material) search(r *rand.Rand) Question {
 // one returns a question for a single record.
 func one(path string) Question { return Question{path, cola.MeterDetailViews, 1, http.StatusOK} }
 
-func pick(r *rand.Rand, of []string) string { return of[r.IntN(len(of))] }
+func pick(r *rand.Rand, list []string) string { return list[r.IntN(len(list))] }

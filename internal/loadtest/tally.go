@@ -10,8 +10,7 @@ import (
 type Phase struct {
 	Name string
 	From time.Time
-	// Quiet marks a phase in which the service may refuse requests only for their quota, because callers must not
-	// notice the operations in it.
+	// Quiet marks a phase without noticeable disturbance: only limits may refuse requests.
 	Quiet bool
 }
 
@@ -94,6 +93,6 @@ func (t *Tally) count(e *Exchange, o Outcome) {
 	case o == Failed || e.Failure == None && e.Problem != "":
 		t.Faults = append(t.Faults, e.Problem)
 	case t.Quiet && (o == Unknown || e.Status == http.StatusServiceUnavailable):
-		t.Faults = append(t.Faults, e.Question.Path+": no answer but 503, or none at all, with nothing out of order")
+		t.Faults = append(t.Faults, e.Question.Path+": 503 or no response although nothing was disturbed")
 	}
 }

@@ -1,4 +1,5 @@
-// Package mailtest is a real SMTP server for tests, which keeps the messages that it takes. It listens on the loopback interface only.
+// Package mailtest provides an SMTP server for tests that records messages. It listens on the
+// loopback interface only.
 package mailtest
 
 import (
@@ -26,16 +27,16 @@ type Server struct {
 	taken  []Message
 }
 
-// Message is one that the server has taken.
+// Message is a received message.
 type Message struct {
-	From, To string // of the envelope
+	From, To string // envelope addresses
 	Header   mail.Header
 	Subject  string // decoded
 	Text     string
 	HTML     string
 }
 
-// Start starts a server, which ends with the test.
+// Start starts a server that stops when the test ends.
 func Start(t *testing.T) *Server {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -50,17 +51,18 @@ func Start(t *testing.T) *Server {
 	return s
 }
 
-// URL returns the address of the server as flags have it.
+// URL returns the server's address as a value for --smtp.
 func (s *Server) URL() string { return "smtp://" + s.Addr }
 
-// Refuse has the server answer recipients with what refuse returns for them, such as an *smtp.SMTPError; nil takes them.
+// Refuse makes the server reject recipients for which refuse returns an error, such as an
+// *smtp.SMTPError.
 func (s *Server) Refuse(refuse func(to string) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refuse = refuse
 }
 
-// Messages returns the messages taken so far, oldest first.
+// Messages returns the messages received so far, oldest first.
 func (s *Server) Messages() []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +95,7 @@ func (c *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	return nil
 }
 
-// Data implements smtp.Session. A message that cannot be read is refused.
+// Data implements smtp.Session. It rejects messages that can't be parsed.
 func (c *session) Data(r io.Reader) error {
 	raw, err := io.ReadAll(r)
 	if err != nil {
@@ -116,7 +118,7 @@ func (c *session) Reset() { c.from, c.to = "", "" }
 // Logout implements smtp.Session.
 func (c *session) Logout() error { return nil }
 
-// read takes a message apart.
+// read parses a message.
 func read(raw []byte) (m Message, err error) {
 	parsed, err := mail.ReadMessage(bytes.NewReader(raw))
 	if err != nil {
@@ -129,7 +131,7 @@ func read(raw []byte) (m Message, err error) {
 	return m, m.part(m.Header.Get("Content-Type"), m.Header.Get("Content-Transfer-Encoding"), parsed.Body)
 }
 
-// part reads a part of a message, and the parts in it.
+// part parses a part of a message and its nested parts.
 func (m *Message) part(contentType, encoding string, body io.Reader) error {
 	media, params, err := mime.ParseMediaType(contentType)
 	if err != nil {

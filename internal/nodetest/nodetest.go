@@ -153,14 +153,14 @@ func findNode(ctx context.Context, packages string) (string, error) {
 	}
 	node, err := exec.LookPath("node")
 	if err != nil {
-		return "", fmt.Errorf("%w, and there is no npm package of it for this machine", err)
+		return "", fmt.Errorf("%w; no npm package provides it for this platform", err)
 	}
 	version, err := Succeed(Command(ctx, node, "--version"))
 	if err != nil {
 		return "", err
 	}
 	if major, err := majorOf(version); err != nil || major < nodeMajor {
-		return "", fmt.Errorf("the installed Node.js is %s, and %d is wanted at least; there is no npm package of it for this machine",
+		return "", fmt.Errorf("Node.js %s is too old, want at least %d; no npm package provides it for this platform",
 			strings.TrimSpace(version), nodeMajor)
 	}
 	return node, nil
@@ -199,7 +199,7 @@ func (k *Kit) Program(name, runs string) (string, error) {
 		Bin map[string]string `json:"bin"`
 	}
 	if err := json.Unmarshal(content, &described); err != nil || described.Bin[runs] == "" {
-		return "", fmt.Errorf("the package %s has nothing to run as %s: %w", name, runs, err)
+		return "", fmt.Errorf("package %s has no command %s: %w", name, runs, err)
 	}
 	return k.Script(append(folder, filepath.FromSlash(described.Bin[runs]))...), nil
 }

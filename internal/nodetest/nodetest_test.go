@@ -16,7 +16,9 @@ func mustOptions(t *testing.T) Options {
 	for _, name := range []string{"package.json", "package-lock.json", "script.mjs"} {
 		files[name] = &fstest.MapFile{Data: []byte("{}")}
 	}
-	return Options{Files: files, Name: "test", Cache: filepath.Join(t.TempDir(), "cache"), Dir: filepath.Join(t.TempDir(), "kit")}
+	return Options{
+		Files: files, Name: "test", Cache: filepath.Join(t.TempDir(), "cache"), Dir: filepath.Join(t.TempDir(), "kit"),
+	}
 }
 
 // mustFakeNPM replaces npm with a program that records its runs.
@@ -45,10 +47,11 @@ func TestInstallOnce(t *testing.T) {
 	}
 	second, err := o.installPackages(t.Context())
 	if err != nil || second != first {
-		t.Errorf("%s, %v, not %s", second, err, first)
+		t.Errorf("second install: %s, %v, want %s", second, err, first)
 	}
-	if got, err := os.ReadFile(ran); err != nil || strings.Count(string(got), "\n") != 1 || !strings.HasPrefix(string(got), "ci --ignore-scripts") {
-		t.Errorf("npm was run as %q, %v", got, err)
+	if got, err := os.ReadFile(ran); err != nil || strings.Count(string(got), "\n") != 1 ||
+		!strings.HasPrefix(string(got), "ci --ignore-scripts") {
+		t.Errorf("npm runs: %q, %v", got, err)
 	}
 	if _, err := os.Stat(filepath.Join(first, "node_modules")); err != nil {
 		t.Error(err)
@@ -59,14 +62,16 @@ func TestInstallOnce(t *testing.T) {
 func TestInstallFails(t *testing.T) {
 	mustFakeNPM(t, "mkdir node_modules; echo no network >&2; exit 7")
 	o := mustOptions(t)
-	if dir, err := o.installPackages(t.Context()); err == nil || !strings.Contains(err.Error(), "exit status 7") || !strings.Contains(err.Error(), "no network") {
+	if dir, err := o.installPackages(t.Context()); err == nil || !strings.Contains(err.Error(), "exit status 7") ||
+		!strings.Contains(err.Error(), "no network") {
 		t.Errorf("%s, %v", dir, err)
 	}
 	if left, err := os.ReadDir(o.Cache); err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := o.installPackages(t.Context()); err == nil || !strings.Contains(err.Error(), "make tools installs it") {
+	if _, err := o.installPackages(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "make tools installs it") {
 		t.Errorf("without npm: %v", err)
 	}
 }
@@ -74,11 +79,11 @@ func TestInstallFails(t *testing.T) {
 func TestMajorOf(t *testing.T) {
 	for printed, want := range map[string]int{"v22.23.3\n": 22, "v9.0.0": 9, "24": 24} {
 		if got, err := majorOf(printed); err != nil || got != want {
-			t.Errorf("%q is %d, %v, not %d", printed, got, err, want)
+			t.Errorf("majorOf(%q) = %d, %v, want %d", printed, got, err, want)
 		}
 	}
 	if got, err := majorOf("node\n"); err == nil {
-		t.Errorf("no version is %d", got)
+		t.Errorf("majorOf without a version = %d", got)
 	}
 }
 
@@ -97,12 +102,13 @@ func TestKit(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got, err := k.Program("a", "run"); err != nil || got != filepath.Join(dir, "node_modules", "a", "dist", "index.js") {
-		t.Errorf("it runs %s, %v", got, err)
+	if got, err := k.Program("a", "run"); err != nil ||
+		got != filepath.Join(dir, "node_modules", "a", "dist", "index.js") {
+		t.Errorf("output %s, %v", got, err)
 	}
 	for name, runs := range map[string]string{"a": "walk", "b": "run"} {
 		if got, err := k.Program(name, runs); err == nil {
-			t.Errorf("%s of %s is %s", runs, name, got)
+			t.Errorf("Program(%s, %s) = %s, want an error", name, runs, got)
 		}
 	}
 	if _, err := Succeed(k.Command(t.Context(), "anything")); err != nil {

@@ -30,22 +30,24 @@ func CheckPins(files fs.FS) error {
 	var wrong []error
 	for _, pins := range []map[string]string{list.Dependencies, list.OptionalDependencies} {
 		if len(pins) == 0 {
-			wrong = append(wrong, errors.New("nothing is pinned"))
+			wrong = append(wrong, errors.New("no pinned dependencies"))
 		}
 		for name, version := range pins {
-			if locked := lock.Packages["node_modules/"+name].Version; !exactVersion.MatchString(version) || locked != version {
-				wrong = append(wrong, fmt.Errorf("%s is pinned to %q, and locked to %q", name, version, locked))
+			if locked := lock.Packages["node_modules/"+name].Version; !exactVersion.MatchString(version) ||
+				locked != version {
+				wrong = append(wrong,
+					fmt.Errorf("%s: version %q in package.json, %q in the lock file", name, version, locked))
 			}
 		}
 	}
 	for path, p := range lock.Packages {
 		if path != "" && (p.Resolved != "" || !strings.HasPrefix(p.Integrity, "sha512-")) {
-			wrong = append(wrong, fmt.Errorf("%s is to come from %q with the checksum %q", path, p.Resolved, p.Integrity))
+			wrong = append(wrong, fmt.Errorf("%s: resolved %q, integrity %q", path, p.Resolved, p.Integrity))
 		}
 	}
 	for _, name := range nodePackages {
 		if list.OptionalDependencies[name] == "" {
-			wrong = append(wrong, fmt.Errorf("%s is looked for and not installed", name))
+			wrong = append(wrong, fmt.Errorf("%s is not an optional dependency", name))
 		}
 	}
 	return errors.Join(wrong...)

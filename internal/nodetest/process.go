@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	told        = 4 << 10 // maximum length of child output in errors
-	readyWithin = time.Minute
+	maxTail      = 4 << 10 // maximum length of child output in errors
+	readyTimeout = time.Minute
 )
 
 // Command returns a command that is killed with all its descendants when the context ends.
@@ -44,7 +44,7 @@ func Finish(cmd *exec.Cmd) (Output, error) {
 		err = nil
 	}
 	if err != nil {
-		return out, fmt.Errorf("%s: %w%s", shown(cmd), err, out.Tail())
+		return out, fmt.Errorf("%s: %w%s", describe(cmd), err, out.Tail())
 	}
 	return out, nil
 }
@@ -53,13 +53,13 @@ func Finish(cmd *exec.Cmd) (Output, error) {
 func Succeed(cmd *exec.Cmd) (string, error) {
 	out, err := Finish(cmd)
 	if err == nil && out.Code != 0 {
-		err = fmt.Errorf("%s: exit status %d%s", shown(cmd), out.Code, out.Tail())
+		err = fmt.Errorf("%s: exit status %d%s", describe(cmd), out.Code, out.Tail())
 	}
 	return string(out.Stdout), err
 }
 
-// shown formats a command for errors and shortens long arguments.
-func shown(cmd *exec.Cmd) string {
+// describe formats a command and its first arguments for errors.
+func describe(cmd *exec.Cmd) string {
 	words := []string{filepath.Base(cmd.Path)}
 	for _, arg := range cmd.Args[1:] {
 		if len(words) < 4 {
@@ -71,7 +71,8 @@ func shown(cmd *exec.Cmd) string {
 
 // Tail returns the end of the output, for error messages.
 func (o Output) Tail() string {
-	return LastOf(bytes.TrimSpace(append(bytes.TrimSpace(o.Stdout), append([]byte("\n"), bytes.TrimSpace(o.Stderr)...)...)))
+	return LastOf(bytes.TrimSpace(append(bytes.TrimSpace(o.Stdout),
+		append([]byte("\n"), bytes.TrimSpace(o.Stderr)...)...)))
 }
 
 // LastOf returns the end of a child's output, for error messages.
@@ -79,7 +80,7 @@ func LastOf(printed []byte) string {
 	if len(printed) == 0 {
 		return ""
 	}
-	return "\n" + string(printed[max(0, len(printed)-told):])
+	return "\n" + string(printed[max(0, len(printed)-maxTail):])
 }
 
 // Daemon is a child that runs until it is stopped.
@@ -108,12 +109,12 @@ func Launch(cmd *exec.Cmd, log io.Writer) (*Daemon, error) {
 
 // Await waits until a daemon responds to a URL with status 200.
 func (d *Daemon) Await(ctx context.Context, url string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, readyWithin, fmt.Errorf("not ready after %s", readyWithin))
+	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("not ready after %s", readyTimeout))
 	defer cancel()
 	for !answers(ctx, url) {
 		select {
 		case <-d.Exited:
-			return fmt.Errorf("ended before it was ready: %w", d.err)
+			return fmt.Errorf("exited before it was ready: %w", d.err)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-time.After(20 * time.Millisecond):
@@ -140,23 +141,23 @@ func answers(ctx context.Context, url string) bool {
 func (d *Daemon) Stop(within time.Duration) error {
 	select {
 	case <-d.Exited:
-		return d.ended("ended by itself")
+		return d.exitError("exited unexpectedly")
 	default:
 	}
 	err := terminate(d.cmd)
 	select {
 	case <-d.Exited:
 	case <-time.After(within):
-		err = errors.Join(fmt.Errorf("%s did not end within %s", shown(d.cmd), within), kill(d.cmd))
+		err = errors.Join(fmt.Errorf("%s did not exit within %s", describe(d.cmd), within), kill(d.cmd))
 		<-d.Exited
 	}
 	// Also kill descendants that outlived the daemon.
-	return errors.Join(err, kill(d.cmd), d.ended("was asked to end, and did"))
+	return errors.Join(err, kill(d.cmd), d.exitError("failed on shutdown"))
 }
 
-func (d *Daemon) ended(how string) error {
+func (d *Daemon) exitError(what string) error {
 	if d.err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s %s with %w", shown(d.cmd), how, d.err)
+	return fmt.Errorf("%s %s: %w", describe(d.cmd), what, d.err)
 }

@@ -85,13 +85,14 @@ func TestContextEndsGroup(t *testing.T) {
 // TestStopEndsGroup checks that Stop ends descendants that outlive a child with a clean exit.
 func TestStopEndsGroup(t *testing.T) {
 	pid := filepath.Join(t.TempDir(), "pid")
-	d, err := Launch(Command(t.Context(), mustShell(t), "-c", "trap 'exit 0' TERM; sleep 600 >/dev/null 2>&1 & echo $! >"+pid+"; wait"), io.Discard)
+	d, err := Launch(Command(t.Context(), mustShell(t), "-c",
+		"trap 'exit 0' TERM; sleep 600 >/dev/null 2>&1 & echo $! >"+pid+"; wait"), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
 	mustFile(t, pid)
 	if err := d.Stop(time.Minute); err != nil {
-		t.Errorf("it ended with %v", err)
+		t.Errorf("Stop: %v", err)
 	}
 	mustGone(t, pid)
 }
@@ -99,13 +100,14 @@ func TestStopEndsGroup(t *testing.T) {
 // TestStopStubborn checks that Stop kills a child that ignores the signal, and reports it.
 func TestStopStubborn(t *testing.T) {
 	ready := filepath.Join(t.TempDir(), "ready")
-	d, err := Launch(Command(t.Context(), mustShell(t), "-c", "trap '' TERM; echo >"+ready+"; while :; do sleep 0.1; done"), io.Discard)
+	d, err := Launch(Command(t.Context(), mustShell(t), "-c",
+		"trap '' TERM; echo >"+ready+"; while :; do sleep 0.1; done"), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
 	mustFile(t, ready)
-	if err := d.Stop(10 * time.Millisecond); err == nil || !strings.Contains(err.Error(), "did not end within") {
-		t.Errorf("it ended with %v", err)
+	if err := d.Stop(10 * time.Millisecond); err == nil || !strings.Contains(err.Error(), "did not exit within") {
+		t.Errorf("Stop: %v", err)
 	}
 }
 
@@ -115,8 +117,8 @@ func TestStopEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-d.Exited
-	if err := d.Stop(time.Minute); err == nil || !strings.Contains(err.Error(), "ended by itself with exit status 3") {
-		t.Errorf("it ended with %v", err)
+	if err := d.Stop(time.Minute); err == nil || !strings.Contains(err.Error(), "exited unexpectedly: exit status 3") {
+		t.Errorf("Stop: %v", err)
 	}
 }
 
@@ -127,16 +129,18 @@ func TestFinish(t *testing.T) {
 		t.Errorf("%+v, %v", out, err)
 	}
 	if got := out.Tail(); got != "\nout\nerr" {
-		t.Errorf("its end is %q", got)
+		t.Errorf("Tail() = %q", got)
 	}
-	if _, err := Succeed(Command(t.Context(), shell, "-c", "echo no >&2; exit 6")); err == nil || !strings.Contains(err.Error(), "exit status 6\nno") {
-		t.Errorf("a bad end is %v", err)
+	if _, err := Succeed(Command(t.Context(), shell, "-c", "echo no >&2; exit 6")); err == nil ||
+		!strings.Contains(err.Error(), "exit status 6\nno") {
+		t.Errorf("Succeed with exit status 6: %v", err)
 	}
-	if _, err := Finish(Command(t.Context(), shell, "-c", "kill -9 $$")); err == nil || !strings.Contains(err.Error(), "killed") {
-		t.Errorf("a child that was killed gives %v", err)
+	if _, err := Finish(Command(t.Context(), shell, "-c", "kill -9 $$")); err == nil ||
+		!strings.Contains(err.Error(), "killed") {
+		t.Errorf("killed child: %v", err)
 	}
 	if _, err := Finish(Command(t.Context(), filepath.Join(t.TempDir(), "nothing"))); err == nil {
-		t.Error("a program that is not there was run")
+		t.Error("Finish ran a missing program")
 	}
 }
 
@@ -153,17 +157,18 @@ func TestAwait(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := d.Await(t.Context(), ready.URL); err != nil || asked != 3 {
-		t.Errorf("%v after %d questions", err, asked)
+		t.Errorf("Await: %v after %d requests", err, asked)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := d.Await(ended, ready.URL); err == nil {
-		t.Error("it is ready though nobody waits")
+		t.Error("Await succeeded with a canceled context")
 	}
 	if err := d.Stop(time.Minute); err == nil { // sleep exits with an error on SIGTERM
-		t.Error("a signal is no bad end")
+		t.Error("Stop returned no error for an exit by signal")
 	}
-	if err := d.Await(t.Context(), ready.URL+"\x00"); err == nil || !strings.Contains(err.Error(), "ended before it was ready") {
-		t.Errorf("one that has ended: %v", err)
+	if err := d.Await(t.Context(), ready.URL+"\x00"); err == nil ||
+		!strings.Contains(err.Error(), "exited before it was ready") {
+		t.Errorf("after the exit: %v", err)
 	}
 }

@@ -42,7 +42,8 @@ func TestVulnerabilityScan(t *testing.T) {
 	}
 }
 
-// TestVulnerabilityScannerUnreachable checks that the outcome is unknown if the tool can't be installed.
+// TestVulnerabilityScannerUnreachable checks that the outcome is unknown if the tool can't be
+// installed.
 func TestVulnerabilityScannerUnreachable(t *testing.T) {
 	t.Setenv("GOPROXY", "off")
 	if out, summary, exit := scan(t, t.TempDir(), "--strict",

@@ -1,5 +1,5 @@
-// Package openapitest holds answers of the API against its committed description. It is for tests: whatever a server says
-// that the description does not, a header that is missing or a field that is not described, fails the test.
+// Package openapitest validates API responses against the committed OpenAPI document in tests.
+// Undocumented fields and missing headers fail the test.
 package openapitest
 
 import (
@@ -19,18 +19,19 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 )
 
-// Spec is a description that answers are held against. It is safe for concurrent use.
+// Spec is an OpenAPI document. It is safe for concurrent use.
 type Spec struct {
 	doc    *openapi3.T
 	router routers.Router
-	base   string // path of its server
+	base   string // path of the document's server
 }
 
-// errorSchema is the component of the envelope that every error comes in.
+// errorSchema is the schema of all errors.
 const errorSchema = "ErrorResponse"
 
-// Load reads a description from a file, such as httpapi/openapi.json, and checks that it is itself valid. Its objects are
-// closed: to clients they may grow, but here a field that is not described is a failure.
+// Load reads and validates a document such as httpapi/openapi.json. It closes the objects: the
+// document allows additional fields for later versions, but in tests an undocumented field is an
+// error.
 func Load(t testing.TB, path string) *Spec {
 	t.Helper()
 	doc, err := openapi3.NewLoader().LoadFromData(closed(t, path))
@@ -54,8 +55,8 @@ func Load(t testing.TB, path string) *Spec {
 	return &Spec{doc: doc, router: router, base: base + "/"}
 }
 
-// closed reads a description and closes the objects among its components. That is done before it is loaded, because the
-// loader copies a component wherever a reference to it has a description of its own.
+// closed reads a document and closes the objects among its components. It does so before loading,
+// because the loader copies a component where a reference to it has its own description.
 func closed(t testing.TB, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -79,10 +80,10 @@ func closed(t testing.TB, path string) []byte {
 	return b
 }
 
-// Validate fails the test unless the description allows resp as the response to req. Under the path
-// of the description's server, an undescribed path or method must get an error in the envelope. What
-// is served beside that path, and the description itself, are not described: only their request id and
-// the envelope of their JSON errors are checked. The body can be read again afterwards.
+// Validate fails the test unless the document allows resp as the response to req. Below the path of
+// the document's server, an undocumented path or method must return an error with the error schema.
+// For other paths and for the document itself, Validate checks only the request ID and the schema
+// of JSON errors. The body can be read again afterwards.
 func (s *Spec) Validate(t testing.TB, req *http.Request, resp *http.Response) {
 	t.Helper()
 	body, err := io.ReadAll(resp.Body)
@@ -92,30 +93,33 @@ func (s *Spec) Validate(t testing.TB, req *http.Request, resp *http.Response) {
 		err = s.check(req, resp, body)
 	}
 	if err != nil {
-		t.Errorf("%s %s answers %d, not as described: %v\n%.2000s", req.Method, req.URL, resp.StatusCode, err, body)
+		t.Errorf("%s %s: response %d is not as documented: %v\n%.2000s",
+			req.Method, req.URL, resp.StatusCode, err, body)
 	}
 }
 
 func (s *Spec) check(req *http.Request, resp *http.Response, body []byte) error {
 	asked := req.Clone(req.Context())
 	if req.Method == http.MethodHead {
-		asked.Method = http.MethodGet // answered with the same headers
+		asked.Method = http.MethodGet // HEAD has the same headers
 	}
 	route, params, err := s.router.FindRoute(asked)
 	switch {
-	case err != nil && s.isBeside(req) && (resp.StatusCode < 400 || !isJSON(resp)):
+	case err != nil && s.isOutside(req) && (resp.StatusCode < 400 || !isJSON(resp)):
 		return checkRequestID(resp)
 	case err != nil:
 		return s.checkUnknown(req, resp, body)
 	}
-	described, err := describedType(route.Operation, resp)
+	described, err := documentedType(route.Operation, resp)
 	if err != nil {
 		return err
 	}
 	input := &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: asked, Route: route, PathParams: params},
-		Status:                 resp.StatusCode,
-		Header:                 resp.Header,
+		RequestValidationInput: &openapi3filter.RequestValidationInput{
+			Request: asked, Route: route, PathParams: params,
+		},
+		Status: resp.StatusCode,
+		Header: resp.Header,
 		Options: &openapi3filter.Options{
 			IncludeResponseStatus: true,
 			MultiError:            true,
@@ -126,12 +130,12 @@ func (s *Spec) check(req *http.Request, resp *http.Response, body []byte) error 
 	return openapi3filter.ValidateResponse(req.Context(), input)
 }
 
-// describedType returns the media type of an answer, which the description must name for its status; empty for an answer
-// that has no body by its description.
-func describedType(op *openapi3.Operation, resp *http.Response) (string, error) {
+// documentedType returns the media type of a response, which must be documented for its status. It
+// is empty if the documented response has no body.
+func documentedType(op *openapi3.Operation, resp *http.Response) (string, error) {
 	ref := op.Responses.Status(resp.StatusCode)
 	if ref == nil {
-		return "", errors.New("the status is not described")
+		return "", errors.New("undocumented status")
 	}
 	if len(ref.Value.Content) == 0 {
 		return "", nil
@@ -141,13 +145,13 @@ func describedType(op *openapi3.Operation, resp *http.Response) (string, error) 
 		return "", err
 	}
 	if ref.Value.Content.Get(mediaType) == nil {
-		return "", errors.New("the content type is not described: " + mediaType)
+		return "", errors.New("undocumented content type " + mediaType)
 	}
 	return mediaType, nil
 }
 
-// isBeside reports whether a request is for something that the description leaves out.
-func (s *Spec) isBeside(req *http.Request) bool {
+// isOutside reports whether a path is outside the documented API.
+func (s *Spec) isOutside(req *http.Request) bool {
 	path, inside := strings.CutPrefix(req.URL.Path, s.base)
 	return !inside || path == "openapi.json"
 }
@@ -158,22 +162,22 @@ func isJSON(resp *http.Response) bool {
 
 func checkRequestID(resp *http.Response) error {
 	if resp.Header.Get("X-Request-Id") == "" {
-		return errors.New("the header X-Request-Id is missing")
+		return errors.New("missing header X-Request-Id")
 	}
 	return nil
 }
 
-// checkUnknown checks a response at an undescribed path, or to an undescribed method, against the envelope of errors.
+// checkUnknown checks the response to an undocumented path or method against the error schema.
 func (s *Spec) checkUnknown(req *http.Request, resp *http.Response, body []byte) error {
 	switch {
 	case resp.StatusCode < 400:
-		return errors.New("the path or method is not described")
+		return errors.New("undocumented path or method")
 	case resp.StatusCode == http.StatusMethodNotAllowed && resp.Header.Get("Allow") == "":
-		return errors.New("the header Allow is missing")
+		return errors.New("missing header Allow")
 	case req.Method == http.MethodHead:
 		return checkRequestID(resp)
 	case !isJSON(resp):
-		return errors.New("the content type is " + resp.Header.Get("Content-Type"))
+		return errors.New("content type " + resp.Header.Get("Content-Type"))
 	}
 	if err := checkRequestID(resp); err != nil {
 		return err
@@ -182,5 +186,6 @@ func (s *Spec) checkUnknown(req *http.Request, resp *http.Response, body []byte)
 	if err := json.Unmarshal(body, &value); err != nil {
 		return err
 	}
-	return s.doc.Components.Schemas[errorSchema].Value.VisitJSON(value, openapi3.EnableJSONSchema2020(), openapi3.MultiErrors())
+	return s.doc.Components.Schemas[errorSchema].Value.VisitJSON(value,
+		openapi3.EnableJSONSchema2020(), openapi3.MultiErrors())
 }

@@ -43,8 +43,8 @@ func (b *bench) accounts(ctx context.Context) error {
 	return err
 }
 
-// importing measures the ledger on an idle server and then during the first part of an import,
-// which yields to it. The rest of the import runs without load.
+// importing measures the ledger on an idle server and then during the first part of an import. The
+// rest of the import runs without load.
 func (b *bench) importing(ctx context.Context, idle, during time.Duration) error {
 	b.countDated()
 	s, err := b.serve(ctx)
@@ -62,9 +62,9 @@ func (b *bench) importing(ctx context.Context, idle, during time.Duration) error
 	var took time.Duration
 	done := make(chan error, 1)
 	go func() {
-		begun := time.Now()
+		started := time.Now()
 		err := b.importLabels(ctx)
-		took = time.Since(begun)
+		took = time.Since(started)
 		finished()
 		done <- err
 	}()
@@ -75,7 +75,8 @@ func (b *bench) importing(ctx context.Context, idle, during time.Duration) error
 	if err := <-done; err != nil {
 		return err
 	}
-	fmt.Printf("Import: %.0f s with a server on the same data, %s of it beside a busy ledger.\n\n", took.Seconds(), min(during, took.Round(time.Second)))
+	fmt.Printf("Import: %.0f s with a server on the same data, the first %s with a busy ledger.\n\n",
+		took.Seconds(), min(during, took.Round(time.Second)))
 	printLedger(before, beside)
 	return b.settleAndStop(ctx, s)
 }
@@ -92,19 +93,21 @@ func (b *bench) serve(ctx context.Context) (s *measure.Server, err error) {
 }
 
 func printLedger(before, during measure.Latencies) {
-	fmt.Printf("| ledger commit, over HTTP | calls | 50th | 99th | largest |\n|---|---|---|---|---|\n")
+	fmt.Printf("| ledger commit over HTTP | calls | p50 | p99 | max |\n|---|---|---|---|---|\n")
 	row := func(name string, l measure.Latencies) {
-		fmt.Printf("| %s | %d | %s | %s | %s |\n", name, len(l), measure.Milliseconds(l.At(0.5)), measure.Milliseconds(l.At(0.99)), measure.Milliseconds(l.At(1)))
+		fmt.Printf("| %s | %d | %s | %s | %s |\n", name, len(l),
+			measure.Milliseconds(l.At(0.5)), measure.Milliseconds(l.At(0.99)), measure.Milliseconds(l.At(1)))
 	}
 	row("idle", before)
 	row("while importing", during)
-	fmt.Printf("| ratio | | %.1f | %.1f | |\n\n", measure.Ratio(during.At(0.5), before.At(0.5)), measure.Ratio(during.At(0.99), before.At(0.99)))
+	fmt.Printf("| ratio | | %.1f | %.1f | |\n\n",
+		measure.Ratio(during.At(0.5), before.At(0.5)), measure.Ratio(during.At(0.99), before.At(0.99)))
 }
 
 // settleAndStop waits until the server shows every label and has compacted its index, and prints
 // its memory use.
 func (b *bench) settleAndStop(ctx context.Context, s *measure.Server) error {
-	begun, expected := time.Now(), b.dated
+	started, expected := time.Now(), b.dated
 	for {
 		total, err := b.total()
 		if err != nil {
@@ -113,15 +116,15 @@ func (b *bench) settleAndStop(ctx context.Context, s *measure.Server) error {
 		if total >= expected {
 			break
 		}
-		if time.Since(begun) > 5*time.Minute {
-			return fmt.Errorf("the server shows %d labels five minutes after the import", total)
+		if time.Since(started) > 5*time.Minute {
+			return fmt.Errorf("the server shows only %d labels five minutes after the import", total)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	lag := time.Since(begun)
+	lag := time.Since(started)
 	time.Sleep(90 * time.Second) // for the last compaction, the snapshot, and the release of memory
 	now, peak := s.Memory()
-	fmt.Printf("Shown by the running server %.1f s after the import ended; resident 90 s later %d MiB, highest during import and folds %d MiB.\n\n",
+	fmt.Printf("Visible in the running server %.1f s after the import; resident memory 90 s later %d MiB, peak %d MiB.\n\n",
 		lag.Seconds(), now, peak)
 	return s.Stop()
 }
@@ -157,11 +160,11 @@ func (b *bench) total() (int, error) {
 
 // restarts measures the time to readiness with and without a snapshot.
 func (b *bench) restarts(ctx context.Context) error {
-	fmt.Printf("| start | to ready | resident when ready | highest |\n|---|---|---|---|\n")
+	fmt.Printf("| start | until ready | memory when ready | peak |\n|---|---|---|---|\n")
 	for _, start := range []struct {
 		name     string
 		snapshot bool
-	}{{"from the snapshot", true}, {"without one, from the database", false}} {
+	}{{"with snapshot", true}, {"without snapshot", false}} {
 		snapshot := filepath.Join(b.data, "registry.index")
 		if !start.snapshot {
 			if err := os.Remove(snapshot); err != nil {
@@ -188,7 +191,7 @@ func (b *bench) searching(ctx context.Context, load time.Duration) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("| searches over HTTP, with exact totals, each committed to the ledger | requests/s | 50th | 99th | resident |\n|---|---|---|---|---|\n")
+	fmt.Printf("| metered searches over HTTP, with exact totals | requests/s | p50 | p99 | memory |\n|---|---|---|---|---|\n")
 	for _, clients := range []int{1, 8, 64} {
 		if _, _, err := b.search(measure.Timeout(ctx, 2*time.Second), clients); err != nil {
 			return err
@@ -198,9 +201,10 @@ func (b *bench) searching(ctx context.Context, load time.Duration) error {
 			return err
 		}
 		now, _ := s.Memory()
-		fmt.Printf("| %d clients | %.0f | %s | %s | %d MiB |\n", clients, float64(len(l))/load.Seconds(), measure.Milliseconds(l.At(0.5)), measure.Milliseconds(l.At(0.99)), now)
+		fmt.Printf("| %d clients | %.0f | %s | %s | %d MiB |\n", clients, float64(len(l))/load.Seconds(),
+			measure.Milliseconds(l.At(0.5)), measure.Milliseconds(l.At(0.99)), now)
 		if len(statuses) != 1 || statuses[http.StatusOK] == 0 {
-			fmt.Printf("\nanswers by status: %v\n", statuses)
+			fmt.Printf("\nresponses by status: %v\n", statuses)
 		}
 	}
 	fmt.Println()

@@ -19,12 +19,13 @@ func (b *bench) ledger(ctx context.Context) (measure.Latencies, error) {
 	client := &http.Client{}
 	var l measure.Latencies
 	for i := 0; ctx.Err() == nil; i++ {
-		status, took, err := measure.Get(context.WithoutCancel(ctx), client, b.server.URL("/usage"), b.keys[i%len(b.keys)], io.Discard)
+		status, took, err := measure.Get(context.WithoutCancel(ctx), client,
+			b.server.URL("/usage"), b.keys[i%len(b.keys)], io.Discard)
 		if err != nil {
 			return nil, err
 		}
 		if status != http.StatusOK {
-			return nil, fmt.Errorf("/usage answers %d", status)
+			return nil, fmt.Errorf("/usage returned status %d", status)
 		}
 		l = append(l, took)
 		time.Sleep(4 * time.Millisecond)
@@ -63,7 +64,8 @@ func (b *bench) search(ctx context.Context, clients int) (measure.Latencies, map
 				if strings.Contains(path, "%s") {
 					path = fmt.Sprintf(path, words[random.IntN(len(words))])
 				}
-				status, took, err := measure.Get(context.WithoutCancel(ctx), client, b.server.URL(path), b.keys[i%len(b.keys)], io.Discard)
+				status, took, err := measure.Get(context.WithoutCancel(ctx),
+					client, b.server.URL(path), b.keys[i%len(b.keys)], io.Discard)
 				mu.Lock()
 				if err != nil {
 					failed = err

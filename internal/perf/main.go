@@ -15,10 +15,10 @@ import (
 )
 
 func main() {
-	labels := flag.Int("labels", 3_000_000, "how many labels to import")
-	dir := flag.String("dir", "", "folder for the data; a temporary one, removed at the end, when left out")
-	idle := flag.Duration("idle", 30*time.Second, "how long to measure the ledger before the import")
-	during := flag.Duration("during", time.Minute, "how long to measure the ledger beside the import")
+	labels := flag.Int("labels", 3_000_000, "number of labels to import")
+	dir := flag.String("dir", "", "folder for the data (default: a temporary folder, removed at the end)")
+	idle := flag.Duration("idle", 30*time.Second, "how long to measure the ledger on an idle server")
+	during := flag.Duration("during", time.Minute, "how long to measure the ledger during the import")
 	load := flag.Duration("load", 20*time.Second, "how long to search over HTTP")
 	flag.Parse()
 	if err := run(context.Background(), *labels, *dir, *idle, *during, *load); err != nil {

@@ -20,7 +20,9 @@ const programGrace = 10 * time.Second
 
 // initialize creates a cluster in the data folder.
 func initialize(ctx context.Context, s *Server) error {
-	arguments := []string{"--pgdata=" + s.folder.data(), "--username=" + user, "--auth=trust", "--encoding=UTF8", "--no-sync"}
+	arguments := []string{
+		"--pgdata=" + s.folder.data(), "--username=" + user, "--auth=trust", "--encoding=UTF8", "--no-sync",
+	}
 	err := s.runProgram(ctx, "initdb", append(arguments, "--locale=C.UTF-8")...)
 	if err != nil && strings.Contains(err.Error(), "locale") {
 		err = s.runProgram(ctx, "initdb", append(arguments, "--locale=C")...) // a system without C.UTF-8

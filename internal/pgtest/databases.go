@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// answerWithin is the timeout of one liveness check.
-const answerWithin = 5 * time.Second
+// livenessTimeout is the timeout of one liveness check.
+const livenessTimeout = 5 * time.Second
 
 // connect opens a connection to a database of the server. The caller closes it.
 func (s *Server) connect(ctx context.Context, database string) (*pgx.Conn, error) {
@@ -30,7 +30,7 @@ func (s *Server) with(ctx context.Context, database string, do func(*pgx.Conn) e
 
 // answers returns an error unless this server responds on the port.
 func (s *Server) answers(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	ctx, cancel := context.WithTimeout(ctx, livenessTimeout)
 	defer cancel()
 	return s.with(ctx, "postgres", func(conn *pgx.Conn) error {
 		var data string
@@ -38,7 +38,7 @@ func (s *Server) answers(ctx context.Context) error {
 			return err
 		}
 		if data != s.folder.data() {
-			return fmt.Errorf("another server, of %s, answers on %s", data, s.Addr())
+			return fmt.Errorf("another server (data folder %s) responds on %s", data, s.Addr())
 		}
 		return nil
 	})
@@ -77,7 +77,7 @@ func (s *Server) DropDatabase(ctx context.Context, url string) error {
 		return fmt.Errorf("drop database: %w", err)
 	}
 	if s.URL(config.Database) != url {
-		return fmt.Errorf("drop database: %s is not one of the server %s", url, s.Addr())
+		return fmt.Errorf("drop database: %s is not on server %s", url, s.Addr())
 	}
 	err = s.Execute(ctx, "postgres", "DROP DATABASE "+pgx.Identifier{config.Database}.Sanitize()+" WITH (FORCE)")
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Server) Execute(ctx context.Context, database, sql string) error {
 // CutConnections closes all client connections, even busy ones, and waits until they are gone. New
 // connections are accepted.
 func (s *Server) CutConnections(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
 	err := s.with(ctx, "postgres", func(conn *pgx.Conn) error {
 		cut, err := cutConnections(ctx, conn)
@@ -111,7 +111,7 @@ func (s *Server) CutConnections(ctx context.Context) error {
 				return final{err}
 			}
 			if left > 0 {
-				return fmt.Errorf("%d connections are still there", left)
+				return fmt.Errorf("%d connections are still open", left)
 			}
 			return nil
 		})

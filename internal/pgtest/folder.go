@@ -121,7 +121,8 @@ func removeIfAbandoned(path string) {
 	}
 }
 
-// unreachable returns an error that names the folder which the server's user cannot enter.
+// unreachable returns an error that names the folder that the server's user can't enter.
 func unreachable(name, folder string) error {
-	return fmt.Errorf("the servers run as the user %s, who may not pass through the folder %s; choose another with TMPDIR or Options.Dir", name, folder)
+	return fmt.Errorf("the servers run as user %s, which can't access folder %s; "+
+		"choose another with TMPDIR or Options.Dir", name, folder)
 }

@@ -24,7 +24,7 @@ func serverProcesses(t *testing.T, s *Server) []int {
 func processesIn(t *testing.T, folder string) []int {
 	t.Helper()
 	if runtime.GOOS != "linux" {
-		t.Skip("only Linux tells where processes work")
+		t.Skip("requires Linux")
 	}
 	all, err := processes()
 	mustDo(t, err)
@@ -47,7 +47,7 @@ func useTempDir(t *testing.T) {
 	t.Cleanup(func() {
 		entries, err := os.ReadDir(dir)
 		if err != nil || len(entries) > 0 {
-			t.Errorf("left behind: %v, %v", entries, err)
+			t.Errorf("remaining files: %v, %v", entries, err)
 		}
 		mustDo(t, os.RemoveAll(dir))
 	})
@@ -55,8 +55,8 @@ func useTempDir(t *testing.T) {
 	t.Setenv("TMPDIR", dir)
 }
 
-// beVictim starts a server, prints its location, and waits to be killed.
-func beVictim() {
+// runVictim starts a server, prints its location, and waits to be killed.
+func runVictim() {
 	s, err := Start(context.Background(), Options{})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -70,7 +70,7 @@ func beVictim() {
 // next start removes its folder.
 func TestServerOfKilledProcess(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("only on Linux a server ends with its process")
+		t.Skip("requires Linux")
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), victimVariable+"=1")
@@ -84,7 +84,7 @@ func TestServerOfKilledProcess(t *testing.T) {
 
 	removeAbandoned(os.TempDir())
 	if len(processesIn(t, folder)) == 0 {
-		t.Fatal("the server does not run")
+		t.Fatal("the server is not running")
 	}
 	mustDo(t, cmd.Process.Kill())
 	if err := cmd.Wait(); err == nil {
@@ -92,14 +92,14 @@ func TestServerOfKilledProcess(t *testing.T) {
 	}
 	mustDo(t, poll(t.Context(), func() error {
 		if pids := processesIn(t, folder); len(pids) > 0 {
-			return fmt.Errorf("processes %v are left", pids)
+			return fmt.Errorf("processes %v still run", pids)
 		}
 		return nil
 	}))
 	mustDo(t, poll(t.Context(), func() error { // another test binary may be removing it concurrently
 		removeAbandoned(os.TempDir())
 		if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("the folder is left: %v", err)
+			return fmt.Errorf("the folder still exists: %v", err)
 		}
 		return nil
 	}))
@@ -123,7 +123,7 @@ func TestRemoveAbandoned(t *testing.T) {
 	removeAbandoned(parent)
 	for path, want := range map[string]bool{used.path: true, abandoned.path: false, unlocked: true, other: true} {
 		if _, err := os.Stat(path); (err == nil) != want {
-			t.Errorf("%s: there is %t, want %t", filepath.Base(path), err == nil, want)
+			t.Errorf("%s exists: %t, want %t", filepath.Base(path), err == nil, want)
 		}
 	}
 	mustDo(t, used.remove())

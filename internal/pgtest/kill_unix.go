@@ -14,8 +14,8 @@ import (
 	"syscall"
 )
 
-// kill ends a postmaster and its children at once and waits until the children are gone. The data
-// cannot be opened again while one of them is running.
+// kill ends a postmaster and its children immediately and waits until the children are gone,
+// because the data can't be opened again before.
 func (s *Server) kill(ctx context.Context, p *process) error {
 	pid := p.cmd.Process.Pid
 	children, err := freeze(ctx, p)
@@ -41,7 +41,7 @@ func (s *Server) kill(ctx context.Context, p *process) error {
 }
 
 // freeze stops the postmaster with SIGSTOP, so that it neither creates children nor reacts to their
-// end, and returns its children.
+// exits, and returns its children.
 func freeze(ctx context.Context, p *process) (children []int, err error) {
 	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func freeze(ctx context.Context, p *process) (children []int, err error) {
 			return final{err}
 		}
 		if state := all[p.cmd.Process.Pid].state; state != 'T' && state != 'Z' {
-			return errors.New("the server has not stopped yet")
+			return errors.New("the server is still running")
 		}
 		for pid, info := range all {
 			if info.parent == p.cmd.Process.Pid {
@@ -72,7 +72,7 @@ func gone(pids []int) error {
 	}
 	for _, pid := range pids {
 		if info, there := all[pid]; there && info.state != 'Z' {
-			return fmt.Errorf("process %d of the server has not ended yet", pid)
+			return fmt.Errorf("process %d of the server is still running", pid)
 		}
 	}
 	return nil

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	logShown = 64 << 10 // log bytes returned by Log
-	logTold  = 4 << 10  // log bytes included in errors
+	maxLog     = 64 << 10 // log bytes returned by Log
+	maxLogTail = 4 << 10  // log bytes included in errors
 )
 
 // serverLog is a server's log file.
@@ -35,7 +35,7 @@ func (l *serverLog) open() (*os.File, int64, error) {
 func (l *serverLog) keep() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.kept, l.gone = l.read(0, logShown), true
+	l.kept, l.gone = l.read(0, maxLog), true
 }
 
 // tail returns up to limit bytes from the end of the log, in whole lines.

@@ -11,7 +11,7 @@ import (
 func TestLogTail(t *testing.T) {
 	l := &serverLog{path: filepath.Join(t.TempDir(), "log")}
 	if got := l.tail(100); got != "" {
-		t.Errorf("a log that is not there is %q", got)
+		t.Errorf("tail of a missing log = %q", got)
 	}
 	mustDo(t, os.WriteFile(l.path, []byte("one\ntwo\nthree\n"), 0o600))
 	var got []string
@@ -26,6 +26,6 @@ func TestLogTail(t *testing.T) {
 	l.keep()
 	mustDo(t, os.Remove(l.path))
 	if l.tail(100) != want[0] {
-		t.Errorf("the log that was kept is %q", l.tail(100))
+		t.Errorf("kept log = %q", l.tail(100))
 	}
 }

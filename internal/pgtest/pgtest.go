@@ -25,13 +25,13 @@ import (
 
 const (
 	user = "colaregistry" // superuser of every server
-	// patience is the limit of every wait. A server that never starts fails the test instead of hanging it.
-	patience = 2 * time.Minute
+	// timeout bounds every wait, so that a server that never starts doesn't hang the test.
+	timeout = 2 * time.Minute
 	// portAttempts is how many ports to try if other processes take them first.
 	portAttempts = 5
 )
 
-var errPatience = fmt.Errorf("nothing came of it within %s", patience)
+var errTimeout = fmt.Errorf("timed out after %s", timeout)
 
 // Options configures a server. The zero value suits most tests.
 type Options struct {
@@ -72,8 +72,11 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 
 // start creates a server, calls fill to create its data, and starts it on the first free port from
 // reserve.
-func start(ctx context.Context, o Options, name string, reserve func() (*reservation, error), fill func(context.Context, *Server) error) (*Server, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
+func start(
+	ctx context.Context, o Options, name string,
+	reserve func() (*reservation, error), fill func(context.Context, *Server) error,
+) (*Server, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
 	s, err := newServer(o, name)
 	if err != nil {
@@ -94,7 +97,7 @@ func start(ctx context.Context, o Options, name string, reserve func() (*reserva
 // newServer finds the server's requirements and creates its folder.
 func newServer(o Options, name string) (*Server, error) {
 	if _, ok := o.Settings["port"]; ok {
-		return nil, errors.New("the port is chosen, it cannot be set")
+		return nil, errors.New("the port can't be set")
 	}
 	if named := o.Settings["cluster_name"]; named != "" {
 		name = named
@@ -111,7 +114,9 @@ func newServer(o Options, name string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{options: o, name: name, programs: found, runAs: runAs, folder: f, log: &serverLog{path: f.log()}}, nil
+	return &Server{
+		options: o, name: name, programs: found, runAs: runAs, folder: f, log: &serverLog{path: f.log()},
+	}, nil
 }
 
 // startSomewhere starts the server on a port from reserve. If another process takes the port first,
@@ -150,12 +155,14 @@ func (s *Server) Addr() string {
 
 // URL returns the URL of a database of the server. The database need not exist.
 func (s *Server) URL(database string) string {
-	u := url.URL{Scheme: "postgres", User: url.User(user), Host: s.Addr(), Path: "/" + database, RawQuery: "sslmode=disable"}
+	u := url.URL{
+		Scheme: "postgres", User: url.User(user), Host: s.Addr(), Path: "/" + database, RawQuery: "sslmode=disable",
+	}
 	return u.String()
 }
 
 // Log returns the end of the server's log, even after Close.
-func (s *Server) Log() string { return s.log.tail(logShown) }
+func (s *Server) Log() string { return s.log.tail(maxLog) }
 
 // Close stops the server as in a crash and removes its files, except Options.Dir. Closing twice is
 // not an error.
@@ -166,7 +173,7 @@ func (s *Server) Close() error {
 		return nil
 	}
 	s.closed = true
-	ctx, cancel := context.WithTimeoutCause(context.Background(), patience/4, errPatience)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), timeout/4, errTimeout)
 	defer cancel()
 	err := s.stop(ctx, Immediate)
 	if err != nil {

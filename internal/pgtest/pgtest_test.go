@@ -24,7 +24,7 @@ const victimVariable = "COLAREGISTRY_PGTEST_VICTIM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(victimVariable) != "" {
-		beVictim()
+		runVictim()
 	}
 	os.Exit(Main(m))
 }
@@ -45,7 +45,7 @@ func mustStart(t *testing.T, o Options) *Server {
 
 func mustExecute(t *testing.T, s *Server, sql string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience) // a commit may wait for a standby indefinitely
+	ctx, cancel := context.WithTimeout(t.Context(), timeout) // a commit may wait for a standby indefinitely
 	defer cancel()
 	if err := s.Execute(ctx, "postgres", sql); err != nil {
 		t.Fatalf("%s: %v\n%s", sql, err, s.Log())
@@ -65,7 +65,7 @@ func mustText(t *testing.T, url, query string) string {
 	return text
 }
 
-func TestSessionsStartWithSettingsNobodyExpects(t *testing.T) {
+func TestUnusualSettings(t *testing.T) {
 	url := NewDatabase(t)
 	for setting, want := range map[string]string{
 		"TimeZone": "America/Los_Angeles", "DateStyle": "SQL, DMY", "fsync": "off", "max_connections": "300",
@@ -77,10 +77,10 @@ func TestSessionsStartWithSettingsNobodyExpects(t *testing.T) {
 	}
 }
 
-func TestDatabasesAreApart(t *testing.T) {
+func TestDatabasesAreSeparate(t *testing.T) {
 	first, second := NewDatabase(t), NewDatabase(t)
 	if first == second {
-		t.Fatalf("two databases are %s", first)
+		t.Fatalf("two databases have the URL %s", first)
 	}
 	conn, err := pgx.Connect(t.Context(), first)
 	mustDo(t, err)
@@ -89,7 +89,7 @@ func TestDatabasesAreApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := mustText(t, second, `SELECT coalesce(to_regclass('mine')::text, 'none')`); got != "none" {
-		t.Errorf("the second database has the first one's table")
+		t.Errorf("the second database has the first database's table")
 	}
 }
 
@@ -105,9 +105,9 @@ func TestDropDatabase(t *testing.T) {
 		t.Errorf("connecting to a dropped database: %v", err)
 	}
 	for name, url := range map[string]string{
-		"one that is gone": url,
-		"another server's": "postgres://colaregistry@127.0.0.1:1/postgres?sslmode=disable",
-		"no address":       "postgres://%",
+		"dropped database": url,
+		"another server":   "postgres://colaregistry@127.0.0.1:1/postgres?sslmode=disable",
+		"invalid URL":      "postgres://%",
 	} {
 		if err := s.DropDatabase(t.Context(), url); err == nil {
 			t.Errorf("dropped %s", name)
@@ -131,12 +131,13 @@ func TestCutConnections(t *testing.T) {
 // TestRestartKeepsAddressAndData stops a durable server in every mode. No committed data may be
 // lost, and connections must be refused rather than held while the server is stopped.
 func TestRestartKeepsAddressAndData(t *testing.T) {
-	s := mustStart(t, Options{Durable: true, Settings: map[string]string{"work_mem": "7MB", "cluster_name": `it's\a "name"`}})
+	s := mustStart(t,
+		Options{Durable: true, Settings: map[string]string{"work_mem": "7MB", "cluster_name": `it's\a "name"`}})
 	mustExecute(t, s, `CREATE TABLE kept (mode text)`)
 	address := s.Addr()
 	for name, mode := range map[string]Mode{"fast": Fast, "immediate": Immediate, "kill": Kill} {
 		if err := s.Restart(t.Context()); err == nil {
-			t.Errorf("%s: a running server was started again", name)
+			t.Errorf("%s: Restart of a running server succeeded", name)
 		}
 		mustExecute(t, s, `INSERT INTO kept VALUES ('`+name+`')`)
 		memory := mustSharedMemory(t, s)
@@ -149,17 +150,17 @@ func TestRestartKeepsAddressAndData(t *testing.T) {
 			t.Errorf("%s: processes %v are left", name, pids)
 		}
 		if slices.Contains(sharedMemory(t), memory) {
-			t.Errorf("%s: the shared memory %s is left", name, memory)
+			t.Errorf("%s: shared memory %s still exists", name, memory)
 		}
 		if err := s.Restart(t.Context()); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if got := mustText(t, s.URL("postgres"), `SELECT count(*)::text FROM kept WHERE mode = '`+name+`'`); got != "1" {
-			t.Errorf("%s: a committed row is there %s times", name, got)
+			t.Errorf("%s: %s committed rows, want 1", name, got)
 		}
 	}
 	if s.Addr() != address {
-		t.Errorf("the server moved from %s to %s", address, s.Addr())
+		t.Errorf("address changed from %s to %s", address, s.Addr())
 	}
 	for setting, want := range map[string]string{"work_mem": "7MB", "cluster_name": `it's\a "name"`, "fsync": "on"} {
 		if got := mustText(t, s.URL("postgres"), "SELECT current_setting('"+setting+"')"); got != want {
@@ -168,24 +169,25 @@ func TestRestartKeepsAddressAndData(t *testing.T) {
 	}
 }
 
-func TestServerThatCannotStartSaysWhy(t *testing.T) {
+func TestStartError(t *testing.T) {
 	useTempDir(t)
 	_, err := Start(t.Context(), Options{Settings: map[string]string{"shared_buffers": "much"}})
 	if err == nil || !strings.Contains(err.Error(), `invalid value for parameter "shared_buffers": "much"`) {
-		t.Errorf("got %v", err)
+		t.Errorf("error %v", err)
 	}
-	if _, err := Start(t.Context(), Options{Settings: map[string]string{"port": "5432"}}); err == nil || !strings.Contains(err.Error(), "the port") {
-		t.Error("the port was set")
+	if _, err := Start(t.Context(), Options{Settings: map[string]string{"port": "5432"}}); err == nil ||
+		!strings.Contains(err.Error(), "the port") {
+		t.Error("Start accepted a port setting")
 	}
 }
 
-func TestStartEndsWithItsContext(t *testing.T) {
+func TestStartCanceled(t *testing.T) {
 	useTempDir(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("no more time")
 	cancel(why)
 	if _, err := Start(ctx, Options{}); !errors.Is(err, why) {
-		t.Errorf("got %v", err)
+		t.Errorf("error %v", err)
 	}
 }
 
@@ -206,16 +208,16 @@ func TestTakenPort(t *testing.T) {
 	mustDo(t, err)
 	defer s.Close()
 	if strings.HasSuffix(s.Addr(), fmt.Sprint(":", number)) || tries != 2 {
-		t.Errorf("the server is on %s after %d tries; %d is taken", s.Addr(), tries, number)
+		t.Errorf("server on %s after %d attempts; port %d is in use", s.Addr(), tries, number)
 	}
 	mustDo(t, s.Stop(t.Context(), Fast))
 	s.port.number = number
 	if err := s.Restart(t.Context()); !errors.Is(err, errPortTaken) {
-		t.Errorf("restarting on a taken port: %v", err)
+		t.Errorf("Restart on a used port: %v", err)
 	}
 }
 
-func TestGivenFolderStays(t *testing.T) {
+func TestGivenFolderIsKept(t *testing.T) {
 	useTempDir(t)
 	o := Options{Dir: filepath.Join(os.TempDir(), "made", "for it")}
 	defer os.RemoveAll(filepath.Dir(o.Dir))
@@ -226,30 +228,30 @@ func TestGivenFolderStays(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := Start(t.Context(), o); !errors.Is(err, os.ErrExist) {
-		t.Errorf("starting a second server in the folder: %v", err)
+		t.Errorf("second server in the folder: %v", err)
 	}
 }
 
-func TestCloseLeavesNothing(t *testing.T) {
+func TestCloseCleansUp(t *testing.T) {
 	useTempDir(t)
 	s, err := Start(t.Context(), Options{})
 	mustDo(t, err)
 	if len(serverProcesses(t, s)) == 0 {
-		t.Fatal("the server has no processes")
+		t.Fatal("no server processes found")
 	}
 	mustDo(t, s.Close())
 	mustDo(t, s.Close()) // closing is idempotent
 	if pids := serverProcesses(t, s); len(pids) > 0 {
-		t.Errorf("processes %v are left", pids)
+		t.Errorf("processes %v still run", pids)
 	}
 	if _, err := os.Stat(s.folder.path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the folder is left: %v", err)
+		t.Errorf("the folder still exists: %v", err)
 	}
 	if !strings.Contains(s.Log(), "database system is ready to accept connections") {
-		t.Errorf("the log of the closed server is %q", s.Log())
+		t.Errorf("log after Close = %q", s.Log())
 	}
 	if err := s.Restart(t.Context()); err == nil {
-		t.Error("a closed server was started")
+		t.Error("Restart of a closed server succeeded")
 	}
 }
 

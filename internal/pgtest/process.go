@@ -33,8 +33,8 @@ func (m Mode) signal() os.Signal {
 }
 
 var (
-	errPortTaken = errors.New("another program has the port")
-	errEnded     = errors.New("the server has ended")
+	errPortTaken = errors.New("the port is in use by another program")
+	errEnded     = errors.New("the server has exited")
 )
 
 // process is a running or ended postmaster.
@@ -88,7 +88,7 @@ func (s *Server) stop(ctx context.Context, m Mode) error {
 	if p == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
 	if m == Kill {
 		if err := s.kill(ctx, p); err != nil {
@@ -100,7 +100,7 @@ func (s *Server) stop(ctx context.Context, m Mode) error {
 	select {
 	case <-p.done:
 	case <-ctx.Done():
-		return fmt.Errorf("%w; its log ends with\n%s", context.Cause(ctx), s.log.tail(logTold))
+		return fmt.Errorf("%w; end of its log:\n%s", context.Cause(ctx), s.log.tail(maxLogTail))
 	}
 	s.process = nil
 	return nil
@@ -109,16 +109,16 @@ func (s *Server) stop(ctx context.Context, m Mode) error {
 // Restart starts a stopped server with the same port and data, and waits until it accepts
 // connections.
 func (s *Server) Restart(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var err error
 	switch {
 	case s.closed:
-		err = errors.New("it is closed")
+		err = errors.New("the server is closed")
 	case s.process != nil && !s.process.ended():
-		err = errors.New("it is running")
+		err = errors.New("the server is already running")
 	default:
 		err = s.run(ctx)
 	}
@@ -164,19 +164,19 @@ func (s *Server) waitReady(ctx context.Context, p *process, logged int64) error 
 	}()
 	err := poll(ctx, func() error {
 		if p.ended() {
-			return final{s.whyEnded(p, logged)}
+			return final{s.exitError(p, logged)}
 		}
 		return s.answers(asking)
 	})
 	if err != nil {
-		return fmt.Errorf("wait for the server: %w\n%s", err, s.log.since(logged, logTold))
+		return fmt.Errorf("wait for the server: %w\n%s", err, s.log.since(logged, maxLogTail))
 	}
 	return nil
 }
 
-// whyEnded returns why a server failed to start.
-func (s *Server) whyEnded(p *process, logged int64) error {
-	if strings.Contains(s.log.since(logged, logTold), "could not create any TCP/IP sockets") {
+// exitError returns why a server failed to start.
+func (s *Server) exitError(p *process, logged int64) error {
+	if strings.Contains(s.log.since(logged, maxLogTail), "could not create any TCP/IP sockets") {
 		return fmt.Errorf("%w %s", errPortTaken, s.Addr())
 	}
 	return fmt.Errorf("%w: %s", errEnded, p.cmd.ProcessState)
@@ -196,7 +196,7 @@ func poll(ctx context.Context, try func() error) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w; the last try: %w", context.Cause(ctx), err)
+			return fmt.Errorf("%w; last attempt: %w", context.Cause(ctx), err)
 		case <-time.After(pollEvery):
 		}
 	}

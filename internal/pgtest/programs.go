@@ -17,8 +17,8 @@ const (
 	programNames = "initdb postgres pg_basebackup" // required programs
 )
 
-// programs is the program folder of one PostgreSQL installation. All programs come from it, because
-// versions do not mix.
+// programs is the program folder of one PostgreSQL installation. All programs come from the same
+// folder, because versions don't mix.
 type programs string
 
 func (p programs) path(name string) string { return filepath.Join(string(p), name) }
@@ -30,8 +30,8 @@ func findPrograms(folders []string) (programs, error) {
 			return programs(folder), nil
 		}
 	}
-	return "", fmt.Errorf("PostgreSQL was not found: none of the folders %s has all of %s; on Debian and Ubuntu \"make tools\" "+
-		"installs it (package postgresql), elsewhere install the server and have its programs in PATH",
+	return "", fmt.Errorf("PostgreSQL not found: none of the folders %s has all of %s; "+
+		"on Debian and Ubuntu run \"make tools\" (package postgresql); elsewhere install the server and add its programs to PATH",
 		strings.Join(folders, string(filepath.ListSeparator)), programNames)
 }
 

@@ -43,11 +43,11 @@ func TestFindPrograms(t *testing.T) {
 	}
 	_, err := findPrograms(searchFolders(path, filepath.Join(root, "none"), filepath.Join(root, "none")))
 	if err == nil {
-		t.Fatal("found PostgreSQL where there is none")
+		t.Fatal("findPrograms succeeded without PostgreSQL")
 	}
 	for _, part := range []string{"initdb", wrappers, "make tools", "package postgresql"} {
 		if !strings.Contains(err.Error(), part) {
-			t.Errorf("the error does not say %q: %v", part, err)
+			t.Errorf("error without %q: %v", part, err)
 		}
 	}
 }
@@ -57,7 +57,7 @@ func TestCompareVersions(t *testing.T) {
 	for i, a := range ascending {
 		for j, b := range ascending {
 			if got, want := compareVersions(a, b), cmp.Compare(i, j); got != want {
-				t.Errorf("comparing %s with %s gives %d, want %d", a, b, got, want)
+				t.Errorf("compareVersions(%s, %s) = %d, want %d", a, b, got, want)
 			}
 		}
 	}

@@ -36,13 +36,13 @@ func ordinaryUser(euid int) (*identity, error) {
 		}
 		return &identity{name: name, uid: uint32(uid), gid: uint32(gid)}, nil
 	}
-	return nil, errors.New("PostgreSQL does not run as root, and there is neither a user postgres nor nobody to run it as")
+	return nil, errors.New("PostgreSQL can't run as root, and there is no user postgres or nobody to run it as")
 }
 
 // attributes returns the attributes that start a program as the user.
 func attributes(i *identity) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{}
-	endWithUs(attr)
+	killWithParent(attr)
 	if i != nil {
 		attr.Credential = &syscall.Credential{Uid: i.uid, Gid: i.gid}
 	}

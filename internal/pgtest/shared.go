@@ -54,7 +54,7 @@ func sharedServer() (*Server, error) {
 	defer shared.mu.Unlock()
 	switch {
 	case !shared.running:
-		return nil, errors.New("a shared server needs a TestMain that runs the tests with pgtest.Main")
+		return nil, errors.New("a shared server requires a TestMain that calls pgtest.Main")
 	case shared.server == nil && shared.err == nil:
 		// Do not use the context of the test that happens to come first.
 		shared.server, shared.err = Start(context.Background(), Options{})

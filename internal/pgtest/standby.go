@@ -17,7 +17,7 @@ import (
 // options. The options also decide whether it is durable. A replication slot retains data that the
 // standby has not received, even while it is stopped. The caller closes the standby.
 func (s *Server) StartStandby(ctx context.Context, o Options) (*Server, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
 	name := fmt.Sprintf("standby%d", s.standbys.Add(1))
 	o.Settings = s.settingsOfStandby(o.Settings)
@@ -27,7 +27,7 @@ func (s *Server) StartStandby(ctx context.Context, o Options) (*Server, error) {
 		return nil, fmt.Errorf("standby of %s: %w", s.Name(), err)
 	}
 	if err := s.waitStreaming(ctx, standby.Name()); err != nil {
-		err = fmt.Errorf("standby of %s: wait until it streams: %w\n%s", s.Name(), err, standby.log.tail(logTold))
+		err = fmt.Errorf("standby of %s: wait until it streams: %w\n%s", s.Name(), err, standby.log.tail(maxLogTail))
 		return nil, errors.Join(err, standby.Close())
 	}
 	return standby, nil
@@ -52,12 +52,12 @@ func (s *Server) copyFrom(ctx context.Context, primary *Server) error {
 	if err != nil {
 		return err
 	}
-	return s.waitForNobody()
+	return s.clearSynchronous()
 }
 
-// waitForNobody clears the synchronous standbys copied from the primary's settings. Otherwise a
+// clearSynchronous clears the synchronous standbys copied from the primary's settings. Otherwise a
 // promoted standby would wait for itself.
-func (s *Server) waitForNobody() error {
+func (s *Server) clearSynchronous() error {
 	f, err := os.OpenFile(filepath.Join(s.folder.data(), "postgresql.auto.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
@@ -68,7 +68,8 @@ func (s *Server) waitForNobody() error {
 
 // waitStreaming waits until a standby streams from the server.
 func (s *Server) waitStreaming(ctx context.Context, name string) error {
-	return s.waitFor(ctx, `SELECT EXISTS (SELECT FROM pg_stat_replication WHERE application_name = $1 AND state = 'streaming')`, name)
+	return s.waitFor(ctx,
+		`SELECT EXISTS (SELECT FROM pg_stat_replication WHERE application_name = $1 AND state = 'streaming')`, name)
 }
 
 // waitFor polls a query until it returns true, on a new connection each time.
@@ -91,7 +92,7 @@ func (s *Server) waitFor(ctx context.Context, question string, arguments ...any)
 // primary, which the caller must stop first. The new primary waits for no standby until
 // SetSynchronous is called.
 func (s *Server) Promote(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
 	err := s.Execute(ctx, "postgres", `SELECT pg_promote(wait => false)`)
 	if err == nil {
@@ -108,7 +109,7 @@ func (s *Server) Promote(ctx context.Context) error {
 // one of them is synchronous. The server must be durable, because otherwise its commits do not
 // wait.
 func (s *Server) SetSynchronous(ctx context.Context, names string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
 	if err := s.setSynchronous(ctx, names); err != nil {
 		return fmt.Errorf("set synchronous standbys: %w", err)

@@ -29,12 +29,12 @@ func mustStandby(t *testing.T) (primary, standby *Server) {
 	return primary, standby
 }
 
-// TestStandbyTakesOver loses a primary with a synchronous standby. Every committed row must exist
+// TestPromote loses a primary with a synchronous standby. Every committed row must exist
 // after the promotion.
-func TestStandbyTakesOver(t *testing.T) {
+func TestPromote(t *testing.T) {
 	primary, standby := mustStandby(t)
 	if standby.Name() != "standby1" {
-		t.Errorf("the standby is called %q", standby.Name())
+		t.Errorf("standby name = %q", standby.Name())
 	}
 	mustDo(t, primary.SetSynchronous(t.Context(), standby.Name()))
 	mustExecute(t, primary, `CREATE TABLE kept (); INSERT INTO kept DEFAULT VALUES`)
@@ -47,7 +47,7 @@ func TestStandbyTakesOver(t *testing.T) {
 		t.Errorf("after the promotion the table has %s rows, want 2", got)
 	}
 	if err := standby.Promote(t.Context()); err == nil {
-		t.Error("a primary was promoted")
+		t.Error("Promote of a primary succeeded")
 	}
 }
 
@@ -71,20 +71,20 @@ func TestSynchronousCommitWaits(t *testing.T) {
 	mustExecute(t, primary, `INSERT INTO kept DEFAULT VALUES`)
 }
 
-func TestSetSynchronousRefusesNonsense(t *testing.T) {
+func TestSetSynchronousErrors(t *testing.T) {
 	fast := mustStart(t, Options{})
 	if err := fast.SetSynchronous(t.Context(), "any"); err == nil || !strings.Contains(err.Error(), "Durable") {
-		t.Errorf("a server whose commits wait for nothing: %v", err)
+		t.Errorf("server that is not durable: %v", err)
 	}
 	s := mustStart(t, Options{Durable: true})
 	var refused *pgconn.PgError
 	if err := s.SetSynchronous(t.Context(), "FIRST of 'all"); !errors.As(err, &refused) {
-		t.Errorf("got %v", err)
+		t.Errorf("error %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	if err := s.SetSynchronous(ctx, "nobody"); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("waiting for a standby that is not there: %v", err)
+		t.Errorf("missing standby: %v", err)
 	}
 }
 
@@ -92,8 +92,9 @@ func TestStandbyOfStoppedServer(t *testing.T) {
 	useTempDir(t)
 	s := mustStart(t, Options{})
 	mustDo(t, s.Stop(t.Context(), Fast))
-	if _, err := s.StartStandby(t.Context(), Options{}); err == nil || !strings.Contains(err.Error(), "pg_basebackup: error") {
-		t.Errorf("a standby of a stopped server: %v", err)
+	if _, err := s.StartStandby(t.Context(), Options{}); err == nil ||
+		!strings.Contains(err.Error(), "pg_basebackup: error") {
+		t.Errorf("standby of a stopped server: %v", err)
 	}
 }
 
@@ -114,7 +115,8 @@ func requireWaiting(t *testing.T, s *Server, committed <-chan error) {
 		}
 		return s.with(t.Context(), "postgres", func(conn *pgx.Conn) error {
 			var waiting bool
-			err := conn.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep')`).Scan(&waiting)
+			err := conn.QueryRow(t.Context(),
+				`SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep')`).Scan(&waiting)
 			if err == nil && !waiting {
 				err = errors.New("nothing waits yet")
 			}

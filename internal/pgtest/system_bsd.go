@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// endWithUs does nothing: only Linux can end a program together with its parent. Elsewhere, the
+// killWithParent is a no-op: only Linux can end a program together with its parent. Elsewhere, the
 // server of a killed process ends when the next Start removes its folder.
-func endWithUs(*syscall.SysProcAttr) {}
+func killWithParent(*syscall.SysProcAttr) {}
 
 // processInfo describes a process.
 type processInfo struct {

@@ -9,10 +9,10 @@ import (
 	"syscall"
 )
 
-// endWithUs makes the kernel shut a program down, as in a crash, when this process ends for any
-// reason. The program gets its own process group, so Ctrl-C does not stop the server while a test
-// is still cleaning up.
-func endWithUs(attr *syscall.SysProcAttr) {
+// killWithParent makes the kernel end a program, as in a crash, when this process ends for any
+// reason. The program gets its own process group, so that Ctrl-C doesn't stop the server while a
+// test is still cleaning up.
+func killWithParent(attr *syscall.SysProcAttr) {
 	attr.Pdeathsig = syscall.SIGQUIT
 	attr.Setpgid = true
 }
@@ -37,16 +37,16 @@ func processes() (map[int]processInfo, error) {
 		}
 		stat, err := os.ReadFile("/proc/" + entry.Name() + "/stat")
 		if err != nil {
-			continue // it has ended
+			continue // it has exited
 		}
 		// The name, in parentheses, may contain any character; the state and the parent follow it.
 		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 		if len(fields) < 2 {
-			return nil, fmt.Errorf("process %d has the status %q", pid, stat)
+			return nil, fmt.Errorf("process %d: unexpected status %q", pid, stat)
 		}
 		parent, err := strconv.Atoi(fields[1])
 		if err != nil {
-			return nil, fmt.Errorf("process %d has the status %q", pid, stat)
+			return nil, fmt.Errorf("process %d: unexpected status %q", pid, stat)
 		}
 		all[pid] = processInfo{parent: parent, state: fields[0][0]}
 	}
@@ -88,7 +88,7 @@ func (r *reservation) bind() error {
 	}
 	inet, ok := address.(*syscall.SockaddrInet4)
 	if !ok {
-		return fmt.Errorf("a socket of IPv4 has the address %v", address)
+		return fmt.Errorf("unexpected socket address %v", address)
 	}
 	r.number = inet.Port
 	return nil

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-var errSystem = fmt.Errorf("throw-away servers need a Unix: %w", errors.ErrUnsupported)
+var errSystem = fmt.Errorf("disposable servers require Unix: %w", errors.ErrUnsupported)
 
 type identity struct{}
 

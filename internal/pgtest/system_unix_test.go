@@ -15,7 +15,7 @@ func mustSharedMemory(t *testing.T, s *Server) string {
 	t.Helper()
 	id := sharedMemoryID(s.folder.data())
 	if id == "" || len(sharedMemory(t)) > 0 && !slices.Contains(sharedMemory(t), id) {
-		t.Fatalf("the server's shared memory %q is not among %v", id, sharedMemory(t))
+		t.Fatalf("shared memory %q is not in %v", id, sharedMemory(t))
 	}
 	return id
 }
@@ -38,10 +38,10 @@ func sharedMemory(t *testing.T) (ids []string) {
 
 func TestOrdinaryUser(t *testing.T) {
 	if i, err := ordinaryUser(1000); i != nil || err != nil {
-		t.Errorf("an ordinary user gives way to %v, %v", i, err)
+		t.Errorf("ordinaryUser(1000) = %v, %v", i, err)
 	}
 	if i, err := ordinaryUser(0); err != nil || i.uid == 0 {
-		t.Errorf("root gives way to %v, %v", i, err)
+		t.Errorf("ordinaryUser(0) = %v, %v", i, err)
 	}
 }
 
@@ -60,7 +60,7 @@ func TestMayPass(t *testing.T) {
 		{0o776, 0, 0, false},
 	} {
 		if got := i.mayPass(tt.mode, tt.uid, tt.gid); got != tt.want {
-			t.Errorf("passing a folder of %d:%d with mode %o: %t", tt.uid, tt.gid, tt.mode, got)
+			t.Errorf("mayPass, folder of %d:%d with mode %o: %t", tt.uid, tt.gid, tt.mode, got)
 		}
 	}
 }
@@ -75,8 +75,9 @@ func TestUnreachableFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	stranger := &identity{name: "stranger", uid: 1<<31 - 7, gid: 1<<31 - 7}
-	if err := stranger.canReach(inside); err == nil || !strings.Contains(err.Error(), closed) || !strings.Contains(err.Error(), "stranger") {
-		t.Errorf("got %v", err)
+	if err := stranger.canReach(inside); err == nil || !strings.Contains(err.Error(), closed) ||
+		!strings.Contains(err.Error(), "stranger") {
+		t.Errorf("error %v", err)
 	}
 	if err := stranger.canReach(string(filepath.Separator)); err != nil {
 		t.Error(err)

@@ -1,4 +1,5 @@
-// Package program builds the real server and runs it as a child process, for tests that use or attack it from outside.
+// Package program builds the real server and runs it as a child process, for tests that use or
+// attack it from outside.
 package program
 
 import (
@@ -18,8 +19,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/nodetest"
 )
 
-// stopWithin is the time limit for a server's shutdown.
-const stopWithin = time.Minute
+// stopTimeout is the time limit for a server's shutdown.
+const stopTimeout = time.Minute
 
 // build is the compiled program, shared by all tests of a binary.
 var build struct {
@@ -28,8 +29,8 @@ var build struct {
 	err  error
 }
 
-// Main runs the tests and deletes the compiled program afterwards. Packages that use Start or Run call
-// it from TestMain: os.Exit(program.Main(m.Run)).
+// Main runs the tests and deletes the compiled program afterwards. Packages that use Start or Run
+// call it from TestMain: os.Exit(program.Main(m.Run)).
 func Main(run func() int) int {
 	defer func() { os.RemoveAll(build.dir) }()
 	return run()
@@ -42,7 +43,8 @@ func Path(t testing.TB) string {
 		if build.dir, build.err = os.MkdirTemp("", "colaregistry-program"); build.err != nil {
 			return
 		}
-		_, build.err = nodetest.Succeed(nodetest.Command(context.Background(), "go", "build", "-o", build.dir, "github.com/colaregistry/colaregistry/cmd/colaregistry"))
+		_, build.err = nodetest.Succeed(nodetest.Command(context.Background(),
+			"go", "build", "-o", build.dir, "github.com/colaregistry/colaregistry/cmd/colaregistry"))
 	})
 	if build.err != nil {
 		t.Fatal(build.err)
@@ -50,7 +52,8 @@ func Path(t testing.TB) string {
 	return filepath.Join(build.dir, "colaregistry")
 }
 
-// Options configures a server. The zero value starts one with an empty data directory on a free port.
+// Options configures a server. The zero value starts one with an empty data directory on a free
+// port.
 type Options struct {
 	Address     string   // host and port; empty picks a free port on loopback
 	Dir         string   // data directory; empty makes one that is deleted after the test
@@ -87,7 +90,7 @@ func Start(t testing.TB, o Options) *Server {
 	t.Helper()
 	s := Launch(t, o)
 	if err := s.daemon.Await(t.Context(), s.URL+"/readyz"); err != nil {
-		t.Fatalf("start the server: %v\n%s", err, s.Log())
+		t.Fatalf("start server: %v\n%s", err, s.Log())
 	}
 	return s
 }
@@ -129,8 +132,8 @@ func (s *Server) storeFlags() []string {
 	return flags
 }
 
-// keyFile returns the key file of a server with a database URL; it is empty if the server creates its
-// own or has none.
+// keyFile returns the key file of a server with a database URL; it is empty if the server creates
+// its own or has none.
 func (s *Server) keyFile() string {
 	if s.options.DatabaseURL == "" || s.options.NoKeyFile {
 		return ""
@@ -143,20 +146,20 @@ func (s *Server) Stop() {
 	if s.daemon == nil {
 		return
 	}
-	if err := s.daemon.Stop(stopWithin); err != nil {
-		s.t.Errorf("the server: %v\n%s", err, s.Log())
+	if err := s.daemon.Stop(stopTimeout); err != nil {
+		s.t.Errorf("server: %v\n%s", err, s.Log())
 	}
 	s.daemon = nil
 }
 
-// ExitError waits until a launched server exits on its own, and returns its error. The test fails if
-// it keeps running.
+// ExitError waits until a launched server exits on its own, and returns its error. The test fails
+// if it keeps running.
 func (s *Server) ExitError() error {
 	s.t.Helper()
 	select {
 	case <-s.daemon.Exited:
-	case <-time.After(stopWithin):
-		s.t.Fatalf("the server still runs\n%s", s.Log())
+	case <-time.After(stopTimeout):
+		s.t.Fatalf("server is still running\n%s", s.Log())
 	}
 	err := s.daemon.Stop(0)
 	s.daemon = nil
@@ -181,10 +184,11 @@ func (s *Server) AwaitOutput(text string) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	s.t.Fatalf("the server does not print %q:\n%s%s", text, s.Output(), s.Log())
+	s.t.Fatalf("server did not print %q:\n%s%s", text, s.Output(), s.Log())
 }
 
-// Run runs another command on the server's data and returns its standard output without surrounding white space.
+// Run runs another command on the server's data and returns its standard output without surrounding
+// white space.
 func (s *Server) Run(args ...string) string {
 	s.t.Helper()
 	out, err := s.Try(args...)

@@ -36,8 +36,7 @@ func New[K comparable](burst int, every time.Duration, keys int, now cola.Clock)
 // Take takes n tokens from a key's bucket and returns 0. If the bucket has fewer, Take leaves it
 // unchanged and returns how long to wait for n. n must not exceed the burst.
 func (l *Limiter[K]) Take(key K, n int) (wait time.Duration) {
-	// The lock covers the clock as well: a bucket that is given an earlier time regains the same
-	// tokens twice.
+	// The lock covers the clock as well: with an earlier time, a bucket regains the same tokens twice.
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now, bucket := l.now(), l.bucket(key)
@@ -52,7 +51,7 @@ func (l *Limiter[K]) Take(key K, n int) (wait time.Duration) {
 func (l *Limiter[K]) Return(key K, n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.bucket(key).AllowN(l.now(), -n) // the bucket is cut to the burst when it is next looked at
+	l.bucket(key).AllowN(l.now(), -n) // the bucket is capped at the burst on the next access
 }
 
 func (l *Limiter[K]) bucket(key K) *rate.Limiter {

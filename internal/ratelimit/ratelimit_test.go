@@ -20,7 +20,7 @@ func TestLimiter(t *testing.T) {
 	take("a", 1, 0)
 	take("a", 2, 0)
 	take("a", 1, 2*time.Second)
-	take("a", 1, 2*time.Second) // a refusal spends nothing
+	take("a", 1, 2*time.Second) // a refusal takes no tokens
 	take("a", 3, 6*time.Second)
 	take("b", 3, 0)
 	now = now.Add(2 * time.Second)
@@ -35,25 +35,25 @@ func TestReturn(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	l := New[string](3, 2*time.Second, 10, func() time.Time { return now })
 	if l.Take("a", 3) != 0 || l.Take("a", 1) == 0 {
-		t.Fatal("the bucket does not hold 3")
+		t.Fatal("Take(3) failed with a full bucket")
 	}
 	l.Return("a", 2)
 	if l.Take("a", 3) != 2*time.Second || l.Take("a", 2) != 0 {
-		t.Error("two tokens that were returned cannot be taken")
+		t.Error("Take(2) failed after Return(2)")
 	}
 	l.Return("a", 3)
 	l.Return("a", 3)
 	if l.Take("a", 3) != 0 || l.Take("a", 1) != 2*time.Second {
-		t.Error("the bucket holds more than its burst")
+		t.Error("the bucket has more tokens than its burst")
 	}
 }
 
-// TestMemory checks that forgotten keys start over, so memory stays bounded.
+// TestMemory checks that the number of buckets is bounded.
 func TestMemory(t *testing.T) {
 	l := New[int](1, time.Hour, 4, time.Now)
 	for key := range 5 {
 		if l.Take(key, 1) != 0 {
-			t.Errorf("key %d is held up by others", key)
+			t.Errorf("key %d has to wait for others", key)
 		}
 	}
 	if l.buckets.Len() != 4 || l.Take(0, 1) != 0 || l.Take(4, 1) == 0 {
@@ -76,22 +76,22 @@ func TestConcurrent(t *testing.T) {
 		}
 		all.Wait()
 		if passed.Load() != 50 {
-			t.Errorf("%d passed, want 50", passed.Load())
+			t.Errorf("%d calls succeeded, want 50", passed.Load())
 		}
 	})
 }
 
-// TestOverload checks that callers who are refused change nothing: no more is granted than the rate allows, and the
-// wait afterwards is that of one token.
+// TestOverload checks that refusals have no effect: the rate is exact, and the wait afterwards is
+// that of one token.
 func TestOverload(t *testing.T) {
 	const burst, every, callers = 10, 5 * time.Millisecond, 64
 	l := New[string](burst, every, 4, time.Now)
 	var granted atomic.Int64
 	var all sync.WaitGroup
-	begun := time.Now()
+	started := time.Now()
 	for range callers {
 		all.Go(func() {
-			for time.Since(begun) < 300*time.Millisecond {
+			for time.Since(started) < 300*time.Millisecond {
 				if wait := l.Take("a", 1); wait == 0 {
 					granted.Add(1)
 				} else if wait > every {
@@ -102,9 +102,9 @@ func TestOverload(t *testing.T) {
 		})
 	}
 	all.Wait()
-	most := burst + int64(time.Since(begun)/every) + 1
+	most := burst + int64(time.Since(started)/every) + 1
 	if n := granted.Load(); n > most || n < burst {
-		t.Errorf("%d were granted, want %d to %d", n, burst, most)
+		t.Errorf("%d calls succeeded, want %d to %d", n, burst, most)
 	}
 	if wait := l.Take("a", 1); wait > every {
 		t.Errorf("after the overload: wait %v, want at most %v", wait, every)

@@ -26,7 +26,8 @@ func (r receiver) Send(_ context.Context, m alerts.Message) alerts.Result {
 func (r *Registry) Endpoint(t testing.TB, account cola.AccountID, address string) string {
 	t.Helper()
 	made, err := r.Store.CreateDestination(t.Context(), store.NewDestination{
-		Account: account, Kind: cola.KindWebhook, Address: address, State: cola.DestinationActive, MaxDestinations: cola.MaxDestinations,
+		Account: account, Kind: cola.KindWebhook, Address: address,
+		State: cola.DestinationActive, MaxDestinations: cola.MaxDestinations,
 	})
 	if err != nil {
 		t.Fatal(err)

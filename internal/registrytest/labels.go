@@ -26,7 +26,7 @@ func (r *Registry) AddLabels(t testing.TB, labels ...cola.Cola) {
 	last := cola.SearchParams{Q: labels[len(labels)-1].TTBID.String()}
 	for deadline := time.Now().Add(5 * time.Minute); ; {
 		if time.Now().After(deadline) {
-			t.Fatal("the index does not follow the database")
+			t.Fatal("the index did not catch up with the database")
 		}
 		page, _, err := r.SearchColas(t.Context(), watcher, last)
 		if err != nil {

@@ -29,8 +29,8 @@ import (
 // PublicURL is the public URL of the registry.
 const PublicURL = "https://registry.example"
 
-// Begun is the initial time of a registry's clock.
-var Begun = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
+// StartTime is the initial time of a registry's clock.
+var StartTime = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
 // labels is the number of demo labels in a registry.
 const labels = 300
@@ -44,30 +44,32 @@ type Registry struct {
 	clock atomic.Int64
 }
 
-// furnished is a database file with the demo labels, created once.
-var furnished struct {
+// template is a database file with the demo labels, created once.
+var template struct {
 	once sync.Once
 	file []byte
 	err  error
 }
 
-// mustFurnish returns the content of a database file with the demo labels.
-func mustFurnish(t testing.TB) []byte {
+// mustTemplate returns the content of a database file with the demo labels.
+func mustTemplate(t testing.TB) []byte {
 	t.Helper()
-	furnished.once.Do(func() {
-		file := filepath.Join(t.TempDir(), "furnished.db")
-		st, err := sqlite.Open(t.Context(), file, sqlite.Options{Now: func() time.Time { return Begun }, Logger: slog.New(slog.DiscardHandler)})
+	template.once.Do(func() {
+		file := filepath.Join(t.TempDir(), "template.db")
+		st, err := sqlite.Open(t.Context(), file,
+			sqlite.Options{Now: func() time.Time { return StartTime }, Logger: slog.New(slog.DiscardHandler)})
 		if err == nil {
-			err = errors.Join(demo.Load(t.Context(), st, demo.Options{Colas: labels, Seed: 1, AsOf: cola.DateOf(Begun)}, nil), st.Close())
+			err = errors.Join(demo.Load(t.Context(), st,
+				demo.Options{Colas: labels, Seed: 1, AsOf: cola.DateOf(StartTime)}, nil), st.Close())
 		}
-		if furnished.err = err; err == nil {
-			furnished.file, furnished.err = os.ReadFile(file)
+		if template.err = err; err == nil {
+			template.file, template.err = os.ReadFile(file)
 		}
 	})
-	if furnished.err != nil {
-		t.Fatal(furnished.err)
+	if template.err != nil {
+		t.Fatal(template.err)
 	}
-	return furnished.file
+	return template.file
 }
 
 // New returns a registry that is closed when the test ends. Its clock stands still until the test
@@ -75,10 +77,10 @@ func mustFurnish(t testing.TB) []byte {
 func New(t testing.TB) *Registry {
 	t.Helper()
 	r := &Registry{}
-	r.clock.Store(Begun.UnixMicro())
+	r.clock.Store(StartTime.UnixMicro())
 	quiet := slog.New(slog.DiscardHandler)
 	file := filepath.Join(t.TempDir(), "registry.db")
-	if err := os.WriteFile(file, mustFurnish(t), 0o600); err != nil {
+	if err := os.WriteFile(file, mustTemplate(t), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	st, err := sqlite.Open(t.Context(), file, sqlite.Options{Now: r.Now, Logger: quiet})
@@ -94,7 +96,8 @@ func New(t testing.TB) *Registry {
 	}
 	r.Vault = vault.New(vault.Options{Keys: keys, Now: r.Now})
 	r.Service = registry.New(registry.Options{
-		Store: st, Index: index, Ledger: ledger, PublicURL: PublicURL, Now: r.Now, Logger: quiet, SendsMail: true, Vault: r.Vault,
+		Store: st, Index: index, Ledger: ledger, PublicURL: PublicURL,
+		Now: r.Now, Logger: quiet, SendsMail: true, Vault: r.Vault,
 	})
 	built := make(chan struct{})
 	follower := registry.NewFollower(r.Service, registry.FollowerOptions{Built: func(registry.Build) { close(built) }})
@@ -137,12 +140,14 @@ func (r *Registry) Holder(t testing.TB, email string, tier cola.Tier) cola.Calle
 // returns its caller.
 func (r *Registry) SignIn(t testing.TB, account cola.AccountID, browser, issuer string) cola.Caller {
 	t.Helper()
-	signIn, err := r.Store.CreateSignIn(t.Context(), store.SignIn{Account: account, Via: issuer, Browser: browser, ExpiresAt: r.Now().AddDate(1, 0, 0)})
+	signIn, err := r.Store.CreateSignIn(t.Context(),
+		store.SignIn{Account: account, Via: issuer, Browser: browser, ExpiresAt: r.Now().AddDate(1, 0, 0)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return cola.Caller{
-		Account: account, Credential: cola.Credential{Kind: cola.CredentialSignIn, ID: signIn.ID}, Channel: cola.ChannelDashboard, Scopes: cola.Scopes(),
+		Account: account, Credential: cola.Credential{Kind: cola.CredentialSignIn, ID: signIn.ID},
+		Channel: cola.ChannelDashboard, Scopes: cola.Scopes(),
 	}
 }
 
@@ -157,7 +162,8 @@ func (r *Registry) Key(t testing.TB, account cola.AccountID, name string) cola.C
 		t.Fatal(err)
 	}
 	return cola.Caller{
-		Account: account, Credential: cola.Credential{Kind: cola.CredentialKey, ID: key.ID}, Channel: cola.ChannelREST, Scopes: cola.Scopes(),
+		Account: account, Credential: cola.Credential{Kind: cola.CredentialKey, ID: key.ID},
+		Channel: cola.ChannelREST, Scopes: cola.Scopes(),
 	}
 }
 
@@ -165,7 +171,8 @@ func (r *Registry) Key(t testing.TB, account cola.AccountID, name string) cola.C
 // MCP.
 func (r *Registry) App(t testing.TB, account cola.AccountID, name string) cola.Caller {
 	t.Helper()
-	app, err := r.Store.RegisterApp(t.Context(), store.App{Issuer: "https://issuer.example", ClientID: name, Name: name, Scopes: cola.Scopes()})
+	app, err := r.Store.RegisterApp(t.Context(),
+		store.App{Issuer: "https://issuer.example", ClientID: name, Name: name, Scopes: cola.Scopes()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +181,8 @@ func (r *Registry) App(t testing.TB, account cola.AccountID, name string) cola.C
 		t.Fatal(err)
 	}
 	return cola.Caller{
-		Account: account, Credential: cola.Credential{Kind: cola.CredentialLink, ID: link.ID}, Channel: cola.ChannelMCP, Scopes: cola.Scopes(),
+		Account: account, Credential: cola.Credential{Kind: cola.CredentialLink, ID: link.ID},
+		Channel: cola.ChannelMCP, Scopes: cola.Scopes(),
 	}
 }
 

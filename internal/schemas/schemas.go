@@ -1,5 +1,5 @@
-// Package schemas generates JSON schemas from the request and response structs of every edge, so
-// that bounds, descriptions and examples are written once, in struct tags.
+// Package schemas generates JSON schemas from the request and response structs of the API and the
+// MCP endpoint. Limits, descriptions and examples are defined once, in struct tags.
 package schemas
 
 import (

@@ -45,25 +45,28 @@ type part struct {
 
 func newSet() *schemas.Set { return schemas.New(huma.DefaultSchemaNamer) }
 
-// TestTypesWithAFormOfTheirOwn checks that the schema of a type with custom JSON describes that
+// TestCustomJSON checks that the schema of a type with custom JSON describes that
 // JSON.
-func TestTypesWithAFormOfTheirOwn(t *testing.T) {
+func TestCustomJSON(t *testing.T) {
 	s := newSet()
 	got := s.Registry().SchemaFromRef(s.Of(reflect.TypeFor[drink]()).Ref)
 	s.Finish()
-	for name, want := range map[string]string{"name": "string", "years": "integer", "abv": "number", "parts": "array", "cask": "string", "lot": "integer", "met": "array"} {
+	for name, want := range map[string]string{
+		"name": "string", "years": "integer", "abv": "number", "parts": "array", "cask": "string", "lot": "integer",
+		"met": "array",
+	} {
 		if p := got.Properties[name]; p == nil || p.Type != want {
-			t.Errorf("%s is described as %+v, want a %s", name, p, want)
+			t.Errorf("schema of %s = %+v, want %s", name, p, want)
 		}
 	}
 	if kinds := got.Properties["kind"].Enum; !slices.Contains(kinds, any(nil)) {
-		t.Errorf("null is missing among %v", kinds)
+		t.Errorf("null is not in %v", kinds)
 	}
 	if diff := cmp.Diff([]string{"name", "kind", "years", "abv", "parts", "cask", "lot", "met"}, got.Required); diff != "" {
 		t.Errorf("required (-want +got):\n%s", diff)
 	}
 	if got.AdditionalProperties != nil {
-		t.Error("an answer may not grow fields")
+		t.Error("the response schema rejects additional fields")
 	}
 }
 
@@ -76,34 +79,35 @@ func TestObjectsOrNull(t *testing.T) {
 	sample, err := cola.AppendJSON(nil, s.Sample(s.Of(reflect.TypeFor[tray]())))
 	s.Finish()
 	best := got.Properties["best"]
-	if best.Description != "The best part." || len(best.AnyOf) != 2 || best.AnyOf[0].Ref != schemas.Prefix+"Part" || best.AnyOf[1].Type != "null" || best.Ref != "" {
-		t.Errorf("an object or null is described as %+v", best)
+	if best.Description != "The best part." || len(best.AnyOf) != 2 || best.AnyOf[0].Ref != schemas.Prefix+"Part" ||
+		best.AnyOf[1].Type != "null" || best.Ref != "" {
+		t.Errorf("schema of an object or null = %+v", best)
 	}
 	for _, name := range []string{"since", "until"} {
 		if p := got.Properties[name]; p.Type != "string" || p.Format != "date-time" || p.Nullable != (name == "until") {
-			t.Errorf("%s is described as %+v", name, p)
+			t.Errorf("schema of %s = %+v", name, p)
 		}
 	}
 	if diff := cmp.Diff([]string{"best", "since"}, got.Required); diff != "" {
 		t.Errorf("required (-want +got):\n%s", diff)
 	}
 	if closed := s.Registry().Map()["Part"].AdditionalProperties; closed != false || got.AdditionalProperties != nil {
-		t.Errorf("a request takes other fields: %v; an answer: %v", closed, got.AdditionalProperties)
+		t.Errorf("additional properties: request %v, response %v", closed, got.AdditionalProperties)
 	}
 	if want := `{"best":{"zest":"lemon","also":true},"since":"2026-11-20T13:14:15Z","until":"2026-11-20T13:14:15Z"}`; err != nil || string(sample) != want {
-		t.Errorf("the sample is %s (%v)", sample, err)
+		t.Errorf("sample = %s (%v)", sample, err)
 	}
-	all := s.Sample(got) // after Finish, an object or null has the example of the object
+	all := s.Sample(got) // after Finish, an object or null has the object's example
 	if b, err := cola.AppendJSON(nil, all); err != nil || !slices.Contains(strings.Split(string(b), `"`), "lemon") {
-		t.Errorf("the sample is %s (%v)", b, err)
+		t.Errorf("sample = %s (%v)", b, err)
 	}
 }
 
-func TestFieldOfAParameter(t *testing.T) {
+func TestField(t *testing.T) {
 	f, _ := reflect.TypeFor[order]().FieldByName("Years")
 	got := newSet().Field(f)
 	if got.Type != "integer" || *got.Minimum != 1 || *got.Maximum != 9 || got.Default != 3 {
-		t.Errorf("a parameter is described as %+v", got)
+		t.Errorf("schema of a parameter = %+v", got)
 	}
 }
 
@@ -113,7 +117,7 @@ func TestSample(t *testing.T) {
 	b, err := cola.AppendJSON(nil, s.Sample(s.Of(reflect.TypeFor[drink]())))
 	want := `{"name":"<Oak> & Son","kind":"wine","years":4,"abv":12.5,"parts":[{"zest":"lemon","also":true}],"cask":"oak","lot":7,"met":["brand_name","type_wine"]}`
 	if err != nil || string(b) != want {
-		t.Errorf("the sample is %s (%v), want %s", b, err, want)
+		t.Errorf("sample = %s (%v), want %s", b, err, want)
 	}
 	if !json.Valid(b) {
 		t.Error("the sample is not JSON")

@@ -59,14 +59,14 @@ func TestRecord(t *testing.T) {
 		t.Error(diff)
 	}
 	if n := testutil.ToFloat64(e.counts[NewKey]); n != 1 {
-		t.Errorf("%v new keys were counted", n)
+		t.Errorf("count of new keys = %v", n)
 	}
 	if n, err := testutil.GatherAndCount(metrics); err != nil || n != len(kinds()) {
 		t.Errorf("%d series, %v", n, err)
 	}
 }
 
-func TestNilRecordsNothing(t *testing.T) {
+func TestNilEvents(t *testing.T) {
 	var e *Events
 	e.Record(t.Context(), NewKey, 5, cola.Credential{})
 	for range 2 * failuresPerMinute {
@@ -76,13 +76,14 @@ func TestNilRecordsNothing(t *testing.T) {
 	}
 }
 
-// TestFailuresAreLimitedByAddress checks that an IPv4 address and an IPv6 /64 each have one limit.
-func TestFailuresAreLimitedByAddress(t *testing.T) {
+// TestFailureLimit checks that an IPv4 address and an IPv6 /64 each have one limit.
+func TestFailureLimit(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	e := New(Options{Now: func() time.Time { return now }})
 	fail := func(address string) cola.Code { return cola.CodeOf(e.Failed(from(t, address), Key, errWrong)) }
 	for n := range failuresPerMinute {
-		if fail("203.0.113.7") != cola.CodeUnauthorized || fail(fmt.Sprintf("2001:db8::%x", n)) != cola.CodeUnauthorized {
+		if fail("203.0.113.7") != cola.CodeUnauthorized ||
+			fail(fmt.Sprintf("2001:db8::%x", n)) != cola.CodeUnauthorized {
 			t.Fatalf("failure %d is limited", n)
 		}
 	}
@@ -92,19 +93,19 @@ func TestFailuresAreLimitedByAddress(t *testing.T) {
 		t.Errorf("over the limit: %+v", refusal)
 	}
 	if fail("2001:db8::1:2:3:4") != cola.CodeQuotaExceeded {
-		t.Error("one host of IPv6 has more than one limit")
+		t.Error("addresses in one IPv6 /64 have separate limits")
 	}
 	if fail("203.0.113.8") != cola.CodeUnauthorized || fail("2001:db8:0:1::1") != cola.CodeUnauthorized {
 		t.Error("another address is limited")
 	}
 	now = now.Add(2 * time.Second)
 	if fail("203.0.113.7") != cola.CodeUnauthorized || fail("203.0.113.7") != cola.CodeQuotaExceeded {
-		t.Error("two seconds are not worth one failure")
+		t.Error("no failure allowed after two seconds")
 	}
 }
 
-// TestFailuresAreSummedUp checks the log line that is written once a minute.
-func TestFailuresAreSummedUp(t *testing.T) {
+// TestFailureReport checks the log line of each minute.
+func TestFailureReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		e := New(Options{Logger: slog.New(slog.NewJSONHandler(&log, nil))})

@@ -7,15 +7,16 @@ import (
 	"testing"
 )
 
-// File returns the path of a file in the data folder. It skips the test if the file is missing. The folder is
-// COLAREGISTRY_SHARED_DATA, by default shared/data beside the module.
+// File returns the path of a file in the data folder. It skips the test if the file is missing. The
+// folder is COLAREGISTRY_SHARED_DATA, by default shared/data beside the module.
 func File(t testing.TB, name string) string {
 	t.Helper()
 	paths := Files(t, name)
 	return paths[0]
 }
 
-// Files returns the paths in the data folder that match a pattern of [filepath.Glob]. It skips the test if there are none.
+// Files returns the paths in the data folder that match a pattern of [filepath.Glob]. It skips the
+// test if there are none.
 func Files(t testing.TB, pattern string) []string {
 	t.Helper()
 	folder := os.Getenv("COLAREGISTRY_SHARED_DATA")
@@ -27,7 +28,7 @@ func Files(t testing.TB, pattern string) []string {
 		t.Fatal(err)
 	}
 	if len(paths) == 0 {
-		t.Skipf("no real data %s; set COLAREGISTRY_SHARED_DATA to its folder", pattern)
+		t.Skipf("no data file %s; set COLAREGISTRY_SHARED_DATA to the data folder", pattern)
 	}
 	return paths
 }
@@ -43,7 +44,7 @@ func moduleRoot(t testing.TB) string {
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			t.Fatal("no go.mod above the test")
+			t.Fatal("no go.mod in a parent folder")
 		}
 		dir = parent
 	}

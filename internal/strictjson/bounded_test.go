@@ -8,7 +8,7 @@ import (
 )
 
 func TestBounded(t *testing.T) {
-	tests := map[string]struct{ depth, values int }{ // the least that pass
+	tests := map[string]struct{ depth, values int }{ // minimum limits that pass
 		`1`: {0, 0}, `"[[[,,"`: {0, 0}, `"\"[["`: {0, 0}, `"\\"`: {0, 0}, `"`: {0, 0}, `"\`: {0, 0},
 		`[]`: {1, 1}, `[1]`: {1, 1}, `[1,2,3]`: {1, 3}, `["\\",[]]`: {2, 3}, `[[],[]]`: {2, 4},
 		`{"a":[{}]}`: {3, 3}, `{"a":1,"b":{"c,d":[1,2]}}`: {3, 5},
@@ -26,7 +26,8 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// size returns the depth of a decoded value and how many members, elements, objects and arrays it holds.
+// size returns the depth of a decoded value and how many members, elements, objects and arrays it
+// contains.
 func size(v any) (depth, values int) {
 	var inside []any
 	switch v := v.(type) {
@@ -49,7 +50,9 @@ func size(v any) (depth, values int) {
 
 // FuzzBounded checks that Bounded agrees with a full decoder on depth and number of values.
 func FuzzBounded(f *testing.F) {
-	for _, seed := range []string{`{"a":1,"b":{"c":[2,[]]}}`, `["\\\"[",{}]`, `[[[1]],2]`, `{"":""}`, `"\u0022,["`, `[1,`, `,,`} {
+	for _, seed := range []string{
+		`{"a":1,"b":{"c":[2,[]]}}`, `["\\\"[",{}]`, `[[[1]],2]`, `{"":""}`, `"\u0022,["`, `[1,`, `,,`,
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -58,7 +61,7 @@ func FuzzBounded(f *testing.F) {
 			return
 		}
 		if _, ambiguity := Unambiguous(b, nil); b[0] == '{' && ambiguity != nil {
-			return // the decoder drops one of two equal names
+			return // the decoder drops duplicates
 		}
 		depth, values := size(v)
 		if err := Bounded(b, depth, 10_000); err != nil {
@@ -70,8 +73,8 @@ func FuzzBounded(f *testing.F) {
 	})
 }
 
-// BenchmarkBounded measures hostile documents of 1 MiB: some that must be refused at once, and one long
-// string that is read to its end.
+// BenchmarkBounded measures hostile documents of 1 MiB: some that are rejected early, and one long
+// string.
 func BenchmarkBounded(b *testing.B) {
 	const size = 1 << 20
 	for name, text := range map[string]string{

@@ -1,6 +1,6 @@
 // Package strictjson reads untrusted JSON: it preserves duplicate names, treats names as case
-// sensitive, and checks the size before decoding. encoding/json ignores letter case and takes the
-// last of two equal names, so two readers of the same bytes could disagree.
+// sensitive, and checks the size before decoding. encoding/json ignores case and uses the last of
+// two equal names, so two readers of the same bytes could disagree.
 package strictjson
 
 import (
@@ -67,14 +67,13 @@ type Member struct {
 	Value json.RawMessage // without white space around it
 }
 
-// Valid reports whether b is JSON and nothing else, in UTF-8.
+// Valid reports whether b is a single JSON value in UTF-8.
 func Valid(b []byte) bool { return utf8.Valid(b) && json.Valid(b) }
 
-// Members returns the members of valid JSON that is an object, in their order, also those of one
-// name.
+// Members returns the members of a valid JSON object in order, including duplicates.
 func Members(object json.RawMessage) (all []Member) {
 	d := json.NewDecoder(bytes.NewReader(object))
-	_, _ = d.Token() // the brace; nothing here fails on valid JSON
+	_, _ = d.Token() // the brace; valid JSON causes no errors
 	for d.More() {
 		name, _ := d.Token()
 		var m Member
@@ -85,13 +84,13 @@ func Members(object json.RawMessage) (all []Member) {
 	return all
 }
 
-// Elements returns the elements of valid JSON that is an array.
+// Elements returns the elements of a valid JSON array.
 func Elements(array json.RawMessage) (all []json.RawMessage) {
 	_ = json.Unmarshal(array, &all) // it is valid JSON
 	return all
 }
 
-// Find returns the value of the first member of a name, or nil.
+// Find returns the value of the first member with a name, or nil.
 func Find(all []Member, name string) json.RawMessage {
 	for _, m := range all {
 		if m.Name == name {
@@ -106,15 +105,14 @@ func Text(value json.RawMessage) (s string, ok bool) {
 	return s, len(value) > 0 && value[0] == '"' && json.Unmarshal(value, &s) == nil
 }
 
-// Ambiguity is a name in an object that two readers may take for different things.
+// Ambiguity is a name in an object that readers may interpret differently.
 type Ambiguity struct {
 	Name  string
-	Right string // how it is spelt; empty: it is given twice
+	Right string // correct spelling; empty for a duplicate
 }
 
-// Unambiguous returns the members of valid JSON that is an object. ambiguity tells of the first
-// name that is given twice, or that is one of the names that mean something in another letter case;
-// it is nil when there is none.
+// Unambiguous returns the members of a valid JSON object. ambiguity describes the first name that
+// is a duplicate, or differs from a meaningful name only in case; it is nil if there is none.
 func Unambiguous(object json.RawMessage, meaningful []string) (all []Member, ambiguity *Ambiguity) {
 	all = Members(object)
 	met := make(map[string]bool, len(all))

@@ -10,10 +10,11 @@ import (
 func TestValid(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{}`: true, ` [1] `: true, `"é"`: true, `null`: true,
-		``: false, ` `: false, `{} {}`: false, `{"a":1,}`: false, "\"\xff\"": false, `{a:1}`: false, `NaN`: false, "\ufeff{}": false,
+		``: false, ` `: false, `{} {}`: false, `{"a":1,}`: false,
+		"\"\xff\"": false, `{a:1}`: false, `NaN`: false, "\ufeff{}": false,
 	} {
 		if got := Valid([]byte(text)); got != want {
-			t.Errorf("%q is valid: %t", text, got)
+			t.Errorf("Valid(%q) = %t", text, got)
 		}
 	}
 }
@@ -32,10 +33,10 @@ func TestMembers(t *testing.T) {
 	}
 	all := Members([]byte(`{"a":1,"b":2,"a":3}`))
 	if got := string(Find(all, "a")); got != "1" {
-		t.Errorf("the first a is %s", got)
+		t.Errorf("Find(a) = %s", got)
 	}
 	if got := Find(all, "B"); got != nil {
-		t.Errorf("B is %s", got)
+		t.Errorf("Find(B) = %s", got)
 	}
 }
 
@@ -44,7 +45,7 @@ func TestElements(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := Elements([]byte(`[]`)); len(got) != 0 {
-		t.Errorf("an empty array has %s", got)
+		t.Errorf("Elements of an empty array = %s", got)
 	}
 }
 
@@ -54,7 +55,7 @@ func TestText(t *testing.T) {
 	}
 	for _, other := range []string{``, `1`, `null`, `["a"]`, `{"a":"b"}`, `true`} {
 		if s, ok := Text([]byte(other)); ok {
-			t.Errorf("%s is the text %q", other, s)
+			t.Errorf("Text(%s) = %q, want ok false", other, s)
 		}
 	}
 }
@@ -68,7 +69,8 @@ func TestUnambiguous(t *testing.T) {
 		`{"Name":1}`:                                 {Name: "Name", Right: "name"},
 		`{"name":1,"FILTERS":2}`:                     {Name: "FILTERS", Right: "filters"},
 		`{"n\u0061me":1,"name":2}`:                   {Name: "name"},
-		`{"filter\u017f":1}`:                         {Name: "filter\u017f", Right: "filters"}, // encoding/json folds the long s, too
+		// encoding/json folds the long s, too
+		`{"filter\u017f":1}`: {Name: "filter\u017f", Right: "filters"},
 	}
 	for object, want := range tests {
 		all, got := Unambiguous([]byte(object), meaningful)
@@ -78,9 +80,11 @@ func TestUnambiguous(t *testing.T) {
 	}
 }
 
-// FuzzMembers: an object without ambiguities is what encoding/json takes it for, and one that it takes in another way has some.
+// FuzzMembers checks that encoding/json reads an object without ambiguities in the same way.
 func FuzzMembers(f *testing.F) {
-	for _, seed := range []string{`{"a":1,"b":{"c":[2]}}`, `{"a":1,"A":2}`, `{"a":1,"a":2}`, `{"\ud800":1,"\udfff":2}`, `[{}]`, `{"":{"":""}}`} {
+	for _, seed := range []string{
+		`{"a":1,"b":{"c":[2]}}`, `{"a":1,"A":2}`, `{"a":1,"a":2}`, `{"\ud800":1,"\udfff":2}`, `[{}]`, `{"":{"":""}}`,
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -91,16 +95,16 @@ func FuzzMembers(f *testing.F) {
 		all, ambiguity := Unambiguous(b, nil)
 		if ambiguity != nil {
 			if len(loose) >= len(Members(b)) {
-				t.Errorf("%q: %q is not given twice", b, ambiguity.Name)
+				t.Errorf("%q: %q is not a duplicate", b, ambiguity.Name)
 			}
 			return
 		}
 		if len(all) != len(loose) {
-			t.Fatalf("%q has %d members, encoding/json finds %d", b, len(all), len(loose))
+			t.Fatalf("%q: %d members, encoding/json has %d", b, len(all), len(loose))
 		}
 		for _, m := range all {
 			if !cmp.Equal(m.Value, loose[m.Name]) || !json.Valid(m.Value) {
-				t.Errorf("%q: %q is %s, encoding/json finds %s", b, m.Name, m.Value, loose[m.Name])
+				t.Errorf("%q: %q = %s, encoding/json has %s", b, m.Name, m.Value, loose[m.Name])
 			}
 		}
 	})

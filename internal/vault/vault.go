@@ -52,7 +52,7 @@ type Options struct {
 	Keys *keyring.Keyring
 
 	// Reload reads the key file again. It is called for data sealed under an unknown key, so that a
-	// process finds a key that was added after it started. Nil: keys never change.
+	// process finds keys added after its start. If nil, the keys never change.
 	Reload func() (*keyring.Keyring, error)
 	Now    func() time.Time // nil: time.Now
 	Log    *slog.Logger     // gets errors of Reload, each once until it changes; nil: slog.Default
@@ -124,11 +124,11 @@ func (v *Vault) Seal(p Purpose, destination, text string) string {
 
 // Open decrypts a text sealed for the same purpose and destination. It returns a clear text from an
 // earlier version unchanged. The error wraps keyring.ErrUnknownKey or keyring.ErrDamaged.
-func (v *Vault) Open(p Purpose, destination, kept string) (string, error) {
-	if !IsSealed(kept) {
-		return kept, nil
+func (v *Vault) Open(p Purpose, destination, stored string) (string, error) {
+	if !IsSealed(stored) {
+		return stored, nil
 	}
-	_, encoded, _ := strings.Cut(kept[len(Prefix):], ":")
+	_, encoded, _ := strings.Cut(stored[len(Prefix):], ":")
 	sealed, err := base64.RawURLEncoding.DecodeString(encoded)
 	if err != nil {
 		return "", fmt.Errorf("open %s: %w", p, keyring.ErrDamaged)
@@ -152,7 +152,7 @@ func (v *Vault) open(p Purpose, sealed, bound []byte) ([]byte, error) {
 	if current == box {
 		return nil, err
 	}
-	return current.Open(sealed, bound) // with keys that this call has read, or another one meanwhile
+	return current.Open(sealed, bound) // the keys may have been reloaded by another call
 }
 
 // reloadKeys reloads the key file, unless that was done just now. A broken file leaves the keys
@@ -169,7 +169,7 @@ func (v *Vault) reloadKeys() {
 	if err != nil {
 		if v.failed != err.Error() {
 			v.failed = err.Error()
-			v.log.Error("cannot read the key file again; the keys stay as they are", "error", err)
+			v.log.Error("reloading the key file failed; keeping the current keys", "error", err)
 		}
 		return
 	}
@@ -187,49 +187,50 @@ type Box struct {
 // Box returns the box of a purpose.
 func (v *Vault) Box(p Purpose) Box { return Box{v, p} }
 
-// Seal encrypts a secret under the first key. Open must be given the same bound data.
+// Seal encrypts a secret under the first key. Open needs the same bound data.
 func (b Box) Seal(secret, bound []byte) []byte { return b.v.box(b.p).Seal(secret, bound) }
 
-// Open decrypts what Seal returned, here or in another process. It reads the key file again when it
-// meets an unknown key. The error wraps keyring.ErrUnknownKey or keyring.ErrDamaged.
+// Open decrypts data sealed by this or another process. For an unknown key, it reloads the key
+// file. The error wraps keyring.ErrUnknownKey or keyring.ErrDamaged.
 func (b Box) Open(sealed, bound []byte) ([]byte, error) { return b.v.open(b.p, sealed, bound) }
 
-// Reseal returns a text of a destination sealed under the first key, whatever sealed it before.
-func (v *Vault) Reseal(p Purpose, destination, kept string) (string, error) {
-	text, err := v.Open(p, destination, kept)
+// Reseal seals a text of a destination, sealed under any key or in clear text, under the first key.
+func (v *Vault) Reseal(p Purpose, destination, stored string) (string, error) {
+	text, err := v.Open(p, destination, stored)
 	if err != nil {
 		return "", err
 	}
 	return v.Seal(p, destination, text), nil
 }
 
-// NewCheck returns a check value for the database, by which later starts recognize the keys.
+// NewCheck returns a check value to store in the database, which VerifyCheck compares with the
+// keys.
 func (v *Vault) NewCheck() string { return v.Seal(check, "", "colaregistry") }
 
 // VerifyCheck fails unless the keys include the one that sealed the check value.
-func (v *Vault) VerifyCheck(kept string) error {
-	_, err := v.Open(check, "", kept)
+func (v *Vault) VerifyCheck(stored string) error {
+	_, err := v.Open(check, "", stored)
 	return err
 }
 
 // KeyOf returns the ID of the key that sealed a text, in hexadecimal; "" for a clear text.
-func KeyOf(kept string) string {
-	if !IsSealed(kept) {
+func KeyOf(stored string) string {
+	if !IsSealed(stored) {
 		return ""
 	}
-	id, _, _ := strings.Cut(kept[len(Prefix):], ":")
+	id, _, _ := strings.Cut(stored[len(Prefix):], ":")
 	return id
 }
 
 // linkSize is the length of a link's content: an account ID and a destination's UUID.
 const linkSize = 8 + 16
 
-// Link returns a token for links in email about a destination. Every call returns a different
-// token; all of them are valid.
+// Link returns a token for links in email about a destination. Every call returns a different valid
+// token.
 func (v *Vault) Link(account cola.AccountID, destination string) (string, error) {
 	id, err := uuid.Parse(destination)
 	if err != nil {
-		return "", fmt.Errorf("make link: %w", err)
+		return "", fmt.Errorf("create link: %w", err)
 	}
 	about := binary.BigEndian.AppendUint64(make([]byte, 0, linkSize), uint64(account))
 	return base64.RawURLEncoding.EncodeToString(v.box(link).Seal(append(about, id[:]...), nil)), nil

@@ -19,7 +19,7 @@ const (
 	other = "c0a1f6f2-93a7-4c0e-8d0b-6f2f5f1f7a11"
 )
 
-// mustKeys reads a key file of the given lines.
+// mustKeys parses a key file with the given lines.
 func mustKeys(t testing.TB, lines ...string) *keyring.Keyring {
 	t.Helper()
 	keys, err := keyring.Parse([]byte(strings.Join(lines, "\n")))
@@ -32,21 +32,22 @@ func mustKeys(t testing.TB, lines ...string) *keyring.Keyring {
 func TestSealedTextsAreBound(t *testing.T) {
 	v := New(Options{Keys: mustKeys(t, keyring.NewKey())})
 	sealed := v.Seal(Secret, one, "whsec_abc")
-	if !IsSealed(sealed) || strings.Contains(sealed, "abc") || !strings.HasPrefix(sealed, v.Current()) || KeyOf(sealed) != v.KeyIDs()[0] {
+	if !IsSealed(sealed) || strings.Contains(sealed, "abc") || !strings.HasPrefix(sealed, v.Current()) ||
+		KeyOf(sealed) != v.KeyIDs()[0] {
 		t.Errorf("sealed as %q", sealed)
 	}
 	if got, err := v.Open(Secret, one, sealed); err != nil || got != "whsec_abc" {
 		t.Errorf("%q, %v", got, err)
 	}
 	if got, err := v.Open(Secret, one, "whsec_clear"); err != nil || got != "whsec_clear" || KeyOf(got) != "" {
-		t.Errorf("in clear: %q, %v", got, err)
+		t.Errorf("clear text: %q, %v", got, err)
 	}
 	for what, open := range map[string]func() (string, error){
-		"of another destination": func() (string, error) { return v.Open(Secret, other, sealed) },
-		"for another purpose":    func() (string, error) { return v.Open(Challenge, one, sealed) },
-		"cut off":                func() (string, error) { return v.Open(Secret, one, sealed[:len(sealed)-2]) },
-		"no base64":              func() (string, error) { return v.Open(Secret, one, sealed+"!") },
-		"only a prefix":          func() (string, error) { return v.Open(Secret, one, Prefix) },
+		"another destination": func() (string, error) { return v.Open(Secret, other, sealed) },
+		"another purpose":     func() (string, error) { return v.Open(Challenge, one, sealed) },
+		"truncated":           func() (string, error) { return v.Open(Secret, one, sealed[:len(sealed)-2]) },
+		"not base64":          func() (string, error) { return v.Open(Secret, one, sealed+"!") },
+		"only a prefix":       func() (string, error) { return v.Open(Secret, one, Prefix) },
 	} {
 		if got, err := open(); !errors.Is(err, keyring.ErrDamaged) || got != "" {
 			t.Errorf("%s: %q, %v; want ErrDamaged", what, got, err)
@@ -54,7 +55,7 @@ func TestSealedTextsAreBound(t *testing.T) {
 	}
 }
 
-// TestRotation: a process that knows only the old key reads the file again when it meets the new one.
+// TestRotation checks that a process reloads the key file for an unknown key.
 func TestRotation(t *testing.T) {
 	before, after := keyring.NewKey(), keyring.NewKey()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -66,17 +67,17 @@ func TestRotation(t *testing.T) {
 	early := running.Seal(Secret, one, "early")
 	rotated := New(Options{Keys: mustKeys(t, after, before)})
 	late := rotated.Seal(Secret, one, "late")
-	for range 3 { // the file does not have it yet, and is not read for every attempt
+	for range 3 { // not in the file yet; the file is not read for every attempt
 		if _, err := running.Open(Secret, one, late); !errors.Is(err, keyring.ErrUnknownKey) {
 			t.Errorf("%v, want ErrUnknownKey", err)
 		}
 	}
 	if reads != 1 {
-		t.Errorf("the file was read %d times, want once", reads)
+		t.Errorf("the file was read %d times, want 1", reads)
 	}
 	file, now = mustKeys(t, after, before), now.Add(reloadInterval)
 	if got, err := running.Open(Secret, one, late); err != nil || got != "late" {
-		t.Errorf("once the file has it: %q, %v", got, err)
+		t.Errorf("after the file has the key: %q, %v", got, err)
 	}
 	resealed, err := running.Reseal(Secret, one, early)
 	if err != nil || KeyOf(resealed) != rotated.KeyIDs()[0] {
@@ -87,7 +88,7 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestReloadFailure: an unreadable key file is logged once, and again after it was readable.
+// TestReloadFailure checks that an unreadable key file is logged once, and again after a recovery.
 func TestReloadFailure(t *testing.T) {
 	before, after := keyring.NewKey(), keyring.NewKey()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -108,7 +109,7 @@ func TestReloadFailure(t *testing.T) {
 		open()
 	}
 	if n := strings.Count(log.String(), "permission denied"); n != 1 {
-		t.Errorf("logged %d times, want once: %s", n, &log)
+		t.Errorf("logged %d times, want 1: %s", n, &log)
 	}
 	failure = nil
 	open()
@@ -119,8 +120,8 @@ func TestReloadFailure(t *testing.T) {
 	}
 }
 
-// TestConcurrentRotation checks that all who meet a new key at the same time can open what it sealed, although the file is
-// read once.
+// TestConcurrentRotation checks that concurrent calls can open text sealed under a new key with one
+// reload.
 func TestConcurrentRotation(t *testing.T) {
 	before, after := keyring.NewKey(), keyring.NewKey()
 	late := New(Options{Keys: mustKeys(t, after, before)}).Box(Attempt).Seal([]byte("late"), []byte("bound"))
@@ -170,20 +171,23 @@ func TestLinks(t *testing.T) {
 		t.Errorf("%d, %s, %t", account, destination, ok)
 	}
 	if again, err := v.Link(42, one); err != nil || again == token {
-		t.Errorf("%q, %v; want another token", again, err)
+		t.Errorf("%q, %v, want another token", again, err)
 	}
 	if _, err := v.Link(42, "x"); err == nil {
-		t.Error("a link about no UUID was made")
+		t.Error("Link accepted an invalid UUID")
 	}
 	sealed := v.Seal(Secret, "", "whsec_abc")
-	for _, wrong := range []string{"", "x", one, token + "A", token + "\n", token[1:], strings.ToUpper(token), sealed, sealed[strings.LastIndex(sealed, ":")+1:]} {
+	for _, wrong := range []string{
+		"", "x", one, token + "A", token + "\n", token[1:], strings.ToUpper(token), sealed,
+		sealed[strings.LastIndex(sealed, ":")+1:],
+	} {
 		if account, destination, ok := v.OpenLink(wrong); ok {
-			t.Errorf("%q is about %d, %s", wrong, account, destination)
+			t.Errorf("OpenLink(%q) = %d, %s", wrong, account, destination)
 		}
 	}
 }
 
-// FuzzOpenLink: no token but those that Link made is about anything.
+// FuzzOpenLink checks that only tokens created by Link are valid.
 func FuzzOpenLink(f *testing.F) {
 	v := New(Options{Keys: mustKeys(f, keyring.NewKey())})
 	token, err := v.Link(1, one)

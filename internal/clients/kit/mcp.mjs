@@ -1,5 +1,5 @@
-// run makes calls through a client and prints their outcomes. connect returns what the client offers:
-// names of tools, call, which returns structured content or throws, and close.
+// run makes calls through a client and writes their outcomes. connect returns the names of the tools;
+// call, which returns structured content or throws; and close.
 import { readFileSync, writeFileSync } from "node:fs";
 
 export async function run(connect) {
@@ -8,7 +8,7 @@ export async function run(connect) {
   const all = [];
   for (const { tool, arguments: args } of JSON.parse(readFileSync(calls))) {
     try {
-      if (!client.names.includes(tool)) throw new Error(`the client does not see the tool ${tool}`);
+      if (!client.names.includes(tool)) throw new Error(`unknown tool ${tool}`);
       all.push({ structured: await client.call(tool, args) });
     } catch (error) {
       all.push({ error: String(error?.message ?? error) });

@@ -1,9 +1,9 @@
-// The part of a user and a browser: follows an authorization request through redirects and forms, signs in and consents, and
-// stops at the redirect to the app.
+// Plays the user and the browser: follows an authorization request through redirects and forms, signs in, consents, and stops at
+// the redirect to the app.
 
 const hops = 20;
 
-// authorize returns the parameters with which the browser comes back to the app.
+// authorize returns the query parameters of the redirect to the app.
 export async function authorize(start, redirectUrl, user) {
   const cookies = new Map();
   let request = { url: new URL(start), method: 'GET' };
@@ -24,13 +24,13 @@ export async function authorize(start, redirectUrl, user) {
     } else if (response.ok) {
       request = submit(page, request.url, user);
     } else {
-      throw new Error(`${request.url.pathname} is answered with ${response.status}: ${page}`);
+      throw new Error(`${request.url.pathname} returned ${response.status}: ${page}`);
     }
   }
-  throw new Error(`the sign-in has not come to its end after ${hops} pages; the last was ${request.url}`);
+  throw new Error(`sign-in did not finish within ${hops} pages; last page: ${request.url}`);
 }
 
-// keep keeps the cookies of an answer, and drops those that it takes back.
+// keep stores the cookies of a response and deletes expired ones.
 function keep(cookies, response) {
   for (const line of response.headers.getSetCookie()) {
     const [pair, ...attributes] = line.split(';').map((part) => part.trim());
@@ -41,7 +41,7 @@ function keep(cookies, response) {
   }
 }
 
-// submit fills the one form of a page in.
+// submit fills in the only form of a page.
 function submit(page, base, user) {
   const form = /<form[^>]*\saction="([^"]+)"[^>]*>(.*?)<\/form>/s.exec(page);
   if (!form) throw new Error(`${base} has no form: ${page}`);

@@ -1,4 +1,4 @@
-// The walk by @modelcontextprotocol/client, which finds that the server speaks the newest revision.
+// Runs the walk with @modelcontextprotocol/client, which negotiates the newest revision.
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
 
 import { walk } from './walk.mjs';

@@ -1,5 +1,5 @@
-// The walk by @modelcontextprotocol/sdk, which speaks the revisions with a handshake. It is given no refresh tokens: with one it would
-// answer the demand for a scope by refreshing, which brings none.
+// Runs the walk with @modelcontextprotocol/sdk, which supports the revisions with a handshake. It gets no refresh token: with one, it
+// would try to obtain a missing scope by refreshing, which fails.
 import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';

@@ -1,9 +1,9 @@
-// A real authorization server for the resource that is named: apps register themselves, PKCE is a must, and access tokens are signed
-// JWTs for that resource. Whoever signs in is let in, with an address that counts as verified.
+// A real authorization server for one resource. Apps register dynamically, PKCE is required, and access tokens are JWTs for that
+// resource. Any user can sign in and gets a verified email address.
 //
 //   node issuer.mjs ISSUER RESOURCE PORT
 //
-// ISSUER is the URL at which it is called, by way of others; it listens on PORT of this machine.
+// ISSUER is its public URL, in front of a proxy. It listens on PORT of the loopback interface.
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
 
@@ -16,11 +16,11 @@ const addressOf = (subject) => ({ email: `${subject}@example.com`, email_verifie
 
 const provider = new Provider(issuer, {
   jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256', kid: 'first' }] },
-  cookies: { keys: ['of no use to anybody'] },
+  cookies: { keys: ['cookie signing key'] },
   scopes: ['openid', 'offline_access', ...scopes],
   pkce: { required: () => true },
   findAccount: (_, subject) => ({ accountId: subject, claims: () => ({ sub: subject, ...addressOf(subject) }) }),
-  // Clients register with the scopes that they know of then, and ask for more later: they are not kept to those.
+  // Clients register with the scopes they know then and request more later, so drop the limit.
   extraClientMetadata: { properties: ['scope'], validator: (_, __, ___, metadata) => void delete metadata.scope },
   extraTokenClaims: (_, token) => addressOf(token.accountId),
   ttl: { AccessToken: 3600, AuthorizationCode: 60, Grant: 3600, IdToken: 3600, Interaction: 600, RefreshToken: 3600, Session: 3600 },
@@ -31,7 +31,7 @@ const provider = new Provider(issuer, {
       enabled: true,
       useGrantedResource: () => true,
       getResourceServerInfo(_, asked) {
-        if (asked !== resource) throw new errors.InvalidTarget(`there is no resource ${asked}`);
+        if (asked !== resource) throw new errors.InvalidTarget(`unknown resource ${asked}`);
         return { scope: scopes.join(' '), audience: resource, accessTokenFormat: 'jwt', jwt: { sign: { alg: 'RS256' } } };
       },
     },

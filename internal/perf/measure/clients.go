@@ -32,18 +32,20 @@ func Accounts(ctx context.Context, st store.Store, n int) (keys []string, err er
 }
 
 // Get makes one request with a key, decodes the response into dst, and returns the total time.
-func Get(ctx context.Context, client *http.Client, url, key string, dst io.Writer) (status int, took time.Duration, err error) {
+func Get(
+	ctx context.Context, client *http.Client, url, key string, dst io.Writer,
+) (status int, took time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return 0, 0, err
 	}
 	req.Header.Set("X-API-Key", key)
-	begun := time.Now()
+	started := time.Now()
 	resp, err := client.Do(req)
 	if err != nil {
 		return 0, 0, err
 	}
 	defer resp.Body.Close()
 	_, err = io.Copy(dst, resp.Body)
-	return resp.StatusCode, time.Since(begun), err
+	return resp.StatusCode, time.Since(started), err
 }

@@ -19,7 +19,8 @@ import (
 // Build compiles the program into a folder and returns its path.
 func Build(ctx context.Context, dir string) (program string, err error) {
 	program = filepath.Join(dir, "colaregistry")
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/colaregistry/colaregistry/cmd/colaregistry")
+	build := exec.CommandContext(ctx, "go", "build", "-o", program,
+		"github.com/colaregistry/colaregistry/cmd/colaregistry")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return "", fmt.Errorf("build: %w", err)

@@ -19,9 +19,10 @@ func mustScript(t *testing.T, lines string) string {
 	return path
 }
 
-func TestImportPipesOneProgramIntoTheOther(t *testing.T) {
+func TestImportPipes(t *testing.T) {
 	dir := t.TempDir()
-	program := mustScript(t, `if [ "$1" = demo ]; then echo "made $3"; else echo "$@" >`+dir+`/args; cat >`+dir+`/read; fi`)
+	program := mustScript(t,
+		`if [ "$1" = demo ]; then echo "made $3"; else echo "$@" >`+dir+`/args; cat >`+dir+`/read; fi`)
 	if err := Import(t.Context(), program, 7, "--data-dir", "here"); err != nil {
 		t.Fatal(err)
 	}

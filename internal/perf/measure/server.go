@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	startWithin = 10 * time.Minute // limit for startup, which may build an index
-	stopWithin  = time.Minute      // limit for a clean exit after the context ends; then the server is killed
+	startTimeout = 10 * time.Minute // limit for startup, which may build an index
+	stopTimeout  = time.Minute      // limit for a clean exit after the context ends; then the server is killed
 )
 
 // Server is a running server process.
@@ -42,8 +42,8 @@ func Serve(ctx context.Context, program, log string, flags ...string) (*Server, 
 	s := &Server{Address: address, cmd: exec.CommandContext(ctx, program, flags...), exited: make(chan struct{})}
 	s.cmd.Stderr = f
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) }
-	s.cmd.WaitDelay = stopWithin
-	begun := time.Now()
+	s.cmd.WaitDelay = stopTimeout
+	started := time.Now()
 	if err := s.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -51,22 +51,22 @@ func Serve(ctx context.Context, program, log string, flags ...string) (*Server, 
 		defer close(s.exited)
 		s.err = s.cmd.Wait()
 	}()
-	if err := s.waitReady(begun); err != nil {
+	if err := s.waitReady(started); err != nil {
 		return nil, fmt.Errorf("serve: %w; see %s", err, log)
 	}
-	s.ToReady = time.Since(begun)
+	s.ToReady = time.Since(started)
 	return s, nil
 }
 
 // waitReady waits until the server is ready and stops it on timeout.
-func (s *Server) waitReady(begun time.Time) error {
+func (s *Server) waitReady(started time.Time) error {
 	for !s.ready() {
-		if time.Since(begun) > startWithin {
-			return errors.Join(fmt.Errorf("not ready after %s", startWithin), s.Stop())
+		if time.Since(started) > startTimeout {
+			return errors.Join(fmt.Errorf("not ready after %s", startTimeout), s.Stop())
 		}
 		select {
 		case <-s.exited:
-			return fmt.Errorf("ended before it was ready: %w", s.err)
+			return fmt.Errorf("exited before it was ready: %w", s.err)
 		case <-time.After(5 * time.Millisecond):
 		}
 	}

@@ -1,0 +1,327 @@
+package main
+
+// The Help methods return the text that --help shows between the summary of a command and its
+// flags. TestHelpExamples parses the indented examples.
+
+// Help describes the command.
+func (*serveCommand) Help() string {
+	return `The first start creates an SQLite database with demonstration data and an account for it.
+On SIGTERM or Ctrl-C, the server finishes in-flight requests and exits; a second signal exits immediately.
+
+Examples:
+
+    colaregistry serve
+    colaregistry serve --listen :8080 --public-url https://registry.example.com --demo never
+    colaregistry serve --database-url-file /etc/colaregistry/database-url --secret-key-file /etc/colaregistry/secret.key
+`
+}
+
+// Help describes the command.
+func (*mcpCommand) Help() string {
+	return `Reads the API key from the environment variable COLAREGISTRY_API_KEY. Without --url, the database must be
+on this machine or reachable from it.
+
+Examples:
+
+    COLAREGISTRY_API_KEY=lar_… colaregistry mcp
+    COLAREGISTRY_API_KEY=lar_… colaregistry mcp --url https://registry.example.com
+`
+}
+
+// Help describes the command.
+func (*importCommand) Help() string {
+	return `The format is detected: JSON, JSON lines, CSV or GeoJSON. A running server shows the rows within
+two seconds. Invalid rows are reported and skipped, and the exit code is 1 unless --skip-invalid is set.
+
+Examples:
+
+    colaregistry import colas export.csv more.jsonl.gz
+    colaregistry import --dry-run permittees frl-wine-producers.csv
+    colaregistry demo --colas 1000 | colaregistry import colas -
+`
+}
+
+// Help describes the command.
+func (*alertsTick) Help() string {
+	return `A server does this every minute. The exit code is 1 if a search fails.
+
+Examples:
+
+    colaregistry alerts tick
+    colaregistry alerts tick --at 2026-11-23T06:00:00Z --webhook-allow-private
+`
+}
+
+// Help describes the command.
+func (*alertsReceive) Help() string {
+	return `Answers challenges, verifies signatures and prints one line per message. To let the server send webhooks to
+this machine, start it with --webhook-allow-private.
+
+Examples:
+
+    COLAREGISTRY_SECRET=whsec_… colaregistry alerts receive
+    COLAREGISTRY_SECRET=whsec_… colaregistry alerts receive --count 2 --within 10m
+`
+}
+
+// Help describes the command.
+func (*accountCreate) Help() string {
+	return `Creates the database if there is none. Prints the account as account list does.
+
+Example:
+
+    colaregistry account create --email ada@example.com --tier pro
+`
+}
+
+// Help describes the command.
+func (*accountList) Help() string {
+	return `Columns: ID, email, tier, created; for a suspended account also the time and the reason.
+
+Example:
+
+    colaregistry account list
+`
+}
+
+// Help describes the command.
+func (*accountLink) Help() string {
+	return `Prints a link that signs in to the dashboard once, within 15 minutes. Anyone with the link can use it.
+
+Example:
+
+    colaregistry account link --account ada@example.com --public-url https://registry.example.com
+`
+}
+
+// Help describes the command.
+func (*accountSetTier) Help() string {
+	return `Example:
+
+    colaregistry account set-tier --account ada@example.com --tier starter
+`
+}
+
+// Help describes the command.
+func (*accountSetAlerts) Help() string {
+	return `The oldest alerts up to the limit stay active; newer ones wait.
+
+Example:
+
+    colaregistry account set-alerts --account ada@example.com --limit 3
+`
+}
+
+// Help describes the command.
+func (*accountSuspend) Help() string {
+	return `Rejects the account's requests and pauses its alerts until account restore. No data is lost.
+
+Example:
+
+    colaregistry account suspend --account ada@example.com --reason "The October invoice is unpaid."
+`
+}
+
+// Help describes the command.
+func (*accountRestore) Help() string {
+	return `The account's alerts catch up on the time of the suspension.
+
+Example:
+
+    colaregistry account restore --account ada@example.com
+`
+}
+
+// Help describes the command.
+func (*accountAddIdentity) Help() string {
+	return `If the identity belongs to another account, it moves. That account keeps its usage, saved searches, keys and
+app links.
+
+Example:
+
+    colaregistry account add-identity --account ada@example.com --issuer https://issuer.example --subject "auth0|Xy"
+`
+}
+
+// Help describes the command.
+func (*accountIdentities) Help() string {
+	return `Columns: account, issuer, subject.
+
+Examples:
+
+    colaregistry account identities
+    colaregistry account identities --account ada@example.com
+`
+}
+
+// Help describes the command.
+func (*keyCreate) Help() string {
+	return `Prints the key on standard output. It is shown only once.
+
+Example:
+
+    export KEY=$(colaregistry key create --account ada@example.com --name laptop)
+`
+}
+
+// Help describes the command.
+func (*keyList) Help() string {
+	return `Columns: ID, account, name, first and last characters of the key, created, last used, revoked.
+
+Example:
+
+    colaregistry key list
+`
+}
+
+// Help describes the command.
+func (*keyRevoke) Help() string {
+	return `Example:
+
+    colaregistry key revoke 1
+`
+}
+
+// Help describes the command.
+func (*appRegister) Help() string {
+	return `Registering an app again replaces its name and scopes, and enables it if it was disabled.
+
+Example:
+
+    colaregistry app register --issuer https://issuer.example --client-id app --name App --scope saved_searches:write
+`
+}
+
+// Help describes the command.
+func (*appList) Help() string {
+	return `Columns: ID, name, issuer, client ID, scopes, registered, disabled.
+
+Example:
+
+    colaregistry app list
+`
+}
+
+// Help describes the command.
+func (*appDisable) Help() string {
+	return `Disables the app for every account. To enable it again, use app register.
+
+Example:
+
+    colaregistry app disable 1
+`
+}
+
+// Help describes the command.
+func (*appLinks) Help() string {
+	return `Columns: ID, account, app, scopes, first used, last used, revoked.
+
+Examples:
+
+    colaregistry app links
+    colaregistry app links --account ada@example.com
+`
+}
+
+// Help describes the command.
+func (*appRevokeLink) Help() string {
+	return `Example:
+
+    colaregistry app revoke-link 1
+`
+}
+
+// Help describes the command.
+func (*appRestoreLink) Help() string {
+	return `Example:
+
+    colaregistry app restore-link 1
+`
+}
+
+// Help describes the command.
+func (*secretCreate) Help() string {
+	return `Create it once, before the first start with PostgreSQL, and pass the same file to every process with
+--secret-key-file. Back it up separately from the database.
+
+Examples:
+
+    colaregistry secret create /etc/colaregistry/secret.key
+    colaregistry secret create --if-missing /etc/colaregistry/secret.key
+`
+}
+
+// Help describes the command.
+func (*secretRotate) Help() string {
+	return `New secrets are encrypted under the new key; the other keys still decrypt. Distribute the file and restart
+every process, then run secret reseal.
+
+Example:
+
+    colaregistry secret rotate /etc/colaregistry/secret.key
+`
+}
+
+// Help describes the command.
+func (*secretReseal) Help() string {
+	return `The newest key is the first one in the key file. Afterwards the others can be removed; see secret status.
+
+Examples:
+
+    colaregistry secret reseal --secret-key-file /etc/colaregistry/secret.key
+    colaregistry secret reseal --secret-key-file /etc/colaregistry/secret.key --forget-lost e62254c2
+`
+}
+
+// Help describes the command.
+func (*secretStatus) Help() string {
+	return `The exit code is 1 if the key file lacks a key in use.
+
+Example:
+
+    colaregistry secret status --secret-key-file /etc/colaregistry/secret.key
+`
+}
+
+// Help describes the command.
+func (*demoCommand) Help() string {
+	return `The same seed and date generate the same labels.
+
+Examples:
+
+    colaregistry demo --colas 100 --seed 7 --as-of 2026-01-31
+    colaregistry demo --colas 1000000 | colaregistry import colas -
+`
+}
+
+// Help describes the command.
+func (*copyCommand) Help() string {
+	return `Copies labels, reference data, accounts, keys and the ledger, then compares both databases. Stop the
+servers of the original first; later writes are not copied.
+
+Example:
+
+    colaregistry copy --from sqlite:data/registry.db --to postgres://colaregistry@db.example.com/colaregistry
+`
+}
+
+// Help describes the command.
+func (*migrateCommand) Help() string {
+	return `Starting the server migrates, too. Migrate separately to control when the schema changes.
+
+Examples:
+
+    colaregistry migrate --status
+    colaregistry migrate
+`
+}
+
+// Help describes the command.
+func (*versionCommand) Help() string {
+	return `Prints the version or commit, the Go release and the platform.
+
+Example:
+
+    colaregistry version
+`
+}
