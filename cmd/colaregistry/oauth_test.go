@@ -116,7 +116,7 @@ func TestTokens(t *testing.T) {
 		s.expect(t, "revoked", token, 401, "The app's access has been ended")
 		s.expect(t, "revoked, with a new token",
 			i.token(t, s, map[string]any{"jti": "2", "email": "ada@example.com", "email_verified": true}), 401,
-			"account holder revoked the access")
+			"account holder has revoked access")
 		s.get(t, "/usage", secret.Reveal())
 		h.run(t, "app", "restore-link", link)
 		s.expect(t, "restored", token, 200, "detail_views")

@@ -50,7 +50,7 @@ func TestDoubleOptIn(t *testing.T) {
 		s.expectState(t, place, key, cola.DestinationPaused, cola.ReasonUnsubscribed)
 		s.mustAnswer(t, 204, "DELETE", place, key, "")
 		if gone := get(t, confirm); gone.StatusCode != http.StatusNotFound ||
-			!strings.Contains(string(gone.body), "There is nothing here any more") {
+			!strings.Contains(string(gone.body), "Link not found") {
 			t.Errorf("after unsubscribing: %d %s", gone.StatusCode, gone.body)
 		}
 		if got := len(post.Messages()); got != 2 {

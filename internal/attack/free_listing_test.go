@@ -48,7 +48,7 @@ func TestPreviewsNameFewLabels(t *testing.T) {
 }
 
 // previewed finds the count in a preview.
-var previewed = regexp.MustCompile(`([0-9,]+) labels? of the last 30 days`)
+var previewed = regexp.MustCompile(`([0-9,]+) labels? in the last 30 days`)
 
 // awaitPreview returns the preview of a brand, once the index has its labels.
 func (s *site) awaitPreview(browser *http.Client, brand string, labels int) string {
