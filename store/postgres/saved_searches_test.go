@@ -78,10 +78,10 @@ func TestRunsOfTheVersionBefore(t *testing.T) {
 	db := stdlib.OpenDB(*config)
 	defer db.Close()
 	mustMigrate(t, db, 8)
-	if _, err := db.Exec(storetest.RowsOfTheVersionBefore("to_timestamp(1763640000)", "to_timestamp(1763650000)")); err != nil {
+	if _, err := db.Exec(storetest.RowsBeforeRuns("to_timestamp(1763640000)", "to_timestamp(1763650000)")); err != nil {
 		t.Fatal(err)
 	}
-	storetest.CheckRowsOfTheVersionBefore(t, mustOpen(t, url, Options{Logger: quiet()}))
+	storetest.CheckRowsBeforeRuns(t, mustOpen(t, url, Options{Logger: quiet()}))
 }
 
 // TestClaimWaitsForNobody checks that a claim skips a search that another transaction has locked,

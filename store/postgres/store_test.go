@@ -19,7 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	storetest.PlayChild(openDatabase)
+	storetest.RunChild(openDatabase)
 	code := pgtest.Main(m)
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -91,10 +91,10 @@ func TestRunsOfTheVersionBefore(t *testing.T) {
 		_, err = p.UpTo(t.Context(), 8)
 	}
 	if err == nil {
-		_, err = db.Exec(storetest.RowsOfTheVersionBefore("1763640000000000", "1763650000000000"))
+		_, err = db.Exec(storetest.RowsBeforeRuns("1763640000000000", "1763650000000000"))
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	storetest.CheckRowsOfTheVersionBefore(t, mustOpen(t, path, Options{Logger: quiet()}))
+	storetest.CheckRowsBeforeRuns(t, mustOpen(t, path, Options{Logger: quiet()}))
 }

@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	storetest.PlayChild(openDatabase)
+	storetest.RunChild(openDatabase)
 	goleak.VerifyTestMain(m)
 }
 
