@@ -133,8 +133,7 @@ func errorKinds() []errorKind {
 func exampleSuspended() *cola.Error {
 	return &cola.Error{
 		Code: cola.CodeAccountSuspended,
-		Message: "The account is suspended: The invoice of October is not paid. Ask the operator of this service; " +
-			"nothing of the account is lost.",
+		Message: "The account is suspended: The invoice of October is not paid. Contact the operator. Your data is kept.",
 		Details: map[string]any{"reason": "The invoice of October is not paid."},
 	}
 }
@@ -143,7 +142,7 @@ func quotaExamples() map[string]*cola.Error {
 	return map[string]*cola.Error{
 		"quota": {
 			Code:    cola.CodeQuotaExceeded,
-			Message: `The 200 detail views of the plan "free" for 2026-11 are used up. They start again on 2026-12-01; a larger plan has more.`,
+			Message: `The free plan's 200 detail views for 2026-11 are used up. The quota resets on 2026-12-01. A larger plan has more.`,
 			Details: map[string]any{"reason": "detail_views", "limit": 200, "used": 200,
 				"reset": "2026-12-01T00:00:00Z"},
 			UpgradeURL: "https://example.com/plans",
