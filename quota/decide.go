@@ -185,7 +185,7 @@ func (d *decision) burst() error {
 func burstError(q cola.QuotaState, wait time.Duration) error {
 	limit := q.Limits.PerMinute
 	return cola.TooMany(reasonBurst, limit, wait,
-		fmt.Sprintf("The %s plan allows %d requests per 60 seconds.", q.Tier, limit))
+		fmt.Sprintf("The %s plan allows %d requests in any 60 seconds.", q.Tier, limit))
 }
 
 // exhausted returns the error for an exhausted monthly quota.

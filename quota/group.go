@@ -21,7 +21,8 @@ type group struct {
 	pending  []*pending
 	oldest   time.Time // arrival of the first charge
 
-	// of the latest attempt that the store, not the context, ended with an unknown outcome
+	// cause is the error of the latest attempt with an unknown outcome that the store, not the
+	// context, ended.
 	cause   atomic.Pointer[error]
 	failing chan struct{} // closed after the first attempt with an unknown outcome
 	done    chan struct{} // closed after the last attempt; the fields below are final from then on

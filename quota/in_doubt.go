@@ -21,13 +21,13 @@ const (
 	closeTimeout = 5 * time.Second // for voiding the remaining batches when the ledger closes
 )
 
-// inDoubt tracks batches that were refused because the store did not respond in time, although their
-// transaction may have committed:
+// inDoubt tracks batches that were refused because the store did not respond in time, although
+// their transaction may have committed:
 //
 //  1. The ledger refuses the batch's charges and calls add.
-//  2. A background worker calls store.Ledger.Void, oldest batch first, with exponential back-off. Void
-//     undoes a committed batch and blocks one that has not committed yet, so a refused request is
-//     never charged.
+//  2. A background worker calls store.Ledger.Void, oldest batch first, with exponential back-off.
+//     Void undoes a committed batch and blocks one that has not committed yet, so a refused
+//     request is never charged.
 //  3. A batch whose last attempt is still running waits, because its entries may change.
 //
 // State lives in memory; after a crash the last refused batches may stay charged (docs/METERING.md,

@@ -40,7 +40,7 @@ func suspendRestore(t *testing.T, st store.Store, c *clock) {
 		checkEqual(t, desc+": account by identity", want, mustAccountOf(t, st, testIssuer, "1", "a@example.com"))
 	}
 	check("before Suspend", "", a)
-	// suspending again changes the reason, not the time
+	// Suspending again changes the reason, not the time.
 	for _, because := range []string{"Unpaid since May. \"ünïcode\" 100%_", "", "Mail bounces."} {
 		mustDo(t, st.Suspend(t.Context(), a.ID, because))
 		a.SuspendedAt, a.SuspendedReason = suspended, because

@@ -85,7 +85,7 @@ func noArrivals(t *testing.T, st store.Store, _ *clock) {
 		t.Error("HasColas = true in an empty store")
 	}
 	mustWriteColas(t, st, store.DryRun, dated(1, dayOne))
-	// rejected
+	// This label is rejected.
 	mustWriteColas(t, st, store.Commit, cola.Cola{ColaSummary: cola.ColaSummary{TTBID: firstID, ApprovalDate: dayOne}})
 	if has, err = st.HasColas(t.Context()); must(t, has, err) {
 		t.Error("HasColas = true after a dry run and a rejected write")

@@ -242,7 +242,7 @@ type sharedWork struct {
 	jobs                 int
 	work, briefly, claim string // roles of child processes: all work, all work with short claims, only claiming
 	share                func(t *testing.T, db Database) cola.AccountID
-	// checks that all work was done exactly once
+	// done checks that all work was done exactly once.
 	done func(t *testing.T, db Database, account cola.AccountID)
 	// untilDone claims and works until nothing is due, reporting the running total to progress. It
 	// returns the total.

@@ -38,9 +38,9 @@ func checkCopiedRuns(t *testing.T, from, to store.Store) {
 			t.Errorf("label %s arrived at %d, want at most %d", id, at, upto)
 		}
 	}
-	// claims are not copied
+	// Claims are not copied.
 	claimed, err := to.ClaimDue(t.Context(), duePast.Add(2*week), everyID, anHour)
-	// never claimed before
+	// Search 3 was not claimed before.
 	claimed = slices.DeleteFunc(must(t, claimed, err),
 		func(d store.DueSearch) bool { return d.Search.Name == "search 3" })
 	original, err := from.ClaimDue(t.Context(), duePast.Add(2*week), everyID, anHour)

@@ -64,7 +64,7 @@ func updateDestination(t *testing.T, st store.Store, _ *clock) {
 		changed := changeDestination(t, st, old, func(d *store.Destination) {
 			checkEqual(t, "destination passed to the change", old, *d)
 			change(d)
-			// ignored: changes cannot set these
+			// Ignored: changes cannot set these.
 			d.UUID, d.Kind, d.Address, d.Own, d.Account, d.CreatedAt = "x", "x", cola.Some("x"), true, 42, 1
 		})
 		checkEqual(t, "UpdateDestination", want, changed)

@@ -124,7 +124,7 @@ func accountStates(t *testing.T, st store.Store, c *clock) {
 func monthChange(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	newYear := time.Date(2027, time.January, 1, 0, 0, 0, 0, time.UTC)
-	// periods are in UTC, regardless of the clock's time zone
+	// Periods are in UTC, regardless of the clock's time zone.
 	c.set(newYear.Add(-time.Microsecond).In(time.FixedZone("", 5*3600)))
 	settle(t, st, a.ID, charge(a.ID, 1, rest(1, cola.MeterListRecords, 7)))
 	checkEqual(t, "usage in the old month", cola.Used{ListRecords: 7}, mustUsage(t, st, a.ID).Used)

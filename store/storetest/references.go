@@ -239,7 +239,7 @@ func replaceReportRows(t *testing.T, st store.Store, _ *clock) {
 		{[]cola.ProductionReport{a, b}, []store.Outcome{store.Unchanged, store.Unchanged}, false},
 		{[]cola.ProductionReport{a, b, b, c},
 			[]store.Outcome{store.Unchanged, store.Unchanged, store.Changed, store.Changed}, true},
-		// a subset, in a different order
+		// A subset, in a different order.
 		{[]cola.ProductionReport{c, b, a}, []store.Outcome{store.Unchanged, store.Unchanged, store.Unchanged}, true},
 		{[]cola.ProductionReport{a, b, c}, []store.Outcome{store.Unchanged, store.Unchanged, store.Unchanged}, true},
 		{nil, nil, true},

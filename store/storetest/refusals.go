@@ -51,7 +51,7 @@ func listRefusals(t *testing.T, st store.Store, _ *clock) {
 		newRefusal(b.ID, 3, "quota", 1)
 	second.Channel, second.Credential = cola.ChannelDashboard, signInCredential(7)
 	given := first
-	// stored in UTC, in whole microseconds
+	// Stored in UTC, in whole microseconds.
 	given.Minute, given.LastAt = first.Minute.In(time.FixedZone("", 3600)), first.LastAt.Add(789*time.Nanosecond)
 	mustRecordRefusals(t, st, given, others, second)
 	checkEqual(t, "Refusals", []store.Refusal{second.Refusal, first.Refusal}, mustRefusals(t, st, a.ID))

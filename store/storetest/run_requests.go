@@ -47,7 +47,7 @@ func requestedRunIsDue(t *testing.T, st store.Store, _ *clock) {
 	plan := *search.Schedule
 	want.Schedule = &plan
 	plan.NextRunAt = cola.Some(cola.TimestampOf(duePast))
-	// stored in whole microseconds
+	// Stored in whole microseconds.
 	checkEqual(t, "RequestRun", want, requestRun(t, st, a.ID, search, duePast.Add(789*time.Nanosecond)))
 	checkEqual(t, "RequestRun, later", want, requestRun(t, st, a.ID, search, duePast.Add(time.Hour)))
 	next, err := st.NextDue(t.Context())

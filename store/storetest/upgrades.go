@@ -72,7 +72,7 @@ func (c runRows) deleteCascades() {
 	run := runOf(c, c.st, mustClaimOne(c, c.st), 1)
 	c.execute(`DELETE FROM saved_searches`)
 	checkRunRejected(c, c.st, "deleted search", run)
-	// indistinguishable from the deleted one for the claim
+	// To the claim, it looks like the deleted one.
 	remade := mustCreate(c, c.st, dueSearch(c.account, 200, epoch))
 	checkEqual(c, "UUID", made.UUID, remade.UUID)
 	checkRunRejected(c, c.st, "search deleted and created again", run)
@@ -206,7 +206,7 @@ func CheckSearchRows(t *testing.T, st store.Store, execute func(sql string)) {
 	execute(`DELETE FROM saved_searches`)
 	mustCreate(t, st, withKey(newSearch(a.ID, 2), "key", 1))
 	execute(`DELETE FROM saved_searches`)
-	// deleting the search also freed its idempotency key
+	// Deleting the search also freed its idempotency key.
 	made := mustCreate(t, st, withKey(newSearch(a.ID, 3), "key", 2))
 	checkEqual(t, "repeated creation", made, mustRepeat(t, st, withKey(newSearch(a.ID, 4), "key", 2)))
 }
@@ -256,7 +256,7 @@ func CheckRowsBeforeDeliveries(t *testing.T, st store.Store) {
 		{UUID: "2", Name: "paused", Schedule: &paused, CreatedAt: cola.TimestampOf(created)},
 		{UUID: "3", Name: "unscheduled", CreatedAt: cola.TimestampOf(created)},
 	}, mustSearches(t, st, 1))
-	// seen by the latest run, which looked up to the mark
+	// Seen by the latest run, which looked up to the mark.
 	for uuid, seen := range map[string]time.Time{"1": due, "2": {}} {
 		trace, err := st.Trace(t.Context(), 1, uuid, firstID+1)
 		checkEqual(t, "Trace.Seen", seen, must(t, trace, err).Seen)
