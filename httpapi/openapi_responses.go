@@ -132,7 +132,7 @@ func errorKinds() []errorKind {
 
 func exampleSuspended() *cola.Error {
 	return &cola.Error{
-		Code: cola.CodeAccountSuspended,
+		Code:    cola.CodeAccountSuspended,
 		Message: "The account is suspended: The invoice of October is not paid. Contact the operator. Your data is kept.",
 		Details: map[string]any{"reason": "The invoice of October is not paid."},
 	}
@@ -149,7 +149,7 @@ func quotaExamples() map[string]*cola.Error {
 		},
 		"burst": {
 			Code:       cola.CodeQuotaExceeded,
-			Message:    `The plan "free" allows 10 requests in any 60 seconds. Try again in 12 seconds.`,
+			Message:    `The free plan allows 10 requests in any 60 seconds. Try again in 12 seconds.`,
 			Details:    map[string]any{"reason": "burst", "limit": 10, "retry_after": 12},
 			RetryAfter: 12 * time.Second,
 		},
