@@ -155,7 +155,7 @@ func endOtherSignIns(t *testing.T, st store.Store, c *clock) {
 		c.advance(time.Minute)
 	}
 	checkEqual(t, "sign-ins", []store.SignIn{over, ended, current, first, second, others}, everySignIn(t, st))
-	// Another account's sign-in spares none of this account's.
+	// The sign-in to keep belongs to another account, so all of this account's are ended.
 	n, err := st.EndOtherSignIns(t.Context(), a.ID, others.ID)
 	checkEqual(t, "EndOtherSignIns with another account's sign-in", 1, must(t, n, err))
 	checkEqual(t, "SignIns of the other account", []store.SignIn{others}, mustSignIns(t, st, b.ID))
