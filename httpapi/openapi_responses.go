@@ -132,9 +132,8 @@ func errorKinds() []errorKind {
 
 func exampleSuspended() *cola.Error {
 	return &cola.Error{
-		Code: cola.CodeAccountSuspended,
-		Message: "The account is suspended: The invoice of October is not paid. Ask the operator of this service; " +
-			"nothing of the account is lost.",
+		Code:    cola.CodeAccountSuspended,
+		Message: "The account is suspended: The invoice of October is not paid. Contact the operator. Your data is kept.",
 		Details: map[string]any{"reason": "The invoice of October is not paid."},
 	}
 }
@@ -143,14 +142,14 @@ func quotaExamples() map[string]*cola.Error {
 	return map[string]*cola.Error{
 		"quota": {
 			Code:    cola.CodeQuotaExceeded,
-			Message: `The 200 detail views of the plan "free" for 2026-11 are used up. They start again on 2026-12-01; a larger plan has more.`,
+			Message: `The free plan's 200 detail views for 2026-11 are used up. The quota resets on 2026-12-01. A larger plan has more.`,
 			Details: map[string]any{"reason": "detail_views", "limit": 200, "used": 200,
 				"reset": "2026-12-01T00:00:00Z"},
 			UpgradeURL: "https://example.com/plans",
 		},
 		"burst": {
 			Code:       cola.CodeQuotaExceeded,
-			Message:    `The plan "free" allows 10 requests in any 60 seconds. Try again in 12 seconds.`,
+			Message:    `The free plan allows 10 requests in any 60 seconds. Try again in 12 seconds.`,
 			Details:    map[string]any{"reason": "burst", "limit": 10, "retry_after": 12},
 			RetryAfter: 12 * time.Second,
 		},
