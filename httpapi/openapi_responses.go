@@ -150,7 +150,7 @@ func quotaExamples() map[string]*cola.Error {
 		},
 		"burst": {
 			Code:       cola.CodeQuotaExceeded,
-			Message:    `The plan "free" allows 10 requests in any 60 seconds. Try again in 12 seconds.`,
+			Message:    `The free plan allows 10 requests in any 60 seconds. Try again in 12 seconds.`,
 			Details:    map[string]any{"reason": "burst", "limit": 10, "retry_after": 12},
 			RetryAfter: 12 * time.Second,
 		},

@@ -21,10 +21,11 @@ func BenchmarkCharge(b *testing.B) {
 	for _, callers := range []int{1, 64, 1024} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
 			var ticks atomic.Int64
-			begun := time.Now()
-			now := func() time.Time { return begun.Add(time.Duration(ticks.Add(1)) * time.Minute) }
+			start := time.Now()
+			now := func() time.Time { return start.Add(time.Duration(ticks.Add(1)) * time.Minute) }
 			quiet := slog.New(slog.DiscardHandler)
-			st, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "ledger.db"), sqlite.Options{Now: now, Logger: quiet})
+			st, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "ledger.db"),
+				sqlite.Options{Now: now, Logger: quiet})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -58,9 +59,11 @@ func mustCaller(b *testing.B, st store.Store, i int) cola.Caller {
 	if err != nil {
 		b.Fatal(err)
 	}
-	key, err := st.CreateKey(b.Context(), store.Key{AccountID: account.ID, Name: "bench"}, store.KeyHash{byte(i), byte(i >> 8), 1}, 0)
+	key, err := st.CreateKey(b.Context(), store.Key{AccountID: account.ID, Name: "bench"},
+		store.KeyHash{byte(i), byte(i >> 8), 1}, 0)
 	if err != nil {
 		b.Fatal(err)
 	}
-	return cola.Caller{Account: account.ID, Credential: cola.Credential{Kind: cola.CredentialKey, ID: key.ID}, Channel: cola.ChannelREST}
+	return cola.Caller{Account: account.ID, Credential: cola.Credential{Kind: cola.CredentialKey, ID: key.ID},
+		Channel: cola.ChannelREST}
 }

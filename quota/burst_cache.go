@@ -8,8 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// burstCacheTTL bounds how long a full window is refused without asking the store, so that a
-// revocation or an upgrade takes effect.
+// burstCacheTTL bounds how long a full window is refused from the cache, so that a revocation or an
+// upgrade takes effect within a second.
 const burstCacheTTL = time.Second
 
 // burstCache caches accounts whose burst window the store just found full, so that a client in a

@@ -12,12 +12,18 @@ import (
 const (
 	openAfter     = time.Second            // how long one batch may fail before the breaker opens
 	probeInterval = 250 * time.Millisecond // pause between probes of the store
-	probeTimeout  = 2 * time.Second        // of one probe; a slower store is of no use to callers
+	probeTimeout  = 2 * time.Second        // of one probe
 	maxProbes     = 3                      // in flight, in case the store ignores its context
 )
 
 // circuitBreaker is open while the store does not commit. The ledger then refuses charges without
 // trying them. Only the ledger's worker opens and closes it.
+//
+//	          a batch failed for openAfter, or was not committed in time
+//	┌────────┐ ─────────────────────────────────────────────────────► ┌──────┐
+//	│ closed │                                                        │ open │ ──┐ probe fails
+//	└────────┘ ◄───────────────────────────────────────────────────── └──────┘ ◄─┘
+//	          a probe or the batch commits
 type circuitBreaker struct {
 	mu     sync.Mutex
 	open   bool
@@ -67,15 +73,15 @@ func (o *circuitBreaker) reset(now time.Time) (time.Duration, bool) {
 // the ledger probes the store until it commits again.
 func (l *Ledger) Up() bool { return !l.breaker.isOpen() }
 
-func (l *Ledger) openCircuit(why error) {
+func (l *Ledger) openCircuit(cause error) {
 	if l.breaker.trip(time.Now()) {
-		l.log.Warn("ledger down: the store does not commit, charges are refused", "error", why)
+		l.log.Warn("ledger down, refusing charges", "error", cause)
 	}
 }
 
 func (l *Ledger) closeCircuit() {
-	if lasted, was := l.breaker.reset(time.Now()); was {
-		l.log.Info("ledger up: the store commits again", "after", lasted.Round(time.Millisecond))
+	if lasted, wasOpen := l.breaker.reset(time.Now()); wasOpen {
+		l.log.Info("ledger up", "after", lasted.Round(time.Millisecond))
 		l.inDoubt.retryNow()
 	}
 }
@@ -100,15 +106,16 @@ func (l *Ledger) probeUntilUp() {
 	}
 }
 
-// probe reports whether the store commits now. It frees a slot when the store returns, which may be
-// later. The probe settles an empty batch, because that takes a real commit, unlike a read, and
-// leaves nothing in doubt.
+// probe reports whether the store commits now. It settles an empty batch, because that takes a real
+// commit, unlike a read, and charges no account. It frees its slot when the store returns, which
+// may be after probe has timed out.
 func (l *Ledger) probe(slots <-chan struct{}) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
 	result := make(chan error, 1)
 	go func() {
 		defer cancel()
-		result <- l.store.Settle(ctx, store.Batch{ID: newBatchID()}, func(time.Time, []store.AccountState) []store.Entry { return nil })
+		result <- l.store.Settle(ctx, store.Batch{ID: newBatchID()},
+			func(time.Time, []store.AccountState) []store.Entry { return nil })
 		<-slots
 	}()
 	select {
@@ -125,8 +132,8 @@ func (l *Ledger) probe(slots <-chan struct{}) bool {
 // failureLogInterval is the pause between log lines about an ongoing failure.
 const failureLogInterval = time.Minute
 
-// failureLog logs batches that were not committed: the first one with its reason, later ones as a
-// count. Otherwise an outage would log a line per request.
+// failureLog logs batches that were not committed: the first one with its error, later ones as a
+// count once a minute, so that an outage does not log a line per request.
 type failureLog struct {
 	log *slog.Logger
 
@@ -145,7 +152,7 @@ func (f *failureLog) unclearAttempt(charges int, err error) {
 		return
 	}
 	f.unclear = true
-	f.log.Warn("ledger batch unclear, settling it again", "charges", charges, "error", err)
+	f.log.Warn("ledger batch outcome unknown, retrying", "charges", charges, "error", err)
 }
 
 // failedBatch logs a batch that was not committed.
@@ -170,7 +177,7 @@ func (f *failureLog) committed() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.batches > 1 {
-		f.log.Info("ledger batches are committed again", "failed_batches", f.batches, "failed_charges", f.charges)
+		f.log.Info("ledger batches committing again", "failed_batches", f.batches, "failed_charges", f.charges)
 	}
 	f.unclear, f.batches, f.charges = false, 0, 0
 }

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	downMessage = "WARN ledger down: the store does not commit, charges are refused"
-	upMessage   = "INFO ledger up: the store commits again"
+	downMessage = "WARN ledger down, refusing charges"
+	upMessage   = "INFO ledger up"
 )
 
 // TestFailsFastWhileDown checks that, after the first charge has timed out, charges are refused at
@@ -35,13 +35,13 @@ func TestFailsFastWhileDown(t *testing.T) {
 		tries int           // maximum calls of Settle during the outage
 	}{
 		{"refuses connections", lostBefore, chargeTimeout, probeInterval, 300},
-		{"gives no answer", hangs, chargeTimeout, probeInterval + probeTimeout, 30},
-		{"lets nobody begin", neverBegins, chargeTimeout, probeInterval + probeTimeout, 30},
+		{"does not respond", hangs, chargeTimeout, probeInterval + probeTimeout, 30},
+		{"starts no transaction", neverBegins, chargeTimeout, probeInterval + probeTimeout, 30},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b, log := newBook(cola.TierPro), newLogged()
+				b, log := newFakeLedger(cola.TierPro), newLogged()
 				end := time.Now().Add(outage)
 				b.settle = until(end, tt.fault)
 				b.void = func(int) fault { return b.settle(0, store.Batch{}) }
@@ -52,32 +52,32 @@ func TestFailsFastWhileDown(t *testing.T) {
 				}
 				for time.Now().Before(end) {
 					if diff := cmp.Diff(charged{0, cola.CodeUnavailable, 0}, charge(t, l)); diff != "" {
-						t.Fatalf("while down (-want +got):\n%s", diff)
+						t.Fatalf("charge while down (-want +got):\n%s", diff)
 					}
 					time.Sleep(50 * time.Millisecond)
 				}
 				if tries, _ := b.calls(); tries > tt.tries {
-					t.Errorf("the store was asked %d times in %v, want at most %d", tries, outage, tt.tries)
+					t.Errorf("Settle called %d times in %v, want at most %d", tries, outage, tt.tries)
 				}
 				time.Sleep(time.Until(end.Add(tt.back)))
 				synctest.Wait()
 				if got := charge(t, l); got.Units != 20 {
-					t.Errorf("%v after the store came back: %+v, want 20 units", tt.back, got)
+					t.Errorf("%v after the store returned: charge = %+v, want 20 units", tt.back, got)
 				}
 				if down, up := log.count(downMessage), log.count(upMessage); down != 1 || up != 1 {
-					t.Errorf("logged %d times down, %d times up; want once each", down, up)
+					t.Errorf("logged %d times down, %d times up; want 1, 1", down, up)
 				}
 			})
 		})
 	}
 }
 
-// TestQueueIsRefusedWhileABatchFails checks that charges queued behind a failing batch are refused
+// TestQueueRefusedWhileBatchFails checks that charges queued behind a failing batch are refused
 // after a second, while the batch itself is still tried and is granted if the store returns in
 // time.
-func TestQueueIsRefusedWhileABatchFails(t *testing.T) {
+func TestQueueRefusedWhileBatchFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBook(cola.TierPro)
+		b := newFakeLedger(cola.TierPro)
 		b.settle = until(time.Now().Add(3*time.Second), lostBefore)
 		l := newLedger(t, b)
 		var first, queued, later charged
@@ -92,13 +92,13 @@ func TestQueueIsRefusedWhileABatchFails(t *testing.T) {
 		wg.Wait()
 		want := []charged{{20, "", 3 * time.Second}, {0, cola.CodeUnavailable, openAfter}, {0, cola.CodeUnavailable, 0}}
 		if diff := cmp.Diff(want, []charged{first, queued, later}); diff != "" {
-			t.Errorf("answers (-want +got):\n%s", diff)
+			t.Errorf("outcomes (-want +got):\n%s", diff)
 		}
 		if diff := cmp.Diff(charged{20, "", 0}, charge(t, l)); diff != "" {
-			t.Errorf("right afterwards (-want +got):\n%s", diff)
+			t.Errorf("next charge (-want +got):\n%s", diff)
 		}
 		if got := b.used(7).ListRecords; got != 40 {
-			t.Errorf("ledger %d, want the 40 that were granted", got)
+			t.Errorf("usage = %d, want the granted 40", got)
 		}
 	})
 }
@@ -107,23 +107,23 @@ func TestQueueIsRefusedWhileABatchFails(t *testing.T) {
 // none.
 func TestShortFailureIsNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, log := newBook(cola.TierPro), newLogged()
+		b, log := newFakeLedger(cola.TierPro), newLogged()
 		b.settle = until(time.Now().Add(openAfter-retryPause), lostAfter)
 		l := newLoggedLedger(t, b, log.logger())
 		var wg sync.WaitGroup
 		for range 5 {
 			wg.Go(func() {
 				if got := charge(t, l); got.Units != 20 {
-					t.Errorf("got %+v, want 20 units", got)
+					t.Errorf("charge = %+v, want 20 units", got)
 				}
 			})
 		}
 		wg.Wait()
 		if n := log.count(downMessage); n != 0 {
-			t.Errorf("logged %d times that it is down", n)
+			t.Errorf("logged %d times down, want 0", n)
 		}
 		if got := b.used(7).ListRecords; got != 100 {
-			t.Errorf("ledger %d, want the 100 that were granted", got)
+			t.Errorf("usage = %d, want the granted 100", got)
 		}
 	})
 }
@@ -132,101 +132,103 @@ func TestShortFailureIsNoOutage(t *testing.T) {
 // one.
 func TestBrokenBatchIsNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBook(cola.TierPro)
-		b.settle = inTurn(breaks)
+		b := newFakeLedger(cola.TierPro)
+		b.settle = inTurn(fails)
 		l := newLedger(t, b)
 		want := []charged{{0, cola.CodeUnavailable, 0}, {20, "", 0}}
 		if diff := cmp.Diff(want, []charged{charge(t, l), charge(t, l)}); diff != "" {
-			t.Errorf("answers (-want +got):\n%s", diff)
+			t.Errorf("outcomes (-want +got):\n%s", diff)
 		}
 	})
 }
 
-// TestPrecheckKnowsAnOutage checks that Precheck refuses work during an outage.
-func TestPrecheckKnowsAnOutage(t *testing.T) {
+// TestPrecheckDuringOutage checks that Precheck refuses work during an outage.
+func TestPrecheckDuringOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBook(cola.TierPro)
+		b := newFakeLedger(cola.TierPro)
 		b.settle = until(time.Now().Add(10*time.Second), hangs)
 		l := newLedger(t, b)
 		caller := request(key1, cola.MeterNone, 0).Caller
 		if _, err := l.Precheck(Request{Caller: caller}); err != nil {
-			t.Errorf("before anything failed: %v", err)
+			t.Errorf("Precheck before the outage: error = %v, want nil", err)
 		}
 		charge(t, l)
 		if _, err := l.Precheck(Request{Caller: caller}); cola.CodeOf(err) != cola.CodeUnavailable {
-			t.Errorf("while down: %v, want unavailable", err)
+			t.Errorf("Precheck while down: error = %v, want unavailable", err)
 		}
 		time.Sleep(10 * time.Second)
 		if _, err := l.Precheck(Request{Caller: caller}); err != nil {
-			t.Errorf("up again: %v", err)
+			t.Errorf("Precheck after the outage: error = %v, want nil", err)
 		}
 	})
 }
 
-// TestHeldProbes checks that a probe that never returns does not keep the ledger down, and that the
-// number of probes is bounded.
-func TestHeldProbes(t *testing.T) {
+// TestHangingProbes checks that a probe that never returns does not keep the ledger down, and that
+// the number of probes is bounded.
+func TestHangingProbes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBook(cola.TierPro)
+		b := newFakeLedger(cola.TierPro)
 		b.settle = inTurn(stuck, stuck, works)
 		l := newLedger(t, b)
 		charge(t, l)
 		time.Sleep(2*probeInterval + probeTimeout)
 		synctest.Wait()
 		if got := charge(t, l); got.Units != 20 {
-			t.Errorf("with one probe held up and another through: %+v, want 20 units", got)
+			t.Errorf("charge with one hanging probe = %+v, want 20 units", got)
 		}
 		time.Sleep(2 * stuckFor)
 	})
 	synctest.Test(t, func(t *testing.T) {
-		b := newBook(cola.TierPro)
+		b := newFakeLedger(cola.TierPro)
 		b.settle = until(time.Now().Add(stuckFor/2), stuck)
 		l := newLedger(t, b)
 		charge(t, l)
 		time.Sleep(stuckFor / 2)
 		if tries, _ := b.calls(); tries != 1+maxProbes {
-			t.Errorf("asked to settle %d times, want once and %d probes", tries, maxProbes)
+			t.Errorf("Settle called %d times, want %d: one batch and the probes", tries, 1+maxProbes)
 		}
 		time.Sleep(stuckFor)
 		if got := charge(t, l); got.Units != 20 {
-			t.Errorf("once the store lets go: %+v, want 20 units", got)
+			t.Errorf("charge after the store returned = %+v, want 20 units", got)
 		}
 	})
 }
 
 func TestCloseWhileDown(t *testing.T) {
-	for name, f := range map[string]fault{"refuses connections": lostBefore, "gives no answer": hangs, "is deaf": deaf} {
+	for name, f := range map[string]fault{"refuses connections": lostBefore, "does not respond": hangs,
+		"ignores the context": ignoresContext} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := newBook(cola.TierPro)
+				b := newFakeLedger(cola.TierPro)
 				b.settle = always(f)
 				l := newLedger(t, b)
 				charge(t, l)
 				time.Sleep(probeInterval + time.Millisecond) // a probe is in progress or has just failed
-				begun := time.Now()
+				start := time.Now()
 				l.Close()
-				if took := time.Since(begun); took > closeTimeout {
-					t.Errorf("closing took %v, want at most %v", took, closeTimeout)
+				if took := time.Since(start); took > closeTimeout {
+					t.Errorf("Close took %v, want at most %v", took, closeTimeout)
 				}
 				if got := charge(t, l); got.Code != cola.CodeUnavailable || got.After != 0 {
-					t.Errorf("after closing: %+v, want unavailable at once", got)
+					t.Errorf("charge after Close = %+v, want unavailable at once", got)
 				}
 			})
 		})
 	}
 }
 
-// protocol is a log handler that records messages and attributes, except the duration of an outage.
-type protocol struct {
+// logRecorder is a log handler that records messages and attributes, except the duration of an
+// outage.
+type logRecorder struct {
 	mu    sync.Mutex
 	lines []string
 }
 
-func (p *protocol) Enabled(context.Context, slog.Level) bool { return true }
-func (p *protocol) WithAttrs([]slog.Attr) slog.Handler       { return p }
-func (p *protocol) WithGroup(string) slog.Handler            { return p }
+func (p *logRecorder) Enabled(context.Context, slog.Level) bool { return true }
+func (p *logRecorder) WithAttrs([]slog.Attr) slog.Handler       { return p }
+func (p *logRecorder) WithGroup(string) slog.Handler            { return p }
 
-func (p *protocol) Handle(_ context.Context, r slog.Record) error {
+func (p *logRecorder) Handle(_ context.Context, r slog.Record) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	line := r.Level.String() + " " + r.Message
@@ -240,8 +242,8 @@ func (p *protocol) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// about returns the lines about batches and outages, without those about batches in doubt.
-func (p *protocol) about() (list []string) {
+// withoutDoubts returns the lines except those about batches in doubt.
+func (p *logRecorder) withoutDoubts() (list []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, line := range p.lines {
@@ -252,31 +254,32 @@ func (p *protocol) about() (list []string) {
 	return list
 }
 
-// refusing is a store that fails with a given reason until an instant. From silent on, it fails
+// failingStore is a store that fails with a given reason until an instant. From silent on, it fails
 // only when the context ends.
-type refusing struct {
-	*book
+type failingStore struct {
+	*fakeLedger
 	until, silent time.Time
 	reason        error
-	probed        bool // empty batches, which are probes, succeed
+	probed        bool // probes (empty batches) succeed
 }
 
-func (r refusing) Settle(ctx context.Context, b store.Batch, decide func(time.Time, []store.AccountState) []store.Entry) error {
+func (r failingStore) Settle(ctx context.Context, b store.Batch,
+	decide func(time.Time, []store.AccountState) []store.Entry) error {
 	switch now := time.Now(); {
 	case !now.Before(r.until), r.probed && len(b.Accounts) == 0:
-		return r.book.Settle(ctx, b, decide)
+		return r.fakeLedger.Settle(ctx, b, decide)
 	case !now.Before(r.silent):
 		<-ctx.Done()
-		return unavailable("settle: no answer")
+		return unavailable("settle: no response")
 	}
 	return r.reason
 }
 
-// TestReasonIsLogged checks that the log gives the store's reason for an uncommitted batch, not the
+// TestFailureLog checks that the log gives the store's reason for an uncommitted batch, not the
 // timeout, unless the store did not respond. Later batches are only counted.
-func TestReasonIsLogged(t *testing.T) {
-	away := fmt.Errorf("password authentication failed: %w", store.ErrUnavailable)
-	const down = "WARN ledger down: the store does not commit, charges are refused error="
+func TestFailureLog(t *testing.T) {
+	unavailable := fmt.Errorf("password authentication failed: %w", store.ErrUnavailable)
+	const down = "WARN ledger down, refusing charges error="
 	for name, c := range map[string]struct {
 		silent time.Duration // when the store stops responding
 		fails  time.Duration
@@ -284,59 +287,60 @@ func TestReasonIsLogged(t *testing.T) {
 		probed bool // probes succeed nevertheless
 		want   []string
 	}{
-		"refused all the time": {time.Hour, 30 * time.Second, away, false, []string{
-			"WARN ledger batch unclear, settling it again charges=1 error=" + away.Error(),
-			down + away.Error(),
-			"ERROR ledger batch not committed charges=1 error=" + away.Error(),
-			"INFO ledger up: the store commits again",
+		"refused throughout": {time.Hour, 30 * time.Second, unavailable, false, []string{
+			"WARN ledger batch outcome unknown, retrying charges=1 error=" + unavailable.Error(),
+			down + unavailable.Error(),
+			"ERROR ledger batch not committed charges=1 error=" + unavailable.Error(),
+			"INFO ledger up",
 		}},
-		"refused, then silent": {500 * time.Millisecond, 30 * time.Second, away, false, []string{
-			"WARN ledger batch unclear, settling it again charges=1 error=" + away.Error(),
-			down + away.Error(),
-			"ERROR ledger batch not committed charges=1 error=" + away.Error(),
-			"INFO ledger up: the store commits again",
+		"refused, then silent": {500 * time.Millisecond, 30 * time.Second, unavailable, false, []string{
+			"WARN ledger batch outcome unknown, retrying charges=1 error=" + unavailable.Error(),
+			down + unavailable.Error(),
+			"ERROR ledger batch not committed charges=1 error=" + unavailable.Error(),
+			"INFO ledger up",
 		}},
 		"silent": {0, 30 * time.Second, nil, false, []string{
-			"ERROR ledger batch not committed charges=1 error=the store gave no answer within 5s",
-			down + "the store gave no answer within 5s",
-			"INFO ledger up: the store commits again",
+			"ERROR ledger batch not committed charges=1 error=no response from the store within 5s",
+			down + "no response from the store within 5s",
+			"INFO ledger up",
 		}},
-		"broken for a while": {time.Hour, 3 * time.Second, errors.New("disk on fire"), false, []string{
+		"broken for seconds": {time.Hour, 3 * time.Second, errors.New("disk on fire"), false, []string{
 			"ERROR ledger batch not committed charges=1 error=disk on fire",
-			"INFO ledger batches are committed again failed_batches=3 failed_charges=3",
+			"INFO ledger batches committing again failed_batches=3 failed_charges=3",
 		}},
-		"up and down": {time.Hour, 12 * time.Second, away, true, []string{
-			"WARN ledger batch unclear, settling it again charges=1 error=" + away.Error(),
-			down + away.Error(),
-			"ERROR ledger batch not committed charges=1 error=" + away.Error(),
-			"INFO ledger up: the store commits again",
-			down + away.Error(),
-			"INFO ledger up: the store commits again",
-			"INFO ledger batches are committed again failed_batches=2 failed_charges=2",
+		"up and down": {time.Hour, 12 * time.Second, unavailable, true, []string{
+			"WARN ledger batch outcome unknown, retrying charges=1 error=" + unavailable.Error(),
+			down + unavailable.Error(),
+			"ERROR ledger batch not committed charges=1 error=" + unavailable.Error(),
+			"INFO ledger up",
+			down + unavailable.Error(),
+			"INFO ledger up",
+			"INFO ledger batches committing again failed_batches=2 failed_charges=2",
 		}},
 		"broken for minutes": {time.Hour, 2*time.Minute + time.Second, errors.New("disk on fire"), false, []string{
 			"ERROR ledger batch not committed charges=1 error=disk on fire",
 			"ERROR ledger batches still not committed batches=61 charges=61 error=disk on fire",
 			"ERROR ledger batches still not committed batches=121 charges=121 error=disk on fire",
-			"INFO ledger batches are committed again failed_batches=121 failed_charges=121",
+			"INFO ledger batches committing again failed_batches=121 failed_charges=121",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				begun, log := time.Now(), &protocol{}
-				r := refusing{newBook(cola.TierPro), begun.Add(c.fails), begun.Add(c.silent), c.reason, c.probed}
+				start, log := time.Now(), &logRecorder{}
+				r := failingStore{newFakeLedger(cola.TierPro), start.Add(c.fails), start.Add(c.silent), c.reason,
+					c.probed}
 				l := New(r, Options{Logger: slog.New(log)})
 				defer l.Close()
-				for time.Since(begun) < c.fails {
+				for time.Since(start) < c.fails {
 					next := time.Now().Add(time.Second)
 					charge(t, l)
 					time.Sleep(time.Until(next))
 				}
 				time.Sleep(10 * time.Second)
 				if got := charge(t, l); got.Units != 20 {
-					t.Errorf("in the end: %+v, want 20 units", got)
+					t.Errorf("final charge = %+v, want 20 units", got)
 				}
-				if diff := cmp.Diff(c.want, log.about()); diff != "" {
+				if diff := cmp.Diff(c.want, log.withoutDoubts()); diff != "" {
 					t.Errorf("log (-want +got):\n%s", diff)
 				}
 			})

@@ -11,7 +11,7 @@ import (
 
 const (
 	maxBatch    = 4096                   // charges per transaction
-	minTimeLeft = time.Second            // of chargeTimeout that a charge needs to be tried
+	minTimeLeft = time.Second            // remaining part of chargeTimeout below which a charge is refused
 	retryPause  = 100 * time.Millisecond // between attempts to settle a batch
 )
 
@@ -26,8 +26,8 @@ func (l *Ledger) run() {
 }
 
 // collect returns the first charge and those queued behind it, without charges whose callers have
-// left. It refuses charges that have too little time left, since they would cut the time of their
-// whole batch.
+// left. It refuses charges that expire within minTimeLeft, because the oldest charge sets the
+// deadline of its batch.
 func collect(first *pending, queue <-chan *pending, now time.Time) []*pending {
 	var batch []*pending
 	for p := first; p != nil; {
@@ -49,8 +49,8 @@ func collect(first *pending, queue <-chan *pending, now time.Time) []*pending {
 	return batch
 }
 
-// settle commits one batch and answers its charges. If the batch is not committed in time, it
-// refuses them.
+// settle commits one batch and sends the outcomes to its callers. If the batch is not committed in
+// time, it refuses the charges.
 func (l *Ledger) settle(batch []*pending) {
 	if l.breaker.isOpen() || l.inDoubt.full() {
 		refuse(batch)
@@ -59,10 +59,10 @@ func (l *Ledger) settle(batch []*pending) {
 	g := newGroup(batch)
 	ctx, cancel := context.WithDeadline(context.Background(), g.oldest.Add(chargeTimeout))
 	defer cancel()
-	begun := time.Now()
+	start := time.Now()
 	go l.commit(ctx, g)
 	err := l.await(ctx, g)
-	l.metrics.settled(len(batch), time.Since(begun))
+	l.metrics.observeBatch(len(batch), time.Since(start))
 	if err == nil {
 		l.closeCircuit() // it may have opened during the attempts
 		l.failures.committed()
@@ -70,12 +70,12 @@ func (l *Ledger) settle(batch []*pending) {
 		return
 	}
 	l.failures.failedBatch(len(batch), err, time.Now())
-	l.abandon(ctx, g, err)
+	l.markInDoubt(ctx, g, err)
 	refuse(batch)
 	l.probeUntilUp()
 }
 
-// reply answers the charges of a committed batch.
+// reply sends the outcomes of a committed batch.
 func (l *Ledger) reply(g *group) {
 	now := time.Now()
 	for i, p := range g.pending {
@@ -93,22 +93,22 @@ func refuse(batch []*pending) {
 	}
 }
 
-// abandon makes sure that a refused batch is not charged. Later charges do not wait until it is
-// voided: until then its units may count as used, so an account may get less than it has left,
-// never more.
-func (l *Ledger) abandon(ctx context.Context, g *group, err error) {
-	doubtful := !g.finished() || g.mayCount()
-	if doubtful {
+// markInDoubt has a refused batch voided if it may have been committed, and opens the circuit
+// breaker if so or if the time ran out. Later charges do not wait for the void: until then the
+// batch's units may count as used, so an account may get less than it has left, never more.
+func (l *Ledger) markInDoubt(ctx context.Context, g *group, err error) {
+	maybeCommitted := !g.finished() || g.mayBeCommitted()
+	if maybeCommitted {
 		l.inDoubt.add(g)
 	}
-	if doubtful || ctx.Err() != nil {
+	if maybeCommitted || ctx.Err() != nil {
 		l.openCircuit(err)
 	}
 }
 
-// commit settles the group's batch and stores the outcome in the group. After a failure with an
-// unknown outcome it settles the batch again under the same ID, until ctx ends. The store rejects
-// an ID that is committed, so nothing is charged twice or lost.
+// commit settles the group's batch and stores the outcome in the group. After an attempt with an
+// unknown outcome, it retries under the same ID until ctx ends. The store rejects a committed ID
+// with ErrExists, so a batch is never charged twice.
 func (l *Ledger) commit(ctx context.Context, g *group) {
 	defer close(g.done)
 	for {

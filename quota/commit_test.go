@@ -22,17 +22,17 @@ type charged struct {
 
 // charge charges account 7 for 20 list records.
 func charge(t *testing.T, l *Ledger) charged {
-	begun := time.Now()
+	start := time.Now()
 	g, err := l.Charge(t.Context(), request(key1, cola.MeterListRecords, 20))
-	c := charged{Units: g.Units, After: time.Since(begun)}
+	c := charged{Units: g.Units, After: time.Since(start)}
 	if err != nil {
 		c.Code = cola.CodeOf(err)
 	}
 	return c
 }
 
-// TestUncertainCharges checks that charges are answered in time, whatever happens to their batch,
-// and that the ledger finally equals the grants.
+// TestUncertainCharges checks that charges get an outcome in time, whatever the fault of their
+// batch, and that the ledger finally matches the grants.
 func TestUncertainCharges(t *testing.T) {
 	refused := func(after time.Duration) charged { return charged{0, cola.CodeUnavailable, after} }
 	granted := func(after time.Duration) charged { return charged{20, "", after} }
@@ -42,46 +42,47 @@ func TestUncertainCharges(t *testing.T) {
 		want   charged
 		voided bool // whether Void was called
 	}{
-		{"lost before anything", inTurn(lostBefore), granted(retryPause), false},
+		{"lost before the decision", inTurn(lostBefore), granted(retryPause), false},
 		{"lost after the decision", inTurn(lostDecided), granted(retryPause), false},
 		{"lost after the commit", inTurn(lostAfter), granted(retryPause), false},
 		{"lost twice", inTurn(lostDecided, lostAfter), granted(2 * retryPause), false},
 		{"lost for two seconds", inTurn(repeat(lostBefore, 20)...), granted(20 * retryPause), false},
-		{"lost, and committed later", inTurn(lostOpen), granted(openFor), false},
-		{"lost, and rolled back later", inTurn(lostOpenBack), granted(openFor), false},
-		{"lost for good before anything", always(lostBefore), refused(chargeTimeout), true},
-		{"committed, and lost for good", inTurn(append([]fault{lostAfter}, repeat(lostBefore, 60)...)...), refused(chargeTimeout), true},
-		{"no answer, not committed", inTurn(hangs), refused(chargeTimeout), true},
-		{"no answer, committed", inTurn(hangsAfter), refused(chargeTimeout), true},
+		{"lost, committed later", inTurn(lostOpen), granted(openFor), false},
+		{"lost, rolled back later", inTurn(lostOpenBack), granted(openFor), false},
+		{"lost before the decision, permanently", always(lostBefore), refused(chargeTimeout), true},
+		{"committed, then lost permanently", inTurn(append([]fault{lostAfter}, repeat(lostBefore, 60)...)...),
+			refused(chargeTimeout), true},
+		{"no response, not committed", inTurn(hangs), refused(chargeTimeout), true},
+		{"no response, committed", inTurn(hangsAfter), refused(chargeTimeout), true},
 		{"never begun", inTurn(neverBegins), refused(chargeTimeout), false},
-		{"no answer, whatever the context says, then committed", inTurn(deaf), refused(chargeTimeout), true},
-		{"no answer, whatever the context says, then decided", inTurn(deafBefore), refused(chargeTimeout), true},
-		{"no answer, whatever the context says, not committed", inTurn(stuck), refused(chargeTimeout), true},
-		{"breaks for good", always(breaks), refused(0), false},
-		{"committed, lost, and broken then", inTurn(lostAfter, breaks), refused(retryPause), true},
-		{"lost, and broken then", inTurn(lostBefore, breaks), refused(retryPause), true},
+		{"context ignored, then committed", inTurn(ignoresContext), refused(chargeTimeout), true},
+		{"context ignored, then decided", inTurn(ignoresContextBefore), refused(chargeTimeout), true},
+		{"context ignored, not committed", inTurn(stuck), refused(chargeTimeout), true},
+		{"permanent error", always(fails), refused(0), false},
+		{"committed, lost, then a permanent error", inTurn(lostAfter, fails), refused(retryPause), true},
+		{"lost, then a permanent error", inTurn(lostBefore, fails), refused(retryPause), true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := newBook(cola.TierFree)
+				b := newFakeLedger(cola.TierFree)
 				b.settle = tt.settle
 				l := newLedger(t, b)
 				if diff := cmp.Diff(tt.want, charge(t, l)); diff != "" {
-					t.Errorf("answer (-want +got):\n%s", diff)
+					t.Errorf("outcome (-want +got):\n%s", diff)
 				}
 				time.Sleep(2 * stuckFor)
 				if got := b.used(7).ListRecords; got != tt.want.Units {
-					t.Errorf("ledger %d, want %d as answered", got, tt.want.Units)
+					t.Errorf("usage = %d, want %d as granted", got, tt.want.Units)
 				}
 				if got := len(b.grants(7)); got != min(tt.want.Units, 1) {
-					t.Errorf("%d requests in the window, want those answered", got)
+					t.Errorf("%d requests in the window, want those granted", got)
 				}
 				if _, voids := b.calls(); (voids > 0) != tt.voided {
-					t.Errorf("asked to void %d times, want %v", voids, tt.voided)
+					t.Errorf("Void called %d times, want called: %v", voids, tt.voided)
 				}
 				if n := l.inDoubt.len(); n != 0 {
-					t.Errorf("%d batches are still in doubt", n)
+					t.Errorf("%d batches in doubt, want 0", n)
 				}
 			})
 		})
@@ -96,11 +97,11 @@ func repeat(f fault, n int) []fault {
 	return list
 }
 
-// TestLateChargesAreRefused checks that a charge that has waited long behind a slow commit is
-// refused, so that it does not cut the time of its batch.
-func TestLateChargesAreRefused(t *testing.T) {
+// TestLateCharges checks that a charge that has waited long behind a slow commit is refused, so
+// that it does not shorten the deadline of its batch.
+func TestLateCharges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBook(cola.TierPro)
+		b := newFakeLedger(cola.TierPro)
 		slow := chargeTimeout - minTimeLeft/2
 		b.settle = func(try int, _ store.Batch) fault {
 			if try == 1 {
@@ -119,26 +120,27 @@ func TestLateChargesAreRefused(t *testing.T) {
 		wg.Wait()
 		if diff := cmp.Diff([]charged{{20, "", slow}, {0, cola.CodeUnavailable, slow}, {20, "", time.Second}},
 			[]charged{first, early, late}); diff != "" {
-			t.Errorf("answers (-want +got):\n%s", diff)
+			t.Errorf("outcomes (-want +got):\n%s", diff)
 		}
 		if got := b.used(7).ListRecords; got != 40 {
-			t.Errorf("ledger %d, want the 40 that were granted", got)
+			t.Errorf("usage = %d, want the granted 40", got)
 		}
 	})
 }
 
-// forgetful is a store that omits the batch's account from the decision.
-type forgetful struct{ *book }
+// omittingStore is a store that omits the batch's accounts from the decision.
+type omittingStore struct{ *fakeLedger }
 
-func (f forgetful) Settle(_ context.Context, _ store.Batch, decide func(time.Time, []store.AccountState) []store.Entry) error {
+func (f omittingStore) Settle(_ context.Context, _ store.Batch,
+	decide func(time.Time, []store.AccountState) []store.Entry) error {
 	decide(time.Now(), nil)
 	return nil
 }
 
-func TestWhatIsNotDecidedIsRefused(t *testing.T) {
-	l := New(forgetful{newBook(cola.TierPro)}, Options{})
+func TestUndecidedChargeIsRefused(t *testing.T) {
+	l := New(omittingStore{newFakeLedger(cola.TierPro)}, Options{})
 	defer l.Close()
 	if got := charge(t, l); got.Code != cola.CodeUnavailable || got.Units != 0 {
-		t.Errorf("got %+v, want unavailable", got)
+		t.Errorf("charge = %+v, want unavailable", got)
 	}
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// reasonBurst is the reason of a refusal for a full window. Refusals for a used-up quota have the
-// meter's name.
+// reasonBurst is the details.reason of a rate-limit refusal. For an exhausted quota, the reason is
+// the meter's name.
 const reasonBurst = "burst"
 
-// Window is the period of a tier's PerMinute limit: any 60 seconds.
+// Window is the length of the sliding window of a tier's PerMinute rate limit.
 const Window = time.Minute
 
 // Request is a request to charge.
@@ -22,15 +22,15 @@ type Request struct {
 	Meter  cola.Meter
 	Units  int // requested; zero with MeterNone
 
-	// Peek only checks the credential and reads the account's state. Such a request is never
-	// refused for a full window and is not counted. It does count as a use of the credential.
+	// Peek only checks the credential and reads the account's state. Such a request is exempt from
+	// the rate limit and is not counted, but it does update the credential's last use.
 	Peek bool
 }
 
-// Grant is what a request was granted.
+// Grant is the result of a charge.
 type Grant struct {
-	Units int // charged: as requested, or fewer if fewer list records are left
-	State cola.QuotaState
+	Units int             // charged; fewer than requested if fewer list records are left
+	State cola.QuotaState // after the charge, for the response headers
 }
 
 // outcome is a grant, or an error with the quota state for the response headers.
@@ -39,18 +39,22 @@ type outcome struct {
 	err   error
 }
 
-// Rules decide what is granted. The decision is a pure function of the account's state, the instant
-// and the requests, so it is the same over every database and testable without one.
+// Rules decide charges. A decision is a pure function of the account's state, the current time and
+// the requests, so it is the same on every database and testable without one.
 type Rules struct {
 	UpgradeURL string // for quota errors
 }
 
-// decide decides an account's waiting requests in arrival order, and returns what to charge.
+// decide decides an account's queued requests in order of arrival, and returns the outcomes and the
+// entry to charge. For each request:
 //
-// For each request, the credential must be valid and the account not suspended; otherwise it is
-// refused and not counted. Then the window must have room; otherwise it is refused and not counted.
-// From there on the request counts in the window, even if its quota is used up. A detail view is
-// granted or refused. List records are granted as far as they last, and refused when none are left.
+//  1. The credential must be valid and the account not suspended. Otherwise the request is refused
+//     and does not count.
+//  2. A peek gets the account's state and does not count.
+//  3. The rate-limit window must have room. Otherwise the request is refused and does not count.
+//  4. The request now counts in the window, even if step 5 refuses it.
+//  5. Detail views are granted in full or refused. List records are granted up to the quota that is
+//     left, and refused if none is left.
 func (r Rules) decide(now time.Time, state store.AccountState, requests []Request) ([]outcome, store.Entry) {
 	d := decision{rules: r, now: now, quota: cola.QuotaState{
 		Tier: state.Tier, Period: cola.PeriodOf(now), Limits: state.Tier.Limits(), Used: state.Used,
@@ -61,7 +65,7 @@ func (r Rules) decide(now time.Time, state store.AccountState, requests []Reques
 	outcomes := make([]outcome, len(requests))
 	for i, q := range requests {
 		if !state.Exists || !state.Valid[q.Caller.Credential] {
-			outcomes[i] = outcome{err: ended(q.Caller.Credential)}
+			outcomes[i] = outcome{err: invalidCredential(q.Caller.Credential)}
 			continue
 		}
 		if state.Suspended != "" {
@@ -77,37 +81,42 @@ func (r Rules) decide(now time.Time, state store.AccountState, requests []Reques
 	return outcomes, d.entry
 }
 
-// ended is the refusal of a credential that became invalid after the request was authenticated.
-func ended(c cola.Credential) error {
+// invalidCredential returns the error for a credential that became invalid after the request was
+// authenticated.
+func invalidCredential(c cola.Credential) error {
 	switch c.Kind {
 	case cola.CredentialLink:
-		return cola.Errorf(cola.CodeUnauthorized, "The app's access has been ended, by the account holder or by the operator.")
+		return cola.Errorf(cola.CodeUnauthorized,
+			"This app's access was revoked by the account holder or the operator.")
 	case cola.CredentialSignIn:
 		return cola.Errorf(cola.CodeUnauthorized, "This browser was signed out. Sign in again.")
 	}
-	return cola.Errorf(cola.CodeUnauthorized, "The credential has been revoked or has expired. Make a new API key.")
+	return cola.Errorf(cola.CodeUnauthorized, "The API key was revoked or has expired. Create a new one.")
 }
 
-// suspended is the refusal of a suspended account, with a nonempty reason.
-func suspended(because string) error {
-	sentence := because
+// suspended returns the error for a suspended account. The reason is not empty.
+func suspended(reason string) error {
+	sentence := reason
 	if !strings.ContainsAny(sentence[len(sentence)-1:], ".!?") {
 		sentence += "."
 	}
-	refusal := cola.Errorf(cola.CodeAccountSuspended, "The account is suspended: %s Ask the operator of this service; nothing of the account is lost.", sentence)
-	refusal.Details = map[string]any{"reason": because}
-	return refusal
+	err := cola.Errorf(cola.CodeAccountSuspended,
+		"The account is suspended: %s Contact the operator. Your data is kept.", sentence)
+	err.Details = map[string]any{"reason": reason}
+	return err
 }
 
+// decision is a decision in progress about one account's requests.
 type decision struct {
 	rules    Rules
 	now      time.Time
-	quota    cola.QuotaState
-	grants   []store.Grant
-	inWindow int
-	entry    store.Entry
+	quota    cola.QuotaState // includes the requests granted so far
+	grants   []store.Grant   // of earlier batches, in the window
+	inWindow int             // requests in the window, including those granted so far
+	entry    store.Entry     // to charge
 }
 
+// one applies steps 3 to 5 of decide to one request.
 func (d *decision) one(q Request) outcome {
 	if d.inWindow >= d.quota.Limits.PerMinute {
 		return outcome{Grant{State: d.quota}, d.burst()}
@@ -121,7 +130,8 @@ func (d *decision) one(q Request) outcome {
 	return outcome{Grant{Units: units, State: state}, err}
 }
 
-// spend takes the units from what is left of the meter and returns how many were had.
+// spend charges the requested units against the quota that is left, and returns how many it
+// charged.
 func (d *decision) spend(q Request) (int, error) {
 	switch q.Meter {
 	case cola.MeterDetailViews:
@@ -141,7 +151,8 @@ func (d *decision) spend(q Request) (int, error) {
 	return 0, nil
 }
 
-// count notes the request in the entry, summed with those of the same kind.
+// count adds the request to the entry, merged with requests of the same channel, credential and
+// meter.
 func (d *decision) count(q Request, units int) {
 	u := store.Units{Channel: q.Caller.Channel, Credential: q.Caller.Credential, Meter: q.Meter}
 	for i := range d.entry.Units {
@@ -156,8 +167,7 @@ func (d *decision) count(q Request, units int) {
 	d.entry.Units = append(d.entry.Units, u)
 }
 
-// burst returns the refusal of a request that finds the window full, with the exact time until a
-// place is free.
+// burst returns the error for a full window, with the exact time until the window has room.
 func (d *decision) burst() error {
 	limit := d.quota.Limits.PerMinute
 	wait := Window // all of this batch's own grants are at now
@@ -171,25 +181,28 @@ func (d *decision) burst() error {
 	return burstError(d.quota, wait)
 }
 
+// burstError returns the rate-limit error, with the time until the window has room.
 func burstError(q cola.QuotaState, wait time.Duration) error {
 	limit := q.Limits.PerMinute
-	return cola.TooMany(reasonBurst, limit, wait, fmt.Sprintf("The plan %q allows %d requests in any 60 seconds.", q.Tier, limit))
+	return cola.TooMany(reasonBurst, limit, wait,
+		fmt.Sprintf("The %s plan allows %d requests in any 60 seconds.", q.Tier, limit))
 }
 
+// exhausted returns the error for an exhausted monthly quota.
 func (d *decision) exhausted(m cola.Meter, used, limit int) error {
 	reset := d.quota.Period.End()
-	what := "detail views"
+	units := "detail views"
 	if m == cola.MeterListRecords {
-		what = "list records"
+		units = "list records"
 	}
-	more := "; a larger plan has more."
+	upgrade := " A larger plan has more."
 	if d.quota.Tier.Largest() {
-		more = "."
+		upgrade = ""
 	}
 	return &cola.Error{
 		Code: cola.CodeQuotaExceeded,
-		Message: fmt.Sprintf("The %d %s of the plan %q for %s are used up. They start again on %s%s",
-			limit, what, d.quota.Tier, d.quota.Period, reset.Format(time.DateOnly), more),
+		Message: fmt.Sprintf("The %s plan's %d %s for %s are used up. The quota resets on %s.%s",
+			d.quota.Tier, limit, units, d.quota.Period, reset.Format(time.DateOnly), upgrade),
 		Details: map[string]any{
 			"reason": string(m), "limit": limit, "used": used, "reset": reset.Format(time.RFC3339),
 		},

@@ -65,7 +65,7 @@ func TestDecide(t *testing.T) {
 			}},
 		},
 		{
-			"page cut to what is left, then refused", account(cola.TierFree, cola.Used{ListRecords: 9_975}),
+			"page cut to the rest of the quota, then refused", account(cola.TierFree, cola.Used{ListRecords: 9_975}),
 			[]Request{list(20), list(20), list(20), list(0)},
 			[]answer{{20, ""}, {5, ""}, {0, "list_records"}, {0, ""}},
 			store.Entry{Account: 7, Requests: 4, Units: []store.Units{
@@ -81,19 +81,22 @@ func TestDecide(t *testing.T) {
 			}},
 		},
 		{
-			"window full after nine", account(cola.TierFree, cola.Used{}, store.Grant{At: instant.Add(-30 * time.Second), Requests: 9}),
+			"window full after nine", account(cola.TierFree, cola.Used{},
+				store.Grant{At: instant.Add(-30 * time.Second), Requests: 9}),
 			[]Request{free, free},
 			[]answer{{0, ""}, {0, "burst"}},
-			store.Entry{Account: 7, Requests: 1, Units: []store.Units{{Channel: "rest", Credential: key1, Requests: 1}}},
+			store.Entry{Account: 7, Requests: 1,
+				Units: []store.Units{{Channel: "rest", Credential: key1, Requests: 1}}},
 		},
 		{
-			"revoked credential costs nothing", account(cola.TierFree, cola.Used{}),
+			"revoked credential is not charged", account(cola.TierFree, cola.Used{}),
 			[]Request{request(key2, cola.MeterDetailViews, 1)},
 			[]answer{{0, "unauthorized"}},
 			store.Entry{Account: 7},
 		},
 		{
-			"over the limit after a downgrade", account(cola.TierFree, cola.Used{DetailViews: 5_000, ListRecords: 50_000}),
+			"over the limit after a downgrade",
+			account(cola.TierFree, cola.Used{DetailViews: 5_000, ListRecords: 50_000}),
 			[]Request{detail, list(1)},
 			[]answer{{0, "detail_views"}, {0, "list_records"}},
 			store.Entry{Account: 7, Requests: 2, Units: []store.Units{
@@ -101,7 +104,8 @@ func TestDecide(t *testing.T) {
 				{Channel: "rest", Credential: key1, Meter: cola.MeterListRecords, Requests: 1},
 			}},
 		},
-		{"no such account", store.AccountState{Account: 7}, []Request{free}, []answer{{0, "unauthorized"}}, store.Entry{Account: 7}},
+		{"unknown account", store.AccountState{Account: 7}, []Request{free}, []answer{{0, "unauthorized"}},
+			store.Entry{Account: 7}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -111,7 +115,7 @@ func TestDecide(t *testing.T) {
 				got[i] = answer{o.grant.Units, reason(o.err)}
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("answers (-want +got):\n%s", diff)
+				t.Errorf("outcomes (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(tt.charged, entry); diff != "" {
 				t.Errorf("entry (-want +got):\n%s", diff)
@@ -120,14 +124,15 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-func TestRefusalsSayWhatToDo(t *testing.T) {
+func TestRefusalDetails(t *testing.T) {
 	rules := Rules{UpgradeURL: "https://registry.example/upgrade"}
 	full := account(cola.TierFree, cola.Used{DetailViews: 200},
-		store.Grant{At: instant.Add(-50 * time.Second), Requests: 4}, store.Grant{At: instant.Add(-20 * time.Second), Requests: 6})
+		store.Grant{At: instant.Add(-50 * time.Second), Requests: 4},
+		store.Grant{At: instant.Add(-20 * time.Second), Requests: 6})
 	outcomes, _ := rules.decide(instant, full, []Request{request(key1, cola.MeterNone, 0)})
 	var burst *cola.Error
 	if !errors.As(outcomes[0].err, &burst) {
-		t.Fatalf("error = %v, want a burst refusal", outcomes[0].err)
+		t.Fatalf("error = %v, want a rate-limit error", outcomes[0].err)
 	}
 	if burst.RetryAfter != 10*time.Second || burst.UpgradeURL != "" {
 		t.Errorf("burst: RetryAfter = %v, UpgradeURL = %q; want 10s and none", burst.RetryAfter, burst.UpgradeURL)
@@ -137,31 +142,34 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 	outcomes, _ = rules.decide(instant, full, []Request{request(key1, cola.MeterDetailViews, 1)})
 	var used *cola.Error
 	if !errors.As(outcomes[0].err, &used) {
-		t.Fatalf("error = %v, want a quota refusal", outcomes[0].err)
+		t.Fatalf("error = %v, want a quota error", outcomes[0].err)
 	}
 	if used.RetryAfter != 0 || used.UpgradeURL != rules.UpgradeURL {
-		t.Errorf("quota: RetryAfter = %v, UpgradeURL = %q; want none and %q", used.RetryAfter, used.UpgradeURL, rules.UpgradeURL)
+		t.Errorf("quota: RetryAfter = %v, UpgradeURL = %q; want none and %q", used.RetryAfter, used.UpgradeURL,
+			rules.UpgradeURL)
 	}
 	if got := used.Details["reset"]; got != "2026-12-01T00:00:00Z" {
 		t.Errorf("reset = %v, want the first of the next month", got)
 	}
 }
 
-// TestALargerPlanIsPraisedWhereThereIsOne checks that quota errors mention a larger plan only if
-// there is one. They always contain the upgrade URL.
-func TestALargerPlanIsPraisedWhereThereIsOne(t *testing.T) {
+// TestQuotaErrorMentionsLargerPlan checks that quota errors mention a larger plan only if there is
+// one. They always contain the upgrade URL.
+func TestQuotaErrorMentionsLargerPlan(t *testing.T) {
 	rules := Rules{UpgradeURL: "https://registry.example/upgrade"}
 	for i, tier := range cola.Tiers() {
 		limits := tier.Limits()
 		spent := account(tier, cola.Used{DetailViews: limits.DetailViews, ListRecords: limits.ListRecords})
-		outcomes, _ := rules.decide(instant, spent, []Request{request(key1, cola.MeterDetailViews, 1), request(key1, cola.MeterListRecords, 1)})
+		outcomes, _ := rules.decide(instant, spent,
+			[]Request{request(key1, cola.MeterDetailViews, 1), request(key1, cola.MeterListRecords, 1)})
 		for _, o := range outcomes {
 			var refusal *cola.Error
 			if !errors.As(o.err, &refusal) || refusal.UpgradeURL != rules.UpgradeURL {
-				t.Fatalf("%s: %v", tier, o.err)
+				t.Fatalf("tier %s: error = %v, want a quota error with the upgrade URL", tier, o.err)
 			}
-			if larger := i < len(cola.Tiers())-1; strings.Contains(refusal.Message, "a larger plan has more") != larger || !strings.HasSuffix(refusal.Message, ".") {
-				t.Errorf("%s: %s", tier, refusal.Message)
+			if larger := i < len(cola.Tiers())-1; strings.Contains(refusal.Message, "larger plan") != larger ||
+				!strings.HasSuffix(refusal.Message, ".") {
+				t.Errorf("tier %s: message = %q, want larger plan mentioned: %v", tier, refusal.Message, larger)
 			}
 		}
 	}
@@ -175,7 +183,8 @@ func TestRetryAfterIsExact(t *testing.T) {
 		limit, state := tier.Limits().PerMinute, account(tier, cola.Used{})
 		at := instant.Add(-Window)
 		for n := 0; n < limit; {
-			at = at.Add(time.Duration(rapid.Int64Range(1, Window.Microseconds()/int64(limit)).Draw(t, "gap µs")) * time.Microsecond)
+			at = at.Add(time.Duration(rapid.Int64Range(1, Window.Microseconds()/int64(limit)).Draw(t,
+				"gap µs")) * time.Microsecond)
 			g := store.Grant{At: at, Requests: rapid.IntRange(1, 5).Draw(t, "requests")}
 			state.Grants, n = append(state.Grants, g), n+g.Requests
 		}
@@ -183,7 +192,7 @@ func TestRetryAfterIsExact(t *testing.T) {
 		outcomes, _ := Rules{}.decide(instant, state, one)
 		var e *cola.Error
 		if !errors.As(outcomes[0].err, &e) || e.RetryAfter <= 0 {
-			t.Fatalf("window of %v not refused: %v", state.Grants, outcomes[0].err)
+			t.Fatalf("window %v: error = %v, want a rate-limit error", state.Grants, outcomes[0].err)
 		}
 		try := func(now time.Time) error {
 			later := state
@@ -197,10 +206,10 @@ func TestRetryAfterIsExact(t *testing.T) {
 			return o[0].err
 		}
 		if err := try(instant.Add(e.RetryAfter)); err != nil {
-			t.Fatalf("refused after waiting %v as told: %v", e.RetryAfter, err)
+			t.Fatalf("error after waiting %v = %v, want nil", e.RetryAfter, err)
 		}
 		if try(instant.Add(e.RetryAfter-time.Microsecond)) == nil {
-			t.Fatalf("let through %v before the time told", time.Microsecond)
+			t.Fatalf("granted %v before RetryAfter", time.Microsecond)
 		}
 	})
 }
@@ -215,14 +224,14 @@ func TestPeek(t *testing.T) {
 	outcomes, entry := Rules{}.decide(instant, full, []Request{peek, request(key1, cola.MeterNone, 0), revoked, peek})
 	for i, want := range []string{"", "burst", "unauthorized", ""} {
 		if got := reason(outcomes[i].err); got != want {
-			t.Errorf("%d: refused for %q, want %q", i, got, want)
+			t.Errorf("request %d: reason = %q, want %q", i, got, want)
 		}
 	}
 	if got := outcomes[3].grant.State; got.Used.DetailViews != 3 || got.Charged != 0 {
-		t.Errorf("a look shows %+v", got)
+		t.Errorf("state of a peek = %+v, want 3 detail views used and no charge", got)
 	}
 	if diff := cmp.Diff(store.Entry{Account: 7}, entry); diff != "" {
-		t.Errorf("a look is charged (-want +got):\n%s", diff)
+		t.Errorf("entry (-want +got):\n%s", diff)
 	}
 }
 
@@ -235,34 +244,37 @@ func TestSuspended(t *testing.T) {
 	peek := request(key1, cola.MeterNone, 0)
 	peek.Peek = true
 	outcomes, entry := Rules{}.decide(instant, state, []Request{
-		request(key1, cola.MeterListRecords, 5), request(key1, cola.MeterNone, 0), peek, request(key2, cola.MeterNone, 0),
+		request(key1, cola.MeterListRecords, 5), request(key1, cola.MeterNone, 0), peek,
+		request(key2, cola.MeterNone, 0),
 	})
 	for i, o := range outcomes[:3] {
 		var refusal *cola.Error
-		if !errors.As(o.err, &refusal) || refusal.Code != cola.CodeAccountSuspended || refusal.Details["reason"] != state.Suspended || !strings.Contains(refusal.Message, state.Suspended) {
-			t.Errorf("%d: %v", i, o.err)
+		if !errors.As(o.err, &refusal) || refusal.Code != cola.CodeAccountSuspended ||
+			refusal.Details["reason"] != state.Suspended || !strings.Contains(refusal.Message, state.Suspended) {
+			t.Errorf("request %d: error = %v, want account_suspended with the reason", i, o.err)
 		}
-		if got := o.grant; got.Units != 0 || !got.State.Known() || got.State.Used != state.Used || got.State.Charged != 0 {
-			t.Errorf("%d: granted %+v", i, got)
+		if got := o.grant; got.Units != 0 || !got.State.Known() || got.State.Used != state.Used ||
+			got.State.Charged != 0 {
+			t.Errorf("request %d: grant = %+v, want no units and the unchanged state", i, got)
 		}
 	}
 	if last := outcomes[3]; reason(last.err) != string(cola.CodeUnauthorized) || last.grant.State.Known() {
-		t.Errorf("a credential that does not hold: %+v", last)
+		t.Errorf("invalid credential: outcome = %+v, want unauthorized without a state", last)
 	}
 	if diff := cmp.Diff(store.Entry{Account: 7}, entry); diff != "" {
-		t.Errorf("charged (-want +got):\n%s", diff)
+		t.Errorf("entry (-want +got):\n%s", diff)
 	}
 }
 
-// TestSuspensionIsToldInSentences checks the message with and without an operator's reason.
-func TestSuspensionIsToldInSentences(t *testing.T) {
-	for because, want := range map[string]string{
-		"unpaid":       "The account is suspended: unpaid. Ask the operator",
-		"Pay up!":      "The account is suspended: Pay up! Ask the operator",
-		"Not paid yet": "The account is suspended: Not paid yet. Ask the operator",
+// TestSuspensionMessage checks that the reason is followed by exactly one punctuation mark.
+func TestSuspensionMessage(t *testing.T) {
+	for reason, want := range map[string]string{
+		"unpaid":       ": unpaid. ",
+		"Pay up!":      ": Pay up! ",
+		"Not paid yet": ": Not paid yet. ",
 	} {
-		if got := suspended(because).Error(); !strings.Contains(got, want) {
-			t.Errorf("%q is told as %s", because, got)
+		if got := suspended(reason).Error(); !strings.Contains(got, want) {
+			t.Errorf("suspended(%q) = %q, want it to contain %q", reason, got, want)
 		}
 	}
 }

@@ -26,7 +26,7 @@ type plan struct {
 type planned struct {
 	process int           // the charging process, 0 or 1
 	after   time.Duration // pause after the previous charge
-	patient time.Duration // the caller's timeout
+	timeout time.Duration // of the caller
 	request Request
 }
 
@@ -42,16 +42,16 @@ func drawPlan(t *rapid.T) plan {
 
 // drawFault draws a fault. Half of the draws are works.
 func drawFault(t *rapid.T) fault {
-	return max(works, fault(rapid.IntRange(-int(numberOfFault), int(numberOfFault)-1).Draw(t, "fault")))
+	return max(works, fault(rapid.IntRange(-int(numFaults), int(numFaults)-1).Draw(t, "fault")))
 }
 
 func drawCharge(t *rapid.T) planned {
 	pauses := []time.Duration{0, 0, 0, time.Millisecond, 100 * time.Millisecond, time.Second, 4 * time.Second}
-	patience := []time.Duration{time.Hour, time.Hour, time.Hour, 10 * time.Millisecond, 3 * time.Second}
+	timeouts := []time.Duration{time.Hour, time.Hour, time.Hour, 10 * time.Millisecond, 3 * time.Second}
 	p := planned{
 		process: rapid.IntRange(0, 1).Draw(t, "process"),
 		after:   rapid.SampledFrom(pauses).Draw(t, "after"),
-		patient: rapid.SampledFrom(patience).Draw(t, "patience"),
+		timeout: rapid.SampledFrom(timeouts).Draw(t, "timeout"),
 	}
 	switch rapid.IntRange(0, 2).Draw(t, "kind") {
 	case 0:
@@ -73,21 +73,21 @@ type tally struct {
 	faults   []string               // invalid responses
 }
 
-func (y *tally) note(q Request, g Grant, err error, took time.Duration) {
+func (y *tally) add(q Request, g Grant, err error, took time.Duration) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	if took > chargeTimeout {
-		y.faults = append(y.faults, fmt.Sprintf("an answer took %v", took))
+		y.faults = append(y.faults, fmt.Sprintf("charge took %v, want at most %v", took, chargeTimeout))
 	}
 	switch {
 	case err == nil, reason(err) == string(cola.MeterDetailViews), reason(err) == string(cola.MeterListRecords):
 		y.requests[q.Caller.Account]++
 	case reason(err) == reasonBurst, cola.CodeOf(err) == cola.CodeUnavailable, errors.Is(err, context.DeadlineExceeded):
 	default:
-		y.faults = append(y.faults, fmt.Sprintf("the error %v", err))
+		y.faults = append(y.faults, fmt.Sprintf("unexpected error %v", err))
 	}
 	if err != nil && g.Units != 0 {
-		y.faults = append(y.faults, fmt.Sprintf("%d units with the error %v", g.Units, err))
+		y.faults = append(y.faults, fmt.Sprintf("%d units granted with error %v", g.Units, err))
 	}
 	used := y.used[q.Caller.Account]
 	used.Add(q.Meter, g.Units)
@@ -97,7 +97,7 @@ func (y *tally) note(q Request, g Grant, err error, took time.Duration) {
 // run makes the planned charges in two processes. When the store works again and no batch is in
 // doubt, it returns all violations.
 func (p plan) run() []string {
-	b := newBook(p.tier)
+	b := newFakeLedger(p.tier)
 	limits := p.tier.Limits()
 	y := &tally{used: map[cola.AccountID]cola.Used{}, requests: map[cola.AccountID]int{}}
 	for id := cola.AccountID(7); id <= 9; id++ {
@@ -112,29 +112,29 @@ func (p plan) run() []string {
 	for _, c := range p.charges {
 		time.Sleep(c.after)
 		wg.Go(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), c.patient)
+			ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
 			defer cancel()
-			begun := time.Now()
+			start := time.Now()
 			g, err := processes[c.process].Charge(ctx, c.request)
-			y.note(c.request, g, err, time.Since(begun))
+			y.add(c.request, g, err, time.Since(start))
 		})
 	}
 	wg.Wait()
 	time.Sleep(10 * time.Minute)
 	for _, l := range processes {
 		if n := l.inDoubt.len(); n != 0 {
-			y.faults = append(y.faults, fmt.Sprintf("%d batches in doubt for ten minutes", n))
+			y.faults = append(y.faults, fmt.Sprintf("%d batches in doubt after ten minutes", n))
 		}
 		if l.breaker.isOpen() {
-			y.faults = append(y.faults, "down though the store is well")
+			y.faults = append(y.faults, "circuit breaker open although the store works")
 		}
 		l.Close()
 	}
-	return append(append(y.faults, b.breaches...), y.differences(b)...)
+	return append(append(y.faults, b.violations...), y.differences(b)...)
 }
 
-// differences compares the responses with the book, and the book with the limits.
-func (y *tally) differences(b *book) (faults []string) {
+// differences compares the responses with the fakeLedger, and the fakeLedger with the limits.
+func (y *tally) differences(b *fakeLedger) (faults []string) {
 	limits := b.tier.Limits()
 	for id := cola.AccountID(7); id <= 9; id++ {
 		used, requests := b.used(id), 0
@@ -148,11 +148,12 @@ func (y *tally) differences(b *book) (faults []string) {
 				}
 			}
 			if inWindow > limits.PerMinute {
-				faults = append(faults, fmt.Sprintf("account %d: %d requests in a window of %d", id, inWindow, limits.PerMinute))
+				faults = append(faults, fmt.Sprintf("account %d: %d requests in the window, limit %d", id, inWindow,
+					limits.PerMinute))
 			}
 		}
 		if used != y.used[id] || requests != y.requests[id] {
-			faults = append(faults, fmt.Sprintf("account %d: answered %+v in %d requests, charged %+v in %d",
+			faults = append(faults, fmt.Sprintf("account %d: granted %+v in %d requests, charged %+v in %d",
 				id, y.used[id], y.requests[id], used, requests))
 		}
 		if used.DetailViews > limits.DetailViews || used.ListRecords > limits.ListRecords {
@@ -162,9 +163,9 @@ func (y *tally) differences(b *book) (faults []string) {
 	return faults
 }
 
-// TestLedgerEqualsAnswers checks that, under any faults, every charge is answered in time, no
+// TestLedgerMatchesOutcomes checks that, under any faults, every charge gets an outcome in time, no
 // account exceeds its limits, and the ledger finally equals the responses.
-func TestLedgerEqualsAnswers(t *testing.T) {
+func TestLedgerMatchesOutcomes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := drawPlan(rt)
 		var faults []string

@@ -13,16 +13,19 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// group is a batch of charges, grouped by account, with its outcome.
+// group is a batch of charges, grouped by account, with its outcome. The committing goroutine
+// writes it; others read the outcome after done is closed.
 type group struct {
 	batch    store.Batch
 	requests map[cola.AccountID][]int // indexes into pending, in arrival order
 	pending  []*pending
 	oldest   time.Time // arrival of the first charge
 
-	cause   atomic.Pointer[error] // of the latest attempt that the store, not the context, ended with an unknown outcome
-	failing chan struct{}         // closed after the first attempt with an unknown outcome
-	done    chan struct{}         // closed after the last attempt; the fields below are final from then on
+	// cause is the error of the latest attempt with an unknown outcome that the store, not the
+	// context, ended.
+	cause   atomic.Pointer[error]
+	failing chan struct{} // closed after the first attempt with an unknown outcome
+	done    chan struct{} // closed after the last attempt; the fields below are final from then on
 
 	outcomes []outcome     // by index into pending
 	entries  []store.Entry // of the latest decision; no others can be committed
@@ -32,14 +35,15 @@ type group struct {
 
 func newGroup(batch []*pending) *group {
 	g := &group{
-		batch: store.Batch{ID: newBatchID()}, requests: map[cola.AccountID][]int{}, pending: batch, oldest: batch[0].arrived,
+		batch: store.Batch{ID: newBatchID()}, requests: map[cola.AccountID][]int{}, pending: batch,
+		oldest:  batch[0].arrived,
 		failing: make(chan struct{}), done: make(chan struct{}),
 		outcomes: make([]outcome, len(batch)),
 	}
-	undecided := cola.Unavailable() // the outcome if the store leaves out an account
+	notDecided := cola.Unavailable() // the outcome if the store leaves out an account
 	seen := map[cola.Credential]bool{}
 	for i, p := range batch {
-		g.outcomes[i] = outcome{err: undecided}
+		g.outcomes[i] = outcome{err: notDecided}
 		if p.arrived.Before(g.oldest) {
 			g.oldest = p.arrived
 		}
@@ -63,18 +67,18 @@ func newBatchID() (id store.BatchID) {
 }
 
 // decide decides all requests of the group from the accounts' states, and returns the entries to
-// write. If the batch is settled again, so is decide; the last call counts, since the store calls
-// it only if the batch is not committed.
+// write. A retried batch is decided again. The last decision counts, because the store does not
+// call decide for a committed batch.
 func (g *group) decide(rules Rules, now time.Time, states []store.AccountState) []store.Entry {
 	var entries []store.Entry
 	for _, state := range states {
-		places := g.requests[state.Account]
-		requests := make([]Request, len(places))
-		for i, at := range places {
+		indexes := g.requests[state.Account]
+		requests := make([]Request, len(indexes))
+		for i, at := range indexes {
 			requests[i] = g.pending[at].request
 		}
 		outcomes, entry := rules.decide(now, state, requests)
-		for i, at := range places {
+		for i, at := range indexes {
 			g.outcomes[at] = outcomes[i]
 		}
 		if entry.Requests > 0 {
@@ -85,13 +89,13 @@ func (g *group) decide(rules Rules, now time.Time, states []store.AccountState) 
 	return entries
 }
 
-// late returns why the batch was not committed in time. The error of a canceled attempt says less
-// than that of the attempt before.
+// late returns why the batch was not committed in time: the store's latest error if there was one,
+// since the error of the canceled attempt is less specific.
 func (g *group) late() error {
 	if cause := g.cause.Load(); cause != nil {
 		return *cause
 	}
-	return fmt.Errorf("the store gave no answer within %v", chargeTimeout)
+	return fmt.Errorf("no response from the store within %v", chargeTimeout)
 }
 
 // result returns the outcome of a finished group; nil means that it is committed.
@@ -105,8 +109,8 @@ func (g *group) result(ctx context.Context) error {
 // finished reports whether the last attempt to settle the batch has ended.
 func (g *group) finished() bool { return isClosed(g.done) }
 
-// mayCount reports whether the batch is or may be committed. The group must be finished.
-func (g *group) mayCount() bool { return g.err == nil || g.unclear }
+// mayBeCommitted reports whether the batch is or may be committed. The group must be finished.
+func (g *group) mayBeCommitted() bool { return g.err == nil || g.unclear }
 
 func isClosed(c <-chan struct{}) bool {
 	select {

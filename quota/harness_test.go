@@ -16,51 +16,51 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// fault is the behavior of one call of a book.
+// fault is the behavior of one call of a fakeLedger.
 type fault int
 
 const (
-	works         fault = iota
-	lostBefore          // connection lost before any read
-	lostDecided         // connection lost after the decision; not committed
-	lostAfter           // connection lost; committed
-	lostOpen            // connection lost; the transaction commits after openFor
-	lostOpenBack        // connection lost; the transaction rolls back after openFor
-	hangs               // no response until the context ends; not committed
-	hangsAfter          // committed; no response until the context ends
-	neverBegins         // no response until the context ends, then an error that excludes a commit
-	deaf                // commits after deafFor, regardless of the context
-	deafBefore          // decides and commits after deafFor, regardless of the context
-	stuck               // returns after stuckFor, regardless of the context; not begun
-	breaks              // permanent error; not committed
-	numberOfFault       // not a fault
+	works                fault = iota
+	lostBefore                 // connection lost before any read
+	lostDecided                // connection lost after the decision; not committed
+	lostAfter                  // connection lost; committed
+	lostOpen                   // connection lost; the transaction commits after openFor
+	lostOpenBack               // connection lost; the transaction rolls back after openFor
+	hangs                      // no response until the context ends; not committed
+	hangsAfter                 // committed; no response until the context ends
+	neverBegins                // no response until the context ends, then an error that excludes a commit
+	ignoresContext             // commits after lateBy, regardless of the context
+	ignoresContextBefore       // decides and commits after lateBy, regardless of the context
+	stuck                      // returns after stuckFor, regardless of the context; not begun
+	fails                      // permanent error; not committed
+	numFaults                  // not a fault
 )
 
 const (
 	openFor  = 3 * time.Second
-	deafFor  = 8 * time.Second
+	lateBy   = 8 * time.Second
 	stuckFor = time.Minute
 )
 
 var errBroken = errors.New("disk on fire")
 
-// book is an in-memory store.Ledger with injected faults. Transactions run one at a time, as those
-// of one account do.
-type book struct {
+// fakeLedger is an in-memory store.Ledger with injected faults. Transactions run one at a time, as
+// those of one account do.
+type fakeLedger struct {
 	turn   chan struct{} // held by the open transaction
 	settle func(try int, b store.Batch) fault
 	void   func(try int) fault
 
-	mu       sync.Mutex
-	tier     cola.Tier
-	because  string                       // suspension reason of all accounts; empty: not suspended
-	start    map[cola.AccountID]cola.Used // usage before the first batch
-	batches  map[store.BatchID]*entry
-	order    []store.BatchID
-	tries    int             // calls of Settle
-	voids    int             // calls of Void
-	struck   []store.BatchID // voided batches, in order
-	breaches []string
+	mu         sync.Mutex
+	tier       cola.Tier
+	suspended  string                       // suspension reason of all accounts; empty: not suspended
+	start      map[cola.AccountID]cola.Used // usage before the first batch
+	batches    map[store.BatchID]*entry
+	order      []store.BatchID
+	tries      int             // calls of Settle
+	voids      int             // calls of Void
+	voidOrder  []store.BatchID // voided batches, in order
+	violations []string
 }
 
 // entry is a batch that was committed, voided or both.
@@ -70,8 +70,9 @@ type entry struct {
 	voided  bool
 }
 
-func newBook(tier cola.Tier) *book {
-	return &book{turn: make(chan struct{}, 1), tier: tier, start: map[cola.AccountID]cola.Used{}, batches: map[store.BatchID]*entry{}}
+func newFakeLedger(tier cola.Tier) *fakeLedger {
+	return &fakeLedger{turn: make(chan struct{}, 1), tier: tier, start: map[cola.AccountID]cola.Used{},
+		batches: map[store.BatchID]*entry{}}
 }
 
 // always returns the same fault for every call.
@@ -102,7 +103,7 @@ func unavailable(operation string) error {
 }
 
 // next counts a call and returns its fault.
-func (b *book) next(count *int, choose func(try int) fault) fault {
+func (b *fakeLedger) next(count *int, choose func(try int) fault) fault {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	*count++
@@ -110,7 +111,7 @@ func (b *book) next(count *int, choose func(try int) fault) fault {
 }
 
 // begin waits for its turn to run a transaction. leave ends the transaction.
-func (b *book) begin(ctx context.Context) error {
+func (b *fakeLedger) begin(ctx context.Context) error {
 	select {
 	case b.turn <- struct{}{}:
 		return nil
@@ -119,19 +120,20 @@ func (b *book) begin(ctx context.Context) error {
 	}
 }
 
-func (b *book) leave() { <-b.turn }
+func (b *fakeLedger) leave() { <-b.turn }
 
-func (b *book) Settle(ctx context.Context, batch store.Batch, decide func(time.Time, []store.AccountState) []store.Entry) error {
-	befalls := b.next(&b.tries, func(try int) fault {
+func (b *fakeLedger) Settle(ctx context.Context, batch store.Batch,
+	decide func(time.Time, []store.AccountState) []store.Entry) error {
+	f := b.next(&b.tries, func(try int) fault {
 		if b.settle == nil {
 			return works
 		}
 		return b.settle(try, batch)
 	})
-	switch befalls {
+	switch f {
 	case lostBefore:
 		return unavailable("settle")
-	case breaks:
+	case fails:
 		return errBroken
 	case hangs:
 		<-ctx.Done()
@@ -153,42 +155,42 @@ func (b *book) Settle(ctx context.Context, batch store.Batch, decide func(time.T
 		}
 		return store.ErrExists
 	}
-	if befalls == deafBefore {
-		time.Sleep(deafFor)
-		befalls = works
+	if f == ignoresContextBefore {
+		time.Sleep(lateBy)
+		f = works
 	}
 	now := time.Now()
-	return b.finish(ctx, befalls, batch.ID, &entry{at: now, entries: decide(now, b.states(batch, now))})
+	return b.finish(ctx, f, batch.ID, &entry{at: now, entries: decide(now, b.states(batch, now))})
 }
 
 // finish commits a decided batch or not, as the fault demands, and ends its transaction.
-func (b *book) finish(ctx context.Context, befalls fault, id store.BatchID, e *entry) error {
+func (b *fakeLedger) finish(ctx context.Context, f fault, id store.BatchID, e *entry) error {
 	commit := func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.batches[id], b.order = e, append(b.order, id)
 	}
-	switch befalls {
+	switch f {
 	case lostOpen, lostOpenBack:
 		go func() {
 			defer b.leave()
 			time.Sleep(openFor)
-			if befalls == lostOpen {
+			if f == lostOpen {
 				commit()
 			}
 		}()
 		return unavailable("settle")
-	case deaf:
+	case ignoresContext:
 		defer b.leave()
-		time.Sleep(deafFor)
+		time.Sleep(lateBy)
 		commit()
 		return nil
 	}
-	if befalls != lostDecided {
+	if f != lostDecided {
 		commit()
 	}
 	b.leave()
-	switch befalls {
+	switch f {
 	case works:
 		return nil
 	case hangsAfter:
@@ -197,17 +199,17 @@ func (b *book) finish(ctx context.Context, befalls fault, id store.BatchID, e *e
 	return unavailable("settle")
 }
 
-func (b *book) Void(ctx context.Context, id store.BatchID, entries []store.Entry) error {
-	befalls := b.next(&b.voids, func(try int) fault {
+func (b *fakeLedger) Void(ctx context.Context, id store.BatchID, entries []store.Entry) error {
+	f := b.next(&b.voids, func(try int) fault {
 		if b.void == nil {
 			return works
 		}
 		return b.void(try)
 	})
-	switch befalls {
+	switch f {
 	case lostBefore, lostDecided, lostOpen, lostOpenBack:
 		return unavailable("void")
-	case breaks:
+	case fails:
 		return errBroken
 	case hangs, neverBegins:
 		<-ctx.Done()
@@ -217,19 +219,19 @@ func (b *book) Void(ctx context.Context, id store.BatchID, entries []store.Entry
 		return err
 	}
 	defer b.leave()
-	b.strike(id, entries)
-	switch befalls {
+	b.applyVoid(id, entries)
+	switch f {
 	case lostAfter:
 		return unavailable("void")
-	case hangsAfter, deaf:
+	case hangsAfter, ignoresContext:
 		<-ctx.Done()
 		return unavailable("void")
 	}
 	return nil
 }
 
-// strike voids a batch. Voiding with other entries than those written violates the contract.
-func (b *book) strike(id store.BatchID, entries []store.Entry) {
+// applyVoid voids a batch. Voiding with other entries than those written violates the contract.
+func (b *fakeLedger) applyVoid(id store.BatchID, entries []store.Entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e := b.batches[id]
@@ -237,29 +239,30 @@ func (b *book) strike(id store.BatchID, entries []store.Entry) {
 		e = &entry{}
 		b.batches[id], b.order = e, append(b.order, id)
 	} else if diff := cmp.Diff(e.entries, entries); !e.voided && diff != "" {
-		b.breaches = append(b.breaches, "voided with other entries than those written (-written +voided):\n"+diff)
+		b.violations = append(b.violations, "voided with other entries than those written (-written +voided):\n"+diff)
 	}
 	if !e.voided {
-		b.struck = append(b.struck, id)
+		b.voidOrder = append(b.voidOrder, id)
 	}
 	e.voided = true
 }
 
-func (b *book) AccountUsage(context.Context, cola.AccountID) (store.AccountState, error) {
+func (b *fakeLedger) AccountUsage(context.Context, cola.AccountID) (store.AccountState, error) {
 	return store.AccountState{}, store.ErrNotFound
 }
 
-func (b *book) DailyUsage(context.Context, cola.AccountID, cola.Date, cola.Date) ([]store.DayUsage, error) {
+func (b *fakeLedger) DailyUsage(context.Context, cola.AccountID, cola.Date, cola.Date) ([]store.DayUsage, error) {
 	return nil, nil
 }
 
-func (b *book) MonthlyUsage(context.Context, cola.AccountID, cola.Period, cola.Period) ([]store.MonthUsage, error) {
+func (b *fakeLedger) MonthlyUsage(context.Context, cola.AccountID, cola.Period, cola.Period) ([]store.MonthUsage,
+	error) {
 	return nil, nil
 }
 
 // states returns the account states for a batch. Every account exists and owns every credential
 // except key2.
-func (b *book) states(batch store.Batch, now time.Time) []store.AccountState {
+func (b *fakeLedger) states(batch store.Batch, now time.Time) []store.AccountState {
 	states := make([]store.AccountState, len(batch.Accounts))
 	for i, id := range batch.Accounts {
 		s := store.AccountState{Account: id, Exists: true, Used: b.used(id), Valid: map[cola.Credential]bool{}}
@@ -277,23 +280,23 @@ func (b *book) states(batch store.Batch, now time.Time) []store.AccountState {
 	return states
 }
 
-func (b *book) plan() (tier cola.Tier, suspended string) {
+func (b *fakeLedger) plan() (tier cola.Tier, suspended string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.tier, b.because
+	return b.tier, b.suspended
 }
 
 // suspend suspends all accounts for a reason. An empty reason restores them.
-func (b *book) suspend(because string) {
+func (b *fakeLedger) suspend(reason string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.because = because
+	b.suspended = reason
 }
 
 // used returns an account's usage according to the committed batches.
-func (b *book) used(id cola.AccountID) cola.Used {
+func (b *fakeLedger) used(id cola.AccountID) cola.Used {
 	used := b.start[id]
-	for _, e := range b.counting(id) {
+	for _, e := range b.activeEntries(id) {
 		for _, u := range e.Units {
 			used.Add(u.Meter, u.Units)
 		}
@@ -302,7 +305,7 @@ func (b *book) used(id cola.AccountID) cola.Used {
 }
 
 // grants returns an account's admitted requests according to the committed batches, oldest first.
-func (b *book) grants(id cola.AccountID) []store.Grant {
+func (b *fakeLedger) grants(id cola.AccountID) []store.Grant {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var list []store.Grant
@@ -317,7 +320,7 @@ func (b *book) grants(id cola.AccountID) []store.Grant {
 	return list
 }
 
-func (b *book) counting(id cola.AccountID) []store.Entry {
+func (b *fakeLedger) activeEntries(id cola.AccountID) []store.Entry {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var list []store.Entry
@@ -332,20 +335,20 @@ func (b *book) counting(id cola.AccountID) []store.Entry {
 }
 
 // calls returns the numbers of calls of Settle and Void.
-func (b *book) calls() (settle, void int) {
+func (b *fakeLedger) calls() (settle, void int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.tries, b.voids
 }
 
-func newLedger(t *testing.T, b *book) *Ledger { return newLoggedLedger(t, b, nil) }
+func newLedger(t *testing.T, b *fakeLedger) *Ledger { return newLoggedLedger(t, b, nil) }
 
-func newLoggedLedger(t *testing.T, b *book, log *slog.Logger) *Ledger {
+func newLoggedLedger(t *testing.T, b *fakeLedger, log *slog.Logger) *Ledger {
 	l := New(b, Options{Logger: log})
 	t.Cleanup(func() {
 		l.Close()
-		for _, breach := range b.breaches {
-			t.Error(breach)
+		for _, violation := range b.violations {
+			t.Error(violation)
 		}
 	})
 	return l

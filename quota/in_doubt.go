@@ -17,13 +17,21 @@ const (
 	maxInDoubt   = 10_000                 // batches; when full, the ledger refuses charges
 	minVoidPause = 200 * time.Millisecond // before the first attempt to void; doubled after each round without progress
 	maxVoidPause = 5 * time.Second
-	voidTimeout  = 5 * time.Second // of one attempt, which waits for open transactions of the batch
-	closeTimeout = 5 * time.Second // to void the remaining batches when the ledger closes
+	voidTimeout  = 5 * time.Second // of one attempt, which waits for an open transaction of the batch
+	closeTimeout = 5 * time.Second // for voiding the remaining batches when the ledger closes
 )
 
-// inDoubt tracks batches that were refused because the store did not answer in time, although their
-// transaction may have committed. A background worker voids them, oldest first, for as long as it
-// takes. State lives in memory; after a crash such a batch may stay charged (docs/METERING.md).
+// inDoubt tracks batches that were refused because the store did not respond in time, although
+// their transaction may have committed:
+//
+//  1. The ledger refuses the batch's charges and calls add.
+//  2. A background worker calls store.Ledger.Void, oldest batch first, with exponential back-off.
+//     Void undoes a committed batch and blocks one that has not committed yet, so a refused
+//     request is never charged.
+//  3. A batch whose last attempt is still running waits, because its entries may change.
+//
+// State lives in memory; after a crash the last refused batches may stay charged (docs/METERING.md,
+// "In doubt").
 type inDoubt struct {
 	store   store.Ledger
 	log     *slog.Logger
@@ -66,15 +74,14 @@ func (d *inDoubt) add(g *group) {
 	d.mu.Unlock()
 	switch n {
 	case 1:
-		d.log.Warn("ledger batches in doubt: they were refused, may be committed, and are being voided")
+		d.log.Warn("voiding ledger batches in doubt")
 	case d.max:
-		d.log.Error("too many ledger batches in doubt: charges are refused until one is voided", "batches", n)
+		d.log.Error("too many ledger batches in doubt, refusing charges", "batches", n)
 	}
 	signal(d.pending)
 }
 
-// retryNow starts the next round without a pause, because the store is back or the ledger is
-// closing.
+// retryNow starts the next round immediately, because the store is back or the ledger is closing.
 func (d *inDoubt) retryNow() {
 	if d.len() > 0 {
 		signal(d.wake)
@@ -110,7 +117,7 @@ func (d *inDoubt) close() {
 	for i, g := range d.list {
 		ids[i] = fmt.Sprintf("%x", g.batch.ID)
 	}
-	d.log.Error("ledger batches left in doubt: their charges were refused but may count", "batches", len(ids), "ids", ids)
+	d.log.Error("ledger batches left in doubt, refused charges may count", "batches", len(ids), "ids", ids)
 }
 
 // run voids batches until the list is empty and closing, or ctx ends.
@@ -144,13 +151,11 @@ func (d *inDoubt) run(ctx context.Context) {
 	}
 }
 
-// jittered spreads pauses, so that processes that lost the store at the same time don't retry at
-// the same time.
+// jittered randomizes a pause, so that processes that lost the store together don't retry together.
 func jittered(pause time.Duration) time.Duration { return pause/2 + rand.N(pause/2) }
 
-// voidAll voids the batches that it can, in order, and reports whether there were any. It stops if
-// the store is unavailable. A batch that fails for another reason does not block the ones behind
-// it.
+// voidAll tries to void each batch, oldest first, and reports whether any succeeded. It stops if
+// the store is unavailable. A batch that fails for another reason does not block later ones.
 func (d *inDoubt) voidAll(ctx context.Context) (progress bool) {
 	d.mu.Lock()
 	list := slices.Clone(d.list)
@@ -167,14 +172,14 @@ func (d *inDoubt) voidAll(ctx context.Context) (progress bool) {
 		case errors.Is(err, store.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil:
 			return progress
 		default:
-			d.log.Error("ledger batch in doubt not voided", "id", fmt.Sprintf("%x", g.batch.ID), "error", err)
+			d.log.Error("voiding ledger batch failed", "id", fmt.Sprintf("%x", g.batch.ID), "error", err)
 		}
 	}
 	return progress
 }
 
 func (d *inDoubt) void(ctx context.Context, g *group) error {
-	if !g.mayCount() {
+	if !g.mayBeCommitted() {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, voidTimeout)
@@ -190,7 +195,7 @@ func (d *inDoubt) remove(g *group) {
 	d.list = slices.Delete(d.list, i, i+1)
 	d.voided++
 	if len(d.list) == 0 {
-		d.log.Info("ledger batches in doubt are voided", "batches", d.voided)
+		d.log.Info("ledger batches in doubt voided", "batches", d.voided)
 		d.voided = 0
 	}
 }

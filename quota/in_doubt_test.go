@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	doubtMessage    = "WARN ledger batches in doubt: they were refused, may be committed, and are being voided"
-	voidedMessage   = "INFO ledger batches in doubt are voided"
-	notVoided       = "ERROR ledger batch in doubt not voided"
-	leftMessage     = "ERROR ledger batches left in doubt: their charges were refused but may count"
-	tooManyMessage  = "ERROR too many ledger batches in doubt: charges are refused until one is voided"
+	doubtMessage    = "WARN voiding ledger batches in doubt"
+	voidedMessage   = "INFO ledger batches in doubt voided"
+	notVoided       = "ERROR voiding ledger batch failed"
+	leftMessage     = "ERROR ledger batches left in doubt, refused charges may count"
+	tooManyMessage  = "ERROR too many ledger batches in doubt, refusing charges"
 	unreachableSoon = 40 * time.Second
 )
 
@@ -30,34 +30,35 @@ func charges(choose func(try int, b store.Batch) fault) func(int, store.Batch) f
 	}
 }
 
-// TestDoubtfulBatchIsVoided checks that a batch that was committed but refused is voided once the
+// TestInDoubtBatchIsVoided checks that a batch that was committed but refused is voided once the
 // store is reachable, regardless of how voiding fails before, and is logged once.
-func TestDoubtfulBatchIsVoided(t *testing.T) {
+func TestInDoubtBatchIsVoided(t *testing.T) {
 	for name, f := range map[string]fault{
-		"refused": lostBefore, "answers lost": lostAfter, "hanging": hangs, "hanging after": hangsAfter, "broken": breaks,
+		"refused": lostBefore, "responses lost": lostAfter, "hanging": hangs, "hanging after": hangsAfter,
+		"broken": fails,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b, log := newBook(cola.TierFree), newLogged()
+				b, log := newFakeLedger(cola.TierFree), newLogged()
 				back := time.Now().Add(unreachableSoon)
 				b.settle = inTurn(hangsAfter)
 				b.void = func(int) fault { return until(back, f)(0, store.Batch{}) }
 				l := newLoggedLedger(t, b, log.logger())
 				if got := charge(t, l); got.Units != 0 || got.Code != cola.CodeUnavailable {
-					t.Fatalf("got %+v, want unavailable", got)
+					t.Fatalf("charge = %+v, want unavailable", got)
 				}
 				if b.used(7).ListRecords != 20 {
-					t.Fatal("the batch was not committed: nothing is tested")
+					t.Fatal("batch not committed; the test needs a committed one")
 				}
 				time.Sleep(time.Until(back.Add(maxVoidPause + voidTimeout)))
 				if got := b.used(7); got != (cola.Used{}) || len(b.grants(7)) != 0 {
-					t.Errorf("ledger %+v, want nothing", got)
+					t.Errorf("usage = %+v, want zero and no grants", got)
 				}
 				if n, m := log.count(doubtMessage), log.count(voidedMessage); n != 1 || m != 1 {
-					t.Errorf("logged %d times that batches are in doubt, %d times that they are voided; want once each", n, m)
+					t.Errorf("logged %d times in doubt, %d times voided; want 1, 1", n, m)
 				}
 				if _, voids := b.calls(); voids > 20 {
-					t.Errorf("tried to void %d times in %v: no back-off", voids, unreachableSoon)
+					t.Errorf("Void called %d times in %v, want at most 20", voids, unreachableSoon)
 				}
 			})
 		})
@@ -68,7 +69,7 @@ func TestDoubtfulBatchIsVoided(t *testing.T) {
 // that the second decision differs from the first.
 func TestLatestDecisionIsVoided(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBook(cola.TierFree)
+		b := newFakeLedger(cola.TierFree)
 		b.start[7] = cola.Used{ListRecords: 9_970}
 		l, other := newLedger(t, b), newLedger(t, b)
 		b.settle = inTurn(lostDecided, works, hangsAfter)
@@ -76,26 +77,26 @@ func TestLatestDecisionIsVoided(t *testing.T) {
 		go func() { done <- charge(t, l) }()
 		synctest.Wait()
 		if got := charge(t, other); got.Units != 20 {
-			t.Fatalf("the other process: %+v, want 20 units", got)
+			t.Fatalf("charge by the other process = %+v, want 20 units", got)
 		}
 		if got := <-done; got.Code != cola.CodeUnavailable {
-			t.Fatalf("got %+v, want unavailable", got)
+			t.Fatalf("charge = %+v, want unavailable", got)
 		}
 		if got := b.used(7).ListRecords; got != 10_000 {
-			t.Fatalf("ledger %d: the second attempt was not committed, nothing is tested", got)
+			t.Fatalf("usage = %d, want 10000; the test needs the second attempt committed", got)
 		}
 		time.Sleep(time.Second)
 		if got := b.used(7).ListRecords; got != 9_990 {
-			t.Errorf("ledger %d, want 9990: what the other process was granted, and no more", got)
+			t.Errorf("usage = %d, want 9990, the start and the other process's grant", got)
 		}
 	})
 }
 
-// TestDoubtsAreVoidedInOrder also checks that a batch that cannot be voided does not block later
-// ones.
-func TestDoubtsAreVoidedInOrder(t *testing.T) {
+// TestInDoubtBatchesAreVoidedInOrder also checks that a batch that cannot be voided does not block
+// later ones.
+func TestInDoubtBatchesAreVoidedInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, log := newBook(cola.TierPro), newLogged()
+		b, log := newFakeLedger(cola.TierPro), newLogged()
 		b.settle = charges(until(time.Now().Add(20*time.Second), hangsAfter))
 		back := time.Now().Add(time.Minute)
 		reached := 0
@@ -104,23 +105,23 @@ func TestDoubtsAreVoidedInOrder(t *testing.T) {
 				return hangs
 			}
 			if reached++; reached == 1 {
-				return breaks
+				return fails
 			}
 			return works
 		}
 		l := newLoggedLedger(t, b, log.logger())
 		for range 4 {
 			if got := charge(t, l); got.Code != cola.CodeUnavailable {
-				t.Fatalf("got %+v, want unavailable", got)
+				t.Fatalf("charge = %+v, want unavailable", got)
 			}
 			time.Sleep(2 * probeInterval)
 		}
 		if n, used := l.inDoubt.len(), b.used(7).ListRecords; n != 4 || used != 80 {
-			t.Fatalf("%d batches in doubt, ledger %d; want 4 and 80", n, used)
+			t.Fatalf("%d batches in doubt, usage %d; want 4, 80", n, used)
 		}
 		time.Sleep(time.Until(back.Add(2*maxVoidPause + voidTimeout)))
 		if n, used := l.inDoubt.len(), b.used(7).ListRecords; n != 0 || used != 0 {
-			t.Errorf("%d batches in doubt, ledger %d; want none", n, used)
+			t.Errorf("%d batches in doubt, usage %d; want 0, 0", n, used)
 		}
 		var committed []store.BatchID // only batches with charges
 		for _, id := range b.order {
@@ -128,23 +129,23 @@ func TestDoubtsAreVoidedInOrder(t *testing.T) {
 				committed = append(committed, id)
 			}
 		}
-		if diff := cmp.Diff(append(committed[1:], committed[0]), b.struck); diff != "" {
-			t.Errorf("order of voiding (-want +got):\n%s", diff)
+		if diff := cmp.Diff(append(committed[1:], committed[0]), b.voidOrder); diff != "" {
+			t.Errorf("void order (-want +got):\n%s", diff)
 		}
 		if n := log.count(notVoided); n != 1 {
-			t.Errorf("logged %d times that a batch cannot be voided, want once", n)
+			t.Errorf("logged %d failed voids, want 1", n)
 		}
 		if n, m := log.count(doubtMessage), log.count(voidedMessage); n != 1 || m != 1 {
-			t.Errorf("logged %d times that batches are in doubt, %d times that they are voided; want once each", n, m)
+			t.Errorf("logged %d times in doubt, %d times voided; want 1, 1", n, m)
 		}
 	})
 }
 
-// TestTooManyDoubts checks that the ledger refuses charges, even if the store would accept them,
+// TestTooManyInDoubt checks that the ledger refuses charges, even if the store would accept them,
 // rather than lose track of a batch.
-func TestTooManyDoubts(t *testing.T) {
+func TestTooManyInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, log := newBook(cola.TierPro), newLogged()
+		b, log := newFakeLedger(cola.TierPro), newLogged()
 		b.settle = charges(until(time.Now().Add(13*time.Second), hangsAfter))
 		back := time.Now().Add(time.Minute)
 		b.void = func(int) fault { return until(back, lostBefore)(0, store.Batch{}) }
@@ -157,57 +158,57 @@ func TestTooManyDoubts(t *testing.T) {
 		before, _ := b.calls()
 		for range 3 {
 			if diff := cmp.Diff(charged{0, cola.CodeUnavailable, 0}, charge(t, l)); diff != "" {
-				t.Errorf("with too many in doubt (-want +got):\n%s", diff)
+				t.Errorf("charge with too many in doubt (-want +got):\n%s", diff)
 			}
 		}
 		if after, _ := b.calls(); after != before {
-			t.Error("the store was asked to settle all the same")
+			t.Errorf("Settle called %d times with too many in doubt, want 0", after-before)
 		}
 		if n := log.count(tooManyMessage); n != 1 {
-			t.Errorf("logged %d times that there are too many, want once", n)
+			t.Errorf("logged %d times too many, want 1", n)
 		}
 		time.Sleep(time.Until(back.Add(maxVoidPause)))
 		if diff := cmp.Diff(charged{20, "", 0}, charge(t, l)); diff != "" {
-			t.Errorf("once they are voided (-want +got):\n%s", diff)
+			t.Errorf("charge after voiding (-want +got):\n%s", diff)
 		}
 		if got := b.used(7).ListRecords; got != 20 {
-			t.Errorf("ledger %d, want the 20 that were granted", got)
+			t.Errorf("usage = %d, want the granted 20", got)
 		}
 	})
 }
 
-// TestCloseVoidsWhatIsInDoubt checks that Close voids batches within its time limit and logs the
+// TestCloseVoidsInDoubt checks that Close voids batches within its time limit and logs the
 // remaining ones.
-func TestCloseVoidsWhatIsInDoubt(t *testing.T) {
+func TestCloseVoidsInDoubt(t *testing.T) {
 	tests := []struct {
 		name string
 		back time.Duration // when the store returns, after the start of Close
 		took time.Duration // maximum duration of Close
 		left int           // units still charged
 	}{
-		{"the store is there", 0, 2 * minVoidPause, 0},
-		{"the store comes back", 2 * time.Second, closeTimeout, 0},
-		{"the store stays away", time.Hour, closeTimeout, 20},
+		{"store available", 0, 2 * minVoidPause, 0},
+		{"store returns", 2 * time.Second, closeTimeout, 0},
+		{"store stays unavailable", time.Hour, closeTimeout, 20},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b, log := newBook(cola.TierFree), newLogged()
+				b, log := newFakeLedger(cola.TierFree), newLogged()
 				b.settle = inTurn(hangsAfter)
 				back := time.Now().Add(chargeTimeout + tt.back)
 				b.void = func(int) fault { return until(back, lostBefore)(0, store.Batch{}) }
 				l := newLoggedLedger(t, b, log.logger())
 				charge(t, l)
-				begun := time.Now()
+				start := time.Now()
 				l.Close()
-				if took := time.Since(begun); took > tt.took {
-					t.Errorf("closing took %v, want at most %v", took, tt.took)
+				if took := time.Since(start); took > tt.took {
+					t.Errorf("Close took %v, want at most %v", took, tt.took)
 				}
 				if got := b.used(7).ListRecords; got != tt.left {
-					t.Errorf("ledger %d, want %d", got, tt.left)
+					t.Errorf("usage = %d, want %d", got, tt.left)
 				}
 				if got := log.count(leftMessage); got != min(tt.left, 1) {
-					t.Errorf("logged %d times what is left", got)
+					t.Errorf("logged %d times left in doubt, want %d", got, min(tt.left, 1))
 				}
 			})
 		})

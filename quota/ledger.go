@@ -3,16 +3,33 @@
 //
 // # Contract
 //
-// Charge returns only after its grant is committed. No account ever gets more than its limit. A
-// refused request costs nothing.
+// Charge returns a grant only after it is committed. No account ever gets more than its limit. A
+// refused request is not charged.
 //
 // # Group commit
 //
-// A worker collects all waiting charges (without a timer: a lone charge starts at once), settles
-// them in one transaction of the store, and answers after the commit. A group that is not committed
-// in time is refused. If it may have committed anyway, it is in doubt until the ledger has voided
-// it. While the store is down, a circuit breaker refuses charges at once. docs/METERING.md has a
-// worked example.
+// A single worker commits charges in batches:
+//
+//  1. Charge queues the request.
+//  2. The worker takes all queued charges. It does not wait for more, so a lone charge starts
+//     immediately.
+//  3. One store transaction locks the accounts, decides each charge in order of arrival, and writes
+//     the usage.
+//  4. After the commit, the worker sends each caller its outcome.
+//
+// # Failures
+//
+// Every batch has an ID that the store accepts once, so retrying a batch never charges it twice:
+//
+//	settle ──► committed ──────────────────────► grant
+//	  │  ▲
+//	  │  └── retry with the same ID ◄── outcome unknown
+//	  │                                     │ 5 s after the first charge arrived
+//	  ▼                                     ▼
+//	not committed ──► refuse            refuse and mark in doubt ──► Void until it succeeds
+//
+// While the store does not commit, a circuit breaker refuses charges immediately and probes the
+// store. docs/METERING.md has a worked example.
 package quota
 
 import (
@@ -117,7 +134,7 @@ func (l *Ledger) Precheck(q Request) (state cola.QuotaState, err error) {
 		err = cola.Unavailable()
 	}
 	if err != nil {
-		l.metrics.refuse(err)
+		l.metrics.countRefusal(err)
 	}
 	return state, err
 }
@@ -132,12 +149,12 @@ func (l *Ledger) Charge(ctx context.Context, q Request) (Grant, error) {
 	}
 	p := &pending{request: q, arrived: time.Now(), answer: make(chan outcome, 1)}
 	o := l.enqueue(ctx, p)
-	l.metrics.answer(q.Meter, o, time.Since(p.arrived))
+	l.metrics.observeCharge(q.Meter, o, time.Since(p.arrived))
 	return o.grant, o.err
 }
 
-// enqueue queues a charge and returns its outcome. It gives up by itself when the circuit breaker
-// opens.
+// enqueue queues a charge and returns its outcome. It gives up when ctx ends, after chargeTimeout,
+// or when the circuit breaker opens, unless the worker has already taken the charge.
 func (l *Ledger) enqueue(ctx context.Context, p *pending) outcome {
 	timeout := time.NewTimer(chargeTimeout)
 	defer timeout.Stop()

@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestChargesEndExactlyAtTheLimit(t *testing.T) {
-	b := newBook(cola.TierPro)
+func TestChargesStopAtLimit(t *testing.T) {
+	b := newFakeLedger(cola.TierPro)
 	b.start[7] = cola.Used{DetailViews: 9_950}
 	l := newLedger(t, b)
 	var granted, refused, errs int
@@ -39,15 +39,15 @@ func TestChargesEndExactlyAtTheLimit(t *testing.T) {
 	}
 	wg.Wait()
 	if granted != 50 || refused != 70 || errs != 0 || b.used(7).DetailViews != 10_000 {
-		t.Errorf("granted %d, refused %d, errors %d, ledger %d; want 50, 70, 0, 10000", granted, refused, errs, b.used(7).DetailViews)
+		t.Errorf("granted %d, refused %d, errors %d, usage %d; want 50, 70, 0, 10000", granted, refused, errs,
+			b.used(7).DetailViews)
 	}
 }
 
-// TestFullWindowIsRefusedWithoutTheStore checks that a full window is refused from the cache for at
-// most a second.
-func TestFullWindowIsRefusedWithoutTheStore(t *testing.T) {
+// TestBurstCache checks that a full window is refused from the cache for at most a second.
+func TestBurstCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBook(cola.TierFree)
+		b := newFakeLedger(cola.TierFree)
 		l := newLedger(t, b)
 		ask := func() error {
 			_, err := l.Charge(t.Context(), request(key1, cola.MeterNone, 0))
@@ -60,26 +60,26 @@ func TestFullWindowIsRefusedWithoutTheStore(t *testing.T) {
 		}
 		for range 50 {
 			if got := reason(ask()); got != "burst" {
-				t.Fatalf("request in a full window: %q, want burst", got)
+				t.Fatalf("reason in a full window = %q, want burst", got)
 			}
 		}
 		if tries, _ := b.calls(); tries != 11 {
-			t.Errorf("the store was asked %d times, want 11: ten grants and one refusal", tries)
+			t.Errorf("Settle called %d times, want 11: ten grants and one refusal", tries)
 		}
 		b.mu.Lock()
 		b.tier = cola.TierPro
 		b.mu.Unlock()
 		time.Sleep(burstCacheTTL)
 		if err := ask(); err != nil {
-			t.Errorf("an upgrade does not show after %v: %v", burstCacheTTL, err)
+			t.Errorf("after an upgrade and %v: error = %v, want nil", burstCacheTTL, err)
 		}
 	})
 }
 
-// TestSuspensionShowsAtOnce checks that a suspension and its end take effect with the next request,
+// TestSuspensionTakesEffect checks that a suspension and its end take effect with the next request,
 // and that nothing is charged in between.
-func TestSuspensionShowsAtOnce(t *testing.T) {
-	b := newBook(cola.TierFree)
+func TestSuspensionTakesEffect(t *testing.T) {
+	b := newFakeLedger(cola.TierFree)
 	l := newLedger(t, b)
 	ask := func(peek bool) string {
 		q := request(key1, cola.MeterListRecords, 2)
@@ -88,28 +88,28 @@ func TestSuspensionShowsAtOnce(t *testing.T) {
 		}
 		grant, err := l.Charge(t.Context(), q)
 		if !grant.State.Known() {
-			t.Errorf("the state is not known: %v", err)
+			t.Errorf("state missing, error %v", err)
 		}
 		return reason(err)
 	}
-	for _, because := range []string{"", "Unpaid.", ""} {
-		b.suspend(because)
+	for _, want := range []string{"", "Unpaid.", ""} {
+		b.suspend(want)
 		for _, peek := range []bool{false, true} {
-			if got := ask(peek); got != because {
-				t.Errorf("suspended for %q: refused for %q", because, got)
+			if got := ask(peek); got != want {
+				t.Errorf("peek %v: reason = %q, want %q", peek, got, want)
 			}
 		}
 	}
 	if used := b.used(7); used.ListRecords != 4 || len(b.grants(7)) == 0 {
-		t.Errorf("charged %+v, want the four records of the requests that were let through", used)
+		t.Errorf("usage = %+v, want the four records of the granted requests", used)
 	}
 }
 
-// TestPeekLeavesTheFullWindowKnown checks that a peek does not remove the account from the burst
+// TestPeekKeepsBurstCache checks that a peek does not remove the account from the burst
 // cache.
-func TestPeekLeavesTheFullWindowKnown(t *testing.T) {
+func TestPeekKeepsBurstCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBook(cola.TierFree)
+		b := newFakeLedger(cola.TierFree)
 		l := newLedger(t, b)
 		for range 11 {
 			_, _ = l.Charge(t.Context(), request(key1, cola.MeterNone, 0))
@@ -117,56 +117,57 @@ func TestPeekLeavesTheFullWindowKnown(t *testing.T) {
 		peek := request(key1, cola.MeterNone, 0)
 		peek.Peek = true
 		if _, err := l.Charge(t.Context(), peek); err != nil {
-			t.Errorf("a look through a full window: %v", err)
+			t.Errorf("peek in a full window: error = %v, want nil", err)
 		}
 		if _, err := l.Precheck(Request{Caller: peek.Caller}); reason(err) != "burst" {
-			t.Errorf("after a look the window is known as %v", err)
+			t.Errorf("Precheck after a peek: error = %v, want burst", err)
 		}
 	})
 }
 
-func TestRefusalTellsTheTimeLeftNow(t *testing.T) {
+// TestCachedRetryAfter checks that a refusal from the cache has the remaining wait.
+func TestCachedRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBook(cola.TierFree)
+		b := newFakeLedger(cola.TierFree)
 		l := newLedger(t, b)
 		var err error
 		for range 11 {
 			_, err = l.Charge(t.Context(), request(key1, cola.MeterNone, 0))
 		}
-		var told *cola.Error
-		if !errors.As(err, &told) || told.RetryAfter != Window {
-			t.Fatalf("eleventh request: %v, want a refusal for %v", err, Window)
+		var refusal *cola.Error
+		if !errors.As(err, &refusal) || refusal.RetryAfter != Window {
+			t.Fatalf("eleventh request: error = %v, want RetryAfter %v", err, Window)
 		}
 		time.Sleep(500 * time.Millisecond)
 		_, err = l.Charge(t.Context(), request(key1, cola.MeterNone, 0))
-		if !errors.As(err, &told) || told.RetryAfter != Window-500*time.Millisecond {
-			t.Errorf("half a second later: %v, want a refusal for half a second less", err)
+		if !errors.As(err, &refusal) || refusal.RetryAfter != Window-500*time.Millisecond {
+			t.Errorf("half a second later: error = %v, want RetryAfter half a second less", err)
 		}
 	})
 }
 
-func TestCancelledChargeCostsNothing(t *testing.T) {
-	b := newBook(cola.TierFree)
+func TestCanceledCharge(t *testing.T) {
+	b := newFakeLedger(cola.TierFree)
 	l := newLedger(t, b)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 100 {
 		g, err := l.Charge(ctx, request(key1, cola.MeterListRecords, 1))
 		if err == nil && g.Units == 0 {
-			t.Fatal("granted nothing without an error")
+			t.Fatal("Charge = 0 units, nil; want a unit or an error")
 		}
 		if err != nil && !errors.Is(err, context.Canceled) && reason(err) != "burst" {
-			t.Fatalf("error = %v, want the context's", err)
+			t.Fatalf("Charge error = %v, want context.Canceled", err)
 		}
 	}
 	l.Close()
 	if b.used(7).ListRecords > 10 {
-		t.Errorf("charged %d records, more than the window lets through", b.used(7).ListRecords)
+		t.Errorf("charged %d records, want at most 10", b.used(7).ListRecords)
 	}
 }
 
-func TestCloseSettlesWhatWaits(t *testing.T) {
-	b := newBook(cola.TierPro)
+func TestCloseSettlesQueue(t *testing.T) {
+	b := newFakeLedger(cola.TierPro)
 	l := newLedger(t, b)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -179,7 +180,7 @@ func TestCloseSettlesWhatWaits(t *testing.T) {
 			if err == nil {
 				granted += g.Units
 			} else if cola.CodeOf(err) != cola.CodeUnavailable {
-				t.Errorf("error = %v, want unavailable", err)
+				t.Errorf("Charge error = %v, want unavailable", err)
 			}
 		})
 	}
@@ -187,6 +188,6 @@ func TestCloseSettlesWhatWaits(t *testing.T) {
 	wg.Wait()
 	l.Close()
 	if granted != b.used(7).ListRecords {
-		t.Errorf("answered %d, charged %d", granted, b.used(7).ListRecords)
+		t.Errorf("granted %d, charged %d; want equal", granted, b.used(7).ListRecords)
 	}
 }

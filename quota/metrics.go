@@ -10,50 +10,53 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// metrics is what is measured of a ledger.
+// metrics are the metrics of a ledger. A charge is counted once, when its caller gets the outcome.
+// docs/OPERATIONS.md lists all metrics, with alerts.
 type metrics struct {
-	batchCharges prometheus.Histogram
-	commitTime   prometheus.Histogram
-	waitTime     prometheus.Histogram
-	unclear      prometheus.Counter
-	refused      map[string]prometheus.Counter     // by reason
+	batchCharges prometheus.Histogram              // charges per batch
+	commitTime   prometheus.Histogram              // seconds to settle a batch, including retries
+	waitTime     prometheus.Histogram              // seconds from Charge to its outcome
+	unclear      prometheus.Counter                // attempts to settle with an unknown outcome
+	refused      map[string]prometheus.Counter     // charges, by reason: "burst", a meter or an error code
 	charged      map[cola.Meter]prometheus.Counter // units
 }
 
-// newMetrics registers the metrics of a ledger; with a nil registerer they are counted and never
-// seen.
+// newMetrics registers the metrics of a ledger. With a nil registerer they are counted but not
+// exported.
 func newMetrics(r prometheus.Registerer, l *Ledger) *metrics {
 	factory := promauto.With(r)
 	times := []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5}
-	watch(factory, l)
+	registerGauges(factory, l)
 	return &metrics{
 		batchCharges: factory.NewHistogram(prometheus.HistogramOpts{
-			Name: "colaregistry_ledger_batch_charges", Help: "Charges that were settled together in one transaction.",
+			Name: "colaregistry_ledger_batch_charges", Help: "Charges per batch, settled in one transaction.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 13),
 		}),
 		commitTime: factory.NewHistogram(prometheus.HistogramOpts{
 			Name: "colaregistry_ledger_commit_duration_seconds",
-			Help: "Time to settle a batch, all attempts together, also of batches that were given up.", Buckets: times,
+			Help: "Time to settle a batch, including retries and batches that failed.", Buckets: times,
 		}),
 		waitTime: factory.NewHistogram(prometheus.HistogramOpts{
 			Name: "colaregistry_ledger_wait_seconds",
-			Help: "Time from a charge to its answer; charges refused at once are left out.", Buckets: times,
+			Help: "Time from a charge to its outcome, without charges refused immediately.", Buckets: times,
 		}),
 		unclear: factory.NewCounter(prometheus.CounterOpts{
-			Name: "colaregistry_ledger_unclear_total", Help: "Attempts to settle a batch that failed with an unknown outcome.",
+			Name: "colaregistry_ledger_unclear_total", Help: "Attempts to settle a batch with an unknown outcome.",
 		}),
 		refused: counters(factory, prometheus.CounterOpts{
-			Name: "colaregistry_charges_refused_total", Help: "Charges that were refused, by reason.",
+			Name: "colaregistry_charges_refused_total", Help: "Refused charges, by reason.",
 		}, "reason", reasonBurst, string(cola.MeterDetailViews), string(cola.MeterListRecords),
 			string(cola.CodeUnauthorized), string(cola.CodeAccountSuspended), string(cola.CodeUnavailable)),
 		charged: counters(factory, prometheus.CounterOpts{
-			Name: "colaregistry_charged_units_total", Help: "Units that were granted and charged, by meter.",
+			Name: "colaregistry_charged_units_total", Help: "Charged units, by meter.",
 		}, "meter", cola.MeterDetailViews, cola.MeterListRecords),
 	}
 }
 
-// counters registers a counter for each value of a label, so that all are seen from the start.
-func counters[V ~string](factory promauto.Factory, o prometheus.CounterOpts, label string, values ...V) map[V]prometheus.Counter {
+// counters registers a counter for each value of a label. Registering them up front exports zeros
+// instead of missing series.
+func counters[V ~string](factory promauto.Factory, o prometheus.CounterOpts, label string,
+	values ...V) map[V]prometheus.Counter {
 	vec := factory.NewCounterVec(o, []string{label})
 	by := make(map[V]prometheus.Counter, len(values))
 	for _, v := range values {
@@ -62,17 +65,17 @@ func counters[V ~string](factory promauto.Factory, o prometheus.CounterOpts, lab
 	return by
 }
 
-// watch registers the gauges, which are read when they are asked for.
-func watch(factory promauto.Factory, l *Ledger) {
+// registerGauges registers the gauges, which read the ledger on each scrape.
+func registerGauges(factory promauto.Factory, l *Ledger) {
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "colaregistry_ledger_queue_length", Help: "Charges that wait for the batch before theirs.",
+		Name: "colaregistry_ledger_queue_length", Help: "Charges waiting for the previous batch to finish.",
 	}, func() float64 { return float64(len(l.queue)) })
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "colaregistry_ledger_doubtful_batches",
-		Help: "Batches that were refused, may have been committed all the same, and are still to be voided.",
+		Help: "Refused batches that may have been committed and are not voided yet.",
 	}, func() float64 { return float64(l.inDoubt.len()) })
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "colaregistry_ledger_up", Help: "1 while charges are let through, 0 while the store is known not to commit.",
+		Name: "colaregistry_ledger_up", Help: "1 while charges are accepted, 0 while the circuit breaker is open.",
 	}, func() float64 {
 		if l.breaker.isOpen() {
 			return 0
@@ -81,17 +84,17 @@ func watch(factory promauto.Factory, l *Ledger) {
 	})
 }
 
-// settled notes a batch, committed or given up.
-func (m *metrics) settled(charges int, took time.Duration) {
+// observeBatch records a finished batch, committed or not, and the time since its first attempt.
+func (m *metrics) observeBatch(charges int, took time.Duration) {
 	m.batchCharges.Observe(float64(charges))
 	m.commitTime.Observe(took.Seconds())
 }
 
-// answer notes the answer to a charge that was queued.
-func (m *metrics) answer(meter cola.Meter, o outcome, waited time.Duration) {
+// observeCharge records the outcome of a charge that was queued, and the time it waited.
+func (m *metrics) observeCharge(meter cola.Meter, o outcome, waited time.Duration) {
 	m.waitTime.Observe(waited.Seconds())
 	if o.err != nil {
-		m.refuse(o.err)
+		m.countRefusal(o.err)
 		return
 	}
 	if c := m.charged[meter]; c != nil {
@@ -99,8 +102,9 @@ func (m *metrics) answer(meter cola.Meter, o outcome, waited time.Duration) {
 	}
 }
 
-// refuse counts a refusal; a caller that went away was not refused.
-func (m *metrics) refuse(err error) {
+// countRefusal counts a refused charge by its reason. It ignores errors that are not a *cola.Error:
+// the caller left, so the charge was not refused.
+func (m *metrics) countRefusal(err error) {
 	var e *cola.Error
 	if !errors.As(err, &e) {
 		return

@@ -52,8 +52,8 @@ func edged(before string, of []string, after string) []string {
 	return out
 }
 
-// asked is the material that the classes query for.
-type asked struct {
+// samples are the labels and texts that the classes query for.
+type samples struct {
 	g      *synthetic
 	sample []cola.IndexRecord // existing labels
 	coded  []cola.IndexRecord // those with a barcode
@@ -64,7 +64,7 @@ type asked struct {
 }
 
 func classes(g *synthetic, sample []cola.IndexRecord) []class {
-	a := &asked{g: g, sample: sample, today: cola.NewDate(2026, 11, 20), common: strings.Fields(commonWords)}
+	a := &samples{g: g, sample: sample, today: cola.NewDate(2026, 11, 20), common: strings.Fields(commonWords)}
 	a.coded = slices.DeleteFunc(slices.Clone(sample), func(l cola.IndexRecord) bool { return l.MainBarcode == "" })
 	for i := range 500 {
 		x, y := a.common[i*7%len(a.common)], a.common[(i*13+5)%len(a.common)]
@@ -74,11 +74,11 @@ func classes(g *synthetic, sample []cola.IndexRecord) []class {
 	return slices.Concat(a.general(), a.texts(), a.brands(), a.filters(), a.permittees())
 }
 
-func (a *asked) label(i int) *cola.ColaSummary { return &a.sample[i%len(a.sample)].Summary }
+func (a *samples) label(i int) *cola.ColaSummary { return &a.sample[i%len(a.sample)].Summary }
 
-func (a *asked) code(i int) string { return a.coded[i%len(a.coded)].MainBarcode }
+func (a *samples) code(i int) string { return a.coded[i%len(a.coded)].MainBarcode }
 
-func (a *asked) general() []class {
+func (a *samples) general() []class {
 	return []class{
 		{"recent, default window", search(func(s *cola.ColaSearch, _ int) { s.From = a.today.AddDays(-365) })},
 		{"no filter, all history", search(func(*cola.ColaSearch, int) {})},
@@ -89,7 +89,8 @@ func (a *asked) general() []class {
 			}
 			return n
 		}},
-		{"page 100 of 100", search(func(s *cola.ColaSearch, i int) { s.Text, s.Page, s.PerPage = a.common[i%10], 100, 100 })},
+		{"page 100 of 100",
+			search(func(s *cola.ColaSearch, i int) { s.Text, s.Page, s.PerPage = a.common[i%10], 100, 100 })},
 		{"cursor, deep", search(func(s *cola.ColaSearch, i int) {
 			l := a.label(i)
 			s.CursorMode, s.After, s.PerPage = true, cola.Position{Date: l.ApprovalDate, TTBID: l.TTBID}, 100
@@ -97,13 +98,14 @@ func (a *asked) general() []class {
 		{"barcode lookup", func(v *View, i int) int { r, _ := v.Barcode(a.code(i), 100); return r.TotalColas }},
 		{"everything at once", search(func(s *cola.ColaSearch, i int) {
 			s.Text, s.BrandName, s.Status = a.common[i%len(a.common)]+" w*", "an", vocabulary.StatusApproved
-			s.ProductTypes, s.Containers, s.Categories = vocabulary.ProductTypes()[:2], cola.ContainerTypes()[:5], vocabulary.CategoryRoots()[:2]
+			s.ProductTypes, s.Containers, s.Categories = vocabulary.ProductTypes()[:2], cola.ContainerTypes()[:5],
+				vocabulary.CategoryRoots()[:2]
 			s.ABVMin, s.ABVMax, s.VolumeMin = cola.Some(5.0), cola.Some(14.0), cola.Some(300.0)
 		})},
 	}
 }
 
-func (a *asked) texts() []class {
+func (a *samples) texts() []class {
 	return []class{
 		{"text: a common word", searchText(a.common...)},
 		{"text: any word", searchText(a.g.words...)},
@@ -117,21 +119,24 @@ func (a *asked) texts() []class {
 		{"text: prefix of 1", searchText(edged("", letters(1), "*")...)},
 		{"text: prefix of 2", searchText(edged("", letters(2), "*")...)},
 		{"text: prefix of 3", searchText(edged("", letters(3), "*")...)},
-		{"text: prefix of 4, digits", searchText("vine*", "brew*", "cabe*", "chat*", "1*", "2*", "19*", "20*", "201*", "2015*", "0500*", "15*")},
+		{"text: prefix of 4, digits",
+			searchText("vine*", "brew*", "cabe*", "chat*", "1*", "2*", "19*", "20*", "201*", "2015*", "0500*", "15*")},
 		{"text: permit number", search(func(s *cola.ColaSearch, i int) { s.Text = a.label(i).PermitNumber })},
 		{"text: id", search(func(s *cola.ColaSearch, i int) { s.Text = a.label(i).TTBID.String() })},
 		{"text: barcode", search(func(s *cola.ColaSearch, i int) { s.Text = a.code(i) })},
 	}
 }
 
-func (a *asked) brands() []class {
+func (a *samples) brands() []class {
 	return []class{
 		{"brand: oak", brand("oak")},
-		{"brand: oak, default window", search(func(s *cola.ColaSearch, _ int) { s.BrandName, s.From = "oak", a.today.AddDays(-365) })},
+		{"brand: oak, default window",
+			search(func(s *cola.ColaSearch, _ int) { s.BrandName, s.From = "oak", a.today.AddDays(-365) })},
 		{"brand: 1 letter", brand(letters(1)...)},
 		{"brand: 2 letters", brand(letters(2)...)},
 		{"brand: 3 letters", brand(letters(3)...)},
-		{"brand: part of a common word", brand("vineyard", "ineyar", "ower", "tion", "king", "ellars", "estat", "ston", "ring", "ther", "chate")},
+		{"brand: part of a common word",
+			brand("vineyard", "ineyar", "ower", "tion", "king", "ellars", "estat", "ston", "ring", "ther", "chate")},
 		{"brand: any word", brand(a.g.words...)},
 		{"brand: with a space", brand(a.spaced...)},
 		{"brand: words with a space", brand(a.pairs...)},
@@ -139,16 +144,18 @@ func (a *asked) brands() []class {
 	}
 }
 
-func (a *asked) filters() []class {
+func (a *samples) filters() []class {
 	american := vocabulary.OriginNames("american")
 	parts := []string{"ca", "-", "i", "ca-i-", "bwn", "dsp-ky", "12", "nj-i-7", "br-ca-1"}
 	return []class{
 		{"permit number", search(func(s *cola.ColaSearch, i int) { s.PermitNumber = a.label(i).PermitNumber })},
 		{"part of a permit number", search(func(s *cola.ColaSearch, i int) { s.PermitPart = parts[i%len(parts)] })},
-		{"origin", search(func(s *cola.ColaSearch, i int) { s.OriginNames = []string{a.g.origins[i%len(a.g.origins)].Name} })},
+		{"origin",
+			search(func(s *cola.ColaSearch, i int) { s.OriginNames = []string{a.g.origins[i%len(a.g.origins)].Name} })},
 		{"origin: american", search(func(s *cola.ColaSearch, i int) { s.OriginNames = american })},
 		{"category path", search(func(s *cola.ColaSearch, i int) { s.CategoryPath = a.g.paths[i%len(a.g.paths)] })},
-		{"category roots", search(func(s *cola.ColaSearch, i int) { s.Categories = vocabulary.CategoryRoots()[:1+i%3] })},
+		{"category roots",
+			search(func(s *cola.ColaSearch, i int) { s.Categories = vocabulary.CategoryRoots()[:1+i%3] })},
 		{"abv range", search(func(s *cola.ColaSearch, i int) {
 			s.ABVMin, s.ABVMax = cola.Some(float64(i%10)), cola.Some(float64(10+i%40)+.5)
 		})},
@@ -165,7 +172,7 @@ func (a *asked) filters() []class {
 	}
 }
 
-func (a *asked) permittees() []class {
+func (a *samples) permittees() []class {
 	list := func(edit func(s *cola.PermitteeSearch, i int)) func(*View, int) int {
 		return func(v *View, i int) int {
 			s := cola.PermitteeSearch{Page: 1, PerPage: 20, Today: a.today}
@@ -175,14 +182,17 @@ func (a *asked) permittees() []class {
 	}
 	short := [][]string{letters(1), letters(2), letters(3)}
 	named := func(i int) string {
-		return []string{"winery", "llc", "company", "oak", "s w", a.pairs[i%len(a.pairs)], a.g.words[i%len(a.g.words)]}[i%7]
+		return []string{"winery", "llc", "company", "oak", "s w",
+			a.pairs[i%len(a.pairs)], a.g.words[i%len(a.g.words)]}[i%7]
 	}
 	return []class{
 		{"permittees: all", list(func(*cola.PermitteeSearch, int) {})},
-		{"permittees: name of 1 to 3", list(func(s *cola.PermitteeSearch, i int) { s.Name = short[i%3][i%len(short[i%3])] })},
+		{"permittees: name of 1 to 3",
+			list(func(s *cola.PermitteeSearch, i int) { s.Name = short[i%3][i%len(short[i%3])] })},
 		{"permittees: name", list(func(s *cola.PermitteeSearch, i int) { s.Name = named(i) })},
 		{"permittees: type, state, active", list(func(s *cola.PermitteeSearch, i int) {
-			s.Type, s.State, s.Active = []string{"wine", "import", "plant"}[i%3], []string{"", "CA", "NJ"}[i/3%3], cola.Some(i%2 == 0)
+			s.Type, s.State, s.Active = []string{"wine", "import", "plant"}[i%3], []string{"",
+				"CA", "NJ"}[i/3%3], cola.Some(i%2 == 0)
 		})},
 		{"permittees: page 1000", list(func(s *cola.PermitteeSearch, i int) { s.Page, s.PerPage = 1000, 100 })},
 		{"permittee", func(v *View, i int) int {
@@ -219,17 +229,21 @@ func facetClasses(g *synthetic, sample []cola.IndexRecord) []class {
 		{"facets: any word", facets(func(p *cola.SearchParams, i int) { p.Q = g.words[i%len(g.words)] })},
 		{"facets: prefix of 1", facets(func(p *cola.SearchParams, i int) { p.Q = letters(1)[i%26] + "*" })},
 		{"facets: brand, 1 letter", facets(func(p *cola.SearchParams, i int) { p.BrandName = letters(1)[i%26] })},
-		{"facets: category roots", facets(func(p *cola.SearchParams, i int) { p.Category = vocabulary.CategoryRoots()[:1+i%3] })},
+		{"facets: category roots",
+			facets(func(p *cola.SearchParams, i int) { p.Category = vocabulary.CategoryRoots()[:1+i%3] })},
 		{"facets: abv range", facets(func(p *cola.SearchParams, i int) { p.ABVMin = cola.Some(float64(i % 10)) })},
-		{"facets: permit number", facets(func(p *cola.SearchParams, i int) { p.PermitNumber = sample[i%len(sample)].Summary.PermitNumber })},
+		{"facets: permit number",
+			facets(func(p *cola.SearchParams, i int) { p.PermitNumber = sample[i%len(sample)].Summary.PermitNumber })},
 		{"facets: american", facets(func(p *cola.SearchParams, _ int) { p.Origin = "american" })},
 		{"facets: five chosen", facets(func(p *cola.SearchParams, i int) {
 			p.Origin, p.Status, p.ProductType = "american", vocabulary.StatusApproved, vocabulary.ProductTypes()[:1+i%3]
 			p.ContainerType, p.DerivedSubcategory = cola.ContainerTypes()[:1+i%10], vocabulary.CategoryRoots()[i%3]
 		})},
 		{"facets: five chosen, a word, default window", facets(func(p *cola.SearchParams, i int) {
-			p.Q, p.Origin, p.Status, p.ProductType = common[i%len(common)], "american", vocabulary.StatusApproved, vocabulary.ProductTypes()[:1+i%3]
-			p.ContainerType, p.DerivedSubcategory, p.ApprovalDateFrom = cola.ContainerTypes()[:1+i%10], vocabulary.CategoryRoots()[i%3], 0
+			p.Q, p.Origin, p.Status, p.ProductType = common[i%len(common)], "american", vocabulary.StatusApproved,
+				vocabulary.ProductTypes()[:1+i%3]
+			p.ContainerType, p.DerivedSubcategory, p.ApprovalDateFrom = cola.ContainerTypes()[:1+i%10],
+				vocabulary.CategoryRoots()[i%3], 0
 		})},
 	}
 }

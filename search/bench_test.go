@@ -79,12 +79,14 @@ var built = sync.OnceValue(func() (b struct {
 		if err := u.Commit(Marks{Labels: 1}); err != nil {
 			panic(err)
 		}
-		fmt.Fprintf(os.Stderr, "%d labels: collected in %v, committed in %v (with making them %v)\n", n, spent.Round(time.Millisecond),
+		fmt.Fprintf(os.Stderr, "%d labels: collected in %v, committed in %v (with making them %v)\n", n,
+			spent.Round(time.Millisecond),
 			time.Since(at).Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
 	})
 	s := b.index.View().Stats()
 	save(b.index)
-	fmt.Fprintf(os.Stderr, "held %d MiB, heap %d MiB more than before, %d MiB at the peak: %+v\n", s.Bytes/mib, (heap()-before)/mib, (high-before)/mib, s)
+	fmt.Fprintf(os.Stderr, "held %d MiB, heap %d MiB more than before, %d MiB at the peak: %+v\n",
+		s.Bytes/mib, (heap()-before)/mib, (high-before)/mib, s)
 	return b
 })
 
@@ -106,7 +108,8 @@ func save(x *Index) {
 	if _, err := y.Restore(dir+"/index", "bench"); err != nil {
 		panic(err)
 	}
-	fmt.Fprintf(os.Stderr, "saved in %v, restored in %v\n", saved.Round(time.Millisecond), time.Since(at).Round(time.Millisecond))
+	fmt.Fprintf(os.Stderr, "saved in %v, restored in %v\n",
+		saved.Round(time.Millisecond), time.Since(at).Round(time.Millisecond))
 }
 
 // BenchmarkClasses prints a table of the latency of each query class.
@@ -150,10 +153,10 @@ func churn(b *testing.B, x *Index, g *synthetic) {
 	fmt.Fprintf(os.Stderr, "commits of %d labels, and half as many each time: %v\n", n/16, took)
 }
 
-// report runs each class asked times in three rounds and prints the latencies and the CPU time of
+// report runs each class queries times in three rounds and prints the latencies and the CPU time of
 // the querying thread. It counts the fastest of the three rounds and marks classes that are slower
 // than promised.
-func report(b *testing.B, shape string, v *View, all []class, asked int, promised time.Duration) {
+func report(b *testing.B, shape string, v *View, all []class, queries int, promised time.Duration) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	w := tabwriter.NewWriter(os.Stderr, 0, 0, 2, ' ', 0)
@@ -162,15 +165,15 @@ func report(b *testing.B, shape string, v *View, all []class, asked int, promise
 		var took [3]spent
 		total := 0
 		for round := range took {
-			took[round] = newSpent(asked)
-			for i := range asked {
+			took[round] = newSpent(queries)
+			for i := range queries {
 				at, worked := time.Now(), threadTime()
 				total += c.ask(v, i)
 				took[round].wall[i], took[round].processor[i] = time.Since(at), threadTime()-worked
 			}
 		}
-		quick := newSpent(asked)
-		for i := range asked {
+		quick := newSpent(queries)
+		for i := range queries {
 			quick.wall[i] = min(took[0].wall[i], took[1].wall[i], took[2].wall[i])
 			quick.processor[i] = min(took[0].processor[i], took[1].processor[i], took[2].processor[i])
 		}
@@ -178,11 +181,12 @@ func report(b *testing.B, shape string, v *View, all []class, asked int, promise
 			slices.Sort(d)
 		}
 		late := ""
-		if quick.wall[asked*99/100] > promised {
+		if quick.wall[queries*99/100] > promised {
 			late = "LATE"
 		}
-		fmt.Fprintf(w, "%s\t%v\t%v\t%v\t%v\t%v\t%d\t%s\n", c.name, took[2].wall[asked/2], took[2].wall[asked*99/100], took[2].wall[asked-1],
-			quick.wall[asked*99/100], quick.processor[asked*99/100], total/asked/3, late)
+		fmt.Fprintf(w, "%s\t%v\t%v\t%v\t%v\t%v\t%d\t%s\n", c.name, took[2].wall[queries/2],
+			took[2].wall[queries*99/100], took[2].wall[queries-1],
+			quick.wall[queries*99/100], quick.processor[queries*99/100], total/queries/3, late)
 	}
 	w.Flush()
 	b.ReportMetric(float64(v.Stats().Bytes)/mib, "MiB")
@@ -205,7 +209,8 @@ func BenchmarkCompact(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	fmt.Fprintf(os.Stderr, "compacted in %v, %d MiB at the peak, %d MiB after\n", time.Since(at).Round(time.Millisecond), high/mib, heap()/mib)
+	fmt.Fprintf(os.Stderr, "compacted in %v, %d MiB at the peak, %d MiB after\n",
+		time.Since(at).Round(time.Millisecond), high/mib, heap()/mib)
 }
 
 // BenchmarkImport publishes labels in batches of a few thousand, as an import does, while the index
@@ -243,6 +248,7 @@ func BenchmarkImport(b *testing.B) {
 	slices.Sort(commits)
 	slices.Sort(searches)
 	fmt.Fprintf(os.Stderr, "imported in %v: commits p50 %v, p99 %v, max %v; searches p50 %v, p99 %v; at most %d segments; %d MiB at the peak, %d MiB after\n",
-		time.Since(began).Round(time.Millisecond), commits[len(commits)/2], commits[len(commits)*99/100], commits[len(commits)-1],
+		time.Since(began).Round(time.Millisecond), commits[len(commits)/2],
+		commits[len(commits)*99/100], commits[len(commits)-1],
 		searches[len(searches)/2], searches[len(searches)*99/100], limit, high/mib, heap()/mib)
 }

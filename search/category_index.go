@@ -135,7 +135,8 @@ func (t *categoryTree) add(path string, labels int, known map[string]int32) int3
 		if !ok {
 			i = int32(len(t.nodes))
 			known[folded] = i
-			t.nodes = append(t.nodes, categoryNode{folded: folded, spelling: spelling[:end], labels: labels, parent: node})
+			t.nodes = append(t.nodes,
+				categoryNode{folded: folded, spelling: spelling[:end], labels: labels, parent: node})
 		}
 		if n := &t.nodes[i]; labels > n.labels || labels == n.labels && spelling[:end] < n.spelling {
 			n.spelling, n.labels = spelling[:end], labels

@@ -121,7 +121,7 @@ func (x *Index) compactInBackground(ctx context.Context, wake chan struct{}, cho
 		for {
 			compacted, err := x.compact(ctx, choose)
 			if err != nil && ctx.Err() == nil {
-				x.log.Error("index segments cannot be compacted", "error", err)
+				x.log.Error("compaction failed", "error", err)
 			}
 			if err != nil || !compacted {
 				break

@@ -34,7 +34,7 @@ func TestChangesDuringCompaction(t *testing.T) {
 	want(t, "the old name", find(now, `"old name"`), nil)
 	want(t, "the new name", find(now, `"new name"`), []cola.TTBID{3, 1})
 	if s := now.Stats(); s.Labels != 4 || s.Segments != 2 || s.Tombstones != 3 || now.Marks() != (Marks{Labels: 9}) {
-		t.Errorf("there are %+v, up to %+v", s, now.Marks())
+		t.Errorf("stats = %+v, marks %+v", s, now.Marks())
 	}
 }
 
@@ -44,10 +44,10 @@ func TestCompactionCanBeCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := x.Compact(ctx); err == nil {
-		t.Error("a fold ended well in spite of its context")
+		t.Error("Compact(canceled) error = nil, want the context's")
 	}
 	if x.View() != before {
-		t.Error("it changed the view")
+		t.Error("canceled Compact changed the view")
 	}
 }
 
@@ -65,7 +65,8 @@ func TestPickCompaction(t *testing.T) {
 		{[]int{4000, 2000, 2000}, 3},
 		{[]int{50_000, 4000, 2000, 2000}, 3},
 		{[]int{1 << 20, 1 << 19, 1 << 18, 1 << 17, 1 << 16, 1 << 15, 1 << 14, 1 << 13, 1 << 12, 1 << 11, 1000}, 0},
-		{[]int{1 << 21, 1 << 20, 1 << 19, 1 << 18, 1 << 17, 1 << 16, 1 << 15, 1 << 14, 1 << 13, 1 << 12, 1 << 11, 1001, 1000}, 2},
+		{[]int{1 << 21, 1 << 20, 1 << 19, 1 << 18, 1 << 17, 1 << 16,
+			1 << 15, 1 << 14, 1 << 13, 1 << 12, 1 << 11, 1001, 1000}, 2},
 	} {
 		var segments []segmentView
 		for _, size := range c.sizes {
@@ -76,13 +77,13 @@ func TestPickCompaction(t *testing.T) {
 			segments = append(segments, seg)
 		}
 		if got := pickCompaction(segments); len(got) != c.chosen {
-			t.Errorf("of layers with %v labels %d are folded, want %d", c.sizes, len(got), c.chosen)
+			t.Errorf("pickCompaction(sizes %v) = %d segments, want %d", c.sizes, len(got), c.chosen)
 		}
 	}
 }
 
-// TestCompactionKeepsSegmentsFew compacts as the background does, after many small updates.
-func TestCompactionKeepsSegmentsFew(t *testing.T) {
+// TestCompactionBoundsSegments compacts as the background does, after many small updates.
+func TestCompactionBoundsSegments(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	const labels = 50
@@ -92,7 +93,7 @@ func TestCompactionKeepsSegmentsFew(t *testing.T) {
 		mustCommit(t, u, Marks{})
 	}
 	if compacted, err := x.compact(context.Background(), pickLarge); compacted || err != nil {
-		t.Errorf("small segments were folded with large ones: %v, %v", compacted, err)
+		t.Errorf("small segments were compacted with large ones: %v, %v", compacted, err)
 	}
 	for {
 		compacted, err := x.compact(context.Background(), pickSmall)
@@ -104,25 +105,25 @@ func TestCompactionKeepsSegmentsFew(t *testing.T) {
 		}
 	}
 	if s := x.View().Stats(); s.Segments != 1 || s.Labels != labels {
-		t.Errorf("there are %+v", s)
+		t.Errorf("stats = %+v", s)
 	}
 }
 
-// TestCompactionsTakeTurns checks that a reserved segment is not compacted again.
-func TestCompactionsTakeTurns(t *testing.T) {
+// TestConcurrentCompactions checks that a reserved segment is not compacted again.
+func TestConcurrentCompactions(t *testing.T) {
 	x := someIndex(t)
 	all := func(segments []segmentView) []segmentView { return segments }
 	_, taken := x.compactions.take(x.View, all)
 	if _, more := x.compactions.take(x.View, all); len(taken) != 2 || len(more) != 0 {
-		t.Errorf("took %d segments and, while they are folded, %d", len(taken), len(more))
+		t.Errorf("reserved %d segments and, during their compaction, %d", len(taken), len(more))
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := x.Compact(ended); err != nil || x.View().Stats().Segments != 2 {
-		t.Errorf("a fold with nothing to take: %v", err)
+		t.Errorf("compaction without segments: error = %v, want nil", err)
 	}
 	x.compactions.release(taken)
 	if err := x.Compact(context.Background()); err != nil || x.View().Stats().Segments != 1 {
-		t.Errorf("after that: %v, %+v", err, x.View().Stats())
+		t.Errorf("after release: error %v, stats %+v", err, x.View().Stats())
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTally checks that counts are exact for common and rare values and for full and sparse blocks,
+// TestValueCounter checks that counts are exact for common and rare values and for full and sparse blocks,
 // with either counting method.
-func TestTally(t *testing.T) {
+func TestValueCounter(t *testing.T) {
 	const docs = postings.BlockDocs + 5000
 	for _, distinct := range []int{3, 2_000, 70_000} { // columns with one, two and four bytes per value
 		d := rand.New(rand.NewPCG(uint64(distinct), 1))
@@ -30,7 +30,8 @@ func TestTally(t *testing.T) {
 				t.Errorf("%d values, %d%% of the documents (-want +got):\n%.2000s", distinct, percent, diff)
 			}
 			if distinct == 3 && percent >= 30 && ways.byList == 0 || percent == 0 && ways.byList > 0 {
-				t.Errorf("%d values, %d%% of the documents: %d counted by lists, %d looked up", distinct, percent, ways.byList, ways.byValue)
+				t.Errorf("%d values, %d%% of the documents: counted %d by lists, %d by value",
+					distinct, percent, ways.byList, ways.byValue)
 			}
 		}
 	}

@@ -196,7 +196,8 @@ func (c *facetCounter) categories(counts map[string]*pathCount) cola.Facet {
 // isSearchable reports whether a search for path finds the folded path. It does not if path is an
 // alias, which cyclic aliases can leave, or if no parameter accepts it.
 func (c *facetCounter) isSearchable(path, folded string) bool {
-	return cola.AcceptsText(path) && vocabulary.FoldPath(vocabulary.ResolveCategory(vocabulary.NormalizePath(path), c.view.aliases)) == folded
+	return cola.AcceptsText(path) &&
+		vocabulary.FoldPath(vocabulary.ResolveCategory(vocabulary.NormalizePath(path), c.view.aliases)) == folded
 }
 
 // origins returns the origins with the most labels and the chosen one. The count of a country
@@ -242,7 +243,7 @@ func (c *facetCounter) origins(b *facetQuery) cola.Facet {
 }
 
 // topValues returns the limit values with the most labels, and the number of the others.
-func topValues(values []cola.FacetValue, limit int) (kept []cola.FacetValue, more int) {
+func topValues(values []cola.FacetValue, limit int) (top []cola.FacetValue, more int) {
 	slices.SortFunc(values, byCount)
 	limit = min(max(limit, 0), len(values))
 	return values[:limit], len(values) - limit

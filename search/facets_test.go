@@ -16,12 +16,13 @@ import (
 // labels.
 var asOf = cola.NewDate(2025, 9, 1).Time()
 
-// TestFacetsAgreeWithSearch checks that choosing a facet value finds exactly as many labels as its
+// TestFacetsMatchSearch checks that choosing a facet value finds exactly as many labels as its
 // count, for any search and registry.
-func TestFacetsAgreeWithSearch(t *testing.T) {
+func TestFacetsMatchSearch(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newDraws(rapid.Uint64().Draw(rt, "seed"), 60, 40)
-		h := &harness{t: rt, index: New(Options{ManualCompaction: true}), registry: newRegistry(), draws: d, dir: t.TempDir()}
+		h := &harness{t: rt, index: New(Options{ManualCompaction: true}),
+			registry: newRegistry(), draws: d, dir: t.TempDir()}
 		for range rapid.IntRange(1, 6).Draw(rt, "steps") {
 			h.step()
 			for range 6 {
@@ -32,14 +33,15 @@ func TestFacetsAgreeWithSearch(t *testing.T) {
 	})
 }
 
-// TestLargeFacetsAgreeWithSearch repeats the check with enough labels for every kind of posting
+// TestLargeFacetsMatchSearch repeats the check with enough labels for every kind of posting
 // list and both counting methods.
-func TestLargeFacetsAgreeWithSearch(t *testing.T) {
+func TestLargeFacetsMatchSearch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
 	d := newDraws(11, 120_000, 500)
-	h := &harness{t: t, index: New(Options{ManualCompaction: true}), registry: newRegistry(), draws: d, dir: t.TempDir()}
+	h := &harness{t: t, index: New(Options{ManualCompaction: true}),
+		registry: newRegistry(), draws: d, dir: t.TempDir()}
 	defer h.index.Close()
 	h.commit(110_000, 8)
 	h.checkFacets(cola.SearchParams{})
@@ -65,9 +67,11 @@ func (d *draws) params() (p cola.SearchParams) {
 		case 2:
 			p.Category = pick(d, []string{"wine"}, []string{"Wine", "Beer"})
 		case 3, 4:
-			p.DerivedSubcategory = pick(d, "wine > red wine", "Wine", "Wine > Red", "Wine > Rouge", "Old", "Liquor > None", "beer", "A > X")
+			p.DerivedSubcategory = pick(d, "wine > red wine", "Wine", "Wine > Red",
+				"Wine > Rouge", "Old", "Liquor > None", "beer", "A > X")
 		case 5:
-			p.Origin = pick(d, "french", "american", "Georgia", "CALIFORNIA", "atlantis", "iraq", "carolinian", "GA", "geo", "usa")
+			p.Origin = pick(d, "french", "american", "Georgia", "CALIFORNIA",
+				"atlantis", "iraq", "carolinian", "GA", "geo", "usa")
 		case 6, 7:
 			p.Status = pick(d, "approved", "expired", "Revoked", "surrendered")
 		case 8:
@@ -94,7 +98,7 @@ func (h *harness) total(p cola.SearchParams) int {
 	h.t.Helper()
 	s, err := p.Normalize(asOf)
 	if err != nil {
-		h.t.Fatalf("%+v: %v", p, err)
+		h.t.Fatalf("facets of %+v: %v", p, err)
 	}
 	return h.index.View().Search(s).Total
 }
@@ -106,7 +110,7 @@ func mustFacets(t interface {
 	t.Helper()
 	s, err := p.FacetSearch(asOf)
 	if err != nil {
-		t.Fatalf("%+v: %v", p, err)
+		t.Fatalf("search %+v: %v", p, err)
 	}
 	return v.Facets(s)
 }
@@ -120,14 +124,15 @@ func (h *harness) checkFacets(p cola.SearchParams) {
 		shown := map[string]bool{}
 		for _, v := range f.Values {
 			if shown[v.Value] {
-				h.t.Fatalf("%+v: %s has %q twice: %+v", p, f.Name, v.Value, f.Values)
+				h.t.Fatalf("%+v: facet %s has %q twice: %+v", p, f.Name, v.Value, f.Values)
 			}
 			shown[v.Value] = true
 			if n := h.total(p.Choose(f.Name, v.Value)); n != v.Count {
-				h.t.Fatalf("%+v: %s %q counts %d, and choosing it finds %d", p, f.Name, v.Value, v.Count, n)
+				h.t.Fatalf("%+v: facet %s, value %q: count = %d, but choosing it finds %d",
+					p, f.Name, v.Value, v.Count, n)
 			}
 			if v.Count == 0 && !v.Chosen {
-				h.t.Fatalf("%+v: %s shows %q, which no label has and nobody chose", p, f.Name, v.Value)
+				h.t.Fatalf("%+v: facet %s has %q, want only values of labels or chosen ones", p, f.Name, v.Value)
 			}
 		}
 		if len(h.registry.labels) < 1000 {
@@ -135,7 +140,7 @@ func (h *harness) checkFacets(p cola.SearchParams) {
 		}
 	}
 	if !slices.Equal(names, cola.Facets()) {
-		h.t.Fatalf("the facets are %q", names)
+		h.t.Fatalf("facet names = %q", names)
 	}
 }
 
@@ -152,13 +157,14 @@ func (h *harness) checkComplete(p cola.SearchParams, f cola.Facet, shown map[str
 		return
 	}
 	if len(missing) > 0 {
-		h.t.Fatalf("%+v: %s lacks %q: %+v", p, f.Name, slices.Collect(maps.Keys(missing)), f)
+		h.t.Fatalf("%+v: facet %s lacks %q: %+v", p, f.Name, slices.Collect(maps.Keys(missing)), f)
 	}
 }
 
 // spelt reports whether the facet contains the category path in another spelling.
 func (h *harness) spelt(f cola.Facet, value string) bool {
-	return f.Name == cola.FacetCategory && slices.ContainsFunc(f.Values, func(v cola.FacetValue) bool { return vocabulary.FoldPath(v.Value) == vocabulary.FoldPath(value) })
+	return f.Name == cola.FacetCategory && slices.ContainsFunc(f.Values,
+		func(v cola.FacetValue) bool { return vocabulary.FoldPath(v.Value) == vocabulary.FoldPath(value) })
 }
 
 // values returns the values of a facet that labels have and that a search can select.
@@ -182,7 +188,8 @@ func (r *registry) values(facet string, p cola.SearchParams) map[string]bool {
 			}
 		case cola.FacetCategory:
 			above := vocabulary.ResolveCategory(p.DerivedSubcategory, aliases)
-			if path := below(vocabulary.ResolveCategory(l.CategoryPath, aliases), above); path != "" && vocabulary.FoldPath(vocabulary.ResolveCategory(path, aliases)) == vocabulary.FoldPath(path) {
+			if path := below(vocabulary.ResolveCategory(l.CategoryPath, aliases), above); path != "" &&
+				vocabulary.FoldPath(vocabulary.ResolveCategory(path, aliases)) == vocabulary.FoldPath(path) {
 				values[path] = true
 			}
 		}
@@ -207,23 +214,28 @@ func below(path, above string) string {
 	return strings.Join(levels[:n], " > ")
 }
 
-// TestFacetsOfHostileLabels checks that facets omit values that no parameter accepts, merge
+// TestFacetsOfOddLabels checks that facets omit values that no parameter accepts, merge
 // spellings of one value, and handle cyclic aliases.
-func TestFacetsOfHostileLabels(t *testing.T) {
-	h := &harness{t: t, index: New(Options{ManualCompaction: true}), registry: newRegistry(), draws: newDraws(1, 10, 20)}
+func TestFacetsOfOddLabels(t *testing.T) {
+	h := &harness{t: t, index: New(Options{ManualCompaction: true}),
+		registry: newRegistry(), draws: newDraws(1, 10, 20)}
 	defer h.index.Close()
 	u := h.index.Begin()
 	for i, l := range []struct{ origin, path string }{
-		{"FRANCE", "Wine > Red Wine"}, {"France ", "WINE > RED WINE"}, {"france", "Wine > Red Wine > Zweigelt"}, {"FRANCE", "Wine > Red Wine > Zweigelt"},
-		{"CALIFORNIA", "Wine > \x00"}, {"AMERICAN", "Wine > " + strings.Repeat("x", 300)}, {"KENTUCKY", "<script>alert(1)</script>"},
-		{"\u202eATLANTIS", "Wine > \u202eRed"}, {"A\x00B", ""}, {strings.Repeat("LONG", 100), " > > "}, {"<b>OZ</b>", "X > A > foo"}, {" ", "Beer"},
+		{"FRANCE", "Wine > Red Wine"}, {"France ", "WINE > RED WINE"},
+		{"france", "Wine > Red Wine > Zweigelt"}, {"FRANCE", "Wine > Red Wine > Zweigelt"},
+		{"CALIFORNIA", "Wine > \x00"}, {"AMERICAN", "Wine > " + strings.Repeat("x", 300)},
+		{"KENTUCKY", "<script>alert(1)</script>"},
+		{"\u202eATLANTIS", "Wine > \u202eRed"}, {"A\x00B", ""},
+		{strings.Repeat("LONG", 100), " > > "}, {"<b>OZ</b>", "X > A > foo"}, {" ", "Beer"},
 		{"OZ  LAND", "Old > Stout"},
 	} {
 		u.Label(labelWith(cola.TTBID(i+1), func(c *cola.Cola) {
 			c.OriginName, c.LLMCategoryPath, c.LLMContainerType = cola.Text(l.origin), cola.Text(l.path), "amphora"
 		}))
 	}
-	u.Aliases([]vocabulary.CategoryAlias{{Alias: "X > A", Path: "X > B"}, {Alias: "X > B > foo", Path: "X > A > foo"}, {Alias: "Old", Path: "Beer > Dark"}})
+	u.Aliases([]vocabulary.CategoryAlias{{Alias: "X > A", Path: "X > B"},
+		{Alias: "X > B > foo", Path: "X > A > foo"}, {Alias: "Old", Path: "Beer > Dark"}})
 	if err := u.Commit(Marks{Labels: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -232,24 +244,33 @@ func TestFacetsOfHostileLabels(t *testing.T) {
 		facet string
 		want  string
 	}{
-		"origins":           {cola.SearchParams{}, cola.FacetOrigin, "FRANCE: 4, AMERICAN: 3, <B>OZ</B>: 1, CALIFORNIA: 1, KENTUCKY: 1, \u202eATLANTIS: 1"},
-		"a chosen word":     {cola.SearchParams{Origin: "french"}, cola.FacetOrigin, "FRANCE: 4*, AMERICAN: 3, <B>OZ</B>: 1, CALIFORNIA: 1, KENTUCKY: 1, \u202eATLANTIS: 1"},
-		"a chosen nowhere":  {cola.SearchParams{Origin: " lemuria"}, cola.FacetOrigin, "FRANCE: 4, AMERICAN: 3, <B>OZ</B>: 1, CALIFORNIA: 1, KENTUCKY: 1, \u202eATLANTIS: 1, lemuria: 0*"},
-		"roots":             {cola.SearchParams{}, cola.FacetCategory, "Wine: 7, Beer: 2, <script: 1, X: 1"},
-		"below a root":      {cola.SearchParams{DerivedSubcategory: "WINE"}, cola.FacetCategory, "Wine: 7*, Wine > Red Wine: 4, Wine > \u202eRed: 1"},
-		"a leaf":            {cola.SearchParams{DerivedSubcategory: "wine>red wine>zweigelt"}, cola.FacetCategory, "Wine > Red Wine > Zweigelt: 2*"},
-		"a former path":     {cola.SearchParams{DerivedSubcategory: "Old"}, cola.FacetCategory, "Beer > Dark: 1*, Beer > Dark > Stout: 1"},
-		"in a circle":       {cola.SearchParams{DerivedSubcategory: "X"}, cola.FacetCategory, "X: 1*"},
-		"no such path":      {cola.SearchParams{DerivedSubcategory: "Mead > Dry"}, cola.FacetCategory, "Mead > Dry: 0*"},
-		"containers":        {cola.SearchParams{}, cola.FacetContainer, ""},
-		"a chosen bag":      {cola.SearchParams{ContainerType: []string{"BAG"}}, cola.FacetContainer, "bag: 0*"},
-		"a chosen year":     {cola.SearchParams{Origin: "french"}.Choose(cola.FacetYear, "1999"), cola.FacetYear, "2025: 4, 1999: 0*"},
-		"part of a year":    {cola.SearchParams{ApprovalDateFrom: cola.NewDate(2025, 3, 1)}, cola.FacetYear, "2025: 13"},
-		"nothing to search": {cola.SearchParams{Q: "&"}, cola.FacetYear, ""},
+		"origins": {cola.SearchParams{}, cola.FacetOrigin,
+			"FRANCE: 4, AMERICAN: 3, <B>OZ</B>: 1, CALIFORNIA: 1, KENTUCKY: 1, \u202eATLANTIS: 1"},
+		"a chosen word": {cola.SearchParams{Origin: "french"}, cola.FacetOrigin,
+			"FRANCE: 4*, AMERICAN: 3, <B>OZ</B>: 1, CALIFORNIA: 1, KENTUCKY: 1, \u202eATLANTIS: 1"},
+		"chosen unknown origin": {cola.SearchParams{Origin: " lemuria"}, cola.FacetOrigin,
+			"FRANCE: 4, AMERICAN: 3, <B>OZ</B>: 1, CALIFORNIA: 1, KENTUCKY: 1, \u202eATLANTIS: 1, lemuria: 0*"},
+		"roots": {cola.SearchParams{}, cola.FacetCategory, "Wine: 7, Beer: 2, <script: 1, X: 1"},
+		"below a root": {cola.SearchParams{DerivedSubcategory: "WINE"},
+			cola.FacetCategory, "Wine: 7*, Wine > Red Wine: 4, Wine > \u202eRed: 1"},
+		"a leaf": {cola.SearchParams{DerivedSubcategory: "wine>red wine>zweigelt"},
+			cola.FacetCategory, "Wine > Red Wine > Zweigelt: 2*"},
+		"a former path": {cola.SearchParams{DerivedSubcategory: "Old"},
+			cola.FacetCategory, "Beer > Dark: 1*, Beer > Dark > Stout: 1"},
+		"in a circle": {cola.SearchParams{DerivedSubcategory: "X"}, cola.FacetCategory, "X: 1*"},
+		"no such path": {cola.SearchParams{DerivedSubcategory: "Mead > Dry"},
+			cola.FacetCategory, "Mead > Dry: 0*"},
+		"containers":   {cola.SearchParams{}, cola.FacetContainer, ""},
+		"a chosen bag": {cola.SearchParams{ContainerType: []string{"BAG"}}, cola.FacetContainer, "bag: 0*"},
+		"a chosen year": {cola.SearchParams{Origin: "french"}.Choose(cola.FacetYear, "1999"),
+			cola.FacetYear, "2025: 4, 1999: 0*"},
+		"part of a year": {cola.SearchParams{ApprovalDateFrom: cola.NewDate(2025, 3, 1)},
+			cola.FacetYear, "2025: 13"},
+		"empty query": {cola.SearchParams{Q: "&"}, cola.FacetYear, ""},
 	} {
 		facets := mustFacets(t, h.index.View(), tt.p)
 		if got := describe(facets[slices.Index(cola.Facets(), tt.facet)]); got != tt.want {
-			t.Errorf("%s: %+q, want %+q", name, got, tt.want)
+			t.Errorf("%s: facet = %+q, want %+q", name, got, tt.want)
 		}
 		h.checkFacets(tt.p)
 	}
@@ -268,9 +289,9 @@ func describe(f cola.Facet) string {
 	return strings.Join(values, ", ")
 }
 
-// TestFacetsLeaveOutTheFewest checks that a facet with many origins lists the largest ones and the
+// TestFacetLimit checks that a facet with many origins lists the largest ones and the
 // chosen one, and counts the others.
-func TestFacetsLeaveOutTheFewest(t *testing.T) {
+func TestFacetLimit(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	u := x.Begin()
@@ -279,7 +300,8 @@ func TestFacetsLeaveOutTheFewest(t *testing.T) {
 		for range i + 1 {
 			id++
 			u.Label(labelWith(id, func(c *cola.Cola) {
-				c.OriginName, c.LLMCategoryPath = cola.Text(fmt.Sprintf("LAND %02d", i)), cola.Text(fmt.Sprintf("Wine > Kind %02d", i))
+				c.OriginName, c.LLMCategoryPath = cola.Text(fmt.Sprintf("LAND %02d",
+					i)), cola.Text(fmt.Sprintf("Wine > Kind %02d", i))
 			}))
 		}
 	}
@@ -288,14 +310,15 @@ func TestFacetsLeaveOutTheFewest(t *testing.T) {
 	}
 	facets := mustFacets(t, x.View(), cola.SearchParams{Origin: "land 03", DerivedSubcategory: "Wine"})
 	// Origins are counted within the chosen category, and categories within the chosen origin.
-	if f := facets[3]; f.More != 48 || len(f.Values) != 12 || describe(f)[:11] != "LAND 59: 60" || !strings.HasSuffix(describe(f), "LAND 49: 50, LAND 03: 4*") {
-		t.Errorf("origins: %s and %d more", describe(f), f.More)
+	if f := facets[3]; f.More != 48 || len(f.Values) != 12 || describe(f)[:11] != "LAND 59: 60" ||
+		!strings.HasSuffix(describe(f), "LAND 49: 50, LAND 03: 4*") {
+		t.Errorf("origins = %s and %d more", describe(f), f.More)
 	}
 	if f := facets[2]; f.More != 0 || describe(f) != "Wine: 4*, Wine > Kind 03: 4" {
-		t.Errorf("categories: %s and %d more", describe(f), f.More)
+		t.Errorf("categories = %s and %d more", describe(f), f.More)
 	}
 	facets = mustFacets(t, x.View(), cola.SearchParams{DerivedSubcategory: "Wine"})
 	if f := facets[2]; f.More != 10 || len(f.Values) != 51 || f.Values[50].Count != 11 {
-		t.Errorf("categories: %s and %d more", describe(f), f.More)
+		t.Errorf("categories = %s and %d more", describe(f), f.More)
 	}
 }

@@ -69,7 +69,8 @@ var textFields = [textColumns]textField{
 			return vocabulary.PlaceOf(string(r.Summary.OriginName), r.OriginID, r.DomesticOrImported)
 		},
 		anyOf: func(q *cola.Query) []string { return q.OriginNames },
-		group: vocabulary.OriginNames("american"), // the only query value that covers many origins, which most labels have
+		// The only query value that covers many origins, which most labels have.
+		group: vocabulary.OriginNames("american"),
 	},
 	colStatus: {
 		read:  func(r *cola.IndexRecord) string { return string(r.Summary.ApplicationStatus) },

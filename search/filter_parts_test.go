@@ -9,13 +9,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPartsMeanTheFilters checks that the filters together find the labels that match every
+// TestFilterParts checks that the filters together find the labels that match every
 // ungrouped filter and at least one filter of each group.
-func TestPartsMeanTheFilters(t *testing.T) {
+func TestFilterParts(t *testing.T) {
 	found, grouped := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newDraws(rapid.Uint64().Draw(rt, "seed"), 60, 20)
-		h := &harness{t: rt, index: New(Options{ManualCompaction: true}), registry: newRegistry(), draws: d, dir: t.TempDir()}
+		h := &harness{t: rt, index: New(Options{ManualCompaction: true}),
+			registry: newRegistry(), draws: d, dir: t.TempDir()}
 		defer h.index.Close()
 		h.commit(40, 6)
 		h.commit(20, 2)
@@ -30,15 +31,16 @@ func TestPartsMeanTheFilters(t *testing.T) {
 			want := v.Matches(filters.AsQuery(), all)
 			parts := filters.Parts()
 			if got := meeting(v, parts, all); !slices.Equal(want, got) {
-				rt.Fatalf("%+v, -whole +parts:\n%s", filters, cmp.Diff(want, got))
+				rt.Fatalf("filters %+v (-whole +parts):\n%s", filters, cmp.Diff(want, got))
 			}
-			if found += len(want); len(want) > 0 && slices.ContainsFunc(parts, func(p cola.FilterPart) bool { return p.Group != "" }) {
+			if found += len(want); len(want) > 0 &&
+				slices.ContainsFunc(parts, func(p cola.FilterPart) bool { return p.Group != "" }) {
 				grouped++
 			}
 		}
 	})
 	if found < 100 || grouped < 20 {
-		t.Errorf("filters found %d labels, in %d cases by groups; the test shows little", found, grouped)
+		t.Errorf("filters found %d labels, in %d cases by groups; the test needs more", found, grouped)
 	}
 }
 
@@ -85,7 +87,7 @@ func (h *harness) savedFilters() cola.SavedSearchFilters {
 	}
 	settled, err := cola.SavedSearchParams{Name: "n", Filters: &f}.Normalize(cola.NewDate(2026, 11, 20).Time())
 	if err != nil {
-		h.t.Fatalf("%+v: %v", f, err)
+		h.t.Fatalf("filters %+v: %v", f, err)
 	}
 	return settled.Filters
 }

@@ -14,8 +14,8 @@
 // segment and gets a tombstone in the old one. Compaction merges segments in the background, from
 // their own columns.
 //
-// A segment consists of columns, dictionaries and posting lists. None of them holds pointers, so
-// the garbage collector has nothing to scan.
+// A segment consists of columns, dictionaries and posting lists. None of them has pointers, so
+// the garbage collector does not scan them.
 package search
 
 import (

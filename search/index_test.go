@@ -13,12 +13,13 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// TestIndexAgreesWithFilter compares the index with a plain filter through builds, changes,
+// TestIndexMatchesReference compares the index with a plain filter through builds, changes,
 // renames, compactions and snapshots.
-func TestIndexAgreesWithFilter(t *testing.T) {
+func TestIndexMatchesReference(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newDraws(rapid.Uint64().Draw(rt, "seed"), 40, 40)
-		h := &harness{t: rt, index: New(Options{ManualCompaction: true}), registry: newRegistry(), draws: d, dir: t.TempDir()}
+		h := &harness{t: rt, index: New(Options{ManualCompaction: true}),
+			registry: newRegistry(), draws: d, dir: t.TempDir()}
 		for range rapid.IntRange(1, 8).Draw(rt, "steps") {
 			h.step()
 			for range 6 {
@@ -33,14 +34,15 @@ func TestIndexAgreesWithFilter(t *testing.T) {
 	})
 }
 
-// TestLargeIndexAgreesWithFilter repeats the comparison with enough labels for every kind of
+// TestLargeIndexMatchesReference repeats the comparison with enough labels for every kind of
 // posting list and more than one block.
-func TestLargeIndexAgreesWithFilter(t *testing.T) {
+func TestLargeIndexMatchesReference(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
 	d := newDraws(7, 80_000, 3000)
-	h := &harness{t: t, index: New(Options{ManualCompaction: true}), registry: newRegistry(), draws: d, dir: t.TempDir()}
+	h := &harness{t: t, index: New(Options{ManualCompaction: true}),
+		registry: newRegistry(), draws: d, dir: t.TempDir()}
 	defer h.index.Close()
 	h.commit(150_000, 8)
 	h.checkMany(40)
@@ -93,7 +95,8 @@ func (h *harness) commit(labels, permittees int) {
 		h.registry.permittees[p.PermitNumber] = p
 	}
 	if h.chance(20) {
-		h.registry.aliases = []vocabulary.CategoryAlias{{Alias: "Wine > Rouge", Path: "Wine > Red Wine"}, {Alias: "Old", Path: "Beer > Ale"},
+		h.registry.aliases = []vocabulary.CategoryAlias{{Alias: "Wine > Rouge", Path: "Wine > Red Wine"}, {Alias: "Old",
+			Path: "Beer > Ale"},
 			{Alias: "Wine > Red", Path: "Wine > Red Wine"}}[:h.IntN(4)]
 		u.Aliases(h.registry.aliases)
 	}
@@ -106,7 +109,7 @@ func (h *harness) commit(labels, permittees int) {
 		h.t.Fatalf("commit: %v", err)
 	}
 	if got := h.index.View().Marks(); got != h.marks {
-		h.t.Fatalf("marks are %+v, want %+v", got, h.marks)
+		h.t.Fatalf("marks = %+v, want %+v", got, h.marks)
 	}
 }
 
@@ -133,7 +136,7 @@ func (h *harness) compact() {
 		h.t.Fatalf("compact: %v", err)
 	}
 	if s := h.index.View().Stats(); s.Segments > 1 || s.Tombstones > 0 {
-		h.t.Fatalf("after a fold there are %+v", s)
+		h.t.Fatalf("stats after Compact = %+v", s)
 	}
 }
 
@@ -147,7 +150,7 @@ func (h *harness) restore() {
 	h.index = New(Options{ManualCompaction: true})
 	marks, err := h.index.Restore(path, "store")
 	if err != nil || marks != h.marks {
-		h.t.Fatalf("restored to %+v, %v; want %+v", marks, err, h.marks)
+		h.t.Fatalf("Restore = %+v, %v; want %+v, nil", marks, err, h.marks)
 	}
 }
 
@@ -166,8 +169,10 @@ func (h *harness) checkSearch() {
 	v := h.index.View()
 	for _, byPosition := range []bool{false, true} {
 		got := h.walk(v, s, byPosition, len(expected))
-		if diff := cmp.Diff(expected[:min(len(expected), len(got))], got); diff != "" || len(got) < min(len(expected), 1000) {
-			h.t.Fatalf("search %+v (by position: %v) found %d of %d, -want +got:\n%s", s, byPosition, len(got), len(expected), diff)
+		if diff := cmp.Diff(expected[:min(len(expected), len(got))], got); diff != "" ||
+			len(got) < min(len(expected), 1000) {
+			h.t.Fatalf("search %+v (by position: %v) found %d of %d (-want +got):\n%s",
+				s, byPosition, len(got), len(expected), diff)
 		}
 		if want, rows := h.registry.rows(got), v.Rows(got); !slices.Equal(want, rows) {
 			h.t.Fatalf("rows (-want +got):\n%s", cmp.Diff(want, rows))
@@ -186,7 +191,7 @@ func (h *harness) checkDays() {
 		want[s.To-l.Summary.ApprovalDate]++
 	}
 	if diff := cmp.Diff(want, h.index.View().CountByDay(s.Query)); diff != "" {
-		h.t.Fatalf("days of %+v, the latest first (-want +got):\n%s", s.Query, diff)
+		h.t.Fatalf("days of %+v, latest first (-want +got):\n%s", s.Query, diff)
 	}
 }
 
@@ -195,16 +200,17 @@ func TestRowsOfMissingLabels(t *testing.T) {
 	label := cola.ColaSummary{TTBID: 11054001000049, BrandName: "GONE", PermitNumber: "CA-W-1"}
 	want := []cola.ColaRow{{ColaSummary: label}}
 	if diff := cmp.Diff(want, New(Options{ManualCompaction: true}).View().Rows([]cola.ColaSummary{label})); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("rows (-want +got):\n%s", diff)
 	}
 }
 
-// TestCountOfNoDays checks that a window that ends before it begins has no days.
-func TestCountOfNoDays(t *testing.T) {
+// TestCountByDayEmptyWindow checks that a window that ends before it begins has no days.
+func TestCountByDayEmptyWindow(t *testing.T) {
 	day := cola.NewDate(2024, 1, 1)
 	for days := range 3 {
-		if got := New(Options{ManualCompaction: true}).View().CountByDay(cola.Query{From: day.AddDays(days), To: day}); len(got) != max(0, 1-days) {
-			t.Errorf("%d days too late: %v", days, got)
+		if got := New(Options{ManualCompaction: true}).View().CountByDay(cola.Query{From: day.AddDays(days),
+			To: day}); len(got) != max(0, 1-days) {
+			t.Errorf("CountByDay of an empty window, %d days = %v, want none", days, got)
 		}
 	}
 }
@@ -216,11 +222,12 @@ func (h *harness) walk(v *View, s cola.ColaSearch, byPosition bool, total int) [
 	for {
 		page := v.Search(s)
 		if page.Total != total {
-			h.t.Fatalf("search %+v has total %d, want %d", s, page.Total, total)
+			h.t.Fatalf("search %+v: total = %d, want %d", s, page.Total, total)
 		}
 		rows = append(rows, page.Rows...)
 		if page.HasMore != (len(rows) < total) || len(page.Rows) != min(s.PerPage, total-len(rows)+len(page.Rows)) {
-			h.t.Fatalf("search %+v: %d rows, more: %v, after %d of %d", s, len(page.Rows), page.HasMore, len(rows), total)
+			h.t.Fatalf("search %+v: %d rows, HasMore = %v, after %d of %d",
+				s, len(page.Rows), page.HasMore, len(rows), total)
 		}
 		if !page.HasMore || len(rows) >= 1000 {
 			return rows
@@ -239,9 +246,10 @@ func (h *harness) checkPermittees() {
 	first := min((s.Page-1)*s.PerPage, len(want))
 	last := min(first+s.PerPage, len(want))
 	got := h.index.View().Permittees(s)
-	expected := PermitteePage{Rows: append([]cola.PermitteeSummary{}, want[first:last]...), Total: len(want), HasMore: last < len(want)}
+	expected := PermitteePage{Rows: append([]cola.PermitteeSummary{}, want[first:last]...),
+		Total: len(want), HasMore: last < len(want)}
 	if diff := cmp.Diff(expected, got); diff != "" {
-		h.t.Fatalf("permittees %+v, -want +got:\n%s", s, diff)
+		h.t.Fatalf("permittees %+v (-want +got):\n%s", s, diff)
 	}
 	for _, p := range got.Rows {
 		h.checkPermittee(p, s.Today)
@@ -258,7 +266,7 @@ func (h *harness) checkPermittee(p cola.PermitteeSummary, today cola.Date) {
 	}
 	got, ok := h.index.View().Permittee(p.PermitNumber, today, 3)
 	if diff := cmp.Diff(want, got); diff != "" || !ok {
-		h.t.Fatalf("permittee %s (found: %v), -want +got:\n%s", p.PermitNumber, ok, diff)
+		h.t.Fatalf("permittee %s (found: %v) (-want +got):\n%s", p.PermitNumber, ok, diff)
 	}
 }
 
@@ -267,7 +275,8 @@ func (h *harness) checkBarcode() {
 	value := h.barcode()
 	var want []cola.ColaSummary
 	for _, l := range h.registry.search(&cola.Query{}, nil) {
-		if slices.ContainsFunc(l.Barcodes, func(b cola.IndexBarcode) bool { return vocabulary.SameBarcode(b.Value, value) }) {
+		if slices.ContainsFunc(l.Barcodes,
+			func(b cola.IndexBarcode) bool { return vocabulary.SameBarcode(b.Value, value) }) {
 			want = append(want, l.Summary)
 		}
 	}
@@ -276,6 +285,6 @@ func (h *harness) checkBarcode() {
 		h.t.Fatalf("barcode %q: found %v, total %d, want %d", value, ok, got.TotalColas, len(want))
 	}
 	if diff := cmp.Diff(want[:min(4, len(want))], got.Colas); diff != "" {
-		h.t.Fatalf("barcode %q, -want +got:\n%s", value, diff)
+		h.t.Fatalf("barcode %q (-want +got):\n%s", value, diff)
 	}
 }

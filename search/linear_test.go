@@ -25,7 +25,8 @@ func newRegistry() *registry {
 	return &registry{labels: map[cola.TTBID]cola.IndexRecord{}, permittees: map[string]cola.Permittee{}}
 }
 
-var plainLetters = strings.NewReplacer("É", "e", "é", "e", "Â", "a", "â", "a", "Ü", "u", "ü", "u", "ß", "ss", "Ø", "o", "ø", "o",
+var plainLetters = strings.NewReplacer("É", "e", "é", "e", "Â", "a", "â", "a", "Ü", "u", "ü", "u", "ß", "ss", "Ø", "o",
+	"ø", "o",
 	"'", "", "’", "")
 
 // plain folds the characters that occur in the tests' texts.
@@ -69,7 +70,8 @@ func (r *registry) searchAmong(q *cola.Query, want []text.Phrase, among func(col
 var (
 	someAreas = []cola.AVADetail{
 		{AVA: cola.AVA{AVAID: "napa_valley", Name: "Napa Valley", States: []string{"CA"}}},
-		{AVA: cola.AVA{AVAID: "oakville", Name: "Oakville", States: []string{"CA"}}, ParentAVAs: []string{"Napa Valley"}},
+		{AVA: cola.AVA{AVAID: "oakville", Name: "Oakville", States: []string{"CA"}},
+			ParentAVAs: []string{"Napa Valley"}},
 		{AVA: cola.AVA{AVAID: "to_kalon", Name: "To Kâlon", States: []string{"CA"}}, ParentAVAs: []string{"OAKVILLE"}},
 	}
 	stateOf = map[string]string{"napa_valley": "California", "oakville": "California", "to_kalon": "California"}
@@ -84,7 +86,8 @@ func (r *registry) liesIn(name, outer string, depth int) bool {
 		return true
 	}
 	return slices.ContainsFunc(r.areas, func(a cola.AVADetail) bool {
-		return plain(a.Name) == plain(name) && slices.ContainsFunc(append(slices.Clone(a.ParentAVAs), stateOf[a.AVA.AVAID]), func(parent string) bool {
+		return plain(a.Name) == plain(name) && slices.ContainsFunc(append(slices.Clone(a.ParentAVAs),
+			stateOf[a.AVA.AVAID]), func(parent string) bool {
 			return r.liesIn(parent, outer, depth-1)
 		})
 	})
@@ -94,7 +97,8 @@ func (r *registry) liesIn(name, outer string, depth int) bool {
 func (r *registry) filter(q *cola.Query, wanted func(l *cola.IndexRecord) bool) (found []cola.IndexRecord) {
 	aliases := vocabulary.AliasTable(r.aliases)
 	for _, l := range r.labels {
-		if matches(q, &l, aliases) && (q.Appellation == "" || r.liesIn(l.WineAppellation, q.Appellation, 9)) && wanted(&l) {
+		if matches(q, &l, aliases) && (q.Appellation == "" || r.liesIn(l.WineAppellation, q.Appellation, 9)) &&
+			wanted(&l) {
 			found = append(found, l)
 		}
 	}
@@ -103,7 +107,8 @@ func (r *registry) filter(q *cola.Query, wanted func(l *cola.IndexRecord) bool) 
 
 // carries reports whether a text has the form of a barcode and the label has that barcode.
 func carries(l *cola.IndexRecord, text string) bool {
-	return vocabulary.BarcodeShaped(text) && slices.ContainsFunc(l.Barcodes, func(b cola.IndexBarcode) bool { return vocabulary.SameBarcode(b.Value, text) })
+	return vocabulary.BarcodeShaped(text) &&
+		slices.ContainsFunc(l.Barcodes, func(b cola.IndexBarcode) bool { return vocabulary.SameBarcode(b.Value, text) })
 }
 
 // says reports whether the label's searched texts contain every phrase.
@@ -124,7 +129,8 @@ func (r *registry) searched(l *cola.IndexRecord) (texts [][]string) {
 		return texts
 	}
 	p := r.permittees[s.PermitNumber]
-	for _, text := range []string{s.TTBID.String(), s.BrandName, string(s.ProductName), string(s.ClassName), s.PermitNumber,
+	for _, text := range []string{s.TTBID.String(), s.BrandName, string(s.ProductName), string(s.ClassName),
+		s.PermitNumber,
 		l.AddressRecipient, string(p.CompanyName), string(p.OperatingName)} {
 		texts = append(texts, wordPattern.FindAllString(plain(text), -1))
 	}
@@ -171,7 +177,8 @@ func matches(q *cola.Query, l *cola.IndexRecord, aliases map[string]string) bool
 		(q.Barcode == "" || l.MainBarcode != "" && vocabulary.SameBarcode(q.Barcode, l.MainBarcode)) &&
 		(q.From == 0 || s.ApprovalDate != 0 && s.ApprovalDate >= q.From) &&
 		(q.To == 0 || s.ApprovalDate != 0 && s.ApprovalDate <= q.To) &&
-		between(q.ABVMin, q.ABVMax, l.ABV.V, l.ABV.OK) && between(q.VolumeMin, q.VolumeMax, ml, l.Volume.OK && hasVolume) &&
+		between(q.ABVMin, q.ABVMax, l.ABV.V, l.ABV.OK) && between(q.VolumeMin,
+		q.VolumeMax, ml, l.Volume.OK && hasVolume) &&
 		(q.Grape == "" || plain(q.Grape) != "" && slices.ContainsFunc(l.GrapeVarietals, func(g string) bool {
 			return plain(g) == plain(q.Grape)
 		})) &&
@@ -203,7 +210,8 @@ func (r *registry) rows(labels []cola.ColaSummary) []cola.ColaRow {
 	rows := make([]cola.ColaRow, len(labels))
 	for i, label := range labels {
 		l := r.labels[label.TTBID]
-		rows[i] = cola.ColaRow{ColaSummary: label, CompanyName: r.permittees[label.PermitNumber].CompanyName, ABV: l.ABV}
+		rows[i] = cola.ColaRow{ColaSummary: label,
+			CompanyName: r.permittees[label.PermitNumber].CompanyName, ABV: l.ABV}
 		ml, ok := vocabulary.Milliliters(l.Volume.V, l.VolumeUnit)
 		if ok && l.Volume.OK {
 			rows[i].VolumeML = cola.Some(ml)
@@ -217,8 +225,9 @@ func (r *registry) permitteeList(s *cola.PermitteeSearch) []cola.PermitteeSummar
 	counts := map[string]*cola.PermitteeSummary{}
 	latest := map[string]cola.Date{}
 	for number, p := range r.permittees {
-		counts[number] = &cola.PermitteeSummary{PermitNumber: number, CompanyName: p.CompanyName, OperatingName: p.OperatingName,
-			CompanyState: p.CompanyState, CompanyZipCode: p.CompanyZipCode, PermitteeType: p.PermitteeType}
+		counts[number] = &cola.PermitteeSummary{PermitNumber: number, CompanyName: p.CompanyName,
+			OperatingName: p.OperatingName,
+			CompanyState:  p.CompanyState, CompanyZipCode: p.CompanyZipCode, PermitteeType: p.PermitteeType}
 	}
 	for _, l := range r.labels {
 		p := counts[l.Summary.PermitNumber]
@@ -242,7 +251,8 @@ func (r *registry) permitteeList(s *cola.PermitteeSearch) []cola.PermitteeSummar
 		case latest[number] != 0 && s.Today-latest[number] <= 365:
 			p.IsActive, p.ActiveReason = true, cola.ActiveRecent
 		}
-		if (hasPart(s.Name, string(p.CompanyName)) || hasPart(s.Name, string(p.OperatingName))) && hasPart(s.Type, string(p.PermitteeType)) &&
+		if (hasPart(s.Name, string(p.CompanyName)) || hasPart(s.Name, string(p.OperatingName))) &&
+			hasPart(s.Type, string(p.PermitteeType)) &&
 			(s.State == "" || string(p.CompanyState) == s.State) && (!s.Active.OK || s.Active.V == p.IsActive) {
 			found = append(found, *p)
 		}

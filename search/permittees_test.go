@@ -6,9 +6,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestFutureApprovalsDoNotMakeActive checks that an approval counts from its date on and does not
+// TestFutureApprovals checks that an approval counts from its date on and does not
 // hide an earlier one.
-func TestFutureApprovalsDoNotMakeActive(t *testing.T) {
+func TestFutureApprovals(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	u := x.Begin()
@@ -16,8 +16,10 @@ func TestFutureApprovalsDoNotMakeActive(t *testing.T) {
 	for i, l := range []struct {
 		permit   string
 		approved cola.Date
-	}{{"FUTURE", today.AddDays(1)}, {"BOTH", today.AddDays(30)}, {"BOTH", today.AddDays(-365)}, {"OLD", today.AddDays(30)}, {"OLD", today.AddDays(-366)}} {
-		u.Label(labelWith(cola.TTBID(i+1), func(c *cola.Cola) { c.PermitNumber, c.ApprovalDate = l.permit, l.approved }))
+	}{{"FUTURE", today.AddDays(1)}, {"BOTH", today.AddDays(30)}, {"BOTH", today.AddDays(-365)},
+		{"OLD", today.AddDays(30)}, {"OLD", today.AddDays(-366)}} {
+		u.Label(labelWith(cola.TTBID(i+1),
+			func(c *cola.Cola) { c.PermitNumber, c.ApprovalDate = l.permit, l.approved }))
 		u.Permittee(&cola.Permittee{PermitNumber: l.permit})
 	}
 	if err := u.Commit(Marks{Labels: 1}); err != nil {
@@ -32,10 +34,10 @@ func TestFutureApprovalsDoNotMakeActive(t *testing.T) {
 			listed = listed || row.PermitNumber == permit
 		}
 		if p.IsActive != want || !listed {
-			t.Errorf("%s is active: %t, listed so: %t; want %t", permit, p.IsActive, listed, want)
+			t.Errorf("%s: IsActive = %t, listed as active: %t; want %t", permit, p.IsActive, listed, want)
 		}
 	}
 	if p, _ := v.Permittee("FUTURE", today.AddDays(1), 0); !p.IsActive {
-		t.Error("an approval does not count on its day")
+		t.Error("approval does not count on its own day")
 	}
 }

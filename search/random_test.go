@@ -31,7 +31,8 @@ func newDraws(seed uint64, ids, words int) *draws {
 	return d
 }
 
-var someWords = []string{"OAK", "Oak's", "OAKEN", "red", "WINE", "Château", "CHATEAU", "maker’s", "Mark", "straße", "Øl", "12",
+var someWords = []string{"OAK", "Oak's", "OAKEN", "red", "WINE", "Château", "CHATEAU", "maker’s", "Mark", "straße",
+	"Øl", "12",
 	"b", "old", "Stone-Brewing", "A.B.", "&", "l", "036000291452", "12345678"}
 
 func pick[T any](d *draws, of ...T) T { return of[d.IntN(len(of))] }
@@ -68,10 +69,12 @@ func (d *draws) permit() string {
 	return fmt.Sprintf("%s-%s-%d", pick(d, "NJ", "CA", "BW"), pick(d, "I", "CA", "W"), d.IntN(12))
 }
 
-var paths = []string{"", "Wine", "Wine > Red Wine", "Wine > Red Wine > Zweigelt", "Wine > Red", "Beer > Ale", "Liquor", "beer > ale > IPA", "Beer > Märzen"}
+var paths = []string{"", "Wine", "Wine > Red Wine", "Wine > Red Wine > Zweigelt",
+	"Wine > Red", "Beer > Ale", "Liquor", "beer > ale > IPA", "Beer > Märzen"}
 
 func (d *draws) barcode() string {
-	return pick(d, "", "036000291452", "0 36000 29145 2", "0036000291452", "04252614", "QR-7", "12345678", fmt.Sprintf("%012d", d.IntN(50)))
+	return pick(d, "", "036000291452", "0 36000 29145 2", "0036000291452",
+		"04252614", "QR-7", "12345678", fmt.Sprintf("%012d", d.IntN(50)))
 }
 
 func (d *draws) label() cola.IndexRecord {
@@ -81,7 +84,8 @@ func (d *draws) label() cola.IndexRecord {
 		ClassName:   pick[cola.Text](d, "TABLE RED WINE", "BEER", "STRAIGHT BOURBON WHISKY", ""),
 		OriginName:  pick[cola.Text](d, "FRANCE", "CALIFORNIA", "Georgia", "OREGON", ""), PermitNumber: d.permit(),
 		ApplicationStatus: pick[cola.Text](d, "approved", "approved", "expired", "revoked", ""), ApprovalDate: d.date(),
-	}, ApplicationDate: d.date(), DomesticOrImported: pick[cola.Text](d, "domestic", "imported", ""), OriginID: pick[cola.Text](d, "", "", "08", "6E", "51"),
+	}, ApplicationDate: d.date(), DomesticOrImported: pick[cola.Text](d, "domestic", "imported",
+		""), OriginID: pick[cola.Text](d, "", "", "08", "6E", "51"),
 		AddressRecipient: cola.Text(d.name(2)), AddressState: pick[cola.Text](d, "CA", "nj", ""),
 		LLMContainerType: pick[cola.Text](d, "bottle", "can", "Keg", ""), LLMCategoryPath: cola.Text(pick(d, paths...)),
 		BarcodeValue: cola.Text(d.barcode()), BarcodeType: "UPC-A",
@@ -91,7 +95,8 @@ func (d *draws) label() cola.IndexRecord {
 		c.ABV = cola.Some(float64(d.IntN(40)) / 2)
 	}
 	if d.chance(70) {
-		c.Volume, c.VolumeUnit = cola.Some(pick(d, 750, 375, 1, 12, 1.5)), pick[cola.Text](d, "milliliters", "liters", "fluid ounces", "hogsheads")
+		c.Volume, c.VolumeUnit = cola.Some(pick(d, 750, 375, 1, 12, 1.5)), pick[cola.Text](d,
+			"milliliters", "liters", "fluid ounces", "hogsheads")
 	}
 	for range d.IntN(3) {
 		grape := pick(d, "Zinfandel", "ZINFANDEL", "Grüner Veltliner", "Gruner Veltliner", "MUSCAT D’ALEXANDRIE", "'")
@@ -108,8 +113,10 @@ func (d *draws) label() cola.IndexRecord {
 }
 
 func (d *draws) permittee() cola.Permittee {
-	return cola.Permittee{PermitNumber: d.permit(), CompanyName: cola.Text(d.name(3)), OperatingName: cola.Text(d.name(1)),
-		CompanyState: pick[cola.Text](d, "CA", "NJ", ""), PermitteeType: pick[cola.Text](d, "Importer (Alcohol)", "Bonded Winery", ""),
+	return cola.Permittee{PermitNumber: d.permit(), CompanyName: cola.Text(d.name(3)),
+		OperatingName:  cola.Text(d.name(1)),
+		CompanyState:   pick[cola.Text](d, "CA", "NJ", ""),
+		PermitteeType:  pick[cola.Text](d, "Importer (Alcohol)", "Bonded Winery", ""),
 		CompanyZipCode: pick[cola.Text](d, "07927", ""), Listed: d.chance(20)}
 }
 
@@ -203,9 +210,11 @@ func (d *draws) filter(q *cola.Query) {
 	case 1:
 		q.Categories = []string{"Wine", "Beer"}[:1+d.IntN(2)]
 	case 2:
-		q.CategoryPath = pick(d, "wine > red wine", "Wine > Red", "Wine > Rouge", "Old", "Liquor > None", "beer > MARZEN")
+		q.CategoryPath = pick(d, "wine > red wine", "Wine > Red",
+			"Wine > Rouge", "Old", "Liquor > None", "beer > MARZEN")
 	case 3:
-		q.OriginNames = pick(d, []string{"FRANCE", "GEORGIA", "CANADA"}[d.IntN(3):], vocabulary.OriginNames("georgia"), vocabulary.OriginNames("GE"), vocabulary.OriginNames("american"),
+		q.OriginNames = pick(d, []string{"FRANCE", "GEORGIA", "CANADA"}[d.IntN(3):], vocabulary.OriginNames("georgia"),
+			vocabulary.OriginNames("GE"), vocabulary.OriginNames("american"),
 			append(vocabulary.OriginNames("american"), "FRANCE"), []string{"CALIFORNIA"})
 	case 4:
 		q.Domestic = pick(d, "domestic", "imported")

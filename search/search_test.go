@@ -26,12 +26,12 @@ func (h *harness) checkMatches() {
 	}
 	v := h.index.View()
 	if diff := cmp.Diff(expected, v.Matches(s.Query, v.Subset(ids))); diff != "" {
-		h.t.Fatalf("matches of %+v among each label that %d divides, -want +got:\n%s", s.Query, part, diff)
+		h.t.Fatalf("matches of %+v in every %d-th label (-want +got):\n%s", s.Query, part, diff)
 	}
 }
 
-// TestMatchesOfAView checks that a view still matches its own labels after the index has changed.
-func TestMatchesOfAView(t *testing.T) {
+// TestMatchesOfOldView checks that a view still matches its own labels after the index has changed.
+func TestMatchesOfOldView(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	mustPublish := func(id cola.TTBID, brand string) {
@@ -49,21 +49,22 @@ func TestMatchesOfAView(t *testing.T) {
 	mustPublish(26001001000002, "OAK HILL")
 	after := x.View()
 	if n := oaks(before, all); n != 1 {
-		t.Errorf("%d labels match in the view of before, want 1", n)
+		t.Errorf("%d labels match in the old view, want 1", n)
 	}
 	if n := oaks(after, after.Subset([]cola.TTBID{26001001000001})); n != 0 {
-		t.Errorf("%d labels match although none of the subset does", n)
+		t.Errorf("%d labels match outside the subset, want 0", n)
 	}
 	if n := oaks(after, after.Subset(nil)); n != 0 {
-		t.Errorf("%d labels of none match", n)
+		t.Errorf("%d labels of an empty subset match, want 0", n)
 	}
-	for id, want := range map[cola.TTBID]string{26001001000001: "ELM", 26001001000002: "OAK HILL", 0: "", 26001001000003: ""} {
+	for id, want := range map[cola.TTBID]string{26001001000001: "ELM", 26001001000002: "OAK HILL", 0: "",
+		26001001000003: ""} {
 		if label, ok := after.Label(id); ok != (want != "") || label.BrandName != want || ok && label.TTBID != id {
-			t.Errorf("label %v: %+v, %t", id, label, ok)
+			t.Errorf("Label(%v) = %+v, %t", id, label, ok)
 		}
 	}
 	if label, _ := before.Label(26001001000001); label.BrandName != "OAK" {
-		t.Errorf("the view of before has %+v", label)
+		t.Errorf("Label in the old view = %+v", label)
 	}
 }
 
@@ -76,8 +77,10 @@ func TestBarcodeFallsBackToText(t *testing.T) {
 	defer x.Close()
 	u := x.Begin()
 	u.Label(labelWith(11054001000001, func(c *cola.Cola) { c.BarcodeValue, c.ProductType = code, vocabulary.Wine }))
-	u.Label(labelWith(11054001000002, func(c *cola.Cola) { c.ProductName, c.ProductType = "BATCH "+code, vocabulary.MaltBeverage }))
-	u.Label(labelWith(11054001000003, func(c *cola.Cola) { c.ProductName, c.ProductType = "BATCH "+code, vocabulary.Wine }))
+	u.Label(labelWith(11054001000002,
+		func(c *cola.Cola) { c.ProductName, c.ProductType = "BATCH "+code, vocabulary.MaltBeverage }))
+	u.Label(labelWith(11054001000003,
+		func(c *cola.Cola) { c.ProductName, c.ProductType = "BATCH "+code, vocabulary.Wine }))
 	if err := u.Commit(Marks{Labels: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -87,10 +90,11 @@ func TestBarcodeFallsBackToText(t *testing.T) {
 		query cola.Query
 		want  []cola.TTBID
 	}{
-		"no filter":            {cola.Query{Text: code}, []cola.TTBID{11054001000001}},
-		"with hyphens":         {cola.Query{Text: "0-36000-29145-2"}, []cola.TTBID{11054001000001}},
-		"its filter":           {cola.Query{Text: code, ProductTypes: []string{"wine"}}, []cola.TTBID{11054001000001}},
-		"another filter":       {cola.Query{Text: code, ProductTypes: []string{"malt beverage"}}, []cola.TTBID{11054001000002}},
+		"no filter":    {cola.Query{Text: code}, []cola.TTBID{11054001000001}},
+		"with hyphens": {cola.Query{Text: "0-36000-29145-2"}, []cola.TTBID{11054001000001}},
+		"its filter":   {cola.Query{Text: code, ProductTypes: []string{"wine"}}, []cola.TTBID{11054001000001}},
+		"another filter": {cola.Query{Text: code, ProductTypes: []string{"malt beverage"}},
+			[]cola.TTBID{11054001000002}},
 		"a filter of neither":  {cola.Query{Text: code, ProductTypes: []string{"distilled spirits"}}, nil},
 		"another window":       {cola.Query{Text: code, From: cola.NewDate(2030, 1, 1)}, nil},
 		"an id":                {cola.Query{Text: "11054001000003"}, []cola.TTBID{11054001000003}},
@@ -109,6 +113,6 @@ func TestBarcodeFallsBackToText(t *testing.T) {
 	}
 	facets := mustFacets(t, v, cola.SearchParams{Q: code, ApprovalDateFrom: cola.NewDate(2005, 1, 1)})
 	if describe(facets[0]) != "wine: 1, malt beverage: 1" {
-		t.Errorf("product types are %s", describe(facets[0]))
+		t.Errorf("product types = %s", describe(facets[0]))
 	}
 }

@@ -56,7 +56,7 @@ func mustSave(t testing.TB, x *Index) []byte {
 	return data
 }
 
-func TestSnapshotKeepsEverything(t *testing.T) {
+func TestSnapshotRoundTrip(t *testing.T) {
 	x := someIndex(t)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "index")
@@ -66,31 +66,31 @@ func TestSnapshotKeepsEverything(t *testing.T) {
 		}
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
-		t.Errorf("saving left %v, %v; want only the snapshot", left, err)
+		t.Errorf("files after Save = %v, %v; want only the snapshot", left, err)
 	}
 	y := New(Options{ManualCompaction: true})
 	defer y.Close()
 	marks, err := y.Restore(path, "store")
 	if err != nil || marks != (Marks{1, 2, 3}) {
-		t.Fatalf("restored to %+v, %v", marks, err)
+		t.Fatalf("Restore = %+v, %v", marks, err)
 	}
 	if diff := cmp.Diff(x.View().Stats(), y.View().Stats()); diff != "" {
-		t.Errorf("stats, -saved +restored:\n%s", diff)
+		t.Errorf("stats (-saved +restored):\n%s", diff)
 	}
 	all := cola.ColaSearch{Page: 1, PerPage: 100}
 	if diff := cmp.Diff(x.View().Search(all), y.View().Search(all)); diff != "" {
-		t.Errorf("labels, -saved +restored:\n%s", diff)
+		t.Errorf("labels (-saved +restored):\n%s", diff)
 	}
 	u := y.Begin() // the index accepts changes
 	l := newDraws(4, 5, 20).label()
 	u.Label(&l)
 	mustCommit(t, u, marks)
 	if _, _, ok := y.View().find(l.Summary.TTBID); !ok {
-		t.Error("a label added to a restored index is not found")
+		t.Error("label added to the restored index not found")
 	}
 }
 
-func TestRestoreRefuses(t *testing.T) {
+func TestRestoreErrors(t *testing.T) {
 	good := mustSave(t, someIndex(t))
 	flipped := func(at int) []byte {
 		b := bytes.Clone(good)
@@ -131,10 +131,10 @@ func refuse(t *testing.T, name, path, store string, want error) {
 	defer x.Close()
 	marks, err := x.Restore(path, store)
 	if !errors.Is(err, want) || marks != (Marks{}) {
-		t.Errorf("%s: restored to %+v, %v; want %v", name, marks, err, want)
+		t.Errorf("%s: Restore = %+v, %v; want %v", name, marks, err, want)
 	}
 	if s := x.View().Stats(); s != (Stats{}) {
-		t.Errorf("%s: left %+v", name, s)
+		t.Errorf("%s: stats after the failed Restore = %+v, want an empty index", name, s)
 	}
 	u := x.Begin()
 	l := newDraws(4, 5, 20).label()
@@ -142,21 +142,21 @@ func refuse(t *testing.T, name, path, store string, want error) {
 	mustCommit(t, u, Marks{})
 }
 
-func TestSaveFails(t *testing.T) {
+func TestSaveError(t *testing.T) {
 	x := someIndex(t)
 	dir := t.TempDir()
 	if err := x.Save(filepath.Join(dir, "missing", "index"), "store"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("saving to a missing folder: %v", err)
+		t.Errorf("Save(missing folder) error = %v", err)
 	}
 	taken := filepath.Join(dir, "taken")
 	if err := os.MkdirAll(filepath.Join(taken, "full"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := x.Save(taken, "store"); err == nil {
-		t.Error("a folder was overwritten")
+		t.Error("Save over a folder: error = nil, want non-nil")
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
-		t.Errorf("a failed save left %v, %v", left, err)
+		t.Errorf("files after a failed Save = %v, %v", left, err)
 	}
 }
 
@@ -174,8 +174,9 @@ func FuzzReadView(f *testing.F) {
 		if at >= 0 && at < len(data) {
 			data[at] ^= flip
 		}
-		if v, err := readView(bytes.NewReader(data), int64(len(data)), "store"); err == nil && !bytes.Equal(data, good) {
-			t.Errorf("%d bytes that nobody saved were read as %+v", len(data), v.Stats())
+		if v, err := readView(bytes.NewReader(data), int64(len(data)), "store"); err == nil &&
+			!bytes.Equal(data, good) {
+			t.Errorf("readView(%d arbitrary bytes) = %+v, want an error", len(data), v.Stats())
 		}
 	})
 }

@@ -74,7 +74,7 @@ func (u *Update) Abort() {
 // Commit publishes all changes at once and ends the update. On error nothing changes.
 func (u *Update) Commit(m Marks) error {
 	if u.index == nil {
-		return fmt.Errorf("search: the update has ended")
+		return fmt.Errorf("search: update already ended")
 	}
 	x := u.index
 	defer u.Abort()

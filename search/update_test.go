@@ -15,8 +15,10 @@ import (
 )
 
 func labelWith(id cola.TTBID, edit func(c *cola.Cola)) *cola.IndexRecord {
-	c := cola.Cola{ColaSummary: cola.ColaSummary{TTBID: id, BrandName: "LENZ MOSER", ProductType: vocabulary.Wine, PermitNumber: "NJ-I-721",
-		ApplicationStatus: vocabulary.StatusApproved, ApprovalDate: cola.NewDate(2025, 3, 1)}, ApplicationDate: cola.NewDate(2025, 2, 1)}
+	c := cola.Cola{ColaSummary: cola.ColaSummary{TTBID: id, BrandName: "LENZ MOSER", ProductType: vocabulary.Wine,
+		PermitNumber:      "NJ-I-721",
+		ApplicationStatus: vocabulary.StatusApproved,
+		ApprovalDate:      cola.NewDate(2025, 3, 1)}, ApplicationDate: cola.NewDate(2025, 2, 1)}
 	if edit != nil {
 		edit(&c)
 	}
@@ -36,10 +38,10 @@ func find(v *View, text string) []cola.TTBID {
 	return ids(v.Search(cola.ColaSearch{Query: cola.Query{Text: text}, Page: 1, PerPage: 100}))
 }
 
-func want(t *testing.T, what string, got, want []cola.TTBID) {
+func want(t *testing.T, query string, got, want []cola.TTBID) {
 	t.Helper()
 	if !slices.Equal(got, want) {
-		t.Errorf("%s finds %v, want %v", what, got, want)
+		t.Errorf("%s: found %v, want %v", query, got, want)
 	}
 }
 
@@ -49,7 +51,8 @@ func TestCategoryPathsFoldAccents(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	u := x.Begin()
-	for id, path := range map[int]string{1: "Beer > Lager > Märzen", 2: "Beer > Lager > Marzen > Dunkel", 3: "Beer > Kölsch"} {
+	for id, path := range map[int]string{1: "Beer > Lager > Märzen", 2: "Beer > Lager > Marzen > Dunkel",
+		3: "Beer > Kölsch"} {
 		u.Label(labelWith(cola.TTBID(id), func(c *cola.Cola) { c.LLMCategoryPath = cola.Text(path) }))
 	}
 	u.Aliases([]vocabulary.CategoryAlias{{Alias: "Beer > Köln", Path: "Beer > Kölsch"}})
@@ -65,21 +68,23 @@ func TestCategoryPathsFoldAccents(t *testing.T) {
 	}
 }
 
-func TestAnEmptyIndexFindsNothing(t *testing.T) {
+func TestEmptyIndex(t *testing.T) {
 	x := New(Options{})
 	defer x.Close()
 	v := x.View()
-	if p := v.Search(cola.ColaSearch{Page: 1, PerPage: 20}); p.Total != 0 || p.HasMore || p.Rows == nil || len(p.Rows) != 0 {
-		t.Errorf("search: %+v", p)
+	if p := v.Search(cola.ColaSearch{Page: 1, PerPage: 20}); p.Total != 0 || p.HasMore || p.Rows == nil ||
+		len(p.Rows) != 0 {
+		t.Errorf("Search = %+v", p)
 	}
-	if p := v.Permittees(cola.PermitteeSearch{Name: "a", Page: 1, PerPage: 20}); p.Total != 0 || p.HasMore || p.Rows == nil {
-		t.Errorf("permittees: %+v", p)
+	if p := v.Permittees(cola.PermitteeSearch{Name: "a", Page: 1, PerPage: 20}); p.Total != 0 || p.HasMore ||
+		p.Rows == nil {
+		t.Errorf("Permittees = %+v", p)
 	}
 	if _, ok := v.Barcode("036000291452", 100); ok {
-		t.Error("a barcode was found")
+		t.Error("Barcode found a label in an empty index")
 	}
 	if _, ok := v.Permittee("NJ-I-721", 1, 10); ok {
-		t.Error("a permittee was found")
+		t.Error("Permittee found in an empty index")
 	}
 	if err := x.Compact(context.Background()); err != nil {
 		t.Error(err)
@@ -97,27 +102,27 @@ func TestUpdateEnds(t *testing.T) {
 	u.Abort()
 	u.Abort()
 	if err := u.Commit(Marks{}); err == nil {
-		t.Error("an aborted update was committed")
+		t.Error("Commit after Abort: error = nil, want non-nil")
 	}
 	u = x.Begin() // the update lock is free again
 	u.Label(labelWith(2, nil))
 	mustCommit(t, u, Marks{Labels: 7})
 	u.Abort()
 	if err := u.Commit(Marks{Labels: 8}); err == nil {
-		t.Error("an update was committed twice")
+		t.Error("second Commit: error = nil, want non-nil")
 	}
 	want(t, "after the updates, lenz", find(x.View(), "lenz"), []cola.TTBID{2})
 	if m := x.View().Marks(); m != (Marks{Labels: 7}) {
-		t.Errorf("marks are %+v", m)
+		t.Errorf("marks = %+v", m)
 	}
 	x.Reset()
 	if s := x.View().Stats(); s != (Stats{}) || x.View().Marks() != (Marks{}) {
-		t.Errorf("reset to %+v, %+v", s, x.View().Marks())
+		t.Errorf("after Reset: stats %+v, marks %+v", s, x.View().Marks())
 	}
 }
 
-// TestUpdateCopies modifies the arguments after the call.
-func TestUpdateCopies(t *testing.T) {
+// TestUpdateCopiesArguments modifies the arguments after the call.
+func TestUpdateCopiesArguments(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	name := []byte("LENZ MOSER")
@@ -135,12 +140,12 @@ func TestUpdateCopies(t *testing.T) {
 	got := x.View().Search(cola.ColaSearch{Page: 1, PerPage: 1}).Rows[0].BrandName
 	d, _ := x.View().Permittee("nj-i-721", 1, 1)
 	if got != "LENZ MOSER" || d.CompanyName != "LENZ MOSER" || x.View().publishedAliases[0].Alias != "A" {
-		t.Errorf("kept %q, %q, %+v", got, d.CompanyName, x.View().publishedAliases)
+		t.Errorf("index has %q, %q, %+v, want the original arguments", got, d.CompanyName, x.View().publishedAliases)
 	}
 }
 
-// TestAViewStaysAsItIs reads one view across changes and compactions.
-func TestAViewStaysAsItIs(t *testing.T) {
+// TestViewIsImmutable reads one view across changes and compactions.
+func TestViewIsImmutable(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	u := x.Begin()
@@ -163,8 +168,9 @@ func TestAViewStaysAsItIs(t *testing.T) {
 	want(t, "the new view's new name", find(x.View(), `"new name"`), []cola.TTBID{2, 1})
 	was, _ := old.Permittee("NJ-I-721", 1, 10)
 	now, _ := x.View().Permittee("NJ-I-721", 1, 10)
-	if was.ColasApproved != 2 || now.ColasApproved != 1 || was.CompanyName != "OLD NAME" || now.CompanyName != "NEW NAME" {
-		t.Errorf("the permittee was %+v and is %+v", was.PermitteeSummary, now.PermitteeSummary)
+	if was.ColasApproved != 2 || now.ColasApproved != 1 || was.CompanyName != "OLD NAME" ||
+		now.CompanyName != "NEW NAME" {
+		t.Errorf("permittee was %+v, now %+v", was.PermitteeSummary, now.PermitteeSummary)
 	}
 }
 
@@ -209,7 +215,7 @@ func TestReadersDuringUpdates(t *testing.T) {
 	close(done)
 	readers.Wait()
 	if s := x.View().Stats(); s.Labels != labels {
-		t.Errorf("there are %+v", s)
+		t.Errorf("stats = %+v", s)
 	}
 }
 
@@ -219,17 +225,18 @@ func checkOneCommit(t *testing.T, v *View, labels int) {
 	for _, text := range []string{"", "batch", fmt.Sprintf(`"batch %d"`, c), fmt.Sprintf(`"company %d"`, c), "b*"} {
 		p := v.Search(cola.ColaSearch{Query: cola.Query{Text: text}, Page: 1, PerPage: 100})
 		if p.Total != 0 && p.Total != labels || p.Total != len(p.Rows) {
-			t.Errorf("commit %d: %q has %d labels and %d rows", c, text, p.Total, len(p.Rows))
+			t.Errorf("commit %d: %q has %d labels, %d rows", c, text, p.Total, len(p.Rows))
 		}
 		for _, r := range p.Rows {
 			if r.ImageCount != c {
-				t.Errorf("commit %d shows a label of commit %d", c, r.ImageCount)
+				t.Errorf("commit %d has a label of commit %d", c, r.ImageCount)
 				return
 			}
 		}
 	}
-	if p, ok := v.Permittee("NJ-I-721", 1, 5); ok && (p.Colas != labels || p.CompanyName != cola.Text(fmt.Sprint("COMPANY ", c))) {
-		t.Errorf("commit %d has the permittee %+v", c, p.PermitteeSummary)
+	if p, ok := v.Permittee("NJ-I-721", 1, 5); ok &&
+		(p.Colas != labels || p.CompanyName != cola.Text(fmt.Sprint("COMPANY ", c))) {
+		t.Errorf("commit %d: permittee = %+v", c, p.PermitteeSummary)
 	}
 }
 
@@ -252,9 +259,10 @@ func TestLatestDatesFollowLabels(t *testing.T) {
 	check := func(colas int, last cola.Date, reason cola.Text) {
 		t.Helper()
 		got, ok := x.View().Permittee("A-I-1", day, 0)
-		expected := cola.PermitteeSummary{PermitNumber: "A-I-1", IsActive: reason != "", ActiveReason: reason, Colas: colas, ColasApproved: colas, LastColaApplicationDate: last}
+		expected := cola.PermitteeSummary{PermitNumber: "A-I-1", IsActive: reason != "",
+			ActiveReason: reason, Colas: colas, ColasApproved: colas, LastColaApplicationDate: last}
 		if diff := cmp.Diff(expected, got.PermitteeSummary); diff != "" || !ok {
-			t.Errorf("found: %v, -want +got:\n%s", ok, diff)
+			t.Errorf("permittee found: %v (-want +got):\n%s", ok, diff)
 		}
 	}
 	commit(at(1, day.AddDays(-400), "A-I-1"), at(2, day.AddDays(-365), "A-I-1"))
@@ -264,6 +272,6 @@ func TestLatestDatesFollowLabels(t *testing.T) {
 	commit(at(1, 0, "A-I-1"))
 	check(1, 0, "")
 	if p := x.View().Permittees(cola.PermitteeSearch{Page: 1, PerPage: 5}); p.Total != 1 {
-		t.Errorf("a permit number without a permittee is listed: %+v", p)
+		t.Errorf("permit number without a permittee is listed: %+v", p)
 	}
 }

@@ -23,7 +23,8 @@ func TestCategories(t *testing.T) {
 		mustCommit(t, u, Marks{Labels: cola.Revision(round + 1)})
 	}
 	want := []string{
-		"Beer", "Beer > Ale", "Beer > Ale > Old", "Beer > Ale > Old > Dark", "Beer > Lager", "Beer > Lager > Märzen", "Wine", "Wine > Red Wine",
+		"Beer", "Beer > Ale", "Beer > Ale > Old", "Beer > Ale > Old > Dark",
+		"Beer > Lager", "Beer > Lager > Märzen", "Wine", "Wine > Red Wine",
 	}
 	if diff := cmp.Diff(want, x.View().Categories()); diff != "" {
 		t.Errorf("categories (-want +got):\n%s", diff)
@@ -52,7 +53,7 @@ func TestStates(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	if got := x.View().States(); len(got) != 0 {
-		t.Errorf("an empty index has the states %v", got)
+		t.Errorf("States of an empty index = %v, want none", got)
 	}
 	u := x.Begin()
 	u.Label(labelWith(1, func(c *cola.Cola) { c.PermitNumber = "TX-I-1" }))

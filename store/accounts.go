@@ -90,7 +90,8 @@ type Keys interface {
 	// ReplaceKey fails with ErrNotFound if the account has no such key, with ErrNotActive if that
 	// key is no longer valid, and with a LimitError if the account has maxKeys other valid keys, so
 	// that repeated replacements cannot exceed the limit.
-	ReplaceKey(ctx context.Context, account cola.AccountID, id int64, key Key, hash KeyHash, until time.Time, maxKeys int) (Key, error)
+	ReplaceKey(ctx context.Context, account cola.AccountID, id int64,
+		key Key, hash KeyHash, until time.Time, maxKeys int) (Key, error)
 	// KeyByHash returns a key by its hash, revoked or not, or ErrNotFound.
 	KeyByHash(ctx context.Context, hash KeyHash) (Key, error)
 	// Keys returns all keys by ID, including revoked ones; those of one account unless account is

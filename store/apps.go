@@ -15,8 +15,8 @@ type Identity struct {
 	Subject string // never reassigned by the issuer
 }
 
-// Name returns the name of an account whose issuer verified no email address. No email address
-// looks like it.
+// Name returns the name of an account without a verified email address. It never looks like an
+// email address.
 func (i Identity) Name() string { return i.Issuer + "#" + i.Subject }
 
 // IsIdentityName reports whether an account's email address is the Name of an identity.
@@ -34,12 +34,12 @@ type Identities interface {
 	// verified no address that may link; a new account is then named by Identity.Name. Such an
 	// account takes a verified address later, unless another account has it. It fails with
 	// ErrMalformed if Check does.
-	AccountOf(ctx context.Context, who Identity, verified string) (Account, error)
+	AccountOf(ctx context.Context, id Identity, verified string) (Account, error)
 	// AddIdentity links an identity to an account. AccountOf returns that account from then on,
 	// regardless of the token's email address. If the identity was linked to another account, that
 	// account keeps everything else. It fails with ErrNotFound if the account does not exist, and
 	// with ErrMalformed if Check does.
-	AddIdentity(ctx context.Context, account cola.AccountID, who Identity) error
+	AddIdentity(ctx context.Context, account cola.AccountID, id Identity) error
 	// IdentitiesOf returns all identities by account, issuer and subject; those of one account
 	// unless account is zero.
 	IdentitiesOf(ctx context.Context, account cola.AccountID) ([]LinkedIdentity, error)
@@ -106,7 +106,8 @@ const (
 
 // Effective returns the scopes of the latest token that the app may have.
 func (l Link) Effective() []cola.Scope {
-	return slices.DeleteFunc(slices.Clone(l.Scopes), func(s cola.Scope) bool { return !slices.Contains(l.App.Scopes, s) })
+	return slices.DeleteFunc(slices.Clone(l.Scopes),
+		func(s cola.Scope) bool { return !slices.Contains(l.App.Scopes, s) })
 }
 
 // Links stores the connections of accounts to apps.

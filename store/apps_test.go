@@ -26,7 +26,7 @@ func TestEffectiveScopes(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 		if diff := cmp.Diff(before, l.Scopes); diff != "" {
-			t.Errorf("%s: the link changed (-before +after):\n%s", tt.name, diff)
+			t.Errorf("%s: Effective changed the link (-before +after):\n%s", tt.name, diff)
 		}
 	}
 }

@@ -32,7 +32,7 @@ type Copier interface {
 // Items returns the items of Dump as Fill takes them.
 func Items(ctx context.Context, from Copier) iter.Seq2[*Item, error] {
 	return func(yield func(*Item, error) bool) {
-		stopped := errors.New("no more items are taken")
+		stopped := errors.New("stopped")
 		err := from.Dump(ctx, func(i *Item) error {
 			if !yield(i, nil) {
 				return stopped
@@ -57,16 +57,16 @@ const (
 	ItemLink         ItemKind = "links"
 	ItemSignIn       ItemKind = "sign-ins"
 	ItemSearch       ItemKind = "saved searches"
-	ItemRun          ItemKind = "runs of saved searches"
-	ItemMatch        ItemKind = "matches of saved searches"
+	ItemRun          ItemKind = "saved search runs"
+	ItemMatch        ItemKind = "saved search matches"
 	ItemDestination  ItemKind = "destinations"
 	ItemDelivery     ItemKind = "deliveries"
-	ItemAttempt      ItemKind = "attempts to deliver"
-	ItemCreation     ItemKind = "requests that made saved searches"
-	ItemConfirmation ItemKind = "requests to confirm an address"
+	ItemAttempt      ItemKind = "delivery attempts"
+	ItemCreation     ItemKind = "saved search creations"
+	ItemConfirmation ItemKind = "confirmation requests"
 	ItemMonth        ItemKind = "monthly usage"
 	ItemDay          ItemKind = "daily usage"
-	ItemGrant        ItemKind = "requests of the last minute"
+	ItemGrant        ItemKind = "rate limit grants"
 	ItemRefusal      ItemKind = "refusals"
 	ItemReferences   ItemKind = "reference data"
 	ItemPermittee    ItemKind = "permittees"
@@ -77,8 +77,10 @@ const (
 // ItemKinds returns the kinds in the order of Dump.
 func ItemKinds() []ItemKind {
 	return []ItemKind{
-		ItemAccount, ItemKey, ItemApp, ItemIdentity, ItemLink, ItemSignIn, ItemSearch, ItemRun, ItemMatch, ItemDestination, ItemDelivery, ItemAttempt,
-		ItemCreation, ItemConfirmation, ItemMonth, ItemDay, ItemGrant, ItemRefusal, ItemReferences, ItemPermittee, ItemCola, ItemArrival,
+		ItemAccount, ItemKey, ItemApp, ItemIdentity, ItemLink, ItemSignIn,
+		ItemSearch, ItemRun, ItemMatch, ItemDestination, ItemDelivery, ItemAttempt,
+		ItemCreation, ItemConfirmation, ItemMonth, ItemDay, ItemGrant,
+		ItemRefusal, ItemReferences, ItemPermittee, ItemCola, ItemArrival,
 	}
 }
 
@@ -205,9 +207,10 @@ type StoredMatch struct {
 
 // StoredArrival records the arrival of a label, or that it never arrives.
 type StoredArrival struct {
-	TTBID        cola.TTBID
-	At           cola.Revision // 0: it never arrives, because its first approval date was loaded as history or was cleared
-	ApprovalDate cola.Date     // of the label; zero if it has none
+	TTBID cola.TTBID
+	// 0: it never arrives, because its first approval date was loaded as history or was cleared
+	At           cola.Revision
+	ApprovalDate cola.Date // of the label; zero if it has none
 }
 
 // MonthUsage is an account's usage in one month.

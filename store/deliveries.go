@@ -9,19 +9,20 @@ import (
 
 // Deliveries stores messages to destinations.
 //
-// The transaction that records a run with matches, or any run for a destination that wants empty
-// ones, creates a delivery for each destination of the search; the schema does this with triggers.
-// A delivery is due at once.
+// The transaction that records a run creates a delivery for each destination of the search, if the
+// run has matches or the destination wants empty runs. Triggers of the schema do this. A delivery
+// is due immediately.
 //
 // Senders claim deliveries, try them, and record the attempts. If a process stops in between, its
 // claims expire and others take over. So a message may be sent twice, with the same ID, but is
-// never lost.
+// never lost. Package sqlstore has a diagram of the states.
 type Deliveries interface {
 	// ClaimDeliveries claims deliveries of the given kinds that are due at an instant, longest due
 	// first. No other caller, in any process, gets them until hold has passed by the database's
 	// clock. It leaves out claimed deliveries, those of suspended accounts, and runs for
 	// destinations that are not active. If it returns fewer than limit, no more are due.
-	ClaimDeliveries(ctx context.Context, due time.Time, kinds []string, limit int, hold time.Duration) ([]DueDelivery, error)
+	ClaimDeliveries(ctx context.Context, due time.Time, kinds []string,
+		limit int, hold time.Duration) ([]DueDelivery, error)
 	// RunContent returns the current state of a run, its search and the labels that messages name:
 	// the first by ID, as many as RecordRuns granted. It reads one consistent snapshot and fails
 	// with ErrNotFound if the run is gone.
@@ -46,7 +47,8 @@ type Deliveries interface {
 
 	// DeliveriesOf returns a page of an account's deliveries, newest first, and their total number,
 	// from one consistent snapshot.
-	DeliveriesOf(ctx context.Context, account cola.AccountID, which DeliveryFilter, page Slice) ([]cola.Delivery, int, error)
+	DeliveriesOf(ctx context.Context, account cola.AccountID,
+		which DeliveryFilter, page Slice) ([]cola.Delivery, int, error)
 	// DeliveryOf returns an account's delivery with its attempts, or ErrNotFound.
 	DeliveryOf(ctx context.Context, account cola.AccountID, id int64) (cola.DeliveryDetail, error)
 	// Replay makes a delivery in any state pending again, due at an instant. Its attempts
@@ -55,7 +57,8 @@ type Deliveries interface {
 	Replay(ctx context.Context, account cola.AccountID, id int64, due time.Time) (cola.Delivery, error)
 	// ReplayUndelivered replays the failed and skipped deliveries of runs to a destination, oldest
 	// first, up to limit, and returns their number. It fails as Replay does.
-	ReplayUndelivered(ctx context.Context, account cola.AccountID, destination string, due time.Time, limit int) (int, error)
+	ReplayUndelivered(ctx context.Context, account cola.AccountID,
+		destination string, due time.Time, limit int) (int, error)
 	// AddTest adds a message of EventTest to a destination, due at an instant. It fails with
 	// ErrNotFound, and with ErrNotActive if the destination is not active or has no address.
 	AddTest(ctx context.Context, account cola.AccountID, destination string, due time.Time) (cola.Delivery, error)

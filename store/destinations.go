@@ -40,12 +40,14 @@ type Destinations interface {
 	// Pending deliveries to a destination that is no longer active are skipped; attempts in
 	// progress are still recorded. It returns an error of change unchanged, and ErrNotFound if the
 	// account has no such destination.
-	UpdateDestination(ctx context.Context, account cola.AccountID, uuid string, change func(*Destination) error) (Destination, error)
+	UpdateDestination(ctx context.Context, account cola.AccountID,
+		uuid string, change func(*Destination) error) (Destination, error)
 	// RequestConfirmation changes an account's destination as UpdateDestination does, and adds a
 	// message of EventConfirm, in one transaction. It fails as UpdateDestination does, with a
 	// ConfirmationLimitError, which is ErrConfirmationLimit, if a limit is reached, and with
 	// ErrNotActive if the destination has no address. A failed call changes nothing.
-	RequestConfirmation(ctx context.Context, account cola.AccountID, uuid string, ask ConfirmationRequest, change func(*Destination) error) (cola.Delivery, error)
+	RequestConfirmation(ctx context.Context, account cola.AccountID, uuid string,
+		ask ConfirmationRequest, change func(*Destination) error) (cola.Delivery, error)
 	// DeleteDestination deletes a destination with its deliveries, or fails with ErrNotFound.
 	DeleteDestination(ctx context.Context, account cola.AccountID, uuid string) error
 
@@ -170,7 +172,7 @@ type MatchedLabel struct {
 	Label cola.ColaSummary
 }
 
-// ConfirmationsKept is how long requests to confirm a destination are kept.
+// ConfirmationsKept is how long confirmation requests are stored.
 const ConfirmationsKept = 25 * time.Hour
 
 // ConfirmationRequest is a request to confirm a destination, subject to limits. The owner of an
@@ -180,13 +182,13 @@ type ConfirmationRequest struct {
 	Limits ConfirmationLimits
 }
 
-// ConfirmationLimits bound how often recipients are asked, since they may not know us. They apply
+// ConfirmationLimits limit confirmation requests, because recipients may not know us. They apply
 // over all processes, by the store's clock. Requests count even if their destination was deleted.
 // Endpoints are counted by host.
 //
 // MaxOfAddress does not apply to an account's first challenge to a host within the window, nor to
-// hosts at which it has a confirmed endpoint: accounts share the hosts of platforms, and must not
-// be able to lock each other out.
+// hosts where the account has a confirmed endpoint. Accounts share the hosts of large platforms and
+// must not be able to lock each other out.
 type ConfirmationLimits struct {
 	RepeatWindow time.Duration // window of MaxRepeats
 	MaxRepeats   int           // requests of an account to the same address or host; 0 means 1
@@ -213,9 +215,9 @@ type ConfirmationLimit string
 
 // The limits.
 const (
-	LimitRepeats   ConfirmationLimit = "of the account and the address"
-	LimitByAccount ConfirmationLimit = "of the account"
-	LimitOfAddress ConfirmationLimit = "of the address"
+	LimitRepeats   ConfirmationLimit = "per account and address"
+	LimitByAccount ConfirmationLimit = "per account"
+	LimitOfAddress ConfirmationLimit = "per address"
 )
 
 // ConfirmationLimitError is an ErrConfirmationLimit with the limit that lasts longest and its
@@ -227,7 +229,7 @@ type ConfirmationLimitError struct {
 
 // Error returns the limit and the remaining time.
 func (e ConfirmationLimitError) Error() string {
-	return fmt.Sprintf("%v, by the limit %s; wait for %v", ErrConfirmationLimit, e.Limit, e.Wait)
+	return fmt.Sprintf("%v (%s); retry in %v", ErrConfirmationLimit, e.Limit, e.Wait)
 }
 
 // Unwrap returns ErrConfirmationLimit.

@@ -13,25 +13,27 @@ import (
 // Ledger records the usage of every account. It enforces no limits: the caller of Settle decides
 // what is granted.
 type Ledger interface {
-	// Settle runs one batch in one transaction. It locks the batch's accounts in ascending order,
-	// reads the database's clock after that, reads the accounts' states, calls decide exactly once
-	// for each attempt with the states in the order of the batch, writes the entries that decide
-	// returns with the batch's ID, and commits. If it returns nil, the entries are durable.
+	// Settle runs one batch in one transaction:
 	//
-	// It also records the instant as the last use of the batch's valid credentials, at most once a
-	// minute each, even if nothing is charged. Void does not undo that.
+	//  1. Lock the batch's accounts in ascending order.
+	//  2. Read the database's clock, and then the accounts' states.
+	//  3. Call decide with the states, in the order of the batch. An attempt calls it exactly
+	//     once.
+	//  4. Write the entries that decide returns, with the batch's ID.
+	//  5. Record the last use of the batch's valid credentials, at most once a minute each, even
+	//     if nothing is charged. Void does not undo that.
+	//  6. Commit. If Settle returns nil, the entries are durable.
 	//
 	// If an error wraps ErrUnavailable, it is unknown whether the batch was committed; settle it
-	// again to find out. Settling a committed ID changes nothing and fails with ErrExists, without
-	// calling decide. It waits for an open transaction with the same ID. Settling a voided ID fails
-	// with ErrVoid, also without calling decide. IDs are kept for at least an hour. Other errors
-	// mean that nothing was committed.
+	// again to find out. Settling a committed ID changes nothing and fails with ErrExists; a voided
+	// ID fails with ErrVoid. Neither calls decide, and both wait for an open transaction with the
+	// same ID. IDs are stored for at least an hour. Other errors mean that nothing was committed.
 	Settle(ctx context.Context, batch Batch, decide func(now time.Time, accounts []AccountState) []Entry) error
 
-	// Void makes sure that a batch is not charged. If the batch was not committed, it never will
-	// be. If it was, Void reverts its entries, which must be those that were written: in the
-	// month's counters, the day's rows, and the windows that still have its grants. Void waits for
-	// an open transaction of the batch. Voiding again does nothing. If an error wraps
+	// Void makes sure that a batch is not charged. A batch that was not committed never will be.
+	// For a committed batch, Void reverts its entries, which must be those that were written: in
+	// the month's counters, the day's rows, and the windows that still have its grants. Void waits
+	// for an open transaction of the batch. Voiding again does nothing. If an error wraps
 	// ErrUnavailable, the outcome is unknown; void the batch again.
 	Void(ctx context.Context, id BatchID, entries []Entry) error
 
@@ -106,12 +108,12 @@ type DayUsage struct {
 // Check rejects entries that would corrupt the ledger: entries of an account that is not in the
 // batch, negative numbers, and units without a known meter.
 func (e Entry) Check(states []AccountState) error {
-	asked := func(s AccountState) bool { return s.Exists && s.Account == e.Account }
-	if !slices.ContainsFunc(states, asked) {
-		return errors.New("not among the batch's accounts")
+	same := func(s AccountState) bool { return s.Exists && s.Account == e.Account }
+	if !slices.ContainsFunc(states, same) {
+		return errors.New("account not in the batch")
 	}
 	if e.Requests < 0 {
-		return fmt.Errorf("%d requests", e.Requests)
+		return fmt.Errorf("negative requests: %d", e.Requests)
 	}
 	for _, u := range e.Units {
 		if err := u.check(); err != nil {
@@ -123,7 +125,7 @@ func (e Entry) Check(states []AccountState) error {
 
 func (u Units) check() error {
 	if u.Units < 0 || u.Requests < 0 {
-		return fmt.Errorf("%d units by %d requests", u.Units, u.Requests)
+		return fmt.Errorf("negative usage: %d units, %d requests", u.Units, u.Requests)
 	}
 	switch u.Meter {
 	case cola.MeterDetailViews, cola.MeterListRecords:
@@ -165,10 +167,11 @@ type Allowances interface {
 	// NamePreviewLabels returns the given labels that a preview may name to an account on a day, in
 	// order: labels that were already named to the account that day, and new ones up to limit
 	// distinct labels. It records the new ones and does not write if there are none.
-	NamePreviewLabels(ctx context.Context, account cola.AccountID, day cola.Date, labels []cola.TTBID, limit int) ([]cola.TTBID, error)
+	NamePreviewLabels(ctx context.Context, account cola.AccountID,
+		day cola.Date, labels []cola.TTBID, limit int) ([]cola.TTBID, error)
 }
 
-// MaxRefusals is how many refusals of an account are kept, the latest.
+// MaxRefusals is the number of refusals stored per account, the latest ones.
 const MaxRefusals = 200
 
 // Refusal counts refused requests of one minute, channel, credential and reason.

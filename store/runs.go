@@ -28,10 +28,14 @@ type Arrival struct {
 
 // Runs stores the runs of saved searches.
 //
-// A search has a mark, up to which it has looked at labels: that of its latest run, or of its
-// creation. A runner claims the search, matches the labels that arrived since, and records the
-// matches together with the new mark. So an interrupted run is repeated, and a recorded one never
-// is.
+// A search has a mark, the position in the arrivals up to which it has looked: that of its latest
+// run, or of its creation. A run takes three steps:
+//
+//  1. ClaimDue claims the due search for a limited time.
+//  2. The runner matches the labels that arrived after the mark.
+//  3. RecordRuns stores the matches together with the new mark, and releases the claim.
+//
+// An interrupted run is therefore repeated from the same mark, and a recorded one never is.
 type Runs interface {
 	// ClaimDue claims searches that are due at an instant, longest due first. No other caller, in
 	// any process, gets them until hold has passed by the database's clock. It leaves out claimed
@@ -78,7 +82,8 @@ type Runs interface {
 	// It fails with ErrNotFound if the account has no such search, with ErrNotActive if the search
 	// was paused because of the account, and with ErrLimit, as a LimitError, if limit runs were
 	// counted that day.
-	RequestRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time, limit int) (cola.SavedSearch, error)
+	RequestRun(ctx context.Context, account cola.AccountID, uuid string,
+		due time.Time, limit int) (cola.SavedSearch, error)
 
 	// RunsOf returns a page of the runs of an account's search, newest first, and their total
 	// number. It fails with ErrNotFound if the account has no such search.
@@ -88,7 +93,8 @@ type Runs interface {
 	// MatchesOf returns a page of the matches of an account's search, in one run or, if run is
 	// zero, in all runs, and their total number. Matches are ordered by run, latest first, and by
 	// ID. It fails with ErrNotFound if the account has no such search, or the search no such run.
-	MatchesOf(ctx context.Context, account cola.AccountID, uuid string, run int64, page Slice) ([]cola.SavedSearchMatch, int, error)
+	MatchesOf(ctx context.Context, account cola.AccountID, uuid string,
+		run int64, page Slice) ([]cola.SavedSearchMatch, int, error)
 	// Trace returns the state of a label in an account's search, from one consistent snapshot. It
 	// fails with ErrNotFound if the account has no such search. The label need not exist.
 	Trace(ctx context.Context, account cola.AccountID, uuid string, label cola.TTBID) (Trace, error)
@@ -132,9 +138,11 @@ type RunRecord struct {
 	From, To cola.Date      // approval dates of its window, inclusive
 	Matches  []RunMatch
 
-	Manual            bool // requested by the account
-	MaxNamed          int  // maximum number of labels that messages about it may name
-	MaxNamedOfAccount int  // maximum number of labels that messages about all runs of its account on its UTC day may name
+	Manual   bool // requested by the account
+	MaxNamed int  // maximum number of labels that messages about it may name
+	// MaxNamedOfAccount is the maximum number of labels that messages about all runs of the account
+	// on its UTC day may name.
+	MaxNamedOfAccount int
 }
 
 // RunMatch is a match of a run.

@@ -18,13 +18,13 @@ import (
 // ActiveLimit.
 type SavedSearches interface {
 	// CreateSavedSearch creates a search and returns it with its creation time. It runs in one
-	// transaction that locks the account, so creations of an account happen one after another, in
-	// all processes. The search's mark has its creation time and the latest revision.
+	// transaction that locks the account, so an account's searches are created one after another,
+	// in all processes. The search's mark has its creation time and the latest revision.
 	//
-	// If a search was created under the key of Once before, within its time: with the same
-	// fingerprint, it returns that search in its current state with repeated set, and writes
-	// nothing; with another one, it fails with ErrReused. If that search is deleted, it creates a
-	// new one.
+	// If a search was created before under the same key of Once, within its time, the result
+	// depends on the fingerprint. With the same one, it returns that search in its current state
+	// with repeated set, and writes nothing; with another one, it fails with ErrReused. If that
+	// search was deleted, it creates a new one.
 	//
 	// It fails with ErrLimit, as a LimitError, if the new search has an active schedule and the
 	// account already has as many as MaxActive or its ActiveLimit allows, or if it has MaxSearches
@@ -37,7 +37,8 @@ type SavedSearches interface {
 	// SavedSearches returns a page of an account's searches, without their addresses, oldest first:
 	// up to limit after the first offset, and their total number, from one consistent snapshot.
 	// Neither number is negative.
-	SavedSearches(ctx context.Context, account cola.AccountID, offset, limit int) (page []cola.SavedSearch, total int, err error)
+	SavedSearches(ctx context.Context, account cola.AccountID, offset,
+		limit int) (page []cola.SavedSearch, total int, err error)
 	// UpdateSavedSearch stores the result of change for an account's search, and returns it,
 	// without its addresses. It runs in one transaction that locks the account; change is called
 	// within it, perhaps more than once, and must not block. The UUID and the creation time never

@@ -51,15 +51,15 @@ type SignInLinks interface {
 	UseSignInLink(ctx context.Context, hash SignInLinkHash) (Account, error)
 }
 
-// Sessions stores data of browsers between requests, by a name that only the browser's cookie leads
-// to.
+// Sessions stores browser data between requests, by a name that only the browser's cookie has.
 type Sessions interface {
 	// Session returns the data of a name, or ErrNotFound if there is none or it has expired by the
 	// store's clock.
 	Session(ctx context.Context, name string) ([]byte, error)
 	// SaveSession stores data under a name until an instant, and replaces earlier data. It fails
 	// with ErrMalformed for an invalid name. It is cheap and does not wait for the disk: recent
-	// data may be lost if the machine, not the process, fails. Expired sessions are deleted later.
+	// data may be lost if the machine fails, but not if the process does. Expired sessions are
+	// deleted later.
 	SaveSession(ctx context.Context, name string, data []byte, until time.Time) error
 	// DeleteSession deletes the data of a name, and reports whether there was any that had not
 	// expired. Of concurrent calls, in any process, one reports true.

@@ -1,10 +1,9 @@
 // Package store defines the registry's database. Each role is a small interface; a backend
-// implements all of them as a Store. Package storetest is the specification that every backend
-// passes.
+// implements all of them as a Store. Package storetest is the conformance suite for backends.
 //
 // All methods are safe for concurrent use, by many goroutines and by many processes on the same
-// data. A method that writes does so in one transaction. Errors wrap the errors below where one
-// fits.
+// data. A method that writes does so in one transaction, unless it says otherwise. Errors wrap the
+// errors below where one applies.
 package store
 
 import (
@@ -17,32 +16,32 @@ import (
 )
 
 var (
-	// ErrNotFound: no such record.
+	// ErrNotFound means that the record does not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrExists: a record with this key exists.
+	// ErrExists means that a record with the same key exists.
 	ErrExists = errors.New("already exists")
-	// ErrLimit: the account has its maximum of these; it may come as a LimitError.
-	ErrLimit = errors.New("the limit is reached")
-	// ErrReused: the idempotency key was used for another request.
-	ErrReused = errors.New("the key was used for something else")
-	// ErrNotActive: it is paused, disabled or not confirmed.
+	// ErrLimit means that the account has reached its maximum. It may come as a LimitError.
+	ErrLimit = errors.New("limit reached")
+	// ErrReused means that the idempotency key was used for another request.
+	ErrReused = errors.New("idempotency key already used for another request")
+	// ErrNotActive means that the record is paused, disabled or not confirmed.
 	ErrNotActive = errors.New("not active")
-	// ErrConfirmationLimit: too many recent requests to confirm; it comes as a
-	// ConfirmationLimitError.
-	ErrConfirmationLimit = errors.New("asked too often")
-	// ErrMalformed: the value is invalid or cannot be stored, such as text with a NUL.
+	// ErrConfirmationLimit means that there were too many recent confirmation requests. It comes as
+	// a ConfirmationLimitError.
+	ErrConfirmationLimit = errors.New("too many confirmation requests")
+	// ErrMalformed means that a value is invalid or cannot be stored, such as text with a NUL.
 	ErrMalformed = errors.New("malformed")
-	// ErrUnavailable: the database cannot be read or written now; retry later. A write may or may
-	// not have happened.
+	// ErrUnavailable means that the database cannot be read or written now; retry later. A write
+	// may or may not have happened.
 	ErrUnavailable = errors.New("database unavailable")
-	// ErrVoid: the batch was voided and will never be charged.
-	ErrVoid = errors.New("the batch was voided")
-	// ErrHalfFilled: filling the store was interrupted; the database must be deleted.
-	ErrHalfFilled = errors.New("the database is half filled; throw it away")
-	// ErrOlderSchema: the database's schema is older than this program's, and migrations are off.
-	ErrOlderSchema = errors.New("the database has an older schema than this program works on")
-	// ErrNewerSchema: a newer version of the program has migrated the database.
-	ErrNewerSchema = errors.New("the database has a newer schema than this program knows; run a newer version")
+	// ErrVoid means that the batch was voided and will never be charged.
+	ErrVoid = errors.New("batch voided")
+	// ErrHalfFilled means that Fill was interrupted; the database must be deleted.
+	ErrHalfFilled = errors.New("database partially filled; delete it")
+	// ErrOlderSchema means that the schema is older than the program, and migrations are off.
+	ErrOlderSchema = errors.New("the database has an older schema than this program")
+	// ErrNewerSchema means that a newer version of the program has migrated the database.
+	ErrNewerSchema = errors.New("the database has a newer schema than this program; run a newer version")
 )
 
 // LimitError is an ErrLimit with the limit.
@@ -52,7 +51,7 @@ type LimitError struct {
 }
 
 // Error returns the limit.
-func (e LimitError) Error() string { return fmt.Sprintf("%v, which is %d", ErrLimit, e.Limit) }
+func (e LimitError) Error() string { return fmt.Sprintf("%v: %d", ErrLimit, e.Limit) }
 
 // Unwrap returns ErrLimit.
 func (LimitError) Unwrap() error { return ErrLimit }
@@ -156,12 +155,14 @@ type References interface {
 	UpsertAVAs(ctx context.Context, patches []cola.Patch[cola.AVADetail], mode Mode) ([]Outcome, error)
 	// ReplaceProductionReport replaces the rows of one report, in order, and returns an outcome per
 	// row: Unchanged if the report had the row, else Changed if the report existed, else Added.
-	ReplaceProductionReport(ctx context.Context, key cola.ReportKey, rows []cola.ProductionReport, mode Mode) ([]Outcome, error)
+	ReplaceProductionReport(ctx context.Context, key cola.ReportKey,
+		rows []cola.ProductionReport, mode Mode) ([]Outcome, error)
 	// The key of processing times is all fields but the figures and, for registrations, the
 	// snapshot date.
 	UpsertProcessingTimes(ctx context.Context, rows []cola.ProcessingTime, mode Mode) ([]Outcome, error)
 	UpsertFormulaProcessingTimes(ctx context.Context, rows []cola.FormulaProcessingTime, mode Mode) ([]Outcome, error)
-	UpsertRegistrationProcessingTimes(ctx context.Context, rows []cola.RegistrationProcessingTime, mode Mode) ([]Outcome, error)
+	UpsertRegistrationProcessingTimes(ctx context.Context,
+		rows []cola.RegistrationProcessingTime, mode Mode) ([]Outcome, error)
 	UpsertCategoryAliases(ctx context.Context, rows []vocabulary.CategoryAlias, mode Mode) ([]Outcome, error)
 
 	// AllReferences returns all reference data, with its revision, from one consistent snapshot.
@@ -170,17 +171,28 @@ type References interface {
 
 // ReferenceSets is all reference data, in the order of the API.
 type ReferenceSets struct {
-	Revision                    cola.Revision                     // of the latest change of any set
-	AVAs                        []cola.AVADetail                  // by name, then validity, then id
-	ProductionReports           []cola.ProductionReport           // newest report first, then commodity, type and the order of import
-	ProcessingTimes             []cola.ProcessingTime             // newest snapshot first, then commodity
-	FormulaProcessingTimes      []cola.FormulaProcessingTime      // newest snapshot first, then commodity and formula type
-	RegistrationProcessingTimes []cola.RegistrationProcessingTime // newest month first, then category and application type
-	CategoryAliases             []vocabulary.CategoryAlias        // by alias
+	Revision cola.Revision    // of the latest change of any set
+	AVAs     []cola.AVADetail // by name, then validity, then id
+	// Newest report first, then by commodity, type and order of import.
+	ProductionReports []cola.ProductionReport
+	ProcessingTimes   []cola.ProcessingTime // newest snapshot first, then commodity
+	// Newest snapshot first, then by commodity and formula type.
+	FormulaProcessingTimes []cola.FormulaProcessingTime
+	// Newest month first, then by category and application type.
+	RegistrationProcessingTimes []cola.RegistrationProcessingTime
+	CategoryAliases             []vocabulary.CategoryAlias // by alias
 }
 
-// Changes lets a process follow writes. A revision is taken under a lock that is held until the
-// commit, so a reader of all changes up to a revision has missed none below it.
+// Changes lets a process, a follower, keep a copy of the records up to date:
+//
+//  1. Check with HasRevision that its last revision is in the database's history; otherwise
+//     start over from 0.
+//  2. Read the changes since that revision with ColasSince and PermitteesSince, and reference
+//     data if ReferenceRevision has changed.
+//  3. Continue from the revision that these return, after a wake-up or a poll of Revision.
+//
+// A revision is taken under a lock that is held until the commit, so a follower that has read up to
+// a revision has missed no change at or below it.
 type Changes interface {
 	// Revision returns the latest committed revision. It is cheap, for polling.
 	Revision(ctx context.Context) (cola.Revision, error)

@@ -32,12 +32,11 @@ func CheckEmail(email string) error {
 	return nil
 }
 
-// Check fails with ErrMalformed for an identity that cannot be stored or whose Name another
-// identity could have, and for a verified email address, unless it is empty, that CheckEmail
-// rejects.
+// Check fails with ErrMalformed for an identity that cannot be stored or whose Name could collide
+// with another identity's, and for a verified email address, unless empty, that CheckEmail rejects.
 func (i Identity) Check(verified string) error {
 	if !strings.Contains(i.Issuer, "://") || strings.Contains(i.Issuer, "#") {
-		return fmt.Errorf("the issuer is not a URL without a fragment: %w", ErrMalformed)
+		return fmt.Errorf("issuer must be a URL without a fragment: %w", ErrMalformed)
 	}
 	if err := checkKeyText("issuer", i.Issuer); err != nil {
 		return err
@@ -54,7 +53,7 @@ func CheckReason(reason string) error { return checkText("reason", reason) }
 // Check fails with ErrMalformed for a sign-in without an expiry or with invalid text.
 func (s SignIn) Check() error {
 	if s.ExpiresAt.IsZero() {
-		return fmt.Errorf("the sign-in has no end: %w", ErrMalformed)
+		return fmt.Errorf("sign-in has no expiry: %w", ErrMalformed)
 	}
 	if err := checkText("issuer", s.Via); err != nil {
 		return err
@@ -63,13 +62,13 @@ func (s SignIn) Check() error {
 }
 
 // CheckSessionName fails with ErrMalformed for an invalid name of a session.
-func CheckSessionName(name string) error { return checkKeyText("name of the session", name) }
+func CheckSessionName(name string) error { return checkKeyText("session name", name) }
 
 // Check fails with ErrMalformed for invalid or long text.
 func (r AccountRefusal) Check() error {
 	for _, text := range []string{string(r.Channel), string(r.Credential.Kind), r.Reason} {
 		if len(text) > MaxKeyText {
-			return fmt.Errorf("the refusal has a text of %d bytes, more than %d: %w", len(text), MaxKeyText, ErrMalformed)
+			return fmt.Errorf("refusal text has %d bytes, maximum %d: %w", len(text), MaxKeyText, ErrMalformed)
 		}
 		if err := checkText("refusal", text); err != nil {
 			return err
@@ -83,7 +82,7 @@ func (a App) Normalize() (App, error) {
 	if err := checkKeyText("issuer", a.Issuer); err != nil {
 		return App{}, err
 	}
-	if err := checkKeyText("client id", a.ClientID); err != nil {
+	if err := checkKeyText("client ID", a.ClientID); err != nil {
 		return App{}, err
 	}
 	if err := checkText("name", a.Name); err != nil {
@@ -107,20 +106,22 @@ func SortScopes(scopes []cola.Scope) ([]cola.Scope, error) {
 	return slices.Compact(sorted), nil
 }
 
-func checkKeyText(what, text string) error {
+// checkKeyText is checkText for indexed text, which must not be empty and has at most MaxKeyText
+// bytes.
+func checkKeyText(field, text string) error {
 	switch {
 	case text == "":
-		return fmt.Errorf("the %s is empty: %w", what, ErrMalformed)
+		return fmt.Errorf("%s is empty: %w", field, ErrMalformed)
 	case len(text) > MaxKeyText:
-		return fmt.Errorf("the %s has %d bytes, more than %d: %w", what, len(text), MaxKeyText, ErrMalformed)
+		return fmt.Errorf("%s has %d bytes, maximum %d: %w", field, len(text), MaxKeyText, ErrMalformed)
 	}
-	return checkText(what, text)
+	return checkText(field, text)
 }
 
 // checkText fails with ErrMalformed for text that PostgreSQL rejects.
-func checkText(what, text string) error {
+func checkText(field, text string) error {
 	if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
-		return fmt.Errorf("the %s is not valid text: %w", what, ErrMalformed)
+		return fmt.Errorf("%s is not valid text: %w", field, ErrMalformed)
 	}
 	return nil
 }

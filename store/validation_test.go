@@ -30,17 +30,18 @@ func TestFoldEmail(t *testing.T) {
 // case alone.
 func FuzzFoldEmail(f *testing.F) {
 	for _, pair := range [][2]string{
-		{"mike@github.com", "mi\u212ae@github.com"}, {"mike@github.com", "m\u0130ke@g\u0130thub.com"}, {"MIKE@github.com", "mike@GITHUB.com"},
+		{"mike@github.com", "mi\u212ae@github.com"},
+		{"mike@github.com", "m\u0130ke@g\u0130thub.com"}, {"MIKE@github.com", "mike@GITHUB.com"},
 		{"s@example.com", "\u017f@example.com"}, {"https://ID#A", "https://ID#a"}, {"\xc3\x84", "\xc3\xa4"}, {"[", "{"}, {"@", "`"},
 	} {
 		f.Add(pair[0], pair[1])
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
 		if store.FoldEmail(a) == store.FoldEmail(b) && !sameInASCII(a, b) {
-			t.Errorf("%+q and %+q are compared as equal", a, b)
+			t.Errorf("FoldEmail(%+q) equals FoldEmail(%+q)", a, b)
 		}
 		if folded := store.FoldEmail(a); !sameInASCII(folded, a) || store.FoldEmail(folded) != folded {
-			t.Errorf("%+q folds to %+q", a, folded)
+			t.Errorf("FoldEmail(%+q) = %+q", a, folded)
 		}
 	})
 }
@@ -59,9 +60,9 @@ func sameInASCII(a, b string) bool {
 	return true
 }
 
-// TestNamesAreTheirOwn checks that valid identities have unique names, and that every name is
+// TestIdentityNamesAreUnique checks that valid identities have unique names, and that every name is
 // recognized as one.
-func TestNamesAreTheirOwn(t *testing.T) {
+func TestIdentityNamesAreUnique(t *testing.T) {
 	seen := map[string]store.Identity{}
 	for _, issuer := range []string{"https://a", "https://a/", "https://A", "https://a#b", "a", "://"} {
 		for _, subject := range []string{"b", "B", "b#c", "#b", "c", "https://a#b"} {
@@ -70,14 +71,14 @@ func TestNamesAreTheirOwn(t *testing.T) {
 				continue
 			}
 			if other, known := seen[i.Name()]; known {
-				t.Errorf("%+v and %+v have one name", i, other)
+				t.Errorf("%+v and %+v have the same name", i, other)
 			}
 			if seen[i.Name()] = i; !store.IsIdentityName(i.Name()) {
-				t.Errorf("%q is not known as a name", i.Name())
+				t.Errorf("IsIdentityName(%q) = false, want true", i.Name())
 			}
 		}
 	}
 	if len(seen) != 4*6 {
-		t.Errorf("%d identities passed, want those of four issuers", len(seen))
+		t.Errorf("%d identities passed Check, want those of four issuers", len(seen))
 	}
 }

@@ -113,7 +113,7 @@ func TestTokens(t *testing.T) {
 			t.Errorf("app links: %s", list)
 		}
 		h.run(t, "app", "revoke-link", link)
-		s.expect(t, "revoked", token, 401, "The app's access has been ended")
+		s.expect(t, "revoked", token, 401, "access was revoked")
 		s.expect(t, "revoked, with a new token",
 			i.token(t, s, map[string]any{"jti": "2", "email": "ada@example.com", "email_verified": true}), 401,
 			"account holder has revoked access")
@@ -121,7 +121,7 @@ func TestTokens(t *testing.T) {
 		h.run(t, "app", "restore-link", link)
 		s.expect(t, "restored", token, 200, "detail_views")
 		h.run(t, "app", "disable", fmt.Sprint(links[0].App.ID))
-		s.expect(t, "disabled", token, 401, "The app's access has been ended")
+		s.expect(t, "disabled", token, 401, "access was revoked")
 		registerApp(t, h, i)
 		i.Close()
 		s.expect(t, "registered again, while the issuer is away", token, 200, "detail_views")

@@ -25,10 +25,10 @@ const (
 
 // gate admits existing secrets of one kind.
 type gate struct {
-	find           func(ctx context.Context, names []string) ([]string, error)
-	found          *lru.Cache[string, struct{}]
-	voided         *lru.Cache[string, time.Time] // until when
-	asked, queries prometheus.Counter
+	find             func(ctx context.Context, names []string) ([]string, error)
+	found            *lru.Cache[string, struct{}]
+	voided           *lru.Cache[string, time.Time] // until when
+	lookups, queries prometheus.Counter
 
 	mu      sync.Mutex
 	waiting []*question // in order of arrival
@@ -44,9 +44,10 @@ type question struct {
 	err      error // nil: it exists. Set before answered is closed
 }
 
-func newGate(find func(context.Context, []string) ([]string, error), asked, queries prometheus.Counter) *gate {
+func newGate(find func(context.Context, []string) ([]string, error), lookups, queries prometheus.Counter) *gate {
 	return &gate{
-		find: find, found: cache[struct{}](maxFound), voided: cache[time.Time](maxVoided), asked: asked, queries: queries,
+		find: find, found: cache[struct{}](maxFound),
+		voided: cache[time.Time](maxVoided), lookups: lookups, queries: queries,
 		open: map[string]*question{},
 	}
 }
@@ -143,7 +144,7 @@ func (g *gate) answer(batch []*question) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), findTimeout)
 	defer cancel()
-	g.asked.Add(float64(len(names)))
+	g.lookups.Add(float64(len(names)))
 	g.queries.Inc()
 	known, err := g.find(ctx, names)
 	if err != nil {

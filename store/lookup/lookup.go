@@ -1,9 +1,9 @@
 // Package lookup bounds the database load of wrong secrets.
 //
-// Anyone can send keys, cookies and tokens that were never issued, at network speed. A Store passes secrets that this
-// process found before directly to the database, and looks up all others in batches: one query at a time for each kind
-// of secret, at most one every 10 ms, with at most 256 secrets. A flood at any rate therefore costs at most 100 small
-// queries a second for each kind.
+// Anyone can send keys, cookies and tokens that were never issued, at network speed. A Store passes
+// secrets that this process found before directly to the database, and looks up all others in
+// batches: one query at a time for each kind of secret, at most one every 10 ms, with at most 256
+// secrets. A flood at any rate therefore costs at most 100 small queries a second for each kind.
 //
 //	request ──► found before? ──► the database's own answer, as without this package
 //	                │ no
@@ -11,9 +11,10 @@
 //	            wait for the next batch ──► no row: ErrNotFound
 //	                                   └──► a row: the database's own answer
 //
-// Wrong secrets are not cached. A batch starts after its requests arrived, so a secret that any process just created
-// works at once; verifying cached refusals would take as many queries as the batches do. An unknown secret waits for its
-// turn, about 0.4 s at worst with 10,000 connections. It is never refused because of others.
+// Wrong secrets are not cached. A batch starts after its requests arrived, so a secret that any
+// process just created works at once; verifying cached refusals would take as many queries as the
+// batches do. An unknown secret waits for its turn, about 0.4 s at worst with 10,000 connections.
+// It is never refused because of others.
 package lookup
 
 import (
@@ -36,7 +37,7 @@ type Store struct {
 // Store only.
 func New(st store.Store, metrics prometheus.Registerer) *Store {
 	factory := promauto.With(metrics)
-	asked := factory.NewCounterVec(prometheus.CounterOpts{
+	lookups := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "colaregistry_secret_lookups_total", Help: "Secrets looked up in the database, by kind.",
 	}, []string{"kind"})
 	queries := factory.NewCounterVec(prometheus.CounterOpts{
@@ -45,7 +46,7 @@ func New(st store.Store, metrics prometheus.Registerer) *Store {
 	s := &Store{st, map[store.SecretKind]*gate{}}
 	for _, kind := range store.SecretKinds() {
 		find := func(ctx context.Context, names []string) ([]string, error) { return st.KnownSecrets(ctx, kind, names) }
-		s.gates[kind] = newGate(find, asked.WithLabelValues(string(kind)), queries.WithLabelValues(string(kind)))
+		s.gates[kind] = newGate(find, lookups.WithLabelValues(string(kind)), queries.WithLabelValues(string(kind)))
 	}
 	return s
 }

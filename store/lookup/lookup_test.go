@@ -15,19 +15,19 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// fake is a database with keys and sessions that counts its queries. It takes its time, as a real one does.
+// fake is a database with keys and sessions that counts its queries. Each query takes some time.
 type fake struct {
 	store.Store
 	mu       sync.Mutex
 	keys     map[store.KeyHash]store.Key
-	sessions map[string]bool // whether they hold
-	batches  []int           // sizes
+	sessions map[string]bool // by name: whether it is valid
+	batches  []int           // size of each batch
 	reads    int
 	takes    time.Duration
 	err      error
 }
 
-// inTime runs a test on a made-up clock, and lets the pauses after its last batches pass.
+// inTime runs a test on a fake clock, and waits for the pause after the last batch.
 func inTime(t *testing.T, test func(t *testing.T)) {
 	synctest.Test(t, func(t *testing.T) {
 		test(t)
@@ -39,7 +39,7 @@ func newFake() *fake {
 	return &fake{keys: map[store.KeyHash]store.Key{}, sessions: map[string]bool{}}
 }
 
-// KnownSecrets answers with the state at the start of the query, which is the least a database does.
+// KnownSecrets returns the state at the start of the query, the weakest guarantee of a database.
 func (f *fake) KnownSecrets(ctx context.Context, kind store.SecretKind, names []string) (known []string, err error) {
 	f.mu.Lock()
 	f.batches = append(f.batches, len(names))
@@ -96,8 +96,8 @@ func hash(n int) (h store.KeyHash) {
 	return h
 }
 
-// TestFloodCostsFewQueries sends wrong keys from 10,000 connections for a second: the number of queries follows from the
-// time alone, and a valid key that this process has never seen passes among them.
+// TestFloodCostsFewQueries sends wrong keys from 10,000 connections for a second. The number of
+// queries depends only on the time, and a valid key that this process has never seen is found.
 func TestFloodCostsFewQueries(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		f := newFake()
@@ -112,31 +112,31 @@ func TestFloodCostsFewQueries(t *testing.T) {
 			flood.Go(func() {
 				for n := 0; time.Now().Before(end); n++ {
 					if _, err := s.KeyByHash(t.Context(), hash(c+n*connections)); !errors.Is(err, store.ErrNotFound) {
-						t.Errorf("a wrong key: %v", err)
+						t.Errorf("KeyByHash(wrong key) error = %v, want ErrNotFound", err)
 					}
 				}
 			})
 		}
 		time.Sleep(lasts / 2)
-		begun := time.Now()
+		start := time.Now()
 		if key, err := s.KeyByHash(t.Context(), hash(-1)); err != nil || key.ID != 7 {
-			t.Errorf("a valid key in the flood: %+v, %v", key, err)
+			t.Errorf("KeyByHash(valid key) = %+v, %v; want ID 7, nil", key, err)
 		}
-		if waited := time.Since(begun); waited > (connections/maxBatch+2)*batchInterval {
-			t.Errorf("a valid key waited for %v", waited)
+		if waited := time.Since(start); waited > (connections/maxBatch+2)*batchInterval {
+			t.Errorf("valid key waited %v, want at most %v", waited, (connections/maxBatch+2)*batchInterval)
 		}
 		flood.Wait()
 		if most := int(lasts/batchInterval) + connections/maxBatch + 2; len(f.batches) > most || f.reads != 1 {
-			t.Errorf("%d batches and %d reads in %v", len(f.batches), f.reads, lasts)
+			t.Errorf("%d batches, %d reads in %v; want at most %d, 1", len(f.batches), f.reads, lasts, most)
 		}
 		for _, size := range f.batches {
 			if size > maxBatch {
-				t.Fatalf("a batch asks about %d keys", size)
+				t.Fatalf("batch with %d keys, want at most %d", size, maxBatch)
 			}
 		}
 		queries := testutil.ToFloat64(s.gates[store.SecretKey].queries)
 		if int(queries) != len(f.batches) {
-			t.Errorf("%v queries were counted, %d made", queries, len(f.batches))
+			t.Errorf("query counter = %v, want %d", queries, len(f.batches))
 		}
 	})
 }
@@ -149,17 +149,18 @@ func TestFoundSecretsAreReadDirectly(t *testing.T) {
 		s := New(f, nil)
 		for range 5 {
 			if data, err := s.Session(t.Context(), "a"); err != nil || string(data) != "a" {
-				t.Fatalf("%q, %v", data, err)
+				t.Fatalf("Session = %q, %v; want a, nil", data, err)
 			}
 		}
 		if len(f.batches) != 1 || f.reads != 5 {
-			t.Errorf("%d batches, %d reads", len(f.batches), f.reads)
+			t.Errorf("%d batches, %d reads; want 1, 5", len(f.batches), f.reads)
 		}
 	})
 }
 
-// TestNewSecretsWorkAtOnce makes a key right after it was refused, also while a query about it is under way.
-func TestNewSecretsWorkAtOnce(t *testing.T) {
+// TestNewSecretsWorkImmediately creates a key right after it was refused, while a query about it is
+// in progress.
+func TestNewSecretsWorkImmediately(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		f := newFake()
 		f.takes = 5 * time.Millisecond
@@ -170,20 +171,20 @@ func TestNewSecretsWorkAtOnce(t *testing.T) {
 				_, err := s.KeyByHash(t.Context(), hash(n))
 				early <- err
 			}()
-			synctest.Wait() // the query has begun, without the key
+			synctest.Wait() // the query has started, without the key
 			f.set(func() { f.keys[hash(n)] = store.Key{ID: int64(n)} })
 			if _, err := s.KeyByHash(t.Context(), hash(n)); err != nil {
-				t.Fatalf("key %d, just made: %v", n, err)
+				t.Fatalf("new key %d: error = %v, want nil", n, err)
 			}
 			if err := <-early; err != nil && !errors.Is(err, store.ErrNotFound) {
-				t.Fatalf("key %d before it was made: %v", n, err)
+				t.Fatalf("missing key %d: error = %v, want ErrNotFound", n, err)
 			}
 			time.Sleep(batchInterval)
 		}
 	})
 }
 
-// TestVoidSecrets checks that a secret with a row that does not hold any more costs a query a second.
+// TestVoidSecrets checks that an existing but invalid secret costs one query per second.
 func TestVoidSecrets(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		f := newFake()
@@ -196,18 +197,18 @@ func TestVoidSecrets(t *testing.T) {
 			time.Sleep(25 * time.Millisecond)
 		}
 		if len(f.batches) > 3 || f.reads > 3 {
-			t.Errorf("%d batches and %d reads in 2.5 s", len(f.batches), f.reads)
+			t.Errorf("%d batches, %d reads in 2.5 s; want at most 3 each", len(f.batches), f.reads)
 		}
 		f.set(func() { f.sessions["a"] = true })
 		time.Sleep(voidFor)
 		if _, err := s.Session(t.Context(), "a"); err != nil {
-			t.Errorf("once it holds again: %v", err)
+			t.Errorf("valid again: error = %v, want nil", err)
 		}
 	})
 }
 
-// TestSameSecretIsAskedOnce checks that requests with one secret share a place in a batch.
-func TestSameSecretIsAskedOnce(t *testing.T) {
+// TestSameSecretIsLookedUpOnce checks that requests with one secret share a place in a batch.
+func TestSameSecretIsLookedUpOnce(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		f := newFake()
 		s := New(f, nil)
@@ -220,37 +221,37 @@ func TestSameSecretIsAskedOnce(t *testing.T) {
 		for _, size := range f.batches {
 			total += size
 		}
-		if total > 2 { // one may be on its way when the others come
-			t.Errorf("the database was asked %d times about one key", total)
+		if total > 2 { // one lookup may be in progress when the others arrive
+			t.Errorf("key looked up %d times, want at most 2", total)
 		}
 	})
 }
 
-// TestGoneRequestsAreDropped checks that requests canceled while waiting cause no lookup.
-func TestGoneRequestsAreDropped(t *testing.T) {
+// TestCanceledRequestsAreDropped checks that requests canceled while waiting cause no lookup.
+func TestCanceledRequestsAreDropped(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		f := newFake()
 		f.takes = time.Second
 		s := New(f, nil)
 		go func() { _, _ = s.KeyByHash(t.Context(), hash(0)) }()
 		synctest.Wait()
-		gone, leave := context.WithCancel(t.Context())
+		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		for n := range 5_000 {
 			all.Go(func() {
-				if _, err := s.KeyByHash(gone, hash(n+1)); !errors.Is(err, context.Canceled) {
+				if _, err := s.KeyByHash(ctx, hash(n+1)); !errors.Is(err, context.Canceled) {
 					t.Error(err)
 				}
 			})
 		}
 		synctest.Wait()
-		leave()
+		cancel()
 		all.Wait()
 		if _, err := s.KeyByHash(t.Context(), hash(9_999)); !errors.Is(err, store.ErrNotFound) {
 			t.Error(err)
 		}
 		if len(f.batches) != 2 || f.batches[1] != 1 {
-			t.Errorf("batches of %v", f.batches)
+			t.Errorf("batch sizes = %v, want two with 1 in the second", f.batches)
 		}
 	})
 }
@@ -263,15 +264,15 @@ func TestFailedLookups(t *testing.T) {
 		f.err = store.ErrUnavailable
 		s := New(f, nil)
 		if _, err := s.KeyByHash(t.Context(), hash(1)); !errors.Is(err, store.ErrUnavailable) {
-			t.Errorf("without a database: %v", err)
+			t.Errorf("database failed: error = %v, want ErrUnavailable", err)
 		}
 		f.set(func() { f.err, f.takes = nil, time.Hour })
 		if _, err := s.KeyByHash(t.Context(), hash(1)); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("with a silent database: %v", err)
+			t.Errorf("database hung: error = %v, want DeadlineExceeded", err)
 		}
 		f.set(func() { f.takes = 0 })
 		if _, err := s.KeyByHash(t.Context(), hash(1)); err != nil {
-			t.Errorf("with a database: %v", err)
+			t.Errorf("database recovered: error = %v, want nil", err)
 		}
 	})
 }

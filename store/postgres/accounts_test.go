@@ -35,9 +35,9 @@ func oldDatabase(t *testing.T, version int64, statements ...string) (url string)
 	return url
 }
 
-// TestAccountsOfTheVersionBefore checks that a database from before identities keeps its accounts,
+// TestSchemaBeforeIdentities checks that a database from before identities keeps its accounts,
 // keys and usage, and that an identity with an account's verified address gets that account.
-func TestAccountsOfTheVersionBefore(t *testing.T) {
+func TestSchemaBeforeIdentities(t *testing.T) {
 	url := oldDatabase(t, 6,
 		`INSERT INTO accounts (email, email_folded, tier, created_at) VALUES ('Ann@example.com', 'ann@example.com', 'pro', '1970-01-01 00:00:01Z')`,
 		`INSERT INTO api_keys (account_id, hash, name, prefix, last_four, created_at)
@@ -45,20 +45,22 @@ func TestAccountsOfTheVersionBefore(t *testing.T) {
 		`INSERT INTO usage_months VALUES (1, '2026-11', 5, 6)`)
 	now := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, url, Options{Logger: quiet(), Now: func() time.Time { return now }})
-	storetest.CheckUpgraded(t, s, store.Account{ID: 1, Email: "Ann@example.com", Tier: cola.TierPro, CreatedAt: time.Unix(1, 0).UTC()},
+	storetest.CheckUpgraded(t, s, store.Account{ID: 1, Email: "Ann@example.com",
+		Tier: cola.TierPro, CreatedAt: time.Unix(1, 0).UTC()},
 		cola.Credential{Kind: cola.CredentialKey, ID: 1}, cola.Used{DetailViews: 5, ListRecords: 6})
 }
 
 // TestSchemaBeforeEmailFolding checks that addresses that an earlier version folded by Unicode are
 // folded by ASCII.
 func TestSchemaBeforeEmailFolding(t *testing.T) {
-	url := oldDatabase(t, 12, storetest.RowsBeforeEmailFolding("to_timestamp(1763640000)"), `SELECT setval(pg_get_serial_sequence('accounts', 'id'), 3)`)
+	url := oldDatabase(t, 12, storetest.RowsBeforeEmailFolding("to_timestamp(1763640000)"),
+		`SELECT setval(pg_get_serial_sequence('accounts', 'id'), 3)`)
 	storetest.CheckRowsBeforeEmailFolding(t, mustOpen(t, url, Options{Logger: quiet()}))
 }
 
-// TestAddressesOfEarlierVersions checks the folding of addresses that a process with Unicode
+// TestUnicodeFoldedEmails checks the folding of addresses that a process with Unicode
 // folding writes after the migration.
-func TestAddressesOfEarlierVersions(t *testing.T) {
+func TestUnicodeFoldedEmails(t *testing.T) {
 	url := migratedDatabase(t)
 	s := mustOpen(t, url, Options{Logger: quiet()})
 	db, err := sql.Open("pgx", url)
@@ -76,13 +78,13 @@ func TestAddressesOfEarlierVersions(t *testing.T) {
 	})
 }
 
-// TestDatabaseClockOfLinks checks that all times of identities, apps and links come from the
+// TestDatabaseClockForLinks checks that all times of identities, apps and links come from the
 // database's clock by default.
-func TestDatabaseClockOfLinks(t *testing.T) {
+func TestDatabaseClockForLinks(t *testing.T) {
 	url := migratedDatabase(t)
 	s := mustOpen(t, url, Options{Logger: quiet()})
-	var begun, ended time.Time
-	query(t, url, `SELECT clock_timestamp()`, &begun)
+	var start, ended time.Time
+	query(t, url, `SELECT clock_timestamp()`, &start)
 	a, err := s.AccountOf(t.Context(), knownIdentity, "")
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +97,8 @@ func TestDatabaseClockOfLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	used := store.Units{Channel: cola.ChannelMCP, Credential: cola.Credential{Kind: cola.CredentialLink, ID: link.ID}, Requests: 1}
+	used := store.Units{Channel: cola.ChannelMCP,
+		Credential: cola.Credential{Kind: cola.CredentialLink, ID: link.ID}, Requests: 1}
 	err = s.Settle(t.Context(), store.Batch{ID: storetest.NewBatchID(), Accounts: []cola.AccountID{a.ID}},
 		func(time.Time, []store.AccountState) []store.Entry {
 			return []store.Entry{{Account: a.ID, Requests: 1, Units: []store.Units{used}}}
@@ -112,11 +115,12 @@ func TestDatabaseClockOfLinks(t *testing.T) {
 	query(t, url, `SELECT clock_timestamp()`, &ended)
 	list, err := s.Links(t.Context(), a.ID)
 	if err != nil || len(list) != 1 {
-		t.Fatalf("links %v, %v; want one", list, err)
+		t.Fatalf("Links = %v, %v; want one link", list, err)
 	}
 	link = list[0]
-	order := []time.Time{begun, a.CreatedAt, app.CreatedAt, link.CreatedAt, link.LastUsedAt, link.RevokedAt, link.App.DisabledAt, ended}
+	order := []time.Time{start, a.CreatedAt, app.CreatedAt, link.CreatedAt,
+		link.LastUsedAt, link.RevokedAt, link.App.DisabledAt, ended}
 	if !slices.IsSortedFunc(order, time.Time.Compare) {
-		t.Errorf("instants %v are not in order", order)
+		t.Errorf("times %v are not in order", order)
 	}
 }

@@ -147,7 +147,7 @@ func revertEntries(ctx context.Context, tx pgx.Tx, entries []store.Entry, at tim
 	}
 	for _, e := range entries {
 		if err := t.add(e, -1); err != nil {
-			return fmt.Errorf("take back from account %d: %w", e.Account, err)
+			return fmt.Errorf("revert charge of account %d: %w", e.Account, err)
 		}
 	}
 	b := &pgx.Batch{}

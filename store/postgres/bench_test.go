@@ -27,7 +27,7 @@ func BenchmarkRuns(b *testing.B) {
 	for day := 1; b.Loop(); day++ {
 		runs, err := storetest.RunSampleSearches(b.Context(), s, day)
 		if err != nil || runs != *benchSearches {
-			b.Fatalf("%d runs, %v", runs, err)
+			b.Fatalf("RunSampleSearches = %d runs, %v", runs, err)
 		}
 		total += runs
 	}
@@ -127,7 +127,8 @@ func BenchmarkSettle(b *testing.B) {
 func BenchmarkSettleDuringImport(b *testing.B) {
 	url := migratedDatabase(b)
 	s := mustOpen(b, url, Options{Logger: quiet()})
-	accounts := sampleAccounts(b, s, 200) // enough accounts that their windows fill up to the tier's limit, but not beyond
+	// Enough accounts that their windows fill up to the tier's limit, but not beyond.
+	accounts := sampleAccounts(b, s, 200)
 	measure := func() []time.Duration {
 		var took []time.Duration
 		for end := time.Now().Add(4 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
@@ -188,7 +189,8 @@ func chargeAll(ctx context.Context, s *Store, accounts []cola.AccountID) error {
 					requests = 1
 				}
 				entries = append(entries, store.Entry{Account: state.Account, Requests: requests, Units: []store.Units{{
-					Channel: cola.ChannelREST, Credential: batch.Credentials[i], Meter: cola.MeterListRecords, Units: 20, Requests: 1,
+					Channel: cola.ChannelREST, Credential: batch.Credentials[i],
+					Meter: cola.MeterListRecords, Units: 20, Requests: 1,
 				}}})
 			}
 		}

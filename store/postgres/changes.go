@@ -27,7 +27,7 @@ func (s *Store) Revision(ctx context.Context) (cola.Revision, error) {
 
 // ReferenceRevision implements store.Changes.
 func (s *Store) ReferenceRevision(ctx context.Context) (cola.Revision, error) {
-	return s.revision(ctx, "read revision of reference data", selectReferenceRevision)
+	return s.revision(ctx, "read reference revision", selectReferenceRevision)
 }
 
 func (s *Store) revision(ctx context.Context, operation, query string) (rev cola.Revision, err error) {
@@ -39,7 +39,9 @@ func (s *Store) revision(ctx context.Context, operation, query string) (rev cola
 func (s *Store) Wakeups() <-chan struct{} { return s.upkeep.wakeups }
 
 // ColasSince implements store.Changes.
-func (s *Store) ColasSince(ctx context.Context, after cola.Revision, yield func(*cola.IndexRecord) error) (cola.Revision, error) {
+func (s *Store) ColasSince(
+	ctx context.Context, after cola.Revision, yield func(*cola.IndexRecord) error,
+) (cola.Revision, error) {
 	return s.since(ctx, "read changed labels", func(q querier, f *callbackErrors) error {
 		query, args := allColas, []any(nil)
 		if after > 0 {
@@ -54,7 +56,9 @@ func (s *Store) ColasSince(ctx context.Context, after cola.Revision, yield func(
 }
 
 // PermitteesSince implements store.Changes.
-func (s *Store) PermitteesSince(ctx context.Context, after cola.Revision, yield func(*cola.Permittee) error) (cola.Revision, error) {
+func (s *Store) PermitteesSince(
+	ctx context.Context, after cola.Revision, yield func(*cola.Permittee) error,
+) (cola.Revision, error) {
 	return s.since(ctx, "read changed permittees", func(q querier, f *callbackErrors) error {
 		var p cola.Permittee
 		into := append(fields{&p.PermitNumber}, targets(records.PermitteeColumns(&p))...)
@@ -77,7 +81,9 @@ func (f *callbackErrors) keep(err error) error {
 }
 
 // since reads one consistent snapshot and returns its revision.
-func (s *Store) since(ctx context.Context, operation string, read func(q querier, f *callbackErrors) error) (rev cola.Revision, err error) {
+func (s *Store) since(
+	ctx context.Context, operation string, read func(q querier, f *callbackErrors) error,
+) (rev cola.Revision, err error) {
 	if err := s.start(); err != nil {
 		return 0, failed(operation, err)
 	}
@@ -259,9 +265,9 @@ var (
 		SELECT c.permit_number FROM cola_arrivals a JOIN colas c ON c.ttb_id = a.ttb_id WHERE a.revision > 0 AND a.approval_date >= $1)`
 )
 
-// noteArrivals records which of the written labels have arrived, and which never will. It also
+// recordArrivals records which of the written labels have arrived, and which never will. It also
 // covers a date that was set and cleared within the transaction, which the trigger does not see.
-func (w *colaWrite) noteArrivals(ctx context.Context, tx pgx.Tx, rev cola.Revision) error {
+func (w *colaWrite) recordArrivals(ctx context.Context, tx pgx.Tx, rev cola.Revision) error {
 	b := &pgx.Batch{}
 	if ids := w.ids(func(c *records.ColaChange) bool { return c.Arrives }); len(ids) > 0 {
 		b.Queue(insertArrivals, int64(rev), ids)
@@ -276,9 +282,11 @@ func (w *colaWrite) noteArrivals(ctx context.Context, tx pgx.Tx, rev cola.Revisi
 }
 
 // ArrivedSince implements store.Arrivals.
-func (s *Store) ArrivedSince(ctx context.Context, approved cola.Date, yield func(store.Arrival) error) (cola.Revision, error) {
+func (s *Store) ArrivedSince(
+	ctx context.Context, approved cola.Date, yield func(store.Arrival) error,
+) (cola.Revision, error) {
 	day := approved.Time()
-	return s.since(ctx, "read labels that have arrived", func(q querier, f *callbackErrors) error {
+	return s.since(ctx, "read arrivals", func(q querier, f *callbackErrors) error {
 		rows, err := q.Query(ctx, selectArrivals, day)
 		list, err := collect(rows, err, func(a *store.StoredArrival) fields { return fields{&a.TTBID, &a.At} })
 		if err != nil || len(list) == 0 {
@@ -296,7 +304,8 @@ func (s *Store) ArrivedSince(ctx context.Context, approved cola.Date, yield func
 			return err
 		}
 		r := newColaReader(func(record *cola.IndexRecord) error {
-			return f.keep(yield(store.Arrival{Label: record, Permittee: holders[record.Summary.PermitNumber], At: at[record.Summary.TTBID]}))
+			return f.keep(yield(store.Arrival{Label: record,
+				Permittee: holders[record.Summary.PermitNumber], At: at[record.Summary.TTBID]}))
 		})
 		if err := eachRow(ctx, q, arrivedColas, []any{day}, r.row); err != nil {
 			return err

@@ -18,7 +18,9 @@ import (
 const colaChunk = 1000
 
 // UpsertColas implements store.Colas.
-func (s *Store) UpsertColas(ctx context.Context, patches []cola.Patch[cola.Cola], mode store.Mode) ([]store.Outcome, error) {
+func (s *Store) UpsertColas(
+	ctx context.Context, patches []cola.Patch[cola.Cola], mode store.Mode,
+) ([]store.Outcome, error) {
 	const operation = "upsert labels"
 	if err := s.start(); err != nil {
 		return nil, failed(operation, err)
@@ -27,14 +29,14 @@ func (s *Store) UpsertColas(ctx context.Context, patches []cola.Patch[cola.Cola]
 	outcomes := make([]store.Outcome, 0, len(patches))
 	rehearsed := new(records.Colas) // changes of a dry run so far, which the database does not contain
 	for chunk := range slices.Chunk(patches, colaChunk) {
-		kept, err := s.apply(ctx, change{mode: mode, plan: func(ctx context.Context, q querier) (plan, error) {
+		stored, err := s.apply(ctx, change{mode: mode, plan: func(ctx context.Context, q querier) (plan, error) {
 			planner := rehearsed
 			if mode.Writes() {
 				planner = &records.Colas{History: mode == store.History}
 			}
 			return planColas(ctx, q, planner, chunk)
 		}})
-		outcomes = append(outcomes, kept...)
+		outcomes = append(outcomes, stored...)
 		if err != nil {
 			return outcomes, s.failed(ctx, operation, err)
 		}
@@ -64,9 +66,11 @@ var (
 	imageNames   = records.Names(records.ImageColumns(new(cola.Image)))
 	barcodeNames = records.Names(records.BarcodeColumns(new(cola.Barcode)))
 
-	selectColas    = `SELECT ttb_id, ` + strings.Join(colaNames, ", ") + ` FROM colas WHERE ttb_id = ANY($1)`
-	selectImages   = `SELECT ttb_id, ` + strings.Join(imageNames, ", ") + ` FROM cola_images WHERE ttb_id = ANY($1) ORDER BY ttb_id, position`
-	selectBarcodes = `SELECT ttb_id, ` + strings.Join(barcodeNames, ", ") + ` FROM cola_barcodes WHERE ttb_id = ANY($1) ORDER BY ttb_id, position`
+	selectColas  = `SELECT ttb_id, ` + strings.Join(colaNames, ", ") + ` FROM colas WHERE ttb_id = ANY($1)`
+	selectImages = `SELECT ttb_id, ` + strings.Join(imageNames,
+		", ") + ` FROM cola_images WHERE ttb_id = ANY($1) ORDER BY ttb_id, position`
+	selectBarcodes = `SELECT ttb_id, ` + strings.Join(barcodeNames,
+		", ") + ` FROM cola_barcodes WHERE ttb_id = ANY($1) ORDER BY ttb_id, position`
 )
 
 // loadOneState is loadColas in its own transaction, in one round trip.
@@ -204,7 +208,8 @@ func newColaWrite(changes []*records.ColaChange) *colaWrite {
 		}
 		if first, again := labels[c.Label.TTBID]; again {
 			first.Label = c.Label
-			first.Row, first.Images, first.Barcodes = first.Row || c.Row, first.Images || c.Images, first.Barcodes || c.Barcodes
+			first.Row, first.Images, first.Barcodes = first.Row || c.Row, first.Images || c.Images, first.Barcodes ||
+				c.Barcodes
 			first.Arrives = first.Arrives || c.Arrives && !first.HadDate
 			first.LosesDate = first.LosesDate || c.LosesDate
 		} else {
@@ -245,7 +250,7 @@ func (w *colaWrite) carryOut(ctx context.Context, tx pgx.Tx, rev cola.Revision) 
 	if err := w.copyParts(ctx, tx); err != nil {
 		return err
 	}
-	if err := w.noteArrivals(ctx, tx, rev); err != nil {
+	if err := w.recordArrivals(ctx, tx, rev); err != nil {
 		return err
 	}
 	return writePermittees(ctx, tx, rev, w.permittees)
@@ -307,12 +312,14 @@ func (w *colaWrite) copyParts(ctx context.Context, tx pgx.Tx) error {
 		id := int64(c.Label.TTBID)
 		for i := range c.Label.Images {
 			if c.Images {
-				images = append(images, append([]any{id, int64(i)}, values(records.ImageColumns(&c.Label.Images[i]))...))
+				images = append(images,
+					append([]any{id, int64(i)}, values(records.ImageColumns(&c.Label.Images[i]))...))
 			}
 		}
 		for i := range c.Label.Barcodes {
 			if c.Barcodes {
-				barcodes = append(barcodes, append([]any{id, int64(i)}, values(records.BarcodeColumns(&c.Label.Barcodes[i]))...))
+				barcodes = append(barcodes,
+					append([]any{id, int64(i)}, values(records.BarcodeColumns(&c.Label.Barcodes[i]))...))
 			}
 		}
 	}

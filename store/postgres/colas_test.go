@@ -8,16 +8,16 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// TestTextsOfManyLabels checks the text cache of the reader of all labels, up to its limit per
+// TestTextCache checks the text cache of the reader of all labels, up to its limit per
 // column and beyond.
-func TestTextsOfManyLabels(t *testing.T) {
+func TestTextCache(t *testing.T) {
 	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet()})
 	const labels = maxInterned + 500
 	if _, err := s.UpsertColas(t.Context(), storetest.Samples(0, labels), store.Commit); err != nil {
 		t.Fatal(err)
 	}
-	if kept := storetest.CheckSamples(t, s); kept != labels {
-		t.Errorf("%d labels, want %d", kept, labels)
+	if n := storetest.CheckSamples(t, s); n != labels {
+		t.Errorf("ColasSince reported %d labels, want %d", n, labels)
 	}
 }
 

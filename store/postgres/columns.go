@@ -49,7 +49,7 @@ func (f fields) ScanRow(rows pgx.Rows) error {
 	return rows.Scan(into...)
 }
 
-// target returns what pgx scans a column into for a field.
+// target returns the value that pgx scans a column into for a field.
 func target(field any) any {
 	switch f := field.(type) {
 	case *[]string:
@@ -68,7 +68,7 @@ func target(field any) any {
 type column struct{ field any }
 
 // errNull means that a field has no value for NULL.
-var errNull = errors.New("the column is NULL")
+var errNull = errors.New("column is NULL")
 
 // mismatch is the error for a value that a field can't hold.
 func (c column) mismatch(valid bool) error {
@@ -126,7 +126,7 @@ func (c column) ScanBytes(v []byte) error {
 
 func copyHash(into, v []byte) error {
 	if copy(into, v) != len(v) || len(v) != len(into) {
-		return fmt.Errorf("a hash has %d bytes, not %d", len(into), len(v))
+		return fmt.Errorf("hash has %d bytes, want %d", len(into), len(v))
 	}
 	return nil
 }
@@ -208,7 +208,7 @@ func (c column) ScanDate(v pgtype.Date) error {
 }
 
 // errInfinite is the error for infinity as a date or time, which this package never writes.
-var errInfinite = errors.New("the time is infinite")
+var errInfinite = errors.New("infinite time")
 
 // ScanTimestamptz implements pgtype.TimestamptzScanner.
 func (c column) ScanTimestamptz(v pgtype.Timestamptz) error {
@@ -245,7 +245,7 @@ func (l *list[T]) SetDimensions(dimensions []pgtype.ArrayDimension) error {
 	case 1:
 		n = int(dimensions[0].Length)
 	default:
-		return errors.New("the array has several dimensions")
+		return errors.New("multidimensional array")
 	}
 	*l = make([]T, n)
 	return nil
@@ -257,8 +257,8 @@ func (l *list[T]) ScanIndex(i int) any { return element(&(*l)[i]) }
 // ScanIndexType implements pgtype.ArraySetter.
 func (l *list[T]) ScanIndexType() any { return element(new(T)) }
 
-// element returns what pgx scans an element of a list into. Times are columns, which makes them
-// UTC.
+// element returns the value that pgx scans an element of a list into. Times are columns, which
+// makes them UTC.
 func element(field any) any {
 	if t, ok := field.(*time.Time); ok {
 		return column{t}

@@ -48,21 +48,22 @@ func TestColumnsRoundTrip(t *testing.T) {
 			oid   uint32
 			value any
 		}{
-			{&got.list, pgtype.TextArrayOID, list}, {&got.date, pgtype.DateOID, encode(&date)}, {&got.at, pgtype.TimestamptzOID, encode(&at)},
+			{&got.list, pgtype.TextArrayOID, list}, {&got.date, pgtype.DateOID, encode(&date)},
+			{&got.at, pgtype.TimestamptzOID, encode(&at)},
 			{&got.times, pgtype.TimestamptzArrayOID, []time.Time{at, at}}, {&got.number, pgtype.Float8OID, number},
 			{&got.count, pgtype.Int4OID, count}, {&got.counts, pgtype.Int8ArrayOID, []int32{count, -count}},
 		} {
 			if err := scan(c.field, c.oid, inBinary(t, c.oid, c.value)); err != nil {
-				t.Fatalf("%T: %v", c.field, err)
+				t.Fatalf("scan into %T: %v", c.field, err)
 			}
 		}
-		for what, diff := range map[string]string{
+		for format, diff := range map[string]string{
 			"list": cmp.Diff(list, got.list), "date": cmp.Diff(date, got.date), "instant": cmp.Diff(at, got.at),
 			"instants": cmp.Diff([]time.Time{at, at}, got.times), "number": cmp.Diff(cola.Some(number), got.number),
 			"count": cmp.Diff(int(count), got.count), "counts": cmp.Diff([]int{int(count), int(-count)}, got.counts),
 		} {
 			if diff != "" {
-				t.Fatalf("%s (-want +got):\n%s", what, diff)
+				t.Fatalf("%s (-want +got):\n%s", format, diff)
 			}
 		}
 	})
@@ -84,18 +85,20 @@ func TestWrongColumns(t *testing.T) {
 		oid   uint32
 		value any // bytes are sent as they are
 	}{
-		"text as a number":          {&n, pgtype.TextOID, "1"},
-		"a number cut off":          {&n, pgtype.Int4OID, []byte("1")},
-		"NULL as a truth":           {&truth, pgtype.BoolOID, []byte(nil)},
-		"a number as a truth":       {&truth, pgtype.Int4OID, int32(1)},
-		"text as a date":            {&date, pgtype.TextOID, "2024-01-02"},
-		"an instant as a date":      {&date, pgtype.TimestamptzOID, time.Now()},
-		"a date as an instant":      {&at, pgtype.DateOID, time.Now()},
-		"the end of time":           {&at, pgtype.TimestamptzOID, infinite},
-		"the last day":              {&date, pgtype.DateOID, pgtype.Date{InfinityModifier: pgtype.NegativeInfinity, Valid: true}},
-		"an integer as a fraction":  {&known, pgtype.Int4OID, int32(1)},
-		"text as a list":            {&list, pgtype.TextArrayOID, []byte(`{"a"}`)},
-		"a list cut off":            {&list, pgtype.TextArrayOID, inBinary(t, pgtype.TextArrayOID, []string{"abc"})[:22]},
+		"text as a number":     {&n, pgtype.TextOID, "1"},
+		"a number cut off":     {&n, pgtype.Int4OID, []byte("1")},
+		"NULL as a truth":      {&truth, pgtype.BoolOID, []byte(nil)},
+		"a number as a truth":  {&truth, pgtype.Int4OID, int32(1)},
+		"text as a date":       {&date, pgtype.TextOID, "2024-01-02"},
+		"an instant as a date": {&date, pgtype.TimestamptzOID, time.Now()},
+		"a date as an instant": {&at, pgtype.DateOID, time.Now()},
+		"the end of time":      {&at, pgtype.TimestamptzOID, infinite},
+		"the last day": {&date, pgtype.DateOID,
+			pgtype.Date{InfinityModifier: pgtype.NegativeInfinity, Valid: true}},
+		"an integer as a fraction": {&known, pgtype.Int4OID, int32(1)},
+		"text as a list":           {&list, pgtype.TextArrayOID, []byte(`{"a"}`)},
+		"a list cut off": {&list, pgtype.TextArrayOID,
+			inBinary(t, pgtype.TextArrayOID, []string{"abc"})[:22]},
 		"a list with NULL":          {&list, pgtype.TextArrayOID, []*string{nil}},
 		"a list of lists":           {&list, pgtype.TextArrayOID, [][]string{{"a"}}},
 		"text as a list of numbers": {&numbers, pgtype.TextArrayOID, []string{"a"}},
@@ -107,7 +110,7 @@ func TestWrongColumns(t *testing.T) {
 			raw = inBinary(t, c.oid, c.value)
 		}
 		if err := scan(c.field, c.oid, raw); err == nil {
-			t.Errorf("%s: no error", name)
+			t.Errorf("%s: error = nil, want non-nil", name)
 		}
 	}
 }
@@ -117,14 +120,15 @@ func TestNullColumns(t *testing.T) {
 	text, n, date, at, known, list := "x", 1, cola.Date(1), time.Now(), cola.Some(1.5), []string{"x"}
 	hash := &store.FeedHash{}
 	for field, oid := range map[any]uint32{
-		&text: pgtype.TextOID, &n: pgtype.Int8OID, &date: pgtype.DateOID, &at: pgtype.TimestamptzOID, &known: pgtype.Float8OID,
+		&text: pgtype.TextOID, &n: pgtype.Int8OID, &date: pgtype.DateOID,
+		&at: pgtype.TimestamptzOID, &known: pgtype.Float8OID,
 		&list: pgtype.TextArrayOID, &hash: pgtype.ByteaOID,
 	} {
 		if err := scan(field, oid, nil); err != nil {
-			t.Errorf("%T: %v", field, err)
+			t.Errorf("scan NULL into %T: %v", field, err)
 		}
 	}
 	if text != "" || n != 0 || date != 0 || !at.IsZero() || known.OK || list == nil || len(list) != 0 || hash != nil {
-		t.Errorf("NULL is %q, %d, %v, %v, %v, %v, %v", text, n, date, at, known, list, hash)
+		t.Errorf("NULL scanned as %q, %d, %v, %v, %v, %v, %v; want zero values", text, n, date, at, known, list, hash)
 	}
 }

@@ -19,12 +19,13 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// TestCancelledWaitsAreUnclear checks that a commit whose wait for the standby an operator cancels
+// TestCanceledStandbyWait checks that a commit whose wait for the standby an operator cancels
 // is reported as in doubt. A retry succeeds once the standby has the commit. statement_timeout does
 // not end the wait.
-func TestCancelledWaitsAreUnclear(t *testing.T) {
+func TestCanceledStandbyWait(t *testing.T) {
 	primary, standby, url := mustReplicate(t)
-	if _, _, err := Migrate(t.Context(), url, Options{Logger: quiet()}); err != nil { // migrations may take longer than the statement_timeout below
+	// Migrations may take longer than the statement_timeout below.
+	if _, _, err := Migrate(t.Context(), url, Options{Logger: quiet()}); err != nil {
 		t.Fatal(err)
 	}
 	s := mustOpen(t, withParams(t, url, map[string]string{"statement_timeout": "500ms"}), Options{Logger: quiet()})
@@ -54,25 +55,25 @@ func TestCancelledWaitsAreUnclear(t *testing.T) {
 	} {
 		done := make(chan error, 1)
 		go func() { done <- c.do() }()
-		cancelWait(t, url, done)
+		cancelStandbyWait(t, url, done)
 		if err := <-done; !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "standby") {
-			t.Errorf("%s: %v, want ErrUnavailable for want of a standby", c.name, err)
+			t.Errorf("%s: error = %v, want ErrUnavailable without a standby", c.name, err)
 		}
 	}
 	if err := standby.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := settle(); !errors.Is(err, store.ErrExists) {
-		t.Errorf("settling it with the standby back: %v, want ErrExists", err)
+		t.Errorf("Settle with the standby back: error = %v, want ErrExists", err)
 	}
 	if err := void(); err != nil {
-		t.Errorf("voiding it with the standby back: %v", err)
+		t.Errorf("Void with the standby back: error = %v, want nil", err)
 	}
-	mustHaveUsed(t, s, account.ID, 1, "with the standby back")
+	checkUsage(t, s, account.ID, 1, "with the standby back")
 }
 
-// cancelWait cancels a commit that has long waited for a standby, as an operator would.
-func cancelWait(t *testing.T, url string, done <-chan error) {
+// cancelStandbyWait cancels a commit that has long waited for a standby, as an operator would.
+func cancelStandbyWait(t *testing.T, url string, done <-chan error) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		var cancelled int
@@ -82,7 +83,7 @@ func cancelWait(t *testing.T, url string, done <-chan error) {
 			return
 		}
 		if len(done) > 0 || time.Now().After(deadline) {
-			t.Fatal("nothing waits for a standby")
+			t.Fatal("no commit waits for a standby")
 		}
 	}
 }
@@ -104,9 +105,9 @@ func (c *commitTimes) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.Tr
 
 func (c *commitTimes) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// TestFillMayCommitForLong checks that the commit of a whole database gets more time, since a
+// TestFillCommitTimeout checks that the commit of a whole database gets more time, since a
 // standby takes longer to write it.
-func TestFillMayCommitForLong(t *testing.T) {
+func TestFillCommitTimeout(t *testing.T) {
 	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet()})
 	tracer := &commitTimes{}
 	config := s.general.Config()
@@ -123,12 +124,12 @@ func TestFillMayCommitForLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := tracer.list; len(got) != 2 || got[0] < 10*time.Minute || got[1] > commitTimeout {
-		t.Errorf("commits may take %v; want minutes, then %v at most", got, commitTimeout)
+		t.Errorf("commit timeouts = %v, want minutes, then at most %v", got, commitTimeout)
 	}
 }
 
-// TestCommitting checks that a commit outlives its caller, but by at most commitTimeout.
-func TestCommitting(t *testing.T) {
+// TestCommitContext checks that a commit outlives its caller, but by at most commitTimeout.
+func TestCommitContext(t *testing.T) {
 	for name, c := range map[string]struct{ within, gone, want time.Duration }{
 		"the caller waits":         {fillTimeout, time.Hour, fillTimeout},
 		"it goes away":             {fillTimeout, time.Minute, time.Minute + commitTimeout},
@@ -143,14 +144,14 @@ func TestCommitting(t *testing.T) {
 			defer cancel()
 			<-ctx.Done()
 			if took := time.Since(begun); took != c.want {
-				t.Errorf("%s: called off after %v, want %v", name, took, c.want)
+				t.Errorf("%s: canceled after %v, want %v", name, took, c.want)
 			}
 		})
 	}
 }
 
-// TestConnectionsHaveNames checks that the names of connections show operators their purpose.
-func TestConnectionsHaveNames(t *testing.T) {
+// TestConnectionNames checks that the names of connections show operators their purpose.
+func TestConnectionNames(t *testing.T) {
 	for given, want := range map[string]string{
 		"":     "colaregistry, colaregistry ledger, colaregistry listener",
 		"east": "east, east ledger, east listener",
@@ -165,7 +166,7 @@ func TestConnectionsHaveNames(t *testing.T) {
 		query(t, url, `SELECT string_agg(DISTINCT application_name, ', ' ORDER BY application_name) FROM pg_stat_activity
 			WHERE datname = current_database() AND pid <> pg_backend_pid()`, &got)
 		if got != want {
-			t.Errorf("with %q: %s; want %s", given, got, want)
+			t.Errorf("application_name %q: connections %s, want %s", given, got, want)
 		}
 	}
 }

@@ -56,7 +56,8 @@ func refuse(conn net.Conn, code, message string) {
 				return
 			}
 		case *pgproto3.StartupMessage:
-			backend.Send(&pgproto3.ErrorResponse{Severity: "FATAL", SeverityUnlocalized: "FATAL", Code: code, Message: message})
+			backend.Send(&pgproto3.ErrorResponse{Severity: "FATAL",
+				SeverityUnlocalized: "FATAL", Code: code, Message: message})
 			_ = backend.Flush() // the client may be gone
 			return
 		default:
@@ -66,18 +67,18 @@ func refuse(conn net.Conn, code, message string) {
 	}
 }
 
-// TestRefusedConnections checks that a running store treats any rejected connection as an
+// TestRejectedConnections checks that a running store treats any rejected connection as an
 // unavailable server, while opening a database reports the reason and suggests waiting only if that
 // may help.
-func TestRefusedConnections(t *testing.T) {
+func TestRejectedConnections(t *testing.T) {
 	for code, c := range map[string]struct {
 		waits bool // ErrUnavailable on opening, too
 		hint  string
 	}{
-		"28P01": {false, "does not accept the user or the password"},
+		"28P01": {false, "wrong user or password"},
 		"28000": {false, "pg_hba.conf"},
 		"3D000": {false, "CREATE DATABASE"},
-		"42501": {false, "lacks a privilege"},
+		"42501": {false, "missing privilege"},
 		"55000": {false, ""}, // the database accepts no connections
 		"53300": {true, ""},
 		"57P03": {true, ""},
@@ -85,60 +86,65 @@ func TestRefusedConnections(t *testing.T) {
 		url := "postgres://u:sesame@" + refusingServer(t, code, "go away") + "/d"
 		_, err := pgx.Connect(t.Context(), url)
 		if got := failed("read", err); !errors.Is(got, store.ErrUnavailable) {
-			t.Errorf("%s while running: %v, want ErrUnavailable", code, got)
+			t.Errorf("%s while running: error = %v, want ErrUnavailable", code, got)
 		}
 		if isConnectionLost(err) {
-			t.Errorf("%s says that connections are lost", code)
+			t.Errorf("%s: isConnectionLost = true, want false", code)
 		}
 		got := openError(t, url)
-		if errors.Is(got, store.ErrUnavailable) != c.waits || !strings.Contains(fmt.Sprint(got), "go away") || !strings.Contains(fmt.Sprint(got), c.hint) {
-			t.Errorf("%s on opening: %v, want the reason and %q; ErrUnavailable: %v", code, got, c.hint, c.waits)
+		if errors.Is(got, store.ErrUnavailable) != c.waits || !strings.Contains(fmt.Sprint(got), "go away") ||
+			!strings.Contains(fmt.Sprint(got), c.hint) {
+			t.Errorf("%s on opening: error = %v, want the reason and %q; ErrUnavailable: %v",
+				code, got, c.hint, c.waits)
 		}
 	}
 }
 
-// TestConnectionErrorsAreOneLine checks that an error lists each address once, with the relevant
+// TestOneLine checks that an error lists each address once, with the relevant
 // reason.
-func TestConnectionErrorsAreOneLine(t *testing.T) {
+func TestOneLine(t *testing.T) {
 	closed, refusing := closedPort(t), refusingServer(t, "28000", "no entry\nfor you")
 	for name, c := range map[string]struct {
 		url  string
 		once []string
 	}{
-		"nobody listens":  {"postgres://u:sesame@" + closed + "/d", []string{closed, "connection refused"}},
-		"without TLS":     {"postgres://u:sesame@" + refusing + "/d", []string{refusing, "no entry for you"}},
-		"several hosts":   {"postgres://u:sesame@" + closed + "," + refusing + "/d", []string{closed, "connection refused", refusing, "no entry for you"}},
-		"no address":      {"postgres://u:sesame@host.invalid/d", []string{"lookup host.invalid"}},
-		"with settings":   {"postgres://u:sesame@" + refusing + "/d?sslmode=disable", []string{refusing, "no entry for you"}},
-		"it requires TLS": {"postgres://u:sesame@" + refusing + "/d?sslmode=require", []string{refusing, "refused TLS"}},
+		"port closed": {"postgres://u:sesame@" + closed + "/d", []string{closed, "connection refused"}},
+		"without TLS": {"postgres://u:sesame@" + refusing + "/d", []string{refusing, "no entry for you"}},
+		"several hosts": {"postgres://u:sesame@" + closed + "," + refusing + "/d",
+			[]string{closed, "connection refused", refusing, "no entry for you"}},
+		"no address": {"postgres://u:sesame@host.invalid/d", []string{"lookup host.invalid"}},
+		"with settings": {"postgres://u:sesame@" + refusing + "/d?sslmode=disable",
+			[]string{refusing, "no entry for you"}},
+		"TLS required": {"postgres://u:sesame@" + refusing + "/d?sslmode=require", []string{refusing, "refused TLS"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := pgx.Connect(t.Context(), c.url)
-			for _, got := range []string{oneLine(err).Error(), failed("read", err).Error(), openError(t, c.url).Error()} {
+			for _, got := range []string{oneLine(err).Error(), failed("read", err).Error(),
+				openError(t, c.url).Error()} {
 				for _, want := range c.once {
 					if strings.Count(got, want) != 1 {
-						t.Errorf("%q is not in it once: %q", want, got)
+						t.Errorf("error = %q, want exactly one %q", got, want)
 					}
 				}
 				for _, bad := range []string{"\n", "\t", "sesame"} {
 					if strings.Contains(got, bad) {
-						t.Errorf("%q is in it: %q", bad, got)
+						t.Errorf("error = %q, want no %q", got, bad)
 					}
 				}
 			}
 			if !errors.Is(oneLine(err), err) {
-				t.Error("in one line it is another error")
+				t.Error("oneLine(err) does not wrap err")
 			}
 		})
 	}
 	if err := errors.New("one\nother"); oneLine(err) != err {
-		t.Error("an error that is about no connection is changed")
+		t.Error("oneLine changed an error that is not about a connection")
 	}
 }
 
-// TestDatabaseTakenAway checks that a running store is unavailable while the server rejects it, and
-// recovers afterwards.
-func TestDatabaseTakenAway(t *testing.T) {
+// TestConnectionsRejectedWhileRunning checks that a running store is unavailable while the server
+// rejects it, and recovers afterwards.
+func TestConnectionsRejectedWhileRunning(t *testing.T) {
 	server := pgtest.Shared(t)
 	execute := func(sql string) {
 		t.Helper()
@@ -159,26 +165,27 @@ func TestDatabaseTakenAway(t *testing.T) {
 	cut := fmt.Sprintf(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '%s'`, name)
 	for _, c := range []struct{ how, away, back string }{
 		{"no login", `ALTER ROLE visitor NOLOGIN`, `ALTER ROLE visitor LOGIN`},
-		{"no connections", `ALTER DATABASE ` + name + ` ALLOW_CONNECTIONS false`, `ALTER DATABASE ` + name + ` ALLOW_CONNECTIONS true`},
+		{"no connections", `ALTER DATABASE ` + name + ` ALLOW_CONNECTIONS false`,
+			`ALTER DATABASE ` + name + ` ALLOW_CONNECTIONS true`},
 	} {
 		execute(c.away)
 		execute(cut)
-		for method, err := range everyKindOfMethod(t.Context(), s) {
+		for method, err := range callMethods(t.Context(), s) {
 			if !errors.Is(err, store.ErrUnavailable) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("%s: %s: %v, want ErrUnavailable, in one line", c.how, method, err)
+				t.Errorf("%s: %s error = %v, want ErrUnavailable in one line", c.how, method, err)
 			}
 		}
 		execute(c.back)
-		for method, err := range everyKindOfMethod(t.Context(), s) {
+		for method, err := range callMethods(t.Context(), s) {
 			if err != nil && !errors.Is(err, store.ErrNotFound) {
-				t.Errorf("%s: %s once it is let in: %v", c.how, method, err)
+				t.Errorf("%s: %s after recovery: error = %v, want nil", c.how, method, err)
 			}
 		}
 	}
 }
 
-// everyKindOfMethod calls one method of each kind and returns the errors by name.
-func everyKindOfMethod(ctx context.Context, s *Store) map[string]error {
+// callMethods calls one method of each kind and returns the errors by name.
+func callMethods(ctx context.Context, s *Store) map[string]error {
 	_, readErr := s.Cola(ctx, 1)
 	_, keyErr := s.KeyByHash(ctx, store.KeyHash{})
 	_, sinceErr := s.ColasSince(ctx, 0, func(*cola.IndexRecord) error { return nil })
@@ -186,7 +193,8 @@ func everyKindOfMethod(ctx context.Context, s *Store) map[string]error {
 	return map[string]error{
 		"Ping": s.Ping(ctx), "Cola": readErr, "KeyByHash": keyErr, "ColasSince": sinceErr, "UpsertColas": upsertErr,
 		"SetTier": s.SetTier(ctx, 1, cola.TierFree), "Void": s.Void(ctx, storetest.NewBatchID(), nil),
-		"Settle": s.Settle(ctx, store.Batch{ID: storetest.NewBatchID()}, func(time.Time, []store.AccountState) []store.Entry { return nil }),
+		"Settle": s.Settle(ctx, store.Batch{ID: storetest.NewBatchID()},
+			func(time.Time, []store.AccountState) []store.Entry { return nil }),
 	}
 }
 
@@ -202,9 +210,9 @@ func (l lines) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// TestDeafnessIsToldOnce checks that the store logs once that its listening connection is lost,
-// regardless of the number of attempts, and once that it is back.
-func TestDeafnessIsToldOnce(t *testing.T) {
+// TestLostListenerIsLoggedOnce checks that the store logs once that its listening connection is
+// lost, regardless of the number of attempts, and once that it is back.
+func TestLostListenerIsLoggedOnce(t *testing.T) {
 	url := migratedDatabase(t)
 	name := url[strings.LastIndex(url, "/")+1:]
 	name, _, _ = strings.Cut(name, "?")
@@ -224,7 +232,8 @@ func TestDeafnessIsToldOnce(t *testing.T) {
 	execute(`ALTER DATABASE ` + name + ` ALLOW_CONNECTIONS true`)
 	second := <-log
 	levels := []slog.Level{first.Level, second.Level}
-	if !slices.Equal(levels, []slog.Level{slog.LevelWarn, slog.LevelInfo}) || !strings.Contains(second.Message, "again") {
-		t.Errorf("logged %q, then %q; want a warning, then that it is told again", first.Message, second.Message)
+	if !slices.Equal(levels, []slog.Level{slog.LevelWarn, slog.LevelInfo}) ||
+		!strings.Contains(second.Message, "again") {
+		t.Errorf("logged %q, then %q; want a warning, then an info", first.Message, second.Message)
 	}
 }

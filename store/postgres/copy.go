@@ -35,9 +35,10 @@ func (s *Store) Dump(ctx context.Context, yield func(*store.Item) error) error {
 // record except apps implies an account or a revision.
 func checkEmpty(ctx context.Context, tx pgx.Tx, latest cola.Revision) error {
 	var filled bool
-	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM accounts) OR EXISTS (SELECT 1 FROM apps)`).Scan(fields{&filled})
+	err := tx.QueryRow(ctx,
+		`SELECT EXISTS (SELECT 1 FROM accounts) OR EXISTS (SELECT 1 FROM apps)`).Scan(fields{&filled})
 	if err == nil && (latest > 0 || filled) {
-		err = errors.Join(store.ErrExists, errors.New("the database holds records already"))
+		err = errors.Join(store.ErrExists, errors.New("database is not empty"))
 	}
 	return err
 }
@@ -173,10 +174,12 @@ func (f *filler) addCola(c *cola.Cola) {
 // flush copies the buffered rows.
 func (f *filler) flush() error {
 	for _, t := range f.tables {
-		if err := copyRows(f.ctx, f.tx, t.name, t.columns, len(t.rows), func(i int) []any { return t.rows[i] }); err != nil {
+		if err := copyRows(f.ctx, f.tx, t.name, t.columns, len(t.rows),
+			func(i int) []any { return t.rows[i] }); err != nil {
 			return err
 		}
-		if t == f.of[store.ItemAccount] && len(t.rows) > 0 { // delete the destinations that a trigger created; the items include their own
+		// Delete the destinations that a trigger created; the items include their own.
+		if t == f.of[store.ItemAccount] && len(t.rows) > 0 {
 			if _, err := f.tx.Exec(f.ctx, `DELETE FROM destinations`); err != nil {
 				return err
 			}

@@ -55,17 +55,18 @@ func (d database) View(ctx context.Context, operation string, read func(q sqlsto
 // ChangeReferences implements sqlstore.Database.
 func (d database) ChangeReferences(ctx context.Context, operation string, mode store.Mode,
 	work func(ctx context.Context, q sqlstore.Querier) (sqlstore.Change, error)) ([]store.Outcome, error) {
-	return d.s.upsert(ctx, operation, change{mode: mode, reference: true, plan: func(ctx context.Context, q querier) (plan, error) {
-		c, err := work(ctx, reader{q})
-		p := plan{outcomes: c.Outcomes}
-		if len(c.Statements) > 0 {
-			p.write = func(ctx context.Context, t pgx.Tx, _ cola.Revision) error {
-				_, err := tx{reader{t}, t}.ExecAll(ctx, c.Statements...)
-				return err
+	return d.s.upsert(ctx, operation, change{mode: mode, reference: true,
+		plan: func(ctx context.Context, q querier) (plan, error) {
+			c, err := work(ctx, reader{q})
+			p := plan{outcomes: c.Outcomes}
+			if len(c.Statements) > 0 {
+				p.write = func(ctx context.Context, t pgx.Tx, _ cola.Revision) error {
+					_, err := tx{reader{t}, t}.ExecAll(ctx, c.Statements...)
+					return err
+				}
 			}
-		}
-		return p, err
-	}})
+			return p, err
+		}})
 }
 
 // Labels implements sqlstore.Database.

@@ -17,7 +17,7 @@ func TestDeadlocks(t *testing.T) {
 	before := deadlocks(t)
 	storetest.CheckDeadlocks(t, mustOpen(t, migratedDatabase(t), Options{Logger: quiet()}))
 	if n := deadlocks(t) - before; n > 0 {
-		t.Errorf("%d transactions were called off since others waited for them in a circle:\n%s", n, pgtest.Shared(t).Log())
+		t.Errorf("server reported %d deadlocks, want 0:\n%s", n, pgtest.Shared(t).Log())
 	}
 }
 
@@ -26,8 +26,9 @@ func deadlocks(t *testing.T) int {
 	return strings.Count(pgtest.Shared(t).Log(), "deadlock detected")
 }
 
-// TestRefusedClaims checks that a process whose claims the database refuses gets no deliveries to send.
-func TestRefusedClaims(t *testing.T) {
+// TestRejectedClaims checks that a process whose claims the database refuses gets no deliveries to
+// send.
+func TestRejectedClaims(t *testing.T) {
 	url := migratedDatabase(t)
 	s := mustOpen(t, url, Options{Logger: quiet()})
 	if err := s.Fill(t.Context(), storetest.SampleSearches(10)); err != nil {
@@ -36,7 +37,8 @@ func TestRefusedClaims(t *testing.T) {
 	if _, err := storetest.RunSampleSearches(t.Context(), s, 1); err != nil {
 		t.Fatal(err)
 	}
-	fenced := mustOpen(t, withParams(t, url, map[string]string{"colaregistry.opens_secrets": "off"}), Options{Logger: quiet()})
+	fenced := mustOpen(t, withParams(t, url, map[string]string{"colaregistry.opens_secrets": "off"}),
+		Options{Logger: quiet()})
 	later := time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		s    *Store
@@ -44,14 +46,14 @@ func TestRefusedClaims(t *testing.T) {
 	}{{fenced, 0}, {s, 6}} {
 		claimed, err := c.s.ClaimDeliveries(t.Context(), later, []string{cola.KindEmail}, 100, time.Hour)
 		if err != nil || len(claimed) != c.want {
-			t.Errorf("claimed %d deliveries, %v; want %d", len(claimed), err, c.want)
+			t.Errorf("ClaimDeliveries = %d deliveries, %v; want %d", len(claimed), err, c.want)
 		}
 	}
 }
 
-// TestDeliveriesWaitForNobody checks that claiming, releasing and deleting deliveries skip rows
+// TestDeliveriesSkipLockedRows checks that claiming, releasing and deleting deliveries skip rows
 // that another transaction has locked, such as while it records an attempt.
-func TestDeliveriesWaitForNobody(t *testing.T) {
+func TestDeliveriesSkipLockedRows(t *testing.T) {
 	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet()})
 	if err := s.Fill(t.Context(), storetest.SampleSearches(10)); err != nil {
 		t.Fatal(err)
@@ -66,7 +68,7 @@ func TestDeliveriesWaitForNobody(t *testing.T) {
 		t.Helper()
 		claimed, err := s.ClaimDeliveries(ctx, later, []string{cola.KindEmail}, 100, time.Hour)
 		if err != nil || len(claimed) != want {
-			t.Fatalf("claimed %d deliveries, %v; want %d", len(claimed), err, want)
+			t.Fatalf("ClaimDeliveries = %d deliveries, %v; want %d", len(claimed), err, want)
 		}
 		return claimed
 	}
@@ -87,7 +89,7 @@ func TestDeliveriesWaitForNobody(t *testing.T) {
 		t.Error(err)
 	}
 	if n, err := s.DeleteOldDeliveries(ctx, later); n != 4 || err != nil {
-		t.Errorf("forgot %d deliveries, %v; want the four that nobody has locked", n, err)
+		t.Errorf("DeleteOldDeliveries = %d, %v; want the 4 that are not locked", n, err)
 	}
 	rollback(t.Context(), tx)
 	claim(1) // the one that was locked; the other is claimed

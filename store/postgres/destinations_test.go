@@ -19,11 +19,12 @@ func TestSchemaBeforeDeliveries(t *testing.T) {
 	storetest.CheckRowsBeforeDeliveries(t, mustOpen(t, url, Options{Logger: quiet()}))
 }
 
-// TestSchemaBeforeSecrets checks that endpoints that accepted a message stay active, and that processes
-// of the previous version, which can't sign with sealed secrets, claim no deliveries.
+// TestSchemaBeforeSecrets checks that endpoints that accepted a message stay active, and that
+// processes of the previous version, which can't sign with sealed secrets, claim no deliveries.
 func TestSchemaBeforeSecrets(t *testing.T) {
 	const created = "to_timestamp(1763640000)"
-	url := oldDatabase(t, 14, storetest.RowsBeforeSecrets(created), `SELECT setval(pg_get_serial_sequence('accounts', 'id'), 1)`)
+	url := oldDatabase(t, 14, storetest.RowsBeforeSecrets(created),
+		`SELECT setval(pg_get_serial_sequence('accounts', 'id'), 1)`)
 	db, err := sql.Open("pgx", url)
 	if err != nil {
 		t.Fatal(err)
@@ -47,10 +48,11 @@ func TestSchemaBeforeSecrets(t *testing.T) {
 	if rows, err := db.Exec(claim); err != nil {
 		t.Fatal(err)
 	} else if n, _ := rows.RowsAffected(); n != 0 {
-		t.Errorf("the version before claims %d deliveries", n)
+		t.Errorf("previous version claimed %d deliveries, want 0", n)
 	}
-	if claimed, err := s.ClaimDeliveries(t.Context(), due, []string{cola.KindWebhook}, 10, time.Hour); err != nil || len(claimed) != 1 {
-		t.Errorf("claimed %v, %v; want the test", claimed, err)
+	if claimed, err := s.ClaimDeliveries(t.Context(), due, []string{cola.KindWebhook}, 10, time.Hour); err != nil ||
+		len(claimed) != 1 {
+		t.Errorf("ClaimDeliveries = %v, %v; want the test message", claimed, err)
 	}
 }
 
@@ -66,12 +68,13 @@ func TestRunWaitsForDeletion(t *testing.T) {
 	now := time.Now()
 	plan := &cola.Schedule{Active: true, Cadence: cola.CadenceDaily, NextRunAt: cola.Some(cola.TimestampOf(now))}
 	search := cola.SavedSearch{UUID: "x", Name: "x", Schedule: plan}
-	if _, _, err := s.CreateSavedSearch(t.Context(), store.NewSavedSearch{Account: account.ID, Search: search, MaxActive: 1}); err != nil {
+	if _, _, err := s.CreateSavedSearch(t.Context(),
+		store.NewSavedSearch{Account: account.ID, Search: search, MaxActive: 1}); err != nil {
 		t.Fatal(err)
 	}
 	claimed, err := s.ClaimDue(t.Context(), now, 1, time.Hour)
 	if err != nil || len(claimed) != 1 {
-		t.Fatalf("claimed %v, %v; want one", claimed, err)
+		t.Fatalf("ClaimDue = %v, %v; want one search", claimed, err)
 	}
 	deletion, err := s.general.Begin(t.Context())
 	if err != nil {
@@ -86,12 +89,14 @@ func TestRunWaitsForDeletion(t *testing.T) {
 		run := store.RunRecord{Due: claimed[0], Mark: store.Mark{At: now}, Matches: []store.RunMatch{{TTBID: 1}}}
 		outcomes, err := s.RecordRuns(t.Context(), []store.RunRecord{run})
 		if err == nil && !outcomes[0].Recorded {
-			t.Error("the run was left out")
+			t.Error("run not recorded")
 		}
 		recorded <- err
 	}()
 	for waiting := 0; waiting == 0; time.Sleep(time.Millisecond) {
-		query(t, url, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`, &waiting)
+		query(t, url,
+			`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+			&waiting)
 	}
 	if err := deletion.Commit(t.Context()); err != nil {
 		t.Fatal(err)
@@ -99,12 +104,13 @@ func TestRunWaitsForDeletion(t *testing.T) {
 	if err := <-recorded; err != nil {
 		t.Error(err)
 	}
-	if list, n, err := s.DeliveriesOf(t.Context(), account.ID, store.DeliveryFilter{}, store.Slice{Limit: 10}); err != nil || n != 0 {
-		t.Errorf("deliveries %+v, %v; want none", list, err)
+	if list, n, err := s.DeliveriesOf(t.Context(), account.ID, store.DeliveryFilter{},
+		store.Slice{Limit: 10}); err != nil || n != 0 {
+		t.Errorf("DeliveriesOf = %+v, %v; want none", list, err)
 	}
 }
 
-func TestAsksAreForgotten(t *testing.T) {
+func TestConfirmationRetention(t *testing.T) {
 	url := migratedDatabase(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, url, Options{Logger: quiet(), Now: func() time.Time { return now }})
@@ -115,7 +121,7 @@ func TestAsksAreForgotten(t *testing.T) {
 	var n int
 	query(t, url, `WITH old AS (INSERT INTO confirmations_asked (account_id, address_folded, asked_at)
 		SELECT $1::bigint, n::text, $2::timestamptz - make_interval(secs => CASE n WHEN 0 THEN 0 ELSE 1 END) FROM generate_series(0, 2 * $3::int + 1) n RETURNING 1)
-		SELECT count(*) FROM old`, &n, int64(account.ID), now.Add(time.Microsecond-store.ConfirmationsKept), oldAtOnce)
+		SELECT count(*) FROM old`, &n, int64(account.ID), now.Add(time.Microsecond-store.ConfirmationsKept), rowsPerDelete)
 	if err := sqlstore.DeleteExpired(t.Context(), s.control); err != nil {
 		t.Fatal(err)
 	}
@@ -123,6 +129,6 @@ func TestAsksAreForgotten(t *testing.T) {
 	query(t, url, `SELECT count(*) FROM confirmations_asked`, &n)
 	query(t, url, `SELECT min(address_folded) FROM confirmations_asked`, &left)
 	if n != 1 || left != "0" {
-		t.Errorf("%d requests are left, the first is of %q; want the new one", n, left)
+		t.Errorf("%d confirmation requests left, the first for %q; want only the new one", n, left)
 	}
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // errClosed is the error of all methods after Close.
-var errClosed = fmt.Errorf("the store is closed: %w", store.ErrUnavailable)
+var errClosed = fmt.Errorf("store closed: %w", store.ErrUnavailable)
 
 // SQLSTATEs with a special meaning in this package.
 const (
@@ -29,7 +29,7 @@ const (
 	deadlockDetected     = "40P01"
 )
 
-// failed wraps an error with its operation. Errors of an unavailable database become
+// failed wraps an error with its operation. Errors that mean an unavailable database become
 // store.ErrUnavailable.
 func failed(operation string, err error) error {
 	switch {
@@ -129,11 +129,11 @@ func isRetryable(err error) bool {
 
 // sqlState returns the SQLSTATE of a server's error; otherwise "".
 func sqlState(err error) string {
-	var answer *pgconn.PgError
-	if !errors.As(err, &answer) {
+	var pgErr *pgconn.PgError
+	if !errors.As(err, &pgErr) {
 		return ""
 	}
-	return answer.Code
+	return pgErr.Code
 }
 
 // withoutURL returns the reason why a URL is invalid, without the URL. The driver masks passwords,
@@ -152,8 +152,8 @@ func withoutURL(err error) error {
 }
 
 func invalidURL(reason string) error {
-	return fmt.Errorf("the database URL is not understood: %s; write postgres://user:password@host:5432/database, "+
-		"with special characters of the password percent-encoded, or keywords and values as libpq takes them", reason)
+	return fmt.Errorf("invalid database URL: %s; use postgres://user:password@host:5432/database "+
+		"with special characters in the password percent-encoded, or libpq keyword/value pairs", reason)
 }
 
 // failedToOpen is failed for errors while opening a database; it adds advice.
@@ -173,30 +173,30 @@ func failedToOpen(ctx context.Context, operation string, err error) error {
 
 // hints are advice for common errors while opening a database, by SQLSTATE.
 var hints = map[string]string{
-	"3D000": "the database does not exist; make it with CREATE DATABASE",
-	"28P01": "the server does not accept the user or the password",
-	"28000": "the server does not let this user in from here (pg_hba.conf)",
-	"42501": "the user lacks a privilege",
+	"3D000": "database does not exist; create it with CREATE DATABASE",
+	"28P01": "wrong user or password",
+	"28000": "server rejects this user from this host (pg_hba.conf)",
+	"42501": "missing privilege",
 }
 
 // errSettings means that a connection was made, but its settings could not be set.
-var errSettings = errors.New("settings of a new connection")
+var errSettings = errors.New("configure new connection")
 
 // isUnconnected reports whether a connection could not be made.
 func isUnconnected(err error) bool {
-	var connecting *pgconn.ConnectError
-	return errors.As(err, &connecting) || errors.Is(err, errSettings)
+	var connectErr *pgconn.ConnectError
+	return errors.As(err, &connectErr) || errors.Is(err, errSettings)
 }
 
 // oneLine returns a connection error in one line, with the last reason for each address. The driver
 // tries an address with TLS and without, and the first error would hide the second. It returns
 // other errors unchanged.
 func oneLine(err error) error {
-	var connecting *pgconn.ConnectError
-	if !errors.As(err, &connecting) {
+	var connectErr *pgconn.ConnectError
+	if !errors.As(err, &connectErr) {
 		return err
 	}
-	text := strings.Replace(err.Error(), connecting.Error(), "failed to connect: "+reasons(connecting.Unwrap()), 1)
+	text := strings.Replace(err.Error(), connectErr.Error(), "failed to connect: "+reasons(connectErr.Unwrap()), 1)
 	return rewordedError{strings.Join(strings.Fields(text), " "), err}
 }
 
@@ -220,15 +220,15 @@ func reasons(err error) string {
 	for _, attempt := range attempts {
 		address, reason, found := strings.Cut(attempt.Error(), ": ") // "address (host): reason"
 		bare, _, _ := strings.Cut(address, " (")
-		told := address + ": " + strings.Replace(reason, "dial tcp "+bare+": ", "", 1)
+		text := address + ": " + strings.Replace(reason, "dial tcp "+bare+": ", "", 1)
 		if !found || !strings.HasSuffix(address, ")") {
-			address, told = attempt.Error(), attempt.Error()
+			address, text = attempt.Error(), attempt.Error()
 		}
 		if i := slices.Index(addresses, address); i >= 0 {
-			last[i] = told
+			last[i] = text
 			continue
 		}
-		addresses, last = append(addresses, address), append(last, told)
+		addresses, last = append(addresses, address), append(last, text)
 	}
 	return strings.Join(last, "; ")
 }

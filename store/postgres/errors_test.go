@@ -47,23 +47,23 @@ func TestFailed(t *testing.T) {
 	} {
 		got := failed("do something", c.err)
 		if errors.Is(got, store.ErrUnavailable) != c.unavailable {
-			t.Errorf("%s: %v; want ErrUnavailable: %v", name, got, c.unavailable)
+			t.Errorf("%s: error = %v, want ErrUnavailable: %v", name, got, c.unavailable)
 		}
 		if errors.Is(got, context.DeadlineExceeded) {
-			t.Errorf("%s: %v is taken for the end of a context of the caller's", name, got)
+			t.Errorf("%s: error = %v, want no context error", name, got)
 		}
 		if isConnectionLost(c.err) != c.lost {
-			t.Errorf("%s: lost = %v", name, !c.lost)
+			t.Errorf("%s: isConnectionLost = %v, want %v", name, !c.lost, c.lost)
 		}
 	}
 	if failed("do something", nil) != nil {
-		t.Error("no error became one")
+		t.Error("failed(nil) != nil")
 	}
 }
 
-// TestEndedContexts checks that an ended context is reported as such, even if the connection it
+// TestContextErrors checks that an ended context is reported as such, even if the connection it
 // closed reports an error first.
-func TestEndedContexts(t *testing.T) {
+func TestContextErrors(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	own := errors.New("own")
@@ -77,10 +77,10 @@ func TestEndedContexts(t *testing.T) {
 	} {
 		got := new(Store).failed(ended, "do something", c.err)
 		if !errors.Is(got, c.want) {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
+			t.Errorf("%s: error = %v, want %v", name, got, c.want)
 		}
 		if c.want == context.Canceled && errors.Is(got, store.ErrUnavailable) {
-			t.Errorf("%s: %v says that the outcome is unknown", name, got)
+			t.Errorf("%s: error = %v, want no ErrUnavailable", name, got)
 		}
 	}
 }

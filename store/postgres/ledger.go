@@ -22,7 +22,7 @@ const (
 )
 
 // A batch is settled in two round trips. The first begins the transaction, takes the locks and
-// reads; each statement sees what was committed before it began. The second writes and commits.
+// reads; each statement sees everything committed before it began. The second writes and commits.
 //
 // All transactions take locks in the same order, so they cannot deadlock:
 //
@@ -30,14 +30,19 @@ const (
 //  2. Accounts, ascending.
 //  3. Rows that belong to these accounts: counters, days, windows, keys, links, sign-ins.
 //
-// Rows of an account are only changed under the lock of the account, except by RevokeKey,
-// RevokeLink, RestoreLink, EndSignIn and Connect, which hold no other lock that a settlement waits
-// for. SetTier, CreateKey, ReplaceKey, EndOtherSignIns and CreateSavedSearch lock one account and
-// then only its rows. AccountOf locks at most one account, and then an address and an identity,
-// which the ledger does not use. DisableApp and RegisterApp lock an app, which the ledger reads
-// without a lock. Recording runs and deleting searches lock searches and then deliveries (see
-// ClaimDue and ClaimDeliveries), and no account after those. Deletions of old rows skip locked
-// ones.
+// Rows of an account are only changed under the lock of the account, with these exceptions:
+//
+//   - RevokeKey, RevokeLink, RestoreLink, EndSignIn and Connect change one row and hold no other
+//     lock that a settlement waits for.
+//   - AccountOf locks at most one account, and then an address and an identity, which the ledger
+//     does not use.
+//   - DisableApp and RegisterApp lock an app, which the ledger reads without a lock.
+//   - Recording runs and deleting searches lock searches and then deliveries (see ClaimDue and
+//     ClaimDeliveries), and no account after those.
+//   - Deletions of old rows skip locked rows.
+//
+// SetTier, CreateKey, ReplaceKey, EndOtherSignIns and CreateSavedSearch lock one account and then
+// only its rows.
 
 const (
 	upsertMonths = `INSERT INTO usage_months AS m (account_id, period, detail_views, list_records)
@@ -62,7 +67,9 @@ const (
 )
 
 // Settle implements store.Ledger.
-func (s *Store) Settle(ctx context.Context, batch store.Batch, decide func(time.Time, []store.AccountState) []store.Entry) error {
+func (s *Store) Settle(
+	ctx context.Context, batch store.Batch, decide func(time.Time, []store.AccountState) []store.Entry,
+) error {
 	const operation = "settle batch"
 	if err := s.start(); err != nil {
 		return failed(operation, err)
@@ -188,7 +195,7 @@ func (t *tally) commit(ctx context.Context, conn *pgxpool.Conn, id store.BatchID
 		end, err = results.Exec()
 	}
 	if err = sent(results, err); err == nil && end.String() != "COMMIT" {
-		err = fmt.Errorf("the transaction ended with %s", end)
+		err = fmt.Errorf("transaction ended with %s", end)
 	}
 	return ending.result(err)
 }
@@ -211,7 +218,8 @@ func (t *tally) queueUsage(b *pgx.Batch) {
 	channels, kinds, meters := make([]string, n), make([]string, n), make([]string, n)
 	for i, k := range t.days.keys {
 		count := t.days.values[k]
-		accounts[i], channels[i], kinds[i], credentials[i] = int64(k.account), string(k.channel), string(k.credential.Kind), k.credential.ID
+		accounts[i], channels[i], kinds[i], credentials[i] = int64(k.account), string(k.channel),
+			string(k.credential.Kind), k.credential.ID
 		meters[i], units[i], requests[i] = string(k.meter), int64(count.units), int64(count.requests)
 	}
 	b.Queue(upsertDays, accounts, cola.DateOf(t.now).Time(), channels, kinds, credentials, meters, units, requests)
@@ -232,7 +240,8 @@ func (t *tally) queueWindows(b *pgx.Batch) {
 			grants = store.AddGrant(grants, store.Grant{At: t.now, Requests: n})
 		}
 		for _, g := range grants {
-			accounts, at, requests = append(accounts, int64(state.Account)), append(at, g.At), append(requests, int64(g.Requests))
+			accounts, at = append(accounts, int64(state.Account)), append(at, g.At)
+			requests = append(requests, int64(g.Requests))
 		}
 	}
 	if len(accounts) > 0 {
@@ -242,7 +251,7 @@ func (t *tally) queueWindows(b *pgx.Batch) {
 
 // queueUses queues updates of the last use of credentials of one kind: the valid and the charged
 // ones, once each, unless a recent use is already recorded.
-func (t *tally) queueUses(b *pgx.Batch, kind cola.CredentialKind, note string) {
+func (t *tally) queueUses(b *pgx.Batch, kind cola.CredentialKind, update string) {
 	var ids, accounts []int64
 	noted := map[int64]bool{}
 	use := func(account cola.AccountID, c cola.Credential) {
@@ -261,7 +270,7 @@ func (t *tally) queueUses(b *pgx.Batch, kind cola.CredentialKind, note string) {
 		use(k.account, k.credential)
 	}
 	if len(ids) > 0 {
-		b.Queue(note, t.now, t.now.Add(-usedEvery), ids, accounts)
+		b.Queue(update, t.now, t.now.Add(-usedEvery), ids, accounts)
 	}
 }
 

@@ -44,8 +44,8 @@ type credentialRow struct {
 	lastUsed, revoked, expiresAt time.Time
 }
 
-// holds reports whether the credential is valid at now.
-func (c credentialRow) holds(now time.Time) bool {
+// valid reports whether the credential is valid at now.
+func (c credentialRow) valid(now time.Time) bool {
 	return c.revoked.IsZero() && (c.expiresAt.IsZero() || c.expiresAt.After(now))
 }
 
@@ -71,7 +71,7 @@ func readAccounts(rows pgx.Rows, err error) (now time.Time, list []accountRow, _
 		return now, nil, err
 	}
 	if len(all) == 0 {
-		return now, nil, errors.New("the database does not tell the time")
+		return now, nil, errors.New("database returned no time")
 	}
 	for _, r := range all {
 		if r.account.ID != 0 {
@@ -86,7 +86,8 @@ func readAccounts(rows pgx.Rows, err error) (now time.Time, list []accountRow, _
 // failover, leaves such grants. They count as of now: left alone, they would fill the window until
 // the clock catches up, which may take hours; dropped, they would let the account exceed its limit.
 func (r accountRow) state(now time.Time) (state store.AccountState, ahead bool) {
-	state = store.AccountState{Account: r.account.ID, Exists: true, Suspended: r.account.Suspended(), Tier: r.account.Tier, Used: r.used}
+	state = store.AccountState{Account: r.account.ID, Exists: true,
+		Suspended: r.account.Suspended(), Tier: r.account.Tier, Used: r.used}
 	late := 0
 	for i, at := range r.at {
 		switch {
@@ -207,7 +208,7 @@ func readStates(results pgx.BatchResults, batch store.Batch) (l ledgerState, err
 	}
 	for _, c := range credentials {
 		l.credentials[c.Credential] = c
-		if i, asked := place[c.account]; asked && c.holds(l.now) {
+		if i, asked := place[c.account]; asked && c.valid(l.now) {
 			l.states[i].Valid[c.Credential] = true
 		}
 	}

@@ -37,16 +37,19 @@ func TestDatabaseClock(t *testing.T) {
 	}
 	lasting, over, later := key(1, time.Time{}), key(2, begun), key(3, begun.Add(time.Hour))
 	var instants []time.Time
-	batch := store.Batch{Accounts: []cola.AccountID{a.ID, a.ID + 1}, Credentials: []cola.Credential{lasting, over, later}}
+	batch := store.Batch{Accounts: []cola.AccountID{a.ID, a.ID + 1},
+		Credentials: []cola.Credential{lasting, over, later}}
 	for range 2 {
 		batch.ID = storetest.NewBatchID()
 		err := s.Settle(t.Context(), batch, func(now time.Time, states []store.AccountState) []store.Entry {
-			want := store.AccountState{Account: a.ID, Exists: true, Tier: cola.TierPro, Used: cola.Used{ListRecords: 20 * len(instants)},
+			want := store.AccountState{Account: a.ID, Exists: true, Tier: cola.TierPro,
+				Used:  cola.Used{ListRecords: 20 * len(instants)},
 				Valid: map[cola.Credential]bool{lasting: true, later: true}}
 			for _, at := range instants {
 				want.Grants = append(want.Grants, store.Grant{At: at, Requests: 1})
 			}
-			if diff := cmp.Diff([]store.AccountState{want, {Account: a.ID + 1, Valid: map[cola.Credential]bool{}}}, states); diff != "" {
+			if diff := cmp.Diff([]store.AccountState{want, {Account: a.ID + 1, Valid: map[cola.Credential]bool{}}},
+				states); diff != "" {
 				t.Errorf("states (-want +got):\n%s", diff)
 			}
 			instants = append(instants, now)
@@ -66,14 +69,15 @@ func TestDatabaseClock(t *testing.T) {
 	}
 	revoked, err := s.KeyByHash(t.Context(), store.KeyHash{3})
 	if err != nil || !used.LastUsedAt.Equal(instants[0]) {
-		t.Errorf("last used at %v (%v), want %v: the second use is not a minute later", used.LastUsedAt, err, instants[0])
+		t.Errorf("LastUsedAt = %v (error %v), want %v: the second use is within a minute",
+			used.LastUsedAt, err, instants[0])
 	}
 	order := []time.Time{begun, a.CreatedAt, used.CreatedAt, instants[0], instants[1], revoked.RevokedAt, read()}
 	if !slices.IsSortedFunc(order, time.Time.Compare) {
-		t.Errorf("instants %v are not in order", order)
+		t.Errorf("times %v are not in order", order)
 	}
 	days, err := s.DailyUsage(t.Context(), a.ID, cola.DateOf(begun), cola.DateOf(order[6]))
 	if err != nil || len(days) == 0 || days[0].Day != cola.DateOf(instants[0]) {
-		t.Errorf("days %v (%v), want %v", days, err, cola.DateOf(instants[0]))
+		t.Errorf("DailyUsage = %v (error %v), want day %v", days, err, cola.DateOf(instants[0]))
 	}
 }

@@ -59,7 +59,7 @@ func (l *load) charge(t *testing.T, i int) {
 			case errors.Is(err, store.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
 				time.Sleep(10 * time.Millisecond)
 			default:
-				t.Errorf("charging: %v", err)
+				t.Errorf("charge: %v", err)
 				return
 			}
 		}
@@ -74,7 +74,7 @@ func (l *load) waitFor(t *testing.T, more int64) {
 		want := l.answered[i].Load() + more
 		for deadline := time.Now().Add(time.Minute); l.answered[i].Load() < want; time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(deadline) {
-				t.Fatalf("account %d is not charged any more", l.accounts[i])
+				t.Fatalf("account %d is no longer charged", l.accounts[i])
 			}
 		}
 	}
@@ -88,7 +88,8 @@ func (l *load) end(t *testing.T) {
 	for i, id := range l.accounts {
 		usage, err := l.s.AccountUsage(t.Context(), id)
 		if want := int(l.answered[i].Load()); err != nil || usage.Used.ListRecords != want {
-			t.Errorf("account %d: %d records are in the ledger (%v), %d were answered", id, usage.Used.ListRecords, err, want)
+			t.Errorf("account %d: ledger has %d list records (error %v), want the %d acknowledged",
+				id, usage.Used.ListRecords, err, want)
 		}
 	}
 }
@@ -104,22 +105,24 @@ func withHost(t *testing.T, address, second string) string {
 	return u.String() + "&target_session_attrs=read-write"
 }
 
-// mustBeStandby checks that a store on a standby reports that it cannot serve.
-func mustBeStandby(t *testing.T, address string) {
+// checkStandby checks that a store on a standby reports that it cannot serve.
+func checkStandby(t *testing.T, address string) {
 	t.Helper()
 	s := mustOpen(t, address, Options{Logger: quiet()})
 	if err := s.Ping(t.Context()); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("Ping of a standby: %v, want ErrUnavailable", err)
+		t.Errorf("Ping(standby) error = %v, want ErrUnavailable", err)
 	}
-	err := s.Settle(t.Context(), store.Batch{ID: storetest.NewBatchID()}, func(time.Time, []store.AccountState) []store.Entry { return nil })
+	err := s.Settle(t.Context(), store.Batch{ID: storetest.NewBatchID()},
+		func(time.Time, []store.AccountState) []store.Entry { return nil })
 	if !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("settling on a standby: %v, want ErrUnavailable", err)
+		t.Errorf("Settle(standby) error = %v, want ErrUnavailable", err)
 	}
-	if _, err := s.UpsertColas(t.Context(), storetest.Samples(0, 1), store.Commit); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("importing on a standby: %v, want ErrUnavailable", err)
+	if _, err := s.UpsertColas(t.Context(), storetest.Samples(0, 1), store.Commit); !errors.Is(err,
+		store.ErrUnavailable) {
+		t.Errorf("UpsertColas(standby) error = %v, want ErrUnavailable", err)
 	}
 	if _, err := s.Revision(t.Context()); err != nil {
-		t.Errorf("reading on a standby: %v", err)
+		t.Errorf("read on a standby: error = %v, want nil", err)
 	}
 }
 

@@ -24,7 +24,7 @@ var migrations embed.FS
 const lockAttempts = 600
 
 // Migrate upgrades the schema of an existing database and returns the versions before and after,
-// which are equal if nothing was to be done. Open does the same.
+// which are equal if the schema was current. Open does the same.
 func Migrate(ctx context.Context, url string, opts Options) (from, to int64, err error) {
 	const operation = "migrate database"
 	opts = opts.withDefaults()
@@ -79,11 +79,11 @@ func migrate(ctx context.Context, db *sql.DB, opts Options) (from, to int64, err
 	to = latestVersion(p)
 	switch {
 	case from > to:
-		return from, from, fmt.Errorf("schema version %d, known up to %d: %w", from, to, store.ErrNewerSchema)
+		return from, from, fmt.Errorf("schema version %d, latest known is %d: %w", from, to, store.ErrNewerSchema)
 	case from == to:
 		return from, to, nil
 	case opts.NoMigrate && from == 0:
-		return from, from, fmt.Errorf("the database has no schema yet and needs to be migrated to version %d", to)
+		return from, from, fmt.Errorf("database has no schema; migrate it to version %d", to)
 	case opts.NoMigrate:
 		return from, from, fmt.Errorf("schema version %d, this program's is %d: %w", from, to, store.ErrOlderSchema)
 	}
@@ -94,7 +94,7 @@ func migrate(ctx context.Context, db *sql.DB, opts Options) (from, to int64, err
 	if err != nil {
 		return from, from, err
 	}
-	if len(applied) == 0 { // another process has migrated meanwhile, perhaps to an even newer version
+	if len(applied) == 0 { // another process has migrated, perhaps to an even newer version
 		return migrate(ctx, db, Options{Logger: opts.Logger, NoMigrate: true})
 	}
 	return applied[0].Source.Version - 1, to, nil
@@ -110,9 +110,9 @@ func checkPrivilege(ctx context.Context, db *sql.DB) error {
 	case err != nil:
 		return err
 	case !schema.Valid:
-		return errors.New("there is no schema to make tables in; see search_path")
+		return errors.New("no schema to create tables in; check search_path")
 	case !allowed.Bool:
-		return fmt.Errorf("the user %s may not make tables; let it own the database, or GRANT CREATE ON SCHEMA %s", user.String, schema.String)
+		return fmt.Errorf("user %s may not create tables; make it the owner of the database, or run GRANT CREATE ON SCHEMA %s", user.String, schema.String)
 	}
 	return nil
 }
@@ -126,7 +126,8 @@ func newProvider(db *sql.DB) (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(goose.DialectPostgres, db, files, goose.WithDisableGlobalRegistry(true), goose.WithSessionLocker(locker))
+	return goose.NewProvider(goose.DialectPostgres, db, files,
+		goose.WithDisableGlobalRegistry(true), goose.WithSessionLocker(locker))
 }
 
 func latestVersion(p *goose.Provider) int64 {
@@ -141,6 +142,7 @@ func schemaVersion(ctx context.Context, db *sql.DB) (version int64, err error) {
 	if err != nil || !migrated {
 		return 0, err
 	}
-	err = db.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&version)
+	err = db.QueryRowContext(ctx,
+		`SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&version)
 	return version, err
 }

@@ -35,24 +35,27 @@ const (
 	minVersion = 130000
 )
 
-// Connection settings. Those in the URL take precedence. A ledger transaction locks accounts. If
-// its client vanishes, the server releases the locks soon: through the idle timeout between round
-// trips, and through TCP keep-alive within one. The operator decides whether commits wait for the
-// disk and for standbys.
+// Connection settings. Those in the URL take precedence.
+//
+// A ledger transaction locks accounts. If its client vanishes, the server releases the locks within
+// seconds: by the idle timeout between round trips, or by TCP keep-alive within one. The operator
+// decides whether commits wait for the disk and for standbys.
 var (
 	commonSettings = map[string]string{
 		"default_transaction_isolation": "read committed", // for statements outside transactions
-		"colaregistry.opens_secrets":    "on",             // lets this version claim deliveries; see the migration "secrets"
-		"tcp_keepalives_idle":           "10",
-		"tcp_keepalives_interval":       "5",
-		"tcp_keepalives_count":          "3",
+		// Lets this version claim deliveries; see the migration "secrets".
+		"colaregistry.opens_secrets": "on",
+		"tcp_keepalives_idle":        "10",
+		"tcp_keepalives_interval":    "5",
+		"tcp_keepalives_count":       "3",
 	}
 	generalSettings = map[string]string{
 		"statement_timeout":                   "0", // reading the whole registry may take long
 		"idle_in_transaction_session_timeout": "60s",
 	}
 	ledgerSettings = map[string]string{
-		"statement_timeout":                   "15s", // callers time out earlier; does not end a commit's wait for a standby
+		// Callers time out earlier. It does not end a commit's wait for a standby.
+		"statement_timeout":                   "15s",
 		"idle_in_transaction_session_timeout": "10s",
 		// Every statement finds a few rows by key. Planning each batch takes longer than running
 		// it, and a plan made for small tables must not scan them once they are large.
@@ -115,7 +118,8 @@ func (s *Store) connect(ctx context.Context, config *pgxpool.Config, opts Option
 		return err
 	}
 	if opts.Metrics != nil {
-		if s.measure, err = measurePools(opts.Metrics, map[string]*pgxpool.Pool{"general": s.general, "ledger": s.ledger}); err != nil {
+		if s.metrics, err = exportPoolMetrics(opts.Metrics,
+			map[string]*pgxpool.Pool{"general": s.general, "ledger": s.ledger}); err != nil {
 			return err
 		}
 	}
@@ -123,14 +127,17 @@ func (s *Store) connect(ctx context.Context, config *pgxpool.Config, opts Option
 	return nil
 }
 
-// named returns the configuration of connections whose name shows operators their purpose.
+// named returns a configuration with the purpose of its connections in their application_name, for
+// operators.
 func named(config *pgxpool.Config, purpose string) *pgxpool.Config {
 	config = config.Copy()
 	config.ConnConfig.RuntimeParams["application_name"] += " " + purpose
 	return config
 }
 
-func openPool(ctx context.Context, base *pgxpool.Config, connections int32, settings map[string]string) (*pgxpool.Pool, error) {
+func openPool(
+	ctx context.Context, base *pgxpool.Config, connections int32, settings map[string]string,
+) (*pgxpool.Pool, error) {
 	config := base.Copy()
 	config.MaxConns = connections
 	config.MinConns, config.MinIdleConns = min(config.MinConns, connections), min(config.MinIdleConns, connections)
@@ -150,7 +157,9 @@ func onConnect(given map[string]string, settings ...map[string]string) func(cont
 		}
 	}
 	return func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, `SELECT set_config(name, value, FALSE) FROM unnest($1::text[], $2::text[]) AS s (name, value)`, names, values)
+		_, err := conn.Exec(ctx,
+			`SELECT set_config(name, value, FALSE) FROM unnest($1::text[], $2::text[]) AS s (name, value)`, names,
+			values)
 		if err != nil {
 			return fmt.Errorf("%w: %w", errSettings, err)
 		}
@@ -198,7 +207,7 @@ func parse(url string) (*pgxpool.Config, error) {
 		conn.RuntimeParams["application_name"] = "colaregistry"
 	}
 	conn.RuntimeParams["client_encoding"] = "UTF8"
-	conn.OnNotice = noteCommit
+	conn.OnNotice = onNotice
 	return config, checkConfig(conn)
 }
 
@@ -207,14 +216,14 @@ func parse(url string) (*pgxpool.Config, error) {
 func checkConfig(conn *pgx.ConnConfig) error {
 	switch conn.DefaultQueryExecMode {
 	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
-		return errors.New("default_query_exec_mode: values must travel in binary; use cache_statement, cache_describe or describe_exec")
+		return errors.New("default_query_exec_mode needs a binary format: use cache_statement, cache_describe or describe_exec")
 	}
-	odd := strings.Contains(conn.Host, "@")
+	invalid := strings.Contains(conn.Host, "@")
 	for _, f := range conn.Fallbacks {
-		odd = odd || strings.Contains(f.Host, "@")
+		invalid = invalid || strings.Contains(f.Host, "@")
 	}
-	if odd {
-		return invalidURL("there is an @ in the name of the host")
+	if invalid {
+		return invalidURL("host name contains @")
 	}
 	return nil
 }
@@ -228,15 +237,15 @@ func checkServer(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	return checkFit(version, name, encoding)
+	return checkVersion(version, name, encoding)
 }
 
-func checkFit(version int, name, encoding string) error {
+func checkVersion(version int, name, encoding string) error {
 	switch {
 	case version < minVersion:
-		return fmt.Errorf("the server is PostgreSQL %s; version %d or later is needed", name, minVersion/10000)
+		return fmt.Errorf("PostgreSQL %s is not supported; version %d or later is required", name, minVersion/10000)
 	case encoding != "UTF8":
-		return fmt.Errorf("the database has the encoding %s; make it with ENCODING 'UTF8'", encoding)
+		return fmt.Errorf("database encoding is %s; create the database with ENCODING 'UTF8'", encoding)
 	}
 	return nil
 }

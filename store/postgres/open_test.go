@@ -19,43 +19,45 @@ import (
 
 func TestSchemaVersions(t *testing.T) {
 	url := pgtest.NewDatabase(t)
-	if _, err := Open(t.Context(), url, Options{NoMigrate: true}); err == nil || !strings.Contains(err.Error(), "no schema yet") {
-		t.Errorf("opening an empty database without migrating: %v, want that it has no schema", err)
+	if _, err := Open(t.Context(), url, Options{NoMigrate: true}); err == nil ||
+		!strings.Contains(err.Error(), "no schema") {
+		t.Errorf("Open(empty database, NoMigrate) error = %v, want no schema", err)
 	}
 	current, latest, err := Versions(t.Context(), url)
 	if err != nil || current != 0 || latest == 0 {
-		t.Errorf("Versions of nothing = %d, %d, %v", current, latest, err)
+		t.Errorf("Versions(empty database) = %d, %d, %v; want 0, the latest, nil", current, latest, err)
 	}
 	var tables int
 	query(t, url, `SELECT count(*) FROM pg_tables WHERE schemaname = 'public'`, &tables)
 	if tables != 0 {
-		t.Errorf("asking for versions made %d tables", tables)
+		t.Errorf("Versions created %d tables, want 0", tables)
 	}
 	for _, want := range []int64{0, latest} {
-		if from, to, err := Migrate(t.Context(), url, Options{Logger: quiet(), NoMigrate: true}); err != nil || from != want || to != latest {
-			t.Errorf("Migrate = %d, %d, %v; want from %d to %d", from, to, err, want, latest)
+		if from, to, err := Migrate(t.Context(), url, Options{Logger: quiet(), NoMigrate: true}); err != nil ||
+			from != want || to != latest {
+			t.Errorf("Migrate = %d, %d, %v; want %d, %d, nil", from, to, err, want, latest)
 		}
 	}
 	if s := mustOpen(t, url, Options{NoMigrate: true}); s.Created() {
-		t.Error("created, though it was migrated before")
+		t.Error("Created = true after Migrate, want false")
 	}
 
 	query(t, url, fmt.Sprintf(`DELETE FROM goose_db_version WHERE version_id = %d RETURNING 1`, latest), &tables)
 	if _, err := Open(t.Context(), url, Options{NoMigrate: true}); !errors.Is(err, store.ErrOlderSchema) ||
 		!strings.Contains(err.Error(), fmt.Sprintf("version %d, this program's is %d", latest-1, latest)) {
-		t.Errorf("opening an older schema without migrating: %v, want ErrOlderSchema with both versions", err)
+		t.Errorf("Open(older schema, NoMigrate) error = %v, want ErrOlderSchema with both versions", err)
 	}
 	if current, _, err := Versions(t.Context(), url); err != nil || current != latest-1 {
-		t.Errorf("Versions of an older schema = %d, %v; want %d", current, err, latest-1)
+		t.Errorf("Versions(older schema) = %d, %v; want %d", current, err, latest-1)
 	}
 	query(t, url, fmt.Sprintf(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (%d, TRUE), (%d, TRUE) RETURNING 1`, latest, latest+1), &tables)
 	for name, err := range map[string]error{"Open": openError(t, url), "Migrate": migrateError(t, url)} {
 		if !errors.Is(err, store.ErrNewerSchema) || !strings.Contains(err.Error(), fmt.Sprint(latest+1)) {
-			t.Errorf("%s of a newer schema: %v, want ErrNewerSchema with its version", name, err)
+			t.Errorf("%s(newer schema) error = %v, want ErrNewerSchema with its version", name, err)
 		}
 	}
 	if current, _, err := Versions(t.Context(), url); err != nil || current != latest+1 {
-		t.Errorf("Versions of a newer schema = %d, %v; want %d", current, err, latest+1)
+		t.Errorf("Versions(newer schema) = %d, %v; want %d", current, err, latest+1)
 	}
 }
 
@@ -87,8 +89,8 @@ func migrateError(t *testing.T, url string) error {
 	return err
 }
 
-// TestOpenSaysWhatIsWrong checks that errors state the reason and never contain the password.
-func TestOpenSaysWhatIsWrong(t *testing.T) {
+// TestOpenErrors checks that errors state the reason and never contain the password.
+func TestOpenErrors(t *testing.T) {
 	server := pgtest.Shared(t)
 	execute := func(sql string) {
 		t.Helper()
@@ -109,55 +111,58 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	closed := closedPort(t)
 	guest := strings.Replace(server.URL("belongs_to_another"), "colaregistry@", "guest:sesame@", 1)
 	for name, c := range map[string]struct{ url, want string }{
-		"no such database":      {strings.Replace(server.URL("missing"), "@", ":sesame@", 1), "does not exist; make it with CREATE DATABASE"},
-		"no such user":          {strings.Replace(server.URL("postgres"), "colaregistry@", "nobody:sesame@", 1), "user"},
-		"nobody listens":        {"postgres://u:sesame@" + closed + "/d?sslmode=disable", "connection refused"},
-		"no right to migrate":   {guest, "GRANT CREATE ON SCHEMA public"},
-		"no schema":             {server.URL("postgres") + "&search_path=nowhere", "search_path"},
-		"bytes instead of text": {strings.Replace(server.URL("bytes_only"), "@", ":sesame@", 1), "encoding SQL_ASCII"},
-		"values as text":        {server.URL("postgres") + "&default_query_exec_mode=simple_protocol", "binary"},
-		"a slash in a password": {"postgres://u:sesa/me@localhost/d", "percent-encoded"},
-		"an at in a password":   {"postgres://u:sesame@sesame@localhost/d", "percent-encoded"},
-		"one before two hosts":  {"postgres://u:sesame@sesame@localhost,localhost/d", "percent-encoded"},
-		"bad escapes":           {"postgres://u:%zsesame@localhost/d", "percent-encoded"},
-		"another scheme":        {"mysql://u:sesame@localhost/d", "not understood"},
-		"unclosed quotes":       {"host=localhost password='sesame", "not understood"},
-		"a bad setting":         {"host=localhost password=sesame pool_max_conns=many", "pool_max_conns"},
-		"a bad port":            {"host=localhost password=sesame port=x", "invalid port"},
+		"no such database": {strings.Replace(server.URL("missing"), "@", ":sesame@", 1),
+			"does not exist; create it with CREATE DATABASE"},
+		"no such user": {strings.Replace(server.URL("postgres"), "colaregistry@", "nobody:sesame@", 1),
+			"user"},
+		"port closed":                  {"postgres://u:sesame@" + closed + "/d?sslmode=disable", "connection refused"},
+		"missing privilege":            {guest, "GRANT CREATE ON SCHEMA public"},
+		"no schema":                    {server.URL("postgres") + "&search_path=nowhere", "search_path"},
+		"bytes instead of text":        {strings.Replace(server.URL("bytes_only"), "@", ":sesame@", 1), "SQL_ASCII"},
+		"text format":                  {server.URL("postgres") + "&default_query_exec_mode=simple_protocol", "binary"},
+		"slash in the password":        {"postgres://u:sesa/me@localhost/d", "percent-encoded"},
+		"@ in the password":            {"postgres://u:sesame@sesame@localhost/d", "percent-encoded"},
+		"@ in the password, two hosts": {"postgres://u:sesame@sesame@localhost,localhost/d", "percent-encoded"},
+		"bad escapes":                  {"postgres://u:%zsesame@localhost/d", "percent-encoded"},
+		"another scheme":               {"mysql://u:sesame@localhost/d", "invalid database URL"},
+		"unclosed quote":               {"host=localhost password='sesame", "invalid database URL"},
+		"bad setting":                  {"host=localhost password=sesame pool_max_conns=many", "pool_max_conns"},
+		"bad port":                     {"host=localhost password=sesame port=x", "invalid port"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, versions := Versions(t.Context(), c.url)
-			for method, err := range map[string]error{"Open": openError(t, c.url), "Migrate": migrateError(t, c.url), "Versions": versions} {
+			for method, err := range map[string]error{"Open": openError(t, c.url), "Migrate": migrateError(t, c.url),
+				"Versions": versions} {
 				if err == nil && method == "Versions" {
 					continue // these faults do not prevent reading
 				}
 				if err == nil || !strings.Contains(err.Error(), c.want) && method == "Open" {
-					t.Errorf("%s: %v, want %q in it", method, err, c.want)
+					t.Errorf("%s error = %v, want it to contain %q", method, err, c.want)
 				}
 				if err != nil && strings.Contains(err.Error(), "sesa") {
-					t.Errorf("%s tells the password: %v", method, err)
+					t.Errorf("%s error contains the password: %v", method, err)
 				}
 			}
 		})
 	}
 	if err := openError(t, "postgres://u@"+closed+"/d?sslmode=disable"); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("a server that is down: %v, want ErrUnavailable", err)
+		t.Errorf("Open(server down) error = %v, want ErrUnavailable", err)
 	}
 }
 
-func TestServersThatDoNotFit(t *testing.T) {
+func TestUnsupportedServers(t *testing.T) {
 	for name, c := range map[string]struct {
 		version               int
 		named, encoding, want string
 	}{
-		"the oldest that will do": {130000, "13.0", "UTF8", ""},
-		"a newer one":             {180001, "18.1", "UTF8", ""},
-		"one that is too old":     {120022, "12.22 (Debian 12.22-1)", "UTF8", "PostgreSQL 12.22 (Debian 12.22-1); version 13"},
-		"another encoding":        {150000, "15.0", "LATIN1", "LATIN1"},
+		"oldest supported version": {130000, "13.0", "UTF8", ""},
+		"newer version":            {180001, "18.1", "UTF8", ""},
+		"too old":                  {120022, "12.22 (Debian 12.22-1)", "UTF8", "PostgreSQL 12.22 (Debian 12.22-1)"},
+		"another encoding":         {150000, "15.0", "LATIN1", "LATIN1"},
 	} {
-		err := checkFit(c.version, c.named, c.encoding)
+		err := checkVersion(c.version, c.named, c.encoding)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", name, err, c.want)
+			t.Errorf("%s: error = %v, want it to contain %q", name, err, c.want)
 		}
 	}
 }
@@ -173,9 +178,9 @@ func closedPort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// TestOpenEndsWithItsContext checks that Open respects its context, even if a host accepts the
+// TestOpenContext checks that Open respects its context, even if a host accepts the
 // connection and then stays silent.
-func TestOpenEndsWithItsContext(t *testing.T) {
+func TestOpenContext(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -183,17 +188,18 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 	defer l.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := Open(ctx, "postgres://u@"+l.Addr().String()+"/d?sslmode=disable", Options{}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("error %v, want that of the context", err)
+	if _, err := Open(ctx, "postgres://u@"+l.Addr().String()+"/d?sslmode=disable", Options{}); !errors.Is(err,
+		context.DeadlineExceeded) {
+		t.Errorf("Open error = %v, want the context's", err)
 	}
 	_, err = Open(t.Context(), "postgres://u@"+l.Addr().String()+"/d?sslmode=disable&connect_timeout=1", Options{})
 	if !errors.Is(err, store.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("error %v, want ErrUnavailable, and no context's", err)
+		t.Errorf("Open error = %v, want ErrUnavailable and no context error", err)
 	}
 }
 
-// TestHostsAreTriedInTurn checks that the store picks the writable host of several.
-func TestHostsAreTriedInTurn(t *testing.T) {
+// TestMultipleHosts checks that the store picks the writable host of several.
+func TestMultipleHosts(t *testing.T) {
 	url := migratedDatabase(t)
 	url = strings.Replace(url, "@", "@"+closedPort(t)+",", 1) + "&target_session_attrs=read-write"
 	if err := mustOpen(t, url, Options{Logger: quiet()}).Ping(t.Context()); err != nil {
@@ -208,20 +214,22 @@ func TestConnectionSettings(t *testing.T) {
 		application, wait string
 		connections       int32
 	}{
-		"as a rule":   {nil, "colaregistry ledger", "15s", 0},
-		"as told":     {map[string]string{"application_name": "copy", "statement_timeout": "7s", "pool_max_conns": "3"}, "copy ledger", "7s", 3},
+		"as a rule": {nil, "colaregistry ledger", "15s", 0},
+		"from the URL": {map[string]string{"application_name": "copy", "statement_timeout": "7s", "pool_max_conns": "3"},
+			"copy ledger", "7s", 3},
 		"of the text": {map[string]string{"client_encoding": "LATIN1"}, "colaregistry ledger", "15s", 0},
 	} {
 		s := mustOpen(t, withParams(t, url, c.params), Options{Logger: quiet()})
 		var application, wait, encoding, isolation string
 		err := s.ledger.QueryRow(t.Context(), `SELECT current_setting('application_name'), current_setting('statement_timeout'),
 			current_setting('client_encoding'), current_setting('default_transaction_isolation')`).Scan(&application, &wait, &encoding, &isolation)
-		if err != nil || application != c.application || wait != c.wait || encoding != "UTF8" || isolation != "read committed" {
-			t.Errorf("%s: %q, %q, %q, %q, %v", name, application, wait, encoding, isolation, err)
+		if err != nil || application != c.application || wait != c.wait || encoding != "UTF8" ||
+			isolation != "read committed" {
+			t.Errorf("%s: settings %q, %q, %q, %q (error %v)", name, application, wait, encoding, isolation, err)
 		}
 		most := s.general.Stat().MaxConns()
 		if c.connections == 0 && most < 8 || c.connections > 0 && most != c.connections {
-			t.Errorf("%s: at most %d connections, want %d", name, most, c.connections)
+			t.Errorf("%s: MaxConns = %d, want %d", name, most, c.connections)
 		}
 	}
 }
@@ -234,18 +242,18 @@ func TestPoolMetrics(t *testing.T) {
 	}
 	problems, err := testutil.GatherAndLint(registry)
 	if err != nil || len(problems) > 0 {
-		t.Errorf("lint: %v, %v", problems, err)
+		t.Errorf("lint problems %v, error %v; want none", problems, err)
 	}
 	held, err := s.ledger.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := `
-		# HELP colaregistry_db_connections_max Connections that a pool has at most.
+		# HELP colaregistry_db_connections_max Maximum number of connections of a pool.
 		# TYPE colaregistry_db_connections_max gauge
 		colaregistry_db_connections_max{pool="general"} ` + fmt.Sprint(s.general.Stat().MaxConns()) + `
 		colaregistry_db_connections_max{pool="ledger"} 4
-		# HELP colaregistry_db_connections Connections to the database by what they do.
+		# HELP colaregistry_db_connections Database connections, by pool and state.
 		# TYPE colaregistry_db_connections gauge
 		colaregistry_db_connections{pool="general",state="constructing"} 0
 		colaregistry_db_connections{pool="general",state="idle"} 1
@@ -254,7 +262,8 @@ func TestPoolMetrics(t *testing.T) {
 		colaregistry_db_connections{pool="ledger",state="idle"} 0
 		colaregistry_db_connections{pool="ledger",state="in_use"} 1
 	`
-	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "colaregistry_db_connections", "colaregistry_db_connections_max"); err != nil {
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "colaregistry_db_connections",
+		"colaregistry_db_connections_max"); err != nil {
 		t.Error(err)
 	}
 	held.Release()
@@ -262,12 +271,12 @@ func TestPoolMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n, err := testutil.GatherAndCount(registry); err != nil || n != 0 {
-		t.Errorf("%d metrics are left (%v)", n, err)
+		t.Errorf("%d metrics left after Close (error %v), want 0", n, err)
 	}
 }
 
-// TestPingTellsDatabasesApart checks that Ping detects a different database at the same address.
-func TestPingTellsDatabasesApart(t *testing.T) {
+// TestPingDetectsOtherDatabase checks that Ping detects a different database at the same address.
+func TestPingDetectsOtherDatabase(t *testing.T) {
 	url := migratedDatabase(t)
 	s := mustOpen(t, url, Options{Logger: quiet()})
 	if err := s.Ping(t.Context()); err != nil {
@@ -276,6 +285,6 @@ func TestPingTellsDatabasesApart(t *testing.T) {
 	var id string
 	query(t, url, `UPDATE meta SET store_id = 'another' RETURNING store_id`, &id)
 	if err := s.Ping(t.Context()); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "another") {
-		t.Errorf("error %v, want ErrUnavailable with the id that was found", err)
+		t.Errorf("Ping error = %v, want ErrUnavailable with the ID of the other database", err)
 	}
 }

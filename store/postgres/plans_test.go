@@ -50,7 +50,8 @@ func (*statementLog) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEnd
 
 // smallTables are tables with one row or a set of reference data.
 var smallTables = []string{
-	"meta", "avas", "production_reports", "processing_times", "formula_processing_times", "registration_processing_times",
+	"meta", "avas", "production_reports", "processing_times",
+	"formula_processing_times", "registration_processing_times",
 	"category_aliases",
 }
 
@@ -78,7 +79,7 @@ func (l *statementLog) checkPlans(t *testing.T) {
 		count++
 		for _, step := range explain(t, conn, query) {
 			if isCostly(step) {
-				t.Errorf("%s: %s", strings.TrimSpace(step), query)
+				t.Errorf("sequential scan %s: %s", strings.TrimSpace(step), query)
 			}
 		}
 	}
@@ -86,7 +87,7 @@ func (l *statementLog) checkPlans(t *testing.T) {
 		t.Errorf("%d statements were run, want at least 150", count)
 	}
 	if plan := explain(t, conn, `SELECT count(*) FROM colas WHERE brand_name = $1`); !slices.ContainsFunc(plan, isCostly) {
-		t.Errorf("a query without an index has the plan %q, so the check has no effect", plan)
+		t.Errorf("plan of a query without an index = %q; the check has no effect", plan)
 	}
 }
 
@@ -115,12 +116,12 @@ func explain(t *testing.T, conn *pgx.Conn, query string) []string {
 		t.Fatal(err)
 	}
 	if _, err := conn.PgConn().Exec(t.Context(), `PREPARE explained AS `+query).ReadAll(); err != nil {
-		t.Errorf("%v: %s", err, query)
+		t.Errorf("explain: %v: %s", err, query)
 		return nil
 	}
 	results, err := conn.PgConn().Exec(t.Context(), `EXPLAIN EXECUTE explained `+arguments).ReadAll()
 	if err != nil {
-		t.Errorf("%v: %s", err, query)
+		t.Errorf("explain: %v: %s", err, query)
 		return nil
 	}
 	var steps []string

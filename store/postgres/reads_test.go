@@ -14,8 +14,9 @@ import (
 
 var knownIdentity = store.Identity{Issuer: "https://id.example.com", Subject: "1"}
 
-// readings are the methods that read without callbacks, including those that write only sometimes.
-func readings(s *Store, account cola.AccountID, label cola.TTBID) map[string]func(context.Context) error {
+// readMethods are the methods that read without callbacks, including those that write only
+// sometimes.
+func readMethods(s *Store, account cola.AccountID, label cola.TTBID) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"Ping": s.Ping,
 		"Cola": func(ctx context.Context) error {
@@ -34,9 +35,12 @@ func readings(s *Store, account cola.AccountID, label cola.TTBID) map[string]fun
 			_, err := s.AllReferences(ctx)
 			return err
 		},
-		"AccountByEmail": func(ctx context.Context) error { _, err := s.AccountByEmail(ctx, "a@example.com"); return err },
-		"Accounts":       func(ctx context.Context) error { _, err := s.Accounts(ctx); return err },
-		"Keys":           func(ctx context.Context) error { _, err := s.Keys(ctx, account); return err },
+		"AccountByEmail": func(ctx context.Context) error {
+			_, err := s.AccountByEmail(ctx, "a@example.com")
+			return err
+		},
+		"Accounts": func(ctx context.Context) error { _, err := s.Accounts(ctx); return err },
+		"Keys":     func(ctx context.Context) error { _, err := s.Keys(ctx, account); return err },
 		"AccountOf": func(ctx context.Context) error {
 			_, err := s.AccountOf(ctx, knownIdentity, "a@example.com")
 			return err
@@ -52,14 +56,17 @@ func readings(s *Store, account cola.AccountID, label cola.TTBID) map[string]fun
 			_, _, err := s.DeliveriesOf(ctx, account, store.DeliveryFilter{}, store.Slice{Limit: 1})
 			return err
 		},
-		"OldestPending": func(ctx context.Context) error { _, err := s.OldestPending(ctx, []string{cola.KindEmail}); return err },
+		"OldestPending": func(ctx context.Context) error {
+			_, err := s.OldestPending(ctx, []string{cola.KindEmail})
+			return err
+		},
 	}
 }
 
-// TestCutReadsAreRepeated checks that a read succeeds on another connection, wherever the first is
-// cut.
-func TestCutReadsAreRepeated(t *testing.T) {
-	p, through, beside, account := openThroughProxy(t, nil)
+// TestReadsRetryBrokenConnections checks that a read succeeds on another connection, wherever the
+// first is cut.
+func TestReadsRetryBrokenConnections(t *testing.T) {
+	p, through, beside, account := openWithProxy(t, nil)
 	samples := storetest.Samples(0, 1)
 	if _, err := beside.UpsertColas(t.Context(), samples, store.Commit); err != nil {
 		t.Fatal(err)
@@ -77,18 +84,18 @@ func TestCutReadsAreRepeated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	everyMessage(t, p, func(when string) {
-		for name, read := range readings(through, account, samples[0].Record.TTBID) {
+	cutAtEveryMessage(t, p, func(when string) {
+		for name, read := range readMethods(through, account, samples[0].Record.TTBID) {
 			if err := read(t.Context()); err != nil {
-				t.Errorf("%s, %s: %v", when, name, err)
+				t.Errorf("%s, %s: error = %v, want nil", when, name, err)
 			}
 		}
 	})
 }
 
-// TestReadsAreNotRepeatedForEver checks that a read is retried once, and not at all after its
+// TestReadRetryLimit checks that a read is retried once, and not at all after its
 // context has ended.
-func TestReadsAreNotRepeatedForEver(t *testing.T) {
+func TestReadRetryLimit(t *testing.T) {
 	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet()})
 	lose := func() error {
 		return s.general.AcquireFunc(t.Context(), func(c *pgxpool.Conn) error {
@@ -99,16 +106,17 @@ func TestReadsAreNotRepeatedForEver(t *testing.T) {
 	tried := 0
 	err := s.read(t.Context(), "read", func() error { tried++; return lose() })
 	if tried != 2 || !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("tried %d times: %v; want twice, and ErrUnavailable", tried, err)
+		t.Errorf("%d attempts, error %v; want 2, ErrUnavailable", tried, err)
 	}
 	tried = 0
 	ctx, cancel := context.WithCancel(t.Context())
 	err = s.read(ctx, "read", func() error { tried++; cancel(); return lose() })
 	if tried != 1 || !errors.Is(err, context.Canceled) {
-		t.Errorf("when the caller has gone: tried %d times: %v; want once, and the context's error", tried, err)
+		t.Errorf("canceled: %d attempts, error %v; want 1 and the context's error", tried, err)
 	}
 	tried = 0
-	if err := s.read(t.Context(), "read", func() error { tried++; return store.ErrNotFound }); tried != 1 || !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("what is not there: tried %d times: %v", tried, err)
+	if err := s.read(t.Context(), "read", func() error { tried++; return store.ErrNotFound }); tried != 1 ||
+		!errors.Is(err, store.ErrNotFound) {
+		t.Errorf("not found: %d attempts, error %v; want 1, ErrNotFound", tried, err)
 	}
 }

@@ -96,11 +96,11 @@ func (r *runRecorder) begin(ctx context.Context, tx pgx.Tx) error {
 	for _, h := range r.held {
 		marks[r.runs[h.n].Mark.Revision] = false
 	}
-	asked := make([]int64, 0, len(marks))
+	revisions := make([]int64, 0, len(marks))
 	for rev := range marks {
-		asked = append(asked, int64(rev))
+		revisions = append(revisions, int64(rev))
 	}
-	rows, err := tx.Query(ctx, knownRevisions, asked)
+	rows, err := tx.Query(ctx, knownRevisions, revisions)
 	known, err := collect(rows, err, func(rev *cola.Revision) fields { return fields{rev} })
 	if err != nil {
 		return err
@@ -192,12 +192,14 @@ func (r *runRecorder) grantNames(ctx context.Context, tx pgx.Tx) error {
 func (r *runRecorder) queueRuns(b *pgx.Batch) {
 	n := len(r.held)
 	manual := make([]bool, n)
-	runs, searches, found, late, upto := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	runs, searches, found, late, upto := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64,
+		n), make([]int64, n)
 	at, from, to := make([]time.Time, n), make([]time.Time, n), make([]time.Time, n)
 	for i, h := range r.held {
 		record, o := &r.runs[h.n], r.outcomes[h.n]
 		runs[i], searches[i], found[i], late[i] = o.Run, h.search, int64(o.New), int64(o.Late)
-		at[i], from[i], to[i], upto[i] = record.Mark.At, record.From.Time(), record.To.Time(), int64(record.Mark.Revision)
+		at[i], from[i], to[i], upto[i] = record.Mark.At, record.From.Time(), record.To.Time(),
+			int64(record.Mark.Revision)
 		manual[i] = record.Manual
 	}
 	b.Queue(insertRuns, runs, searches, at, from, to, found, late, upto, manual, r.named)
@@ -238,7 +240,8 @@ func lockClaims(ctx context.Context, tx pgx.Tx, claimed []store.DueSearch) ([]he
 	for i := range held {
 		held[i].n--
 	}
-	slices.SortFunc(held, func(a, b heldSearch) int { return cmp.Or(cmp.Compare(a.search, b.search), cmp.Compare(a.n, b.n)) })
+	slices.SortFunc(held,
+		func(a, b heldSearch) int { return cmp.Or(cmp.Compare(a.search, b.search), cmp.Compare(a.n, b.n)) })
 	return slices.CompactFunc(held, func(a, b heldSearch) bool { return a.search == b.search }), err
 }
 
@@ -250,7 +253,9 @@ type accountDate struct {
 
 // useAllowances adds units to the use of an allowance, for distinct accounts and days, and returns
 // the sums. Pass concurrent updates in ascending order to avoid deadlocks.
-func useAllowances(ctx context.Context, tx pgx.Tx, a store.Allowance, of []accountDate, units []int) (map[accountDate]int, error) {
+func useAllowances(
+	ctx context.Context, tx pgx.Tx, a store.Allowance, of []accountDate, units []int,
+) (map[accountDate]int, error) {
 	type used struct {
 		accountDate
 		used int

@@ -25,7 +25,7 @@ func TestSearchRows(t *testing.T) {
 	})
 }
 
-func TestCreationsAreForgotten(t *testing.T) {
+func TestCreationRetention(t *testing.T) {
 	url := migratedDatabase(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, url, Options{Logger: quiet(), Now: func() time.Time { return now }})
@@ -35,7 +35,8 @@ func TestCreationsAreForgotten(t *testing.T) {
 	}
 	for key, within := range map[string]time.Duration{"old": time.Hour, "new": time.Hour + time.Microsecond} {
 		_, _, err := s.CreateSavedSearch(t.Context(), store.NewSavedSearch{
-			Account: account.ID, Search: cola.SavedSearch{UUID: key, Name: key}, Once: store.Once{Key: key, Within: within},
+			Account: account.ID, Search: cola.SavedSearch{UUID: key, Name: key},
+			Once: store.Once{Key: key, Within: within},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -45,7 +46,7 @@ func TestCreationsAreForgotten(t *testing.T) {
 	var n int
 	query(t, url, `WITH old AS (INSERT INTO saved_search_creations (account_id, once_key, fingerprint, uuid, kept_until)
 		SELECT $1::bigint, n::text, sha256(''), '', $2::timestamptz FROM generate_series(1, 2 * $3::int + 1) n RETURNING 1) SELECT count(*) FROM old`,
-		&n, int64(account.ID), now.Add(-time.Hour), oldAtOnce)
+		&n, int64(account.ID), now.Add(-time.Hour), rowsPerDelete)
 	if err := sqlstore.DeleteExpired(t.Context(), s.control); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,7 @@ func TestCreationsAreForgotten(t *testing.T) {
 	query(t, url, `SELECT count(*) FROM saved_search_creations`, &n)
 	query(t, url, `SELECT min(once_key) FROM saved_search_creations`, &left)
 	if n != 1 || left != "new" {
-		t.Errorf("%d creations are left, the first is %q; want the new one", n, left)
+		t.Errorf("%d creations left, the first %q; want only the new one", n, left)
 	}
 }
 
@@ -67,9 +68,9 @@ func TestRunRows(t *testing.T) {
 	})
 }
 
-// TestRunsOfTheVersionBefore checks that existing searches are marked at their last run or
+// TestSchemaBeforeRuns checks that existing searches are marked at their last run or
 // creation, and that existing labels are history.
-func TestRunsOfTheVersionBefore(t *testing.T) {
+func TestSchemaBeforeRuns(t *testing.T) {
 	url := pgtest.NewDatabase(t)
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
@@ -78,15 +79,15 @@ func TestRunsOfTheVersionBefore(t *testing.T) {
 	db := stdlib.OpenDB(*config)
 	defer db.Close()
 	mustMigrate(t, db, 8)
-	if _, err := db.Exec(storetest.RowsOfTheVersionBefore("to_timestamp(1763640000)", "to_timestamp(1763650000)")); err != nil {
+	if _, err := db.Exec(storetest.RowsBeforeRuns("to_timestamp(1763640000)", "to_timestamp(1763650000)")); err != nil {
 		t.Fatal(err)
 	}
-	storetest.CheckRowsOfTheVersionBefore(t, mustOpen(t, url, Options{Logger: quiet()}))
+	storetest.CheckRowsBeforeRuns(t, mustOpen(t, url, Options{Logger: quiet()}))
 }
 
-// TestClaimWaitsForNobody checks that a claim skips a search that another transaction has locked,
-// such as while changing it.
-func TestClaimWaitsForNobody(t *testing.T) {
+// TestClaimSkipsLockedSearches checks that a claim skips a search that another transaction has
+// locked, such as while changing it.
+func TestClaimSkipsLockedSearches(t *testing.T) {
 	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet()})
 	if err := s.Fill(t.Context(), storetest.SampleSearches(2)); err != nil {
 		t.Fatal(err)
@@ -104,10 +105,10 @@ func TestClaimWaitsForNobody(t *testing.T) {
 	due := time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC)
 	claimed, err := s.ClaimDue(ctx, due, 10, time.Hour)
 	if err != nil || len(claimed) != 1 {
-		t.Fatalf("claimed %d searches, %v; want the one that nobody has locked", len(claimed), err)
+		t.Fatalf("ClaimDue = %d searches, %v; want the one that is not locked", len(claimed), err)
 	}
 	rollback(t.Context(), tx)
 	if claimed, err = s.ClaimDue(ctx, due, 10, time.Hour); err != nil || len(claimed) != 1 {
-		t.Errorf("claimed %d searches, %v; want the one that was locked", len(claimed), err)
+		t.Errorf("ClaimDue = %d searches, %v; want the one that was locked", len(claimed), err)
 	}
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
-// oldAtOnce is the number of rows that one statement of sqlstore.DeleteExpired deletes.
-const oldAtOnce = 1_000
+// rowsPerDelete is the number of rows that one statement of sqlstore.DeleteExpired deletes.
+const rowsPerDelete = 1_000
 
-// TestSessionsAreForgotten checks that all expired sessions and sign-in links are deleted, however
+// TestSessionRetention checks that all expired sessions and sign-in links are deleted, however
 // many there are.
-func TestSessionsAreForgotten(t *testing.T) {
+func TestSessionRetention(t *testing.T) {
 	url := migratedDatabase(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, url, Options{Logger: quiet(), Now: func() time.Time { return now }})
@@ -23,7 +23,7 @@ func TestSessionsAreForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const old = 2*oldAtOnce + 1
+	const old = 2*rowsPerDelete + 1
 	var n int
 	query(t, url, `WITH old AS (INSERT INTO sessions SELECT 'old' || n, '', $1::timestamptz FROM generate_series(1, $2::int) n RETURNING 1)
 		SELECT count(*) FROM old`, &n, now, old)
@@ -42,14 +42,15 @@ func TestSessionsAreForgotten(t *testing.T) {
 	query(t, url, `SELECT string_agg(name, ' ') FROM sessions`, &left)
 	query(t, url, `SELECT count(*) FROM sign_in_links`, &n)
 	if left != "lasting" || n != 1 {
-		t.Errorf("the sessions %q and %d links are left, want the new ones", left, n)
+		t.Errorf("sessions %q and %d links left, want only the new ones", left, n)
 	}
 }
 
-// TestUnsyncedWaitsForNobody checks that an unsynced commit waits neither for the disk nor for a
+// TestUnsyncedDoesNotWait checks that an unsynced commit waits neither for the disk nor for a
 // standby, and that the next one on its connection does.
-func TestUnsyncedWaitsForNobody(t *testing.T) {
-	s := mustOpen(t, withParams(t, migratedDatabase(t), map[string]string{"synchronous_commit": "on"}), Options{Logger: quiet()})
+func TestUnsyncedDoesNotWait(t *testing.T) {
+	s := mustOpen(t, withParams(t, migratedDatabase(t), map[string]string{"synchronous_commit": "on"}),
+		Options{Logger: quiet()})
 	for _, k := range []struct {
 		transact func(work func(tx pgx.Tx) error) error
 		want     string
@@ -60,14 +61,14 @@ func TestUnsyncedWaitsForNobody(t *testing.T) {
 		var waits string
 		err := k.transact(func(tx pgx.Tx) error { return tx.QueryRow(t.Context(), `SHOW synchronous_commit`).Scan(&waits) })
 		if err != nil || waits != k.want {
-			t.Errorf("synchronous_commit is %q (%v), want %q", waits, err, k.want)
+			t.Errorf("synchronous_commit = %q (error %v), want %q", waits, err, k.want)
 		}
 	}
 }
 
-// TestIndexIsMadeAnew checks that a migration replaces the unusable index that an interrupted
-// migration left.
-func TestIndexIsMadeAnew(t *testing.T) {
+// TestUnusableIndexIsReplaced checks that a migration replaces the unusable index that an
+// interrupted migration left.
+func TestUnusableIndexIsReplaced(t *testing.T) {
 	url := oldDatabase(t, 12)
 	var n int
 	query(t, url, `WITH cut AS (UPDATE pg_index SET indisvalid = FALSE WHERE indexrelid = 'colas_by_resubmitted'::regclass RETURNING 1) SELECT count(*) FROM cut`, &n)
@@ -78,12 +79,12 @@ func TestIndexIsMadeAnew(t *testing.T) {
 	var valid bool
 	query(t, url, `SELECT indisvalid FROM pg_index WHERE indexrelid = 'colas_by_resubmitted'::regclass`, &valid)
 	if !valid {
-		t.Error("the index is as it was left")
+		t.Error("unusable index not replaced")
 	}
 }
 
-// TestAllowancesAreForgotten checks that upkeep deletes all rows of days before yesterday.
-func TestAllowancesAreForgotten(t *testing.T) {
+// TestAllowanceRetention checks that upkeep deletes all rows of days before yesterday.
+func TestAllowanceRetention(t *testing.T) {
 	url := migratedDatabase(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, url, Options{Logger: quiet(), Now: func() time.Time { return now }})
@@ -94,7 +95,7 @@ func TestAllowancesAreForgotten(t *testing.T) {
 	var n int
 	query(t, url, `WITH old AS (INSERT INTO previewed_labels (account_id, day, ttb_id)
 		SELECT $1::bigint, '2026-11-18'::date, n FROM generate_series(1, 2 * $2::int + 1) n RETURNING 1) SELECT count(*) FROM old`,
-		&n, int64(account.ID), oldAtOnce)
+		&n, int64(account.ID), rowsPerDelete)
 	for _, day := range []cola.Date{cola.DateOf(now), cola.DateOf(now) - 1, cola.DateOf(now) - 2} {
 		if _, err := s.NamePreviewLabels(t.Context(), account.ID, day, []cola.TTBID{1e9}, 100); err != nil {
 			t.Fatal(err)

@@ -37,7 +37,7 @@ type Store struct {
 	general *pgxpool.Pool
 	ledger  *pgxpool.Pool // settles and voids batches
 	upkeep  *upkeep
-	measure *poolCollector // nil: no metrics
+	metrics *poolCollector // nil: no metrics
 
 	mu      sync.Mutex
 	closed  bool
@@ -65,10 +65,10 @@ func (s *Store) ping(ctx context.Context) error {
 	case err != nil:
 		return err
 	case id != s.id:
-		return fmt.Errorf("the server holds the database %s, not %s that was opened: %w", id, s.id, store.ErrUnavailable)
+		return fmt.Errorf("server has database %s, opened %s: %w", id, s.id, store.ErrUnavailable)
 	case standby:
 		s.reconnect()
-		return fmt.Errorf("the server is a standby: %w", store.ErrUnavailable)
+		return fmt.Errorf("server is a standby: %w", store.ErrUnavailable)
 	}
 	return nil
 }
@@ -92,8 +92,8 @@ func (s *Store) release() {
 	if s.upkeep != nil {
 		s.upkeep.close()
 	}
-	if s.measure != nil {
-		s.measure.close()
+	if s.metrics != nil {
+		s.metrics.close()
 	}
 	for _, pool := range []*pgxpool.Pool{s.ledger, s.general} {
 		if pool != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	storetest.PlayChild(openDatabase)
+	storetest.RunChild(openDatabase)
 	code := pgtest.Main(m)
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -42,13 +42,13 @@ func TestProcesses(t *testing.T) {
 	storetest.RunProcesses(t, storetest.Backend{Open: openDatabase, Empty: pgtest.NewDatabase, New: migratedDatabase})
 }
 
-// TestConformanceMakingTheSchema runs the suite on databases that each store migrates. Other tests
+// TestConformanceWithMigration runs the suite on databases that each store migrates. Other tests
 // copy one migrated database.
-func TestConformanceMakingTheSchema(t *testing.T) {
+func TestConformanceWithMigration(t *testing.T) {
 	for range 2 {
 		s := mustOpen(t, pgtest.NewDatabase(t), Options{Logger: quiet()})
 		if !s.Created() {
-			t.Error("not created")
+			t.Error("Created = false, want true")
 		}
 		if err := s.Ping(t.Context()); err != nil {
 			t.Error(err)

@@ -161,22 +161,22 @@ func sent(results pgx.BatchResults, err error) error {
 
 // A commit that waits for a standby is already durable on the server, so it cannot be undone. Until
 // the wait ends, the commit holds its locks and is invisible. statement_timeout does not apply. The
-// wait ends
+// wait ends in one of three ways:
 //
-//   - with the standby: the commit succeeds;
-//   - with the context of the commit: the driver asks the server to cancel the wait. If that succeeds, the
-//     transaction becomes visible and frees its locks, although the standby may not have it. If not, the
-//     wait goes on until the standby is back or the server notices that the client is gone. Either way
-//     the outcome is unknown;
-//   - with an operator who cancels it: the commit succeeds with a warning that it may be local only. After
-//     a failover it would be lost, so the warning makes the outcome unknown, too.
+//  1. The standby confirms. The commit succeeds.
+//  2. The context of the commit ends. The driver asks the server to cancel the wait. If that
+//     succeeds, the transaction becomes visible and frees its locks, although the standby may not
+//     have it. Otherwise the wait goes on until the standby is back or the server notices that the
+//     client is gone. Either way the outcome is unknown.
+//  3. An operator cancels the wait. The commit succeeds with a warning that it may be local
+//     only. A failover would lose it, so the outcome is unknown, too.
 //
 // The ledger resolves an unknown outcome by the batch's ID. The transaction that reads the batch
-// locks its row, so its own commit waits until the standby has everything before it. So a batch
-// that is finally reported as settled or voided survives the loss of the primary.
+// locks its row, so its own commit waits until the standby has everything before it. A batch that
+// is finally reported as settled or voided therefore survives the loss of the primary.
 
 // errNotReplicated means that a commit is durable on this server, but maybe not on a standby.
-var errNotReplicated = fmt.Errorf("%w: the commit was made to stop waiting for its standby", store.ErrUnavailable)
+var errNotReplicated = fmt.Errorf("%w: wait for the standby canceled", store.ErrUnavailable)
 
 // commitWatch watches for the server's warnings about one commit.
 type commitWatch struct{ notReplicated bool }
@@ -191,10 +191,11 @@ func watchCommit(conn *pgx.Conn) *commitWatch {
 	return w
 }
 
-// noteCommit handles the notices of a connection.
-func noteCommit(conn *pgconn.PgConn, n *pgconn.Notice) {
+// onNotice handles the notices of a connection.
+func onNotice(conn *pgconn.PgConn, n *pgconn.Notice) {
 	// The message is localized; the routine name is not.
-	cutShort := n.Code == "01000" && (n.Routine == "SyncRepWaitForLSN" || strings.Contains(n.Message, "synchronous replication"))
+	cutShort := n.Code == "01000" &&
+		(n.Routine == "SyncRepWaitForLSN" || strings.Contains(n.Message, "synchronous replication"))
 	if w, ok := conn.CustomData()[watchedCommit].(*commitWatch); ok && cutShort {
 		w.notReplicated = true
 	}

@@ -58,21 +58,21 @@ func (u *upkeep) wake() {
 
 // follow listens for changes and reconnects when the connection is lost.
 func (u *upkeep) follow(ctx context.Context) {
-	pause, deaf := minReconnectPause, false
+	pause, lost := minReconnectPause, false
 	for {
 		err := u.listen(ctx, func() {
-			if deaf {
-				u.store.logger.Info("told of changes again")
+			if lost {
+				u.store.logger.Info("listening for changes again")
 			}
-			pause, deaf = minReconnectPause, false
+			pause, lost = minReconnectPause, false
 		})
 		if ctx.Err() != nil {
 			return
 		}
-		if !deaf {
-			u.store.logger.Warn("not told of changes by other processes; they are polled for until the database is reached again", "error", oneLine(err))
+		if !lost {
+			u.store.logger.Warn("not listening for changes, polling instead", "error", oneLine(err))
 		}
-		deaf = true
+		lost = true
 		select {
 		case <-ctx.Done():
 			return
@@ -82,9 +82,9 @@ func (u *upkeep) follow(ctx context.Context) {
 	}
 }
 
-// listen passes on notifications until the connection is lost. It calls begun once it listens. It
+// listen passes on notifications until the connection is lost. It calls started once it listens. It
 // starts with a wake-up, since earlier notifications may be lost.
-func (u *upkeep) listen(ctx context.Context, begun func()) error {
+func (u *upkeep) listen(ctx context.Context, started func()) error {
 	conn, err := pgx.ConnectConfig(ctx, u.config)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (u *upkeep) listen(ctx context.Context, begun func()) error {
 	if _, err := conn.Exec(ctx, `LISTEN `+changesChannel); err != nil {
 		return err
 	}
-	begun()
+	started()
 	for {
 		u.wake()
 		if err := await(ctx, conn); err != nil {
@@ -109,14 +109,14 @@ func (u *upkeep) listen(ctx context.Context, begun func()) error {
 // await returns when a notification arrives. It pings an idle connection to detect that it is dead.
 func await(ctx context.Context, conn *pgx.Conn) error {
 	for {
-		waiting, cancel := context.WithTimeout(ctx, idleTimeout)
-		_, err := conn.WaitForNotification(waiting)
+		waitCtx, cancel := context.WithTimeout(ctx, idleTimeout)
+		_, err := conn.WaitForNotification(waitCtx)
 		cancel()
 		if err == nil || ctx.Err() != nil || !pgconn.Timeout(err) {
 			return err
 		}
-		asking, cancel := context.WithTimeout(ctx, pingReplyTimeout)
-		err = conn.Ping(asking)
+		pingCtx, cancel := context.WithTimeout(ctx, pingReplyTimeout)
+		err = conn.Ping(pingCtx)
 		cancel()
 		if err != nil {
 			return err
@@ -125,7 +125,8 @@ func await(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // deleteOldRows deletes old rows of every table that grows over time. Ledger transactions and page
-// views don't do this: dead rows are at the start of the index and pile up during a long read.
+// views don't, because a long read lets dead rows pile up at the start of the index, where they
+// would look for old rows.
 func (u *upkeep) deleteOldRows(ctx context.Context) {
 	tick := time.NewTicker(deleteInterval)
 	defer tick.Stop()
@@ -135,12 +136,12 @@ func (u *upkeep) deleteOldRows(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		for what, forget := range map[string]func(context.Context) error{
+		for kind, deleteOld := range map[string]func(context.Context) error{
 			"ledger batches": u.store.deleteOldBatches, "revisions": u.store.deleteOldRevisions,
 			"rows": func(ctx context.Context) error { return sqlstore.DeleteExpired(ctx, u.store.control) },
 		} {
-			if err := forget(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, errClosed) {
-				u.store.logger.Warn("old "+what+" not deleted", "error", oneLine(err))
+			if err := deleteOld(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, errClosed) {
+				u.store.logger.Warn("deleting old "+kind+" failed", "error", oneLine(err))
 			}
 		}
 	}
@@ -160,7 +161,7 @@ type poolMetric struct {
 	value  func(*pgxpool.Stat) float64
 }
 
-func measurePools(registry prometheus.Registerer, pools map[string]*pgxpool.Pool) (*poolCollector, error) {
+func exportPoolMetrics(registry prometheus.Registerer, pools map[string]*pgxpool.Pool) (*poolCollector, error) {
 	c := &poolCollector{pools: pools, registry: registry, metrics: poolMetrics()}
 	if err := registry.Register(c); err != nil {
 		return nil, err
@@ -170,21 +171,31 @@ func measurePools(registry prometheus.Registerer, pools map[string]*pgxpool.Pool
 
 func poolMetrics() []poolMetric {
 	pool := []string{"pool"}
-	connections := prometheus.NewDesc("colaregistry_db_connections", "Connections to the database by what they do.", []string{"pool", "state"}, nil)
-	maxConns := prometheus.NewDesc("colaregistry_db_connections_max", "Connections that a pool has at most.", pool, nil)
-	acquires := prometheus.NewDesc("colaregistry_db_acquires_total", "Connections taken from a pool.", pool, nil)
-	empty := prometheus.NewDesc("colaregistry_db_acquires_waited_total", "Connections taken from a pool that had none to spare.", pool, nil)
-	canceled := prometheus.NewDesc("colaregistry_db_acquires_canceled_total", "Waits for a connection that were given up.", pool, nil)
-	wait := prometheus.NewDesc("colaregistry_db_acquire_wait_seconds_total", "Time spent on waiting for connections.", pool, nil)
+	connections := prometheus.NewDesc("colaregistry_db_connections",
+		"Database connections, by pool and state.", []string{"pool", "state"}, nil)
+	maxConns := prometheus.NewDesc("colaregistry_db_connections_max",
+		"Maximum number of connections of a pool.", pool, nil)
+	acquires := prometheus.NewDesc("colaregistry_db_acquires_total", "Connections acquired from a pool.", pool, nil)
+	empty := prometheus.NewDesc("colaregistry_db_acquires_waited_total",
+		"Connections acquired after waiting for a free one.", pool, nil)
+	canceled := prometheus.NewDesc("colaregistry_db_acquires_canceled_total",
+		"Canceled waits for a connection.", pool, nil)
+	wait := prometheus.NewDesc("colaregistry_db_acquire_wait_seconds_total",
+		"Time spent waiting for connections.", pool, nil)
 	return []poolMetric{
-		{connections, prometheus.GaugeValue, []string{"idle"}, func(s *pgxpool.Stat) float64 { return float64(s.IdleConns()) }},
-		{connections, prometheus.GaugeValue, []string{"in_use"}, func(s *pgxpool.Stat) float64 { return float64(s.AcquiredConns()) }},
-		{connections, prometheus.GaugeValue, []string{"constructing"}, func(s *pgxpool.Stat) float64 { return float64(s.ConstructingConns()) }},
+		{connections, prometheus.GaugeValue, []string{"idle"},
+			func(s *pgxpool.Stat) float64 { return float64(s.IdleConns()) }},
+		{connections, prometheus.GaugeValue, []string{"in_use"},
+			func(s *pgxpool.Stat) float64 { return float64(s.AcquiredConns()) }},
+		{connections, prometheus.GaugeValue, []string{"constructing"},
+			func(s *pgxpool.Stat) float64 { return float64(s.ConstructingConns()) }},
 		{maxConns, prometheus.GaugeValue, nil, func(s *pgxpool.Stat) float64 { return float64(s.MaxConns()) }},
 		{acquires, prometheus.CounterValue, nil, func(s *pgxpool.Stat) float64 { return float64(s.AcquireCount()) }},
 		{empty, prometheus.CounterValue, nil, func(s *pgxpool.Stat) float64 { return float64(s.EmptyAcquireCount()) }},
-		{canceled, prometheus.CounterValue, nil, func(s *pgxpool.Stat) float64 { return float64(s.CanceledAcquireCount()) }},
-		{wait, prometheus.CounterValue, nil, func(s *pgxpool.Stat) float64 { return s.EmptyAcquireWaitTime().Seconds() }},
+		{canceled, prometheus.CounterValue, nil,
+			func(s *pgxpool.Stat) float64 { return float64(s.CanceledAcquireCount()) }},
+		{wait, prometheus.CounterValue, nil,
+			func(s *pgxpool.Stat) float64 { return s.EmptyAcquireWaitTime().Seconds() }},
 	}
 }
 

@@ -46,9 +46,9 @@ func TestWakeupsResume(t *testing.T) {
 	}
 }
 
-// TestWakeupsTellOfOthers checks that changes by another store wake a listening store at once, and
-// that other writes do not.
-func TestWakeupsTellOfOthers(t *testing.T) {
+// TestWakeupsFromOtherProcesses checks that changes by another store wake a listening store at
+// once, and that other writes do not.
+func TestWakeupsFromOtherProcesses(t *testing.T) {
 	url := migratedDatabase(t)
 	following := mustOpen(t, url, Options{Logger: quiet()})
 	writing := mustOpen(t, url, Options{Logger: quiet()})
@@ -70,7 +70,8 @@ func TestWakeupsTellOfOthers(t *testing.T) {
 	if _, err := writing.UpsertColas(t.Context(), storetest.Samples(0, 3), store.Commit); err != nil { // no changes
 		t.Fatal(err)
 	}
-	if _, err := writing.UpsertCategoryAliases(t.Context(), []vocabulary.CategoryAlias{{Alias: "a", Path: "b"}}, store.Commit); err != nil {
+	if _, err := writing.UpsertCategoryAliases(t.Context(), []vocabulary.CategoryAlias{{Alias: "a", Path: "b"}},
+		store.Commit); err != nil {
 		t.Fatal(err)
 	}
 	<-following.Wakeups()
@@ -78,12 +79,12 @@ func TestWakeupsTellOfOthers(t *testing.T) {
 	// last.
 	select {
 	case <-following.Wakeups():
-		t.Error("it was woken for nothing")
+		t.Error("wake-up without a change")
 	default:
 	}
 }
 
-func TestBatchesAreForgotten(t *testing.T) {
+func TestBatchRetention(t *testing.T) {
 	url := migratedDatabase(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, url, Options{Logger: quiet(), Now: func() time.Time { return now }})
@@ -92,7 +93,8 @@ func TestBatchesAreForgotten(t *testing.T) {
 		ids[age] = storetest.NewBatchID()
 		at := now
 		now = now.Add(-age)
-		if err := s.Settle(t.Context(), store.Batch{ID: ids[age]}, func(time.Time, []store.AccountState) []store.Entry { return nil }); err != nil {
+		if err := s.Settle(t.Context(), store.Batch{ID: ids[age]},
+			func(time.Time, []store.AccountState) []store.Entry { return nil }); err != nil {
 			t.Fatal(err)
 		}
 		now = at
@@ -105,19 +107,19 @@ func TestBatchesAreForgotten(t *testing.T) {
 	}
 	query(t, url, `SELECT count(*) FROM ledger_batches`, &n)
 	if n != 2 {
-		t.Errorf("%d batches are left, want 2", n)
+		t.Errorf("%d batches left, want 2", n)
 	}
 	for age, id := range ids {
 		if known := storetest.IsSettled(t, s, id); known != (age < batchesKept) {
-			t.Errorf("a batch %v old is known: %v", age, known)
+			t.Errorf("batch of age %v: known = %v", age, known)
 		}
 	}
 }
 
-// TestCrashLosesNothing kills and restarts the server under load. Meanwhile metered work fails as
+// TestCrashRecovery kills and restarts the server under load. Meanwhile metered work fails as
 // unavailable. Afterwards it recovers without intervention, and the ledger equals the acknowledged
 // charges.
-func TestCrashLosesNothing(t *testing.T) {
+func TestCrashRecovery(t *testing.T) {
 	server, err := pgtest.Start(t.Context(), pgtest.Options{Durable: true})
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +137,7 @@ func TestCrashLosesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := s.Ping(t.Context()); err == nil {
-			t.Error("a server that is down answers")
+			t.Error("Ping of a stopped server: error = nil, want non-nil")
 		}
 		if err := server.Restart(t.Context()); err != nil {
 			t.Fatal(err)
@@ -145,9 +147,9 @@ func TestCrashLosesNothing(t *testing.T) {
 	load.end(t)
 }
 
-// TestFailoverLosesNothing kills the primary under load and promotes its synchronous standby. The
+// TestFailover kills the primary under load and promotes its synchronous standby. The
 // store finds the new primary, and the ledger equals the acknowledged charges.
-func TestFailoverLosesNothing(t *testing.T) {
+func TestFailover(t *testing.T) {
 	primary, standby, url := mustReplicate(t)
 	if err := primary.SetSynchronous(t.Context(), standby.Name()); err != nil {
 		t.Fatal(err)
@@ -155,7 +157,7 @@ func TestFailoverLosesNothing(t *testing.T) {
 	s := mustOpen(t, withHost(t, url, standby.Addr()), Options{Logger: quiet()})
 	load := startLoad(t, s, 4)
 	load.waitFor(t, 100)
-	mustBeStandby(t, withAddr(t, url, standby.Addr()))
+	checkStandby(t, withAddr(t, url, standby.Addr()))
 	if err := primary.Stop(t.Context(), pgtest.Kill); err != nil {
 		t.Fatal(err)
 	}

@@ -111,7 +111,8 @@ func copyRows(ctx context.Context, tx pgx.Tx, table string, columns []string, co
 	if count == 0 {
 		return nil
 	}
-	_, err := tx.CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromSlice(count, func(i int) ([]any, error) { return row(i), nil }))
+	_, err := tx.CopyFrom(ctx, pgx.Identifier{table}, columns,
+		pgx.CopyFromSlice(count, func(i int) ([]any, error) { return row(i), nil }))
 	return err
 }
 
@@ -142,32 +143,35 @@ func (s *Store) deleteOldRevisions(ctx context.Context) error {
 
 // UpsertPermittees implements store.Permittees in one transaction. Callers split large numbers of
 // permittees.
-func (s *Store) UpsertPermittees(ctx context.Context, patches []cola.Patch[cola.Permittee], mode store.Mode) ([]store.Outcome, error) {
-	return s.upsert(ctx, "upsert permittees", change{mode: mode, plan: func(ctx context.Context, q querier) (plan, error) {
-		var known records.Permittees
-		numbers := make([]string, len(patches))
-		for i := range patches {
-			numbers[i] = patches[i].Record.PermitNumber
-		}
-		if err := known.Load(ctx, stored{q}, numbers); err != nil {
-			return plan{}, err
-		}
-		var p plan
-		var changed []*records.Permittee
-		for i := range patches {
-			outcome, permittee := known.Merge(&patches[i])
-			p.outcomes = append(p.outcomes, outcome)
-			if permittee != nil {
-				changed = append(changed, permittee)
+func (s *Store) UpsertPermittees(
+	ctx context.Context, patches []cola.Patch[cola.Permittee], mode store.Mode,
+) ([]store.Outcome, error) {
+	return s.upsert(ctx, "upsert permittees",
+		change{mode: mode, plan: func(ctx context.Context, q querier) (plan, error) {
+			var known records.Permittees
+			numbers := make([]string, len(patches))
+			for i := range patches {
+				numbers[i] = patches[i].Record.PermitNumber
 			}
-		}
-		if len(changed) > 0 {
-			p.write = func(ctx context.Context, tx pgx.Tx, rev cola.Revision) error {
-				return writePermittees(ctx, tx, rev, changed)
+			if err := known.Load(ctx, stored{q}, numbers); err != nil {
+				return plan{}, err
 			}
-		}
-		return p, nil
-	}})
+			var p plan
+			var changed []*records.Permittee
+			for i := range patches {
+				outcome, permittee := known.Merge(&patches[i])
+				p.outcomes = append(p.outcomes, outcome)
+				if permittee != nil {
+					changed = append(changed, permittee)
+				}
+			}
+			if len(changed) > 0 {
+				p.write = func(ctx context.Context, tx pgx.Tx, rev cola.Revision) error {
+					return writePermittees(ctx, tx, rev, changed)
+				}
+			}
+			return p, nil
+		}})
 }
 
 var (
@@ -175,7 +179,8 @@ var (
 	permitteeList           = strings.Join(permitteeNames, ", ")
 	selectPermittees        = `SELECT permit_number, from_labels, ` + permitteeList + ` FROM permittees WHERE permit_number = ANY($1)`
 	selectChangedPermittees = `SELECT permit_number, ` + permitteeList + ` FROM permittees WHERE revision > $1`
-	replacePermittee        = upsertRow("permittees", append([]string{"permit_number", "revision", "from_labels"}, permitteeNames...), 1)
+	replacePermittee        = upsertRow("permittees",
+		append([]string{"permit_number", "revision", "from_labels"}, permitteeNames...), 1)
 )
 
 func storedPermitteeColumns(p *store.StoredPermittee) fields {
@@ -185,7 +190,8 @@ func storedPermitteeColumns(p *store.StoredPermittee) fields {
 // Permittees implements records.Reader.
 func (s stored) Permittees(ctx context.Context, numbers []string, found func(records.Permittee)) error {
 	rows, err := s.q.Query(ctx, selectPermittees, numbers)
-	list, err := collect(rows, err, func(p *records.Permittee) fields { return storedPermitteeColumns(&p.StoredPermittee) })
+	list, err := collect(rows, err,
+		func(p *records.Permittee) fields { return storedPermitteeColumns(&p.StoredPermittee) })
 	for _, p := range list {
 		p.Exists = true
 		found(p)
@@ -196,7 +202,8 @@ func (s stored) Permittees(ctx context.Context, numbers []string, found func(rec
 func writePermittees(ctx context.Context, tx pgx.Tx, rev cola.Revision, list []*records.Permittee) error {
 	return executeEach(ctx, tx, replacePermittee, len(list), func(i int) []any {
 		p := list[i]
-		return slices.Concat([]any{p.PermitNumber, int64(rev), p.FromLabels}, values(records.PermitteeColumns(&p.Permittee)))
+		return slices.Concat([]any{p.PermitNumber, int64(rev), p.FromLabels},
+			values(records.PermitteeColumns(&p.Permittee)))
 	})
 }
 
@@ -206,7 +213,8 @@ func upsertRow(table string, columns []string, keys int) string {
 	for _, name := range columns[keys:] {
 		set = append(set, name+" = excluded."+name)
 	}
-	return insertRow(table, columns) + ` ON CONFLICT (` + strings.Join(columns[:keys], ", ") + `) DO UPDATE SET ` + strings.Join(set, ", ")
+	return insertRow(table, columns) + ` ON CONFLICT (` + strings.Join(columns[:keys],
+		", ") + `) DO UPDATE SET ` + strings.Join(set, ", ")
 }
 
 func insertRow(table string, columns []string) string {

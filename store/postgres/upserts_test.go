@@ -14,11 +14,11 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// mustHave checks whether a revision is in the store's history.
-func mustHave(t *testing.T, s *Store, rev cola.Revision, want bool) {
+// checkRevisionKnown checks whether a revision is in the store's history.
+func checkRevisionKnown(t *testing.T, s *Store, rev cola.Revision, want bool) {
 	t.Helper()
 	if has, err := s.HasRevision(t.Context(), rev); err != nil || has != want {
-		t.Errorf("revision %d is in the store's past: %v (%v), want %v", rev, has, err, want)
+		t.Errorf("HasRevision(%d) = %v (error %v), want %v", rev, has, err, want)
 	}
 }
 
@@ -34,12 +34,12 @@ func mustImport(t *testing.T, s *Store, from, count int) cola.Revision {
 	return rev
 }
 
-// TestRevisionsAreForgotten checks that old revisions are deleted, except the one that was the
+// TestRevisionRetention checks that old revisions are deleted, except the one that was the
 // latest 30 days ago.
-func TestRevisionsAreForgotten(t *testing.T) {
+func TestRevisionRetention(t *testing.T) {
 	now := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet(), Now: func() time.Time { return now }})
-	forget := func() {
+	deleteOld := func() {
 		t.Helper()
 		if err := s.deleteOldRevisions(t.Context()); err != nil {
 			t.Fatal(err)
@@ -51,27 +51,27 @@ func TestRevisionsAreForgotten(t *testing.T) {
 	}
 	latest := old[len(old)-1]
 	now = now.Add(revisionsKept + time.Hour)
-	forget()
-	mustHave(t, s, latest, true)
+	deleteOld()
+	checkRevisionKnown(t, s, latest, true)
 	lately := []cola.Revision{mustImport(t, s, 5, 1), mustImport(t, s, 6, 1)}
-	forget()
+	deleteOld()
 	for _, rev := range old {
-		mustHave(t, s, rev, rev == latest)
+		checkRevisionKnown(t, s, rev, rev == latest)
 	}
 	now = now.Add(revisionsKept - time.Second)
-	forget()
-	mustHave(t, s, latest, true)
+	deleteOld()
+	checkRevisionKnown(t, s, latest, true)
 	now = now.Add(time.Second + time.Microsecond)
-	forget()
-	mustHave(t, s, latest, false)
-	mustHave(t, s, lately[0], false)
-	mustHave(t, s, lately[1], true)
+	deleteOld()
+	checkRevisionKnown(t, s, latest, false)
+	checkRevisionKnown(t, s, lately[0], false)
+	checkRevisionKnown(t, s, lately[1], true)
 }
 
-// TestRevisionsOfTheVersionBefore checks that a database from before the revisions table knows its
+// TestSchemaBeforeRevisions checks that a database from before the revisions table knows its
 // current revision, and records those taken by processes of the old version. Times come from the
 // server.
-func TestRevisionsOfTheVersionBefore(t *testing.T) {
+func TestSchemaBeforeRevisions(t *testing.T) {
 	url := pgtest.NewDatabase(t)
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
@@ -84,17 +84,17 @@ func TestRevisionsOfTheVersionBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := mustOpen(t, url, Options{Logger: quiet()})
-	mustHave(t, s, 500, true)
-	mustHave(t, s, 499, false)
+	checkRevisionKnown(t, s, 500, true)
+	checkRevisionKnown(t, s, 499, false)
 	if _, err := db.Exec(`UPDATE meta SET revision = revision + 1`); err != nil {
 		t.Fatal(err)
 	}
-	mustHave(t, s, 501, true)
+	checkRevisionKnown(t, s, 501, true)
 	before := time.Now().Add(-time.Second).UnixMicro() // the server runs on this machine
 	if rev := mustImport(t, s, 0, 1); int64(rev) < before {
-		t.Errorf("revision %d, want the time, which was %d before", rev, before)
+		t.Errorf("revision = %d, want the current time; before: %d", rev, before)
 	}
-	mustHave(t, s, 501, true)
+	checkRevisionKnown(t, s, 501, true)
 }
 
 // mustMigrate migrates a database to a version of the schema.

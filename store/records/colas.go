@@ -39,7 +39,9 @@ type ColaChange struct {
 
 // Plan loads the records that the patches affect, and returns an outcome and a change per patch.
 // The change is nil if there is nothing to write.
-func (pl *Colas) Plan(ctx context.Context, r Reader, patches []cola.Patch[cola.Cola]) ([]store.Outcome, []*ColaChange, error) {
+func (pl *Colas) Plan(
+	ctx context.Context, r Reader, patches []cola.Patch[cola.Cola],
+) ([]store.Outcome, []*ColaChange, error) {
 	if err := pl.load(ctx, r, patches); err != nil {
 		return nil, nil, err
 	}
@@ -98,7 +100,8 @@ func (pl *Colas) merge(patch *cola.Patch[cola.Cola]) (store.Outcome, *ColaChange
 	outcome := store.Added
 	if old != nil {
 		outcome = store.Changed
-		c.Exists, c.HadDate, c.HadImages, c.HadBarcodes = true, old.ApprovalDate != 0, len(old.Images) > 0, len(old.Barcodes) > 0
+		c.Exists, c.HadDate, c.HadImages, c.HadBarcodes = true, old.ApprovalDate != 0, len(old.Images) > 0,
+			len(old.Barcodes) > 0
 		c.Row = !Same(ColaColumns(label), ColaColumns(old))
 		c.Images = !slices.Equal(label.Images, old.Images)
 		c.Barcodes = !slices.Equal(label.Barcodes, old.Barcodes)

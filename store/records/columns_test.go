@@ -7,8 +7,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestEveryFieldHasAColumn fails if a new field of a record has no column.
-func TestEveryFieldHasAColumn(t *testing.T) {
+// TestFieldsHaveColumns fails if a new field of a record has no column.
+func TestFieldsHaveColumns(t *testing.T) {
 	var c cola.Cola
 	var a cola.AVADetail
 	var r cola.ProductionReport
@@ -19,29 +19,31 @@ func TestEveryFieldHasAColumn(t *testing.T) {
 		fields  []cola.Field
 		apart   []string // in separate tables, derived, or the key
 	}{
-		{"colas", ColaColumns(&c), reflect.ValueOf(&c), cola.FieldsOf[cola.Cola](), []string{"ttb_id", "has_barcode", "images", "barcodes"}},
+		{"colas", ColaColumns(&c), reflect.ValueOf(&c), cola.FieldsOf[cola.Cola](),
+			[]string{"ttb_id", "has_barcode", "images", "barcodes"}},
 		{"avas", AVAs.Columns(&a), reflect.ValueOf(&a), cola.FieldsOf[cola.AVADetail](), nil},
-		{"production_reports", ProductionReports.Columns(&r), reflect.ValueOf(&r), cola.FieldsOf[cola.ProductionReport](), nil},
+		{"production_reports", ProductionReports.Columns(&r),
+			reflect.ValueOf(&r), cola.FieldsOf[cola.ProductionReport](), nil},
 	} {
-		kept := map[string]any{}
+		columns := map[string]any{}
 		for _, col := range table.columns {
-			kept[col.Name] = col.Field
+			columns[col.Name] = col.Field
 		}
 		for _, name := range table.apart {
-			kept[name] = nil
+			columns[name] = nil
 		}
 		for _, f := range table.fields {
-			ptr, ok := kept[f.Name]
+			ptr, ok := columns[f.Name]
 			if !ok {
-				t.Errorf("%s has no column for %s", table.name, f.Name)
+				t.Errorf("%s: no column for field %s", table.name, f.Name)
 			}
 			if want := table.record.Elem().FieldByIndex(f.Index).Addr().Interface(); ptr != nil && ptr != want {
-				t.Errorf("%s: column %s keeps another field", table.name, f.Name)
+				t.Errorf("%s: column %s has another field", table.name, f.Name)
 			}
-			delete(kept, f.Name)
+			delete(columns, f.Name)
 		}
-		if len(kept) > 0 {
-			t.Errorf("%s has columns for no field: %v", table.name, kept)
+		if len(columns) > 0 {
+			t.Errorf("%s: columns without a field: %v", table.name, columns)
 		}
 	}
 }

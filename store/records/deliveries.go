@@ -50,7 +50,8 @@ type DestinationState struct {
 // Columns returns the columns of d in the row of a destination.
 func (d *DestinationState) Columns() []Column {
 	return []Column{
-		{"state", &d.State}, {"reason", &d.Reason}, {"last_delivered_at", &d.LastDeliveredAt}, {"failing_since", &d.FailingSince},
+		{"state", &d.State}, {"reason", &d.Reason},
+		{"last_delivered_at", &d.LastDeliveredAt}, {"failing_since", &d.FailingSince},
 		{"verified_at", &d.VerifiedAt},
 	}
 }
@@ -61,8 +62,8 @@ func EndOfAttempt(a *store.Attempt) time.Time { return toMicroseconds(a.At.Add(a
 func toMicroseconds(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
 // Apply applies an attempt. paused reports whether it pauses the destination, so that its other
-// deliveries are skipped; tell reports whether the account gets a notice.
-func (r *AttemptedDelivery) Apply(a *store.Attempt) (paused, tell bool) {
+// deliveries are skipped; notify reports whether the account gets a notice.
+func (r *AttemptedDelivery) Apply(a *store.Attempt) (paused, notify bool) {
 	if r.Event != cola.EventPaused { // notices of a pause go elsewhere
 		paused = r.applyToDestination(a)
 	}

@@ -33,7 +33,8 @@ func (a ConfirmationHistory) Check(kind, recipient string, l store.ConfirmationL
 		limit store.ConfirmationLimit
 		at    time.Time
 		lasts time.Duration
-	}{{store.LimitRepeats, a.Repeated, l.RepeatWindow}, {store.LimitByAccount, a.ByAccount, l.Window}, {store.LimitOfAddress, a.OfAddress, l.Window}} {
+	}{{store.LimitRepeats, a.Repeated, l.RepeatWindow}, {store.LimitByAccount, a.ByAccount, l.Window},
+		{store.LimitOfAddress, a.OfAddress, l.Window}} {
 		if wait := one.at.Add(one.lasts).Sub(now); !one.at.IsZero() && wait > longest.Wait {
 			longest = store.ConfirmationLimitError{Limit: one.limit, Wait: wait}
 		}
@@ -87,7 +88,9 @@ type DestinationSecrets struct {
 
 // Rewrite rewrites each secret that does not have the prefix but, and returns the number of
 // changes.
-func (d *DestinationSecrets) Rewrite(but string, rewrite func(store.SealedSecret) (string, error)) (changed int, err error) {
+func (d *DestinationSecrets) Rewrite(
+	but string, rewrite func(store.SealedSecret) (string, error),
+) (changed int, err error) {
 	for _, s := range []struct {
 		text      *string
 		challenge bool

@@ -65,7 +65,8 @@ func (r *SavedSearch) Store(into *store.StoredSearch) (err error) {
 // Columns returns the row's columns.
 func (r *SavedSearch) Columns() []Column {
 	return []Column{
-		{"uuid", &r.UUID}, {"name", &r.Name}, {"filters", &r.Filters}, {"cadence", &r.Cadence}, {"day", &r.Day}, {"active", &r.Active},
+		{"uuid", &r.UUID}, {"name", &r.Name}, {"filters", &r.Filters},
+		{"cadence", &r.Cadence}, {"day", &r.Day}, {"active", &r.Active},
 		{"next_run_at", &r.NextRunAt}, {"last_run_at", &r.LastRunAt}, {"created_at", &r.CreatedAt},
 		{"paused_because", &r.PausedBecause},
 	}

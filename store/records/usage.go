@@ -66,8 +66,10 @@ func SumRefusals(refusals []store.AccountRefusal) ([]store.AccountRefusal, error
 
 // compareRefusals orders refusals by their key. Instants have microseconds.
 func compareRefusals(a, b store.AccountRefusal) int {
-	return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Minute.UnixMicro(), b.Minute.UnixMicro()), cmp.Compare(a.Channel, b.Channel),
-		cmp.Compare(a.Credential.Kind, b.Credential.Kind), cmp.Compare(a.Credential.ID, b.Credential.ID), cmp.Compare(a.Reason, b.Reason))
+	return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Minute.UnixMicro(),
+		b.Minute.UnixMicro()), cmp.Compare(a.Channel, b.Channel),
+		cmp.Compare(a.Credential.Kind, b.Credential.Kind), cmp.Compare(a.Credential.ID, b.Credential.ID),
+		cmp.Compare(a.Reason, b.Reason))
 }
 
 // RefusedAccounts returns the accounts of sorted refusals, ascending, without duplicates.

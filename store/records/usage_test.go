@@ -17,43 +17,43 @@ func TestGranted(t *testing.T) {
 			used += wanted
 			got := Granted(wanted, used, limit)
 			if granted += got; got < 0 || got > wanted || granted != min(used, limit) {
-				t.Fatalf("of %d wanted %d are granted, %d of %d in all", wanted, got, granted, limit)
+				t.Fatalf("Granted(%d, %d, %d) = %d, want %d granted in all", wanted, used, limit, got, min(used, limit))
 			}
 		}
 	}
 }
 
-// TestNaming checks that any previews name at most the limit of distinct labels, and that labels named
-// before can be named again.
-func TestNaming(t *testing.T) {
+// TestNewPreviewLabels checks that previews name at most limit distinct labels, and that labels
+// named before can be named again.
+func TestNewPreviewLabels(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
 		limit := r.IntN(12)
 		var named []cola.TTBID
 		known := map[cola.TTBID]bool{}
 		for range 20 {
-			asked := make([]cola.TTBID, r.IntN(6))
-			for i := range asked {
-				asked[i] = cola.TTBID(1 + r.IntN(20))
+			requested := make([]cola.TTBID, r.IntN(6))
+			for i := range requested {
+				requested[i] = cola.TTBID(1 + r.IntN(20))
 			}
-			n := NewPreviewLabels(asked, named, len(named), limit)
+			n := NewPreviewLabels(requested, named, len(named), limit)
 			for _, id := range n.New {
 				if known[id] {
-					t.Fatalf("label %d is new twice", id)
+					t.Fatalf("label %d: in New twice", id)
 				}
 				known[id], named = true, append(named, id)
 			}
-			shown := map[cola.TTBID]bool{}
+			inLabels := map[cola.TTBID]bool{}
 			for _, id := range n.Labels {
-				shown[id] = true
+				inLabels[id] = true
 			}
-			for _, id := range asked {
-				if shown[id] != known[id] {
-					t.Fatalf("label %d: named %t, known %t", id, shown[id], known[id])
+			for _, id := range requested {
+				if inLabels[id] != known[id] {
+					t.Fatalf("label %d: in Labels = %t, want %t", id, inLabels[id], known[id])
 				}
 			}
 			if len(named) > limit {
-				t.Fatalf("%d labels are named, of %d", len(named), limit)
+				t.Fatalf("%d labels named, want at most %d", len(named), limit)
 			}
 		}
 	}

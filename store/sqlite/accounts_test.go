@@ -34,15 +34,16 @@ func oldDatabase(t *testing.T, version int64, statements string, args ...any) (p
 	return path
 }
 
-// TestAccountsOfTheVersionBefore checks that a database from before identities keeps its accounts,
+// TestSchemaBeforeIdentities checks that a database from before identities keeps its accounts,
 // keys and usage, and that an identity with an account's verified address gets that account.
-func TestAccountsOfTheVersionBefore(t *testing.T) {
+func TestSchemaBeforeIdentities(t *testing.T) {
 	path := oldDatabase(t, 6, `INSERT INTO accounts (email, email_folded, tier, created_at) VALUES ('Ann@example.com', 'ann@example.com', 'pro', 1000000);
 			INSERT INTO api_keys (account_id, hash, name, prefix, last_four, created_at) VALUES (1, ?, 'k', 'lar_', 'wxyz', 1000000);
 			INSERT INTO usage_months VALUES (1, '2026-11', 5, 6)`, make([]byte, 32))
 	now := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, path, Options{Logger: quiet(), Now: func() time.Time { return now }})
-	storetest.CheckUpgraded(t, s, store.Account{ID: 1, Email: "Ann@example.com", Tier: cola.TierPro, CreatedAt: time.Unix(1, 0).UTC()},
+	storetest.CheckUpgraded(t, s, store.Account{ID: 1, Email: "Ann@example.com",
+		Tier: cola.TierPro, CreatedAt: time.Unix(1, 0).UTC()},
 		cola.Credential{Kind: cola.CredentialKey, ID: 1}, cola.Used{DetailViews: 5, ListRecords: 6})
 }
 
@@ -53,9 +54,9 @@ func TestSchemaBeforeEmailFolding(t *testing.T) {
 	storetest.CheckRowsBeforeEmailFolding(t, mustOpen(t, path, Options{Logger: quiet()}))
 }
 
-// TestAddressesOfEarlierVersions checks the folding of addresses that a process with Unicode
+// TestUnicodeFoldedEmails checks the folding of addresses that a process with Unicode
 // folding writes after the migration.
-func TestAddressesOfEarlierVersions(t *testing.T) {
+func TestUnicodeFoldedEmails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "registry.db")
 	s := mustOpen(t, path, Options{Logger: quiet()})
 	db, err := sql.Open("sqlite", path)

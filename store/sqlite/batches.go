@@ -17,8 +17,8 @@ const batchesKept = 2 * time.Hour
 const (
 	selectBatch = `SELECT settled_at, voided FROM ledger_batches WHERE id = ?`
 	insertBatch = `INSERT INTO ledger_batches (id, settled_at, voided) VALUES (?, ?, ?)`
-	// forgetBatches only looks at the oldest few.
-	forgetBatches = `DELETE FROM ledger_batches WHERE number IN (
+	// deleteOldBatches only reads the oldest few.
+	deleteOldBatches = `DELETE FROM ledger_batches WHERE number IN (
 		SELECT number FROM (SELECT number, settled_at FROM ledger_batches ORDER BY number LIMIT 8) WHERE settled_at < ?)`
 )
 
@@ -49,17 +49,17 @@ func (s *Store) Void(ctx context.Context, id store.BatchID, entries []store.Entr
 			return s.ledger.exec(ctx, insertBatch, id[:], s.instant().UnixMicro(), true)
 		}
 		for _, e := range entries {
-			if err := s.takeBack(ctx, e, b.settledAt); err != nil {
-				return fmt.Errorf("take back from account %d: %w", e.Account, err)
+			if err := s.revertCharge(ctx, e, b.settledAt); err != nil {
+				return fmt.Errorf("revert charge of account %d: %w", e.Account, err)
 			}
 		}
 		return s.ledger.exec(ctx, `UPDATE ledger_batches SET voided = 1 WHERE id = ?`, id[:])
 	})
 }
 
-// noteBatch records that a batch is settled, and deletes a few old batches: more than one, so that
-// they don't pile up, but few enough to be cheap.
-func (s *Store) noteBatch(ctx context.Context, id store.BatchID, now time.Time) error {
+// recordBatch records that a batch is settled, and deletes a few old batches: more than one, so
+// that they don't pile up, but few enough to be cheap.
+func (s *Store) recordBatch(ctx context.Context, id store.BatchID, now time.Time) error {
 	b, err := readBatch(ctx, s.ledger, id)
 	switch {
 	case err != nil:
@@ -72,13 +72,13 @@ func (s *Store) noteBatch(ctx context.Context, id store.BatchID, now time.Time) 
 	if err := s.ledger.exec(ctx, insertBatch, id[:], now.UnixMicro(), false); err != nil {
 		return err
 	}
-	return s.ledger.exec(ctx, forgetBatches, now.Add(-batchesKept).UnixMicro())
+	return s.ledger.exec(ctx, deleteOldBatches, now.Add(-batchesKept).UnixMicro())
 }
 
-// takeBack reverts a charge at the instant of its batch.
-func (s *Store) takeBack(ctx context.Context, e store.Entry, at time.Time) error {
+// revertCharge reverts a charge at the instant of its batch.
+func (s *Store) revertCharge(ctx context.Context, e store.Entry, at time.Time) error {
 	account := int64(e.Account)
-	if err := s.takeGrantBack(ctx, account, e.Requests, at); err != nil {
+	if err := s.revertGrant(ctx, account, e.Requests, at); err != nil {
 		return err
 	}
 	var used cola.Used
@@ -86,7 +86,8 @@ func (s *Store) takeBack(ctx context.Context, e store.Entry, at time.Time) error
 		used.Add(u.Meter, u.Units)
 		err := s.ledger.exec(ctx, `UPDATE usage_days SET units = units - ?, requests = requests - ?
 			WHERE account_id = ? AND day = ? AND channel = ? AND credential_kind = ? AND credential_id = ? AND meter = ?`,
-			u.Units, u.Requests, account, cola.DateOf(at).String(), string(u.Channel), string(u.Credential.Kind), u.Credential.ID, string(u.Meter))
+			u.Units, u.Requests, account, cola.DateOf(at).String(), string(u.Channel), string(u.Credential.Kind),
+			u.Credential.ID, string(u.Meter))
 		if err != nil {
 			return err
 		}
@@ -95,12 +96,13 @@ func (s *Store) takeBack(ctx context.Context, e store.Entry, at time.Time) error
 		WHERE account_id = ? AND period = ?`, used.DetailViews, used.ListRecords, account, cola.PeriodOf(at).String())
 }
 
-// takeGrantBack removes requests from the grant of an instant, if it is still in the window.
-func (s *Store) takeGrantBack(ctx context.Context, account int64, requests int, at time.Time) error {
+// revertGrant removes requests from the grant of an instant, if it is still in the window.
+func (s *Store) revertGrant(ctx context.Context, account int64, requests int, at time.Time) error {
 	err := s.ledger.exec(ctx, `UPDATE burst_grants SET requests = requests - ? WHERE account_id = ? AND granted_at = ?`,
 		requests, account, at.UnixMicro())
 	if err != nil {
 		return err
 	}
-	return s.ledger.exec(ctx, `DELETE FROM burst_grants WHERE account_id = ? AND granted_at = ? AND requests <= 0`, account, at.UnixMicro())
+	return s.ledger.exec(ctx, `DELETE FROM burst_grants WHERE account_id = ? AND granted_at = ? AND requests <= 0`,
+		account, at.UnixMicro())
 }

@@ -28,7 +28,7 @@ func BenchmarkRuns(b *testing.B) {
 	for day := 1; b.Loop(); day++ {
 		runs, err := storetest.RunSampleSearches(b.Context(), s, day)
 		if err != nil || runs != *benchSearches {
-			b.Fatalf("%d runs, %v", runs, err)
+			b.Fatalf("RunSampleSearches = %d runs, %v", runs, err)
 		}
 		total += runs
 	}
@@ -112,7 +112,8 @@ func BenchmarkSettle(b *testing.B) {
 func BenchmarkSettleDuringImport(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "registry.db")
 	s := mustOpen(b, path, Options{Logger: quiet()})
-	accounts := sampleAccounts(b, s, 200) // enough accounts that their windows fill up to the tier's limit, but not beyond
+	// Enough accounts that their windows fill up to the tier's limit, but not beyond.
+	accounts := sampleAccounts(b, s, 200)
 	measure := func() []time.Duration {
 		var took []time.Duration
 		for end := time.Now().Add(4 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
@@ -139,9 +140,9 @@ func BenchmarkSettleDuringImport(b *testing.B) {
 			}
 			lines <- n
 		}()
-		begun := time.Now()
+		start := time.Now()
 		busy := measure()
-		imported := time.Since(begun)
+		imported := time.Since(start)
 		p.Kill()
 		report(b, "idle", idle)
 		report(b, "import", busy)
@@ -216,7 +217,8 @@ func sampleAccounts(b *testing.B, s *Store, n int) (ids []cola.AccountID) {
 func sampleKeys(b *testing.B, s *Store, accounts []cola.AccountID) {
 	b.Helper()
 	for i, id := range accounts {
-		if _, err := s.CreateKey(b.Context(), store.Key{AccountID: id}, store.KeyHash{byte(i), byte(i >> 8)}, 0); err != nil {
+		if _, err := s.CreateKey(b.Context(), store.Key{AccountID: id}, store.KeyHash{byte(i), byte(i >> 8)},
+			0); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -226,7 +228,8 @@ func sampleKeys(b *testing.B, s *Store, accounts []cola.AccountID) {
 // of its account.
 func chargeOne(ctx context.Context, s *Store, account cola.AccountID) error {
 	key := cola.Credential{Kind: cola.CredentialKey, ID: int64(account)}
-	batch := store.Batch{ID: storetest.NewBatchID(), Accounts: []cola.AccountID{account}, Credentials: []cola.Credential{key}}
+	batch := store.Batch{ID: storetest.NewBatchID(),
+		Accounts: []cola.AccountID{account}, Credentials: []cola.Credential{key}}
 	return s.Settle(ctx, batch, func(_ time.Time, states []store.AccountState) []store.Entry {
 		if !states[0].Valid[key] {
 			return nil

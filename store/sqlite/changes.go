@@ -18,7 +18,7 @@ func (s *Store) Revision(ctx context.Context) (cola.Revision, error) {
 
 // ReferenceRevision implements store.Changes.
 func (s *Store) ReferenceRevision(ctx context.Context) (cola.Revision, error) {
-	return s.revision(ctx, "read revision of reference data", `SELECT reference_revision FROM meta`)
+	return s.revision(ctx, "read reference revision", `SELECT reference_revision FROM meta`)
 }
 
 func (s *Store) revision(ctx context.Context, operation, query string) (rev cola.Revision, err error) {
@@ -34,12 +34,16 @@ func (s *Store) revision(ctx context.Context, operation, query string) (rev cola
 func (s *Store) Wakeups() <-chan struct{} { return nil }
 
 // ColasSince implements store.Changes.
-func (s *Store) ColasSince(ctx context.Context, after cola.Revision, yield func(*cola.IndexRecord) error) (cola.Revision, error) {
+func (s *Store) ColasSince(
+	ctx context.Context, after cola.Revision, yield func(*cola.IndexRecord) error,
+) (cola.Revision, error) {
 	return s.since(ctx, "read changed labels", func(q querier) error { return colasSince(ctx, q, after, yield) })
 }
 
 // PermitteesSince implements store.Changes.
-func (s *Store) PermitteesSince(ctx context.Context, after cola.Revision, yield func(*cola.Permittee) error) (cola.Revision, error) {
+func (s *Store) PermitteesSince(
+	ctx context.Context, after cola.Revision, yield func(*cola.Permittee) error,
+) (cola.Revision, error) {
 	return s.since(ctx, "read changed permittees", func(q querier) error {
 		rows, err := q.query(ctx, selectChangedPermittees, int64(after))
 		if err != nil {
@@ -62,7 +66,9 @@ func (s *Store) PermitteesSince(ctx context.Context, after cola.Revision, yield 
 
 // since reads one consistent snapshot and returns its revision after syncing it to disk: a caller
 // may save the result in a file, which must not be ahead of the database.
-func (s *Store) since(ctx context.Context, operation string, read func(q querier) error) (rev cola.Revision, err error) {
+func (s *Store) since(
+	ctx context.Context, operation string, read func(q querier) error,
+) (rev cola.Revision, err error) {
 	if err := s.start(); err != nil {
 		return 0, failed(operation, err)
 	}
@@ -104,7 +110,9 @@ func colasSince(ctx context.Context, q querier, after cola.Revision, yield func(
 }
 
 // eachCola yields the labels of one query with the barcodes of another. Both are ordered by label.
-func eachCola(ctx context.Context, q querier, labels, barcodes string, args []any, yield func(*cola.IndexRecord) error) error {
+func eachCola(
+	ctx context.Context, q querier, labels, barcodes string, args []any, yield func(*cola.IndexRecord) error,
+) error {
 	parts, err := openBarcodes(ctx, q, barcodes, args)
 	if err != nil {
 		return err
@@ -206,9 +214,11 @@ var (
 )
 
 // ArrivedSince implements store.Arrivals.
-func (s *Store) ArrivedSince(ctx context.Context, approved cola.Date, yield func(store.Arrival) error) (cola.Revision, error) {
+func (s *Store) ArrivedSince(
+	ctx context.Context, approved cola.Date, yield func(store.Arrival) error,
+) (cola.Revision, error) {
 	day := approved.String()
-	return s.since(ctx, "read labels that have arrived", func(q querier) error {
+	return s.since(ctx, "read arrivals", func(q querier) error {
 		at, err := arrivals(ctx, q, day)
 		if err != nil || len(at) == 0 {
 			return err

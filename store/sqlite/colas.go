@@ -16,7 +16,9 @@ import (
 const colaChunk = 500
 
 // UpsertColas implements store.Colas.
-func (s *Store) UpsertColas(ctx context.Context, patches []cola.Patch[cola.Cola], mode store.Mode) ([]store.Outcome, error) {
+func (s *Store) UpsertColas(
+	ctx context.Context, patches []cola.Patch[cola.Cola], mode store.Mode,
+) ([]store.Outcome, error) {
 	const operation = "upsert labels"
 	if err := s.start(); err != nil {
 		return nil, failed(operation, err)
@@ -25,7 +27,7 @@ func (s *Store) UpsertColas(ctx context.Context, patches []cola.Patch[cola.Cola]
 	outcomes := make([]store.Outcome, 0, len(patches))
 	rehearsed := new(records.Colas) // changes of a dry run so far, which the database does not contain
 	for chunk := range slices.Chunk(patches, colaChunk) {
-		kept, err := s.apply(ctx, change{mode: mode, split: true,
+		stored, err := s.apply(ctx, change{mode: mode, split: true,
 			plan: func(ctx context.Context, q querier, done int) (*plan, error) {
 				planner := rehearsed
 				if mode.Writes() {
@@ -33,7 +35,7 @@ func (s *Store) UpsertColas(ctx context.Context, patches []cola.Patch[cola.Cola]
 				}
 				return planColas(ctx, q, planner, chunk[done:])
 			}})
-		outcomes = append(outcomes, kept...)
+		outcomes = append(outcomes, stored...)
 		if err != nil {
 			return outcomes, failed(operation, err)
 		}
@@ -185,7 +187,8 @@ func (c colaStep) write(ctx context.Context, w *writer, rev cola.Revision) error
 		return err
 	}
 	if c.Arrives {
-		if err := w.exec(ctx, insertArrival, int64(c.Label.TTBID), int64(rev), encode(&c.Label.ApprovalDate)); err != nil {
+		if err := w.exec(ctx, insertArrival, int64(c.Label.TTBID), int64(rev),
+			encode(&c.Label.ApprovalDate)); err != nil {
 			return err
 		}
 	}
@@ -211,7 +214,8 @@ func (c colaStep) writeRow(ctx context.Context, w *writer, rev cola.Revision) er
 	case !c.Exists:
 		return w.exec(ctx, insertCola, append([]any{id, int64(rev)}, values(records.ColaColumns(c.Label))...)...)
 	case c.Row:
-		return w.exec(ctx, updateCola, append(append([]any{int64(rev)}, values(records.ColaColumns(c.Label))...), id)...)
+		return w.exec(ctx, updateCola,
+			append(append([]any{int64(rev)}, values(records.ColaColumns(c.Label))...), id)...)
 	}
 	return w.exec(ctx, `UPDATE colas SET revision = ? WHERE ttb_id = ?`, int64(rev), id)
 }
@@ -224,7 +228,8 @@ func (c colaStep) writeImages(ctx context.Context, w *writer) error {
 		}
 	}
 	for i := range c.Label.Images {
-		if err := w.exec(ctx, insertImage, append([]any{id, i}, values(records.ImageColumns(&c.Label.Images[i]))...)...); err != nil {
+		if err := w.exec(ctx, insertImage,
+			append([]any{id, i}, values(records.ImageColumns(&c.Label.Images[i]))...)...); err != nil {
 			return err
 		}
 	}
@@ -239,7 +244,8 @@ func (c colaStep) writeBarcodes(ctx context.Context, w *writer) error {
 		}
 	}
 	for i := range c.Label.Barcodes {
-		if err := w.exec(ctx, insertBarcode, append([]any{id, i}, values(records.BarcodeColumns(&c.Label.Barcodes[i]))...)...); err != nil {
+		if err := w.exec(ctx, insertBarcode,
+			append([]any{id, i}, values(records.BarcodeColumns(&c.Label.Barcodes[i]))...)...); err != nil {
 			return err
 		}
 	}

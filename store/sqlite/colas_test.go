@@ -22,7 +22,7 @@ func TestListsRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(list, got); diff != "" {
-			t.Fatalf("(-want +got):\n%s", diff)
+			t.Fatalf("list (-want +got):\n%s", diff)
 		}
 	})
 }
@@ -39,7 +39,7 @@ func TestWrongColumns(t *testing.T) {
 		value any
 	}{{&n, "1"}, {&truth, nil}, {&n, 1.5}, {&date, "tomorrow"}, {&date, int64(1)}, {&list, `{"a":1}`}, {&known, "1"}, {&known, []byte("1")}} {
 		if err := (target{c.field}).Scan(c.value); err == nil {
-			t.Errorf("scanning %#v into %T: no error", c.value, c.field)
+			t.Errorf("scan %#v into %T: error = nil, want non-nil", c.value, c.field)
 		}
 	}
 }

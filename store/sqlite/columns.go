@@ -160,11 +160,11 @@ func (t target) bytes(v []byte) error {
 
 func hash(v, into []byte) error {
 	if copy(into, v) != len(v) || len(v) != len(into) {
-		return fmt.Errorf("a hash of %d bytes has %d", len(into), len(v))
+		return fmt.Errorf("hash has %d bytes, want %d", len(v), len(into))
 	}
 	return nil
 }
 
 func (t target) mismatch(src any) error {
-	return fmt.Errorf("a column of %T cannot hold %T", t.field, src)
+	return fmt.Errorf("cannot scan %T into %T", src, t.field)
 }

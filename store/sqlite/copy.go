@@ -34,7 +34,7 @@ func checkEmpty(ctx context.Context, q querier) error {
 	var filled bool
 	err := q.row(ctx, `SELECT EXISTS (SELECT 1 FROM accounts) OR EXISTS (SELECT 1 FROM apps)`).Scan(&filled)
 	if err == nil && (rev > 0 || filled) {
-		err = errors.Join(store.ErrExists, errors.New("the database holds records already"))
+		err = errors.Join(store.ErrExists, errors.New("database is not empty"))
 	}
 	return err
 }
@@ -59,9 +59,9 @@ func (s *Store) Fill(ctx context.Context, items iter.Seq2[*store.Item, error]) e
 	defer stop()
 	more := true
 	var known cola.Revision
-	for begun := false; more; begun = true {
+	for started := false; more; started = true {
 		err := s.records.transact(ctx, func(ctx context.Context) (err error) {
-			if !begun {
+			if !started {
 				if err := checkEmpty(ctx, s.records); err != nil {
 					return err
 				}
@@ -69,7 +69,7 @@ func (s *Store) Fill(ctx context.Context, items iter.Seq2[*store.Item, error]) e
 			more, err = s.fillSome(ctx, next, &known)
 			return err
 		})
-		if err != nil && begun {
+		if err != nil && started {
 			err = fmt.Errorf("%w: %w", store.ErrHalfFilled, err)
 		}
 		if err != nil {
@@ -83,7 +83,9 @@ func (s *Store) Fill(ctx context.Context, items iter.Seq2[*store.Item, error]) e
 // fillSome writes the next items and reports whether there are more. It stores the highest revision
 // of the items in known and, with the last items, takes a higher one, which wakes followers. The
 // records get revision 1, since no reader has seen them.
-func (s *Store) fillSome(ctx context.Context, next func() (*store.Item, error, bool), known *cola.Revision) (more bool, err error) {
+func (s *Store) fillSome(
+	ctx context.Context, next func() (*store.Item, error, bool), known *cola.Revision,
+) (more bool, err error) {
 	for range fillChunk {
 		item, err, ok := next()
 		if err != nil {

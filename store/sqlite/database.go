@@ -32,19 +32,22 @@ var _ sqlstore.Database = database{}
 // Transact implements sqlstore.Database.
 func (d database) Transact(ctx context.Context, operation string,
 	work func(ctx context.Context, tx sqlstore.Tx) error) error {
-	return d.s.transact(ctx, operation, func(ctx context.Context) error { return work(ctx, tx{reader{d.s.ledger}, d.s.ledger}) })
+	return d.s.transact(ctx, operation,
+		func(ctx context.Context) error { return work(ctx, tx{reader{d.s.ledger}, d.s.ledger}) })
 }
 
 // TransactUnsynced implements sqlstore.Database.
 func (d database) TransactUnsynced(ctx context.Context, operation string,
 	work func(ctx context.Context, tx sqlstore.Tx) error) error {
-	return d.s.transactUnsynced(ctx, operation, func(ctx context.Context) error { return work(ctx, tx{reader{d.s.records}, d.s.records}) })
+	return d.s.transactUnsynced(ctx, operation,
+		func(ctx context.Context) error { return work(ctx, tx{reader{d.s.records}, d.s.records}) })
 }
 
 // TransactErasing implements sqlstore.Database.
 func (d database) TransactErasing(ctx context.Context, operation string,
 	work func(ctx context.Context, tx sqlstore.Tx) error) error {
-	return d.s.transactErasing(ctx, operation, func(ctx context.Context) error { return work(ctx, tx{reader{d.s.ledger}, d.s.ledger}) })
+	return d.s.transactErasing(ctx, operation,
+		func(ctx context.Context) error { return work(ctx, tx{reader{d.s.ledger}, d.s.ledger}) })
 }
 
 // Read implements sqlstore.Database.
@@ -68,14 +71,15 @@ func (d database) View(ctx context.Context, operation string, read func(q sqlsto
 // ChangeReferences implements sqlstore.Database.
 func (d database) ChangeReferences(ctx context.Context, operation string, mode store.Mode,
 	work func(ctx context.Context, q sqlstore.Querier) (sqlstore.Change, error)) ([]store.Outcome, error) {
-	return d.s.upsert(ctx, operation, change{mode: mode, reference: true, plan: func(ctx context.Context, q querier, _ int) (*plan, error) {
-		c, err := work(ctx, reader{q})
-		p := &plan{outcomes: c.Outcomes}
-		if len(c.Statements) > 0 {
-			p.steps = []step{statements(c.Statements)}
-		}
-		return p, err
-	}})
+	return d.s.upsert(ctx, operation, change{mode: mode, reference: true,
+		plan: func(ctx context.Context, q querier, _ int) (*plan, error) {
+			c, err := work(ctx, reader{q})
+			p := &plan{outcomes: c.Outcomes}
+			if len(c.Statements) > 0 {
+				p.steps = []step{statements(c.Statements)}
+			}
+			return p, err
+		}})
 }
 
 // statements is a step of a plan.
@@ -230,8 +234,8 @@ var dialect = []struct {
 	{regexp.MustCompile(`\bINNER JOIN\b`), `CROSS JOIN`},
 }
 
-// rewritten translates a statement to SQLite's dialect. Statements written for SQLite contain none
-// of the patterns and stay the same.
+// rewritten translates a statement to SQLite's dialect. Statements written for SQLite match
+// no pattern and stay the same.
 func rewritten(query string) string {
 	for _, d := range dialect {
 		query = d.from.ReplaceAllString(query, d.to)

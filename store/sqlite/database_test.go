@@ -2,7 +2,7 @@ package sqlite
 
 import "testing"
 
-func TestRewritten(t *testing.T) {
+func TestRewrite(t *testing.T) {
 	for from, want := range map[string]string{
 		`SELECT 1 WHERE a = ? AND b = ?2`:                             `SELECT 1 WHERE a = ? AND b = ?2`,
 		`SELECT id FROM t WHERE a = $2 AND $1::bigint IN (0, b)`:      `SELECT id FROM t WHERE a = ?2 AND ?1 IN (0, b)`,
@@ -17,7 +17,7 @@ func TestRewritten(t *testing.T) {
 		`FROM a INNER JOIN b ON a.id = b.id JOIN c ON c.id = b.id`: `FROM a CROSS JOIN b ON a.id = b.id JOIN c ON c.id = b.id`,
 	} {
 		if got := rewritten(from); got != want {
-			t.Errorf("%s\nis rewritten to\n%s\nwant\n%s", from, got, want)
+			t.Errorf("rewrite(%s) =\n%s\nwant\n%s", from, got, want)
 		}
 	}
 }
@@ -30,7 +30,7 @@ func TestArguments(t *testing.T) {
 		`[1,-2]`:        []int64{1, -2},
 	} {
 		if got := arguments([]any{list})[0]; got != want {
-			t.Errorf("%v becomes %v, want %s", list, got, want)
+			t.Errorf("arguments(%v) = %v, want %s", list, got, want)
 		}
 	}
 }

@@ -24,8 +24,8 @@ func TestSchemaBeforeDeliveries(t *testing.T) {
 	storetest.CheckRowsBeforeDeliveries(t, mustOpen(t, path, Options{Logger: quiet()}))
 }
 
-// TestSchemaBeforeSecrets checks that endpoints that accepted a message stay active, and that no secret
-// stays in clear text.
+// TestSchemaBeforeSecrets checks that endpoints that accepted a message stay active, and that no
+// secret stays in clear text.
 func TestSchemaBeforeSecrets(t *testing.T) {
 	const created = "1763640000000000"
 	path := oldDatabase(t, 14, storetest.RowsBeforeSecrets(created))
@@ -43,7 +43,8 @@ func TestSchemaBeforeSecrets(t *testing.T) {
 		}
 		return token
 	})
-	if _, err := s.RewriteSecrets(t.Context(), "sealed:", func(store.SealedSecret) (string, error) { return "sealed:00000000:x", nil }); err != nil {
+	if _, err := s.RewriteSecrets(t.Context(), "sealed:",
+		func(store.SealedSecret) (string, error) { return "sealed:00000000:x", nil }); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(db.Close(), s.Close()); err != nil {
@@ -55,15 +56,15 @@ func TestSchemaBeforeSecrets(t *testing.T) {
 	}
 	for _, clear := range []string{"whsec_", "3f6c1f1f0a9b4c52"} {
 		if bytes.Contains(content, []byte(clear)) {
-			t.Errorf("the file still holds %s…", clear)
+			t.Errorf("file still contains %s…", clear)
 		}
 	}
 }
 
-// TestClearSecretsLeaveTheFile checks that after the upgrade no page of the file, used or free,
+// TestClearTextSecretsAreErased checks that after the upgrade no page of the file, used or free,
 // contains a clear-text secret or token of an earlier version, even after rows were deleted and
 // moved.
-func TestClearSecretsLeaveTheFile(t *testing.T) {
+func TestClearTextSecretsAreErased(t *testing.T) {
 	const destinations = 800
 	clear := make([]string, destinations)
 	rows := make([]string, destinations)
@@ -76,7 +77,8 @@ func TestClearSecretsLeaveTheFile(t *testing.T) {
 		DELETE FROM destinations WHERE id % 7 = 0; UPDATE destinations SET uuid = uuid || '-and-a-longer-one-that-moves-the-row' WHERE id % 3 = 0`)
 	s := mustOpen(t, path, Options{Logger: quiet()})
 	for range 2 { // as at every start
-		if _, err := s.RewriteSecrets(t.Context(), "sealed:", func(store.SealedSecret) (string, error) { return "sealed:00000000:x", nil }); err != nil {
+		if _, err := s.RewriteSecrets(t.Context(), "sealed:",
+			func(store.SealedSecret) (string, error) { return "sealed:00000000:x", nil }); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.HashLinks(t.Context()); err != nil {
@@ -100,7 +102,7 @@ func TestClearSecretsLeaveTheFile(t *testing.T) {
 			}
 		}
 		if left > 0 {
-			t.Errorf("%s: the file still holds %d of %d", when, left, destinations)
+			t.Errorf("%s: file still contains %d of %d secrets", when, left, destinations)
 		}
 	}
 	check("while it is open")
@@ -110,11 +112,12 @@ func TestClearSecretsLeaveTheFile(t *testing.T) {
 	check("once it is closed")
 }
 
-// TestAsksAreForgotten checks that a new request deletes some of those that no limit needs any
+// TestConfirmationRetention checks that a new request deletes some of those that no limit needs any
 // more.
-func TestAsksAreForgotten(t *testing.T) {
+func TestConfirmationRetention(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet(), Now: func() time.Time { return now }})
+	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"),
+		Options{Logger: quiet(), Now: func() time.Time { return now }})
 	account, err := s.CreateAccount(t.Context(), "a@example.com", cola.TierFree)
 	if err != nil {
 		t.Fatal(err)
@@ -122,8 +125,10 @@ func TestAsksAreForgotten(t *testing.T) {
 	ask := func(n int) {
 		t.Helper()
 		_, err := s.CreateDestination(t.Context(), store.NewDestination{
-			Account: account.ID, Kind: cola.KindEmail, Address: fmt.Sprintf("x%d@example.com", n), State: cola.DestinationUnconfirmed, MaxDestinations: 100,
-			Confirm: &store.ConfirmationRequest{Due: now, Limits: store.ConfirmationLimits{Window: time.Hour, MaxByAccount: 100, MaxOfAddress: 100}},
+			Account: account.ID, Kind: cola.KindEmail, Address: fmt.Sprintf("x%d@example.com", n),
+			State: cola.DestinationUnconfirmed, MaxDestinations: 100,
+			Confirm: &store.ConfirmationRequest{Due: now,
+				Limits: store.ConfirmationLimits{Window: time.Hour, MaxByAccount: 100, MaxOfAddress: 100}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -139,7 +144,7 @@ func TestAsksAreForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 		if left != want {
-			t.Errorf("%d requests are known after %d new ones, want %d", left, i+1, want)
+			t.Errorf("%d confirmation requests left after %d new ones, want %d", left, i+1, want)
 		}
 		if i == 0 {
 			now = now.Add(store.ConfirmationsKept)

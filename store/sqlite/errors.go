@@ -13,7 +13,7 @@ import (
 )
 
 // errClosed is the error of all methods after Close.
-var errClosed = fmt.Errorf("the store is closed: %w", store.ErrUnavailable)
+var errClosed = fmt.Errorf("store closed: %w", store.ErrUnavailable)
 
 // failed wraps an error with its operation. Temporary failures of the database become
 // store.ErrUnavailable. It returns nil for nil.

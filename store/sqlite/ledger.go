@@ -23,10 +23,12 @@ const (
 )
 
 // Settle implements store.Ledger.
-func (s *Store) Settle(ctx context.Context, batch store.Batch, decide func(time.Time, []store.AccountState) []store.Entry) error {
+func (s *Store) Settle(
+	ctx context.Context, batch store.Batch, decide func(time.Time, []store.AccountState) []store.Entry,
+) error {
 	return s.transact(ctx, "settle batch", func(ctx context.Context) error {
 		now := s.instant()
-		if err := s.noteBatch(ctx, batch.ID, now); err != nil {
+		if err := s.recordBatch(ctx, batch.ID, now); err != nil {
 			return err
 		}
 		states, err := s.lockStates(ctx, batch, now)
@@ -39,7 +41,7 @@ func (s *Store) Settle(ctx context.Context, batch store.Batch, decide func(time.
 				return fmt.Errorf("charge account %d: %w", e.Account, err)
 			}
 		}
-		return s.noteUses(ctx, states, entries, now)
+		return s.recordUses(ctx, states, entries, now)
 	})
 }
 
@@ -98,8 +100,8 @@ func (s *Store) grant(ctx context.Context, account int64, now time.Time, request
 		account, now.UnixMicro(), requests)
 }
 
-// noteUse maps kinds of credentials to the statement that records their use.
-var noteUse = map[cola.CredentialKind]string{
+// updateUse maps kinds of credentials to the statement that records their use.
+var updateUse = map[cola.CredentialKind]string{
 	cola.CredentialKey:    `UPDATE api_keys` + setLastUse,
 	cola.CredentialLink:   `UPDATE links` + setLastUse,
 	cola.CredentialSignIn: `UPDATE sign_ins` + setLastUse,
@@ -114,13 +116,16 @@ func (s *Store) chargeDay(ctx context.Context, account int64, u store.Units, now
 			(account_id, day, channel, credential_kind, credential_id, meter, units, requests) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (account_id, day, channel, credential_kind, credential_id, meter) DO UPDATE
 		SET units = units + excluded.units, requests = requests + excluded.requests`,
-		account, cola.DateOf(now).String(), string(u.Channel), string(u.Credential.Kind), u.Credential.ID, string(u.Meter),
+		account, cola.DateOf(now).String(), string(u.Channel),
+		string(u.Credential.Kind), u.Credential.ID, string(u.Meter),
 		u.Units, u.Requests)
 }
 
-// noteUses records the use of the valid and the charged credentials, unless one was recorded less
+// recordUses records the use of the valid and the charged credentials, unless one was recorded less
 // than usedEvery ago.
-func (s *Store) noteUses(ctx context.Context, states []store.AccountState, entries []store.Entry, now time.Time) error {
+func (s *Store) recordUses(
+	ctx context.Context, states []store.AccountState, entries []store.Entry, now time.Time,
+) error {
 	used := map[cola.Credential]cola.AccountID{}
 	for _, e := range entries {
 		for _, u := range e.Units {
@@ -135,11 +140,12 @@ func (s *Store) noteUses(ctx context.Context, states []store.AccountState, entri
 		}
 	}
 	for c, account := range used {
-		note, known := noteUse[c.Kind]
+		update, known := updateUse[c.Kind]
 		if !known {
 			continue
 		}
-		if err := s.ledger.exec(ctx, note, now.UnixMicro(), c.ID, int64(account), now.Add(-usedEvery).UnixMicro()); err != nil {
+		if err := s.ledger.exec(ctx, update, now.UnixMicro(), c.ID, int64(account),
+			now.Add(-usedEvery).UnixMicro()); err != nil {
 			return err
 		}
 	}

@@ -34,7 +34,7 @@ func (s *Store) lockStates(ctx context.Context, batch store.Batch, now time.Time
 		states[i], place[id] = state, i
 	}
 	for credential, owner := range owners {
-		if i, asked := place[owner]; asked {
+		if i, requested := place[owner]; requested {
 			states[i].Valid[credential] = true
 		}
 	}
@@ -42,7 +42,9 @@ func (s *Store) lockStates(ctx context.Context, batch store.Batch, now time.Time
 }
 
 // owners returns the account of each valid credential.
-func (s *Store) owners(ctx context.Context, credentials []cola.Credential, now time.Time) (map[cola.Credential]cola.AccountID, error) {
+func (s *Store) owners(
+	ctx context.Context, credentials []cola.Credential, now time.Time,
+) (map[cola.Credential]cola.AccountID, error) {
 	owners := make(map[cola.Credential]cola.AccountID, len(credentials))
 	for _, c := range credentials {
 		id, err := s.owner(ctx, c, now)
@@ -84,10 +86,13 @@ const (
 
 // readState reads the ledger's state of an account. Grants ahead of the clock, which was then set
 // back, count as of now; ahead is the number of their requests.
-func readState(ctx context.Context, q querier, id cola.AccountID, now time.Time) (state store.AccountState, ahead int, err error) {
+func readState(
+	ctx context.Context, q querier, id cola.AccountID, now time.Time,
+) (state store.AccountState, ahead int, err error) {
 	state.Account = id
 	var a store.Account
-	err = q.row(ctx, selectState, cola.PeriodOf(now).String(), int64(id)).Scan(&a.Tier, target{&a.SuspendedAt}, target{&a.SuspendedReason},
+	err = q.row(ctx, selectState, cola.PeriodOf(now).String(),
+		int64(id)).Scan(&a.Tier, target{&a.SuspendedAt}, target{&a.SuspendedReason},
 		&state.Used.DetailViews, &state.Used.ListRecords)
 	if errors.Is(err, sql.ErrNoRows) {
 		return state, 0, nil
@@ -100,7 +105,9 @@ func readState(ctx context.Context, q querier, id cola.AccountID, now time.Time)
 	return state, ahead, err
 }
 
-func readGrants(ctx context.Context, q querier, id cola.AccountID, now time.Time) (grants []store.Grant, ahead int, err error) {
+func readGrants(
+	ctx context.Context, q querier, id cola.AccountID, now time.Time,
+) (grants []store.Grant, ahead int, err error) {
 	rows, err := q.query(ctx, selectGrants, int64(id), now.Add(-window).UnixMicro())
 	if err != nil {
 		return nil, 0, err
@@ -127,7 +134,8 @@ func readGrants(ctx context.Context, q querier, id cola.AccountID, now time.Time
 // until the clock catches up, which may take hours; dropped, they would let the account exceed its
 // limit.
 func (s *Store) pullBack(ctx context.Context, account int64, now time.Time, requests int) error {
-	err := s.ledger.exec(ctx, `DELETE FROM burst_grants WHERE account_id = ? AND granted_at > ?`, account, now.UnixMicro())
+	err := s.ledger.exec(ctx, `DELETE FROM burst_grants WHERE account_id = ? AND granted_at > ?`,
+		account, now.UnixMicro())
 	if err != nil {
 		return err
 	}

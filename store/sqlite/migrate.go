@@ -19,7 +19,7 @@ import (
 var migrations embed.FS
 
 // Migrate creates the database in a file if necessary, upgrades its schema, and returns the
-// versions before and after, which are equal if nothing was to be done. Open does the same.
+// versions before and after, which are equal if the schema was current. Open does the same.
 func Migrate(ctx context.Context, path string, opts Options) (from, to int64, err error) {
 	opts = opts.withDefaults()
 	opts.NoMigrate = false
@@ -66,9 +66,9 @@ func migrate(ctx context.Context, db *sql.DB, opts Options) (from, to int64, err
 	to = latestVersion(p)
 	switch {
 	case from > to:
-		return from, from, fmt.Errorf("schema version %d, known up to %d: %w", from, to, store.ErrNewerSchema)
+		return from, from, fmt.Errorf("schema version %d, latest known is %d: %w", from, to, store.ErrNewerSchema)
 	case from < to && opts.NoMigrate && from == 0:
-		return from, from, fmt.Errorf("the database has no schema yet and needs to be migrated to version %d", to)
+		return from, from, fmt.Errorf("database has no schema; migrate it to version %d", to)
 	case from < to && opts.NoMigrate:
 		return from, from, fmt.Errorf("schema version %d, this program's is %d: %w", from, to, store.ErrOlderSchema)
 	}
@@ -89,7 +89,7 @@ func useJournal(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	if mode != "wal" {
-		return fmt.Errorf("the file system does not allow write-ahead logging (journal mode %q); keep the database on a local disk", mode)
+		return fmt.Errorf("file system does not support write-ahead logging (journal mode %q); put the database on a local disk", mode)
 	}
 	return nil
 }
@@ -110,10 +110,12 @@ func latestVersion(p *goose.Provider) int64 {
 // schemaVersion returns the schema version of a database, or 0 for an empty one.
 func schemaVersion(ctx context.Context, db *sql.DB) (version int64, err error) {
 	var migrated bool
-	err = db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'goose_db_version')`).Scan(&migrated)
+	err = db.QueryRowContext(ctx,
+		`SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'goose_db_version')`).Scan(&migrated)
 	if err != nil || !migrated {
 		return 0, err
 	}
-	err = db.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&version)
+	err = db.QueryRowContext(ctx,
+		`SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&version)
 	return version, err
 }

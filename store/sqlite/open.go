@@ -63,7 +63,8 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 		opts.Logger.Info("database schema migrated", "from", from, "to", to)
 	}
 	s := &Store{created: from == 0, now: opts.Now, logger: opts.Logger, journal: &journal{path: path + walFile}}
-	s.control = sqlstore.New(database{s}, sqlstore.Options{Now: opts.Now, DeleteWithWrites: deletedWithWrites, Grants: grants, MaxRows: maxRows})
+	s.control = sqlstore.New(database{s},
+		sqlstore.Options{Now: opts.Now, DeleteWithWrites: deletedWithWrites, Grants: grants, MaxRows: maxRows})
 	if err := s.connect(ctx, path); err != nil {
 		return nil, failed(operation, errors.Join(err, s.release()))
 	}
@@ -82,7 +83,7 @@ func (s *Store) connect(ctx context.Context, path string) (err error) {
 		return err
 	}
 	if !s.ledger.gate.Shared() {
-		s.logger.Warn("files cannot be locked here; processes that write at once wait longer for each other")
+		s.logger.Warn("file locking not available, concurrent writers wait longer")
 	}
 	db, err := openDB(path, readConnections, "query_only(1)", "cache_size(-4096)")
 	if err != nil {
@@ -132,7 +133,8 @@ func openDB(path string, connections int, pragmas ...string) (*sql.DB, error) {
 	if !strings.HasPrefix(slashed, "/") {
 		slashed = "/" + slashed // path with a drive letter
 	}
-	u := url.URL{Scheme: "file", Path: slashed, RawQuery: url.Values{"_pragma": pragmas, "_txlock": {"immediate"}}.Encode()}
+	u := url.URL{Scheme: "file", Path: slashed,
+		RawQuery: url.Values{"_pragma": pragmas, "_txlock": {"immediate"}}.Encode()}
 	db, err := sql.Open("sqlite", u.String())
 	if err != nil {
 		return nil, err
@@ -180,15 +182,15 @@ func prepare(ctx context.Context, path string, opts Options) (from, to int64, er
 	} else if _, err := os.Stat(path); err != nil {
 		return 0, 0, err
 	}
-	changing, err := openRecordsLock(path)
+	lock, err := openRecordsLock(path)
 	if err != nil {
 		return 0, 0, err
 	}
-	defer func() { err = errors.Join(err, changing.Close()) }()
-	if err := changing.Lock(ctx); err != nil {
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	if err := lock.Lock(ctx); err != nil {
 		return 0, 0, err
 	}
-	defer changing.Unlock()
+	defer lock.Unlock()
 	if err := createFile(path); err != nil {
 		return 0, 0, err
 	}

@@ -16,18 +16,18 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// TestOpenMakesTheDatabase checks that Open creates missing folders, accepts names with special
+// TestOpenCreatesDatabase checks that Open creates missing folders, accepts names with special
 // characters of URLs, and makes the file private.
-func TestOpenMakesTheDatabase(t *testing.T) {
+func TestOpenCreatesDatabase(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new folder", "100% #1?")
 	path := filepath.Join(dir, "registry&x=y.db")
 	s := mustOpen(t, path, Options{Logger: quiet()})
 	if !s.Created() {
-		t.Error("not created")
+		t.Error("Created = false, want true")
 	}
 	again := mustOpen(t, path, Options{Logger: quiet(), NoMigrate: true})
 	if again.Created() || again.ID() != s.ID() {
-		t.Errorf("opened again: created %v, id %s; want the database %s", again.Created(), again.ID(), s.ID())
+		t.Errorf("second Open: Created = %v, ID = %s; want false, %s", again.Created(), again.ID(), s.ID())
 	}
 	if _, err := s.CreateAccount(t.Context(), "a@example.com", cola.TierFree); err != nil {
 		t.Fatal(err)
@@ -38,51 +38,53 @@ func TestOpenMakesTheDatabase(t *testing.T) {
 	}
 	for _, f := range files {
 		if !strings.HasPrefix(f.Name(), filepath.Base(path)) {
-			t.Errorf("made a file %q", f.Name())
+			t.Errorf("unexpected file %q", f.Name())
 		}
 		if info, err := f.Info(); runtime.GOOS != "windows" && (err != nil || info.Mode().Perm() != 0o600) {
-			t.Errorf("%s has mode %v (%v), want 0600", f.Name(), info.Mode(), err)
+			t.Errorf("mode of %s = %v (error %v), want 0600", f.Name(), info.Mode(), err)
 		}
 	}
 	if info, err := os.Stat(dir); runtime.GOOS != "windows" && (err != nil || info.Mode().Perm() != 0o700) {
-		t.Errorf("the folder has mode %v (%v), want 0700", info.Mode(), err)
+		t.Errorf("mode of the folder = %v (error %v), want 0700", info.Mode(), err)
 	}
 }
 
 func TestSchemaVersions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "registry.db")
 	if _, err := Open(t.Context(), path, Options{NoMigrate: true}); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("opening nothing without migrating: %v, want that it does not exist", err)
+		t.Errorf("Open(missing file, NoMigrate) error = %v, want fs.ErrNotExist", err)
 	}
 	current, latest, err := Versions(t.Context(), path)
 	if err != nil || current != 0 || latest == 0 {
-		t.Errorf("Versions of nothing = %d, %d, %v", current, latest, err)
+		t.Errorf("Versions(missing file) = %d, %d, %v; want 0, the latest, nil", current, latest, err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("asking for versions made the file (%v)", err)
+		t.Errorf("Versions created the file (error %v)", err)
 	}
 	for _, want := range []int64{0, latest} {
-		if from, to, err := Migrate(t.Context(), path, Options{Logger: quiet()}); err != nil || from != want || to != latest {
-			t.Errorf("Migrate = %d, %d, %v; want from %d to %d", from, to, err, want, latest)
+		if from, to, err := Migrate(t.Context(), path, Options{Logger: quiet()}); err != nil || from != want ||
+			to != latest {
+			t.Errorf("Migrate = %d, %d, %v; want %d, %d, nil", from, to, err, want, latest)
 		}
 	}
 
 	setVersion(t, path, `DELETE FROM goose_db_version WHERE version_id = ?`, latest)
 	if _, err := Open(t.Context(), path, Options{NoMigrate: true}); !errors.Is(err, store.ErrOlderSchema) ||
 		!strings.Contains(err.Error(), fmt.Sprintf("version %d, this program's is %d", latest-1, latest)) {
-		t.Errorf("opening an older schema without migrating: %v, want ErrOlderSchema with both versions", err)
+		t.Errorf("Open(older schema, NoMigrate) error = %v, want ErrOlderSchema with both versions", err)
 	}
 	if current, _, err := Versions(t.Context(), path); err != nil || current != latest-1 {
-		t.Errorf("Versions of an older schema = %d, %v; want %d", current, err, latest-1)
+		t.Errorf("Versions(older schema) = %d, %v; want %d", current, err, latest-1)
 	}
-	setVersion(t, path, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (?, TRUE), (?1 + 1, TRUE)`, latest)
+	setVersion(t, path,
+		`INSERT INTO goose_db_version (version_id, is_applied) VALUES (?, TRUE), (?1 + 1, TRUE)`, latest)
 	for name, err := range map[string]error{"Open": openError(t, path), "Migrate": migrateError(t, path)} {
 		if !errors.Is(err, store.ErrNewerSchema) {
-			t.Errorf("%s of a newer schema: %v, want ErrNewerSchema", name, err)
+			t.Errorf("%s(newer schema) error = %v, want ErrNewerSchema", name, err)
 		}
 	}
 	if current, _, err := Versions(t.Context(), path); err != nil || current != latest+1 {
-		t.Errorf("Versions of a newer schema = %d, %v; want %d", current, err, latest+1)
+		t.Errorf("Versions(newer schema) = %d, %v; want %d", current, err, latest+1)
 	}
 }
 
@@ -110,16 +112,17 @@ func setVersion(t *testing.T, path, query string, args ...any) {
 	}
 }
 
-func TestOpenSaysWhatIsWrong(t *testing.T) {
+func TestOpenErrors(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text.db")
 	if err := os.WriteFile(text, []byte(strings.Repeat("not a database ", 500)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, path := range map[string]string{"a folder": dir, "another file": text, "a file as a folder": filepath.Join(text, "x.db")} {
+	for name, path := range map[string]string{"a folder": dir, "another file": text,
+		"a file as a folder": filepath.Join(text, "x.db")} {
 		err := openError(t, path)
 		if err == nil || !strings.Contains(err.Error(), "open database") {
-			t.Errorf("opening %s: error %v", name, err)
+			t.Errorf("Open(%s) error = %v", name, err)
 		}
 	}
 }
@@ -141,35 +144,35 @@ func TestFullDatabase(t *testing.T) {
 	limit(s.ledger, pages)
 	outcomes, err := s.UpsertColas(t.Context(), storetest.Samples(0, 1_000), store.Commit)
 	if !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("importing into a full database: %v, want ErrUnavailable", err)
+		t.Errorf("UpsertColas(full database) error = %v, want ErrUnavailable", err)
 	}
-	if kept := storetest.CheckSamples(t, s); kept != len(outcomes) || kept == 1_000 {
-		t.Errorf("%d labels are kept, %d outcomes were returned", kept, len(outcomes))
+	if stored := storetest.CheckSamples(t, s); stored != len(outcomes) || stored == 1_000 {
+		t.Errorf("%d labels stored, want %d, one per outcome", stored, len(outcomes))
 	}
 	var accountErr error
 	for i := 0; i < 1_000 && accountErr == nil; i++ {
 		_, accountErr = s.CreateAccount(t.Context(), fmt.Sprintf("%060d@example.com", i), cola.TierFree)
 	}
 	if !errors.Is(accountErr, store.ErrUnavailable) {
-		t.Errorf("making accounts in a full database: %v, want ErrUnavailable", accountErr)
+		t.Errorf("CreateAccount(full database) error = %v, want ErrUnavailable", accountErr)
 	}
 	limit(s.records, 1<<30)
 	limit(s.ledger, 1<<30)
 	if _, err := s.UpsertColas(t.Context(), storetest.Samples(0, 1_000), store.Commit); err != nil {
-		t.Errorf("importing once there is room: %v", err)
+		t.Errorf("UpsertColas after freeing space: %v", err)
 	}
-	if kept := storetest.CheckSamples(t, s); kept != 1_000 {
-		t.Errorf("%d labels are kept, want all", kept)
+	if stored := storetest.CheckSamples(t, s); stored != 1_000 {
+		t.Errorf("%d labels stored, want all", stored)
 	}
 	if _, err := s.CreateAccount(t.Context(), "last@example.com", cola.TierFree); err != nil {
-		t.Errorf("making an account once there is room: %v", err)
+		t.Errorf("CreateAccount after freeing space: %v", err)
 	}
 	checkFile(t, s)
 }
 
-// TestJournalStartsOver checks that an import checkpoints as it goes, so that the journal file
+// TestJournalSize checks that an import checkpoints as it goes, so that the journal file
 // stays much smaller than the imported data.
-func TestJournalStartsOver(t *testing.T) {
+func TestJournalSize(t *testing.T) {
 	journal := func(backlog int) int64 {
 		path := filepath.Join(t.TempDir(), "registry.db")
 		s := mustOpen(t, path, Options{Logger: quiet()})
@@ -187,12 +190,12 @@ func TestJournalStartsOver(t *testing.T) {
 	}
 	all, moved := journal(1<<30), journal(1<<20/pageSize)
 	if moved > all/2 {
-		t.Errorf("the journal has %d bytes, of %d that passed through it", moved, all)
+		t.Errorf("journal has %d bytes, of %d written to it", moved, all)
 	}
 }
 
-// TestClosedIsOneFile checks that closing the last store leaves all data in the database file.
-func TestClosedIsOneFile(t *testing.T) {
+// TestCloseLeavesOneFile checks that closing the last store leaves all data in the database file.
+func TestCloseLeavesOneFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "registry.db")
 	s, other := mustOpen(t, path, Options{Logger: quiet()}), mustOpen(t, path, Options{Logger: quiet()})
 	if _, err := s.CreateAccount(t.Context(), "a@example.com", cola.TierFree); err != nil {
@@ -207,12 +210,12 @@ func TestClosedIsOneFile(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(path + walFile); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the journal is left behind: %v", err)
+		t.Errorf("journal left after Close: %v", err)
 	}
 	if err := Remove(path); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := filepath.Glob(path + "*"); err != nil || len(left) > 0 {
-		t.Errorf("Remove leaves %v, %v", left, err)
+		t.Errorf("files left after Remove: %v, %v", left, err)
 	}
 }

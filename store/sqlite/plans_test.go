@@ -25,8 +25,9 @@ func (l *statementLog) add(s *Store) {
 	})
 }
 
-// checkPlans fails for each statement that reads a whole table, or sorts more than a few rows. Statements without
-// parameters or a limit read everything by design: lists for the operator, counts and copies.
+// checkPlans fails for each statement that reads a whole table, or sorts more than a few rows.
+// Statements without parameters or a limit read everything by design: lists for the operator,
+// counts and copies.
 func (l *statementLog) checkPlans(t *testing.T, s *Store) {
 	selective := regexp.MustCompile(`[$?]|LIMIT`)
 	count := 0
@@ -38,7 +39,7 @@ func (l *statementLog) checkPlans(t *testing.T, s *Store) {
 		count++
 		for _, step := range explain(t, s, query) {
 			if isCostly(query, step) {
-				t.Errorf("%s: %s", step, query)
+				t.Errorf("costly step %s: %s", step, query)
 			}
 		}
 	}
@@ -57,7 +58,7 @@ func explain(t *testing.T, s *Store, query string) (steps []string) {
 	}
 	rows, err := s.read.db.Query(`EXPLAIN QUERY PLAN `+query, make([]any, len(numbered))...)
 	if err != nil {
-		t.Errorf("%v: %s", err, query)
+		t.Errorf("explain: %v: %s", err, query)
 		return nil
 	}
 	defer rows.Close()
@@ -76,12 +77,14 @@ func explain(t *testing.T, s *Store, query string) (steps []string) {
 // tables, and those that it reads up to a limit. The entry "" applies to all statements.
 var cheapScans = map[string][]string{
 	"": {
-		"SCAN json_each", "SCAN old", "SCAN due", "SCAN changed", "SCAN arrived", "SCAN CONSTANT ROW", "SCAN meta", "SCAN avas", "SCAN category_aliases",
+		"SCAN json_each", "SCAN old", "SCAN due", "SCAN changed", "SCAN arrived",
+		"SCAN CONSTANT ROW", "SCAN meta", "SCAN avas", "SCAN category_aliases",
 		"SCAN processing_times", "SCAN formula_processing_times", "SCAN registration_processing_times",
 	},
 	"DELETE FROM ledger_batches": {"SCAN ledger_batches", "SCAN (subquery-"}, // the oldest few
 	"DELETE FROM revisions":      {"SCAN revisions"},                         // the oldest few
-	"INSERT INTO accounts":       {"SCAN sign_ins", "SCAN sign_in_links"},    // planned for foreign keys of the new account
+	// Planned for foreign keys of the new account.
+	"INSERT INTO accounts": {"SCAN sign_ins", "SCAN sign_in_links"},
 	// The searches, destinations, links and sign-ins of one account.
 	"UPDATE saved_searches AS s SET paused_because": {"SCAN r", "SCAN (subquery-", "USE TEMP B-TREE"},
 	"SELECT d.uuid":              {"USE TEMP B-TREE"},
@@ -98,7 +101,8 @@ func isCostly(query, step string) bool {
 		return false
 	}
 	for start, cheap := range cheapScans {
-		if strings.HasPrefix(query, start) && slices.ContainsFunc(cheap, func(s string) bool { return strings.HasPrefix(step, s) }) {
+		if strings.HasPrefix(query, start) &&
+			slices.ContainsFunc(cheap, func(s string) bool { return strings.HasPrefix(step, s) }) {
 			return false
 		}
 	}

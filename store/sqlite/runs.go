@@ -31,7 +31,7 @@ func (s *Store) RecordRuns(ctx context.Context, runs []store.RunRecord) ([]store
 		return nil, failed(operation, err)
 	}
 	defer s.done()
-	defer s.upkeep.noteWrite()
+	defer s.upkeep.markWritten()
 	outcomes := make([]store.RunOutcome, 0, len(runs))
 	for len(outcomes) < len(runs) {
 		var some []store.RunOutcome
@@ -66,7 +66,7 @@ func (s *Store) recordSome(ctx context.Context, runs []store.RunRecord) (outcome
 
 // record records one run, if its claim is still valid.
 func (s *Store) record(ctx context.Context, r *store.RunRecord) (store.RunOutcome, error) {
-	var none store.RunOutcome
+	var rejected store.RunOutcome
 	at := r.Mark.At.UnixMicro()
 	var next any
 	if r.Next != 0 {
@@ -74,22 +74,25 @@ func (s *Store) record(ctx context.Context, r *store.RunRecord) (store.RunOutcom
 	}
 	var search int64
 	var account cola.AccountID
-	err := s.ledger.row(ctx, recordRun, r.Due.Search.UUID, r.Due.Hold, at, int64(r.Mark.Revision), next).Scan(&search, &account)
+	err := s.ledger.row(ctx, recordRun, r.Due.Search.UUID, r.Due.Hold, at, int64(r.Mark.Revision), next).Scan(&search,
+		&account)
 	if errors.Is(err, sql.ErrNoRows) {
-		return none, nil
+		return rejected, nil
 	}
 	if err != nil {
-		return none, err
+		return rejected, err
 	}
 	o := store.RunOutcome{Recorded: true}
-	err = s.ledger.row(ctx, insertRun, search, at, encode(&r.From), encode(&r.To), int64(r.Mark.Revision), bit(r.Manual)).Scan(&o.Run)
+	err = s.ledger.row(ctx, insertRun, search, at, encode(&r.From),
+		encode(&r.To), int64(r.Mark.Revision), bit(r.Manual)).Scan(&o.Run)
 	if err != nil {
-		return none, err
+		return rejected, err
 	}
 	for _, group := range alike(r.Matches) {
-		n, err := s.ledger.affect(ctx, insertMatches, search, o.Run, bit(group.late), int64(group.met), idList(group.ids))
+		n, err := s.ledger.affect(ctx, insertMatches, search, o.Run,
+			bit(group.late), int64(group.met), idList(group.ids))
 		if err != nil {
-			return none, err
+			return rejected, err
 		}
 		if o.New += int(n); group.late {
 			o.Late += int(n)
@@ -100,7 +103,7 @@ func (s *Store) record(ctx context.Context, r *store.RunRecord) (store.RunOutcom
 	}
 	named, err := s.grantNames(ctx, account, r, o.New)
 	if err != nil {
-		return none, err
+		return rejected, err
 	}
 	return o, s.ledger.exec(ctx, countMatches, o.New, o.Late, named, o.Run)
 }
@@ -111,7 +114,8 @@ func (s *Store) grantNames(ctx context.Context, account cola.AccountID, r *store
 	if wanted <= 0 {
 		return 0, nil
 	}
-	used, err := sqlstore.UseAllowance(ctx, s.control, tx{reader{s.ledger}, s.ledger}, account, cola.DateOf(r.Mark.At.UTC()), store.AllowMessageLabels, wanted)
+	used, err := sqlstore.UseAllowance(ctx, s.control, tx{reader{s.ledger}, s.ledger},
+		account, cola.DateOf(r.Mark.At.UTC()), store.AllowMessageLabels, wanted)
 	return records.Granted(wanted, used, r.MaxNamedOfAccount), err
 }
 

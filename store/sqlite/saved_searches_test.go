@@ -17,18 +17,20 @@ func TestSearchRows(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet()})
 	storetest.CheckSearchRows(t, s, func(sql string) {
 		t.Helper()
-		err := s.transact(t.Context(), "change rows", func(ctx context.Context) error { return s.ledger.exec(ctx, sql) })
+		err := s.transact(t.Context(), "change rows",
+			func(ctx context.Context) error { return s.ledger.exec(ctx, sql) })
 		if err != nil {
 			t.Fatal(err)
 		}
 	})
 }
 
-// TestCreationsAreForgotten checks that a creation deletes some of those that can no longer be
+// TestCreationRetention checks that a creation deletes some of those that can no longer be
 // repeated.
-func TestCreationsAreForgotten(t *testing.T) {
+func TestCreationRetention(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet(), Now: func() time.Time { return now }})
+	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"),
+		Options{Logger: quiet(), Now: func() time.Time { return now }})
 	account, err := s.CreateAccount(t.Context(), "a@example.com", cola.TierFree)
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +39,8 @@ func TestCreationsAreForgotten(t *testing.T) {
 		t.Helper()
 		name := fmt.Sprintf("n%d", n)
 		_, _, err := s.CreateSavedSearch(t.Context(), store.NewSavedSearch{
-			Account: account.ID, Search: cola.SavedSearch{UUID: name, Name: name}, Once: store.Once{Key: name, Within: within},
+			Account: account.ID, Search: cola.SavedSearch{UUID: name, Name: name},
+			Once: store.Once{Key: name, Within: within},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -55,13 +58,13 @@ func TestCreationsAreForgotten(t *testing.T) {
 	}
 	create(20, 2*time.Hour)
 	if n := left(); n != 21 {
-		t.Errorf("%d creations are known, want all 21", n)
+		t.Errorf("%d creations left, want all 21", n)
 	}
 	now = now.Add(time.Hour)
 	for i, want := range []int{14, 7, 4, 5} { // each creation deletes eight and adds one
 		create(30+i, time.Hour)
 		if n := left(); n != want {
-			t.Errorf("%d creations are known after %d new ones, want %d", n, i+1, want)
+			t.Errorf("%d creations left after %d new ones, want %d", n, i+1, want)
 		}
 	}
 }
@@ -70,16 +73,17 @@ func TestRunRows(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet()})
 	storetest.CheckRunRows(t, s, func(sql string) {
 		t.Helper()
-		err := s.transact(t.Context(), "change rows", func(ctx context.Context) error { return s.ledger.exec(ctx, sql) })
+		err := s.transact(t.Context(), "change rows",
+			func(ctx context.Context) error { return s.ledger.exec(ctx, sql) })
 		if err != nil {
 			t.Fatal(err)
 		}
 	})
 }
 
-// TestRunsOfTheVersionBefore checks that existing searches are marked at their last run or
+// TestSchemaBeforeRuns checks that existing searches are marked at their last run or
 // creation, and that existing labels are history.
-func TestRunsOfTheVersionBefore(t *testing.T) {
+func TestSchemaBeforeRuns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "registry.db")
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
@@ -91,10 +95,10 @@ func TestRunsOfTheVersionBefore(t *testing.T) {
 		_, err = p.UpTo(t.Context(), 8)
 	}
 	if err == nil {
-		_, err = db.Exec(storetest.RowsOfTheVersionBefore("1763640000000000", "1763650000000000"))
+		_, err = db.Exec(storetest.RowsBeforeRuns("1763640000000000", "1763650000000000"))
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	storetest.CheckRowsOfTheVersionBefore(t, mustOpen(t, path, Options{Logger: quiet()}))
+	storetest.CheckRowsBeforeRuns(t, mustOpen(t, path, Options{Logger: quiet()}))
 }

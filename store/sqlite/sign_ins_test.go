@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-func mustCount(t *testing.T, s *Store, table string, want int, when string) {
+func checkCount(t *testing.T, s *Store, table string, want int, when string) {
 	t.Helper()
 	var n int
 	if err := s.read.db.QueryRow(`SELECT count(*) FROM ` + table).Scan(&n); err != nil {
@@ -22,11 +22,12 @@ func mustCount(t *testing.T, s *Store, table string, want int, when string) {
 	}
 }
 
-// TestSessionsAreForgotten checks that a new session deletes some expired ones, and that a page
+// TestSessionRetention checks that a new session deletes some expired ones, and that a page
 // view, which rewrites a session, deletes none.
-func TestSessionsAreForgotten(t *testing.T) {
+func TestSessionRetention(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet(), Now: func() time.Time { return now }})
+	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"),
+		Options{Logger: quiet(), Now: func() time.Time { return now }})
 	keep := func(name string, until time.Time) {
 		t.Helper()
 		if err := s.SaveSession(t.Context(), name, []byte("data"), until); err != nil {
@@ -39,16 +40,17 @@ func TestSessionsAreForgotten(t *testing.T) {
 	keep("lasting", now.Add(3*time.Hour))
 	now = now.Add(time.Hour)
 	keep("lasting", now.Add(3*time.Hour))
-	mustCount(t, s, "sessions", 21, "after a page view")
+	checkCount(t, s, "sessions", 21, "after a page view")
 	for i, want := range []int{21 - 8 + 1, 21 - 16 + 2, 1 + 3, 1 + 4} { // each new session deletes eight and adds one
 		keep(fmt.Sprint("new", i), now.Add(time.Hour))
-		mustCount(t, s, "sessions", want, fmt.Sprintf("after %d new ones", i+1))
+		checkCount(t, s, "sessions", want, fmt.Sprintf("after %d new ones", i+1))
 	}
 }
 
-func TestSignInLinksAreForgotten(t *testing.T) {
+func TestSignInLinkRetention(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet(), Now: func() time.Time { return now }})
+	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"),
+		Options{Logger: quiet(), Now: func() time.Time { return now }})
 	account, err := s.CreateAccount(t.Context(), "a@example.com", cola.TierFree)
 	if err != nil {
 		t.Fatal(err)
@@ -65,17 +67,17 @@ func TestSignInLinksAreForgotten(t *testing.T) {
 	now = now.Add(time.Hour)
 	for i, want := range []int{10 - 8 + 1, 2, 3} {
 		link(byte(20 + i))
-		mustCount(t, s, "sign_in_links", want, fmt.Sprintf("after %d new ones", i+1))
+		checkCount(t, s, "sign_in_links", want, fmt.Sprintf("after %d new ones", i+1))
 	}
 	if _, err := s.UseSignInLink(t.Context(), store.SignInLinkHash{20}); err != nil {
 		t.Fatal(err)
 	}
-	mustCount(t, s, "sign_in_links", 2, "after one was used")
+	checkCount(t, s, "sign_in_links", 2, "after one was used")
 }
 
-// TestSessionsDoNotWaitForImports checks that a page view does not wait for the end of an import,
+// TestSessionsDuringImport checks that a page view does not wait for the end of an import,
 // which releases the database between transactions.
-func TestSessionsDoNotWaitForImports(t *testing.T) {
+func TestSessionsDuringImport(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet()})
 	if err := s.recordsLock.Lock(t.Context()); err != nil {
 		t.Fatal(err)
@@ -91,11 +93,12 @@ func TestSessionsDoNotWaitForImports(t *testing.T) {
 	}
 }
 
-// TestAllowancesAreForgotten checks that counting an allowance deletes rows of days before
+// TestAllowanceRetention checks that counting an allowance deletes rows of days before
 // yesterday.
-func TestAllowancesAreForgotten(t *testing.T) {
+func TestAllowanceRetention(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet(), Now: func() time.Time { return now }})
+	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"),
+		Options{Logger: quiet(), Now: func() time.Time { return now }})
 	account, err := s.CreateAccount(t.Context(), "a@example.com", cola.TierFree)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +121,7 @@ func TestAllowancesAreForgotten(t *testing.T) {
 		for query, want := range map[string]int{`SELECT count(*) FROM daily_allowances`: k.days, `SELECT count(*) FROM previewed_labels`: k.rows} {
 			var got int
 			if err := s.read.db.QueryRow(query).Scan(&got); err != nil || got != want {
-				t.Errorf("%v: %s is %d, %v; want %d", now, query, got, err, want)
+				t.Errorf("at %v: %s = %d (error %v), want %d", now, query, got, err, want)
 			}
 		}
 	}

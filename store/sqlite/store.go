@@ -64,7 +64,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	var id string
 	err := s.read.row(ctx, `SELECT store_id FROM meta`).Scan(&id)
 	if err == nil && id != s.id {
-		err = fmt.Errorf("the file holds the database %s, not %s that was opened: %w", id, s.id, store.ErrUnavailable)
+		err = fmt.Errorf("file has database %s, opened %s: %w", id, s.id, store.ErrUnavailable)
 	}
 	return failed(operation, err)
 }
@@ -125,7 +125,7 @@ func (s *Store) transact(ctx context.Context, operation string, work func(ctx co
 	}
 	defer s.done()
 	err := s.ledger.transact(ctx, work)
-	s.upkeep.noteWrite()
+	s.upkeep.markWritten()
 	return failed(operation, err)
 }
 
@@ -137,7 +137,7 @@ func (s *Store) transactUnsynced(ctx context.Context, operation string, work fun
 	}
 	defer s.done()
 	err := s.records.transact(ctx, work)
-	s.upkeep.noteWrite()
+	s.upkeep.markWritten()
 	return failed(operation, err)
 }
 
@@ -159,6 +159,6 @@ func (s *Store) instant() time.Time { return s.now().UTC().Truncate(time.Microse
 // write.
 func (s *Store) checkpointIfDue(ctx context.Context) {
 	if err := s.upkeep.checkpointIfDue(ctx, s.upkeep.importBacklog); err != nil && ctx.Err() == nil {
-		s.logger.Warn("journal not moved into the database", "error", err)
+		s.logger.Warn("checkpoint failed", "error", err)
 	}
 }

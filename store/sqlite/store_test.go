@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	storetest.PlayChild(openDatabase)
+	storetest.RunChild(openDatabase)
 	goleak.VerifyTestMain(m)
 }
 
@@ -66,28 +66,29 @@ func checkFile(t *testing.T, s *Store) {
 	t.Helper()
 	var verdict string
 	if err := s.read.db.QueryRow(`PRAGMA integrity_check`).Scan(&verdict); err != nil || verdict != "ok" {
-		t.Errorf("integrity check: %s, %v", verdict, err)
+		t.Errorf("integrity check = %s, %v", verdict, err)
 	}
 	var orphans int
-	if err := s.read.db.QueryRow(`SELECT count(*) FROM pragma_foreign_key_check`).Scan(&orphans); err != nil || orphans > 0 {
-		t.Errorf("%d rows refer to none (%v)", orphans, err)
+	if err := s.read.db.QueryRow(`SELECT count(*) FROM pragma_foreign_key_check`).Scan(&orphans); err != nil ||
+		orphans > 0 {
+		t.Errorf("%d foreign key violations (error %v), want 0", orphans, err)
 	}
 }
 
-// TestViewsDoNotWaitForEachOther checks that views that use up all connections and each need an
+// TestConcurrentViews checks that views that use up all connections and each need an
 // unprepared statement do not deadlock.
-func TestViewsDoNotWaitForEachOther(t *testing.T) {
+func TestConcurrentViews(t *testing.T) {
 	s := mustOpen(t, t.TempDir()+"/registry.db", Options{})
 	const query = `SELECT 40 + 2`
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	var begun, ended sync.WaitGroup
-	begun.Add(readConnections)
+	var started, ended sync.WaitGroup
+	started.Add(readConnections)
 	for range readConnections {
 		ended.Go(func() {
 			err := s.read.view(ctx, func(q querier) error {
-				begun.Done()
-				begun.Wait() // all connections are in use
+				started.Done()
+				started.Wait() // all connections are in use
 				var got int
 				return q.row(ctx, query).Scan(&got)
 			})
@@ -98,6 +99,6 @@ func TestViewsDoNotWaitForEachOther(t *testing.T) {
 	}
 	ended.Wait()
 	if _, ok := s.read.stmts.Load(query); !ok {
-		t.Error("the statement is not prepared for the next view")
+		t.Error("statement not prepared for the next view")
 	}
 }

@@ -41,20 +41,20 @@ type upkeep struct {
 
 	importBacklog int // importBacklog, except in tests
 
-	stop context.CancelFunc
-	over chan struct{}
+	stop    context.CancelFunc
+	stopped chan struct{}
 }
 
 func newUpkeep(db *sql.DB, gate *filelock.FairLock, logger *slog.Logger) *upkeep {
 	ctx, stop := context.WithCancel(context.Background())
-	u := &upkeep{db: db, gate: gate, importBacklog: importBacklog, stop: stop, over: make(chan struct{})}
+	u := &upkeep{db: db, gate: gate, importBacklog: importBacklog, stop: stop, stopped: make(chan struct{})}
 	go u.run(ctx, logger)
 	return u
 }
 
 // run is the background task.
 func (u *upkeep) run(ctx context.Context, logger *slog.Logger) {
-	defer close(u.over)
+	defer close(u.stopped)
 	tick := time.NewTicker(upkeepInterval)
 	defer tick.Stop()
 	for {
@@ -67,16 +67,16 @@ func (u *upkeep) run(ctx context.Context, logger *slog.Logger) {
 			continue
 		}
 		if err := u.checkpointIfDue(ctx, idleBacklog); err != nil && ctx.Err() == nil {
-			logger.Warn("journal not moved into the database", "error", err)
+			logger.Warn("checkpoint failed", "error", err)
 		}
 	}
 }
 
-func (u *upkeep) noteWrite() { u.wrote.Store(true) }
+func (u *upkeep) markWritten() { u.wrote.Store(true) }
 
 func (u *upkeep) close() error {
 	u.stop()
-	<-u.over
+	<-u.stopped
 	return errors.Join(u.db.Close(), u.gate.Close())
 }
 
@@ -127,14 +127,14 @@ func (u *upkeep) vacuum(ctx context.Context) error {
 	var pages, moved int
 	err := u.db.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &pages, &moved)
 	if err == nil && busy {
-		err = errors.New("a reader keeps the journal in use")
+		err = errors.New("journal in use by a reader")
 	}
 	return err
 }
 
 const (
 	selectToVacuum = `SELECT to_vacuum FROM meta`
-	noteVacuum     = `UPDATE meta SET to_vacuum = 0`
+	clearVacuum    = `UPDATE meta SET to_vacuum = 0`
 )
 
 // HashLinks implements store.SealedSecrets.
@@ -157,14 +157,14 @@ func (s *Store) eraseFree(ctx context.Context) error {
 	if err := s.read.row(ctx, selectToVacuum).Scan(&due); err != nil || !due {
 		return failed("erase free pages", err)
 	}
-	begun := time.Now()
-	s.logger.Info("rewriting the database file: its free pages may contain clear-text secrets")
+	start := time.Now()
+	s.logger.Info("rewriting database file to erase clear-text secrets from free pages")
 	if err := s.upkeep.vacuum(ctx); err != nil {
-		s.logger.Warn("cannot rewrite the database file, whose free pages may contain clear-text secrets; the next start tries again", "error", err)
+		s.logger.Warn("rewriting database file failed, retrying on next start", "error", err)
 		return ctx.Err()
 	}
-	s.logger.Info("database file rewritten", "took", time.Since(begun).Round(time.Millisecond))
-	return s.transact(ctx, "note rewriting", func(ctx context.Context) error { return s.ledger.exec(ctx, noteVacuum) })
+	s.logger.Info("database file rewritten", "took", time.Since(start).Round(time.Millisecond))
+	return s.transact(ctx, "record rewrite", func(ctx context.Context) error { return s.ledger.exec(ctx, clearVacuum) })
 }
 
 // checkpoint runs a checkpoint in one of SQLite's modes and returns the number of pages left in the

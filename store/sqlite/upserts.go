@@ -40,7 +40,7 @@ const (
 )
 
 // errConflict means that records changed between planning and writing.
-var errConflict = fmt.Errorf("others are changing the same records: %w", store.ErrUnavailable)
+var errConflict = fmt.Errorf("concurrent changes of the same records: %w", store.ErrUnavailable)
 
 // step changes one record.
 type step interface {
@@ -103,12 +103,12 @@ func (s *Store) apply(ctx context.Context, c change) (outcomes []store.Outcome, 
 		if !c.mode.Writes() {
 			return append(outcomes, p.outcomes...), nil
 		}
-		kept, err := s.write(ctx, p, c)
+		done, err := s.write(ctx, p, c)
 		switch {
 		case err == nil:
 			return append(outcomes, p.outcomes...), nil
 		case c.split:
-			outcomes = append(outcomes, p.outcomes[:kept]...)
+			outcomes = append(outcomes, p.outcomes[:done]...)
 		}
 		if !errors.Is(err, errConflict) {
 			return outcomes, err
@@ -118,31 +118,31 @@ func (s *Store) apply(ctx context.Context, c change) (outcomes []store.Outcome, 
 }
 
 // write executes a plan and returns how many of its records are stored.
-func (s *Store) write(ctx context.Context, p *plan, c change) (kept int, err error) {
-	for kept < len(p.steps) {
-		if p.steps[kept] == nil {
-			kept++
+func (s *Store) write(ctx context.Context, p *plan, c change) (done int, err error) {
+	for done < len(p.steps) {
+		if p.steps[done] == nil {
+			done++
 			continue
 		}
-		reached := kept
+		reached := done
 		err = s.records.transact(ctx, func(ctx context.Context) error {
 			rev, err := s.nextRevision(ctx, p.base, c.reference)
 			if err != nil {
 				return err
 			}
-			reached, err = s.writeSome(ctx, p.steps, kept, rev, c.split)
+			reached, err = s.writeSome(ctx, p.steps, done, rev, c.split)
 			p.base = rev
 			return err
 		})
 		if err != nil {
-			return kept, err
+			return done, err
 		}
-		kept = reached
+		done = reached
 		if err := s.afterTurn(c.split); err != nil {
-			return kept, err
+			return done, err
 		}
 	}
-	return kept, nil
+	return done, nil
 }
 
 // afterTurn lets other writers in between two turns.
@@ -231,7 +231,9 @@ func (s *Store) firstRevision(ctx context.Context, above cola.Revision) error {
 
 // UpsertPermittees implements store.Permittees in one transaction. Callers split large numbers of
 // permittees.
-func (s *Store) UpsertPermittees(ctx context.Context, patches []cola.Patch[cola.Permittee], mode store.Mode) ([]store.Outcome, error) {
+func (s *Store) UpsertPermittees(
+	ctx context.Context, patches []cola.Patch[cola.Permittee], mode store.Mode,
+) ([]store.Outcome, error) {
 	return s.upsert(ctx, "upsert permittees", change{mode: mode,
 		plan: func(ctx context.Context, q querier, _ int) (*plan, error) {
 			var known records.Permittees
@@ -273,7 +275,8 @@ func (s stored) Permittees(ctx context.Context, numbers []string, found func(rec
 	defer rows.Close()
 	for rows.Next() {
 		p := records.Permittee{Exists: true}
-		into := append([]any{&p.PermitNumber, target{&p.FromLabels}}, targets(records.PermitteeColumns(&p.Permittee))...)
+		into := append([]any{&p.PermitNumber, target{&p.FromLabels}},
+			targets(records.PermitteeColumns(&p.Permittee))...)
 		if err := rows.Scan(into...); err != nil {
 			return err
 		}
@@ -287,6 +290,7 @@ type permitteeStep records.Permittee
 
 // write implements step.
 func (p permitteeStep) write(ctx context.Context, w *writer, rev cola.Revision) error {
-	args := slices.Concat([]any{p.PermitNumber, int64(rev), bit(p.FromLabels)}, values(records.PermitteeColumns(&p.Permittee)))
+	args := slices.Concat([]any{p.PermitNumber, int64(rev), bit(p.FromLabels)},
+		values(records.PermitteeColumns(&p.Permittee)))
 	return w.exec(ctx, replacePermittee, args...)
 }

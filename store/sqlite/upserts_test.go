@@ -20,10 +20,10 @@ type noStep struct{}
 
 func (noStep) write(context.Context, *writer, cola.Revision) error { return nil }
 
-// TestOvertakenWriteStartsOver checks conflicts where files cannot be locked: records may change
+// TestOvertakenWrite checks conflicts where files cannot be locked: records may change
 // between planning and writing. The write then plans again from the first record that is not
 // stored, and gives up after too many conflicts.
-func TestOvertakenWriteStartsOver(t *testing.T) {
+func TestOvertakenWrite(t *testing.T) {
 	now := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 	for _, times := range []int{0, 1, 3, attempts} {
 		path := filepath.Join(t.TempDir(), "registry.db")
@@ -34,43 +34,44 @@ func TestOvertakenWriteStartsOver(t *testing.T) {
 		}
 		defer others.Close()
 		plans := 0
-		outcomes, err := s.apply(t.Context(), change{plan: func(ctx context.Context, q querier, done int) (*plan, error) {
-			plans++
-			var rev int
-			if err := q.row(ctx, `SELECT revision FROM meta`).Scan(&rev); err != nil { // the snapshot starts here
-				return nil, err
-			}
-			if plans <= times {
-				if _, err := others.ExecContext(ctx, `UPDATE meta SET revision = ? + ?`, now.UnixMicro(), plans); err != nil {
+		outcomes, err := s.apply(t.Context(),
+			change{plan: func(ctx context.Context, q querier, done int) (*plan, error) {
+				plans++
+				var rev int
+				if err := q.row(ctx, `SELECT revision FROM meta`).Scan(&rev); err != nil { // the snapshot starts here
 					return nil, err
 				}
-			}
-			return &plan{outcomes: []store.Outcome{store.Added}, steps: []step{noStep{}}}, nil
-		}})
+				if plans <= times {
+					if _, err := others.ExecContext(ctx, `UPDATE meta SET revision = ? + ?`, now.UnixMicro(), plans); err != nil {
+						return nil, err
+					}
+				}
+				return &plan{outcomes: []store.Outcome{store.Added}, steps: []step{noStep{}}}, nil
+			}})
 		if times == attempts {
 			if !errors.Is(err, store.ErrUnavailable) || len(outcomes) > 0 {
-				t.Errorf("overtaken every time: %v, %v; want no outcome and ErrUnavailable", outcomes, err)
+				t.Errorf("overtaken every time: UpsertColas = %v, %v; want no outcomes, ErrUnavailable", outcomes, err)
 			}
 			continue
 		}
 		if diff := cmp.Diff([]store.Outcome{store.Added}, outcomes); err != nil || diff != "" || plans != times+1 {
-			t.Errorf("overtaken %d times: %v after %d plans (-want +got):\n%s", times, err, plans, diff)
+			t.Errorf("overtaken %d times: error %v after %d plans (-want +got):\n%s", times, err, plans, diff)
 		}
 		want := cola.Revision(now.UnixMicro())
 		if times > 0 {
 			want += cola.Revision(times) + 1 // after those of the other writer
 		}
 		if rev, err := s.Revision(t.Context()); err != nil || rev != want {
-			t.Errorf("overtaken %d times: revision %d (%v), want %d", times, rev, err, want)
+			t.Errorf("overtaken %d times: revision = %d (error %v), want %d", times, rev, err, want)
 		}
 	}
 }
 
-// mustHave checks whether a revision is in the store's history.
-func mustHave(t *testing.T, s *Store, rev cola.Revision, want bool) {
+// checkRevisionKnown checks whether a revision is in the store's history.
+func checkRevisionKnown(t *testing.T, s *Store, rev cola.Revision, want bool) {
 	t.Helper()
 	if has, err := s.HasRevision(t.Context(), rev); err != nil || has != want {
-		t.Errorf("revision %d is in the store's past: %v (%v), want %v", rev, has, err, want)
+		t.Errorf("HasRevision(%d) = %v (error %v), want %v", rev, has, err, want)
 	}
 }
 
@@ -86,11 +87,12 @@ func mustImport(t *testing.T, s *Store, from, count int) cola.Revision {
 	return rev
 }
 
-// TestRevisionsAreForgotten checks that old revisions are deleted gradually, except the one that
+// TestRevisionRetention checks that old revisions are deleted gradually, except the one that
 // was the latest 30 days ago.
-func TestRevisionsAreForgotten(t *testing.T) {
+func TestRevisionRetention(t *testing.T) {
 	now := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
-	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet(), Now: func() time.Time { return now }})
+	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"),
+		Options{Logger: quiet(), Now: func() time.Time { return now }})
 	var old []cola.Revision
 	for i := range 50 {
 		old = append(old, mustImport(t, s, i, 1))
@@ -102,25 +104,25 @@ func TestRevisionsAreForgotten(t *testing.T) {
 		lately = append(lately, mustImport(t, s, 50+i, 1))
 	}
 	for _, rev := range old {
-		mustHave(t, s, rev, rev == latest)
+		checkRevisionKnown(t, s, rev, rev == latest)
 	}
 	now = now.Add(revisionsKept - time.Second)
 	lately = append(lately, mustImport(t, s, 60, 1))
-	mustHave(t, s, latest, true)
+	checkRevisionKnown(t, s, latest, true)
 	for _, rev := range lately {
-		mustHave(t, s, rev, true)
+		checkRevisionKnown(t, s, rev, true)
 	}
 	now = now.Add(time.Second)
 	lately = append(lately, mustImport(t, s, 61, 1))
-	mustHave(t, s, latest, false) // it ceased to be the latest 30 days ago
+	checkRevisionKnown(t, s, latest, false) // it ceased to be the latest 30 days ago
 	for _, rev := range lately {
-		mustHave(t, s, rev, true)
+		checkRevisionKnown(t, s, rev, true)
 	}
 }
 
-// TestRevisionsOfTheVersionBefore checks that a database from before the revisions table knows its
+// TestSchemaBeforeRevisions checks that a database from before the revisions table knows its
 // current revision, and records those taken by processes of the old version.
-func TestRevisionsOfTheVersionBefore(t *testing.T) {
+func TestSchemaBeforeRevisions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "registry.db")
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
@@ -138,15 +140,15 @@ func TestRevisionsOfTheVersionBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := mustOpen(t, path, Options{Logger: quiet()})
-	mustHave(t, s, 500, true)
-	mustHave(t, s, 499, false)
+	checkRevisionKnown(t, s, 500, true)
+	checkRevisionKnown(t, s, 499, false)
 	if _, err := db.Exec(`UPDATE meta SET revision = revision + 1`); err != nil {
 		t.Fatal(err)
 	}
-	mustHave(t, s, 501, true)
+	checkRevisionKnown(t, s, 501, true)
 	before := time.Now().UnixMicro()
 	if rev := mustImport(t, s, 0, 1); int64(rev) < before {
-		t.Errorf("revision %d, want the time, which was %d before", rev, before)
+		t.Errorf("revision = %d, want the current time; before: %d", rev, before)
 	}
-	mustHave(t, s, 501, true)
+	checkRevisionKnown(t, s, 501, true)
 }

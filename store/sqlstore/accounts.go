@@ -21,7 +21,7 @@ const (
 	setActiveLimit = `UPDATE accounts SET active_limit = $2 WHERE id = $1`
 )
 
-// accountColumns says where accountNames are scanned to.
+// accountColumns returns the scan targets for accountNames.
 func accountColumns(a *store.Account) []any {
 	return []any{&a.ID, &a.Email, &a.Tier, &a.CreatedAt, &a.SuspendedAt, &a.SuspendedReason, &a.ActiveLimit}
 }
@@ -87,7 +87,7 @@ func (s *Store) SetActiveLimit(ctx context.Context, id cola.AccountID, limit int
 	return s.settleAccount(ctx, "set limit of active searches", id, setActiveLimit, limit)
 }
 
-// settleAccount runs a statement that changes, and so locks, an account, and settles which of its
+// settleAccount runs a statement that changes, and so locks, an account, and updates which of its
 // searches are paused. The statement's first parameter is the account.
 func (s *Store) settleAccount(ctx context.Context, operation string, id cola.AccountID, query string,
 	args ...any) error {
@@ -108,13 +108,16 @@ func lockAccountRow(ctx context.Context, tx Tx, account cola.AccountID) error {
 	return err
 }
 
-// How an identity gets its account in one transaction, without a lock that others would wait for:
-// the account's address is inserted first and the identity last, both unless they exist. The
-// database waits for whoever inserted the same one earlier. If it exists in the end, the
-// transaction is undone, with the account that nobody needs, and runs again: then it finds the
-// other's rows. A transaction holds the address that it inserted when it comes to the identity and
-// waits for nothing after it, so transactions can't deadlock. Giving an identity to an account
-// locks the account first and the identity last, for the same reason.
+// An identity gets its account in one transaction without a global lock:
+//
+//  1. Insert the account's email address unless it exists. This waits for a transaction that
+//     inserted the same address.
+//  2. Insert the identity unless it exists. This waits likewise, and is the last lock.
+//  3. If the identity exists after all, roll back, including the new account, and run again: the
+//     next run finds the other transaction's rows.
+//
+// Every transaction locks the address before the identity and nothing after it, so there are no
+// deadlocks. For the same reason AddIdentity locks the account first and the identity last.
 const (
 	// accountOfIdentity also reports whether any account has the verified address.
 	accountOfIdentity = `SELECT ` + accountNames + `, EXISTS (SELECT 1 FROM accounts WHERE email_folded = $3)
@@ -144,14 +147,14 @@ func (i identityAccount) upToDate(verified string) bool {
 }
 
 // AccountOf implements store.Identities.
-func (s *Store) AccountOf(ctx context.Context, who store.Identity, verified string) (store.Account, error) {
+func (s *Store) AccountOf(ctx context.Context, id store.Identity, verified string) (store.Account, error) {
 	const operation = "find account of identity"
-	if err := who.Check(verified); err != nil {
+	if err := id.Check(verified); err != nil {
 		return store.Account{}, s.db.Failed(operation, err)
 	}
 	var found identityAccount
 	err := s.db.Read(ctx, operation, func(q Querier) (err error) {
-		found, err = readIdentityAccount(ctx, q, who, verified)
+		found, err = readIdentityAccount(ctx, q, id, verified)
 		return err
 	})
 	if err == nil && found.upToDate(verified) || err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -159,7 +162,7 @@ func (s *Store) AccountOf(ctx context.Context, who store.Identity, verified stri
 	}
 	var a store.Account
 	err = s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) (err error) {
-		a, err = s.identify(ctx, tx, who, verified)
+		a, err = s.identify(ctx, tx, id, verified)
 		return err
 	})
 	if err != nil {
@@ -168,16 +171,17 @@ func (s *Store) AccountOf(ctx context.Context, who store.Identity, verified stri
 	return a, nil
 }
 
-func readIdentityAccount(ctx context.Context, q Querier, who store.Identity, verified string) (identityAccount, error) {
-	return one(ctx, q, identityAccountColumns, accountOfIdentity, who.Issuer, who.Subject, store.FoldEmail(verified))
+func readIdentityAccount(ctx context.Context, q Querier, id store.Identity, verified string) (identityAccount, error) {
+	return one(ctx, q, identityAccountColumns, accountOfIdentity, id.Issuer, id.Subject, store.FoldEmail(verified))
 }
 
-// identify does what AccountOf promises within a transaction, or fails with ErrConflict.
-func (s *Store) identify(ctx context.Context, tx Tx, who store.Identity, verified string) (store.Account, error) {
-	found, err := readIdentityAccount(ctx, tx, who, verified)
+// identify implements AccountOf within a transaction. It fails with ErrConflict if the transaction
+// must run again.
+func (s *Store) identify(ctx context.Context, tx Tx, id store.Identity, verified string) (store.Account, error) {
+	found, err := readIdentityAccount(ctx, tx, id, verified)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return s.linkIdentity(ctx, tx, who, verified)
+		return s.linkIdentity(ctx, tx, id, verified)
 	case err != nil || found.upToDate(verified):
 		return found.Account, err
 	}
@@ -190,14 +194,15 @@ func (s *Store) identify(ctx context.Context, tx Tx, who store.Identity, verifie
 }
 
 // linkIdentity links an unknown identity to the account with its address, or to a new account.
-func (s *Store) linkIdentity(ctx context.Context, tx Tx, who store.Identity, verified string) (store.Account, error) {
+func (s *Store) linkIdentity(ctx context.Context, tx Tx, id store.Identity, verified string) (store.Account, error) {
 	email := verified
 	if email == "" {
-		email = who.Name()
+		email = id.Name()
 	}
 	a, err := one(ctx, tx, accountColumns, accountByEmail, store.FoldEmail(email))
 	if errors.Is(err, store.ErrNotFound) {
-		a, err = one(ctx, tx, accountColumns, ensureAccount, email, store.FoldEmail(email), string(cola.TierFree), s.clock())
+		a, err = one(ctx, tx, accountColumns, ensureAccount, email,
+			store.FoldEmail(email), string(cola.TierFree), s.clock())
 		if errors.Is(err, store.ErrNotFound) {
 			err = ErrConflict
 		}
@@ -206,24 +211,25 @@ func (s *Store) linkIdentity(ctx context.Context, tx Tx, who store.Identity, ver
 		return store.Account{}, err
 	}
 	a.NewIdentity = true
-	if err = execOne(ctx, tx, ensureIdentity, who.Issuer, who.Subject, int64(a.ID)); errors.Is(err, store.ErrNotFound) {
+	if err = execOne(ctx, tx, ensureIdentity, id.Issuer, id.Subject, int64(a.ID)); errors.Is(err, store.ErrNotFound) {
 		err = ErrConflict
 	}
 	return a, err
 }
 
 // AddIdentity implements store.Identities.
-func (s *Store) AddIdentity(ctx context.Context, account cola.AccountID, who store.Identity) error {
+func (s *Store) AddIdentity(ctx context.Context, account cola.AccountID, id store.Identity) error {
 	const operation = "add identity"
-	if err := who.Check(""); err != nil {
+	if err := id.Check(""); err != nil {
 		return s.db.Failed(operation, err)
 	}
-	return s.affectOne(ctx, operation, moveIdentity, who.Issuer, who.Subject, int64(account))
+	return s.affectOne(ctx, operation, moveIdentity, id.Issuer, id.Subject, int64(account))
 }
 
 // IdentitiesOf implements store.Identities.
 func (s *Store) IdentitiesOf(ctx context.Context, account cola.AccountID) ([]store.LinkedIdentity, error) {
 	query, args := ofAccount(selectIdentities, `i.account_id`, account)
-	return readList(ctx, s, "list identities", func(h *store.LinkedIdentity) []any { return []any{&h.Account, &h.Issuer, &h.Subject, &h.Email} },
+	return readList(ctx, s, "list identities",
+		func(h *store.LinkedIdentity) []any { return []any{&h.Account, &h.Issuer, &h.Subject, &h.Email} },
 		query+` ORDER BY i.account_id, i.issuer, i.subject`, args...)
 }

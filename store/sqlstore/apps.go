@@ -24,7 +24,8 @@ func appColumns(a *store.App) []any {
 
 // RegisterApp implements store.Apps.
 func (s *Store) RegisterApp(ctx context.Context, app store.App) (store.App, error) {
-	return s.upsertApp(ctx, "register app", app, `UPDATE SET name = excluded.name, scopes = excluded.scopes, disabled_at = NULL`)
+	return s.upsertApp(ctx, "register app", app,
+		`UPDATE SET name = excluded.name, scopes = excluded.scopes, disabled_at = NULL`)
 }
 
 // EnsureApp implements store.Apps.
@@ -36,26 +37,25 @@ func (s *Store) EnsureApp(ctx context.Context, app store.App) (store.App, error)
 	return s.upsertApp(ctx, "ensure app", app, `NOTHING`)
 }
 
-// upsertApp inserts an app, or runs the action otherwise on an existing one, and returns the stored
-// app.
+// upsertApp inserts an app, or runs the action on an existing one, and returns the stored app.
 func (s *Store) upsertApp(ctx context.Context, operation string, app store.App, otherwise string) (store.App, error) {
 	app, err := app.Normalize()
 	if err != nil {
 		return store.App{}, s.db.Failed(operation, err)
 	}
-	var kept store.App
+	var stored store.App
 	err = s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) error {
 		_, err := tx.Exec(ctx, insertApp+otherwise, app.Issuer, app.ClientID, app.Name, &app.Scopes, s.clock())
 		if err != nil {
 			return err
 		}
-		kept, err = one(ctx, tx, appColumns, appByClient, app.Issuer, app.ClientID)
+		stored, err = one(ctx, tx, appColumns, appByClient, app.Issuer, app.ClientID)
 		return err
 	})
 	if err != nil {
 		return store.App{}, err
 	}
-	return kept, nil
+	return stored, nil
 }
 
 // AppByClient implements store.Apps.
@@ -86,7 +86,8 @@ const (
 )
 
 func linkColumns(l *store.Link) []any {
-	return append([]any{&l.ID, &l.Account, &l.Email, &l.Scopes, &l.CreatedAt, &l.LastUsedAt, &l.RevokedAt}, appColumns(&l.App)...)
+	return append([]any{&l.ID, &l.Account, &l.Email, &l.Scopes, &l.CreatedAt, &l.LastUsedAt, &l.RevokedAt},
+		appColumns(&l.App)...)
 }
 
 // Connect implements store.Links.

@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Value returns what a column holds for the field behind a pointer: NULL if it is unknown, else a
+// Value returns the column value for the field behind a pointer: NULL if it is unknown, else a
 // string, int64, float64, bool, []byte, []string, time.Time or cola.Date.
 func Value(field any) any {
 	switch f := field.(type) {
@@ -94,7 +94,7 @@ func known[T any](v T, ok bool) any {
 	return v
 }
 
-// Clear sets the field behind a pointer to what NULL means, and reports whether it can be NULL.
+// Clear sets the field behind a pointer to its value for NULL, and reports whether it can be NULL.
 func Clear(field any) bool {
 	switch f := field.(type) {
 	case *int:

@@ -11,10 +11,15 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// Whoever changes deliveries, and would wait for others, locks their destination first: alone, or
-// with others who only add to it. Claiming, releasing and forgetting deliveries skips locked rows.
-// Deleting a search locks it, and then all destinations of its account by ascending ID; recording
-// runs does the same with those that get a message. Triggers of the schema do both.
+// Lock order of deliveries:
+//
+//   - A transaction that changes deliveries and may wait for others locks their destination first.
+//   - Deleting a search locks it, and then all destinations of its account by ascending ID.
+//   - Recording runs locks the searches, and then by ascending ID the destinations that get a
+//     message.
+//   - Claiming, releasing and deleting deliveries skip locked rows.
+//
+// Triggers of the schema lock the destinations when searches are deleted and runs are recorded.
 
 const (
 	selectDeliveries = `SELECT v.id, v.message_id, v.event, d.uuid, v.kind, s.uuid, v.run_id, v.state, v.error, v.attempts, v.created_at,
@@ -29,7 +34,7 @@ const (
 	lockTargetOf = `SELECT d.id, d.state FROM deliveries v JOIN destinations d ON d.id = v.destination_id WHERE v.account_id = $1 AND v.id = $2
 		FOR NO KEY UPDATE OF d`
 	lockTarget = `SELECT id, state FROM destinations WHERE account_id = $1 AND uuid = $2 FOR NO KEY UPDATE`
-	// replay starts the retries over, and ends claims.
+	// replay resets the retries and ends claims.
 	replay = `UPDATE deliveries SET state = '` + cola.DeliveryPending + `', error = CASE state WHEN '` + cola.DeliverySkipped + `' THEN NULL ELSE error END,
 		first_attempt_at = NULL, next_attempt_at = $2, settled_at = NULL, hold = hold + 1, held_until = NULL`
 	replayOne         = replay + ` WHERE id = $1`
@@ -40,7 +45,8 @@ const (
 var deleteDeliveries = deleteOldest("deliveries", "id", "created_at < $1")
 
 func deliveryColumns(d *cola.Delivery) []any {
-	return []any{&d.ID, &d.MessageID, &d.Event, &d.Destination, &d.Kind, &d.SavedSearch, &d.RunID, &d.State, &d.Error, &d.AttemptCount, &d.CreatedAt,
+	return []any{&d.ID, &d.MessageID, &d.Event, &d.Destination, &d.Kind, &d.SavedSearch, &d.RunID, &d.State, &d.Error,
+		&d.AttemptCount, &d.CreatedAt,
 		&d.NextAttemptAt, &d.SettledAt}
 }
 
@@ -64,7 +70,8 @@ func deliveryConditions(account cola.AccountID, f store.DeliveryFilter) (where s
 func (s *Store) DeliveriesOf(ctx context.Context, account cola.AccountID, which store.DeliveryFilter,
 	page store.Slice) (all []cola.Delivery, total int, err error) {
 	where, args := deliveryConditions(account, which)
-	query := fmt.Sprintf(`%s%s ORDER BY v.id DESC LIMIT $%d OFFSET $%d`, selectDeliveries, where, len(args)+1, len(args)+2)
+	query := fmt.Sprintf(`%s%s ORDER BY v.id DESC LIMIT $%d OFFSET $%d`,
+		selectDeliveries, where, len(args)+1, len(args)+2)
 	err = s.db.View(ctx, "list deliveries", func(q Querier) (err error) {
 		all, total, err = listPage(ctx, q, deliveryColumns, countDeliveries+where, query, args, page)
 		if s.db.IsInvalidText(err) { // no row has such a UUID or state
@@ -83,9 +90,11 @@ func (s *Store) DeliveryOf(ctx context.Context, account cola.AccountID,
 		if detail.Delivery, err = one(ctx, q, deliveryColumns, deliveryByID, int64(account), id); err != nil {
 			return err
 		}
-		attempts, err := list(ctx, q, func(a *cola.DeliveryAttempt) []any { return []any{&a.At, &a.DurationMS, &a.Status, &a.Error} }, selectAttempts, id)
+		attempts, err := list(ctx, q,
+			func(a *cola.DeliveryAttempt) []any { return []any{&a.At, &a.DurationMS, &a.Status, &a.Error} },
+			selectAttempts, id)
 		for i := range attempts {
-			attempts[i].DurationMS /= 1000 // they are stored in microseconds
+			attempts[i].DurationMS /= 1000 // stored in microseconds
 		}
 		detail.Attempts = append(detail.Attempts, attempts...)
 		return err
@@ -103,7 +112,8 @@ func (s *Store) Replay(ctx context.Context, account cola.AccountID, id int64,
 		if _, err := tx.Exec(ctx, replayOne, id, due); err != nil {
 			return err
 		}
-		d, err = one(ctx, tx, deliveryColumns, deliveryByID, int64(account), id) // which may have been forgotten meanwhile
+		// The delivery may have been deleted in the meantime.
+		d, err = one(ctx, tx, deliveryColumns, deliveryByID, int64(account), id)
 		return err
 	})
 	if err != nil {
@@ -163,19 +173,19 @@ func (s *Store) AddTest(ctx context.Context, account cola.AccountID, destination
 }
 
 // DeleteOldDeliveries implements store.Deliveries.
-func (s *Store) DeleteOldDeliveries(ctx context.Context, before time.Time) (forgotten int, err error) {
+func (s *Store) DeleteOldDeliveries(ctx context.Context, before time.Time) (deleted int, err error) {
 	limit := s.opts.maxRows(deletedPerStatement)
 	for {
 		var n int
-		err := s.db.Transact(ctx, "forget deliveries", func(ctx context.Context, tx Tx) (err error) {
+		err := s.db.Transact(ctx, "delete old deliveries", func(ctx context.Context, tx Tx) (err error) {
 			n, err = tx.Exec(ctx, deleteDeliveries, before, limit)
 			return err
 		})
 		if err != nil {
-			return forgotten, err
+			return deleted, err
 		}
-		if forgotten += n; n < limit {
-			return forgotten, nil
+		if deleted += n; n < limit {
+			return deleted, nil
 		}
 	}
 }

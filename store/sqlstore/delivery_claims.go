@@ -13,12 +13,12 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// Claims of deliveries work as those of searches: a claim names the delivery's hold, which rises
-// with everything that ends the claim.
+// Claims of deliveries work like claims of searches: a claim has the delivery's hold number, which
+// increases with every event that ends a claim. See package docs for the states of a delivery.
 
 const (
-	// sendable are deliveries of a kind that have a recipient: not those of a suspended account,
-	// for an account without an email address, or to a destination that isn't active.
+	// sendable selects deliveries of a kind that have a recipient: not those of a suspended
+	// account, for an account without an email address, or to a destination that isn't active.
 	sendable = ` FROM deliveries v INNER JOIN destinations d ON d.id = v.destination_id INNER JOIN accounts a ON a.id = d.account_id
 		WHERE v.kind = $1 AND a.suspended_at IS NULL AND (d.state = '` + cola.DestinationActive + `' OR v.event NOT IN ('` + cola.EventRan + `', '` + cola.EventTest + `'))
 			AND (a.email NOT LIKE '%://%#%' OR d.address IS NOT NULL AND v.event <> '` + cola.EventPaused + `')`
@@ -39,11 +39,14 @@ const (
 
 var (
 	lockClaimedDelivery = `SELECT v.event, v.created_at, d.kind, coalesce(d.address_folded, a.email_folded), a.email_folded,
-			v.` + strings.Join(records.Names((&records.DeliveryState{}).Columns()), ", v.") + `, d.` + strings.Join(records.Names((&records.DestinationState{}).Columns()), ", d.") + `
+			v.` + strings.Join(records.Names((&records.DeliveryState{}).Columns()), ", v.") + `,
+			d.` + strings.Join(records.Names((&records.DestinationState{}).Columns()), ", d.") + `
 		FROM deliveries v INNER JOIN destinations d ON d.id = v.destination_id INNER JOIN accounts a ON a.id = d.account_id WHERE v.id = $1 AND v.hold = $2
 		FOR NO KEY UPDATE OF v`
-	updateDeliveryState    = `UPDATE deliveries SET ` + assignments((&records.DeliveryState{}).Columns(), 2) + `, hold = hold + 1, held_until = NULL WHERE id = $1`
-	updateDestinationState = `UPDATE destinations SET ` + assignments((&records.DestinationState{}).Columns(), 2) + ` WHERE id = $1`
+	updateDeliveryState = `UPDATE deliveries SET ` +
+		assignments((&records.DeliveryState{}).Columns(), 2) + `, hold = hold + 1, held_until = NULL WHERE id = $1`
+	updateDestinationState = `UPDATE destinations SET ` +
+		assignments((&records.DestinationState{}).Columns(), 2) + ` WHERE id = $1`
 )
 
 // ClaimDeliveries implements store.Deliveries.
@@ -85,14 +88,15 @@ func (s *Store) claimDeliveries(ctx context.Context, tx Tx, due time.Time, kinds
 	hold time.Duration) ([]store.DueDelivery, error) {
 	var all []dueDelivery
 	for _, kind := range kinds {
-		some, err := list(ctx, tx, func(d *dueDelivery) []any { return []any{&d.id, &d.due} }, dueDeliveries, kind, due, s.clock(), limit)
+		some, err := list(ctx, tx, func(d *dueDelivery) []any { return []any{&d.id, &d.due} },
+			dueDeliveries, kind, due, s.clock(), limit)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, some...)
 	}
 	slices.SortFunc(all, func(a, b dueDelivery) int { return cmp.Or(a.due.Compare(b.due), cmp.Compare(a.id, b.id)) })
-	all = slices.Compact(all) // a kind may be asked for twice
+	all = slices.Compact(all) // callers may pass a kind twice
 	all = all[:min(limit, len(all))]
 	if len(all) == 0 {
 		return nil, nil
@@ -102,20 +106,21 @@ func (s *Store) claimDeliveries(ctx context.Context, tx Tx, due time.Time, kinds
 		ids[i] = all[i].id
 	}
 	held, err := list(ctx, tx, column[int64], claimDeliveriesByID, ids, s.clock(), hold.Seconds())
-	if err != nil || len(held) == 0 { // a trigger refuses the claims of versions that can't send them
+	if err != nil || len(held) == 0 { // a trigger rejects claims of versions that can't send them
 		return nil, err
 	}
 	return readClaimed(ctx, tx, held)
 }
 
-// readClaimed reads deliveries that were just claimed, in the order in which they are due.
+// readClaimed reads deliveries that were just claimed, ordered by due time.
 func readClaimed(ctx context.Context, tx Tx, ids []int64) ([]store.DueDelivery, error) {
 	type row struct {
 		store.DueDelivery
 		email string
 	}
 	all, err := list(ctx, tx, func(c *row) []any {
-		return append([]any{&c.ID, &c.Hold, &c.MessageID, &c.Event, &c.Kind, &c.Run, &c.Attempts, &c.CreatedAt, &c.DueAt, &c.FirstAttemptAt, &c.email},
+		return append([]any{&c.ID, &c.Hold, &c.MessageID, &c.Event, &c.Kind, &c.Run,
+			&c.Attempts, &c.CreatedAt, &c.DueAt, &c.FirstAttemptAt, &c.email},
 			destinationColumns(&c.Destination)...)
 	}, claimedDeliveries, ids)
 	claimed := make([]store.DueDelivery, len(all))
@@ -125,13 +130,14 @@ func readClaimed(ctx context.Context, tx Tx, ids []int64) ([]store.DueDelivery, 
 			claimed[i].AccountEmail = all[i].email
 		}
 	}
-	slices.SortFunc(claimed, func(a, b store.DueDelivery) int { return cmp.Or(a.DueAt.Compare(b.DueAt), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(claimed,
+		func(a, b store.DueDelivery) int { return cmp.Or(a.DueAt.Compare(b.DueAt), cmp.Compare(a.ID, b.ID)) })
 	return claimed, err
 }
 
 // RecordAttempt implements store.Deliveries.
 func (s *Store) RecordAttempt(ctx context.Context, a store.Attempt) (recorded bool, err error) {
-	err = s.db.Transact(ctx, "record attempt to deliver", func(ctx context.Context, tx Tx) error {
+	err = s.db.Transact(ctx, "record delivery attempt", func(ctx context.Context, tx Tx) error {
 		recorded, err = recordAttempt(ctx, tx, &a)
 		return err
 	})
@@ -154,25 +160,26 @@ func recordAttempt(ctx context.Context, tx Tx, a *store.Attempt) (recorded bool,
 	if err != nil {
 		return false, err
 	}
-	paused, tell := r.Apply(a)
+	paused, notify := r.Apply(a)
 	ended, failure := records.EndOfAttempt(a), records.StorableText(a.Error)
 	statements := []Statement{
 		{updateDeliveryState, append([]any{a.Due.ID}, targets(r.Delivery.Columns())...)},
-		{insertAttempt, arguments([]any{a.Due.ID, r.Delivery.Attempts, a.At, a.Took.Microseconds(), orNull(&a.Status), orNull(&failure)})},
+		{insertAttempt, arguments([]any{a.Due.ID, r.Delivery.Attempts, a.At,
+			a.Took.Microseconds(), orNull(&a.Status), orNull(&failure)})},
 		{updateDestinationState, append([]any{destination}, targets(r.Destination.Columns())...)},
 	}
 	if paused {
 		statements = append(statements, Statement{skipPending, []any{destination, ended, r.Destination.Skipping()}})
 	}
-	if tell {
+	if notify {
 		statements = append(statements, Statement{insertPausedMessage, []any{destination, ended}})
 	}
 	_, err = tx.ExecAll(ctx, statements...)
 	return err == nil, err
 }
 
-// ReleaseDeliveries implements store.Deliveries. Whoever has a row locked records, replays or
-// deletes it.
+// ReleaseDeliveries implements store.Deliveries. It skips locked rows: their transaction records,
+// replays or deletes them.
 func (s *Store) ReleaseDeliveries(ctx context.Context, claimed []store.DueDelivery) error {
 	for some := range slices.Chunk(claimed, s.opts.maxRows(max(1, len(claimed)))) {
 		statements := make([]Statement, len(some))

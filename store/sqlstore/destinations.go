@@ -10,12 +10,15 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// Creating a destination locks the account first. Changing or deleting one, and recording an
-// attempt to deliver, locks the destination before any delivery of it. Recording runs and deleting
-// a search lock searches first, and then destinations by ascending ID: triggers of the schema do
-// that.
+// Lock order of destinations:
+//
+//   - Creating a destination locks the account first.
+//   - Changing or deleting a destination, and recording a delivery attempt, locks the destination
+//     before its deliveries.
+//   - Recording runs and deleting a search locks searches first, and then destinations by
+//     ascending ID. Triggers of the schema do that.
 const (
-	// destinationNames are what destinationColumns takes, of destinationTables.
+	// destinationNames are the columns of destinationTables for destinationColumns.
 	destinationNames = `d.uuid, d.account_id, o.uuid, d.kind, coalesce(d.address, CASE WHEN a.email NOT LIKE '%://%#%' THEN a.email END), d.address IS NULL,
 		d.send_empty, d.state, d.reason, d.verified_at, d.secret, d.old_secret, d.old_secret_until, d.challenge, d.challenge_tries,
 		d.created_at, d.last_delivered_at, d.failing_since`
@@ -37,22 +40,23 @@ const (
 	updateDestination = `UPDATE destinations SET state = $3, reason = $4, send_empty = $5, failing_since = $6, secret = $7, old_secret = $8,
 		old_secret_until = $9, challenge = $10, challenge_tries = $11, verified_at = $12 WHERE account_id = $1 AND uuid = $2 RETURNING id`
 	deleteDestination = `DELETE FROM destinations WHERE account_id = $1 AND uuid = $2`
-	// skipPending settles pending messages to a destination, at an instant, with a text. Messages
-	// about the destination go elsewhere. Attempts under way go on, and their outcomes are
-	// recorded.
+	// skipPending marks pending messages to a destination as skipped, at an instant, with a reason.
+	// It leaves notices about the destination, which have another recipient. Attempts in progress
+	// continue, and their outcomes are recorded.
 	skipPending = `UPDATE deliveries SET state = '` + cola.DeliverySkipped + `', error = $3, next_attempt_at = NULL, settled_at = coalesce($2, clock_timestamp())
 		WHERE destination_id = $1 AND state = '` + cola.DeliveryPending + `' AND event <> '` + cola.EventPaused + `'`
 	setFeed = `UPDATE saved_searches SET feed_hash = $3 WHERE account_id = $1 AND uuid = $2`
 )
 
-// destinationColumns says where destinationNames are scanned to.
+// destinationColumns returns the scan targets for destinationNames.
 func destinationColumns(d *store.Destination) []any {
 	return []any{&d.UUID, &d.Account, &d.SavedSearch, &d.Kind, &d.Address, &d.Own, &d.SendEmpty, &d.State, &d.Reason,
-		&d.VerifiedAt, &d.Secrets.Current, &d.Secrets.Old, &d.Secrets.OldUntil, &d.Challenge.Sealed, &d.Challenge.Tries, &d.CreatedAt, &d.LastDeliveredAt, &d.FailingSince}
+		&d.VerifiedAt, &d.Secrets.Current, &d.Secrets.Old, &d.Secrets.OldUntil, &d.Challenge.Sealed, &d.Challenge.Tries,
+		&d.CreatedAt, &d.LastDeliveredAt, &d.FailingSince}
 }
 
-// findDestination returns the destination of a query, or ErrNotFound: also for a text that the
-// database can't store.
+// findDestination returns the destination of a query. It returns ErrNotFound if there is none or if
+// an argument is text that the database can't store.
 func (s *Store) findDestination(ctx context.Context, q Querier, query string, args ...any) (store.Destination, error) {
 	d, err := one(ctx, q, destinationColumns, query, args...)
 	return d, s.notFoundIfInvalid(err)
@@ -101,8 +105,9 @@ func (s *Store) createDestination(ctx context.Context, tx Tx,
 		verified = now
 	}
 	id := records.DestinationUUID(n)
-	_, err = tx.Exec(ctx, insertDestination, arguments([]any{id, int64(n.Account), orNull(&search), n.Kind, n.Address, cola.FoldAddress(n.Kind, n.Address),
-		n.SendEmpty, n.State, orNull(&n.Secret), orNull(&n.Challenge), &verified, now})...)
+	_, err = tx.Exec(ctx, insertDestination,
+		arguments([]any{id, int64(n.Account), orNull(&search), n.Kind, n.Address, cola.FoldAddress(n.Kind, n.Address),
+			n.SendEmpty, n.State, orNull(&n.Secret), orNull(&n.Challenge), &verified, now})...)
 	if err != nil {
 		return made, err
 	}
@@ -110,9 +115,10 @@ func (s *Store) createDestination(ctx context.Context, tx Tx,
 }
 
 // checkDestinationLimit fails with ErrExists if an account has the same destination for the search
-// with the ID, or for all if zero, and with ErrLimit if it has its maximum.
+// with the ID, or for all searches if the ID is zero, and with ErrLimit if it has its maximum.
 func checkDestinationLimit(ctx context.Context, tx Tx, n store.NewDestination, search int64) error {
-	exists, err := value[bool](ctx, tx, sameDestination, int64(n.Account), n.Kind, cola.FoldAddress(n.Kind, n.Address), search)
+	exists, err := value[bool](ctx, tx, sameDestination, int64(n.Account),
+		n.Kind, cola.FoldAddress(n.Kind, n.Address), search)
 	if err != nil {
 		return err
 	}
@@ -140,7 +146,8 @@ func (s *Store) DestinationByLink(ctx context.Context, hash []byte) (store.Desti
 func (s *Store) Destinations(ctx context.Context, account cola.AccountID,
 	page store.Slice) (all []store.Destination, total int, err error) {
 	err = s.db.View(ctx, "list destinations", func(q Querier) (err error) {
-		all, total, err = listPage(ctx, q, destinationColumns, countDestinations, selectDestinationsPage, []any{int64(account)}, page)
+		all, total, err = listPage(ctx, q, destinationColumns, countDestinations,
+			selectDestinationsPage, []any{int64(account)}, page)
 		return err
 	})
 	return all, total, err
@@ -173,8 +180,10 @@ func (s *Store) updateDestination(ctx context.Context, tx Tx, account cola.Accou
 	if err := d.Check(); err != nil {
 		return d, err
 	}
-	id, err := value[int64](ctx, tx, updateDestination, arguments([]any{int64(account), uuid, d.State, &d.Reason, d.SendEmpty, &d.FailingSince,
-		orNull(&d.Secrets.Current), orNull(&d.Secrets.Old), &d.Secrets.OldUntil, orNull(&d.Challenge.Sealed), d.Challenge.Tries, &d.VerifiedAt})...)
+	id, err := value[int64](ctx, tx, updateDestination,
+		arguments([]any{int64(account), uuid, d.State, &d.Reason, d.SendEmpty, &d.FailingSince,
+			orNull(&d.Secrets.Current), orNull(&d.Secrets.Old), &d.Secrets.OldUntil, orNull(&d.Challenge.Sealed),
+			d.Challenge.Tries, &d.VerifiedAt})...)
 	if text := d.Skipping(); err == nil && text != "" {
 		_, err = tx.Exec(ctx, skipPending, id, s.clock(), text)
 	}
@@ -211,9 +220,10 @@ const (
 
 // RequestConfirmation implements store.Destinations. It locks the account first, as
 // CreateDestination does.
-func (s *Store) RequestConfirmation(ctx context.Context, account cola.AccountID, uuid string, ask store.ConfirmationRequest,
+func (s *Store) RequestConfirmation(ctx context.Context, account cola.AccountID, uuid string,
+	ask store.ConfirmationRequest,
 	change func(*store.Destination) error) (d cola.Delivery, err error) {
-	err = s.db.Transact(ctx, "ask to confirm", func(ctx context.Context, tx Tx) error {
+	err = s.db.Transact(ctx, "request confirmation", func(ctx context.Context, tx Tx) error {
 		if err := lockAccountRow(ctx, tx, account); err != nil {
 			return err
 		}
@@ -229,9 +239,11 @@ func (s *Store) RequestConfirmation(ctx context.Context, account cola.AccountID,
 	return d, nil
 }
 
-// requestConfirmation adds a request to confirm a destination, unless a limit is reached. The
+// requestConfirmation adds a confirmation request for a destination, unless a limit is reached. The
 // caller has locked the account. It locks the recipient before it reads the clock.
-func (s *Store) requestConfirmation(ctx context.Context, tx Tx, d *store.Destination, ask *store.ConfirmationRequest) (cola.Delivery, error) {
+func (s *Store) requestConfirmation(
+	ctx context.Context, tx Tx, d *store.Destination, ask *store.ConfirmationRequest,
+) (cola.Delivery, error) {
 	if err := records.CheckConfirmable(d); err != nil {
 		return cola.Delivery{}, err
 	}
@@ -243,19 +255,23 @@ func (s *Store) requestConfirmation(ctx context.Context, tx Tx, d *store.Destina
 		records.ConfirmationHistory
 		now time.Time
 	}
-	asked, err := one(ctx, tx, func(r *row) []any { return []any{&r.now, &r.Repeated, &r.ByAccount, &r.OfAddress, &r.Latest} },
-		selectConfirmations, int64(d.Account), recipient, ask.Limits.MaxByAccount, ask.Limits.MaxOfAddress, s.clock(), max(1, ask.Limits.MaxRepeats))
+	history, err := one(ctx, tx, func(r *row) []any {
+		return []any{&r.now, &r.Repeated, &r.ByAccount, &r.OfAddress,
+			&r.Latest}
+	},
+		selectConfirmations, int64(d.Account), recipient, ask.Limits.MaxByAccount, ask.Limits.MaxOfAddress, s.clock(),
+		max(1, ask.Limits.MaxRepeats))
 	if err == nil {
-		asked.Confirmed, err = list(ctx, tx, column[string], selectConfirmed, int64(d.Account))
+		history.Confirmed, err = list(ctx, tx, column[string], selectConfirmed, int64(d.Account))
 	}
 	if err == nil {
-		err = asked.Check(d.Kind, recipient, ask.Limits, asked.now)
+		err = history.Check(d.Kind, recipient, ask.Limits, history.now)
 	}
 	if err == nil {
 		err = s.deleteSomeExpired(ctx, tx, expiredConfirmations)
 	}
 	if err == nil {
-		_, err = tx.Exec(ctx, insertConfirmation, int64(d.Account), recipient, asked.now)
+		_, err = tx.Exec(ctx, insertConfirmation, int64(d.Account), recipient, history.now)
 	}
 	if err != nil {
 		return cola.Delivery{}, err
@@ -271,7 +287,7 @@ func recipientLock(recipient string) int32 {
 	return int32(h.Sum32())
 }
 
-// addMessage adds a message of an event to a destination that is locked, due at an instant.
+// addMessage adds a message of an event to a locked destination, due at an instant.
 func addMessage(ctx context.Context, tx Tx, d *store.Destination, event string, due time.Time) (cola.Delivery, error) {
 	id, err := value[int64](ctx, tx, insertMessage, int64(d.Account), d.UUID, event, due)
 	if err != nil {

@@ -24,8 +24,8 @@ func keyColumns(k *store.Key) []any {
 		&k.CreatedAt, &k.LastUsedAt, &k.RevokedAt, &k.ExpiresAt}
 }
 
-// CreateKey implements store.Keys. It locks the account first, so that its keys are counted by one
-// at a time.
+// CreateKey implements store.Keys. It locks the account first, so that concurrent calls count its
+// keys one after another.
 func (s *Store) CreateKey(ctx context.Context, key store.Key, hash store.KeyHash, maxKeys int) (store.Key, error) {
 	var made store.Key
 	err := s.db.Transact(ctx, "create key", func(ctx context.Context, tx Tx) error {
@@ -64,7 +64,8 @@ func checkKeyLimit(ctx context.Context, tx Tx, account cola.AccountID, but int64
 // insertKeyRow inserts a key and returns it.
 func (s *Store) insertKeyRow(ctx context.Context, tx Tx, key store.Key, hash store.KeyHash,
 	now time.Time) (store.Key, error) {
-	_, err := tx.Exec(ctx, insertKey, int64(key.AccountID), hash[:], key.Name, key.Prefix, key.LastFour, now, &key.ExpiresAt)
+	_, err := tx.Exec(ctx, insertKey, int64(key.AccountID), hash[:],
+		key.Name, key.Prefix, key.LastFour, now, &key.ExpiresAt)
 	if s.db.IsDuplicate(err) {
 		return store.Key{}, store.ErrExists
 	}
@@ -99,7 +100,7 @@ func (s *Store) ReplaceKey(ctx context.Context, account cola.AccountID, id int64
 		}
 		end := until
 		if end.Before(now) {
-			end = now // ends it as well; the zero time would mean that it never ends
+			end = now // expires now; the zero time would mean never
 		}
 		if _, err := tx.Exec(ctx, expireKey, id, end); err != nil {
 			return err

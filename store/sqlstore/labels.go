@@ -13,7 +13,8 @@ const (
 	hasRevision      = `SELECT EXISTS (SELECT 1 FROM revisions WHERE revision = $1)`
 )
 
-var resubmissions = fmt.Sprintf(`SELECT ttb_id FROM colas WHERE for_resubmission_ttb_id = $1 ORDER BY ttb_id LIMIT %d`, store.MaxResubmissions)
+var resubmissions = fmt.Sprintf(`SELECT ttb_id FROM colas WHERE for_resubmission_ttb_id = $1 ORDER BY ttb_id LIMIT %d`,
+	store.MaxResubmissions)
 
 // MainImages implements store.Colas.
 func (s *Store) MainImages(ctx context.Context, ids []cola.TTBID) (map[cola.TTBID]string, error) {
@@ -21,7 +22,8 @@ func (s *Store) MainImages(ctx context.Context, ids []cola.TTBID) (map[cola.TTBI
 		id  cola.TTBID
 		url cola.Text
 	}
-	found, err := readList(ctx, s, "read main images", func(m *image) []any { return []any{&m.id, &m.url} }, selectMainImages, bigints(ids))
+	found, err := readList(ctx, s, "read main images",
+		func(m *image) []any { return []any{&m.id, &m.url} }, selectMainImages, bigints(ids))
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +34,7 @@ func (s *Store) MainImages(ctx context.Context, ids []cola.TTBID) (map[cola.TTBI
 	return images, nil
 }
 
-// bigints returns IDs as an argument.
+// bigints converts IDs to an argument.
 func bigints(ids []cola.TTBID) []int64 {
 	list := make([]int64, len(ids))
 	for i, id := range ids {

@@ -12,8 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// Change is what becomes of reference data: an outcome a row, and the statements that write it, if
-// anything changes.
+// Change is a planned change of reference data: an outcome per row, and the statements that write
+// it, if anything changes.
 type Change struct {
 	Outcomes   []store.Outcome
 	Statements []Statement
@@ -52,7 +52,7 @@ func (s *Store) UpsertCategoryAliases(ctx context.Context, rows []vocabulary.Cat
 	return replaceRows(ctx, s, "upsert category aliases", records.CategoryAliases, rows, mode)
 }
 
-// replaceRows upserts rows that replace the stored ones whole.
+// replaceRows upserts complete rows.
 func replaceRows[T any](ctx context.Context, s *Store, operation string, set records.Set[T], rows []T,
 	mode store.Mode) ([]store.Outcome, error) {
 	return upsertSet(ctx, s, operation, set, len(rows), mode, func(i int, row *T) { *row = rows[i] })
@@ -78,7 +78,8 @@ func upsertSet[T any](ctx context.Context, s *Store, operation string, set recor
 	})
 }
 
-// upsertRow returns the statement that inserts a row of a set, or replaces the one with its key.
+// upsertRow returns the statement that inserts a row of a set, or replaces the one with the same
+// key.
 func upsertRow[T any](set records.Set[T], row *T) Statement {
 	columns := set.Columns(row)
 	var updates []string
@@ -89,7 +90,7 @@ func upsertRow[T any](set records.Set[T], row *T) Statement {
 		ON CONFLICT (` + strings.Join(records.Names(columns[:set.Keys]), ", ") + `) DO UPDATE SET ` + strings.Join(updates, ", "), targets(columns)}
 }
 
-// readSet reads the rows of a set that meet a condition, in order.
+// readSet reads the rows of a set that match a condition, in order.
 func readSet[T any](ctx context.Context, q Querier, set records.Set[T], condition string, args ...any) ([]T, error) {
 	return list(ctx, q, func(row *T) []any { return targets(set.Columns(row)) },
 		`SELECT `+set.ColumnList()+` FROM `+set.Table+` WHERE `+condition+` ORDER BY `+set.Order, args...)
@@ -109,31 +110,34 @@ func (s *Store) ReplaceProductionReport(ctx context.Context, key cola.ReportKey,
 	const operation = "replace production report"
 	for i := range rows {
 		if rows[i].Key() != key {
-			return nil, fmt.Errorf("%s: row %d is of the report %v, not %v", operation, i, rows[i].Key(), key)
+			return nil, fmt.Errorf("%s: row %d belongs to report %v, want %v", operation, i, rows[i].Key(), key)
 		}
 	}
 	return s.db.ChangeReferences(ctx, operation, mode, func(ctx context.Context, q Querier) (c Change, err error) {
-		held, err := readSet(ctx, q, records.ProductionReports, ofReport, key.Commodity, key.ReportType, &key.ReportDate)
+		held, err := readSet(ctx, q, records.ProductionReports,
+			ofReport, key.Commodity, key.ReportType, &key.ReportDate)
 		if err != nil {
 			return c, err
 		}
 		outcomes, same := records.CompareReports(held, rows)
 		if c.Outcomes = outcomes; !same {
-			c.Statements = append([]Statement{{deleteReport, []any{key.Commodity, key.ReportType, &key.ReportDate}}}, reportRows(rows)...)
+			c.Statements = append([]Statement{{deleteReport, []any{key.Commodity, key.ReportType, &key.ReportDate}}},
+				reportRows(rows)...)
 		}
 		return c, nil
 	})
 }
 
-// reportRows returns the statements that insert the rows of reports, numbered within each; the rows
-// of one stand together.
+// reportRows returns the statements that insert the rows of reports, numbered within each report.
+// The rows of a report must be contiguous.
 func reportRows(rows []cola.ProductionReport) []Statement {
 	var all []Statement
 	for i, position := 0, 0; i < len(rows); i, position = i+1, position+1 {
 		if i > 0 && rows[i].Key() != rows[i-1].Key() {
 			position = 0
 		}
-		all = append(all, Statement{insertReportRow, append([]any{position}, targets(records.ProductionReports.Columns(&rows[i]))...)})
+		all = append(all, Statement{insertReportRow,
+			append([]any{position}, targets(records.ProductionReports.Columns(&rows[i]))...)})
 	}
 	return all
 }
@@ -163,7 +167,8 @@ func readReferences(ctx context.Context, q Querier) (sets store.ReferenceSets, e
 	if sets.FormulaProcessingTimes, err = readSet(ctx, q, records.FormulaProcessingTimes, "TRUE"); err != nil {
 		return sets, err
 	}
-	if sets.RegistrationProcessingTimes, err = readSet(ctx, q, records.RegistrationProcessingTimes, "TRUE"); err != nil {
+	if sets.RegistrationProcessingTimes,
+		err = readSet(ctx, q, records.RegistrationProcessingTimes, "TRUE"); err != nil {
 		return sets, err
 	}
 	sets.CategoryAliases, err = readSet(ctx, q, records.CategoryAliases, "TRUE")
@@ -172,8 +177,10 @@ func readReferences(ctx context.Context, q Querier) (sets store.ReferenceSets, e
 
 // FillReferences returns the statements that insert reference data into an empty database.
 func FillReferences(sets *store.ReferenceSets) []Statement {
-	return slices.Concat(fillSet(records.AVAs, sets.AVAs), reportRows(sets.ProductionReports), fillSet(records.ProcessingTimes, sets.ProcessingTimes),
-		fillSet(records.FormulaProcessingTimes, sets.FormulaProcessingTimes), fillSet(records.RegistrationProcessingTimes, sets.RegistrationProcessingTimes),
+	return slices.Concat(fillSet(records.AVAs,
+		sets.AVAs), reportRows(sets.ProductionReports), fillSet(records.ProcessingTimes, sets.ProcessingTimes),
+		fillSet(records.FormulaProcessingTimes, sets.FormulaProcessingTimes),
+		fillSet(records.RegistrationProcessingTimes, sets.RegistrationProcessingTimes),
 		fillSet(records.CategoryAliases, sets.CategoryAliases))
 }
 

@@ -13,25 +13,33 @@ import (
 // expiring is a kind of row that is deleted at a certain age.
 type expiring struct {
 	name     string
-	query    string        // deletes the oldest rows up to an instant, or before a day, and at most so many
-	age      time.Duration // when it is deleted
+	query    string        // deletes up to $2 of the oldest rows before an instant or day
+	age      time.Duration // age at which a row is deleted
 	daily    bool          // the age counts from the end of a day
-	perWrite int           // the most rows that one write adds
+	perWrite int           // maximum number of rows that one write adds
 }
 
 var (
-	expiredSessions      = expiring{name: "sessions", query: deleteOldest("sessions", "name", "expires_at <= $1"), perWrite: 1}
-	expiredSignInLinks   = expiring{name: "sign-in links", query: deleteOldest("sign_in_links", "hash", "expires_at <= $1"), perWrite: 1}
-	expiredCreations     = expiring{name: "creations of saved searches", query: deleteOldest("saved_search_creations", "account_id, once_key", "kept_until <= $1"), perWrite: 1}
-	expiredConfirmations = expiring{name: "confirmation requests", query: deleteOldest("confirmations_asked", "id", "asked_at <= $1"), age: store.ConfirmationsKept, perWrite: 1}
-	expiredAllowances    = expiring{name: "daily allowances", query: deleteOldest("daily_allowances", "account_id, day, allowance", "day < $1"), age: 24 * time.Hour, daily: true, perWrite: 1}
-	expiredPreviews      = expiring{name: "previewed labels", query: deleteOldest("previewed_labels", "account_id, day, ttb_id", "day < $1"), age: 24 * time.Hour, daily: true, perWrite: 8}
+	expiredSessions = expiring{name: "sessions",
+		query: deleteOldest("sessions", "name", "expires_at <= $1"), perWrite: 1}
+	expiredSignInLinks = expiring{name: "sign-in links",
+		query: deleteOldest("sign_in_links", "hash", "expires_at <= $1"), perWrite: 1}
+	expiredCreations = expiring{name: "creations of saved searches",
+		query: deleteOldest("saved_search_creations", "account_id, once_key", "kept_until <= $1"), perWrite: 1}
+	expiredConfirmations = expiring{name: "confirmation requests",
+		query: deleteOldest("confirmations_asked", "id", "asked_at <= $1"), age: store.ConfirmationsKept, perWrite: 1}
+	expiredAllowances = expiring{name: "daily allowances",
+		query: deleteOldest("daily_allowances", "account_id, day, allowance", "day < $1"), age: 24 * time.Hour,
+		daily: true, perWrite: 1}
+	expiredPreviews = expiring{name: "previewed labels",
+		query: deleteOldest("previewed_labels", "account_id, day, ttb_id", "day < $1"), age: 24 * time.Hour,
+		daily: true, perWrite: 8}
 )
 
-// deleteOldest returns the statement that deletes up to $2 rows of a table that meet a condition on
-// one column, oldest first. It skips locked rows. The selection is materialized, because PostgreSQL
-// may evaluate a subquery more than once, and would then skip the rows that it has just locked and
-// delete others.
+// deleteOldest returns the statement that deletes up to $2 rows of a table that match a condition
+// on one column, oldest first. It skips locked rows. The selection is materialized, because
+// PostgreSQL may evaluate a subquery more than once; it would then skip the rows that it has just
+// locked and delete others.
 func deleteOldest(table, key, condition string) string {
 	column, _, _ := strings.Cut(condition, " ")
 	return `WITH old AS MATERIALIZED (
@@ -42,17 +50,18 @@ func deleteOldest(table, key, condition string) string {
 // deletedPerStatement is how many rows one statement of DeleteExpired deletes.
 const deletedPerStatement = 1_000
 
-// DeleteExpired deletes all expired rows, some at a time. Databases without
-// Options.DeleteWithWrites call it periodically.
+// DeleteExpired deletes all expired rows in batches. Databases without Options.DeleteWithWrites
+// call it periodically.
 func DeleteExpired(ctx context.Context, s *Store) error {
 	var errs []error
-	for _, o := range []expiring{expiredSessions, expiredSignInLinks, expiredCreations, expiredConfirmations, expiredAllowances, expiredPreviews} {
+	for _, o := range []expiring{expiredSessions, expiredSignInLinks, expiredCreations, expiredConfirmations,
+		expiredAllowances, expiredPreviews} {
 		errs = append(errs, s.deleteAllExpired(ctx, o))
 	}
 	return errors.Join(errs...)
 }
 
-// deleteAllExpired deletes all expired rows of a kind, some at a time.
+// deleteAllExpired deletes all expired rows of a kind in batches.
 func (s *Store) deleteAllExpired(ctx context.Context, o expiring) error {
 	for {
 		var n int
@@ -67,7 +76,7 @@ func (s *Store) deleteAllExpired(ctx context.Context, o expiring) error {
 }
 
 // deleteSomeExpired deletes a few expired rows with a write, if the database uses
-// Options.DeleteWithWrites: more than the write adds, so that they don't pile up.
+// Options.DeleteWithWrites. It deletes more rows than the write adds, so that they don't pile up.
 func (s *Store) deleteSomeExpired(ctx context.Context, tx Tx, o expiring) error {
 	if s.opts.DeleteWithWrites == 0 {
 		return nil

@@ -12,14 +12,14 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// A claim names the search's hold, which rises with everything that ends the claim. By a trigger it
-// also rises with every change of the search's filters or schedule.
+// A claim has the search's hold number. Every event that ends a claim increases the number, and so
+// does, by a trigger, every change of the search's filters or schedule.
 //
 // Recording, releasing and requesting runs lock searches by ascending ID, and then rows of daily
 // allowances by ascending account, but no account. Claiming doesn't wait for locks.
 
 // claimDue selects the searches in a materialized CTE, because PostgreSQL may evaluate a subquery
-// more than once, and would then claim more than the limit.
+// more than once and would then claim more than the limit.
 var claimDue = `WITH due AS MATERIALIZED (
 		SELECT id FROM saved_searches WHERE next_run_at <= $1 AND paused_because IS NULL AND (held_until IS NULL OR held_until <= coalesce($3::timestamptz, clock_timestamp()))
 		ORDER BY next_run_at, id LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)
@@ -50,7 +50,8 @@ func (s *Store) ClaimDue(ctx context.Context, due time.Time, limit int, hold tim
 		var all []claimedSearch
 		err := s.db.Transact(ctx, "claim due searches", func(ctx context.Context, tx Tx) (err error) {
 			all, err = list(ctx, tx, func(c *claimedSearch) []any {
-				return append([]any{&c.id, &c.Account, &c.Mark.At, &c.Mark.Revision, &c.Hold}, savedSearchColumns(&c.row)...)
+				return append([]any{&c.id, &c.Account, &c.Mark.At, &c.Mark.Revision, &c.Hold},
+					savedSearchColumns(&c.row)...)
 			}, claimDue, due, most, s.clock(), hold.Seconds())
 			return err
 		})
@@ -121,7 +122,8 @@ func (s *Store) RequestRun(ctx context.Context, account cola.AccountID, uuid str
 	limit int) (found cola.SavedSearch, err error) {
 	err = s.db.Transact(ctx, "request run", func(ctx context.Context, tx Tx) error {
 		type state struct{ paused, due bool }
-		now, err := one(ctx, tx, func(s *state) []any { return []any{&s.paused, &s.due} }, lockRunState, int64(account), uuid, due)
+		now, err := one(ctx, tx, func(s *state) []any { return []any{&s.paused, &s.due} },
+			lockRunState, int64(account), uuid, due)
 		switch {
 		case err != nil:
 			return s.notFoundIfInvalid(err)
@@ -149,7 +151,7 @@ func (s *Store) makeDue(ctx context.Context, tx Tx, account cola.AccountID, uuid
 	limit int) error {
 	used, err := UseAllowance(ctx, s, tx, account, cola.DateOf(due.UTC()), store.AllowManualRuns, 1)
 	if err == nil && used > limit {
-		err = store.LimitError{Limit: limit} // takes the count back
+		err = store.LimitError{Limit: limit} // rolls back the count
 	}
 	if err == nil {
 		_, err = tx.Exec(ctx, setDue, int64(account), uuid, due)
@@ -216,7 +218,7 @@ func (s *Store) MatchesOf(ctx context.Context, account cola.AccountID, uuid stri
 	return all, total, err
 }
 
-// ofSearch runs a method that reads what belongs to an account's search, within one state.
+// ofSearch reads data of an account's search from one consistent state.
 func (s *Store) ofSearch(ctx context.Context, operation string, account cola.AccountID, uuid string,
 	read func(q Querier, search int64) error) error {
 	return s.db.View(ctx, operation, func(q Querier) error {
@@ -275,7 +277,8 @@ func (s *Store) traceLabel(ctx context.Context, q Querier, account cola.AccountI
 	t.Arrived, err = value[cola.Revision](ctx, q, arrivalOf, int64(label))
 	if err == nil && t.Arrived > 0 {
 		var run store.Trace
-		run, err = one(ctx, q, func(t *store.Trace) []any { return []any{&t.Seen, &t.SeenFrom} }, firstRunFrom, found.id, int64(t.Arrived))
+		run, err = one(ctx, q, func(t *store.Trace) []any { return []any{&t.Seen, &t.SeenFrom} },
+			firstRunFrom, found.id, int64(t.Arrived))
 		t.Seen, t.SeenFrom = run.Seen, run.SeenFrom
 	}
 	if errors.Is(err, store.ErrNotFound) {

@@ -17,7 +17,8 @@ var (
 	selectSearches     = `SELECT ` + savedSearchNames + ` FROM saved_searches WHERE account_id = $1`
 	selectSearch       = selectSearches + ` AND uuid = $2`
 	selectSearchesPage = selectSearches + ` ORDER BY id LIMIT $2 OFFSET $3`
-	updateSearch       = `UPDATE saved_searches SET ` + assignments((&records.SavedSearch{}).Changeable(), 3) + ` WHERE account_id = $1 AND uuid = $2`
+	updateSearch       = `UPDATE saved_searches SET ` + assignments((&records.SavedSearch{}).Changeable(),
+		3) + ` WHERE account_id = $1 AND uuid = $2`
 )
 
 const (
@@ -32,8 +33,8 @@ const (
 
 func savedSearchColumns(r *records.SavedSearch) []any { return targets(r.Columns()) }
 
-// readSearch returns the row of an account's search, or ErrNotFound: also for a UUID that the
-// database can't store.
+// readSearch returns the row of an account's search. It returns ErrNotFound if there is none or if
+// the UUID is text that the database can't store.
 func (s *Store) readSearch(ctx context.Context, q Querier, account cola.AccountID,
 	uuid string) (records.SavedSearch, error) {
 	row, err := one(ctx, q, savedSearchColumns, selectSearch, int64(account), uuid)
@@ -61,8 +62,8 @@ func (s *Store) CreateSavedSearch(ctx context.Context,
 	return made, repeated, nil
 }
 
-// createOnce creates a search unless its request has created one before. It locks the account
-// before it reads the clock and everything else.
+// createOnce creates a search unless an earlier request with the same key created one. It locks the
+// account before it reads the clock and everything else.
 func (s *Store) createOnce(ctx context.Context, tx Tx, n store.NewSavedSearch,
 	row *records.SavedSearch) (made cola.SavedSearch, repeated bool, err error) {
 	if err := lockAccountRow(ctx, tx, n.Account); err != nil {
@@ -87,8 +88,7 @@ func (s *Store) createOnce(ctx context.Context, tx Tx, n store.NewSavedSearch,
 	return made, false, err
 }
 
-// settledSearch settles which searches of an account that is locked are paused, and returns one of
-// them.
+// settledSearch updates which searches of a locked account are paused, and returns one of them.
 func (s *Store) settledSearch(ctx context.Context, tx Tx, account cola.AccountID,
 	uuid string) (cola.SavedSearch, error) {
 	if err := settleSearches(ctx, tx, account); err != nil {
@@ -126,12 +126,13 @@ func checkActiveLimit(ctx context.Context, tx Tx, account cola.AccountID, maxAct
 	return err
 }
 
-// createdBefore returns the search that the same request has created before, or ErrNotFound.
+// createdBefore returns the search that an earlier request with the same key created, or
+// ErrNotFound.
 func (s *Store) createdBefore(ctx context.Context, tx Tx, n store.NewSavedSearch,
 	now time.Time) (cola.SavedSearch, error) {
 	type creation struct {
 		uuid string
-		same bool // it asked for the same as the request at hand
+		same bool // it has the same fingerprint as this request
 	}
 	before, err := one(ctx, tx, func(c *creation) []any { return []any{&c.uuid, &c.same} },
 		selectCreation, int64(n.Account), n.Once.Key, now, n.Once.Fingerprint[:])
@@ -148,7 +149,7 @@ func (s *Store) createdBefore(ctx context.Context, tx Tx, n store.NewSavedSearch
 	return found.Search()
 }
 
-// insertSearchRow inserts a search, and the request that creates it.
+// insertSearchRow inserts a search and its creation request.
 func (s *Store) insertSearchRow(ctx context.Context, tx Tx, n store.NewSavedSearch, row *records.SavedSearch) error {
 	_, err := tx.Exec(ctx, insertSavedSearch, append([]any{int64(n.Account)}, targets(row.Columns())...)...)
 	if s.db.IsDuplicate(err) {
@@ -160,7 +161,8 @@ func (s *Store) insertSearchRow(ctx context.Context, tx Tx, n store.NewSavedSear
 	if err := s.deleteSomeExpired(ctx, tx, expiredCreations); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, upsertCreation, int64(n.Account), n.Once.Key, n.Once.Fingerprint[:], row.UUID, row.CreatedAt.Add(n.Once.Within))
+	_, err = tx.Exec(ctx, upsertCreation, int64(n.Account), n.Once.Key,
+		n.Once.Fingerprint[:], row.UUID, row.CreatedAt.Add(n.Once.Within))
 	return err
 }
 
@@ -181,7 +183,8 @@ func (s *Store) SavedSearch(ctx context.Context, account cola.AccountID,
 func (s *Store) SavedSearches(ctx context.Context, account cola.AccountID, offset,
 	limit int) (page []cola.SavedSearch, total int, err error) {
 	err = s.db.View(ctx, "list saved searches", func(q Querier) error {
-		found, count, err := listPage(ctx, q, savedSearchColumns, countSearches, selectSearchesPage, []any{int64(account)}, store.Slice{Offset: offset, Limit: limit})
+		found, count, err := listPage(ctx, q, savedSearchColumns, countSearches,
+			selectSearchesPage, []any{int64(account)}, store.Slice{Offset: offset, Limit: limit})
 		page, total = make([]cola.SavedSearch, len(found)), count
 		for i := 0; i < len(found) && err == nil; i++ {
 			page[i], err = found[i].Search()
@@ -194,7 +197,7 @@ func (s *Store) SavedSearches(ctx context.Context, account cola.AccountID, offse
 	return page, total, nil
 }
 
-// listPage reads a page of a list, and how long the list is.
+// listPage reads a page of a list and the length of the list.
 func listPage[T any](ctx context.Context, q Querier, columns func(*T) []any, count, query string, args []any,
 	page store.Slice) ([]T, int, error) {
 	total, err := value[int](ctx, q, count, args...)
@@ -219,9 +222,8 @@ func (s *Store) UpdateSavedSearch(ctx context.Context, account cola.AccountID, u
 	return changed, nil
 }
 
-// updateSavedSearch changes a search. It locks the account, so that nobody else changes the search
-// or makes another one active, and the row, so that a run is recorded before it is read or after it
-// is written.
+// updateSavedSearch changes a search. It locks the account, to exclude other changes of its
+// searches, and the row, so that a concurrent run is recorded before the read or after the write.
 func (s *Store) updateSavedSearch(ctx context.Context, tx Tx, account cola.AccountID, uuid string, maxActive int,
 	change func(cola.SavedSearch) (cola.SavedSearch, error),
 ) (cola.SavedSearch, error) {
@@ -236,8 +238,9 @@ func (s *Store) updateSavedSearch(ctx context.Context, tx Tx, account cola.Accou
 	if err != nil {
 		return cola.SavedSearch{}, err
 	}
-	// There is no row if somebody deleted it by hand meanwhile.
-	if err := execOne(ctx, tx, updateSearch, append([]any{int64(account), uuid}, targets(row.Changeable())...)...); err != nil {
+	// The row may have been deleted by hand in the meantime.
+	if err := execOne(ctx, tx, updateSearch,
+		append([]any{int64(account), uuid}, targets(row.Changeable())...)...); err != nil {
 		return cola.SavedSearch{}, err
 	}
 	return s.settledSearch(ctx, tx, account, uuid)
@@ -269,9 +272,9 @@ func (s *Store) DeleteSavedSearch(ctx context.Context, account cola.AccountID, u
 	})
 }
 
-// Whoever settles which searches of an account are paused locks the account, and then, by ascending
-// ID, the searches that may change: the active ones and the one at hand, or all of them if the
-// account changes.
+// A transaction that updates which searches of an account are paused locks the account, and then,
+// by ascending ID, the searches that may change: the active ones and the changed one, or all of
+// them if the account changes.
 const (
 	lockAllSearches    = `SELECT id FROM saved_searches WHERE account_id = $1 ORDER BY id FOR NO KEY UPDATE`
 	lockActiveSearches = `SELECT id FROM saved_searches WHERE account_id = $1 AND (active OR uuid = $2) ORDER BY id FOR NO KEY UPDATE`
@@ -282,8 +285,8 @@ const (
 		WHERE s.id = r.id AND s.paused_because IS DISTINCT FROM r.because`
 )
 
-// settleSearches notes which of an account's searches are paused for a reason of the account's, and
-// ends claims of those that change.
+// settleSearches updates which of an account's searches are paused because of the account, and ends
+// the claims of those that change.
 func settleSearches(ctx context.Context, tx Tx, account cola.AccountID) error {
 	_, err := tx.Exec(ctx, settlePauses, int64(account))
 	return err

@@ -55,7 +55,8 @@ func (s *Store) SecretKeys(ctx context.Context) (map[string]int, error) {
 		key string
 		n   int
 	}
-	all, err := readList(ctx, s, "count secrets by key", func(c *count) []any { return []any{&c.key, &c.n} }, secretKeys)
+	all, err := readList(ctx, s, "count secrets by key",
+		func(c *count) []any { return []any{&c.key, &c.n} }, secretKeys)
 	keys := make(map[string]int, len(all))
 	for _, c := range all {
 		keys[c.key] = c.n
@@ -103,7 +104,8 @@ func (s *Store) HashLinks(ctx context.Context) (hashed int, err error) {
 	for more := true; more && err == nil; {
 		var all []link
 		err = s.db.TransactErasing(ctx, "hash links", func(ctx context.Context, tx Tx) error {
-			all, err = list(ctx, tx, func(l *link) []any { return []any{&l.id, &l.token} }, linksToHash, records.SecretsPerBatch)
+			all, err = list(ctx, tx, func(l *link) []any { return []any{&l.id, &l.token} },
+				linksToHash, records.SecretsPerBatch)
 			for i := 0; i < len(all) && err == nil; i++ {
 				hash := sha256.Sum256([]byte(all[i].token))
 				_, err = tx.Exec(ctx, hashLink, all[i].id, hash[:], unused+rand.Text()+rand.Text())
@@ -140,15 +142,15 @@ func (s *Store) KnownSecrets(ctx context.Context, kind store.SecretKind, names [
 	case store.SecretDestination:
 		return s.knownHashes(ctx, operation, knownDestinations, names)
 	}
-	return nil, s.db.Failed(operation, fmt.Errorf("unknown kind of secret %q", kind))
+	return nil, s.db.Failed(operation, fmt.Errorf("unknown secret kind %q", kind))
 }
 
 func (s *Store) knownHashes(ctx context.Context, operation, query string, names []string) ([]string, error) {
-	asked := make([][]byte, len(names))
+	list := make([][]byte, len(names))
 	for i, name := range names {
-		asked[i] = []byte(name)
+		list[i] = []byte(name)
 	}
-	found, err := readList(ctx, s, operation, column[[]byte], query, asked)
+	found, err := readList(ctx, s, operation, column[[]byte], query, list)
 	known := make([]string, len(found))
 	for i, hash := range found {
 		known[i] = string(hash)

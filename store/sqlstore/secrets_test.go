@@ -9,7 +9,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// retried is a Database that rolls back and repeats the first run of every transaction, as PostgreSQL does after a deadlock.
+// retried is a Database that rolls back and repeats the first run of every transaction, as
+// PostgreSQL does after a deadlock.
 type retried struct {
 	Database
 	secrets map[int64]string // committed
@@ -63,22 +64,24 @@ func (r *secretRows) Scan(into ...any) error {
 	return nil
 }
 
-// TestRewriteSecretsRetried checks that no secret is skipped when the database repeats transactions.
+// TestRewriteSecretsRetried checks that no secret is skipped when the database repeats
+// transactions.
 func TestRewriteSecretsRetried(t *testing.T) {
 	const destinations = 2*records.SecretsPerBatch + 50
 	db := &retried{secrets: map[int64]string{}}
 	for id := range int64(destinations) {
 		db.secrets[id+1] = fmt.Sprint("clear ", id)
 	}
-	changed, err := New(db, Options{}).RewriteSecrets(t.Context(), "sealed:", func(s store.SealedSecret) (string, error) {
+	changed, err := New(db,
+		Options{}).RewriteSecrets(t.Context(), "sealed:", func(s store.SealedSecret) (string, error) {
 		return "sealed:" + s.Text, nil
 	})
 	if err != nil || changed != destinations {
-		t.Errorf("rewrote %d secrets, %v; want %d", changed, err, destinations)
+		t.Errorf("RewriteSecrets = %d, %v; want %d", changed, err, destinations)
 	}
 	for id, text := range db.secrets {
 		if want := fmt.Sprint("sealed:clear ", id-1); text != want {
-			t.Fatalf("secret %d is %q, want %q", id, text, want)
+			t.Fatalf("secret %d = %q, want %q", id, text, want)
 		}
 	}
 }

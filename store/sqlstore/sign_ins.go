@@ -31,7 +31,8 @@ func (s *Store) CreateSignIn(ctx context.Context, i store.SignIn) (store.SignIn,
 	}
 	var made store.SignIn
 	err := s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) (err error) {
-		made, err = one(ctx, tx, signInColumns, insertSignIn, int64(i.Account), i.Via, i.Browser, s.clock(), i.ExpiresAt)
+		made, err = one(ctx, tx, signInColumns, insertSignIn,
+			int64(i.Account), i.Via, i.Browser, s.clock(), i.ExpiresAt)
 		return err
 	})
 	if err != nil {
@@ -50,8 +51,8 @@ func (s *Store) EndSignIn(ctx context.Context, account cola.AccountID, id int64)
 	return s.affectOne(ctx, "end sign-in", endSignIn, int64(account), id, s.clock)
 }
 
-// EndOtherSignIns implements store.SignIns. It locks the account first, as a settlement does, which
-// may note the use of several of them.
+// EndOtherSignIns implements store.SignIns. It locks the account first, as a settlement does,
+// because a settlement may update the last use of several sign-ins.
 func (s *Store) EndOtherSignIns(ctx context.Context, account cola.AccountID, but int64) (ended int, err error) {
 	err = s.db.Transact(ctx, "end other sign-ins", func(ctx context.Context, tx Tx) error {
 		if err := tx.LockRows(ctx, lockAccount, int64(account)); err != nil {
@@ -99,8 +100,8 @@ func (s *Store) SignInLink(ctx context.Context, hash store.SignInLinkHash) (stor
 	return readOne(ctx, s, "find sign-in link", accountColumns, signInLink, hash[:], s.clock())
 }
 
-// UseSignInLink implements store.SignInLinks. It first looks for the link outside a transaction:
-// anybody may ask for one that doesn't exist.
+// UseSignInLink implements store.SignInLinks. It first looks for the link outside a transaction,
+// because anyone can send requests with unknown links.
 func (s *Store) UseSignInLink(ctx context.Context, hash store.SignInLinkHash) (store.Account, error) {
 	if _, err := s.SignInLink(ctx, hash); err != nil {
 		return store.Account{}, err
@@ -119,9 +120,9 @@ func (s *Store) UseSignInLink(ctx context.Context, hash store.SignInLinkHash) (s
 	return a, nil
 }
 
-// Session writes aren't synced: a page view must wait neither for the disk nor for a standby. A
-// machine that fails loses the latest sessions, and their users sign in again. A dropped session
-// that comes back this way lets nobody in, because the sign-in that it names has ended durably.
+// Session writes aren't synced, so a page view waits neither for the disk nor for a standby. If a
+// machine fails, the latest sessions are lost and their users sign in again. A deleted session that
+// reappears this way grants no access, because its sign-in has ended durably.
 
 const (
 	selectSession = `SELECT data FROM sessions WHERE name = $1 AND expires_at > coalesce($2, clock_timestamp())`

@@ -1,6 +1,7 @@
 // Package sqlstore implements the control plane of a store once for both databases: accounts,
 // credentials, sessions, saved searches, destinations and deliveries. The stores embed a Store and
-// keep what differs for speed or exactness: the ledger, labels, bulk writes and migrations.
+// implement themselves what differs for speed or exactness: the ledger, labels, bulk writes and
+// migrations.
 //
 // # Dialect
 //
@@ -13,14 +14,37 @@
 // # Arguments and columns
 //
 // An argument is an int, int64, float64, string, []byte, bool, time.Time or cola.Date, a list of
-// int64, string or []byte, or a pointer to a record's field, which is NULL when the field is
-// unknown. A row is scanned into pointers to fields; NULL makes a field its zero value.
+// int64, string or []byte, or a pointer to a record's field, which is NULL if the field is unknown.
+// A row is scanned into pointers to fields; NULL sets a field to its zero value.
 //
 // # Locks
 //
-// On PostgreSQL a transaction locks rows in this order: an account, its searches by ascending ID,
-// destinations by ascending ID, deliveries. SQLite has one writer at a time, so its statements lose
-// their locking clauses, and Tx.LockRows and Tx.AdvisoryLock do nothing.
+// On PostgreSQL a transaction locks rows in this order:
+//
+//  1. one account
+//  2. its searches, by ascending ID
+//  3. destinations, by ascending ID
+//  4. deliveries
+//
+// SQLite has one writer at a time, so its statements lose their locking clauses, and Tx.LockRows
+// and Tx.AdvisoryLock do nothing.
+//
+// # Deliveries
+//
+// A delivery is created with a run, a test or a confirmation request. Senders claim due deliveries
+// and record each attempt:
+//
+//	                  ┌─────── retry ────────┐
+//	                  ▼                      │
+//	created ──► pending ──► claimed ──► attempt ──► delivered
+//	               ▲           │             │
+//	               │           │ hold        └────► failed
+//	               ├───────────┘ expired, released
+//	               │
+//	               │ replay (from delivered, failed or skipped)
+//
+// A pending delivery becomes skipped if its destination is paused or disabled. A claim is not a
+// state of its own: it is a hold number and a time until which others leave the delivery alone.
 package sqlstore
 
 import (
@@ -39,23 +63,24 @@ import (
 // Database runs the statements of a Store. Its errors name the operation.
 type Database interface {
 	// Transact runs work in one durable transaction and commits it, unless work fails. It may run
-	// work again when others got in the way.
+	// work again after a conflict with another transaction.
 	Transact(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
 	// TransactUnsynced is Transact for data that may be lost in a crash: its commit doesn't wait
 	// for the disk.
 	TransactUnsynced(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
-	// TransactErasing is Transact, but overwrites the space that it frees, so that replaced secrets
-	// can't be read from the disk.
+	// TransactErasing is Transact, but overwrites the freed space, so that replaced secrets can't
+	// be read from the disk.
 	TransactErasing(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
-	// Read runs a method that reads. It may run read again when a connection was lost.
+	// Read runs a method that reads. It may run read again after a lost connection.
 	Read(ctx context.Context, operation string, read func(q Querier) error) error
 	// View is Read within one consistent state of the database. read must not wait for another
 	// connection.
 	View(ctx context.Context, operation string, read func(q Querier) error) error
 	// ChangeReferences plans a change of reference data and writes it, unless mode says otherwise.
-	// It may plan again if others changed records meanwhile.
-	ChangeReferences(ctx context.Context, operation string, mode store.Mode, plan func(ctx context.Context, q Querier) (Change, error)) ([]store.Outcome, error)
-	// Labels reads labels by their IDs, as far as they exist.
+	// It may plan again after a concurrent change.
+	ChangeReferences(ctx context.Context, operation string, mode store.Mode,
+		plan func(ctx context.Context, q Querier) (Change, error)) ([]store.Outcome, error)
+	// Labels reads the existing labels with the given IDs.
 	Labels(ctx context.Context, q Querier, ids []cola.TTBID) (map[cola.TTBID]*cola.Cola, error)
 	// Failed wraps an error with an operation that failed before it reached the database.
 	Failed(operation string, err error) error
@@ -99,7 +124,7 @@ type Rows interface {
 }
 
 // ErrConflict makes the database retry a transaction that conflicts with a concurrent one.
-var ErrConflict = fmt.Errorf("others are changing the same rows: %w", store.ErrUnavailable)
+var ErrConflict = fmt.Errorf("concurrent changes of the same rows: %w", store.ErrUnavailable)
 
 // Options say how a database is used.
 type Options struct {

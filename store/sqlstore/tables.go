@@ -52,7 +52,8 @@ func (t Table) dump(ctx context.Context, q Querier, yield func(*store.Item) erro
 
 // Insert returns the statement that inserts a row.
 func (t Table) Insert() string {
-	return `INSERT INTO ` + t.Name + ` (` + strings.Join(t.Columns, ", ") + `) VALUES (` + parameters(1, len(t.Columns)) + `)`
+	return `INSERT INTO ` + t.Name + ` (` + strings.Join(t.Columns, ", ") + `) VALUES (` + parameters(1,
+		len(t.Columns)) + `)`
 }
 
 // null points to a field that is NULL while it is zero.
@@ -112,29 +113,36 @@ func Tables(grants string) []Table {
 					&k.CreatedAt, &k.LastUsedAt, &k.RevokedAt, &k.ExpiresAt}
 			}),
 		table(store.ItemApp, "apps", appNames, "id", func(i *store.Item) []any { return appColumns(&i.App) }),
-		table(store.ItemIdentity, "identities", "account_id, issuer, subject", "issuer, subject", func(i *store.Item) []any {
-			return []any{&i.Identity.Account, &i.Identity.Issuer, &i.Identity.Subject}
-		}),
+		table(store.ItemIdentity, "identities", "account_id, issuer, subject", "issuer, subject",
+			func(i *store.Item) []any {
+				return []any{&i.Identity.Account, &i.Identity.Issuer, &i.Identity.Subject}
+			}),
 		table(store.ItemLink, "links", "id, account_id, app_id, scopes, created_at, last_used_at, revoked_at", "id",
 			func(i *store.Item) []any {
 				l := &i.Link
 				return []any{&l.ID, &l.Account, &l.App.ID, &l.Scopes, &l.CreatedAt, &l.LastUsedAt, &l.RevokedAt}
 			}),
-		table(store.ItemSignIn, "sign_ins", signInNames, "id", func(i *store.Item) []any { return signInColumns(&i.SignIn) }),
+		table(store.ItemSignIn, "sign_ins", signInNames, "id",
+			func(i *store.Item) []any { return signInColumns(&i.SignIn) }),
 		searchTable(),
-		table(store.ItemRun, "saved_search_runs", runNames+", search_id, upto, named_labels", "id", func(i *store.Item) []any {
-			return append(runColumns(&i.Run.SavedSearchRun), &i.Run.Search, orNull(&i.Run.UpTo), &i.Run.Named)
-		}),
-		table(store.ItemMatch, "saved_search_matches", "search_id, "+matchNames, "search_id, ttb_id", func(i *store.Item) []any {
-			return append([]any{&i.Match.Search}, matchColumns(&i.Match.SavedSearchMatch)...)
-		}),
+		table(store.ItemRun, "saved_search_runs", runNames+", search_id, upto, named_labels", "id",
+			func(i *store.Item) []any {
+				return append(runColumns(&i.Run.SavedSearchRun), &i.Run.Search, orNull(&i.Run.UpTo), &i.Run.Named)
+			}),
+		table(store.ItemMatch, "saved_search_matches", "search_id, "+matchNames, "search_id, ttb_id",
+			func(i *store.Item) []any {
+				return append([]any{&i.Match.Search}, matchColumns(&i.Match.SavedSearchMatch)...)
+			}),
 		destinationTable(),
-		table(store.ItemDelivery, "deliveries", "id, message_id, account_id, destination_id, search_id, run_id, event, kind, "+
-			"state, error, attempts, created_at, first_attempt_at, next_attempt_at, settled_at", "id",
+		table(store.ItemDelivery, "deliveries",
+			"id, message_id, account_id, destination_id, search_id, run_id, event, kind, "+
+				"state, error, attempts, created_at, first_attempt_at, next_attempt_at, settled_at", "id",
 			func(i *store.Item) []any {
 				d := &i.Delivery
-				return []any{&d.ID, &d.MessageID, &d.Account, &d.Destination, orNull(&d.Search), orNull(&d.Run), &d.Event, &d.Kind,
-					&d.State, &d.Error, &d.AttemptCount, &d.CreatedAt, &d.FirstAttemptAt, &d.NextAttemptAt, &d.SettledAt}
+				return []any{&d.ID, &d.MessageID, &d.Account, &d.Destination, orNull(&d.Search), orNull(&d.Run),
+					&d.Event, &d.Kind,
+					&d.State, &d.Error, &d.AttemptCount, &d.CreatedAt, &d.FirstAttemptAt, &d.NextAttemptAt,
+					&d.SettledAt}
 			}),
 		attemptTable(),
 		table(store.ItemCreation, "saved_search_creations", "account_id, once_key, fingerprint, uuid, kept_until",
@@ -144,27 +152,31 @@ func Tables(grants string) []Table {
 			}),
 		confirmationTable(),
 		monthTable(),
-		table(store.ItemDay, "usage_days", "account_id, day, channel, credential_kind, credential_id, meter, units, requests",
+		table(store.ItemDay, "usage_days",
+			"account_id, day, channel, credential_kind, credential_id, meter, units, requests",
 			"account_id, day, channel, credential_kind, credential_id, meter", func(i *store.Item) []any {
 				return append([]any{&i.Day.Account}, dayColumns(&i.Day.DayUsage)...)
 			}),
-		table(store.ItemGrant, grants, "account_id, granted_at, requests", "account_id, granted_at", func(i *store.Item) []any {
-			return []any{&i.Grant.Account, &i.Grant.At, &i.Grant.Requests}
-		}),
+		table(store.ItemGrant, grants, "account_id, granted_at, requests", "account_id, granted_at",
+			func(i *store.Item) []any {
+				return []any{&i.Grant.Account, &i.Grant.At, &i.Grant.Requests}
+			}),
 		table(store.ItemRefusal, "refusals", "account_id, "+refusalNames,
 			"account_id, minute, channel, credential_kind, credential_id, reason", func(i *store.Item) []any {
 				return append([]any{&i.Refusal.Account}, refusalColumns(&i.Refusal.Refusal)...)
 			}),
 		permitteeTable(),
-		table(store.ItemArrival, "cola_arrivals", "ttb_id, revision, approval_date", "ttb_id", func(i *store.Item) []any {
-			return []any{&i.Arrival.TTBID, &i.Arrival.At, &i.Arrival.ApprovalDate}
-		}),
+		table(store.ItemArrival, "cola_arrivals", "ttb_id, revision, approval_date", "ttb_id",
+			func(i *store.Item) []any {
+				return []any{&i.Arrival.TTBID, &i.Arrival.At, &i.Arrival.ApprovalDate}
+			}),
 	}
 }
 
 // Sizes implements store.Copier.
 func (s *Store) Sizes(ctx context.Context) (map[store.ItemKind]int, error) {
-	counts := map[store.ItemKind]string{store.ItemReferences: countReferences, store.ItemCola: `SELECT count(*) FROM colas`}
+	counts := map[store.ItemKind]string{store.ItemReferences: countReferences,
+		store.ItemCola: `SELECT count(*) FROM colas`}
 	for _, t := range Tables(s.opts.Grants) {
 		counts[t.Kind] = `SELECT count(*) FROM ` + t.Name
 	}
@@ -215,7 +227,8 @@ const dumpChunk = 500
 // dumpLabels reads labels a chunk at a time, each with its images and barcodes.
 func (s *Store) dumpLabels(ctx context.Context, q Querier, yield func(*store.Item) error) error {
 	for last := cola.TTBID(0); ; {
-		ids, err := list(ctx, q, column[cola.TTBID], `SELECT ttb_id FROM colas WHERE ttb_id > $1 ORDER BY ttb_id LIMIT $2`, int64(last), dumpChunk)
+		ids, err := list(ctx, q, column[cola.TTBID],
+			`SELECT ttb_id FROM colas WHERE ttb_id > $1 ORDER BY ttb_id LIMIT $2`, int64(last), dumpChunk)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -246,7 +259,8 @@ func accountTable() Table {
 }
 
 func searchTable() Table {
-	columns := append([]string{"id", "account_id", "mark_at", "mark_revision", "feed_hash"}, records.Names((&records.SavedSearch{}).Columns())...)
+	columns := append([]string{"id", "account_id", "mark_at", "mark_revision", "feed_hash"},
+		records.Names((&records.SavedSearch{}).Columns())...)
 	fields := func(s *store.StoredSearch, r *records.SavedSearch) []any {
 		return append([]any{&s.ID, &s.Account, &s.Mark.At, &s.Mark.Revision, &s.Feed}, targets(r.Columns())...)
 	}
@@ -267,7 +281,8 @@ func destinationTable() Table {
 	const columns = `id, search_id, link_hash, uuid, account_id, kind, address, address_folded, send_empty, state, reason, ` +
 		`verified_at, secret, old_secret, old_secret_until, challenge, challenge_tries, created_at, last_delivered_at, failing_since`
 	fields := func(d *store.StoredDestination, address, folded *cola.Opt[string]) []any {
-		return []any{&d.ID, orNull(&d.Search), &d.LinkHash, &d.UUID, &d.Account, &d.Kind, address, folded, &d.SendEmpty, &d.State,
+		return []any{&d.ID, orNull(&d.Search), &d.LinkHash, &d.UUID, &d.Account, &d.Kind, address, folded, &d.SendEmpty,
+			&d.State,
 			&d.Reason, &d.VerifiedAt, orNull(&d.Secrets.Current), orNull(&d.Secrets.Old), &d.Secrets.OldUntil,
 			orNull(&d.Challenge.Sealed), &d.Challenge.Tries, &d.CreatedAt, &d.LastDeliveredAt, &d.FailingSince}
 	}
@@ -313,9 +328,10 @@ func attemptTable() Table {
 }
 
 func confirmationTable() Table {
-	return table(store.ItemConfirmation, "confirmations_asked", "account_id, address_folded, asked_at", "id", func(i *store.Item) []any {
-		return []any{&i.Confirmation.Account, &i.Confirmation.Address, &i.Confirmation.At}
-	})
+	return table(store.ItemConfirmation, "confirmations_asked", "account_id, address_folded, asked_at", "id",
+		func(i *store.Item) []any {
+			return []any{&i.Confirmation.Account, &i.Confirmation.Address, &i.Confirmation.At}
+		})
 }
 
 func monthTable() Table {
@@ -336,11 +352,13 @@ func monthTable() Table {
 	}
 }
 
-// permitteeTable writes permittees with revision 1, since nobody has read them.
+// permitteeTable writes permittees with revision 1, since no reader has seen them.
 func permitteeTable() Table {
 	names := strings.Join(records.Names(records.PermitteeColumns(new(cola.Permittee))), ", ")
-	return table(store.ItemPermittee, "permittees", "permit_number, revision, from_labels, "+names, "permit_number", func(i *store.Item) []any {
-		p, first := &i.Permittee, int64(1)
-		return append([]any{&p.PermitNumber, &first, &p.FromLabels}, targets(records.PermitteeColumns(&p.Permittee))...)
-	})
+	return table(store.ItemPermittee, "permittees", "permit_number, revision, from_labels, "+names, "permit_number",
+		func(i *store.Item) []any {
+			p, first := &i.Permittee, int64(1)
+			return append([]any{&p.PermitNumber, &first, &p.FromLabels},
+				targets(records.PermitteeColumns(&p.Permittee))...)
+		})
 }

@@ -27,7 +27,8 @@ func (s *Store) DailyUsage(ctx context.Context, id cola.AccountID, first, last c
 // MonthlyUsage implements store.Ledger.
 func (s *Store) MonthlyUsage(ctx context.Context, id cola.AccountID, first,
 	last cola.Period) ([]store.MonthUsage, error) {
-	rows, err := readList(ctx, s, "read monthly usage", monthColumns, usedMonths, int64(id), first.String(), last.String())
+	rows, err := readList(ctx, s, "read monthly usage", monthColumns,
+		usedMonths, int64(id), first.String(), last.String())
 	var months []store.MonthUsage
 	for i := 0; i < len(rows) && err == nil; i++ {
 		err = rows[i].settle()
@@ -75,7 +76,7 @@ func UseAllowance(ctx context.Context, s *Store, tx Tx, account cola.AccountID, 
 // NamePreviewLabels implements store.Allowances. It locks the count to record new labels.
 func (s *Store) NamePreviewLabels(ctx context.Context, account cola.AccountID, day cola.Date, labels []cola.TTBID,
 	limit int) ([]cola.TTBID, error) {
-	const operation = "name labels of a preview"
+	const operation = "name preview labels"
 	var n records.PreviewLabels
 	err := s.db.View(ctx, operation, func(q Querier) (err error) {
 		n, err = choosePreviewLabels(ctx, q, account, day, labels, limit)
@@ -85,7 +86,8 @@ func (s *Store) NamePreviewLabels(ctx context.Context, account cola.AccountID, d
 		return n.Labels, err
 	}
 	err = s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) error {
-		if err := tx.LockRows(ctx, lockAllowance, int64(account), day, string(store.AllowPreviewLabels), 0); err != nil {
+		if err := tx.LockRows(ctx, lockAllowance, int64(account), day, string(store.AllowPreviewLabels),
+			0); err != nil {
 			return err
 		}
 		if n, err = choosePreviewLabels(ctx, tx, account, day, labels, limit); err != nil || len(n.New) == 0 {
@@ -178,7 +180,8 @@ func (s *Store) RecordRefusals(ctx context.Context, refusals []store.AccountRefu
 func refusalStatements(query string, refusals []store.AccountRefusal) []Statement {
 	statements := make([]Statement, len(refusals))
 	for i := range refusals {
-		statements[i] = Statement{query, append([]any{int64(refusals[i].Account)}, refusalColumns(&refusals[i].Refusal)...)}
+		statements[i] = Statement{query,
+			append([]any{int64(refusals[i].Account)}, refusalColumns(&refusals[i].Refusal)...)}
 	}
 	return statements
 }

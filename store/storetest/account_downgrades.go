@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-func downgradedSearchesPause(t *testing.T, st store.Store, _ *clock) {
+func downgradePausesNewest(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	uuids := map[int]string{}
 	for _, n := range []int{4, 2, 3, 1, 5} { // creation order matters
@@ -21,35 +21,37 @@ func downgradedSearchesPause(t *testing.T, st store.Store, _ *clock) {
 	mustPause(t, st, a.ID, 6)
 	turn := func(n int, active bool) {
 		mustChange(t, st, a.ID, uuids[n], func(s cola.SavedSearch) (cola.SavedSearch, error) {
-			s.Schedule.Active, s.Schedule.NextRunAt = active, cola.Opt[cola.Timestamp]{V: cola.TimestampOf(epoch), OK: active}
+			s.Schedule.Active, s.Schedule.NextRunAt = active,
+				cola.Opt[cola.Timestamp]{V: cola.TimestampOf(epoch), OK: active}
 			return s, nil
 		})
 	}
 	limit := func(n int) { mustDo(t, st.SetActiveLimit(t.Context(), a.ID, n)) }
 	for _, step := range []struct {
-		what       string
+		desc       string
 		do         func()
 		downgraded []int // all other active searches stay due
 	}{
-		{"a limit below", func() { limit(2) }, []int{3, 1, 5}},
-		{"a lower one", func() { limit(1) }, []int{2, 3, 1, 5}},
-		{"none at all", func() { limit(0) }, []int{4, 2, 3, 1, 5}},
-		{"a higher one", func() { limit(3) }, []int{1, 5}},
-		{"one is paused", func() { turn(2, false) }, []int{5}},
-		{"one that did not run is renamed", func() { mustChange(t, st, a.ID, uuids[5], renamed("search 5")) }, []int{5}},
-		{"one is deleted", func() { mustDo(t, st.DeleteSavedSearch(t.Context(), a.ID, uuids[4])) }, nil},
-		{"a lower limit again", func() { limit(2) }, []int{5}},
-		{"a higher one, and an older search resumes", func() { limit(4); turn(2, true) }, nil},
-		{"below again", func() { limit(2) }, []int{1, 5}},
+		{"limit 2", func() { limit(2) }, []int{3, 1, 5}},
+		{"limit 1", func() { limit(1) }, []int{2, 3, 1, 5}},
+		{"limit 0", func() { limit(0) }, []int{4, 2, 3, 1, 5}},
+		{"limit 3", func() { limit(3) }, []int{1, 5}},
+		{"pause search 2", func() { turn(2, false) }, []int{5}},
+		{"rename downgraded search 5", func() { mustChange(t, st, a.ID, uuids[5], renamed("search 5")) }, []int{5}},
+		{"delete search 4", func() { mustDo(t, st.DeleteSavedSearch(t.Context(), a.ID, uuids[4])) }, nil},
+		{"limit 2 again", func() { limit(2) }, []int{5}},
+		{"limit 4, then resume older search 2", func() { limit(4); turn(2, true) }, nil},
+		{"limit 2 after the resume", func() { limit(2) }, []int{1, 5}},
 	} {
 		step.do()
-		mustBeDowngraded(t, st, a.ID, uuids, step.what, step.downgraded)
+		checkDowngraded(t, st, a.ID, uuids, step.desc, step.downgraded)
 	}
 }
 
-// mustBeDowngraded checks that exactly the searches with the given numbers are paused and that the
+// checkDowngraded checks that exactly the searches with the given numbers are paused and that the
 // other active ones are due.
-func mustBeDowngraded(t *testing.T, st store.Store, account cola.AccountID, uuids map[int]string, what string, downgraded []int) {
+func checkDowngraded(t *testing.T, st store.Store, account cola.AccountID, uuids map[int]string, desc string,
+	downgraded []int) {
 	t.Helper()
 	want, due := map[string]string{"search 6": ""}, []string{}
 	for n, uuid := range uuids {
@@ -66,65 +68,68 @@ func mustBeDowngraded(t *testing.T, st store.Store, account cola.AccountID, uuid
 		}
 	}
 	slices.Sort(due)
-	same(t, what+": paused", want, pauses(t, st, account))
-	same(t, what+": due", due, claimable(t, st))
+	checkEqual(t, desc+": pause reasons", want, pauses(t, st, account))
+	checkEqual(t, desc+": due searches", due, claimable(t, st))
 }
 
-func limitOfAccountIsKept(t *testing.T, st store.Store, _ *clock) {
+func activeLimitOnCreateAndResume(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	paused := mustPause(t, st, a.ID, 100)
 	for n := range 3 {
 		mustCreate(t, st, newSearch(a.ID, n))
 	}
-	refused := func(what string, limit int) {
+	wantLimitError := func(desc string, limit int) {
 		t.Helper()
 		_, _, created := st.CreateSavedSearch(t.Context(), newSearch(a.ID, 50))
 		_, resumed := st.UpdateSavedSearch(t.Context(), a.ID, paused.UUID, maxActive, activated(true))
-		for method, err := range map[string]error{"created": created, "resumed": resumed} {
+		for method, err := range map[string]error{"CreateSavedSearch": created, "UpdateSavedSearch": resumed} {
 			var reached store.LimitError
 			if !errors.Is(err, store.ErrLimit) || !errors.As(err, &reached) || reached.Limit != limit {
-				t.Errorf("%s: %s: %v, want ErrLimit, which is %d", what, method, err, limit)
+				t.Errorf("%s: %s error = %v, want ErrLimit with limit %d", desc, method, err, limit)
 			}
 		}
 	}
 	for _, limit := range []int{3, 2, 0} {
 		mustDo(t, st.SetActiveLimit(t.Context(), a.ID, limit))
-		refused(fmt.Sprintf("with a limit of %d", limit), limit)
+		wantLimitError(fmt.Sprintf("limit %d", limit), limit)
 	}
 	mustPause(t, st, a.ID, 101) // creating a paused search is still allowed
 	mustDo(t, st.SetActiveLimit(t.Context(), a.ID, 4))
-	if _, err := st.UpdateSavedSearch(t.Context(), a.ID, paused.UUID, 3, activated(true)); !errors.Is(err, store.ErrLimit) {
-		t.Errorf("resumed above the limit of the caller: %v, want ErrLimit", err)
+	if _, err := st.UpdateSavedSearch(t.Context(), a.ID, paused.UUID, 3, activated(true)); !errors.Is(err,
+		store.ErrLimit) {
+		t.Errorf("UpdateSavedSearch above the caller's limit: error = %v, want ErrLimit", err)
 	}
 	mustChange(t, st, a.ID, paused.UUID, activated(true))
 	if _, _, err := st.CreateSavedSearch(t.Context(), newSearch(a.ID, 50)); !errors.Is(err, store.ErrLimit) {
-		t.Errorf("created with as many as may be: %v, want ErrLimit", err)
+		t.Errorf("CreateSavedSearch at the limit: error = %v, want ErrLimit", err)
 	}
 	for _, reason := range pauses(t, st, a.ID) {
-		same(t, "paused", "", reason)
+		checkEqual(t, "pause reason", "", reason)
 	}
 }
 
-func gravestReason(t *testing.T, st store.Store, _ *clock) {
+func pauseReasonPrecedence(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	for n := range 3 {
 		mustCreate(t, st, newSearch(a.ID, n))
 	}
-	downgraded := map[string]string{"search 0": "", "search 1": cola.PausedDowngraded, "search 2": cola.PausedDowngraded}
+	downgraded := map[string]string{"search 0": "", "search 1": cola.PausedDowngraded,
+		"search 2": cola.PausedDowngraded}
 	mustDo(t, st.SetActiveLimit(t.Context(), a.ID, 1))
-	same(t, "downgraded", downgraded, pauses(t, st, a.ID))
+	checkEqual(t, "pause reasons after the downgrade", downgraded, pauses(t, st, a.ID))
 	mustDo(t, st.Suspend(t.Context(), a.ID, ""))
 	mustDo(t, st.SetActiveLimit(t.Context(), a.ID, 0))
-	suspended := map[string]string{"search 0": cola.PausedSuspended, "search 1": cola.PausedSuspended, "search 2": cola.PausedSuspended}
-	same(t, "suspended", suspended, pauses(t, st, a.ID))
+	suspended := map[string]string{"search 0": cola.PausedSuspended, "search 1": cola.PausedSuspended,
+		"search 2": cola.PausedSuspended}
+	checkEqual(t, "pause reasons after Suspend", suspended, pauses(t, st, a.ID))
 	mustDo(t, st.SetActiveLimit(t.Context(), a.ID, 1))
 	mustDo(t, st.Restore(t.Context(), a.ID))
-	same(t, "restored", downgraded, pauses(t, st, a.ID))
+	checkEqual(t, "pause reasons after Restore", downgraded, pauses(t, st, a.ID))
 }
 
-// askedOutlastsChanges checks that a search with a requested run stays due after any other change,
-// with or without a schedule.
-func askedOutlastsChanges(t *testing.T, st store.Store, _ *clock) {
+// requestedRunSurvivesChanges checks that a search with a requested run stays due after any other
+// change, with or without a schedule.
+func requestedRunSurvivesChanges(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	unscheduled := newSearch(a.ID, 1)
 	unscheduled.Search.Schedule = nil
@@ -135,27 +140,27 @@ func askedOutlastsChanges(t *testing.T, st store.Store, _ *clock) {
 		uuid := newSearch(a.ID, n+1).Search.UUID
 		asked, err := st.RequestRun(t.Context(), a.ID, uuid, epoch, everyID)
 		if must(t, asked, err); asked.Schedule != nil {
-			same(t, "due", cola.Some(cola.TimestampOf(epoch)), asked.Schedule.NextRunAt)
+			checkEqual(t, "NextRunAt after RequestRun", cola.Some(cola.TimestampOf(epoch)), asked.Schedule.NextRunAt)
 		}
-		changed := mustChange(t, st, a.ID, uuid, renamed(fmt.Sprint("asked ", n+1)))
-		same(t, "the schedule of a search that was renamed", asked.Schedule, changed.Schedule)
+		changed := mustChange(t, st, a.ID, uuid, renamed(fmt.Sprint("requested ", n+1)))
+		checkEqual(t, "schedule after the rename", asked.Schedule, changed.Schedule)
 	}
-	same(t, "due", []string{"asked 1", "asked 2", "asked 3"}, claimable(t, st))
+	checkEqual(t, "due searches", []string{"requested 1", "requested 2", "requested 3"}, claimable(t, st))
 	mustDo(t, st.Suspend(t.Context(), a.ID, ""))
-	same(t, "due of a suspended account", []string{}, claimable(t, st))
+	checkEqual(t, "due searches while suspended", []string{}, claimable(t, st))
 	mustDo(t, st.Restore(t.Context(), a.ID))
-	same(t, "due once it is restored", []string{"asked 1", "asked 2", "asked 3"}, claimable(t, st))
+	checkEqual(t, "due searches after Restore", []string{"requested 1", "requested 2", "requested 3"}, claimable(t, st))
 }
 
-// settledAtOnce checks that concurrent suspensions, limit changes, creations, updates, deletions
-// and runs do not deadlock, and that the right searches are paused in the end.
-func settledAtOnce(t *testing.T, st store.Store, _ *clock) {
+// concurrentAccountChanges checks that concurrent suspensions, limit changes, creations, updates,
+// deletions and runs do not deadlock, and that the right searches are paused in the end.
+func concurrentAccountChanges(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	for n := range 6 {
 		mustCreate(t, st, dueSearch(a.ID, n, epoch))
 	}
 	var wg sync.WaitGroup
-	for _, do := range atSearchesOf(t.Context(), st, a.ID) {
+	for _, do := range searchOperations(t.Context(), st, a.ID) {
 		wg.Go(func() {
 			for n := range 12 {
 				if err := do(n); err != nil && !errors.Is(err, store.ErrLimit) && !errors.Is(err, store.ErrNotFound) {
@@ -174,13 +179,13 @@ func settledAtOnce(t *testing.T, st store.Store, _ *clock) {
 				want = cola.PausedDowngraded
 			}
 		}
-		same(t, s.Name, want, s.Schedule.PausedBecause.V)
+		checkEqual(t, s.Name, want, s.Schedule.PausedBecause.V)
 	}
 }
 
-// atSearchesOf returns operations on the searches of an account that has six. Each operation takes
-// a round number.
-func atSearchesOf(ctx context.Context, st store.Store, account cola.AccountID) []func(n int) error {
+// searchOperations returns operations on the searches of an account that has six. Each operation
+// takes a round number.
+func searchOperations(ctx context.Context, st store.Store, account cola.AccountID) []func(n int) error {
 	uuid := func(n int) string { return newSearch(account, n).Search.UUID }
 	return []func(n int) error{
 		func(n int) error {
@@ -200,7 +205,8 @@ func atSearchesOf(ctx context.Context, st store.Store, account cola.AccountID) [
 			claimed, err := st.ClaimDue(ctx, duePast, everyID, anHour)
 			var runs []store.RunRecord
 			for _, d := range claimed {
-				runs = append(runs, store.RunRecord{Due: d, Mark: store.Mark{At: duePast}, Next: cola.TimestampOf(epoch), From: dayOne, To: dayOne,
+				runs = append(runs, store.RunRecord{Due: d, Mark: store.Mark{At: duePast},
+					Next: cola.TimestampOf(epoch), From: dayOne, To: dayOne,
 					Matches: []store.RunMatch{{TTBID: firstID + cola.TTBID(n)}}})
 			}
 			if err == nil {

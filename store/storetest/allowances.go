@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -14,14 +13,14 @@ import (
 
 func testAllowances(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
-		{"previews name a number of distinct labels a day", previewsNameFew},
-		{"previews name no more at once", previewsNameFewAtOnce},
-		{"an account asks for a number of runs a day", asksForFewRuns},
-		{"an account asks for no more runs at once", asksForFewRunsAtOnce},
-		{"a run is read by its search", runOfSearch},
-		{"messages name the first labels of each run", messagesNameFew},
-		{"messages of an account name a number of labels a day", accountNamesFew},
-		{"runs that are recorded at once name no more", runsNameFewAtOnce},
+		{"daily limit on previewed labels", previewLimit},
+		{"concurrent previews", previewLimitConcurrent},
+		{"daily limit on requested runs", runRequestLimit},
+		{"concurrent run requests", runRequestLimitConcurrent},
+		{"get a run", getRun},
+		{"labels per message", labelsPerMessage},
+		{"daily limit on labels in messages", messageLabelLimit},
+		{"concurrent runs share the label limit", messageLabelLimitConcurrent},
 	})
 }
 
@@ -36,30 +35,30 @@ func ids(labels ...int) []cola.TTBID {
 	return list
 }
 
-func previewsNameFew(t *testing.T, st store.Store, _ *clock) {
+func previewLimit(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	for _, k := range []struct {
-		what      string
+		desc      string
 		account   cola.AccountID
 		day       cola.Date
 		ask, want []cola.TTBID
 	}{
-		{"none", a.ID, today, nil, nil},
-		{"new ones", a.ID, today, ids(3, 1, 2), ids(3, 1, 2)},
-		{"the same", a.ID, today, ids(2, 3), ids(2, 3)},
-		{"one twice", a.ID, today, ids(4, 4), ids(4, 4)},
-		{"some beyond the limit", a.ID, today, ids(1, 5, 6, 7, 2), ids(1, 5, 2)},
-		{"new ones beyond the limit", a.ID, today, ids(8), nil},
-		{"known ones beyond the limit", a.ID, today, ids(9, 5), ids(5)},
+		{"no labels", a.ID, today, nil, nil},
+		{"new labels", a.ID, today, ids(3, 1, 2), ids(3, 1, 2)},
+		{"same labels", a.ID, today, ids(2, 3), ids(2, 3)},
+		{"duplicate label", a.ID, today, ids(4, 4), ids(4, 4)},
+		{"partly over the limit", a.ID, today, ids(1, 5, 6, 7, 2), ids(1, 5, 2)},
+		{"new label over the limit", a.ID, today, ids(8), nil},
+		{"known label over the limit", a.ID, today, ids(9, 5), ids(5)},
 		{"another account", b.ID, today, ids(9), ids(9)},
 		{"another day", a.ID, today + 1, ids(9, 1), ids(9, 1)},
 	} {
 		got, err := st.NamePreviewLabels(t.Context(), k.account, k.day, k.ask, 5)
-		same(t, k.what, k.want, must(t, got, err))
+		checkEqual(t, "NamePreviewLabels, "+k.desc, k.want, must(t, got, err))
 	}
 }
 
-func previewsNameFewAtOnce(t *testing.T, st store.Store, _ *clock) {
+func previewLimitConcurrent(t *testing.T, st store.Store, _ *clock) {
 	const limit = 20
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	var mu sync.Mutex
@@ -81,42 +80,42 @@ func previewsNameFewAtOnce(t *testing.T, st store.Store, _ *clock) {
 		})
 	}
 	wg.Wait()
-	same(t, "distinct labels", limit, len(named))
+	checkEqual(t, "number of distinct labels", limit, len(named))
 	for id := range named {
 		list, err := st.NamePreviewLabels(t.Context(), a.ID, today, []cola.TTBID{id}, limit)
-		same(t, "named again", []cola.TTBID{id}, must(t, list, err))
+		checkEqual(t, "NamePreviewLabels of a label already named", []cola.TTBID{id}, must(t, list, err))
 	}
 }
 
-func asksForFewRuns(t *testing.T, st store.Store, _ *clock) {
+func runRequestLimit(t *testing.T, st store.Store, _ *clock) {
 	const limit = 3
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	n := 0
-	ask := func(what string, account cola.AccountID, due time.Time, want error) (uuid string) {
+	ask := func(desc string, account cola.AccountID, due time.Time, want error) (uuid string) {
 		t.Helper()
 		n++
 		search := mustCreate(t, st, dueSearch(account, n, duePast.Add(week)))
-		before := everything(t, st)
+		before := storeContents(t, st)
 		_, err := st.RequestRun(t.Context(), account, search.UUID, due, limit)
 		var reached store.LimitError
 		if !errors.Is(err, want) || want != nil && (!errors.As(err, &reached) || reached.Limit != limit) {
-			t.Errorf("%s: %v, want %v", what, err, want)
+			t.Errorf("%s: RequestRun error = %v, want %v", desc, err, want)
 		}
 		if want != nil {
-			same(t, what+": what the store holds", before, everything(t, st))
+			checkEqual(t, desc+": store contents", before, storeContents(t, st))
 		}
 		return search.UUID
 	}
-	first := ask("the first", a.ID, duePast, nil)
+	first := ask("first request", a.ID, duePast, nil)
 	for range 5 {
 		_, err := st.RequestRun(t.Context(), a.ID, first, duePast.Add(time.Minute), limit)
 		mustDo(t, err) // already due, so not counted
 	}
 	mustRecord(t, st, runOf(t, st, mustClaimOne(t, st), 1))
-	mustDo(t, st.DeleteSavedSearch(t.Context(), a.ID, ask("the second", a.ID, duePast, nil)))
-	last := ask("the third", a.ID, duePast, nil)
+	mustDo(t, st.DeleteSavedSearch(t.Context(), a.ID, ask("second request", a.ID, duePast, nil)))
+	last := ask("third request", a.ID, duePast, nil)
 	for range 2 {
-		ask("one more", a.ID, duePast, store.ErrLimit)
+		ask("request over the limit", a.ID, duePast, store.ErrLimit)
 	}
 	_, err := st.RequestRun(t.Context(), a.ID, last, duePast, limit)
 	mustDo(t, err)
@@ -124,7 +123,7 @@ func asksForFewRuns(t *testing.T, st store.Store, _ *clock) {
 	ask("another day", a.ID, duePast.Add(24*time.Hour), nil)
 }
 
-func asksForFewRunsAtOnce(t *testing.T, st store.Store, _ *clock) {
+func runRequestLimitConcurrent(t *testing.T, st store.Store, _ *clock) {
 	const limit = 4
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	var mu sync.Mutex
@@ -146,11 +145,11 @@ func asksForFewRunsAtOnce(t *testing.T, st store.Store, _ *clock) {
 		})
 	}
 	wg.Wait()
-	same(t, "runs", limit, asked)
-	same(t, "due", limit, len(mustClaim(t, st, everyID, anHour)))
+	checkEqual(t, "number of successful requests", limit, asked)
+	checkEqual(t, "number of claimed searches", limit, len(mustClaim(t, st, everyID, anHour)))
 }
 
-func runOfSearch(t *testing.T, st store.Store, _ *clock) {
+func getRun(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	search, other := mustCreate(t, st, newSearch(a.ID, 1)), mustCreate(t, st, dueSearch(a.ID, 2, duePast.Add(week)))
 	run := runOf(t, st, mustClaimOne(t, st), 1, -2)
@@ -158,18 +157,20 @@ func runOfSearch(t *testing.T, st store.Store, _ *clock) {
 	number := mustRecord(t, st, run).Run
 	found, err := st.RunOf(t.Context(), a.ID, search.UUID, number)
 	want := cola.SavedSearchRun{
-		ID: number, RanAt: cola.TimestampOf(duePast), DateFrom: run.From, DateTo: run.To, MatchCount: 2, LateCount: 1, Manual: true,
+		ID: number, RanAt: cola.TimestampOf(duePast), DateFrom: run.From, DateTo: run.To, MatchCount: 2, LateCount: 1,
+		Manual: true,
 	}
-	same(t, "run", want, must(t, found, err))
+	checkEqual(t, "RunOf", want, must(t, found, err))
 	list, _, err := st.RunsOf(t.Context(), a.ID, search.UUID, store.Slice{Limit: 10})
-	same(t, "runs", []cola.SavedSearchRun{want}, must(t, list, err))
+	checkEqual(t, "RunsOf", []cola.SavedSearchRun{want}, must(t, list, err))
 	for _, k := range []struct {
 		account cola.AccountID
 		uuid    string
 		run     int64
-	}{{b.ID, search.UUID, number}, {a.ID, other.UUID, number}, {a.ID, search.UUID, number + 1}, {a.ID, search.UUID, 0}, {a.ID, "\xff", number}} {
+	}{{b.ID, search.UUID, number}, {a.ID, other.UUID, number}, {a.ID, search.UUID, number + 1}, {a.ID, search.UUID, 0},
+		{a.ID, "\xff", number}} {
 		if found, err := st.RunOf(t.Context(), k.account, k.uuid, k.run); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("RunOf(%d, %q, %d): %+v, %v; want ErrNotFound", k.account, k.uuid, k.run, found, err)
+			t.Errorf("RunOf(%d, %q, %d) = %+v, %v; want ErrNotFound", k.account, k.uuid, k.run, found, err)
 		}
 	}
 }
@@ -185,43 +186,45 @@ func recordNamed(t *testing.T, st store.Store, account cola.AccountID, first int
 		run.MaxNamed, run.MaxNamedOfAccount = limits[0], limits[1]
 		runs = append(runs, run)
 	}
-	for _, o := range record(t, st, runs...) {
+	for _, o := range recordRuns(t, st, runs...) {
 		content, err := st.RunContent(t.Context(), o.Run)
 		counts = append(counts, len(must(t, content, err).Labels))
 	}
 	return counts
 }
 
-func messagesNameFew(t *testing.T, st store.Store, _ *clock) {
+func labelsPerMessage(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	mustKeep(t, st, dated(1, dayOne), dated(2, dayOne), dated(3, dayOne))
-	same(t, "named", []int{0, 2, 3}, recordNamed(t, st, a.ID, 1, [2]int{0, everyID}, [2]int{2, everyID}, [2]int{9, everyID}))
+	mustAddColas(t, st, dated(1, dayOne), dated(2, dayOne), dated(3, dayOne))
+	checkEqual(t, "labels per message", []int{0, 2, 3},
+		recordNamed(t, st, a.ID, 1, [2]int{0, everyID}, [2]int{2, everyID}, [2]int{9, everyID}))
 }
 
-func accountNamesFew(t *testing.T, st store.Store, _ *clock) {
+func messageLabelLimit(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
-	mustKeep(t, st, dated(1, dayOne), dated(2, dayOne), dated(3, dayOne))
+	mustAddColas(t, st, dated(1, dayOne), dated(2, dayOne), dated(3, dayOne))
 	limit := [2]int{2, 5}
-	same(t, "named", []int{2, 2}, recordNamed(t, st, a.ID, 1, limit, limit))
+	checkEqual(t, "labels per message", []int{2, 2}, recordNamed(t, st, a.ID, 1, limit, limit))
 	list, _, err := st.SavedSearches(t.Context(), a.ID, 0, 10)
 	for _, s := range must(t, list, err) { // does not restore the allowance
 		mustDo(t, st.DeleteSavedSearch(t.Context(), a.ID, s.UUID))
 	}
-	same(t, "named of the rest", []int{1, 0}, recordNamed(t, st, a.ID, 3, limit, limit))
-	same(t, "of a manual run", []int{0}, recordNamed(t, st, a.ID, 5, [2]int{0, 5}))
-	same(t, "of another account", []int{2, 2, 1, 0}, recordNamed(t, st, b.ID, 6, limit, limit, limit, limit))
+	checkEqual(t, "labels per message after deleting searches", []int{1, 0}, recordNamed(t, st, a.ID, 3, limit, limit))
+	checkEqual(t, "labels in a manual run's message", []int{0}, recordNamed(t, st, a.ID, 5, [2]int{0, 5}))
+	checkEqual(t, "labels per message of another account", []int{2, 2, 1, 0},
+		recordNamed(t, st, b.ID, 6, limit, limit, limit, limit))
 
 	mustCreate(t, st, dueSearch(a.ID, 10, duePast))
 	run := runOf(t, st, mustClaimOne(t, st), 1, 2, 3)
 	run.MaxNamed, run.MaxNamedOfAccount, run.Mark.At = 2, 5, duePast.Add(24*time.Hour)
 	content, err := st.RunContent(t.Context(), mustRecord(t, st, run).Run)
-	same(t, "on another day", 2, len(must(t, content, err).Labels))
+	checkEqual(t, "labels in the next day's message", 2, len(must(t, content, err).Labels))
 }
 
-func runsNameFewAtOnce(t *testing.T, st store.Store, _ *clock) {
+func messageLabelLimitConcurrent(t *testing.T, st store.Store, _ *clock) {
 	const searches, limit = 10, 20
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	mustKeep(t, st, dated(1, dayOne), dated(2, dayOne), dated(3, dayOne))
+	mustAddColas(t, st, dated(1, dayOne), dated(2, dayOne), dated(3, dayOne))
 	for n := range searches {
 		mustCreate(t, st, dueSearch(a.ID, n+1, duePast))
 	}
@@ -245,10 +248,10 @@ func runsNameFewAtOnce(t *testing.T, st store.Store, _ *clock) {
 				mu.Unlock()
 			}
 			if err != nil || len(outcomes) != len(runs) {
-				t.Error(fmt.Errorf("%d outcomes: %w", len(outcomes), err))
+				t.Errorf("RecordRuns = %d outcomes, %v; want %d outcomes", len(outcomes), err, len(runs))
 			}
 		})
 	}
 	wg.Wait()
-	same(t, "labels named", limit, total)
+	checkEqual(t, "labels in all messages", limit, total)
 }

@@ -19,29 +19,30 @@ import (
 
 func testChanges(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
-		{"an index record is what its label says", indexRecordsAreLabels},
-		{"followers are given what changed, once", followersAreGivenChanges},
-		{"an error of the follower ends the reading", followersErrorEnds},
-		{"an ended context ends the reading", endedContextEndsReading},
-		{"a follower misses nothing of concurrent writers", followerMissesNothing},
-		{"writers at once lose nothing of each other", writersLoseNothing},
-		{"labels are always seen whole", labelsAreSeenWhole},
+		{"index records match labels", indexRecordsMatchLabels},
+		{"changes since a revision", changesSince},
+		{"callback error", changesCallbackError},
+		{"canceled context", changesCanceled},
+		{"follower with concurrent writers", followerWithConcurrentWriters},
+		{"no lost updates", noLostUpdates},
+		{"atomic reads", atomicReads},
 	})
 }
 
-func indexRecordsAreLabels(t *testing.T, st store.Store, _ *clock) {
+func indexRecordsMatchLabels(t *testing.T, st store.Store, _ *clock) {
 	full, again := fullLabel(), fullLabel()
 	again.TTBID, again.BarcodeValue, again.BarcodeType = firstID+7, "", "" // so the first barcode becomes the main one
 	again.Derive()
 	bare := label(3)
 	onlyParts := label(9)
-	onlyParts.Barcodes = []cola.Barcode{{BarcodeValue: "1"}, {BarcodeValue: "2", BarcodeType: "X"}, {BarcodeValue: "1", BarcodeType: "Y"}}
+	onlyParts.Barcodes = []cola.Barcode{{BarcodeValue: "1"}, {BarcodeValue: "2", BarcodeType: "X"},
+		{BarcodeValue: "1", BarcodeType: "Y"}}
 	onlyParts.Derive()
-	mustKeep(t, st, onlyParts, full, bare, again)
+	mustAddColas(t, st, onlyParts, full, bare, again)
 	for name, after := range map[string]cola.Revision{"all": 0, "changed": mustRevision(t, st) - 1} {
 		got, rev := indexRecords(t, st, after)
 		if rev != mustRevision(t, st) {
-			t.Errorf("%s: complete up to %d, want %d", name, rev, mustRevision(t, st))
+			t.Errorf("%s: ColasSince revision = %d, want %d", name, rev, mustRevision(t, st))
 		}
 		want := map[cola.TTBID]cola.IndexRecord{}
 		for _, c := range []cola.Cola{full, again, bare, onlyParts} {
@@ -50,61 +51,63 @@ func indexRecordsAreLabels(t *testing.T, st store.Store, _ *clock) {
 				want[c.TTBID] = cloneRecord(&r)
 			}
 		}
-		same(t, name, want, got)
+		checkEqual(t, "ColasSince, "+name, want, got)
 	}
 }
 
-func followersAreGivenChanges(t *testing.T, st store.Store, _ *clock) {
+func changesSince(t *testing.T, st store.Store, _ *clock) {
 	if got, rev := indexRecords(t, st, 0); len(got) != 0 || rev != 0 {
-		t.Errorf("an empty store gives %v up to %d, want nothing up to 0", got, rev)
+		t.Errorf("ColasSince(0) in an empty store = %v, %d; want no records, 0", got, rev)
 	}
-	mustKeep(t, st, label(0), label(1), label(2))
+	mustAddColas(t, st, label(0), label(1), label(2))
 	_, first := indexRecords(t, st, 0)
 	changed := label(1)
 	changed.Barcodes = []cola.Barcode{{BarcodeValue: "9"}} // changing a part changes the label
 	changed.Derive()
-	mustUpsert(t, st, []store.Outcome{store.Changed, store.Added}, whole(changed), whole(label(5)))
+	mustUpsert(t, st, []store.Outcome{store.Changed, store.Added}, patchOf(changed), patchOf(label(5)))
 	got, second := indexRecords(t, st, first)
 	if len(got) != 2 || second <= first || len(got[changed.TTBID].Barcodes) != 1 {
-		t.Errorf("changed after %d: %v up to %d; want labels 1 and 5", first, got, second)
+		t.Errorf("ColasSince(%d) = %v, %d; want labels 1 and 5 and a later revision", first, got, second)
 	}
 	if got, rev := indexRecords(t, st, second); len(got) != 0 || rev != second {
-		t.Errorf("changed after %d: %v up to %d; want nothing", second, got, rev)
+		t.Errorf("ColasSince(%d) = %v, %d; want no records and the same revision", second, got, rev)
 	}
 }
 
-var errEnough = errors.New("enough")
+var errCallback = errors.New("enough")
 
-func followersErrorEnds(t *testing.T, st store.Store, _ *clock) {
-	mustKeep(t, st, label(0), label(1))
+func changesCallbackError(t *testing.T, st store.Store, _ *clock) {
+	mustAddColas(t, st, label(0), label(1))
 	calls := 0
-	if _, err := st.ColasSince(t.Context(), 0, func(*cola.IndexRecord) error { calls++; return errEnough }); !errors.Is(err, errEnough) || calls != 1 {
-		t.Errorf("ColasSince: %v after %d calls, want the follower's error after one", err, calls)
+	if _, err := st.ColasSince(t.Context(), 0,
+		func(*cola.IndexRecord) error { calls++; return errCallback }); !errors.Is(err, errCallback) || calls != 1 {
+		t.Errorf("ColasSince error = %v after %d calls, want the callback's error after 1", err, calls)
 	}
-	if _, err := st.PermitteesSince(t.Context(), 0, func(*cola.Permittee) error { return errEnough }); !errors.Is(err, errEnough) {
-		t.Errorf("PermitteesSince: %v, want the follower's error", err)
+	if _, err := st.PermitteesSince(t.Context(), 0, func(*cola.Permittee) error { return errCallback }); !errors.Is(err,
+		errCallback) {
+		t.Errorf("PermitteesSince error = %v, want the callback's error", err)
 	}
-	mustKeep(t, st, label(2)) // the store still accepts writes
+	mustAddColas(t, st, label(2)) // the store still accepts writes
 }
 
-func endedContextEndsReading(t *testing.T, st store.Store, _ *clock) {
+func changesCanceled(t *testing.T, st store.Store, _ *clock) {
 	var labels []cola.Cola
 	for i := range 3_000 {
 		labels = append(labels, label(i))
 	}
-	mustKeep(t, st, labels...)
+	mustAddColas(t, st, labels...)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	_, err := st.ColasSince(ctx, 0, func(*cola.IndexRecord) error { cancel(); return ctx.Err() })
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("error = %v, want context.Canceled", err)
+		t.Errorf("ColasSince error = %v, want context.Canceled", err)
 	}
-	mustKeep(t, st, label(5_000))
+	mustAddColas(t, st, label(5_000))
 }
 
-// followerMissesNothing checks that a follower sees every change while several writers each change
-// their own labels.
-func followerMissesNothing(t *testing.T, st store.Store, _ *clock) {
+// followerWithConcurrentWriters checks that a follower sees every change while several writers each
+// change their own labels.
+func followerWithConcurrentWriters(t *testing.T, st store.Store, _ *clock) {
 	const writers, rounds, each = 4, 30, 5
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -119,7 +122,7 @@ func followerMissesNothing(t *testing.T, st store.Store, _ *clock) {
 					c.ProductName = cola.Text(fmt.Sprint("ROUND ", round))
 					labels = append(labels, c)
 				}
-				if _, err := st.UpsertColas(ctx, wholes(labels...), store.Commit); err != nil {
+				if _, err := st.UpsertColas(ctx, patchesOf(labels...), store.Commit); err != nil {
 					t.Errorf("writer %d: %v", w, err)
 					return
 				}
@@ -138,31 +141,33 @@ func followerMissesNothing(t *testing.T, st store.Store, _ *clock) {
 		}
 		changed, next := indexRecords(t, st, rev)
 		if next < rev || next == rev && len(changed) > 0 {
-			t.Fatalf("went from revision %d to %d with %d changes", rev, next, len(changed))
+			t.Fatalf("revision went from %d to %d with %d changes, want a later revision", rev, next, len(changed))
 		}
 		maps.Copy(seen, changed)
 		rev = next
 	}
 	all, _ := indexRecords(t, st, 0)
 	if len(all) != writers*each || written.Load() != writers*rounds {
-		t.Fatalf("%d labels by %d writes, want %d by %d", len(all), written.Load(), writers*each, writers*rounds)
+		t.Fatalf("got %d labels from %d writes, want %d from %d", len(all), written.Load(), writers*each,
+			writers*rounds)
 	}
-	same(t, "what the follower knows", all, seen)
+	checkEqual(t, "records seen by the follower", all, seen)
 }
 
-// writersLoseNothing has two writers patch different fields of the same labels repeatedly, in calls
+// noLostUpdates has two writers patch different fields of the same labels repeatedly, in calls
 // that a backend may split.
-func writersLoseNothing(t *testing.T, st store.Store, _ *clock) {
+func noLostUpdates(t *testing.T, st store.Store, _ *clock) {
 	const labels, rounds = 3, 700
 	for i := range labels {
-		mustKeep(t, st, label(i))
+		mustAddColas(t, st, label(i))
 	}
 	var wg sync.WaitGroup
 	for _, field := range []string{"product_name", "class_name"} {
 		var patches []cola.Patch[cola.Cola]
 		for n := range labels * rounds {
 			text := cola.Text(fmt.Sprint("ROUND ", n/labels))
-			record := cola.Cola{ColaSummary: cola.ColaSummary{TTBID: label(n % labels).TTBID, ProductName: text, ClassName: text}}
+			record := cola.Cola{ColaSummary: cola.ColaSummary{TTBID: label(n % labels).TTBID, ProductName: text,
+				ClassName: text}}
 			patches = append(patches, only(record, field))
 		}
 		wg.Go(func() {
@@ -174,23 +179,24 @@ func writersLoseNothing(t *testing.T, st store.Store, _ *clock) {
 	wg.Wait()
 	for i := range labels {
 		want := label(i)
-		want.ProductName, want.ClassName = cola.Text(fmt.Sprint("ROUND ", rounds-1)), cola.Text(fmt.Sprint("ROUND ", rounds-1))
-		same(t, "label", want, mustCola(t, st, want.TTBID))
+		want.ProductName, want.ClassName = cola.Text(fmt.Sprint("ROUND ", rounds-1)),
+			cola.Text(fmt.Sprint("ROUND ", rounds-1))
+		checkEqual(t, "Cola after concurrent patches", want, mustCola(t, st, want.TTBID))
 	}
 }
 
-// labelsAreSeenWhole switches a label between two states while others read it.
-func labelsAreSeenWhole(t *testing.T, st store.Store, _ *clock) {
+// atomicReads switches a label between two states while others read it.
+func atomicReads(t *testing.T, st store.Store, _ *clock) {
 	states := [2]cola.Cola{label(0), fullLabel()}
 	states[1].TTBID = states[0].TTBID
-	mustKeep(t, st, states[0])
+	mustAddColas(t, st, states[0])
 	var wg sync.WaitGroup
 	ctx, stop := context.WithCancel(t.Context())
 	wg.Go(func() {
 		defer stop()
 		for i := range 60 {
-			if _, err := st.UpsertColas(t.Context(), wholes(states[(i+1)%2]), store.Commit); err != nil {
-				t.Errorf("write: %v", err)
+			if _, err := st.UpsertColas(t.Context(), patchesOf(states[(i+1)%2]), store.Commit); err != nil {
+				t.Errorf("UpsertColas: %v", err)
 				return
 			}
 		}
@@ -200,111 +206,113 @@ func labelsAreSeenWhole(t *testing.T, st store.Store, _ *clock) {
 		readers++
 		got := mustCola(t, st, states[0].TTBID)
 		if !cmp.Equal(got, states[0]) && !cmp.Equal(got, states[1]) {
-			t.Fatalf("a label was seen half changed: %+v", got)
+			t.Fatalf("Cola = %+v, want one of the two written states", got)
 		}
 		records, _ := indexRecords(t, st, 0)
 		r := records[states[0].TTBID]
 		a, b := states[0].IndexRecord(), states[1].IndexRecord()
 		if !cmp.Equal(r, cloneRecord(&a)) && !cmp.Equal(r, cloneRecord(&b)) {
-			t.Fatalf("an index record was seen half changed: %+v", r)
+			t.Fatalf("index record = %+v, want one of the two written states", r)
 		}
 	}
 	wg.Wait()
 	if readers == 0 {
-		t.Error("nobody read")
+		t.Error("no reads during the writes")
 	}
 }
 
 func testRevisions(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
-		{"they are the time, and rise whatever the clock does", revisionsRise},
-		{"those of the past are known, and no others", pastIsKnown},
-		{"what was the latest lately is known however old it is", oldLatestIsKnown},
-		{"one is taken by every kind of change, and by nothing else", everyChangeTakesOne},
+		{"follow the clock and always increase", revisionsIncrease},
+		{"known revisions", knownRevisions},
+		{"old latest revision stays known", oldLatestRevision},
+		{"which writes create revisions", writesCreateRevisions},
 	})
 }
 
-// mustKnow checks whether a store knows a revision.
-func mustKnow(t *testing.T, st store.Store, rev cola.Revision, want bool) {
+// checkKnown checks whether a store knows a revision.
+func checkKnown(t *testing.T, st store.Store, rev cola.Revision, want bool) {
 	t.Helper()
 	has, err := st.HasRevision(t.Context(), rev)
 	if must(t, has, err) != want {
-		t.Errorf("revision %d is in the store's past: %v, want %v", rev, has, want)
+		t.Errorf("HasRevision(%d) = %v, want %v", rev, has, want)
 	}
 }
 
-func revisionsRise(t *testing.T, st store.Store, c *clock) {
-	same(t, "revision of an empty store", cola.Revision(0), mustRevision(t, st))
+func revisionsIncrease(t *testing.T, st store.Store, c *clock) {
+	checkEqual(t, "revision of an empty store", cola.Revision(0), mustRevision(t, st))
 	var last cola.Revision
 	for i, step := range []time.Duration{0, 0, time.Microsecond, time.Second, -time.Hour, 0, 2 * time.Hour, 0} {
 		c.advance(step)
-		mustKeep(t, st, label(i))
+		mustAddColas(t, st, label(i))
 		want := max(last+1, cola.Revision(c.now().UnixMicro()))
-		same(t, "revision", want, mustRevision(t, st))
-		mustKnow(t, st, want, true)
+		checkEqual(t, "revision", want, mustRevision(t, st))
+		checkKnown(t, st, want, true)
 		last = want
 	}
 }
 
-func pastIsKnown(t *testing.T, st store.Store, c *clock) {
-	mustKnow(t, st, 0, true)
-	mustKnow(t, st, cola.Revision(c.now().UnixMicro()), false)
+func knownRevisions(t *testing.T, st store.Store, c *clock) {
+	checkKnown(t, st, 0, true)
+	checkKnown(t, st, cola.Revision(c.now().UnixMicro()), false)
 	var past []cola.Revision
 	for i := range 5 {
-		mustKeep(t, st, label(i))
+		mustAddColas(t, st, label(i))
 		past = append(past, mustRevision(t, st))
 		c.advance(time.Second)
 	}
-	mustUpsert(t, st, []store.Outcome{store.Unchanged}, whole(label(0))) // creates no revision
-	mustKnow(t, st, 0, true)
-	mustKnow(t, st, 1, false)
-	mustKnow(t, st, cola.Revision(c.now().UnixMicro()), false)
+	mustUpsert(t, st, []store.Outcome{store.Unchanged}, patchOf(label(0))) // creates no revision
+	checkKnown(t, st, 0, true)
+	checkKnown(t, st, 1, false)
+	checkKnown(t, st, cola.Revision(c.now().UnixMicro()), false)
 	for _, rev := range past {
-		mustKnow(t, st, rev, true)
-		mustKnow(t, st, rev-1, false)
-		mustKnow(t, st, rev+1, false)
+		checkKnown(t, st, rev, true)
+		checkKnown(t, st, rev-1, false)
+		checkKnown(t, st, rev+1, false)
 	}
 }
 
-// oldLatestIsKnown checks that a store still knows the latest revision after a long quiet time,
+// oldLatestRevision checks that a store still knows the latest revision after a long quiet time,
 // because followers resume from it.
-func oldLatestIsKnown(t *testing.T, st store.Store, c *clock) {
-	mustKeep(t, st, label(0))
+func oldLatestRevision(t *testing.T, st store.Store, c *clock) {
+	mustAddColas(t, st, label(0))
 	quiet := mustRevision(t, st)
 	c.advance(400 * 24 * time.Hour)
 	for i := range 20 {
-		mustKeep(t, st, label(i+1))
-		mustKnow(t, st, quiet, true)
+		mustAddColas(t, st, label(i+1))
+		checkKnown(t, st, quiet, true)
 		c.advance(24 * time.Hour)
 	}
 }
 
-func everyChangeTakesOne(t *testing.T, st store.Store, c *clock) {
+func writesCreateRevisions(t *testing.T, st store.Store, c *clock) {
 	past := map[cola.Revision]bool{0: true}
-	took := func(what string, want bool) {
+	took := func(desc string, want bool) {
 		t.Helper()
 		rev := mustRevision(t, st)
 		if past[rev] == want {
-			t.Errorf("%s took a revision: %v, want %v", what, !past[rev], want)
+			t.Errorf("%s: new revision = %v, want %v", desc, !past[rev], want)
 		}
-		mustKnow(t, st, rev, true)
+		checkKnown(t, st, rev, true)
 		past[rev] = true
 		c.advance(time.Second)
 	}
 	for _, want := range []bool{true, false} {
-		outcomes, err := st.UpsertColas(t.Context(), wholes(label(0)), store.Commit)
+		outcomes, err := st.UpsertColas(t.Context(), patchesOf(label(0)), store.Commit)
 		must(t, outcomes, err)
-		took("a label", want)
-		outcomes, err = st.UpsertPermittees(t.Context(), []cola.Patch[cola.Permittee]{wholePermittee(cola.Permittee{PermitNumber: "CA-W-1"})}, store.Commit)
+		took("UpsertColas", want)
+		outcomes, err = st.UpsertPermittees(t.Context(),
+			[]cola.Patch[cola.Permittee]{permitteePatch(cola.Permittee{PermitNumber: "CA-W-1"})}, store.Commit)
 		must(t, outcomes, err)
-		took("a permittee", want)
-		outcomes, err = st.UpsertCategoryAliases(t.Context(), []vocabulary.CategoryAlias{{Alias: "a", Path: "b"}}, store.Commit)
+		took("UpsertPermittees", want)
+		outcomes, err = st.UpsertCategoryAliases(t.Context(), []vocabulary.CategoryAlias{{Alias: "a", Path: "b"}},
+			store.Commit)
 		must(t, outcomes, err)
-		took("reference data", want)
-		outcomes, err = st.UpsertColas(t.Context(), wholes(label(1)), store.DryRun)
+		took("UpsertCategoryAliases", want)
+		outcomes, err = st.UpsertColas(t.Context(), patchesOf(label(1)), store.DryRun)
 		must(t, outcomes, err)
-		took("a dry run", false)
+		took("dry run", false)
 	}
 	mustAccount(t, st, "a@example.com", cola.TierFree)
-	took("an account", false)
+	took("CreateAccount", false)
 }

@@ -19,34 +19,34 @@ import (
 )
 
 // childRole is an environment variable. If set, the test binary acts as another process on the
-// database at childPlace.
+// database at childDSN.
 const (
-	childRole  = "COLAREGISTRY_TEST_STORE_CHILD"
-	childPlace = "COLAREGISTRY_TEST_STORE_PLACE"
+	childRole = "COLAREGISTRY_TEST_STORE_CHILD"
+	childDSN  = "COLAREGISTRY_TEST_STORE_DSN"
 )
 
 // childRoles maps roles to the code of a child process, which runs after the child has reported how
 // it opened the database. Each role prints its progress.
 var childRoles = map[string]func(ctx context.Context, st store.Store, out io.Writer) error{
-	"open":        func(context.Context, store.Store, io.Writer) error { return nil },
-	"charge":      childCharge,
-	"import":      childImport,
-	"enter":       childSignUp,
-	"create":      childCreate,
-	"run":         running.child(anHour),
-	"run briefly": running.child(shortHold),
-	"claim":       running.childClaim,
-	"resume":      childResume,
-	"keys":        childKeys,
-	"use links":   childUseLinks,
-	"keep":        childKeep,
-	"note":        childNote,
+	"open":          func(context.Context, store.Store, io.Writer) error { return nil },
+	"charge":        childCharge,
+	"import":        childImport,
+	"sign up":       childSignUp,
+	"create":        childCreate,
+	"run":           running.child(anHour),
+	"run briefly":   running.child(shortClaim),
+	"claim":         running.childClaim,
+	"resume":        childResume,
+	"keys":          childKeys,
+	"use links":     childUseLinks,
+	"save sessions": childSaveSessions,
+	"refusals":      childRefusals,
 
 	"deliver":          delivering.child(anHour),
-	"deliver briefly":  delivering.child(shortHold),
+	"deliver briefly":  delivering.child(shortClaim),
 	"claim deliveries": delivering.childClaim,
 	"add":              childAdd,
-	"ask":              childAsk,
+	"confirm":          childConfirm,
 }
 
 // Database is a store that reports whether opening it created the database.
@@ -55,35 +55,38 @@ type Database interface {
 	Created() bool
 }
 
-// PlayChild runs the role of a child process and exits, or returns at once in the process of the
+// RunChild runs the role of a child process and exits, or returns at once in the process of the
 // tests. The backend's TestMain calls it first, with the Open of its Backend.
-func PlayChild(open func(ctx context.Context, place string) (Database, error)) {
+func RunChild(open func(ctx context.Context, dsn string) (Database, error)) {
 	role := os.Getenv(childRole)
 	if role == "" {
 		return
 	}
-	if err := play(context.Background(), role, os.Stdout, open); err != nil {
+	if err := runChild(context.Background(), role, os.Stdout, open); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
 
-func play(ctx context.Context, role string, out io.Writer, open func(ctx context.Context, place string) (Database, error)) error {
+func runChild(ctx context.Context, role string, out io.Writer,
+	open func(ctx context.Context, dsn string) (Database, error)) error {
 	act, known := childRoles[role]
 	if !known {
-		return fmt.Errorf("there is no role %q", role)
+		return fmt.Errorf("unknown child role %q", role)
 	}
-	db, err := open(ctx, os.Getenv(childPlace))
+	db, err := open(ctx, os.Getenv(childDSN))
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(out, opened(db.Created(), db.ID()))
+	fmt.Fprintln(out, openedLine(db.Created(), db.ID()))
 	return errors.Join(act(ctx, db, out), db.Close())
 }
 
-// opened is the line in which a child reports how it opened the database.
-func opened(created bool, id string) string { return fmt.Sprintf("open created=%v id=%s", created, id) }
+// openedLine is the line in which a child reports how it opened the database.
+func openedLine(created bool, id string) string {
+	return fmt.Sprintf("open created=%v id=%s", created, id)
+}
 
 const (
 	// chargedAccount is the email address of the account that processes charge up to chargeLimit.
@@ -126,7 +129,7 @@ func childImport(ctx context.Context, st store.Store, out io.Writer) error {
 		if _, err := st.UpsertColas(ctx, Samples(n, ImportBatch), store.Commit); err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "kept %d\n", n+ImportBatch)
+		fmt.Fprintf(out, "imported %d\n", n+ImportBatch)
 	}
 }
 
@@ -140,26 +143,26 @@ type Process struct {
 // StartImport starts a process that imports the samples in order, ImportBatch per call, and prints
 // a line after each call. It returns when the process has opened the database. The process runs
 // until it is killed, at the latest when the test ends.
-func StartImport(t testing.TB, place string) *Process {
+func StartImport(t testing.TB, dsn string) *Process {
 	t.Helper()
-	return start(t, "import", place)
+	return start(t, "import", dsn)
 }
 
 // start starts a process and returns when it has opened the database.
-func start(t testing.TB, role, place string) *Process {
+func start(t testing.TB, role, dsn string) *Process {
 	t.Helper()
-	p := launch(t, role, place)
+	p := launch(t, role, dsn)
 	if line := p.Line(t); !strings.HasPrefix(line, "open ") {
-		t.Fatalf("the process says %q; does TestMain call PlayChild?", line)
+		t.Fatalf("child process printed %q, want \"open …\"; does TestMain call RunChild?", line)
 	}
 	return p
 }
 
 // launch starts a process. If it still runs when the test ends, it is killed.
-func launch(t testing.TB, role, place string) *Process {
+func launch(t testing.TB, role, dsn string) *Process {
 	t.Helper()
 	p := &Process{cmd: exec.Command(os.Args[0], "-test.run=^$")}
-	p.cmd.Env = append(os.Environ(), childRole+"="+role, childPlace+"="+place)
+	p.cmd.Env = append(os.Environ(), childRole+"="+role, childDSN+"="+dsn)
 	p.cmd.Stderr = &p.errs
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
@@ -185,7 +188,7 @@ func (p *Process) Line(t testing.TB) string {
 	line, ok := p.Next()
 	if !ok {
 		p.Kill()
-		t.Fatalf("the process ended: %v: %s", p.cmd.ProcessState, p.errs.String())
+		t.Fatalf("child process ended: %v: %s", p.cmd.ProcessState, p.errs.String())
 	}
 	return line
 }
@@ -194,7 +197,7 @@ func (p *Process) Line(t testing.TB) string {
 func (p *Process) number(t testing.TB, format string) (n int) {
 	t.Helper()
 	if line := p.Line(t); !scan(line, format, &n) {
-		t.Fatalf("the process says %q, want %q", line, format)
+		t.Fatalf("child process printed %q, want format %q", line, format)
 	}
 	return n
 }
@@ -204,7 +207,7 @@ func (p *Process) lastNumber(t testing.TB, format string) (n int) {
 	t.Helper()
 	for line, ok := p.Next(); ok; line, ok = p.Next() {
 		if !scan(line, format, &n) {
-			t.Errorf("the process says %q, want %q", line, format)
+			t.Errorf("child process printed %q, want format %q", line, format)
 		}
 	}
 	return n
@@ -219,7 +222,7 @@ func scan(line, format string, n *int) bool {
 func (p *Process) wait(t testing.TB) {
 	t.Helper()
 	if err := p.cmd.Wait(); err != nil {
-		t.Errorf("process: %v: %s", err, p.errs.String())
+		t.Errorf("child process: %v: %s", err, p.errs.String())
 	}
 }
 
@@ -229,9 +232,9 @@ func (p *Process) Kill() {
 	_ = p.cmd.Wait()
 }
 
-// shortHold is the duration of claims of processes that will be killed. No other process works at
+// shortClaim is the duration of claims of processes that will be killed. No other process works at
 // the same time.
-const shortHold = 2 * time.Second
+const shortClaim = 2 * time.Second
 
 // sharedWork is work that processes claim from each other, do once, and leave to others when they
 // are killed.
@@ -239,11 +242,12 @@ type sharedWork struct {
 	jobs                 int
 	work, briefly, claim string // roles of child processes: all work, all work with short claims, only claiming
 	share                func(t *testing.T, db Database) cola.AccountID
-	done                 func(t *testing.T, db Database, account cola.AccountID) // checks that all work was done exactly once
-	// untilDone claims and works until nothing is due, reporting the running total to told. It
+	// done checks that all work was done exactly once.
+	done func(t *testing.T, db Database, account cola.AccountID)
+	// untilDone claims and works until nothing is due, reporting the running total to progress. It
 	// returns the total.
-	untilDone func(ctx context.Context, st store.Store, hold time.Duration, told func(n int)) (int, error)
-	claimAll  func(ctx context.Context, st store.Store) (int, error)  // claims for shortHold
+	untilDone func(ctx context.Context, st store.Store, hold time.Duration, progress func(n int)) (int, error)
+	claimAll  func(ctx context.Context, st store.Store) (int, error)  // claims for shortClaim
 	left      func(ctx context.Context, st store.Store) (bool, error) // whether any work is due, claimed or not
 }
 
@@ -263,17 +267,18 @@ func (w *sharedWork) childClaim(ctx context.Context, st store.Store, out io.Writ
 	}
 	fmt.Fprintf(out, "claimed %d\n", n)
 	time.Sleep(time.Hour)
-	return errors.New("nobody has killed the process")
+	return errors.New("process was not killed")
 }
 
-// together checks that two processes, and goroutines of a third, do everything exactly once.
-func (w *sharedWork) together(t *testing.T, b Backend) {
-	place := b.New(t)
-	db := b.mustOpen(t, place)
+// runTogether checks that two processes, and goroutines of a third, do everything exactly once.
+func (w *sharedWork) runTogether(t *testing.T, b Backend) {
+	dsn := b.New(t)
+	db := b.mustOpen(t, dsn)
 	account := w.share(t, db)
-	total := together(t, place, w.work, "done %d", func(int) (int, error) { return w.untilDone(t.Context(), db, anHour, func(int) {}) })
+	total := runTogether(t, dsn, w.work, "done %d",
+		func(int) (int, error) { return w.untilDone(t.Context(), db, anHour, func(int) {}) })
 	if total != w.jobs {
-		t.Errorf("%d were done, want %d", total, w.jobs)
+		t.Errorf("%d jobs done, want %d", total, w.jobs)
 	}
 	w.done(t, db, account)
 }
@@ -281,18 +286,18 @@ func (w *sharedWork) together(t *testing.T, b Backend) {
 // killed checks that others do the work that a killed process had claimed once its claims expire,
 // and that finished work is not repeated.
 func (w *sharedWork) killed(t *testing.T, b Backend) {
-	place := b.New(t)
-	db := b.mustOpen(t, place)
+	dsn := b.New(t)
+	db := b.mustOpen(t, dsn)
 	account := w.share(t, db)
 	for round := range 3 {
-		p := start(t, w.briefly, place)
+		p := start(t, w.briefly, dsn)
 		for p.number(t, "done %d") < 10+15*round {
 		}
 		p.Kill()
 	}
-	p := start(t, w.claim, place)
+	p := start(t, w.claim, dsn)
 	if n := p.number(t, "claimed %d"); n == 0 {
-		t.Error("there was nothing left to claim; the test shows nothing")
+		t.Error("no work left to claim; the test needs some")
 	}
 	p.Kill()
 	until, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -309,16 +314,16 @@ func (w *sharedWork) killed(t *testing.T, b Backend) {
 	w.done(t, db, account)
 }
 
-// together runs two processes in a role and four goroutines of this process on one database. It
+// runTogether runs two processes in a role and four goroutines of this process on one database. It
 // returns how much work they did in all. The last line of a process is its total.
-func together(t *testing.T, place, role, says string, do func(i int) (int, error)) int {
+func runTogether(t *testing.T, dsn, role, format string, do func(i int) (int, error)) int {
 	t.Helper()
 	var total atomic.Int64
 	var wg sync.WaitGroup
 	for range 2 {
-		p := start(t, role, place)
+		p := start(t, role, dsn)
 		wg.Go(func() {
-			total.Add(int64(p.lastNumber(t, says)))
+			total.Add(int64(p.lastNumber(t, format)))
 			p.wait(t)
 		})
 	}

@@ -12,55 +12,62 @@ import (
 
 func testColaMerge(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
-		{"a patch leaves what it does not carry", patchLeavesTheRest},
-		{"a patch without what a new label needs is refused alone", refusedAlone},
-		{"later patches of a call see earlier ones", laterSeesEarlier},
-		{"a dry run tells the same and writes nothing", dryRun},
-		{"an unchanged label keeps its revision", unchangedKeepsRevision},
-		{"any sequence of patches merges like the model", mergesLikeTheModel},
+		{"patch keeps other fields", patchKeepsOtherFields},
+		{"incomplete labels are rejected one by one", rejectIncompleteLabels},
+		{"later patches see earlier ones", laterPatchesSeeEarlier},
+		{"dry run", dryRun},
+		{"unchanged label keeps its revision", unchangedKeepsRevision},
+		{"random patches match the model", mergeMatchesModel},
 	})
 }
 
 func diffLabels(want, got cola.Cola) string { return cmp.Diff(want, got) }
 
-func patchLeavesTheRest(t *testing.T, st store.Store, _ *clock) {
+func patchKeepsOtherFields(t *testing.T, st store.Store, _ *clock) {
 	want := fullLabel()
-	mustKeep(t, st, want)
-	mustUpsert(t, st, []store.Outcome{store.Unchanged}, only(cola.Cola{ColaSummary: cola.ColaSummary{TTBID: want.TTBID}}, "ttb_id"))
-	same(t, "label after an empty patch", want, mustCola(t, st, want.TTBID))
+	mustAddColas(t, st, want)
+	mustUpsert(t, st, []store.Outcome{store.Unchanged},
+		only(cola.Cola{ColaSummary: cola.ColaSummary{TTBID: want.TTBID}}, "ttb_id"))
+	checkEqual(t, "Cola after an empty patch", want, mustCola(t, st, want.TTBID))
 
-	patch := cola.Cola{ColaSummary: cola.ColaSummary{TTBID: want.TTBID, BrandName: "not carried", ApplicationStatus: "expired"}}
-	mustUpsert(t, st, []store.Outcome{store.Changed}, only(patch, "ttb_id", "application_status", "wine_vintage_year", "grape_varietals"))
+	patch := cola.Cola{ColaSummary: cola.ColaSummary{TTBID: want.TTBID, BrandName: "not carried",
+		ApplicationStatus: "expired"}}
+	mustUpsert(t, st, []store.Outcome{store.Changed},
+		only(patch, "ttb_id", "application_status", "wine_vintage_year", "grape_varietals"))
 	want.ApplicationStatus, want.WineVintageYear, want.GrapeVarietals = "expired", cola.Opt[int]{}, []string{}
-	same(t, "label after a patch that clears", want, mustCola(t, st, want.TTBID))
+	checkEqual(t, "Cola after a clearing patch", want, mustCola(t, st, want.TTBID))
 }
 
-func refusedAlone(t *testing.T, st store.Store, _ *clock) {
+func rejectIncompleteLabels(t *testing.T, st store.Store, _ *clock) {
 	unnamed := label(1)
 	unnamed.BrandName = ""
-	partial := only(cola.Cola{ColaSummary: cola.ColaSummary{TTBID: firstID + 2, ApplicationStatus: "expired"}}, "ttb_id", "application_status")
+	partial := only(cola.Cola{ColaSummary: cola.ColaSummary{TTBID: firstID + 2, ApplicationStatus: "expired"}},
+		"ttb_id", "application_status")
 	mustUpsert(t, st, []store.Outcome{store.Added, store.Refused, store.Refused, store.Added},
-		whole(label(0)), whole(unnamed), partial, whole(label(3)))
-	kept, _ := indexRecords(t, st, 0)
-	if len(kept) != 2 {
-		t.Errorf("%d labels are kept, want 2", len(kept))
+		patchOf(label(0)), patchOf(unnamed), partial, patchOf(label(3)))
+	stored, _ := indexRecords(t, st, 0)
+	if len(stored) != 2 {
+		t.Errorf("%d labels stored, want 2", len(stored))
 	}
 
-	clears := only(cola.Cola{ColaSummary: cola.ColaSummary{TTBID: firstID, ProductName: "NEW"}}, "brand_name", "product_name")
+	clears := only(cola.Cola{ColaSummary: cola.ColaSummary{TTBID: firstID, ProductName: "NEW"}}, "brand_name",
+		"product_name")
 	mustUpsert(t, st, []store.Outcome{store.Refused}, clears)
-	same(t, "label after a refused patch", label(0), mustCola(t, st, firstID))
-	mustUpsert(t, st, []store.Outcome{store.Refused}, whole(cola.Cola{}))
+	checkEqual(t, "Cola after a rejected patch", label(0), mustCola(t, st, firstID))
+	mustUpsert(t, st, []store.Outcome{store.Refused}, patchOf(cola.Cola{}))
 }
 
-func laterSeesEarlier(t *testing.T, st store.Store, _ *clock) {
+func laterPatchesSeeEarlier(t *testing.T, st store.Store, _ *clock) {
 	c := label(0)
 	name := func(s cola.Text) cola.Patch[cola.Cola] {
 		return only(cola.Cola{ColaSummary: cola.ColaSummary{TTBID: c.TTBID, ProductName: s}}, "product_name")
 	}
-	mustUpsert(t, st, []store.Outcome{store.Refused, store.Added, store.Changed, store.Unchanged, store.Changed, store.Refused, store.Unchanged},
-		name("A"), whole(c), name("A"), name("A"), name("B"), only(cola.Cola{ColaSummary: cola.ColaSummary{TTBID: c.TTBID}}, "brand_name"), name("B"))
+	mustUpsert(t, st, []store.Outcome{store.Refused, store.Added, store.Changed, store.Unchanged, store.Changed,
+		store.Refused, store.Unchanged},
+		name("A"), patchOf(c), name("A"), name("A"), name("B"),
+		only(cola.Cola{ColaSummary: cola.ColaSummary{TTBID: c.TTBID}}, "brand_name"), name("B"))
 	c.ProductName = "B"
-	same(t, "label", c, mustCola(t, st, c.TTBID))
+	checkEqual(t, "Cola", c, mustCola(t, st, c.TTBID))
 
 	// Repeats are far apart, so that a backend that splits the call puts them into different
 	// transactions.
@@ -68,70 +75,71 @@ func laterSeesEarlier(t *testing.T, st store.Store, _ *clock) {
 	var patches []cola.Patch[cola.Cola]
 	var want []store.Outcome
 	for i := range n {
-		patches = append(patches, whole(label(1+i%(n/2))))
+		patches = append(patches, patchOf(label(1+i%(n/2))))
 		want = append(want, store.Added)
 	}
 	for i := n / 2; i < n; i++ {
-		patches[i] = only(cola.Cola{ColaSummary: cola.ColaSummary{TTBID: patches[i].Record.TTBID, ProductName: "AGAIN"}}, "product_name")
+		patches[i] = only(cola.Cola{ColaSummary: cola.ColaSummary{TTBID: patches[i].Record.TTBID,
+			ProductName: "AGAIN"}}, "product_name")
 		want[i] = store.Changed
 	}
 	mustUpsert(t, st, want, patches...)
 	records, _ := indexRecords(t, st, 0)
 	for i := range n / 2 {
 		if got := records[label(1+i).TTBID].Summary.ProductName; got != "AGAIN" {
-			t.Fatalf("label %d has the product name %q, want AGAIN", 1+i, got)
+			t.Fatalf("label %d: product name = %q, want AGAIN", 1+i, got)
 		}
 	}
 }
 
 func dryRun(t *testing.T, st store.Store, _ *clock) {
 	stored := fullLabel()
-	mustKeep(t, st, stored)
+	mustAddColas(t, st, stored)
 	before := mustRevision(t, st)
-	patches := []cola.Patch[cola.Cola]{whole(stored)}
+	patches := []cola.Patch[cola.Cola]{patchOf(stored)}
 	want := []store.Outcome{store.Unchanged}
 	for i := range 1_500 { // added, then repeated much later in the call, then changed
-		patches = append(patches, whole(label(1+i)))
+		patches = append(patches, patchOf(label(1+i)))
 		want = append(want, store.Added)
 	}
 	changed := label(1)
 	changed.PermitNumber = "CA-I-9"
-	patches = append(patches, whole(label(1)), whole(changed), whole(changed), whole(cola.Cola{}))
+	patches = append(patches, patchOf(label(1)), patchOf(changed), patchOf(changed), patchOf(cola.Cola{}))
 	want = append(want, store.Unchanged, store.Changed, store.Unchanged, store.Refused)
 	for range 2 {
 		got, err := st.UpsertColas(t.Context(), patches, store.DryRun)
-		same(t, "outcomes", want, must(t, got, err))
+		checkEqual(t, "UpsertColas outcomes", want, must(t, got, err))
 	}
 	if after := mustRevision(t, st); after != before {
-		t.Errorf("a dry run moved the revision from %d to %d", before, after)
+		t.Errorf("revision after a dry run = %d, want %d", after, before)
 	}
-	if kept, _ := indexRecords(t, st, 0); len(kept) != 1 {
-		t.Errorf("%d labels after a dry run, want 1", len(kept))
+	if stored, _ := indexRecords(t, st, 0); len(stored) != 1 {
+		t.Errorf("%d labels stored after a dry run, want 1", len(stored))
 	}
 	if got := permittees(t, st); len(got) != 1 {
-		t.Errorf("permittees after a dry run: %v, want one", got)
+		t.Errorf("permittees after a dry run = %v, want one", got)
 	}
 }
 
 func unchangedKeepsRevision(t *testing.T, st store.Store, _ *clock) {
 	a, b := label(0), label(1)
-	mustKeep(t, st, a, b)
+	mustAddColas(t, st, a, b)
 	before := mustRevision(t, st)
-	mustUpsert(t, st, []store.Outcome{store.Unchanged, store.Unchanged}, whole(a), whole(b))
+	mustUpsert(t, st, []store.Outcome{store.Unchanged, store.Unchanged}, patchOf(a), patchOf(b))
 	if after := mustRevision(t, st); after != before {
-		t.Errorf("revision moved from %d to %d without a change", before, after)
+		t.Errorf("revision after an unchanged upsert = %d, want %d", after, before)
 	}
 	b.ProductName = "NEW"
-	mustUpsert(t, st, []store.Outcome{store.Unchanged, store.Changed}, whole(a), whole(b))
+	mustUpsert(t, st, []store.Outcome{store.Unchanged, store.Changed}, patchOf(a), patchOf(b))
 	changed, after := indexRecords(t, st, before)
 	if _, ok := changed[b.TTBID]; !ok || len(changed) != 1 || after <= before {
-		t.Errorf("changed after %d: %v up to %d; want only %s and a later revision", before, changed, after, b.TTBID)
+		t.Errorf("ColasSince(%d) = %v, %d; want only %s and a later revision", before, changed, after, b.TTBID)
 	}
 }
 
-// mergesLikeTheModel checks outcomes and records of arbitrary calls against the merge rules of
+// mergeMatchesModel checks outcomes and records of arbitrary calls against the merge rules of
 // package cola.
-func mergesLikeTheModel(t *testing.T, st store.Store, _ *clock) {
+func mergeMatchesModel(t *testing.T, st store.Store, _ *clock) {
 	run := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		run++ // each sequence has its own labels
@@ -147,13 +155,13 @@ func mergesLikeTheModel(t *testing.T, st store.Store, _ *clock) {
 				rt.Fatal(err)
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
-				rt.Fatalf("outcomes (-want +got):\n%s", diff)
+				rt.Fatalf("UpsertColas outcomes (-want +got):\n%s", diff)
 			}
 		}
 		for id, want := range model {
 			got, err := st.Cola(t.Context(), id)
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
-				rt.Fatalf("label %s: %v (-want +got):\n%s", id, err, diff)
+				rt.Fatalf("Cola(%s) error = %v (-want +got):\n%s", id, err, diff)
 			}
 		}
 	})
@@ -193,7 +201,7 @@ func patchGenerator(run int) *rapid.Generator[cola.Patch[cola.Cola]] {
 		c.Images = c.Images[:rapid.IntRange(0, len(c.Images)).Draw(t, "images")]
 		c.Barcodes = c.Barcodes[:rapid.IntRange(0, len(c.Barcodes)).Draw(t, "barcodes")]
 		c.BarcodeValue = cola.Text(rapid.SampledFrom([]string{"", "1", "2"}).Draw(t, "barcode"))
-		p := whole(c)
+		p := patchOf(c)
 		if rapid.IntRange(0, 2).Draw(t, "part") == 0 {
 			p.Fields = cola.Fields(rapid.Uint64().Draw(t, "fields")) & p.Fields
 		}

@@ -14,70 +14,72 @@ import (
 
 func testColas(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
-		{"every field comes back", everyFieldComesBack},
-		{"what is unknown stays unknown", unknownStaysUnknown},
-		{"any text comes back", anyTextComesBack},
-		{"numbers and dates come back exactly", numbersComeBack},
-		{"images and barcodes are replaced whole and in order", partsAreReplaced},
-		{"an unknown id is not found", func(t *testing.T, st store.Store, _ *clock) {
-			mustKeep(t, st, label(1))
+		{"all fields round trip", allFieldsRoundTrip},
+		{"unknown values stay unknown", unknownValues},
+		{"text round trip", textRoundTrip},
+		{"numbers and dates round trip", numbersRoundTrip},
+		{"replace images and barcodes", replaceParts},
+		{"unknown ID", func(t *testing.T, st store.Store, _ *clock) {
+			mustAddColas(t, st, label(1))
 			if _, err := st.Cola(t.Context(), firstID); !errors.Is(err, store.ErrNotFound) {
-				t.Errorf("error = %v, want ErrNotFound", err)
+				t.Errorf("Cola(unknown ID) error = %v, want ErrNotFound", err)
 			}
 		}},
-		{"nothing to do is no error", func(t *testing.T, st store.Store, _ *clock) {
+		{"empty upsert", func(t *testing.T, st store.Store, _ *clock) {
 			got, err := st.UpsertColas(t.Context(), nil, store.Commit)
 			if err != nil || len(got) != 0 {
-				t.Errorf("outcomes %v, error %v; want none", got, err)
+				t.Errorf("UpsertColas(nil) = %v, %v; want no outcomes, nil", got, err)
 			}
 		}},
-		{"an ended context keeps nothing", func(t *testing.T, st store.Store, _ *clock) {
+		{"canceled context", func(t *testing.T, st store.Store, _ *clock) {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			got, err := st.UpsertColas(ctx, wholes(label(1)), store.Commit)
+			got, err := st.UpsertColas(ctx, patchesOf(label(1)), store.Commit)
 			if !errors.Is(err, context.Canceled) || len(got) != 0 {
-				t.Errorf("outcomes %v, error %v; want none and context.Canceled", got, err)
+				t.Errorf("UpsertColas(canceled) = %v, %v; want no outcomes, context.Canceled", got, err)
 			}
-			mustKeep(t, st, label(1))
+			mustAddColas(t, st, label(1))
 		}},
-		{"a context that ends keeps a prefix", contextEndsHalfWay},
+		{"context canceled during the call", cancelDuringUpsert},
 	})
 }
 
-func everyFieldComesBack(t *testing.T, st store.Store, _ *clock) {
+func allFieldsRoundTrip(t *testing.T, st store.Store, _ *clock) {
 	want := fullLabel()
 	v := reflect.ValueOf(want)
 	for _, f := range cola.FieldsOf[cola.Cola]() {
 		if v.FieldByIndex(f.Index).IsZero() {
-			t.Errorf("the full label lacks %s, so this test would not miss it", f.Name)
+			t.Errorf("fullLabel has no %s; the test needs every field", f.Name)
 		}
 	}
-	mustKeep(t, st, want)
-	same(t, "label", want, mustCola(t, st, want.TTBID))
+	mustAddColas(t, st, want)
+	checkEqual(t, "Cola", want, mustCola(t, st, want.TTBID))
 }
 
-func unknownStaysUnknown(t *testing.T, st store.Store, _ *clock) {
+func unknownValues(t *testing.T, st store.Store, _ *clock) {
 	c := label(0)
-	mustKeep(t, st, c)
+	mustAddColas(t, st, c)
 	got := mustCola(t, st, c.TTBID)
-	same(t, "label", c, got)
+	checkEqual(t, "Cola", c, got)
 	if got.Images == nil || got.Barcodes == nil || got.GrapeVarietals == nil || got.LLMLiquorGrains == nil {
-		t.Error("a list is nil, want empty")
+		t.Error("Cola has a nil list, want an empty one")
 	}
 	known := label(1) // a known zero differs from unknown
 	known.ABV, known.LLMLiquorAgedYears = cola.Some(0.0), cola.Some(0)
 	known.IsResubmission, known.HasFrontImage = cola.Some(false), cola.Some(false)
-	mustKeep(t, st, known)
-	same(t, "label of zeros", known, mustCola(t, st, known.TTBID))
+	mustAddColas(t, st, known)
+	checkEqual(t, "Cola with zeros", known, mustCola(t, st, known.TTBID))
 }
 
 // awkward contains texts that a careless backend would alter.
 var awkward = []string{
-	`100% O'BRIEN'S _RESERVE_ \ "No. 5"`, `%`, `_`, `\`, `''`, `"`, `a\%b`, `?1 $1 :x @y`, `NULL`, `null`, `0`, `007`, `1e3`, ` padded `,
-	`Château d'Yquem`, "Cha\u0302teau", `ÅKVAVIT Ø`, `日本酒`, `שלום`, `🍷🍾`, "line\nbreak\ttab", `["a","b"]`, `{"a":1}`, `a,b;c|d`, "\u2028\u00a0\ufeff",
+	`100% O'BRIEN'S _RESERVE_ \ "No. 5"`, `%`, `_`, `\`, `''`, `"`, `a\%b`, `?1 $1 :x @y`, `NULL`, `null`,
+	`0`, `007`, `1e3`, ` padded `,
+	`Château d'Yquem`, "Cha\u0302teau", `ÅKVAVIT Ø`, `日本酒`, `שלום`, `🍷🍾`, "line\nbreak\ttab",
+	`["a","b"]`, `{"a":1}`, `a,b;c|d`, "\u2028\u00a0\ufeff",
 }
 
-func anyTextComesBack(t *testing.T, st store.Store, _ *clock) {
+func textRoundTrip(t *testing.T, st store.Store, _ *clock) {
 	var labels []cola.Cola
 	for i, s := range awkward {
 		c := label(i)
@@ -89,17 +91,17 @@ func anyTextComesBack(t *testing.T, st store.Store, _ *clock) {
 		c.Derive()
 		labels = append(labels, c)
 	}
-	mustKeep(t, st, labels...)
+	mustAddColas(t, st, labels...)
 	made := permittees(t, st)
 	for _, c := range labels {
-		same(t, "label", c, mustCola(t, st, c.TTBID))
+		checkEqual(t, "Cola", c, mustCola(t, st, c.TTBID))
 		if p := made[c.PermitNumber]; p.PermitNumber != c.PermitNumber || p.CompanyName != c.AddressRecipient {
-			t.Errorf("permittee of %q = %+v", c.PermitNumber, p)
+			t.Errorf("permittee %q = %+v, want company name %q", c.PermitNumber, p, c.AddressRecipient)
 		}
 	}
 }
 
-func numbersComeBack(t *testing.T, st store.Store, _ *clock) {
+func numbersRoundTrip(t *testing.T, st store.Store, _ *clock) {
 	var labels []cola.Cola
 	for i, f := range []float64{0.1, 1.0 / 3, 1e-12, 1e300, 12.5, 750, 4503599627370497.5} {
 		c := label(i)
@@ -115,9 +117,9 @@ func numbersComeBack(t *testing.T, st store.Store, _ *clock) {
 	largest := label(200)
 	largest.TTBID, largest.ForResubmissionTTBID = 99999999999999, 1
 	labels = append(labels, largest)
-	mustKeep(t, st, labels...)
+	mustAddColas(t, st, labels...)
 	for _, c := range labels {
-		same(t, "label", c, mustCola(t, st, c.TTBID))
+		checkEqual(t, "Cola", c, mustCola(t, st, c.TTBID))
 	}
 }
 
@@ -127,9 +129,9 @@ func mustDate(t tb, s string) cola.Date {
 	return must(t, d, err)
 }
 
-func partsAreReplaced(t *testing.T, st store.Store, _ *clock) {
+func replaceParts(t *testing.T, st store.Store, _ *clock) {
 	c := fullLabel()
-	mustKeep(t, st, c)
+	mustAddColas(t, st, c)
 	changes := []func(){
 		func() { c.Images[0], c.Images[2] = c.Images[2], c.Images[0] },
 		func() { c.Images = c.Images[:1] },
@@ -142,18 +144,18 @@ func partsAreReplaced(t *testing.T, st store.Store, _ *clock) {
 		c.Images, c.Barcodes = append([]cola.Image{}, c.Images...), append([]cola.Barcode{}, c.Barcodes...)
 		change()
 		c.Derive()
-		mustUpsert(t, st, []store.Outcome{store.Changed}, whole(c))
-		mustUpsert(t, st, []store.Outcome{store.Unchanged}, whole(c))
+		mustUpsert(t, st, []store.Outcome{store.Changed}, patchOf(c))
+		mustUpsert(t, st, []store.Outcome{store.Unchanged}, patchOf(c))
 		got := mustCola(t, st, c.TTBID)
 		if diff := diffLabels(c, got); diff != "" {
-			t.Fatalf("after change %d (-want +got):\n%s", i, diff)
+			t.Fatalf("Cola after change %d (-want +got):\n%s", i, diff)
 		}
 	}
 }
 
-// contextEndsHalfWay cancels the context when the reader sees the first label, in the middle of the
+// cancelDuringUpsert cancels the context when the reader sees the first label, in the middle of the
 // call.
-func contextEndsHalfWay(t *testing.T, st store.Store, _ *clock) {
+func cancelDuringUpsert(t *testing.T, st store.Store, _ *clock) {
 	var labels []cola.Cola
 	for i := range 5_000 {
 		labels = append(labels, label(i))
@@ -167,31 +169,32 @@ func contextEndsHalfWay(t *testing.T, st store.Store, _ *clock) {
 			}
 		}
 	}()
-	outcomes, err := st.UpsertColas(ctx, wholes(labels...), store.Commit)
+	outcomes, err := st.UpsertColas(ctx, patchesOf(labels...), store.Commit)
 	if err != nil && !errors.Is(err, context.Canceled) {
-		t.Fatalf("error = %v, want context.Canceled or none", err)
+		t.Fatalf("UpsertColas error = %v, want nil or context.Canceled", err)
 	}
 	if err == nil && len(outcomes) != len(labels) {
-		t.Fatalf("%d outcomes without an error, want %d", len(outcomes), len(labels))
+		t.Fatalf("UpsertColas = %d outcomes, nil; want %d", len(outcomes), len(labels))
 	}
-	kept, _ := indexRecords(t, st, 0)
-	if len(kept) != len(outcomes) {
-		t.Errorf("%d labels are kept, %d outcomes were returned", len(kept), len(outcomes))
+	stored, _ := indexRecords(t, st, 0)
+	if len(stored) != len(outcomes) {
+		t.Errorf("%d labels stored, want %d, one per outcome", len(stored), len(outcomes))
 	}
 	for i := range outcomes {
-		if _, ok := kept[labels[i].TTBID]; !ok {
-			t.Fatalf("label %d of the prefix of %d is missing", i, len(outcomes))
+		if _, ok := stored[labels[i].TTBID]; !ok {
+			t.Fatalf("label %d of %d reported as stored is missing", i, len(outcomes))
 		}
 	}
 }
 
 func testImages(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
-		{"labels have the main image that they are read with", func(t *testing.T, st store.Store, _ *clock) {
+		{"MainImages matches Cola", func(t *testing.T, st store.Store, _ *clock) {
 			stated, back, bare := label(1), label(2), label(3)
 			stated.MainImageURL = "https://example.com/stated?a=1&b=<ü>"
-			back.Images = []cola.Image{{TTBImageID: "1"}, {TTBImageID: "2", ImageIndex: 1, ContainerPosition: "back", ImageURL: "/images/2"}}
-			mustKeep(t, st, fullLabel(), stated, back, bare)
+			back.Images = []cola.Image{{TTBImageID: "1"},
+				{TTBImageID: "2", ImageIndex: 1, ContainerPosition: "back", ImageURL: "/images/2"}}
+			mustAddColas(t, st, fullLabel(), stated, back, bare)
 			ids := []cola.TTBID{firstID + 3, firstID + 2, firstID + 99, firstID + 1, firstID, firstID + 1}
 			want := map[cola.TTBID]string{}
 			for _, id := range ids {
@@ -200,26 +203,27 @@ func testImages(t *testing.T, open Opener) {
 				}
 			}
 			if len(want) != 3 {
-				t.Fatalf("labels are read with %v", want)
+				t.Fatalf("main images of Cola = %v, want 3", want)
 			}
 			got, err := st.MainImages(t.Context(), ids)
 			if diff := cmp.Diff(want, got); diff != "" || err != nil {
-				t.Errorf("error %v (-read +got):\n%s", err, diff)
+				t.Errorf("MainImages error = %v (-want +got):\n%s", err, diff)
 			}
 		}},
-		{"a main image follows the images", func(t *testing.T, st store.Store, _ *clock) {
+		{"main image after an image change", func(t *testing.T, st store.Store, _ *clock) {
 			c := fullLabel()
-			mustKeep(t, st, c)
-			c.Images = []cola.Image{{TTBImageID: "9", ContainerPosition: "neck", ImageURL: "https://example.com/images/9"}}
-			mustUpsert(t, st, []store.Outcome{store.Changed}, whole(c))
+			mustAddColas(t, st, c)
+			c.Images = []cola.Image{{TTBImageID: "9", ContainerPosition: "neck",
+				ImageURL: "https://example.com/images/9"}}
+			mustUpsert(t, st, []store.Outcome{store.Changed}, patchOf(c))
 			got, err := st.MainImages(t.Context(), []cola.TTBID{c.TTBID})
 			if err != nil || got[c.TTBID] != "https://example.com/images/9" {
-				t.Errorf("%v, %v", got, err)
+				t.Errorf("MainImages = %v, %v; want the new image", got, err)
 			}
 		}},
-		{"no labels have no images", func(t *testing.T, st store.Store, _ *clock) {
+		{"no IDs", func(t *testing.T, st store.Store, _ *clock) {
 			if got, err := st.MainImages(t.Context(), nil); err != nil || len(got) != 0 {
-				t.Errorf("%v, %v", got, err)
+				t.Errorf("MainImages(nil) = %v, %v; want no images, nil", got, err)
 			}
 		}},
 	})
@@ -227,8 +231,8 @@ func testImages(t *testing.T, open Opener) {
 
 func testResubmissions(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
-		{"the labels that submit one again are told", resubmissionsAreTold},
-		{"so many of them at most", resubmissionsAreBounded},
+		{"list", listResubmissions},
+		{"at most MaxResubmissions", resubmissionLimit},
 	})
 }
 
@@ -238,23 +242,24 @@ func mustResubmissions(t *testing.T, st store.Store, id cola.TTBID) []cola.TTBID
 	return must(t, list, err)
 }
 
-func resubmissionsAreTold(t *testing.T, st store.Store, _ *clock) {
+func listResubmissions(t *testing.T, st store.Store, _ *clock) {
 	first, second, third, other := label(1), label(2), label(3), label(4)
 	gone := cola.TTBID(other.TTBID + 1_000) // a resubmitted label that is not in the store
 	second.ForResubmissionTTBID, third.ForResubmissionTTBID, other.ForResubmissionTTBID = first.TTBID, first.TTBID, gone
-	mustKeep(t, st, third, other, second, first)
-	same(t, "of a label", []cola.TTBID{second.TTBID, third.TTBID}, mustResubmissions(t, st, first.TTBID))
-	same(t, "of one that there is not", []cola.TTBID{other.TTBID}, mustResubmissions(t, st, gone))
+	mustAddColas(t, st, third, other, second, first)
+	checkEqual(t, "Resubmissions", []cola.TTBID{second.TTBID, third.TTBID}, mustResubmissions(t, st, first.TTBID))
+	checkEqual(t, "Resubmissions of a missing label", []cola.TTBID{other.TTBID}, mustResubmissions(t, st, gone))
 	for _, id := range []cola.TTBID{0, second.TTBID, 99_999_999_999_999} {
-		same(t, "of one that nobody submits again", 0, len(mustResubmissions(t, st, id)))
+		checkEqual(t, "number of resubmissions of a label without any", 0, len(mustResubmissions(t, st, id)))
 	}
 	third.ForResubmissionTTBID = second.TTBID
-	mustUpsert(t, st, []store.Outcome{store.Changed}, whole(third))
-	same(t, "after a change", []cola.TTBID{second.TTBID}, mustResubmissions(t, st, first.TTBID))
-	same(t, "of the next in the chain", []cola.TTBID{third.TTBID}, mustResubmissions(t, st, second.TTBID))
+	mustUpsert(t, st, []store.Outcome{store.Changed}, patchOf(third))
+	checkEqual(t, "Resubmissions after a change", []cola.TTBID{second.TTBID}, mustResubmissions(t, st, first.TTBID))
+	checkEqual(t, "Resubmissions of the next label in the chain", []cola.TTBID{third.TTBID},
+		mustResubmissions(t, st, second.TTBID))
 }
 
-func resubmissionsAreBounded(t *testing.T, st store.Store, _ *clock) {
+func resubmissionLimit(t *testing.T, st store.Store, _ *clock) {
 	first := label(1)
 	labels := []cola.Cola{first}
 	for i := range store.MaxResubmissions + 5 {
@@ -262,8 +267,8 @@ func resubmissionsAreBounded(t *testing.T, st store.Store, _ *clock) {
 		again.ForResubmissionTTBID = first.TTBID
 		labels = append(labels, again)
 	}
-	mustKeep(t, st, labels...)
-	told := mustResubmissions(t, st, first.TTBID)
-	same(t, "how many are told", store.MaxResubmissions, len(told))
-	same(t, "the last of them", labels[store.MaxResubmissions].TTBID, told[len(told)-1])
+	mustAddColas(t, st, labels...)
+	list := mustResubmissions(t, st, first.TTBID)
+	checkEqual(t, "number of resubmissions", store.MaxResubmissions, len(list))
+	checkEqual(t, "last resubmission", labels[store.MaxResubmissions].TTBID, list[len(list)-1])
 }

@@ -17,45 +17,49 @@ import (
 
 func testConfirmations(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
-		{"a destination is made with the message that asks", madeAndAsked},
-		{"an account asks an address once in a while", askedOnceInAWhile},
-		{"an account asks a few times", accountAsksFew},
-		{"an address is asked a few times, for whomever", addressIsAskedFew},
-		{"the longest wait is told", longestWaitIsReturned},
-		{"a destination is changed with the message that asks", changedAndAsked},
-		{"who cannot be asked is not", notAskable},
-		{"an address is asked a few times at once", askedAtOnce},
+		{"create with a confirmation request", createAndConfirm},
+		{"repeat window", confirmRepeatWindow},
+		{"limit per account", confirmAccountLimit},
+		{"limit per address", confirmAddressLimit},
+		{"longest wait", confirmLongestWait},
+		{"change with a confirmation request", changeAndConfirm},
+		{"account without email", confirmWithoutEmail},
+		{"concurrent requests", concurrentConfirms},
 	})
 }
 
-// newAsk returns a confirmation request that is within all limits. Its message is due at an
-// instant.
-func newAsk(due time.Time) store.ConfirmationRequest {
-	return store.ConfirmationRequest{Due: due, Limits: store.ConfirmationLimits{MaxByAccount: everyID, MaxOfAddress: everyID}}
+// newConfirmation returns a confirmation request that is within all limits. Its message is due at
+// an instant.
+func newConfirmation(due time.Time) store.ConfirmationRequest {
+	return store.ConfirmationRequest{Due: due,
+		Limits: store.ConfirmationLimits{MaxByAccount: everyID, MaxOfAddress: everyID}}
 }
 
 // limited is the set of limits that most tests use.
-var limited = store.ConfirmationLimits{RepeatWindow: time.Hour, Window: 24 * time.Hour, MaxByAccount: 4, MaxOfAddress: 3}
+var confirmLimits = store.ConfirmationLimits{RepeatWindow: time.Hour, Window: 24 * time.Hour, MaxByAccount: 4,
+	MaxOfAddress: 3}
 
-// asking returns a new email destination with a confirmation request under the given limits.
-func asking(account cola.AccountID, address string, limits store.ConfirmationLimits) store.NewDestination {
+// unconfirmedMailbox returns a new email destination with a confirmation request under the given
+// limits.
+func unconfirmedMailbox(account cola.AccountID, address string, limits store.ConfirmationLimits) store.NewDestination {
 	n := newMailbox(account, address)
 	n.State, n.Confirm = cola.DestinationUnconfirmed, &store.ConfirmationRequest{Due: duePast, Limits: limits}
 	return n
 }
 
-// mustAskToConfirm requests confirmation of a destination.
-func mustAskToConfirm(t tb, st store.Store, to store.Destination, due time.Time) cola.Delivery {
+// mustRequestConfirmation requests confirmation of a destination.
+func mustRequestConfirmation(t tb, st store.Store, to store.Destination, due time.Time) cola.Delivery {
 	t.Helper()
-	d, err := st.RequestConfirmation(context.Background(), to.Account, to.UUID, newAsk(due), inNoWay)
+	d, err := st.RequestConfirmation(context.Background(), to.Account, to.UUID, newConfirmation(due),
+		unchangedDestination)
 	return must(t, d, err)
 }
 
-// inNoWay leaves a destination unchanged.
-func inNoWay(*store.Destination) error { return nil }
+// unchangedDestination leaves a destination unchanged.
+func unchangedDestination(*store.Destination) error { return nil }
 
-// askOnce creates a destination with a confirmation request, then deletes it.
-func askOnce(ctx context.Context, st store.Store, n store.NewDestination) error {
+// confirmOnce creates a destination with a confirmation request, then deletes it.
+func confirmOnce(ctx context.Context, st store.Store, n store.NewDestination) error {
 	made, err := st.CreateDestination(ctx, n)
 	if err != nil {
 		return err
@@ -63,160 +67,179 @@ func askOnce(ctx context.Context, st store.Store, n store.NewDestination) error 
 	return st.DeleteDestination(ctx, n.Account, made.UUID)
 }
 
-// wantAsked checks for the error of a limit with the given wait, or for no error if wait is 0.
-func wantAsked(t tb, what string, err error, limit store.ConfirmationLimit, wait time.Duration) {
+// checkConfirmLimit checks for the error of a limit with the given wait, or for no error if wait is
+// 0.
+func checkConfirmLimit(t tb, desc string, err error, limit store.ConfirmationLimit, wait time.Duration) {
 	t.Helper()
 	var got store.ConfirmationLimitError
 	switch {
 	case wait == 0 && err != nil:
-		t.Errorf("%s: %v", what, err)
-	case wait > 0 && (!errors.Is(err, store.ErrConfirmationLimit) || !errors.As(err, &got) || got.Limit != limit || got.Wait != wait):
-		t.Errorf("%s: %v, want the limit %s and %v to wait", what, err, limit, wait)
+		t.Errorf("%s: error = %v, want nil", desc, err)
+	case wait > 0 && (!errors.Is(err, store.ErrConfirmationLimit) || !errors.As(err, &got) || got.Limit != limit ||
+		got.Wait != wait):
+		t.Errorf("%s: error = %v, want limit %s with wait %v", desc, err, limit, wait)
 	}
 }
 
-func madeAndAsked(t *testing.T, st store.Store, _ *clock) {
+func createAndConfirm(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	made := mustDestination(t, st, asking(a.ID, "x@example.com", limited))
-	same(t, "state", cola.DestinationUnconfirmed, made.State)
+	made := mustDestination(t, st, unconfirmedMailbox(a.ID, "x@example.com", confirmLimits))
+	checkEqual(t, "destination state", cola.DestinationUnconfirmed, made.State)
 	list := deliveriesOf(t, st, a.ID, store.DeliveryFilter{})
-	if len(list) != 1 || list[0].Event != cola.EventConfirm || list[0].Destination != made.UUID || list[0].NextAttemptAt != cola.Some(cola.TimestampOf(duePast)) {
-		t.Errorf("to be sent are %+v, want a message that asks", list)
+	if len(list) != 1 || list[0].Event != cola.EventConfirm || list[0].Destination != made.UUID ||
+		list[0].NextAttemptAt != cola.Some(cola.TimestampOf(duePast)) {
+		t.Errorf("deliveries = %+v, want one confirmation message", list)
 	}
 	mustDo(t, st.DeleteDestination(t.Context(), a.ID, made.UUID))
-	before := everything(t, st)
-	_, err := st.CreateDestination(t.Context(), asking(a.ID, "x@example.com", limited))
-	wantAsked(t, "again", err, store.LimitRepeats, time.Hour)
-	if _, err := st.CreateDestination(t.Context(), asking(a.ID, "A@example.com", limited)); !errors.Is(err, store.ErrExists) {
-		t.Errorf("what there is: %v, want ErrExists", err)
+	before := storeContents(t, st)
+	_, err := st.CreateDestination(t.Context(), unconfirmedMailbox(a.ID, "x@example.com", confirmLimits))
+	checkConfirmLimit(t, "repeated request", err, store.LimitRepeats, time.Hour)
+	if _, err := st.CreateDestination(t.Context(),
+		unconfirmedMailbox(a.ID, "A@example.com", confirmLimits)); !errors.Is(err, store.ErrExists) {
+		t.Errorf("CreateDestination(duplicate) error = %v, want ErrExists", err)
 	}
-	same(t, "what the store holds", before, everything(t, st))
+	checkEqual(t, "store contents", before, storeContents(t, st))
 }
 
-func askedOnceInAWhile(t *testing.T, st store.Store, c *clock) {
+func confirmRepeatWindow(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	for _, k := range []struct {
-		what    string
+		desc    string
 		after   time.Duration
 		account cola.AccountID
 		address string
 		wait    time.Duration
 	}{
-		{"the first time", 0, a.ID, "X.O@example.com", 0},
+		{"first request", 0, a.ID, "X.O@example.com", 0},
 		{"deleted and added again", time.Minute, a.ID, "X.O@example.com", 59 * time.Minute},
-		{"in another case", time.Minute, a.ID, "x.o@Example.com", 58 * time.Minute},
+		{"different case", time.Minute, a.ID, "x.o@Example.com", 58 * time.Minute},
 		{"another address", 0, a.ID, "y@example.com", 0},
 		{"another account", 0, b.ID, "x.o@example.com", 0},
 		{"almost an hour later", 58*time.Minute - time.Microsecond, a.ID, "x.o@example.com", time.Microsecond},
 		{"an hour later", time.Microsecond, a.ID, "x.o@example.com", 0},
-		{"just after that", 0, a.ID, "x.o@example.com", time.Hour},
+		{"right after that", 0, a.ID, "x.o@example.com", time.Hour},
 	} {
 		c.advance(k.after)
-		limits := limited
+		limits := confirmLimits
 		limits.MaxOfAddress = everyID
-		wantAsked(t, k.what, askOnce(t.Context(), st, asking(k.account, k.address, limits)), store.LimitRepeats, k.wait)
+		checkConfirmLimit(t, k.desc, confirmOnce(t.Context(), st, unconfirmedMailbox(k.account, k.address, limits)),
+			store.LimitRepeats, k.wait)
 	}
 }
 
-func accountAsksFew(t *testing.T, st store.Store, c *clock) {
+func confirmAccountLimit(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	ask := func(account cola.AccountID, n int) error {
-		return askOnce(t.Context(), st, asking(account, fmt.Sprintf("x%d@example.com", n), limited))
+		return confirmOnce(t.Context(), st,
+			unconfirmedMailbox(account, fmt.Sprintf("x%d@example.com", n), confirmLimits))
 	}
-	for n := range limited.MaxByAccount {
+	for n := range confirmLimits.MaxByAccount {
 		mustDo(t, ask(a.ID, n))
 		c.advance(time.Hour)
 	}
 	for range 2 { // rejected requests do not count
-		wantAsked(t, "one more", ask(a.ID, 9), store.LimitByAccount, 20*time.Hour)
+		checkConfirmLimit(t, "request over the limit", ask(a.ID, 9), store.LimitByAccount, 20*time.Hour)
 	}
 	mustDo(t, ask(b.ID, 9))
 	c.advance(20 * time.Hour)
-	wantAsked(t, "a day after the first", ask(a.ID, 9), store.LimitByAccount, 0)
-	wantAsked(t, "and again", ask(a.ID, 10), store.LimitByAccount, time.Hour)
+	checkConfirmLimit(t, "a day after the first request", ask(a.ID, 9), store.LimitByAccount, 0)
+	checkConfirmLimit(t, "right after that", ask(a.ID, 10), store.LimitByAccount, time.Hour)
 }
 
-func addressIsAskedFew(t *testing.T, st store.Store, c *clock) {
+func confirmAddressLimit(t *testing.T, st store.Store, c *clock) {
 	var accounts []cola.AccountID
-	for n := range limited.MaxOfAddress + 1 {
+	for n := range confirmLimits.MaxOfAddress + 1 {
 		accounts = append(accounts, mustAccount(t, st, fmt.Sprintf("a%d@example.com", n), cola.TierFree).ID)
 	}
-	last := accounts[limited.MaxOfAddress]
-	for _, account := range accounts[:limited.MaxOfAddress] {
-		mustDo(t, askOnce(t.Context(), st, asking(account, "Stranger@example.com", limited)))
+	last := accounts[confirmLimits.MaxOfAddress]
+	for _, account := range accounts[:confirmLimits.MaxOfAddress] {
+		mustDo(t, confirmOnce(t.Context(), st, unconfirmedMailbox(account, "Stranger@example.com", confirmLimits)))
 		c.advance(time.Hour)
 	}
-	wantAsked(t, "one more", askOnce(t.Context(), st, asking(last, "stranger@EXAMPLE.com", limited)), store.LimitOfAddress, 21*time.Hour)
-	mustDo(t, askOnce(t.Context(), st, asking(last, "other@example.com", limited)))
+	checkConfirmLimit(t, "request over the limit",
+		confirmOnce(t.Context(), st, unconfirmedMailbox(last, "stranger@EXAMPLE.com", confirmLimits)),
+		store.LimitOfAddress, 21*time.Hour)
+	mustDo(t, confirmOnce(t.Context(), st, unconfirmedMailbox(last, "other@example.com", confirmLimits)))
 	c.advance(21 * time.Hour)
-	mustDo(t, askOnce(t.Context(), st, asking(last, "stranger@example.com", limited)))
+	mustDo(t, confirmOnce(t.Context(), st, unconfirmedMailbox(last, "stranger@example.com", confirmLimits)))
 }
 
-func longestWaitIsReturned(t *testing.T, st store.Store, _ *clock) {
+func confirmLongestWait(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	limits := store.ConfirmationLimits{RepeatWindow: time.Hour, Window: 24 * time.Hour, MaxByAccount: 1, MaxOfAddress: everyID}
-	mustDo(t, askOnce(t.Context(), st, asking(a.ID, "x@example.com", limits)))
-	wantAsked(t, "two limits", askOnce(t.Context(), st, asking(a.ID, "x@example.com", limits)), store.LimitByAccount, 24*time.Hour)
+	limits := store.ConfirmationLimits{RepeatWindow: time.Hour, Window: 24 * time.Hour, MaxByAccount: 1,
+		MaxOfAddress: everyID}
+	mustDo(t, confirmOnce(t.Context(), st, unconfirmedMailbox(a.ID, "x@example.com", limits)))
+	checkConfirmLimit(t, "account limit waits longer",
+		confirmOnce(t.Context(), st, unconfirmedMailbox(a.ID, "x@example.com", limits)), store.LimitByAccount,
+		24*time.Hour)
 	limits.RepeatWindow = 25 * time.Hour
-	wantAsked(t, "two limits the other way round", askOnce(t.Context(), st, asking(a.ID, "x@example.com", limits)), store.LimitRepeats, 25*time.Hour)
+	checkConfirmLimit(t, "repeat window waits longer",
+		confirmOnce(t.Context(), st, unconfirmedMailbox(a.ID, "x@example.com", limits)), store.LimitRepeats,
+		25*time.Hour)
 }
 
-func changedAndAsked(t *testing.T, st store.Store, c *clock) {
+func changeAndConfirm(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
-	made := changeDestination(t, st, mustDestination(t, st, newMailbox(a.ID, "x@example.com")), inState(cola.DestinationPaused, cola.ReasonUnsubscribed))
-	ask := store.ConfirmationRequest{Due: duePast, Limits: limited}
+	made := changeDestination(t, st, mustDestination(t, st, newMailbox(a.ID, "x@example.com")),
+		inState(cola.DestinationPaused, cola.ReasonUnsubscribed))
+	ask := store.ConfirmationRequest{Due: duePast, Limits: confirmLimits}
 	toAsked := func(d *store.Destination) error {
 		d.Destination = d.Asked()
 		return nil
 	}
 	d, err := st.RequestConfirmation(t.Context(), a.ID, made.UUID, ask, toAsked)
-	same(t, "message", cola.EventConfirm, must(t, d, err).Event)
-	same(t, "destination", made.Asked(), mustDestinationNow(t, st, made).Destination)
+	checkEqual(t, "confirmation event", cola.EventConfirm, must(t, d, err).Event)
+	checkEqual(t, "destination after the request", made.Asked(), mustReload(t, st, made).Destination)
 	changeDestination(t, st, made, inState(cola.DestinationPaused, cola.ReasonUnsubscribed))
-	before := everything(t, st)
+	before := storeContents(t, st)
 	_, err = st.RequestConfirmation(t.Context(), a.ID, made.UUID, ask, toAsked)
-	wantAsked(t, "again", err, store.LimitRepeats, time.Hour)
+	checkConfirmLimit(t, "repeated request", err, store.LimitRepeats, time.Hour)
 	c.advance(time.Hour)
 	for _, k := range []struct {
-		what    string
+		desc    string
 		account cola.AccountID
 		uuid    string
 		change  func(*store.Destination) error
 		want    error
 	}{
-		{"by another account", b.ID, made.UUID, toAsked, store.ErrNotFound}, {"by no account", b.ID + 100, made.UUID, toAsked, store.ErrNotFound},
-		{"what is not there", a.ID, "x\x00", toAsked, store.ErrNotFound},
-		{"what is refused", a.ID, made.UUID, func(*store.Destination) error { return errEnough }, errEnough},
-		{"what cannot be kept", a.ID, made.UUID, func(d *store.Destination) error { d.State = ""; return nil }, store.ErrMalformed},
+		{"another account", b.ID, made.UUID, toAsked, store.ErrNotFound},
+		{"unknown account", b.ID + 100, made.UUID, toAsked, store.ErrNotFound},
+		{"unknown destination", a.ID, "x\x00", toAsked, store.ErrNotFound},
+		{"change returns an error", a.ID, made.UUID, func(*store.Destination) error { return errCallback },
+			errCallback},
+		{"malformed change", a.ID, made.UUID, func(d *store.Destination) error { d.State = ""; return nil },
+			store.ErrMalformed},
 	} {
 		if d, err := st.RequestConfirmation(t.Context(), k.account, k.uuid, ask, k.change); !errors.Is(err, k.want) {
-			t.Errorf("%s: %+v, %v; want %v", k.what, d, err, k.want)
+			t.Errorf("%s: RequestConfirmation = %+v, %v; want %v", k.desc, d, err, k.want)
 		}
 	}
-	same(t, "what the store holds", before, everything(t, st))
+	checkEqual(t, "store contents", before, storeContents(t, st))
 	d, err = st.RequestConfirmation(t.Context(), a.ID, made.UUID, ask, toAsked) // the rejected requests did not count
 	must(t, d, err)
 }
 
-func notAskable(t *testing.T, st store.Store, _ *clock) {
-	named := mustAccountOf(t, st, anIssuer, "1", "")
-	before := everything(t, st)
-	_, err := st.RequestConfirmation(t.Context(), named.ID, mustOwn(t, st, named.ID).UUID, newAsk(duePast), inNoWay)
+func confirmWithoutEmail(t *testing.T, st store.Store, _ *clock) {
+	named := mustAccountOf(t, st, testIssuer, "1", "")
+	before := storeContents(t, st)
+	_, err := st.RequestConfirmation(t.Context(), named.ID, mustOwn(t, st, named.ID).UUID, newConfirmation(duePast),
+		unchangedDestination)
 	if !errors.Is(err, store.ErrNotActive) {
-		t.Errorf("an account without an address: %v, want ErrNotActive", err)
+		t.Errorf("RequestConfirmation(account without email) error = %v, want ErrNotActive", err)
 	}
-	same(t, "what the store holds", before, everything(t, st))
+	checkEqual(t, "store contents", before, storeContents(t, st))
 }
 
-// manyAsked limits only the requests per address. The limit is high enough for all processes to
-// overlap.
-var manyAsked = store.ConfirmationLimits{Window: time.Hour, MaxByAccount: everyID, MaxOfAddress: 120}
+// processConfirmLimits limits only the requests per address. The limit is high enough for all
+// processes to overlap.
+var processConfirmLimits = store.ConfirmationLimits{Window: time.Hour, MaxByAccount: everyID, MaxOfAddress: 120}
 
-// askUntilLimit requests confirmations of one address from one account until the limit, and returns
-// how many succeeded.
-func askUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, limits store.ConfirmationLimits) (asked int, err error) {
+// confirmUntilLimit requests confirmations of one address from one account until the limit, and
+// returns how many succeeded.
+func confirmUntilLimit(ctx context.Context, st store.Store, account cola.AccountID,
+	limits store.ConfirmationLimits) (asked int, err error) {
 	for ; ; asked++ {
-		err := askOnce(ctx, st, asking(account, "stranger@example.com", limits))
+		err := confirmOnce(ctx, st, unconfirmedMailbox(account, "stranger@example.com", limits))
 		switch {
 		case errors.Is(err, store.ErrConfirmationLimit):
 			return asked, nil
@@ -226,45 +249,46 @@ func askUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, 
 	}
 }
 
-// childAsk requests confirmations of the address from its own account until the limit, and prints
-// how many succeeded.
-func childAsk(ctx context.Context, st store.Store, out io.Writer) error {
+// childConfirm requests confirmations of the address from its own account until the limit, and
+// prints how many succeeded.
+func childConfirm(ctx context.Context, st store.Store, out io.Writer) error {
 	account, err := st.CreateAccount(ctx, fmt.Sprintf("process%d@example.com", os.Getpid()), cola.TierFree)
 	if err != nil {
 		return err
 	}
-	asked, err := askUntilLimit(ctx, st, account.ID, manyAsked)
-	fmt.Fprintf(out, "asked %d\n", asked)
+	asked, err := confirmUntilLimit(ctx, st, account.ID, processConfirmLimits)
+	fmt.Fprintf(out, "requested %d\n", asked)
 	return err
 }
 
-// askTogether checks that two processes, and goroutines of a third, together send exactly as many
-// requests as the limit allows.
-func askTogether(t *testing.T, b Backend) {
-	place := b.New(t)
-	db := b.mustOpen(t, place)
+// confirmAcrossProcesses checks that two processes, and goroutines of a third, together send
+// exactly as many requests as the limit allows.
+func confirmAcrossProcesses(t *testing.T, b Backend) {
+	dsn := b.New(t)
+	db := b.mustOpen(t, dsn)
 	var total atomic.Int64
 	var wg sync.WaitGroup
 	for range 2 {
-		p := start(t, "ask", place)
+		p := start(t, "confirm", dsn)
 		wg.Go(func() {
-			total.Add(int64(p.lastNumber(t, "asked %d")))
+			total.Add(int64(p.lastNumber(t, "requested %d")))
 			p.wait(t)
 		})
 	}
-	askFromAll(t, db, manyAsked, &total, &wg)
-	if wg.Wait(); total.Load() != int64(manyAsked.MaxOfAddress) {
-		t.Errorf("the address was asked %d times, want %d", total.Load(), manyAsked.MaxOfAddress)
+	confirmFromAccounts(t, db, processConfirmLimits, &total, &wg)
+	if wg.Wait(); total.Load() != int64(processConfirmLimits.MaxOfAddress) {
+		t.Errorf("%d confirmation requests succeeded, want %d", total.Load(), processConfirmLimits.MaxOfAddress)
 	}
 }
 
-// askFromAll requests confirmations of an address from several accounts until the limit, and
-// returns how many succeeded.
-func askFromAll(t *testing.T, st store.Store, limits store.ConfirmationLimits, total *atomic.Int64, wg *sync.WaitGroup) {
+// confirmFromAccounts requests confirmations of an address from several accounts until the limit,
+// and returns how many succeeded.
+func confirmFromAccounts(t *testing.T, st store.Store, limits store.ConfirmationLimits, total *atomic.Int64,
+	wg *sync.WaitGroup) {
 	for n := range 4 {
 		account := mustAccount(t, st, fmt.Sprintf("asks%d@example.com", n), cola.TierFree)
 		wg.Go(func() {
-			asked, err := askUntilLimit(t.Context(), st, account.ID, limits)
+			asked, err := confirmUntilLimit(t.Context(), st, account.ID, limits)
 			if err != nil {
 				t.Error(err)
 			}
@@ -273,12 +297,12 @@ func askFromAll(t *testing.T, st store.Store, limits store.ConfirmationLimits, t
 	}
 }
 
-func askedAtOnce(t *testing.T, st store.Store, _ *clock) {
+func concurrentConfirms(t *testing.T, st store.Store, _ *clock) {
 	limits := store.ConfirmationLimits{Window: time.Hour, MaxByAccount: everyID, MaxOfAddress: 20}
 	var total atomic.Int64
 	var wg sync.WaitGroup
-	askFromAll(t, st, limits, &total, &wg)
+	confirmFromAccounts(t, st, limits, &total, &wg)
 	if wg.Wait(); total.Load() != int64(limits.MaxOfAddress) {
-		t.Errorf("the address was asked %d times, want %d", total.Load(), limits.MaxOfAddress)
+		t.Errorf("%d confirmation requests succeeded, want %d", total.Load(), limits.MaxOfAddress)
 	}
 }

@@ -13,84 +13,85 @@ import (
 
 func testCopy(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
-		{"a moved registry holds and does the same", func(t *testing.T, st store.Store, c *clock) {
-			furnish(t, st, c)
-			movedDoesTheSame(t, st, open(t, c.now), c)
+		{"full store", func(t *testing.T, st store.Store, c *clock) {
+			populate(t, st, c)
+			checkCopy(t, st, open(t, c.now), c)
 		}},
-		{"a moved registry has a past of its own", func(t *testing.T, st store.Store, c *clock) {
-			mustKeep(t, st, label(0))
+		{"revision history is not copied", func(t *testing.T, st store.Store, c *clock) {
+			mustAddColas(t, st, label(0))
 			c.advance(time.Second)
 			to := open(t, c.now)
 			if err := to.Fill(t.Context(), store.Items(t.Context(), st)); err != nil {
 				t.Fatal(err)
 			}
 			first, second := mustRevision(t, st), mustRevision(t, to)
-			same(t, "the revision it begins with", cola.Revision(c.now().UnixMicro()), second)
+			checkEqual(t, "first revision of the copy", cola.Revision(c.now().UnixMicro()), second)
 			for _, one := range []struct {
 				st    store.Store
 				rev   cola.Revision
 				known bool
 			}{{st, first, true}, {st, second, false}, {to, first, false}, {to, second, true}} {
-				mustKnow(t, one.st, one.rev, one.known)
+				checkKnown(t, one.st, one.rev, one.known)
 			}
 		}},
-		{"a moved registry begins after all that was known", func(t *testing.T, st store.Store, c *clock) {
-			movedToSlowClock(t, st, c, func() store.Store { return open(t, c.now) })
+		{"copy to a slower clock", func(t *testing.T, st store.Store, c *clock) {
+			copyToSlowClock(t, st, c, func() store.Store { return open(t, c.now) })
 		}},
-		{"an empty registry can be moved", func(t *testing.T, st store.Store, c *clock) {
+		{"empty store", func(t *testing.T, st store.Store, c *clock) {
 			to := open(t, c.now)
 			if err := to.Fill(t.Context(), store.Items(t.Context(), st)); err != nil {
 				t.Fatal(err)
 			}
-			same(t, "sizes", mustSizes(t, st), mustSizes(t, to))
+			checkEqual(t, "Sizes", mustSizes(t, st), mustSizes(t, to))
 		}},
-		{"only an empty store can be filled", func(t *testing.T, st store.Store, c *clock) {
-			onlyEmptyIsFilled(t, st, c, func() store.Store { return open(t, c.now) })
+		{"Fill requires an empty store", func(t *testing.T, st store.Store, c *clock) {
+			fillNonEmpty(t, st, c, func() store.Store { return open(t, c.now) })
 		}},
-		{"what breaks off leaves nothing, or says so", func(t *testing.T, st store.Store, c *clock) {
-			furnish(t, st, c)
+		{"interrupted Fill", func(t *testing.T, st store.Store, c *clock) {
+			populate(t, st, c)
 			for _, after := range []int{0, 3, 900} {
-				breakingOffLeavesNothing(t, st, open(t, c.now), after)
+				checkInterruptedFill(t, st, open(t, c.now), after)
 			}
 		}},
-		{"an error of the reader ends a dump", func(t *testing.T, st store.Store, c *clock) {
-			furnish(t, st, c)
+		{"callback error", func(t *testing.T, st store.Store, c *clock) {
+			populate(t, st, c)
 			calls := 0
-			err := st.Dump(t.Context(), func(*store.Item) error { calls++; return errEnough })
-			if !errors.Is(err, errEnough) || calls != 1 {
-				t.Errorf("Dump: %v after %d calls, want the reader's error after one", err, calls)
+			err := st.Dump(t.Context(), func(*store.Item) error { calls++; return errCallback })
+			if !errors.Is(err, errCallback) || calls != 1 {
+				t.Errorf("Dump error = %v after %d calls, want the callback's error after 1", err, calls)
 			}
-			mustKeep(t, st, label(9_000)) // the store still accepts writes
+			mustAddColas(t, st, label(9_000)) // the store still accepts writes
 		}},
 	})
 }
 
-func onlyEmptyIsFilled(t *testing.T, st store.Store, c *clock, another func() store.Store) {
-	furnish(t, st, c)
+func fillNonEmpty(t *testing.T, st store.Store, c *clock, another func() store.Store) {
+	populate(t, st, c)
 	before := dump(t, st)
 	account, app := another(), another()
 	mustAccount(t, account, "a@example.com", cola.TierFree)
 	mustApp(t, app, "app")
-	for what, to := range map[string]store.Store{"records": st, "an account": account, "an app": app} {
+	for desc, to := range map[string]store.Store{"records": st, "an account": account, "an app": app} {
 		if err := to.Fill(t.Context(), store.Items(t.Context(), st)); !errors.Is(err, store.ErrExists) {
-			t.Errorf("filling a store with %s: %v, want ErrExists", what, err)
+			t.Errorf("Fill(store with %s) error = %v, want ErrExists", desc, err)
 		}
 	}
-	same(t, "what it holds", before, dump(t, st))
+	checkEqual(t, "store contents", before, dump(t, st))
 }
 
-// furnish writes records of every kind to a store.
-func furnish(t *testing.T, st store.Store, c *clock) {
+// populate writes records of every kind to a store.
+func populate(t *testing.T, st store.Store, c *clock) {
 	t.Helper()
 	a, b := mustAccount(t, st, "A@example.com", cola.TierPro), mustAccount(t, st, "b@example.com", cola.TierFree)
 	mustKey(t, st, b.ID, 9)
 	k := mustKey(t, st, a.ID, 1)
-	expiring, err := st.CreateKey(t.Context(), store.Key{AccountID: a.ID, Name: "ünïcode", ExpiresAt: epoch.Add(time.Hour)}, keyHash(4), 0)
+	expiring, err := st.CreateKey(t.Context(),
+		store.Key{AccountID: a.ID, Name: "ünïcode", ExpiresAt: epoch.Add(time.Hour)}, keyHash(4), 0)
 	must(t, expiring, err)
-	createLinks(t, st, c, a.ID)
-	furnishSignIns(t, st, c, a.ID)
-	furnishRefusals(t, st, b.ID)
-	mustCreate(t, st, once(newSearch(b.ID, 2), "key", 1))
+	populateLinks(t, st, c, a.ID)
+	populateSignIns(t, st, c, a.ID)
+	populateRefusals(t, st, b.ID)
+	mustCreate(t, st, withKey(newSearch(b.ID, 2), "key", 1))
 	mustCreate(t, st, store.NewSavedSearch{Account: a.ID, Search: fullSearch()})
 	mustCreate(t, st, newSearch(b.ID, 1))
 	settle(t, st, a.ID, charge(a.ID, 2, rest(k.ID, cola.MeterListRecords, 20), rest(k.ID, cola.MeterNone, 0)))
@@ -103,76 +104,81 @@ func furnish(t *testing.T, st store.Store, c *clock) {
 	for i := range 1_200 { // more than a backend reads at a time
 		labels = append(labels, label(i+1))
 	}
-	mustKeep(t, st, append(labels, fullLabel())...)
+	mustAddColas(t, st, append(labels, fullLabel())...)
 	mustPermittees(t, st, []store.Outcome{store.Added},
-		wholePermittee(cola.Permittee{PermitNumber: "CA-W-1", CompanyName: "ESTATE", Listed: true}))
-	outcomes, err := st.UpsertAVAs(t.Context(), []cola.Patch[cola.AVADetail]{allOf(ava("b", "B")), allOf(ava("a", "A"))}, store.Commit)
+		permitteePatch(cola.Permittee{PermitNumber: "CA-W-1", CompanyName: "ESTATE", Listed: true}))
+	outcomes, err := st.UpsertAVAs(t.Context(),
+		[]cola.Patch[cola.AVADetail]{allOf(ava("b", "B")), allOf(ava("a", "A"))}, store.Commit)
 	must(t, outcomes, err)
-	outcomes, err = st.UpsertCategoryAliases(t.Context(), []vocabulary.CategoryAlias{{Alias: "Wine > Old", Path: "Wine > New"}}, store.Commit)
+	outcomes, err = st.UpsertCategoryAliases(t.Context(),
+		[]vocabulary.CategoryAlias{{Alias: "Wine > Old", Path: "Wine > New"}}, store.Commit)
 	must(t, outcomes, err)
-	outcomes, err = st.UpsertProcessingTimes(t.Context(), []cola.ProcessingTime{{Commodity: "wine", SnapshotDate: mustDate(t, "2026-01-02")}}, store.Commit)
+	outcomes, err = st.UpsertProcessingTimes(t.Context(),
+		[]cola.ProcessingTime{{Commodity: "wine", SnapshotDate: mustDate(t, "2026-01-02")}}, store.Commit)
 	must(t, outcomes, err)
 	key := cola.ReportKey{Commodity: "wine", ReportType: "monthly", ReportDate: mustDate(t, "2026-01-01")}
-	row := cola.ProductionReport{Commodity: key.Commodity, ReportType: key.ReportType, ReportDate: key.ReportDate, Year: 2026, StatisticalDetail: "z"}
+	row := cola.ProductionReport{Commodity: key.Commodity, ReportType: key.ReportType, ReportDate: key.ReportDate,
+		Year: 2026, StatisticalDetail: "z"}
 	second := row
 	second.StatisticalDetail = "a"
 	outcomes, err = st.ReplaceProductionReport(t.Context(), key, []cola.ProductionReport{row, second}, store.Commit)
 	must(t, outcomes, err)
-	furnishDestinations(t, st, b.ID)
-	furnishRuns(t, st)
-	furnishAttempts(t, st, b.ID)
-	furnishSuspended(t, st)
+	populateDestinations(t, st, b.ID)
+	populateRuns(t, st)
+	populateAttempts(t, st, b.ID)
+	populateSuspended(t, st)
 }
 
-func movedDoesTheSame(t *testing.T, from, to store.Store, c *clock) {
+func checkCopy(t *testing.T, from, to store.Store, c *clock) {
 	if err := to.Fill(t.Context(), store.Items(t.Context(), from)); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "what it holds", dump(t, from), dump(t, to))
+	checkEqual(t, "store contents", dump(t, from), dump(t, to))
 	sizes := mustSizes(t, to)
-	same(t, "sizes", mustSizes(t, from), sizes)
+	checkEqual(t, "Sizes", mustSizes(t, from), sizes)
 	for _, kind := range store.ItemKinds() {
 		if sizes[kind] == 0 {
-			t.Errorf("no %s were moved; the test shows nothing of them", kind)
+			t.Errorf("no %s copied; the test needs some of each kind", kind)
 		}
 	}
 	if from.ID() == to.ID() {
-		t.Error("two databases have one identity")
+		t.Errorf("ID of the copy = %q, want a new one", to.ID())
 	}
 	wantRecords, _ := indexRecords(t, from, 0)
 	gotRecords, rev := indexRecords(t, to, 0)
-	same(t, "index records", wantRecords, gotRecords)
+	checkEqual(t, "index records", wantRecords, gotRecords)
 	if rev == 0 || mustRevision(t, to) != rev {
-		t.Errorf("revision %d, of the records %d; want one above 0", mustRevision(t, to), rev)
+		t.Errorf("Revision = %d, ColasSince revision = %d; want equal and above 0", mustRevision(t, to), rev)
 	}
-	same(t, "permittees", permittees(t, from), permittees(t, to))
+	checkEqual(t, "permittees", permittees(t, from), permittees(t, to))
 	want, got := mustReferences(t, from), mustReferences(t, to)
 	want.Revision, got.Revision = 0, 0
-	same(t, "reference data", want, got)
+	checkEqual(t, "reference data", want, got)
 
 	k, err := to.KeyByHash(t.Context(), keyHash(1))
 	must(t, k, err)
-	same(t, "usage", mustUsage(t, from, k.AccountID), mustUsage(t, to, k.AccountID))
-	mustUpsert(t, to, []store.Outcome{store.Unchanged, store.Added}, whole(fullLabel()), whole(label(5_000)))
-	if fresh := mustAccount(t, to, "fresh@example.com", cola.TierFree); fresh.ID <= k.AccountID || mustKey(t, to, fresh.ID, 7).ID <= k.ID {
-		t.Errorf("a new account has the id %d, not one after those that were moved", fresh.ID)
+	checkEqual(t, "AccountUsage", mustUsage(t, from, k.AccountID), mustUsage(t, to, k.AccountID))
+	mustUpsert(t, to, []store.Outcome{store.Unchanged, store.Added}, patchOf(fullLabel()), patchOf(label(5_000)))
+	if fresh := mustAccount(t, to, "fresh@example.com", cola.TierFree); fresh.ID <= k.AccountID ||
+		mustKey(t, to, fresh.ID, 7).ID <= k.ID {
+		t.Errorf("new account ID = %d, want one after the copied IDs", fresh.ID)
 	}
-	movedLinksDoTheSame(t, from, to, k.AccountID)
-	movedSignInsDoTheSame(t, from, to, k.AccountID)
-	movedSearchesDoTheSame(t, from, to, k.AccountID)
+	checkCopiedLinks(t, from, to, k.AccountID)
+	checkCopiedSignIns(t, from, to, k.AccountID)
+	checkCopiedSearches(t, from, to, k.AccountID)
 	other, err := to.AccountByEmail(t.Context(), "b@example.com")
-	movedDeliveriesDoTheSame(t, from, to, must(t, other, err).ID)
-	movedRefusalsDoTheSame(t, from, to, other.ID)
-	movedRunsDoTheSame(t, from, to)
-	movedSuspensionsDoTheSame(t, from, to)
+	checkCopiedDeliveries(t, from, to, must(t, other, err).ID)
+	checkCopiedRefusals(t, from, to, other.ID)
+	checkCopiedRuns(t, from, to)
+	checkCopiedSuspensions(t, from, to)
 	settle(t, to, k.AccountID, charge(k.AccountID, 1, rest(k.ID, cola.MeterListRecords, 5)))
-	same(t, "list records used", 25, mustUsage(t, to, k.AccountID).Used.ListRecords)
+	checkEqual(t, "list records used", 25, mustUsage(t, to, k.AccountID).Used.ListRecords)
 	c.advance(time.Hour)
 }
 
-// breakingOffLeavesNothing checks that Fill, if the items end in an error after some have been read,
+// checkInterruptedFill checks that Fill, if the items end in an error after some have been read,
 // leaves the store empty or returns store.ErrHalfFilled.
-func breakingOffLeavesNothing(t *testing.T, from, to store.Store, after int) {
+func checkInterruptedFill(t *testing.T, from, to store.Store, after int) {
 	broken := func(yield func(*store.Item, error) bool) {
 		n := 0
 		for item, err := range store.Items(t.Context(), from) {
@@ -187,19 +193,19 @@ func breakingOffLeavesNothing(t *testing.T, from, to store.Store, after int) {
 	}
 	err := to.Fill(t.Context(), broken)
 	if !errors.Is(err, errBroken) {
-		t.Errorf("after %d items: %v, want the error of the items", after, err)
+		t.Errorf("Fill interrupted after %d items: error = %v, want the iterator's error", after, err)
 	}
 	if errors.Is(err, store.ErrHalfFilled) {
 		return
 	}
 	for kind, n := range mustSizes(t, to) {
 		if n != 0 {
-			t.Errorf("after %d items: %d %s are kept", after, n, kind)
+			t.Errorf("Fill interrupted after %d items left %d %s, want 0", after, n, kind)
 		}
 	}
 }
 
-var errBroken = errors.New("broken off")
+var errBroken = errors.New("iterator failed")
 
 // dump returns all items of a store and checks that the kinds come in order.
 func dump(t *testing.T, st store.Store) []string {
@@ -211,7 +217,7 @@ func dump(t *testing.T, st store.Store) []string {
 			kinds = kinds[1:]
 		}
 		if len(kinds) == 0 {
-			return fmt.Errorf("an item of %s out of order", i.Kind)
+			return fmt.Errorf("%s item out of order", i.Kind)
 		}
 		all = append(all, describe(i))
 		return nil
@@ -227,15 +233,15 @@ func describe(i *store.Item) string {
 	}
 	if i.Kind == store.ItemSearch { // describe values behind pointers, not addresses
 		rest := *i
-		told := ""
+		text := ""
 		if plan := rest.Search.Schedule; plan != nil {
-			told += fmt.Sprintf("%+v ", *plan)
+			text += fmt.Sprintf("%+v ", *plan)
 		}
 		if feed := rest.Search.Feed; feed != nil {
-			told += fmt.Sprintf("%x ", *feed)
+			text += fmt.Sprintf("%x ", *feed)
 		}
 		rest.Search.Schedule, rest.Search.Feed = nil, nil
-		return told + fmt.Sprintf("%+v", rest)
+		return text + fmt.Sprintf("%+v", rest)
 	}
 	if i.Cola != nil {
 		return fmt.Sprintf("%+v", *i.Cola)

@@ -15,13 +15,14 @@ func mustKeyAndLink(t *testing.T, st store.Store, account cola.AccountID) (key, 
 	t.Helper()
 	k, l := mustKey(t, st, account, 1), mustConnect(t, st, account, mustApp(t, st, "app").ID)
 	if k.ID != l.ID {
-		t.Fatalf("the first key has the number %d and the first link %d; the test needs them to be the same", k.ID, l.ID)
+		t.Fatalf("first key ID = %d, first link ID = %d; the test needs them equal", k.ID, l.ID)
 	}
 	return keyCredential(k.ID), linkCredential(l.ID)
 }
 
-// held returns which of the credentials a batch reports as valid for each account.
-func held(t *testing.T, st store.Store, accounts []cola.AccountID, credentials ...cola.Credential) map[cola.AccountID][]cola.Credential {
+// validCredentials returns which of the credentials a batch reports as valid for each account.
+func validCredentials(t *testing.T, st store.Store, accounts []cola.AccountID,
+	credentials ...cola.Credential) map[cola.AccountID][]cola.Credential {
 	t.Helper()
 	valid := map[cola.AccountID][]cola.Credential{}
 	err := st.Settle(t.Context(), store.Batch{ID: NewBatchID(), Accounts: accounts, Credentials: credentials},
@@ -33,7 +34,7 @@ func held(t *testing.T, st store.Store, accounts []cola.AccountID, credentials .
 					}
 				}
 				if len(s.Valid) != len(valid[s.Account]) {
-					t.Errorf("account %d has the valid credentials %v, of those asked for %v", s.Account, s.Valid, valid[s.Account])
+					t.Errorf("account %d: Valid = %v, want %v", s.Account, s.Valid, valid[s.Account])
 				}
 			}
 			return nil
@@ -42,143 +43,156 @@ func held(t *testing.T, st store.Store, accounts []cola.AccountID, credentials .
 	return valid
 }
 
-func linksHold(t *testing.T, st store.Store, c *clock) {
+func linkValidity(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	app, other := mustApp(t, st, "app"), mustApp(t, st, "other")
-	one, two, others := mustConnect(t, st, a.ID, app.ID), mustConnect(t, st, a.ID, other.ID), mustConnect(t, st, b.ID, app.ID)
+	one, two, others := mustConnect(t, st, a.ID, app.ID), mustConnect(t, st, a.ID, other.ID),
+		mustConnect(t, st, b.ID, app.ID)
 	expect := func(when string, want ...int64) {
 		t.Helper()
-		list := []cola.Credential{linkCredential(two.ID), linkCredential(others.ID), linkCredential(others.ID + 100), linkCredential(one.ID)}
+		list := []cola.Credential{linkCredential(two.ID), linkCredential(others.ID), linkCredential(others.ID + 100),
+			linkCredential(one.ID)}
 		valid := map[int64]bool{}
-		for _, c := range held(t, st, []cola.AccountID{a.ID}, list...)[a.ID] {
+		for _, c := range validCredentials(t, st, []cola.AccountID{a.ID}, list...)[a.ID] {
 			valid[c.ID] = true
 		}
 		wanted := map[int64]bool{}
 		for _, id := range want {
 			wanted[id] = true
 		}
-		same(t, when, wanted, valid)
+		checkEqual(t, "valid links "+when, wanted, valid)
 	}
 	expect("at first", one.ID, two.ID)
 	mustDo(t, st.RevokeLink(t.Context(), 0, one.ID))
-	expect("after a revocation", two.ID)
+	expect("after RevokeLink", two.ID)
 	mustDo(t, st.DisableApp(t.Context(), other.ID))
-	expect("with the app of the other disabled")
+	expect("after disabling the other app")
 	mustDo(t, st.RestoreLink(t.Context(), 0, one.ID))
-	expect("once restored", one.ID)
+	expect("after RestoreLink", one.ID)
 	c.advance(24 * 365 * time.Hour)
 	expect("a year later", one.ID)
 	mustDo(t, st.DisableApp(t.Context(), app.ID))
 	expect("with both apps disabled")
 	mustDo(t, st.RevokeLink(t.Context(), 0, one.ID))
 	mustApp(t, st, "app")
-	expect("registered again, the link still revoked")
+	expect("after registering the app of a revoked link")
 	mustApp(t, st, "other")
-	expect("both registered again", two.ID)
+	expect("after registering both apps", two.ID)
 }
 
-func kindsAreDistinct(t *testing.T, st store.Store, c *clock) {
+func keyAndLinkWithSameID(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	key, link := mustKeyAndLink(t, st, a.ID)
 	both := []cola.AccountID{a.ID, b.ID}
-	same(t, "both valid", map[cola.AccountID][]cola.Credential{a.ID: {key, link}}, held(t, st, both, key, link))
-	same(t, "only the link asked for", map[cola.AccountID][]cola.Credential{a.ID: {link}}, held(t, st, both, link))
+	checkEqual(t, "valid credentials", map[cola.AccountID][]cola.Credential{a.ID: {key, link}},
+		validCredentials(t, st, both, key, link))
+	checkEqual(t, "valid credentials when only the link is requested",
+		map[cola.AccountID][]cola.Credential{a.ID: {link}}, validCredentials(t, st, both, link))
 	mustDo(t, st.RevokeKey(t.Context(), 0, key.ID))
-	same(t, "the key revoked", map[cola.AccountID][]cola.Credential{a.ID: {link}}, held(t, st, both, key, link))
+	checkEqual(t, "valid credentials after RevokeKey", map[cola.AccountID][]cola.Credential{a.ID: {link}},
+		validCredentials(t, st, both, key, link))
 	mustDo(t, st.RevokeLink(t.Context(), 0, link.ID))
 	fresh := keyCredential(mustKey(t, st, b.ID, 2).ID)
-	same(t, "the link revoked too", map[cola.AccountID][]cola.Credential{b.ID: {fresh}}, held(t, st, both, key, link, fresh))
+	checkEqual(t, "valid credentials after RevokeLink", map[cola.AccountID][]cola.Credential{b.ID: {fresh}},
+		validCredentials(t, st, both, key, link, fresh))
 
-	settle(t, st, a.ID, charge(a.ID, 3, restBy(key, cola.MeterListRecords, 5), restBy(link, cola.MeterListRecords, 7), restBy(link, cola.MeterNone, 0)))
+	settle(t, st, a.ID, charge(a.ID, 3, restBy(key, cola.MeterListRecords, 5), restBy(link, cola.MeterListRecords, 7),
+		restBy(link, cola.MeterNone, 0)))
 	day := cola.DateOf(c.now())
 	days, err := st.DailyUsage(t.Context(), a.ID, day, day)
-	same(t, "days", []store.DayUsage{
+	checkEqual(t, "DailyUsage", []store.DayUsage{
 		{Day: day, Channel: cola.ChannelREST, Credential: key, Meter: cola.MeterListRecords, Units: 5, Requests: 1},
 		{Day: day, Channel: cola.ChannelREST, Credential: link, Meter: cola.MeterNone, Requests: 1},
 		{Day: day, Channel: cola.ChannelREST, Credential: link, Meter: cola.MeterListRecords, Units: 7, Requests: 1},
 	}, must(t, days, err))
-	same(t, "used", cola.Used{ListRecords: 12}, mustUsage(t, st, a.ID).Used)
+	checkEqual(t, "AccountUsage.Used", cola.Used{ListRecords: 12}, mustUsage(t, st, a.ID).Used)
 }
 
-// lastUseOfLinkIsNoted checks that the last use of a link is recorded, but not that of the key with
+// linkLastUsed checks that the last use of a link is recorded, but not that of the key with
 // the same ID or of another account's link.
-func lastUseOfLinkIsNoted(t *testing.T, st store.Store, c *clock) {
+func linkLastUsed(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	key, link := mustKeyAndLink(t, st, a.ID)
 	other := mustConnect(t, st, b.ID, mustLinks(t, st, a.ID)[0].App.ID)
-	batch := store.Batch{Accounts: []cola.AccountID{a.ID}, Credentials: []cola.Credential{link, linkCredential(other.ID)}}
+	batch := store.Batch{Accounts: []cola.AccountID{a.ID},
+		Credentials: []cola.Credential{link, linkCredential(other.ID)}}
 	use := charge(a.ID, 1, restBy(link, cola.MeterNone, 0), restBy(linkCredential(other.ID), cola.MeterNone, 0))
-	var noted time.Time
+	var lastUse time.Time
 	for i, advance := range []time.Duration{0, time.Second, 58 * time.Second, time.Second, time.Hour} {
 		c.advance(advance)
 		batch.ID = NewBatchID()
-		mustDo(t, st.Settle(t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry { return []store.Entry{use} }))
+		mustDo(t, st.Settle(t.Context(), batch,
+			func(time.Time, []store.AccountState) []store.Entry { return []store.Entry{use} }))
 		if i == 0 || i >= 3 { // at least a minute after the last recorded use
-			noted = c.now()
+			lastUse = c.now()
 		}
 		list := mustLinks(t, st, 0)
-		if got := list[0].LastUsedAt; !got.Equal(noted) {
-			t.Errorf("after use %d last used at %v, want %v", i, got, noted)
+		if got := list[0].LastUsedAt; !got.Equal(lastUse) {
+			t.Errorf("use %d: link LastUsedAt = %v, want %v", i, got, lastUse)
 		}
 		if got := list[1].LastUsedAt; !got.IsZero() {
-			t.Errorf("another account's link was last used at %v", got)
+			t.Errorf("another account's link: LastUsedAt = %v, want zero", got)
 		}
 	}
 	keys, err := st.Keys(t.Context(), a.ID)
 	if got := must(t, keys, err)[0]; got.ID != key.ID || !got.LastUsedAt.IsZero() {
-		t.Errorf("the key %d was last used at %v", got.ID, got.LastUsedAt)
+		t.Errorf("key %d: LastUsedAt = %v, want key %d and a zero time", got.ID, got.LastUsedAt, key.ID)
 	}
 	settle(t, st, a.ID, charge(a.ID, 1, restBy(key, cola.MeterNone, 0)))
 	keys, err = st.Keys(t.Context(), a.ID)
 	if got := must(t, keys, err)[0].LastUsedAt; !got.Equal(c.now()) {
-		t.Errorf("the key was last used at %v, want %v", got, c.now())
+		t.Errorf("key LastUsedAt = %v, want %v", got, c.now())
 	}
 }
 
-// lastLookIsNoted checks that presenting a valid credential records its use, even without a charge,
-// while an invalid one or another account's does not.
-func lastLookIsNoted(t *testing.T, st store.Store, c *clock) {
+// lastUsedWithoutCharge checks that presenting a valid credential records its use, even without a
+// charge, while an invalid one or another account's does not.
+func lastUsedWithoutCharge(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	key, link := mustKeyAndLink(t, st, a.ID)
 	other, ended := mustKey(t, st, b.ID, 2), mustKey(t, st, a.ID, 3)
 	mustDo(t, st.RevokeKey(t.Context(), a.ID, ended.ID))
 	signIn := mustSignIn(t, st, a.ID)
 	batch := store.Batch{
-		Accounts:    []cola.AccountID{a.ID},
-		Credentials: []cola.Credential{key, link, signInCredential(signIn.ID), keyCredential(other.ID), keyCredential(ended.ID)},
+		Accounts: []cola.AccountID{a.ID},
+		Credentials: []cola.Credential{key, link, signInCredential(signIn.ID), keyCredential(other.ID),
+			keyCredential(ended.ID)},
 	}
-	var noted time.Time
+	var lastUse time.Time
 	for i, advance := range []time.Duration{0, time.Second, 58 * time.Second, time.Second, time.Hour} {
 		c.advance(advance)
 		batch.ID = NewBatchID()
 		mustDo(t, st.Settle(t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry { return nil }))
 		if i == 0 || i >= 3 { // at least a minute after the last recorded use
-			noted = c.now()
+			lastUse = c.now()
 		}
-		uses := map[string]time.Time{"link": mustLinks(t, st, a.ID)[0].LastUsedAt, "sign-in": everySignIn(t, st)[0].LastUsedAt}
+		uses := map[string]time.Time{"link": mustLinks(t, st, a.ID)[0].LastUsedAt,
+			"sign-in": everySignIn(t, st)[0].LastUsedAt}
 		keys, err := st.Keys(t.Context(), 0)
 		for _, k := range must(t, keys, err) {
 			uses[fmt.Sprint("key ", k.ID)] = k.LastUsedAt
 		}
-		want := map[string]time.Time{"link": noted, "sign-in": noted, fmt.Sprint("key ", key.ID): noted, fmt.Sprint("key ", other.ID): {}, fmt.Sprint("key ", ended.ID): {}}
-		same(t, fmt.Sprintf("last uses after look %d", i), want, uses)
+		want := map[string]time.Time{"link": lastUse, "sign-in": lastUse, fmt.Sprint("key ", key.ID): lastUse,
+			fmt.Sprint("key ", other.ID): {}, fmt.Sprint("key ", ended.ID): {}}
+		checkEqual(t, fmt.Sprintf("last uses after lookup %d", i), want, uses)
 	}
 	day := cola.DateOf(c.now())
 	days, err := st.DailyUsage(t.Context(), a.ID, day-1, day)
-	if got := mustUsage(t, st, a.ID); len(must(t, days, err)) != 0 || len(got.Grants) != 0 || got.Used != (cola.Used{}) {
-		t.Errorf("looks were counted: %+v, %+v", days, got)
+	if got := mustUsage(t, st, a.ID); len(must(t, days, err)) != 0 || len(got.Grants) != 0 ||
+		got.Used != (cola.Used{}) {
+		t.Errorf("usage after lookups = %+v, %+v; want none", days, got)
 	}
 }
 
-// linksChangeWhileCharged checks that changes of accounts, apps and links do not deadlock with
-// charges. The clock advances so fast that every charge records the use of its links.
-func linksChangeWhileCharged(t *testing.T, st store.Store, c *clock) {
+// concurrentLinkChangesAndCharges checks that changes of accounts, apps and links do not deadlock
+// with charges. The clock advances so fast that every charge records the use of its links.
+func concurrentLinkChangesAndCharges(t *testing.T, st store.Store, c *clock) {
 	const rounds = 25
 	var accounts []cola.AccountID
 	var credentials []cola.Credential
 	apps := []store.App{mustApp(t, st, "app"), mustApp(t, st, "other")}
 	for n := range 3 {
-		accounts = append(accounts, mustAccountOf(t, st, anIssuer, fmt.Sprint(n), "").ID)
+		accounts = append(accounts, mustAccountOf(t, st, testIssuer, fmt.Sprint(n), "").ID)
 		for _, app := range apps {
 			credentials = append(credentials, linkCredential(mustConnect(t, st, accounts[n], app.ID).ID))
 		}
@@ -193,17 +207,19 @@ func linksChangeWhileCharged(t *testing.T, st store.Store, c *clock) {
 			return err
 		},
 		func(n int) error {
-			_, err := st.AccountOf(t.Context(), store.Identity{Issuer: anIssuer, Subject: fmt.Sprint(n % 3)}, fmt.Sprintf("%d@example.com", n%4))
+			_, err := st.AccountOf(t.Context(), store.Identity{Issuer: testIssuer, Subject: fmt.Sprint(n % 3)},
+				fmt.Sprintf("%d@example.com", n%4))
 			return err
 		},
 	}
 	for range 3 {
 		work = append(work, func(int) error {
 			c.advance(2 * time.Minute)
-			return st.Settle(t.Context(), store.Batch{ID: NewBatchID(), Accounts: accounts, Credentials: credentials}, chargeLinks)
+			return st.Settle(t.Context(), store.Batch{ID: NewBatchID(), Accounts: accounts, Credentials: credentials},
+				chargeLinks)
 		})
 	}
-	atOnce(len(work), func(i int) {
+	concurrently(len(work), func(i int) {
 		for n := range rounds {
 			if err := work[i](n); err != nil {
 				t.Errorf("worker %d, round %d: %v", i, n, err)
@@ -213,9 +229,10 @@ func linksChangeWhileCharged(t *testing.T, st store.Store, c *clock) {
 	})
 	for _, id := range accounts {
 		sum := sumOfDays(t, st, id, cola.PeriodOf(c.now()))
-		same(t, "sum of the days", mustUsage(t, st, id).Used, sum)
+		checkEqual(t, "sum of daily usage", mustUsage(t, st, id).Used, sum)
 		if sum.ListRecords > 3*2*rounds {
-			t.Errorf("account %d was charged %d records by %d batches of two links", id, sum.ListRecords, 3*rounds)
+			t.Errorf("account %d was charged %d list records, want at most 1 per link in %d batches", id,
+				sum.ListRecords, 3*rounds)
 		}
 	}
 }

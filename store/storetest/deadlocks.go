@@ -18,11 +18,12 @@ import (
 // consistent. A backend may check more afterwards, such as that the database reported no deadlocks.
 func CheckDeadlocks(t *testing.T, st store.Store) {
 	a := roomyAccount(t, st, "a@example.com")
-	m := deadlockTest{t, st, mustCreate(t, st, dueSearch(a.ID, 0, epoch)), mustDestination(t, st, newHook(a.ID, hook)), mustOwn(t, st, a.ID)}
+	m := deadlockTest{t, st, mustCreate(t, st, dueSearch(a.ID, 0, epoch)), mustDestination(t, st, newHook(a.ID, hook)),
+		mustOwn(t, st, a.ID)}
 	for n := range 25 {
 		m.round(n)
 	}
-	m.checkWhole()
+	m.checkConsistent()
 }
 
 type deadlockTest struct {
@@ -38,8 +39,8 @@ func (m deadlockTest) round(n int) {
 	doomed := mustCreate(m, m.st, dueSearch(m.hook.Account, n+1, epoch))
 	only := mustDestination(m, m.st, forSearch(newHook(m.hook.Account, fmt.Sprintf("%s/%d", hook, n)), doomed))
 	for i := range 4 {
-		mustFind(m, m.st, doomed, i)
-		mustFind(m, m.st, m.search, 10*n+i)
+		mustRun(m, m.st, doomed, i)
+		mustRun(m, m.st, m.search, 10*n+i)
 	}
 	run := m.run(n)
 	claimed := claimDeliveries(m, m.st, everyID)
@@ -48,15 +49,16 @@ func (m deadlockTest) round(n int) {
 		if i%4 == 3 {
 			continue
 		}
-		a := []store.Attempt{delivered(d, duePast), retried(d, duePast), givenUp(d, duePast, cola.ReasonGone)}[i%4]
+		a := []store.Attempt{deliveredAttempt(d, duePast), retriedAttempt(d, duePast),
+			failedAttempt(d, duePast, cola.ReasonGone)}[i%4]
 		wg.Go(func() { m.accept(m.attempt(a)) })
 	}
 	wg.Go(func() { m.accept(m.st.ReleaseDeliveries(m.Context(), claimed[:len(claimed)/2])) })
 	wg.Go(func() { m.accept(m.st.DeleteSavedSearch(m.Context(), m.hook.Account, doomed.UUID)) })
 	wg.Go(func() { m.accept(m.st.DeleteDestination(m.Context(), m.hook.Account, only.UUID)) })
 	wg.Go(func() { mustRecord(m, m.st, run) })
-	wg.Go(func() { mustTurn(m, m.st, m.own, n%2 == 0) })
-	wg.Go(func() { mustTurn(m, m.st, m.hook, true) })
+	wg.Go(func() { mustSetActive(m, m.st, m.own, n%2 == 0) })
+	wg.Go(func() { mustSetActive(m, m.st, m.hook, true) })
 	for _, d := range []store.Destination{m.hook, m.own, only} {
 		wg.Go(func() {
 			_, err := m.st.ReplayUndelivered(m.Context(), d.Account, d.UUID, duePast.Add(anHour), 3)
@@ -92,28 +94,29 @@ func (m deadlockTest) accept(err error) {
 	}
 }
 
-// checkWhole checks attempt counts, that each delivery is either due or settled, and that none is
-// pending for an inactive destination.
-func (m deadlockTest) checkWhole() {
+// checkConsistent checks attempt counts, that each delivery is either due or settled, and that none
+// is pending for an inactive destination.
+func (m deadlockTest) checkConsistent() {
 	states := map[string]string{}
 	for _, d := range mustDestinations(m, m.st, m.hook.Account) {
 		states[d.UUID] = d.State
 	}
-	same(m, "destinations", 2, len(states))
+	checkEqual(m, "destinations", 2, len(states))
 	counts := map[string]int{}
 	for _, d := range deliveriesOf(m, m.st, m.hook.Account, store.DeliveryFilter{}) {
 		counts[d.State]++
 		pending := d.State == cola.DeliveryPending
-		if n := len(mustDelivery(m, m.st, m.hook.Account, d.ID).Attempts); n != d.AttemptCount || d.NextAttemptAt.OK != pending || d.SettledAt.OK == pending {
-			m.Errorf("%d attempts of %+v", n, d)
+		if n := len(mustDelivery(m, m.st, m.hook.Account, d.ID).Attempts); n != d.AttemptCount ||
+			d.NextAttemptAt.OK != pending || d.SettledAt.OK == pending {
+			m.Errorf("%d attempts stored for %+v, want a consistent count and state", n, d)
 		}
 		if pending && d.Event != cola.EventPaused && states[d.Destination] != cola.DestinationActive {
-			m.Errorf("to a destination that is %s: %+v", states[d.Destination], d)
+			m.Errorf("pending delivery to a destination that is %s: %+v", states[d.Destination], d)
 		}
 	}
 	for _, state := range cola.DeliveryStates() {
 		if counts[state] == 0 {
-			m.Errorf("nothing is %s; the test shows little", state)
+			m.Errorf("no delivery is %s; the test needs one", state)
 		}
 	}
 }

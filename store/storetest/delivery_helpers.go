@@ -14,13 +14,13 @@ import (
 
 var allKinds = []string{cola.KindEmail, cola.KindWebhook}
 
-// mustFind runs a due search, which becomes due again at duePast, and returns what was recorded.
-func mustFind(t tb, st store.Store, search cola.SavedSearch, labels ...int) store.RunOutcome {
+// mustRun runs a due search, which becomes due again at duePast, and returns what was recorded.
+func mustRun(t tb, st store.Store, search cola.SavedSearch, labels ...int) store.RunOutcome {
 	t.Helper()
 	claimed := mustClaim(t, st, everyID, anHour)
 	i := slices.IndexFunc(claimed, func(d store.DueSearch) bool { return d.Search.UUID == search.UUID })
 	if i < 0 {
-		t.Fatal(search.Name, "is not due")
+		t.Fatalf("search %q is not due", search.Name)
 	}
 	run := runOf(t, st, claimed[i], labels...)
 	run.Next = cola.TimestampOf(duePast)
@@ -43,16 +43,16 @@ func mustNotify(t tb, st store.Store, email string, n, runs int) notified {
 	t.Helper()
 	a := notified{Account: roomyAccount(t, st, email)}
 	a.search = mustCreate(t, st, newSearch(a.ID, n))
-	mustTurn(t, st, mustOwn(t, st, a.ID), false)
+	mustSetActive(t, st, mustOwn(t, st, a.ID), false)
 	a.hook = mustDestination(t, st, newHook(a.ID, hook))
 	for i := range runs {
-		a.run = mustFind(t, st, a.search, 100*n+i).Run
+		a.run = mustRun(t, st, a.search, 100*n+i).Run
 	}
 	return a
 }
 
-// mustTurn activates a destination, or pauses it on behalf of its holder.
-func mustTurn(t tb, st store.Store, d store.Destination, active bool) store.Destination {
+// mustSetActive activates a destination, or pauses it on behalf of its holder.
+func mustSetActive(t tb, st store.Store, d store.Destination, active bool) store.Destination {
 	t.Helper()
 	if active {
 		return changeDestination(t, st, d, inState(cola.DestinationActive, ""))
@@ -71,7 +71,7 @@ func mustClaimDelivery(t tb, st store.Store) store.DueDelivery {
 	t.Helper()
 	claimed := claimDeliveries(t, st, everyID)
 	if len(claimed) != 1 {
-		t.Fatal("claimed", deliveryIDs(claimed), "want one delivery")
+		t.Fatalf("ClaimDeliveries = %v, want one delivery", deliveryIDs(claimed))
 	}
 	return claimed[0]
 }
@@ -85,43 +85,45 @@ func deliveryIDs(claimed []store.DueDelivery) []int64 {
 }
 
 // took is the duration of attempts in tests.
-const took = 184 * time.Millisecond
+const attemptDuration = 184 * time.Millisecond
 
-// delivered returns a successful attempt.
-func delivered(d store.DueDelivery, at time.Time) store.Attempt {
-	return store.Attempt{Due: d, At: at, Took: took, Status: 200, State: cola.DeliveryDelivered}
+// deliveredAttempt returns a successful attempt.
+func deliveredAttempt(d store.DueDelivery, at time.Time) store.Attempt {
+	return store.Attempt{Due: d, At: at, Took: attemptDuration, Status: 200, State: cola.DeliveryDelivered}
 }
 
-// retried returns a failed attempt with a retry in an hour.
-func retried(d store.DueDelivery, at time.Time) store.Attempt {
-	return store.Attempt{Due: d, At: at, Took: took, Status: 503, Error: unwell, State: cola.DeliveryPending, Next: at.Add(anHour)}
+// retriedAttempt returns a failed attempt with a retry in an hour.
+func retriedAttempt(d store.DueDelivery, at time.Time) store.Attempt {
+	return store.Attempt{Due: d, At: at, Took: attemptDuration, Status: 503, Error: receiverError,
+		State: cola.DeliveryPending, Next: at.Add(anHour)}
 }
 
-// givenUp returns a final failed attempt with its effect on the destination.
-func givenUp(d store.DueDelivery, at time.Time, pause string) store.Attempt {
-	return store.Attempt{Due: d, At: at, Took: took, Error: unwell, State: cola.DeliveryFailed, Pause: pause}
+// failedAttempt returns a final failed attempt with its effect on the destination.
+func failedAttempt(d store.DueDelivery, at time.Time, pause string) store.Attempt {
+	return store.Attempt{Due: d, At: at, Took: attemptDuration, Error: receiverError, State: cola.DeliveryFailed,
+		Pause: pause}
 }
 
-const unwell = "The receiver answered 503."
+const receiverError = "The receiver answered 503."
 
-// mustNote records an attempt.
-func mustNote(t tb, st store.Store, a store.Attempt) {
+// mustRecordAttempt records an attempt.
+func mustRecordAttempt(t tb, st store.Store, a store.Attempt) {
 	t.Helper()
 	recorded, err := st.RecordAttempt(context.Background(), a)
 	if !must(t, recorded, err) {
-		t.Errorf("the attempt at delivery %d was not recorded", a.Due.ID)
+		t.Errorf("RecordAttempt(delivery %d) = false, want true", a.Due.ID)
 	}
 }
 
-// mustNotNote checks that an attempt is rejected without side effects.
-func mustNotNote(t tb, st store.Store, what string, a store.Attempt) {
+// checkAttemptRejected checks that an attempt is rejected without side effects.
+func checkAttemptRejected(t tb, st store.Store, desc string, a store.Attempt) {
 	t.Helper()
-	before := everything(t, st)
+	before := storeContents(t, st)
 	recorded, err := st.RecordAttempt(context.Background(), a)
 	if must(t, recorded, err) {
-		t.Errorf("%s: an attempt was recorded", what)
+		t.Errorf("%s: RecordAttempt = true, want false", desc)
 	}
-	same(t, what+": what the store holds", before, everything(t, st))
+	checkEqual(t, desc+": store contents", before, storeContents(t, st))
 }
 
 // deliveriesOf returns an account's deliveries, oldest first.
@@ -129,7 +131,7 @@ func deliveriesOf(t tb, st store.Store, account cola.AccountID, which store.Deli
 	t.Helper()
 	list, total, err := st.DeliveriesOf(context.Background(), account, which, store.Slice{Limit: everyID})
 	if must(t, list, err); total != len(list) {
-		t.Errorf("%d deliveries in all, a list of all has %d", total, len(list))
+		t.Errorf("DeliveriesOf total = %d, want %d", total, len(list))
 	}
 	slices.Reverse(list)
 	return list
@@ -141,23 +143,23 @@ func mustDelivery(t tb, st store.Store, account cola.AccountID, id int64) cola.D
 	return must(t, d, err)
 }
 
-// mustDestinationNow reads a destination again.
-func mustDestinationNow(t tb, st store.Store, d store.Destination) store.Destination {
+// mustReload reads a destination again.
+func mustReload(t tb, st store.Store, d store.Destination) store.Destination {
 	t.Helper()
 	d, err := st.Destination(context.Background(), d.Account, d.UUID)
 	return must(t, d, err)
 }
 
-// mustMessage sends a test message to a destination.
-func mustMessage(t tb, st store.Store, to store.Destination, due time.Time) cola.Delivery {
+// mustSendTest sends a test message to a destination.
+func mustSendTest(t tb, st store.Store, to store.Destination, due time.Time) cola.Delivery {
 	t.Helper()
 	d, err := st.AddTest(context.Background(), to.Account, to.UUID, due)
 	return must(t, d, err)
 }
 
-// createDelivered creates an account with two searches that have run, one of them with its own
+// populateDelivered creates an account with two searches that have run, one of them with its own
 // destination, and attempts each delivery once.
-func createDelivered(t *testing.T, st store.Store) (account cola.AccountID, first, second cola.SavedSearch) {
+func populateDelivered(t *testing.T, st store.Store) (account cola.AccountID, first, second cola.SavedSearch) {
 	t.Helper()
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	hooked := mustDestination(t, st, newHook(a.ID, hook))
@@ -166,58 +168,59 @@ func createDelivered(t *testing.T, st store.Store) (account cola.AccountID, firs
 	mustRecord(t, st, runOf(t, st, mustClaimOne(t, st), 1))
 	claimed := mustClaimDeliveries(t, st)
 	for _, d := range []store.Destination{mustOwn(t, st, a.ID), hooked, only} {
-		attempt(t, st, claimed, d, cola.EventRan, "The receiver answered 503.", cola.DeliveryPending)
+		attempt(t, st, claimed, d, cola.EventRan, receiverError, cola.DeliveryPending)
 	}
-	second = tell(t, st, a.ID, 2)
+	second = runWithMatch(t, st, a.ID, 2)
 	claimed = mustClaimDeliveries(t, st)
 	for _, d := range []store.Destination{mustOwn(t, st, a.ID), hooked} {
 		attempt(t, st, claimed, d, cola.EventRan, "", cola.DeliveryDelivered)
 	}
-	mustHaveSent(t, st, 3, 5, 5)
+	checkDeliveryCounts(t, st, 3, 5, 5)
 	return a.ID, first, second
 }
 
-// mustHaveSent checks the numbers of destinations, deliveries and attempts.
-func mustHaveSent(t tb, st store.Store, destinations, deliveries, attempts int) {
+// checkDeliveryCounts checks the numbers of destinations, deliveries and attempts.
+func checkDeliveryCounts(t tb, st store.Store, destinations, deliveries, attempts int) {
 	t.Helper()
 	sizes, err := st.Sizes(context.Background())
-	want := map[store.ItemKind]int{store.ItemDestination: destinations, store.ItemDelivery: deliveries, store.ItemAttempt: attempts}
+	want := map[store.ItemKind]int{store.ItemDestination: destinations, store.ItemDelivery: deliveries,
+		store.ItemAttempt: attempts}
 	got := map[store.ItemKind]int{}
 	for kind := range want {
 		got[kind] = must(t, sizes, err)[kind]
 	}
-	same(t, "what is sent", want, got)
+	checkEqual(t, "stored items", want, got)
 }
 
-func deletedDestination(t *testing.T, st store.Store, _ *clock) {
-	account, _, _ := createDelivered(t, st)
+func deleteDestination(t *testing.T, st store.Store, _ *clock) {
+	account, _, _ := populateDelivered(t, st)
 	list := mustDestinations(t, st, account)
 	mustDo(t, st.DeleteDestination(t.Context(), account, list[1].UUID))
-	mustHaveSent(t, st, 2, 3, 3)
-	same(t, "destinations", []store.Destination{list[0], list[2]}, mustDestinations(t, st, account))
+	checkDeliveryCounts(t, st, 2, 3, 3)
+	checkEqual(t, "Destinations", []store.Destination{list[0], list[2]}, mustDestinations(t, st, account))
 	if err := st.DeleteDestination(t.Context(), account, list[1].UUID); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("deleted again: %v, want ErrNotFound", err)
+		t.Errorf("second DeleteDestination error = %v, want ErrNotFound", err)
 	}
 	mustDo(t, st.DeleteDestination(t.Context(), account, list[0].UUID)) // the account's own can be deleted, too
-	mustHaveSent(t, st, 1, 1, 1)
-	tell(t, st, account, 3)
-	same(t, "told of another search", 1, len(mustDeliveries(t, st, account)))
+	checkDeliveryCounts(t, st, 1, 1, 1)
+	runWithMatch(t, st, account, 3)
+	checkEqual(t, "number of deliveries after another run", 1, len(mustDeliveries(t, st, account)))
 }
 
-func deletedSearchDestinations(t *testing.T, st store.Store, _ *clock) {
-	account, first, second := createDelivered(t, st)
+func deleteSearchDestinations(t *testing.T, st store.Store, _ *clock) {
+	account, first, second := populateDelivered(t, st)
 	mustDo(t, st.DeleteSavedSearch(t.Context(), account, first.UUID))
-	mustHaveSent(t, st, 2, 2, 2)
+	checkDeliveryCounts(t, st, 2, 2, 2)
 	for _, d := range mustDeliveries(t, st, account) {
-		same(t, "what is left tells of", cola.Some(second.UUID), d.SavedSearch)
+		checkEqual(t, "search of a remaining delivery", cola.Some(second.UUID), d.SavedSearch)
 	}
 	mustDo(t, st.DeleteSavedSearch(t.Context(), account, second.UUID))
-	mustHaveSent(t, st, 2, 0, 0)
+	checkDeliveryCounts(t, st, 2, 0, 0)
 }
 
-// deletedWhileRecorded checks that the run is recorded and that a deleted destination has no
+// deleteWhileRecording checks that the run is recorded and that a deleted destination has no
 // pending deliveries, whichever comes first.
-func deletedWhileRecorded(t *testing.T, st store.Store, _ *clock) {
+func deleteWhileRecording(t *testing.T, st store.Store, _ *clock) {
 	a := roomyAccount(t, st, "a@example.com")
 	for round := range 15 {
 		mustCreate(t, st, dueSearch(a.ID, round, epoch))
@@ -227,10 +230,10 @@ func deletedWhileRecorded(t *testing.T, st store.Store, _ *clock) {
 		wg.Go(func() { mustRecord(t, st, run) })
 		wg.Go(func() {
 			if err := st.DeleteDestination(t.Context(), a.ID, hooked.UUID); err != nil {
-				t.Errorf("deletion: %v", err)
+				t.Errorf("DeleteDestination: %v", err)
 			}
 		})
 		wg.Wait()
-		mustHaveSent(t, st, 1, round+1, 0)
+		checkDeliveryCounts(t, st, 1, round+1, 0)
 	}
 }

@@ -14,15 +14,15 @@ import (
 
 func destinationChangeChecks() []check {
 	return []check{
-		{"a changed destination comes back", changedDestinationComesBack},
-		{"a change of a destination that is refused writes nothing", refusedDestinationChange},
-		{"changes of a destination at once are all made", destinationChangedAtOnce},
-		{"what waits for a destination that is not active any more is skipped", pausedSkipsPending},
-		{"a destination is told once of a run", toldOnce},
-		{"with a destination goes what was sent there", deletedDestination},
-		{"with a search go its destinations, and what was sent of it", deletedSearchDestinations},
-		{"destinations are deleted while runs are recorded", deletedWhileRecorded},
-		{"a search has one feed at a time", feedIsSet},
+		{"update and get", updateDestination},
+		{"rejected change", rejectDestinationChange},
+		{"concurrent changes", concurrentDestinationChanges},
+		{"deactivation skips pending deliveries", deactivationSkipsPending},
+		{"one message per run and address", oneMessagePerRun},
+		{"delete a destination with its deliveries", deleteDestination},
+		{"delete a search with its destinations and deliveries", deleteSearchDestinations},
+		{"delete destinations while runs are recorded", deleteWhileRecording},
+		{"set feed", setFeed},
 	}
 }
 
@@ -41,7 +41,7 @@ func inState(state, reason string) func(d *store.Destination) {
 	return func(d *store.Destination) { d.State, d.Reason = state, cola.Opt[string]{V: reason, OK: reason != ""} }
 }
 
-func changedDestinationComesBack(t *testing.T, st store.Store, _ *clock) {
+func updateDestination(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	want, own := mustDestination(t, st, newHook(a.ID, hook)), mustOwn(t, st, a.ID)
 	for _, change := range []func(d *store.Destination){
@@ -55,26 +55,29 @@ func changedDestinationComesBack(t *testing.T, st store.Store, _ *clock) {
 		func(d *store.Destination) { d.VerifiedAt = epoch.Add(time.Minute) },
 		inState(cola.DestinationDisabled, cola.ReasonGone),
 		func(d *store.Destination) {
-			d.State, d.Reason, d.FailingSince, d.Secrets = cola.DestinationActive, cola.Opt[string]{}, cola.Opt[cola.Timestamp]{}, store.Secrets{Current: "whsec_newer"}
+			d.State, d.Reason, d.FailingSince, d.Secrets = cola.DestinationActive, cola.Opt[string]{},
+				cola.Opt[cola.Timestamp]{}, store.Secrets{Current: "whsec_newer"}
 		},
 	} {
-		shown := want
+		old := want
 		change(&want)
-		changed := changeDestination(t, st, shown, func(d *store.Destination) {
-			same(t, "what is changed", shown, *d)
+		changed := changeDestination(t, st, old, func(d *store.Destination) {
+			checkEqual(t, "destination passed to the change", old, *d)
 			change(d)
-			d.UUID, d.Kind, d.Address, d.Own, d.Account, d.CreatedAt = "x", "x", cola.Some("x"), true, 42, 1 // ignored: changes cannot set these
+			// Ignored: changes cannot set these.
+			d.UUID, d.Kind, d.Address, d.Own, d.Account, d.CreatedAt = "x", "x", cola.Some("x"), true, 42, 1
 		})
-		same(t, "changed", want, changed)
+		checkEqual(t, "UpdateDestination", want, changed)
 		found, err := st.Destination(t.Context(), a.ID, want.UUID)
-		same(t, "found", want, must(t, found, err))
+		checkEqual(t, "Destination", want, must(t, found, err))
 	}
 	own.SendEmpty = true
-	same(t, "the own one, changed", own, changeDestination(t, st, own, func(d *store.Destination) { d.SendEmpty = true }))
-	same(t, "destinations", []store.Destination{own, want}, mustDestinations(t, st, a.ID))
+	checkEqual(t, "UpdateDestination of the account's own address", own,
+		changeDestination(t, st, own, func(d *store.Destination) { d.SendEmpty = true }))
+	checkEqual(t, "Destinations", []store.Destination{own, want}, mustDestinations(t, st, a.ID))
 }
 
-func refusedDestinationChange(t *testing.T, st store.Store, _ *clock) {
+func rejectDestinationChange(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	made := mustDestination(t, st, newHook(a.ID, hook))
 	refuse := func(spoil func(d *store.Destination), refusal error) error {
@@ -83,31 +86,33 @@ func refusedDestinationChange(t *testing.T, st store.Store, _ *clock) {
 			spoil(d)
 			return refusal
 		})
-		same(t, "what is returned", store.Destination{}, changed)
+		checkEqual(t, "returned destination", store.Destination{}, changed)
 		return err
 	}
-	for _, refusal := range []error{errors.New("not that"), cola.Errorf(cola.CodeValidation, "Not that."), store.ErrUnavailable, store.ErrNotFound} {
+	for _, refusal := range []error{errors.New("not that"), cola.Errorf(cola.CodeValidation, "Not that."),
+		store.ErrUnavailable, store.ErrNotFound} {
 		if err := refuse(func(*store.Destination) {}, refusal); err != refusal {
-			t.Errorf("%v: %v, want it as it is", refusal, err)
+			t.Errorf("UpdateDestination error = %v, want the callback's error %v", err, refusal)
 		}
 	}
 	for name, spoil := range map[string]func(d *store.Destination){
-		"no state":               func(d *store.Destination) { d.State = "" },
-		"a reason with a NUL":    func(d *store.Destination) { d.Reason = cola.Some("\x00") },
-		"a secret of bytes":      func(d *store.Destination) { d.Secrets.Current = "\xff" },
-		"an old secret of bytes": func(d *store.Destination) { d.Secrets.Old = "\xff" },
-		"a challenge of bytes":   func(d *store.Destination) { d.Challenge.Sealed = "\xff" },
+		"no state":                func(d *store.Destination) { d.State = "" },
+		"reason with NUL":         func(d *store.Destination) { d.Reason = cola.Some("\x00") },
+		"secret is not UTF-8":     func(d *store.Destination) { d.Secrets.Current = "\xff" },
+		"old secret is not UTF-8": func(d *store.Destination) { d.Secrets.Old = "\xff" },
+		"challenge is not UTF-8":  func(d *store.Destination) { d.Challenge.Sealed = "\xff" },
 	} {
 		if err := refuse(spoil, nil); !errors.Is(err, store.ErrMalformed) {
-			t.Errorf("%s: %v, want ErrMalformed", name, err)
+			t.Errorf("%s: UpdateDestination error = %v, want ErrMalformed", name, err)
 		}
 	}
 	found, err := st.Destination(t.Context(), a.ID, made.UUID)
-	same(t, "the destination", made, must(t, found, err))
+	checkEqual(t, "Destination after rejected changes", made, must(t, found, err))
 }
 
-// destinationChangedAtOnce checks that concurrent changes each see the result of the previous one.
-func destinationChangedAtOnce(t *testing.T, st store.Store, _ *clock) {
+// concurrentDestinationChanges checks that concurrent changes each see the result of the previous
+// one.
+func concurrentDestinationChanges(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	made := mustDestination(t, st, newHook(a.ID, hook))
 	var wg sync.WaitGroup
@@ -118,11 +123,11 @@ func destinationChangedAtOnce(t *testing.T, st store.Store, _ *clock) {
 	}
 	wg.Wait()
 	found, err := st.Destination(t.Context(), a.ID, made.UUID)
-	same(t, "the old secret", "..........", must(t, found, err).Secrets.Old)
+	checkEqual(t, "old secret", "..........", must(t, found, err).Secrets.Old)
 }
 
-// tell runs the n-th search of an account with a match, and returns the search.
-func tell(t tb, st store.Store, account cola.AccountID, n int) cola.SavedSearch {
+// runWithMatch runs the n-th search of an account with a match, and returns the search.
+func runWithMatch(t tb, st store.Store, account cola.AccountID, n int) cola.SavedSearch {
 	t.Helper()
 	made := mustCreate(t, st, dueSearch(account, n, epoch))
 	mustRecord(t, st, runOf(t, st, mustClaimOne(t, st), 1))
@@ -139,7 +144,8 @@ func mustDeliveries(t tb, st store.Store, account cola.AccountID) []cola.Deliver
 // mustClaimDeliveries claims all due deliveries and returns them by destination and event.
 func mustClaimDeliveries(t tb, st store.Store) map[string]store.DueDelivery {
 	t.Helper()
-	claimed, err := st.ClaimDeliveries(context.Background(), duePast.Add(week), []string{cola.KindEmail, cola.KindWebhook}, everyID, anHour)
+	claimed, err := st.ClaimDeliveries(context.Background(), duePast.Add(week),
+		[]string{cola.KindEmail, cola.KindWebhook}, everyID, anHour)
 	all := map[string]store.DueDelivery{}
 	for _, d := range must(t, claimed, err) {
 		all[d.Destination.UUID+" "+d.Event] = d
@@ -147,16 +153,16 @@ func mustClaimDeliveries(t tb, st store.Store) map[string]store.DueDelivery {
 	return all
 }
 
-func pausedSkipsPending(t *testing.T, st store.Store, c *clock) {
+func deactivationSkipsPending(t *testing.T, st store.Store, c *clock) {
 	for i, state := range []string{cola.DestinationPaused, cola.DestinationDisabled} {
 		a := mustAccount(t, st, fmt.Sprintf("%d@example.com", i), cola.TierFree)
 		own, hooked := mustOwn(t, st, a.ID), mustDestination(t, st, newHook(a.ID, hook))
 		_, err := st.AddTest(t.Context(), a.ID, hooked.UUID, duePast)
 		mustDo(t, err)
-		tell(t, st, a.ID, 10*i)
+		runWithMatch(t, st, a.ID, 10*i)
 		changeDestination(t, st, hooked, func(d *store.Destination) { d.SendEmpty = true })
 		for _, d := range mustDeliveries(t, st, a.ID) {
-			same(t, "of a destination that is active still", cola.DeliveryPending, d.State)
+			checkEqual(t, "delivery state before the change", cola.DeliveryPending, d.State)
 		}
 		claimed := mustClaimDeliveries(t, st)
 		c.advance(time.Hour)
@@ -164,42 +170,44 @@ func pausedSkipsPending(t *testing.T, st store.Store, c *clock) {
 		skipped := 0
 		for _, d := range mustDeliveries(t, st, a.ID) {
 			if d.Destination == own.UUID {
-				same(t, "of another destination", cola.DeliveryPending, d.State)
+				checkEqual(t, "delivery state of another destination", cola.DeliveryPending, d.State)
 				continue
 			}
 			skipped++
 			got := [...]any{d.State, d.Error, d.NextAttemptAt, d.SettledAt, d.AttemptCount}
-			same(t, d.Event, [...]any{cola.DeliverySkipped, cola.Some("The destination was " + state + "."), cola.Opt[cola.Timestamp]{},
+			checkEqual(t, d.Event, [...]any{cola.DeliverySkipped, cola.Some("The destination was " + state + "."),
+				cola.Opt[cola.Timestamp]{},
 				cola.Some(cola.TimestampOf(c.now())), 0}, got)
 		}
-		same(t, "skipped", 2, skipped)
+		checkEqual(t, "number of skipped deliveries", 2, skipped)
 		for _, under := range []struct{ event, failure, state, becomes string }{ // attempts in progress are recorded
 			{cola.EventRan, "", cola.DeliveryDelivered, cola.DeliveryDelivered},
 			{cola.EventTest, "The receiver answered 503.", cola.DeliveryPending, cola.DeliverySkipped},
 		} {
 			attempt(t, st, claimed, hooked, under.event, under.failure, under.state)
 			detail, err := st.DeliveryOf(t.Context(), a.ID, claimed[hooked.UUID+" "+under.event].ID)
-			same(t, "attempted since", under.becomes, must(t, detail, err).State)
+			checkEqual(t, "state after the attempt", under.becomes, must(t, detail, err).State)
 		}
 		before := mustDeliveries(t, st, a.ID)
 		changeDestination(t, st, hooked, inState(cola.DestinationActive, ""))
-		same(t, "once it is active again", before, mustDeliveries(t, st, a.ID))
+		checkEqual(t, "deliveries after reactivation", before, mustDeliveries(t, st, a.ID))
 	}
 }
 
-// toldOnce checks that an address receives one message per run, even if several destinations have
-// it.
-func toldOnce(t *testing.T, st store.Store, _ *clock) {
-	named := mustAccountOf(t, st, anIssuer, "1", "")
+// oneMessagePerRun checks that an address receives one message per run, even if several
+// destinations have it.
+func oneMessagePerRun(t *testing.T, st store.Store, _ *clock) {
+	named := mustAccountOf(t, st, testIssuer, "1", "")
 	mailbox := mustDestination(t, st, newMailbox(named.ID, "Me@example.com"))
-	tell(t, st, named.ID, 1)
-	mustAccountOf(t, st, anIssuer, "1", "me@example.com") // now it is also the account's own
-	tell(t, st, named.ID, 2)
-	var told []string
+	runWithMatch(t, st, named.ID, 1)
+	mustAccountOf(t, st, testIssuer, "1", "me@example.com") // now it is also the account's own
+	runWithMatch(t, st, named.ID, 2)
+	var recipients []string
 	for _, d := range mustDeliveries(t, st, named.ID) {
-		told = append(told, d.Destination)
+		recipients = append(recipients, d.Destination)
 	}
-	same(t, "told, newest first", []string{mustOwn(t, st, named.ID).UUID, mailbox.UUID}, told)
+	checkEqual(t, "destinations of the messages, newest first", []string{mustOwn(t, st, named.ID).UUID, mailbox.UUID},
+		recipients)
 
 	b := mustAccount(t, st, "b@example.com", cola.TierFree)
 	search := mustCreate(t, st, dueSearch(b.ID, 3, epoch))
@@ -212,27 +220,29 @@ func toldOnce(t *testing.T, st store.Store, _ *clock) {
 	mustRecord(t, st, runOf(t, st, mustClaimOne(t, st), 1))
 	for _, d := range mustDeliveries(t, st, b.ID) {
 		if kinds[d.Kind]++; d.Destination == unconfirmed.UUID {
-			t.Error("whoever has not agreed is told")
+			t.Error("message sent to an unconfirmed destination")
 		}
 	}
-	same(t, "told", map[string]int{cola.KindEmail: 1, cola.KindWebhook: 2}, kinds)
+	checkEqual(t, "messages by kind", map[string]int{cola.KindEmail: 1, cola.KindWebhook: 2}, kinds)
 }
 
 // attempt records an attempt of the claimed delivery of an event to a destination.
-func attempt(t tb, st store.Store, claimed map[string]store.DueDelivery, d store.Destination, event, failure, state string) {
+func attempt(t tb, st store.Store, claimed map[string]store.DueDelivery, d store.Destination, event, failure,
+	state string) {
 	t.Helper()
 	due, found := claimed[d.UUID+" "+event]
 	if !found {
-		t.Fatal("nothing is due to", d.UUID, "of", event)
+		t.Fatalf("no %s delivery claimed for destination %s", event, d.UUID)
 	}
-	recorded, err := st.RecordAttempt(context.Background(), store.Attempt{Due: due, At: duePast, Took: 184_123 * time.Microsecond, Status: 503, Error: failure,
-		State: state, Next: duePast.Add(2 * week)})
+	recorded, err := st.RecordAttempt(context.Background(),
+		store.Attempt{Due: due, At: duePast, Took: 184_123 * time.Microsecond, Status: 503, Error: failure,
+			State: state, Next: duePast.Add(2 * week)})
 	if !recorded || err != nil {
-		t.Errorf("an attempt was not recorded: %v", err)
+		t.Errorf("RecordAttempt = %v, %v; want true, nil", recorded, err)
 	}
 }
 
-func feedIsSet(t *testing.T, st store.Store, _ *clock) {
+func setFeed(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	one, two := mustCreate(t, st, newSearch(a.ID, 1)), mustCreate(t, st, newSearch(a.ID, 2))
 	hashes := []*store.FeedHash{{1}, {2}, {3}}
@@ -251,21 +261,24 @@ func feedIsSet(t *testing.T, st store.Store, _ *clock) {
 		hash   *store.FeedHash
 		want   [3]string
 	}{
-		{one, hashes[0], [3]string{one.Name}}, {two, hashes[1], [3]string{one.Name, two.Name}}, {one, hashes[2], [3]string{"", two.Name, one.Name}},
-		{one, hashes[2], [3]string{"", two.Name, one.Name}}, {one, nil, [3]string{"", two.Name}}, {one, nil, [3]string{"", two.Name}}, {one, hashes[0], [3]string{one.Name, two.Name}},
+		{one, hashes[0], [3]string{one.Name}}, {two, hashes[1], [3]string{one.Name, two.Name}},
+		{one, hashes[2], [3]string{"", two.Name, one.Name}},
+		{one, hashes[2], [3]string{"", two.Name, one.Name}}, {one, nil, [3]string{"", two.Name}},
+		{one, nil, [3]string{"", two.Name}}, {one, hashes[0], [3]string{one.Name, two.Name}},
 	} {
 		mustDo(t, st.SetFeed(t.Context(), a.ID, k.search.UUID, k.hash))
-		same(t, "feeds", k.want, feeds())
+		checkEqual(t, "feeds", k.want, feeds())
 	}
 	mustChange(t, st, a.ID, one.UUID, renamed("renamed")) // does not affect the feed
 	for _, k := range []struct {
 		account cola.AccountID
 		uuid    string
-	}{{b.ID, one.UUID}, {b.ID + 100, one.UUID}, {a.ID, ""}, {a.ID, one.UUID + "\x00"}, {a.ID, newSearch(a.ID, 3).Search.UUID}} {
+	}{{b.ID, one.UUID}, {b.ID + 100, one.UUID}, {a.ID, ""}, {a.ID, one.UUID + "\x00"},
+		{a.ID, newSearch(a.ID, 3).Search.UUID}} {
 		if err := st.SetFeed(t.Context(), k.account, k.uuid, hashes[2]); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("SetFeed(%d, %q): %v, want ErrNotFound", k.account, k.uuid, err)
 		}
 	}
 	mustDo(t, st.DeleteSavedSearch(t.Context(), a.ID, two.UUID))
-	same(t, "feeds of what is left", [3]string{"renamed"}, feeds())
+	checkEqual(t, "feeds after deleting a search", [3]string{"renamed"}, feeds())
 }

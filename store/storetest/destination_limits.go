@@ -14,28 +14,29 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-func destinationsAreLimited(t *testing.T, st store.Store, _ *clock) {
+func destinationLimit(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
-	limited := func(n store.NewDestination) error {
+	create := func(n store.NewDestination) error {
 		n.MaxDestinations = 3 // including the account's own
 		_, err := st.CreateDestination(t.Context(), n)
 		return err
 	}
 	search := mustCreate(t, st, newSearch(a.ID, 1))
-	mustDo(t, limited(newHook(a.ID, hook+"1")))
-	mustDo(t, limited(forSearch(newMailbox(a.ID, "x@example.com"), search)))
-	if err := limited(newHook(a.ID, hook+"3")); !errors.Is(err, store.ErrLimit) {
-		t.Errorf("one more: %v, want ErrLimit", err)
+	mustDo(t, create(newHook(a.ID, hook+"1")))
+	mustDo(t, create(forSearch(newMailbox(a.ID, "x@example.com"), search)))
+	if err := create(newHook(a.ID, hook+"3")); !errors.Is(err, store.ErrLimit) {
+		t.Errorf("CreateDestination over the limit: error = %v, want ErrLimit", err)
 	}
-	mustDo(t, limited(newHook(b.ID, hook+"3")))
+	mustDo(t, create(newHook(b.ID, hook+"3")))
 	mustDo(t, st.DeleteDestination(t.Context(), a.ID, mustOwn(t, st, a.ID).UUID))
-	mustDo(t, limited(newHook(a.ID, hook+"3")))
-	same(t, "destinations", 3, len(mustDestinations(t, st, a.ID)))
+	mustDo(t, create(newHook(a.ID, hook+"3")))
+	checkEqual(t, "number of destinations", 3, len(mustDestinations(t, st, a.ID)))
 }
 
 // addUntilLimit adds webhooks, starting at number n, until the limit, and returns how many it has
 // added.
-func addUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, maxDestinations int) (added int, err error) {
+func addUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, maxDestinations int) (added int,
+	err error) {
 	for ; ; added++ {
 		next := newHook(account, fmt.Sprint(hook, n+added))
 		next.MaxDestinations = maxDestinations
@@ -44,14 +45,14 @@ func addUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, 
 		case errors.Is(err, store.ErrLimit):
 			return added, nil
 		case err != nil:
-			return added, fmt.Errorf("creation: %w", err)
+			return added, fmt.Errorf("create destination: %w", err)
 		}
 	}
 }
 
-// manyDestinations is the limit in tests with several processes, high enough for all of them to
-// overlap.
-const manyDestinations = 120
+// processDestinationLimit is the limit in tests with several processes, high enough for all of them
+// to overlap.
+const processDestinationLimit = 120
 
 // childAdd adds destinations to the account until the limit and prints how many it has added.
 func childAdd(ctx context.Context, st store.Store, out io.Writer) error {
@@ -59,24 +60,28 @@ func childAdd(ctx context.Context, st store.Store, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	added, err := addUntilLimit(ctx, st, account.ID, 1_000*os.Getpid(), manyDestinations)
+	added, err := addUntilLimit(ctx, st, account.ID, 1_000*os.Getpid(), processDestinationLimit)
 	fmt.Fprintf(out, "added %d\n", added)
 	return err
 }
 
-// addTogether checks that two processes, and goroutines of a third, together add exactly as many
-// destinations as the limit allows.
-func addTogether(t *testing.T, b Backend) {
-	place := b.New(t)
-	db := b.mustOpen(t, place)
+// addAcrossProcesses checks that two processes, and goroutines of a third, together add exactly as
+// many destinations as the limit allows.
+func addAcrossProcesses(t *testing.T, b Backend) {
+	dsn := b.New(t)
+	db := b.mustOpen(t, dsn)
 	account := mustAccount(t, db, chargedAccount, cola.TierFree)
-	total := together(t, place, "add", "added %d", func(i int) (int, error) { return addUntilLimit(t.Context(), db, account.ID, 1_000*i, manyDestinations) })
-	if kept := mustDestinations(t, db, account.ID); len(kept) != manyDestinations || total != manyDestinations-1 {
-		t.Errorf("%d destinations are kept, %d were added; want %d with the account's own", len(kept), total, manyDestinations)
+	total := runTogether(t, dsn, "add", "added %d", func(i int) (int, error) {
+		return addUntilLimit(t.Context(), db, account.ID, 1_000*i, processDestinationLimit)
+	})
+	if stored := mustDestinations(t, db, account.ID); len(stored) != processDestinationLimit ||
+		total != processDestinationLimit-1 {
+		t.Errorf("%d destinations stored, %d added; want %d including the account's own", len(stored), total,
+			processDestinationLimit)
 	}
 }
 
-func destinationsAreLimitedAtOnce(t *testing.T, st store.Store, _ *clock) {
+func destinationLimitConcurrent(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	var added atomic.Int64
 	var wg sync.WaitGroup
@@ -90,7 +95,9 @@ func destinationsAreLimitedAtOnce(t *testing.T, st store.Store, _ *clock) {
 		})
 	}
 	wg.Wait()
-	if kept := mustDestinations(t, st, a.ID); len(kept) != cola.MaxDestinations || added.Load() != cola.MaxDestinations-1 {
-		t.Errorf("%d destinations were added, %d are kept; want %d with the account's own", added.Load(), len(kept), cola.MaxDestinations)
+	if stored := mustDestinations(t, st, a.ID); len(stored) != cola.MaxDestinations ||
+		added.Load() != cola.MaxDestinations-1 {
+		t.Errorf("%d destinations added, %d stored; want %d including the account's own", added.Load(), len(stored),
+			cola.MaxDestinations)
 	}
 }

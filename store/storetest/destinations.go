@@ -15,15 +15,15 @@ import (
 
 func testDestinations(t *testing.T, open Opener) {
 	runChecks(t, open, slices.Concat([]check{
-		{"an account has a destination of its own from the start", ownDestinationIsThere},
-		{"a destination comes back", destinationComesBack},
-		{"an address is a destination once", addressIsUnique},
-		{"a destination needs an account and a search of it", destinationNeedsSearch},
-		{"what cannot be kept is refused", destinationIsMalformed},
-		{"destinations come in pages", destinationsInPages},
-		{"destinations are limited", destinationsAreLimited},
-		{"destinations are limited at once", destinationsAreLimitedAtOnce},
-		{"another account's destination is not found", destinationOfAnotherAccount},
+		{"own address", ownDestination},
+		{"create and get", destinationRoundTrip},
+		{"unique address", uniqueAddress},
+		{"unknown account or search", destinationUnknownOwner},
+		{"malformed", malformedDestination},
+		{"pages", listDestinations},
+		{"limit", destinationLimit},
+		{"limit with concurrent creation", destinationLimitConcurrent},
+		{"another account", destinationOfAnotherAccount},
 	}, destinationChangeChecks()))
 }
 
@@ -35,13 +35,15 @@ const (
 
 // newHook returns a new webhook for all searches of an account.
 func newHook(account cola.AccountID, address string) store.NewDestination {
-	return store.NewDestination{Account: account, Kind: cola.KindWebhook, Address: address, State: cola.DestinationActive, Secret: secret,
+	return store.NewDestination{Account: account, Kind: cola.KindWebhook, Address: address,
+		State: cola.DestinationActive, Secret: secret,
 		MaxDestinations: cola.MaxDestinations}
 }
 
 // newMailbox returns a new email destination for all searches of an account.
 func newMailbox(account cola.AccountID, address string) store.NewDestination {
-	return store.NewDestination{Account: account, Kind: cola.KindEmail, Address: address, State: cola.DestinationActive, MaxDestinations: cola.MaxDestinations}
+	return store.NewDestination{Account: account, Kind: cola.KindEmail, Address: address, State: cola.DestinationActive,
+		MaxDestinations: cola.MaxDestinations}
 }
 
 // forSearch restricts a new destination to one search.
@@ -60,7 +62,7 @@ func mustDestinations(t tb, st store.Store, account cola.AccountID) []store.Dest
 	t.Helper()
 	list, total, err := st.Destinations(context.Background(), account, store.Slice{Limit: everyID})
 	if err == nil && total != len(list) {
-		t.Errorf("%d destinations in all, a list of all has %d", total, len(list))
+		t.Errorf("Destinations total = %d, want %d", total, len(list))
 	}
 	return must(t, list, err)
 }
@@ -70,43 +72,46 @@ func mustOwn(t tb, st store.Store, account cola.AccountID) store.Destination {
 	t.Helper()
 	list := mustDestinations(t, st, account)
 	if len(list) == 0 || !list[0].Own {
-		t.Fatal("the first of the account's destinations is not its own address:", list)
+		t.Fatalf("Destinations = %+v, want the account's own address first", list)
 	}
 	return list[0]
 }
 
-func ownDestinationIsThere(t *testing.T, st store.Store, c *clock) {
+func ownDestination(t *testing.T, st store.Store, c *clock) {
 	c.set(epoch.In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond)) // stored in UTC, in whole microseconds
 	made := mustAccount(t, st, "Ann@Example.com", cola.TierFree)
-	named := mustAccountOf(t, st, anIssuer, "1", "")
-	verified := mustAccountOf(t, st, anIssuer, "2", "Ben@example.com")
+	named := mustAccountOf(t, st, testIssuer, "1", "")
+	verified := mustAccountOf(t, st, testIssuer, "2", "Ben@example.com")
 	for _, k := range []struct {
 		account store.Account
 		address cola.Opt[string]
 	}{{made, cola.Some("Ann@Example.com")}, {named, cola.Opt[string]{}}, {verified, cola.Some("Ben@example.com")}} {
 		list := mustDestinations(t, st, k.account.ID)
 		if len(list) != 1 || list[0].UUID == "" {
-			t.Fatalf("destinations of account %d: %+v, want one with a uuid", k.account.ID, list)
+			t.Fatalf("destinations of account %d = %+v, want one with a UUID", k.account.ID, list)
 		}
-		want := cola.Destination{UUID: list[0].UUID, Kind: cola.KindEmail, Address: k.address, State: cola.DestinationActive, CreatedAt: cola.TimestampOf(epoch)}
-		same(t, "destination", store.Destination{Destination: want, Account: k.account.ID, Own: true}, list[0])
+		want := cola.Destination{UUID: list[0].UUID, Kind: cola.KindEmail, Address: k.address,
+			State: cola.DestinationActive, CreatedAt: cola.TimestampOf(epoch)}
+		checkEqual(t, "own destination", store.Destination{Destination: want, Account: k.account.ID, Own: true},
+			list[0])
 	}
-	same(t, "found by its address", made.ID, mustAccountOf(t, st, anIssuer, "3", "ann@example.com").ID)
-	same(t, "found again", verified.ID, mustAccountOf(t, st, anIssuer, "2", "Ben@example.com").ID)
-	same(t, "has an address now", named.ID, mustAccountOf(t, st, anIssuer, "1", "cat@example.com").ID)
-	for account, address := range map[cola.AccountID]string{made.ID: "Ann@Example.com", verified.ID: "Ben@example.com", named.ID: "cat@example.com"} {
+	checkEqual(t, "account by its email", made.ID, mustAccountOf(t, st, testIssuer, "3", "ann@example.com").ID)
+	checkEqual(t, "account by its identity", verified.ID, mustAccountOf(t, st, testIssuer, "2", "Ben@example.com").ID)
+	checkEqual(t, "account with a new email", named.ID, mustAccountOf(t, st, testIssuer, "1", "cat@example.com").ID)
+	for account, address := range map[cola.AccountID]string{made.ID: "Ann@Example.com", verified.ID: "Ben@example.com",
+		named.ID: "cat@example.com"} {
 		list := mustDestinations(t, st, account)
 		if len(list) != 1 || list[0].Address != cola.Some(address) {
-			t.Errorf("destinations %+v, want one, of %s", list, address)
+			t.Errorf("destinations = %+v, want one for %s", list, address)
 		}
 	}
 	if _, err := st.CreateAccount(t.Context(), "ann@example.com", cola.TierFree); !errors.Is(err, store.ErrExists) {
-		t.Errorf("an account with the same address: %v, want ErrExists", err)
+		t.Errorf("CreateAccount(duplicate email) error = %v, want ErrExists", err)
 	}
-	same(t, "of the account that was there", 1, len(mustDestinations(t, st, made.ID)))
+	checkEqual(t, "number of destinations of the existing account", 1, len(mustDestinations(t, st, made.ID)))
 }
 
-func destinationComesBack(t *testing.T, st store.Store, c *clock) {
+func destinationRoundTrip(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	search := mustCreate(t, st, newSearch(a.ID, 1))
 	c.set(epoch.Add(time.Hour).In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond))
@@ -115,102 +120,108 @@ func destinationComesBack(t *testing.T, st store.Store, c *clock) {
 	empty := forSearch(newHook(a.ID, hook+"?a=%20&b=ü"), search)
 	empty.SendEmpty = true
 	named := newHook(a.ID, hook+"/named")
-	named.UUID, named.Challenge, named.State = "5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10", "sealed:1", cola.DestinationPending
+	named.UUID, named.Challenge, named.State = "5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10", "sealed:1",
+		cola.DestinationPending
 	uuids := map[string]bool{}
-	for _, n := range []store.NewDestination{newHook(a.ID, hook), forSearch(newMailbox(a.ID, "x@example.com"), search), empty, asked, named} {
+	for _, n := range []store.NewDestination{newHook(a.ID, hook), forSearch(newMailbox(a.ID, "x@example.com"), search),
+		empty, asked, named} {
 		made := mustDestination(t, st, n)
 		uuids[made.UUID] = true
-		want := cola.Destination{UUID: made.UUID, Kind: n.Kind, Address: cola.Some(n.Address), SendEmpty: n.SendEmpty, State: n.State,
-			SavedSearch: cola.Opt[string]{V: n.SavedSearch, OK: n.SavedSearch != ""}, CreatedAt: cola.TimestampOf(epoch.Add(time.Hour))}
+		want := cola.Destination{UUID: made.UUID, Kind: n.Kind, Address: cola.Some(n.Address), SendEmpty: n.SendEmpty,
+			State:       n.State,
+			SavedSearch: cola.Opt[string]{V: n.SavedSearch, OK: n.SavedSearch != ""},
+			CreatedAt:   cola.TimestampOf(epoch.Add(time.Hour))}
 		var verified time.Time
 		if n.Kind == cola.KindWebhook && n.State == cola.DestinationActive {
 			verified = epoch.Add(time.Hour)
 		}
-		same(t, "made", store.Destination{Destination: want, Account: a.ID, VerifiedAt: verified, Secrets: store.Secrets{Current: n.Secret},
+		checkEqual(t, "CreateDestination", store.Destination{Destination: want, Account: a.ID, VerifiedAt: verified,
+			Secrets:   store.Secrets{Current: n.Secret},
 			Challenge: store.Challenge{Sealed: n.Challenge}}, made)
 		found, err := st.Destination(t.Context(), a.ID, made.UUID)
-		same(t, "found", made, must(t, found, err))
+		checkEqual(t, "Destination", made, must(t, found, err))
 		list := mustDestinations(t, st, a.ID)
-		same(t, "last of the list", made, list[len(list)-1])
+		checkEqual(t, "last of Destinations", made, list[len(list)-1])
 	}
 	if uuids[""] || !uuids[named.UUID] || len(uuids) != 5 {
-		t.Errorf("uuids %v, want five, one of which was given", uuids)
+		t.Errorf("UUIDs = %v, want 5 including the given one", uuids)
 	}
 }
 
-func addressIsUnique(t *testing.T, st store.Store, _ *clock) {
+func uniqueAddress(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "Ann.O@Example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	one, two := mustCreate(t, st, newSearch(a.ID, 1)), mustCreate(t, st, newSearch(a.ID, 2))
 	for _, k := range []struct {
-		what string
+		desc string
 		make store.NewDestination
 		want error
 	}{
-		{"the own address", newMailbox(a.ID, "Ann.O@Example.com"), store.ErrExists},
-		{"the own address in another case", newMailbox(a.ID, "ANN.o@example.com"), store.ErrExists},
-		{"the own address, for a search", forSearch(newMailbox(a.ID, "ann.o@example.com"), one), nil},
-		{"again", forSearch(newMailbox(a.ID, "Ann.O@Example.com"), one), store.ErrExists},
-		{"for another search", forSearch(newMailbox(a.ID, "Ann.O@Example.com"), two), nil},
+		{"own address", newMailbox(a.ID, "Ann.O@Example.com"), store.ErrExists},
+		{"own address, different case", newMailbox(a.ID, "ANN.o@example.com"), store.ErrExists},
+		{"own address, for a search", forSearch(newMailbox(a.ID, "ann.o@example.com"), one), nil},
+		{"own address, for the same search", forSearch(newMailbox(a.ID, "Ann.O@Example.com"), one), store.ErrExists},
+		{"own address, for another search", forSearch(newMailbox(a.ID, "Ann.O@Example.com"), two), nil},
 		{"another address", newMailbox(a.ID, "X.E@example.com"), nil},
-		{"another address in another case", newMailbox(a.ID, "x.e@EXAMPLE.com"), store.ErrExists},
-		{"another account's", newMailbox(a.ID, "b@example.com"), nil},
-		{"of another account", newMailbox(b.ID, "x.e@example.com"), nil},
-		{"a webhook", newHook(a.ID, hook), nil},
-		{"the same", newHook(a.ID, hook), store.ErrExists},
+		{"another address, different case", newMailbox(a.ID, "x.e@EXAMPLE.com"), store.ErrExists},
+		{"another account's address", newMailbox(a.ID, "b@example.com"), nil},
+		{"same address, another account", newMailbox(b.ID, "x.e@example.com"), nil},
+		{"webhook", newHook(a.ID, hook), nil},
+		{"same webhook", newHook(a.ID, hook), store.ErrExists},
 		{"another path", newHook(a.ID, strings.ToLower(hook)), nil},
-		{"the same for a search", forSearch(newHook(a.ID, hook), one), nil},
+		{"same webhook, for a search", forSearch(newHook(a.ID, hook), one), nil},
 	} {
 		before := len(mustDestinations(t, st, k.make.Account))
 		if _, err := st.CreateDestination(t.Context(), k.make); !errors.Is(err, k.want) {
-			t.Errorf("%s: %v, want %v", k.what, err, k.want)
+			t.Errorf("%s: CreateDestination error = %v, want %v", k.desc, err, k.want)
 		}
 		if after := len(mustDestinations(t, st, k.make.Account)); (after > before) != (k.want == nil) {
-			t.Errorf("%s: there were %d destinations, and are %d", k.what, before, after)
+			t.Errorf("%s: number of destinations went from %d to %d", k.desc, before, after)
 		}
 	}
 	mustDo(t, st.DeleteDestination(t.Context(), b.ID, mustOwn(t, st, b.ID).UUID))
 	if again := mustDestination(t, st, newMailbox(b.ID, "b@example.com")); again.Own {
-		t.Error("an address that was given is the account's own")
+		t.Error("Own = true for an address that was added")
 	}
 }
 
-func destinationNeedsSearch(t *testing.T, st store.Store, _ *clock) {
+func destinationUnknownOwner(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	search := mustCreate(t, st, newSearch(b.ID, 1))
 	for _, n := range []store.NewDestination{
-		newHook(42, hook), forSearch(newHook(a.ID, hook), search), forSearch(newHook(42, hook), search), forSearch(newHook(a.ID, hook), cola.SavedSearch{UUID: "x\x00"}),
+		newHook(42, hook), forSearch(newHook(a.ID, hook), search), forSearch(newHook(42, hook), search),
+		forSearch(newHook(a.ID, hook), cola.SavedSearch{UUID: "x\x00"}),
 	} {
 		if made, err := st.CreateDestination(t.Context(), n); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("%+v: %+v, %v; want ErrNotFound", n, made, err)
+			t.Errorf("CreateDestination(%+v) = %+v, %v; want ErrNotFound", n, made, err)
 		}
 	}
 	for _, account := range []cola.AccountID{a.ID, b.ID} {
-		same(t, "destinations", 1, len(mustDestinations(t, st, account)))
+		checkEqual(t, "number of destinations", 1, len(mustDestinations(t, st, account)))
 	}
 }
 
-func destinationIsMalformed(t *testing.T, st store.Store, _ *clock) {
+func malformedDestination(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	for name, spoil := range map[string]func(n *store.NewDestination){
-		"no kind":               func(n *store.NewDestination) { n.Kind = "" },
-		"no state":              func(n *store.NewDestination) { n.State = "" },
-		"no address":            func(n *store.NewDestination) { n.Address = "" },
-		"an address with a NUL": func(n *store.NewDestination) { n.Address += "\x00" },
-		"an address of bytes":   func(n *store.NewDestination) { n.Address += "\xff" },
-		"an endless address":    func(n *store.NewDestination) { n.Address += strings.Repeat("a", store.MaxKeyText) },
-		"a secret with a NUL":   func(n *store.NewDestination) { n.Secret = "\x00" },
-		"a challenge of bytes":  func(n *store.NewDestination) { n.Challenge = "\xff" },
+		"no kind":                func(n *store.NewDestination) { n.Kind = "" },
+		"no state":               func(n *store.NewDestination) { n.State = "" },
+		"no address":             func(n *store.NewDestination) { n.Address = "" },
+		"address with NUL":       func(n *store.NewDestination) { n.Address += "\x00" },
+		"address is not UTF-8":   func(n *store.NewDestination) { n.Address += "\xff" },
+		"address too long":       func(n *store.NewDestination) { n.Address += strings.Repeat("a", store.MaxKeyText) },
+		"secret with NUL":        func(n *store.NewDestination) { n.Secret = "\x00" },
+		"challenge is not UTF-8": func(n *store.NewDestination) { n.Challenge = "\xff" },
 	} {
 		n := newHook(a.ID, hook)
 		spoil(&n)
 		if _, err := st.CreateDestination(t.Context(), n); !errors.Is(err, store.ErrMalformed) {
-			t.Errorf("%s: %v, want ErrMalformed", name, err)
+			t.Errorf("%s: CreateDestination error = %v, want ErrMalformed", name, err)
 		}
 	}
-	same(t, "destinations", 1, len(mustDestinations(t, st, a.ID)))
+	checkEqual(t, "number of destinations", 1, len(mustDestinations(t, st, a.ID)))
 }
 
-func destinationsInPages(t *testing.T, st store.Store, c *clock) {
+func listDestinations(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	all := []store.Destination{mustOwn(t, st, a.ID)}
 	for n := range 4 {
@@ -224,13 +235,16 @@ func destinationsInPages(t *testing.T, st store.Store, c *clock) {
 		want    []store.Destination
 		total   int
 	}{
-		{a.ID, store.Slice{Limit: 2}, all[:2], 5}, {a.ID, store.Slice{Offset: 2, Limit: 2}, all[2:4], 5}, {a.ID, store.Slice{Offset: 4, Limit: 2}, all[4:], 5},
-		{a.ID, store.Slice{Offset: 5, Limit: 2}, nil, 5}, {a.ID, store.Slice{}, nil, 5}, {b.ID + 100, store.Slice{Limit: 10}, nil, 0},
+		{a.ID, store.Slice{Limit: 2}, all[:2], 5}, {a.ID, store.Slice{Offset: 2, Limit: 2}, all[2:4], 5},
+		{a.ID, store.Slice{Offset: 4, Limit: 2}, all[4:], 5},
+		{a.ID, store.Slice{Offset: 5, Limit: 2}, nil, 5}, {a.ID, store.Slice{}, nil, 5},
+		{b.ID + 100, store.Slice{Limit: 10}, nil, 0},
 	} {
 		page, total, err := st.Destinations(t.Context(), p.account, p.page)
-		what := fmt.Sprintf("page %+v of account %d", p.page, p.account)
-		same(t, what, append([]store.Destination{}, p.want...), append([]store.Destination{}, must(t, page, err)...))
-		same(t, what+", total", p.total, total)
+		desc := fmt.Sprintf("page %+v of account %d", p.page, p.account)
+		checkEqual(t, desc, append([]store.Destination{}, p.want...),
+			append([]store.Destination{}, must(t, page, err)...))
+		checkEqual(t, desc+", total", p.total, total)
 	}
 }
 
@@ -241,14 +255,16 @@ func destinationOfAnotherAccount(t *testing.T, st store.Store, _ *clock) {
 		account cola.AccountID
 		uuid    string
 	}{
-		{b.ID, made.UUID}, {b.ID + 100, made.UUID}, {a.ID, ""}, {a.ID, "%"}, {a.ID, made.UUID + "\x00"}, {a.ID, "\xff"}, {a.ID, newSearch(a.ID, 2).Search.UUID},
+		{b.ID, made.UUID}, {b.ID + 100, made.UUID}, {a.ID, ""}, {a.ID, "%"}, {a.ID, made.UUID + "\x00"}, {a.ID, "\xff"},
+		{a.ID, newSearch(a.ID, 2).Search.UUID},
 	} {
 		_, read := st.Destination(t.Context(), k.account, k.uuid)
 		_, changed := st.UpdateDestination(t.Context(), k.account, k.uuid, func(d *store.Destination) error {
-			t.Errorf("account %d is shown %+v as %q", k.account, d, k.uuid)
+			t.Errorf("UpdateDestination(%d, %q) called the change with %+v", k.account, k.uuid, d)
 			return nil
 		})
-		for method, err := range map[string]error{"Destination": read, "UpdateDestination": changed, "DeleteDestination": st.DeleteDestination(t.Context(), k.account, k.uuid)} {
+		for method, err := range map[string]error{"Destination": read, "UpdateDestination": changed,
+			"DeleteDestination": st.DeleteDestination(t.Context(), k.account, k.uuid)} {
 			if !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%s(%d, %q): %v, want ErrNotFound", method, k.account, k.uuid, err)
 			}
@@ -259,5 +275,5 @@ func destinationOfAnotherAccount(t *testing.T, st store.Store, _ *clock) {
 			t.Errorf("DestinationByLink(%q): %v, want ErrNotFound", hash, err)
 		}
 	}
-	same(t, "destinations", []store.Destination{mustOwn(t, st, a.ID), made}, mustDestinations(t, st, a.ID))
+	checkEqual(t, "Destinations", []store.Destination{mustOwn(t, st, a.ID), made}, mustDestinations(t, st, a.ID))
 }

@@ -14,121 +14,130 @@ import (
 
 func testEndpoints(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
-		{"an endpoint that has not confirmed stays pending", endpointStaysPending},
-		{"an endpoint confirms by its answer", endpointConfirms},
-		{"a pending endpoint is sent challenges only", pendingIsSentChallenges},
-		{"endpoints are asked by host", endpointsAreAskedByHost},
+		{"unconfirmed endpoint stays pending", unconfirmedStaysPending},
+		{"confirmation by response", confirmByResponse},
+		{"pending endpoint receives only challenges", pendingReceivesChallenges},
+		{"confirmation limits per host", confirmLimitsPerHost},
 	})
 }
 
 // pendingHook returns a new webhook with an open challenge.
 func pendingHook(account cola.AccountID, address string) store.NewDestination {
 	n := newHook(account, address)
-	n.State, n.Challenge, n.Confirm = cola.DestinationPending, "sealed:01234567:one", &store.ConfirmationRequest{Due: duePast, Limits: newAsk(duePast).Limits}
+	n.State, n.Challenge, n.Confirm = cola.DestinationPending, "sealed:01234567:one",
+		&store.ConfirmationRequest{Due: duePast, Limits: newConfirmation(duePast).Limits}
 	return n
 }
 
-func endpointStaysPending(t *testing.T, st store.Store, _ *clock) {
+func unconfirmedStaysPending(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	made := mustDestination(t, st, pendingHook(a.ID, hook))
 	for state, reason := range map[string]string{
-		cola.DestinationActive: "", cola.DestinationPaused: cola.ReasonHolder, cola.DestinationDisabled: cola.ReasonGone, cola.DestinationUnconfirmed: "",
+		cola.DestinationActive: "", cola.DestinationPaused: cola.ReasonHolder,
+		cola.DestinationDisabled: cola.ReasonGone, cola.DestinationUnconfirmed: "",
 	} {
-		same(t, "changed to "+state, made, changeDestination(t, st, made, inState(state, reason)))
+		checkEqual(t, "UpdateDestination to "+state, made, changeDestination(t, st, made, inState(state, reason)))
 		n := newHook(a.ID, hook+"/"+state)
 		if n.State = state; state != cola.DestinationActive { // a new active one counts as verified
-			same(t, "made "+state, cola.DestinationPending, mustDestination(t, st, n).State)
+			checkEqual(t, "state created as "+state, cola.DestinationPending, mustDestination(t, st, n).State)
 		}
 	}
 	made.State, made.VerifiedAt = cola.DestinationActive, epoch
-	confirmed := changeDestination(t, st, made, func(d *store.Destination) { d.State, d.VerifiedAt = cola.DestinationActive, epoch })
-	same(t, "confirmed", made, confirmed)
-	same(t, "paused since", cola.DestinationPaused, mustTurn(t, st, made, false).State)
-	same(t, "active again", cola.DestinationActive, mustTurn(t, st, made, true).State)
+	confirmed := changeDestination(t, st, made,
+		func(d *store.Destination) { d.State, d.VerifiedAt = cola.DestinationActive, epoch })
+	checkEqual(t, "verified destination", made, confirmed)
+	checkEqual(t, "state after pausing", cola.DestinationPaused, mustSetActive(t, st, made, false).State)
+	checkEqual(t, "state after resuming", cola.DestinationActive, mustSetActive(t, st, made, true).State)
 }
 
-func endpointConfirms(t *testing.T, st store.Store, _ *clock) {
+func confirmByResponse(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	made := mustDestination(t, st, pendingHook(a.ID, hook))
 	d := mustClaimDelivery(t, st)
-	same(t, "claimed", [...]any{cola.EventConfirm, made}, [...]any{d.Event, d.Destination})
-	mustNote(t, st, delivered(d, duePast)) // accepted, but the response does not echo the token
-	got := mustDestinationNow(t, st, made)
-	same(t, "after an answer without the token", [...]any{cola.DestinationPending, time.Time{}}, [...]any{got.State, got.VerifiedAt})
+	checkEqual(t, "claimed delivery", [...]any{cola.EventConfirm, made}, [...]any{d.Event, d.Destination})
+	mustRecordAttempt(t, st, deliveredAttempt(d, duePast)) // accepted, but the response does not echo the token
+	got := mustReload(t, st, made)
+	checkEqual(t, "state after a response without the token", [...]any{cola.DestinationPending, time.Time{}},
+		[...]any{got.State, got.VerifiedAt})
 
-	mustAskToConfirm(t, st, made, duePast)
-	answered := delivered(mustClaimDelivery(t, st), duePast)
+	mustRequestConfirmation(t, st, made, duePast)
+	answered := deliveredAttempt(mustClaimDelivery(t, st), duePast)
 	answered.Verified = true
-	mustNote(t, st, answered)
-	got = mustDestinationNow(t, st, made)
-	same(t, "after an answer with it", [...]any{cola.DestinationActive, duePast.Add(took)}, [...]any{got.State, got.VerifiedAt})
+	mustRecordAttempt(t, st, answered)
+	got = mustReload(t, st, made)
+	checkEqual(t, "state after a response with the token",
+		[...]any{cola.DestinationActive, duePast.Add(attemptDuration)}, [...]any{got.State, got.VerifiedAt})
 
-	mustTurn(t, st, made, false)
+	mustSetActive(t, st, made, false)
 	changeDestination(t, st, made, func(*store.Destination) {})
-	mustAskToConfirm(t, st, made, duePast)
-	answered = delivered(mustClaimDelivery(t, st), duePast)
+	mustRequestConfirmation(t, st, made, duePast)
+	answered = deliveredAttempt(mustClaimDelivery(t, st), duePast)
 	answered.Verified = true
-	mustNote(t, st, answered)
-	same(t, "answered while it is paused", cola.DestinationPaused, mustDestinationNow(t, st, made).State)
+	mustRecordAttempt(t, st, answered)
+	checkEqual(t, "state after a response while paused", cola.DestinationPaused, mustReload(t, st, made).State)
 }
 
-func pendingIsSentChallenges(t *testing.T, st store.Store, _ *clock) {
+func pendingReceivesChallenges(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	made := mustDestination(t, st, pendingHook(a.ID, hook))
-	mustTurn(t, st, mustOwn(t, st, a.ID), false)
-	tell(t, st, a.ID, 1)
+	mustSetActive(t, st, mustOwn(t, st, a.ID), false)
+	runWithMatch(t, st, a.ID, 1)
 	_, errTest := st.AddTest(t.Context(), a.ID, made.UUID, duePast)
 	_, errReplay := st.ReplayUndelivered(t.Context(), a.ID, made.UUID, duePast, 10)
-	for what, err := range map[string]error{"a test": errTest, "a replay": errReplay} {
+	for desc, err := range map[string]error{"AddTest": errTest, "ReplayUndelivered": errReplay} {
 		if !errors.Is(err, store.ErrNotActive) {
-			t.Errorf("%s: %v, want ErrNotActive", what, err)
+			t.Errorf("%s: %v, want ErrNotActive", desc, err)
 		}
 	}
-	same(t, "sent", cola.EventConfirm, mustClaimDelivery(t, st).Event)
+	checkEqual(t, "event of the claimed delivery", cola.EventConfirm, mustClaimDelivery(t, st).Event)
 	for _, d := range deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: made.UUID}) {
 		if _, err := st.Replay(t.Context(), a.ID, d.ID, duePast); !errors.Is(err, store.ErrNotActive) {
-			t.Errorf("a replay of %s: %v, want ErrNotActive", d.Event, err)
+			t.Errorf("Replay(%s delivery) error = %v, want ErrNotActive", d.Event, err)
 		}
 		if d.Event == cola.EventRan {
-			same(t, "the run", cola.DeliverySkipped, d.State)
+			checkEqual(t, "state of the run's delivery", cola.DeliverySkipped, d.State)
 		}
 	}
 	changeDestination(t, st, made, func(d *store.Destination) { d.SendEmpty = true })
-	same(t, "challenges that wait", 1, len(deliveriesOf(t, st, a.ID, store.DeliveryFilter{State: cola.DeliveryPending})))
+	checkEqual(t, "number of pending challenges", 1,
+		len(deliveriesOf(t, st, a.ID, store.DeliveryFilter{State: cola.DeliveryPending})))
 	changeDestination(t, st, made, func(d *store.Destination) { d.State, d.VerifiedAt = cola.DestinationActive, epoch })
 	n, err := st.ReplayUndelivered(t.Context(), a.ID, made.UUID, duePast, 10)
-	same(t, "replayed once it has confirmed", 1, must(t, n, err))
+	checkEqual(t, "ReplayUndelivered after the confirmation", 1, must(t, n, err))
 }
 
-func endpointsAreAskedByHost(t *testing.T, st store.Store, clock *clock) {
-	a, b, c := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree), mustAccount(t, st, "c@example.com", cola.TierFree)
-	limits := store.ConfirmationLimits{RepeatWindow: time.Hour, MaxRepeats: 2, Window: 24 * time.Hour, MaxByAccount: everyID, MaxOfAddress: 3}
+func confirmLimitsPerHost(t *testing.T, st store.Store, clock *clock) {
+	a, b, c := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree),
+		mustAccount(t, st, "c@example.com", cola.TierFree)
+	limits := store.ConfirmationLimits{RepeatWindow: time.Hour, MaxRepeats: 2, Window: 24 * time.Hour,
+		MaxByAccount: everyID, MaxOfAddress: 3}
 	ask := func(account cola.AccountID, address string) error {
 		n := pendingHook(account, address)
 		n.Confirm.Limits = limits
-		return askOnce(t.Context(), st, n)
+		return confirmOnce(t.Context(), st, n)
 	}
 	for _, k := range []struct {
-		what    string
+		desc    string
 		account cola.AccountID
 		address string
 		limit   store.ConfirmationLimit
 		wait    time.Duration
 	}{
-		{"the first", a.ID, "https://victim.example/1", "", 0},
+		{"first request", a.ID, "https://victim.example/1", "", 0},
 		{"another URL of the host", a.ID, "https://USER@Victim.Example.:8443/2", "", 0},
-		{"one too many", a.ID, "https://victim.example/3", store.LimitRepeats, time.Hour},
+		{"over the account's limit for the host", a.ID, "https://victim.example/3", store.LimitRepeats, time.Hour},
 		{"another host", a.ID, "https://other.example/", "", 0},
 		{"another account", b.ID, "https://victim.example/", "", 0},
-		{"one too many of all", b.ID, "https://victim.example/4", store.LimitOfAddress, 24 * time.Hour},
-		{"the first of a third account", c.ID, "https://victim.example/5", "", 0},
-		{"its second", c.ID, "https://victim.example/6", store.LimitOfAddress, 24 * time.Hour},
+		{"over the host's limit", b.ID, "https://victim.example/4", store.LimitOfAddress, 24 * time.Hour},
+		{"first request of a third account", c.ID, "https://victim.example/5", "", 0},
+		{"second request of a third account", c.ID, "https://victim.example/6", store.LimitOfAddress, 24 * time.Hour},
 	} {
-		wantAsked(t, k.what, ask(k.account, k.address), k.limit, k.wait)
+		checkConfirmLimit(t, k.desc, ask(k.account, k.address), k.limit, k.wait)
 	}
 	mustDestination(t, st, newHook(c.ID, "https://victim.example/confirmed"))
 	mustDo(t, ask(c.ID, "https://VICTIM.example/7"))
-	wantAsked(t, "an account without a confirmed endpoint", ask(b.ID, "https://victim.example/8"), store.LimitOfAddress, 24*time.Hour)
+	checkConfirmLimit(t, "account without a confirmed endpoint", ask(b.ID, "https://victim.example/8"),
+		store.LimitOfAddress, 24*time.Hour)
 	clock.advance(24 * time.Hour)
 	mustDo(t, ask(b.ID, "https://victim.example/4"))
 }
@@ -150,7 +159,8 @@ func RowsBeforeSecrets(created string) string {
 // CheckRowsBeforeSecrets checks the migration of these rows, and later writes by a process of the
 // previous version. run executes a statement as that version would; tokenOf reads a destination's
 // token.
-func CheckRowsBeforeSecrets(t *testing.T, st store.Store, created string, run func(statement string) error, tokenOf func(uuid string) string) {
+func CheckRowsBeforeSecrets(t *testing.T, st store.Store, created string, run func(statement string) error,
+	tokenOf func(uuid string) string) {
 	states := func() map[string]string {
 		states := map[string]string{}
 		for _, d := range mustDestinations(t, st, 1) {
@@ -160,18 +170,19 @@ func CheckRowsBeforeSecrets(t *testing.T, st store.Store, created string, run fu
 		}
 		return states
 	}
-	want := map[string]string{"mailbox": cola.DestinationUnconfirmed, "taken": cola.DestinationActive, "fresh": cola.DestinationPending, "paused": cola.DestinationPending}
-	same(t, "states", want, states())
+	want := map[string]string{"mailbox": cola.DestinationUnconfirmed, "taken": cola.DestinationActive,
+		"fresh": cola.DestinationPending, "paused": cola.DestinationPending}
+	checkEqual(t, "states after the migration", want, states())
 	mustDo(t, run(`UPDATE destinations SET state = 'active', reason = NULL WHERE uuid = 'paused'`))
 	mustDo(t, run(fmt.Sprintf(`INSERT INTO destinations (uuid, account_id, kind, address, address_folded, state, secret, created_at) VALUES
 		('new', 1, 'webhook', '%[2]s/4', '%[2]s/4', 'active', 'whsec_new', %[1]s)`, created, hook)))
 	mustDo(t, run(fmt.Sprintf(`INSERT INTO destinations (uuid, account_id, kind, address, address_folded, state, token, created_at) VALUES
 		('named', 1, 'email', 'y@example.com', 'y@example.com', 'unconfirmed', 'chosen', %[1]s)`, created)))
 	want["new"], want["named"] = cola.DestinationPending, cola.DestinationUnconfirmed
-	same(t, "states after the version before wrote", want, states())
+	checkEqual(t, "states after writes by the previous version", want, states())
 
-	inClear, err := st.SecretKeys(t.Context())
-	same(t, "secrets and links in clear", map[string]int{"": 5 + 5}, must(t, inClear, err))
+	plaintext, err := st.SecretKeys(t.Context())
+	checkEqual(t, "plaintext secrets and links", map[string]int{"": 5 + 5}, must(t, plaintext, err))
 	tokens := func() (stored []string) {
 		t.Helper()
 		for _, d := range mustDestinations(t, st, 1) {
@@ -180,13 +191,14 @@ func CheckRowsBeforeSecrets(t *testing.T, st store.Store, created string, run fu
 		return stored
 	}
 	for _, uuid := range []string{"new", "named"} {
-		if token := tokenOf(uuid); !strings.HasPrefix(token, "unused:") || strings.Contains(token, uuid) || strings.Contains(token, "chosen") {
-			t.Errorf("token of %s, written by the previous version: %s; want a random one", uuid, token)
+		if token := tokenOf(uuid); !strings.HasPrefix(token, "unused:") || strings.Contains(token, uuid) ||
+			strings.Contains(token, "chosen") {
+			t.Errorf("token of %s, written by the previous version = %s, want a random one", uuid, token)
 		}
 	}
 	for _, hashed := range []int{5, 0} { // includes the account's own address
 		n, err := st.HashLinks(t.Context())
-		same(t, "tokens hashed", hashed, must(t, n, err))
+		checkEqual(t, "number of hashed tokens", hashed, must(t, n, err))
 	}
 	seen := map[string]bool{earlierToken: true, "b": true, "c": true, "d": true}
 	for _, d := range mustDestinations(t, st, 1) {
@@ -194,14 +206,15 @@ func CheckRowsBeforeSecrets(t *testing.T, st store.Store, created string, run fu
 	}
 	for _, token := range tokens() {
 		if seen[token] || len(token) < len("unused:")+32 {
-			t.Errorf("a destination has the guessable token %q", token)
+			t.Errorf("token = %q, want one that cannot be guessed", token)
 		}
 		seen[token] = true
 	}
 	hash := sha256.Sum256([]byte(earlierToken))
 	found, err := st.DestinationByLink(t.Context(), hash[:])
-	same(t, "found by the link of an earlier email", "mailbox", must(t, found, err).UUID)
-	mustKnowSecrets(t, st, store.SecretDestination, []string{string(hash[:]), earlierToken, "\xff"}, []string{string(hash[:])})
+	checkEqual(t, "destination by the link of an earlier email", "mailbox", must(t, found, err).UUID)
+	checkKnownSecrets(t, st, store.SecretDestination, []string{string(hash[:]), earlierToken, "\xff"},
+		[]string{string(hash[:])})
 	keys, err := st.SecretKeys(t.Context())
-	same(t, "secrets in clear", map[string]int{"": 5}, must(t, keys, err))
+	checkEqual(t, "plaintext secrets", map[string]int{"": 5}, must(t, keys, err))
 }

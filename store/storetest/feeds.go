@@ -10,11 +10,11 @@ import (
 
 func testFeeds(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
-		{"what a run found is told as it is now", contentOfRun},
-		{"a message shows the first labels", firstLabels},
-		{"a feed shows the latest runs that found something", feedShowsRuns},
-		{"whether a search has a feed is told to its account", feedIsKnown},
-		{"a feed is not found by others, nor that of a suspended account", feedIsFound},
+		{"run contents", runContents},
+		{"labels per message", firstLabels},
+		{"latest runs with matches", feedRuns},
+		{"has feed", hasFeed},
+		{"unknown and suspended feeds", feedByHash},
 	})
 }
 
@@ -24,7 +24,7 @@ func latestRun(t *testing.T, st store.Store, account cola.AccountID, search cola
 	t.Helper()
 	runs, _, err := st.RunsOf(t.Context(), account, search.UUID, store.Slice{Limit: 1})
 	if len(must(t, runs, err)) != 1 {
-		t.Fatal("there is no run")
+		t.Fatal("no runs, want one")
 	}
 	matches, _, err := st.MatchesOf(t.Context(), account, search.UUID, runs[0].ID, store.Slice{Limit: everyID})
 	found := store.RunLabels{Run: runs[0]}
@@ -37,39 +37,42 @@ func latestRun(t *testing.T, st store.Store, account cola.AccountID, search cola
 	return found
 }
 
-func contentOfRun(t *testing.T, st store.Store, _ *clock) {
+func runContents(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	search := mustCreate(t, st, newSearch(a.ID, 1))
-	mustKeep(t, st, fullLabel(), dated(1, dayOne), dated(2, dayOne), dated(7, dayOne))
+	mustAddColas(t, st, fullLabel(), dated(1, dayOne), dated(2, dayOne), dated(7, dayOne))
 	claimed := mustClaimOne(t, st)
 	run := runOf(t, st, claimed, 7, -1, 3) // label 3 is not in the store
-	run.Matches = append(run.Matches, store.RunMatch{TTBID: firstID, Met: cola.FilterSetOf("brand_name", "type_wine", "container_jug")})
+	run.Matches = append(run.Matches, store.RunMatch{TTBID: firstID,
+		Met: cola.FilterSetOf("brand_name", "type_wine", "container_jug")})
 	id := mustRecord(t, st, run).Run
 	renamed := dated(7, dayOne)
 	renamed.ProductName = "NEW"
-	mustUpsert(t, st, []store.Outcome{store.Changed}, whole(renamed))
+	mustUpsert(t, st, []store.Outcome{store.Changed}, patchOf(renamed))
 
 	want := latestRun(t, st, a.ID, search)
-	if len(want.Labels) != 3 || want.Labels[0].Match.Met != run.Matches[3].Met || want.Labels[2].Label.ProductName != "NEW" || !want.Labels[0].Label.HasBarcode {
-		t.Fatalf("the run has found %+v", want.Labels)
+	if len(want.Labels) != 3 || want.Labels[0].Match.Met != run.Matches[3].Met ||
+		want.Labels[2].Label.ProductName != "NEW" || !want.Labels[0].Label.HasBarcode {
+		t.Fatalf("labels of the run = %+v, want 3 with current data", want.Labels)
 	}
-	same(t, "matches", 4, want.Run.MatchCount)
+	checkEqual(t, "MatchCount", 4, want.Run.MatchCount)
 	now, err := st.SavedSearch(t.Context(), a.ID, search.UUID)
 	content, cerr := st.RunContent(t.Context(), id)
-	same(t, "content", store.RunContent{Account: a.ID, Search: must(t, now, err), RunLabels: want}, must(t, content, cerr))
+	checkEqual(t, "RunContent", store.RunContent{Account: a.ID, Search: must(t, now, err), RunLabels: want},
+		must(t, content, cerr))
 
-	empty := runOf(t, st, mustAsk(t, st, a.ID, search))
+	empty := runOf(t, st, mustRequestRun(t, st, a.ID, search))
 	content, err = st.RunContent(t.Context(), mustRecord(t, st, empty).Run)
-	same(t, "of a run that found nothing", 0, len(must(t, content, err).Labels))
-	same(t, "its run", latestRun(t, st, a.ID, search).Run, content.Run)
+	checkEqual(t, "number of labels of an empty run", 0, len(must(t, content, err).Labels))
+	checkEqual(t, "run of RunContent", latestRun(t, st, a.ID, search).Run, content.Run)
 	for _, unknown := range []int64{0, -1, id + 100} {
 		if content, err := st.RunContent(t.Context(), unknown); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("of run %d: %+v, %v; want ErrNotFound", unknown, content, err)
+			t.Errorf("RunContent(%d) = %+v, %v; want ErrNotFound", unknown, content, err)
 		}
 	}
 	mustDo(t, st.DeleteSavedSearch(t.Context(), a.ID, search.UUID))
 	if _, err := st.RunContent(t.Context(), id); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("of a search that is deleted: %v, want ErrNotFound", err)
+		t.Errorf("RunContent(run of a deleted search) error = %v, want ErrNotFound", err)
 	}
 }
 
@@ -84,86 +87,87 @@ func firstLabels(t *testing.T, st store.Store, _ *clock) {
 			labels = append(labels, dated(n, dayOne))
 		}
 	}
-	mustKeep(t, st, labels...)
+	mustAddColas(t, st, labels...)
 	for n, limit := range []int{0, 1, 7, 20, 100} {
-		run := runOf(t, st, mustAsk(t, st, a.ID, search), found[n*each:(n+1)*each]...)
+		run := runOf(t, st, mustRequestRun(t, st, a.ID, search), found[n*each:(n+1)*each]...)
 		run.MaxNamed = limit
 		id := mustRecord(t, st, run).Run
 		all := latestRun(t, st, a.ID, search)
-		same(t, "labels that are there", 20, len(all.Labels))
+		checkEqual(t, "number of stored matches", 20, len(all.Labels))
 		content, err := st.RunContent(t.Context(), id)
-		same(t, "the first labels", append([]store.MatchedLabel(nil), all.Labels[:min(limit, 20)]...), must(t, content, err).Labels)
-		same(t, "how many it found", each, content.Run.MatchCount)
+		checkEqual(t, "first labels", append([]store.MatchedLabel(nil), all.Labels[:min(limit, 20)]...),
+			must(t, content, err).Labels)
+		checkEqual(t, "MatchCount", each, content.Run.MatchCount)
 	}
 }
 
-func feedShowsRuns(t *testing.T, st store.Store, _ *clock) {
+func feedRuns(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	search, other := mustCreate(t, st, newSearch(a.ID, 1)), mustCreate(t, st, newSearch(a.ID, 2))
 	hash := store.FeedHash{1}
 	mustDo(t, st.SetFeed(t.Context(), a.ID, search.UUID, &hash))
 	feed, err := st.Feed(t.Context(), hash, 10, 10)
-	same(t, "runs of a search that never ran", 0, len(must(t, feed, err).Runs))
-	same(t, "search", search, feed.Search)
-	mustKeep(t, st, dated(1, dayOne), dated(2, dayOne), dated(3, dayOne), dated(4, dayOne))
+	checkEqual(t, "number of runs of a new search", 0, len(must(t, feed, err).Runs))
+	checkEqual(t, "search of the feed", search, feed.Search)
+	mustAddColas(t, st, dated(1, dayOne), dated(2, dayOne), dated(3, dayOne), dated(4, dayOne))
 	var want []store.RunLabels
 	for _, labels := range [][]int{{2, 1}, nil, {-3, 9}, {1, 2}, {4}} { // the second and fourth run have no new matches
-		mustFind(t, st, search, labels...)
-		mustFind(t, st, other, 1, 2)
+		mustRun(t, st, search, labels...)
+		mustRun(t, st, other, 1, 2)
 		if ran := latestRun(t, st, a.ID, search); ran.Run.MatchCount > 0 {
 			want = append([]store.RunLabels{ran}, want...)
 		}
 	}
-	same(t, "runs that found something", 3, len(want))
+	checkEqual(t, "number of runs with matches", 3, len(want))
 	feed, err = st.Feed(t.Context(), hash, 10, 10)
 	now, serr := st.SavedSearch(t.Context(), a.ID, search.UUID)
-	same(t, "feed", store.Feed{Search: must(t, now, serr), Runs: want}, must(t, feed, err))
+	checkEqual(t, "Feed", store.Feed{Search: must(t, now, serr), Runs: want}, must(t, feed, err))
 	feed, err = st.Feed(t.Context(), hash, 2, 10)
-	same(t, "the latest two", want[:2], must(t, feed, err).Runs)
+	checkEqual(t, "latest two runs", want[:2], must(t, feed, err).Runs)
 	feed, err = st.Feed(t.Context(), hash, 3, 2)
 	var labels []int
 	for _, run := range must(t, feed, err).Runs {
 		labels = append(labels, len(run.Labels))
 	}
-	same(t, "two labels in all, of the latest runs first", []int{1, 1, 0}, labels)
+	checkEqual(t, "labels per run with a limit of two", []int{1, 1, 0}, labels)
 }
 
-func feedIsKnown(t *testing.T, st store.Store, _ *clock) {
+func hasFeed(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	search := mustCreate(t, st, newSearch(a.ID, 1))
 	for _, hash := range []*store.FeedHash{nil, {1}, {2}, nil} {
 		mustDo(t, st.SetFeed(t.Context(), a.ID, search.UUID, hash))
 		has, err := st.HasFeed(t.Context(), a.ID, search.UUID)
-		same(t, "has a feed", hash != nil, must(t, has, err))
+		checkEqual(t, "HasFeed", hash != nil, must(t, has, err))
 	}
 	for _, of := range []struct {
 		account cola.AccountID
 		uuid    string
 	}{{b.ID, search.UUID}, {a.ID, "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"}, {a.ID, ""}} {
 		if has, err := st.HasFeed(t.Context(), of.account, of.uuid); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("of %q of account %d: %v, %v; want ErrNotFound", of.uuid, of.account, has, err)
+			t.Errorf("HasFeed(search %q, account %d) = %v, %v; want ErrNotFound", of.uuid, of.account, has, err)
 		}
 	}
 }
 
-func feedIsFound(t *testing.T, st store.Store, _ *clock) {
+func feedByHash(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	search := mustCreate(t, st, newSearch(a.ID, 1))
 	hash := store.FeedHash{1}
 	mustDo(t, st.SetFeed(t.Context(), a.ID, search.UUID, &hash))
-	find := func(what string, hash store.FeedHash, want error) {
+	find := func(desc string, hash store.FeedHash, want error) {
 		t.Helper()
 		if feed, err := st.Feed(t.Context(), hash, 1, 1); !errors.Is(err, want) {
-			t.Errorf("%s: %+v, %v; want %v", what, feed, err, want)
+			t.Errorf("%s: Feed = %+v, %v; want %v", desc, feed, err, want)
 		}
 	}
-	find("the feed", hash, nil)
-	find("another one", store.FeedHash{2}, store.ErrNotFound)
-	find("none", store.FeedHash{}, store.ErrNotFound)
+	find("feed", hash, nil)
+	find("unknown feed", store.FeedHash{2}, store.ErrNotFound)
+	find("zero hash", store.FeedHash{}, store.ErrNotFound)
 	mustDo(t, st.Suspend(t.Context(), a.ID, "unpaid"))
-	find("of a suspended account", hash, store.ErrNotFound)
+	find("suspended account", hash, store.ErrNotFound)
 	mustDo(t, st.Restore(t.Context(), a.ID))
-	find("of one that was", hash, nil)
+	find("restored account", hash, nil)
 	mustDo(t, st.DeleteSavedSearch(t.Context(), a.ID, search.UUID))
-	find("of a search that is deleted", hash, store.ErrNotFound)
+	find("deleted search", hash, store.ErrNotFound)
 }

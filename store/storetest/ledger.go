@@ -15,31 +15,31 @@ import (
 
 func testLedger(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
-		{"a batch is given the states in the order asked for", statesInOrder},
-		{"usage starts anew with the month", monthTurnsOver},
-		{"a credential holds for its account until it ends", credentialsHold},
-		{"a change of tier shows in the next batch", func(t *testing.T, st store.Store, _ *clock) {
+		{"account states", accountStates},
+		{"month change", monthChange},
+		{"key validity", keyValidity},
+		{"tier change", func(t *testing.T, st store.Store, _ *clock) {
 			a := mustAccount(t, st, "a@example.com", cola.TierFree)
 			if err := st.SetTier(t.Context(), a.ID, cola.TierStarter); err != nil {
 				t.Fatal(err)
 			}
 			if got := settle(t, st, a.ID)[0]; got.Tier != cola.TierStarter {
-				t.Errorf("tier %q, want %q", got.Tier, cola.TierStarter)
+				t.Errorf("Tier = %q, want %q", got.Tier, cola.TierStarter)
 			}
 		}},
-		{"the use of a key is noted once a minute", lastUseIsNoted},
-		{"the use of what only looks is noted too", lastLookIsNoted},
-		{"a link holds for its account until it or its app ends", linksHold},
-		{"a key and a link of one number are told apart", kindsAreDistinct},
-		{"the use of a link is noted once a minute", lastUseOfLinkIsNoted},
-		{"what is charged to a sign-in is told apart", signInsAreToldApart},
-		{"links change while they are charged", linksChangeWhileCharged},
-		{"an account that is not there has no usage", func(t *testing.T, st store.Store, _ *clock) {
+		{"last use of a key, once a minute", keyLastUsed},
+		{"last use without a charge", lastUsedWithoutCharge},
+		{"link validity", linkValidity},
+		{"key and link with the same ID", keyAndLinkWithSameID},
+		{"last use of a link, once a minute", linkLastUsed},
+		{"sign-in charges", signInCharges},
+		{"concurrent link changes and charges", concurrentLinkChangesAndCharges},
+		{"unknown account", func(t *testing.T, st store.Store, _ *clock) {
 			if _, err := st.AccountUsage(t.Context(), 42); !errors.Is(err, store.ErrNotFound) {
-				t.Errorf("error = %v, want ErrNotFound", err)
+				t.Errorf("AccountUsage(unknown account) error = %v, want ErrNotFound", err)
 			}
 		}},
-		{"concurrent charges end exactly at the limit", chargesEndAtLimit},
+		{"concurrent charges stop at the limit", chargesStopAtLimit},
 	})
 }
 
@@ -85,65 +85,74 @@ func mustUsage(t tb, st store.Store, account cola.AccountID) store.AccountState 
 	return must(t, state, err)
 }
 
-func statesInOrder(t *testing.T, st store.Store, c *clock) {
+func accountStates(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierPro)
 	ka, kb := mustKey(t, st, a.ID, 1), mustKey(t, st, b.ID, 2)
 	settle(t, st, b.ID, charge(b.ID, 2, rest(kb.ID, cola.MeterListRecords, 20), rest(kb.ID, cola.MeterDetailViews, 3)))
 	granted := c.now()
 	c.set(granted.Add(time.Second + 789*time.Nanosecond)) // database clocks have microsecond precision
-	nobody := b.ID + 100
-	batch := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID, b.ID, nobody},
-		Credentials: []cola.Credential{keyCredential(kb.ID), keyCredential(ka.ID), keyCredential(kb.ID + 100), {Kind: "other", ID: ka.ID}}}
+	unknown := b.ID + 100
+	batch := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID, b.ID, unknown},
+		Credentials: []cola.Credential{keyCredential(kb.ID), keyCredential(ka.ID), keyCredential(kb.ID + 100),
+			{Kind: "other", ID: ka.ID}}}
 	calls := 0
 	err := st.Settle(t.Context(), batch, func(now time.Time, got []store.AccountState) []store.Entry {
 		calls++
 		if want := granted.Add(time.Second); !now.Equal(want) {
 			t.Errorf("now = %v, want %v", now, want)
 		}
-		same(t, "states", []store.AccountState{
-			{Account: a.ID, Exists: true, Tier: cola.TierFree, Valid: map[cola.Credential]bool{keyCredential(ka.ID): true}},
+		checkEqual(t, "account states", []store.AccountState{
+			{Account: a.ID, Exists: true, Tier: cola.TierFree,
+				Valid: map[cola.Credential]bool{keyCredential(ka.ID): true}},
 			{Account: b.ID, Exists: true, Tier: cola.TierPro, Used: cola.Used{DetailViews: 3, ListRecords: 20},
-				Grants: []store.Grant{{At: granted, Requests: 2}}, Valid: map[cola.Credential]bool{keyCredential(kb.ID): true}},
-			{Account: nobody, Valid: map[cola.Credential]bool{}},
+				Grants: []store.Grant{{At: granted, Requests: 2}},
+				Valid:  map[cola.Credential]bool{keyCredential(kb.ID): true}},
+			{Account: unknown, Valid: map[cola.Credential]bool{}},
 		}, got)
 		return nil
 	})
 	if err != nil || calls != 1 {
-		t.Errorf("decided %d times, error %v; want once", calls, err)
+		t.Errorf("decide called %d times, error %v; want 1, nil", calls, err)
 	}
 	usage := mustUsage(t, st, b.ID)
 	usage.Valid = nil
-	same(t, "usage", store.AccountState{Account: b.ID, Exists: true, Tier: cola.TierPro, Used: cola.Used{DetailViews: 3, ListRecords: 20},
+	checkEqual(t, "AccountUsage", store.AccountState{Account: b.ID, Exists: true, Tier: cola.TierPro,
+		Used:   cola.Used{DetailViews: 3, ListRecords: 20},
 		Grants: []store.Grant{{At: granted, Requests: 2}}}, usage)
 }
 
-func monthTurnsOver(t *testing.T, st store.Store, c *clock) {
+func monthChange(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	newYear := time.Date(2027, time.January, 1, 0, 0, 0, 0, time.UTC)
-	c.set(newYear.Add(-time.Microsecond).In(time.FixedZone("", 5*3600))) // periods are in UTC, regardless of the clock's time zone
+	// Periods are in UTC, regardless of the clock's time zone.
+	c.set(newYear.Add(-time.Microsecond).In(time.FixedZone("", 5*3600)))
 	settle(t, st, a.ID, charge(a.ID, 1, rest(1, cola.MeterListRecords, 7)))
-	same(t, "used in the old month", cola.Used{ListRecords: 7}, mustUsage(t, st, a.ID).Used)
+	checkEqual(t, "usage in the old month", cola.Used{ListRecords: 7}, mustUsage(t, st, a.ID).Used)
 	c.set(newYear.In(time.FixedZone("", -5*3600)))
-	same(t, "used in the new month", cola.Used{}, mustUsage(t, st, a.ID).Used)
-	same(t, "used as a batch sees it", cola.Used{}, settle(t, st, a.ID, charge(a.ID, 1, rest(1, cola.MeterDetailViews, 1)))[0].Used)
+	checkEqual(t, "usage in the new month", cola.Used{}, mustUsage(t, st, a.ID).Used)
+	checkEqual(t, "usage in the account state", cola.Used{},
+		settle(t, st, a.ID, charge(a.ID, 1, rest(1, cola.MeterDetailViews, 1)))[0].Used)
 	got := mustUsage(t, st, a.ID)
-	same(t, "used after a charge", cola.Used{DetailViews: 1}, got.Used)
+	checkEqual(t, "usage after a charge", cola.Used{DetailViews: 1}, got.Used)
 	if len(got.Grants) != 2 {
-		t.Errorf("grants %v: the window must not turn over with the month", got.Grants)
+		t.Errorf("grants = %v, want 2: the burst window spans months", got.Grants)
 	}
 	days, err := st.DailyUsage(t.Context(), a.ID, cola.DateOf(newYear)-1, cola.DateOf(newYear))
-	same(t, "days", []store.DayUsage{
-		{Day: mustDate(t, "2026-12-31"), Channel: cola.ChannelREST, Credential: keyCredential(1), Meter: cola.MeterListRecords, Units: 7, Requests: 1},
-		{Day: mustDate(t, "2027-01-01"), Channel: cola.ChannelREST, Credential: keyCredential(1), Meter: cola.MeterDetailViews, Units: 1, Requests: 1},
+	checkEqual(t, "DailyUsage", []store.DayUsage{
+		{Day: mustDate(t, "2026-12-31"), Channel: cola.ChannelREST, Credential: keyCredential(1),
+			Meter: cola.MeterListRecords, Units: 7, Requests: 1},
+		{Day: mustDate(t, "2027-01-01"), Channel: cola.ChannelREST, Credential: keyCredential(1),
+			Meter: cola.MeterDetailViews, Units: 1, Requests: 1},
 	}, must(t, days, err))
 }
 
-func credentialsHold(t *testing.T, st store.Store, c *clock) {
+func keyValidity(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	lasting, revoked, others := mustKey(t, st, a.ID, 1), mustKey(t, st, a.ID, 2), mustKey(t, st, b.ID, 3)
-	expiring, err := st.CreateKey(t.Context(), store.Key{AccountID: a.ID, ExpiresAt: epoch.Add(time.Hour)}, keyHash(4), 0)
+	expiring, err := st.CreateKey(t.Context(), store.Key{AccountID: a.ID, ExpiresAt: epoch.Add(time.Hour)}, keyHash(4),
+		0)
 	must(t, expiring, err)
-	valid := func() (held []int64) {
+	valid := func() (ids []int64) {
 		batch := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID}}
 		for _, k := range []store.Key{lasting, revoked, others, expiring} {
 			batch.Credentials = append(batch.Credentials, keyCredential(k.ID))
@@ -151,25 +160,25 @@ func credentialsHold(t *testing.T, st store.Store, c *clock) {
 		err := st.Settle(t.Context(), batch, func(_ time.Time, states []store.AccountState) []store.Entry {
 			for _, c := range batch.Credentials {
 				if states[0].Valid[c] {
-					held = append(held, c.ID)
+					ids = append(ids, c.ID)
 				}
 			}
 			return nil
 		})
-		return must(t, held, err)
+		return must(t, ids, err)
 	}
-	same(t, "at first", []int64{lasting.ID, revoked.ID, expiring.ID}, valid())
+	checkEqual(t, "valid keys at first", []int64{lasting.ID, revoked.ID, expiring.ID}, valid())
 	if err := st.RevokeKey(t.Context(), 0, revoked.ID); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "after a revocation", []int64{lasting.ID, expiring.ID}, valid())
+	checkEqual(t, "valid keys after RevokeKey", []int64{lasting.ID, expiring.ID}, valid())
 	c.set(expiring.ExpiresAt.Add(-time.Microsecond))
-	same(t, "until it expires", []int64{lasting.ID, expiring.ID}, valid())
+	checkEqual(t, "valid keys just before the expiry", []int64{lasting.ID, expiring.ID}, valid())
 	c.set(expiring.ExpiresAt)
-	same(t, "once expired", []int64{lasting.ID}, valid())
+	checkEqual(t, "valid keys after the expiry", []int64{lasting.ID}, valid())
 }
 
-func lastUseIsNoted(t *testing.T, st store.Store, c *clock) {
+func keyLastUsed(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	k, other := mustKey(t, st, a.ID, 1), mustKey(t, st, b.ID, 2)
 	lastUsed := func(id int64) time.Time {
@@ -183,24 +192,24 @@ func lastUseIsNoted(t *testing.T, st store.Store, c *clock) {
 		return time.Time{}
 	}
 	use := charge(a.ID, 1, rest(k.ID, cola.MeterNone, 0), rest(other.ID, cola.MeterNone, 0))
-	var noted time.Time
+	var lastUse time.Time
 	for i, advance := range []time.Duration{0, time.Second, 58 * time.Second, time.Second, time.Hour} {
 		c.advance(advance)
 		settle(t, st, a.ID, use)
 		if i == 0 || i >= 3 { // at least a minute after the last recorded use
-			noted = c.now()
+			lastUse = c.now()
 		}
-		if got := lastUsed(k.ID); !got.Equal(noted) {
-			t.Errorf("after use %d last used at %v, want %v", i, got, noted)
+		if got := lastUsed(k.ID); !got.Equal(lastUse) {
+			t.Errorf("use %d: LastUsedAt = %v, want %v", i, got, lastUse)
 		}
 	}
 	if got := lastUsed(other.ID); !got.IsZero() {
-		t.Errorf("another account's key was last used at %v", got)
+		t.Errorf("another account's key: LastUsedAt = %v, want zero", got)
 	}
 }
 
-// chargesEndAtLimit has many workers charge one account until nothing is left.
-func chargesEndAtLimit(t *testing.T, st store.Store, _ *clock) {
+// chargesStopAtLimit has many workers charge one account up to its limit.
+func chargesStopAtLimit(t *testing.T, st store.Store, _ *clock) {
 	const limit, workers = 500, 50
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	var granted, batches atomic.Int64
@@ -213,7 +222,8 @@ func chargesEndAtLimit(t *testing.T, st store.Store, _ *clock) {
 					func(_ time.Time, states []store.AccountState) []store.Entry {
 						left = limit - states[0].Used.ListRecords
 						got = min(left, units)
-						return []store.Entry{charge(a.ID, 1, rest(1, cola.MeterListRecords, got)), charge(b.ID, 0, rest(1, cola.MeterDetailViews, 1))}
+						return []store.Entry{charge(a.ID, 1, rest(1, cola.MeterListRecords, got)),
+							charge(b.ID, 0, rest(1, cola.MeterDetailViews, 1))}
 					})
 				if err != nil {
 					t.Errorf("worker %d: %v", w, err)
@@ -228,9 +238,10 @@ func chargesEndAtLimit(t *testing.T, st store.Store, _ *clock) {
 		})
 	}
 	wg.Wait()
-	same(t, "used", cola.Used{ListRecords: limit}, mustUsage(t, st, a.ID).Used)
-	same(t, "used of the other account", cola.Used{DetailViews: int(batches.Load())}, mustUsage(t, st, b.ID).Used)
+	checkEqual(t, "usage", cola.Used{ListRecords: limit}, mustUsage(t, st, a.ID).Used)
+	checkEqual(t, "usage of the other account", cola.Used{DetailViews: int(batches.Load())},
+		mustUsage(t, st, b.ID).Used)
 	if granted.Load() != limit {
-		t.Errorf("%d units were granted, want %d", granted.Load(), limit)
+		t.Errorf("granted %d units, want %d", granted.Load(), limit)
 	}
 }

@@ -11,16 +11,16 @@ import (
 
 func testReferences(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
-		{"sets start empty", func(t *testing.T, st store.Store, _ *clock) {
+		{"empty", func(t *testing.T, st store.Store, _ *clock) {
 			sets, err := st.AllReferences(t.Context())
-			same(t, "sets", store.ReferenceSets{}, must(t, sets, err))
+			checkEqual(t, "AllReferences", store.ReferenceSets{}, must(t, sets, err))
 		}},
-		{"AVAs merge, and come by name, validity and id", avasMergeInOrder},
+		{"AVAs", mergeAVAs},
 		{"processing times", processingTimes},
 		{"formula processing times", formulaTimes},
 		{"registration processing times", registrationTimes},
 		{"category aliases", categoryAliases},
-		{"revisions tell of reference data apart", referenceRevisions},
+		{"reference revision", referenceRevisions},
 	})
 }
 
@@ -36,28 +36,35 @@ func ava(id, name string) cola.AVADetail {
 		ParentAVAs: []string{}, ChildAVAs: []string{}}
 }
 
-func avasMergeInOrder(t *testing.T, st store.Store, _ *clock) {
+func mergeAVAs(t *testing.T, st store.Store, _ *clock) {
 	full := cola.AVADetail{
-		AVA: cola.AVA{AVAID: "sonoma|2", Name: "Sonoma", AKA: "O'Sonoma 100%", States: []string{"CA", "OR"}, Counties: []string{"Napa, \"upper\""},
-			EstablishedDate: mustDate(t, "1984-11-23"), RemovedDate: mustDate(t, "2001-01-02"), ValidEndDate: mustDate(t, "2001-01-01")},
+		AVA: cola.AVA{AVAID: "sonoma|2", Name: "Sonoma", AKA: "O'Sonoma 100%", States: []string{"CA", "OR"},
+			Counties:        []string{"Napa, \"upper\""},
+			EstablishedDate: mustDate(t, "1984-11-23"), RemovedDate: mustDate(t, "2001-01-02"),
+			ValidEndDate: mustDate(t, "2001-01-01")},
 		ValidStartDate: mustDate(t, "1990-09-11"),
-		ParentAVAs:     []string{"North Coast"}, ChildAVAs: []string{"A", "B"}, Petitioner: "P", CFRAuthor: "C", CFRIndex: "9.20",
+		ParentAVAs:     []string{"North Coast"}, ChildAVAs: []string{"A", "B"}, Petitioner: "P", CFRAuthor: "C",
+		CFRIndex: "9.20",
 	}
-	first, current, other, twin := ava("sonoma|1", "Sonoma"), ava("sonoma|3", "Sonoma"), ava("alta", "Alta"), ava("sonoma|0", "Sonoma")
+	first, current, other, twin := ava("sonoma|1", "Sonoma"), ava("sonoma|3", "Sonoma"), ava("alta", "Alta"),
+		ava("sonoma|0", "Sonoma")
 	first.ValidEndDate = mustDate(t, "1990-09-10")
 	current.ValidStartDate = mustDate(t, "2001-01-02")
 	twin.ValidEndDate = first.ValidEndDate
 	open := ava("sonoma", "Sonoma") // valid since the same first day, without a last day
-	patches := []cola.Patch[cola.AVADetail]{allOf(current), allOf(full), allOf(first), allOf(other), allOf(twin), allOf(open), allOf(full)}
+	patches := []cola.Patch[cola.AVADetail]{allOf(current), allOf(full), allOf(first), allOf(other), allOf(twin),
+		allOf(open), allOf(full)}
 	got, err := st.UpsertAVAs(t.Context(), patches, store.Commit)
-	same(t, "outcomes", []store.Outcome{store.Added, store.Added, store.Added, store.Added, store.Added, store.Added, store.Unchanged}, must(t, got, err))
-	same(t, "AVAs", []cola.AVADetail{other, twin, first, open, full, current}, mustReferences(t, st).AVAs)
+	checkEqual(t, "UpsertAVAs outcomes",
+		[]store.Outcome{store.Added, store.Added, store.Added, store.Added, store.Added, store.Added, store.Unchanged},
+		must(t, got, err))
+	checkEqual(t, "AVAs", []cola.AVADetail{other, twin, first, open, full, current}, mustReferences(t, st).AVAs)
 
 	aka := only(cola.AVADetail{AVA: cola.AVA{AVAID: "sonoma|2", AKA: "NEW"}}, "aka", "states")
 	got, err = st.UpsertAVAs(t.Context(), []cola.Patch[cola.AVADetail]{aka, aka}, store.Commit)
-	same(t, "outcomes of a part", []store.Outcome{store.Changed, store.Unchanged}, must(t, got, err))
+	checkEqual(t, "outcomes of a partial update", []store.Outcome{store.Changed, store.Unchanged}, must(t, got, err))
 	full.AKA, full.States = "NEW", []string{}
-	same(t, "merged AVA", full, mustReferences(t, st).AVAs[4])
+	checkEqual(t, "merged AVA", full, mustReferences(t, st).AVAs[4])
 }
 
 // upsertTwice writes rows, then the same rows with one changed, and checks outcomes and a dry run
@@ -70,32 +77,37 @@ func upsertTwice[T any](t *testing.T, upsert func([]T, store.Mode) ([]store.Outc
 	}
 	for _, mode := range []store.Mode{store.DryRun, store.Commit} {
 		got, err := upsert(rows, mode)
-		same(t, "outcomes of new rows", added, must(t, got, err))
+		checkEqual(t, "outcomes of new rows", added, must(t, got, err))
 	}
 	again := append(append([]T{}, rows...), changed, changed)
 	for _, mode := range []store.Mode{store.DryRun, store.Commit} {
 		got, err := upsert(again, mode)
-		same(t, "outcomes of known rows", append(unchanged[:len(rows):len(rows)], store.Changed, store.Unchanged), must(t, got, err))
+		checkEqual(t, "outcomes of known rows", append(unchanged[:len(rows):len(rows)], store.Changed, store.Unchanged),
+			must(t, got, err))
 	}
 }
 
 func processingTimes(t *testing.T, st store.Store, _ *clock) {
 	june, july := mustDate(t, "2025-06-30"), mustDate(t, "2025-07-31")
-	wine := cola.ProcessingTime{Commodity: "Wine", SnapshotDate: june, TurnaroundDaysMedian: cola.Some(4), QueueFrontierDate: june.AddDays(-4), QueueDepthDays: cola.Some(0)}
-	rows := []cola.ProcessingTime{wine, {Commodity: "Malt Beverage", SnapshotDate: june}, {Commodity: "Wine", SnapshotDate: july}}
+	wine := cola.ProcessingTime{Commodity: "Wine", SnapshotDate: june, TurnaroundDaysMedian: cola.Some(4),
+		QueueFrontierDate: june.AddDays(-4), QueueDepthDays: cola.Some(0)}
+	rows := []cola.ProcessingTime{wine, {Commodity: "Malt Beverage", SnapshotDate: june},
+		{Commodity: "Wine", SnapshotDate: july}}
 	changed := wine
 	changed.QueueDepthDays = cola.Opt[int]{}
 	upsertTwice(t, func(r []cola.ProcessingTime, m store.Mode) ([]store.Outcome, error) {
 		return st.UpsertProcessingTimes(t.Context(), r, m)
 	}, rows, changed)
-	same(t, "rows", []cola.ProcessingTime{rows[2], rows[1], changed}, mustReferences(t, st).ProcessingTimes)
+	checkEqual(t, "ProcessingTimes", []cola.ProcessingTime{rows[2], rows[1], changed},
+		mustReferences(t, st).ProcessingTimes)
 }
 
 func formulaTimes(t *testing.T, st store.Store, _ *clock) {
 	june, july := mustDate(t, "2025-06-30"), mustDate(t, "2025-07-31")
 	rows := []cola.FormulaProcessingTime{
 		{Commodity: "Wine", FormulaType: "B", SnapshotDate: june, TurnaroundDaysMedian: cola.Some(7)},
-		{Commodity: "Wine", FormulaType: "A", SnapshotDate: june, QueueFrontierDate: june, QueueDepthDays: cola.Some(1)},
+		{Commodity: "Wine", FormulaType: "A", SnapshotDate: june, QueueFrontierDate: june,
+			QueueDepthDays: cola.Some(1)},
 		{Commodity: "Distilled Spirits", FormulaType: "Z", SnapshotDate: june},
 		{Commodity: "Wine", FormulaType: "A", SnapshotDate: july},
 	}
@@ -104,14 +116,16 @@ func formulaTimes(t *testing.T, st store.Store, _ *clock) {
 	upsertTwice(t, func(r []cola.FormulaProcessingTime, m store.Mode) ([]store.Outcome, error) {
 		return st.UpsertFormulaProcessingTimes(t.Context(), r, m)
 	}, rows, changed)
-	same(t, "rows", []cola.FormulaProcessingTime{rows[3], rows[2], rows[1], changed}, mustReferences(t, st).FormulaProcessingTimes)
+	checkEqual(t, "FormulaProcessingTimes", []cola.FormulaProcessingTime{rows[3], rows[2], rows[1], changed},
+		mustReferences(t, st).FormulaProcessingTimes)
 }
 
 func registrationTimes(t *testing.T, st store.Store, _ *clock) {
 	may, june := mustDate(t, "2025-05-01"), mustDate(t, "2025-06-01")
 	rows := []cola.RegistrationProcessingTime{
 		{Category: "Alcohol", ApplicationType: "Winery", ReportMonth: may, SnapshotDate: june},
-		{Category: "Alcohol", ApplicationType: "Brewery", ReportMonth: may, TurnaroundDaysMedian: cola.Some(57), SnapshotDate: june},
+		{Category: "Alcohol", ApplicationType: "Brewery", ReportMonth: may, TurnaroundDaysMedian: cola.Some(57),
+			SnapshotDate: june},
 		{Category: "Alcohol", ApplicationType: "Winery", ReportMonth: june, SnapshotDate: june},
 	}
 	changed := rows[0] // the publication date is not part of the key
@@ -119,50 +133,54 @@ func registrationTimes(t *testing.T, st store.Store, _ *clock) {
 	upsertTwice(t, func(r []cola.RegistrationProcessingTime, m store.Mode) ([]store.Outcome, error) {
 		return st.UpsertRegistrationProcessingTimes(t.Context(), r, m)
 	}, rows, changed)
-	same(t, "rows", []cola.RegistrationProcessingTime{rows[2], rows[1], changed}, mustReferences(t, st).RegistrationProcessingTimes)
+	checkEqual(t, "RegistrationProcessingTimes", []cola.RegistrationProcessingTime{rows[2], rows[1], changed},
+		mustReferences(t, st).RegistrationProcessingTimes)
 }
 
 func categoryAliases(t *testing.T, st store.Store, _ *clock) {
-	rows := []vocabulary.CategoryAlias{{Alias: "Wine > Rosé", Path: "Wine > Pink"}, {Alias: "Beer > 100%_Lager", Path: "Beer > Lager"}, {Alias: "beer > 100%_lager", Path: "X"}}
+	rows := []vocabulary.CategoryAlias{{Alias: "Wine > Rosé", Path: "Wine > Pink"},
+		{Alias: "Beer > 100%_Lager", Path: "Beer > Lager"}, {Alias: "beer > 100%_lager", Path: "X"}}
 	changed := vocabulary.CategoryAlias{Alias: "Wine > Rosé", Path: "Wine > Rosé Wine"}
 	upsertTwice(t, func(r []vocabulary.CategoryAlias, m store.Mode) ([]store.Outcome, error) {
 		return st.UpsertCategoryAliases(t.Context(), r, m)
 	}, rows, changed)
-	same(t, "aliases", []vocabulary.CategoryAlias{rows[1], changed, rows[2]}, mustReferences(t, st).CategoryAliases)
+	checkEqual(t, "CategoryAliases", []vocabulary.CategoryAlias{rows[1], changed, rows[2]},
+		mustReferences(t, st).CategoryAliases)
 }
 
 func referenceRevisions(t *testing.T, st store.Store, _ *clock) {
-	mustKeep(t, st, label(0))
+	mustAddColas(t, st, label(0))
 	if rev, err := st.ReferenceRevision(t.Context()); err != nil || rev != 0 {
-		t.Errorf("reference revision %d, %v after a label; want 0", rev, err)
+		t.Errorf("ReferenceRevision after a label = %d, %v; want 0, nil", rev, err)
 	}
 	alias := []vocabulary.CategoryAlias{{Alias: "a", Path: "b"}}
 	_, err := st.UpsertCategoryAliases(t.Context(), alias, store.Commit)
 	latest := must(t, mustRevision(t, st), err)
 	rev, err := st.ReferenceRevision(t.Context())
 	if err != nil || rev != latest || latest < 2 {
-		t.Errorf("reference revision %d, %v; want the latest, %d", rev, err, latest)
+		t.Errorf("ReferenceRevision = %d, %v; want %d", rev, err, latest)
 	}
-	mustKeep(t, st, label(1))
+	mustAddColas(t, st, label(1))
 	_, err = st.UpsertCategoryAliases(t.Context(), alias, store.Commit)
 	if got := must(t, mustReferences(t, st), err).Revision; got != latest {
-		t.Errorf("sets stand for revision %d, want %d", got, latest)
+		t.Errorf("AllReferences.Revision = %d, want %d", got, latest)
 	}
 	if rev := mustRevision(t, st); rev <= latest {
-		t.Errorf("revision %d after another label, want more than %d", rev, latest)
+		t.Errorf("revision after another label = %d, want more than %d", rev, latest)
 	}
 }
 
 func testProductionReports(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
-		{"every field and the order come back", reportComesBack},
-		{"a report is replaced whole", reportIsReplaced},
-		{"rows of another report are refused", func(t *testing.T, st store.Store, _ *clock) {
+		{"all fields and row order", reportRoundTrip},
+		{"replace a report", replaceReportRows},
+		{"rows of another report", func(t *testing.T, st store.Store, _ *clock) {
 			rows := beerReport(t, "2019-03-31")
-			if _, err := st.ReplaceProductionReport(t.Context(), cola.ReportKey{Commodity: "Wine"}, rows, store.Commit); err == nil {
-				t.Error("no error")
+			if _, err := st.ReplaceProductionReport(t.Context(), cola.ReportKey{Commodity: "Wine"}, rows,
+				store.Commit); err == nil {
+				t.Error("ReplaceProductionReport(rows of another report) error = nil, want non-nil")
 			}
-			same(t, "rows", 0, len(mustReferences(t, st).ProductionReports))
+			checkEqual(t, "number of rows", 0, len(mustReferences(t, st).ProductionReports))
 		}},
 	})
 }
@@ -174,23 +192,25 @@ func beerReport(t *testing.T, date string) []cola.ProductionReport {
 		CountIMs: cola.Some(42), Value: cola.Some(13222104.5), ValueUnit: "barrels",
 	}
 	redacted := row
-	redacted.StatisticalDetail, redacted.Value, redacted.CountIMs, redacted.IsRedacted = "", cola.Opt[float64]{}, cola.Opt[int]{}, true
+	redacted.StatisticalDetail, redacted.Value, redacted.CountIMs, redacted.IsRedacted = "", cola.Opt[float64]{},
+		cola.Opt[int]{}, true
 	third := row
 	third.StatisticalGroup, third.MonthNumber = "A", cola.Opt[int]{}
 	return []cola.ProductionReport{row, redacted, third}
 }
 
-func replaceReport(t *testing.T, st store.Store, key cola.ReportKey, rows []cola.ProductionReport, want ...store.Outcome) {
+func replaceReport(t *testing.T, st store.Store, key cola.ReportKey, rows []cola.ProductionReport,
+	want ...store.Outcome) {
 	t.Helper()
 	before := mustReferences(t, st)
 	got, err := st.ReplaceProductionReport(t.Context(), key, rows, store.DryRun)
-	same(t, "outcomes of a dry run", want, slices.Clip(must(t, got, err)))
-	same(t, "sets after a dry run", before, mustReferences(t, st))
+	checkEqual(t, "dry-run outcomes", want, slices.Clip(must(t, got, err)))
+	checkEqual(t, "references after a dry run", before, mustReferences(t, st))
 	got, err = st.ReplaceProductionReport(t.Context(), key, rows, store.Commit)
-	same(t, "outcomes", want, slices.Clip(must(t, got, err)))
+	checkEqual(t, "outcomes", want, slices.Clip(must(t, got, err)))
 }
 
-func reportComesBack(t *testing.T, st store.Store, _ *clock) {
+func reportRoundTrip(t *testing.T, st store.Store, _ *clock) {
 	march, april := beerReport(t, "2019-03-31"), beerReport(t, "2019-04-30")
 	wine := beerReport(t, "2019-04-30")
 	yearly := beerReport(t, "2019-04-30")
@@ -200,10 +220,11 @@ func reportComesBack(t *testing.T, st store.Store, _ *clock) {
 	for _, rows := range [][]cola.ProductionReport{wine, march, yearly, april} {
 		replaceReport(t, st, rows[0].Key(), rows, store.Added, store.Added, store.Added)
 	}
-	same(t, "rows", slices.Concat(april, yearly, wine, march), mustReferences(t, st).ProductionReports)
+	checkEqual(t, "ProductionReports", slices.Concat(april, yearly, wine, march),
+		mustReferences(t, st).ProductionReports)
 }
 
-func reportIsReplaced(t *testing.T, st store.Store, _ *clock) {
+func replaceReportRows(t *testing.T, st store.Store, _ *clock) {
 	other := beerReport(t, "2019-04-30")
 	replaceReport(t, st, other[0].Key(), other, store.Added, store.Added, store.Added)
 	rows := beerReport(t, "2019-03-31")
@@ -216,8 +237,10 @@ func reportIsReplaced(t *testing.T, st store.Store, _ *clock) {
 	}{
 		{[]cola.ProductionReport{a, b}, []store.Outcome{store.Added, store.Added}, true},
 		{[]cola.ProductionReport{a, b}, []store.Outcome{store.Unchanged, store.Unchanged}, false},
-		{[]cola.ProductionReport{a, b, b, c}, []store.Outcome{store.Unchanged, store.Unchanged, store.Changed, store.Changed}, true},
-		{[]cola.ProductionReport{c, b, a}, []store.Outcome{store.Unchanged, store.Unchanged, store.Unchanged}, true}, // a subset, in a different order
+		{[]cola.ProductionReport{a, b, b, c},
+			[]store.Outcome{store.Unchanged, store.Unchanged, store.Changed, store.Changed}, true},
+		// A subset, in a different order.
+		{[]cola.ProductionReport{c, b, a}, []store.Outcome{store.Unchanged, store.Unchanged, store.Unchanged}, true},
 		{[]cola.ProductionReport{a, b, c}, []store.Outcome{store.Unchanged, store.Unchanged, store.Unchanged}, true},
 		{nil, nil, true},
 		{nil, nil, false},
@@ -225,9 +248,10 @@ func reportIsReplaced(t *testing.T, st store.Store, _ *clock) {
 	} {
 		before := mustRevision(t, st)
 		replaceReport(t, st, key, step.rows, step.want...)
-		same(t, "rows", append(slices.Clone(other), step.rows...), mustReferences(t, st).ProductionReports)
+		checkEqual(t, "ProductionReports", append(slices.Clone(other), step.rows...),
+			mustReferences(t, st).ProductionReports)
 		if written := mustRevision(t, st) > before; written != step.written {
-			t.Errorf("replacing by %d rows: written = %v, want %v", len(step.rows), written, step.written)
+			t.Errorf("replacing with %d rows: written = %v, want %v", len(step.rows), written, step.written)
 		}
 	}
 }

@@ -16,22 +16,23 @@ import (
 
 func testRefusals(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
-		{"refusals come back, latest first", refusalsComeBack},
-		{"refusals of one minute that are alike are counted", refusalsAreCounted},
-		{"the latest refusals of each account are kept", latestRefusalsAreKept},
-		{"what cannot be noted is passed over or refused", refusalsToPassOver},
-		{"refusals are noted by many at once", refusalsAtOnce},
+		{"list newest first", listRefusals},
+		{"equal refusals of one minute are counted", countRefusals},
+		{"only the latest are retained", refusalLimit},
+		{"ignored and malformed refusals", invalidRefusals},
+		{"concurrent writers", concurrentRefusals},
 	})
 }
 
-// refused returns a refusal at the start of a minute, counted from the epoch.
-func refused(account cola.AccountID, minute int, reason string, count int) store.AccountRefusal {
+// newRefusal returns a refusal at the start of a minute, counted from the epoch.
+func newRefusal(account cola.AccountID, minute int, reason string, count int) store.AccountRefusal {
 	at := epoch.Truncate(time.Minute).Add(time.Duration(minute) * time.Minute)
-	return store.AccountRefusal{Account: account, Refusal: store.Refusal{Minute: at, Channel: cola.ChannelREST, Credential: keyCredential(1),
-		Reason: reason, Count: count, LastAt: at}}
+	return store.AccountRefusal{Account: account,
+		Refusal: store.Refusal{Minute: at, Channel: cola.ChannelREST, Credential: keyCredential(1),
+			Reason: reason, Count: count, LastAt: at}}
 }
 
-func mustNoteRefusals(t tb, st store.Store, refusals ...store.AccountRefusal) {
+func mustRecordRefusals(t tb, st store.Store, refusals ...store.AccountRefusal) {
 	t.Helper()
 	mustDo(t, st.RecordRefusals(context.Background(), refusals))
 }
@@ -42,36 +43,38 @@ func mustRefusals(t tb, st store.Store, account cola.AccountID) []store.Refusal 
 	return must(t, list, err)
 }
 
-func refusalsComeBack(t *testing.T, st store.Store, _ *clock) {
+func listRefusals(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
-	mustNoteRefusals(t, st)
-	same(t, "none", 0, len(mustRefusals(t, st, a.ID)))
-	first, second, others := refused(a.ID, 1, "burst", 3), refused(a.ID, 2, "o'reason 100%_ ü", 1), refused(b.ID, 3, "quota", 1)
+	mustRecordRefusals(t, st)
+	checkEqual(t, "number of refusals without any", 0, len(mustRefusals(t, st, a.ID)))
+	first, second, others := newRefusal(a.ID, 1, "burst", 3), newRefusal(a.ID, 2, "o'reason 100%_ ü", 1),
+		newRefusal(b.ID, 3, "quota", 1)
 	second.Channel, second.Credential = cola.ChannelDashboard, signInCredential(7)
-	told := first
-	told.Minute, told.LastAt = first.Minute.In(time.FixedZone("", 3600)), first.LastAt.Add(789*time.Nanosecond) // stored in UTC, in whole microseconds
-	mustNoteRefusals(t, st, told, others, second)
-	same(t, "of an account", []store.Refusal{second.Refusal, first.Refusal}, mustRefusals(t, st, a.ID))
-	same(t, "of another", []store.Refusal{others.Refusal}, mustRefusals(t, st, b.ID))
+	given := first
+	// Stored in UTC, in whole microseconds.
+	given.Minute, given.LastAt = first.Minute.In(time.FixedZone("", 3600)), first.LastAt.Add(789*time.Nanosecond)
+	mustRecordRefusals(t, st, given, others, second)
+	checkEqual(t, "Refusals", []store.Refusal{second.Refusal, first.Refusal}, mustRefusals(t, st, a.ID))
+	checkEqual(t, "Refusals of another account", []store.Refusal{others.Refusal}, mustRefusals(t, st, b.ID))
 	for most, want := range map[int][]store.Refusal{1: {second.Refusal}, 0: nil, -1: nil} {
 		list, err := st.Refusals(t.Context(), a.ID, most)
-		same(t, fmt.Sprintf("%d at most", most), want, must(t, list, err))
+		checkEqual(t, fmt.Sprintf("Refusals, limit %d", most), want, must(t, list, err))
 	}
-	for _, nobody := range []cola.AccountID{0, b.ID + 100} {
-		same(t, "of nobody", 0, len(mustRefusals(t, st, nobody)))
+	for _, unknown := range []cola.AccountID{0, b.ID + 100} {
+		checkEqual(t, "number of refusals of an unknown account", 0, len(mustRefusals(t, st, unknown)))
 	}
 }
 
-func refusalsAreCounted(t *testing.T, st store.Store, _ *clock) {
+func countRefusals(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
-	one := refused(a.ID, 1, "burst", 2)
+	one := newRefusal(a.ID, 1, "burst", 2)
 	later, earlier := one, one
 	later.Count, later.LastAt = 5, one.LastAt.Add(30*time.Second)
 	earlier.Count, earlier.LastAt = 7, one.LastAt.Add(10*time.Second)
-	mustNoteRefusals(t, st, one, later, earlier) // duplicates in one call
-	mustNoteRefusals(t, st, earlier)             // in another call, out of order
-	want := []store.AccountRefusal{later}
-	want[0].Count = 2 + 5 + 7 + 7
+	mustRecordRefusals(t, st, one, later, earlier) // duplicates in one call
+	mustRecordRefusals(t, st, earlier)             // in another call, out of order
+	all := []store.AccountRefusal{later}
+	all[0].Count = 2 + 5 + 7 + 7
 	for n, differ := range []func(*store.AccountRefusal){
 		func(r *store.AccountRefusal) { r.Minute = r.Minute.Add(-time.Minute) },
 		func(r *store.AccountRefusal) { r.Channel = cola.ChannelMCP },
@@ -82,148 +85,156 @@ func refusalsAreCounted(t *testing.T, st store.Store, _ *clock) {
 		other := one
 		other.LastAt = one.LastAt.Add(-time.Duration(n+1) * time.Second)
 		differ(&other)
-		mustNoteRefusals(t, st, other)
-		want = append(want, other)
+		mustRecordRefusals(t, st, other)
+		all = append(all, other)
 	}
-	var told []store.Refusal
-	for i := range want {
-		told = append(told, want[i].Refusal)
-		want[i].Account = b.ID
+	var want []store.Refusal
+	for i := range all {
+		want = append(want, all[i].Refusal)
+		all[i].Account = b.ID
 	}
-	same(t, "refusals", told, mustRefusals(t, st, a.ID))
-	mustNoteRefusals(t, st, want...) // distinct ones in one call
-	same(t, "noted together", told, mustRefusals(t, st, b.ID))
+	checkEqual(t, "Refusals", want, mustRefusals(t, st, a.ID))
+	mustRecordRefusals(t, st, all...) // distinct ones in one call
+	checkEqual(t, "Refusals recorded in one call", want, mustRefusals(t, st, b.ID))
 }
 
-func latestRefusalsAreKept(t *testing.T, st store.Store, _ *clock) {
+func refusalLimit(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
-	mustNoteRefusals(t, st, refused(b.ID, 0, "burst", 1))
+	mustRecordRefusals(t, st, newRefusal(b.ID, 0, "burst", 1))
 	var all []store.AccountRefusal
 	for minute := range store.MaxRefusals + 50 {
-		all = append(all, refused(a.ID, minute, "burst", 1), refused(a.ID, minute, "quota", 1))
+		all = append(all, newRefusal(a.ID, minute, "burst", 1), newRefusal(a.ID, minute, "quota", 1))
 	}
 	// A late refusal older than all retained ones is dropped at once.
 	half := len(all) / 2
-	mustNoteRefusals(t, st, all[half:]...)
-	mustNoteRefusals(t, st, all[:half]...)
-	kept := mustRefusals(t, st, a.ID)
-	same(t, "kept", store.MaxRefusals, len(kept))
-	for i, r := range kept {
+	mustRecordRefusals(t, st, all[half:]...)
+	mustRecordRefusals(t, st, all[:half]...)
+	retained := mustRefusals(t, st, a.ID)
+	checkEqual(t, "number of retained refusals", store.MaxRefusals, len(retained))
+	for i, r := range retained {
 		if want := all[len(all)-1-i/2*2].LastAt; !r.LastAt.Equal(want) {
-			t.Fatalf("refusal %d is of %v, want %v", i, r.LastAt, want)
+			t.Fatalf("refusal %d: LastAt = %v, want %v", i, r.LastAt, want)
 		}
 	}
 	// A late refusal that adds to a retained one stays.
-	again := refused(a.ID, store.MaxRefusals, "burst", 1)
+	again := newRefusal(a.ID, store.MaxRefusals, "burst", 1)
 	again.LastAt = again.LastAt.Add(anHour * 10)
-	mustNoteRefusals(t, st, again)
+	mustRecordRefusals(t, st, again)
 	for minute := range store.MaxRefusals - 1 {
-		mustNoteRefusals(t, st, refused(a.ID, 1_000+minute, "burst", 1))
+		mustRecordRefusals(t, st, newRefusal(a.ID, 1_000+minute, "burst", 1))
 	}
-	kept = mustRefusals(t, st, a.ID)
-	if last := slices.MaxFunc(kept, func(x, y store.Refusal) int { return cmp.Compare(x.Count, y.Count) }); len(kept) != store.MaxRefusals || last.Count != 2 {
-		t.Errorf("%d are kept, and the one that was counted again is not among them", len(kept))
+	retained = mustRefusals(t, st, a.ID)
+	if last := slices.MaxFunc(retained, func(x, y store.Refusal) int { return cmp.Compare(x.Count, y.Count) }); len(
+		retained) != store.MaxRefusals || last.Count != 2 {
+		t.Errorf("%d refusals retained; want %d with the one counted twice", len(retained), store.MaxRefusals)
 	}
-	same(t, "of another account", []store.Refusal{refused(b.ID, 0, "burst", 1).Refusal}, mustRefusals(t, st, b.ID))
+	checkEqual(t, "Refusals of another account", []store.Refusal{newRefusal(b.ID, 0, "burst", 1).Refusal},
+		mustRefusals(t, st, b.ID))
 }
 
-func refusalsToPassOver(t *testing.T, st store.Store, _ *clock) {
+func invalidRefusals(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	good := refused(a.ID, 1, "burst", 1)
-	mustNoteRefusals(t, st, refused(a.ID+100, 1, "burst", 1), refused(0, 1, "burst", 1), refused(a.ID, 2, "burst", 0), refused(a.ID, 3, "burst", -4), good)
-	mustNoteRefusals(t, st, refused(a.ID+100, 1, "burst", 1))
-	same(t, "noted", []store.Refusal{good.Refusal}, mustRefusals(t, st, a.ID))
+	good := newRefusal(a.ID, 1, "burst", 1)
+	mustRecordRefusals(t, st, newRefusal(a.ID+100, 1, "burst", 1), newRefusal(0, 1, "burst", 1),
+		newRefusal(a.ID, 2, "burst", 0), newRefusal(a.ID, 3, "burst", -4), good)
+	mustRecordRefusals(t, st, newRefusal(a.ID+100, 1, "burst", 1))
+	checkEqual(t, "Refusals", []store.Refusal{good.Refusal}, mustRefusals(t, st, a.ID))
 	for _, reason := range []string{"a\x00b", "\xff"} {
-		if err := st.RecordRefusals(t.Context(), []store.AccountRefusal{refused(a.ID, 2, "quota", 1), refused(a.ID, 2, reason, 1)}); !errors.Is(err, store.ErrMalformed) {
-			t.Errorf("NoteRefusals with the reason %q: %v, want ErrMalformed", reason, err)
+		if err := st.RecordRefusals(t.Context(),
+			[]store.AccountRefusal{newRefusal(a.ID, 2, "quota", 1), newRefusal(a.ID, 2, reason, 1)}); !errors.Is(err,
+			store.ErrMalformed) {
+			t.Errorf("RecordRefusals(reason %q) error = %v, want ErrMalformed", reason, err)
 		}
 	}
-	same(t, "noted", []store.Refusal{good.Refusal}, mustRefusals(t, st, a.ID))
+	checkEqual(t, "Refusals after malformed ones", []store.Refusal{good.Refusal}, mustRefusals(t, st, a.ID))
 }
 
-// noteRounds is the number of rounds of each concurrent writer.
-const noteRounds = 40
+// refusalRounds is the number of rounds of each concurrent writer.
+const refusalRounds = 40
 
-// noteMany records refusals of several accounts in minutes that other writers share, in its own
-// order. It returns the number of refusals.
-func noteMany(ctx context.Context, st store.Store, accounts []store.Account, i int) (noted int, err error) {
-	for n := range noteRounds {
+// recordManyRefusals records refusals of several accounts in minutes that other writers share, in
+// its own order. It returns the number of refusals.
+func recordManyRefusals(ctx context.Context, st store.Store, accounts []store.Account, i int) (total int, err error) {
+	for n := range refusalRounds {
 		var batch []store.AccountRefusal
 		for _, a := range accounts {
 			for minute := range 5 {
-				batch = append(batch, refused(a.ID, n*5+minute, "burst", 1))
+				batch = append(batch, newRefusal(a.ID, n*5+minute, "burst", 1))
 			}
 		}
 		if i%2 == 1 {
 			slices.Reverse(batch)
 		}
 		if err := st.RecordRefusals(ctx, batch); err != nil {
-			return noted, err
+			return total, err
 		}
-		noted += len(batch)
+		total += len(batch)
 	}
-	return noted, nil
+	return total, nil
 }
 
-// mustAddUp checks the total count of refusals and that no more of them than the limit are
+// checkRefusalTotal checks the total count of refusals and that no more of them than the limit are
 // retained.
-func mustAddUp(t *testing.T, st store.Store, accounts []store.Account, want int) {
+func checkRefusalTotal(t *testing.T, st store.Store, accounts []store.Account, want int) {
 	t.Helper()
 	sum := 0
 	for _, a := range accounts {
 		list := mustRefusals(t, st, a.ID)
-		same(t, "rows", noteRounds*5, len(list))
+		checkEqual(t, "number of rows", refusalRounds*5, len(list))
 		for _, r := range list {
 			sum += r.Count
 		}
 	}
-	same(t, "refusals in all", want, sum)
+	checkEqual(t, "number of refusals", want, sum)
 }
 
-func refusalsAtOnce(t *testing.T, st store.Store, _ *clock) {
-	accounts := []store.Account{mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)}
+func concurrentRefusals(t *testing.T, st store.Store, _ *clock) {
+	accounts := []store.Account{mustAccount(t, st, "a@example.com", cola.TierFree),
+		mustAccount(t, st, "b@example.com", cola.TierFree)}
 	const many = 6
-	atOnce(many, func(i int) {
-		if _, err := noteMany(t.Context(), st, accounts, i); err != nil {
+	concurrently(many, func(i int) {
+		if _, err := recordManyRefusals(t.Context(), st, accounts, i); err != nil {
 			t.Error(err)
 		}
 	})
-	mustAddUp(t, st, accounts, many*noteRounds*5*len(accounts))
+	checkRefusalTotal(t, st, accounts, many*refusalRounds*5*len(accounts))
 }
 
-// childNote records refusals of every account and prints the total.
-func childNote(ctx context.Context, st store.Store, out io.Writer) error {
+// childRefusals records refusals of every account and prints the total.
+func childRefusals(ctx context.Context, st store.Store, out io.Writer) error {
 	accounts, err := st.Accounts(ctx)
 	if err != nil {
 		return err
 	}
-	noted, err := noteMany(ctx, st, accounts, 1)
-	fmt.Fprintf(out, "noted %d\n", noted)
+	total, err := recordManyRefusals(ctx, st, accounts, 1)
+	fmt.Fprintf(out, "recorded %d\n", total)
 	return err
 }
 
-// noteTogether checks that refusals in the same minutes add up across two processes and goroutines
-// of a third.
-func noteTogether(t *testing.T, b Backend) {
-	place := b.New(t)
-	db := b.mustOpen(t, place)
-	accounts := []store.Account{mustAccount(t, db, chargedAccount, cola.TierFree), mustAccount(t, db, "b@example.com", cola.TierFree)}
-	total := together(t, place, "note", "noted %d", func(i int) (int, error) { return noteMany(t.Context(), db, accounts, i) })
-	mustAddUp(t, db, accounts, total)
+// refusalsAcrossProcesses checks that refusals in the same minutes add up across two processes and
+// goroutines of a third.
+func refusalsAcrossProcesses(t *testing.T, b Backend) {
+	dsn := b.New(t)
+	db := b.mustOpen(t, dsn)
+	accounts := []store.Account{mustAccount(t, db, chargedAccount, cola.TierFree),
+		mustAccount(t, db, "b@example.com", cola.TierFree)}
+	total := runTogether(t, dsn, "refusals", "recorded %d",
+		func(i int) (int, error) { return recordManyRefusals(t.Context(), db, accounts, i) })
+	checkRefusalTotal(t, db, accounts, total)
 }
 
-func furnishRefusals(t *testing.T, st store.Store, account cola.AccountID) {
+func populateRefusals(t *testing.T, st store.Store, account cola.AccountID) {
 	t.Helper()
-	late := refused(account, 1, "ünïcode", 2)
+	late := newRefusal(account, 1, "ünïcode", 2)
 	late.LastAt, late.Credential = late.LastAt.Add(time.Second), signInCredential(1)
-	mustNoteRefusals(t, st, late, refused(account, 2, "burst", 1))
+	mustRecordRefusals(t, st, late, newRefusal(account, 2, "burst", 1))
 }
 
-func movedRefusalsDoTheSame(t *testing.T, from, to store.Store, account cola.AccountID) {
+func checkCopiedRefusals(t *testing.T, from, to store.Store, account cola.AccountID) {
 	for range 2 {
-		same(t, "refusals", mustRefusals(t, from, account), mustRefusals(t, to, account))
+		checkEqual(t, "Refusals", mustRefusals(t, from, account), mustRefusals(t, to, account))
 		for _, st := range []store.Store{from, to} {
-			mustNoteRefusals(t, st, refused(account, 2, "burst", 1))
+			mustRecordRefusals(t, st, newRefusal(account, 2, "burst", 1))
 		}
 	}
 }

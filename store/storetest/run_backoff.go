@@ -12,62 +12,64 @@ import (
 
 func backoffChecks() []check {
 	return []check{
-		{"a search that cannot be run is held on", failedIsHeld},
-		{"what ends the failures of a search", failuresEnd},
-		{"only what is held is put off", onlyHeldIsPutOff},
+		{"postpone a claimed search", postponeClaimed},
+		{"failures are reset", failuresReset},
+		{"only the current claim postpones", postponeNeedsCurrentClaim},
 	}
 }
 
-// putOff postpones a claimed search by an hour and returns its number of consecutive failures.
-func putOff(t tb, st store.Store, d store.DueSearch) (failures int) {
+// mustPostpone postpones a claimed search by an hour and returns its number of consecutive
+// failures.
+func mustPostpone(t tb, st store.Store, d store.DueSearch) (failures int) {
 	t.Helper()
 	lasts, err := st.Postpone(context.Background(), d, func(n int) time.Duration {
 		failures = n
 		return time.Hour
 	})
-	same(t, "it is put off for", time.Hour, must(t, lasts, err))
+	checkEqual(t, "Postpone", time.Hour, must(t, lasts, err))
 	return failures
 }
 
-func failedIsHeld(t *testing.T, st store.Store, c *clock) {
+func postponeClaimed(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	mustCreate(t, st, dueSearch(a.ID, 1, epoch))
 	mustCreate(t, st, dueSearch(a.ID, 2, epoch))
 	claimed := mustClaim(t, st, everyID, time.Minute)
-	before := everything(t, st)
-	same(t, "failures", 1, putOff(t, st, claimed[0]))
-	same(t, "what else the store holds", before, everything(t, st))
+	before := storeContents(t, st)
+	checkEqual(t, "failures", 1, mustPostpone(t, st, claimed[0]))
+	checkEqual(t, "store contents", before, storeContents(t, st))
 	c.advance(time.Hour - time.Microsecond)
-	same(t, "claimed meanwhile", []string{"search 2"}, names(mustClaim(t, st, everyID, anHour)))
+	checkEqual(t, "claimed meanwhile", []string{"search 2"}, names(mustClaim(t, st, everyID, anHour)))
 	c.advance(time.Microsecond)
 	again := mustClaimOne(t, st)
-	same(t, "claimed then", "search 1", again.Search.Name)
-	same(t, "failures the next time", 2, putOff(t, st, again))
+	checkEqual(t, "claimed later", "search 1", again.Search.Name)
+	checkEqual(t, "failures the next time", 2, mustPostpone(t, st, again))
 	mustRecord(t, st, runOf(t, st, again, 1)) // the claim still permits a run
 }
 
-func failuresEnd(t *testing.T, st store.Store, c *clock) {
+func failuresReset(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	search := mustCreate(t, st, dueSearch(a.ID, 1, epoch))
 	change := func(change func(*cola.SavedSearch)) {
-		_, err := st.UpdateSavedSearch(t.Context(), a.ID, search.UUID, maxActive, func(s cola.SavedSearch) (cola.SavedSearch, error) {
-			change(&s)
-			return s, nil
-		})
+		_, err := st.UpdateSavedSearch(t.Context(), a.ID, search.UUID, maxActive,
+			func(s cola.SavedSearch) (cola.SavedSearch, error) {
+				change(&s)
+				return s, nil
+			})
 		mustDo(t, err)
 	}
 	for _, k := range []struct {
-		what string
+		desc string
 		end  func()
 		want int // failures at the next postponement
 	}{
-		{"nothing", func() { c.advance(time.Hour) }, 3},
-		{"being let go", func() {
+		{"waiting", func() { c.advance(time.Hour) }, 3},
+		{"a release", func() {
 			c.advance(time.Hour)
 			mustDo(t, st.ReleaseDue(t.Context(), mustClaim(t, st, everyID, anHour)))
 		}, 3},
-		{"other filters", func() { change(func(s *cola.SavedSearch) { s.Filters.BrandName = "elm" }) }, 1},
-		{"another schedule", func() {
+		{"new filters", func() { change(func(s *cola.SavedSearch) { s.Filters.BrandName = "elm" }) }, 1},
+		{"a new schedule", func() {
 			change(func(s *cola.SavedSearch) {
 				plan := *s.Schedule
 				plan.Cadence, plan.Day = cola.CadenceDaily, 0
@@ -83,43 +85,43 @@ func failuresEnd(t *testing.T, st store.Store, c *clock) {
 	} {
 		for n := range 2 { // fails twice
 			d := mustClaimOne(t, st)
-			if got := putOff(t, st, d); got != n+1 {
-				t.Errorf("before %s: failure %d, want %d", k.what, got, n+1)
+			if got := mustPostpone(t, st, d); got != n+1 {
+				t.Errorf("before %s: failures = %d, want %d", k.desc, got, n+1)
 			}
 			if n == 0 {
 				c.advance(time.Hour)
 			}
 		}
 		k.end()
-		same(t, "failures after "+k.what, k.want, putOff(t, st, mustClaimOne(t, st)))
+		checkEqual(t, "failures after "+k.desc, k.want, mustPostpone(t, st, mustClaimOne(t, st)))
 		change(func(s *cola.SavedSearch) { s.Name += "." })
 	}
 }
 
-func onlyHeldIsPutOff(t *testing.T, st store.Store, c *clock) {
+func postponeNeedsCurrentClaim(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	search := mustCreate(t, st, dueSearch(a.ID, 1, epoch))
-	refused := func(what string, d store.DueSearch) {
+	wantNotFound := func(desc string, d store.DueSearch) {
 		t.Helper()
 		_, err := st.Postpone(t.Context(), d, func(int) time.Duration { return week })
 		if !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("%s: %v, want ErrNotFound", what, err)
+			t.Errorf("%s: Postpone error = %v, want ErrNotFound", desc, err)
 		}
 	}
 	first := mustClaimOne(t, st)
 	c.advance(anHour)
 	second := mustClaimOne(t, st)
-	refused("what another one holds", first)
+	wantNotFound("claim taken over", first)
 	mustDo(t, st.ReleaseDue(t.Context(), []store.DueSearch{second}))
-	refused("what was let go", second)
+	wantNotFound("released claim", second)
 	third := mustClaimOne(t, st)
 	mustRecord(t, st, runOf(t, st, third))
-	refused("what was run", third)
+	wantNotFound("recorded run", third)
 	unknown := third
 	unknown.Search.UUID = "x\x00"
-	refused("what is not there", unknown)
+	wantNotFound("unknown search", unknown)
 	mustDo(t, st.DeleteSavedSearch(t.Context(), a.ID, search.UUID))
-	refused("what was deleted", third)
+	wantNotFound("deleted search", third)
 }
 
 const (
@@ -150,7 +152,7 @@ func mustClaimOne(t tb, st store.Store) store.DueSearch {
 	t.Helper()
 	claimed := mustClaim(t, st, everyID, anHour)
 	if len(claimed) != 1 {
-		t.Fatal("claimed", names(claimed), "want one search")
+		t.Fatalf("ClaimDue = %v, want one search", names(claimed))
 	}
 	return claimed[0]
 }
@@ -167,7 +169,8 @@ func names(claimed []store.DueSearch) []string {
 // a late match.
 func runOf(t tb, st store.Store, d store.DueSearch, labels ...int) store.RunRecord {
 	t.Helper()
-	r := store.RunRecord{Due: d, Mark: store.Mark{At: duePast, Revision: mustRevision(t, st)}, Next: cola.TimestampOf(duePast.Add(week)),
+	r := store.RunRecord{Due: d, Mark: store.Mark{At: duePast, Revision: mustRevision(t, st)},
+		Next: cola.TimestampOf(duePast.Add(week)),
 		From: cola.DateOf(d.Mark.At), To: cola.DateOf(duePast), MaxNamed: everyID, MaxNamedOfAccount: everyID}
 	for _, n := range labels {
 		r.Matches = append(r.Matches, store.RunMatch{TTBID: firstID + cola.TTBID(max(n, -n)), Late: n < 0})
@@ -175,39 +178,40 @@ func runOf(t tb, st store.Store, d store.DueSearch, labels ...int) store.RunReco
 	return r
 }
 
-// record records runs and returns the outcomes.
-func record(t tb, st store.Store, runs ...store.RunRecord) []store.RunOutcome {
+// recordRuns records runs and returns the outcomes.
+func recordRuns(t tb, st store.Store, runs ...store.RunRecord) []store.RunOutcome {
 	t.Helper()
 	outcomes, err := st.RecordRuns(context.Background(), runs)
 	if err == nil && len(outcomes) != len(runs) {
-		t.Fatal(len(outcomes), "outcomes of", len(runs), "runs")
+		t.Fatalf("RecordRuns = %d outcomes for %d runs", len(outcomes), len(runs))
 	}
 	return must(t, outcomes, err)
 }
 
 func mustRecord(t tb, st store.Store, run store.RunRecord) store.RunOutcome {
 	t.Helper()
-	o := record(t, st, run)[0]
+	o := recordRuns(t, st, run)[0]
 	if !o.Recorded || o.Run == 0 {
-		t.Errorf("the run was not recorded, or has no number: %+v", o)
+		t.Errorf("RecordRuns = %+v, want a recorded run with an ID", o)
 	}
 	return o
 }
 
-// mustNotRecord checks that a run is rejected without side effects.
-func mustNotRecord(t tb, st store.Store, what string, run store.RunRecord) {
+// checkRunRejected checks that a run is rejected without side effects.
+func checkRunRejected(t tb, st store.Store, desc string, run store.RunRecord) {
 	t.Helper()
-	before := everything(t, st)
-	same(t, what, []store.RunOutcome{{}}, record(t, st, run))
-	same(t, what+": what the store holds", before, everything(t, st))
+	before := storeContents(t, st)
+	checkEqual(t, desc, []store.RunOutcome{{}}, recordRuns(t, st, run))
+	checkEqual(t, desc+": store contents", before, storeContents(t, st))
 }
 
-// everything describes all searches, runs, matches, destinations and deliveries in a dump.
-func everything(t tb, st store.Store) (all []string) {
+// storeContents describes all searches, runs, matches, destinations and deliveries in a dump.
+func storeContents(t tb, st store.Store) (all []string) {
 	t.Helper()
 	err := st.Dump(context.Background(), func(i *store.Item) error {
 		switch i.Kind {
-		case store.ItemSearch, store.ItemRun, store.ItemMatch, store.ItemDestination, store.ItemDelivery, store.ItemAttempt:
+		case store.ItemSearch, store.ItemRun, store.ItemMatch, store.ItemDestination, store.ItemDelivery,
+			store.ItemAttempt:
 			all = append(all, describe(i))
 		}
 		return nil

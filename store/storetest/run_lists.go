@@ -11,20 +11,20 @@ import (
 
 func runListChecks() []check {
 	return []check{
-		{"runs come newest first, in pages", runsInPages},
-		{"matches come latest first, in pages", matchesInPages},
-		{"runs and matches are their account's and their search's", runsAreTheirSearchs},
+		{"list runs newest first, in pages", listRuns},
+		{"list matches latest first, in pages", listMatches},
+		{"another account and another search", listRunsErrors},
 	}
 }
 
-// ran runs a search once per list of labels, a week apart, and returns the run IDs.
-func ran(t *testing.T, st store.Store, runs ...[]int) (numbers []int64) {
+// runWeekly runs a search once per list of labels, a week apart, and returns the run IDs.
+func runWeekly(t *testing.T, st store.Store, runs ...[]int) (numbers []int64) {
 	t.Helper()
 	for i, labels := range runs {
 		at := duePast.Add(time.Duration(i) * week)
 		claimed, err := st.ClaimDue(t.Context(), at, 1, anHour)
 		if len(must(t, claimed, err)) != 1 {
-			t.Fatal("no search is due")
+			t.Fatal("no search is due, want one")
 		}
 		run := runOf(t, st, claimed[0], labels...)
 		run.Mark.At, run.Next = at, cola.TimestampOf(at.Add(week))
@@ -33,14 +33,14 @@ func ran(t *testing.T, st store.Store, runs ...[]int) (numbers []int64) {
 	return numbers
 }
 
-func runsInPages(t *testing.T, st store.Store, _ *clock) {
+func listRuns(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	s := mustCreate(t, st, newSearch(a.ID, 1))
 	list, total, err := st.RunsOf(t.Context(), a.ID, s.UUID, store.Slice{Limit: 2})
 	if must(t, list, err); total != 0 || len(list) != 0 {
-		t.Errorf("runs of a search that never ran: %+v of %d", list, total)
+		t.Errorf("RunsOf(new search) = %+v, total %d; want no runs", list, total)
 	}
-	numbers := ran(t, st, []int{1}, []int{2}, nil, []int{3}, []int{4})
+	numbers := runWeekly(t, st, []int{1}, []int{2}, nil, []int{3}, []int{4})
 	for _, k := range []struct {
 		page store.Slice
 		want []int64
@@ -57,19 +57,20 @@ func runsInPages(t *testing.T, st store.Store, _ *clock) {
 		for _, r := range must(t, list, err) {
 			got = append(got, r.ID)
 		}
-		same(t, "runs", k.want, got)
-		same(t, "total", 5, total)
+		checkEqual(t, "RunsOf", k.want, got)
+		checkEqual(t, "total", 5, total)
 	}
 }
 
-func matchesInPages(t *testing.T, st store.Store, _ *clock) {
+func listMatches(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	s := mustCreate(t, st, newSearch(a.ID, 1))
-	numbers := ran(t, st, []int{9, -1, 5}, nil, []int{7, 5, 2})
+	numbers := runWeekly(t, st, []int{9, -1, 5}, nil, []int{7, 5, 2})
 	match := func(run, n int, late bool) cola.SavedSearchMatch {
 		return cola.SavedSearchMatch{RunID: numbers[run], TTBID: firstID + cola.TTBID(n), Late: late}
 	}
-	all := []cola.SavedSearchMatch{match(2, 2, false), match(2, 7, false), match(0, 1, true), match(0, 5, false), match(0, 9, false)}
+	all := []cola.SavedSearchMatch{match(2, 2, false), match(2, 7, false), match(0, 1, true), match(0, 5, false),
+		match(0, 9, false)}
 	for _, k := range []struct {
 		run   int64
 		page  store.Slice
@@ -85,15 +86,15 @@ func matchesInPages(t *testing.T, st store.Store, _ *clock) {
 		{numbers[2], store.Slice{Limit: 100}, all[:2], 2},
 	} {
 		list, total, err := st.MatchesOf(t.Context(), a.ID, s.UUID, k.run, k.page)
-		same(t, "matches", k.want, append([]cola.SavedSearchMatch(nil), must(t, list, err)...))
-		same(t, "total", k.total, total)
+		checkEqual(t, "MatchesOf", k.want, append([]cola.SavedSearchMatch(nil), must(t, list, err)...))
+		checkEqual(t, "total", k.total, total)
 	}
 }
 
-func runsAreTheirSearchs(t *testing.T, st store.Store, _ *clock) {
+func listRunsErrors(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	s := mustCreate(t, st, newSearch(a.ID, 1))
-	run := ran(t, st, []int{1})[0]
+	run := runWeekly(t, st, []int{1})[0]
 	other := mustCreate(t, st, newSearch(b.ID, 2))
 	page := store.Slice{Limit: 10}
 	for _, k := range []struct {
@@ -101,20 +102,24 @@ func runsAreTheirSearchs(t *testing.T, st store.Store, _ *clock) {
 		uuid    string
 		run     int64
 	}{
-		{b.ID, s.UUID, run}, {b.ID, s.UUID, 0}, {a.ID, other.UUID, 0}, {a.ID + 100, s.UUID, 0}, {a.ID, "x", 0}, {a.ID, "", 0},
-		{a.ID, s.UUID + "\x00", 0}, {a.ID, "\xff", 0}, {b.ID, other.UUID, run}, {a.ID, s.UUID, run + 1}, {a.ID, s.UUID, -1},
+		{b.ID, s.UUID, run}, {b.ID, s.UUID, 0}, {a.ID, other.UUID, 0}, {a.ID + 100, s.UUID, 0}, {a.ID, "x", 0},
+		{a.ID, "", 0},
+		{a.ID, s.UUID + "\x00", 0}, {a.ID, "\xff", 0}, {b.ID, other.UUID, run}, {a.ID, s.UUID, run + 1},
+		{a.ID, s.UUID, -1},
 	} {
-		if list, total, err := st.MatchesOf(t.Context(), k.account, k.uuid, k.run, page); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("MatchesOf(%d, %q, %d): %v of %d, %v; want ErrNotFound", k.account, k.uuid, k.run, list, total, err)
+		if list, total, err := st.MatchesOf(t.Context(), k.account, k.uuid, k.run, page); !errors.Is(err,
+			store.ErrNotFound) {
+			t.Errorf("MatchesOf(%d, %q, %d) = %v, total %d, %v; want ErrNotFound", k.account, k.uuid, k.run, list,
+				total, err)
 		}
 		if k.account == a.ID && k.uuid == s.UUID || k.account == b.ID && k.uuid == other.UUID {
 			continue // a search of this account: RunsOf succeeds
 		}
 		if list, total, err := st.RunsOf(t.Context(), k.account, k.uuid, page); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("RunsOf(%d, %q): %v of %d, %v; want ErrNotFound", k.account, k.uuid, list, total, err)
+			t.Errorf("RunsOf(%d, %q) = %v, total %d, %v; want ErrNotFound", k.account, k.uuid, list, total, err)
 		}
 	}
 	if list, total, err := st.RunsOf(t.Context(), b.ID, other.UUID, page); err != nil || total != 0 {
-		t.Errorf("runs of another search: %v of %d, %v; want none", list, total, err)
+		t.Errorf("RunsOf(another search) = %v, total %d, %v; want no runs", list, total, err)
 	}
 }

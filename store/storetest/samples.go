@@ -21,27 +21,34 @@ func Sample(n int) cola.Patch[cola.Cola] {
 	c := cola.Cola{ColaSummary: cola.ColaSummary{
 		TTBID: SampleID(n), BrandName: fmt.Sprintf("BRAND OF OAK CREEK %d", r.IntN(50_000)),
 		ProductName: cola.Text(fmt.Sprintf("ESTATE RESERVE %d", r.IntN(1_000_000))), ProductType: vocabulary.Wine,
-		ClassName: "TABLE RED WINE", OriginName: "CALIFORNIA", PermitNumber: fmt.Sprintf("BWN-CA-%d", int(150_000*r.Float64()*r.Float64()*r.Float64())),
+		ClassName: "TABLE RED WINE", OriginName: "CALIFORNIA",
+		PermitNumber:      fmt.Sprintf("BWN-CA-%d", int(150_000*r.Float64()*r.Float64()*r.Float64())),
 		ApplicationStatus: vocabulary.StatusApproved, ApprovalDate: cola.Date(732_000 + n%7_000),
 	}}
 	c.ApplicationType, c.ApplicationDate, c.LatestUpdateDate = "LABEL APPROVAL", c.ApprovalDate-20, c.ApprovalDate+400
 	c.ClassID, c.OriginID, c.DomesticOrImported = "80", "1B", vocabulary.Domestic
 	c.IsDistinctiveContainer, c.IsResubmission = cola.Some(false), cola.Some(false)
 	c.AddressRecipient, c.AddressZipCode, c.AddressState = cola.Text(c.PermitNumber+" CELLARS LLC"), "94558", "CA"
-	c.GrapeVarietals, c.WineVintageYear, c.WineAppellation = []string{"Cabernet Sauvignon", "Merlot"}, cola.Some(2019), "NAPA VALLEY"
+	c.GrapeVarietals, c.WineVintageYear, c.WineAppellation = []string{"Cabernet Sauvignon", "Merlot"}, cola.Some(2019),
+		"NAPA VALLEY"
 	c.ABV, c.Volume, c.VolumeUnit = cola.Some(13.5), cola.Some(750.0), "milliliters"
 	c.LLMContainerType, c.LLMCategoryPath = "bottle", "Wine > Red Wine > Cabernet Sauvignon"
 	c.LLMProductDescription = "A full-bodied red wine with notes of black cherry, cedar and vanilla, aged in French oak for eighteen months."
 	c.LLMTastingNoteFlavors = []string{"black cherry", "cedar", "vanilla"}
 	for i, position := range []cola.Text{"front", "back"} {
 		id := fmt.Sprintf("%s-%d", c.TTBID, i+1)
-		c.Images = append(c.Images, cola.Image{TTBImageID: id, ImageIndex: i, ContainerPosition: position, ExtensionType: "jpg",
-			WidthPixels: cola.Some(900), HeightPixels: cola.Some(1200), WidthInches: cola.Some(3.0), HeightInches: cola.Some(4.0),
-			FileSizeMB: cola.Some(0.42), BarcodeCount: cola.Some(i), QRCodeCount: cola.Some(0), ImageURL: cola.Text("/images/" + id)})
+		c.Images = append(c.Images, cola.Image{TTBImageID: id, ImageIndex: i, ContainerPosition: position,
+			ExtensionType: "jpg",
+			WidthPixels:   cola.Some(900), HeightPixels: cola.Some(1200), WidthInches: cola.Some(3.0),
+			HeightInches: cola.Some(4.0),
+			FileSizeMB:   cola.Some(0.42), BarcodeCount: cola.Some(i), QRCodeCount: cola.Some(0),
+			ImageURL: cola.Text("/images/" + id)})
 	}
-	c.Barcodes = []cola.Barcode{{BarcodeType: "UPC-A", BarcodeValue: fmt.Sprintf("%012d", n), TTBImageID: cola.Text(c.Images[1].TTBImageID),
-		WidthPixels: cola.Some(210), HeightPixels: cola.Some(90), Orientation: "horizontal", RelativeImagePosition: "bottom right"}}
-	return whole(c)
+	c.Barcodes = []cola.Barcode{{BarcodeType: "UPC-A", BarcodeValue: fmt.Sprintf("%012d", n),
+		TTBImageID:  cola.Text(c.Images[1].TTBImageID),
+		WidthPixels: cola.Some(210), HeightPixels: cola.Some(90), Orientation: "horizontal",
+		RelativeImagePosition: "bottom right"}}
+	return patchOf(c)
 }
 
 // SampleID returns the ID of the n-th sample.
@@ -58,34 +65,34 @@ func Samples(from, n int) []cola.Patch[cola.Cola] {
 
 // CheckSamples checks that the store contains the first samples, without gaps, and returns their
 // number.
-func CheckSamples(t testing.TB, st store.Store) (kept int) {
+func CheckSamples(t testing.TB, st store.Store) (stored int) {
 	t.Helper()
 	named := permittees(t, st)
 	_, err := st.ColasSince(t.Context(), 0, func(r *cola.IndexRecord) error {
-		want := Sample(kept).Record
+		want := Sample(stored).Record
 		want.Derive()
 		record := want.IndexRecord()
 		if diff := cmp.Diff(&record, r); diff != "" {
-			return fmt.Errorf("label %d (-want +got):\n%s", kept, diff)
+			return fmt.Errorf("sample %d (-want +got):\n%s", stored, diff)
 		}
 		if _, ok := named[r.Summary.PermitNumber]; !ok {
-			return fmt.Errorf("label %d has no permittee", kept)
+			return fmt.Errorf("sample %d has no permittee", stored)
 		}
-		kept++
+		stored++
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n := max(0, kept-100); n < kept; n++ { // the last ones, including all parts
+	for n := max(0, stored-100); n < stored; n++ { // the last ones, including all parts
 		want := Sample(n).Record
 		want.Derive()
 		got, err := st.Cola(t.Context(), want.TTBID)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Fatalf("label %d: %v (-want +got):\n%s", n, err, diff)
+			t.Fatalf("Cola(sample %d) error = %v (-want +got):\n%s", n, err, diff)
 		}
 	}
-	return kept
+	return stored
 }
 
 // LegacyNulls returns statements that turn stored labels into those of versions without derived
@@ -104,20 +111,22 @@ func CheckLegacyNulls(t *testing.T, st store.Store, patch cola.Patch[cola.Cola])
 	t.Helper()
 	id := patch.Record.TTBID
 	c := mustCola(t, st, id)
-	if c.ImageCount != len(patch.Record.Images) || c.Images[0].ContainerPosition != "other" || c.Images[0].ExtensionType == "" {
-		t.Errorf("images are read as %d %+v", c.ImageCount, c.Images)
+	if c.ImageCount != len(patch.Record.Images) || c.Images[0].ContainerPosition != "other" ||
+		c.Images[0].ExtensionType == "" {
+		t.Errorf("Cola = %d images %+v, want %d with position \"other\" and an extension", c.ImageCount, c.Images,
+			len(patch.Record.Images))
 	}
 	if b := c.Barcodes[0]; b.BarcodeType != "UPC-A" || b.TTBImageID != cola.Text(c.Images[1].TTBImageID) {
-		t.Errorf("a barcode is read as %+v", b)
+		t.Errorf("Cola barcode = %+v, want UPC-A with an image ID", b)
 	}
 	records, _ := indexRecords(t, st, 0)
 	if r := records[id]; r.Summary.ImageCount != 0 || r.Barcodes[0].Type == "" {
-		t.Errorf("the index reads %+v", r)
+		t.Errorf("index record = %+v, want no images and a barcode type", r)
 	}
 	mustUpsert(t, st, []store.Outcome{store.Changed}, patch)
 	want := patch.Record
 	want.Derive()
-	same(t, "label that was kept again", want, mustCola(t, st, id))
+	checkEqual(t, "Cola after storing the label again", want, mustCola(t, st, id))
 }
 
 // firstID is the ID of label(0). It begins with a zero, like the IDs of 2005 to 2009.
@@ -139,19 +148,24 @@ func fullLabel() cola.Cola {
 	date := func(s string) cola.Date { d, _ := cola.ParseDate(s); return d }
 	c := cola.Cola{
 		ColaSummary: cola.ColaSummary{
-			TTBID: firstID, BrandName: "LENZ MOSER", ProductName: "PRESTIGE", ProductType: vocabulary.Wine, ClassName: "TABLE RED WINE",
-			OriginName: "AUSTRIA", PermitNumber: "NJ-I-721", ApplicationStatus: "surrendered", ApprovalDate: date("2011-03-18"),
+			TTBID: firstID, BrandName: "LENZ MOSER", ProductName: "PRESTIGE", ProductType: vocabulary.Wine,
+			ClassName:  "TABLE RED WINE",
+			OriginName: "AUSTRIA", PermitNumber: "NJ-I-721", ApplicationStatus: "surrendered",
+			ApprovalDate: date("2011-03-18"),
 		},
 		ApplicationType: "LABEL APPROVAL", ApplicationDate: date("2011-02-23"), ExpirationDate: date("2025-10-23"),
 		LatestUpdateDate: date("2025-07-16"), ClassID: "80", OriginID: "64", DomesticOrImported: vocabulary.Imported,
-		IsDistinctiveContainer: cola.Some(true), ForDistinctiveCapacity: "750 MILLILITERS", IsResubmission: cola.Some(true),
+		IsDistinctiveContainer: cola.Some(true), ForDistinctiveCapacity: "750 MILLILITERS",
+		IsResubmission:       cola.Some(true),
 		ForResubmissionTTBID: 11024001000092, ForExemptionState: "NJ", AddressRecipient: "NIEDERHOFF IMPORTS INC",
 		AddressZipCode: "07927", AddressState: "NJ", GrapeVarietals: []string{"Zweigelt", "Blaufränkisch"},
 		WineVintageYear: cola.Some(2009), WineAppellation: "BURGENLAND", ABV: cola.Some(12.5), Volume: cola.Some(750.0),
 		VolumeUnit: "milliliters", LLMContainerType: "bottle", LLMProductDescription: "A dry red wine.",
-		LLMBrandEstablishedYear: cola.Some(1849), LLMCategory: "Zweigelt", LLMCategoryPath: "Wine > Red Wine > Zweigelt",
-		LLMTastingNoteFlavors: []string{"cherry", "pepper"}, LLMArtworkCredit: "J. Huber", LLMWineDesignation: "reserve",
-		LLMBeerIBU: "40-45", LLMBeerHopsVarieties: []string{"Citra"}, LLMLiquorAgedYears: cola.Some(12),
+		LLMBrandEstablishedYear: cola.Some(1849), LLMCategory: "Zweigelt",
+		LLMCategoryPath:       "Wine > Red Wine > Zweigelt",
+		LLMTastingNoteFlavors: []string{"cherry", "pepper"}, LLMArtworkCredit: "J. Huber",
+		LLMWineDesignation: "reserve",
+		LLMBeerIBU:         "40-45", LLMBeerHopsVarieties: []string{"Citra"}, LLMLiquorAgedYears: cola.Some(12),
 		LLMLiquorFinishing: "sherry cask", LLMLiquorGrains: []string{"rye", "corn"},
 		BarcodeType: "UPC-A", BarcodeValue: "036000291452", QRCodeURL: "https://example.com/wine",
 		Images: []cola.Image{
@@ -166,7 +180,8 @@ func fullLabel() cola.Cola {
 		},
 		Barcodes: []cola.Barcode{
 			{
-				BarcodeType: "EAN-13", BarcodeValue: "4006381333931", TTBImageID: "09079001000202-2", WidthPixels: cola.Some(210),
+				BarcodeType: "EAN-13", BarcodeValue: "4006381333931", TTBImageID: "09079001000202-2",
+				WidthPixels:  cola.Some(210),
 				HeightPixels: cola.Some(90), Orientation: "horizontal", RelativeImagePosition: "bottom right",
 			},
 			{BarcodeValue: "036000291452"},
@@ -176,10 +191,10 @@ func fullLabel() cola.Cola {
 	return c
 }
 
-// whole returns a patch with all fields of a label.
-func whole(c cola.Cola) cola.Patch[cola.Cola] { return allOf(c) }
+// patchOf returns a patch with all fields of a label.
+func patchOf(c cola.Cola) cola.Patch[cola.Cola] { return allOf(c) }
 
-func wholePermittee(p cola.Permittee) cola.Patch[cola.Permittee] { return allOf(p) }
+func permitteePatch(p cola.Permittee) cola.Patch[cola.Permittee] { return allOf(p) }
 
 func allOf[T any](record T) cola.Patch[T] {
 	p := cola.Patch[T]{Record: record}
@@ -198,10 +213,10 @@ func only[T any](record T, fields ...string) cola.Patch[T] {
 	return p
 }
 
-func wholes(labels ...cola.Cola) []cola.Patch[cola.Cola] {
+func patchesOf(labels ...cola.Cola) []cola.Patch[cola.Cola] {
 	patches := make([]cola.Patch[cola.Cola], len(labels))
 	for i, c := range labels {
-		patches[i] = whole(c)
+		patches[i] = patchOf(c)
 	}
 	return patches
 }
@@ -213,17 +228,17 @@ func mustUpsert(t tb, st store.Store, want []store.Outcome, patches ...cola.Patc
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "outcomes", want, got)
+	checkEqual(t, "UpsertColas outcomes", want, got)
 }
 
-// mustKeep adds new labels.
-func mustKeep(t tb, st store.Store, labels ...cola.Cola) {
+// mustAddColas adds new labels.
+func mustAddColas(t tb, st store.Store, labels ...cola.Cola) {
 	t.Helper()
 	want := make([]store.Outcome, len(labels))
 	for i := range want {
 		want[i] = store.Added
 	}
-	mustUpsert(t, st, want, wholes(labels...)...)
+	mustUpsert(t, st, want, patchesOf(labels...)...)
 }
 
 func mustCola(t tb, st store.Store, id cola.TTBID) cola.Cola {
@@ -255,7 +270,7 @@ func indexRecords(t tb, st store.Store, after cola.Revision) (map[cola.TTBID]col
 	all := map[cola.TTBID]cola.IndexRecord{}
 	rev, err := st.ColasSince(context.Background(), after, func(r *cola.IndexRecord) error {
 		if _, twice := all[r.Summary.TTBID]; twice {
-			return fmt.Errorf("label %s was given twice", r.Summary.TTBID)
+			return fmt.Errorf("label %s reported twice", r.Summary.TTBID)
 		}
 		all[r.Summary.TTBID] = cloneRecord(r)
 		return nil

@@ -16,7 +16,8 @@ import (
 
 // createUntilLimit creates active searches, starting at number n, until the limit, and returns how
 // many it has created.
-func createUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, maxSearches int) (made int, err error) {
+func createUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, maxSearches int) (made int,
+	err error) {
 	for ; ; made++ {
 		next := newSearch(account, n+made)
 		next.MaxActive = maxSearches
@@ -25,9 +26,9 @@ func createUntilLimit(ctx context.Context, st store.Store, account cola.AccountI
 		case errors.Is(err, store.ErrLimit):
 			return made, nil
 		case err != nil:
-			return made, fmt.Errorf("creation: %w", err)
+			return made, fmt.Errorf("create saved search: %w", err)
 		case repeated:
-			return made, errors.New("a creation without a key was taken for another one")
+			return made, errors.New("creation without an idempotency key was treated as a repeat")
 		}
 	}
 }
@@ -40,33 +41,35 @@ func unscheduledOf(account cola.AccountID, n, maxSearches int) store.NewSavedSea
 	return next
 }
 
-func searchesAreLimited(t *testing.T, st store.Store, _ *clock) {
+func searchLimit(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	active, paused := newSearch(a.ID, 1), newSearch(a.ID, 2)
 	paused.Search.Schedule.Active = false
-	made, last := mustCreate(t, st, once(active, "key", 1)), mustCreate(t, st, paused)
+	made, last := mustCreate(t, st, withKey(active, "key", 1)), mustCreate(t, st, paused)
 	mustCreate(t, st, unscheduledOf(a.ID, 3, 3))
 	refusedActive := newSearch(a.ID, 4)
 	refusedActive.MaxSearches, refusedActive.MaxActive = 3, 1
-	for what, n := range map[string]store.NewSavedSearch{"one more": unscheduledOf(a.ID, 4, 3), "an active one, at both limits": refusedActive} {
+	for desc, n := range map[string]store.NewSavedSearch{"over the limit": unscheduledOf(a.ID, 4, 3),
+		"active search over both limits": refusedActive} {
 		_, _, err := st.CreateSavedSearch(t.Context(), n)
-		if limit, ok := errors.AsType[store.LimitError](err); !ok || limit != (store.LimitError{Limit: 3, All: true}) || !errors.Is(err, store.ErrLimit) {
-			t.Errorf("%s: %v, want ErrLimit with the limit of all", what, err)
+		if limit, ok := errors.AsType[store.LimitError](err); !ok || limit != (store.LimitError{Limit: 3, All: true}) ||
+			!errors.Is(err, store.ErrLimit) {
+			t.Errorf("%s: error = %v, want ErrLimit for all searches", desc, err)
 		}
 	}
-	again := once(active, "key", 1)
+	again := withKey(active, "key", 1)
 	again.MaxSearches = 3 // a repeated request creates nothing, so the limit does not apply
 	found, repeated, err := st.CreateSavedSearch(t.Context(), again)
 	if must(t, found, err); !repeated || found.UUID != made.UUID {
-		t.Errorf("sent again: %+v, repeated %v", found, repeated)
+		t.Errorf("repeated request = %+v, repeated %v; want the first search, true", found, repeated)
 	}
 	mustCreate(t, st, unscheduledOf(b.ID, 5, 3))
 	mustDo(t, st.DeleteSavedSearch(t.Context(), a.ID, last.UUID))
 	mustCreate(t, st, unscheduledOf(a.ID, 4, 3))
-	same(t, "searches", 3, len(mustSearches(t, st, a.ID)))
+	checkEqual(t, "number of searches", 3, len(mustSearches(t, st, a.ID)))
 }
 
-func searchesAreLimitedAtOnce(t *testing.T, st store.Store, _ *clock) {
+func searchLimitConcurrent(t *testing.T, st store.Store, _ *clock) {
 	const most = 30
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	var made atomic.Int64
@@ -87,28 +90,30 @@ func searchesAreLimitedAtOnce(t *testing.T, st store.Store, _ *clock) {
 		})
 	}
 	wg.Wait()
-	if kept := mustSearches(t, st, a.ID); len(kept) != most || made.Load() != most {
-		t.Errorf("%d searches were made, %d are kept; want %d", made.Load(), len(kept), most)
+	if stored := mustSearches(t, st, a.ID); len(stored) != most || made.Load() != most {
+		t.Errorf("%d searches created, %d stored; want %d", made.Load(), len(stored), most)
 	}
 }
 
-// manyActive is the limit of active schedules in tests with several processes, high enough for all
-// of them to overlap.
-const manyActive = 150
+// processActiveLimit is the limit of active schedules in tests with several processes, high enough
+// for all of them to overlap.
+const processActiveLimit = 150
 
 // isActive reports whether a search has an active schedule.
 func isActive(s cola.SavedSearch) bool { return s.Schedule != nil && s.Schedule.Active }
 
 // resumeUntilLimit resumes an account's searches, starting at number n, until the limit, and
 // returns how many it has resumed. Others may resume the same searches concurrently.
-func resumeUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, maxActive int) (resumed int, err error) {
-	all, total, err := st.SavedSearches(ctx, account, 0, 10*manyActive)
+func resumeUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, maxActive int) (resumed int,
+	err error) {
+	all, total, err := st.SavedSearches(ctx, account, 0, 10*processActiveLimit)
 	for i := 0; i < total && err == nil; i++ {
 		var was bool
-		_, err = st.UpdateSavedSearch(ctx, account, all[(n+i)%total].UUID, maxActive, func(s cola.SavedSearch) (cola.SavedSearch, error) {
-			was = isActive(s)
-			return activated(true)(s)
-		})
+		_, err = st.UpdateSavedSearch(ctx, account, all[(n+i)%total].UUID, maxActive,
+			func(s cola.SavedSearch) (cola.SavedSearch, error) {
+				was = isActive(s)
+				return activated(true)(s)
+			})
 		switch {
 		case errors.Is(err, store.ErrLimit):
 			return resumed, nil
@@ -116,7 +121,7 @@ func resumeUntilLimit(ctx context.Context, st store.Store, account cola.AccountI
 			resumed++
 		}
 	}
-	return resumed, errors.Join(err, errors.New("no limit was met"))
+	return resumed, errors.Join(err, errors.New("limit not reached"))
 }
 
 // childResume resumes searches until the limit and prints how many it has resumed.
@@ -125,7 +130,7 @@ func childResume(ctx context.Context, st store.Store, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	resumed, err := resumeUntilLimit(ctx, st, account.ID, os.Getpid(), manyActive)
+	resumed, err := resumeUntilLimit(ctx, st, account.ID, os.Getpid(), processActiveLimit)
 	fmt.Fprintf(out, "resumed %d\n", resumed)
 	return err
 }
@@ -136,40 +141,44 @@ func childCreate(ctx context.Context, st store.Store, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	made, err := createUntilLimit(ctx, st, account.ID, 1_000*os.Getpid(), manyActive)
-	fmt.Fprintf(out, "made %d\n", made)
+	made, err := createUntilLimit(ctx, st, account.ID, 1_000*os.Getpid(), processActiveLimit)
+	fmt.Fprintf(out, "created %d\n", made)
 	return err
 }
 
-// createTogether checks that two processes, and goroutines of a third, together create exactly as
-// many active schedules as the limit allows.
-func createTogether(t *testing.T, b Backend) {
-	place := b.New(t)
-	db := b.mustOpen(t, place)
+// createAcrossProcesses checks that two processes, and goroutines of a third, together create
+// exactly as many active schedules as the limit allows.
+func createAcrossProcesses(t *testing.T, b Backend) {
+	dsn := b.New(t)
+	db := b.mustOpen(t, dsn)
 	account := roomyAccount(t, db, chargedAccount)
-	total := together(t, place, "create", "made %d", func(i int) (int, error) { return createUntilLimit(t.Context(), db, account.ID, 1_000*i, manyActive) })
-	if kept := mustSearches(t, db, account.ID); len(kept) != manyActive || total != manyActive {
-		t.Errorf("%d searches are kept, %d were made; want %d", len(kept), total, manyActive)
+	total := runTogether(t, dsn, "create", "created %d", func(i int) (int, error) {
+		return createUntilLimit(t.Context(), db, account.ID, 1_000*i, processActiveLimit)
+	})
+	if stored := mustSearches(t, db, account.ID); len(stored) != processActiveLimit || total != processActiveLimit {
+		t.Errorf("%d searches stored, %d created; want %d", len(stored), total, processActiveLimit)
 	}
 }
 
-// resumeTogether checks that two processes, and goroutines of a third, together resume exactly as
-// many schedules as the limit allows.
-func resumeTogether(t *testing.T, b Backend) {
-	place := b.New(t)
-	db := b.mustOpen(t, place)
+// resumeAcrossProcesses checks that two processes, and goroutines of a third, together resume
+// exactly as many schedules as the limit allows.
+func resumeAcrossProcesses(t *testing.T, b Backend) {
+	dsn := b.New(t)
+	db := b.mustOpen(t, dsn)
 	account := roomyAccount(t, db, chargedAccount)
-	for n := range 2 * manyActive {
+	for n := range 2 * processActiveLimit {
 		mustPause(t, db, account.ID, n)
 	}
-	total := together(t, place, "resume", "resumed %d", func(i int) (int, error) { return resumeUntilLimit(t.Context(), db, account.ID, 70*i, manyActive) })
+	total := runTogether(t, dsn, "resume", "resumed %d", func(i int) (int, error) {
+		return resumeUntilLimit(t.Context(), db, account.ID, 70*i, processActiveLimit)
+	})
 	active := 0
 	for _, s := range mustSearches(t, db, account.ID) {
 		if isActive(s) {
 			active++
 		}
 	}
-	if active != manyActive || total != manyActive {
-		t.Errorf("%d searches are active, %d were resumed; want %d", active, total, manyActive)
+	if active != processActiveLimit || total != processActiveLimit {
+		t.Errorf("%d searches active, %d resumed; want %d", active, total, processActiveLimit)
 	}
 }

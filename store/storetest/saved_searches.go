@@ -17,20 +17,20 @@ import (
 
 func testSavedSearches(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
-		{"a search comes back", searchComesBack},
-		{"searches come in the order of their creation", searchesInOrder},
-		{"another account's search is not found", searchOfAnotherAccount},
-		{"a search needs an account and a UUID of its own", searchNeedsAccount},
-		{"what cannot be kept is refused", searchIsMalformed},
-		{"a request that is sent again creates nothing", createdOnce},
-		{"a key stands for one request", keyStandsForOneRequest},
-		{"a request is forgotten in time", requestIsForgotten},
-		{"a key is its account's", keyOfAnAccount},
-		{"a request that is sent many times at once creates one", createdOnceAtOnce},
-		{"searches are limited", searchesAreLimited},
-		{"searches are limited at once", searchesAreLimitedAtOnce},
-		{"active schedules are limited", activeIsLimited},
-		{"active schedules are limited at once", activeIsLimitedAtOnce},
+		{"create and get", searchRoundTrip},
+		{"list in order of creation", listSearches},
+		{"another account", searchOfAnotherAccount},
+		{"unknown account and duplicate UUID", createSearchErrors},
+		{"malformed", malformedSearch},
+		{"idempotent creation", idempotentCreation},
+		{"reused idempotency key", reusedKey},
+		{"idempotency key expires", keyExpiry},
+		{"idempotency key of another account", keyOfAnotherAccount},
+		{"concurrent repeats", concurrentRepeats},
+		{"search limit", searchLimit},
+		{"search limit with concurrent creation", searchLimitConcurrent},
+		{"active search limit", activeLimit},
+		{"active search limit with concurrent creation", activeLimitConcurrent},
 	})
 }
 
@@ -52,8 +52,8 @@ func newSearch(account cola.AccountID, n int) store.NewSavedSearch {
 // maxActive is the limit of active schedules in these tests.
 const maxActive = 10
 
-// once adds an idempotency key and a fingerprint of one repeated byte to a creation.
-func once(n store.NewSavedSearch, key string, fill byte) store.NewSavedSearch {
+// withKey adds an idempotency key and a fingerprint of one repeated byte to a creation.
+func withKey(n store.NewSavedSearch, key string, fill byte) store.NewSavedSearch {
 	n.Once = store.Once{Key: key, Fingerprint: keyHash(fill), Within: time.Hour}
 	return n
 }
@@ -62,7 +62,7 @@ func mustCreate(t tb, st store.Store, n store.NewSavedSearch) cola.SavedSearch {
 	t.Helper()
 	made, repeated, err := st.CreateSavedSearch(context.Background(), n)
 	if repeated {
-		t.Errorf("search %s was there already", n.Search.UUID)
+		t.Errorf("CreateSavedSearch(%s): repeated = true, want false", n.Search.UUID)
 	}
 	return must(t, made, err)
 }
@@ -72,7 +72,7 @@ func mustRepeat(t tb, st store.Store, n store.NewSavedSearch) cola.SavedSearch {
 	t.Helper()
 	made, repeated, err := st.CreateSavedSearch(context.Background(), n)
 	if !repeated && err == nil {
-		t.Errorf("search %s was made anew", made.UUID)
+		t.Errorf("CreateSavedSearch = new search %s, want the existing one", made.UUID)
 	}
 	return must(t, made, err)
 }
@@ -81,7 +81,7 @@ func mustSearches(t tb, st store.Store, account cola.AccountID) []cola.SavedSear
 	t.Helper()
 	list, total, err := st.SavedSearches(context.Background(), account, 0, math.MaxInt32)
 	if err == nil && total != len(list) {
-		t.Errorf("%d searches in all, a list of all has %d", total, len(list))
+		t.Errorf("SavedSearches total = %d, want %d", total, len(list))
 	}
 	return must(t, list, err)
 }
@@ -93,39 +93,45 @@ func fullSearch() cola.SavedSearch {
 		UUID: "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11",
 		Name: "o'brien's \"ünïcode\" \U0001f377 100%_ <b> \u2028",
 		Filters: cola.SavedSearchFilters{
-			Query: `"table red" <&>`, BrandName: "château's", BarcodeValue: "0 36000 29145 2", ApplicationStatus: vocabulary.StatusApproved,
-			TypeWine: on, DerivedLiquor: on, DerivedCategory: "Wine > Red Wine", OriginImported: on, Country: "côte d'ivoire", USState: "ohio",
-			PermitNumberText: "ca-w", ApplicantUSState: "NY", ABVMin: cola.Some(0.0), ABVMax: cola.Some(14.499999999999998),
-			VolumeUnit: "milliliters", VolumeMin: cola.Some(1e-7), VolumeMax: cola.Some(1e21), ContainerBottle: on, ContainerJug: on,
+			Query: `"table red" <&>`, BrandName: "château's", BarcodeValue: "0 36000 29145 2",
+			ApplicationStatus: vocabulary.StatusApproved,
+			TypeWine:          on, DerivedLiquor: on, DerivedCategory: "Wine > Red Wine", OriginImported: on,
+			Country: "côte d'ivoire", USState: "ohio",
+			PermitNumberText: "ca-w", ApplicantUSState: "NY", ABVMin: cola.Some(0.0),
+			ABVMax:     cola.Some(14.499999999999998),
+			VolumeUnit: "milliliters", VolumeMin: cola.Some(1e-7), VolumeMax: cola.Some(1e21), ContainerBottle: on,
+			ContainerJug: on,
 		},
-		Schedule: &cola.Schedule{Cadence: cola.CadenceMonthly, Day: 28, LastRunAt: cola.Some(cola.TimestampOf(epoch.Add(-time.Hour)))},
+		Schedule: &cola.Schedule{Cadence: cola.CadenceMonthly, Day: 28,
+			LastRunAt: cola.Some(cola.TimestampOf(epoch.Add(-time.Hour)))},
 	}
 }
 
-func searchComesBack(t *testing.T, st store.Store, c *clock) {
+func searchRoundTrip(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	if list := mustSearches(t, st, a.ID); len(list) != 0 {
-		t.Errorf("searches of an account without any: %v", list)
+		t.Errorf("SavedSearches of a new account = %v, want none", list)
 	}
 	c.set(epoch.In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond)) // stored in UTC, in whole microseconds
 	full := fullSearch()
 	full.CreatedAt, full.ManageURL, full.DashboardURL = 1, "https://example.com/1", "https://example.com"
 	unscheduled := cola.SavedSearch{UUID: "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d12", Name: "n"}
 	daily := unscheduled
-	daily.UUID, daily.Schedule = "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d13", &cola.Schedule{Active: true, Cadence: cola.CadenceDaily,
-		NextRunAt: cola.Some(cola.TimestampOf(epoch.Add(time.Hour)))}
+	daily.UUID, daily.Schedule = "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d13",
+		&cola.Schedule{Active: true, Cadence: cola.CadenceDaily,
+			NextRunAt: cola.Some(cola.TimestampOf(epoch.Add(time.Hour)))}
 	for _, s := range []cola.SavedSearch{full, unscheduled, daily} {
 		made := mustCreate(t, st, store.NewSavedSearch{Account: a.ID, Search: s, MaxActive: 1})
 		s.CreatedAt, s.ManageURL, s.DashboardURL = cola.TimestampOf(epoch), "", ""
-		same(t, "made", s, made)
+		checkEqual(t, "CreateSavedSearch", s, made)
 		found, err := st.SavedSearch(t.Context(), a.ID, s.UUID)
-		same(t, "found", s, must(t, found, err))
+		checkEqual(t, "SavedSearch", s, must(t, found, err))
 		list := mustSearches(t, st, a.ID)
-		same(t, "last of the list", s, list[len(list)-1])
+		checkEqual(t, "last of SavedSearches", s, list[len(list)-1])
 	}
 }
 
-func searchesInOrder(t *testing.T, st store.Store, c *clock) {
+func listSearches(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	var want []cola.SavedSearch
 	for _, n := range []int{5, 3, 9, 1} { // at one instant, then with the clock set back
@@ -135,7 +141,7 @@ func searchesInOrder(t *testing.T, st store.Store, c *clock) {
 			c.advance(-time.Hour)
 		}
 	}
-	same(t, "searches", want, mustSearches(t, st, a.ID))
+	checkEqual(t, "SavedSearches", want, mustSearches(t, st, a.ID))
 }
 
 func searchOfAnotherAccount(t *testing.T, st store.Store, _ *clock) {
@@ -145,7 +151,8 @@ func searchOfAnotherAccount(t *testing.T, st store.Store, _ *clock) {
 		account cola.AccountID
 		uuid    string
 	}{
-		{b.ID, made.UUID}, {b.ID + 100, made.UUID}, {a.ID, ""}, {a.ID, "x"}, {a.ID, "%"}, {a.ID, made.UUID + "\x00"}, {a.ID, "\xff"},
+		{b.ID, made.UUID}, {b.ID + 100, made.UUID}, {a.ID, ""}, {a.ID, "x"}, {a.ID, "%"}, {a.ID, made.UUID + "\x00"},
+		{a.ID, "\xff"},
 		{a.ID, newSearch(a.ID, 2).Search.UUID},
 	} {
 		if _, err := st.SavedSearch(t.Context(), k.account, k.uuid); !errors.Is(err, store.ErrNotFound) {
@@ -153,117 +160,121 @@ func searchOfAnotherAccount(t *testing.T, st store.Store, _ *clock) {
 		}
 	}
 	if list := mustSearches(t, st, b.ID); len(list) != 0 {
-		t.Errorf("searches of another account: %v", list)
+		t.Errorf("SavedSearches of another account = %v, want none", list)
 	}
 }
 
-func searchNeedsAccount(t *testing.T, st store.Store, _ *clock) {
-	if _, _, err := st.CreateSavedSearch(t.Context(), once(newSearch(42, 1), "key", 1)); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("a search of nobody: %v, want ErrNotFound", err)
+func createSearchErrors(t *testing.T, st store.Store, _ *clock) {
+	if _, _, err := st.CreateSavedSearch(t.Context(), withKey(newSearch(42, 1), "key", 1)); !errors.Is(err,
+		store.ErrNotFound) {
+		t.Errorf("CreateSavedSearch(unknown account) error = %v, want ErrNotFound", err)
 	}
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	made := mustCreate(t, st, newSearch(a.ID, 1))
 	for _, account := range []cola.AccountID{a.ID, b.ID} {
-		again := once(newSearch(account, 1), "key", 1)
+		again := withKey(newSearch(account, 1), "key", 1)
 		if _, _, err := st.CreateSavedSearch(t.Context(), again); !errors.Is(err, store.ErrExists) {
-			t.Errorf("a second search of a UUID: %v, want ErrExists", err)
+			t.Errorf("CreateSavedSearch(duplicate UUID) error = %v, want ErrExists", err)
 		}
 		again.Search.UUID = newSearch(account, int(account)+10).Search.UUID
 		mustCreate(t, st, again) // the failed request did not use up the key
 	}
-	same(t, "the first", made, mustSearches(t, st, a.ID)[0])
+	checkEqual(t, "first search", made, mustSearches(t, st, a.ID)[0])
 }
 
-func searchIsMalformed(t *testing.T, st store.Store, _ *clock) {
+func malformedSearch(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	for name, spoil := range map[string]func(n *store.NewSavedSearch){
-		"no UUID":             func(n *store.NewSavedSearch) { n.Search.UUID = "" },
-		"a name with a NUL":   func(n *store.NewSavedSearch) { n.Search.Name = "a\x00" },
-		"a name of bytes":     func(n *store.NewSavedSearch) { n.Search.Name = "\xff" },
-		"a key with a NUL":    func(n *store.NewSavedSearch) { n.Once.Key = "\x00" },
-		"an endless key":      func(n *store.NewSavedSearch) { n.Once.Key = strings.Repeat("k", store.MaxKeyText+1) },
-		"a number without an": func(n *store.NewSavedSearch) { n.Search.Filters.ABVMin = cola.Some(math.NaN()) },
+		"no UUID":           func(n *store.NewSavedSearch) { n.Search.UUID = "" },
+		"name with NUL":     func(n *store.NewSavedSearch) { n.Search.Name = "a\x00" },
+		"name is not UTF-8": func(n *store.NewSavedSearch) { n.Search.Name = "\xff" },
+		"key with NUL":      func(n *store.NewSavedSearch) { n.Once.Key = "\x00" },
+		"key too long":      func(n *store.NewSavedSearch) { n.Once.Key = strings.Repeat("k", store.MaxKeyText+1) },
+		"number is NaN":     func(n *store.NewSavedSearch) { n.Search.Filters.ABVMin = cola.Some(math.NaN()) },
 	} {
 		n := newSearch(a.ID, 1)
 		spoil(&n)
 		if _, _, err := st.CreateSavedSearch(t.Context(), n); !errors.Is(err, store.ErrMalformed) {
-			t.Errorf("%s: %v, want ErrMalformed", name, err)
+			t.Errorf("%s: CreateSavedSearch error = %v, want ErrMalformed", name, err)
 		}
 	}
 	if list := mustSearches(t, st, a.ID); len(list) != 0 {
-		t.Errorf("searches were kept: %v", list)
+		t.Errorf("SavedSearches = %v, want none", list)
 	}
 }
 
-func createdOnce(t *testing.T, st store.Store, c *clock) {
+func idempotentCreation(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	for range 2 { // without a key, every request creates a search
 		mustCreate(t, st, newSearch(a.ID, len(mustSearches(t, st, a.ID))))
 	}
-	made := mustCreate(t, st, once(newSearch(a.ID, 10), "key", 1))
+	made := mustCreate(t, st, withKey(newSearch(a.ID, 10), "key", 1))
 	c.advance(59 * time.Minute)
-	again := once(newSearch(a.ID, 11), "key", 1)
+	again := withKey(newSearch(a.ID, 11), "key", 1)
 	again.Search.Name = "later"
 	again.MaxActive = 0 // a repeated request creates nothing, so the limit does not apply
-	same(t, "what is returned again", made, mustRepeat(t, st, again))
-	same(t, "searches", 3, len(mustSearches(t, st, a.ID)))
-	mustCreate(t, st, once(newSearch(a.ID, 12), "KEY", 1)) // a different key
+	checkEqual(t, "repeated creation", made, mustRepeat(t, st, again))
+	checkEqual(t, "number of searches", 3, len(mustSearches(t, st, a.ID)))
+	mustCreate(t, st, withKey(newSearch(a.ID, 12), "KEY", 1)) // a different key
 }
 
-func keyStandsForOneRequest(t *testing.T, st store.Store, _ *clock) {
+func reusedKey(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	made := mustCreate(t, st, once(newSearch(a.ID, 1), "key", 1))
-	if _, repeated, err := st.CreateSavedSearch(t.Context(), once(newSearch(a.ID, 2), "key", 2)); !errors.Is(err, store.ErrReused) || repeated {
-		t.Errorf("the key of another request: %v, want ErrReused", err)
+	made := mustCreate(t, st, withKey(newSearch(a.ID, 1), "key", 1))
+	if _, repeated, err := st.CreateSavedSearch(t.Context(), withKey(newSearch(a.ID, 2), "key", 2)); !errors.Is(err,
+		store.ErrReused) || repeated {
+		t.Errorf("CreateSavedSearch(reused key) error = %v, want ErrReused", err)
 	}
-	same(t, "the first request again", made, mustRepeat(t, st, once(newSearch(a.ID, 3), "key", 1)))
-	same(t, "searches", []cola.SavedSearch{made}, mustSearches(t, st, a.ID))
+	checkEqual(t, "repeated creation", made, mustRepeat(t, st, withKey(newSearch(a.ID, 3), "key", 1)))
+	checkEqual(t, "SavedSearches", []cola.SavedSearch{made}, mustSearches(t, st, a.ID))
 }
 
-func requestIsForgotten(t *testing.T, st store.Store, c *clock) {
+func keyExpiry(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	mustCreate(t, st, once(newSearch(a.ID, 1), "key", 1))
+	mustCreate(t, st, withKey(newSearch(a.ID, 1), "key", 1))
 	c.advance(time.Hour)
-	second := mustCreate(t, st, once(newSearch(a.ID, 2), "key", 2)) // even with different content
+	second := mustCreate(t, st, withKey(newSearch(a.ID, 2), "key", 2)) // even with different content
 	c.advance(time.Hour - time.Microsecond)
-	same(t, "the second", second, mustRepeat(t, st, once(newSearch(a.ID, 3), "key", 2)))
+	checkEqual(t, "repeated creation", second, mustRepeat(t, st, withKey(newSearch(a.ID, 3), "key", 2)))
 	c.advance(-3 * time.Hour) // setting the clock back expires no key
-	same(t, "the second, earlier", second, mustRepeat(t, st, once(newSearch(a.ID, 4), "key", 2)))
+	checkEqual(t, "repeated creation with the clock set back", second,
+		mustRepeat(t, st, withKey(newSearch(a.ID, 4), "key", 2)))
 }
 
-func keyOfAnAccount(t *testing.T, st store.Store, _ *clock) {
+func keyOfAnotherAccount(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
-	first := mustCreate(t, st, once(newSearch(a.ID, 1), "key", 1))
-	second := mustCreate(t, st, once(newSearch(b.ID, 2), "key", 1))
-	same(t, "of the one", first, mustRepeat(t, st, once(newSearch(a.ID, 3), "key", 1)))
-	same(t, "of the other", second, mustRepeat(t, st, once(newSearch(b.ID, 4), "key", 1)))
+	first := mustCreate(t, st, withKey(newSearch(a.ID, 1), "key", 1))
+	second := mustCreate(t, st, withKey(newSearch(b.ID, 2), "key", 1))
+	checkEqual(t, "repeated creation", first, mustRepeat(t, st, withKey(newSearch(a.ID, 3), "key", 1)))
+	checkEqual(t, "repeated creation of the other account", second,
+		mustRepeat(t, st, withKey(newSearch(b.ID, 4), "key", 1)))
 }
 
-func createdOnceAtOnce(t *testing.T, st store.Store, _ *clock) {
+func concurrentRepeats(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	var mu sync.Mutex
-	uuids, anew := map[string]bool{}, 0
+	uuids, created := map[string]bool{}, 0
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
-			made, repeated, err := st.CreateSavedSearch(t.Context(), once(newSearch(a.ID, i), "key", 1))
+			made, repeated, err := st.CreateSavedSearch(t.Context(), withKey(newSearch(a.ID, i), "key", 1))
 			if err != nil {
-				t.Errorf("creation: %v", err)
+				t.Errorf("CreateSavedSearch: %v", err)
 			}
 			mu.Lock()
 			defer mu.Unlock()
 			if uuids[made.UUID] = true; !repeated {
-				anew++
+				created++
 			}
 		})
 	}
 	wg.Wait()
-	if len(uuids) != 1 || anew != 1 || len(mustSearches(t, st, a.ID)) != 1 {
-		t.Errorf("searches %v, %d made anew; want one, made once", uuids, anew)
+	if len(uuids) != 1 || created != 1 || len(mustSearches(t, st, a.ID)) != 1 {
+		t.Errorf("searches %v, %d created; want one, created once", uuids, created)
 	}
 }
 
-func activeIsLimited(t *testing.T, st store.Store, _ *clock) {
+func activeLimit(t *testing.T, st store.Store, _ *clock) {
 	a, b := roomyAccount(t, st, "a@example.com"), mustAccount(t, st, "b@example.com", cola.TierFree)
 	paused, unscheduled := newSearch(a.ID, 100), newSearch(a.ID, 200)
 	paused.Search.Schedule.Active, unscheduled.Search.Schedule = false, nil
@@ -272,10 +283,11 @@ func activeIsLimited(t *testing.T, st store.Store, _ *clock) {
 	for n := range maxActive {
 		mustCreate(t, st, newSearch(a.ID, n))
 	}
-	refused := once(newSearch(a.ID, 50), "key", 1)
+	refused := withKey(newSearch(a.ID, 50), "key", 1)
 	_, _, err := st.CreateSavedSearch(t.Context(), refused)
-	if limit, ok := errors.AsType[store.LimitError](err); !ok || limit.Limit != maxActive || !errors.Is(err, store.ErrLimit) {
-		t.Errorf("one more: %v, want ErrLimit with the limit", err)
+	if limit, ok := errors.AsType[store.LimitError](err); !ok || limit.Limit != maxActive ||
+		!errors.Is(err, store.ErrLimit) {
+		t.Errorf("over the limit: error = %v, want ErrLimit with the limit", err)
 	}
 	paused.Search.UUID, unscheduled.Search.UUID = newSearch(a.ID, 101).Search.UUID, newSearch(a.ID, 201).Search.UUID
 	mustCreate(t, st, paused) // even at the limit
@@ -283,10 +295,10 @@ func activeIsLimited(t *testing.T, st store.Store, _ *clock) {
 	mustCreate(t, st, newSearch(b.ID, 300))
 	refused.MaxActive++
 	mustCreate(t, st, refused) // the rejected request did not use up the key
-	same(t, "searches", maxActive+5, len(mustSearches(t, st, a.ID)))
+	checkEqual(t, "number of searches", maxActive+5, len(mustSearches(t, st, a.ID)))
 }
 
-func activeIsLimitedAtOnce(t *testing.T, st store.Store, _ *clock) {
+func activeLimitConcurrent(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	var mu sync.Mutex
 	made := 0
@@ -303,7 +315,7 @@ func activeIsLimitedAtOnce(t *testing.T, st store.Store, _ *clock) {
 		})
 	}
 	wg.Wait()
-	if kept := mustSearches(t, st, a.ID); made != maxActive || len(kept) != maxActive {
-		t.Errorf("%d searches were made, %d are kept; want %d", made, len(kept), maxActive)
+	if stored := mustSearches(t, st, a.ID); made != maxActive || len(stored) != maxActive {
+		t.Errorf("%d searches created, %d stored; want %d", made, len(stored), maxActive)
 	}
 }

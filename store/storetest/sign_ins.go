@@ -13,24 +13,25 @@ import (
 
 func testSignIns(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
-		{"a sign-in comes back", signInComesBack},
-		{"a sign-in that cannot be kept is refused", malformedSignIn},
-		{"sign-ins are told while they hold", signInsAreTold},
-		{"a sign-in is ended once, by its account", signInIsEndedOnce},
-		{"every sign-in but one is ended", otherSignInsAreEnded},
-		{"a sign-in holds for its account until it ends", signInsHold},
-		{"the use of a sign-in is noted once a minute", lastUseOfSignInIsNoted},
-		{"sign-ins end while they are charged", signInsEndWhileCharged},
+		{"create and list", signInRoundTrip},
+		{"malformed", malformedSignIn},
+		{"list valid sign-ins", listSignIns},
+		{"end once", endSignInTwice},
+		{"end all others", endOtherSignIns},
+		{"validity", signInValidity},
+		{"last use, once a minute", signInLastUsed},
+		{"concurrent sign-outs and charges", concurrentSignOutsAndCharges},
 	})
 }
 
-// signInFor is the lifetime of sign-ins in tests.
-const signInFor = 14 * 24 * time.Hour
+// signInLifetime is the lifetime of sign-ins in tests.
+const signInLifetime = 14 * 24 * time.Hour
 
-// mustSignIn creates a sign-in at the epoch that lasts signInFor.
+// mustSignIn creates a sign-in at the epoch that lasts signInLifetime.
 func mustSignIn(t tb, st store.Store, account cola.AccountID) store.SignIn {
 	t.Helper()
-	i, err := st.CreateSignIn(context.Background(), store.SignIn{Account: account, Via: anIssuer, Browser: "a browser", ExpiresAt: epoch.Add(signInFor)})
+	i, err := st.CreateSignIn(context.Background(),
+		store.SignIn{Account: account, Via: testIssuer, Browser: "a browser", ExpiresAt: epoch.Add(signInLifetime)})
 	return must(t, i, err)
 }
 
@@ -56,44 +57,47 @@ func signInCredential(id int64) cola.Credential {
 	return cola.Credential{Kind: cola.CredentialSignIn, ID: id}
 }
 
-func signInComesBack(t *testing.T, st store.Store, c *clock) {
+func signInRoundTrip(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	c.set(epoch.In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond)) // stored in UTC, in whole microseconds
-	told := store.SignIn{ID: 42, Account: a.ID, Via: "https://issuer.example/?a=b&c='", Browser: "<script>o'browser</script> 100%_ ünï\u202e\t",
-		CreatedAt: epoch.Add(time.Hour), LastUsedAt: epoch, EndedAt: epoch, ExpiresAt: epoch.Add(signInFor).In(time.FixedZone("", -3600))}
-	made, err := st.CreateSignIn(t.Context(), told)
-	want := store.SignIn{ID: must(t, made, err).ID, Account: a.ID, Via: told.Via, Browser: told.Browser, CreatedAt: epoch, ExpiresAt: epoch.Add(signInFor)}
-	same(t, "made", want, made)
-	byLink, err := st.CreateSignIn(t.Context(), store.SignIn{Account: a.ID, ExpiresAt: told.ExpiresAt})
+	given := store.SignIn{ID: 42, Account: a.ID, Via: "https://issuer.example/?a=b&c='",
+		Browser:   "<script>o'browser</script> 100%_ ünï\u202e\t",
+		CreatedAt: epoch.Add(time.Hour), LastUsedAt: epoch, EndedAt: epoch,
+		ExpiresAt: epoch.Add(signInLifetime).In(time.FixedZone("", -3600))}
+	made, err := st.CreateSignIn(t.Context(), given)
+	want := store.SignIn{ID: must(t, made, err).ID, Account: a.ID, Via: given.Via, Browser: given.Browser,
+		CreatedAt: epoch, ExpiresAt: epoch.Add(signInLifetime)}
+	checkEqual(t, "CreateSignIn", want, made)
+	byLink, err := st.CreateSignIn(t.Context(), store.SignIn{Account: a.ID, ExpiresAt: given.ExpiresAt})
 	if must(t, byLink, err); byLink.ID <= made.ID {
-		t.Errorf("ids %d and %d, want rising ones", made.ID, byLink.ID)
+		t.Errorf("CreateSignIn IDs = %d, %d; want increasing IDs", made.ID, byLink.ID)
 	}
-	same(t, "told", []store.SignIn{byLink, want}, mustSignIns(t, st, a.ID))
+	checkEqual(t, "SignIns", []store.SignIn{byLink, want}, mustSignIns(t, st, a.ID))
 }
 
 func malformedSignIn(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	end := epoch.Add(signInFor)
+	end := epoch.Add(signInLifetime)
 	for name, k := range map[string]struct {
 		sign store.SignIn
 		want error
 	}{
-		"nobody's":                  {store.SignIn{Account: a.ID + 100, ExpiresAt: end}, store.ErrNotFound},
-		"a NUL in the browser":      {store.SignIn{Account: a.ID, Browser: "a\x00b", ExpiresAt: end}, store.ErrMalformed},
-		"a browser that is no text": {store.SignIn{Account: a.ID, Browser: "\xff", ExpiresAt: end}, store.ErrMalformed},
-		"a NUL in the issuer":       {store.SignIn{Account: a.ID, Via: "https://\x00", ExpiresAt: end}, store.ErrMalformed},
-		"without an end":            {store.SignIn{Account: a.ID}, store.ErrMalformed},
+		"unknown account":      {store.SignIn{Account: a.ID + 100, ExpiresAt: end}, store.ErrNotFound},
+		"browser with NUL":     {store.SignIn{Account: a.ID, Browser: "a\x00b", ExpiresAt: end}, store.ErrMalformed},
+		"browser is not UTF-8": {store.SignIn{Account: a.ID, Browser: "\xff", ExpiresAt: end}, store.ErrMalformed},
+		"issuer with NUL":      {store.SignIn{Account: a.ID, Via: "https://\x00", ExpiresAt: end}, store.ErrMalformed},
+		"no expiry":            {store.SignIn{Account: a.ID}, store.ErrMalformed},
 	} {
 		if _, err := st.CreateSignIn(t.Context(), k.sign); !errors.Is(err, k.want) {
-			t.Errorf("%s: %v, want %v", name, err, k.want)
+			t.Errorf("%s: CreateSignIn error = %v, want %v", name, err, k.want)
 		}
 	}
-	if kept := everySignIn(t, st); len(kept) > 0 {
-		t.Errorf("kept: %+v", kept)
+	if current := everySignIn(t, st); len(current) > 0 {
+		t.Errorf("sign-ins = %+v, want none", current)
 	}
 }
 
-func signInsAreTold(t *testing.T, st store.Store, c *clock) {
+func listSignIns(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	first, others := mustSignIn(t, st, a.ID), mustSignIn(t, st, b.ID)
 	short, err := st.CreateSignIn(t.Context(), store.SignIn{Account: a.ID, ExpiresAt: epoch.Add(time.Hour)})
@@ -101,20 +105,20 @@ func signInsAreTold(t *testing.T, st store.Store, c *clock) {
 	last := mustSignIn(t, st, a.ID)
 	must(t, short, err)
 	mustDo(t, st.EndSignIn(t.Context(), a.ID, ended.ID))
-	same(t, "at first", []store.SignIn{last, short, first}, mustSignIns(t, st, a.ID))
+	checkEqual(t, "SignIns at first", []store.SignIn{last, short, first}, mustSignIns(t, st, a.ID))
 	c.set(short.ExpiresAt.Add(-time.Microsecond))
-	same(t, "until one expires", []store.SignIn{last, short, first}, mustSignIns(t, st, a.ID))
+	checkEqual(t, "SignIns just before an expiry", []store.SignIn{last, short, first}, mustSignIns(t, st, a.ID))
 	c.set(short.ExpiresAt)
-	same(t, "once it is expired", []store.SignIn{last, first}, mustSignIns(t, st, a.ID))
-	same(t, "another account's", []store.SignIn{others}, mustSignIns(t, st, b.ID))
-	for _, nobody := range []cola.AccountID{0, b.ID + 100} {
-		if list := mustSignIns(t, st, nobody); len(list) > 0 {
-			t.Errorf("account %d, which there is not, has %+v", nobody, list)
+	checkEqual(t, "SignIns after the expiry", []store.SignIn{last, first}, mustSignIns(t, st, a.ID))
+	checkEqual(t, "SignIns of another account", []store.SignIn{others}, mustSignIns(t, st, b.ID))
+	for _, unknown := range []cola.AccountID{0, b.ID + 100} {
+		if list := mustSignIns(t, st, unknown); len(list) > 0 {
+			t.Errorf("SignIns(unknown account %d) = %+v, want none", unknown, list)
 		}
 	}
 }
 
-func signInIsEndedOnce(t *testing.T, st store.Store, c *clock) {
+func endSignInTwice(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	one, two := mustSignIn(t, st, a.ID), mustSignIn(t, st, a.ID)
 	for _, k := range []struct {
@@ -122,75 +126,77 @@ func signInIsEndedOnce(t *testing.T, st store.Store, c *clock) {
 		id      int64
 	}{{b.ID, one.ID}, {0, one.ID}, {a.ID, two.ID + 100}, {a.ID, 0}} {
 		if err := st.EndSignIn(t.Context(), k.account, k.id); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("EndSignIn(%d, %d): %v, want ErrNotFound", k.account, k.id, err)
+			t.Errorf("EndSignIn(%d, %d) error = %v, want ErrNotFound", k.account, k.id, err)
 		}
 	}
-	same(t, "nothing ended", []store.SignIn{one, two}, everySignIn(t, st))
+	checkEqual(t, "sign-ins after rejected calls", []store.SignIn{one, two}, everySignIn(t, st))
 	c.advance(time.Minute)
 	one.EndedAt = c.now()
 	for range 2 {
 		mustDo(t, st.EndSignIn(t.Context(), a.ID, one.ID))
 		c.advance(time.Minute)
 	}
-	same(t, "ended once", []store.SignIn{one, two}, everySignIn(t, st))
+	checkEqual(t, "sign-ins after ending one twice", []store.SignIn{one, two}, everySignIn(t, st))
 }
 
-func otherSignInsAreEnded(t *testing.T, st store.Store, c *clock) {
+func endOtherSignIns(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	over, err := st.CreateSignIn(t.Context(), store.SignIn{Account: a.ID, ExpiresAt: epoch.Add(time.Minute)})
 	must(t, over, err)
-	ended, kept, first, second, others := mustSignIn(t, st, a.ID), mustSignIn(t, st, a.ID), mustSignIn(t, st, a.ID), mustSignIn(t, st, a.ID), mustSignIn(t, st, b.ID)
+	ended, current, first, second, others := mustSignIn(t, st, a.ID), mustSignIn(t, st, a.ID), mustSignIn(t, st, a.ID),
+		mustSignIn(t, st, a.ID), mustSignIn(t, st, b.ID)
 	mustDo(t, st.EndSignIn(t.Context(), a.ID, ended.ID))
 	ended.EndedAt = c.now()
 	c.advance(time.Minute)
 	first.EndedAt, second.EndedAt = c.now(), c.now()
 	for _, want := range []int{2, 0} {
-		n, err := st.EndOtherSignIns(t.Context(), a.ID, kept.ID)
-		same(t, "ended", want, must(t, n, err))
+		n, err := st.EndOtherSignIns(t.Context(), a.ID, current.ID)
+		checkEqual(t, "EndOtherSignIns", want, must(t, n, err))
 		c.advance(time.Minute)
 	}
-	same(t, "sign-ins", []store.SignIn{over, ended, kept, first, second, others}, everySignIn(t, st))
-	// Another account's sign-in spares none of this account's.
+	checkEqual(t, "sign-ins", []store.SignIn{over, ended, current, first, second, others}, everySignIn(t, st))
+	// The sign-in to keep belongs to another account, so all of this account's are ended.
 	n, err := st.EndOtherSignIns(t.Context(), a.ID, others.ID)
-	same(t, "ended but for another account's", 1, must(t, n, err))
-	same(t, "the other account's", []store.SignIn{others}, mustSignIns(t, st, b.ID))
+	checkEqual(t, "EndOtherSignIns with another account's sign-in", 1, must(t, n, err))
+	checkEqual(t, "SignIns of the other account", []store.SignIn{others}, mustSignIns(t, st, b.ID))
 	n, err = st.EndOtherSignIns(t.Context(), b.ID+100, 0)
-	same(t, "ended of nobody's", 0, must(t, n, err))
+	checkEqual(t, "EndOtherSignIns of an unknown account", 0, must(t, n, err))
 }
 
-func signInsHold(t *testing.T, st store.Store, c *clock) {
+func signInValidity(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	key, link := mustKeyAndLink(t, st, a.ID)
 	first, second, others := mustSignIn(t, st, a.ID), mustSignIn(t, st, a.ID), mustSignIn(t, st, b.ID)
 	if first.ID != key.ID {
-		t.Fatalf("the first key has the number %d and the first sign-in %d; the test needs them to be the same", key.ID, first.ID)
+		t.Fatalf("first key ID = %d, first sign-in ID = %d; the test needs them equal", key.ID, first.ID)
 	}
-	asked := []cola.Credential{signInCredential(first.ID), signInCredential(second.ID), signInCredential(others.ID), signInCredential(others.ID + 100)}
+	asked := []cola.Credential{signInCredential(first.ID), signInCredential(second.ID), signInCredential(others.ID),
+		signInCredential(others.ID + 100)}
 	expect := func(when string, want ...cola.Credential) {
 		t.Helper()
-		same(t, when, want, held(t, st, []cola.AccountID{a.ID}, asked...)[a.ID])
+		checkEqual(t, "valid sign-ins "+when, want, validCredentials(t, st, []cola.AccountID{a.ID}, asked...)[a.ID])
 	}
 	expect("at first", asked[0], asked[1])
 	mustDo(t, st.EndSignIn(t.Context(), a.ID, second.ID))
-	expect("once one is ended", asked[0])
+	expect("after ending one", asked[0])
 	mustDo(t, st.RevokeKey(t.Context(), a.ID, key.ID))
 	mustDo(t, st.RevokeLink(t.Context(), a.ID, link.ID))
-	expect("with the key and the link of its number revoked", asked[0])
+	expect("after revoking the key and link with the same ID", asked[0])
 	c.set(first.ExpiresAt.Add(-time.Microsecond))
-	expect("until it expires", asked[0])
+	expect("just before the expiry", asked[0])
 	c.set(first.ExpiresAt)
-	expect("once expired")
+	expect("after the expiry")
 	fresh, err := st.CreateSignIn(t.Context(), store.SignIn{Account: a.ID, ExpiresAt: c.now().Add(time.Hour)})
 	asked = append(asked, signInCredential(must(t, fresh, err).ID))
-	expect("signed in again", asked[4])
+	expect("after signing in again", asked[4])
 	n, err := st.EndOtherSignIns(t.Context(), a.ID, 0)
-	same(t, "ended", 1, must(t, n, err))
-	expect("with all ended")
+	checkEqual(t, "EndOtherSignIns", 1, must(t, n, err))
+	expect("after ending all")
 }
 
-// lastUseOfSignInIsNoted checks that the last use of a sign-in is recorded, but not that of the key
+// signInLastUsed checks that the last use of a sign-in is recorded, but not that of the key
 // with the same ID or of another account's sign-in.
-func lastUseOfSignInIsNoted(t *testing.T, st store.Store, c *clock) {
+func signInLastUsed(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	mustKey(t, st, a.ID, 1)
 	one, others := mustSignIn(t, st, a.ID), mustSignIn(t, st, b.ID)
@@ -199,20 +205,21 @@ func lastUseOfSignInIsNoted(t *testing.T, st store.Store, c *clock) {
 	for i, advance := range []time.Duration{0, time.Second, 58 * time.Second, time.Second, time.Hour} {
 		c.advance(advance)
 		batch := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID}, Credentials: by}
-		mustDo(t, st.Settle(t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry { return []store.Entry{use} }))
+		mustDo(t, st.Settle(t.Context(), batch,
+			func(time.Time, []store.AccountState) []store.Entry { return []store.Entry{use} }))
 		if i == 0 || i >= 3 { // at least a minute after the last recorded use
 			one.LastUsedAt = c.now()
 		}
-		same(t, fmt.Sprintf("after use %d", i), []store.SignIn{one, others}, everySignIn(t, st))
+		checkEqual(t, fmt.Sprintf("sign-ins after use %d", i), []store.SignIn{one, others}, everySignIn(t, st))
 	}
 	keys, err := st.Keys(t.Context(), a.ID)
 	if got := must(t, keys, err)[0].LastUsedAt; !got.IsZero() {
-		t.Errorf("the key with its number was last used at %v", got)
+		t.Errorf("key with the same ID: LastUsedAt = %v, want zero", got)
 	}
 }
 
-// signInsAreToldApart checks that a key and a sign-in may have the same ID.
-func signInsAreToldApart(t *testing.T, st store.Store, c *clock) {
+// signInCharges checks that a key and a sign-in may have the same ID.
+func signInCharges(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	key, signIn := keyCredential(mustKey(t, st, a.ID, 1).ID), signInCredential(mustSignIn(t, st, a.ID).ID)
 	byBrowser := restBy(signIn, cola.MeterDetailViews, 2)
@@ -220,15 +227,16 @@ func signInsAreToldApart(t *testing.T, st store.Store, c *clock) {
 	settle(t, st, a.ID, charge(a.ID, 2, restBy(key, cola.MeterDetailViews, 1), byBrowser))
 	day := cola.DateOf(c.now())
 	days, err := st.DailyUsage(t.Context(), a.ID, day, day)
-	same(t, "days", []store.DayUsage{
-		{Day: day, Channel: cola.ChannelDashboard, Credential: signIn, Meter: cola.MeterDetailViews, Units: 2, Requests: 1},
+	checkEqual(t, "DailyUsage", []store.DayUsage{
+		{Day: day, Channel: cola.ChannelDashboard, Credential: signIn, Meter: cola.MeterDetailViews, Units: 2,
+			Requests: 1},
 		{Day: day, Channel: cola.ChannelREST, Credential: key, Meter: cola.MeterDetailViews, Units: 1, Requests: 1},
 	}, must(t, days, err))
 }
 
-// signInsEndWhileCharged checks that sign-ins, sign-outs, key replacements and charges of all these
-// do not deadlock.
-func signInsEndWhileCharged(t *testing.T, st store.Store, c *clock) {
+// concurrentSignOutsAndCharges checks that sign-ins, sign-outs, key replacements and charges of all
+// these do not deadlock.
+func concurrentSignOutsAndCharges(t *testing.T, st store.Store, c *clock) {
 	const rounds = 25
 	var accounts []cola.AccountID
 	var credentials []cola.Credential
@@ -249,17 +257,19 @@ func signInsEndWhileCharged(t *testing.T, st store.Store, c *clock) {
 		func(n int) error { return st.EndSignIn(t.Context(), accounts[n%3], credentials[n%3*4].ID) },
 		func(n int) error { _, err := st.EndOtherSignIns(t.Context(), accounts[n%3], int64(n)); return err },
 		func(n int) error {
-			_, err := st.ReplaceKey(t.Context(), accounts[n%3], credentials[n%3*4+3].ID, store.Key{}, keyHash(byte(100+n)), c.now().Add(24*365*time.Hour), 0)
+			_, err := st.ReplaceKey(t.Context(), accounts[n%3], credentials[n%3*4+3].ID, store.Key{},
+				keyHash(byte(100+n)), c.now().Add(24*365*time.Hour), 0)
 			return err
 		},
 	}
 	for range 3 {
 		work = append(work, func(int) error {
 			c.advance(2 * time.Minute)
-			return st.Settle(t.Context(), store.Batch{ID: NewBatchID(), Accounts: accounts, Credentials: credentials}, chargeLinks)
+			return st.Settle(t.Context(), store.Batch{ID: NewBatchID(), Accounts: accounts, Credentials: credentials},
+				chargeLinks)
 		})
 	}
-	atOnce(len(work), func(i int) {
+	concurrently(len(work), func(i int) {
 		for n := range rounds {
 			if err := work[i](n); err != nil {
 				t.Errorf("worker %d, round %d: %v", i, n, err)
@@ -268,12 +278,12 @@ func signInsEndWhileCharged(t *testing.T, st store.Store, c *clock) {
 		}
 	})
 	for _, id := range accounts {
-		same(t, "sum of the days", mustUsage(t, st, id).Used, sumOfDays(t, st, id, cola.PeriodOf(c.now())))
+		checkEqual(t, "sum of daily usage", mustUsage(t, st, id).Used, sumOfDays(t, st, id, cola.PeriodOf(c.now())))
 	}
 }
 
-// furnishSignIns creates a sign-in in each state, a sign-in link and a session.
-func furnishSignIns(t *testing.T, st store.Store, c *clock, account cola.AccountID) {
+// populateSignIns creates a sign-in in each state, a sign-in link and a session.
+func populateSignIns(t *testing.T, st store.Store, c *clock, account cola.AccountID) {
 	t.Helper()
 	used, ended := mustSignIn(t, st, account), mustSignIn(t, st, account)
 	over, err := st.CreateSignIn(t.Context(), store.SignIn{Account: account, Browser: "ünïcode", ExpiresAt: c.now()})
@@ -285,22 +295,23 @@ func furnishSignIns(t *testing.T, st store.Store, c *clock, account cola.Account
 	mustDo(t, st.SaveSession(t.Context(), "a session", []byte("data"), c.now().Add(anHour)))
 }
 
-func movedSignInsDoTheSame(t *testing.T, from, to store.Store, account cola.AccountID) {
+func checkCopiedSignIns(t *testing.T, from, to store.Store, account cola.AccountID) {
 	want := everySignIn(t, from)
-	same(t, "sign-ins", want, everySignIn(t, to))
+	checkEqual(t, "sign-ins", want, everySignIn(t, to))
 	var asked []cola.Credential
 	for _, i := range want {
 		asked = append(asked, signInCredential(i.ID))
 	}
 	accounts := []cola.AccountID{account}
-	same(t, "sign-ins that hold", held(t, from, accounts, asked...), held(t, to, accounts, asked...))
+	checkEqual(t, "valid sign-ins", validCredentials(t, from, accounts, asked...),
+		validCredentials(t, to, accounts, asked...))
 	if fresh := mustSignIn(t, to, account); fresh.ID <= want[len(want)-1].ID {
-		t.Errorf("a new sign-in has the id %d, not one after those that were moved", fresh.ID)
+		t.Errorf("new sign-in ID = %d, want one after the copied IDs", fresh.ID)
 	}
 	if _, err := to.SignInLink(t.Context(), linkHash(1)); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("a link to sign in with was moved: %v", err)
+		t.Errorf("SignInLink in the copy: error = %v, want ErrNotFound", err)
 	}
 	if data, err := to.Session(t.Context(), "a session"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("a session was moved: %q, %v", data, err)
+		t.Errorf("Session in the copy = %q, %v; want ErrNotFound", data, err)
 	}
 }

@@ -116,15 +116,15 @@ func (c *clock) advance(d time.Duration) { c.set(c.now().Add(d)) }
 
 func testStore(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
-		{"answers and has an identity", func(t *testing.T, st store.Store, c *clock) {
+		{"ping and unique ID", func(t *testing.T, st store.Store, c *clock) {
 			if err := st.Ping(t.Context()); err != nil {
 				t.Errorf("Ping: %v", err)
 			}
 			if st.ID() == "" || st.ID() == open(t, c.now).ID() {
-				t.Errorf("ID = %q, want one of its own for each store", st.ID())
+				t.Errorf("ID() = %q, want a unique ID per store", st.ID())
 			}
 		}},
-		{"refuses everything once closed", func(t *testing.T, st store.Store, _ *clock) {
+		{"closed", func(t *testing.T, st store.Store, _ *clock) {
 			for range 2 {
 				if err := st.Close(); err != nil {
 					t.Errorf("Close: %v", err)
@@ -132,7 +132,7 @@ func testStore(t *testing.T, open Opener) {
 			}
 			for name, err := range afterClose(t.Context(), st) {
 				if !errors.Is(err, store.ErrUnavailable) {
-					t.Errorf("%s after Close: %v, want ErrUnavailable", name, err)
+					t.Errorf("%s after Close: error = %v, want ErrUnavailable", name, err)
 				}
 			}
 		}},
@@ -142,12 +142,14 @@ func testStore(t *testing.T, open Opener) {
 // afterClose calls one method of each role on a closed store and returns the errors.
 func afterClose(ctx context.Context, st store.Store) map[string]error {
 	errs := map[string]error{"Ping": st.Ping(ctx)}
-	_, errs["UpsertColas"] = st.UpsertColas(ctx, []cola.Patch[cola.Cola]{whole(label(1))}, store.Commit)
+	_, errs["UpsertColas"] = st.UpsertColas(ctx, []cola.Patch[cola.Cola]{patchOf(label(1))}, store.Commit)
 	_, errs["Cola"] = st.Cola(ctx, 1)
 	_, errs["MainImages"] = st.MainImages(ctx, []cola.TTBID{1})
 	_, errs["Resubmissions"] = st.Resubmissions(ctx, 1)
-	_, errs["UpsertPermittees"] = st.UpsertPermittees(ctx, []cola.Patch[cola.Permittee]{wholePermittee(cola.Permittee{PermitNumber: "CA-I-1"})}, store.Commit)
-	_, errs["UpsertCategoryAliases"] = st.UpsertCategoryAliases(ctx, []vocabulary.CategoryAlias{{Alias: "a", Path: "b"}}, store.Commit)
+	_, errs["UpsertPermittees"] = st.UpsertPermittees(ctx,
+		[]cola.Patch[cola.Permittee]{permitteePatch(cola.Permittee{PermitNumber: "CA-I-1"})}, store.Commit)
+	_, errs["UpsertCategoryAliases"] = st.UpsertCategoryAliases(ctx,
+		[]vocabulary.CategoryAlias{{Alias: "a", Path: "b"}}, store.Commit)
 	_, errs["AllReferences"] = st.AllReferences(ctx)
 	_, errs["Revision"] = st.Revision(ctx)
 	_, errs["HasRevision"] = st.HasRevision(ctx, 0)
@@ -156,26 +158,26 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 	_, errs["Account"] = st.Account(ctx, 1)
 	_, errs["Keys"] = st.Keys(ctx, 0)
 	_, errs["ReplaceKey"] = st.ReplaceKey(ctx, 1, 1, store.Key{}, keyHash(1), epoch, 0)
-	_, errs["AccountOf"] = st.AccountOf(ctx, store.Identity{Issuer: anIssuer, Subject: "1"}, "")
-	errs["AddIdentity"] = st.AddIdentity(ctx, 1, store.Identity{Issuer: anIssuer, Subject: "1"})
+	_, errs["AccountOf"] = st.AccountOf(ctx, store.Identity{Issuer: testIssuer, Subject: "1"}, "")
+	errs["AddIdentity"] = st.AddIdentity(ctx, 1, store.Identity{Issuer: testIssuer, Subject: "1"})
 	_, errs["IdentitiesOf"] = st.IdentitiesOf(ctx, 0)
-	_, errs["RegisterApp"] = st.RegisterApp(ctx, store.App{Issuer: anIssuer, ClientID: "app"})
-	_, errs["EnsureApp"] = st.EnsureApp(ctx, store.App{Issuer: anIssuer, ClientID: "app"})
+	_, errs["RegisterApp"] = st.RegisterApp(ctx, store.App{Issuer: testIssuer, ClientID: "app"})
+	_, errs["EnsureApp"] = st.EnsureApp(ctx, store.App{Issuer: testIssuer, ClientID: "app"})
 	_, errs["Apps"] = st.Apps(ctx)
 	errs["DisableApp"] = st.DisableApp(ctx, 1)
 	_, errs["Connect"] = st.Connect(ctx, 1, 1, nil)
 	_, errs["Links"] = st.Links(ctx, 0)
 	errs["RevokeLink"] = st.RevokeLink(ctx, 0, 1)
-	afterCloseOfSearches(ctx, st, errs)
-	afterCloseOfSignIns(ctx, st, errs)
+	afterCloseSearches(ctx, st, errs)
+	afterCloseSignIns(ctx, st, errs)
 	errs["Settle"] = st.Settle(ctx, store.Batch{}, func(time.Time, []store.AccountState) []store.Entry { return nil })
 	_, errs["AccountUsage"] = st.AccountUsage(ctx, 1)
 	_, errs["MonthlyUsage"] = st.MonthlyUsage(ctx, 1, 0, 0)
 	return errs
 }
 
-// afterCloseOfSignIns calls the methods for browser sessions.
-func afterCloseOfSignIns(ctx context.Context, st store.Store, errs map[string]error) {
+// afterCloseSignIns calls the methods for browser sessions.
+func afterCloseSignIns(ctx context.Context, st store.Store, errs map[string]error) {
 	_, errs["CreateSignIn"] = st.CreateSignIn(ctx, store.SignIn{Account: 1, ExpiresAt: epoch})
 	_, errs["SignIns"] = st.SignIns(ctx, 1)
 	errs["EndSignIn"] = st.EndSignIn(ctx, 1, 1)
@@ -186,12 +188,12 @@ func afterCloseOfSignIns(ctx context.Context, st store.Store, errs map[string]er
 	_, errs["Session"] = st.Session(ctx, "a")
 	errs["SaveSession"] = st.SaveSession(ctx, "a", nil, epoch)
 	_, errs["DeleteSession"] = st.DeleteSession(ctx, "a")
-	errs["RecordRefusals"] = st.RecordRefusals(ctx, []store.AccountRefusal{refused(1, 1, "burst", 1)})
+	errs["RecordRefusals"] = st.RecordRefusals(ctx, []store.AccountRefusal{newRefusal(1, 1, "burst", 1)})
 	_, errs["Refusals"] = st.Refusals(ctx, 1, 1)
 }
 
-// afterCloseOfSearches calls the methods for saved searches.
-func afterCloseOfSearches(ctx context.Context, st store.Store, errs map[string]error) {
+// afterCloseSearches calls the methods for saved searches.
+func afterCloseSearches(ctx context.Context, st store.Store, errs map[string]error) {
 	_, _, errs["CreateSavedSearch"] = st.CreateSavedSearch(ctx, newSearch(1, 1))
 	_, errs["SavedSearch"] = st.SavedSearch(ctx, 1, "x")
 	_, _, errs["SavedSearches"] = st.SavedSearches(ctx, 1, 0, 1)
@@ -202,7 +204,8 @@ func afterCloseOfSearches(ctx context.Context, st store.Store, errs map[string]e
 	_, errs["DestinationByLink"] = st.DestinationByLink(ctx, nil)
 	_, _, errs["Destinations"] = st.Destinations(ctx, 1, store.Slice{})
 	_, errs["UpdateDestination"] = st.UpdateDestination(ctx, 1, "x", func(*store.Destination) error { return nil })
-	_, errs["RequestConfirmation"] = st.RequestConfirmation(ctx, 1, "x", newAsk(epoch), func(*store.Destination) error { return nil })
+	_, errs["RequestConfirmation"] = st.RequestConfirmation(ctx, 1, "x", newConfirmation(epoch),
+		func(*store.Destination) error { return nil })
 	errs["DeleteDestination"] = st.DeleteDestination(ctx, 1, "x")
 	errs["SetFeed"] = st.SetFeed(ctx, 1, "x", nil)
 	errs["Suspend"] = st.Suspend(ctx, 1, "x")
@@ -245,6 +248,7 @@ type tb interface {
 	Helper()
 	Fatal(args ...any)
 	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
 }
 
 // must returns v, or fails the test on an error.
@@ -257,9 +261,9 @@ func must[T any](t tb, v T, err error) T {
 }
 
 // same compares values. It distinguishes unknown lists from empty ones.
-func same(t tb, what string, want, got any) {
+func checkEqual(t tb, desc string, want, got any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
+		t.Errorf("%s mismatch (-want +got):\n%s", desc, diff)
 	}
 }

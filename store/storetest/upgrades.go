@@ -17,11 +17,11 @@ import (
 func CheckRunRows(t *testing.T, st store.Store, execute func(sql string)) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	c := runRows{t, st, execute, a.ID}
-	c.changesLetGo()
-	c.othersDoNot()
-	c.deletedAreGone()
-	c.unreadableAreTold()
-	c.unmarkedAreMarked()
+	c.changesInvalidateClaims()
+	c.renameKeepsClaim()
+	c.deleteCascades()
+	c.unreadableSearches()
+	c.missingMarks()
 	c.handWrittenDates()
 }
 
@@ -32,9 +32,9 @@ type runRows struct {
 	account cola.AccountID
 }
 
-// changesLetGo checks that a change of filters or schedule releases the search and invalidates its
-// claim.
-func (c runRows) changesLetGo() {
+// changesInvalidateClaims checks that a change of filters or schedule releases the search and
+// invalidates its claim.
+func (c runRows) changesInvalidateClaims() {
 	for n, set := range []string{
 		`filters = '{"brand_name":"elm"}'`, `cadence = 'daily', day = NULL`, `day = 3`, `active = FALSE`,
 		`name = 'x', filters = filters, cadence = cadence, day = day, active = active, last_run_at = NULL`,
@@ -42,77 +42,83 @@ func (c runRows) changesLetGo() {
 		made := mustCreate(c, c.st, dueSearch(c.account, n, epoch))
 		d := mustClaimOne(c, c.st)
 		c.execute(fmt.Sprintf(`UPDATE saved_searches SET %s WHERE uuid = '%s'`, set, made.UUID))
-		mustNotRecord(c, c.st, set, runOf(c, c.st, d, 1))
+		checkRunRejected(c, c.st, set, runOf(c, c.st, d, 1))
 		c.execute(fmt.Sprintf(`UPDATE saved_searches SET active = TRUE WHERE uuid = '%s'`, made.UUID))
 		again := mustClaimOne(c, c.st)
-		same(c, set+": mark", d.Mark, again.Mark)
+		checkEqual(c, set+": mark", d.Mark, again.Mark)
 		mustRecord(c, c.st, runOf(c, c.st, again, 1))
 	}
 }
 
-// othersDoNot checks that changes irrelevant to a run do not end a claim.
-func (c runRows) othersDoNot() {
+// renameKeepsClaim checks that changes irrelevant to a run do not end a claim.
+func (c runRows) renameKeepsClaim() {
 	made := mustCreate(c, c.st, dueSearch(c.account, 100, epoch))
 	d := mustClaimOne(c, c.st)
 	c.execute(fmt.Sprintf(`UPDATE saved_searches SET name = 'renamed' WHERE uuid = '%s'`, made.UUID))
-	same(c, "a search that was renamed", []string{}, names(mustClaim(c, c.st, everyID, anHour)))
+	checkEqual(c, "claims after a rename", []string{}, names(mustClaim(c, c.st, everyID, anHour)))
 	mustRecord(c, c.st, runOf(c, c.st, d, 1))
 }
 
-// deletedAreGone checks that deleting a search deletes its runs, matches and deliveries, and
+// deleteCascades checks that deleting a search deletes its runs, matches and deliveries, and
 // invalidates its claim.
-func (c runRows) deletedAreGone() {
+func (c runRows) deleteCascades() {
 	c.execute(`DELETE FROM saved_searches`)
 	sizes := mustSizes(c.T, c.st)
 	for _, kind := range []store.ItemKind{store.ItemSearch, store.ItemRun, store.ItemMatch, store.ItemDelivery} {
-		same(c, string(kind)+" that are left", 0, sizes[kind])
+		checkEqual(c, string(kind)+"number of remaining ", 0, sizes[kind])
 	}
-	mustHaveSent(c, c.st, 1, 0, 0) // the account's own destination remains
+	checkDeliveryCounts(c, c.st, 1, 0, 0) // the account's own destination remains
 	made := mustCreate(c, c.st, dueSearch(c.account, 200, epoch))
 	run := runOf(c, c.st, mustClaimOne(c, c.st), 1)
 	c.execute(`DELETE FROM saved_searches`)
-	mustNotRecord(c, c.st, "of a deleted search", run)
-	remade := mustCreate(c, c.st, dueSearch(c.account, 200, epoch)) // indistinguishable from the deleted one for the claim
-	same(c, "UUID", made.UUID, remade.UUID)
-	mustNotRecord(c, c.st, "of a deleted search that was made again", run)
+	checkRunRejected(c, c.st, "deleted search", run)
+	// To the claim, it looks like the deleted one.
+	remade := mustCreate(c, c.st, dueSearch(c.account, 200, epoch))
+	checkEqual(c, "UUID", made.UUID, remade.UUID)
+	checkRunRejected(c, c.st, "search deleted and created again", run)
 	if o := mustRecord(c, c.st, runOf(c, c.st, mustClaimOne(c, c.st), 1)); o.New != 1 {
-		c.Errorf("a label that a deleted search has had is no news: %+v", o)
+		c.Errorf("RecordRuns = %+v, want 1 new match for the new search", o)
 	}
 }
 
-// unreadableAreTold checks that a search that this version cannot read is claimed with a fault, and
-// that other searches are unaffected.
-func (c runRows) unreadableAreTold() {
+// unreadableSearches checks that a search that this version cannot read is claimed with a fault,
+// and that other searches are unaffected.
+func (c runRows) unreadableSearches() {
 	c.execute(`DELETE FROM saved_searches`)
 	faults := map[string]string{
-		`filters = '{"brand_name":"elm","scent":"rose"}'`: "scent", `filters = '{"brand_name":'`: "filters", `filters = '{"brand_name":["a","b"]}'`: "brand_name",
-		`cadence = 'hourly'`: "hourly",
+		`filters = '{"brand_name":"elm","scent":"rose"}'`: "scent",
+		`filters = '{"brand_name":'`:                      "filters",
+		`filters = '{"brand_name":["a","b"]}'`:            "brand_name",
+		`cadence = 'hourly'`:                              "hourly",
 	}
 	for n, set := range []string{
-		`filters = '{"brand_name":"elm","scent":"rose"}'`, `filters = '{"brand_name":'`, `filters = '{"brand_name":["a","b"]}'`, `cadence = 'hourly'`, `name = 'good'`,
+		`filters = '{"brand_name":"elm","scent":"rose"}'`, `filters = '{"brand_name":'`,
+		`filters = '{"brand_name":["a","b"]}'`, `cadence = 'hourly'`, `name = 'good'`,
 	} {
 		made := mustCreate(c, c.st, dueSearch(c.account, 300+n, epoch.Add(time.Duration(n)*time.Second)))
 		c.execute(fmt.Sprintf(`UPDATE saved_searches SET %s WHERE uuid = '%s'`, set, made.UUID))
 		claimed := mustClaimOne(c, c.st)
-		same(c, set+": UUID", made.UUID, claimed.Search.UUID)
+		checkEqual(c, set+": UUID", made.UUID, claimed.Search.UUID)
 		want, faulty := faults[set]
-		if (claimed.Fault != nil) != faulty || faulty && !(strings.Contains(claimed.Fault.Error(), want) && strings.Contains(claimed.Fault.Error(), made.UUID)) {
-			c.Errorf("%s: fault %v, want one about %q and the search: %v", set, claimed.Fault, want, faulty)
+		if (claimed.Fault != nil) != faulty ||
+			faulty && !(strings.Contains(claimed.Fault.Error(), want) && strings.Contains(claimed.Fault.Error(),
+				made.UUID)) {
+			c.Errorf("%s: fault = %v, want one with %q and the search: %v", set, claimed.Fault, want, faulty)
 		}
 	}
 }
 
-// unmarkedAreMarked checks that a search created by a process of the previous version gets a mark
+// missingMarks checks that a search created by a process of the previous version gets a mark
 // at its creation.
-func (c runRows) unmarkedAreMarked() {
+func (c runRows) missingMarks() {
 	c.execute(`DELETE FROM saved_searches`)
-	mustKeep(c, c.st, dated(1, dayOne))
+	mustAddColas(c, c.st, dated(1, dayOne))
 	made := mustCreate(c, c.st, dueSearch(c.account, 400, epoch))
 	c.execute(`INSERT INTO saved_searches (uuid, account_id, name, filters, cadence, day, active, next_run_at, created_at)
 		SELECT 'old', account_id, 'old', filters, cadence, day, active, next_run_at, created_at FROM saved_searches`)
 	want := store.Mark{At: made.CreatedAt.Time(), Revision: mustRevision(c, c.st)}
 	for _, d := range mustClaim(c, c.st, 2, anHour) {
-		same(c, d.Search.Name+": mark", want, d.Mark)
+		checkEqual(c, d.Search.Name+": mark", want, d.Mark)
 	}
 }
 
@@ -124,19 +130,19 @@ func (c runRows) handWrittenDates() {
 	at := map[cola.TTBID]cola.Revision{firstID + 1: mustRevision(c, c.st)}
 	set(`'2026-11-20'`)
 	got, _ := arrivals(c, c.st, cola.NewDate(2026, time.November, 20))
-	same(c, "with the new date", at, got)
+	checkEqual(c, "arrivals with the new date", at, got)
 	set(`NULL`)
-	mustHaveArrived(c, c.st, "without a date", map[cola.TTBID]cola.Revision{})
+	checkArrived(c, c.st, "without a date", map[cola.TTBID]cola.Revision{})
 	set(`'2026-11-01'`)
-	mustHaveArrived(c, c.st, "with a date again", at)
+	checkArrived(c, c.st, "with a date again", at)
 	c.execute(fmt.Sprintf(`DELETE FROM colas WHERE ttb_id = %d`, firstID+1))
-	mustHaveArrived(c, c.st, "deleted by hand", map[cola.TTBID]cola.Revision{})
+	checkArrived(c, c.st, "after deleting the row", map[cola.TTBID]cola.Revision{})
 }
 
-// RowsOfTheVersionBefore returns statements that write two searches and a label to the schema
+// RowsBeforeRuns returns statements that write two searches and a label to the schema
 // without runs. created and ran are 2025-11-20 12:00:00 and 14:46:40 UTC in the format of the
 // backend.
-func RowsOfTheVersionBefore(created, ran string) string {
+func RowsBeforeRuns(created, ran string) string {
 	return fmt.Sprintf(`INSERT INTO accounts (id, email, email_folded, tier, created_at) VALUES (1, 'a@example.com', 'a@example.com', 'free', %[1]s);
 		INSERT INTO saved_searches (uuid, account_id, name, filters, cadence, active, next_run_at, last_run_at, created_at) VALUES
 			('ran', 1, 'ran', '{}', 'daily', TRUE, %[2]s, %[2]s, %[1]s), ('new', 1, 'new', '{}', 'daily', TRUE, %[2]s, NULL, %[1]s);
@@ -145,20 +151,21 @@ func RowsOfTheVersionBefore(created, ran string) string {
 		UPDATE meta SET revision = 500`, created, ran, firstID+1)
 }
 
-// CheckRowsOfTheVersionBefore checks the migration of these rows.
-func CheckRowsOfTheVersionBefore(t *testing.T, st store.Store) {
+// CheckRowsBeforeRuns checks the migration of these rows.
+func CheckRowsBeforeRuns(t *testing.T, st store.Store) {
 	created := time.Date(2025, time.November, 20, 12, 0, 0, 0, time.UTC)
-	want := map[string]store.Mark{"new": {At: created, Revision: 500}, "ran": {At: created.Add(10_000 * time.Second), Revision: 500}}
+	want := map[string]store.Mark{"new": {At: created, Revision: 500},
+		"ran": {At: created.Add(10_000 * time.Second), Revision: 500}}
 	got := map[string]store.Mark{}
 	for _, d := range mustClaim(t, st, everyID, anHour) {
 		got[d.Search.Name] = d.Mark
 	}
-	same(t, "marks", want, got)
-	mustHaveArrived(t, st, "of the version before", map[cola.TTBID]cola.Revision{})
+	checkEqual(t, "marks", want, got)
+	checkArrived(t, st, "of the previous version", map[cola.TTBID]cola.Revision{})
 	renamed := dated(1, dayOne)
 	renamed.ProductName = "NEW"
-	mustWrite(t, st, store.Commit, renamed, dated(2, dayOne))
-	mustHaveArrived(t, st, "since", map[cola.TTBID]cola.Revision{firstID + 2: mustRevision(t, st)})
+	mustWriteColas(t, st, store.Commit, renamed, dated(2, dayOne))
+	checkArrived(t, st, "after the migration", map[cola.TTBID]cola.Revision{firstID + 2: mustRevision(t, st)})
 }
 
 // CheckSearchRows checks how a store handles saved searches whose rows others have changed. The
@@ -172,35 +179,36 @@ func CheckSearchRows(t *testing.T, st store.Store, execute func(sql string)) {
 	set(`{"scent": {"of": ["rose"]}, "brand_name": "elm", "mood": null}`) // a newer version knows more filters
 	want.Filters.BrandName = "elm"
 	found, err := st.SavedSearch(t.Context(), a.ID, want.UUID)
-	same(t, "with unknown filters", want, must(t, found, err))
-	same(t, "in the list", []cola.SavedSearch{want}, mustSearches(t, st, a.ID))
+	checkEqual(t, "SavedSearch with unknown filters", want, must(t, found, err))
+	checkEqual(t, "SavedSearches with unknown filters", []cola.SavedSearch{want}, mustSearches(t, st, a.ID))
 
 	want.Name = "renamed"
 	changed, err := st.UpdateSavedSearch(t.Context(), a.ID, want.UUID, maxActive, renamed(want.Name))
-	same(t, "renamed, with unknown filters", want, must(t, changed, err))
-	kept := `{"scent": {"of": ["rose"]}, "brand_name": "elm", "mood": null}`
-	execute(fmt.Sprintf(`UPDATE saved_searches SET name = 'unknown filters were kept' WHERE filters = '%s'`, kept))
+	checkEqual(t, "UpdateSavedSearch with unknown filters", want, must(t, changed, err))
+	filters := `{"scent": {"of": ["rose"]}, "brand_name": "elm", "mood": null}`
+	execute(fmt.Sprintf(`UPDATE saved_searches SET name = 'unknown filters remain' WHERE filters = '%s'`, filters))
 	found, err = st.SavedSearch(t.Context(), a.ID, want.UUID)
-	same(t, "a search with unknown filters, renamed", "unknown filters were kept", must(t, found, err).Name)
+	checkEqual(t, "SavedSearch after the rename", "unknown filters remain", must(t, found, err).Name)
 
 	set(`{"brand_name":`)
 	_, err = st.SavedSearch(t.Context(), a.ID, want.UUID)
 	if err == nil || errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), want.UUID) {
-		t.Errorf("with broken filters: %v, want an error that names the search", err)
+		t.Errorf("SavedSearch with broken filters: error = %v, want one that names the search", err)
 	}
 	if _, _, err := st.SavedSearches(t.Context(), a.ID, 0, 10); err == nil {
-		t.Error("broken filters were read")
+		t.Error("SavedSearches with broken filters: error = nil, want non-nil")
 	}
 	_, err = st.UpdateSavedSearch(t.Context(), a.ID, want.UUID, maxActive, renamed("other"))
 	if err == nil || errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), want.UUID) {
-		t.Errorf("with broken filters, changed: %v, want an error that names the search", err)
+		t.Errorf("UpdateSavedSearch with broken filters: error = %v, want one that names the search", err)
 	}
 
 	execute(`DELETE FROM saved_searches`)
-	mustCreate(t, st, once(newSearch(a.ID, 2), "key", 1))
+	mustCreate(t, st, withKey(newSearch(a.ID, 2), "key", 1))
 	execute(`DELETE FROM saved_searches`)
-	made := mustCreate(t, st, once(newSearch(a.ID, 3), "key", 2)) // deleting the search also freed its idempotency key
-	same(t, "the one made then", made, mustRepeat(t, st, once(newSearch(a.ID, 4), "key", 2)))
+	// Deleting the search also freed its idempotency key.
+	made := mustCreate(t, st, withKey(newSearch(a.ID, 3), "key", 2))
+	checkEqual(t, "repeated creation", made, mustRepeat(t, st, withKey(newSearch(a.ID, 4), "key", 2)))
 }
 
 // RowsBeforeDeliveries returns statements that write to the schema without deliveries: two
@@ -218,7 +226,7 @@ func RowsBeforeDeliveries(created, due string) string {
 		INSERT INTO saved_search_runs (search_id, ran_at, date_from, date_to, match_count, late_count) SELECT id, %[1]s, '2025-11-01', '2025-11-19', 0, 0 FROM saved_searches;
 		INSERT INTO saved_search_runs (search_id, ran_at, date_from, date_to, match_count, late_count) SELECT id, %[2]s, '2025-11-19', '2025-11-20', 0, 0
 			FROM saved_searches WHERE uuid = '1';
-		UPDATE saved_searches SET mark_revision = 450 WHERE uuid = '1'`, created, due, anIssuer, firstID+1)
+		UPDATE saved_searches SET mark_revision = 450 WHERE uuid = '1'`, created, due, testIssuer, firstID+1)
 }
 
 // CheckRowsBeforeDeliveries checks the migration of these rows: each account has a destination for
@@ -232,31 +240,34 @@ func CheckRowsBeforeDeliveries(t *testing.T, st store.Store) {
 		at      time.Time
 	}{{1, cola.Some("Ann@example.com"), created}, {2, cola.Opt[string]{}, due}} {
 		own := mustOwn(t, st, k.account)
-		want := cola.Destination{UUID: own.UUID, Kind: cola.KindEmail, Address: k.address, State: cola.DestinationActive, CreatedAt: cola.TimestampOf(k.at)}
-		same(t, "destinations", []store.Destination{{Destination: want, Account: k.account, Own: true}}, mustDestinations(t, st, k.account))
+		want := cola.Destination{UUID: own.UUID, Kind: cola.KindEmail, Address: k.address,
+			State: cola.DestinationActive, CreatedAt: cola.TimestampOf(k.at)}
+		checkEqual(t, "destinations", []store.Destination{{Destination: want, Account: k.account, Own: true}},
+			mustDestinations(t, st, k.account))
 	}
 	if a, b := mustOwn(t, st, 1), mustOwn(t, st, 2); a.UUID == b.UUID {
-		t.Errorf("destinations %+v and %+v, want a uuid each", a, b)
+		t.Errorf("destinations %+v and %+v, want distinct UUIDs", a, b)
 	}
 	paused := cola.Schedule{Cadence: cola.CadenceDaily}
 	active := paused
 	active.Active, active.NextRunAt = true, cola.Some(cola.TimestampOf(due))
-	same(t, "searches", []cola.SavedSearch{
+	checkEqual(t, "searches", []cola.SavedSearch{
 		{UUID: "1", Name: "active", Schedule: &active, CreatedAt: cola.TimestampOf(created)},
 		{UUID: "2", Name: "paused", Schedule: &paused, CreatedAt: cola.TimestampOf(created)},
 		{UUID: "3", Name: "unscheduled", CreatedAt: cola.TimestampOf(created)},
 	}, mustSearches(t, st, 1))
-	for uuid, seen := range map[string]time.Time{"1": due, "2": {}} { // seen by the latest run, which looked up to the mark
+	// Seen by the latest run, which looked up to the mark.
+	for uuid, seen := range map[string]time.Time{"1": due, "2": {}} {
 		trace, err := st.Trace(t.Context(), 1, uuid, firstID+1)
-		same(t, "seen", seen, must(t, trace, err).Seen)
+		checkEqual(t, "Trace.Seen", seen, must(t, trace, err).Seen)
 	}
 	d := mustClaimOne(t, st)
 	mustRecord(t, st, runOf(t, st, d, 1))
 	claimed := mustClaimDeliveries(t, st)
-	if _, told := claimed[mustOwn(t, st, 1).UUID+" "+cola.EventRan]; !told || len(claimed) != 1 {
-		t.Errorf("due are %v, want the run, to the account's own address", claimed)
+	if _, found := claimed[mustOwn(t, st, 1).UUID+" "+cola.EventRan]; !found || len(claimed) != 1 {
+		t.Errorf("claimed deliveries = %v, want the run to the account's own address", claimed)
 	}
 	if fresh := mustAccount(t, st, "fresh@example.com", cola.TierFree); !mustOwn(t, st, fresh.ID).Own {
-		t.Error("a new account has no destination of its own")
+		t.Error("new account has no destination for its own address")
 	}
 }

@@ -17,13 +17,13 @@ import (
 
 func testUsage(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
-		{"days are told by channel, credential and meter, in order", daysInOrder},
-		{"months are told in order", monthsInOrder},
-		{"the days of a month sum up to it", daysSumUp},
+		{"daily usage in order", dailyUsage},
+		{"monthly usage in order", monthlyUsage},
+		{"days sum up to the month", daysMatchMonth},
 	})
 }
 
-func daysInOrder(t *testing.T, st store.Store, c *clock) {
+func dailyUsage(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	units := func(ch cola.Channel, key int64, m cola.Meter, n, requests int) store.Units {
 		return store.Units{Channel: ch, Credential: keyCredential(key), Meter: m, Units: n, Requests: requests}
@@ -31,9 +31,11 @@ func daysInOrder(t *testing.T, st store.Store, c *clock) {
 	day := cola.DateOf(c.now())
 	settle(t, st, b.ID, charge(b.ID, 1, units(cola.ChannelREST, 9, cola.MeterListRecords, 100, 1)))
 	settle(t, st, a.ID, charge(a.ID, 9,
-		units(cola.ChannelREST, 2, cola.MeterListRecords, 20, 2), units(cola.ChannelREST, 1, cola.MeterListRecords, 1, 1),
+		units(cola.ChannelREST, 2, cola.MeterListRecords, 20, 2),
+		units(cola.ChannelREST, 1, cola.MeterListRecords, 1, 1),
 		units(cola.ChannelMCP, 2, cola.MeterDetailViews, 1, 1), units(cola.ChannelREST, 2, cola.MeterNone, 0, 3),
-		units(cola.ChannelREST, 2, cola.MeterListRecords, 5, 1), units(cola.ChannelREST, 2, cola.MeterDetailViews, 0, 1),
+		units(cola.ChannelREST, 2, cola.MeterListRecords, 5, 1),
+		units(cola.ChannelREST, 2, cola.MeterDetailViews, 0, 1),
 		units(cola.ChannelDashboard, 3, cola.MeterListRecords, 0, 0)))
 	c.advance(24 * time.Hour)
 	settle(t, st, a.ID, charge(a.ID, 1, units(cola.ChannelREST, 1, cola.MeterListRecords, 4, 1)))
@@ -43,22 +45,24 @@ func daysInOrder(t *testing.T, st store.Store, c *clock) {
 		{Day: day, Channel: "rest", Credential: keyCredential(2), Meter: cola.MeterNone, Requests: 3},
 		{Day: day, Channel: "rest", Credential: keyCredential(2), Meter: cola.MeterDetailViews, Requests: 1},
 		{Day: day, Channel: "rest", Credential: keyCredential(2), Meter: cola.MeterListRecords, Units: 25, Requests: 3},
-		{Day: day + 1, Channel: "rest", Credential: keyCredential(1), Meter: cola.MeterListRecords, Units: 4, Requests: 1},
+		{Day: day + 1, Channel: "rest", Credential: keyCredential(1), Meter: cola.MeterListRecords, Units: 4,
+			Requests: 1},
 	}
 	for _, span := range []struct {
 		first, last cola.Date
 		want        []store.DayUsage
 	}{
-		{day, day + 1, want}, {day - 30, day + 30, want}, {day, day, want[:5]}, {day + 1, day + 1, want[5:]}, {day + 2, day + 9, nil}, {day + 1, day, nil},
+		{day, day + 1, want}, {day - 30, day + 30, want}, {day, day, want[:5]}, {day + 1, day + 1, want[5:]},
+		{day + 2, day + 9, nil}, {day + 1, day, nil},
 	} {
 		got, err := st.DailyUsage(t.Context(), a.ID, span.first, span.last)
 		if diff := cmp.Diff(span.want, slices.Clip(must(t, got, err))); diff != "" {
-			t.Errorf("days %v to %v (-want +got):\n%s", span.first, span.last, diff)
+			t.Errorf("DailyUsage(%v, %v) (-want +got):\n%s", span.first, span.last, diff)
 		}
 	}
 }
 
-func monthsInOrder(t *testing.T, st store.Store, c *clock) {
+func monthlyUsage(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	first := cola.PeriodOf(c.now())
 	settle(t, st, b.ID, charge(b.ID, 1, rest(1, cola.MeterListRecords, 100)))
@@ -66,7 +70,8 @@ func monthsInOrder(t *testing.T, st store.Store, c *clock) {
 	for n, used := range []cola.Used{{DetailViews: 1}, {}, {ListRecords: 20}, {DetailViews: 3, ListRecords: 1}} {
 		period := first + cola.Period(n) // across the turn of the year
 		c.set(period.End().Add(-time.Microsecond))
-		settle(t, st, a.ID, charge(a.ID, 1, rest(1, cola.MeterDetailViews, used.DetailViews), rest(1, cola.MeterListRecords, used.ListRecords), rest(1, cola.MeterNone, 0)))
+		settle(t, st, a.ID, charge(a.ID, 1, rest(1, cola.MeterDetailViews, used.DetailViews),
+			rest(1, cola.MeterListRecords, used.ListRecords), rest(1, cola.MeterNone, 0)))
 		if used != (cola.Used{}) {
 			want = append(want, store.MonthUsage{Account: a.ID, Period: period, Used: used})
 		}
@@ -75,27 +80,30 @@ func monthsInOrder(t *testing.T, st store.Store, c *clock) {
 		first, last cola.Period
 		want        []store.MonthUsage
 	}{
-		{first, first + 3, want}, {first - 30, first + 30, want}, {first, first, want[:1]}, {first + 1, first + 2, want[1:2]},
+		{first, first + 3, want}, {first - 30, first + 30, want}, {first, first, want[:1]},
+		{first + 1, first + 2, want[1:2]},
 		{first + 1, first + 1, nil}, {first + 3, first, nil}, {first + 4, first + 9, nil},
 	} {
 		got, err := st.MonthlyUsage(t.Context(), a.ID, span.first, span.last)
 		if diff := cmp.Diff(span.want, slices.Clip(must(t, got, err))); diff != "" {
-			t.Errorf("months %v to %v (-want +got):\n%s", span.first, span.last, diff)
+			t.Errorf("MonthlyUsage(%v, %v) (-want +got):\n%s", span.first, span.last, diff)
 		}
 	}
 	voided := store.Entry{Account: b.ID, Units: []store.Units{rest(1, cola.MeterDetailViews, 5)}}
 	id := NewBatchID()
-	mustDo(t, st.Settle(t.Context(), store.Batch{ID: id, Accounts: []cola.AccountID{b.ID}}, func(time.Time, []store.AccountState) []store.Entry { return []store.Entry{voided} }))
+	mustDo(t, st.Settle(t.Context(), store.Batch{ID: id, Accounts: []cola.AccountID{b.ID}},
+		func(time.Time, []store.AccountState) []store.Entry { return []store.Entry{voided} }))
 	mustDo(t, st.Void(t.Context(), id, []store.Entry{voided}))
 	got, err := st.MonthlyUsage(t.Context(), b.ID, first, first+9)
-	same(t, "with what was taken back", []store.MonthUsage{{Account: b.ID, Period: first, Used: cola.Used{ListRecords: 100}}}, must(t, got, err))
+	checkEqual(t, "MonthlyUsage after Void",
+		[]store.MonthUsage{{Account: b.ID, Period: first, Used: cola.Used{ListRecords: 100}}}, must(t, got, err))
 	got, err = st.MonthlyUsage(t.Context(), b.ID+100, first, first+9)
-	same(t, "of nobody", 0, len(must(t, got, err)))
+	checkEqual(t, "MonthlyUsage of an unknown account", 0, len(must(t, got, err)))
 }
 
-// daysSumUp charges at random across the turn of a month and checks that monthly and daily usage
-// match each other and the sum.
-func daysSumUp(t *testing.T, st store.Store, c *clock) {
+// daysMatchMonth charges at random across the turn of a month and checks that monthly and daily
+// usage match each other and the sum.
+func daysMatchMonth(t *testing.T, st store.Store, c *clock) {
 	start := c.now()
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -124,12 +132,12 @@ func daysSumUp(t *testing.T, st store.Store, c *clock) {
 			settle(rt, st, account.ID, entry)
 			now := cola.PeriodOf(c.now())
 			if got := mustUsage(rt, st, account.ID).Used; got != want[now] {
-				rt.Fatalf("used in %v: %+v, want %+v", now, got, want[now])
+				rt.Fatalf("usage in %v = %+v, want %+v", now, got, want[now])
 			}
 		}
 		for period, used := range want {
 			if got := sumOfDays(rt, st, account.ID, period); got != used {
-				rt.Fatalf("sum of the days of %v: %+v, want %+v", period, got, used)
+				rt.Fatalf("sum of daily usage in %v = %+v, want %+v", period, got, used)
 			}
 		}
 	})
@@ -138,10 +146,12 @@ func daysSumUp(t *testing.T, st store.Store, c *clock) {
 func unitsGenerator() *rapid.Generator[store.Units] {
 	return rapid.Custom(func(t *rapid.T) store.Units {
 		u := store.Units{
-			Channel:    rapid.SampledFrom([]cola.Channel{cola.ChannelREST, cola.ChannelMCP, cola.ChannelDashboard}).Draw(t, "channel"),
+			Channel: rapid.SampledFrom([]cola.Channel{cola.ChannelREST, cola.ChannelMCP,
+				cola.ChannelDashboard}).Draw(t, "channel"),
 			Credential: keyCredential(rapid.Int64Range(1, 2).Draw(t, "key")),
-			Meter:      rapid.SampledFrom([]cola.Meter{cola.MeterNone, cola.MeterDetailViews, cola.MeterListRecords}).Draw(t, "meter"),
-			Requests:   rapid.IntRange(0, 3).Draw(t, "requests"),
+			Meter: rapid.SampledFrom([]cola.Meter{cola.MeterNone, cola.MeterDetailViews,
+				cola.MeterListRecords}).Draw(t, "meter"),
+			Requests: rapid.IntRange(0, 3).Draw(t, "requests"),
 		}
 		if u.Meter != cola.MeterNone {
 			u.Units = rapid.IntRange(0, 100).Draw(t, "units")
@@ -165,36 +175,38 @@ func sumOfDays(t tb, st store.Store, account cola.AccountID, p cola.Period) (sum
 
 func testBurstWindow(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
-		{"grants count for 60 seconds", grantsCountForAMinute},
-		{"grants of one instant are one", func(t *testing.T, st store.Store, c *clock) {
+		{"grants count for 60 seconds", grantsExpire},
+		{"grants of one instant are merged", func(t *testing.T, st store.Store, c *clock) {
 			a := mustAccount(t, st, "a@example.com", cola.TierFree)
 			for range 3 {
 				settle(t, st, a.ID, charge(a.ID, 2))
 			}
-			same(t, "grants", []store.Grant{{At: c.now(), Requests: 6}}, mustUsage(t, st, a.ID).Grants)
+			checkEqual(t, "grants", []store.Grant{{At: c.now(), Requests: 6}}, mustUsage(t, st, a.ID).Grants)
 		}},
-		{"an entry without requests grants nothing", func(t *testing.T, st store.Store, _ *clock) {
+		{"entry without requests", func(t *testing.T, st store.Store, _ *clock) {
 			a := mustAccount(t, st, "a@example.com", cola.TierFree)
 			settle(t, st, a.ID, charge(a.ID, 0, rest(1, cola.MeterListRecords, 3)))
 			if got := mustUsage(t, st, a.ID).Grants; len(got) != 0 {
-				t.Errorf("grants %v, want none", got)
+				t.Errorf("grants = %v, want none", got)
 			}
 		}},
-		{"requests by keys and links are in one window", func(t *testing.T, st store.Store, c *clock) {
+		{"keys and links share the window", func(t *testing.T, st store.Store, c *clock) {
 			a := mustAccount(t, st, "a@example.com", cola.TierFree)
 			k, l := mustKeyAndLink(t, st, a.ID)
-			settle(t, st, a.ID, charge(a.ID, 3, restBy(k, cola.MeterNone, 0), restBy(l, cola.MeterNone, 0), restBy(l, cola.MeterListRecords, 1)))
+			settle(t, st, a.ID, charge(a.ID, 3, restBy(k, cola.MeterNone, 0), restBy(l, cola.MeterNone, 0),
+				restBy(l, cola.MeterListRecords, 1)))
 			first := c.now()
 			c.advance(time.Second)
 			settle(t, st, a.ID, charge(a.ID, 1, restBy(l, cola.MeterNone, 0)))
-			same(t, "grants", []store.Grant{{At: first, Requests: 3}, {At: c.now(), Requests: 1}}, mustUsage(t, st, a.ID).Grants)
+			checkEqual(t, "grants", []store.Grant{{At: first, Requests: 3}, {At: c.now(), Requests: 1}},
+				mustUsage(t, st, a.ID).Grants)
 		}},
-		{"a clock set back lets nobody through twice, nor locks anyone out", clockSetBack},
-		{"no 60 seconds hold more than the limit", neverMoreInAMinute},
+		{"clock set back", clockSetBack},
+		{"burst limit in every window", burstLimit},
 	})
 }
 
-func grantsCountForAMinute(t *testing.T, st store.Store, c *clock) {
+func grantsExpire(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	settle(t, st, a.ID, charge(a.ID, 1))
 	first := c.now()
@@ -212,8 +224,8 @@ func grantsCountForAMinute(t *testing.T, st store.Store, c *clock) {
 		{second.Add(time.Minute), nil},
 	} {
 		c.set(at.now)
-		same(t, "grants as usage tells", at.want, mustUsage(t, st, a.ID).Grants)
-		same(t, "grants as a batch sees them", at.want, settle(t, st, a.ID)[0].Grants)
+		checkEqual(t, "grants in AccountUsage", at.want, mustUsage(t, st, a.ID).Grants)
+		checkEqual(t, "grants in the account state", at.want, settle(t, st, a.ID)[0].Grants)
 	}
 }
 
@@ -230,17 +242,18 @@ func clockSetBack(t *testing.T, st store.Store, c *clock) {
 	back := early.Add(10 * time.Second)
 	c.set(back)
 	want := []store.Grant{{At: back, Requests: 5}}
-	same(t, "grants as usage tells", want, mustUsage(t, st, a.ID).Grants)
-	same(t, "grants as a batch sees them", want, settle(t, st, a.ID)[0].Grants) // this batch charges nothing
+	checkEqual(t, "grants in AccountUsage", want, mustUsage(t, st, a.ID).Grants)
+	checkEqual(t, "grants in the account state", want, settle(t, st, a.ID)[0].Grants) // this batch charges nothing
 	c.set(back.Add(time.Minute - time.Microsecond))
-	same(t, "grants within the minute", want, settle(t, st, a.ID, charge(a.ID, 1))[0].Grants)
+	checkEqual(t, "grants within the minute", want, settle(t, st, a.ID, charge(a.ID, 1))[0].Grants)
 	c.set(back.Add(time.Minute))
-	same(t, "grants after it", []store.Grant{{At: back.Add(time.Minute - time.Microsecond), Requests: 1}}, settle(t, st, a.ID)[0].Grants)
+	checkEqual(t, "grants after the minute", []store.Grant{{At: back.Add(time.Minute - time.Microsecond), Requests: 1}},
+		settle(t, st, a.ID)[0].Grants)
 }
 
-// neverMoreInAMinute has many workers ask concurrently while the clock advances unevenly, and
+// burstLimit has many workers ask concurrently while the clock advances unevenly, and
 // checks every window of 60 seconds.
-func neverMoreInAMinute(t *testing.T, st store.Store, c *clock) {
+func burstLimit(t *testing.T, st store.Store, c *clock) {
 	const limit, workers, rounds = 10, 8, 40
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	var mu sync.Mutex
@@ -283,11 +296,11 @@ func neverMoreInAMinute(t *testing.T, st store.Store, c *clock) {
 			}
 		}
 		if sum > limit {
-			t.Fatalf("%d requests were let through in the 60 seconds from %v, want at most %d", sum, first.At, limit)
+			t.Fatalf("%d requests granted in the 60 seconds from %v, want at most %d", sum, first.At, limit)
 		}
 		total += first.Requests
 	}
 	if total <= limit {
-		t.Errorf("only %d requests were let through in all, so the window never moved on", total)
+		t.Errorf("%d requests granted in all, want more than %d", total, limit)
 	}
 }

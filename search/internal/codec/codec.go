@@ -65,7 +65,7 @@ func String(c Codec, p *string) {
 func Int[T ~int | ~int64 | ~uint32](c Codec, p *T) {
 	b := []uint64{uint64(*p)}
 	Slice(c, &b)
-	if len(b) == 1 && T(b[0]) != *p { // don't write to what is being saved: others read it
+	if len(b) == 1 && T(b[0]) != *p { // don't write while saving: other goroutines read it
 		*p = T(b[0])
 	}
 }
@@ -123,7 +123,7 @@ func (w *Writer) Close() error {
 }
 
 // ErrInvalid is wrapped by a Reader's errors for a file that is damaged or that no Writer wrote.
-var ErrInvalid = errors.New("not a usable snapshot")
+var ErrInvalid = errors.New("invalid snapshot")
 
 // Reader is a Codec that reads what a Writer wrote. Don't use the data before Close has verified
 // the checksum.
@@ -146,7 +146,7 @@ func (r *Reader) Length(_, size int) int {
 	var n uint64
 	r.Bytes(unsafe.Slice((*byte)(unsafe.Pointer(&n)), 8))
 	if r.err == nil && n > uint64(max(0, r.left))/uint64(size) {
-		r.err = fmt.Errorf("%w: a length is beyond the file's end", ErrInvalid)
+		r.err = fmt.Errorf("%w: truncated", ErrInvalid)
 	}
 	if r.err != nil {
 		return 0
@@ -179,9 +179,9 @@ func (r *Reader) Close() error {
 	case r.err != nil:
 		return r.err
 	case sum != want:
-		return fmt.Errorf("%w: it is damaged", ErrInvalid)
+		return fmt.Errorf("%w: wrong checksum", ErrInvalid)
 	case r.left != 0:
-		return fmt.Errorf("%w: something follows its end", ErrInvalid)
+		return fmt.Errorf("%w: trailing data", ErrInvalid)
 	}
 	return nil
 }

@@ -1,7 +1,7 @@
 // Package column stores the columns of a table: strings, numbers and lists of strings.
 //
-// A column keeps each distinct value once and a small number for each row. No column holds
-// pointers, so the garbage collector has nothing to scan.
+// A column keeps each distinct value once and a small number for each row. No column has
+// pointers, so the garbage collector does not scan them.
 package column
 
 import (

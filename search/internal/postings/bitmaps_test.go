@@ -16,7 +16,7 @@ func TestPopcountBetween(t *testing.T) {
 				want += bits.OnesCount64(w[i>>6] >> (i & 63) & 1)
 			}
 			if got := PopCountRange(w, lo, hi); got != want {
-				t.Fatalf("bits %d to %d: %d, want %d", lo, hi, got, want)
+				t.Fatalf("PopCountRange(%d, %d) = %d, want %d", lo, hi, got, want)
 			}
 		}
 	}

@@ -39,7 +39,7 @@ func TestParseQuery(t *testing.T) {
 		`11054001000049`:         {word("11054001000049")},
 	} {
 		if diff := cmp.Diff(want, ParseQuery(q), cmp.AllowUnexported(Phrase{})); diff != "" {
-			t.Errorf("ParseQuery(%q), -want +got:\n%s", q, diff)
+			t.Errorf("ParseQuery(%q) (-want +got):\n%s", q, diff)
 		}
 	}
 }
@@ -52,10 +52,10 @@ func FuzzFold(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		once := Fold(s)
 		if twice := Fold(once); twice != once {
-			t.Errorf("Fold(%q) = %q, and folded again %q", s, once, twice)
+			t.Errorf("Fold(%q) = %q, folded again = %q; want equal", s, once, twice)
 		}
 		if strings.TrimSpace(once) != once || strings.Contains(once, "  ") || !utf8.ValidString(once) && utf8.ValidString(s) {
-			t.Errorf("Fold(%q) = %q", s, once)
+			t.Errorf("Fold(%q) = %q, want no surrounding or double spaces", s, once)
 		}
 		for _, p := range ParseQuery(s) {
 			if len(p.Words) == 0 {
@@ -63,7 +63,7 @@ func FuzzFold(f *testing.F) {
 			}
 			for _, w := range p.Words {
 				if w == "" || strings.ContainsFunc(w, func(r rune) bool { return !isWord(r) }) || !strings.Contains(once, w) {
-					t.Errorf("ParseQuery(%q) has the word %q", s, w)
+					t.Errorf("ParseQuery(%q) has the invalid word %q", s, w)
 				}
 			}
 		}
@@ -71,10 +71,10 @@ func FuzzFold(f *testing.F) {
 		var have []string
 		words(once, func(w string) { have = append(have, w) })
 		if q := strings.Join(have, " "); len(ParseQuery(q)) != len(slices.Compact(slices.Sorted(slices.Values(have)))) {
-			t.Errorf("the words of %q are read as %v", q, ParseQuery(q))
+			t.Errorf("ParseQuery(%q) = %v, want the same words", q, ParseQuery(q))
 		}
 		if strings.IndexFunc(once, unicode.IsUpper) >= 0 && strings.ToLower(once) != once {
-			t.Errorf("Fold(%q) = %q has capitals", s, once)
+			t.Errorf("Fold(%q) = %q, want no capitals", s, once)
 		}
 	})
 }

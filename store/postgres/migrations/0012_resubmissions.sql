@@ -1,6 +1,7 @@
--- A label is asked for those that submit it again.
+-- For finding the resubmissions of a label.
 --
--- An import may go on meanwhile, by a process of the version before. What was cut off leaves an index that nobody uses, so it is made anew.
+-- CONCURRENTLY, because a process of the previous version may be importing. An interrupted build leaves an invalid
+-- index, so drop it first.
 
 -- +goose NO TRANSACTION
 -- +goose Up

@@ -1,11 +1,11 @@
--- Who issuers of tokens say somebody is, the apps that may act for accounts, and which app acts for which account.
+-- Identities at token issuers, apps, and the accounts that apps are connected to.
 
 -- +goose Up
 
--- The account of everybody whom an issuer of tokens knows. An account may have several.
+-- Identities of account holders at token issuers. An account may have several.
 CREATE TABLE identities (
-    issuer     TEXT    NOT NULL, -- URL, exactly as its tokens name it
-    subject    TEXT    NOT NULL, -- never given to another by the issuer; letter case counts
+    issuer     TEXT    NOT NULL, -- URL, exactly as in the tokens
+    subject    TEXT    NOT NULL, -- unique and never reused at the issuer; case-sensitive
     account_id INTEGER NOT NULL REFERENCES accounts,
     PRIMARY KEY (issuer, subject)
 ) STRICT, WITHOUT ROWID;
@@ -15,18 +15,18 @@ CREATE TABLE apps (
     issuer      TEXT    NOT NULL,
     client_id   TEXT    NOT NULL,
     name        TEXT    NOT NULL,
-    scopes      TEXT,             -- that the app may hold at most; besides them it reads
+    scopes      TEXT,             -- scopes that the app may have at most, in addition to reading
     created_at  INTEGER NOT NULL,
     disabled_at INTEGER,
     UNIQUE (issuer, client_id)
 ) STRICT;
 
--- Which app acts for which account. A link is a credential, and keeps no token.
+-- Apps connected to accounts. A link is a credential. Tokens are not stored.
 CREATE TABLE links (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
     account_id   INTEGER NOT NULL REFERENCES accounts,
     app_id       INTEGER NOT NULL REFERENCES apps,
-    scopes       TEXT,            -- that the latest token brought
+    scopes       TEXT,            -- scopes of the latest token
     created_at   INTEGER NOT NULL,
     last_used_at INTEGER,
     revoked_at   INTEGER,

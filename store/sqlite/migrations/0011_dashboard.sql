@@ -1,13 +1,13 @@
--- What the dashboard needs: the browsers that account holders have signed in with, and what was refused to them of late.
+-- Dashboard: sign-ins, browser sessions and recently refused requests.
 
 -- +goose Up
 
--- A sign-in is a credential. It is kept when it is over, as keys and links are: usage is told by credential.
+-- A sign-in is a credential. Ended ones are kept, like keys and links, because usage is reported by credential.
 CREATE TABLE sign_ins (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
     account_id   INTEGER NOT NULL REFERENCES accounts,
-    via          TEXT    NOT NULL, -- URL of the issuer that said who it is; empty: a link to sign in with
-    browser      TEXT    NOT NULL, -- what it says it is
+    via          TEXT    NOT NULL, -- URL of the issuer that identified the account holder; empty for a sign-in link
+    browser      TEXT    NOT NULL, -- name of the browser, as it identifies itself
     created_at   INTEGER NOT NULL,
     last_used_at INTEGER,
     ended_at     INTEGER,
@@ -16,17 +16,17 @@ CREATE TABLE sign_ins (
 
 CREATE INDEX sign_ins_by_account ON sign_ins (account_id, expires_at) WHERE ended_at IS NULL;
 
--- Links that sign in once. One that is used is gone.
+-- Sign-in links. A link works once; using it deletes the row.
 CREATE TABLE sign_in_links (
     hash       BLOB    PRIMARY KEY, -- SHA-256 of the token
     account_id INTEGER NOT NULL REFERENCES accounts,
     expires_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- By this the old ones are forgotten.
+-- For deleting old rows.
 CREATE INDEX sign_in_links_by_age ON sign_in_links (expires_at);
 
--- What is remembered of browsers between their requests. The data is too large for a table without row ids.
+-- Browser sessions. Has row IDs because the data is too large for a WITHOUT ROWID table.
 CREATE TABLE sessions (
     name       TEXT    NOT NULL PRIMARY KEY,
     data       BLOB    NOT NULL,
@@ -35,7 +35,7 @@ CREATE TABLE sessions (
 
 CREATE INDEX sessions_by_age ON sessions (expires_at);
 
--- The requests that were refused of late, summed by minute. What settles the usage does not touch them.
+-- Recently refused requests, added up per minute. Settling usage does not write them.
 CREATE TABLE refusals (
     account_id      INTEGER NOT NULL REFERENCES accounts,
     minute          INTEGER NOT NULL,
@@ -50,5 +50,5 @@ CREATE TABLE refusals (
 
 CREATE INDEX refusals_by_age ON refusals (account_id, last_at);
 
--- An account is asked for its identities.
+-- For reading the identities of an account.
 CREATE INDEX identities_by_account ON identities (account_id);

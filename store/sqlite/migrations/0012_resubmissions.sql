@@ -1,4 +1,4 @@
--- A label is asked for those that submit it again.
+-- For finding the resubmissions of a label.
 
 -- +goose Up
 
