@@ -351,7 +351,7 @@ func (b *browser) signIn(t testing.TB, subject string) cola.Caller {
 	}
 	c := b.caller()
 	if c.Account == 0 {
-		t.Fatal("nobody is signed in after a good sign-in")
+		t.Fatal("no account is signed in after a valid sign-in")
 	}
 	return c
 }

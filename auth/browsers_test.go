@@ -18,15 +18,15 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestVisitorsLeaveNothing checks that anonymous visits set no cookie and do not use the store.
-func TestVisitorsLeaveNothing(t *testing.T) {
+// TestAnonymousVisitsStoreNothing checks that anonymous visits set no cookie and do not use the store.
+func TestAnonymousVisitsStoreNothing(t *testing.T) {
 	b := newDesk(t, nil).browser()
 	response := b.visit(func(w http.ResponseWriter, r *http.Request) {
 		if _, ok := b.Caller(r.Context()); ok || b.Pop(r.Context(), "notice") != "" {
 			t.Error("a visitor is known")
 		}
 		if redirect, err := b.SignOut(r.Context()); redirect != "" || err != nil {
-			t.Errorf("sign-out of nobody: %q, %v", redirect, err)
+			t.Errorf("sign-out without a session: %q, %v", redirect, err)
 		}
 		_, _ = io.WriteString(w, "page")
 	})
@@ -65,8 +65,8 @@ func TestCookies(t *testing.T) {
 	}
 }
 
-// TestMadeUpCookies checks that a session ID chosen by the browser is never used.
-func TestMadeUpCookies(t *testing.T) {
+// TestForgedCookies checks that a session ID chosen by the browser is never used.
+func TestForgedCookies(t *testing.T) {
 	known := newSecretText()
 	for _, planted := range []string{known, "x", strings.Repeat("A", 5000), known[:42] + "/", "a\u00e9", known + "="} {
 		d := newDesk(t, nil)

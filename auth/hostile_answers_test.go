@@ -108,7 +108,7 @@ func hostileServices() []answer {
 			})
 		}},
 		{name: "details not now", setup: func(d *desk) { d.provider.set(func(p *provider) { p.status["/me"] = 401 }) }, code: cola.CodeUnavailable},
-		{name: "details of nobody", setup: func(d *desk) { d.provider.set(func(p *provider) { p.info = map[string]any{"sub": nil} }) }},
+		{name: "user info without a subject", setup: func(d *desk) { d.provider.set(func(p *provider) { p.info = map[string]any{"sub": nil} }) }},
 		{name: "garbled details", setup: func(d *desk) { d.provider.set(func(p *provider) { p.answer["/me"] = `{"sub":"ann","sub":"eve"}` }) }},
 		{name: "unverified details", setup: func(d *desk) {
 			d.provider.set(func(p *provider) { p.info = map[string]any{"email": "boss@example.com", "email_verified": false} })

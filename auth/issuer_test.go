@@ -67,8 +67,8 @@ func TestFloodOfUnknownKeys(t *testing.T) {
 	})
 }
 
-// TestUnknownIssuersAreNotAsked checks that only configured issuers receive requests.
-func TestUnknownIssuersAreNotAsked(t *testing.T) {
+// TestUnknownIssuersAreNotContacted checks that only configured issuers receive requests.
+func TestUnknownIssuersAreNotContacted(t *testing.T) {
 	inTime(t, func(t *testing.T, b *bench) {
 		for _, c := range []change{claim("iss", "https://evil.example.com"), header("typ", "dpop+jwt"), header("alg", "HS256"), header("crit", []string{"b64"})} {
 			if _, err := b.send(t.Context(), b.token(c)); cola.CodeOf(err) != cola.CodeUnauthorized {
@@ -208,7 +208,7 @@ func TestIssuerThatIsDownFromTheStart(t *testing.T) {
 				t.Errorf("try again in %v", again)
 			}
 			if strings.Contains(err.Error(), errDown.Error()) {
-				t.Errorf("the error tells what is inside: %v", err)
+				t.Errorf("the error quotes its cause: %v", err)
 			}
 		}
 		b.wantFetches(t, 1)
@@ -314,7 +314,7 @@ func TestWrongAnswersOfIssuers(t *testing.T) {
 					t.Fatalf("Check = %v, want the issuer and %q", err, tt.reason)
 				}
 				if strings.Contains(err.Error(), otherIssuer) || len(err.Error()) > 2*maxErrorLen {
-					t.Errorf("Check tells too much: %v", err)
+					t.Errorf("Check: error names another issuer or is too long: %v", err)
 				}
 				b.good(t)
 			})

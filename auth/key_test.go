@@ -23,7 +23,7 @@ func TestSecretRoundTrip(t *testing.T) {
 			t.Fatalf("ParseSecret(%q) = %q, %v", s.Reveal(), got, err)
 		}
 		if strings.Contains(s.String(), s.Reveal()[len(KeyPrefix)+4:]) {
-			t.Fatalf("String %q tells the secret", s)
+			t.Fatalf("String() = %q has the secret", s)
 		}
 	}
 }
@@ -99,13 +99,13 @@ func TestAuthenticate(t *testing.T) {
 				t.Errorf("error = %v, want unauthorized", err)
 			}
 			if err != nil && (strings.Contains(err.Error(), good.Reveal()) || strings.Contains(err.Error(), other.Reveal())) {
-				t.Errorf("the error tells the key: %v", err)
+				t.Errorf("the error has the key: %v", err)
 			}
 		})
 	}
 }
 
-func TestAuthenticateAsksTheStoreOncePerKey(t *testing.T) {
+func TestAuthenticateReadsEachKeyOnce(t *testing.T) {
 	s := NewSecret()
 	keys := &finder{keys: map[store.KeyHash]store.Key{s.Hash(): {ID: 3, AccountID: 9}}}
 	a, header := New(keys, nil, nil), http.Header{"X-Api-Key": {s.Reveal()}}

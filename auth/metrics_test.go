@@ -77,7 +77,7 @@ func TestDuplicateAccounts(t *testing.T) {
 			s.accounts[store.Identity{Issuer: ourIssuer, Subject: "cid"}], s.emails[43] = 43, "cid@example.com"
 		})
 		tokens := 0
-		expect := func(subject string, verified bool, told int) {
+		expect := func(subject string, verified bool, want int) {
 			t.Helper()
 			log.Reset()
 			tokens++
@@ -85,15 +85,15 @@ func TestDuplicateAccounts(t *testing.T) {
 				claim("email", "known@example.com"), claim("email_verified", verified))); err != nil {
 				t.Fatal(err)
 			}
-			if got := strings.Count(log.String(), "account add-identity"); got != told {
-				t.Errorf("token of %s: told %d times, want %d: %s", subject, got, told, log.String())
+			if got := strings.Count(log.String(), "account add-identity"); got != want {
+				t.Errorf("token of %s: logged %d times, want %d: %s", subject, got, want, log.String())
 			}
 		}
 		expect("ann", false, 0)
 		expect("ann", true, 1)
 		if line := log.String(); !strings.Contains(line, "level=WARN") || !strings.Contains(line, "account=41") ||
 			!strings.Contains(line, "issuer="+ourIssuer) || strings.Contains(line, "known@") || strings.Contains(line, "ann") {
-			t.Errorf("told %s", line)
+			t.Errorf("log line %s", line)
 		}
 		expect("ann", true, 0)
 		expect("bob", true, 1)

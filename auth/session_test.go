@@ -221,9 +221,9 @@ func TestAnswersInParts(t *testing.T) {
 	}
 }
 
-// TestGoneVisitors checks that session changes are saved if the visitor disconnects before the
+// TestSessionIsSavedAfterDisconnect checks that session changes are saved if the visitor disconnects before the
 // response.
-func TestGoneVisitors(t *testing.T) {
+func TestSessionIsSavedAfterDisconnect(t *testing.T) {
 	d := newDesk(t, nil)
 	b := d.browser()
 	b.signIn(t, "ann")

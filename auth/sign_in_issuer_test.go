@@ -97,7 +97,7 @@ func TestIssuersThatAreAway(t *testing.T) {
 	d.provider.set(func(p *provider) { p.err = errors.New("connection refused") })
 	d.clock.pass(maxDocumentAge - time.Second)
 	if err := begin(); err != nil {
-		t.Errorf("with what it told a day ago: %v", err)
+		t.Errorf("with the discovery document of a day ago: %v", err)
 	}
 }
 
@@ -149,9 +149,9 @@ func TestScopesToAsk(t *testing.T) {
 	}
 }
 
-// TestSignInByAnotherHandsIssuer signs in over a real connection at an issuer whose documents and
+// TestSignInWithGoOIDCIssuer signs in over a real connection at an issuer whose documents and
 // signatures come from go-oidc.
-func TestSignInByAnotherHandsIssuer(t *testing.T) {
+func TestSignInWithGoOIDCIssuer(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)

@@ -57,9 +57,9 @@ func TestSignInByALink(t *testing.T) {
 	}
 }
 
-// TestLinksThatAreNone checks that malformed tokens return the same error as unknown ones, without
+// TestInvalidLinks checks that malformed tokens return the same error as unknown ones, without
 // using the store.
-func TestLinksThatAreNone(t *testing.T) {
+func TestInvalidLinks(t *testing.T) {
 	b := newDesk(t, nil).browser()
 	for _, token := range []string{"", "x", strings.Repeat("A", 42), strings.Repeat("A", 44), strings.Repeat("/", 43), "\x00", strings.Repeat("é", 5000)} {
 		if err := b.use(token); cola.CodeOf(err) != cola.CodeUnauthorized || !strings.Contains(err.Error(), "Ask for a new one") {
@@ -78,8 +78,8 @@ func TestLinksThatAreNone(t *testing.T) {
 	}
 }
 
-// TestLinksAtTheSameTime checks that one of many concurrent uses of a link signs in.
-func TestLinksAtTheSameTime(t *testing.T) {
+// TestConcurrentLinks checks that one of many concurrent uses of a link signs in.
+func TestConcurrentLinks(t *testing.T) {
 	d := newDesk(t, nil)
 	token := d.store.link(store.Account{ID: 77, Email: "eve@example.com"})
 	var all sync.WaitGroup

@@ -13,10 +13,10 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestWhateverTheOrder lets two browsers begin and finish sign-ins, use links, sign out, and use
+// TestSignInsInAnyOrder lets two browsers begin and finish sign-ins, use links, sign out, and use
 // each other's responses and earlier cookies in any order. A browser is always signed in to the
 // account last proven in it, and to no account before that or after signing out.
-func TestWhateverTheOrder(t *testing.T) {
+func TestSignInsInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		d := newDesk(t, nil)
 		w := &walk{desk: d, t: t}

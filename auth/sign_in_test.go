@@ -157,13 +157,13 @@ func TestAddresses(t *testing.T) {
 		info  map[string]any
 		want  string
 	}{
-		"in the token":         {[]change{claim("email", "ann@example.com"), claim("email_verified", true)}, map[string]any{"email": "x@example.com", "email_verified": true}, "ann@example.com"},
-		"asked for":            {nil, map[string]any{"email": "ann@example.com", "email_verified": true}, "ann@example.com"},
-		"asked for, as text":   {nil, map[string]any{"email": "ann@example.com", "email_verified": "true"}, "ann@example.com"},
-		"not said to be":       {[]change{claim("email", "ann@example.com")}, map[string]any{"email": "ann@example.com", "email_verified": true}, ourIssuer + "#ann"},
-		"not said to be, told": {nil, map[string]any{"email": "ann@example.com"}, ourIssuer + "#ann"},
-		"no address":           {[]change{claim("email", "Ann <ann@example.com>"), claim("email_verified", true)}, nil, ourIssuer + "#ann"},
-		"like a name":          {[]change{claim("email", "x://y#z@example.com"), claim("email_verified", true)}, nil, ourIssuer + "#ann"},
+		"in the token":                      {[]change{claim("email", "ann@example.com"), claim("email_verified", true)}, map[string]any{"email": "x@example.com", "email_verified": true}, "ann@example.com"},
+		"from user info":                    {nil, map[string]any{"email": "ann@example.com", "email_verified": true}, "ann@example.com"},
+		"from user info, as text":           {nil, map[string]any{"email": "ann@example.com", "email_verified": "true"}, "ann@example.com"},
+		"no email_verified":                 {[]change{claim("email", "ann@example.com")}, map[string]any{"email": "ann@example.com", "email_verified": true}, ourIssuer + "#ann"},
+		"no email_verified, from user info": {nil, map[string]any{"email": "ann@example.com"}, ourIssuer + "#ann"},
+		"no address":                        {[]change{claim("email", "Ann <ann@example.com>"), claim("email_verified", true)}, nil, ourIssuer + "#ann"},
+		"like a name":                       {[]change{claim("email", "x://y#z@example.com"), claim("email_verified", true)}, nil, ourIssuer + "#ann"},
 	} {
 		d := newDesk(t, nil)
 		d.provider.idToken, d.provider.info = c.token, c.info
@@ -178,9 +178,9 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestSignInsApartAreToldOf checks that the log reports a person who may have two accounts, as it
+// TestPossibleDuplicateAccountIsLogged checks that the log reports a person who may have two accounts, as it
 // does for access tokens.
-func TestSignInsApartAreToldOf(t *testing.T) {
+func TestPossibleDuplicateAccountIsLogged(t *testing.T) {
 	d := newDesk(t, nil)
 	b := d.browser()
 	for _, email := range []string{"", "ann@example.com"} {
@@ -188,8 +188,8 @@ func TestSignInsApartAreToldOf(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if told := d.log.text(); strings.Count(told, "account add-identity") != 1 || !strings.Contains(told, "account=1") || strings.Contains(told, "ann") {
-		t.Errorf("told %s", told)
+	if got := d.log.text(); strings.Count(got, "account add-identity") != 1 || !strings.Contains(got, "account=1") || strings.Contains(got, "ann") {
+		t.Errorf("log: %s", got)
 	}
 }
 

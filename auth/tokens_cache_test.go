@@ -186,7 +186,7 @@ func TestCheckOutlivesItsRequest(t *testing.T) {
 		synctest.Wait()
 		all.Go(func() {
 			if _, err := b.send(t.Context(), token); err != nil {
-				t.Errorf("whoever waits with it: %v", err)
+				t.Errorf("concurrent caller: %v", err)
 			}
 		})
 		synctest.Wait()

@@ -43,7 +43,7 @@ func fullCola() *Cola {
 	return c
 }
 
-func TestCheckColaTakesWhatIsRight(t *testing.T) {
+func TestCheckColaAcceptsValid(t *testing.T) {
 	c := fullCola()
 	v := reflect.ValueOf(c).Elem()
 	for _, f := range FieldsOf[Cola]() {

@@ -81,7 +81,7 @@ func checkProblems(t *testing.T, name string, err error, want map[string]string)
 	for parameter, part := range want {
 		messages, _ := refusal.Details[parameter].([]string)
 		if len(messages) != 1 || !strings.Contains(messages[0], part) || len(messages[0]) > 250 {
-			t.Errorf("%s: %s is told as %q, want %q", name, parameter, messages, part)
+			t.Errorf("%s: details of %s = %q, want %q", name, parameter, messages, part)
 		}
 	}
 }
@@ -130,8 +130,8 @@ func TestWebhookURLs(t *testing.T) {
 	}
 }
 
-// TestWebhookURLsSettle checks that a normalized URL normalizes to itself.
-func TestWebhookURLsSettle(t *testing.T) {
+// TestNormalizeWebhookURLIsIdempotent checks that a normalized URL normalizes to itself.
+func TestNormalizeWebhookURLIsIdempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := DestinationParams{Kind: KindWebhook, Address: rapid.StringMatching(`[hH]ttps?://[a-zA-Z0-9.:\[\]-]{1,12}\.[a-zA-Z]{2}(:[0-9]{1,5})?(/.{0,9}){0,2}`).Draw(t, "address")}
 		rules := DestinationRules{PrivateWebhooks: rapid.Bool().Draw(t, "private")}
@@ -294,7 +294,7 @@ func TestNoWayAroundConsent(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := (DestinationChangeParams{Active: Some(true)}).Apply(d, false); CodeOf(err) != CodeNotActive || !strings.Contains(err.Error(), "/destinations/"+d.UUID+"/confirmation") {
-				t.Errorf("%v after %+v: %v, want to be told to ask", from, p, err)
+				t.Errorf("%v after %+v: %v, want a confirmation error", from, p, err)
 			}
 		}
 	}

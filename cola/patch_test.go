@@ -34,7 +34,7 @@ func TestPatchAppliesOnlyCarriedFields(t *testing.T) {
 	}
 }
 
-func TestPatchOfNothingChangesNothing(t *testing.T) {
+func TestEmptyPatch(t *testing.T) {
 	c := Cola{ColaSummary: exampleSummary(), WineVintageYear: Some(2009)}
 	before := c
 	(&Patch[Cola]{Record: Cola{ClassID: "x"}}).Apply(&c)

@@ -154,8 +154,8 @@ func TestRefusedChangesOfASavedSearch(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want a refusal", tt.name, got, err)
 			continue
 		}
-		if told := slices.Sorted(maps.Keys(refusal.Details)); !cmp.Equal(tt.want, told) || (tt.want == nil) != (refusal.Code == CodeSearchTooBroad) {
-			t.Errorf("%s: %s tells of %q, want %q", tt.name, refusal.Code, told, tt.want)
+		if got := slices.Sorted(maps.Keys(refusal.Details)); !cmp.Equal(tt.want, got) || (tt.want == nil) != (refusal.Code == CodeSearchTooBroad) {
+			t.Errorf("%s: %s lists %q, want %q", tt.name, refusal.Code, got, tt.want)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func details(err error) map[string][]string {
 	return found
 }
 
-func TestNormalizeSettlesEveryParameter(t *testing.T) {
+func TestNormalizeHandlesEveryParameter(t *testing.T) {
 	got := mustNormalize(t, SearchParams{
 		Q:                  "  lenz moser ",
 		ProductType:        []string{"WINE", " malt  beverage", "", "wine"},
@@ -75,7 +75,7 @@ func TestNormalizeSettlesEveryParameter(t *testing.T) {
 	}
 }
 
-func TestNormalizeOfNothing(t *testing.T) {
+func TestNormalizeZeroValue(t *testing.T) {
 	got := mustNormalize(t, SearchParams{})
 	want := ColaSearch{Query: Query{From: windowStart, To: DateOf(testNow)}, Page: 1, PerPage: 20, DefaultWindow: true, Fingerprint: got.Fingerprint}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -192,7 +192,7 @@ func TestNormalizeRefuses(t *testing.T) {
 	}
 }
 
-func TestNormalizeTellsAllProblemsAtOnce(t *testing.T) {
+func TestNormalizeReportsAllProblems(t *testing.T) {
 	p := SearchParams{
 		Status: "x", Page: Some(0), PerPage: Some(1000), ABVMin: Some(200.0), VolumeMin: Some(-5.0), ProductType: []string{"x", "y"},
 	}

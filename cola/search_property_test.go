@@ -122,9 +122,9 @@ func TestNormalizeOfAnything(t *testing.T) {
 	}
 }
 
-// TestSettledParametersSettleToThemselves checks that normalized parameters normalize to the same
+// TestNormalizeIsIdempotent checks that normalized parameters normalize to the same
 // search at any time of day.
-func TestSettledParametersSettleToThemselves(t *testing.T) {
+func TestNormalizeIsIdempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := goodParams(t)
 		s := mustNormalize(t, p)

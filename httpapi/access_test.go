@@ -39,7 +39,7 @@ func TestCredentialsComeFirst(t *testing.T) {
 			}
 			for name := range resp.Header {
 				if strings.HasPrefix(name, "X-Detail") || strings.HasPrefix(name, "X-List") || name == "X-Quota-Reset" {
-					t.Errorf("an unknown caller is told %s", name)
+					t.Errorf("response to an unknown caller has %s", name)
 				}
 			}
 		})

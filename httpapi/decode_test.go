@@ -88,7 +88,7 @@ func TestDecodeProblems(t *testing.T) {
 	}
 }
 
-func TestDecodeNothing(t *testing.T) {
+func TestDecodeEmpty(t *testing.T) {
 	got := newDecoder[cola.NoParams]().decode("q=1").Problems
 	if len(got) != 1 || len(got["q"]) != 1 {
 		t.Errorf("problems %v, want one of q", got)
@@ -145,8 +145,8 @@ func TestDecodeEncoded(t *testing.T) {
 	})
 }
 
-// TestUnknownNamesAreTold checks that unknown parameters are always reported.
-func TestUnknownNamesAreTold(t *testing.T) {
+// TestUnknownNamesAreReported checks that unknown parameters are always reported.
+func TestUnknownNamesAreReported(t *testing.T) {
 	d := newDecoder[cola.PermitteeParams]()
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringN(1, params.MaxTextLength, -1).Draw(t, "name")
@@ -318,8 +318,8 @@ func TestChunkedBodies(t *testing.T) {
 	}
 }
 
-// TestBodyOutOfPlace checks that body fields in the query string are refused.
-func TestBodyOutOfPlace(t *testing.T) {
+// TestBodyFieldsInQuery checks that body fields in the query string are refused.
+func TestBodyFieldsInQuery(t *testing.T) {
 	f := newFake()
 	got := mustDecode(t, post(t, mustServe(t, f, io.Discard), createPath+"?dry_run=1&name=x&name=y&%zz", goodBody))
 	for _, name := range []string{"dry_run", "name"} {

@@ -72,9 +72,9 @@ func TestDestinationReachesTheService(t *testing.T) {
 	}
 }
 
-// TestWhatIsDoneToADestination checks that each path accepts one method, requires the scope and
+// TestDestinationOperations checks that each path accepts one method, requires the scope and
 // performs its operation.
-func TestWhatIsDoneToADestination(t *testing.T) {
+func TestDestinationOperations(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {
 		method, target, does string

@@ -94,9 +94,9 @@ func failures() []failure {
 		{name: "revoked", err: cola.Errorf(cola.CodeUnauthorized, "Revoked."), blank: true, status: 401, code: "unauthorized"},
 		{name: "wrapped", err: fmt.Errorf("outer: %w", cola.Errorf(cola.CodeValidation, "Bad.")), status: 400, code: "validation_error"},
 		{name: "unavailable", err: cola.Unavailable(), blank: true, status: 503, code: "unavailable", retry: "5"},
-		{name: "unavailable, no time told", err: cola.Errorf(cola.CodeUnavailable, "Later."), blank: true, status: 503, code: "unavailable", retry: "5"},
+		{name: "unavailable, no retry time", err: cola.Errorf(cola.CodeUnavailable, "Later."), blank: true, status: 503, code: "unavailable", retry: "5"},
 		{name: "internal", err: errBroken, blank: true, status: 500, code: "internal_error"},
-		{name: "internal, told as such", err: &cola.Error{Code: cola.CodeInternal, Message: errBroken.Error()}, status: 500, code: "internal_error"},
+		{name: "internal, from the service", err: &cola.Error{Code: cola.CodeInternal, Message: errBroken.Error()}, status: 500, code: "internal_error"},
 		{name: "too slow", err: fmt.Errorf("query: %w", context.DeadlineExceeded), blank: true, status: 503, code: "unavailable", retry: "5"},
 		{name: "unprintable details", err: &cola.Error{Code: cola.CodeValidation, Message: "Bad.", Details: map[string]any{"x": func() {}}}, status: 400, code: "validation_error"},
 	}
@@ -144,7 +144,7 @@ func checkFailure(t *testing.T, want failure, resp *http.Response) {
 	}
 }
 
-func TestFaultsTellNothing(t *testing.T) {
+func TestInternalErrorsHaveNoDetails(t *testing.T) {
 	faults := map[string]func(*fake){
 		"error":          func(f *fake) { f.err = errBroken },
 		"internal error": func(f *fake) { f.err = &cola.Error{Code: cola.CodeInternal, Message: errBroken.Error()} },
@@ -173,9 +173,9 @@ func TestFaultsTellNothing(t *testing.T) {
 	}
 }
 
-// TestCallerGone checks that if the caller disconnects while the service works, there is no
+// TestDisconnectedCaller checks that if the caller disconnects while the service works, there is no
 // response and no server error.
-func TestCallerGone(t *testing.T) {
+func TestDisconnectedCaller(t *testing.T) {
 	var log strings.Builder
 	f := newFake()
 	f.err = fmt.Errorf("search: %w", context.Canceled)

@@ -218,8 +218,8 @@ func shownInXML(text string) string {
 	}, text)
 }
 
-// TestAnyTextMakesAFeed checks the same for random texts.
-func TestAnyTextMakesAFeed(t *testing.T) {
+// TestFeedWithAnyText checks the same for random texts.
+func TestFeedWithAnyText(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		name := rapid.String().Draw(rt, "name")
 		if rapid.Bool().Draw(rt, "bytes") {

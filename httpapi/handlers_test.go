@@ -70,7 +70,7 @@ func TestOneEventARequest(t *testing.T) {
 				t.Errorf("bytes: %v", event["bytes"])
 			}
 			if strings.Contains(log.String(), testKey) || strings.Contains(log.String(), "sensitive") {
-				t.Errorf("the log tells a secret or a query: %s", log.String())
+				t.Errorf("the log has a secret or a query: %s", log.String())
 			}
 		})
 	}

@@ -217,7 +217,7 @@ func TestNoSecretIsLogged(t *testing.T) {
 	}
 	for _, secret := range []string{testKey, strings.ToUpper(testKey), wrong, strings.ToUpper(wrong), sought} {
 		if line, _, found := strings.Cut(log.String(), secret); found {
-			t.Errorf("the log tells %s: …%s%s", secret, line[strings.LastIndex(line, "\n")+1:], secret)
+			t.Errorf("the log has %s: …%s%s", secret, line[strings.LastIndex(line, "\n")+1:], secret)
 		}
 	}
 	if lines := strings.Count(log.String(), "\n"); lines != requests {
@@ -249,7 +249,7 @@ func TestHandles(t *testing.T) {
 	a := &api{ops: operations(newFake())}
 	for pattern := range a.routePatterns() {
 		if !Handles(pattern) {
-			t.Errorf("nobody is told that %s is answered here", pattern)
+			t.Errorf("Handles(%q) = false, want true", pattern)
 		}
 	}
 	for path, want := range map[string]bool{"/": false, "/keys": false, "/apis": false, "/api": true, "/api/v2/x": true, "": false} {

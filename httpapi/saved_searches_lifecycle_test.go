@@ -111,8 +111,8 @@ func TestBodiesOfSavedSearchesAreStrict(t *testing.T) {
 	}
 }
 
-// TestDeletionSaysNothing checks that a 204 has the quota headers but no body and no Content-Type.
-func TestDeletionSaysNothing(t *testing.T) {
+// TestDeletionHasNoBody checks that a 204 has the quota headers but no body and no Content-Type.
+func TestDeletionHasNoBody(t *testing.T) {
 	f := newFake()
 	resp := write(t, mustServe(t, f, io.Discard), http.MethodDelete, onePath, "")
 	h := resp.Header

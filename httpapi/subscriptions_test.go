@@ -69,9 +69,9 @@ func seen(t *testing.T, page string) string {
 	return b.String()
 }
 
-// TestLooksChangeNothing checks that GET and HEAD requests, which link scanners send, change
+// TestGetChangesNothing checks that GET and HEAD requests, which link scanners send, change
 // nothing.
-func TestLooksChangeNothing(t *testing.T) {
+func TestGetChangesNothing(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, target := range []string{unsubscribeTarget, confirmTarget, unsubscribeTarget + "?utm_source=mail", "/unsubscribe/%30" + exampleMailToken[1:]} {
 		for _, method := range []string{"GET", "HEAD"} {
@@ -199,7 +199,7 @@ func TestRecipientErrors(t *testing.T) {
 				t.Errorf("%v: %s", request, resp.Header.Get("Content-Type"))
 			}
 			if tt.status == 500 && (form == "" && !strings.Contains(body, "find-me") || !strings.Contains(log.String(), "secrets") || !strings.Contains(log.String(), `"level":"ERROR"`)) {
-				t.Errorf("%v: the fault is not told by its request, or not logged:\n%s", request, log.String())
+				t.Errorf("%v: the error lacks the request ID or was not logged:\n%s", request, log.String())
 			}
 			if f.sending.done != "" {
 				t.Errorf("%v does %q", request, f.sending.done)
@@ -239,7 +239,7 @@ func TestTokensAreNotLogged(t *testing.T) {
 		}
 		for _, secret := range []string{exampleMailToken, exampleFeedToken} {
 			if strings.Contains(log.String(), secret) {
-				t.Errorf("the log tells %s", secret)
+				t.Errorf("the log has %s", secret)
 			}
 		}
 		for _, pattern := range []string{unsubscribePath, confirmPath, feedPath} {

@@ -226,6 +226,6 @@ func FuzzImport(f *testing.F) {
 func checkCounts(t *testing.T, r Report) {
 	t.Helper()
 	if r.Read != r.Added+r.Changed+r.Unchanged+r.Refused || len(r.Refusals) != min(r.Refused, maxRefusals) {
-		t.Fatalf("counts do not add up: %s, %d refusals told", r.Summary(), len(r.Refusals))
+		t.Fatalf("counts do not add up: %s, %d refusals listed", r.Summary(), len(r.Refusals))
 	}
 }

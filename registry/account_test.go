@@ -155,9 +155,9 @@ func TestOnlyAccountHoldersManage(t *testing.T) {
 	w.mustStand(t, holder, "afterwards")
 }
 
-// TestWhoMayNotManage checks that callers change nothing when signed out, suspended, or using
+// TestManagementRequiresPermission checks that callers change nothing when signed out, suspended, or using
 // another account's sign-in.
-func TestWhoMayNotManage(t *testing.T) {
+func TestManagementRequiresPermission(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder, second, on := managed(t, w, "holder@example.com")
 	other := w.mustHolder(t, "other@example.com", cola.TierFree)

@@ -68,7 +68,7 @@ func TestDisabledApp(t *testing.T) {
 	}
 	_, err := w.RestoreConnection(t.Context(), holder, app.Credential.ID)
 	if code(err) != cola.CodeNotActive || !strings.Contains(err.Error(), "Ask the operator") {
-		t.Errorf("%v; want to be told that the operator has disabled it", err)
+		t.Errorf("got %v, want an error that the operator disabled the app", err)
 	}
 	got, _, err := w.Connections(t.Context(), holder)
 	if err != nil || len(got) != 1 || !got[0].Disabled || got[0].RevokedAt.IsZero() || got[0].Acts() {

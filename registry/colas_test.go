@@ -43,7 +43,7 @@ func TestRowLimit(t *testing.T) {
 	}
 }
 
-func TestFitOfABarcode(t *testing.T) {
+func TestRowLimitOfABarcode(t *testing.T) {
 	w := mustWorld(t, 300)
 	c := w.mustCaller(t, "fit@example.com", cola.TierPro)
 	value := w.barcode(t, c)
@@ -297,7 +297,7 @@ func TestSingleRecords(t *testing.T) {
 		"endless image":  func() error { _, _, err := w.DrawableImage(t.Context(), endless); return err },
 	} {
 		if err := missing(); code(err) != cola.CodeNotFound || len(err.Error()) > 200 {
-			t.Errorf("%s: %.300v, want not found, told briefly", name, err)
+			t.Errorf("%s: %.300v, want a short not_found error", name, err)
 		}
 	}
 	if usage, _, err := w.Usage(t.Context(), c); err != nil || usage.DetailViews.Used != 5 || usage.ListRecords.Used != len(rows) {

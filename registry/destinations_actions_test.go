@@ -104,8 +104,8 @@ func TestCodesAreFew(t *testing.T) {
 	}
 }
 
-// TestHostsAreAskedRarely checks that an account cannot exceed the daily challenge limit of a host.
-func TestHostsAreAskedRarely(t *testing.T) {
+// TestDailyChallengeLimit checks that an account cannot exceed the daily challenge limit of a host.
+func TestDailyChallengeLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "flood@example.com", cola.TierPro)
 	made := 0

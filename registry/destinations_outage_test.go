@@ -136,9 +136,9 @@ func TestDestinationsFail(t *testing.T) {
 	}
 }
 
-// TestAskingFails checks that an error with an unknown outcome says how to find out whether a
+// TestConfirmationOutage checks that an error with an unknown outcome says how to find out whether a
 // confirmation was sent, and that unsent confirmations do not count toward a limit.
-func TestAskingFails(t *testing.T) {
+func TestConfirmationOutage(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "half@example.com", cola.TierPro)
 	made := w.mustAdd(t, c, mailTo("stranger@example.com"))

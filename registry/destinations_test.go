@@ -191,9 +191,9 @@ func TestOwnAddress(t *testing.T) {
 	}
 }
 
-// TestStrangersAreAsked checks that an address other than the account's own gets only a
+// TestOtherAddressesMustConfirm checks that an address other than the account's own gets only a
 // confirmation request until its owner agrees.
-func TestStrangersAreAsked(t *testing.T) {
+func TestOtherAddressesMustConfirm(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "asker@example.com", cola.TierPro)
 	made := w.mustAdd(t, c, mailTo("stranger@example.com"))
@@ -232,7 +232,7 @@ func TestStrangersAreAsked(t *testing.T) {
 	}
 }
 
-func TestAskedAgain(t *testing.T) {
+func TestConfirmationIsResent(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "again@example.com", cola.TierPro)
 	made := w.mustAdd(t, c, mailTo("stranger@example.com"))
@@ -266,14 +266,14 @@ func TestAskedAgain(t *testing.T) {
 	webhook := w.mustHook(t, c, hook)
 	for what, id := range map[string]string{"confirmed": made.UUID, "own": w.mustOwn(t, c).UUID, "webhook": webhook.UUID} {
 		if _, _, err := w.ResendConfirmation(t.Context(), c, id); code(err) != cola.CodeValidation {
-			t.Errorf("%s: %v, want that there is nobody to ask", what, err)
+			t.Errorf("%s: %v, want a validation error", what, err)
 		}
 	}
 }
 
-// TestFewAreAsked checks that an account cannot exceed the daily limit of confirmation emails,
+// TestDailyConfirmationLimit checks that an account cannot exceed the daily limit of confirmation emails,
 // whether requests are sequential or concurrent.
-func TestFewAreAsked(t *testing.T) {
+func TestDailyConfirmationLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "few@example.com", cola.TierPro)
 	var made, refused atomic.Int64
@@ -329,9 +329,9 @@ func TestFewAreAsked(t *testing.T) {
 	w.mustAdd(t, third, mailTo("STRANGER@example.com"))
 }
 
-// TestAskingOutlivesDestinations checks that deleting and re-adding an address does not bypass the
+// TestConfirmationLimitOutlivesDestinations checks that deleting and re-adding an address does not bypass the
 // hourly limit.
-func TestAskingOutlivesDestinations(t *testing.T) {
+func TestConfirmationLimitOutlivesDestinations(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "around@example.com", cola.TierPro)
 	made := w.mustAdd(t, c, mailTo("stranger@example.com"))

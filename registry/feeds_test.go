@@ -107,8 +107,8 @@ func (w *world) mustKeepLabels(t *testing.T, ids ...cola.TTBID) {
 	}
 }
 
-// TestFeedTokenIsNotKept checks that the database does not contain the feed token.
-func TestFeedTokenIsNotKept(t *testing.T) {
+// TestFeedTokenIsNotStored checks that the database does not contain the feed token.
+func TestFeedTokenIsNotStored(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "hash@example.com", cola.TierPro)
 	token := w.mustMakeFeed(t, c, w.mustSave(t, c, alert("oaks")).Search.UUID)

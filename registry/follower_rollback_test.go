@@ -267,9 +267,9 @@ func TestSnapshotOfLostPast(t *testing.T) {
 	}
 }
 
-// TestSetBackWhileFollowed restores the database to a backup at each point of the first build and
+// TestStoreRollbackWhileFollowing restores the database to a backup at each point of the first build and
 // of an update.
-func TestSetBackWhileFollowed(t *testing.T) {
+func TestStoreRollbackWhileFollowing(t *testing.T) {
 	for _, method := range []string{"Revision", "ColasSince", "PermitteesSince", "ReferenceRevision", "AllReferences", "HasRevision"} {
 		for when, building := range map[string]bool{"while it is built": true, "later": false} {
 			t.Run(method+" "+when, func(t *testing.T) {
@@ -295,8 +295,8 @@ func TestSetBackWhileFollowed(t *testing.T) {
 	}
 }
 
-// TestNotReadyWhileBuiltAnew checks that requests fail while the index is being rebuilt.
-func TestNotReadyWhileBuiltAnew(t *testing.T) {
+// TestNotReadyDuringRebuild checks that requests fail while the index is being rebuilt.
+func TestNotReadyDuringRebuild(t *testing.T) {
 	t.Parallel()
 	s := mustPasts(t)
 	s.hold, s.after = make(chan struct{}), "Revision"

@@ -196,9 +196,9 @@ func follow(t *testing.T, ctx context.Context, st store.Store) {
 	}
 }
 
-// TestNotReadyWhileNothingCommits uses a database that answers reads but does not commit, like a
+// TestNotReadyWhileCommitsFail uses a database that answers reads but does not commit, like a
 // primary without its standby.
-func TestNotReadyWhileNothingCommits(t *testing.T) {
+func TestNotReadyWhileCommitsFail(t *testing.T) {
 	w := mustWorld(t, 1)
 	c := w.mustCaller(t, "stuck@example.com", cola.TierFree)
 	w.stuck.Store(true)

@@ -153,7 +153,7 @@ func TestKeyLimit(t *testing.T) {
 		case err == nil:
 			made++
 		case !errors.As(err, &refusal) || refusal.Code != cola.CodeKeyLimit || refusal.Details["limit"] != registry.MaxKeys || !strings.Contains(refusal.Message, "Revoke one"):
-			t.Errorf("%v; want to be told of the limit", err)
+			t.Errorf("got %v, want the key limit error", err)
 		}
 	}
 	if made != 1 {
@@ -179,7 +179,7 @@ func TestReplacingKeepsToTheLimit(t *testing.T) {
 		_, _, err = w.RotateKey(t.Context(), holder, made.ID, registry.KeyRotationParams{Overlap: "30 days"})
 	}
 	if code(err) != cola.CodeKeyLimit {
-		t.Errorf("%v; want to be told of the limit", err)
+		t.Errorf("got %v, want the key limit error", err)
 	}
 	keys, _, err := w.Keys(t.Context(), holder)
 	if err != nil || len(keys) > registry.MaxKeys+1 {
@@ -204,7 +204,7 @@ func TestKeysMadeInADay(t *testing.T) {
 	_, _, rotate := w.RotateKey(t.Context(), holder, made.ID, registry.KeyRotationParams{Overlap: "none"})
 	for _, err := range []error{create, rotate} {
 		if code(err) != cola.CodeKeyLimit || !strings.Contains(err.Error(), "tomorrow") {
-			t.Errorf("%v; want to be told of the limit", err)
+			t.Errorf("got %v, want the key limit error", err)
 		}
 	}
 	if !w.lets(t, holder.Account, made.ID) {
@@ -214,7 +214,7 @@ func TestKeysMadeInADay(t *testing.T) {
 	w.advance(23 * time.Hour)
 	w.mustMake(t, holder, registry.KeyParams{Name: "a day after the first"})
 	if _, _, err := w.CreateKey(t.Context(), holder, registry.KeyParams{Name: "n"}); code(err) != cola.CodeKeyLimit {
-		t.Errorf("%v; want to be told of the limit again", err)
+		t.Errorf("got %v, want the key limit error again", err)
 	}
 }
 

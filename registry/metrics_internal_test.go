@@ -62,7 +62,7 @@ func TestClassNames(t *testing.T) {
 	seen := map[string]bool{}
 	for c := range numClasses {
 		if seen[c.String()] || c.String() == "" {
-			t.Errorf("class %d is told as %q, and so is another", c, c.String())
+			t.Errorf("duplicate name for class %d: %q", c, c.String())
 		}
 		seen[c.String()] = true
 	}
@@ -103,7 +103,7 @@ func TestSightings(t *testing.T) {
 	s.sawRevision(10, level(15), at(8))
 	check("a store that was set back", at(8))
 	if got := s.snapshot().store; got != 10 {
-		t.Errorf("the store that was set back is told at %d, want 10", got)
+		t.Errorf("gauge after the store was reset: %d, want 10", got)
 	}
 }
 

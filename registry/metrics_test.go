@@ -149,9 +149,9 @@ func TestLagIsMeasured(t *testing.T) {
 	}
 }
 
-// TestImageFaultsNameNoImage checks that a logged error contains the label but no other part of the
+// TestImageErrorsOmitTheImage checks that a logged error contains the label but no other part of the
 // image path.
-func TestImageFaultsNameNoImage(t *testing.T) {
+func TestImageErrorsOmitTheImage(t *testing.T) {
 	w := mustWorld(t, 1)
 	id := w.newest(t, w.mustCaller(t, "image@example.com", cola.TierPro), cola.SearchParams{})[0].TTBID.String()
 	ctx, cancel := context.WithCancel(t.Context())

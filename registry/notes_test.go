@@ -159,18 +159,18 @@ func TestWordsHold(t *testing.T) {
 	for _, origin := range []string{"french", "France", "mars", "american", "bhutan", "Georgia", "kentucky"} {
 		found := len(w.newest(t, c, cola.SearchParams{Origin: origin, ApprovalDateFrom: always, PerPage: cola.Some(1)})) > 0
 		if words.HasOrigin(origin) != found {
-			t.Errorf("origin %s: told %t, found %t", origin, words.HasOrigin(origin), found)
+			t.Errorf("origin %s: HasOrigin = %t, search finds any = %t", origin, words.HasOrigin(origin), found)
 		}
 	}
 	for _, path := range append([]string{"Wine > Nothing", "wine>red  wine", "Mead", "Wine > Red"}, words.Categories...) {
 		found := len(w.newest(t, c, cola.SearchParams{DerivedSubcategory: path, ApprovalDateFrom: always, PerPage: cola.Some(1)})) > 0
 		if words.HasCategory(path) != found {
-			t.Errorf("category %s: told %t, found %t", path, words.HasCategory(path), found)
+			t.Errorf("category %s: HasCategory = %t, search finds any = %t", path, words.HasCategory(path), found)
 		}
 	}
 	for state, has := range map[string]bool{"CA": true, "california": true, "Guam": false} {
 		if words.HasUSState(state) != has {
-			t.Errorf("the state %s is told to have labels: %t", state, !has)
+			t.Errorf("state %s has labels: %t", state, !has)
 		}
 	}
 }
@@ -190,7 +190,7 @@ func TestFormerPathsAreKnown(t *testing.T) {
 	}
 	for _, a := range aliases {
 		if words.HasCategory(a.Alias) != words.HasCategory(a.Path) {
-			t.Errorf("%s is not told as %s is", a.Alias, a.Path)
+			t.Errorf("notes for %s and %s differ", a.Alias, a.Path)
 		}
 	}
 }

@@ -106,9 +106,9 @@ func TestFollowerDoesNotWaitForASilentStore(t *testing.T) {
 	})
 }
 
-// TestNothingIsReadWhileNothingCommits checks that once the ledger knows that the store does not
+// TestNoReadsWhileCommitsFail checks that once the ledger knows that the store does not
 // commit, reads fail immediately too.
-func TestNothingIsReadWhileNothingCommits(t *testing.T) {
+func TestNoReadsWhileCommitsFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSilent(t)
 		caller := cola.Caller{Account: 7}

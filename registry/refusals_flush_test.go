@@ -26,10 +26,10 @@ func (w *world) refused(t *testing.T, holder cola.Caller) []string {
 	return told
 }
 
-// TestRefusalsAreTold checks that account holders see each refused request once, with its reason,
+// TestRejectedRequestsAreReported checks that account holders see each refused request once, with its reason,
 // by key and app. Refusals reported elsewhere and requests that failed for other reasons are
 // excluded.
-func TestRefusalsAreTold(t *testing.T) {
+func TestRejectedRequestsAreReported(t *testing.T) {
 	w := mustWorld(t, 300)
 	holder, stranger := w.mustHolder(t, "told@example.com", cola.TierFree), w.mustHolder(t, "stranger@example.com", cola.TierFree)
 	ci, old := w.mustMake(t, holder, registry.KeyParams{Name: "CI"}), w.mustMake(t, holder, registry.KeyParams{Name: "old"})
@@ -87,8 +87,8 @@ func TestRefusalsAreTold(t *testing.T) {
 	}
 }
 
-// TestUsedUpIsTold checks that exhausting each of the two quotas is reported with its own reason.
-func TestUsedUpIsTold(t *testing.T) {
+// TestExhaustedQuotaIsReported checks that exhausting each of the two quotas is reported with its own reason.
+func TestExhaustedQuotaIsReported(t *testing.T) {
 	w := mustWorld(t, 300)
 	holder := w.mustHolder(t, "usedup@example.com", cola.TierPro)
 	key := keyCaller(holder.Account, w.mustMake(t, holder, registry.KeyParams{Name: "CI"}).ID)
@@ -116,9 +116,9 @@ func TestUsedUpIsTold(t *testing.T) {
 	}
 }
 
-// TestRefusalsTellTheLatest checks that the report lists at most 50 refusals, the latest ones, with
+// TestReportListsLatestRejections checks that the report lists at most 50 refusals, the latest ones, with
 // their times.
-func TestRefusalsTellTheLatest(t *testing.T) {
+func TestReportListsLatestRejections(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "latest@example.com", cola.TierFree)
 	key := w.mustMake(t, holder, registry.KeyParams{Name: "CI"})
@@ -136,9 +136,9 @@ func TestRefusalsTellTheLatest(t *testing.T) {
 	}
 }
 
-// TestRefusalsOfNobody checks that refusals of an unknown account are dropped and do not block
+// TestRejectionsWithoutAccount checks that refusals of an unknown account are dropped and do not block
 // those of other accounts.
-func TestRefusalsOfNobody(t *testing.T) {
+func TestRejectionsWithoutAccount(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "somebody@example.com", cola.TierFree)
 	key := w.mustMake(t, holder, registry.KeyParams{Name: "CI"})

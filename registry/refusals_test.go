@@ -172,9 +172,9 @@ func TestRefusalsAreAddedUp(t *testing.T) {
 	})
 }
 
-// TestRefusalsOutliveAFault checks that refusals that the store rejected are kept, merged with
+// TestRejectionsSurviveStoreErrors checks that refusals that the store rejected are kept, merged with
 // later ones, and written when the store works again.
-func TestRefusalsOutliveAFault(t *testing.T) {
+func TestRejectionsSurviveStoreErrors(t *testing.T) {
 	for name, fail := range map[string]func(*notebook){
 		"it fails": func(n *notebook) { n.set(store.ErrUnavailable, false) },
 		"it hangs": func(n *notebook) { n.set(nil, true) },
@@ -250,9 +250,9 @@ func TestRefusalsAreBounded(t *testing.T) {
 	})
 }
 
-// TestGivenBackIsBounded checks that refusals from a failed write and those recorded meanwhile stay
+// TestUnwrittenRejectionsAreBounded checks that refusals from a failed write and those recorded meanwhile stay
 // within the limit together.
-func TestGivenBackIsBounded(t *testing.T) {
+func TestUnwrittenRejectionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &notebook{hangs: true}
 		r := notingIn(n)
@@ -300,9 +300,9 @@ func TestCloseLosesNothingItNeedNot(t *testing.T) {
 	})
 }
 
-// TestRefusalsFromManySides checks that concurrent recording, writing, failing and closing neither
+// TestConcurrentRejections checks that concurrent recording, writing, failing and closing neither
 // lose nor duplicate refusals.
-func TestRefusalsFromManySides(t *testing.T) {
+func TestConcurrentRejections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &notebook{}
 		r := notingIn(n)

@@ -68,9 +68,9 @@ func note(tried map[string]bool, filters string) {
 	}
 }
 
-// TestFiltersThatFindNothing checks that contradictory filters and unknown values match no labels
+// TestFiltersWithoutMatches checks that contradictory filters and unknown values match no labels
 // rather than being ignored.
-func TestFiltersThatFindNothing(t *testing.T) {
+func TestFiltersWithoutMatches(t *testing.T) {
 	w := mustWorld(t, 500)
 	w.mustKeepBothGeorgias(t)
 	for _, filters := range []cola.SavedSearchFilters{

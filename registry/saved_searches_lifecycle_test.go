@@ -336,9 +336,9 @@ func TestPreviewIsWhatASearchFinds(t *testing.T) {
 	}
 }
 
-// TestNothingOfASearchBeforeTheIndexIsBuilt checks that saved search operations return the standard
+// TestNoSearchBeforeTheIndexIsBuilt checks that saved search operations return the standard
 // error until the index is built.
-func TestNothingOfASearchBeforeTheIndexIsBuilt(t *testing.T) {
+func TestNoSearchBeforeTheIndexIsBuilt(t *testing.T) {
 	s := registry.New(registry.Options{Now: time.Now})
 	caller, id := cola.Caller{Scopes: cola.Scopes()}, "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"
 	errs := map[string]error{}

@@ -148,8 +148,8 @@ func TestRefusedSavedSearches(t *testing.T) {
 	w.mustHaveSaved(t, writer)
 }
 
-// TestNotAdmittedNotSaved checks that a request that the ledger refuses saves nothing.
-func TestNotAdmittedNotSaved(t *testing.T) {
+// TestRejectedSearchIsNotSaved checks that a request that the ledger refuses saves nothing.
+func TestRejectedSearchIsNotSaved(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "burst@example.com", cola.TierFree)
 	paused := alert("n")

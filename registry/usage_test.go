@@ -125,8 +125,8 @@ func TestUsageReport(t *testing.T) {
 	}
 }
 
-// TestUsageOfNothing checks that a new account's report lists days and months with zero usage.
-func TestUsageOfNothing(t *testing.T) {
+// TestUsageOfNewAccount checks that a new account's report lists days and months with zero usage.
+func TestUsageOfNewAccount(t *testing.T) {
 	w := mustWorld(t, 0)
 	r := w.mustReport(t, w.mustHolder(t, "nothing@example.com", cola.TierFree))
 	if len(r.Days) != 20 || r.Days[0].Day.String() != "2026-11-01" || len(r.Rows) != 0 || len(r.Refusals) != 0 || r.Projected != (cola.Used{}) {

@@ -153,9 +153,9 @@ func drawObject(t *rapid.T, of reflect.Type) (object map[string]any, want reflec
 	return object, want
 }
 
-// TestWhatIsSentIsRead checks that values of every parameter are parsed, including nested and newly
+// TestNestedValues checks that values of every parameter are parsed, including nested and newly
 // added ones.
-func TestWhatIsSentIsRead(t *testing.T) {
+func TestNestedValues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		object, want := drawObject(t, reflect.TypeFor[cola.SavedSearchParams]())
 		b, err := json.Marshal(object)
