@@ -152,7 +152,9 @@ func (l *rateLimitedLog) warnDuplicateAccount(account store.Account, issuer, ver
 	if verified == "" || !store.IsIdentityName(account.Email) {
 		return
 	}
-	l.warn(fmt.Sprint("duplicate of account ", account.ID), "the verified address in an "+kind+" token belongs to another account than the token; "+
-		"if both are one person's, give the identity to the other account: account identities, account add-identity",
+	l.warn(fmt.Sprint("duplicate of account ", account.ID),
+		"the verified address in an "+kind+" token belongs to a different account than the token; "+
+			"if both accounts belong to the same person, move the identity to the right one: "+
+			"account identities, account add-identity",
 		"account", account.ID, "issuer", issuer)
 }
