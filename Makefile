@@ -65,5 +65,5 @@ perf: ## measure the figures in docs/PERFORMANCE.md with 3,000,000 labels (15 mi
 generate: ## update generated files: OpenAPI document and tools.md
 	go test ./httpapi ./mcp -run Golden -update
 
-run: ## run the server on 127.0.0.1:8080 with demonstration data in ./data
+run: ## run the server on 127.0.0.1:8080 with demo data in ./data
 	go run ./cmd/colaregistry serve

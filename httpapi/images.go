@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// image serves an image of a demonstration label. The format is that of the path's extension, or of
+// image serves an image of a demo label. The format is that of the path's extension, or of
 // ?format=, or of the record.
 func (a *api) image(w http.ResponseWriter, r *http.Request) {
 	id, format, err := a.requestedImage(r)

@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/demo"
 )
 
-// TestDemoResponsesFit checks that every demonstration label, and every page of a hundred, is
+// TestDemoResponsesFit checks that every demo label, and every page of a hundred, is
 // returned whole in either response format.
 func TestDemoResponsesFit(t *testing.T) {
 	if testing.Short() {

@@ -148,7 +148,7 @@ func imageNotFound(id string) error {
 }
 
 // DrawableImage returns an image that this server draws at /images/{imageID}, and its label; only
-// demonstration labels have such images. It needs no caller, so an ID that LabelOfImage rejects
+// demo labels have such images. It needs no caller, so an ID that LabelOfImage rejects
 // costs no read of the database.
 func (s *Service) DrawableImage(ctx context.Context, imageID string) (cola.Cola, cola.Image, error) {
 	id, err := s.LabelOfImage(imageID)

@@ -186,7 +186,7 @@ func TestFormerPathsAreKnown(t *testing.T) {
 	}
 	aliases := demo.CategoryAliases(o)
 	if len(aliases) == 0 {
-		t.Fatal("the demonstration renames no category")
+		t.Fatal("the demo data renames no category")
 	}
 	for _, a := range aliases {
 		if words.HasCategory(a.Alias) != words.HasCategory(a.Path) {

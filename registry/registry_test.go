@@ -32,7 +32,7 @@ const publicURL = "https://registry.example"
 
 var instant = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
-// world is a registry over an embedded database with demonstration data.
+// world is a registry over an embedded database with demo data.
 type world struct {
 	*registry.Service
 	store *sqlite.Store
@@ -85,7 +85,7 @@ func (f flaky) Settle(ctx context.Context, b store.Batch, decide func(time.Time,
 	return f.Store.Settle(ctx, b, decide)
 }
 
-// mustWorld creates a registry with a number of demonstration labels and waits until it is ready.
+// mustWorld creates a registry with a number of demo labels and waits until it is ready.
 func mustWorld(t testing.TB, labels int) *world {
 	t.Helper()
 	return mustWorldOf(t, labels, func(*registry.Options) {})

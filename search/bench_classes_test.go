@@ -110,16 +110,16 @@ func (a *samples) texts() []class {
 		{"text: a common word", searchText(a.common...)},
 		{"text: any word", searchText(a.g.words...)},
 		{"text: two common words", searchText(a.pairs...)},
-		{"text: three, default window", search(func(s *cola.ColaSearch, i int) {
+		{"text: three words, default window", search(func(s *cola.ColaSearch, i int) {
 			s.Text, s.From = a.pairs[i%len(a.pairs)]+" wine", a.today.AddDays(-365)
 		})},
 		{"text: phrase of common words", searchText(edged(`"`, a.pairs, `"`)...)},
 		{"text: dense phrases", searchText(`"table red"`, `"red wine"`, `"table red wine"`, `"cabernet sauvignon"`, `"wine red"`,
 			`"straight bourbon"`, `"red w*"`, `"cabernet s*"`)},
-		{"text: prefix of 1", searchText(edged("", letters(1), "*")...)},
-		{"text: prefix of 2", searchText(edged("", letters(2), "*")...)},
-		{"text: prefix of 3", searchText(edged("", letters(3), "*")...)},
-		{"text: prefix of 4, digits",
+		{"text: 1-character prefix", searchText(edged("", letters(1), "*")...)},
+		{"text: 2-character prefix", searchText(edged("", letters(2), "*")...)},
+		{"text: 3-character prefix", searchText(edged("", letters(3), "*")...)},
+		{"text: prefixes of common words, digits",
 			searchText("vine*", "brew*", "cabe*", "chat*", "1*", "2*", "19*", "20*", "201*", "2015*", "0500*", "15*")},
 		{"text: permit number", search(func(s *cola.ColaSearch, i int) { s.Text = a.label(i).PermitNumber })},
 		{"text: id", search(func(s *cola.ColaSearch, i int) { s.Text = a.label(i).TTBID.String() })},
@@ -187,12 +187,12 @@ func (a *samples) permittees() []class {
 	}
 	return []class{
 		{"permittees: all", list(func(*cola.PermitteeSearch, int) {})},
-		{"permittees: name of 1 to 3",
+		{"permittees: name, 1 to 3 letters",
 			list(func(s *cola.PermitteeSearch, i int) { s.Name = short[i%3][i%len(short[i%3])] })},
 		{"permittees: name", list(func(s *cola.PermitteeSearch, i int) { s.Name = named(i) })},
 		{"permittees: type, state, active", list(func(s *cola.PermitteeSearch, i int) {
-			s.Type, s.State, s.Active = []string{"wine", "import", "plant"}[i%3], []string{"",
-				"CA", "NJ"}[i/3%3], cola.Some(i%2 == 0)
+			s.Type, s.State = []string{"wine", "import", "plant"}[i%3], []string{"", "CA", "NJ"}[i/3%3]
+			s.Active = cola.Some(i%2 == 0)
 		})},
 		{"permittees: page 1000", list(func(s *cola.PermitteeSearch, i int) { s.Page, s.PerPage = 1000, 100 })},
 		{"permittee", func(v *View, i int) int {
@@ -227,7 +227,7 @@ func facetClasses(g *synthetic, sample []cola.IndexRecord) []class {
 		{"facets: all history", facets(func(*cola.SearchParams, int) {})},
 		{"facets: a common word", facets(func(p *cola.SearchParams, i int) { p.Q = common[i%len(common)] })},
 		{"facets: any word", facets(func(p *cola.SearchParams, i int) { p.Q = g.words[i%len(g.words)] })},
-		{"facets: prefix of 1", facets(func(p *cola.SearchParams, i int) { p.Q = letters(1)[i%26] + "*" })},
+		{"facets: 1-character prefix", facets(func(p *cola.SearchParams, i int) { p.Q = letters(1)[i%26] + "*" })},
 		{"facets: brand, 1 letter", facets(func(p *cola.SearchParams, i int) { p.BrandName = letters(1)[i%26] })},
 		{"facets: category roots",
 			facets(func(p *cola.SearchParams, i int) { p.Category = vocabulary.CategoryRoots()[:1+i%3] })},
@@ -235,11 +235,11 @@ func facetClasses(g *synthetic, sample []cola.IndexRecord) []class {
 		{"facets: permit number",
 			facets(func(p *cola.SearchParams, i int) { p.PermitNumber = sample[i%len(sample)].Summary.PermitNumber })},
 		{"facets: american", facets(func(p *cola.SearchParams, _ int) { p.Origin = "american" })},
-		{"facets: five chosen", facets(func(p *cola.SearchParams, i int) {
+		{"facets: five selected", facets(func(p *cola.SearchParams, i int) {
 			p.Origin, p.Status, p.ProductType = "american", vocabulary.StatusApproved, vocabulary.ProductTypes()[:1+i%3]
 			p.ContainerType, p.DerivedSubcategory = cola.ContainerTypes()[:1+i%10], vocabulary.CategoryRoots()[i%3]
 		})},
-		{"facets: five chosen, a word, default window", facets(func(p *cola.SearchParams, i int) {
+		{"facets: five selected, a word, default window", facets(func(p *cola.SearchParams, i int) {
 			p.Q, p.Origin, p.Status, p.ProductType = common[i%len(common)], "american", vocabulary.StatusApproved,
 				vocabulary.ProductTypes()[:1+i%3]
 			p.ContainerType, p.DerivedSubcategory, p.ApprovalDateFrom = cola.ContainerTypes()[:1+i%10],

@@ -132,9 +132,9 @@ func TestKeyFormConcurrent(t *testing.T) {
 	})
 }
 
-// TestDemonstrationLink checks that each start with the demo account prints a sign-in link, unless
+// TestDemoLink checks that each start with the demo account prints a sign-in link, unless
 // other sign-in methods are configured.
-func TestDemonstrationLink(t *testing.T) {
+func TestDemoLink(t *testing.T) {
 	t.Parallel()
 	h := seeded(t)
 	for range 2 {

@@ -23,8 +23,8 @@ import (
 
 // storeFlags name the database.
 type storeFlags struct {
-	DataDir     string `group:"Database flags:" default:"./data" placeholder:"DIR" help:"Folder of the SQLite database and the index snapshot (default: ${default})."`
-	DatabaseURL string `group:"Database flags:" name:"database-url" placeholder:"URL" help:"Database URL: postgres://… (defaults from PGHOST etc.) or sqlite:PATH (default: SQLite in the data folder)."`
+	DataDir     string `group:"Database flags:" default:"./data" placeholder:"DIR" help:"Directory of the SQLite database and the index snapshot (default: ${default})."`
+	DatabaseURL string `group:"Database flags:" name:"database-url" placeholder:"URL" help:"Database URL: postgres://… (defaults from PGHOST etc.) or sqlite:PATH (default: SQLite in the data directory)."`
 
 	DatabaseURLFile secretFile `group:"Database flags:" name:"database-url-file" placeholder:"PATH" help:"File with the database URL, to keep its password off the command line."`
 }
@@ -76,7 +76,7 @@ func (f storeFlags) place() (place, error) {
 	return p, nil
 }
 
-// snapshot returns the path of the index snapshot: beside an SQLite file, else in the data folder.
+// snapshot returns the path of the index snapshot: beside an SQLite file, else in the data directory.
 func (f storeFlags) snapshot() string {
 	p, err := f.place()
 	switch {
@@ -88,7 +88,7 @@ func (f storeFlags) snapshot() string {
 	return filepath.Join(f.DataDir, "registry.index")
 }
 
-// embedded reports whether the database is the default one in the data folder.
+// embedded reports whether the database is the default one in the data directory.
 func (f storeFlags) embedded() bool { return f.DatabaseURL == "" }
 
 // place is the location of a database: an SQLite file or a PostgreSQL URL.

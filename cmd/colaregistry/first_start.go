@@ -21,19 +21,19 @@ const (
 	demoColas   = 20_000
 	demoSeed    = 1
 	demoEmail   = "demo@example.com"
-	demoKeyName = "demonstration"
-	// demoMarker is a file next to the database that exists while demonstration data is incomplete,
+	demoKeyName = "first start"
+	// demoMarker is a file next to the database that exists while demo data is incomplete,
 	// so that the next start completes it.
 	demoMarker = "demo.loading"
 	// demoLock is the file that a process locks while it loads the data.
 	demoLock = "registry.db-demo.lock"
 )
 
-// firstStart loads the demonstration data and creates the demonstration account if the embedded
+// firstStart loads the demo data and creates the demo account if the embedded
 // database is new or an earlier first start was interrupted. Otherwise it returns nil. If several
 // servers start at once, the others wait until the first has printed its key. If the output is not
 // private, it creates no key.
-func (c *serveCommand) firstStart(env *environment, st database, private bool) (made *demonstration, err error) {
+func (c *serveCommand) firstStart(env *environment, st database, private bool) (made *demoLoad, err error) {
 	if !c.embedded() {
 		return nil, nil
 	}
@@ -41,7 +41,7 @@ func (c *serveCommand) firstStart(env *environment, st database, private bool) (
 	if err != nil {
 		return nil, err
 	}
-	d := &demonstration{marker: filepath.Join(c.DataDir, demoMarker), lock: lock}
+	d := &demoLoad{marker: filepath.Join(c.DataDir, demoMarker), lock: lock}
 	defer func() {
 		if made == nil {
 			d.unlock()
@@ -51,23 +51,23 @@ func (c *serveCommand) firstStart(env *environment, st database, private bool) (
 	if err != nil || !due {
 		return nil, err
 	}
-	bar := newProgress(env.stderr, "Loading demonstration data", "labels")
+	bar := newProgress(env.stderr, "Loading demo data", "labels")
 	err = demo.Load(env, st, options, func(done, total int) { bar.set(int64(done), int64(total)) })
 	bar.end()
 	if err != nil {
-		return nil, fmt.Errorf("load demonstration data (the next start continues): %w", err)
+		return nil, fmt.Errorf("load demo data (the next start continues): %w", err)
 	}
 	account, err := demoAccount(env, st)
 	if err == nil && private {
 		d.key, _, err = makeKey(env, st, account, demoKeyName)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("create the demonstration account: %w", err)
+		return nil, fmt.Errorf("create the demo account: %w", err)
 	}
 	return d, nil
 }
 
-// demoOptions returns the demonstration data to load; due is false if there is none to load.
+// demoOptions returns the demo data to load; due is false if there is none to load.
 func (c *serveCommand) demoOptions(
 	env *environment, st database, marker string,
 ) (options demo.Options, due bool, err error) {
@@ -76,7 +76,7 @@ func (c *serveCommand) demoOptions(
 	case err != nil:
 		return options, false, err
 	case interrupted && c.Demo == "never":
-		env.log.Warn("demonstration data is incomplete because an earlier start was interrupted; " +
+		env.log.Warn("demo data is incomplete because an earlier start was interrupted; " +
 			"start without --demo never to complete it")
 		return options, false, nil
 	case interrupted:
@@ -96,7 +96,7 @@ func (c *serveCommand) lockFirstStart(env *environment) (*filelock.Lock, error) 
 	}
 	free, err := lock.TryLock()
 	if err == nil && !free {
-		env.log.Info("waiting for another process to load demonstration data")
+		env.log.Info("waiting for another process to load demo data")
 		err = lock.Lock(env)
 	}
 	if err != nil {
@@ -127,7 +127,7 @@ func writeMarker(path string, o demo.Options) error {
 	return os.WriteFile(path, b, 0o600)
 }
 
-// demoAccount creates the demonstration account, or returns the existing one.
+// demoAccount creates the demo account, or returns the existing one.
 func demoAccount(env *environment, st store.Store) (store.Account, error) {
 	account, err := st.CreateAccount(env, demoEmail, cola.TierPro)
 	if errors.Is(err, store.ErrExists) {
@@ -136,14 +136,14 @@ func demoAccount(env *environment, st store.Store) (store.Account, error) {
 	return account, err
 }
 
-// demonstration is the result of a first start.
-type demonstration struct {
+// demoLoad is the result of a first start.
+type demoLoad struct {
 	key    auth.Secret // empty if the output is not private
 	marker string
 	lock   *filelock.Lock // held until the key is printed
 }
 
-func (d *demonstration) unlock() {
+func (d *demoLoad) unlock() {
 	d.lock.Unlock()
 	_ = d.lock.Close()
 }

@@ -5,7 +5,7 @@ package main
 
 // Help describes the command.
 func (*serveCommand) Help() string {
-	return `The first start creates an SQLite database with demonstration data and an account for it.
+	return `The first start creates an SQLite database with demo data and an account for it.
 On SIGTERM or Ctrl-C, the server finishes in-flight requests and exits; a second signal exits immediately.
 
 Examples:

@@ -128,7 +128,7 @@ type temporary struct {
 	dir string
 }
 
-// Close closes the database and removes its folder.
+// Close closes the database and removes its directory.
 func (t *temporary) Close() error { return errors.Join(t.database.Close(), os.RemoveAll(t.dir)) }
 
 // sources returns the files to import, after checking that each exists.
@@ -147,7 +147,7 @@ func (c *importCommand) sources(env *environment) ([]ingest.Source, error) {
 			return nil, err
 		}
 		if info.IsDir() {
-			return nil, errors.New(name + " is a folder; pass the files in it")
+			return nil, errors.New(name + " is a directory; pass the files in it")
 		}
 		sources = append(sources, ingest.Source{
 			Name: name, Size: info.Size(), Open: func() (io.ReadCloser, error) { return os.Open(name) },

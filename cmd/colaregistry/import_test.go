@@ -62,7 +62,7 @@ func realData(t *testing.T, h testRegistry) {
 
 	s := startServer(t, h)
 	if s.key != "" {
-		t.Error("demonstration data was loaded into an existing database")
+		t.Error("demo data was loaded into an existing database")
 	}
 	_, secret, _ := mustAccount(t, mustOpen(t, h), "real@example.com", cola.TierPro)
 	get := func(path string) answer { return s.get(t, path, secret.Reveal()) }

@@ -52,7 +52,7 @@ func seededOn(t *testing.T, s *pgtest.Server) testRegistry {
 }
 
 // onOtherMachine returns the registry as a process on another machine sees it: same database,
-// different data folder.
+// different data directory.
 func (h testRegistry) onOtherMachine(t *testing.T) testRegistry {
 	h.DataDir = t.TempDir()
 	return h

@@ -43,7 +43,7 @@ type cli struct {
 	Key     keyCommand     `cmd:"" help:"Manage API keys."`
 	App     appCommand     `cmd:"" help:"Manage connected apps."`
 	Secret  secretCommand  `cmd:"" help:"Manage the keys that encrypt secrets in the database."`
-	Demo    demoCommand    `cmd:"" help:"Generate demonstration labels as JSON lines."`
+	Demo    demoCommand    `cmd:"" help:"Generate demo labels as JSON lines."`
 	Copy    copyCommand    `cmd:"" help:"Copy a registry to another database."`
 	Migrate migrateCommand `cmd:"" help:"Migrate the database schema to this version."`
 	Version versionCommand `cmd:"" help:"Print the version."`

@@ -266,7 +266,7 @@ func fits(have, want string) bool {
 // models.
 func TestRecordsFitTheOfficialSDKs(t *testing.T) {
 	models := sdkFields(t)
-	t.Run("demonstration", func(t *testing.T) {
+	t.Run("demo data", func(t *testing.T) {
 		n := 0
 		for c := range demo.Labels(demo.Options{Colas: 2_000, Seed: 3, AsOf: cola.DateOf(time.Now())}) {
 			checkRecord(t, models, c)

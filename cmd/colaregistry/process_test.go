@@ -303,7 +303,7 @@ func mustAccount(t *testing.T, st store.Store, email string, tier cola.Tier) (st
 	return a, secret, key
 }
 
-// sharedData returns a file from the optional data folder, or skips the test.
+// sharedData returns a file from the optional data directory, or skips the test.
 func sharedData(t *testing.T, name string) string {
 	t.Helper()
 	dir := os.Getenv("COLAREGISTRY_SHARED_DATA")

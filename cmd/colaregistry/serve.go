@@ -31,7 +31,7 @@ type serveCommand struct {
 	AllowedOrigins []string      `name:"allowed-origin" placeholder:"ORIGIN" help:"Additional browser origin, such as https://app.example.com, that may call /mcp (repeatable)."`
 	DrainDelay     time.Duration `placeholder:"DURATION" help:"On shutdown, time between failing /readyz and closing the listener, for load balancers to notice (default: ${default})." default:"0s"`
 	Alerts         string        `default:"on" enum:"on,off" placeholder:"on|off" help:"Whether this process runs due saved searches and sends alerts (default: ${default}). Several processes share the work."`
-	Demo           string        `default:"auto" enum:"auto,never" placeholder:"auto|never" help:"Whether to load demonstration data into a new SQLite database (default: ${default})."`
+	Demo           string        `default:"auto" enum:"auto,never" placeholder:"auto|never" help:"Whether to load demo data into a new SQLite database (default: ${default})."`
 }
 
 const (
@@ -77,7 +77,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	}
 	defer closing(st, &err)
 	if err := os.MkdirAll(filepath.Dir(c.snapshot()), 0o700); err != nil { // may be missing with PostgreSQL
-		env.log.Warn("creating the folder for the index snapshot failed", "error", err)
+		env.log.Warn("creating the directory for the index snapshot failed", "error", err)
 	}
 	warnPlainCookies(env.log, publicURL, listener.Addr())
 	private := isPrivate(env, listener.Addr())

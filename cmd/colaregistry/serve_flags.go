@@ -21,7 +21,7 @@ import (
 
 // networkFlags configure connections and client addresses.
 type networkFlags struct {
-	TrustedProxies []string `group:"Network flags:" name:"trusted-proxy" placeholder:"CIDR" help:"Network of trusted reverse proxies, such as 10.0.0.0/8. Their X-Forwarded-For identifies the client; otherwise the peer address does. Repeatable."`
+	TrustedProxies []string `group:"Network flags:" name:"trusted-proxy" placeholder:"CIDR" help:"Address or network of a trusted reverse proxy, such as 10.0.0.5. Its X-Forwarded-For identifies the client; otherwise the peer address does. Repeatable."`
 	MaxConnections int      `group:"Network flags:" name:"max-connections" default:"10000" placeholder:"N" help:"Maximum open connections (default: ${default}; fewer if the limit on open files is lower). At the limit, idle connections are closed and new ones wait."`
 }
 

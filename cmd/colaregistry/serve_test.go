@@ -75,7 +75,7 @@ func TestInterruptedFirstStart(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for !strings.Contains(errs.String(), "demonstration") {
+	for !strings.Contains(errs.String(), "demo data") {
 		time.Sleep(5 * time.Millisecond)
 	}
 	time.Sleep(200 * time.Millisecond)

@@ -19,7 +19,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// testRegistry is the database and data folder of a registry under test.
+// testRegistry is the database and data directory of a registry under test.
 type testRegistry struct {
 	storeFlags
 	keyFile string // for servers on PostgreSQL

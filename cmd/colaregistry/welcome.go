@@ -18,7 +18,7 @@ import (
 type welcome struct {
 	publicURL string
 	dataFlag  string      // --data-dir for commands, with a leading space; empty for the default
-	demo      bool        // whether the demonstration account exists
+	demo      bool        // whether the demo account exists
 	link      string      // sign-in link for that account; empty if the output is not private
 	key       auth.Secret // empty if none was created
 }
@@ -33,7 +33,7 @@ func isPrivate(env *environment, listening net.Addr) bool {
 // welcome prints the addresses of the server and how to use it. made is nil except after a first
 // start.
 func (c *serveCommand) welcome(
-	env *environment, st store.Store, publicURL string, made *demonstration, private bool, index *search.Index,
+	env *environment, st store.Store, publicURL string, made *demoLoad, private bool, index *search.Index,
 ) error {
 	w := welcome{publicURL: publicURL, dataFlag: c.dataFlag()}
 	if made != nil {
@@ -56,7 +56,7 @@ func (c *serveCommand) welcome(
 	return nil
 }
 
-// addLink adds a sign-in link for the demonstration account, if that exists and no issuer is
+// addLink adds a sign-in link for the demo account, if that exists and no issuer is
 // configured for sign-in.
 func (c *serveCommand) addLink(env *environment, st store.Store, w *welcome, private bool) error {
 	if !c.embedded() || c.Demo == "never" || len(c.SignInClients) > 0 {
@@ -86,7 +86,7 @@ func (c *serveCommand) dataFlag() string {
 // firstText returns the text of a first start. label is the TTB ID of an existing label.
 func (w *welcome) firstText(label string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nThe registry is ready, with demonstration data.\n\n%s", w.links())
+	fmt.Fprintf(&b, "\nThe registry is ready, with demo data.\n\n%s", w.links())
 	key := "KEY"
 	if w.key == "" {
 		fmt.Fprintf(&b, "  API key     create one with:\n              %s\n", w.keyCommand())

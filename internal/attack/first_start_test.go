@@ -29,7 +29,7 @@ func TestFirstStartPrintsNoSecrets(t *testing.T) {
 		if found := printedSecret.FindString(s.Output() + s.Log()); found != "" {
 			t.Errorf("the %s start prints %s", when, found)
 		}
-		if keys := s.Run("key", "list"); strings.Contains(keys, "demonstration") {
+		if keys := s.Run("key", "list"); strings.Contains(keys, "first start") {
 			t.Errorf("the %s start created a key without printing it:\n%s", when, keys)
 		}
 		for _, line := range strings.Split(s.Output(), "\n") {

@@ -22,11 +22,11 @@ func WriteColas(w io.Writer, o Options) error {
 	for c := range Labels(o) {
 		line = append(appendCola(line[:0], c), '\n')
 		if _, err := out.Write(line); err != nil {
-			return fmt.Errorf("write demonstration labels: %w", err)
+			return fmt.Errorf("write demo labels: %w", err)
 		}
 	}
 	if err := out.Flush(); err != nil {
-		return fmt.Errorf("write demonstration labels: %w", err)
+		return fmt.Errorf("write demo labels: %w", err)
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func TestBytesAreStable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("the demonstration labels have changed: hash %swant %s", got, want)
+		t.Errorf("the demo labels have changed: hash %swant %s", got, want)
 	}
 }
 

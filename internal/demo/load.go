@@ -25,13 +25,13 @@ func Load(ctx context.Context, st store.Store, o Options, progress func(done, to
 		progress = func(int, int) {}
 	}
 	if err := loadPermittees(ctx, st, o); err != nil {
-		return fmt.Errorf("load demonstration permittees: %w", err)
+		return fmt.Errorf("load demo permittees: %w", err)
 	}
 	if err := loadReferences(ctx, st, o); err != nil {
-		return fmt.Errorf("load demonstration reference data: %w", err)
+		return fmt.Errorf("load demo reference data: %w", err)
 	}
 	if err := loadColas(ctx, st, o, progress); err != nil {
-		return fmt.Errorf("load demonstration labels: %w", err)
+		return fmt.Errorf("load demo labels: %w", err)
 	}
 	return nil
 }

@@ -238,7 +238,7 @@ func TestOtherImagesBarcodes(t *testing.T) {
 	}
 }
 
-func TestDemonstrationBarcodesScan(t *testing.T) {
+func TestDemoBarcodesScan(t *testing.T) {
 	read, carried := 0, 0
 	for _, c := range sampleLabels(110) {
 		for i := range c.Barcodes {
