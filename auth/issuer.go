@@ -120,7 +120,7 @@ func (i *issuer) unavailable(ctx context.Context) error {
 	}
 	return &cola.Error{
 		Code:       cola.CodeUnavailable,
-		Message:    "The issuer of the access token is unavailable right now; nothing was charged. Try again in a few seconds.",
+		Message:    "The issuer of the access token is unavailable right now. You were not charged. Try again in a few seconds.",
 		RetryAfter: i.keys.retryAfter(),
 	}
 }

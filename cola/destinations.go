@@ -132,7 +132,7 @@ type Delivery struct {
 type DeliveryAttempt struct {
 	At         Timestamp   `json:"at" format:"date-time" doc:"Start time (UTC)." example:"2026-11-23T06:00:02Z"`
 	DurationMS int64       `json:"duration_ms" doc:"Duration in milliseconds." example:"184"`
-	Status     Opt[int]    `json:"status" nullable:"true" doc:"HTTP or SMTP status of the response; null if there was none." example:"503"`
+	Status     Opt[int]    `json:"status" nullable:"true" doc:"HTTP or SMTP status of the response; null without a response." example:"503"`
 	Error      Opt[string] `json:"error" nullable:"true" doc:"Why the attempt failed; null if it succeeded." example:"The receiver answered 503."`
 }
 

@@ -84,7 +84,7 @@ func isUUID(text string) bool {
 func (p DestinationChangeParams) Normalize() (DestinationChangeParams, error) {
 	problems := p.Decoded.problems()
 	if len(*problems) == 0 && !p.Active.OK && !p.SendEmpty.OK {
-		problems.require("body", "Nothing to change. Send active or send_empty, such as {\"active\": true}.")
+		problems.require("body", "The change is empty. Send active or send_empty, such as {\"active\": true}.")
 	}
 	if err := problems.Err(); err != nil {
 		return DestinationChangeParams{}, err

@@ -85,7 +85,7 @@ const UnavailableRetry = 5 * time.Second
 func Unavailable() *Error {
 	return &Error{
 		Code:       CodeUnavailable,
-		Message:    "The registry is unavailable right now; nothing was charged. Try again in a few seconds.",
+		Message:    "The registry is unavailable right now. You were not charged. Try again in a few seconds.",
 		RetryAfter: UnavailableRetry,
 	}
 }

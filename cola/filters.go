@@ -13,7 +13,7 @@ import (
 // steps to add one.
 type Filter struct {
 	Param string     // name in SearchParams; empty if only saved searches have the filter
-	Saved []string   // names in SavedSearchFilters: one, or a boolean for each of Words; nil if it has none
+	Saved []string   // names in SavedSearchFilters: one, or a boolean for each of Words; nil if unset
 	Kind  FilterKind // form of its value
 	Words []string   // allowed values; nil for any
 	Max   float64    // highest value of a bound

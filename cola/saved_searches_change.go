@@ -13,7 +13,7 @@ type SavedSearchChangeParams struct {
 	Nulled
 	Name     string                `json:"name,omitzero" minLength:"1" maxLength:"200" doc:"New name." example:"New Oak brands"`
 	Filters  *SavedSearchFilters   `json:"filters,omitempty" doc:"Replaces all filters."`
-	Schedule *ScheduleChangeParams `json:"schedule,omitempty" ornull:"true" doc:"Changes to the schedule; null removes it. Send a complete schedule if the search has none."`
+	Schedule *ScheduleChangeParams `json:"schedule,omitempty" ornull:"true" doc:"Changes to the schedule; null removes it. A search without a schedule needs a complete one."`
 }
 
 // ScheduleChangeParams change a schedule. Absent fields stay as they are, except the day when the
@@ -81,11 +81,11 @@ func (p SavedSearchChangeParams) checkEmpty(problems *Problems) {
 		return
 	}
 	if p.Name == "" && p.Filters == nil && p.Schedule == nil && !slices.Contains(p.Nulls, "schedule") {
-		problems.require("body", "Nothing to change. "+changeable)
+		problems.require("body", "The change is empty. "+changeable)
 	}
 	ofSchedule := func(name string) bool { return strings.HasPrefix(name, "schedule.") }
 	if p.Schedule != nil && *p.Schedule == (ScheduleChangeParams{}) && !slices.ContainsFunc(p.Nulls, ofSchedule) {
-		problems.require("schedule", "Nothing to change. Send cadence, day or active, or null to remove the schedule.")
+		problems.require("schedule", "The change is empty. Send cadence, day or active, or null to remove the schedule.")
 	}
 }
 

@@ -107,7 +107,7 @@ func (p SavedSearchFilters) normalize(problems *Problems) (s SavedSearchFilters)
 func (p *Problems) searchable(name, value string) string {
 	value = p.text(name, value)
 	if value != "" && !strings.ContainsFunc(value, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
-		p.Add(name, "%s has no letter or digit, so it matches nothing.", Quoted(value))
+		p.Add(name, "%s needs at least one letter or digit.", Quoted(value))
 		return ""
 	}
 	return value

@@ -143,7 +143,7 @@ func (c *apiCall) Curl() string {
 	return b.String()
 }
 
-// ToolCall returns the tool call as a complete JSON-RPC request to /mcp, or "" if there is none.
+// ToolCall returns the tool call as a complete JSON-RPC request to /mcp, or "".
 func (c *apiCall) ToolCall() string {
 	if c.Tool == "" {
 		return ""

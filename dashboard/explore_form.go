@@ -166,7 +166,7 @@ type exploreField struct {
 	Options           []option
 }
 
-// DescribedBy returns the ID of the field's description; empty if it has none.
+// DescribedBy returns the ID of the field's description; empty if unset.
 func (f exploreField) DescribedBy() string {
 	if f.Hint == "" && len(f.Problems) == 0 {
 		return ""

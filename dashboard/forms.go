@@ -58,7 +58,7 @@ func (req *request) form() (url.Values, error) {
 	}
 	if shownTo := values.Get(accountField); req.signedIn && shownTo != "" && shownTo != fmt.Sprint(req.caller.Account) {
 		return nil, cola.Errorf(cola.CodeForbidden,
-			"You opened this form in a different account. Nothing was saved. Open it again, or switch accounts and "+
+			"This form belongs to a different account and was not saved. Open it again, or switch accounts and "+
 				"resubmit.")
 	}
 	values.Del(accountField)
@@ -67,14 +67,14 @@ func (req *request) form() (url.Values, error) {
 
 // parseForm reads the submitted form.
 func (req *request) parseForm() (url.Values, error) {
-	body, err := web.ReadBody(req.http, maxForm, "The form is too large: the limit is %d bytes. Nothing was saved.")
+	body, err := web.ReadBody(req.http, maxForm, "The form is too large: the limit is %d bytes. It was not saved.")
 	if err != nil {
 		return nil, err
 	}
 	values, err := url.ParseQuery(string(body))
 	if err != nil {
 		return nil, cola.Errorf(cola.CodeValidation,
-			"The form could not be read. Nothing was saved. Reload the page and try again.")
+			"The form could not be read and was not saved. Reload the page and try again.")
 	}
 	return values, nil
 }
@@ -128,7 +128,7 @@ type formField struct {
 // ID returns the element ID of the field.
 func (f formField) ID() string { return fieldID(f.Name) }
 
-// DescribedBy returns the IDs of the field's descriptions; empty if it has none.
+// DescribedBy returns the IDs of the field's descriptions; empty if unset.
 func (f formField) DescribedBy() string {
 	var ids []string
 	if f.Hint != "" {

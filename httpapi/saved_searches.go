@@ -75,7 +75,7 @@ func previewSavedSearch(svc Service) operation {
 		ID: "previewSavedSearch", Method: http.MethodPost, Path: savedSearchesPath + "/preview", Tag: tagSearches,
 		Summary: "Preview a saved search",
 		Description: "Counts the labels that match the filters, for each approval date of the last 30 days (UTC), " +
-			"including today. The response has counts only, and nothing is stored. `too_broad` is true if the filters " +
+			"including today. The response has counts only; the search is not saved. `too_broad` is true if the filters " +
 			"are too broad for a schedule.",
 		Body: &requestBody{
 			Type: reflect.TypeFor[cola.PreviewParams](), Example: examplePreviewBody(), Media: []string{mediaJSON},

@@ -53,7 +53,7 @@ var noticeTemplate = template.Must(template.New("leaf").Parse(noticeSource))
 // noticePolicy allows inline styles and forms to our own site, and no scripts.
 const noticePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// showUnsubscribe shows the page to unsubscribe. A GET changes nothing, because programs follow
+// showUnsubscribe shows the page to unsubscribe. A GET has no effect, because programs follow
 // links in messages.
 func (a *api) showUnsubscribe(w http.ResponseWriter, r *http.Request) {
 	token := pathValue(r, "token")
@@ -67,7 +67,7 @@ func (a *api) showUnsubscribe(w http.ResponseWriter, r *http.Request) {
 	a.writeNotice(w, r, http.StatusOK, page)
 }
 
-// showConfirm shows the page to confirm, and changes nothing.
+// showConfirm shows the page to confirm; it has no effect.
 func (a *api) showConfirm(w http.ResponseWriter, r *http.Request) {
 	token := pathValue(r, "token")
 	s, err := a.svc.Subscription(r.Context(), token)

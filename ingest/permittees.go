@@ -111,7 +111,7 @@ var permitteeType = cola.FieldIndex[cola.Permittee]("permittee_type")
 type permitList struct {
 	mu        sync.Mutex
 	permits   map[string]struct{}
-	announced int // sum of the totals in the file; zero if there are none
+	announced int // sum of the totals in the file, or zero
 }
 
 func (l *permitList) read(permit string) {

@@ -140,7 +140,7 @@ func isAuthError(code cola.Code) bool {
 	return web.StatusOf(code) == http.StatusUnauthorized || web.StatusOf(code) == http.StatusForbidden
 }
 
-// metrics measures calls. A nil *metrics measures nothing.
+// metrics measures calls. A nil *metrics is a no-op.
 type metrics struct {
 	calls *prometheus.CounterVec
 	took  *prometheus.HistogramVec

@@ -80,7 +80,7 @@ func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 }
 
-// send sends one message and returns the response line; nil if there is none.
+// send sends one message and returns the response line, or nil.
 func (b *Bridge) send(ctx context.Context, head messageHead, sent []byte) []byte {
 	status, contentType, body, err := b.post(ctx, head, sent)
 	switch {

@@ -56,7 +56,7 @@ const (
 type Options struct {
 	Rules   Rules
 	Logger  *slog.Logger          // nil discards
-	Metrics prometheus.Registerer // for the metrics of one ledger; nil: none
+	Metrics prometheus.Registerer // for the metrics of one ledger; nil if unset
 }
 
 // Ledger charges requests against a store's ledger in group commits. Create it with New, and Close

@@ -73,7 +73,7 @@ func (s *Service) mainImages(ctx context.Context, labels []cola.ColaSummary) (im
 type LabelPage struct {
 	Label     cola.Cola
 	Permittee *cola.PermitteeSummary // nil if unknown
-	Chain     []ChainLink            // resubmissions, oldest first, including this label; empty if it has none
+	Chain     []ChainLink            // resubmissions, oldest first, including this label; empty if unset
 }
 
 // ChainLink is a label in a chain of resubmissions.

@@ -31,7 +31,7 @@ const (
 
 // FollowerOptions configures a Follower.
 type FollowerOptions struct {
-	Snapshot string           // snapshot file; empty for none
+	Snapshot string           // snapshot file; empty if unset
 	Progress func(labels int) // called during the first build; may be nil
 	Built    func(Build)      // called once, when the service is ready; may be nil
 }

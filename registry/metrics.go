@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/search"
 )
 
-// metrics measures index queries. A nil *metrics measures nothing.
+// metrics measures index queries. A nil *metrics is a no-op.
 type metrics struct {
 	searches [numClasses]prometheus.Counter
 	took     [numClasses]prometheus.Observer

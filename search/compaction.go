@@ -159,7 +159,7 @@ func pickCompaction(segments []segmentView) []segmentView {
 	return nil
 }
 
-// compact merges the segments that choose returns. It returns false if there are none.
+// compact merges the segments that choose returns. It returns false if there are no such segments.
 func (x *Index) compact(ctx context.Context, choose func([]segmentView) []segmentView) (compacted bool, err error) {
 	began := time.Now()
 	v, chosen := x.compactions.take(x.View, choose)

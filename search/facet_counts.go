@@ -151,7 +151,7 @@ func newYearCounter(t *table) *yearCounter {
 	return y
 }
 
-// add counts block b. A nil counter does nothing.
+// add counts block b. A nil counter is a no-op.
 func (y *yearCounter) add(b uint32, w []uint64) {
 	if y == nil {
 		return

@@ -101,7 +101,7 @@ func only(value string) []string {
 	return []string{value}
 }
 
-// unlessEmpty returns the condition that a field has one of the values; nil if there are none.
+// unlessEmpty returns the condition that a field has one of the values, or nil.
 func unlessEmpty(values []string) []string {
 	if len(values) == 0 {
 		return nil

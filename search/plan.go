@@ -12,7 +12,7 @@ import (
 // query is a search's query, resolved as far as it is the same for all segments.
 type query struct {
 	*cola.Query
-	// For each segment, the documents whose ID or barcode is the text; nil if there are none.
+	// For each segment, the documents whose ID or barcode is the text, or nil.
 	lookup   [][]uint32
 	barcode  bool                // lookup is by barcode; phrases apply if none of its documents match the filters
 	phrases  []text.Phrase       // of the text, unless lookup is by ID

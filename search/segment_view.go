@@ -9,7 +9,7 @@ import (
 // view.
 type segmentView struct {
 	*segment
-	tombstones   []uint64 // documents replaced in a later segment; nil if there are none
+	tombstones   []uint64 // documents replaced in a later segment, or nil
 	deleted      int
 	redirected   []redirectedCategory
 	categoryTree *categoryTree

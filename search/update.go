@@ -62,7 +62,7 @@ func (u *Update) Aliases(a []vocabulary.CategoryAlias) {
 // Appellations replaces the table of appellations.
 func (u *Update) Appellations(a cola.Appellations) { u.appellations = a }
 
-// Abort ends the update without publishing anything. It does nothing after Commit.
+// Abort ends the update without publishing anything. It is a no-op after Commit.
 func (u *Update) Abort() {
 	if u.index != nil {
 		x := u.index
@@ -71,7 +71,7 @@ func (u *Update) Abort() {
 	}
 }
 
-// Commit publishes all changes at once and ends the update. On error nothing changes.
+// Commit publishes all changes at once and ends the update. An error leaves the index unchanged.
 func (u *Update) Commit(m Marks) error {
 	if u.index == nil {
 		return fmt.Errorf("search: update already ended")

@@ -141,7 +141,7 @@ type StoredSearch struct {
 	Feed    *FeedHash // nil when it has none
 	cola.SavedSearch
 
-	// Due is the due time of a requested run of a search without a schedule; zero if there is none.
+	// Due is the due time of a requested run of a search without a schedule, or zero.
 	Due         time.Time
 	PauseReason string // of a search without a schedule; empty if it is not paused
 }
@@ -159,7 +159,7 @@ type StoredDestination struct {
 type StoredDelivery struct {
 	Account        cola.AccountID
 	Destination    int64
-	Search, Run    int64 // 0: none; the same for Run
+	Search, Run    int64 // 0 if unset
 	FirstAttemptAt time.Time
 	cola.Delivery
 }
@@ -210,7 +210,7 @@ type StoredArrival struct {
 	TTBID cola.TTBID
 	// 0: it never arrives, because its first approval date was loaded as history or was cleared
 	At           cola.Revision
-	ApprovalDate cola.Date // of the label; zero if it has none
+	ApprovalDate cola.Date // of the label; zero if unset
 }
 
 // MonthUsage is an account's usage in one month.

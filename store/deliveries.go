@@ -32,7 +32,7 @@ type Deliveries interface {
 	// pauses the destination, RecordAttempt skips its other deliveries and adds a notice to the
 	// account, if that has another email address.
 	//
-	// It returns false, and writes nothing, if the delivery is gone or the claim has ended: it was
+	// It returns false, and does not write, if the delivery is gone or the claim has ended: it was
 	// released, recorded, taken over or replayed. A delivery that was skipped in the meantime gets
 	// the attempt's outcome; instead of a retry, it stays skipped if its destination is paused or
 	// disabled. A destination is only paused as failing if no message got through since the
@@ -42,7 +42,7 @@ type Deliveries interface {
 	// have ended.
 	ReleaseDeliveries(ctx context.Context, claimed []DueDelivery) error
 	// OldestPending returns the earliest due time of the deliveries of the given kinds that may be
-	// sent, which may be in the future; zero if there are none.
+	// sent, which may be in the future, or zero.
 	OldestPending(ctx context.Context, kinds []string) (time.Time, error)
 
 	// DeliveriesOf returns a page of an account's deliveries, newest first, and their total number,

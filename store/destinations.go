@@ -45,7 +45,7 @@ type Destinations interface {
 	// RequestConfirmation changes an account's destination as UpdateDestination does, and adds a
 	// message of EventConfirm, in one transaction. It fails as UpdateDestination does, with a
 	// ConfirmationLimitError, which is ErrConfirmationLimit, if a limit is reached, and with
-	// ErrNotActive if the destination has no address. A failed call changes nothing.
+	// ErrNotActive if the destination has no address. A failed call has no effect.
 	RequestConfirmation(ctx context.Context, account cola.AccountID, uuid string,
 		ask ConfirmationRequest, change func(*Destination) error) (cola.Delivery, error)
 	// DeleteDestination deletes a destination with its deliveries, or fails with ErrNotFound.
@@ -81,13 +81,13 @@ type Destination struct {
 // earlier version.
 type Secrets struct {
 	Current  string    // empty for an email address
-	Old      string    // also signs until OldUntil; empty: none
-	OldUntil time.Time // zero: none
+	Old      string    // also signs until OldUntil; empty if unset
+	OldUntil time.Time // zero if unset
 }
 
 // Challenge is the latest challenge of an endpoint.
 type Challenge struct {
-	Sealed string // sealed cola.Challenge; empty: none
+	Sealed string // sealed cola.Challenge; empty if unset
 	Tries  int    // codes entered for it
 }
 
@@ -101,7 +101,7 @@ type NewDestination struct {
 	SendEmpty       bool
 	State           string               // active, unconfirmed or pending
 	Secret          string               // sealed; empty for an email address
-	Challenge       string               // sealed; empty: none
+	Challenge       string               // sealed; empty if unset
 	MaxDestinations int                  // maximum number of the account's destinations
 	Confirm         *ConfirmationRequest // nil: don't ask the recipient
 }

@@ -33,7 +33,7 @@ type Ledger interface {
 	// Void makes sure that a batch is not charged. A batch that was not committed never will be.
 	// For a committed batch, Void reverts its entries, which must be those that were written: in
 	// the month's counters, the day's rows, and the windows that still have its grants. Void waits
-	// for an open transaction of the batch. Voiding again does nothing. If an error wraps
+	// for an open transaction of the batch. Voiding again has no effect. If an error wraps
 	// ErrUnavailable, the outcome is unknown; void the batch again.
 	Void(ctx context.Context, id BatchID, entries []Entry) error
 

@@ -62,7 +62,7 @@ type Runs interface {
 	// Postpone records that a claimed search could not run, and extends its claim by what wait
 	// returns for the number of consecutive failures, from one. A recorded run, or a change of the
 	// search's filters or schedule, resets the count. It returns the extension. It fails with
-	// ErrNotFound, and writes nothing, if the claim has ended. wait may be called more than once.
+	// ErrNotFound, and does not write, if the claim has ended. wait may be called more than once.
 	Postpone(ctx context.Context, failed DueSearch, wait func(failures int) time.Duration) (time.Duration, error)
 
 	// ReleaseDue releases claimed searches that were not recorded. It ignores claims that have
@@ -106,7 +106,7 @@ type Trace struct {
 	Mark     Mark
 	Match    *cola.SavedSearchMatch // nil: not found by any run
 	Arrived  cola.Revision          // revision of its arrival; 0: it did not arrive
-	Seen     time.Time              // time of the first run after its arrival; zero: none
+	Seen     time.Time              // time of the first run after its arrival; zero if unset
 	SeenFrom cola.Date              // first approval day of that run's window; 0 if Seen is zero
 }
 

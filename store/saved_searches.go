@@ -44,7 +44,7 @@ type SavedSearches interface {
 	// within it, perhaps more than once, and must not block. The UUID and the creation time never
 	// change.
 	//
-	// A failed call writes nothing. It returns an error of change unchanged. It fails with
+	// A failed call has no effect. It returns an error of change unchanged. It fails with
 	// ErrNotFound if the account has no such search, with ErrLimit, as a LimitError, if the change
 	// activates the schedule and the account already has maxActive active ones or as many as its
 	// ActiveLimit, and with ErrMalformed for an invalid search.

@@ -108,10 +108,10 @@ func labelOf(l store.MatchedLabel) alertLabel {
 // notice is an email of a few sentences.
 type notice struct {
 	Paragraphs []string
-	Button     string // label of Link; empty: none
+	Button     string // label of Link; empty if unset
 	Link       string
 	Code       []string // lines for developers, after the paragraphs
-	After      string   // last sentence; empty: none
+	After      string   // last sentence; empty if unset
 }
 
 // test fills a page with a test message.

@@ -82,7 +82,7 @@ func outlook(markup string) html.HTML { return html.HTML("<!--[if mso]>" + marku
 // contents is the rendered content of an email.
 type contents struct {
 	subject, text, html string
-	unsubscribe         string // URL; empty: none
+	unsubscribe         string // URL; empty if unset
 }
 
 // page is the data of both templates of an email.
@@ -92,7 +92,7 @@ type page struct {
 	Heading string
 	Body    any    // alertContent or notice
 	Why     string // why the email was sent
-	Stop    string // URL to unsubscribe; empty: none
+	Stop    string // URL to unsubscribe; empty if unset
 	Site    string // host of the service
 }
 

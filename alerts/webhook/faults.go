@@ -65,7 +65,7 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return 0
 }
 
-// faultOf describes a failed request for the account holder. It reveals nothing about our network.
+// faultOf describes a failed request for the account holder. It does not reveal our network.
 func faultOf(ctx context.Context, within time.Duration, err error) string {
 	var (
 		lookup    *net.DNSError

@@ -78,7 +78,7 @@ func keepLabel(content map[string]any, known map[string]string) error {
 			return keepAll(label, known, "ttb_id", "permit_number")
 		}
 	}
-	return fmt.Errorf("none of %d labels has a barcode", len(rows))
+	return fmt.Errorf("%d labels, all without a barcode", len(rows))
 }
 
 // keepBarcode stores the barcode of a label.

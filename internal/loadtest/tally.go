@@ -93,6 +93,6 @@ func (t *Tally) count(e *Exchange, o Outcome) {
 	case o == Failed || e.Failure == None && e.Problem != "":
 		t.Faults = append(t.Faults, e.Problem)
 	case t.Quiet && (o == Unknown || e.Status == http.StatusServiceUnavailable):
-		t.Faults = append(t.Faults, e.Question.Path+": 503 or no response although nothing was disturbed")
+		t.Faults = append(t.Faults, e.Question.Path+": 503 or no response in an undisturbed run")
 	}
 }

@@ -17,7 +17,7 @@ type parameter struct {
 	object   *object // nil for a parameter with a value
 	list     bool    // can be repeated, and has comma-separated values
 	set      func(field reflect.Value, value string) (problem string)
-	min, max string // documented bounds; empty: none
+	min, max string // documented bounds; empty if unset
 	wanted   string // JSON type as named by wantedType; empty for an object
 }
 

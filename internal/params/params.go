@@ -20,7 +20,7 @@ type Reader[P any] struct {
 	objects  map[string]*object // by prefix; "" for the parameter struct
 	order    []*object          // in field order
 	problems []int              // index of the Problems field
-	nulls    []int              // index of the Nulls field; nil if there is none, then null values are ignored
+	nulls    []int              // index of the Nulls field; if nil, null values are ignored
 }
 
 // Value is one value of a parameter, as sent.

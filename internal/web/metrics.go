@@ -17,7 +17,7 @@ import (
 // create new time series or log values.
 const Other = "other"
 
-// metrics measures requests. A nil *metrics does nothing.
+// metrics measures requests. A nil *metrics is a no-op.
 type metrics struct {
 	inFlight prometheus.Gauge
 	panics   prometheus.Counter

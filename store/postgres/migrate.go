@@ -38,7 +38,7 @@ func Migrate(ctx context.Context, url string, opts Options) (from, to int64, err
 }
 
 // Versions returns the schema version of a database, or 0 if it has none, and the latest version
-// that this program knows. It changes nothing.
+// that this program knows. It does not change the database.
 func Versions(ctx context.Context, url string) (current, latest int64, err error) {
 	const operation = "read schema version"
 	config, err := parse(url)

@@ -69,7 +69,7 @@ type Options struct {
 	Now       func() time.Time      // nil: the database's clock
 	Logger    *slog.Logger          // nil: slog.Default()
 	NoMigrate bool                  // fail if the schema is missing or older than the program
-	Metrics   prometheus.Registerer // connection metrics until Close, for one store only; nil: none
+	Metrics   prometheus.Registerer // connection metrics until Close, for one store only; nil if unset
 }
 
 func (o Options) withDefaults() Options {

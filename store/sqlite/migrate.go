@@ -31,7 +31,7 @@ func Migrate(ctx context.Context, path string, opts Options) (from, to int64, er
 }
 
 // Versions returns the schema version of the database in a file, or 0 if it has none, and the
-// latest version that this program knows. It changes nothing.
+// latest version that this program knows. It does not change the database.
 func Versions(ctx context.Context, path string) (current, latest int64, err error) {
 	const operation = "read schema version"
 	if path, err = filepath.Abs(path); err != nil {

@@ -129,8 +129,8 @@ var ErrConflict = fmt.Errorf("concurrent changes of the same rows: %w", store.Er
 // Options say how a database is used.
 type Options struct {
 	Now func() time.Time // the clock of the database; nil: the server's
-	// DeleteWithWrites is how many expired rows a write deletes for each row that it adds; 0: none,
-	// DeleteExpired does.
+	// DeleteWithWrites is how many expired rows a write deletes for each row that it adds. With 0,
+	// only DeleteExpired deletes them.
 	DeleteWithWrites int
 	// Grants is the table, or a subquery, of the requests of the last minute, with the columns
 	// account_id, granted_at and requests.

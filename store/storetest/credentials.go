@@ -180,7 +180,7 @@ func lastUsedWithoutCharge(t *testing.T, st store.Store, c *clock) {
 	days, err := st.DailyUsage(t.Context(), a.ID, day-1, day)
 	if got := mustUsage(t, st, a.ID); len(must(t, days, err)) != 0 || len(got.Grants) != 0 ||
 		got.Used != (cola.Used{}) {
-		t.Errorf("usage after lookups = %+v, %+v; want none", days, got)
+		t.Errorf("usage after lookups = %+v, %+v; want an empty result", days, got)
 	}
 }
 

@@ -199,7 +199,7 @@ func noNextRun(t *testing.T, st store.Store, _ *clock) {
 	mustRecord(t, st, run)
 	found, err := st.SavedSearch(t.Context(), a.ID, made.UUID)
 	if must(t, found, err); found.Schedule.NextRunAt.OK {
-		t.Errorf("NextRunAt = %s, want none", found.Schedule.NextRunAt.V.Time())
+		t.Errorf("NextRunAt = %s, want an empty result", found.Schedule.NextRunAt.V.Time())
 	}
 	claimed, err := st.ClaimDue(t.Context(), duePast.Add(1000*week), everyID, anHour)
 	checkEqual(t, "claims years later", []string{}, names(must(t, claimed, err)))

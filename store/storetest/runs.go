@@ -29,7 +29,7 @@ func testRuns(t *testing.T, open Opener) {
 func claimDueSearches(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	if claimed := mustClaim(t, st, everyID, anHour); len(claimed) != 0 {
-		t.Errorf("ClaimDue without searches = %v, want none", names(claimed))
+		t.Errorf("ClaimDue without searches = %v, want an empty result", names(claimed))
 	}
 	mustCreate(t, st, dueSearch(a.ID, 1, duePast))
 	mustCreate(t, st, dueSearch(a.ID, 2, duePast.Add(time.Microsecond)))

@@ -58,7 +58,7 @@ func searchLimit(t *testing.T, st store.Store, _ *clock) {
 		}
 	}
 	again := withKey(active, "key", 1)
-	again.MaxSearches = 3 // a repeated request creates nothing, so the limit does not apply
+	again.MaxSearches = 3 // a repeated request creates no search, so the limit does not apply
 	found, repeated, err := st.CreateSavedSearch(t.Context(), again)
 	if must(t, found, err); !repeated || found.UUID != made.UUID {
 		t.Errorf("repeated request = %+v, repeated %v; want the first search, true", found, repeated)

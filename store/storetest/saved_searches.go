@@ -110,7 +110,7 @@ func fullSearch() cola.SavedSearch {
 func searchRoundTrip(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	if list := mustSearches(t, st, a.ID); len(list) != 0 {
-		t.Errorf("SavedSearches of a new account = %v, want none", list)
+		t.Errorf("SavedSearches of a new account = %v, want an empty result", list)
 	}
 	c.set(epoch.In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond)) // stored in UTC, in whole microseconds
 	full := fullSearch()
@@ -160,7 +160,7 @@ func searchOfAnotherAccount(t *testing.T, st store.Store, _ *clock) {
 		}
 	}
 	if list := mustSearches(t, st, b.ID); len(list) != 0 {
-		t.Errorf("SavedSearches of another account = %v, want none", list)
+		t.Errorf("SavedSearches of another account = %v, want an empty result", list)
 	}
 }
 
@@ -199,7 +199,7 @@ func malformedSearch(t *testing.T, st store.Store, _ *clock) {
 		}
 	}
 	if list := mustSearches(t, st, a.ID); len(list) != 0 {
-		t.Errorf("SavedSearches = %v, want none", list)
+		t.Errorf("SavedSearches = %v, want an empty result", list)
 	}
 }
 
@@ -212,7 +212,7 @@ func idempotentCreation(t *testing.T, st store.Store, c *clock) {
 	c.advance(59 * time.Minute)
 	again := withKey(newSearch(a.ID, 11), "key", 1)
 	again.Search.Name = "later"
-	again.MaxActive = 0 // a repeated request creates nothing, so the limit does not apply
+	again.MaxActive = 0 // a repeated request creates no search, so the limit does not apply
 	checkEqual(t, "repeated creation", made, mustRepeat(t, st, again))
 	checkEqual(t, "number of searches", 3, len(mustSearches(t, st, a.ID)))
 	mustCreate(t, st, withKey(newSearch(a.ID, 12), "KEY", 1)) // a different key

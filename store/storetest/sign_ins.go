@@ -93,7 +93,7 @@ func malformedSignIn(t *testing.T, st store.Store, _ *clock) {
 		}
 	}
 	if current := everySignIn(t, st); len(current) > 0 {
-		t.Errorf("sign-ins = %+v, want none", current)
+		t.Errorf("sign-ins = %+v, want an empty result", current)
 	}
 }
 
@@ -113,7 +113,7 @@ func listSignIns(t *testing.T, st store.Store, c *clock) {
 	checkEqual(t, "SignIns of another account", []store.SignIn{others}, mustSignIns(t, st, b.ID))
 	for _, unknown := range []cola.AccountID{0, b.ID + 100} {
 		if list := mustSignIns(t, st, unknown); len(list) > 0 {
-			t.Errorf("SignIns(unknown account %d) = %+v, want none", unknown, list)
+			t.Errorf("SignIns(unknown account %d) = %+v, want an empty result", unknown, list)
 		}
 	}
 }

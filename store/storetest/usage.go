@@ -187,7 +187,7 @@ func testBurstWindow(t *testing.T, open Opener) {
 			a := mustAccount(t, st, "a@example.com", cola.TierFree)
 			settle(t, st, a.ID, charge(a.ID, 0, rest(1, cola.MeterListRecords, 3)))
 			if got := mustUsage(t, st, a.ID).Grants; len(got) != 0 {
-				t.Errorf("grants = %v, want none", got)
+				t.Errorf("grants = %v, want an empty result", got)
 			}
 		}},
 		{"keys and links share the window", func(t *testing.T, st store.Store, c *clock) {
@@ -243,7 +243,7 @@ func clockSetBack(t *testing.T, st store.Store, c *clock) {
 	c.set(back)
 	want := []store.Grant{{At: back, Requests: 5}}
 	checkEqual(t, "grants in AccountUsage", want, mustUsage(t, st, a.ID).Grants)
-	checkEqual(t, "grants in the account state", want, settle(t, st, a.ID)[0].Grants) // this batch charges nothing
+	checkEqual(t, "grants in the account state", want, settle(t, st, a.ID)[0].Grants) // this batch is free
 	c.set(back.Add(time.Minute - time.Microsecond))
 	checkEqual(t, "grants within the minute", want, settle(t, st, a.ID, charge(a.ID, 1))[0].Grants)
 	c.set(back.Add(time.Minute))
