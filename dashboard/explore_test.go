@@ -216,7 +216,7 @@ func TestExploreIgnoresUnknownParameters(t *testing.T) {
 		page := s.get("/explore?" + query)
 		page.shows(t, http.StatusOK, hint)
 		page.checkHTML(t)
-		if page.total(t) != want || hint == "" && strings.Contains(page.body, "was ignored") {
+		if page.total(t) != want || hint == "" && strings.Contains(page.body, "Ignored ") {
 			t.Errorf("%s finds %d labels, want %d:\n%s", query, page.total(t), want, page.body)
 		}
 	}

@@ -94,7 +94,7 @@ func (req *request) showResubmit() error {
 	if err != nil {
 		return err
 	}
-	return req.show(http.StatusUnauthorized, "signed_out", page{Title: "You are signed out", Data: form})
+	return req.show(http.StatusUnauthorized, "signed_out", page{Title: "You’re signed out", Data: form})
 }
 
 // readResubmitForm reads the submitted form, to offer it for submission again.

@@ -208,7 +208,7 @@ func (req *request) explainSearch() error {
 	}
 	req.allowBackCache()
 	p := explainPage{Search: search, Explanation: e, Name: labelName(&e.Label),
-		VerdictText: withFieldLabels(e.Message)}
+		VerdictText: verdictText(e)}
 	for _, f := range e.Filters {
 		p.Filters = append(p.Filters, explainedFilter{filterWords(cola.FilterSetOf(f.Filter)), filterValue(f), f.Met})
 	}
@@ -217,6 +217,14 @@ func (req *request) explainSearch() error {
 		Call: req.call(http.MethodGet, searchPath(search.UUID)+"/explain/"+url.PathEscape(e.TTBID.String()),
 			"Costs one list record."),
 	})
+}
+
+// verdictText is the verdict in a sentence. The page lists the filters below it.
+func verdictText(e cola.Explanation) string {
+	if e.Verdict == cola.VerdictFilters {
+		return "Runs skip this label because it doesn’t match all filters."
+	}
+	return withFieldLabels(e.Message)
 }
 
 // filterValue describes the value of a filter.

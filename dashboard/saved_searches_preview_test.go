@@ -82,7 +82,7 @@ func TestPreviewWithoutCounts(t *testing.T) {
 	}
 	s.post("/saved-searches/preview", url.Values{"filters.query": {strings.Repeat("x", 70_000)}}).shows(t,
 		http.StatusRequestEntityTooLarge)
-	s.by("").post("/saved-searches/preview", url.Values{}).shows(t, http.StatusUnauthorized, "You are signed out")
+	s.by("").post("/saved-searches/preview", url.Values{}).shows(t, http.StatusUnauthorized, "You’re signed out")
 }
 
 // TestPreviewWithoutNames checks that a preview still counts after the daily limit of named labels,

@@ -140,5 +140,5 @@ func (req *request) signOut() error {
 	if !known {
 		return req.redirect(signInPath, "") // a notice is stored in the database, and anyone could cause it
 	}
-	return req.redirect(signInPath, "You are signed out.")
+	return req.redirect(signInPath, "You’re signed out.")
 }

@@ -166,7 +166,7 @@ func monthCharts(r registry.UsageReport) []chart {
 	whole := usageSeries{}
 	for i, m := range r.Months {
 		s := chartStep{Label: m.Period.Start().Format("January 2006")}
-		if i%2 == 1 {
+		if i%3 == 1 { // more labels would overlap on a phone
 			s.Below = m.Period.Start().Format("Jan 2006")
 		}
 		steps = append(steps, s)

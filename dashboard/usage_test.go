@@ -68,6 +68,7 @@ func TestUsage(t *testing.T) {
 		`<th scope="row">Nov 20</th><td>4</td><td>1</td><td>5</td>`,
 		`<th scope="row">Nov 21</th><td>30</td><td>0</td><td>30</td>`,
 		`<th scope="row">November 2026</th><td>100</td>`,
+		"in total; peak of 100 in November 2026.",
 		`<th scope="row">December 2025</th><td>0</td>`,
 		`<td role="cell" data-label="Channel">Assistants</td><td role="cell" data-label="Requests" class="number">2</td>`+
 			`<td role="cell" data-label="Detail views" class="number">1</td><td role="cell" data-label="List records" class="number">20</td>`,

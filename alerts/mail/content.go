@@ -155,7 +155,7 @@ func (s *Sender) paused(m alerts.Message, p *page) {
 	switch d.Reason.V {
 	case cola.ReasonGone:
 		why = "The endpoint returned 410 Gone, so we disabled the destination."
-		fix = "If that was a mistake, resume the destination."
+		fix = "If the 410 was a mistake, resume the destination."
 	case cola.ReasonFailing:
 		why = "Deliveries kept failing, so we paused the destination."
 	case cola.ReasonUnsubscribed:
