@@ -93,7 +93,7 @@ func (req *request) accountPage() error {
 		}
 	}
 	p.SignIns, p.Pager = paginate(req, rows, signInsPerPage)
-	return req.show(http.StatusOK, "account", page{Title: "Account", Data: p})
+	return req.show(http.StatusOK, "account", page{Title: "Profile", Data: p})
 }
 
 func (req *request) endSignIn() error {
@@ -106,7 +106,7 @@ func (req *request) endSignIn() error {
 	if err != nil {
 		return err
 	}
-	return req.redirect(accountPath, "Session signed out.")
+	return req.redirect(accountPath, "Session ended.")
 }
 
 func (req *request) endOtherSignIns() error {

@@ -56,7 +56,7 @@ func (a appRow) Permissions() []string {
 	}
 	if !slices.Contains(a.Scopes, cola.ScopeWriteSavedSearches) {
 		words = append(words,
-			"see the hosts and email domains of destinations, but not full URLs and addresses")
+			"see the host or email domain of each destination, but not the full URL or address")
 	}
 	for _, s := range a.Scopes {
 		words = append(words, scopePermission(s))
@@ -67,7 +67,7 @@ func (a appRow) Permissions() []string {
 // scopePermission describes the permissions of a scope.
 func scopePermission(s cola.Scope) string {
 	if s == cola.ScopeWriteSavedSearches {
-		return "create, change and delete saved searches and destinations, and see full destination URLs and addresses"
+		return "create, edit and delete saved searches and destinations, and see full destination URLs and addresses"
 	}
 	return stripHidden(string(s))
 }
@@ -119,7 +119,7 @@ func (req *request) confirmRevokeApp() error {
 		return err
 	}
 	if !a.RevokedAt.IsZero() {
-		return req.redirect(appsPath, fmt.Sprintf("“%s” is already revoked.", a.Name()))
+		return req.redirect(appsPath, fmt.Sprintf("Access for “%s” is already revoked.", a.Name()))
 	}
 	return req.show(http.StatusOK, "app_revoke", page{Title: "Revoke access", Data: a})
 }

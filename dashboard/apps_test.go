@@ -32,7 +32,7 @@ func TestConnectedApps(t *testing.T) {
 	list := s.get("/apps")
 	list.checkHTML(t)
 	list.shows(t, http.StatusOK, "Claude", `<span class="state good">active</span>`, "https://issuer.example",
-		"create, change and delete saved searches", "20 Nov 2026, 12:00 UTC", "<dt>Calls this month</dt><dd>1</dd>")
+		"create, edit and delete saved searches", "Nov 20, 2026, 12:00 UTC", "<dd>1</dd>")
 	asked := s.get(appPath(app, "revoke"))
 	asked.checkHTML(t)
 	asked.shows(t, http.StatusOK, "Claude", `action="`+appPath(app, "revoke")+`"`)
@@ -136,8 +136,8 @@ func TestSignIns(t *testing.T) {
 	strange := s.registry.SignIn(t, account, "<script>alert(1)</script>\u202e", "")
 	a := s.get("/account")
 	a.checkHTML(t)
-	a.shows(t, http.StatusOK, ann, "Pro", "20 Nov 2026, 12:00 UTC", "Up to 10 ", "Safari on iPhone",
-		"https://issuer.example", "Sign-in link", "Test browser", "<script>alert(1)</script>", "20 Nov 2027, 12:00 UTC",
+	a.shows(t, http.StatusOK, ann, "Pro", "Nov 20, 2026, 12:00 UTC", "Up to 10 ", "Safari on iPhone",
+		"https://issuer.example", "Sign-in link", "Test browser", "<script>alert(1)</script>", "Nov 20, 2027, 12:00 UTC",
 		"2 other sessions")
 	if strings.Count(a.body, "current</span>") != 2 ||
 		strings.Contains(a.body, "\u202e") { // the badge, and the text for its button

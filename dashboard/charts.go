@@ -11,6 +11,7 @@ import (
 type chart struct {
 	ID          string // unique on its page
 	Title       string
+	Measure     string // what is counted, capitalized
 	Description string // text alternative
 	TimeUnit    string // heading of the table's first column: Day or Month
 	Steps       []chartStep
@@ -103,7 +104,8 @@ func (p chart) Rows() []row {
 
 // newChart draws series by step. unit is the plural noun for the counted things.
 func newChart(id, title, of, unit string, steps []chartStep, all []series) chart {
-	p := chart{ID: id, Title: title, TimeUnit: of, Steps: steps, Series: all, Totals: totalsOf(len(steps), all)}
+	p := chart{ID: id, Title: title, Measure: capitalize(unit), TimeUnit: of, Steps: steps, Series: all,
+		Totals: totalsOf(len(steps), all)}
 	top, levels := roundLevels(maxValue(p.Totals))
 	for _, level := range levels {
 		p.Levels = append(p.Levels, axisLabel{barsBottom - barHeight(level, top), shortCount(level)})
@@ -142,7 +144,11 @@ func (p chart) description(unit string) string {
 	if sum == 0 {
 		return "No " + unit + "."
 	}
-	words := fmt.Sprintf("%s %s in total, peak %s on %s.", count(sum), unit, count(p.Totals[busiest]),
+	when := "on"
+	if p.TimeUnit == "Month" {
+		when = "in"
+	}
+	words := fmt.Sprintf("%s %s in total; peak of %s %s %s.", count(sum), unit, count(p.Totals[busiest]), when,
 		p.Steps[busiest].Label)
 	if p.Named() {
 		parts := make([]string, len(p.Series))

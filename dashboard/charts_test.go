@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "update the golden files")
 func TestChartGolden(t *testing.T) {
 	var steps []chartStep
 	for i := range 10 {
-		s := chartStep{Label: strconv.Itoa(i+1) + " Nov"}
+		s := chartStep{Label: "Nov " + strconv.Itoa(i+1)}
 		if i%3 == 0 {
 			s.Below = s.Label
 		}

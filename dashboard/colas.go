@@ -36,6 +36,13 @@ type labelPage struct {
 	Cost         pageCost
 }
 
+// HasDerived reports whether the page shows facts that were extracted from the images.
+func (p labelPage) HasDerived() bool {
+	return slices.ContainsFunc(p.Groups, func(g factGroup) bool {
+		return slices.ContainsFunc(g.Facts, func(f fact) bool { return f.Derived })
+	})
+}
+
 // labelImage is one image of a label with its facts.
 type labelImage struct {
 	Number  int // from 1
@@ -126,9 +133,9 @@ func newLabelImage(img *cola.Image, number int, of labelRow, links recordLinks) 
 	one.Facts = facts(
 		textFact("Position", img.ContainerPosition), intFact("Index", cola.Some(img.ImageIndex)),
 		textFact("File type", img.ExtensionType),
-		wordsFact("Pixels", dimensions(img.WidthPixels, img.HeightPixels, " × ")),
-		wordsFact("Inches", dimensions(img.WidthInches, img.HeightInches, " × ")),
-		decimalFact("Megabytes", img.FileSizeMB), intFact("Barcodes", img.BarcodeCount),
+		wordsFact("Size (px)", dimensions(img.WidthPixels, img.HeightPixels, " × ")),
+		wordsFact("Size (in)", dimensions(img.WidthInches, img.HeightInches, " × ")),
+		decimalFact("File size (MB)", img.FileSizeMB), intFact("Barcodes", img.BarcodeCount),
 		intFact("QR codes", img.QRCodeCount),
 		textFact("Image ID", cola.Text(img.TTBImageID)),
 	)
@@ -172,7 +179,7 @@ func factGroups(c *cola.Cola, links recordLinks) []factGroup {
 		{Title: "Product", Facts: productFacts(c)},
 		{Title: "Dates", Facts: facts(
 			dateFact("Applied", c.ApplicationDate), dateFact("Approved", c.ApprovalDate),
-			dateFact("Expiration", c.ExpirationDate),
+			dateFact("Expires", c.ExpirationDate),
 			dateFact("Last updated", c.LatestUpdateDate))},
 		{Title: "Applicant", Facts: facts(
 			wordsFact("Permit number", c.PermitNumber), textFact("Recipient", c.AddressRecipient),
@@ -186,16 +193,16 @@ func factGroups(c *cola.Cola, links recordLinks) []factGroup {
 		{Title: "Spirits", Facts: facts(
 			agedFact(c.LLMLiquorAgedYears).derived(), textFact("Finish", c.LLMLiquorFinishing).derived(),
 			listFact("Grains", c.LLMLiquorGrains).derived())},
-		{Title: "From the images", Facts: facts(
+		{Title: "Extracted from images", Facts: facts(
 			textFact("Description", c.LLMProductDescription).derived(),
 			listFact("Tasting notes", c.LLMTastingNoteFlavors).derived(),
 			textFact("Container", c.LLMContainerType).derived(),
 			intFact("Brand established", c.LLMBrandEstablishedYear).derived(),
 			textFact("Artwork credit", c.LLMArtworkCredit).derived())},
 		{Title: "Exemption and resubmission", Facts: facts(
-			textFact("Exemption for sale in", c.ForExemptionState),
+			textFact("Exempt for sale in", c.ForExemptionState),
 			boolFact("Resubmission", c.IsResubmission), resubmissionFact(c.ForResubmissionTTBID))},
-		{Title: "Images and barcode", Facts: pictureFacts(c, links)},
+		{Title: "Image and barcode data", Facts: pictureFacts(c, links)},
 	}
 	var known []factGroup
 	for _, g := range all {
@@ -209,7 +216,7 @@ func factGroups(c *cola.Cola, links recordLinks) []factGroup {
 func labelFacts(c *cola.Cola, links recordLinks) []fact {
 	barcode := wordsFact("Main barcode", string(c.BarcodeValue)).linkedTo(barcodeHref(string(c.BarcodeValue)))
 	if c.BarcodeValue == "" && c.HasBarcode {
-		barcode = wordsFact("Main barcode", "Value unknown")
+		barcode = wordsFact("Main barcode", "Unknown")
 	}
 	return facts(
 		wordsFact("TTB ID", c.TTBID.String()), wordsFact("Brand", c.BrandName), textFact("Product name", c.ProductName),

@@ -141,7 +141,7 @@ func TestEveryFieldIsShown(t *testing.T) {
 	}
 	bare := show(cola.Cola{ColaSummary: cola.ColaSummary{TTBID: 11_054_001_000_049, BrandName: "BARE",
 		PermitNumber: "X"}})
-	bare.shows(t, http.StatusOK, "BARE", `class="empty"`, `<span class="state soft">unknown status`)
+	bare.shows(t, http.StatusOK, "BARE", `class="empty"`, `<span class="state soft">status unknown`)
 	bare.checkHTML(t)
 	for _, name := range []string{"Grapes", "Alcohol by volume", "Hops", "Vintage"} {
 		if strings.Contains(bare.body, "<dt>"+name) {
@@ -212,7 +212,7 @@ func TestLabels(t *testing.T) {
 	before := s.used()
 	page := s.get("/explore/" + id)
 	page.checkHTML(t)
-	page.shows(t, http.StatusOK, id, "1 detail view; 9,999 of 10,000 left", "120 requests", `id="holder"`,
+	page.shows(t, http.StatusOK, id, "1 detail view; 9,999 of 10,000 left", `id="holder"`,
 		"https://registry.example/api/v1/colas/"+id+"'",
 		`"get_cola", "arguments": {"response_format":"detailed","ttb_id":"`+id+`"}`, `src="/images/`+id)
 	s.costs(before, 0, 1)

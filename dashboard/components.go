@@ -30,7 +30,7 @@ func templateFuncs(a *assets) template.FuncMap {
 		"plural":   plural,
 		"percent":  percent,
 		"here":     func(area, path string) bool { return area == path },
-		"tiername": func(t cola.Tier) string { return strings.ToUpper(string(t[:1])) + string(t[1:]) },
+		"tiername": func(t cola.Tier) string { return capitalize(string(t)) },
 	}
 }
 
@@ -42,7 +42,7 @@ func timeHTML(t time.Time) template.HTML {
 	}
 	t = t.UTC()
 	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(time.RFC3339),
-		t.Format("2 Jan 2006, 15:04 UTC"))) // #nosec: contains no user input
+		t.Format("Jan 2, 2006, 15:04 UTC"))) // #nosec: contains no user input
 }
 
 // timestampHTML is timeHTML for the timestamp types of the API; zero is shown as never.
@@ -69,7 +69,7 @@ func dateHTML(d cola.Date) template.HTML {
 	}
 	t := d.Time()
 	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(time.DateOnly),
-		t.Format("2 Jan 2006"))) // #nosec: contains no user input
+		t.Format("Jan 2, 2006"))) // #nosec: contains no user input
 }
 
 // count formats an integer with thousands separators.
@@ -249,6 +249,14 @@ func singleLine(s string) string {
 		}
 		return r
 	}, s))
+}
+
+// capitalize returns s with its first letter in upper case. s must be ASCII.
+func capitalize(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 // truncate shortens a text to limit characters and an ellipsis.

@@ -55,7 +55,7 @@ func (req *request) connect() error {
 		Assistants: req.assistants(),
 		Others:     req.otherClients(keyPlaceholder),
 	}
-	return req.show(http.StatusOK, "connect", page{Title: "Connect", Data: p})
+	return req.show(http.StatusOK, "connect", page{Title: "Connect a client", Data: p})
 }
 
 func (req *request) mcpURL() string { return req.opts.PublicURL + mcpPath }
@@ -86,8 +86,8 @@ func (req *request) assistants() []assistant {
 func (req *request) withoutSignIn() assistant {
 	return assistant{"chatgpt", "ChatGPT", []way{{"Not available", setup{
 		ID: "chatgpt", Name: "ChatGPT",
-		Before: "ChatGPT doesn’t accept keys, and sign-in for apps is not set up on this server. Ask your " +
-			"administrator to set it up (docs/OAUTH.md).",
+		Before: "ChatGPT doesn’t support API keys, and app sign-in isn’t set up on this server. Ask your " +
+			"administrator to set it up.",
 	}}}}
 }
 
@@ -95,7 +95,7 @@ func (req *request) withoutSignIn() assistant {
 func (req *request) setupsWithKey(key string) []setup {
 	rest := setup{
 		ID: "rest", Name: "REST API",
-		Before: "Run in a shell. This free call returns your usage.",
+		Before: "Run this in a terminal. It returns your usage and is free.",
 		Text:   "export KEY=" + key + "\n" + req.call("GET", "/usage", "").Curl(),
 	}
 	return append(append([]setup{rest}, req.assistantsWithKey(key)...), req.otherClients(key))
@@ -112,8 +112,8 @@ func (req *request) assistantsWithKey(key string) []setup {
 		},
 		{
 			ID: "claude-desktop", Name: "Claude Desktop",
-			Before: "Install colaregistry on the same computer and add this to claude_desktop_config.json, with the " +
-				"path of the program.",
+			Before: "Install colaregistry on the same computer, then add this to claude_desktop_config.json. Replace the " +
+				"path with the location of the colaregistry binary.",
 			Text: settings(`{
   "mcpServers": {
     "NAME": {
@@ -123,7 +123,7 @@ func (req *request) assistantsWithKey(key string) []setup {
     }
   }
 }`, "BASE", req.opts.PublicURL, "KEY", key),
-			After: "Any client that runs local MCP servers can use this command.",
+			After: "This works in any client that runs local MCP servers.",
 		},
 		{
 			ID: "cursor", Name: "Cursor",
@@ -140,7 +140,7 @@ func (req *request) assistantsWithKey(key string) []setup {
 		},
 		{
 			ID: "vs-code", Name: "VS Code",
-			Before: "Add to .vscode/mcp.json. VS Code asks for the key once and stores it outside the file.",
+			Before: "Add to .vscode/mcp.json. VS Code asks for the key once and doesn’t store it in this file.",
 			Text: settings(`{
   "inputs": [{ "type": "promptString", "id": "NAME-key", "description": "API key", "password": true }],
   "servers": {
@@ -159,7 +159,7 @@ func (req *request) assistantsWithKey(key string) []setup {
 func (req *request) otherClients(key string) setup {
 	return setup{
 		ID: "others", Name: "Other clients",
-		Before: "Use this URL and header. Field names differ between clients; the transport is Streamable HTTP.",
+		Before: "Use this URL and header. Setting names vary by client. The transport is Streamable HTTP.",
 		Text: settings(`{
   "mcpServers": {
     "NAME": {
@@ -210,7 +210,7 @@ func (req *request) assistantsSignedIn() []setup {
 			Before: "Turn on developer mode (Settings > Apps & Connectors > Advanced settings), then create a " +
 				"connector with this URL and OAuth authentication. This server needs a public https URL.",
 			Text:  req.mcpURL(),
-			After: "Leave the client ID and secret empty. If ChatGPT requires them, ask your administrator.",
+			After: "Leave the client ID and client secret blank. If ChatGPT requires them, ask your administrator.",
 		},
 	}
 }

@@ -44,7 +44,7 @@ func (n nameIndex) row(d cola.Delivery) deliveryRow {
 	case cola.EventRan:
 		row.About = "Run " + strconv.FormatInt(d.RunID.V, 10)
 		if name := n.searches[d.SavedSearch.V]; name != "" {
-			row.About += " of “" + name + "”"
+			row.About += " · “" + name + "”"
 		}
 	case cola.EventTest:
 		row.About = "Test message"
@@ -54,7 +54,7 @@ func (n nameIndex) row(d cola.Delivery) deliveryRow {
 			row.About = "Endpoint challenge"
 		}
 	case cola.EventPaused:
-		row.About = "Alerts stopped for " + cmp.Or(row.To, "a destination")
+		row.About = "Alerts paused for " + cmp.Or(row.To, "a destination")
 		row.To, row.Path = ownAddressName, "" // d.Destination is the stopped destination, not the recipient
 	default:
 		row.About = d.Event
@@ -95,11 +95,14 @@ func (req *request) deliveries() error {
 		return err
 	}
 	p := deliveriesPage{
-		Rows:  names.rows(list.Rows),
-		Pager: newPager(req.http.URL, list.Meta, len(list.Rows)),
-		States: append([]option{{Label: "Any"}},
-			optionsOf(strings.ToLower(filters.Get("state")), cola.DeliveryStates()...)...),
+		Rows:     names.rows(list.Rows),
+		Pager:    newPager(req.http.URL, list.Meta, len(list.Rows)),
+		States:   []option{{Label: "Any"}},
 		Filtered: filters.Has("state") || filters.Has("destination") || filters.Has("saved_search"),
+	}
+	for _, o := range optionsOf(strings.ToLower(filters.Get("state")), cola.DeliveryStates()...) {
+		o.Label = capitalize(o.Label)
+		p.States = append(p.States, o)
 	}
 	p.Searches, p.More = searchOptions(searches, filters.Get("saved_search"), "Any")
 	p.Destinations = []option{{Label: "Any"}}
@@ -157,7 +160,7 @@ func (req *request) replayDelivery() error {
 		return err
 	}
 	if cola.CodeOf(err) == cola.CodeNotActive {
-		sentence = "The destination is not active. Open it to see why, and resume it."
+		sentence = "The destination isn’t active. Open it to see why."
 	}
 	return req.showDelivery(web.StatusOf(cola.CodeOf(err)), sentence)
 }

@@ -42,11 +42,11 @@ func TestDeliveries(t *testing.T) {
 	hookPath, _ := s.mustWebhook(typedWebhook("saved_search", search[16:]))
 	sent := s.mustSent(search, hookPath, "")
 	page := s.get(fmt.Sprint("/deliveries/", sent.ID))
-	page.shows(t, http.StatusOK, "Run 1 of “All wine”", "delivered", hook, sent.MessageID, "204", search+"/runs/1",
+	page.shows(t, http.StatusOK, "Run 1 · “All wine”", "delivered", hook, sent.MessageID, "204", search+"/runs/1",
 		fmt.Sprintf(`action="/deliveries/%d/replay"`, sent.ID))
 	page.checkHTML(t)
-	s.get("/deliveries").shows(t, http.StatusOK, "Run 1 of “All wine”", hook, ann, "delivered")
-	s.get(search).shows(t, http.StatusOK, "Run 1 of “All wine”", "/deliveries?saved_search=")
+	s.get("/deliveries").shows(t, http.StatusOK, "Run 1 · “All wine”", hook, ann, "delivered")
+	s.get(search).shows(t, http.StatusOK, "Run 1 · “All wine”", "/deliveries?saved_search=")
 	for query, finds := range map[string]bool{
 		"state=delivered": true, "state=Delivered": true, "state=failed": false, "destination=" +
 			hookPath[14:]: true, "saved_search=" + search[16:]: true, "state=&destination=&saved_search=": true,
@@ -76,8 +76,8 @@ func TestReplay(t *testing.T) {
 	path := fmt.Sprint("/deliveries/", failed.ID)
 	s.get(path).shows(t, http.StatusOK, "failed", "The receiver answered 404.", "404")
 	s.get(hookPath).shows(t, http.StatusOK, "paused", hookPath+"/resume", "failed")
-	s.get("/deliveries").shows(t, http.StatusOK, "Alerts stopped for "+hook, ownAddressName)
-	s.post(path+"/replay", nil).shows(t, http.StatusConflict, `role="alert"`, "not active", "failed")
+	s.get("/deliveries").shows(t, http.StatusOK, "Alerts paused for "+hook, ownAddressName)
+	s.post(path+"/replay", nil).shows(t, http.StatusConflict, `role="alert"`, hookPath, "failed")
 	s.post(hookPath+"/resume", nil).redirects(t)
 	if next := s.post(path+"/replay", nil).redirects(t); next != path {
 		t.Errorf("redirect to %s, want %s", next, path)
@@ -87,7 +87,7 @@ func TestReplay(t *testing.T) {
 	s.get(path).shows(t, http.StatusOK, "delivered", failed.MessageID, "The receiver answered 404.")
 
 	s.post(hookPath+"/replay", nil).redirects(t)
-	s.get(hookPath).shows(t, http.StatusOK, `class="notice"`, "No missed messages")
+	s.get(hookPath).shows(t, http.StatusOK, `class="notice"`, "no missed messages")
 	s.post(hookPath+"/pause", nil).redirects(t)
 	skipped := s.mustRunAgain(search)
 	if skipped == 0 {
@@ -200,7 +200,7 @@ func TestWithoutEmail(t *testing.T) {
 	if err != nil || len(list.Rows) != 2 {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	due := map[bool]string{true: "due ", false: "email is not set up"}
+	due := map[bool]string{true: "scheduled ", false: "email isn’t set up"}
 	for _, sends := range []bool{true, false} {
 		if !sends {
 			s.handler = New(noMail{s.registry.Service}, s.browsers,
@@ -210,16 +210,16 @@ func TestWithoutEmail(t *testing.T) {
 			want := due[sends || d.Kind == cola.KindWebhook]
 			table := s.get("/deliveries?destination=" + d.Destination)
 			table.shows(t, http.StatusOK, want)
-			table.lacks(t, due[want != "due "])
+			table.lacks(t, due[want != due[true]])
 			page := s.get(fmt.Sprint("/deliveries/", d.ID))
 			page.shows(t, http.StatusOK, "Next attempt", "pending")
-			if strings.Contains(page.text, "none: email is not set up") != (want != "due ") {
+			if strings.Contains(page.text, "None: email isn’t set up") != (want != due[true]) {
 				t.Errorf("%s, email set up: %t:\n%s", d.Kind, sends, page.body)
 			}
 		}
 		for path, stuck := range map[string]bool{search: !sends, hookPath: false} {
 			if table := cutOut(s.get(path).text, "Recent deliveries", "</table>"); strings.Contains(table,
-				"email is not set up") != stuck {
+				due[false]) != stuck {
 				t.Errorf("%s, email set up: %t:\n%s", path, sends, table)
 			}
 		}

@@ -89,7 +89,7 @@ type destinationRow struct {
 }
 
 // ownAddressName stands for the account's own email address.
-const ownAddressName = "Your account’s address"
+const ownAddressName = "Your account email"
 
 // destinationRow describes a destination. searches has the names of saved searches by ID.
 func (req *request) destinationRow(d cola.Destination, searches map[string]string) destinationRow {
@@ -125,20 +125,20 @@ func (req *request) isOwn(d cola.Destination) bool {
 func stateReason(d cola.Destination) string {
 	switch {
 	case d.State == cola.DestinationPending:
-		return "The endpoint must answer the challenge, or you enter its code. Until then, messages are skipped; you " +
-			"can resend them later."
+		return "The endpoint hasn’t been confirmed. It must answer the challenge, or you can enter the code. Until then, " +
+			"messages are skipped; you can resend them later."
 	case d.State == cola.DestinationUnconfirmed:
-		return "The recipient must open the confirmation link that we emailed. Until then, no messages are sent."
+		return "The recipient must confirm using the link we emailed. Until then, we don’t send alerts."
 	case d.Reason.V == cola.ReasonHolder:
-		return "You paused it. Messages are skipped; you can resend them after resuming."
+		return "You paused this destination. Messages are skipped; you can resend them after you resume it."
 	case d.Reason.V == cola.ReasonUnsubscribed:
 		return "The recipient unsubscribed and must confirm again."
 	case d.Reason.V == cola.ReasonFailing:
-		return "Messages could not be delivered. Fix the receiver, resume the destination, then resend missed messages."
+		return "Messages couldn’t be delivered. Fix the problem, resume the destination, then resend missed messages."
 	case d.Reason.V == cola.ReasonGone:
-		return "The receiver returned 410 (Gone). Resume if that was a mistake."
+		return "The endpoint returned 410 Gone. If that was a mistake, resume the destination."
 	case d.FailingSince.OK:
-		return "Deliveries are failing. They are retried for three days."
+		return "Deliveries are failing. We retry each one for up to three days."
 	}
 	return ""
 }
@@ -151,13 +151,13 @@ func shortStateReason(d cola.Destination) string {
 	case d.State == cola.DestinationUnconfirmed:
 		return "waiting for the recipient"
 	case d.Reason.V == cola.ReasonHolder:
-		return "by you"
+		return "paused by you"
 	case d.Reason.V == cola.ReasonUnsubscribed:
 		return "recipient unsubscribed"
 	case d.Reason.V == cola.ReasonFailing:
 		return "deliveries failed"
 	case d.Reason.V == cola.ReasonGone:
-		return "receiver returned 410"
+		return "endpoint returned 410"
 	case d.FailingSince.OK:
 		return "deliveries are failing"
 	}

@@ -39,7 +39,7 @@ func (req *request) showDestination(status int, actionError string, problems []s
 		return err
 	}
 	p := destinationPage{destinationRow: req.destinationRow(d, names.searches), ActionError: actionError, Code: formField{
-		Name: "code", Label: "Code", Hint: "data.code in the challenge, such as KX7Q-2MFA.", MaxLength: 40,
+		Name: "code", Label: "Code", Hint: "The value of data.code in the challenge, such as KX7Q-2MFA.", MaxLength: 40,
 		Problems: problems,
 	}}
 	p.CanResend = d.NeedsConsent() && !req.ownAddress(d) && !p.Unreachable
@@ -77,7 +77,7 @@ func (req *request) showDestinationError(err error) error {
 
 func (req *request) pauseDestination() error {
 	return req.changeDestination(cola.DestinationChangeParams{Active: cola.Some(false)},
-		"Destination paused. You can resend skipped messages later.")
+		"Destination paused. You can resend missed messages later.")
 }
 
 func (req *request) resumeDestination() error {
@@ -92,9 +92,9 @@ func (req *request) setSendEmpty() error {
 		return err
 	}
 	on := typed.Get("send_empty") == "true"
-	notice := "Runs without new labels are no longer sent."
+	notice := "This destination no longer gets alerts about runs without new labels."
 	if on {
-		notice = "Runs without new labels are now sent, too."
+		notice = "This destination now also gets alerts about runs without new labels."
 	}
 	return req.changeDestination(cola.DestinationChangeParams{SendEmpty: cola.Some(on)}, notice)
 }
@@ -140,7 +140,7 @@ func (req *request) confirmDestination() error {
 		return req.showDestinationError(err)
 	}
 	return req.redirect(destinationPath(changed.UUID),
-		"Endpoint confirmed. To send skipped messages, choose “Resend missed messages”.")
+		"Endpoint confirmed. To send what it missed, choose “Resend missed messages”.")
 }
 
 // redirectToDelivery redirects to the page of a new message, or shows why there is none.
@@ -158,7 +158,7 @@ func (req *request) replayDestination() error {
 	if err != nil {
 		return req.showDestinationError(err)
 	}
-	notice := "No missed messages."
+	notice := "There are no missed messages to resend."
 	if again.Count > 0 {
 		notice = "Resending " + plural(again.Count, "message", "messages") + "."
 	}
@@ -166,7 +166,7 @@ func (req *request) replayDestination() error {
 }
 
 func (req *request) confirmRotateSecret() error {
-	return req.confirmDestinationAction("destination_rotate", "Rotate the secret of ", http.MethodPost, "/secret")
+	return req.confirmDestinationAction("destination_rotate", "Rotate the secret for ", http.MethodPost, "/secret")
 }
 
 func (req *request) confirmDeleteDestination() error {

@@ -28,11 +28,11 @@ type destinationForm struct {
 }
 
 var destinationLabels = map[string]string{"kind": "Type", "address": "Address", "saved_search": "Searches",
-	"send_empty": "Runs without new labels"}
+	"send_empty": "Alert when nothing is new"}
 
 var destinationHints = map[string]string{
-	"address":      "A public https URL or an email address.",
-	"saved_search": "A search’s own destination overrides the account-wide one.",
+	"address":      "A public HTTPS URL or an email address.",
+	"saved_search": "Choose one search, or all. If the same address is set for both, the search’s own settings apply.",
 }
 
 // Text returns the value of a field.
@@ -96,7 +96,7 @@ func (req *request) addDestination() error {
 	}
 	notice := "Destination added."
 	if made.State == cola.DestinationUnconfirmed {
-		notice = "Destination added. The recipient must confirm by email first."
+		notice = "Destination added. Alerts start once the recipient confirms by email."
 	}
 	return req.redirect(destinationPath(made.UUID), notice)
 }
@@ -111,7 +111,7 @@ func (req *request) showDestinationForm(status int, f *destinationForm) error {
 	f.SendsMail = req.svc.SendsMail()
 	f.Searches, f.More = searchOptions(searches, f.Text("saved_search"), "All")
 	return req.show(status, "destination_form",
-		page{Title: "New destination", Data: f, Call: req.destinationCall(f.Values)})
+		page{Title: "Add destination", Data: f, Call: req.destinationCall(f.Values)})
 }
 
 // searchOptions returns the first saved searches, and the chosen one, as options. more is true if

@@ -58,7 +58,7 @@ func (s *site) mustPending(form url.Values) (path, secret string) {
 func TestWebhook(t *testing.T) {
 	s := mustSite(t)
 	search := s.mustSaved(typedSearch())
-	s.get("/destinations").shows(t, http.StatusOK, ann, "your account’s address", "1 of 20 destinations")
+	s.get("/destinations").shows(t, http.StatusOK, ann, "your account email", "1 of 20 destinations")
 	s.get("/destinations/new?saved_search="+search[16:]).shows(t, http.StatusOK, `selected>All wine`)
 	s.mustWebhook(typedWebhook("saved_search", search[16:], "send_empty", "true"))
 	paths := s.destinationsOf(ann)
@@ -69,8 +69,8 @@ func TestWebhook(t *testing.T) {
 	page.shows(t, http.StatusOK, hook, "active", "All wine", `name="send_empty" value="false"`)
 	page.lacks(t, "whsec_", "/resume")
 	page.checkHTML(t)
-	s.get("/destinations").shows(t, http.StatusOK, hook, "includes runs without new labels", "2 of 20")
-	s.get(search).shows(t, http.StatusOK, hook, "for this search")
+	s.get("/destinations").shows(t, http.StatusOK, hook, "also when nothing is new", "2 of 20")
+	s.get(search).shows(t, http.StatusOK, hook, "this search only")
 	s.mustWebhook(typedWebhook())
 	if both := s.get(search); strings.Count(both.body, hook) != 1 {
 		t.Errorf("the account-wide webhook is listed beside the search's own one, which overrides it:\n%s", both.body)
@@ -132,7 +132,7 @@ func TestConfirmEndpoint(t *testing.T) {
 	page.checkHTML(t)
 	s.get("/destinations").shows(t, http.StatusOK, "pending", "waiting for the endpoint")
 	for _, action := range []string{"/test", "/resume", "/replay"} {
-		s.post(path+action, nil).shows(t, http.StatusConflict, `role="alert"`, "not confirmed")
+		s.post(path+action, nil).shows(t, http.StatusConflict, `role="alert"`, path+"/confirmation")
 	}
 	for _, wrong := range []string{"", "AAAA-AAAA", `"><script>`} {
 		rejected := s.post(path+"/confirm", url.Values{"code": {wrong}})
@@ -151,11 +151,11 @@ func TestPauseAndDeleteDestination(t *testing.T) {
 	path, _ := s.mustWebhook(typedWebhook())
 	s.post(path+"/pause", nil).redirects(t)
 	paused := s.get(path)
-	paused.shows(t, http.StatusOK, "You paused it", path+"/resume")
+	paused.shows(t, http.StatusOK, "paused", path+"/resume")
 	paused.lacks(t, path+"/test")
 	s.post(path+"/test", nil).shows(t, http.StatusConflict, `role="alert"`, "is paused")
 	s.post(path+"/replay", nil).shows(t, http.StatusConflict, `role="alert"`)
-	s.get("/destinations").shows(t, http.StatusOK, "paused", "by you")
+	s.get("/destinations").shows(t, http.StatusOK, "paused by you")
 	s.post(path+"/resume", nil).redirects(t)
 	s.post(path+"/empty", url.Values{"send_empty": {"true"}}).redirects(t)
 	s.get(path).shows(t, http.StatusOK, "active", `name="send_empty" value="false"`)
@@ -186,8 +186,8 @@ func TestConfirmationByEmail(t *testing.T) {
 	s := mustSite(t)
 	path := s.post("/destinations/new", url.Values{"kind": {"email"}, "address": {"team@example.com"}}).redirects(t)
 	s.get(path).shows(t, http.StatusOK, `class="notice"`, "unconfirmed", path+"/confirmation", "Confirmation request")
-	s.post(path+"/resume", nil).shows(t, http.StatusConflict, `role="alert"`, "not confirmed")
-	s.post(path+"/test", nil).shows(t, http.StatusConflict, `role="alert"`, "not confirmed")
+	s.post(path+"/resume", nil).shows(t, http.StatusConflict, `role="alert"`, path+"/confirmation")
+	s.post(path+"/test", nil).shows(t, http.StatusConflict, `role="alert"`, path+"/confirmation")
 	again := s.post(path+"/confirmation", nil)
 	again.shows(t, http.StatusTooManyRequests, `role="alert"`, "team@example.com")
 	if again.Header.Get("Retry-After") == "" {

@@ -119,7 +119,7 @@ func errorTitle(p errorPage) string {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge:
 		return "Invalid request"
 	case http.StatusConflict:
-		return "Not possible right now"
+		return "This can’t be done right now"
 	case http.StatusTooManyRequests:
 		if p.Upgrade == "" {
 			return "Too many requests"
@@ -128,7 +128,7 @@ func errorTitle(p errorPage) string {
 	case http.StatusServiceUnavailable:
 		return "Temporarily unavailable"
 	case http.StatusMethodNotAllowed:
-		return "Method not allowed"
+		return "Action not available"
 	}
 	return "Something went wrong"
 }
@@ -139,7 +139,7 @@ func (req *request) notFoundPage() error {
 
 func (req *request) methodNotAllowed() error {
 	return cola.Errorf(cola.CodeMethodNotAllowed,
-		"This address doesn't support that action. Go back and use the buttons on the page.")
+		"This page doesn’t support that action. Go back and try again from the page.")
 }
 
 type edgeKey struct{}
@@ -219,7 +219,7 @@ func formErrors(err error) (problems map[string][]string, sentence string, ok bo
 	case !is:
 		return nil, "", false
 	case apiErr.Code == cola.CodeIdempotencyKeyReused:
-		return nil, "This form already saved a different search. Save again to create a second one.", true
+		return nil, "You already saved a different search from this form. Save again to create another.", true
 	case apiErr.Code == cola.CodeQuotaExceeded &&
 		slices.Contains([]any{"confirmations", registry.ReasonManualRuns, registry.ReasonTests},
 			apiErr.Details["reason"]):
@@ -227,7 +227,7 @@ func formErrors(err error) (problems map[string][]string, sentence string, ok bo
 	case !ok:
 		return nil, "", false
 	case len(problems) > 0:
-		return problems, "Fix these to save:", true
+		return problems, "Fix these problems to save:", true
 	}
 	return nil, errorSentence(apiErr), true
 }
@@ -236,15 +236,15 @@ func formErrors(err error) (problems map[string][]string, sentence string, ok bo
 func errorSentence(apiErr *cola.Error) string {
 	switch apiErr.Code {
 	case cola.CodeSearchTooBroad:
-		return "Too broad for a schedule. Add a filter other than status, or choose “Manual only”. Selecting every " +
-			"option of a group doesn’t narrow a search."
+		return "Too broad to run on a schedule. Add a filter other than status, or choose “Manual only”. Selecting every " +
+			"option in a group is the same as selecting none."
 	case cola.CodeWatchlistLimit:
 		return watchlistLimitSentence(apiErr)
 	case cola.CodeDestinationLimit:
-		return "You have reached the limit of " + strconv.Itoa(cola.MaxDestinations) +
+		return "You’ve reached the limit of " + strconv.Itoa(cola.MaxDestinations) +
 			" destinations. Delete one first."
 	case cola.CodeDestinationExists:
-		return "This destination already exists. If you lost its secret, rotate it on the destination’s page."
+		return "You already have this destination. If you lost its secret, rotate it on the destination’s page."
 	case cola.CodeNotActive:
 		return notActiveSentence(apiErr)
 	}
@@ -255,12 +255,12 @@ func watchlistLimitSentence(apiErr *cola.Error) string {
 	limit, _ := apiErr.Details["limit"].(int)
 	switch {
 	case limit == 0:
-		return "Your account can’t have alerts. Ask your administrator."
+		return "Your account doesn’t include alerts. Ask your administrator."
 	case limit > cola.MaxActiveSchedules:
-		return "You have reached the limit of " + count(limit) + " saved searches. Delete one first."
+		return "You’ve reached the limit of " + count(limit) + " saved searches. Delete one first."
 	}
-	return "You have reached the limit of " + plural(limit, "alert", "alerts") +
-		". Pause or delete one first, or save this search paused or without a schedule."
+	return "You’ve reached your limit of " + plural(limit, "alert", "alerts") +
+		". Pause or delete one, or save this search paused or without a schedule."
 }
 
 // notActiveSentence explains a CodeNotActive error.
@@ -269,9 +269,9 @@ func notActiveSentence(apiErr *cola.Error) string {
 	reason, _ := apiErr.Details["reason"].(string)
 	switch {
 	case state == cola.DestinationPending:
-		return "The endpoint is not confirmed. It must answer the challenge, or you enter its code."
+		return "The endpoint isn’t confirmed. It must answer the challenge, or you can enter the code."
 	case state == cola.DestinationUnconfirmed:
-		return "The recipient has not confirmed. You can resend the confirmation email."
+		return "The recipient hasn’t confirmed yet. You can resend the confirmation email."
 	case reason == cola.ReasonUnsubscribed:
 		return "The recipient unsubscribed and must confirm again. You can resend the confirmation email."
 	case state != "":

@@ -65,7 +65,7 @@ func TestFormInOutage(t *testing.T) {
 		kept := out.post("/saved-searches/new?x=1", typed)
 		kept.shows(t, http.StatusServiceUnavailable,
 			`action="/saved-searches/new?x=1"`, `name="name" value="Oak & "ash" <b>"`)
-		kept.lacks(t, "You are signed out", "<p>Try again in", `<p><a href="/sign-in">`)
+		kept.lacks(t, "You’re signed out", "<p>Try again in", `<p><a href="/sign-in">`)
 		if strings.Contains(kept.body, "<b>") || kept.Header.Get("Retry-After") == "" {
 			t.Errorf("%v:\n%s", kept.Header, kept.body)
 		}
@@ -121,7 +121,7 @@ func TestMentionsRetry(t *testing.T) {
 		cola.Unavailable().Message:                       true,
 		"The request timed out. Try again shortly.":      true,
 		"Check the list of keys in a few seconds.":       true,
-		"You are loading pages too quickly.":             false,
+		"You’re opening pages too quickly.":              false,
 		"The plan allows 60 requests in any 60 seconds.": false,
 	} {
 		if got := mentionsRetry.MatchString(message); got != want {

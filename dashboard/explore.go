@@ -47,7 +47,7 @@ func exampleSearches() []exampleSearch {
 		{"“reserve”", explorePath + "?q=reserve"},
 		{"French wine", explorePath + "?origin=french&product_type=wine"},
 		{"Beer in cans", explorePath + "?container_type=can&product_type=malt+beverage"},
-		{"Spirits from 50% ABV", explorePath + "?abv_min=50&product_type=distilled+spirits"},
+		{"Spirits at 50% ABV or higher", explorePath + "?abv_min=50&product_type=distilled+spirits"},
 		{"Surrendered approvals", explorePath + "?status=surrendered"},
 	}
 }
@@ -90,7 +90,7 @@ func (req *request) searchCall(p cola.SearchParams) *apiCall {
 	if q := searchQuery(p).Encode(); q != "" {
 		path += "?" + q
 	}
-	cost := "Costs one list record per label returned; free without results."
+	cost := "Costs one list record per label returned; free if nothing matches."
 	return req.call("GET", path, cost).forTool("search_colas", toolArguments(p))
 }
 
@@ -128,19 +128,19 @@ type price struct {
 }
 
 func searchPrice() price {
-	return price{"one list record per label shown, at most 20; free without results", "Search"}
+	return price{"one list record per label shown, up to 20; free if nothing matches", "Search"}
 }
 
 func explanationPrice() price {
-	return price{"one list record; free if the label does not exist", "Continue"}
+	return price{"one list record; free if the label doesn’t exist", "Continue"}
 }
 
 func runPrice() price {
-	return price{"one list record per label shown, at most 20", "Show labels"}
+	return price{"one list record per label shown, up to 20", "Show labels"}
 }
 
 func recordPrice() price {
-	return price{"one detail view; free if the record does not exist", "Continue"}
+	return price{"one detail view; free if the record doesn’t exist", "Continue"}
 }
 
 // chargeConfirmation is a charged page that another site linked to.
@@ -169,11 +169,11 @@ func (req *request) guardCharge(p price) (answered bool, err error) {
 	}
 	if !isDocument(h) {
 		return true, cola.Errorf(cola.CodeForbidden,
-			"This page costs quota, so it can't be embedded in another page. You were not charged.")
+			"This page uses quota, so it can’t be embedded in another page. You weren’t charged.")
 	}
 	if isPrefetch(h) {
 		return true, cola.Errorf(cola.CodeForbidden,
-			"This page costs quota, so it can't be loaded in advance. You were not charged.")
+			"This page uses quota, so it can’t be preloaded. You weren’t charged.")
 	}
 	switch h.Get("Sec-Fetch-Site") {
 	case "", "none", "same-origin":
@@ -181,5 +181,5 @@ func (req *request) guardCharge(p price) (answered bool, err error) {
 	}
 	to := req.http.URL.RequestURI()
 	ask := chargeConfirmation{p, to, truncate(to, 200), req.quota}
-	return true, req.show(http.StatusOK, "explore_confirm", page{Title: "Confirm quota use", Data: ask})
+	return true, req.show(http.StatusOK, "explore_confirm", page{Title: "Open this page?", Data: ask})
 }

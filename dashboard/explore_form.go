@@ -44,7 +44,7 @@ func readSearch(reader *params.Reader[cola.SearchParams], raw string) searchRequ
 	s.values, s.hints = searchValues(values)
 	s.params = reader.Read(reader.Fields(s.values), problems)
 	if n := s.params.PerPage; n.OK && n.V > cola.DefaultPerPage {
-		s.params.Problems.Add("per_page", "At most %d labels per page. The API returns up to %d.",
+		s.params.Problems.Add("per_page", "Show up to %d labels per page here, or up to %d with the API.",
 			cola.DefaultPerPage, cola.MaxPerPage)
 	}
 	if !s.params.VolumeMin.OK && !s.params.VolumeMax.OK &&
@@ -66,7 +66,7 @@ func searchValues(values url.Values) (known url.Values, hints []string) {
 		if slices.Contains(names, name) {
 			known[name] = values[name]
 		} else if near, ok := vocabulary.Nearest(name, names); ok {
-			hints = append(hints, fmt.Sprintf("%s is not a filter and was ignored. Did you mean %s?",
+			hints = append(hints, fmt.Sprintf("Ignored %s: there’s no such filter. Did you mean %s?",
 				params.Quoted(name), near))
 		}
 	}

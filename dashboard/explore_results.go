@@ -37,17 +37,14 @@ type pageCost struct {
 	One, Many string
 	Left      int
 	Limit     int
-	PerMinute int // the rate limit
 }
 
 func listCost(q cola.QuotaState) pageCost {
-	return pageCost{q.Charged, "list record", "list records", q.ListRecordsRemaining(), q.Limits.ListRecords,
-		q.Limits.PerMinute}
+	return pageCost{q.Charged, "list record", "list records", q.ListRecordsRemaining(), q.Limits.ListRecords}
 }
 
 func detailCost(q cola.QuotaState) pageCost {
-	return pageCost{q.Charged, "detail view", "detail views", q.DetailViewsRemaining(), q.Limits.DetailViews,
-		q.Limits.PerMinute}
+	return pageCost{q.Charged, "detail view", "detail views", q.DetailViewsRemaining(), q.Limits.DetailViews}
 }
 
 // filterChip is a filter of a search, with a link that removes it.
@@ -255,10 +252,9 @@ func categoryParents(p cola.SearchParams) []facetLink {
 
 // Text describes the cost of the page.
 func (c pageCost) Text() string {
-	left := fmt.Sprintf("%s of %s left this month", count(c.Left), count(c.Limit))
-	rate := "Rate limit: " + plural(c.PerMinute, "request", "requests") + " per 60 seconds."
+	left := count(c.Left) + " of " + count(c.Limit)
 	if c.Charged == 0 {
-		return fmt.Sprintf("No charge; %s %s. %s", c.Many, left, rate)
+		return fmt.Sprintf("No charge; %s %s left this month.", left, c.Many)
 	}
-	return fmt.Sprintf("Used %s; %s. %s", plural(c.Charged, c.One, c.Many), left, rate)
+	return fmt.Sprintf("Used %s; %s left this month.", plural(c.Charged, c.One, c.Many), left)
 }

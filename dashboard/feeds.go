@@ -35,7 +35,7 @@ func (req *request) makeFeed() error {
 		return err
 	}
 	return req.show(http.StatusCreated, "saved_search_feed", page{
-		Title: "Feed of “" + s.Name + "”",
+		Title: "Feed for “" + s.Name + "”",
 		Data:  feedPage{s, copied{"feed URL", feed.URL}},
 		Call: req.call(http.MethodPost, searchPath(s.UUID)+"/feed",
 			freeCost+" Each call creates a new URL and disables the previous one."),
@@ -53,9 +53,19 @@ func (req *request) endFeed() error {
 }
 
 func (req *request) confirmMakeFeed() error {
-	return req.confirmSearchAction("saved_search_feed_create", "Create a feed of", http.MethodPost, "/feed")
+	exists, _, err := req.svc.HasFeed(req.ctx(), req.caller, req.path("uuid"))
+	if err != nil {
+		return err
+	}
+	title := "Create a feed for"
+	if exists {
+		title = "Replace the feed URL for"
+	}
+	return req.confirmSearchAction(searchAction{template: "saved_search_feed_create", title: title,
+		method: http.MethodPost, path: "/feed", hasFeed: exists})
 }
 
 func (req *request) confirmEndFeed() error {
-	return req.confirmSearchAction("saved_search_feed_end", "Delete the feed of", http.MethodDelete, "/feed")
+	return req.confirmSearchAction(searchAction{template: "saved_search_feed_end", title: "Delete the feed for",
+		method: http.MethodDelete, path: "/feed"})
 }

@@ -19,7 +19,7 @@ import (
 const formUsed = "This form was already submitted or has expired. "
 
 // formUsedSecret is the message for such a form if its result is shown only once.
-const formUsedSecret = formUsed + "Its result can’t be shown again. If you don’t have it, start over."
+const formUsedSecret = formUsed + "The secret or URL can’t be shown again. If you didn’t copy it, create a new one."
 
 // newFormToken returns a token for a form.
 func (req *request) newFormToken() (token string, err error) { return req.browsers.OpenForm(req.ctx()) }
@@ -58,8 +58,8 @@ func (req *request) form() (url.Values, error) {
 	}
 	if shownTo := values.Get(accountField); req.signedIn && shownTo != "" && shownTo != fmt.Sprint(req.caller.Account) {
 		return nil, cola.Errorf(cola.CodeForbidden,
-			"This form belongs to a different account and was not saved. Open it again, or switch accounts and "+
-				"resubmit.")
+			"You opened this form while signed in to a different account. Nothing was saved. Open the form again, or "+
+				"switch back and resubmit it.")
 	}
 	values.Del(accountField)
 	return values, nil
@@ -67,14 +67,14 @@ func (req *request) form() (url.Values, error) {
 
 // parseForm reads the submitted form.
 func (req *request) parseForm() (url.Values, error) {
-	body, err := web.ReadBody(req.http, maxForm, "The form is too large: the limit is %d bytes. It was not saved.")
+	body, err := web.ReadBody(req.http, maxForm, "The form is too large (limit: %d bytes). Nothing was saved.")
 	if err != nil {
 		return nil, err
 	}
 	values, err := url.ParseQuery(string(body))
 	if err != nil {
 		return nil, cola.Errorf(cola.CodeValidation,
-			"The form could not be read and was not saved. Reload the page and try again.")
+			"We couldn’t read the form. Nothing was saved. Reload the page and try again.")
 	}
 	return values, nil
 }
@@ -94,7 +94,7 @@ func (req *request) showResubmit() error {
 	if err != nil {
 		return err
 	}
-	return req.show(http.StatusUnauthorized, "signed_out", page{Title: "You are signed out", Data: form})
+	return req.show(http.StatusUnauthorized, "signed_out", page{Title: "You’re signed out", Data: form})
 }
 
 // readResubmitForm reads the submitted form, to offer it for submission again.

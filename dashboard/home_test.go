@@ -15,8 +15,8 @@ func TestOverview(t *testing.T) {
 	holder := s.join(bob, cola.TierFree)
 	fresh := s.by(bob).get("/")
 	fresh.shows(t, http.StatusOK, "0 of 200", "0 of 10,000", "No API keys yet", "No saved searches yet",
-		"1 Dec 2026, 00:00 UTC")
-	fresh.lacks(t, "Used up")
+		"Dec 1, 2026, 00:00 UTC")
+	fresh.lacks(t, `class="problem"`)
 	fresh.checkHTML(t)
 
 	key := s.registry.Key(t, holder.Account, "laptop")
@@ -31,7 +31,7 @@ func TestOverview(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.by(bob).get("/").shows(t, http.StatusOK, "200 of 200", "Used up for this month", "1 API key")
+	s.by(bob).get("/").shows(t, http.StatusOK, "200 of 200", `class="problem"`, `href="/plans"`, "1 API key")
 }
 
 // TestSuspended checks that every page shows a suspended visitor the reason and lets them sign out.

@@ -122,12 +122,12 @@ func (req *request) showKeyForm(status int, f keyForm) (err error) {
 	}
 	today := cola.DateOf(req.now())
 	f.Earliest, f.Until = today.AddDays(1), cola.DateOf(today.Time().AddDate(keyYears, 0, 0))
-	return req.show(status, "key_new", page{Title: "New API key", Data: f})
+	return req.show(status, "key_new", page{Title: "Create API key", Data: f})
 }
 
 // redirectFormUsed redirects after a used form token.
 func (req *request) redirectFormUsed() error {
-	return req.redirect(keysPath, formUsed+"A key that it created is in the list but can’t be shown again. "+
+	return req.redirect(keysPath, formUsed+"If it created a key, the key is listed below but can’t be shown again. "+
 		"If you didn’t copy it, revoke it and create another.")
 }
 
@@ -163,7 +163,7 @@ func keyParams(name, expires string) registry.KeyParams {
 		return p
 	}
 	if err := p.Expires.UnmarshalText([]byte(expires)); err != nil {
-		p.Problems.Add("expires", "%s is not a date. Use YYYY-MM-DD, or leave it empty for no expiration.",
+		p.Problems.Add("expires", "%s isn’t a valid date. Use YYYY-MM-DD, or leave it empty if the key shouldn’t expire.",
 			cola.Quoted(expires))
 	}
 	return p
@@ -211,7 +211,7 @@ func (req *request) id() int64 {
 // overlapLabels describes registry.KeyOverlaps, in their order.
 func overlapLabels() []string {
 	return []string{
-		"Now (for a leaked key)",
+		"Immediately (if the key leaked)",
 		"In 1 hour",
 		"In 1 day",
 		"In 7 days",

@@ -66,7 +66,7 @@ func (e *edge) rejectCrossOrigin(next http.Handler) http.Handler {
 	protection := e.crossOriginProtection()
 	protection.SetDenyHandler(e.public(func(req *request) error {
 		return cola.Errorf(cola.CodeForbidden,
-			"The form was sent from another site and was not saved. Open the page here and try again.")
+			"This form came from another site, so nothing was saved. Open the page on this site and try again.")
 	}))
 	return protection.Handler(next)
 }
@@ -103,7 +103,7 @@ func (e *edge) rejectEmbedded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 		if reads && !isDocument(r.Header) && !isOwnFetch(r.Header) {
-			web.Fail(w, r, cola.Errorf(cola.CodeForbidden, "This page can't be embedded in another page."))
+			web.Fail(w, r, cola.Errorf(cola.CodeForbidden, "This page can’t be embedded in another page."))
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -146,7 +146,7 @@ func (p *rateLimiter) take(of limitKey) error {
 	}
 	return &cola.Error{
 		Code:       cola.CodeQuotaExceeded,
-		Message:    "You are loading pages too quickly. You were not charged. For programs, use the API.",
+		Message:    "You’re opening pages too quickly. You weren’t charged. To automate requests, use the API.",
 		RetryAfter: time.Second,
 	}
 }

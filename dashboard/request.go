@@ -95,7 +95,7 @@ func (e *edge) authenticated(serve func(*request) error) http.HandlerFunc {
 		}
 		if cola.CodeOf(err) == cola.CodeUnauthorized {
 			req.signedIn = false
-			req.finish(req.promptSignIn("You were signed out. Sign in to continue."))
+			req.finish(req.promptSignIn("You’ve been signed out. Sign in to continue."))
 			return
 		}
 		if err == nil {

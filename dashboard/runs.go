@@ -83,7 +83,7 @@ func (req *request) runLabels() error {
 		p.Rows = append(p.Rows, row)
 	}
 	call := req.listCall(runPath(s.UUID, run) + "/matches")
-	call.Cost = "Costs one list record per match. Returns TTB IDs, late flags and filters, without names."
+	call.Cost = "Costs one list record per match. Returns TTB IDs, late flags and matched filters, but no names."
 	return req.show(http.StatusOK, "saved_search_run_labels", page{
 		Title: "Labels · " + runTitle(s, run), Data: p, Call: call,
 	})
@@ -94,5 +94,5 @@ func runPath(uuid, run string) string { return searchPath(uuid) + "/runs/" + url
 
 // runTitle returns the title of a run's page.
 func runTitle(s cola.SavedSearch, run string) string {
-	return "Run " + run + " of “" + s.Name + "”"
+	return "Run " + run + " · “" + s.Name + "”"
 }

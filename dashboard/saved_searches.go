@@ -209,16 +209,16 @@ type scheduleState struct {
 func scheduleStateOf(s *cola.Schedule) scheduleState {
 	switch {
 	case s == nil:
-		return scheduleState{Word: "no schedule", Class: "soft"}
+		return scheduleState{Word: "manual", Class: "soft"}
 	case s.PausedBecause.V == cola.PausedDowngraded:
 		return scheduleState{Word: "on hold", Class: "bad",
-			Why: "You have more alerts than your limit, so only the oldest run. Pause or delete another one to " +
-				"continue. The next run catches up."}
+			Why: "You’re over your alert limit, so only your oldest alerts run. To restart this one, pause or delete " +
+				"another. Its next run covers the time it missed."}
 	case s.PausedBecause.OK:
 		return scheduleState{Word: "on hold", Class: "bad",
-			Why: "Your account is suspended. Ask your administrator. The next run catches up."}
+			Why: "Your account is suspended. Contact your administrator. Once it’s restored, the next run covers the time it missed."}
 	case !s.Active:
-		return scheduleState{Word: "paused", Class: "soft", Why: "The first run after you resume catches up."}
+		return scheduleState{Word: "paused", Class: "soft", Why: "When you resume, the first run covers the time since the last one."}
 	}
 	return scheduleState{Word: "active", Class: "good"}
 }

@@ -99,7 +99,7 @@ func (req *request) showSearchError(err error) error {
 }
 
 func (req *request) pauseSearch() error {
-	return req.setActive(false, "Paused. The first run after you resume catches up.")
+	return req.setActive(false, "Paused. When you resume, the first run covers the time since the last one.")
 }
 
 func (req *request) resumeSearch() error {
@@ -129,29 +129,37 @@ func (req *request) runSearch() error {
 
 // searchConfirmation asks for confirmation of an irreversible action.
 type searchConfirmation struct {
-	Search cola.SavedSearch
-	Form   string // single-use form token; empty if submitting twice is harmless
+	Search  cola.SavedSearch
+	Form    string // single-use form token; empty if submitting twice is harmless
+	HasFeed bool   // the action replaces a feed
+}
+
+// searchAction is an irreversible action on a saved search.
+type searchAction struct {
+	template, title string
+	method, path    string // of the API; path is relative to the search
+	hasFeed         bool   // the action replaces a feed
 }
 
 func (req *request) confirmDeleteSearch() error {
-	return req.confirmSearchAction("saved_search_delete", "Delete", http.MethodDelete, "")
+	return req.confirmSearchAction(searchAction{template: "saved_search_delete", title: "Delete",
+		method: http.MethodDelete})
 }
 
-// confirmSearchAction shows a confirmation page. below is the API path of the action, relative to
-// the search.
-func (req *request) confirmSearchAction(template, title, method, below string) error {
+// confirmSearchAction shows a confirmation page.
+func (req *request) confirmSearchAction(a searchAction) error {
 	s, err := req.savedSearch()
 	if err != nil {
 		return err
 	}
-	p := searchConfirmation{Search: s}
-	if method == http.MethodPost {
+	p := searchConfirmation{Search: s, HasFeed: a.hasFeed}
+	if a.method == http.MethodPost {
 		if p.Form, err = req.newFormToken(); err != nil {
 			return err
 		}
 	}
-	return req.show(http.StatusOK, template, page{
-		Title: title + " “" + s.Name + "”", Data: p, Call: req.call(method, searchPath(s.UUID)+below, freeCost),
+	return req.show(http.StatusOK, a.template, page{
+		Title: a.title + " “" + s.Name + "”", Data: p, Call: req.call(a.method, searchPath(s.UUID)+a.path, freeCost),
 	})
 }
 
@@ -200,15 +208,23 @@ func (req *request) explainSearch() error {
 	}
 	req.allowBackCache()
 	p := explainPage{Search: search, Explanation: e, Name: labelName(&e.Label),
-		VerdictText: withFieldLabels(e.Message)}
+		VerdictText: verdictText(e)}
 	for _, f := range e.Filters {
 		p.Filters = append(p.Filters, explainedFilter{filterWords(cola.FilterSetOf(f.Filter)), filterValue(f), f.Met})
 	}
 	return req.show(http.StatusOK, "saved_search_explain", page{
-		Title: "Check a label", Data: p,
+		Title: "Test a label", Data: p,
 		Call: req.call(http.MethodGet, searchPath(search.UUID)+"/explain/"+url.PathEscape(e.TTBID.String()),
 			"Costs one list record."),
 	})
+}
+
+// verdictText is the verdict in a sentence. The page lists the filters below it.
+func verdictText(e cola.Explanation) string {
+	if e.Verdict == cola.VerdictFilters {
+		return "Runs skip this label because it doesn’t match all filters."
+	}
+	return withFieldLabels(e.Message)
 }
 
 // filterValue describes the value of a filter.
@@ -220,9 +236,9 @@ func filterValue(f cola.FilterFinding) string {
 	filter, _, ok := cola.SavedFilter(f.Filter)
 	switch {
 	case ok && filter.Kind == cola.MinFilter:
-		return "at least " + text
+		return "At least " + text
 	case ok && filter.Kind == cola.MaxFilter:
-		return "at most " + text
+		return "At most " + text
 	}
 	return text
 }

@@ -18,11 +18,11 @@ import (
 // nonFilterFields are the fields other than filters, by API name. schedule.day is split into
 // schedule.weekday and schedule.monthday.
 var nonFilterFields = map[string]formField{
-	"name":              {Label: "Name", Hint: "Also used in alerts.", MaxLength: 200},
+	"name":              {Label: "Name", Hint: "Shown in alerts.", MaxLength: 200},
 	"schedule.monthday": {Label: "Day of month", Hint: "1 to 28. Default: 1.", Mode: "numeric"},
 	"schedule.weekday":  {Label: "Day of week"},
 	"schedule.cadence":  {Label: "Schedule"},
-	"schedule.active":   {Label: "Active"},
+	"schedule.active":   {Label: "Run on this schedule"},
 	"schedule":          {Label: "Schedule"},
 	"filters":           {Label: "Filters"},
 }
@@ -268,22 +268,22 @@ func (f *searchForm) noteUnsupported(p cola.SearchParams) {
 	if p.ApprovalDateFrom != 0 || p.ApprovalDateTo != 0 ||
 		len(p.Problems["approval_date_from"])+len(p.Problems["approval_date_to"]) > 0 {
 		f.Unsupported = append(f.Unsupported,
-			"Approval dates: each run covers the time since the last one.")
+			"Approval dates (each run covers the time since the last one)")
 	}
 	for _, lacking := range p.NotForSavedSearch() {
 		if lacking.Param == "permit_number" {
 			f.Unsupported = append(f.Unsupported,
 				"Exact permit number "+cola.Quoted(p.PermitNumber)+
-					": use “Permit number contains” under “Identifiers and status”.")
+					" (use “Permit number contains” under “Identifiers and status” instead)")
 			continue
 		}
 		f.Unsupported = append(f.Unsupported,
-			strings.ToUpper(lacking.Noun[:1])+lacking.Noun[1:]+": not available in saved searches yet.")
+			strings.ToUpper(lacking.Noun[:1])+lacking.Noun[1:]+" (not available in saved searches yet)")
 	}
 	delete(p.Problems, "approval_date_from")
 	delete(p.Problems, "approval_date_to")
 	if len(p.Problems) > 0 {
-		f.Unsupported = append(f.Unsupported, "Invalid values.")
+		f.Unsupported = append(f.Unsupported, "Filters with invalid values")
 	}
 }
 

@@ -56,7 +56,7 @@ func (req *request) saveSearch() error {
 	}
 	notice := savedNotice(made.Search)
 	if made.Repeated {
-		notice = "This search is already saved."
+		notice = "You already saved this search."
 	}
 	return req.redirect(searchPath(made.Search.UUID), notice)
 }
@@ -76,7 +76,7 @@ const idempotencyAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 // savedNotice confirms that a search was saved, with the time of its first run.
 func savedNotice(s cola.SavedSearch) string {
 	if s.Schedule != nil && s.Schedule.NextRunAt.OK {
-		return "Saved. First run: " + s.Schedule.NextRunAt.V.Time().Format("2 January, 15:04 UTC") + "."
+		return "Saved. First run: " + s.Schedule.NextRunAt.V.Time().Format("Jan 2, 2006, 15:04 UTC") + "."
 	}
 	return strings.TrimSpace("Saved. " + scheduleStateOf(s.Schedule).Why)
 }

@@ -151,10 +151,10 @@ func (p preview) Summary() string {
 func (p preview) Withheld() string {
 	switch p.PreviewPage.Withheld {
 	case registry.WithheldDailyLimit:
-		return "You have seen " + strconv.Itoa(cola.MaxDailyPreviewLabels) +
-			" labels in previews, the daily limit. It resets at 00:00 UTC; until then, search in Explore."
+		return "You’ve reached the daily limit of " + strconv.Itoa(cola.MaxDailyPreviewLabels) +
+			" previewed labels. It resets at 00:00 UTC. Until then, use Explore."
 	case registry.WithheldUnavailable:
-		return "Labels can’t be shown right now. The counts are correct."
+		return "Labels can’t be shown right now, but the counts are accurate."
 	}
 	return ""
 }
@@ -163,7 +163,7 @@ func (p preview) Withheld() string {
 func (p preview) Width() int { return len(p.Days) * previewDayWidth }
 
 // First returns the oldest day of the chart.
-func (p preview) First() string { return p.Days[len(p.Days)-1].Date.Time().Format("2 Jan") }
+func (p preview) First() string { return p.Days[len(p.Days)-1].Date.Time().Format("Jan 2") }
 
 // Last returns the latest day of the chart.
-func (p preview) Last() string { return p.Days[0].Date.Time().Format("2 Jan") }
+func (p preview) Last() string { return p.Days[0].Date.Time().Format("Jan 2") }

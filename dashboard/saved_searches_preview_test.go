@@ -82,7 +82,7 @@ func TestPreviewWithoutCounts(t *testing.T) {
 	}
 	s.post("/saved-searches/preview", url.Values{"filters.query": {strings.Repeat("x", 70_000)}}).shows(t,
 		http.StatusRequestEntityTooLarge)
-	s.by("").post("/saved-searches/preview", url.Values{}).shows(t, http.StatusUnauthorized, "You are signed out")
+	s.by("").post("/saved-searches/preview", url.Values{}).shows(t, http.StatusUnauthorized, "You’re signed out")
 }
 
 // TestPreviewWithoutNames checks that a preview still counts after the daily limit of named labels,
@@ -106,7 +106,7 @@ func TestPreviewWithoutNames(t *testing.T) {
 		t.Fatalf("%d labels are named, %v", len(named), err)
 	}
 	a := s.post("/saved-searches/preview", form)
-	a.shows(t, http.StatusOK, strconv.Itoa(cola.MaxDailyPreviewLabels)+" labels", `class="lately"`)
+	a.shows(t, http.StatusOK, strconv.Itoa(cola.MaxDailyPreviewLabels)+" previewed labels", `class="lately"`)
 	a.lacks(t, `href="/explore/`)
 	s.registry.Pass(-24 * time.Hour)
 	if again := s.mustPreview(form); again != total {
@@ -178,7 +178,7 @@ func TestFormFromSearch(t *testing.T) {
 		`value="2"`, `name="filters.container_can" value="true" checked`,
 		`name="filters.container_keg" value="true" checked`, "<li>Approval dates", `"NJ-I-721"`, `value="Zinfandel"`)
 	a.lacks(t, `name="filters.type_distilled_spirit" value="true" checked`,
-		`name="filters.derived_wine" value="true" checked`, "Invalid values")
+		`name="filters.derived_wine" value="true" checked`, "invalid values")
 	a.checkHTML(t)
 	if whole := s.get("/saved-searches/new?from=" +
 		url.QueryEscape("?q=barrel&status=approved")); !strings.Contains(whole.text, `value="barrel"`) {
@@ -192,5 +192,5 @@ func TestFormFromSearch(t *testing.T) {
 			t.Errorf("%s:\n%s", hostile, a.body)
 		}
 	}
-	s.get("/saved-searches/new?abv_min=x").shows(t, http.StatusOK, "Invalid values")
+	s.get("/saved-searches/new?abv_min=x").shows(t, http.StatusOK, "invalid values")
 }

@@ -69,7 +69,7 @@ func TestCreateSavedSearch(t *testing.T) {
 	s.get("/saved-searches").shows(t, http.StatusOK, `class="empty"`, "0 of 10", "/saved-searches/new")
 	s.get("/saved-searches/new").shows(t, http.StatusOK, addFilter)
 	path := s.mustSaved(typedSearch("filters.abv_min", "12", "schedule.cadence", "weekly", "schedule.weekday", "1"))
-	s.get(path).shows(t, http.StatusOK, `class="notice"`, "23 November, 06:00 UTC.", "All wine", "active",
+	s.get(path).shows(t, http.StatusOK, `class="notice"`, "Nov 23, 2026, 06:00 UTC.", "All wine", "active",
 		"Minimum ABV (%)</dt><dd>12</dd>", "No runs yet", ann)
 	s.get(path).lacks(t, `class="notice"`)
 	s.get("/saved-searches").shows(t, http.StatusOK, path, "All wine", "wine · at least 12% ABV", "Every Monday",
@@ -80,7 +80,7 @@ func TestCreateSavedSearch(t *testing.T) {
 	} {
 		s.mustSaved(form)
 	}
-	s.get("/saved-searches").shows(t, http.StatusOK, "no schedule", "Monthly on the 3rd", "paused", "1 of 10")
+	s.get("/saved-searches").shows(t, http.StatusOK, "manual", "Monthly on the 3rd", "paused", "1 of 10")
 }
 
 // TestDoubleSubmit checks that submitting a form twice creates one search. The same form with a
@@ -236,8 +236,8 @@ func TestSearchOnHold(t *testing.T) {
 	if err := s.registry.Store.SetActiveLimit(t.Context(), s.browsers.callers[ann].Account, 1); err != nil {
 		t.Fatal(err)
 	}
-	s.get(path).shows(t, http.StatusOK, "on hold", "more alerts than your limit")
-	s.get("/saved-searches").shows(t, http.StatusOK, "on hold", "more alerts than your limit", ">2 of 1<")
+	s.get(path).shows(t, http.StatusOK, "on hold", "over your alert limit")
+	s.get("/saved-searches").shows(t, http.StatusOK, "on hold", "over your alert limit", ">2 of 1<")
 	s.post(path+"/run", nil).shows(t, http.StatusConflict, `role="alert"`)
 }
 
@@ -252,7 +252,7 @@ func TestRunsOfASearch(t *testing.T) {
 	}
 	found := s.mustFind(path, run)
 	before := s.used()
-	s.get(path).shows(t, http.StatusOK, fmt.Sprint("Run ", run.ID), "21 Nov 2026, 12:00 UTC", "pending")
+	s.get(path).shows(t, http.StatusOK, fmt.Sprint("Run ", run.ID), "Nov 21, 2026, 12:00 UTC", "pending")
 	page := s.get(fmt.Sprint(path, "/runs/", run.ID))
 	page.shows(t, http.StatusOK, count(run.MatchCount), fmt.Sprintf(`href="%s/runs/%d/labels"`, path, run.ID),
 		"one list record per label")
@@ -350,7 +350,7 @@ func TestFeedIsShownOnce(t *testing.T) {
 	path := s.mustSaved(typedSearch())
 	s.get(path).lacks(t, path+"/feed/end")
 	ask := s.get(path + "/feed")
-	ask.shows(t, http.StatusOK, "“All wine”?", "stops working")
+	ask.shows(t, http.StatusOK, "“All wine”?", ">Create feed</button>")
 	form := url.Values{"form": {cutOut(ask.body, `name="form" value="`, `"`)}}
 	made := s.post(path+"/feed", form)
 	made.shows(t, http.StatusCreated, "https://registry.example/feeds/")
@@ -365,6 +365,7 @@ func TestFeedIsShownOnce(t *testing.T) {
 	}
 	s.get(path).lacks(t, token)
 	s.get(path).shows(t, http.StatusOK, path+"/feed/end")
+	s.get(path+"/feed").shows(t, http.StatusOK, "“All wine”?", ">Replace feed URL</button>")
 	s.get(path+"/feed/end").shows(t, http.StatusOK, "“All wine”?")
 	s.post(path+"/feed/end", nil).redirects(t)
 	if _, err := s.registry.Feed(t.Context(), token); cola.CodeOf(err) != cola.CodeNotFound {
@@ -470,7 +471,7 @@ func TestExplainSearch(t *testing.T) {
 	before := s.used()
 	page := s.get(path + "/explain?ttb_id=" + found[0].TTBID.String())
 	left := cola.TierPro.Limits().ListRecords - before.ListRecords - 1
-	page.shows(t, http.StatusOK, fmt.Sprintf("Run %d", run.ID), "at most 99", "no match",
+	page.shows(t, http.StatusOK, fmt.Sprintf("Run %d", run.ID), "At most 99", "no match",
 		"1 list record; "+count(left)+" left", "/explain/"+found[0].TTBID.String())
 	page.checkHTML(t)
 	s.post(path+"/edit", typedSearch("filters.brand_name", "zzzz")).redirects(t)

@@ -142,7 +142,7 @@ func refusalRows(r registry.UsageReport, limit int) []refusalRow {
 		refused := r.Refusals[i]
 		rows[i] = refusalText(refused.Reason, r.State)
 		if refused.Reason == registry.RefusedBurst && refused.Channel == cola.ChannelDashboard {
-			rows[i].Do = "Wait a minute." // people in a browser see no Retry-After
+			rows[i].Do = "Wait one minute, then try again." // people in a browser see no Retry-After
 		}
 		rows[i].Refusal, rows[i].Channel = refused, channelName(refused.Channel)
 		rows[i].Source = sourceName(registry.UsageRow{Credential: refused.Credential, Name: refused.Name})
@@ -155,17 +155,17 @@ func refusalText(reason string, q cola.QuotaState) refusalRow {
 	plans := refusalRow{Link: plansPath, LinkText: "Compare plans"}
 	switch reason {
 	case registry.RefusedBurst:
-		plans.Why = "Rate limit: " + strconv.Itoa(q.Limits.PerMinute) + " requests per 60 seconds"
-		plans.Do = "Slow down and honor Retry-After."
+		plans.Why = "Rate limit: " + strconv.Itoa(q.Limits.PerMinute) + " requests per minute"
+		plans.Do = "Slow down, and wait as long as Retry-After says."
 	case registry.RefusedDetailViews:
-		plans.Why, plans.Do = "Detail views used up", "Wait for the monthly reset."
+		plans.Why, plans.Do = "Detail views used up", "Wait until the quota resets on the 1st."
 	case registry.RefusedListRecords:
-		plans.Why, plans.Do = "List records used up", "Wait for the monthly reset."
+		plans.Why, plans.Do = "List records used up", "Wait until the quota resets on the 1st."
 	case registry.RefusedScope:
-		return refusalRow{Why: "Missing scope", Do: "Reconnect the app and grant the permission.",
+		return refusalRow{Why: "Missing permission", Do: "Reconnect the app and grant it.",
 			Link: appsPath, LinkText: "Connected apps"}
 	case registry.RefusedCredential:
-		return refusalRow{Why: "Inactive key, app or session", Do: "Replace it where it is still used.",
+		return refusalRow{Why: "Inactive key, app or session", Do: "Find where it’s still used and replace it.",
 			Link: keysPath, LinkText: "API keys"}
 	case registry.RefusedSuspended:
 		return refusalRow{Why: "Account suspended", Do: "Contact your administrator."}

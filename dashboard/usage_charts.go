@@ -52,11 +52,11 @@ func newCharts(id, by string, steps []chartStep, all []usageSeries) []chart {
 			}
 			drawn = append(drawn, one)
 		}
-		title := m.title + " per day, " + by
+		title, timeUnit := m.title+" per day, "+by, "Day"
 		if by == "" {
-			title = m.title + " per month"
+			title, timeUnit = m.title+" per month", "Month"
 		}
-		plots = append(plots, newChart(id+"-"+m.id, title, "Day", m.unit, steps, drawn))
+		plots = append(plots, newChart(id+"-"+m.id, title, timeUnit, m.unit, steps, drawn))
 	}
 	return plots
 }
@@ -65,7 +65,7 @@ func newCharts(id, by string, steps []chartStep, all []usageSeries) []chart {
 func daySteps(r registry.UsageReport) []chartStep {
 	var steps []chartStep
 	for day := r.State.Period.Start(); day.Before(r.State.Period.End()); day = day.AddDate(0, 0, 1) {
-		s := chartStep{Label: day.Format("2 Jan")}
+		s := chartStep{Label: day.Format("Jan 2")}
 		if (day.Day()-1)%7 == 0 {
 			s.Below = s.Label
 		}
@@ -80,7 +80,7 @@ func channelSeries(r registry.UsageReport) []usageSeries {
 }
 
 // othersName is the name of the remaining keys and apps.
-const othersName = "Others"
+const othersName = "Other"
 
 // sourceSeries returns the daily usage by key or app: the largest ones, then the sum of the others.
 // A key and its replacement share a name, and so a series.
@@ -135,7 +135,7 @@ func sortByShare(all []usageSeries) {
 func sourceName(row registry.UsageRow) string {
 	switch row.Credential.Kind {
 	case cola.CredentialSignIn:
-		return "Browsers"
+		return "Browser sessions"
 	case "":
 		return othersName
 	}
@@ -166,18 +166,14 @@ func monthCharts(r registry.UsageReport) []chart {
 	whole := usageSeries{}
 	for i, m := range r.Months {
 		s := chartStep{Label: m.Period.Start().Format("January 2006")}
-		if i%2 == 1 {
-			s.Below = m.Period.Start().Format("Jan 06")
+		if i%3 == 1 { // more labels would overlap on a phone
+			s.Below = m.Period.Start().Format("Jan 2006")
 		}
 		steps = append(steps, s)
 		whole.uses = append(whole.uses, registry.Usage{DetailViews: m.Used.DetailViews,
 			ListRecords: m.Used.ListRecords})
 	}
-	plots := newCharts("months", "", steps, []usageSeries{whole})
-	for i := range plots {
-		plots[i].TimeUnit = "Month"
-	}
-	return plots
+	return newCharts("months", "", steps, []usageSeries{whole})
 }
 
 // channelName names a channel.

@@ -36,7 +36,7 @@ func TestNoUsage(t *testing.T) {
 	s := mustSite(t)
 	a := s.get("/usage")
 	a.checkHTML(t)
-	a.shows(t, http.StatusOK, "0 of 10,000", "0 of 1,000,000", "1 Dec 2026, 00:00 UTC", "No requests this month",
+	a.shows(t, http.StatusOK, "0 of 10,000", "0 of 1,000,000", "Dec 1, 2026, 00:00 UTC", "No requests this month",
 		"No rejected requests", "curl -H \"X-API-Key: $KEY\" 'https://registry.example/api/v1/usage'",
 		`"name": "get_usage"`)
 	if to := s.by("").get("/usage").redirects(t); to != "/sign-in?return=%2Fusage" {
@@ -63,16 +63,17 @@ func TestUsage(t *testing.T) {
 		"100 of 1,000,000",
 		"10 of 10,000 by",
 		"146 of 1,000,000 by",
-		"7 detail views in total, peak 5 on 20 Nov. REST API 6, Assistants 1.",
-		"100 list records in total, peak 70 on 20 Nov. "+hostile+" 80, Claude 20.",
-		`<th scope="row">20 Nov</th><td>4</td><td>1</td><td>5</td>`,
-		`<th scope="row">21 Nov</th><td>30</td><td>0</td><td>30</td>`,
+		"7 detail views in total; peak of 5 on Nov 20. REST API 6, Assistants 1.",
+		"100 list records in total; peak of 70 on Nov 20. "+hostile+" 80, Claude 20.",
+		`<th scope="row">Nov 20</th><td>4</td><td>1</td><td>5</td>`,
+		`<th scope="row">Nov 21</th><td>30</td><td>0</td><td>30</td>`,
 		`<th scope="row">November 2026</th><td>100</td>`,
+		"in total; peak of 100 in November 2026.",
 		`<th scope="row">December 2025</th><td>0</td>`,
 		`<td role="cell" data-label="Channel">Assistants</td><td role="cell" data-label="Requests" class="number">2</td>`+
 			`<td role="cell" data-label="Detail views" class="number">1</td><td role="cell" data-label="List records" class="number">20</td>`,
 	)
-	for _, bad := range []string{"<script>alert", "\u202e", "22 Nov</th>"} {
+	for _, bad := range []string{"<script>alert", "\u202e", "Nov 22</th>"} {
 		if strings.Contains(a.body, bad) {
 			t.Errorf("page contains %q", bad)
 		}
@@ -117,18 +118,18 @@ func TestUsageOfManySources(t *testing.T) {
 	}
 	a := s.get("/usage")
 	a.checkHTML(t)
-	a.shows(t, http.StatusOK, "30 detail views in total, peak 30 on 20 Nov. REST API 30. ",
-		"REST API 30, Assistants 3.", ", Others 28. ", `<bdi>REST API</bdi> <span class="soft">30</span>`,
-		`<bdi>Others</bdi> <span class="soft">28</span>`,
-		`<th scope="row" role="rowheader"><bdi>Others</bdi></th><td role="cell" data-label="Channel">REST API</td>`)
-	for _, bad := range []string{">others<", "The others", "Browsers", " 0. All", "Assistants 0",
+	a.shows(t, http.StatusOK, "30 detail views in total; peak of 30 on Nov 20. REST API 30. ",
+		"REST API 30, Assistants 3.", ", Other 28. ", `<bdi>REST API</bdi> <span class="soft">30</span>`,
+		`<bdi>Other</bdi> <span class="soft">28</span>`,
+		`<th scope="row" role="rowheader"><bdi>Other</bdi></th><td role="cell" data-label="Channel">REST API</td>`)
+	for _, bad := range []string{">others<", "The others", "Others", "Browser sessions", " 0. All", "Assistants 0",
 		`<span class="soft">0</span>`} {
 		if strings.Contains(a.body, bad) {
 			t.Errorf("page contains %q", bad)
 		}
 	}
-	if got := strings.Count(a.body, "<bdi>Others</bdi> <span"); got != 2 {
-		t.Errorf("Others is in %d legends, want 2", got)
+	if got := strings.Count(a.body, "<bdi>Other</bdi> <span"); got != 2 {
+		t.Errorf("Other is in %d legends, want 2", got)
 	}
 }
 
@@ -224,8 +225,8 @@ func TestFullUsage(t *testing.T) {
 	s.setReport(fullReport(strings.Repeat("a long name ", 3) + "<script>alert(1)</script>"))
 	a := s.get("/usage")
 	a.checkHTML(t)
-	a.shows(t, http.StatusOK, "Used up until", "used up around", "120,000 of 100,000", `href="/plans"`, "Others",
-		"View all 50", "60 requests per 60 seconds", "Detail views used up", "Missing scope",
+	a.shows(t, http.StatusOK, "Used up", "120,000 of 100,000", `href="/plans"`, "Other",
+		"View all 50", "60 requests per minute", "Detail views used up", "Missing permission",
 		"Inactive key, app or session", "Account suspended")
 	if got := strings.Count(a.body, "data-label=\"Fix\""); got != refusalsShown {
 		t.Errorf("%d rejections, want %d", got, refusalsShown)

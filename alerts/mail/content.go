@@ -58,7 +58,7 @@ func (s *Sender) alert(m alerts.Message, p *page, token string) {
 	if p.Lead = oneLine(strings.Join(brands, " · "), maxLead); p.Lead == "" {
 		p.Lead = f.Window
 	}
-	p.Why = fmt.Sprintf("Sent to %s by the saved search “%s” at %s.", recipient(m), name, p.Site)
+	p.Why = fmt.Sprintf("Sent to %s because the saved search “%s” at %s sends alerts to this address.", recipient(m), name, p.Site)
 	p.Stop = s.address("unsubscribe", token)
 }
 
@@ -110,71 +110,71 @@ type notice struct {
 	Paragraphs []string
 	Button     string // label of Link; empty if unset
 	Link       string
-	Code       []string // lines for developers, after the paragraphs
-	After      string   // last sentence; empty if unset
+	After      string // last sentence; empty: none
 }
 
 // test fills a page with a test message.
 func (s *Sender) test(m alerts.Message, p *page, token string) {
 	p.Subject = "Test alert"
 	p.Heading = "Test alert"
-	p.Lead = "Label alerts reach this address."
+	p.Lead = "Label alerts will reach this address."
 	p.Body = notice{Paragraphs: []string{
-		"An account at " + p.Site + " sent this test. Label alerts reach this address; there is nothing to do.",
+		"An account at " + p.Site + " sent this test message. If you can read it, label alerts will reach this address. You don’t need to do anything.",
 	}}
-	p.Why = fmt.Sprintf("Sent to %s, which gets label alerts from an account at %s.", recipient(m), p.Site)
+	p.Why = fmt.Sprintf("Sent to %s, which receives label alerts from an account at %s.", recipient(m), p.Site)
 	p.Stop = s.address("unsubscribe", token)
 }
 
 // confirm fills a page with a request to confirm an email address. The only text from the account
 // holder is the account's email address.
 func (s *Sender) confirm(m alerts.Message, p *page, token string) {
-	sender := "A user"
+	sender := "Someone"
 	if isAddress(m.AccountEmail) {
 		sender = m.AccountEmail
 	}
-	p.Subject = "Confirm label alerts"
+	p.Subject = "Confirm your label alerts"
 	p.Heading = "Receive label alerts?"
-	p.Lead = "You get no alerts unless you confirm."
+	p.Lead = "You won’t get any alerts unless you confirm."
 	p.Body = notice{
 		Paragraphs: []string{
-			fmt.Sprintf("%s wants to send you alerts about new US alcohol label approvals via %s.", sender, p.Site),
+			fmt.Sprintf("%s wants to send you alerts about new US alcohol label approvals through %s.", sender, p.Site),
 		},
-		Button: "Confirm", Link: s.address("confirm", token),
-		After: "If you don’t want them, ignore this email. Every alert has an unsubscribe link.",
+		Button: "Get alerts", Link: s.address("confirm", token),
+		After: "If you don’t want these alerts, ignore this email. Every alert includes an unsubscribe link.",
 	}
-	p.Why = fmt.Sprintf("Sent because %s was entered as an address for alerts.", recipient(m))
+	p.Why = fmt.Sprintf("Sent because someone entered %s as an address for alerts.", recipient(m))
 }
 
 // paused fills a page with a notice that one of the account's destinations was paused.
 func (s *Sender) paused(m alerts.Message, p *page) {
 	d := m.Destination
 	where, host := destinationName(m)
-	p.Subject = "Label alerts stopped for " + oneLine(host, maxName)
-	p.Heading = "Alerts stopped for " + oneLine(host, maxName)
-	why := "It was paused."
+	p.Subject = "Label alerts paused for " + oneLine(host, maxName)
+	p.Heading = p.Subject
+	why, fix := "The destination was paused.", "To start again, fix the problem and resume the destination."
 	switch d.Reason.V {
 	case cola.ReasonGone:
-		why = "The receiver returned 410 (Gone), so the destination was disabled."
+		why = "The endpoint returned 410 Gone, so we disabled the destination."
+		fix = "If the 410 was a mistake, resume the destination."
 	case cola.ReasonFailing:
-		why = "Deliveries kept failing, so the destination was paused."
+		why = "Deliveries kept failing, so we paused the destination."
 	case cola.ReasonUnsubscribed:
 		why = "The recipient unsubscribed."
+		fix = "To start again, the recipient must confirm: resend the confirmation email from the destination’s page."
 	}
 	if d.FailingSince.OK {
-		why += fmt.Sprintf(" Failing since %s.", instant(d.FailingSince.V.Time()))
+		why += fmt.Sprintf(" Deliveries have been failing since %s.", instant(d.FailingSince.V.Time()))
 	}
 	p.Lead = why
-	here := fmt.Sprintf("%s/api/v1/destinations/%s", s.public, d.UUID)
 	p.Body = notice{
 		Paragraphs: []string{
 			fmt.Sprintf("We stopped sending alerts to %s. %s", where, why),
-			"Your searches keep running, and skipped messages can be resent.",
-			"To continue, fix the receiver, reactivate the destination and resend what it missed, with your API key:",
+			"Your searches keep running, and you can resend missed messages.",
+			fix,
 		},
-		Code: []string{fmt.Sprintf(`PATCH %s {"active": true}`, here), fmt.Sprintf("POST %s/replay", here)},
+		Button: "View destination", Link: s.public + "/destinations/" + d.UUID,
 	}
-	p.Why = fmt.Sprintf("Sent to %s, the address of your account at %s.", recipient(m), p.Site)
+	p.Why = fmt.Sprintf("Sent to %s, the email address of your account at %s.", recipient(m), p.Site)
 }
 
 // destinationName returns the address of a message's destination, without a password, and a short

@@ -48,15 +48,18 @@ func withCommas(n int) string {
 	return digits
 }
 
-const dayForm = "2 January 2006"
+const (
+	monthDay = "January 2"
+	dayForm  = monthDay + ", 2006"
+)
 
-// day formats a day: 9 November 2026.
+// day formats a day: November 9, 2026.
 func day(d cola.Date) string { return d.Time().Format(dayForm) }
 
-// instant formats an instant: 23 November 2026, 06:00 UTC.
+// instant formats an instant: November 23, 2026, 06:00 UTC.
 func instant(t time.Time) string { return t.UTC().Format(dayForm + ", 15:04 UTC") }
 
-// days formats a range of days: from 9 to 16 November 2026.
+// days formats a range of days: from November 9 to 16, 2026.
 func days(from, to cola.Date) string {
 	a, b := from.Time(), to.Time()
 	switch {
@@ -65,7 +68,7 @@ func days(from, to cola.Date) string {
 	case a.Year() != b.Year():
 		return fmt.Sprintf("from %s to %s", day(from), day(to))
 	case a.Month() != b.Month():
-		return fmt.Sprintf("from %s to %s", a.Format("2 January"), day(to))
+		return fmt.Sprintf("from %s to %s", a.Format(monthDay), day(to))
 	}
-	return fmt.Sprintf("from %d to %s", a.Day(), day(to))
+	return fmt.Sprintf("from %s to %s", a.Format(monthDay), b.Format("2, 2006"))
 }

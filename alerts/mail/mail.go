@@ -110,8 +110,8 @@ func recipient(m alerts.Message) string {
 }
 
 const (
-	faultNotSent   = "Our mail server could not send the email."
-	faultCompose   = "This version of the service can't compose this email."
+	faultNotSent   = "Our mail server couldn’t send the email."
+	faultCompose   = "We couldn’t generate this email."
 	faultAddress   = "Invalid email address."
 	faultNoAddress = "The account has no email address."
 )

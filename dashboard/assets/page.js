@@ -23,7 +23,7 @@
       await navigator.clipboard.writeText(button.parentElement.querySelector("code").textContent);
       label.nodeValue = "Copied";
     } catch {
-      label.nodeValue = "Copy failed; select the text";
+      label.nodeValue = "Couldn’t copy. Select the text instead.";
     }
     setTimeout(() => { label.nodeValue = before; }, 2000);
   });

@@ -201,7 +201,7 @@ func TestFormOfAnEndedSession(t *testing.T) {
 	if status := ask(b, chromedp.Evaluate[int](statusCode)); status != 401 {
 		t.Errorf("form of an ended session: status %d, want 401", status)
 	}
-	b.shows("was not saved")
+	b.shows("Submit again")
 	for _, view := range views() {
 		b.setSize(view.width, view.scheme)
 		b.accessible(fmt.Sprintf("signed out, %d wide, %s", view.width, view.scheme), axe)

@@ -30,7 +30,7 @@ func ReadBody(r *http.Request, maxBytes int64, tooLarge string) ([]byte, error) 
 	EventOf(r.Context()).bodyTruncated = true
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, cola.Errorf(cola.CodeRequestTimeout,
-			"The request body did not arrive in time. Send the request again.")
+			"Timed out waiting for the request body. Send the request again.")
 	}
 	return nil, cola.Errorf(cola.CodeValidation, "The request body is incomplete.")
 }
