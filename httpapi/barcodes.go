@@ -23,7 +23,7 @@ func barcodeOperations(svc Service) []operation {
 			Placeholder: true},
 		Response: reflect.TypeFor[dataOf[cola.BarcodeResult]](),
 		Example:  dataOf[cola.BarcodeResult]{exampleBarcode()},
-		Meter:    cola.MeterListRecords, Cost: "One list record per label returned. Not found is free.",
+		Meter:    cola.MeterListRecords, Cost: "One list record per label returned. 404 responses are free.",
 		call: bareCall(svc, ask, render),
 	}}
 }
