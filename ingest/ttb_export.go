@@ -203,7 +203,7 @@ func ttbLabel(row ttbRow) (cola.Cola, error) {
 	if completed := unwrapText(row[ttbCompleted]); completed != "" {
 		day, err := time.Parse("1/2/2006", completed)
 		if err != nil {
-			return label, fmt.Errorf("Completed Date: %s is not a date; use MM/DD/YYYY", quote(completed))
+			return label, fmt.Errorf("column Completed Date: %s is not a date; use MM/DD/YYYY", quote(completed))
 		}
 		label.LatestUpdateDate = cola.DateOf(day)
 	}
