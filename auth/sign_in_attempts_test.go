@@ -14,9 +14,9 @@ import (
 	"github.com/colaregistry/colaregistry/internal/keyring"
 )
 
-// TestStartedSignInsStoreNothing checks that starting a sign-in, or returning with a forged
+// TestStartedSignIns checks that starting a sign-in, or returning with a forged
 // response, does not use the store.
-func TestStartedSignInsStoreNothing(t *testing.T) {
+func TestStartedSignIns(t *testing.T) {
 	d := newDesk(t, nil)
 	for n := range 50 {
 		b := d.browser()
@@ -24,23 +24,23 @@ func TestStartedSignInsStoreNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.finish(url.Values{"state": {"made-up"}, "code": {"x"}}); cola.CodeOf(err) != cola.CodeUnauthorized {
-			t.Errorf("a made-up answer: %v", err)
+		if _, err := b.finish(url.Values{"state": {"unknown"}, "code": {"x"}}); cola.CodeOf(err) != cola.CodeUnauthorized {
+			t.Errorf("Finish with an unknown state: %v, want unauthorized", err)
 		}
 		want := cola.CodeUnauthorized
 		if n >= exchangesByAddress {
 			want = cola.CodeQuotaExceeded
 		}
 		if _, err := b.finish(url.Values{"state": redirect.Query()["state"], "code": {"x"}}); cola.CodeOf(err) != want {
-			t.Errorf("a made-up code: %v", err)
+			t.Errorf("Finish with an invalid code: %v, want code %q", err, want)
 		}
 	}
 	if len(d.store.calls) != 0 || len(d.store.sessions) != 0 {
-		t.Errorf("the store was asked: %v", d.store.calls)
+		t.Errorf("unexpected store calls: %v", d.store.calls)
 	}
-	for path, most := range map[string]int{"/.well-known/openid-configuration": 1, "/keys": 0, "/token": exchangesByAddress} {
-		if n := d.provider.asked[path]; n > most {
-			t.Errorf("the issuer was asked %d times for %s, want at most %d", n, path, most)
+	for path, limit := range map[string]int{"/.well-known/openid-configuration": 1, "/keys": 0, "/token": exchangesByAddress} {
+		if n := d.provider.requests[path]; n > limit {
+			t.Errorf("%d requests for %s, want at most %d", n, path, limit)
 		}
 	}
 }
@@ -57,22 +57,22 @@ func TestAttemptCookies(t *testing.T) {
 		for _, c := range b.attemptCookies() {
 			if !strings.HasPrefix(c.Name, want.prefix) || c.Secure != want.secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" ||
 				c.Domain != "" || c.MaxAge != 600 {
-				t.Errorf("%s: %s", public, c)
+				t.Errorf("%s: cookie = %s", public, c)
 			}
 			content, err := base64.RawURLEncoding.DecodeString(c.Value)
 			if u, _ := url.Parse(redirect); err != nil || strings.Contains(string(content), u.Query().Get("state")) || strings.Contains(string(content), "/keys") {
-				t.Errorf("%s: the cookie can be read: %q, %v", public, content, err)
+				t.Errorf("%s: cookie content is in plain text: %q, %v", public, content, err)
 			}
 		}
 		if len(b.attemptCookies()) != 1 {
-			t.Errorf("%s: %d cookies", public, len(b.attemptCookies()))
+			t.Errorf("%s: %d attempt cookies, want 1", public, len(b.attemptCookies()))
 		}
 	}
 }
 
-// TestAttemptsOfOtherProcesses checks that another process can finish a sign-in only if it has the
+// TestAttemptsAcrossProcesses checks that another process can finish a sign-in only if it has the
 // same key file, even after a rotation.
-func TestAttemptsOfOtherProcesses(t *testing.T) {
+func TestAttemptsAcrossProcesses(t *testing.T) {
 	first, second := keyring.NewKey(), keyring.NewKey()
 	for name, tt := range map[string]struct {
 		keys []string
@@ -90,13 +90,13 @@ func TestAttemptsOfOtherProcesses(t *testing.T) {
 			other.provider.secret = d.provider.secret
 		})
 		if _, err := b.finish(answer); cola.CodeOf(err) != tt.want {
-			t.Errorf("%s: %v, want code %q", name, err, tt.want)
+			t.Errorf("%s: error = %v, want code %q", name, err, tt.want)
 		}
 		if len(b.attemptCookies()) != 0 {
-			t.Errorf("%s: the cookie is still there", name)
+			t.Errorf("%s: attempt cookie was not deleted", name)
 		}
 		if warned := strings.Contains(b.log.text(), "key file"); warned != (tt.want != "") {
-			t.Errorf("%s: the log has %q", name, b.log.text())
+			t.Errorf("%s: log = %q, mentions the key file = %v, want %v", name, b.log.text(), warned, tt.want != "")
 		}
 	}
 }
@@ -105,13 +105,13 @@ func TestAttemptsOfOtherProcesses(t *testing.T) {
 // deleted.
 func TestTamperedAttempts(t *testing.T) {
 	for name, tamper := range map[string]func(mine, other *http.Cookie){
-		"empty":                func(mine, _ *http.Cookie) { mine.Value = "" },
-		"not base64":           func(mine, _ *http.Cookie) { mine.Value = "%%" },
-		"one letter changed":   func(mine, _ *http.Cookie) { mine.Value = mine.Value[:40] + flipped(mine.Value[40]) + mine.Value[41:] },
-		"cut":                  func(mine, _ *http.Cookie) { mine.Value = mine.Value[:len(mine.Value)-4] },
-		"of another attempt":   func(mine, other *http.Cookie) { mine.Value = other.Value },
-		"of another purpose":   func(mine, _ *http.Cookie) { mine.Value = sealedFor(t, mine) },
-		"of the wrong version": func(mine, _ *http.Cookie) { mine.Value = "AgAA" },
+		"empty":             func(mine, _ *http.Cookie) { mine.Value = "" },
+		"not base64":        func(mine, _ *http.Cookie) { mine.Value = "%%" },
+		"changed character": func(mine, _ *http.Cookie) { mine.Value = mine.Value[:40] + flipped(mine.Value[40]) + mine.Value[41:] },
+		"truncated":         func(mine, _ *http.Cookie) { mine.Value = mine.Value[:len(mine.Value)-4] },
+		"another attempt":   func(mine, other *http.Cookie) { mine.Value = other.Value },
+		"another purpose":   func(mine, _ *http.Cookie) { mine.Value = sealedFor(t, mine) },
+		"unknown version":   func(mine, _ *http.Cookie) { mine.Value = "AgAA" },
 	} {
 		d := newDesk(t, nil)
 		b, stranger := d.browser(), d.browser()
@@ -122,7 +122,7 @@ func TestTamperedAttempts(t *testing.T) {
 			t.Errorf("%s: signed in as %+v, %v", name, b.caller(), err)
 		}
 		if len(b.attemptCookies()) != 0 {
-			t.Errorf("%s: the cookie is still there", name)
+			t.Errorf("%s: attempt cookie was not deleted", name)
 		}
 	}
 }
@@ -151,9 +151,9 @@ func TestTossedCookies(t *testing.T) {
 		t.Fatal(err)
 	}
 	tossed := &http.Cookie{Name: own.Name, Value: "x"}
-	for _, sent := range [][]*http.Cookie{{own, tossed}, {tossed, own}} {
-		if found, removal, err := d.attempts.find(sent, a.State); err != nil || found.Nonce != a.Nonce || removal == nil {
-			t.Errorf("%v: %v", sent, err)
+	for _, cookies := range [][]*http.Cookie{{own, tossed}, {tossed, own}} {
+		if found, removal, err := d.attempts.find(cookies, a.State); err != nil || found.Nonce != a.Nonce || removal == nil {
+			t.Errorf("find(%v) = %+v, %v, %v, want the browser's own attempt", cookies, found, removal, err)
 		}
 	}
 }
@@ -171,37 +171,37 @@ func TestReplayedSignIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := thief.finish(answer); cola.CodeOf(err) != cola.CodeUnauthorized || thief.caller().Account != 0 {
-		t.Errorf("the thief is signed in as %+v, %v", thief.caller(), err)
+		t.Errorf("thief is signed in as %+v, %v", thief.caller(), err)
 	}
 }
 
-// TestAttemptsAndClocks checks that an attempt expires after ten minutes, and that setting the
+// TestAttemptExpiry checks that an attempt expires after ten minutes, and that setting the
 // clock back does not extend it.
-func TestAttemptsAndClocks(t *testing.T) {
+func TestAttemptExpiry(t *testing.T) {
 	for name, tt := range map[string]struct {
 		pass time.Duration
 		want cola.Code
 	}{
-		"in time":                     {AttemptFor - time.Second, ""},
-		"too late":                    {AttemptFor, cola.CodeUnauthorized},
-		"a process a little behind":   {-20 * time.Second, ""},
-		"the clock is set back":       {-time.Hour, cola.CodeUnauthorized},
-		"the clock is set far ahead":  {24 * time.Hour, cola.CodeUnauthorized},
-		"the clock is set a bit back": {-leeway - time.Second, cola.CodeUnauthorized},
+		"in time":                 {AttemptFor - time.Second, ""},
+		"too late":                {AttemptFor, cola.CodeUnauthorized},
+		"process slightly behind": {-20 * time.Second, ""},
+		"clock set back":          {-time.Hour, cola.CodeUnauthorized},
+		"clock set far ahead":     {24 * time.Hour, cola.CodeUnauthorized},
+		"clock set slightly back": {-leeway - time.Second, cola.CodeUnauthorized},
 	} {
 		d := newDesk(t, nil)
 		b := d.browser()
 		answer := d.provider.approve(t, b.begin(t, "0", "/"), "ann", "")
-		d.clock.pass(tt.pass)
+		d.clock.advance(tt.pass)
 		if _, err := b.finish(answer); cola.CodeOf(err) != tt.want {
-			t.Errorf("%s: %v, want code %q", name, err, tt.want)
+			t.Errorf("%s: error = %v, want code %q", name, err, tt.want)
 		}
 	}
 }
 
-// TestAttemptsAreBounded checks that the cookies stay within proxy limits for long return pages and
+// TestAttemptCookieLimit checks that the cookies stay within proxy limits for long return pages and
 // any request cookies, and that a new sign-in can still start.
-func TestAttemptsAreBounded(t *testing.T) {
+func TestAttemptCookieLimit(t *testing.T) {
 	d := newDesk(t, nil)
 	b := d.browser()
 	for n := range 100 {
@@ -209,11 +209,11 @@ func TestAttemptsAreBounded(t *testing.T) {
 		b.cookies[c.Name] = c
 	}
 	for n := range 10 {
-		d.clock.pass(time.Second)
+		d.clock.advance(time.Second)
 		redirect := b.begin(t, "0", "/explore?q="+strings.Repeat("x", 900)+fmt.Sprint(n))
 		if n == 9 {
 			if to, err := b.finish(d.provider.approve(t, redirect, "ann", "")); err != nil || !strings.HasSuffix(to, "x9") {
-				t.Errorf("leads to %q, %v", to, err)
+				t.Errorf("Finish = %q, %v, want the return page of the last attempt", to, err)
 			}
 		}
 	}
@@ -222,13 +222,13 @@ func TestAttemptsAreBounded(t *testing.T) {
 		size += len(c.Name) + len(c.Value)
 	}
 	if size > maxAttemptBytes {
-		t.Errorf("the cookies have %d bytes", size)
+		t.Errorf("attempt cookies have %d bytes, want at most %d", size, maxAttemptBytes)
 	}
 }
 
-// TestSessionsOfTheVersionBefore checks that a session in the earlier format, with its expiry and
+// TestPreviousSessionFormat checks that a session in the earlier format, with its expiry and
 // attempts inside, is still signed in.
-func TestSessionsOfTheVersionBefore(t *testing.T) {
+func TestPreviousSessionFormat(t *testing.T) {
 	b := newDesk(t, nil).browser()
 	c := b.signIn(t, "ann")
 	old := strings.Replace(b.session(t), `"sign_in":`, `"end":"2030-01-01T00:00:00Z","attempts":[{"state":"s","nonce":"n","verifier":"v","issuer":"`+ourIssuer+`","return_to":"/","until":"2030-01-01T00:00:00Z"}],"sign_in":`, 1)
@@ -238,11 +238,11 @@ func TestSessionsOfTheVersionBefore(t *testing.T) {
 		s.sessions[sessionName(b.cookie())] = row
 	})
 	if got := b.caller(); got.Account != c.Account || c.Account == 0 {
-		t.Errorf("the session is of %+v, want %+v", got, c)
+		t.Errorf("caller = %+v, want %+v", got, c)
 	}
 	b.look(func(ctx context.Context) { b.Put(ctx, "notice", "1") })
 	if strings.Contains(b.session(t), "attempts") {
-		t.Error("the attempts are still kept")
+		t.Error("session still contains attempts")
 	}
 }
 
@@ -256,7 +256,7 @@ func FuzzAttemptCookie(f *testing.F) {
 	f.Add(d.attempts.prefix(), "")
 	f.Fuzz(func(t *testing.T, name, value string) {
 		if a, err := d.attempts.open(&http.Cookie{Name: name, Value: value}); err == nil && (name != sealed.Name || value != sealed.Value) {
-			t.Errorf("%q: %q is opened as %+v", name, value, a)
+			t.Errorf("open(%q: %q) = %+v, want an error", name, value, a)
 		}
 	})
 }

@@ -19,7 +19,7 @@ import (
 	jose "github.com/go-jose/go-jose/v4"
 )
 
-// signer signs anything, including tokens that a library would refuse to create.
+// signer signs any content, including tokens that a library would not create.
 type signer struct {
 	alg, kid string
 	key      crypto.Signer

@@ -37,11 +37,11 @@ type fakeIssuer struct {
 	err      error         // returned for every request
 	hold     chan struct{} // blocks requests until closed
 	delay    time.Duration // of every response
-	asked    map[string]int
+	requests map[string]int
 }
 
 func newFakeIssuer(url string, keys ...signer) *fakeIssuer {
-	f := &fakeIssuer{url: url, asked: map[string]int{}}
+	f := &fakeIssuer{url: url, requests: map[string]int{}}
 	f.publish(keys...)
 	return f
 }
@@ -66,13 +66,13 @@ func (f *fakeIssuer) set(change func(*fakeIssuer)) {
 func (f *fakeIssuer) fetches() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.asked["/.well-known/openid-configuration"]
+	return f.requests["/.well-known/openid-configuration"]
 }
 
 func (f *fakeIssuer) answer(r *http.Request) (string, error) {
 	path := strings.TrimPrefix(r.URL.String(), strings.TrimSuffix(f.url, "/"))
 	f.mu.Lock()
-	f.asked[path]++
+	f.requests[path]++
 	hold, delay := f.hold, f.delay
 	f.mu.Unlock()
 	select {
