@@ -90,7 +90,7 @@ func TestHostLimit(t *testing.T) {
 		defer end()
 		time.Sleep(2 * time.Minute)
 		if f.stateOf(other.ID) != cola.DeliveryDelivered {
-			t.Error("a message to another host was delayed")
+			t.Error("message to another host was delayed")
 		}
 		time.Sleep(time.Hour)
 		for id, d := range f.snapshot() {
@@ -106,11 +106,11 @@ func TestHostLimit(t *testing.T) {
 		for i := DefaultHostRate; i < len(started); i++ {
 			// A sliding minute can overlap two minutes of the limiter.
 			if i >= 2*DefaultHostRate && started[i].Sub(started[i-2*DefaultHostRate]) < time.Minute {
-				t.Fatalf("%d requests in %v", 2*DefaultHostRate+1, started[i].Sub(started[i-2*DefaultHostRate]))
+				t.Fatalf("%d requests to a host in %v, want at least a minute", 2*DefaultHostRate+1, started[i].Sub(started[i-2*DefaultHostRate]))
 			}
 		}
 		if len(started) != messages {
-			t.Errorf("%d requests for %d messages", len(started), messages)
+			t.Errorf("%d requests, want one for each of %d messages", len(started), messages)
 		}
 	})
 }
@@ -172,11 +172,11 @@ func TestHostShares(t *testing.T) {
 				if tt.accounts == 1 && most > maxPerHost/2 {
 					t.Errorf("%d requests of an account in flight, want at most %d", most, maxPerHost/2)
 				}
-				// a sliding minute can overlap two minutes of the limiter
+				// A sliding minute can overlap two minutes of the limiter.
 				limit := 2 * DefaultHostRate * tt.accounts / (tt.accounts + 1)
 				for i := limit; i < len(started); i++ {
 					if started[i].Sub(started[i-limit]) < time.Minute {
-						t.Fatalf("%d requests of flooding accounts in %v", limit+1, started[i].Sub(started[i-limit]))
+						t.Fatalf("%d requests of flooding accounts in %v, want at least a minute", limit+1, started[i].Sub(started[i-limit]))
 					}
 				}
 				if len(started) == 0 {
