@@ -31,7 +31,7 @@ const (
 	neverBegins                // no response until the context ends, then an error that excludes a commit
 	ignoresContext             // commits after lateBy, regardless of the context
 	ignoresContextBefore       // decides and commits after lateBy, regardless of the context
-	stuck                      // returns after stuckFor, regardless of the context; not begun
+	stuck                      // returns after stuckFor, regardless of the context; not started
 	fails                      // permanent error; not committed
 	numFaults                  // not a fault
 )
@@ -53,7 +53,7 @@ type fakeLedger struct {
 
 	mu         sync.Mutex
 	tier       cola.Tier
-	suspended  string                       // suspension reason of all accounts; empty: not suspended
+	suspended  string                       // suspension reason of all accounts, if suspended
 	start      map[cola.AccountID]cola.Used // usage before the first batch
 	batches    map[store.BatchID]*entry
 	order      []store.BatchID
@@ -71,8 +71,12 @@ type entry struct {
 }
 
 func newFakeLedger(tier cola.Tier) *fakeLedger {
-	return &fakeLedger{turn: make(chan struct{}, 1), tier: tier, start: map[cola.AccountID]cola.Used{},
-		batches: map[store.BatchID]*entry{}}
+	return &fakeLedger{
+		turn:    make(chan struct{}, 1),
+		tier:    tier,
+		start:   map[cola.AccountID]cola.Used{},
+		batches: map[store.BatchID]*entry{},
+	}
 }
 
 // always returns the same fault for every call.
@@ -88,7 +92,7 @@ func inTurn(faults ...fault) func(int, store.Batch) fault {
 	}
 }
 
-// until returns a fault until an instant, then works.
+// until returns a fault until a time, then works.
 func until(end time.Time, f fault) func(int, store.Batch) fault {
 	return func(int, store.Batch) fault {
 		if time.Now().Before(end) {
@@ -122,8 +126,9 @@ func (b *fakeLedger) begin(ctx context.Context) error {
 
 func (b *fakeLedger) leave() { <-b.turn }
 
-func (b *fakeLedger) Settle(ctx context.Context, batch store.Batch,
-	decide func(time.Time, []store.AccountState) []store.Entry) error {
+func (b *fakeLedger) Settle(
+	ctx context.Context, batch store.Batch, decide func(time.Time, []store.AccountState) []store.Entry,
+) error {
 	f := b.next(&b.tries, func(try int) fault {
 		if b.settle == nil {
 			return works
@@ -163,7 +168,7 @@ func (b *fakeLedger) Settle(ctx context.Context, batch store.Batch,
 	return b.finish(ctx, f, batch.ID, &entry{at: now, entries: decide(now, b.states(batch, now))})
 }
 
-// finish commits a decided batch or not, as the fault demands, and ends its transaction.
+// finish commits or rolls back a decided batch, depending on the fault, and ends its transaction.
 func (b *fakeLedger) finish(ctx context.Context, f fault, id store.BatchID, e *entry) error {
 	commit := func() {
 		b.mu.Lock()
@@ -255,8 +260,9 @@ func (b *fakeLedger) DailyUsage(context.Context, cola.AccountID, cola.Date, cola
 	return nil, nil
 }
 
-func (b *fakeLedger) MonthlyUsage(context.Context, cola.AccountID, cola.Period, cola.Period) ([]store.MonthUsage,
-	error) {
+func (b *fakeLedger) MonthlyUsage(
+	context.Context, cola.AccountID, cola.Period, cola.Period,
+) ([]store.MonthUsage, error) {
 	return nil, nil
 }
 
