@@ -49,7 +49,7 @@ func TestClaimTypes(t *testing.T) {
 			if list, err := o.texts("a"); err == nil {
 				got[1] = list
 			}
-			if at, ok, err := o.instant("a"); err == nil {
+			if at, ok, err := o.timestamp("a"); err == nil {
 				got[2] = int64(0)
 				if ok {
 					got[2] = at.UnixMilli()

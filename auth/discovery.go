@@ -62,7 +62,7 @@ func fetchKeys(ctx context.Context, client *http.Client, issuer string) (keySet,
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("get keys: status %s", response.Status)
 	}
-	body, err := io.ReadAll(response.Body) // the client bounds it
+	body, err := io.ReadAll(response.Body) // the client limits the size of the body
 	if err != nil {
 		return nil, fmt.Errorf("get keys: %w", err)
 	}
@@ -92,15 +92,15 @@ func isTrustedURL(u *url.URL) bool {
 	return false
 }
 
-// issuerClient returns the client for requests to issuers: the given one with defaults, or our own.
-// It bounds the size of responses.
-func issuerClient(given *http.Client) *http.Client {
+// issuerClient returns the client for requests to issuers: base with defaults, or a default client if
+// base is nil. It limits the size of responses.
+func issuerClient(base *http.Client) *http.Client {
 	client := http.Client{Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: requestTimeout,
 		DisableKeepAlives: true, // a few requests an hour
 	}}
-	if given != nil {
-		client = *given
+	if base != nil {
+		client = *base
 	}
 	if client.Transport == nil {
 		client.Transport = http.DefaultTransport
@@ -300,7 +300,8 @@ func (p *cachedDocument[T]) finishFetch(f *pendingFetch[T], value T, err error) 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	defer close(f.done)
-	if f.err = err; err == nil {
+	f.err = err
+	if err == nil {
 		f.edition = &documentVersion[T]{value, f.at}
 		p.current = f.edition
 	} else {

@@ -91,7 +91,7 @@ func (t *accessToken) readHeader(data []byte) error {
 		return unauthorized("The access token's header cannot be read: %v.", err)
 	}
 	for _, name := range []string{"crit", "b64"} {
-		if _, given := header[name]; given {
+		if _, ok := header[name]; ok {
 			return unauthorized("The access token's header has the unknown parameter %q.", name)
 		}
 	}
@@ -109,7 +109,7 @@ func (t *accessToken) readHeader(data []byte) error {
 }
 
 func (t *accessToken) readType(header claims) error {
-	if _, given := header["typ"]; !given {
+	if _, ok := header["typ"]; !ok {
 		return nil
 	}
 	typ, err := header.text("typ")

@@ -97,7 +97,7 @@ func ParseLinkPolicies(list, issuers []string) (LinkPolicies, error) {
 
 // of returns the policy of an issuer.
 func (all LinkPolicies) of(issuer string) LinkPolicy {
-	if p, named := all.byIssuer[issuer]; named {
+	if p, ok := all.byIssuer[issuer]; ok {
 		return p
 	}
 	return all.fallback

@@ -129,9 +129,9 @@ func single(query url.Values, name string) string {
 }
 
 // code returns the code in a response of the issuer.
-func (i *signInIssuer) code(query url.Values, namesItself bool) (string, error) {
+func (i *signInIssuer) code(query url.Values, sendsIssuer bool) (string, error) {
 	// A code of another issuer must not be sent to this one (RFC 9207).
-	if given := query["iss"]; (len(given) > 0 || namesItself) && (len(given) != 1 || given[0] != i.URL) {
+	if iss := query["iss"]; (len(iss) > 0 || sendsIssuer) && (len(iss) != 1 || iss[0] != i.URL) {
 		return "", i.untrusted("the response names another issuer")
 	}
 	if len(query["error"]) > 0 {
@@ -144,7 +144,7 @@ func (i *signInIssuer) code(query url.Values, namesItself bool) (string, error) 
 	return code, nil
 }
 
-// refused returns the error for an error response of the issuer. Only known errors are shown.
+// refused returns the error for an error response of the issuer. It displays only known errors.
 func (i *signInIssuer) refused(reason string) error {
 	switch reason {
 	case "access_denied":
@@ -186,7 +186,7 @@ func (i *signInIssuer) redeem(
 	return who, err
 }
 
-// notRedeemed returns the error for a code that the issuer rejected. It shows and logs only the
+// notRedeemed returns the error for a code that the issuer rejected. It displays and logs only the
 // issuer's error code, because the rest may contain anything.
 func (i *signInIssuer) notRedeemed(err error) error {
 	var answer *oauth2.RetrieveError
@@ -220,11 +220,11 @@ func (b *Browsers) accountOf(ctx context.Context, issuer string, who person) (st
 // maxReturnTo is the maximum length of the address that a sign-in returns to, in bytes.
 const maxReturnTo = 1_000
 
-// localPage returns an address if every browser reads it as a page of this service, otherwise the
-// home page. Browsers read a backslash as a slash, skip tabs and line breaks, and read two slashes
-// as the start of a host, so it rejects all of these, encoded or not.
+// localPage returns an address if every browser interprets it as a page of this service, otherwise
+// the home page. Browsers interpret a backslash as a slash, skip tabs and line breaks, and interpret
+// two slashes as the start of a host, so it rejects all of these, encoded or not.
 func localPage(address string) string {
-	if len(address) > maxReturnTo || !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") || strings.ContainsFunc(address, isOddInAddress) {
+	if len(address) > maxReturnTo || !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") || strings.ContainsFunc(address, needsEncoding) {
 		return homePath
 	}
 	u, err := url.Parse(address)
@@ -241,8 +241,8 @@ func localPage(address string) string {
 // LocalPage returns the page that a sign-in returns to for an address from a browser.
 func LocalPage(address string) string { return localPage(address) }
 
-// isOddInAddress reports whether a character must be encoded in an address.
-func isOddInAddress(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' }
+// needsEncoding reports whether a character must be encoded in an address.
+func needsEncoding(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' }
 
 // isControl reports whether a character is not allowed in a path, even encoded.
 func isControl(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }

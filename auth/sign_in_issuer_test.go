@@ -143,8 +143,8 @@ func TestRequestedScopes(t *testing.T) {
 		{[]string{"openid", "profile", "email"}, []string{"openid", "email"}},
 		{[]string{"openid"}, []string{"openid"}},
 	} {
-		if diff := cmp.Diff(c.want, scopesToAsk(c.supported)); diff != "" {
-			t.Errorf("scopesToAsk(%v) (-want +got):\n%s", c.supported, diff)
+		if diff := cmp.Diff(c.want, scopesToRequest(c.supported)); diff != "" {
+			t.Errorf("scopesToRequest(%v) (-want +got):\n%s", c.supported, diff)
 		}
 	}
 }
