@@ -30,7 +30,7 @@ type group struct {
 	outcomes []outcome     // by index into pending
 	entries  []store.Entry // of the latest decision; no others can be committed
 	unclear  bool          // an attempt failed with an unknown outcome
-	err      error         // of the latest attempt; nil: committed
+	err      error         // of the latest attempt; nil if committed
 }
 
 func newGroup(batch []*pending) *group {

@@ -94,7 +94,7 @@ func (m *metrics) observeBatch(charges int, took time.Duration) {
 func (m *metrics) observeCharge(meter cola.Meter, o outcome, waited time.Duration) {
 	m.waitTime.Observe(waited.Seconds())
 	if o.err != nil {
-		m.countRefusal(o.err)
+		m.countRejection(o.err)
 		return
 	}
 	if c := m.charged[meter]; c != nil {
@@ -102,9 +102,9 @@ func (m *metrics) observeCharge(meter cola.Meter, o outcome, waited time.Duratio
 	}
 }
 
-// countRefusal counts a refused charge by its reason. It ignores errors that are not a *cola.Error:
-// the caller left, so the charge was not refused.
-func (m *metrics) countRefusal(err error) {
+// countRejection counts a rejected charge by its reason. It ignores errors that are not a *cola.Error:
+// the caller left, so the charge was not rejected.
+func (m *metrics) countRejection(err error) {
 	var e *cola.Error
 	if !errors.As(err, &e) {
 		return
