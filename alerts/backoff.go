@@ -21,7 +21,7 @@ const (
 	// maxAge is how long after its due time a message is still sent. Messages get that old if no
 	// process sends their kind or their account is suspended.
 	maxAge = 3 * 24 * time.Hour
-	// maxRetryAfter bounds the pause that a receiver may request.
+	// maxRetryAfter limits the pause that a receiver may request.
 	maxRetryAfter = 24 * time.Hour
 )
 

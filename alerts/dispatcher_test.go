@@ -106,8 +106,8 @@ func TestRunSurvivesOutage(t *testing.T) {
 		if calls["ClaimDeliveries"] != 1 || calls["DeleteOldDeliveries"] != 4 || calls["OldestPending"] > 122 {
 			t.Errorf("calls = %v, want 1 claim, 4 deletions and at most 122 queries", calls)
 		}
-		if age := time.Since(f.deleted[0]); age < deliveriesKept || age > deliveriesKept+10*time.Minute {
-			t.Errorf("deleted deliveries older than %v, want about %v", age, deliveriesKept)
+		if age := time.Since(f.deleted[0]); age < deliveryRetention || age > deliveryRetention+10*time.Minute {
+			t.Errorf("deleted deliveries older than %v, want about %v", age, deliveryRetention)
 		}
 	})
 }

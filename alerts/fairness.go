@@ -97,7 +97,8 @@ type requestCount struct {
 func (u *hostUsage) add(account cola.AccountID, inFlight, started int) {
 	n := u.byAccount[account]
 	n.inFlight, n.started = n.inFlight+inFlight, n.started+started
-	if u.byAccount[account] = n; n == (requestCount{}) {
+	u.byAccount[account] = n
+	if n == (requestCount{}) {
 		delete(u.byAccount, account)
 	}
 	u.all.inFlight, u.all.started = u.all.inFlight+inFlight, u.all.started+started
@@ -107,7 +108,8 @@ func (u *hostUsage) add(account cola.AccountID, inFlight, started int) {
 func (u *hostUsage) startMinute(now time.Time) {
 	u.since, u.all.started, u.previous = now, 0, len(u.byAccount)
 	for account, n := range u.byAccount {
-		if n.started = 0; n.inFlight == 0 {
+		n.started = 0
+		if n.inFlight == 0 {
 			delete(u.byAccount, account)
 			continue
 		}
@@ -202,7 +204,8 @@ func (c *fairness) release(d store.DueDelivery) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	account := d.Destination.Account
-	if c.inFlight[account]--; c.inFlight[account] == 0 {
+	c.inFlight[account]--
+	if c.inFlight[account] == 0 {
 		delete(c.inFlight, account)
 	}
 	if to := hostOf(d); to != "" {
@@ -227,10 +230,10 @@ func (c *fairness) isSlow(key any) bool { return c.now().Before(c.slow[key]) }
 
 // observe marks the receiver, account and host of a slow attempt, or its kind if the delay was
 // ours.
-func (c *fairness) observe(a store.Attempt, sent Result) {
+func (c *fairness) observe(a store.Attempt, res Result) {
 	switch {
 	case a.Took < slowAfter:
-	case sent.OurFault:
+	case res.OurFault:
 		c.markSlow(a.Due.Kind)
 	default:
 		c.markSlow(targetOf(a.Due))

@@ -15,7 +15,7 @@ import (
 const (
 	// tickInterval is the pause between ticks. Schedules have a resolution of an hour.
 	tickInterval = time.Minute
-	// maxStartDelay bounds the random delay of the first tick.
+	// maxStartDelay limits the random delay of the first tick.
 	maxStartDelay = 20 * time.Second
 )
 
@@ -91,7 +91,7 @@ func (r *Runner) nextDue(ctx context.Context) (time.Time, error) {
 type tick struct {
 	*Runner
 	now    time.Time
-	labels *candidates // nil until a search needs it
+	labels *candidates // loaded when a search needs it
 	report Report
 }
 

@@ -1,8 +1,10 @@
 package mail
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/colaregistry/colaregistry/alerts"
@@ -32,7 +34,7 @@ type alertLabel struct {
 	Facts string // class, origin, approval
 	TTBID string
 	Late  bool
-	Met   string // matched filters; empty if unknown
+	Met   string // matched filters, if known
 	Link  string
 }
 
@@ -55,9 +57,7 @@ func (s *Sender) alert(m alerts.Message, p *page, token string) {
 		f.More = "View " + count(more, "label", "labels")
 	}
 	p.Subject, p.Body = p.Heading, f
-	if p.Lead = oneLine(strings.Join(brands, " · "), maxLead); p.Lead == "" {
-		p.Lead = f.Window
-	}
+	p.Lead = cmp.Or(oneLine(strings.Join(brands, " · "), maxLead), f.Window)
 	p.Why = fmt.Sprintf("Sent to %s because the saved search “%s” at %s sends alerts to this address.", recipient(m), name, p.Site)
 	p.Stop = s.address("unsubscribe", token)
 }
@@ -87,20 +87,13 @@ func labelOf(l store.MatchedLabel) alertLabel {
 	if product := oneLine(string(c.ProductName), maxField); product != "" {
 		f.Name = strings.TrimPrefix(f.Name+" – "+product, " – ")
 	}
-	class := oneLine(string(c.ClassName), maxField)
-	if class == "" {
-		class = string(c.ProductType)
-	}
+	class := cmp.Or(oneLine(string(c.ClassName), maxField), string(c.ProductType))
 	facts := []string{class, oneLine(string(c.OriginName), maxField)}
 	if c.ApprovalDate != 0 {
 		facts = append(facts, "approved "+day(c.ApprovalDate))
 	}
-	for _, fact := range facts {
-		if fact != "" {
-			f.Facts += " · " + fact
-		}
-	}
-	f.Facts = strings.TrimPrefix(f.Facts, " · ")
+	facts = slices.DeleteFunc(facts, func(fact string) bool { return fact == "" })
+	f.Facts = strings.Join(facts, " · ")
 	f.Link = "https://ttbonline.gov/colasonline/viewColaDetails.do?action=publicDisplaySearchBasic&ttbid=" + f.TTBID
 	return f
 }
@@ -108,9 +101,9 @@ func labelOf(l store.MatchedLabel) alertLabel {
 // notice is an email of a few sentences.
 type notice struct {
 	Paragraphs []string
-	Button     string // label of Link; empty if unset
+	Button     string // label of Link, if any
 	Link       string
-	After      string // last sentence; empty: none
+	After      string // last sentence, if any
 }
 
 // test fills a page with a test message.
@@ -163,7 +156,7 @@ func (s *Sender) paused(m alerts.Message, p *page) {
 		fix = "To start again, the recipient must confirm: resend the confirmation email from the destination’s page."
 	}
 	if d.FailingSince.OK {
-		why += fmt.Sprintf(" Deliveries have been failing since %s.", instant(d.FailingSince.V.Time()))
+		why += fmt.Sprintf(" Deliveries have been failing since %s.", timestamp(d.FailingSince.V.Time()))
 	}
 	p.Lead = why
 	p.Body = notice{
@@ -177,8 +170,7 @@ func (s *Sender) paused(m alerts.Message, p *page) {
 	p.Why = fmt.Sprintf("Sent to %s, the email address of your account at %s.", recipient(m), p.Site)
 }
 
-// destinationName returns the address of a message's destination, without a password, and a short
-// form.
+// destinationName returns the redacted address of a message's destination, and a short form of it.
 func destinationName(m alerts.Message) (full, short string) {
 	address := oneLine(m.Destination.Address.V, 1000)
 	if address == "" {

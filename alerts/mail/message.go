@@ -47,7 +47,7 @@ func (s *Sender) message(m alerts.Message) (*gomail.Msg, alerts.Result) {
 	return l, alerts.Result{}
 }
 
-// isAddress reports whether mail can be sent to a bare address.
+// isAddress reports whether email can be sent to an address without a display name.
 func isAddress(address string) bool {
 	a, err := netmail.ParseAddress(address)
 	return err == nil && a.Address == address && a.Name == "" && oneLine(address, 320) == address &&
@@ -82,7 +82,7 @@ func outlook(markup string) html.HTML { return html.HTML("<!--[if mso]>" + marku
 // contents is the rendered content of an email.
 type contents struct {
 	subject, text, html string
-	unsubscribe         string // URL; empty if unset
+	unsubscribe         string // URL, if any
 }
 
 // page is the data of both templates of an email.
@@ -92,7 +92,7 @@ type page struct {
 	Heading string
 	Body    any    // alertContent or notice
 	Why     string // why the email was sent
-	Stop    string // URL to unsubscribe; empty if unset
+	Stop    string // URL to unsubscribe, if any
 	Site    string // host of the service
 }
 
