@@ -116,8 +116,8 @@ func bottled(number int, kind vocabulary.ProductType, container string) cola.Ind
 	return label
 }
 
-// TestMatchedFilters checks that a match lists only the filters, and of alternatives only the options,
-// that the label matches.
+// TestMatchedFilters checks that a match lists only the filters, and of alternatives only the
+// options, that the label matches.
 func TestMatchedFilters(t *testing.T) {
 	on := cola.Some(true)
 	for _, tt := range []struct {
@@ -170,8 +170,8 @@ func TestMatchedFilters(t *testing.T) {
 	}
 }
 
-// TestMatchedFiltersManyLabels uses labels from many days, some of them late. Every third has another product
-// type.
+// TestMatchedFiltersManyLabels uses labels from many days, some of them late. Every third has
+// another product type.
 func TestMatchedFiltersManyLabels(t *testing.T) {
 	f := newFakeStore(at(11, 9, 12))
 	f.save("one",

@@ -13,10 +13,10 @@ import (
 )
 
 // Deliver sends the messages that are due at now, several at a time, until no unclaimed ones
-// remain. A failing message doesn't delay others. If the database is unavailable or the context ends,
-// Deliver returns within seconds: it waits briefly for messages in flight, records their results,
-// and releases the other claims. The report covers the work done before an error. Calling Deliver
-// again is always safe.
+// remain. A failing message doesn't delay others. If the database is unavailable or the context
+// ends, Deliver returns within seconds: it waits briefly for messages in flight, records their
+// results, and releases the other claims. The report covers the work done before an error. Calling
+// Deliver again is always safe.
 func (c *Dispatcher) Deliver(ctx context.Context, now time.Time) (DeliveryReport, error) {
 	due, err := c.due(ctx, now)
 	if err != nil || !due {

@@ -231,8 +231,8 @@ func TestAttemptRejected(t *testing.T) {
 	})
 }
 
-// TestSlowReceivers checks that an unresponsive receiver with many waiting messages delays others by one
-// attempt only, and that an unresponsive mail server of ours delays only mail.
+// TestSlowReceivers checks that an unresponsive receiver with many waiting messages delays others
+// by one attempt only, and that an unresponsive mail server of ours delays only mail.
 func TestSlowReceivers(t *testing.T) {
 	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		for range 200 {

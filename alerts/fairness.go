@@ -20,7 +20,8 @@ import (
 //     share the host of a platform, so both limits are divided among the accounts that use it, with
 //     one share left for the next account. A slow endpoint there delays only its own account.
 //
-// A postponed message stays claimed and is tried once the claim expires. That is not a failed attempt.
+// A postponed message stays claimed and is tried once the claim expires. That is not a failed
+// attempt.
 const (
 	// maxPerAccount limits the messages in flight per account; maxPerSlowAccount applies while the
 	// account is slow.

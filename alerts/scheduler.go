@@ -106,7 +106,8 @@ func (t *tick) runDue(ctx context.Context) error {
 		if err := t.run(ctx, claimed); err != nil {
 			return err
 		}
-		// Searches that are changed continuously could be claimed forever; leave them to the next tick.
+		// Searches that are changed continuously could be claimed forever; leave them to the next
+		// tick.
 		progress := t.report.Runs > before.Runs || t.report.Failed > before.Failed
 		if len(claimed) < t.batch || !progress {
 			return nil

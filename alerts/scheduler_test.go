@@ -59,8 +59,8 @@ func TestScheduler(t *testing.T) {
 	})
 }
 
-// TestSchedulerSurvivesOutage checks that a scheduler continues after failed ticks and logs the failure
-// once.
+// TestSchedulerSurvivesOutage checks that a scheduler continues after failed ticks and logs the
+// failure once.
 func TestSchedulerSurvivesOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := withSearches(1)

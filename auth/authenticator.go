@@ -76,9 +76,9 @@ func New(keys KeyFinder, tokens *Tokens, events *security.Events) *Authenticator
 	return &Authenticator{keys: keys, tokens: tokens, events: events, known: known}
 }
 
-// Authenticate returns the caller identified by a request's headers: X-API-Key, or Authorization with
-// a Bearer API key or access token. KeyPrefix distinguishes keys from tokens; neither is tried as the
-// other. Credentials in the URL are ignored.
+// Authenticate returns the caller identified by a request's headers: X-API-Key, or Authorization
+// with a Bearer API key or access token. KeyPrefix distinguishes keys from tokens; neither is tried
+// as the other. Credentials in the URL are ignored.
 //
 // It fails with CodeUnauthorized for missing or invalid credentials, with CodeQuotaExceeded if the
 // client's address sent too many invalid ones, and with CodeUnavailable if the store does not

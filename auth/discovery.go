@@ -92,8 +92,8 @@ func isTrustedURL(u *url.URL) bool {
 	return false
 }
 
-// issuerClient returns the client for requests to issuers: base with defaults, or a default client if
-// base is nil. It limits the size of responses.
+// issuerClient returns the client for requests to issuers: base with defaults, or a default client
+// if base is nil. It limits the size of responses.
 func issuerClient(base *http.Client) *http.Client {
 	client := http.Client{Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: requestTimeout,

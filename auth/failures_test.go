@@ -29,8 +29,8 @@ func limited(t *testing.T, events *security.Events) context.Context {
 // frozenNow is a clock that never advances, so that the rate limit does not expire.
 func frozenNow() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
-// TestLimitedAddress checks that an address that sent too many invalid credentials gets a 429 only for
-// more invalid credentials.
+// TestLimitedAddress checks that an address that sent too many invalid credentials gets a 429 only
+// for more invalid credentials.
 func TestLimitedAddress(t *testing.T) {
 	b := newBench(t, nil)
 	events := security.New(security.Options{Now: frozenNow})

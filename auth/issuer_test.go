@@ -225,7 +225,8 @@ func TestIssuerDown(t *testing.T) {
 	})
 }
 
-// TestUnresponsiveIssuer checks that a request waits for at most five seconds, or until its context ends.
+// TestUnresponsiveIssuer checks that a request waits for at most five seconds, or until its context
+// ends.
 func TestUnresponsiveIssuer(t *testing.T) {
 	inTime(t, func(t *testing.T, b *bench) {
 		b.issuer.set(func(f *fakeIssuer) { f.hold = make(chan struct{}) })

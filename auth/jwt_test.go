@@ -87,8 +87,8 @@ func TestKeyAlgorithms(t *testing.T) {
 	}
 }
 
-// TestSignatureCheckLimit checks that a token with no key ID, or with one that many keys share, needs
-// only a few signature checks.
+// TestSignatureCheckLimit checks that a token with no key ID, or with one that many keys share,
+// needs only a few signature checks.
 func TestSignatureCheckLimit(t *testing.T) {
 	b := newBench(t, nil)
 	var others []signer

@@ -103,8 +103,8 @@ const (
 	loggedKinds = 1_000       // kinds remembered
 )
 
-// rateLimitedLog logs at most one warning of each kind a minute, for events that strangers can cause.
-// The next warning has the number of omitted ones. It is safe for concurrent use.
+// rateLimitedLog logs at most one warning of each kind a minute, for events that strangers can
+// cause. The next warning has the number of omitted ones. It is safe for concurrent use.
 type rateLimitedLog struct {
 	log *slog.Logger
 	now cola.Clock

@@ -53,8 +53,8 @@ func TestSlowRequest(t *testing.T) {
 	})
 }
 
-// TestSignInAndOutInOneRequest checks that a browser that is signed in and out by one request leaves no
-// session.
+// TestSignInAndOutInOneRequest checks that a browser that is signed in and out by one request
+// leaves no session.
 func TestSignInAndOutInOneRequest(t *testing.T) {
 	for _, before := range []bool{false, true} {
 		d := newDesk(t, nil)
@@ -180,8 +180,8 @@ func TestSessionStoreErrors(t *testing.T) {
 	}
 }
 
-// TestStreamedResponse checks that a streamed response sends the cookie with its first part, and that
-// later session changes are saved if there is a cookie.
+// TestStreamedResponse checks that a streamed response sends the cookie with its first part, and
+// that later session changes are saved if there is a cookie.
 func TestStreamedResponse(t *testing.T) {
 	b := newDesk(t, nil).browser()
 	server := httptest.NewServer(b.Load(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -302,8 +302,8 @@ func TestConcurrentTabs(t *testing.T) {
 	}
 }
 
-// TestRequestOfEndedSession checks that a request of an ended session neither restores it nor removes its
-// replacement.
+// TestRequestOfEndedSession checks that a request of an ended session neither restores it nor
+// removes its replacement.
 func TestRequestOfEndedSession(t *testing.T) {
 	for name, meanwhile := range map[string]func(*browser){
 		"signed in":  func(b *browser) { b.signIn(t, "ann") },

@@ -23,8 +23,8 @@ type shape struct {
 	scopes   []cola.Scope
 }
 
-// shapesJWT returns tokens that follow the issuers' documentation, reduced to the relevant claims. The type in their
-// header is JWT or missing.
+// shapesJWT returns tokens that follow the issuers' documentation, reduced to the relevant claims.
+// The type in their header is JWT or missing.
 func shapesJWT() []shape {
 	write := []cola.Scope{cola.ScopeWriteSavedSearches}
 	return []shape{

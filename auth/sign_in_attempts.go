@@ -181,10 +181,11 @@ const (
 	exchangeAddresses = 50_000 // addresses remembered
 )
 
-// codeExchanges limits requests to redeem codes. Anyone can start a sign-in and return with an invalid
-// code, and issuers throttle this service as a whole. So each attempt is exchanged once, an address
-// with many failed exchanges must wait, and few exchanges are in flight at a time. Successful
-// exchanges don't count. State lives in memory, per process. It is safe for concurrent use.
+// codeExchanges limits requests to redeem codes. Anyone can start a sign-in and return with an
+// invalid code, and issuers throttle this service as a whole. So each attempt is exchanged once, an
+// address with many failed exchanges must wait, and few exchanges are in flight at a time.
+// Successful exchanges don't count. State lives in memory, per process. It is safe for concurrent
+// use.
 type codeExchanges struct {
 	used      *lru.Cache[string, struct{}] // by state
 	addresses *ratelimit.Limiter[netip.Prefix]
@@ -208,7 +209,8 @@ var errTooManyExchanges = errors.New("too many exchanges in flight")
 // begin admits the exchange of an attempt, identified by its state. The caller must call done and
 // report whether the issuer accepted the code. It fails with errNoAttempt for an attempt that was
 // exchanged before, with CodeQuotaExceeded for an address over its limit, with errTooManyExchanges,
-// or with the context's error. Unless it fails with errNoAttempt, the attempt can be exchanged later.
+// or with the context's error. Unless it fails with errNoAttempt, the attempt can be exchanged
+// later.
 func (e *codeExchanges) begin(ctx context.Context, state string) (done func(accepted bool), err error) {
 	if used, _ := e.used.ContainsOrAdd(state, struct{}{}); used {
 		return nil, errNoAttempt

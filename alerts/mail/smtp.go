@@ -43,7 +43,8 @@ type server struct {
 
 const serverExamples = "smtp://user:password@mail.example.com:587, smtps://… or smtp+insecure://…"
 
-// parseServer parses the URL of a relay. Its errors don't contain the URL, which may have a password.
+// parseServer parses the URL of a relay. Its errors don't contain the URL, which may have a
+// password.
 func parseServer(text string) (s server, err error) {
 	u, err := url.Parse(text)
 	if err != nil {

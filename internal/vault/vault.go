@@ -123,7 +123,8 @@ func (v *Vault) Seal(p Purpose, destination, text string) string {
 }
 
 // Open decrypts a string sealed for the same purpose and destination. It returns an unencrypted
-// string from an earlier version unchanged. The error wraps keyring.ErrUnknownKey or keyring.ErrDamaged.
+// string from an earlier version unchanged. The error wraps keyring.ErrUnknownKey or
+// keyring.ErrDamaged.
 func (v *Vault) Open(p Purpose, destination, stored string) (string, error) {
 	if !IsSealed(stored) {
 		return stored, nil
@@ -194,8 +195,8 @@ func (b Box) Seal(secret, bound []byte) []byte { return b.v.box(b.p).Seal(secret
 // file. The error wraps keyring.ErrUnknownKey or keyring.ErrDamaged.
 func (b Box) Open(sealed, bound []byte) ([]byte, error) { return b.v.open(b.p, sealed, bound) }
 
-// Reseal seals a destination's string under the first key. The stored string is sealed under any key,
-// or unencrypted.
+// Reseal seals a destination's string under the first key. The stored string is sealed under any
+// key, or unencrypted.
 func (v *Vault) Reseal(p Purpose, destination, stored string) (string, error) {
 	text, err := v.Open(p, destination, stored)
 	if err != nil {
@@ -214,7 +215,8 @@ func (v *Vault) VerifyCheck(stored string) error {
 	return err
 }
 
-// KeyOf returns the ID of the key that sealed a string, in hexadecimal, or "" for an unsealed string.
+// KeyOf returns the ID of the key that sealed a string, in hexadecimal, or "" for an unsealed
+// string.
 func KeyOf(stored string) string {
 	if !IsSealed(stored) {
 		return ""
