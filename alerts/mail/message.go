@@ -87,13 +87,13 @@ type contents struct {
 
 // page is the data of both templates of an email.
 type page struct {
-	Subject string
-	Lead    string // preview text in inboxes
-	Heading string
-	Body    any    // alertContent or notice
-	Why     string // why the email was sent
-	Stop    string // URL to unsubscribe, if any
-	Site    string // host of the service
+	Subject        string
+	Preview        string // preview text in inboxes
+	Heading        string
+	Body           any    // alertContent or notice
+	Reason         string // why the email was sent
+	UnsubscribeURL string // URL to unsubscribe, if any
+	Site           string // host of the service
 }
 
 // compose renders the email for a message.
@@ -117,7 +117,7 @@ func (s *Sender) compose(m alerts.Message) (contents, error) {
 	default:
 		return contents{}, fmt.Errorf("unknown event %s", m.Event)
 	}
-	c := contents{subject: p.Subject, unsubscribe: p.Stop}
+	c := contents{subject: p.Subject, unsubscribe: p.UnsubscribeURL}
 	if c.text, err = rendered(texts.ExecuteTemplate, name+".txt", p); err == nil {
 		c.html, err = rendered(pages.ExecuteTemplate, name+".html", p)
 	}
