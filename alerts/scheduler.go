@@ -180,8 +180,8 @@ func (t *tick) ensureCandidates(ctx context.Context, d *store.DueSearch, claimed
 	return nil
 }
 
-// errAhead means that a search's mark is beyond the latest revision, which doesn't happen in an
-// intact database.
+// errAhead is the error for a search whose mark is beyond the latest revision, which doesn't happen
+// in an intact database.
 var errAhead = errors.New("the mark of the search is beyond the latest revision of the database")
 
 // runOf computes the run of a search.
@@ -231,7 +231,7 @@ func nextRun(plan *cola.Schedule, now time.Time) (cola.Timestamp, error) {
 	return cola.TimestampOf(next), nil
 }
 
-// postpone extends the claim of a failed search, longer with each failure, to keep it from flooding
+// postpone extends the claim of a failed search, longer with each failure, so that it doesn't flood
 // the log. The search keeps its mark. If postponing fails, the claim is unchanged.
 func (t *tick) postpone(ctx context.Context, d *store.DueSearch, reason error) {
 	t.report.Failed++
@@ -251,10 +251,11 @@ func (t *tick) postpone(ctx context.Context, d *store.DueSearch, reason error) {
 // postponement returns the pause after a number of consecutive failures. It doubles with each, up
 // to maxHold.
 func (r *Runner) postponement(failures int) time.Duration {
-	wait, most := r.hold, max(r.hold, maxHold)
+	wait, limit := r.hold, max(r.hold, maxHold)
 	for range failures - 1 {
-		if wait *= 2; wait >= most {
-			return most
+		wait *= 2
+		if wait >= limit {
+			return limit
 		}
 	}
 	return wait

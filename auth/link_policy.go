@@ -16,7 +16,7 @@ import (
 // all addresses.
 type LinkPolicy struct {
 	never   bool
-	domains []string // folded; empty allows every domain
+	domains []string // folded; every domain if empty
 }
 
 // ParseLinkPolicy reads a policy: "verified" links every verified address,

@@ -23,7 +23,7 @@ const maxCode = 4 << 10
 // Begin starts a sign-in with the issuer that has the given key, and returns the URL to redirect the
 // browser to. A cookie stores the attempt for AttemptFor; tabs have separate attempts. Finish later
 // returns returnTo, with its query, if it is a local path. Begin fails with CodeValidation for an
-// unknown key, and with CodeUnavailable if the issuer does not answer.
+// unknown key, and with CodeUnavailable if the issuer does not respond.
 func (b *Browsers) Begin(ctx context.Context, issuerKey, returnTo string) (redirect string, err error) {
 	s := sessionOf(ctx)
 	at := slices.IndexFunc(b.issuers, func(i *signInIssuer) bool { return i.key == issuerKey })
@@ -46,7 +46,7 @@ func (b *Browsers) Begin(ctx context.Context, issuerKey, returnTo string) (redir
 
 // Finish signs in the person whom an issuer redirected back with this query, and returns the page to
 // continue on; browser is the User-Agent. It fails with CodeUnauthorized and the reason, or with
-// CodeUnavailable if the issuer or the store does not answer. Either way the attempt is over; a
+// CodeUnavailable if the issuer or the store does not respond. Either way the attempt is over; a
 // failed attempt does not end an existing sign-in. The exception is an attempt that must wait for
 // the issuer: it fails with CodeQuotaExceeded or CodeUnavailable, and the same query can be retried.
 func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string) (returnTo string, err error) {
@@ -189,15 +189,15 @@ func (i *signInIssuer) redeem(
 // notRedeemed returns the error for a code that the issuer rejected. It displays and logs only the
 // issuer's error code, because the rest may contain anything.
 func (i *signInIssuer) notRedeemed(err error) error {
-	var answer *oauth2.RetrieveError
-	if !errors.As(err, &answer) {
+	var response *oauth2.RetrieveError
+	if !errors.As(err, &response) {
 		const message = "sign-in issuer unavailable"
 		i.throttledLog.warn(message, message, "issuer", i.URL, "error", truncateError(err.Error()))
 		return i.unavailable()
 	}
 	const message = "issuer rejected a code"
-	i.throttledLog.warn(message+truncate(answer.ErrorCode, 100), message, "issuer", i.URL, "status", answer.Response.StatusCode, "reason", cola.Quoted(answer.ErrorCode))
-	if answer.ErrorCode == "invalid_grant" && answer.Response.StatusCode < http.StatusInternalServerError {
+	i.throttledLog.warn(message+truncate(response.ErrorCode, 100), message, "issuer", i.URL, "status", response.Response.StatusCode, "reason", cola.Quoted(response.ErrorCode))
+	if response.ErrorCode == "invalid_grant" && response.Response.StatusCode < http.StatusInternalServerError {
 		return unauthorized("%s says that this sign-in took too long or is already complete. Start again on the sign-in page.", i.Name)
 	}
 	return i.unavailable()

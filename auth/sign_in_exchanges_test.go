@@ -95,7 +95,7 @@ func TestFailedExchangeLimit(t *testing.T) {
 	b := d.browser()
 	_ = b.finishFrom(flooding, url.Values{"state": {stateOf(t, b.begin(t, "0", "/"))}, "code": {"junk"}})
 	if log := d.log.text(); strings.Count(log, "level=WARN") != 2 || !strings.Contains(log, "omitted=9") {
-		t.Errorf("a minute later:\n%s", log)
+		t.Errorf("a minute later: log = %s, want a second warning with omitted=9", log)
 	}
 }
 

@@ -192,7 +192,7 @@ func (t *Tokens) caller(ctx context.Context, raw string, ch cola.Channel) (cola.
 }
 
 func (t *Tokens) grant(ctx context.Context, raw string) (g grant, result string, err error) {
-	if len(raw) <= maxToken { // longer ones are not even hashed
+	if len(raw) <= maxToken { // longer ones are not hashed
 		if g, ok := t.known.Get(sha256.Sum256([]byte(raw))); ok && t.now().Before(g.until) {
 			return g, resultCached, g.rejection
 		}
@@ -213,7 +213,7 @@ func (t *Tokens) grant(ctx context.Context, raw string) (g grant, result string,
 // canceled, because others may wait for it; its parts have timeouts.
 func (t *Tokens) checkOnce(ctx context.Context, from *issuer, token accessToken) (grant, error) {
 	hash := tokenHash(sha256.Sum256([]byte(token.raw)))
-	answer := t.checks.DoChan(string(hash[:]), func() (_ any, err error) {
+	result := t.checks.DoChan(string(hash[:]), func() (_ any, err error) {
 		defer t.recovered(&err)
 		g, err := t.check(context.WithoutCancel(ctx), from, token)
 		if err == nil || g.rejection != nil {
@@ -222,11 +222,11 @@ func (t *Tokens) checkOnce(ctx context.Context, from *issuer, token accessToken)
 		return g, err
 	})
 	select {
-	case a := <-answer:
-		if a.Err != nil {
-			return grant{}, a.Err
+	case r := <-result:
+		if r.Err != nil {
+			return grant{}, r.Err
 		}
-		return a.Val.(grant), nil
+		return r.Val.(grant), nil
 	case <-ctx.Done():
 		return grant{}, fmt.Errorf("check access token: %w", ctx.Err())
 	}
@@ -241,7 +241,7 @@ func (t *Tokens) recovered(err *error) {
 	}
 }
 
-// check verifies a token and finds its grant. It writes nothing before every check has passed.
+// check verifies a token and finds its grant. It writes to the store only after every check passed.
 //
 // Only a token without a valid signature counts as a failed credential. An expired token was valid:
 // its app must get a 401 to renew the token, even if many apps share its address.

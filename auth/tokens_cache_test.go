@@ -198,7 +198,7 @@ func TestCanceledRequest(t *testing.T) {
 }
 
 // TestTokenCacheSize checks that the cache is bounded and does not contain tokens in
-// clear text.
+// plain text.
 func TestTokenCacheSize(t *testing.T) {
 	b := newBench(t, nil)
 	for n := range cachedTokens + 10 {

@@ -173,7 +173,8 @@ func (d *decision) burst() error {
 	wait := Window // all of this batch's own grants are at now
 	left := d.inWindow
 	for _, g := range d.grants {
-		if left -= g.Requests; left < limit {
+		left -= g.Requests
+		if left < limit {
 			wait = g.At.Add(Window).Sub(d.now)
 			break
 		}

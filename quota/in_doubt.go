@@ -38,7 +38,7 @@ type inDoubt struct {
 	max     int
 	pending chan struct{}      // signals the worker that there may be a batch; capacity 1
 	wake    chan struct{}      // ends the worker's pause; capacity 1
-	closing chan struct{}      // closed when no more batches come
+	closing chan struct{}      // closed when no more batches are added
 	stopped chan struct{}      // closed when the worker has stopped
 	cancel  context.CancelFunc // stops the worker
 
@@ -81,7 +81,8 @@ func (d *inDoubt) add(g *group) {
 	signal(d.pending)
 }
 
-// retryNow starts the next round immediately, because the store is back or the ledger is closing.
+// retryNow starts the next round immediately, because the store has recovered or the ledger is
+// closing.
 func (d *inDoubt) retryNow() {
 	if d.len() > 0 {
 		signal(d.wake)
@@ -96,8 +97,8 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// close waits up to closeTimeout for the remaining batches to be voided, and logs those that are
-// left.
+// close waits up to closeTimeout for the remaining batches to be voided, and logs those that
+// remain.
 func (d *inDoubt) close() {
 	close(d.closing)
 	d.retryNow()

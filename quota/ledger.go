@@ -55,8 +55,8 @@ const (
 // Options configure a Ledger. The zero value is valid.
 type Options struct {
 	Rules   Rules
-	Logger  *slog.Logger          // nil discards
-	Metrics prometheus.Registerer // for the metrics of one ledger; nil if unset
+	Logger  *slog.Logger          // optional
+	Metrics prometheus.Registerer // for one Ledger only; optional
 }
 
 // Ledger charges requests against a store's ledger in group commits. Create it with New, and Close
@@ -75,7 +75,7 @@ type Ledger struct {
 	mu      sync.RWMutex // read-locked while sending to queue, so that Close can close it
 	closed  atomic.Bool
 	closing sync.Once
-	stop    chan struct{} // closed when Close begins
+	stop    chan struct{} // closed when Close starts
 	ended   chan struct{} // closed when the worker has stopped
 }
 

@@ -55,8 +55,9 @@ func newMetrics(r prometheus.Registerer, l *Ledger) *metrics {
 
 // counters registers a counter for each value of a label. Registering them up front exports zeros
 // instead of missing series.
-func counters[V ~string](factory promauto.Factory, o prometheus.CounterOpts, label string,
-	values ...V) map[V]prometheus.Counter {
+func counters[V ~string](
+	factory promauto.Factory, o prometheus.CounterOpts, label string, values ...V,
+) map[V]prometheus.Counter {
 	vec := factory.NewCounterVec(o, []string{label})
 	by := make(map[V]prometheus.Counter, len(values))
 	for _, v := range values {

@@ -138,9 +138,9 @@ func longestWaiting(a, b *list.Element) *list.Element {
 
 // forget removes a connection from its list.
 func (l *Listener) forget(conn net.Conn) {
-	if place := l.elements[conn]; place != nil {
+	if element := l.elements[conn]; element != nil {
 		for _, from := range []*list.List{l.awaitingRequest, l.awaitingBody, l.idle} {
-			from.Remove(place) // no-op for other lists
+			from.Remove(element) // no-op for other lists
 		}
 		delete(l.elements, conn)
 	}
