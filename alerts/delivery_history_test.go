@@ -16,10 +16,10 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// post simulates deliveries with concurrent dispatchers under random events: messages become due
+// deliverySim simulates deliveries with concurrent dispatchers under random events: messages become due
 // and are replayed, receivers are slow or fail, the database is unavailable, and processes are
 // killed between any two steps.
-type post struct {
+type deliverySim struct {
 	*rapid.T
 	ctx   context.Context // context of the synctest bubble
 	store *fakeDeliveries
@@ -43,14 +43,14 @@ func tryOf(d store.DueDelivery) try { return try{d.ID, d.Hold} }
 
 // process is a dispatcher that can be killed. Its store calls fail from then on.
 type process struct {
-	*post
+	*deliverySim
 	DispatcherStore
 	end context.CancelFunc
 
 	dead bool
 }
 
-var errDead = errors.New("the process was killed")
+var errKilled = errors.New("the process was killed")
 
 func TestDeliveryGuarantee(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
@@ -67,7 +67,7 @@ func TestDeliveryGuarantee(t *testing.T) {
 
 func checkSettled(t *rapid.T) {
 	ctx, end := context.WithCancel(context.Background())
-	p := &post{
+	p := &deliverySim{
 		T: t, ctx: ctx, fates: rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "fates"), 1)),
 		accepted: map[try]int{}, lost: map[try]bool{}, replays: map[int64]int{},
 	}
@@ -84,15 +84,15 @@ func checkSettled(t *rapid.T) {
 	p.check()
 }
 
-// chance reports true for the given percentage of calls, until post is quiet.
-func (p *post) chance(percent int) bool {
+// chance reports true for the given percentage of calls, until the simulation is quiet.
+func (p *deliverySim) chance(percent int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return !p.quiet && p.fates.IntN(100) < percent
 }
 
 // event applies a random event.
-func (p *post) event() {
+func (p *deliverySim) event() {
 	switch rapid.IntRange(0, 9).Draw(p.T, "event") {
 	case 0, 1, 2, 3, 4:
 		for range rapid.IntRange(1, 20).Draw(p.T, "messages") {
@@ -117,9 +117,9 @@ func (p *post) event() {
 }
 
 // start starts a process that delivers every few seconds.
-func (p *post) start() {
+func (p *deliverySim) start() {
 	ctx, end := context.WithCancel(p.ctx)
-	proc := &process{post: p, DispatcherStore: p.store, end: end}
+	proc := &process{deliverySim: p, DispatcherStore: p.store, end: end}
 	p.processes = append(p.processes, proc)
 	c := NewDispatcher(DispatcherOptions{Store: proc, Senders: map[string]Sender{cola.KindWebhook: p}, Hold: hold})
 	p.all.Go(func() {
@@ -130,7 +130,7 @@ func (p *post) start() {
 }
 
 // kill kills a process and starts another in its place.
-func (p *post) kill(i int) {
+func (p *deliverySim) kill(i int) {
 	p.mu.Lock()
 	p.processes[i].dead = true
 	p.mu.Unlock()
@@ -145,7 +145,7 @@ func (proc *process) fail() error {
 	defer proc.mu.Unlock()
 	switch {
 	case proc.dead:
-		return errDead
+		return errKilled
 	case fails || time.Now().Before(proc.outage):
 		return errUnavailable
 	}
@@ -192,7 +192,7 @@ func (proc *process) ReleaseDeliveries(ctx context.Context, claimed []store.DueD
 }
 
 // Send simulates the receivers.
-func (p *post) Send(ctx context.Context, m Message) Result {
+func (p *deliverySim) Send(ctx context.Context, m Message) Result {
 	if m.DueAt.After(time.Now()) || m.MessageID != fmt.Sprintf("msg_%d", m.ID) {
 		p.violation("message %d sent as %s at %v, due at %v", m.ID, m.MessageID, time.Now(), m.DueAt)
 	}
@@ -217,14 +217,14 @@ func (p *post) Send(ctx context.Context, m Message) Result {
 	return Result{Status: 200}
 }
 
-func (p *post) violation(format string, args ...any) {
+func (p *deliverySim) violation(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.violations = append(p.violations, fmt.Sprintf(format, args...))
 }
 
 // settle stops the faults and lets time pass until no delivery is pending.
-func (p *post) settle() {
+func (p *deliverySim) settle() {
 	p.mu.Lock()
 	p.quiet, p.outage = true, time.Time{}
 	p.mu.Unlock()
@@ -251,7 +251,7 @@ func (p *post) settle() {
 }
 
 // check compares the recorded attempts with what receivers accepted.
-func (p *post) check() {
+func (p *deliverySim) check() {
 	for _, b := range p.violations {
 		p.Error(b)
 	}
@@ -279,7 +279,7 @@ func (p *post) check() {
 }
 
 // checkEnd checks the final state of a delivery.
-func (p *post) checkEnd(id int64, last store.Attempt, delivered int) {
+func (p *deliverySim) checkEnd(id int64, last store.Attempt, delivered int) {
 	want := cola.DeliveryDelivered
 	if never := id % 11; never >= 5 && never <= 7 {
 		want = cola.DeliveryFailed

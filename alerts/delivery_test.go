@@ -29,20 +29,20 @@ func newTestDispatcher(f *fakeDeliveries, s Sender) (*Dispatcher, *bytes.Buffer)
 	}), log
 }
 
-// delivering runs a test in a synctest bubble, with the given number of due deliveries.
-func delivering(t *testing.T, due int, happen func(t *testing.T, f *fakeDeliveries)) {
+// withDeliveries runs a test in a synctest bubble, with the given number of due deliveries.
+func withDeliveries(t *testing.T, due int, test func(t *testing.T, f *fakeDeliveries)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeDeliveries(time.Now)
 		for range due {
 			f.add(cola.KindWebhook, cola.EventRan, time.Now())
 		}
-		happen(t, f)
+		test(t, f)
 	})
 }
 
 func TestDeliver(t *testing.T) {
-	delivering(t, 100, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 100, func(t *testing.T, f *fakeDeliveries) {
 		f.add(cola.KindEmail, cola.EventRan, time.Now())
 		f.add(cola.KindWebhook, cola.EventRan, time.Now().Add(time.Minute))
 		f.add(cola.KindWebhook, cola.EventTest, time.Now())
@@ -86,7 +86,7 @@ func TestDeliver(t *testing.T) {
 // TestDeliverInFuture checks delivery as of a future time: times count from then, and a retry is
 // not due immediately.
 func TestDeliverInFuture(t *testing.T) {
-	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		tomorrow := time.Now().Add(24 * time.Hour)
 		f.add(cola.KindWebhook, cola.EventRan, tomorrow)
 		c, _ := newTestDispatcher(f, &fakeSender{answer: func(context.Context, Message) Result {
@@ -107,7 +107,7 @@ func TestDeliverInFuture(t *testing.T) {
 // TestMessageErrors checks that Deliver continues after messages that can't be created or no
 // longer exist.
 func TestMessageErrors(t *testing.T) {
-	delivering(t, 40, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 40, func(t *testing.T, f *fakeDeliveries) {
 		f.unread[1003], f.unread[1030] = store.ErrNotFound, errors.New("a filter of a newer version")
 		c, log := newTestDispatcher(f, &fakeSender{answer: func(_ context.Context, m Message) Result {
 			if m.ID == 20 {
@@ -134,7 +134,7 @@ func TestMessageErrors(t *testing.T) {
 // TestExpired checks that an expired message fails without pausing its destination, and that a
 // replayed message doesn't count as old.
 func TestExpired(t *testing.T) {
-	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		f.add(cola.KindWebhook, cola.EventRan, time.Now().Add(-73*time.Hour))
 		f.add(cola.KindWebhook, cola.EventRan, time.Now().Add(-71*time.Hour))
 		f.add(cola.KindWebhook, cola.EventRan, time.Now()).CreatedAt = time.Now().Add(-1000 * time.Hour)
@@ -153,7 +153,7 @@ func TestExpired(t *testing.T) {
 // TestDatabaseOutage checks that attempts are recorded once the database recovers, and that a
 // failed claim ends the round.
 func TestDatabaseOutage(t *testing.T) {
-	delivering(t, 50, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 50, func(t *testing.T, f *fakeDeliveries) {
 		recovery := time.Now().Add(10 * time.Second)
 		f.before = func(call string) error {
 			if call == "RecordAttempt" && time.Now().Before(recovery) {
@@ -181,7 +181,7 @@ func TestDatabaseOutage(t *testing.T) {
 // TestLongDatabaseOutage checks that a round ends before its claims expire if attempts can't be
 // recorded, and that the messages are sent again with the same IDs.
 func TestLongDatabaseOutage(t *testing.T) {
-	delivering(t, 40, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 40, func(t *testing.T, f *fakeDeliveries) {
 		outage := true
 		f.before = func(call string) error {
 			if call == "RecordAttempt" && outage {
@@ -214,7 +214,7 @@ func TestLongDatabaseOutage(t *testing.T) {
 // TestAttemptRejected checks that an attempt that the database rejects is logged and doesn't stop
 // the others.
 func TestAttemptRejected(t *testing.T) {
-	delivering(t, 20, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 20, func(t *testing.T, f *fakeDeliveries) {
 		first := true
 		f.before = func(call string) error {
 			if call == "RecordAttempt" && first {
@@ -234,7 +234,7 @@ func TestAttemptRejected(t *testing.T) {
 // TestSlowReceivers checks that an unresponsive receiver with many waiting messages delays others
 // by one attempt only, and that an unresponsive mail server of ours delays only mail.
 func TestSlowReceivers(t *testing.T) {
-	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		for range 200 {
 			f.add(cola.KindWebhook, cola.EventRan, time.Now()).Destination.UUID = "slow"
 		}
@@ -280,7 +280,7 @@ func TestSlowReceivers(t *testing.T) {
 // TestReplayDuringAttempt checks that the result of an attempt is dropped if the message is
 // replayed during it, and that the message is sent again.
 func TestReplayDuringAttempt(t *testing.T) {
-	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 1, func(t *testing.T, f *fakeDeliveries) {
 		s := &fakeSender{answer: func(_ context.Context, m Message) Result {
 			if m.Hold == 1 {
 				f.replay(m.ID, time.Now().Add(time.Second))
@@ -299,7 +299,7 @@ func TestReplayDuringAttempt(t *testing.T) {
 }
 
 func TestDispatcherMetrics(t *testing.T) {
-	delivering(t, 3, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 3, func(t *testing.T, f *fakeDeliveries) {
 		f.add(cola.KindWebhook, cola.EventRan, time.Now().Add(-100*time.Hour)) // expires without an attempt
 		registry := prometheus.NewRegistry()
 		c := NewDispatcher(DispatcherOptions{Store: f, Metrics: registry, Senders: map[string]Sender{

@@ -17,8 +17,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// running runs a dispatcher until the caller calls end.
-func running(t *testing.T, c *Dispatcher) (end func()) {
+// startDispatcher runs a dispatcher until the caller calls end.
+func startDispatcher(t *testing.T, c *Dispatcher) (end func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
@@ -34,10 +34,10 @@ func running(t *testing.T, c *Dispatcher) (end func()) {
 // TestExhaustedRetries checks that a message that is never accepted is tried eleven times with
 // the same ID and then fails.
 func TestExhaustedRetries(t *testing.T) {
-	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 1, func(t *testing.T, f *fakeDeliveries) {
 		s := &fakeSender{answer: always(Result{Status: 500, Fault: "The receiver answered 500."})}
 		c, _ := newTestDispatcher(f, s)
-		end := running(t, c)
+		end := startDispatcher(t, c)
 		time.Sleep(5 * 24 * time.Hour)
 		end()
 		attempts := f.attempts()
@@ -63,7 +63,7 @@ func TestExhaustedRetries(t *testing.T) {
 // TestDeliveredAfterRetries checks that a message accepted at the fourth attempt is not sent again,
 // and that its destination stays active.
 func TestDeliveredAfterRetries(t *testing.T) {
-	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 1, func(t *testing.T, f *fakeDeliveries) {
 		s := &fakeSender{answer: func(_ context.Context, m Message) Result {
 			if m.Attempts < 3 {
 				return Result{Fault: "The connection was refused."}
@@ -71,7 +71,7 @@ func TestDeliveredAfterRetries(t *testing.T) {
 			return Result{Status: 200}
 		}}
 		c, _ := newTestDispatcher(f, s)
-		end := running(t, c)
+		end := startDispatcher(t, c)
 		time.Sleep(5 * 24 * time.Hour)
 		end()
 		if n := len(s.messages()); n != 4 || f.states()[cola.DeliveryDelivered] != 1 || len(f.paused) != 0 {
@@ -83,7 +83,7 @@ func TestDeliveredAfterRetries(t *testing.T) {
 // TestRunSurvivesOutage checks that a dispatcher survives a database outage, logs it once, and
 // makes no unnecessary queries.
 func TestRunSurvivesOutage(t *testing.T) {
-	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 1, func(t *testing.T, f *fakeDeliveries) {
 		calls := map[string]int{}
 		f.before = func(call string) error {
 			calls[call]++
@@ -95,7 +95,7 @@ func TestRunSurvivesOutage(t *testing.T) {
 		f.old = 25
 		s := &fakeSender{}
 		c, log := newTestDispatcher(f, s)
-		end := running(t, c)
+		end := startDispatcher(t, c)
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		end()
@@ -113,9 +113,9 @@ func TestRunSurvivesOutage(t *testing.T) {
 }
 
 func TestHourlyCleanup(t *testing.T) {
-	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		c, _ := newTestDispatcher(f, &fakeSender{})
-		end := running(t, c)
+		end := startDispatcher(t, c)
 		time.Sleep(5*time.Hour + 30*time.Minute)
 		end()
 		if n := len(f.deleted); n != 6 {
@@ -127,7 +127,7 @@ func TestHourlyCleanup(t *testing.T) {
 // TestRunShutdown stops a dispatcher in the middle of a round. Within seconds, messages that are
 // accepted soon are recorded, and slow or untried ones are released.
 func TestRunShutdown(t *testing.T) {
-	delivering(t, 40, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 40, func(t *testing.T, f *fakeDeliveries) {
 		sending := make(chan struct{}, 100)
 		s := &fakeSender{answer: func(ctx context.Context, m Message) Result {
 			sending <- struct{}{}
@@ -141,7 +141,7 @@ func TestRunShutdown(t *testing.T) {
 			return Result{Status: 200}
 		}}
 		c, log := newTestDispatcher(f, s)
-		end := running(t, c)
+		end := startDispatcher(t, c)
 		for range maxInFlight {
 			<-sending
 		}
@@ -173,7 +173,7 @@ func TestRunShutdown(t *testing.T) {
 // TestRecordedAfterShutdown checks that an accepted message is recorded even if the context has
 // ended and the database is slow.
 func TestRecordedAfterShutdown(t *testing.T) {
-	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 1, func(t *testing.T, f *fakeDeliveries) {
 		ctx, cancel := context.WithCancel(t.Context())
 		tries := 0
 		f.before = func(call string) error {

@@ -13,7 +13,7 @@ import (
 // TestSlowAccounts checks that accounts with many unresponsive receivers and many messages don't
 // delay others for long, even repeatedly, and that all their messages are tried.
 func TestSlowAccounts(t *testing.T) {
-	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		const accounts, receivers, messages = 4, 19, 5
 		flood := func() {
 			for n := range accounts * receivers * messages {
@@ -30,7 +30,7 @@ func TestSlowAccounts(t *testing.T) {
 			return Result{Fault: "No response within 15s."}
 		}}
 		c, _ := newTestDispatcher(f, s)
-		end := running(t, c)
+		end := startDispatcher(t, c)
 		defer end()
 		for round := range 5 {
 			flood()
@@ -58,7 +58,7 @@ func TestSlowAccounts(t *testing.T) {
 // TestHostLimit checks that, across accounts, requests to a host are bounded in flight and per
 // minute, and that excess messages wait without failing or delaying other hosts.
 func TestHostLimit(t *testing.T) {
-	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		const messages = 3 * DefaultHostRate
 		var mu sync.Mutex
 		inFlight, most := 0, 0
@@ -86,7 +86,7 @@ func TestHostLimit(t *testing.T) {
 		other := f.add(cola.KindWebhook, cola.EventRan, time.Now())
 		other.Destination.Account, other.Destination.Address = 1, cola.Some("https://other.example/x")
 		c, _ := newTestDispatcher(f, s)
-		end := running(t, c)
+		end := startDispatcher(t, c)
 		defer end()
 		time.Sleep(2 * time.Minute)
 		if f.stateOf(other.ID) != cola.DeliveryDelivered {
@@ -125,7 +125,7 @@ func TestHostShares(t *testing.T) {
 		"flood": {0, 1}, "flood of several accounts": {0, 6}, "slow endpoints": {15 * time.Second, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
+			withDeliveries(t, 0, func(t *testing.T, f *fakeDeliveries) {
 				const greedy, endpoints, messages = cola.AccountID(1_000_000), 20, 600
 				var mu sync.Mutex
 				var started []time.Time
@@ -155,7 +155,7 @@ func TestHostShares(t *testing.T) {
 					add(greedy+cola.AccountID(n%tt.accounts), fmt.Sprint("greedy ", n%endpoints))
 				}
 				c, _ := newTestDispatcher(f, s)
-				end := running(t, c)
+				end := startDispatcher(t, c)
 				defer end()
 				for n := range 20 {
 					time.Sleep(time.Duration(1+n*7) * time.Second)

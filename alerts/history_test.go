@@ -26,8 +26,8 @@ type world struct {
 	changed  map[string]bool // searches whose filters were changed
 }
 
-// died is the panic value of a tick whose process is killed.
-type died struct{}
+// killed is the panic value of a tick whose process is killed.
+type killed struct{}
 
 const hold = 2 * time.Minute
 
@@ -90,7 +90,7 @@ func (w *world) during(when string) error {
 	case 0:
 		return fmt.Errorf("%w: no connection", store.ErrUnavailable)
 	case 1:
-		panic(died{})
+		panic(killed{})
 	case 2:
 		w.pass(hold)
 	}
@@ -104,7 +104,7 @@ func (w *world) tick() {
 	w.inside++
 	defer func() {
 		w.inside--
-		if p := recover(); p != nil && p != any(died{}) {
+		if p := recover(); p != nil && p != any(killed{}) {
 			panic(p)
 		}
 	}()

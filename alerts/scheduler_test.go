@@ -16,8 +16,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// scheduled runs a scheduler in the test's synctest bubble until the caller calls end.
-func scheduled(t *testing.T, f *fakeStore) (end func(), log *bytes.Buffer) {
+// startScheduler runs a scheduler in the test's synctest bubble until the caller calls end.
+func startScheduler(t *testing.T, f *fakeStore) (end func(), log *bytes.Buffer) {
 	log = &bytes.Buffer{}
 	logger := slog.New(slog.NewTextHandler(log, nil))
 	clock, start := f.clock, time.Now()
@@ -41,7 +41,7 @@ func TestScheduler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := withSearches(3)
 		f.clock = at(11, 10, 5).Add(58 * time.Minute)
-		end, _ := scheduled(t, f)
+		end, _ := startScheduler(t, f)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		if n := len(f.runs()); n != 0 {
@@ -72,7 +72,7 @@ func TestSchedulerSurvivesOutage(t *testing.T) {
 			}
 			return nil
 		}
-		end, log := scheduled(t, f)
+		end, log := startScheduler(t, f)
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		end()
@@ -96,7 +96,7 @@ func TestSchedulerShutdown(t *testing.T) {
 			}
 			return nil
 		}
-		end, log := scheduled(t, f)
+		end, log := startScheduler(t, f)
 		<-reading
 		go func() {
 			time.Sleep(time.Second)

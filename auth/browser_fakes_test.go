@@ -211,8 +211,8 @@ func (c *fakeClock) advance(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// desk is a Browsers with all its dependencies.
-type desk struct {
+// browserFixture is a Browsers with all its dependencies.
+type browserFixture struct {
 	*Browsers
 	clock    *fakeClock
 	store    *browserStore
@@ -253,9 +253,9 @@ func newKeys(t testing.TB, lines ...string) *keyring.Keyring {
 
 func sealer(keys *keyring.Keyring) Sealer { return keys.Box("sign-in attempt") }
 
-func newDesk(t testing.TB, change func(*desk, *BrowserOptions)) *desk {
+func newBrowserFixture(t testing.TB, change func(*browserFixture, *BrowserOptions)) *browserFixture {
 	t.Helper()
-	d := &desk{clock: &fakeClock{at: time.Date(2024, 3, 1, 9, 0, 0, 0, time.UTC)}, log: &lockedBuffer{}}
+	d := &browserFixture{clock: &fakeClock{at: time.Date(2024, 3, 1, 9, 0, 0, 0, time.UTC)}, log: &lockedBuffer{}}
 	d.store = newBrowserStore(d.clock.now)
 	d.provider, d.other = newProvider(t, ourIssuer, d.clock.now), newProvider(t, otherIssuer, d.clock.now)
 	d.provider.secret = "hush"
@@ -278,11 +278,11 @@ func newDesk(t testing.TB, change func(*desk, *BrowserOptions)) *desk {
 
 // browser is a browser that stores cookies.
 type browser struct {
-	*desk
+	*browserFixture
 	cookies map[string]*http.Cookie
 }
 
-func (d *desk) browser() *browser { return &browser{d, map[string]*http.Cookie{}} }
+func (d *browserFixture) browser() *browser { return &browser{d, map[string]*http.Cookie{}} }
 
 // visit requests a page with a handler.
 func (b *browser) visit(page http.HandlerFunc) *http.Response {

@@ -20,7 +20,7 @@ import (
 
 // TestAnonymousVisit checks that anonymous visits set no cookie and do not use the store.
 func TestAnonymousVisit(t *testing.T) {
-	b := newDesk(t, nil).browser()
+	b := newBrowserFixture(t, nil).browser()
 	response := b.visit(func(w http.ResponseWriter, r *http.Request) {
 		if _, ok := b.Caller(r.Context()); ok || b.Pop(r.Context(), "notice") != "" {
 			t.Error("anonymous request has a caller or stored text")
@@ -47,7 +47,7 @@ func TestCookies(t *testing.T) {
 		"http://127.0.0.1:8080":      {Name: "colaregistry"},
 		"http://cola.example.com:80": {Name: "colaregistry"},
 	} {
-		b := newDesk(t, func(_ *desk, o *BrowserOptions) { o.PublicURL = public }).browser()
+		b := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) { o.PublicURL = public }).browser()
 		response := b.visit(func(_ http.ResponseWriter, r *http.Request) { b.Put(r.Context(), "notice", "hello") })
 		c := response.Cookies()[0]
 		if len(c.Value) != 43 || c.MaxAge < 595 || c.MaxAge > 605 {
@@ -69,7 +69,7 @@ func TestCookies(t *testing.T) {
 func TestForgedCookies(t *testing.T) {
 	known := newSecretText()
 	for _, planted := range []string{known, "x", strings.Repeat("A", 5000), known[:42] + "/", "a\u00e9", known + "="} {
-		d := newDesk(t, nil)
+		d := newBrowserFixture(t, nil)
 		b := d.browser()
 		b.cookies["x"] = &http.Cookie{Name: "__Host-colaregistry", Value: planted}
 		b.look(func(ctx context.Context) { b.Put(ctx, "notice", "hello") })
@@ -92,7 +92,7 @@ func TestForgedCookies(t *testing.T) {
 // TestSessionFixation checks that signing in and signing out both invalidate the previous session
 // token.
 func TestSessionFixation(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newBrowserFixture(t, nil)
 	for name, enter := range map[string]func(b *browser){
 		"issuer": func(b *browser) { b.signIn(t, "ann") },
 		"link": func(b *browser) {
@@ -136,7 +136,7 @@ func TestSignInExpiry(t *testing.T) {
 		{"in use", 23 * time.Hour, 14 * 24 * time.Hour},
 		{"in constant use", 30 * time.Second, 14 * 24 * time.Hour},
 	} {
-		b := newDesk(t, nil).browser()
+		b := newBrowserFixture(t, nil).browser()
 		b.signIn(t, "ann")
 		start := b.clock.now()
 		if c.every > 0 {
@@ -171,7 +171,7 @@ func callerOf(b *browser) (c cola.Caller, ok bool) {
 // TestSignOut checks that the issuer receives the ID token of the person signing out and redirects
 // back, and that signing out reports an error if the store is unavailable.
 func TestSignOut(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newBrowserFixture(t, nil)
 	b := d.browser()
 	c := b.signIn(t, "ann")
 	d.store.set(func(s *browserStore) { s.fail["EndSignIn"] = store.ErrUnavailable })
@@ -222,7 +222,7 @@ func TestBrowserOptions(t *testing.T) {
 			messages.Check(t, name, err.Error())
 		}
 	}
-	d := newDesk(t, func(d *desk, o *BrowserOptions) {
+	d := newBrowserFixture(t, func(d *browserFixture, o *BrowserOptions) {
 		o.Issuers = []SignInIssuer{d.provider.settings(), {URL: otherIssuer, ClientID: "x", Name: "Work"}}
 	})
 	if diff := cmp.Diff([]IssuerChoice{{"0", "id.example.com"}, {"1", "Work"}}, d.Issuers()); diff != "" {
@@ -248,7 +248,7 @@ func TestDisplayBrowser(t *testing.T) {
 // TestForms checks that a form can be submitted once, by the account that opened it, before it
 // expires, even under concurrent submissions.
 func TestForms(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newBrowserFixture(t, nil)
 	ann, bob, anonymous := d.browser(), d.browser(), d.browser()
 	ann.signIn(t, "ann")
 	bob.signIn(t, "bob")

@@ -67,7 +67,7 @@ func TestLongDiscoveryError(t *testing.T) {
 
 // TestOIDCTestServer runs against go-oidc's test server.
 func TestOIDCTestServer(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTokenFixture(t, nil)
 	theirs := &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: b.key.key.Public(), KeyID: "k1", Algorithm: "ES256"}}}
 	server := httptest.NewUnstartedServer(theirs)
 	theirs.SetIssuer("http://" + server.Listener.Addr().String())

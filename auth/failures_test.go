@@ -32,7 +32,7 @@ func frozenNow() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UT
 // TestLimitedAddress checks that an address that sent too many invalid credentials gets a 429 only
 // for more invalid credentials.
 func TestLimitedAddress(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTokenFixture(t, nil)
 	events := security.New(security.Options{Now: frozenNow})
 	valid, other := NewSecret(), newSigner(t, "ES256", "k1")
 	a := New(&finder{keys: map[store.KeyHash]store.Key{valid.Hash(): {ID: 3, AccountID: 4}}}, b.tokens, events)
@@ -65,7 +65,7 @@ func TestLimitedAddress(t *testing.T) {
 // one is rejected with a 429.
 func TestLimitedSignInLinks(t *testing.T) {
 	events := security.New(security.Options{Now: frozenNow})
-	d := newDesk(t, func(_ *desk, o *BrowserOptions) { o.Events = events })
+	d := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) { o.Events = events })
 	valid := d.store.link(store.Account{ID: 1, Email: "ann@example.com"})
 	wrong, _ := NewSignInLink()
 	ctx := limited(t, events)
@@ -83,7 +83,7 @@ func TestLimitedSignInLinks(t *testing.T) {
 // and that the request counts as a failure.
 func TestUnknownCookie(t *testing.T) {
 	events := security.New(security.Options{Now: frozenNow})
-	d := newDesk(t, func(_ *desk, o *BrowserOptions) { o.Events = events })
+	d := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) { o.Events = events })
 	b := d.browser()
 	b.cookies["__Host-colaregistry"] = &http.Cookie{Name: "__Host-colaregistry", Value: newSecretText()}
 	for range 100 {

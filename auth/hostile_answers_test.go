@@ -19,30 +19,30 @@ import (
 // hostileCase is an invalid authorization response.
 type hostileCase struct {
 	name     string
-	setup    func(*desk)                               // before the sign-in starts
-	query    func(d *desk, good url.Values) url.Values // of the callback
-	later    func(d *desk, b *browser)                 // after the callback
-	code     cola.Code                                 // default: CodeUnauthorized
-	reusable bool                                      // the attempt can still be finished
+	setup    func(*browserFixture)                               // before the sign-in starts
+	query    func(d *browserFixture, good url.Values) url.Values // of the callback
+	later    func(d *browserFixture, b *browser)                 // after the callback
+	code     cola.Code                                           // default: CodeUnauthorized
+	reusable bool                                                // the attempt can still be finished
 }
 
-func idToken(changes ...change) func(*desk) {
-	return func(d *desk) { d.provider.set(func(p *provider) { p.idToken = changes }) }
+func idToken(changes ...change) func(*browserFixture) {
+	return func(d *browserFixture) { d.provider.set(func(p *provider) { p.idToken = changes }) }
 }
 
 // hostileQueries returns cases with an invalid callback query.
 func hostileQueries() []hostileCase {
-	query := func(name string, values ...string) func(*desk, url.Values) url.Values {
-		return func(_ *desk, good url.Values) url.Values { return with(good, name, values...) }
+	query := func(name string, values ...string) func(*browserFixture, url.Values) url.Values {
+		return func(_ *browserFixture, good url.Values) url.Values { return with(good, name, values...) }
 	}
-	advertiseIss := func(d *desk) {
+	advertiseIss := func(d *browserFixture) {
 		d.provider.set(func(p *provider) { p.document = map[string]any{"authorization_response_iss_parameter_supported": true} })
 	}
 	return []hostileCase{
 		{name: "no state", reusable: true, query: query("state")},
 		{name: "empty state", reusable: true, query: query("state", "")},
 		{name: "unknown state", reusable: true, query: query("state", newSecretText())},
-		{name: "duplicate state", reusable: true, query: func(_ *desk, q url.Values) url.Values { return with(q, "state", q.Get("state"), "x") }},
+		{name: "duplicate state", reusable: true, query: func(_ *browserFixture, q url.Values) url.Values { return with(q, "state", q.Get("state"), "x") }},
 		{name: "no code", query: query("code")},
 		{name: "duplicate code", query: query("code", "a", "b")},
 		{name: "long code", query: query("code", strings.Repeat("c", 5000))},
@@ -51,11 +51,13 @@ func hostileQueries() []hostileCase {
 		{name: "iss with a trailing slash", query: query("iss", ourIssuer+"/")},
 		{name: "duplicate iss", query: query("iss", ourIssuer, otherIssuer)},
 		{name: "missing advertised iss", setup: advertiseIss},
-		{name: "denied", query: func(_ *desk, q url.Values) url.Values { return with(with(q, "code"), "error", "access_denied") }},
+		{name: "denied", query: func(_ *browserFixture, q url.Values) url.Values {
+			return with(with(q, "code"), "error", "access_denied")
+		}},
 		{name: "denied with a code", query: query("error", "access_denied")},
 		{name: "login required", query: query("error", "login_required")},
 		{name: "server_error", query: query("error", "server_error"), code: cola.CodeUnavailable},
-		{name: "markup in the error", query: func(_ *desk, q url.Values) url.Values {
+		{name: "markup in the error", query: func(_ *browserFixture, q url.Values) url.Values {
 			return with(with(q, "error", "<script>alert(1)</script>"), "error_description", "<b>"+strings.Repeat("x", 9000))
 		}, code: cola.CodeUnavailable},
 	}
@@ -77,23 +79,25 @@ func hostileTokens(t *testing.T) []hostileCase {
 		{name: "empty subject", setup: idToken(claim("sub", ""))},
 		{name: "NUL in the subject", setup: idToken(claim("sub", "a\x00b"))},
 		{name: "long subject", setup: idToken(claim("sub", strings.Repeat("s", 300)))},
-		{name: "expired", setup: func(d *desk) { idToken(claim("exp", d.clock.now().Add(-leeway).Unix()))(d) }},
+		{name: "expired", setup: func(d *browserFixture) { idToken(claim("exp", d.clock.now().Add(-leeway).Unix()))(d) }},
 		{name: "no expiry", setup: idToken(claim("exp", nil))},
-		{name: "issued in the future", setup: func(d *desk) { idToken(claim("iat", d.clock.now().Add(time.Minute).Unix()))(d) }},
-		{name: "not valid yet", setup: func(d *desk) { idToken(claim("nbf", d.clock.now().Add(time.Minute).Unix()))(d) }},
+		{name: "issued in the future", setup: func(d *browserFixture) { idToken(claim("iat", d.clock.now().Add(time.Minute).Unix()))(d) }},
+		{name: "not valid yet", setup: func(d *browserFixture) { idToken(claim("nbf", d.clock.now().Add(time.Minute).Unix()))(d) }},
 		{name: "unsigned", setup: idToken(header("alg", "none"))},
-		{name: "signed with the client secret", setup: func(d *desk) {
+		{name: "signed with the client secret", setup: func(d *browserFixture) {
 			d.provider.set(func(p *provider) { p.key.secret = []byte(p.secret) })
 			idToken(header("alg", "HS256"))(d)
 		}},
-		{name: "another key", setup: func(d *desk) {
+		{name: "another key", setup: func(d *browserFixture) {
 			d.provider.set(func(p *provider) { p.answer["/keys"] = `{"keys":[` + newSigner(t, "ES256", "k1").jwk() + `]}` })
 		}},
 		{name: "access token", setup: idToken(header("typ", "at+jwt"))},
 		{name: "critical extension", setup: idToken(header("crit", []string{"x"}))},
-		{name: "no ID token", setup: func(d *desk) { d.provider.set(func(p *provider) { p.raw = "x" }) }},
+		{name: "no ID token", setup: func(d *browserFixture) { d.provider.set(func(p *provider) { p.raw = "x" }) }},
 		{name: "huge ID token", setup: idToken(claim("x", strings.Repeat("x", maxToken)))},
-		{name: "JSON serialization", setup: func(d *desk) { d.provider.set(func(p *provider) { p.raw = `{"payload":"x","signatures":[]}` }) }},
+		{name: "JSON serialization", setup: func(d *browserFixture) {
+			d.provider.set(func(p *provider) { p.raw = `{"payload":"x","signatures":[]}` })
+		}},
 		{name: "email not verified", setup: idToken(claim("email", "boss@example.com"), claim("email_verified", false))},
 		{name: "email_verified is the string false", setup: idToken(claim("email", "boss@example.com"), claim("email_verified", "false"))},
 	}
@@ -102,37 +106,39 @@ func hostileTokens(t *testing.T) []hostileCase {
 // hostileServices returns cases in which an endpoint of the issuer or the store fails.
 func hostileServices() []hostileCase {
 	return []hostileCase{
-		{name: "user info of another subject", setup: func(d *desk) {
+		{name: "user info of another subject", setup: func(d *browserFixture) {
 			d.provider.set(func(p *provider) {
 				p.info = map[string]any{"sub": "eve", "email": "boss@example.com", "email_verified": true}
 			})
 		}},
-		{name: "user info temporarily refused", setup: func(d *desk) { d.provider.set(func(p *provider) { p.status["/me"] = 401 }) }, code: cola.CodeUnavailable},
-		{name: "user info without a subject", setup: func(d *desk) { d.provider.set(func(p *provider) { p.info = map[string]any{"sub": nil} }) }},
-		{name: "ambiguous user info", setup: func(d *desk) { d.provider.set(func(p *provider) { p.answer["/me"] = `{"sub":"ann","sub":"eve"}` }) }},
-		{name: "unverified email in user info", setup: func(d *desk) {
+		{name: "user info temporarily refused", setup: func(d *browserFixture) { d.provider.set(func(p *provider) { p.status["/me"] = 401 }) }, code: cola.CodeUnavailable},
+		{name: "user info without a subject", setup: func(d *browserFixture) { d.provider.set(func(p *provider) { p.info = map[string]any{"sub": nil} }) }},
+		{name: "ambiguous user info", setup: func(d *browserFixture) {
+			d.provider.set(func(p *provider) { p.answer["/me"] = `{"sub":"ann","sub":"eve"}` })
+		}},
+		{name: "unverified email in user info", setup: func(d *browserFixture) {
 			d.provider.set(func(p *provider) { p.info = map[string]any{"email": "boss@example.com", "email_verified": false} })
 		}},
-		{name: "user info unavailable", setup: func(d *desk) { d.provider.set(func(p *provider) { p.status["/me"] = 502 }) }, code: cola.CodeUnavailable},
-		{name: "wrong secret", setup: func(d *desk) {
+		{name: "user info unavailable", setup: func(d *browserFixture) { d.provider.set(func(p *provider) { p.status["/me"] = 502 }) }, code: cola.CodeUnavailable},
+		{name: "wrong secret", setup: func(d *browserFixture) {
 			d.provider.set(func(p *provider) { p.status["/token"], p.answer["/token"] = 401, `{"error":"invalid_client"}` })
 		}, code: cola.CodeUnavailable},
-		{name: "redirected token request", setup: func(d *desk) { d.provider.set(func(p *provider) { p.status["/token"] = 307 }) }, code: cola.CodeUnavailable},
-		{name: "token endpoint returns 500", setup: func(d *desk) {
+		{name: "redirected token request", setup: func(d *browserFixture) { d.provider.set(func(p *provider) { p.status["/token"] = 307 }) }, code: cola.CodeUnavailable},
+		{name: "token endpoint returns 500", setup: func(d *browserFixture) {
 			d.provider.set(func(p *provider) { p.status["/token"], p.answer["/token"] = 500, `{"error":"invalid_grant"}` })
 		}, code: cola.CodeUnavailable},
-		{name: "not JSON", setup: func(d *desk) { d.provider.set(func(p *provider) { p.answer["/token"] = "<html>" }) }, code: cola.CodeUnavailable},
-		{name: "oversized token response", setup: func(d *desk) {
+		{name: "not JSON", setup: func(d *browserFixture) { d.provider.set(func(p *provider) { p.answer["/token"] = "<html>" }) }, code: cola.CodeUnavailable},
+		{name: "oversized token response", setup: func(d *browserFixture) {
 			d.provider.set(func(p *provider) { p.answer["/token"] = `{"access_token":"` + strings.Repeat("x", 2<<20) + `"}` })
 		}, code: cola.CodeUnavailable},
-		{name: "keys unavailable", setup: func(d *desk) { d.provider.set(func(p *provider) { p.status["/keys"] = 500 }) }, code: cola.CodeUnavailable},
-		{name: "store unavailable", later: func(d *desk, _ *browser) {
+		{name: "keys unavailable", setup: func(d *browserFixture) { d.provider.set(func(p *provider) { p.status["/keys"] = 500 }) }, code: cola.CodeUnavailable},
+		{name: "store unavailable", later: func(d *browserFixture, _ *browser) {
 			d.store.set(func(s *browserStore) { s.fail["AccountOf"] = store.ErrUnavailable })
 		}, code: cola.CodeUnavailable},
-		{name: "CreateSignIn fails", later: func(d *desk, _ *browser) {
+		{name: "CreateSignIn fails", later: func(d *browserFixture, _ *browser) {
 			d.store.set(func(s *browserStore) { s.fail["CreateSignIn"] = store.ErrUnavailable })
 		}, code: cola.CodeUnavailable},
-		{name: "DeleteSession fails", later: func(d *desk, b *browser) {
+		{name: "DeleteSession fails", later: func(d *browserFixture, b *browser) {
 			b.look(func(ctx context.Context) { b.Put(ctx, "notice", "creates a session") })
 			d.store.set(func(s *browserStore) { s.fail["DeleteSession"] = store.ErrUnavailable })
 		}, code: cola.CodeUnavailable},
@@ -148,9 +154,9 @@ func TestHostileResponses(t *testing.T) {
 		if c.code == "" {
 			c.code = cola.CodeUnauthorized
 		}
-		t.Run(c.name, func(t *testing.T) { c.try(t, newDesk(t, nil).browser(), messages) })
+		t.Run(c.name, func(t *testing.T) { c.try(t, newBrowserFixture(t, nil).browser(), messages) })
 		t.Run(c.name+", signed in", func(t *testing.T) {
-			b := newDesk(t, nil).browser()
+			b := newBrowserFixture(t, nil).browser()
 			if err := b.use(b.store.link(store.Account{ID: 77, Email: "eve@example.com"})); err != nil {
 				t.Fatal(err)
 			}
@@ -161,7 +167,7 @@ func TestHostileResponses(t *testing.T) {
 
 func (c hostileCase) try(t *testing.T, b *browser, messages *golden.Cases) {
 	t.Helper()
-	d, before := b.desk, b.caller()
+	d, before := b.browserFixture, b.caller()
 	if c.setup != nil {
 		c.setup(d)
 	}
@@ -205,7 +211,7 @@ func (c hostileCase) try(t *testing.T, b *browser, messages *golden.Cases) {
 
 // wantNoLeak fails the test if the log is long or contains a secret, or if a host other than
 // the issuer received a request.
-func (d *desk) wantNoLeak(t *testing.T, secrets ...string) {
+func (d *browserFixture) wantNoLeak(t *testing.T, secrets ...string) {
 	t.Helper()
 	for _, secret := range secrets {
 		if strings.Contains(d.log.text(), secret) {

@@ -21,7 +21,7 @@ type hostile struct{ name, token string }
 // TestHostileTokens checks that each token is rejected for the expected reason, writes nothing to
 // the store, and does not appear in the log.
 func TestHostileTokens(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTokenFixture(t, nil)
 	var log bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	b.tokens.log = logger
@@ -75,7 +75,7 @@ func leaks(text, token string) bool {
 }
 
 // garbled returns strings without the syntax of a token.
-func (b *bench) garbled() []hostile {
+func (b *tokenFixture) garbled() []hostile {
 	good := b.token()
 	parts := strings.Split(good, ".")
 	part := func(n int, as string) string {
@@ -111,7 +111,7 @@ func (b *bench) garbled() []hostile {
 }
 
 // forged returns tokens without an issuer's signature.
-func (b *bench) forged(t *testing.T) []hostile {
+func (b *tokenFixture) forged(t *testing.T) []hostile {
 	good := b.token()
 	cut := strings.LastIndexByte(good, '.') + 1
 	der, err := x509.MarshalPKIXPublicKey(b.key.key.Public())
@@ -165,7 +165,7 @@ func tampered(token, claims string) string {
 }
 
 // misused returns correctly signed tokens for another use.
-func (b *bench) misused() []hostile {
+func (b *tokenFixture) misused() []hostile {
 	plain := func(changes ...change) string { return b.token(append(changes, header("typ", "JWT"))...) }
 	untyped := func(changes ...change) string { return b.token(append(changes, header("typ", nil))...) }
 	return []hostile{
@@ -195,7 +195,7 @@ func (b *bench) misused() []hostile {
 }
 
 // forOthers returns correctly signed tokens from another issuer or for another audience.
-func (b *bench) forOthers(t *testing.T) []hostile {
+func (b *tokenFixture) forOthers(t *testing.T) []hostile {
 	unknown := newSigner(t, "ES256", "k1")
 	theirs := newSigner(t, "ES256", "k2")
 	b.other.publish(theirs)
@@ -224,7 +224,7 @@ func (b *bench) forOthers(t *testing.T) []hostile {
 }
 
 // expiredOrEarly returns tokens that are not valid now.
-func (b *bench) expiredOrEarly() []hostile {
+func (b *tokenFixture) expiredOrEarly() []hostile {
 	at := func(d time.Duration) int64 { return b.now().Add(d).Unix() }
 	return []hostile{
 		{"expired", b.token(claim("exp", at(-time.Hour)))},
@@ -246,7 +246,7 @@ func (b *bench) expiredOrEarly() []hostile {
 }
 
 // withoutSubject returns tokens without a valid subject.
-func (b *bench) withoutSubject() []hostile {
+func (b *tokenFixture) withoutSubject() []hostile {
 	return []hostile{
 		{"no subject", b.token(claim("sub", nil))},
 		{"empty subject", b.token(claim("sub", ""))},
@@ -267,7 +267,7 @@ func (b *bench) withoutSubject() []hostile {
 }
 
 // ambiguous returns tokens that two parsers could read differently.
-func (b *bench) ambiguous() []hostile {
+func (b *tokenFixture) ambiguous() []hostile {
 	twice := func(object, name string, value any) string {
 		return strings.TrimSuffix(toJSON(map[string]any{name: value}), "}") + "," + object[1:]
 	}

@@ -13,24 +13,24 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// inTime runs a test in a synctest bubble.
-func inTime(t *testing.T, test func(t *testing.T, b *bench)) {
+// inBubble runs a test in a synctest bubble.
+func inBubble(t *testing.T, test func(t *testing.T, b *tokenFixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		test(t, newBench(t, nil))
+		test(t, newTokenFixture(t, nil))
 		time.Sleep(requestTimeout) // wait for pending fetches
 	})
 }
 
 // mustAccept sends a new valid token and fails the test if it is rejected.
-func (b *bench) mustAccept(t *testing.T) {
+func (b *tokenFixture) mustAccept(t *testing.T) {
 	t.Helper()
 	if _, err := b.send(t.Context(), b.token(claim("jti", time.Now().String()))); err != nil {
 		t.Fatalf("valid token: %v", err)
 	}
 }
 
-func (b *bench) wantFetches(t *testing.T, want int) {
+func (b *tokenFixture) wantFetches(t *testing.T, want int) {
 	t.Helper()
 	synctest.Wait()
 	if got := b.issuer.fetches(); got != want {
@@ -43,7 +43,7 @@ var errDown = errors.New("connection refused")
 // TestUnknownKeyFlood checks that tokens with unknown key IDs cause at most one request in 30
 // seconds.
 func TestUnknownKeyFlood(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		flood := func() {
 			var all sync.WaitGroup
 			for n := range 200 {
@@ -69,7 +69,7 @@ func TestUnknownKeyFlood(t *testing.T) {
 
 // TestUnknownTokenIssuer checks that only configured issuers receive requests.
 func TestUnknownTokenIssuer(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		for _, c := range []change{claim("iss", "https://evil.example.com"), header("typ", "dpop+jwt"), header("alg", "HS256"), header("crit", []string{"b64"})} {
 			if _, err := b.send(t.Context(), b.token(c)); cola.CodeOf(err) != cola.CodeUnauthorized {
 				t.Errorf("%v: error = %v, want unauthorized", c, err)
@@ -82,7 +82,7 @@ func TestUnknownTokenIssuer(t *testing.T) {
 // TestConcurrentFirstTokens checks that keys are fetched on first use, once for all concurrent
 // tokens.
 func TestConcurrentFirstTokens(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		hold := make(chan struct{})
 		b.issuer.set(func(f *fakeIssuer) { f.hold = hold })
 		var all sync.WaitGroup
@@ -103,7 +103,7 @@ func TestConcurrentFirstTokens(t *testing.T) {
 // TestKeyRotation checks that tokens signed with a new key are accepted immediately, and
 // tokens signed with a removed key are rejected.
 func TestKeyRotation(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		b.mustAccept(t)
 		old := b.key
 		b.key = newSigner(t, "ES256", "k-new")
@@ -119,7 +119,7 @@ func TestKeyRotation(t *testing.T) {
 
 // TestRotationAfterFetch checks that the next fetch is due 30 seconds after the last one.
 func TestRotationAfterFetch(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		b.mustAccept(t)
 		b.key = newSigner(t, "ES256", "k-new")
 		b.issuer.publish(b.key)
@@ -134,7 +134,7 @@ func TestRotationAfterFetch(t *testing.T) {
 // TestRotationWithoutKeyIDs checks that tokens without a key ID are verified with all matching
 // keys, then with newly fetched ones.
 func TestRotationWithoutKeyIDs(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		unnamed := func() string { return b.token(header("kid", nil), claim("jti", time.Now().String())) }
 		b.issuer.publish(newSigner(t, "EdDSA", ""), newSigner(t, "ES256", "another"), b.key)
 		if _, err := b.send(t.Context(), unnamed()); err != nil {
@@ -153,7 +153,7 @@ func TestRotationWithoutKeyIDs(t *testing.T) {
 // TestBackgroundRefresh checks that the refresh does not block requests and drops
 // keys that the issuer removed.
 func TestBackgroundRefresh(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		b.mustAccept(t)
 		b.issuer.publish()
 		time.Sleep(refreshAfter - time.Second)
@@ -174,7 +174,7 @@ func TestBackgroundRefresh(t *testing.T) {
 // TestCachedKeysDuringOutage checks that if the issuer is down, its tokens are accepted for a
 // day. After that, authentication is unavailable.
 func TestCachedKeysDuringOutage(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		b.mustAccept(t)
 		b.issuer.set(func(f *fakeIssuer) { f.err = errDown })
 		time.Sleep(refreshAfter)
@@ -200,7 +200,7 @@ func TestCachedKeysDuringOutage(t *testing.T) {
 // TestIssuerDown checks that tokens are neither accepted nor rejected, and that
 // the keys are fetched again every five seconds.
 func TestIssuerDown(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		b.issuer.set(func(f *fakeIssuer) { f.err = errDown })
 		for range 20 {
 			_, err := b.send(t.Context(), b.token())
@@ -228,7 +228,7 @@ func TestIssuerDown(t *testing.T) {
 // TestUnresponsiveIssuer checks that a request waits for at most five seconds, or until its context
 // ends.
 func TestUnresponsiveIssuer(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		b.issuer.set(func(f *fakeIssuer) { f.hold = make(chan struct{}) })
 		start := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -248,7 +248,7 @@ func TestUnresponsiveIssuer(t *testing.T) {
 // TestSlowIssuer checks that the two requests for keys share a timeout of five seconds, and that
 // keys that arrive in time are used.
 func TestSlowIssuer(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		b.issuer.set(func(f *fakeIssuer) { f.delay = requestTimeout/2 + time.Millisecond })
 		start := time.Now()
 		_, err := b.send(t.Context(), b.token())
@@ -265,7 +265,7 @@ func TestSlowIssuer(t *testing.T) {
 // TestFetchNewer checks that if another request has already replaced the key set, the
 // new set is used without a fetch.
 func TestFetchNewer(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		b.mustAccept(t)
 		keys := &b.tokens.issuers[ourIssuer].keys
 		old := keys.current
@@ -306,7 +306,7 @@ func TestInvalidIssuerResponses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			inTime(t, func(t *testing.T, b *bench) {
+			inBubble(t, func(t *testing.T, b *tokenFixture) {
 				b.mustAccept(t)
 				b.issuer.set(tt.change)
 				err := b.tokens.Check(t.Context())
@@ -324,7 +324,7 @@ func TestInvalidIssuerResponses(t *testing.T) {
 
 // TestCheck checks that Check sends a request even right after a fetch.
 func TestCheck(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		for range 2 {
 			if err := b.tokens.Check(t.Context()); err != nil {
 				t.Fatal(err)

@@ -90,7 +90,7 @@ func TestKeyAlgorithms(t *testing.T) {
 // TestSignatureCheckLimit checks that a token with no key ID, or with one that many keys share,
 // needs only a few signature checks.
 func TestSignatureCheckLimit(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTokenFixture(t, nil)
 	var others []signer
 	for range maxSignatureChecks {
 		others = append(others, newSigner(t, "ES256", b.key.kid))
@@ -101,7 +101,7 @@ func TestSignatureCheckLimit(t *testing.T) {
 	_, err = b.send(t.Context(), b.token())
 	wantUnauthorized(t, err, "signature is invalid")
 
-	c := newBench(t, nil)
+	c := newTokenFixture(t, nil)
 	c.issuer.publish(append(others[1:], c.key)...)
 	if _, err := c.send(t.Context(), c.token(header("kid", nil))); err != nil {
 		t.Errorf("with maxSignatureChecks keys: %v", err)

@@ -53,7 +53,7 @@ func TestTokenLinking(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := newBench(t, func(o *TokenOptions) { o.LinkEmail = links })
+		b := newTokenFixture(t, func(o *TokenOptions) { o.LinkEmail = links })
 		got, err := b.send(t.Context(), b.token(claim("email", "ann@example.com"), claim("email_verified", true)))
 		if email := b.store.emails[got.Account]; err != nil || email != want {
 			t.Errorf("%s: email = %q, %v; want %q", policy, email, err, want)
@@ -86,7 +86,7 @@ func TestSignInLinking(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := newDesk(t, func(_ *desk, o *BrowserOptions) { o.LinkEmail = links })
+		d := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) { o.LinkEmail = links })
 		d.provider.info = tt.info
 		b := d.browser()
 		_, err = b.finish(d.provider.approve(t, b.begin(t, "0", "/"), "ann", ""))

@@ -21,7 +21,7 @@ import (
 // TestSignInMetrics checks that each attempt is counted once, by outcome.
 func TestSignInMetrics(t *testing.T) {
 	metrics := prometheus.NewPedanticRegistry()
-	d := newDesk(t, func(_ *desk, o *BrowserOptions) { o.Metrics = metrics })
+	d := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) { o.Metrics = metrics })
 	b := d.browser()
 	link := d.store.link(store.Account{ID: 7, Email: "ann@example.com"})
 	for range 3 {
@@ -68,7 +68,7 @@ func countersOf(t *testing.T, metrics prometheus.Gatherer, name string) map[stri
 func TestDuplicateAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		b := newBench(t, func(o *TokenOptions) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+		b := newTokenFixture(t, func(o *TokenOptions) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 		b.store.change(func(s *fakeStore) {
 			for id, subject := range map[cola.AccountID]string{41: "ann", 42: "bob"} {
 				who := store.Identity{Issuer: ourIssuer, Subject: subject}

@@ -13,7 +13,7 @@ import (
 // TestSessionEncryption checks that a stored session is unreadable, and that it is rejected if it
 // was changed or stored under another ID.
 func TestSessionEncryption(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newBrowserFixture(t, nil)
 	ann, bob := d.browser(), d.browser()
 	for name, b := range map[string]*browser{"ann": ann, "bob": bob} {
 		b.signIn(t, name)

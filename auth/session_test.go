@@ -21,7 +21,7 @@ import (
 
 // TestSessionWrites checks that a browser's activity is written at most once a minute.
 func TestSessionWrites(t *testing.T) {
-	b := newDesk(t, nil).browser()
+	b := newBrowserFixture(t, nil).browser()
 	b.signIn(t, "ann")
 	b.store.called("SaveSession")
 	for range 120 {
@@ -40,7 +40,7 @@ func TestSessionWrites(t *testing.T) {
 
 // TestSlowRequest checks that a slow request does not overwrite changes made by another.
 func TestSlowRequest(t *testing.T) {
-	b := newDesk(t, nil).browser()
+	b := newBrowserFixture(t, nil).browser()
 	b.signIn(t, "ann")
 	b.clock.advance(time.Hour)
 	b.visit(func(http.ResponseWriter, *http.Request) {
@@ -57,7 +57,7 @@ func TestSlowRequest(t *testing.T) {
 // leaves no session.
 func TestSignInAndOutInOneRequest(t *testing.T) {
 	for _, before := range []bool{false, true} {
-		d := newDesk(t, nil)
+		d := newBrowserFixture(t, nil)
 		b := d.browser()
 		if before {
 			b.signIn(t, "ann")
@@ -84,7 +84,7 @@ func TestSignInAndOutInOneRequest(t *testing.T) {
 // TestNotices checks that notices last until they are read, are limited in number and length, and
 // are private to the browser.
 func TestNotices(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newBrowserFixture(t, nil)
 	b := d.browser()
 	b.look(func(ctx context.Context) {
 		b.Put(ctx, "notice", "one")
@@ -146,7 +146,7 @@ func TestSessionStoreErrors(t *testing.T) {
 	} {
 		for _, ours := range []bool{true, false} {
 			var reported error
-			d := newDesk(t, func(_ *desk, o *BrowserOptions) {
+			d := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) {
 				if ours {
 					o.OnFault = func(w http.ResponseWriter, _ *http.Request, err error) {
 						reported = err
@@ -183,7 +183,7 @@ func TestSessionStoreErrors(t *testing.T) {
 // TestStreamedResponse checks that a streamed response sends the cookie with its first part, and
 // that later session changes are saved if there is a cookie.
 func TestStreamedResponse(t *testing.T) {
-	b := newDesk(t, nil).browser()
+	b := newBrowserFixture(t, nil).browser()
 	server := httptest.NewServer(b.Load(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusEarlyHints)
 		b.Put(r.Context(), "first", "1")
@@ -211,7 +211,7 @@ func TestStreamedResponse(t *testing.T) {
 	if len(b.store.sessions) != 0 {
 		t.Errorf("%d sessions remain, want 0", len(b.store.sessions))
 	}
-	stranger := b.desk.browser()
+	stranger := b.browserFixture.browser()
 	stranger.visit(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "page")
 		stranger.Put(r.Context(), "late", "x")
@@ -224,7 +224,7 @@ func TestStreamedResponse(t *testing.T) {
 // TestDisconnect checks that session changes are saved if the visitor disconnects before the
 // response.
 func TestDisconnect(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newBrowserFixture(t, nil)
 	b := d.browser()
 	b.signIn(t, "ann")
 	r := httptest.NewRequest(http.MethodGet, ourURL, nil)
@@ -246,7 +246,7 @@ func TestDisconnect(t *testing.T) {
 func TestUnreadableSessions(t *testing.T) {
 	for _, data := range []string{"", "\x00\xff", "[]", `{"sign_in":"x"}`, `{"sign_in":{"id":1,"account":2}}`, `{"attempts":[{}]}`,
 		`{"attempts":[{"until":"2030-01-01T00:00:00Z","issuer":"` + ourIssuer + `"}]}`} {
-		d := newDesk(t, nil)
+		d := newBrowserFixture(t, nil)
 		b := d.browser()
 		b.signIn(t, "ann")
 		d.store.set(func(s *browserStore) {
@@ -267,7 +267,7 @@ func TestUnreadableSessions(t *testing.T) {
 // TestConcurrentTabs checks that concurrent changes to a session are all saved, and that a
 // value read by one tab does not reappear.
 func TestConcurrentTabs(t *testing.T) {
-	b := newDesk(t, nil).browser()
+	b := newBrowserFixture(t, nil).browser()
 	b.look(func(ctx context.Context) {
 		b.Put(ctx, "popped outer", "1")
 		b.Put(ctx, "popped inner", "1")
@@ -309,7 +309,7 @@ func TestRequestOfEndedSession(t *testing.T) {
 		"signed in":  func(b *browser) { b.signIn(t, "ann") },
 		"signed out": func(b *browser) { b.signOut(t) },
 	} {
-		b := newDesk(t, nil).browser()
+		b := newBrowserFixture(t, nil).browser()
 		if name == "signed out" {
 			b.signIn(t, "ann")
 		}

@@ -110,7 +110,7 @@ func shapesTyped() []shape {
 func TestVendorTokens(t *testing.T) {
 	for _, tt := range append(shapesJWT(), shapesTyped()...) {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, nil)
+			b := newTokenFixture(t, nil)
 			b.store.put(store.App{Issuer: ourIssuer, ClientID: tt.client, Scopes: cola.Scopes()})
 			now := time.Now().Unix()
 			claims := fmt.Sprintf(tt.claims, ourIssuer) + fmt.Sprintf(`,"iat":%d,"nbf":%d,"exp":%d}`, now, now, now+300)
@@ -131,7 +131,7 @@ func TestVendorTokens(t *testing.T) {
 
 // TestClockLeeway checks that clocks may differ by half a minute.
 func TestClockLeeway(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTokenFixture(t, nil)
 	at := func(d time.Duration) float64 { return float64(b.now().Add(d).UnixMilli()) / 1000 }
 	for name, c := range map[string]change{
 		"just expired":          claim("exp", at(-leeway+5*time.Second)),
@@ -166,7 +166,7 @@ func TestTokenScopes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, nil)
+			b := newTokenFixture(t, nil)
 			got, err := b.send(t.Context(), b.token(claim("scope", tt.scope), claim("scp", tt.scp), claim("Scope", "saved_searches:write")))
 			if err != nil {
 				t.Fatal(err)
@@ -206,7 +206,7 @@ func TestVerifiedEmail(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, nil)
+			b := newTokenFixture(t, nil)
 			got, err := b.send(t.Context(), b.token(claim("email", tt.email), claim("email_verified", tt.verified)))
 			if err != nil {
 				t.Fatal(err)
@@ -229,7 +229,7 @@ func TestScopePrefix(t *testing.T) {
 		{"api://registry/", "api://elsewhere/saved_searches:write", false},
 		{"", "api://registry/saved_searches:write", false},
 	} {
-		b := newBench(t, func(o *TokenOptions) { o.ScopePrefix = tt.prefix })
+		b := newTokenFixture(t, func(o *TokenOptions) { o.ScopePrefix = tt.prefix })
 		got, err := b.send(t.Context(), b.token(claim("scope", tt.scope)))
 		if err != nil || got.Has(cola.ScopeWriteSavedSearches) != tt.want {
 			t.Errorf("prefix %q, scope %q: scopes = %v, %v, want write access = %v", tt.prefix, tt.scope, got.Scopes, err, tt.want)
@@ -239,7 +239,7 @@ func TestScopePrefix(t *testing.T) {
 
 // TestAddressLikeIdentityName checks that an address that looks like an identity name is ignored.
 func TestAddressLikeIdentityName(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTokenFixture(t, nil)
 	got, err := b.send(t.Context(), b.token(claim("email", `"https://x#y"@example.com`), claim("email_verified", true)))
 	if err != nil || b.store.emails[got.Account] != "" {
 		t.Errorf("email = %q, %v, want none", b.store.emails[got.Account], err)

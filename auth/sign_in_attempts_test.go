@@ -17,7 +17,7 @@ import (
 // TestStartedSignIns checks that starting a sign-in, or returning with a forged
 // response, does not use the store.
 func TestStartedSignIns(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newBrowserFixture(t, nil)
 	for n := range 50 {
 		b := d.browser()
 		redirect, err := url.Parse(b.begin(t, "0", "/"))
@@ -51,7 +51,7 @@ func TestAttemptCookies(t *testing.T) {
 		prefix string
 		secure bool
 	}{"https://cola.example.com": {"__Host-colaregistry-attempt-", true}, "http://127.0.0.1:8080": {"colaregistry-attempt-", false}} {
-		d := newDesk(t, func(_ *desk, o *BrowserOptions) { o.PublicURL = public })
+		d := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) { o.PublicURL = public })
 		b := d.browser()
 		redirect := b.begin(t, "0", "/keys?page=2")
 		for _, c := range b.attemptCookies() {
@@ -82,10 +82,10 @@ func TestAttemptsAcrossProcesses(t *testing.T) {
 		"a rotated key": {[]string{second, first}, ""},
 		"another key":   {[]string{second}, cola.CodeUnauthorized},
 	} {
-		d := newDesk(t, func(_ *desk, o *BrowserOptions) { o.Attempts = sealer(newKeys(t, first)) })
+		d := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) { o.Attempts = sealer(newKeys(t, first)) })
 		b := d.browser()
 		answer := d.provider.approve(t, b.begin(t, "0", "/"), "ann", "")
-		b.desk = newDesk(t, func(other *desk, o *BrowserOptions) {
+		b.browserFixture = newBrowserFixture(t, func(other *browserFixture, o *BrowserOptions) {
 			o.Attempts, o.Store, o.Client = sealer(newKeys(t, tt.keys...)), d.store, &http.Client{Transport: providers{d.provider, d.other}}
 			other.provider.secret = d.provider.secret
 		})
@@ -113,7 +113,7 @@ func TestTamperedAttempts(t *testing.T) {
 		"another purpose":   func(mine, _ *http.Cookie) { mine.Value = sealedFor(t, mine) },
 		"unknown version":   func(mine, _ *http.Cookie) { mine.Value = "AgAA" },
 	} {
-		d := newDesk(t, nil)
+		d := newBrowserFixture(t, nil)
 		b, stranger := d.browser(), d.browser()
 		answer := d.provider.approve(t, b.begin(t, "0", "/"), "ann", "")
 		stranger.begin(t, "0", "/")
@@ -142,7 +142,7 @@ func sealedFor(t *testing.T, c *http.Cookie) string {
 // TestTossedCookies checks that a second cookie of the same name, which a sibling host can add
 // without https, does not block the browser's own cookie.
 func TestTossedCookies(t *testing.T) {
-	d := newDesk(t, func(_ *desk, o *BrowserOptions) { o.PublicURL = "http://cola.example.com" })
+	d := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) { o.PublicURL = "http://cola.example.com" })
 	b := d.browser()
 	b.begin(t, "0", "/")
 	own := b.attemptCookies()[0]
@@ -161,7 +161,7 @@ func TestTossedCookies(t *testing.T) {
 // TestReplayedSignIn checks that copies of the cookie and the response are useless, because the
 // issuer has already redeemed the code.
 func TestReplayedSignIn(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newBrowserFixture(t, nil)
 	b, thief := d.browser(), d.browser()
 	answer := d.provider.approve(t, b.begin(t, "0", "/"), "ann", "")
 	for _, c := range b.attemptCookies() {
@@ -189,7 +189,7 @@ func TestAttemptExpiry(t *testing.T) {
 		"clock set far ahead":     {24 * time.Hour, cola.CodeUnauthorized},
 		"clock set slightly back": {-leeway - time.Second, cola.CodeUnauthorized},
 	} {
-		d := newDesk(t, nil)
+		d := newBrowserFixture(t, nil)
 		b := d.browser()
 		answer := d.provider.approve(t, b.begin(t, "0", "/"), "ann", "")
 		d.clock.advance(tt.pass)
@@ -202,7 +202,7 @@ func TestAttemptExpiry(t *testing.T) {
 // TestAttemptCookieLimit checks that the cookies stay within proxy limits for long return pages and
 // any request cookies, and that a new sign-in can still start.
 func TestAttemptCookieLimit(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newBrowserFixture(t, nil)
 	b := d.browser()
 	for n := range 100 {
 		c := &http.Cookie{Name: fmt.Sprint(d.attempts.prefix(), n), Value: strings.Repeat("A", 100)}
@@ -229,7 +229,7 @@ func TestAttemptCookieLimit(t *testing.T) {
 // TestPreviousSessionFormat checks that a session in the earlier format, with its expiry and
 // attempts inside, is still signed in.
 func TestPreviousSessionFormat(t *testing.T) {
-	b := newDesk(t, nil).browser()
+	b := newBrowserFixture(t, nil).browser()
 	c := b.signIn(t, "ann")
 	old := strings.Replace(b.session(t), `"sign_in":`, `"end":"2030-01-01T00:00:00Z","attempts":[{"state":"s","nonce":"n","verifier":"v","issuer":"`+ourIssuer+`","return_to":"/","until":"2030-01-01T00:00:00Z"}],"sign_in":`, 1)
 	b.store.set(func(s *browserStore) {
@@ -248,7 +248,7 @@ func TestPreviousSessionFormat(t *testing.T) {
 
 // FuzzAttemptCookie checks that only cookies encrypted by the server decrypt.
 func FuzzAttemptCookie(f *testing.F) {
-	d := newDesk(f, nil)
+	d := newBrowserFixture(f, nil)
 	sealed := d.attempts.seal(attempt{State: "s", Issuer: ourIssuer, ReturnTo: "/", Until: d.clock.now().Add(time.Minute)})
 	f.Add(sealed.Name, sealed.Value)
 	f.Add(sealed.Name, sealed.Value+"A")

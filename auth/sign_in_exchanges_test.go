@@ -23,7 +23,7 @@ func (b *browser) finishFrom(address string, query url.Values) error {
 }
 
 // exchanged returns the number of codes sent to the first issuer.
-func (d *desk) exchanged() (n int) {
+func (d *browserFixture) exchanged() (n int) {
 	d.provider.set(func(p *provider) { n = p.requests["/token"] })
 	return n
 }
@@ -39,7 +39,7 @@ func stateOf(t *testing.T, redirect string) string {
 
 // TestReplayedCallback replays a callback with the cookie that its response deleted.
 func TestReplayedCallback(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newBrowserFixture(t, nil)
 	b := d.browser()
 	state := stateOf(t, b.begin(t, "0", "/"))
 	cookies := b.attemptCookies()
@@ -62,7 +62,7 @@ func TestReplayedCallback(t *testing.T) {
 // its attempts remain valid after the wait.
 func TestFailedExchangeLimit(t *testing.T) {
 	const flooding, honest = "203.0.113.7", "203.0.113.8"
-	d := newDesk(t, nil)
+	d := newBrowserFixture(t, nil)
 	for range 40 {
 		b := d.browser()
 		_ = b.finishFrom(flooding, url.Values{"state": {stateOf(t, b.begin(t, "0", "/"))}, "code": {"junk"}})

@@ -52,7 +52,7 @@ func TestHostileDiscovery(t *testing.T) {
 		"oversized document":                {answer: strings.Repeat(" ", 2<<20), log: "longer than"},
 		"long error page":                   {answer: "\x1b[31m" + strings.Repeat("x", 9000), status: 500, log: "500"},
 	} {
-		d := newDesk(t, nil)
+		d := newBrowserFixture(t, nil)
 		path := "/.well-known/openid-configuration"
 		d.provider.document = c.document
 		d.provider.status[path], d.provider.answer[path] = c.status, c.answer
@@ -74,7 +74,7 @@ func TestHostileDiscovery(t *testing.T) {
 // TestUnavailableIssuer checks that not every click sends a request to an unavailable issuer, and
 // that sign-ins work soon after it recovers.
 func TestUnavailableIssuer(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newBrowserFixture(t, nil)
 	b := d.browser()
 	begin := func() error {
 		return b.do(func(ctx context.Context) error { _, err := b.Begin(ctx, "0", "/"); return err })
@@ -108,7 +108,7 @@ func TestSlowIssuers(t *testing.T) {
 		"all together": {"/token": 3 * time.Second, "/keys": time.Second, "/me": 3 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			d := newDesk(t, nil)
+			d := newBrowserFixture(t, nil)
 			d.provider.delay = delay
 			b := d.browser()
 			start := time.Now()
@@ -130,7 +130,7 @@ func TestSlowIssuers(t *testing.T) {
 
 // TestCheckSignIn checks that CheckSignIn reports exactly the unusable issuers.
 func TestCheckSignIn(t *testing.T) {
-	d := newDesk(t, func(d *desk, _ *BrowserOptions) { d.other.err = errors.New("connection refused") })
+	d := newBrowserFixture(t, func(d *browserFixture, _ *BrowserOptions) { d.other.err = errors.New("connection refused") })
 	if err := d.Check(t.Context()); err == nil || !strings.Contains(err.Error(), otherIssuer) || strings.Contains(err.Error(), ourIssuer) {
 		t.Errorf("Check = %v, want an error that names only %s", err, otherIssuer)
 	}
@@ -171,7 +171,7 @@ func TestSignInWithGoOIDCIssuer(t *testing.T) {
 	defer issuer.Close()
 	address = issuer.URL
 	documents.SetIssuer(address)
-	d := newDesk(t, func(d *desk, o *BrowserOptions) {
+	d := newBrowserFixture(t, func(d *browserFixture, o *BrowserOptions) {
 		d.store.now = time.Now
 		o.Issuers, o.Client, o.Now = []SignInIssuer{{URL: address, ClientID: "dashboard"}}, nil, time.Now
 	})

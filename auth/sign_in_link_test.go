@@ -17,7 +17,7 @@ func (b *browser) use(token string) error {
 
 // TestLinkSignIn checks that a link shows its account any number of times and signs in once.
 func TestLinkSignIn(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newBrowserFixture(t, nil)
 	token := d.store.link(store.Account{ID: 77, Email: "eve@example.com"})
 	b, other := d.browser(), d.browser()
 	for range 3 {
@@ -60,7 +60,7 @@ func TestLinkSignIn(t *testing.T) {
 // TestInvalidLinks checks that malformed tokens return the same error as unknown ones, without
 // using the store.
 func TestInvalidLinks(t *testing.T) {
-	b := newDesk(t, nil).browser()
+	b := newBrowserFixture(t, nil).browser()
 	for _, token := range []string{"", "x", strings.Repeat("A", 42), strings.Repeat("A", 44), strings.Repeat("/", 43), "\x00", strings.Repeat("é", 5000)} {
 		if err := b.use(token); cola.CodeOf(err) != cola.CodeUnauthorized || !strings.Contains(err.Error(), "Ask for a new one") {
 			t.Errorf("UseLink(%.50q) = %v, want unauthorized", token, err)
@@ -80,7 +80,7 @@ func TestInvalidLinks(t *testing.T) {
 
 // TestConcurrentLinks checks that one of many concurrent uses of a link signs in.
 func TestConcurrentLinks(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newBrowserFixture(t, nil)
 	token := d.store.link(store.Account{ID: 77, Email: "eve@example.com"})
 	var all sync.WaitGroup
 	browsers := make([]*browser, 20)

@@ -18,8 +18,8 @@ import (
 // account last proven in it, and to no account before that or after signing out.
 func TestSignInSequences(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		d := newDesk(t, nil)
-		w := &walk{desk: d, t: t}
+		d := newBrowserFixture(t, nil)
+		w := &walk{browserFixture: d, t: t}
 		for range 2 {
 			w.browsers = append(w.browsers, &walker{browser: d.browser()})
 		}
@@ -49,7 +49,7 @@ func TestSignInSequences(t *testing.T) {
 // walk is two browsers and all responses and links that an attacker who sees everything could
 // send to either.
 type walk struct {
-	*desk
+	*browserFixture
 	t        *testing.T
 	browsers []*walker
 	answers  []sentAnswer

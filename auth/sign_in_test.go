@@ -17,7 +17,7 @@ import (
 // TestIssuerSignIn checks that a person returning from the issuer is signed in to their account
 // and redirected to the page they wanted.
 func TestIssuerSignIn(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newBrowserFixture(t, nil)
 	b := d.browser()
 	redirect := b.begin(t, "0", "/keys?page=2")
 	d.clock.advance(AttemptFor - time.Second)
@@ -50,12 +50,12 @@ func TestIssuerSignIn(t *testing.T) {
 
 // TestClientAuthentication checks that a client without a secret sends its ID in the request body.
 func TestClientAuthentication(t *testing.T) {
-	d := newDesk(t, func(d *desk, _ *BrowserOptions) { d.provider.secret = "" })
+	d := newBrowserFixture(t, func(d *browserFixture, _ *BrowserOptions) { d.provider.secret = "" })
 	d.browser().signIn(t, "ann")
 	if d.provider.basic {
 		t.Error("public client used the Authorization header")
 	}
-	d = newDesk(t, func(d *desk, _ *BrowserOptions) {
+	d = newBrowserFixture(t, func(d *browserFixture, _ *BrowserOptions) {
 		d.provider.document = map[string]any{"token_endpoint_auth_methods_supported": []string{"private_key_jwt", "client_secret_post"}}
 	})
 	d.browser().signIn(t, "ann")
@@ -66,7 +66,7 @@ func TestClientAuthentication(t *testing.T) {
 
 // TestSignInAgain checks that signing in as another person removes the first person's session data.
 func TestSignInAgain(t *testing.T) {
-	b := newDesk(t, nil).browser()
+	b := newBrowserFixture(t, nil).browser()
 	first := b.signIn(t, "ann")
 	second := b.signIn(t, "bob")
 	if first.Account == second.Account || b.store.isActive(first.Credential.ID) {
@@ -77,7 +77,7 @@ func TestSignInAgain(t *testing.T) {
 // TestTabs checks that a browser's attempts are independent, that the oldest of six is dropped, and
 // that each expires after ten minutes.
 func TestTabs(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newBrowserFixture(t, nil)
 	b := d.browser()
 	var answers []url.Values
 	for range 6 {
@@ -120,23 +120,23 @@ func with(query url.Values, name string, values ...string) url.Values {
 
 // TestValidResponses covers valid differences between issuers.
 func TestValidResponses(t *testing.T) {
-	for name, setup := range map[string]func(*desk){
+	for name, setup := range map[string]func(*browserFixture){
 		"audience in an array":  idToken(claim("aud", []string{"dashboard"})),
 		"two audiences, azp":    idToken(claim("aud", []string{"shop", "dashboard"}), claim("azp", "dashboard")),
-		"clock slightly ahead":  func(d *desk) { idToken(claim("iat", d.clock.now().Add(20*time.Second).Unix()))(d) },
-		"clock slightly behind": func(d *desk) { idToken(claim("exp", d.clock.now().Add(-20*time.Second).Unix()))(d) },
+		"clock slightly ahead":  func(d *browserFixture) { idToken(claim("iat", d.clock.now().Add(20*time.Second).Unix()))(d) },
+		"clock slightly behind": func(d *browserFixture) { idToken(claim("exp", d.clock.now().Add(-20*time.Second).Unix()))(d) },
 		"typ JWT":               idToken(header("typ", "JWT")),
 		"no key ID":             idToken(header("kid", nil)),
-		"no userinfo endpoint": func(d *desk) {
+		"no userinfo endpoint": func(d *browserFixture) {
 			d.provider.document = map[string]any{"userinfo_endpoint": nil, "end_session_endpoint": nil}
 		},
-		"user info refused": func(d *desk) { d.provider.status["/me"] = 403 },
-		"user info signed":  func(d *desk) { d.provider.infoKind = "application/jwt" },
-		"advertises iss": func(d *desk) {
+		"user info refused": func(d *browserFixture) { d.provider.status["/me"] = 403 },
+		"user info signed":  func(d *browserFixture) { d.provider.infoKind = "application/jwt" },
+		"advertises iss": func(d *browserFixture) {
 			d.provider.document = map[string]any{"authorization_response_iss_parameter_supported": true}
 		},
 	} {
-		d := newDesk(t, nil)
+		d := newBrowserFixture(t, nil)
 		setup(d)
 		b := d.browser()
 		good := with(d.provider.approve(t, b.begin(t, "0", ""), "ann", ""), "iss", ourIssuer)
@@ -166,7 +166,7 @@ func TestAddresses(t *testing.T) {
 		"address with a display name":       {[]change{claim("email", "Ann <ann@example.com>"), claim("email_verified", true)}, nil, ourIssuer + "#ann"},
 		"like an identity name":             {[]change{claim("email", "x://y#z@example.com"), claim("email_verified", true)}, nil, ourIssuer + "#ann"},
 	} {
-		d := newDesk(t, nil)
+		d := newBrowserFixture(t, nil)
 		d.provider.idToken, d.provider.info = c.token, c.info
 		b := d.browser()
 		if _, err := b.finish(d.provider.approve(t, b.begin(t, "0", "/"), "ann", "")); err != nil {
@@ -182,7 +182,7 @@ func TestAddresses(t *testing.T) {
 // TestPossibleDuplicateAccount checks that the log reports a person who may have two accounts, as it
 // does for access tokens.
 func TestPossibleDuplicateAccount(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newBrowserFixture(t, nil)
 	b := d.browser()
 	for _, email := range []string{"", "ann@example.com"} {
 		if _, err := b.finish(d.provider.approve(t, b.begin(t, "0", "/"), "ann", email)); err != nil {
@@ -197,7 +197,7 @@ func TestPossibleDuplicateAccount(t *testing.T) {
 // TestMixUp checks that a response is sent only to the issuer that the attempt started with,
 // no matter where it came from.
 func TestMixUp(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newBrowserFixture(t, nil)
 	b := d.browser()
 	ours, theirs := b.begin(t, "0", "/"), b.begin(t, "1", "/")
 	u, err := url.Parse(theirs)
@@ -223,7 +223,7 @@ func TestMixUp(t *testing.T) {
 // TestForgedSignIn checks that a response for another browser's attempt signs no one in, which
 // prevents login CSRF.
 func TestForgedSignIn(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newBrowserFixture(t, nil)
 	attacker, victim := d.browser(), d.browser()
 	answer := d.provider.approve(t, attacker.begin(t, "0", "/"), "eve", "")
 	victim.begin(t, "0", "/")
@@ -237,7 +237,7 @@ func TestForgedSignIn(t *testing.T) {
 
 // TestUnknownIssuers checks that an unknown issuer key does not redirect.
 func TestUnknownIssuers(t *testing.T) {
-	b := newDesk(t, nil).browser()
+	b := newBrowserFixture(t, nil).browser()
 	for _, key := range []string{"", "2", "-1", "00", ourIssuer, "0 "} {
 		err := b.do(func(ctx context.Context) error { _, err := b.Begin(ctx, key, "/"); return err })
 		if cola.CodeOf(err) != cola.CodeValidation || b.cookie() != "" {
@@ -250,13 +250,13 @@ func TestUnknownIssuers(t *testing.T) {
 // configured.
 func TestRemovedIssuer(t *testing.T) {
 	keys := newKeys(t)
-	d := newDesk(t, func(_ *desk, o *BrowserOptions) { o.Attempts = sealer(keys) })
+	d := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) { o.Attempts = sealer(keys) })
 	b := d.browser()
 	answer := d.provider.approve(t, b.begin(t, "0", "/"), "ann", "")
-	later := newDesk(t, func(new *desk, o *BrowserOptions) {
+	later := newBrowserFixture(t, func(new *browserFixture, o *BrowserOptions) {
 		o.Store, o.Attempts, o.Issuers = d.store, sealer(keys), []SignInIssuer{new.other.settings()}
 	})
-	b.desk = later
+	b.browserFixture = later
 	if _, err := b.finish(answer); cola.CodeOf(err) != cola.CodeUnauthorized || !strings.Contains(err.Error(), "no longer") {
 		t.Error(err)
 	}
@@ -264,7 +264,7 @@ func TestRemovedIssuer(t *testing.T) {
 
 // TestOutsideLoad checks that session methods panic in a handler outside Load, except Caller.
 func TestOutsideLoad(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newBrowserFixture(t, nil)
 	if _, ok := d.Caller(t.Context()); ok {
 		t.Error("Caller outside Load = true, want false")
 	}

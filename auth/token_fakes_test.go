@@ -239,8 +239,8 @@ func ourApp() store.App {
 	return store.App{Issuer: ourIssuer, ClientID: "assistant", Name: "Assistant", Scopes: cola.Scopes()}
 }
 
-// bench is an Authenticator with all its dependencies.
-type bench struct {
+// tokenFixture is an Authenticator with all its dependencies.
+type tokenFixture struct {
 	*Authenticator
 	issuer *fakeIssuer
 	other  *fakeIssuer
@@ -249,11 +249,11 @@ type bench struct {
 	now    func() time.Time
 }
 
-// newBench returns a bench whose issuer has its own signing key. In a synctest bubble it uses the
+// newTokenFixture returns a tokenFixture whose issuer has its own signing key. In a synctest bubble it uses the
 // bubble's clock.
-func newBench(t testing.TB, change func(*TokenOptions)) *bench {
+func newTokenFixture(t testing.TB, change func(*TokenOptions)) *tokenFixture {
 	t.Helper()
-	b := &bench{key: newSigner(t, "ES256", "k1"), store: newFakeStore(ourApp()), now: time.Now}
+	b := &tokenFixture{key: newSigner(t, "ES256", "k1"), store: newFakeStore(ourApp()), now: time.Now}
 	b.issuer = newFakeIssuer(ourIssuer, b.key)
 	b.other = newFakeIssuer(otherIssuer, newSigner(t, "ES256", "k2"))
 	o := TokenOptions{
@@ -272,11 +272,11 @@ func newBench(t testing.TB, change func(*TokenOptions)) *bench {
 }
 
 // send authenticates a request with a token.
-func (b *bench) send(ctx context.Context, token string) (cola.Caller, error) {
+func (b *tokenFixture) send(ctx context.Context, token string) (cola.Caller, error) {
 	return b.Authenticate(ctx, http.Header{"Authorization": {"Bearer " + token}}, cola.ChannelMCP)
 }
 
 // token returns a valid token with changes.
-func (b *bench) token(changes ...change) string {
+func (b *tokenFixture) token(changes ...change) string {
 	return b.key.sign(b.header(changes), b.claims(changes))
 }

@@ -18,7 +18,7 @@ import (
 // TestTokenCache checks that a token is checked again after a minute, which picks
 // up changes.
 func TestTokenCache(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		token := b.token()
 		send := func() cola.Caller {
 			c, err := b.send(t.Context(), token)
@@ -51,7 +51,7 @@ func TestTokenCache(t *testing.T) {
 
 // TestCachedTokenExpiry checks that a cached token is rejected once it expires.
 func TestCachedTokenExpiry(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		token := b.token(claim("exp", time.Now().Add(10*time.Second).Unix()))
 		for _, pause := range []time.Duration{0, 10 * time.Second, leeway - time.Second} {
 			time.Sleep(pause)
@@ -68,7 +68,7 @@ func TestCachedTokenExpiry(t *testing.T) {
 // TestMovedIdentity moves an identity to another account. A cached token uses the
 // old account for a minute; a new token uses the new account immediately.
 func TestMovedIdentity(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		account := func(token string) cola.AccountID {
 			t.Helper()
 			c, err := b.send(t.Context(), token)
@@ -101,7 +101,7 @@ func TestMovedIdentity(t *testing.T) {
 // TestDisabledApp checks that the error states the reason. The ledger rejects
 // the app earlier.
 func TestDisabledApp(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		token := b.token()
 		if _, err := b.send(t.Context(), token); err != nil {
 			t.Fatal(err)
@@ -120,7 +120,7 @@ func TestDisabledApp(t *testing.T) {
 // TestRejectedApp checks that repeated tokens of a rejected app do not load the store, and
 // that the app works as soon as it is registered, or a second later if it kept trying.
 func TestRejectedApp(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		token := b.token(claim("client_id", "new"))
 		early := b.token(claim("client_id", "new"), claim("jti", "early"))
 		_, err := b.send(t.Context(), early)
@@ -145,7 +145,7 @@ func TestRejectedApp(t *testing.T) {
 
 // TestConcurrentToken covers an assistant that opens several connections.
 func TestConcurrentToken(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		hold := make(chan struct{})
 		b.store.hold = hold
 		token := b.token()
@@ -171,7 +171,7 @@ func TestConcurrentToken(t *testing.T) {
 // TestCanceledRequest checks that requests waiting for a shared check do not fail if the
 // first request is canceled.
 func TestCanceledRequest(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		hold := make(chan struct{})
 		b.store.hold = hold
 		token := b.token()
@@ -200,7 +200,7 @@ func TestCanceledRequest(t *testing.T) {
 // TestTokenCacheSize checks that the cache is bounded and does not contain tokens in
 // plain text.
 func TestTokenCacheSize(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTokenFixture(t, nil)
 	for n := range cachedTokens + 10 {
 		b.tokens.known.Add(tokenHash([]byte(fmt.Sprintf("%032d", n))), grant{})
 	}
@@ -211,7 +211,7 @@ func TestTokenCacheSize(t *testing.T) {
 
 func TestTokenMetrics(t *testing.T) {
 	metrics := prometheus.NewRegistry()
-	b := newBench(t, func(o *TokenOptions) { o.Metrics = metrics })
+	b := newTokenFixture(t, func(o *TokenOptions) { o.Metrics = metrics })
 	token := b.token()
 	for _, s := range []string{token, token, "a.b", b.token(claim("aud", "x"))} {
 		_, _ = b.send(t.Context(), s)

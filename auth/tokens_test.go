@@ -20,7 +20,7 @@ import (
 func TestTokenAlgorithms(t *testing.T) {
 	for _, alg := range algorithms() {
 		t.Run(string(alg), func(t *testing.T) {
-			b := newBench(t, nil)
+			b := newTokenFixture(t, nil)
 			b.key = newSigner(t, string(alg), "k1")
 			b.issuer.publish(b.key)
 			got, err := b.send(t.Context(), b.token())
@@ -41,7 +41,7 @@ func TestTokenAlgorithms(t *testing.T) {
 // TestKeysAndTokens checks that the prefix alone distinguishes keys from tokens, and that
 // neither is tried as the other.
 func TestKeysAndTokens(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTokenFixture(t, nil)
 	secret, token := NewSecret(), b.token()
 	b.keys.(*finder).keys = map[store.KeyHash]store.Key{secret.Hash(): {ID: 3, AccountID: 9}}
 	tests := []struct {
@@ -115,7 +115,7 @@ func TestAppAccess(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, func(o *TokenOptions) { o.AnyApp = tt.any })
+			b := newTokenFixture(t, func(o *TokenOptions) { o.AnyApp = tt.any })
 			b.store.apps = map[string]store.App{}
 			b.store.put(tt.app)
 			got, err := b.send(t.Context(), b.token())
@@ -136,7 +136,7 @@ func TestAppAccess(t *testing.T) {
 // TestAppRegistration checks that an app's first request registers its client ID for the
 // operator.
 func TestAppRegistration(t *testing.T) {
-	b := newBench(t, func(o *TokenOptions) { o.AnyApp = true })
+	b := newTokenFixture(t, func(o *TokenOptions) { o.AnyApp = true })
 	b.store.apps = map[string]store.App{}
 	for _, subject := range []string{"one", "two"} {
 		if _, err := b.send(t.Context(), b.token(claim("sub", subject))); err != nil {
@@ -153,7 +153,7 @@ func TestAppRegistration(t *testing.T) {
 }
 
 func TestRevokedLink(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTokenFixture(t, nil)
 	if _, err := b.send(t.Context(), b.token()); err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestRevokedLink(t *testing.T) {
 // TestTokenStoreErrors checks that a store failure neither accepts nor rejects a token.
 func TestTokenStoreErrors(t *testing.T) {
 	for err, want := range map[error]cola.Code{store.ErrUnavailable: cola.CodeUnavailable, errors.New("boom"): cola.CodeInternal} {
-		b := newBench(t, nil)
+		b := newTokenFixture(t, nil)
 		b.store.err = err
 		if _, got := b.send(t.Context(), b.token()); cola.CodeOf(got) != want {
 			t.Errorf("store error %v: Authenticate error = %v, want %s", err, got, want)
@@ -184,7 +184,7 @@ func TestTokenStoreErrors(t *testing.T) {
 
 func TestTokenStoreTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, nil)
+		b := newTokenFixture(t, nil)
 		b.store.hold = make(chan struct{})
 		start := time.Now()
 		_, err := b.send(t.Context(), b.token())
@@ -204,7 +204,7 @@ func TestTokenStoreTimeout(t *testing.T) {
 // TestCheckPanic checks that a panic in a check, which runs in its own goroutine, does
 // not end the program.
 func TestCheckPanic(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTokenFixture(t, nil)
 	b.tokens.store = nil // causes a panic
 	if _, err := b.send(t.Context(), b.token()); cola.CodeOf(err) != cola.CodeInternal {
 		t.Errorf("error = %v, want an internal error", err)
@@ -261,7 +261,7 @@ func BenchmarkNewToken(b *testing.B) {
 }
 
 func benchmarkToken(b *testing.B, alg string, known bool) {
-	auth := newBench(b, nil)
+	auth := newTokenFixture(b, nil)
 	auth.key = newSigner(b, alg, "k1")
 	auth.issuer.publish(auth.key)
 	token := auth.token()

@@ -41,11 +41,11 @@ func TestFailFast(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b, log := newFakeLedger(cola.TierPro), newLogged()
+				b, log := newFakeLedger(cola.TierPro), newLogCounter()
 				end := time.Now().Add(outage)
 				b.settle = until(end, tt.fault)
 				b.void = func(int) fault { return b.settle(0, store.Batch{}) }
-				l := newLoggedLedger(t, b, log.logger())
+				l := newLedgerWithLog(t, b, log.logger())
 				want := charged{0, cola.CodeUnavailable, tt.first}
 				if diff := cmp.Diff(want, charge(t, l)); diff != "" {
 					t.Errorf("first charge (-want +got):\n%s", diff)
@@ -106,9 +106,9 @@ func TestQueueBehindFailingBatch(t *testing.T) {
 // none.
 func TestShortFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, log := newFakeLedger(cola.TierPro), newLogged()
+		b, log := newFakeLedger(cola.TierPro), newLogCounter()
 		b.settle = until(time.Now().Add(openAfter-retryPause), lostAfter)
-		l := newLoggedLedger(t, b, log.logger())
+		l := newLedgerWithLog(t, b, log.logger())
 		var wg sync.WaitGroup
 		for range 5 {
 			wg.Go(func() {
@@ -132,7 +132,7 @@ func TestShortFailure(t *testing.T) {
 func TestRejectedBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeLedger(cola.TierPro)
-		b.settle = inTurn(fails)
+		b.settle = sequence(fails)
 		l := newLedger(t, b)
 		want := []charged{{0, cola.CodeUnavailable, 0}, {20, "", 0}}
 		if diff := cmp.Diff(want, []charged{charge(t, l), charge(t, l)}); diff != "" {
@@ -167,7 +167,7 @@ func TestPrecheckDuringOutage(t *testing.T) {
 func TestHangingProbes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeLedger(cola.TierPro)
-		b.settle = inTurn(stuck, stuck, works)
+		b.settle = sequence(stuck, stuck, works)
 		l := newLedger(t, b)
 		charge(t, l)
 		time.Sleep(2*probeInterval + probeTimeout)

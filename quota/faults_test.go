@@ -104,8 +104,8 @@ func (p plan) run() []string {
 		b.start[id] = cola.Used{DetailViews: limits.DetailViews - 10, ListRecords: limits.ListRecords - 200}
 		y.used[id] = b.start[id]
 	}
-	b.settle = inTurn(p.settle...)
-	void := inTurn(p.void...)
+	b.settle = sequence(p.settle...)
+	void := sequence(p.void...)
 	b.void = func(try int) fault { return void(try, store.Batch{}) }
 	processes := []*Ledger{New(b, Options{}), New(b, Options{})}
 	var wg sync.WaitGroup

@@ -82,8 +82,8 @@ func newFakeLedger(tier cola.Tier) *fakeLedger {
 // always returns the same fault for every call.
 func always(f fault) func(int, store.Batch) fault { return func(int, store.Batch) fault { return f } }
 
-// inTurn returns the given faults in order, then works.
-func inTurn(faults ...fault) func(int, store.Batch) fault {
+// sequence returns the given faults in order, then works.
+func sequence(faults ...fault) func(int, store.Batch) fault {
 	return func(try int, _ store.Batch) fault {
 		if try > len(faults) {
 			return works
@@ -347,9 +347,9 @@ func (b *fakeLedger) calls() (settle, void int) {
 	return b.tries, b.voids
 }
 
-func newLedger(t *testing.T, b *fakeLedger) *Ledger { return newLoggedLedger(t, b, nil) }
+func newLedger(t *testing.T, b *fakeLedger) *Ledger { return newLedgerWithLog(t, b, nil) }
 
-func newLoggedLedger(t *testing.T, b *fakeLedger, log *slog.Logger) *Ledger {
+func newLedgerWithLog(t *testing.T, b *fakeLedger, log *slog.Logger) *Ledger {
 	l := New(b, Options{Logger: log})
 	t.Cleanup(func() {
 		l.Close()
@@ -360,27 +360,27 @@ func newLoggedLedger(t *testing.T, b *fakeLedger, log *slog.Logger) *Ledger {
 	return l
 }
 
-// logged counts log lines by message.
-type logged struct {
+// logCounter counts log lines by message.
+type logCounter struct {
 	mu sync.Mutex
 	by map[string]int
 }
 
-func newLogged() *logged { return &logged{by: map[string]int{}} }
+func newLogCounter() *logCounter { return &logCounter{by: map[string]int{}} }
 
-func (l *logged) logger() *slog.Logger { return slog.New(l) }
+func (l *logCounter) logger() *slog.Logger { return slog.New(l) }
 
-func (l *logged) count(message string) int {
+func (l *logCounter) count(message string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.by[message]
 }
 
-func (l *logged) Enabled(context.Context, slog.Level) bool { return true }
-func (l *logged) WithAttrs([]slog.Attr) slog.Handler       { return l }
-func (l *logged) WithGroup(string) slog.Handler            { return l }
+func (l *logCounter) Enabled(context.Context, slog.Level) bool { return true }
+func (l *logCounter) WithAttrs([]slog.Attr) slog.Handler       { return l }
+func (l *logCounter) WithGroup(string) slog.Handler            { return l }
 
-func (l *logged) Handle(_ context.Context, r slog.Record) error {
+func (l *logCounter) Handle(_ context.Context, r slog.Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.by[r.Level.String()+" "+r.Message]++

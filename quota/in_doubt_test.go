@@ -39,11 +39,11 @@ func TestInDoubtBatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b, log := newFakeLedger(cola.TierFree), newLogged()
+				b, log := newFakeLedger(cola.TierFree), newLogCounter()
 				back := time.Now().Add(outage)
-				b.settle = inTurn(hangsAfter)
+				b.settle = sequence(hangsAfter)
 				b.void = func(int) fault { return until(back, f)(0, store.Batch{}) }
-				l := newLoggedLedger(t, b, log.logger())
+				l := newLedgerWithLog(t, b, log.logger())
 				if got := charge(t, l); got.Units != 0 || got.Code != cola.CodeUnavailable {
 					t.Fatalf("charge = %+v, want unavailable", got)
 				}
@@ -72,7 +72,7 @@ func TestVoidedDecision(t *testing.T) {
 		b := newFakeLedger(cola.TierFree)
 		b.start[7] = cola.Used{ListRecords: 9_970}
 		l, other := newLedger(t, b), newLedger(t, b)
-		b.settle = inTurn(lostDecided, works, hangsAfter)
+		b.settle = sequence(lostDecided, works, hangsAfter)
 		done := make(chan charged)
 		go func() { done <- charge(t, l) }()
 		synctest.Wait()
@@ -96,7 +96,7 @@ func TestVoidedDecision(t *testing.T) {
 // later ones.
 func TestVoidOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, log := newFakeLedger(cola.TierPro), newLogged()
+		b, log := newFakeLedger(cola.TierPro), newLogCounter()
 		b.settle = charges(until(time.Now().Add(20*time.Second), hangsAfter))
 		back := time.Now().Add(time.Minute)
 		reached := 0
@@ -110,7 +110,7 @@ func TestVoidOrder(t *testing.T) {
 			}
 			return works
 		}
-		l := newLoggedLedger(t, b, log.logger())
+		l := newLedgerWithLog(t, b, log.logger())
 		for range 4 {
 			if got := charge(t, l); got.Code != cola.CodeUnavailable {
 				t.Fatalf("charge = %+v, want unavailable", got)
@@ -146,11 +146,11 @@ func TestVoidOrder(t *testing.T) {
 // rather than lose track of a batch.
 func TestTooManyInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, log := newFakeLedger(cola.TierPro), newLogged()
+		b, log := newFakeLedger(cola.TierPro), newLogCounter()
 		b.settle = charges(until(time.Now().Add(13*time.Second), hangsAfter))
 		back := time.Now().Add(time.Minute)
 		b.void = func(int) fault { return until(back, lostBefore)(0, store.Batch{}) }
-		l := newLoggedLedger(t, b, log.logger())
+		l := newLedgerWithLog(t, b, log.logger())
 		l.inDoubt.max = 3
 		for l.inDoubt.len() < l.inDoubt.max { // a charge may be rejected immediately, while the circuit breaker is open
 			charge(t, l)
@@ -194,11 +194,11 @@ func TestCloseInDoubt(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b, log := newFakeLedger(cola.TierFree), newLogged()
-				b.settle = inTurn(hangsAfter)
+				b, log := newFakeLedger(cola.TierFree), newLogCounter()
+				b.settle = sequence(hangsAfter)
 				back := time.Now().Add(chargeTimeout + tt.back)
 				b.void = func(int) fault { return until(back, lostBefore)(0, store.Batch{}) }
-				l := newLoggedLedger(t, b, log.logger())
+				l := newLedgerWithLog(t, b, log.logger())
 				charge(t, l)
 				start := time.Now()
 				l.Close()
