@@ -312,9 +312,13 @@ func TestDispatcherMetrics(t *testing.T) {
 		time.Sleep(time.Minute)
 		got := gathered(t, registry)
 		want := map[string]float64{
-			"colaregistry_delivery_attempts_total email delivered": 0, "colaregistry_delivery_attempts_total email retry": 0, "colaregistry_delivery_attempts_total email failed": 0,
-			"colaregistry_delivery_attempts_total webhook delivered": 1, "colaregistry_delivery_attempts_total webhook retry": 1, "colaregistry_delivery_attempts_total webhook failed": 1,
-			"colaregistry_delivery_duration_seconds email": 0, "colaregistry_delivery_duration_seconds webhook": 3,
+			"colaregistry_delivery_attempts_total email delivered":   0,
+			"colaregistry_delivery_attempts_total email retry":       0,
+			"colaregistry_delivery_attempts_total email failed":      0,
+			"colaregistry_delivery_attempts_total webhook delivered": 1,
+			"colaregistry_delivery_attempts_total webhook retry":     1,
+			"colaregistry_delivery_attempts_total webhook failed":    1,
+			"colaregistry_delivery_duration_seconds email":           0, "colaregistry_delivery_duration_seconds webhook": 3,
 		}
 		overdue := got["colaregistry_delivery_overdue_seconds"]
 		delete(got, "colaregistry_delivery_overdue_seconds")

@@ -55,7 +55,8 @@ func TestExhaustedRetries(t *testing.T) {
 		all := attempts[10].At.Sub(attempts[0].At)
 		if all < 71*time.Hour || all > 72*time.Hour || f.paused["destination 1"] != cola.ReasonFailing ||
 			attempts[10].State != cola.DeliveryFailed {
-			t.Errorf("last attempt after %v: %+v; paused: %v; want a failure after about 72h that pauses the destination", all, attempts[10], f.paused)
+			t.Errorf("last attempt after %v: %+v; paused: %v; want a failure after about 72h that pauses the destination",
+				all, attempts[10], f.paused)
 		}
 	})
 }

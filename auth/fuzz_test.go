@@ -132,7 +132,9 @@ func equalInASCII(a, b string) bool {
 
 // FuzzParseClaims checks that every JSON parser reads an accepted object the same way.
 func FuzzParseClaims(f *testing.F) {
-	for _, s := range []string{`{}`, `{"a":1}`, `{"a":1,"a":2}`, `{"a":1,"A":2}`, ` {"a" : [1, {"b":null}] } `, `{"a":1}x`, `{"a":1,}`, `{"\u0061":1,"a":2}`, `{"a"`, `[]`, `"a"`, ``, "{\"\xff\":1}"} {
+	for _, s := range []string{
+		`{}`, `{"a":1}`, `{"a":1,"a":2}`, `{"a":1,"A":2}`, ` {"a" : [1, {"b":null}] } `, `{"a":1}x`, `{"a":1,}`, `{"\u0061":1,"a":2}`, `{"a"`, `[]`, `"a"`, ``, "{\"\xff\":1}",
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

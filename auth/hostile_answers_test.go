@@ -26,8 +26,14 @@ type hostileCase struct {
 	reusable bool                                                // the attempt can still be finished
 }
 
+// configure returns a setup that changes the issuer.
+func configure(change func(*provider)) func(*browserFixture) {
+	return func(d *browserFixture) { d.provider.set(change) }
+}
+
+// idToken returns a setup that changes the ID token.
 func idToken(changes ...change) func(*browserFixture) {
-	return func(d *browserFixture) { d.provider.set(func(p *provider) { p.idToken = changes }) }
+	return configure(func(p *provider) { p.idToken = changes })
 }
 
 // hostileQueries returns cases with an invalid callback query.
@@ -88,16 +94,16 @@ func hostileTokens(t *testing.T) []hostileCase {
 			d.provider.set(func(p *provider) { p.key.secret = []byte(p.secret) })
 			idToken(header("alg", "HS256"))(d)
 		}},
-		{name: "another key", setup: func(d *browserFixture) {
-			d.provider.set(func(p *provider) { p.answer["/keys"] = `{"keys":[` + newSigner(t, "ES256", "k1").jwk() + `]}` })
-		}},
+		{name: "another key", setup: configure(func(p *provider) {
+			p.answer["/keys"] = `{"keys":[` + newSigner(t, "ES256", "k1").jwk() + `]}`
+		})},
 		{name: "access token", setup: idToken(header("typ", "at+jwt"))},
 		{name: "critical extension", setup: idToken(header("crit", []string{"x"}))},
-		{name: "no ID token", setup: func(d *browserFixture) { d.provider.set(func(p *provider) { p.raw = "x" }) }},
+		{name: "no ID token", setup: configure(func(p *provider) { p.raw = "x" })},
 		{name: "huge ID token", setup: idToken(claim("x", strings.Repeat("x", maxToken)))},
-		{name: "JSON serialization", setup: func(d *browserFixture) {
-			d.provider.set(func(p *provider) { p.raw = `{"payload":"x","signatures":[]}` })
-		}},
+		{name: "JSON serialization", setup: configure(func(p *provider) {
+			p.raw = `{"payload":"x","signatures":[]}`
+		})},
 		{name: "email not verified", setup: idToken(claim("email", "boss@example.com"), claim("email_verified", false))},
 		{name: "email_verified is the string false", setup: idToken(claim("email", "boss@example.com"), claim("email_verified", "false"))},
 	}
@@ -106,32 +112,30 @@ func hostileTokens(t *testing.T) []hostileCase {
 // hostileServices returns cases in which an endpoint of the issuer or the store fails.
 func hostileServices() []hostileCase {
 	return []hostileCase{
-		{name: "user info of another subject", setup: func(d *browserFixture) {
-			d.provider.set(func(p *provider) {
-				p.info = map[string]any{"sub": "eve", "email": "boss@example.com", "email_verified": true}
-			})
-		}},
-		{name: "user info temporarily refused", setup: func(d *browserFixture) { d.provider.set(func(p *provider) { p.status["/me"] = 401 }) }, code: cola.CodeUnavailable},
-		{name: "user info without a subject", setup: func(d *browserFixture) { d.provider.set(func(p *provider) { p.info = map[string]any{"sub": nil} }) }},
-		{name: "ambiguous user info", setup: func(d *browserFixture) {
-			d.provider.set(func(p *provider) { p.answer["/me"] = `{"sub":"ann","sub":"eve"}` })
-		}},
-		{name: "unverified email in user info", setup: func(d *browserFixture) {
-			d.provider.set(func(p *provider) { p.info = map[string]any{"email": "boss@example.com", "email_verified": false} })
-		}},
-		{name: "user info unavailable", setup: func(d *browserFixture) { d.provider.set(func(p *provider) { p.status["/me"] = 502 }) }, code: cola.CodeUnavailable},
-		{name: "wrong secret", setup: func(d *browserFixture) {
-			d.provider.set(func(p *provider) { p.status["/token"], p.answer["/token"] = 401, `{"error":"invalid_client"}` })
-		}, code: cola.CodeUnavailable},
-		{name: "redirected token request", setup: func(d *browserFixture) { d.provider.set(func(p *provider) { p.status["/token"] = 307 }) }, code: cola.CodeUnavailable},
-		{name: "token endpoint returns 500", setup: func(d *browserFixture) {
-			d.provider.set(func(p *provider) { p.status["/token"], p.answer["/token"] = 500, `{"error":"invalid_grant"}` })
-		}, code: cola.CodeUnavailable},
-		{name: "not JSON", setup: func(d *browserFixture) { d.provider.set(func(p *provider) { p.answer["/token"] = "<html>" }) }, code: cola.CodeUnavailable},
-		{name: "oversized token response", setup: func(d *browserFixture) {
-			d.provider.set(func(p *provider) { p.answer["/token"] = `{"access_token":"` + strings.Repeat("x", 2<<20) + `"}` })
-		}, code: cola.CodeUnavailable},
-		{name: "keys unavailable", setup: func(d *browserFixture) { d.provider.set(func(p *provider) { p.status["/keys"] = 500 }) }, code: cola.CodeUnavailable},
+		{name: "user info of another subject", setup: configure(func(p *provider) {
+			p.info = map[string]any{"sub": "eve", "email": "boss@example.com", "email_verified": true}
+		})},
+		{name: "user info temporarily refused", setup: configure(func(p *provider) { p.status["/me"] = 401 }), code: cola.CodeUnavailable},
+		{name: "user info without a subject", setup: configure(func(p *provider) { p.info = map[string]any{"sub": nil} })},
+		{name: "ambiguous user info", setup: configure(func(p *provider) {
+			p.answer["/me"] = `{"sub":"ann","sub":"eve"}`
+		})},
+		{name: "unverified email in user info", setup: configure(func(p *provider) {
+			p.info = map[string]any{"email": "boss@example.com", "email_verified": false}
+		})},
+		{name: "user info unavailable", setup: configure(func(p *provider) { p.status["/me"] = 502 }), code: cola.CodeUnavailable},
+		{name: "wrong secret", setup: configure(func(p *provider) {
+			p.status["/token"], p.answer["/token"] = 401, `{"error":"invalid_client"}`
+		}), code: cola.CodeUnavailable},
+		{name: "redirected token request", setup: configure(func(p *provider) { p.status["/token"] = 307 }), code: cola.CodeUnavailable},
+		{name: "token endpoint returns 500", setup: configure(func(p *provider) {
+			p.status["/token"], p.answer["/token"] = 500, `{"error":"invalid_grant"}`
+		}), code: cola.CodeUnavailable},
+		{name: "not JSON", setup: configure(func(p *provider) { p.answer["/token"] = "<html>" }), code: cola.CodeUnavailable},
+		{name: "oversized token response", setup: configure(func(p *provider) {
+			p.answer["/token"] = `{"access_token":"` + strings.Repeat("x", 2<<20) + `"}`
+		}), code: cola.CodeUnavailable},
+		{name: "keys unavailable", setup: configure(func(p *provider) { p.status["/keys"] = 500 }), code: cola.CodeUnavailable},
 		{name: "store unavailable", later: func(d *browserFixture, _ *browser) {
 			d.store.set(func(s *browserStore) { s.fail["AccountOf"] = store.ErrUnavailable })
 		}, code: cola.CodeUnavailable},

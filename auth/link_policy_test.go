@@ -95,7 +95,8 @@ func TestSignInLinking(t *testing.T) {
 			account = d.store.people[0].Email
 		}
 		if account != tt.want || (tt.want == "") != (cola.CodeOf(err) == cola.CodeUnauthorized) || d.provider.requests["/me"] != tt.requests {
-			t.Errorf("%s, %v: account = %q after %d userinfo requests, %v; want %q after %d", tt.policy, tt.info, account, d.provider.requests["/me"], err, tt.want, tt.requests)
+			t.Errorf("%s, %v: account = %q after %d userinfo requests, %v; want %q after %d",
+				tt.policy, tt.info, account, d.provider.requests["/me"], err, tt.want, tt.requests)
 		}
 	}
 }

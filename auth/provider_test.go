@@ -154,7 +154,8 @@ func (p *provider) serveToken(w http.ResponseWriter, r *http.Request) {
 	of, ok := p.codes[code]
 	delete(p.codes, code)
 	proof := sha256.Sum256([]byte(r.PostForm.Get("code_verifier")))
-	if !ok || client != p.clientID || secret != p.secret || base64.RawURLEncoding.EncodeToString(proof[:]) != of.challenge || r.PostForm.Get("redirect_uri") != of.redirect {
+	if !ok || client != p.clientID || secret != p.secret ||
+		base64.RawURLEncoding.EncodeToString(proof[:]) != of.challenge || r.PostForm.Get("redirect_uri") != of.redirect {
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = io.WriteString(w, `{"error":"invalid_grant","error_description":"<script>alert(1)</script>"}`)
 		return

@@ -36,7 +36,9 @@ func TestSessionEncryption(t *testing.T) {
 	flipped.data[len(flipped.data)/2] ^= 1
 	cut := good[mine]
 	cut.data = cut.data[:5]
-	for name, row := range map[string]sessionRow{"another session": good[other], "one bit changed": flipped, "truncated": cut, "empty": {until: cut.until}} {
+	for name, row := range map[string]sessionRow{
+		"another session": good[other], "one bit changed": flipped, "truncated": cut, "empty": {until: cut.until},
+	} {
 		d.store.sessions = maps.Clone(good)
 		d.store.sessions[mine] = row
 		ann.visit(func(_ http.ResponseWriter, r *http.Request) {

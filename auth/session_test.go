@@ -167,13 +167,16 @@ func TestSessionStoreErrors(t *testing.T) {
 				_ = http.NewResponseController(w).Flush()
 			})
 			body, _ := io.ReadAll(response.Body)
-			if strings.Contains(string(body), "page") || response.Header.Get("Location") != "" || response.Header.Get("Content-Length") != "" || len(response.Cookies()) != 0 || response.Header.Get("Vary") != "Cookie" {
+			h := response.Header
+			if strings.Contains(string(body), "page") || h.Get("Location") != "" || h.Get("Content-Length") != "" ||
+				len(response.Cookies()) != 0 || h.Get("Vary") != "Cookie" {
 				t.Errorf("%s fails with %v: response contains part of the page: %d %v %s", c.call, c.err, response.StatusCode, response.Header, body)
 			}
 			if ours && (cola.CodeOf(reported) != c.code || string(body) != "fault" || response.StatusCode != http.StatusTeapot) {
 				t.Errorf("%s fails with %v: OnFault got %v, body %q; want code %s", c.call, c.err, reported, body, c.code)
 			}
-			if !ours && (response.StatusCode < 500 || strings.Contains(string(body), "disk") || (c.code == cola.CodeUnavailable) != (response.Header.Get("Retry-After") == "5")) {
+			if !ours && (response.StatusCode < 500 || strings.Contains(string(body), "disk") ||
+				(c.code == cola.CodeUnavailable) != (h.Get("Retry-After") == "5")) {
 				t.Errorf("%s fails with %v: unexpected error response: %d %v %s", c.call, c.err, response.StatusCode, response.Header, body)
 			}
 		}

@@ -60,7 +60,8 @@ func TestAttemptCookies(t *testing.T) {
 				t.Errorf("%s: cookie = %s", public, c)
 			}
 			content, err := base64.RawURLEncoding.DecodeString(c.Value)
-			if u, _ := url.Parse(redirect); err != nil || strings.Contains(string(content), u.Query().Get("state")) || strings.Contains(string(content), "/keys") {
+			u, _ := url.Parse(redirect)
+			if err != nil || strings.Contains(string(content), u.Query().Get("state")) || strings.Contains(string(content), "/keys") {
 				t.Errorf("%s: cookie content is in plain text: %q, %v", public, content, err)
 			}
 		}

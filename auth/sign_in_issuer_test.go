@@ -59,7 +59,8 @@ func TestHostileDiscovery(t *testing.T) {
 		b := d.browser()
 		err := b.do(func(ctx context.Context) error { _, err := b.Begin(ctx, "0", "/"); return err })
 		var public *cola.Error
-		if !errors.As(err, &public) || public.Code != cola.CodeUnavailable || public.RetryAfter <= 0 || !strings.Contains(public.Message, "id.example.com") {
+		if !errors.As(err, &public) || public.Code != cola.CodeUnavailable || public.RetryAfter <= 0 ||
+			!strings.Contains(public.Message, "id.example.com") {
 			t.Errorf("%s: error = %v, want unavailable with a Retry-After and the issuer", name, err)
 		}
 		if log := d.log.text(); !strings.Contains(log, c.log) || len(log) > 1500 || strings.Contains(log, "\x1b") {
@@ -104,7 +105,10 @@ func TestUnavailableIssuer(t *testing.T) {
 // TestSlowIssuers checks that each step waits for an issuer for at most five seconds.
 func TestSlowIssuers(t *testing.T) {
 	for path, delay := range map[string]map[string]time.Duration{
-		"discovery": {"/.well-known/openid-configuration": time.Hour}, "code": {"/token": time.Hour}, "keys": {"/keys": time.Hour}, "user info": {"/me": time.Hour},
+		"discovery":    {"/.well-known/openid-configuration": time.Hour},
+		"code":         {"/token": time.Hour},
+		"keys":         {"/keys": time.Hour},
+		"user info":    {"/me": time.Hour},
 		"all together": {"/token": 3 * time.Second, "/keys": time.Second, "/me": 3 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {

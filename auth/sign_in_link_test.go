@@ -105,7 +105,8 @@ func TestConcurrentLinks(t *testing.T) {
 func TestNewSignInLink(t *testing.T) {
 	one, hash := NewSignInLink()
 	two, _ := NewSignInLink()
-	if one == two || len(one) != 43 || strings.Trim(one, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") != "" || hash != sha256.Sum256([]byte(one)) {
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	if one == two || len(one) != 43 || strings.Trim(one, alphabet) != "" || hash != sha256.Sum256([]byte(one)) {
 		t.Errorf("NewSignInLink = %q, %q, hash %x, want unique URL-safe tokens and the SHA-256", one, two, hash)
 	}
 }

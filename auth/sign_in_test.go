@@ -158,13 +158,25 @@ func TestAddresses(t *testing.T) {
 		info  map[string]any
 		want  string
 	}{
-		"in the token":                      {[]change{claim("email", "ann@example.com"), claim("email_verified", true)}, map[string]any{"email": "x@example.com", "email_verified": true}, "ann@example.com"},
-		"from user info":                    {nil, map[string]any{"email": "ann@example.com", "email_verified": true}, "ann@example.com"},
-		"email_verified is the string true": {nil, map[string]any{"email": "ann@example.com", "email_verified": "true"}, "ann@example.com"},
-		"no email_verified":                 {[]change{claim("email", "ann@example.com")}, map[string]any{"email": "ann@example.com", "email_verified": true}, ourIssuer + "#ann"},
+		"in the token": {
+			[]change{claim("email", "ann@example.com"), claim("email_verified", true)},
+			map[string]any{"email": "x@example.com", "email_verified": true}, "ann@example.com",
+		},
+		"from user info": {nil, map[string]any{"email": "ann@example.com", "email_verified": true}, "ann@example.com"},
+		"email_verified is the string true": {
+			nil, map[string]any{"email": "ann@example.com", "email_verified": "true"}, "ann@example.com",
+		},
+		"no email_verified": {
+			[]change{claim("email", "ann@example.com")},
+			map[string]any{"email": "ann@example.com", "email_verified": true}, ourIssuer + "#ann",
+		},
 		"no email_verified, from user info": {nil, map[string]any{"email": "ann@example.com"}, ourIssuer + "#ann"},
-		"address with a display name":       {[]change{claim("email", "Ann <ann@example.com>"), claim("email_verified", true)}, nil, ourIssuer + "#ann"},
-		"like an identity name":             {[]change{claim("email", "x://y#z@example.com"), claim("email_verified", true)}, nil, ourIssuer + "#ann"},
+		"address with a display name": {
+			[]change{claim("email", "Ann <ann@example.com>"), claim("email_verified", true)}, nil, ourIssuer + "#ann",
+		},
+		"like an identity name": {
+			[]change{claim("email", "x://y#z@example.com"), claim("email_verified", true)}, nil, ourIssuer + "#ann",
+		},
 	} {
 		d := newBrowserFixture(t, nil)
 		d.provider.idToken, d.provider.info = c.token, c.info
